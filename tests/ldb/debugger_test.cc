@@ -3,119 +3,32 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
-#include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "limiter/limit.h"
-#include "redis/connection.h"
+#include "support/debugger_bench.h"
 #include "support/failure.h"
-#include "support/server.h"
 
 namespace ldb_debugger_test {
 
 using namespace std::chrono_literals;
 using rlctl::UsageError;
-using rlctl::ldb::Debuggee;
-using rlctl::ldb::Debugger;
 using rlctl::ldb::Ending;
-using rlctl::ldb::Evaluation;
 using rlctl::ldb::Halt;
 using rlctl::ldb::Mode;
-using rlctl::redis::Connection;
-using rlctl::redis::PrivateServer;
+using rlctl::test::DebuggerBench;
+using rlctl::test::kLoopScript;
+using rlctl::test::refusal_of;
 using support::contains;
-using support::start_server;
 using Lines = std::vector<int>;
-using Outcome = Evaluation::Outcome;
 using Texts = std::vector<std::string>;
 using Why = Halt::Why;
 
-namespace {
-
-template <typename Call>
-std::string refusal_of(Call call) {
-  try {
-    call();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "nothing was refused";
-}
-
-/// A script in a debugger on its own server, which soon interrupts long-running scripts.
-class Bench {
- public:
-  explicit Bench(std::string source, Mode mode = Mode::kSync,
-                 std::chrono::microseconds evaluation = 30s)
-      : server_(start_server({"--lua-time-limit", "50"})),
-        debuggee_{.name = "test.lua",
-                  .source = std::move(source),
-                  .keys = {"k", "l"},
-                  .arguments = {"3", "x"}} {
-    if (!server_) return;
-    debugger.emplace(
-        debuggee_, mode, [this] { return connect(); },
-        Debugger::Options{.may_hang = true,
-                          .wants_stop = [this] { return --polls_ <= 0; },
-                          .evaluation = evaluation});
-    halt = debugger->start();
-  }
-
-  [[nodiscard]] Connection connect() const { return Connection::open(server_->url(), 30s); }
-  [[nodiscard]] explicit operator bool() const { return debugger.has_value(); }
-  Debugger* operator->() { return &*debugger; }
-  /// The number of polls after which the user's request to stop is reported.
-  void stop_after(std::int64_t polls) { polls_ = polls; }
-  /// The values, as in "1 2.5", or the error.
-  [[nodiscard]] std::string eval(const std::string& code) {
-    return text_of(debugger->evaluate(code));
-  }
-  [[nodiscard]] std::string print(const std::string& expression) {
-    return text_of(debugger->print(expression));
-  }
-  [[nodiscard]] static std::string text_of(const Evaluation& evaluation) {
-    if (evaluation.outcome != Outcome::kValues) return "! " + evaluation.message;
-    std::string text;
-    for (const auto& value : evaluation.values) {
-      text += (text.empty() ? "" : " ") + rlctl::ldb::text_of(value);
-    }
-    return text;
-  }
-  /// "a=1 b=nil"
-  [[nodiscard]] static std::string text_of(const std::vector<rlctl::ldb::LocalChange>& locals) {
-    std::string text;
-    for (const auto& [local, value] : locals) {
-      text += (text.empty() ? "" : " ") + local.name + "=" + rlctl::ldb::text_of(value);
-    }
-    return text;
-  }
-
- private:
-  std::optional<PrivateServer> server_;
-  Debuggee debuggee_;
-  std::int64_t polls_ = INT64_MAX;
-
- public:
-  std::optional<Debugger> debugger;
-  Halt halt;
-};
-
-const char* const kLoop =
-    "local count = 0\n"                // 1
-    "local t = {a = {10, 20}}\n"       // 2
-    "for i = 1, 5 do\n"                // 3
-    "  count = count + i\n"            // 4
-    "  redis.call('INCR', KEYS[1])\n"  // 5
-    "end\n"                            // 6
-    "\n"                               // 7
-    "return count\n";                  // 8
-
-}  // namespace
-
 TEST_CASE("the debugger steps line by line and knows what each line changed") {
   for (const auto mode : {Mode::kSync, Mode::kForked}) {
-    Bench bench(
+    DebuggerBench bench(
         "local big = 1700000000123456\n"
         "local got = redis.call('SET', KEYS[1], ARGV[1])\n"
         "redis.debug('here')\n"
@@ -129,13 +42,13 @@ TEST_CASE("the debugger steps line by line and knows what each line changed") {
     auto halt = bench->step();
     CHECK(halt.why == Why::kStepped);
     CHECK(halt.line == 2);
-    CHECK(Bench::text_of(halt.changed) == "big=1700000000123456");
+    CHECK(DebuggerBench::text_of(halt.changed) == "big=1700000000123456");
 
     halt = bench->step();
     REQUIRE(halt.calls.size() == 1);
     CHECK(halt.calls[0].words == Texts{"SET", "k", "3"});
     CHECK(halt.calls[0].reply == "\"+OK\"");
-    CHECK(Bench::text_of(bench->locals()) == "big=1700000000123456 got={ok = \"OK\"}");
+    CHECK(DebuggerBench::text_of(bench->locals()) == "big=1700000000123456 got={ok = \"OK\"}");
 
     halt = bench->step();
     CHECK(halt.messages.size() == 1);
@@ -149,15 +62,15 @@ TEST_CASE("the debugger steps line by line and knows what each line changed") {
 }
 
 TEST_CASE("the debugger continues to the next breakpoint, or to the end if there is none") {
-  Bench bench(kLoop);
+  DebuggerBench bench(kLoopScript);
   if (!bench) return;
   bench->add_breakpoint({.line = 5});
   auto halt = bench->go_on();
   CHECK(halt.why == Why::kBreakpoint);
   CHECK(halt.line == 5);
-  CHECK(Bench::text_of(bench->locals()) == "count=1 t={a = {10, 20}} i=1");
+  CHECK(DebuggerBench::text_of(bench->locals()) == "count=1 t={a = {10, 20}} i=1");
   halt = bench->go_on();
-  CHECK(Bench::text_of(halt.changed) == "count=3 i=2");
+  CHECK(DebuggerBench::text_of(halt.changed) == "count=3 i=2");
   REQUIRE(halt.calls.size() == 1);
   CHECK(halt.calls[0].words == Texts{"INCR", "k"});
   // If the server does not interrupt long-running scripts, the debugger stops at each line.
@@ -172,7 +85,7 @@ TEST_CASE("the debugger continues to the next breakpoint, or to the end if there
 TEST_CASE(
     "a breakpoint on a line without code is refused, and the nearest lines with code are "
     "suggested") {
-  Bench bench(kLoop);
+  DebuggerBench bench(kLoopScript);
   if (!bench) return;
   CHECK(
       contains(refusal_of([&] { bench->add_breakpoint({.line = 7}); }), "nothing stops at line 7"));
@@ -185,7 +98,7 @@ TEST_CASE(
 TEST_CASE(
     "a breakpoint stops only if its condition is true; an error in the condition stops and is "
     "reported") {
-  Bench bench(kLoop);
+  DebuggerBench bench(kLoopScript);
   if (!bench) return;
   bench->add_breakpoint({.line = 4, .condition = "i == 3 and t.a[2] == 20"});
   auto halt = bench->go_on();
@@ -203,9 +116,9 @@ TEST_CASE(
 }
 
 TEST_CASE("a watch stops when its value changes and keeps the previous value") {
-  Bench bench(kLoop);
+  DebuggerBench bench(kLoopScript);
   if (!bench) return;
-  CHECK(Bench::text_of(bench->add_watch("count")->last) == "nil");
+  CHECK(DebuggerBench::text_of(bench->add_watch("count")->last) == "nil");
   (void)bench->add_watch("count > 2");
   Lines lines;
   Texts changes;
@@ -215,8 +128,8 @@ TEST_CASE("a watch stops when its value changes and keeps the previous value") {
     lines.push_back(halt.line);
     std::string text;
     for (const auto& change : halt.watches) {
-      text += change.watch.expression + ": " + Bench::text_of(change.before) + " > " +
-              Bench::text_of(change.watch.last) + ";";
+      text += change.watch.expression + ": " + DebuggerBench::text_of(change.before) + " > " +
+              DebuggerBench::text_of(change.watch.last) + ";";
     }
     changes.push_back(text);
   }
@@ -235,96 +148,12 @@ TEST_CASE("a watch stops when its value changes and keeps the previous value") {
   for (int i = 3; i <= 4; ++i) CHECK(bench->go_on().why == Why::kWatch);
   CHECK(bench->go_on().why == Why::kBreakpoint);
   CHECK(bench->line() == 8);
-  CHECK(Bench::text_of(bench->watches()[0].last) == "5");
+  CHECK(DebuggerBench::text_of(bench->watches()[0].last) == "5");
   CHECK(bench->go_on().why == Why::kEnded);
-}
-
-TEST_CASE("printing a name shows its exact value and its contents") {
-  Bench bench(
-      "local x = 1\n"
-      "local t = {a = {5, {b = 'c'}}, ['x y'] = 0.1 + 0.2, n = 1700000000123456}\n"
-      "local i, f = 2, function() return x end\n"
-      "do\n"
-      "  local x = 'inner'\n"
-      "  redis.call('PING')\n"
-      "end\n"
-      "return x");
-  if (!bench) return;
-  bench->add_breakpoint({.line = 6});
-  (void)bench->go_on();
-  CHECK(bench.print("x") == "\"inner\"");
-  CHECK(bench.print("t.a[2].b") == "\"c\"");
-  CHECK(bench.print("t.a[i]") == "{b = \"c\"}");
-  CHECK(bench.print("t['x y']") == "0.30000000000000004");
-  CHECK(bench.print("t.n") == "1700000000123456");
-  CHECK(bench.print("t.none") == "nil");
-  CHECK(contains(bench.print("t.none.more"), "attempt to index field 'none' (a nil value)"));
-  CHECK(bench.print("x .. #x") == "\"inner5\"");
-  CHECK(bench.print("t.n + 1, ARGV") == "1700000000123457 {\"3\", \"x\"}");
-  CHECK(bench.print("KEYS[2]") == "\"l\"");
-  CHECK(bench.print("f") == "function");
-  CHECK(contains(bench.print("nothing"), "nothing"));
-  CHECK(contains(bench.print("f()"), "'f' is a function that cannot be copied here"));
-}
-
-TEST_CASE("evaluated code can use the variables it names, and all its results are returned") {
-  Bench bench(
-      "local n, s, inf, t = -1.5, 'a\\0\"\\n', 1/0, {1, 2, k = {true}}\n"
-      "return n");
-  if (!bench) return;
-  (void)bench->step();
-  CHECK(bench.eval("n, s, inf, -inf") == R"(-1.5 "a\000\"\n" inf -inf)");
-  CHECK(bench.eval("1, nil, false") == "1 nil false");
-  CHECK(bench.eval("t") == "{1, 2, k = {true}}");
-  CHECK(bench.eval("return #t, n * 2") == "2 -3");
-  CHECK(bench.eval("local x = n x = x + 1 return x") == "-0.5");
-  CHECK(bench.eval("if n < 0 then return 'below' end") == "\"below\"");
-  CHECK(bench.eval("redis.call('SET', 'made', 'here')") == "{ok = \"OK\"}");
-  CHECK(bench.eval("redis.call('GET', 'made') -- a comment") == "\"here\"");
-  CHECK(bench.eval("n = 5").empty());
-  CHECK(bench.print("n") == "-1.5");
-  CHECK(contains(bench.eval("n +"), "! unexpected symbol near"));
-  CHECK(contains(bench.eval("error('oops')"), "! oops"));
-  CHECK(contains(bench.eval("redis.call('INCR', 'made')"), "not an integer"));
-  CHECK(contains(bench.eval("setmetatable({}, 1)"), "bad argument"));
-  const std::string long_text(3000, 'x');
-  const auto answer = bench.eval("#'" + long_text + "'");
-  // Some servers accept only short commands.
-  CAPTURE(answer);
-  CHECK((answer == "3000" || contains(answer, "more than the debugger takes")));
-  CHECK(bench->running());
-  CHECK(bench->go_on().why == Why::kEnded);
-}
-
-TEST_CASE("an evaluation that does not end is cut off, and the session with it") {
-  Bench bench(kLoop, Mode::kSync, 500ms);
-  if (!bench) return;
-  const auto evaluation = bench->evaluate("while true do end");
-  CHECK(evaluation.outcome == Outcome::kCutOff);
-  CHECK(contains(evaluation.message, "no answer within 500ms"));
-  CHECK_FALSE(bench->running());
-  CHECK(bench->result().ending == Ending::kCutOff);
-  CHECK(bench->result().error_line == 1);
-}
-
-TEST_CASE("an evaluation that might not end is refused if the server cannot be killed") {
-  const auto server = start_server();
-  if (!server) return;
-  const Debuggee debuggee{.name = "a.lua", .source = "local a = 1\nreturn a"};
-  Debugger debugger(debuggee, Mode::kForked, [&] { return Connection::open(server->url(), 30s); },
-                    {});
-  (void)debugger.start();
-  for (const std::string code : {"while true do end", "repeat until false",
-                                 "(function() return 1 end)()", "loadstring('x')()"}) {
-    CAPTURE(code);
-    CHECK(contains(Bench::text_of(debugger.evaluate(code)), "refused"));
-  }
-  CHECK(Bench::text_of(debugger.evaluate("1 + 1")) == "2");
-  CHECK(debugger.running());
 }
 
 TEST_CASE("next steps over a call unless the called function contains a breakpoint") {
-  Bench bench(
+  DebuggerBench bench(
       "local function double(n)\n"  // 1
       "  local m = n * 2\n"         // 2
       "  return m\n"                // 3
@@ -348,7 +177,7 @@ TEST_CASE("next steps over a call unless the called function contains a breakpoi
   const auto halt = bench->next();
   CHECK(halt.why == Why::kBreakpoint);
   CHECK(halt.line == 3);
-  CHECK(Bench::text_of(bench->locals()) == "n=1 m=2");
+  CHECK(DebuggerBench::text_of(bench->locals()) == "n=1 m=2");
   const auto frames = bench->backtrace();
   REQUIRE(frames.size() == 2);
   CHECK(frames[0].line == 3);
@@ -374,7 +203,7 @@ TEST_CASE("finish runs until the function has returned, and from the main functi
       "local sum = outer()\n"                  // 15
       "sum = sum + c()\n"                      // 16
       "return sum\n";                          // 17
-  Bench bench(kCalls);
+  DebuggerBench bench(kCalls);
   if (!bench) return;
   const auto step_to = [&](int line) {
     while (bench->line() != line) (void)bench->step();
@@ -405,7 +234,7 @@ TEST_CASE("finish runs until the function has returned, and from the main functi
 }
 
 TEST_CASE("the user can call Redis commands by hand, and failures are reported") {
-  Bench bench(kLoop);
+  DebuggerBench bench(kLoopScript);
   if (!bench) return;
   CHECK(bench->call({"SET", "made", "a b"}).reply == "\"+OK\"");
   auto call = bench->call({"GET", "made"});
@@ -420,7 +249,7 @@ TEST_CASE("the user can call Redis commands by hand, and failures are reported")
 }
 
 TEST_CASE("the user can stop a long-running script and continue it") {
-  Bench bench(
+  DebuggerBench bench(
       "local n, go = 0, true\n"
       "while go do\n"
       "  n = n + 1\n"
@@ -452,7 +281,7 @@ TEST_CASE("a loop on a single line can be stopped too, and shows its variables' 
       "local n, t = 0, {1}\n"
       "while n >= 0 do n = n + 1 end\n"
       "return n";
-  Bench bench(kOneLine);
+  DebuggerBench bench(kOneLine);
   if (!bench) return;
   bench.stop_after(3);
   CHECK(bench->go_on().why == Why::kStopped);
@@ -460,7 +289,7 @@ TEST_CASE("a loop on a single line can be stopped too, and shows its variables' 
   CHECK(bench->locals()[0].value.number > 0);
   CHECK(bench.print("t") == "{1}");
   // The same when stepping.
-  Bench other(kOneLine);
+  DebuggerBench other(kOneLine);
   for (int n = 0; n < 4; ++n) (void)other->step();
   CHECK(other->line() == 2);
   CHECK(other.print("n") == "3");
@@ -468,7 +297,7 @@ TEST_CASE("a loop on a single line can be stopped too, and shows its variables' 
 
 TEST_CASE("a script can be stopped whatever the number of instructions in its loop") {
   for (const std::string more : {"", " + 1", " + 1 + i", " + 1 + i - n", " + (i * 2 - n % 3)"}) {
-    Bench bench("local n = 0\nfor i = 1, 2e9 do\n  n = n + i" + more + "\nend\nreturn n");
+    DebuggerBench bench("local n = 0\nfor i = 1, 2e9 do\n  n = n + i" + more + "\nend\nreturn n");
     if (!bench) return;
     bench.stop_after(2);
     CHECK(bench->go_on().why == Why::kStopped);
@@ -507,10 +336,10 @@ const char* const kForms =
     "return sum\n";                               // 26
 
 /// The stops at each line, with the variables visible there, as the script moves.
-std::map<int, Texts> stops_of(Bench& bench, const std::function<Halt()>& move) {
+std::map<int, Texts> stops_of(DebuggerBench& bench, const std::function<Halt()>& move) {
   std::map<int, Texts> stops;
   for (auto halt = move(); bench->running(); halt = move()) {
-    stops[halt.line].push_back(Bench::text_of(bench->locals()));
+    stops[halt.line].push_back(DebuggerBench::text_of(bench->locals()));
   }
   return stops;
 }
@@ -518,11 +347,11 @@ std::map<int, Texts> stops_of(Bench& bench, const std::function<Halt()>& move) {
 }  // namespace
 
 TEST_CASE("a breakpoint stops each time its line begins, with the same variables as after a step") {
-  Bench stepped(kForms);
+  DebuggerBench stepped(kForms);
   if (!stepped) return;
   const auto stops = stops_of(stepped, [&] { return stepped->step(); });
   CHECK(stops.size() == 19);
-  Bench bench(kForms);
+  DebuggerBench bench(kForms);
   for (const auto& [stop_line, expected] : stops) {
     const auto line = stop_line;  // CAPTURE cannot take a structured binding
     CAPTURE(line);
@@ -539,14 +368,14 @@ TEST_CASE("a breakpoint stops each time its line begins, with the same variables
 }
 
 TEST_CASE("two breakpoints are reached in turn, and steps between them show all variables") {
-  Bench bench(kForms);
+  DebuggerBench bench(kForms);
   if (!bench) return;
   bench->add_breakpoint({.line = 4, .condition = "twice == 8"});
   bench->add_breakpoint({.line = 18, .condition = "n == 1"});
   auto halt = bench->go_on();
   CHECK(halt.line == 4);
   CHECK(halt.why == Why::kBreakpoint);
-  CHECK(Bench::text_of(bench->locals()) == "sum=102 x=4 twice=8");
+  CHECK(DebuggerBench::text_of(bench->locals()) == "sum=102 x=4 twice=8");
   while (halt.line != 7) halt = bench->step();
   CHECK(bench.print("sum") == "110");
   CHECK(bench.print("t") == "{3}");
@@ -557,7 +386,7 @@ TEST_CASE("two breakpoints are reached in turn, and steps between them show all 
 }
 
 TEST_CASE("a condition sees the script's own values, and stops if it cannot be evaluated") {
-  Bench bench(
+  DebuggerBench bench(
       "local t, f = {n = 0}, function() end\n"
       "local now = 1700000000123456\n"
       "for i = 1, 50 do\n"
@@ -590,7 +419,7 @@ TEST_CASE("a condition sees the script's own values, and stops if it cannot be e
 }
 
 TEST_CASE("a script that replaces the metatable of KEYS is debugged as well") {
-  Bench bench(
+  DebuggerBench bench(
       "setmetatable(KEYS, {})\n"
       "local n = 0\n"
       "for i = 1, 5 do\n"
@@ -609,7 +438,7 @@ TEST_CASE("a script that replaces the metatable of KEYS is debugged as well") {
 }
 
 TEST_CASE("redis.breakpoint() stops the script") {
-  Bench bench("local a = 1\nredis.breakpoint()\na = 2\nreturn a");
+  DebuggerBench bench("local a = 1\nredis.breakpoint()\na = 2\nreturn a");
   if (!bench) return;
   const auto halt = bench->go_on();
   CHECK(halt.why == Why::kCalledFor);
@@ -617,7 +446,7 @@ TEST_CASE("redis.breakpoint() stops the script") {
 }
 
 TEST_CASE("the debugger restarts the script and keeps its breakpoints and watches") {
-  Bench bench(kLoop);
+  DebuggerBench bench(kLoopScript);
   if (!bench) return;
   bench->add_breakpoint({.line = 8});
   (void)bench->add_watch("KEYS[1]");
@@ -626,128 +455,29 @@ TEST_CASE("the debugger restarts the script and keeps its breakpoints and watche
   auto halt = bench->start();
   CHECK(halt.why == Why::kStarted);
   CHECK(halt.line == 1);
-  CHECK(Bench::text_of(bench->watches()[0].last) == "\"k\"");
+  CHECK(DebuggerBench::text_of(bench->watches()[0].last) == "\"k\"");
   CHECK(bench->go_on().line == 8);
   // Restarting in the middle works too; in the server itself, the abandoned run finishes first.
   CHECK(bench->start().line == 1);
 }
 
 TEST_CASE("an abort ends the script; a script that catches the abort is cut off") {
-  Bench bench(kLoop);
+  DebuggerBench bench(kLoopScript);
   if (!bench) return;
   CHECK(bench->abort_script().why == Why::kEnded);
   CHECK(bench->result().ending == Ending::kAborted);
 }
 
 TEST_CASE("an error ends the script and has a line number") {
-  Bench bench("local a = 1\nlocal t\nreturn t.x");
+  DebuggerBench bench("local a = 1\nlocal t\nreturn t.x");
   if (!bench) return;
   CHECK(bench->go_on().why == Why::kEnded);
   CHECK(bench->result().ending == Ending::kRunTimeError);
   CHECK(bench->result().error_line == 3);
-  Bench broken("local a = 1\nlocal = 2");
+  DebuggerBench broken("local a = 1\nlocal = 2");
   CHECK(broken.halt.why == Why::kEnded);
   CHECK(broken->result().ending == Ending::kCompileError);
   CHECK(broken->result().error_line == 2);
-}
-
-TEST_CASE("a script with too many locals for probes is debugged with what the server reports") {
-  std::string source = "local function f()\n";
-  for (int i = 0; i < 200; ++i)
-    source += " local a" + std::to_string(i) + " = " + std::to_string(i) + "\n";
-  source += " return a199\nend\nreturn f()\n";
-  Bench bench(source);
-  if (!bench) return;
-  bench->add_breakpoint({.line = 202});
-  const auto halt = bench->go_on();
-  CHECK(halt.why == Why::kBreakpoint);
-  CHECK(bench.print("a199") == "199");
-  CHECK(bench.eval("a198 + a199") == "397");
-}
-
-TEST_CASE("a function's view includes the outer variables that it uses") {
-  Bench bench(
-      "local out = 5\n"
-      "local function f(n)\n"
-      "  return n + out\n"
-      "end\n"
-      "return f(1)");
-  if (!bench) return;
-  bench->add_breakpoint({.line = 3});
-  (void)bench->go_on();
-  CHECK(Bench::text_of(bench->locals()) == "out=5 n=1");
-  CHECK(bench.eval("n + out") == "6");
-}
-
-namespace {
-
-// A function that is created in a loop and called.
-constexpr auto kMade =
-    "local sum = 0\n"
-    "for i = 1, 2 do\n"
-    "  local add = function(a)\n"
-    "    local inner = a + 1\n"
-    "    return inner\n"
-    "  end\n"
-    "  sum = sum + add(i)\n"
-    "end\n"
-    "return sum";
-
-}  // namespace
-
-TEST_CASE("at a function definition the enclosing function's variables are visible") {
-  Bench bench(kMade);
-  if (!bench) return;
-  bench->add_breakpoint({.line = 6});
-  for (int round = 1; round <= 2; ++round) {
-    const auto halt = bench->go_on();
-    CHECK(halt.line == 6);
-    CHECK(bench.print("i") == std::to_string(round));
-    CHECK(bench.print("sum") == (round == 1 ? "0" : "2"));
-    CHECK(contains(bench.print("inner"), "'inner' of line 4 is not visible here"));
-  }
-}
-
-TEST_CASE("at the end of a function its own variables are visible") {
-  Bench bench(
-      "local x = 1\n"
-      "local function f(a)\n"
-      "  redis.call('SET', KEYS[1], a)\n"
-      "end\n"
-      "f(7)\n"
-      "return x");
-  if (!bench) return;
-  bench->add_breakpoint({.line = 4});
-  CHECK(bench->go_on().line == 4);
-  CHECK(bench.print("x") == "1");
-  CHECK(bench->go_on().line == 4);
-  CHECK(bench.print("a") == "7");
-}
-
-TEST_CASE("a watch does not change while its variable is out of scope") {
-  Bench bench(kMade);
-  if (!bench) return;
-  (void)bench->add_watch("sum");
-  Lines lines;
-  for (auto halt = bench->go_on(); halt.why != Why::kEnded; halt = bench->go_on()) {
-    REQUIRE(halt.why == Why::kWatch);
-    lines.push_back(halt.line);
-  }
-  CHECK(lines == Lines{2, 2, 2});
-}
-
-TEST_CASE("a watch on a name that is a local elsewhere is evaluated") {
-  Bench bench(
-      "local n = 0\n"
-      "local function f() local redis = redis return redis.sha1hex('') end\n"
-      "f()\n"
-      "redis.call('SET', KEYS[1], 5)\n"
-      "return n");
-  if (!bench) return;
-  (void)bench->add_watch("redis.call('EXISTS', KEYS[1])");
-  const auto halt = bench->go_on();
-  CHECK(halt.why == Why::kWatch);
-  CHECK(halt.line == 5);
 }
 
 TEST_CASE(
@@ -760,7 +490,7 @@ TEST_CASE(
       "local x = co(1)\n"
       "local y = co(5)\n"
       "return x + y";
-  Bench bench(kCoroutine);
+  DebuggerBench bench(kCoroutine);
   if (!bench) return;
   Lines lines;
   while (bench->running()) lines.push_back(bench->next().line);
@@ -772,7 +502,7 @@ TEST_CASE(
 }
 
 TEST_CASE("next over a tail call returns to the caller") {
-  Bench bench(
+  DebuggerBench bench(
       "local function g() \n"
       "  local a = 1\n"
       "  return a\n"
@@ -790,13 +520,13 @@ TEST_CASE("next over a tail call returns to the caller") {
 
 TEST_CASE("a watch that never ends is removed and named") {
   constexpr auto kEndless = "(function() while true do end end)()";
-  Bench bench(kLoop, Mode::kSync, 500ms);
+  DebuggerBench bench(kLoopScript, Mode::kSync, 500ms);
   if (!bench) return;
   CHECK(bench->add_watch(kEndless) == nullptr);
   CHECK(contains(bench->result().message, "to watch 1, which is removed"));
   CHECK(bench->watches().empty());
   // The server that it ran on hangs for good.
-  Bench other(kLoop, Mode::kSync, 500ms);
+  DebuggerBench other(kLoopScript, Mode::kSync, 500ms);
   other->add_breakpoint({.line = 4, .condition = kEndless});
   CHECK(other->go_on().why == Why::kEnded);
   CHECK(other->result().ending == Ending::kCutOff);
@@ -805,96 +535,14 @@ TEST_CASE("a watch that never ends is removed and named") {
   CHECK(other->breakpoints().empty());
 }
 
-TEST_CASE("expressions are checked even when no script is running") {
-  Bench bench(kLoop);
-  if (!bench) return;
-  CHECK(bench->go_on().why == Why::kEnded);
-  CHECK(contains(refusal_of([&] { (void)bench->add_watch("1 +"); }), "'1 +' is not an expression"));
-  CHECK(contains(refusal_of([&] { bench->add_breakpoint({.line = 4, .condition = "i = 3"}); }),
-                 "'i = 3' is not an expression"));
-  CHECK(bench->add_watch("i + 1") != nullptr);
-}
-
-TEST_CASE("a condition on a variable that is not in scope stops, and the reason is reported") {
-  Bench bench(kLoop);
-  if (!bench) return;
-  bench->add_breakpoint({.line = 2, .condition = "i == 99"});
-  const auto halt = bench->go_on();
-  CHECK(halt.line == 2);
-  CHECK(contains(halt.condition_error, "'i' of line 3 is not visible here"));
-}
-
-TEST_CASE("large variables are copied, and those that cannot be are reported") {
-  Bench bench(
-      "local body, odd = string.rep('x', 300000), string.rep('\\0', 100000)\n"
-      "local all = string.rep('x', 2000000)\n"
-      "local self = {}\n"
-      "self.self = self\n"
-      "return 1");
-  if (!bench) return;
-  bench->add_breakpoint({.line = 5});
-  CHECK(bench->go_on().line == 5);
-  const auto is_short = [](const std::string& answer) {
-    return contains(answer,
-                    "bytes of code and copies of variables are more than the debugger takes");
-  };
-  for (const auto& [code, expected] :
-       {std::pair("#body, body:sub(1, 3)", "300000 \"xxx\""), std::pair("#odd", "100000")}) {
-    const auto answer = bench.eval(code);
-    CHECK((answer == expected || is_short(answer)));  // Valkey 9
-  }
-  CHECK(is_short(bench.eval("#all")));
-  CHECK(contains(bench.print("self.self.x"), "not told: self.self is a table that holds itself"));
-}
-
-TEST_CASE("table keys in evaluated code are not taken for variables") {
-  Bench bench("local err = 1\nreturn err");
-  if (!bench) return;
-  (void)bench->step();
-  CHECK(bench.eval("error({err = 'X'})") == "! X");
-  CHECK(bench.eval("({err, err = 2})[1]") == "1");
-}
-
-TEST_CASE("completion lists the fields of the table before the dot") {
-  Bench bench("local t = {ab = {cd = 1, ['x y'] = 2}, 5}\nlocal n = 1\nreturn t");
-  if (!bench) return;
-  (void)bench->step();
-  (void)bench->step();
-  CHECK(bench->fields_of("t") == Texts{"ab"});
-  CHECK(bench->fields_of("t.ab") == Texts{"cd"});
-  CHECK(bench->fields_of("t.none").empty());
-  CHECK(bench->fields_of("n").empty());
-  CHECK(bench->fields_of("other").empty());
-  CHECK(bench->fields_of("t +").empty());
-}
-
 TEST_CASE("an abort that the script catches does not abort it") {
-  Bench bench("local ok = pcall(function()\n  redis.call('PING')\nend)\nreturn {ok and 1 or 0}");
+  DebuggerBench bench(
+      "local ok = pcall(function()\n  redis.call('PING')\nend)\nreturn {ok and 1 or 0}");
   if (!bench) return;
   bench->add_breakpoint({.line = 2});
   CHECK(bench->go_on().line == 2);
   CHECK(bench->abort_script().why == Why::kEnded);
   CHECK(bench->result().ending == Ending::kReturned);
-}
-
-TEST_CASE("evaluated code sees the same clock as the script") {
-  const auto server = start_server();
-  if (!server) return;
-  const Debuggee debuggee{
-      .name = "t.lua", .source = "local t = redis.call('TIME')\nreturn t", .keys = {"k"}};
-  Debugger debugger(
-      debuggee, Mode::kSync, [&] { return Connection::open(server->url(), 30s); },
-      Debugger::Options{.now = std::chrono::microseconds(1700000000000042), .may_hang = true});
-  (void)debugger.start();
-  (void)debugger.step();
-  // The code that reads the clock is so long for Valkey 9 that only the first value is returned.
-  const auto times =
-      Bench::text_of(debugger.evaluate("redis.call('time')[1] == t[1], redis.pcall('TIME')[2]"));
-  CHECK((times == "true \"42\"" || times == "true"));
-  const auto others =
-      Bench::text_of(debugger.evaluate("redis.call('EXISTS', KEYS[1]), redis.sha1hex ~= nil"));
-  CHECK(others == "0 true");
-  CHECK(debugger.call({"TIME"}).reply == "[\"1700000000\",\"42\"]");
 }
 
 }  // namespace ldb_debugger_test

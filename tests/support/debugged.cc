@@ -124,4 +124,67 @@ ldb::ProbedScript probed(std::string_view source, const ldb::ProbeOptions& optio
   return *std::move(script);
 }
 
+std::vector<std::string> lines_of(const ldb::ProbedScript& script, const Told& told) {
+  std::vector<std::string> lines;
+  for (const auto& reading : told.readings) {
+    auto line = std::to_string(script.probes[reading.probe].line) + ":";
+    for (const auto& variable : reading.variables) {
+      line += " " + script.locals[variable.local].name;
+      if (variable.activation > 0) line += "#" + std::to_string(variable.activation);
+      line += "=" + text_of(variable.value);
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::vector<std::string> told_of(std::string_view source, const ldb::ProbeOptions& options) {
+  const auto script = probed(source, options);
+  return lines_of(script, debug(script));
+}
+
+namespace {
+
+std::string reply_to(TestServer& server, std::string_view text) {
+  (void)server.call({"FLUSHALL"});
+  return to_text(server.eval(text, {}, {}));
+}
+
+}  // namespace
+
+std::string reply_to(std::string_view text) {
+  TestServer server;
+  return reply_to(server, text);
+}
+
+std::string same_reply(std::string_view source) {
+  TestServer server;
+  const auto reply = reply_to(server, source);
+  CAPTURE(source.substr(0, 500));
+  for (const bool wrapped : {false, true}) {
+    const ldb::ProbeOptions clock{.wrapped = wrapped, .probes = false, .now = microseconds(42)};
+    CHECK(reply_to(server, probed(source, {.wrapped = wrapped}).text) == reply);
+    CHECK(reply_to(server, probed(source, clock).text) == reply);
+  }
+  return reply;
+}
+
+std::string local_name(int i) {
+  return "v" + std::to_string(i);
+}
+
+std::string locals(int count) {
+  return repeated(count, [](int i) { return "local v" + std::to_string(i) + " = 1\n"; });
+}
+
+std::string repeated(int count, const std::function<std::string(int)>& item,
+                     std::string_view separator) {
+  std::string text;
+  for (int i = 1; i <= count; ++i) {
+    if (i > 1) text += separator;
+    text += item(i);
+  }
+  return text;
+}
+
 }  // namespace rlctl::test

@@ -46,6 +46,24 @@ struct Told {
 [[nodiscard]] ldb::ProbedScript probed(std::string_view source,
                                        const ldb::ProbeOptions& options = {});
 
+/// "3: a=1 b#2=5": the line, and the values reported before it; 2 is the activation.
+[[nodiscard]] std::vector<std::string> lines_of(const ldb::ProbedScript& script, const Told& told);
+/// The same for a source, which is debugged.
+[[nodiscard]] std::vector<std::string> told_of(std::string_view source,
+                                               const ldb::ProbeOptions& options = {});
+
+/// What a script replies on an empty server, as to_text() writes it.
+[[nodiscard]] std::string reply_to(std::string_view text);
+/// The same for a source, which must reply the same with every kind of probe.
+[[nodiscard]] std::string same_reply(std::string_view source);
+
+/// "v7"
+[[nodiscard]] std::string local_name(int i);
+/// Declares v1, v2, and so on, each on a line of its own, as 1.
+[[nodiscard]] std::string locals(int count);
+[[nodiscard]] std::string repeated(int count, const std::function<std::string(int)>& item,
+                                   std::string_view separator = "");
+
 }  // namespace rlctl::test
 
 /// Prints lists in doctest's messages.

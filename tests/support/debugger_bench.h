@@ -1,0 +1,98 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "ldb/debugger.h"
+#include "redis/connection.h"
+#include "support/server.h"
+
+namespace rlctl::test {
+
+/// A script in a debugger on its own server, which soon interrupts long-running scripts.
+class DebuggerBench {
+ public:
+  explicit DebuggerBench(std::string source, ldb::Mode mode = ldb::Mode::kSync,
+                         std::chrono::microseconds evaluation = std::chrono::seconds(30))
+      : server_(support::start_server({"--lua-time-limit", "50"})),
+        debuggee_{.name = "test.lua",
+                  .source = std::move(source),
+                  .keys = {"k", "l"},
+                  .arguments = {"3", "x"}} {
+    if (!server_) return;
+    debugger.emplace(
+        debuggee_, mode, [this] { return connect(); },
+        ldb::Debugger::Options{.may_hang = true,
+                               .wants_stop = [this] { return --polls_ <= 0; },
+                               .evaluation = evaluation});
+    halt = debugger->start();
+  }
+
+  [[nodiscard]] redis::Connection connect() const {
+    return redis::Connection::open(server_->url(), std::chrono::seconds(30));
+  }
+  [[nodiscard]] explicit operator bool() const { return debugger.has_value(); }
+  ldb::Debugger* operator->() { return &*debugger; }
+  /// The number of polls after which the user's request to stop is reported.
+  void stop_after(std::int64_t polls) { polls_ = polls; }
+  /// The values, as in "1 2.5", or the error.
+  [[nodiscard]] std::string eval(const std::string& code) {
+    return text_of(debugger->evaluate(code));
+  }
+  [[nodiscard]] std::string print(const std::string& expression) {
+    return text_of(debugger->print(expression));
+  }
+  [[nodiscard]] static std::string text_of(const ldb::Evaluation& evaluation) {
+    if (evaluation.outcome != ldb::Evaluation::Outcome::kValues) return "! " + evaluation.message;
+    std::string text;
+    for (const auto& value : evaluation.values) {
+      text += (text.empty() ? "" : " ") + ldb::text_of(value);
+    }
+    return text;
+  }
+  /// "a=1 b=nil"
+  [[nodiscard]] static std::string text_of(const std::vector<ldb::LocalChange>& locals) {
+    std::string text;
+    for (const auto& [local, value] : locals) {
+      text += (text.empty() ? "" : " ") + local.name + "=" + ldb::text_of(value);
+    }
+    return text;
+  }
+
+ private:
+  std::optional<redis::PrivateServer> server_;
+  ldb::Debuggee debuggee_;
+  std::int64_t polls_ = INT64_MAX;
+
+ public:
+  std::optional<ldb::Debugger> debugger;
+  ldb::Halt halt;
+};
+
+inline constexpr const char* kLoopScript =
+    "local count = 0\n"                // 1
+    "local t = {a = {10, 20}}\n"       // 2
+    "for i = 1, 5 do\n"                // 3
+    "  count = count + i\n"            // 4
+    "  redis.call('INCR', KEYS[1])\n"  // 5
+    "end\n"                            // 6
+    "\n"                               // 7
+    "return count\n";                  // 8
+
+/// What a debugger says of a mistake.
+template <typename Call>
+std::string refusal_of(Call call) {
+  try {
+    call();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+}  // namespace rlctl::test
