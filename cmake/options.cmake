@@ -16,6 +16,21 @@ target_compile_options(rlctl_options INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(rlctl_options INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
 endif()
+
+# Whether this version of fmt has the template that src/base/fmt.cc instantiates once for all.
+include(CheckCXXSourceCompiles)
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+set(CMAKE_REQUIRED_LIBRARIES fmt::fmt-header-only)
+check_cxx_source_compiles("#include <fmt/format.h>
+  namespace fmt::detail {
+  extern template void vformat_to<char>(buffer<char>&, string_view, format_args, locale_ref);
+  }" RLCTL_FMT_ONCE)
+unset(CMAKE_TRY_COMPILE_TARGET_TYPE)
+unset(CMAKE_REQUIRED_LIBRARIES)
+if(RLCTL_FMT_ONCE)
+  target_compile_definitions(rlctl_options INTERFACE RLCTL_FMT_ONCE)
+endif()
+
 if(RLCTL_WERROR)
   target_compile_options(rlctl_options INTERFACE -Werror)
 endif()
