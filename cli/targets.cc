@@ -104,6 +104,12 @@ std::string only_pattern(std::span<const std::string> operands) {
   return operands[0];
 }
 
+std::string hint_at_literal(std::string_view pattern) {
+  if (pattern.find_first_of("*?[") != pattern.npos) return {};
+  return "the pattern has no * ? or [ and matches only one key; was it quoted? '" +
+         escaped_message(pattern) + "*' matches all keys that begin so";
+}
+
 KeyTarget found_target(const std::string& key, const limiter::Configuration& configuration) {
   KeyTarget target{.key = key};
   if (configuration.policies.empty()) return target;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/wait.h"
@@ -37,6 +38,10 @@ void require_pattern(const std::string& pattern, std::span<const std::string> op
 /// The operand of a command that searches keys; "*" if there is none. Throws UsageError if there
 /// are several or it is empty.
 [[nodiscard]] std::string only_pattern(std::span<const std::string> operands);
+
+/// The hint if a pattern that matches nothing can match only one key: it has no * ? or [. Else
+/// empty.
+[[nodiscard]] std::string hint_at_literal(std::string_view pattern);
 
 /// A key in Redis, and what is known about it beforehand.
 struct KeyTarget {

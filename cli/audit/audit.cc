@@ -226,6 +226,7 @@ void Auditing::take(std::span<const state::Surveyed> page) {
       if (!why_refused_) why_refused_ = refused;
       continue;
     }
+    if (!inspection.exists()) continue;  // it is gone meanwhile
     ++readable_;
     if (inspection.is_recognized()) {
       ++limiters_;
@@ -237,6 +238,7 @@ void Auditing::take(std::span<const state::Surveyed> page) {
   }
   // A key that was written between its TTL and its contents seemed to be what it never was.
   if (!findings.empty()) confirm(findings);
+  // A busy key may be written at the same moment of the second look, too.
   const auto may_be_torn = [](const Finding& finding) {
     return finding.kind == state::FindingKind::kTtlShort;
   };

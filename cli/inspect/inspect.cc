@@ -19,6 +19,7 @@
 #include "cli/term/bars.h"
 #include "cli/term/progress.h"
 #include "cli/watch.h"
+#include "limiter/limit.h"
 #include "limiter/policies.h"
 #include "redis/scan.h"
 #include "state/key_family.h"
@@ -166,8 +167,14 @@ Found Inspector::look(redis::Connection& connection, const KeyTarget& target) {
 
 void Inspector::add_usual_family(redis::Connection& connection, const std::string& key,
                                  KeyResults& results) {
-  for (const auto& member : state::find_usual_family(connection, key, state::FamilyKeys::kAll)) {
+  const auto family = state::find_usual_family(connection, key, state::FamilyKeys::kAll);
+  for (const auto& member : family.keys) {
     results.keys.push_back(look(connection, {.key = member}));
+  }
+  if (!family.refused.empty()) {
+    results.warnings.push_back(
+        "this user may not read the keys that " + in_quotes(key) +
+        " has if it has several limits: " + in_quotes(limiter::family_prefix(key) + "..."));
   }
 }
 
@@ -210,7 +217,8 @@ void Inspector::warn_of_algorithm(const Inspection& inspection, KeyResults& resu
 void Inspector::warn_of_others(redis::Connection& connection, const std::string& key,
                                KeyResults& results) {
   std::string others;
-  for (const auto& name : state::find_usual_family(connection, key, state::FamilyKeys::kLimiters)) {
+  const auto family = state::find_usual_family(connection, key, state::FamilyKeys::kLimiters);
+  for (const auto& name : family.keys) {
     others += (others.empty() ? "" : ", ") + in_quotes(name);
   }
   if (others.empty()) return;
@@ -405,10 +413,16 @@ void Inspecting::read_matching(const std::string& pattern, std::string& out) {
 
 /// Sorted, without duplicates.
 std::vector<std::string> Inspecting::limiters_of(const std::string& pattern) {
-  std::set<std::string> limiters;
+  std::set<std::string> limiters, refused;
+  std::optional<redis::Error> why;
+  bool could_read = false;
   redis::Scan scan(*connection_, pattern);
   while (!scan.done()) {
-    const auto keys = scan.next();
+    auto readable = state::readable_keys(*connection_, scan.next());
+    const auto& keys = readable.keys;
+    could_read = could_read || !keys.empty();
+    refused.insert(readable.refused.begin(), readable.refused.end());
+    if (!why) why = std::move(readable.why);
     const auto contents = state::read_contents(*connection_, keys, state::Parts::kCut);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const auto state = state::decode(keys[i], contents[i]);
@@ -418,6 +432,10 @@ std::vector<std::string> Inspecting::limiters_of(const std::string& pattern) {
     invocation_.interrupt.check();
   }
   progress_.clear();
+  if (why && !could_read) throw *why;
+  if (!refused.empty()) {
+    cli::warn("warning: not shown: " + refused_text(refused.size()), invocation_.command);
+  }
   return {limiters.begin(), limiters.end()};
 }
 

@@ -370,6 +370,14 @@ void append_expiry(TextBlock& block, const Inspection& inspection) {
       Tone::kWarning));
 }
 
+void append_contradiction(TextBlock& block, const Inspection& inspection) {
+  if (!inspection.longer_window) return;
+  block.note(block.tone(
+      fmt::format("its TTL is that of a window of ~{}, not {}: is this its limit?",
+                  period_text(*inspection.longer_window), period_text(*inspection.window)),
+      Tone::kWarning));
+}
+
 void append_own(TextBlock& block, const Inspection& inspection) {
   const auto row = row_of(inspection);
   if (row.append != nullptr) row.append(block, inspection);
@@ -504,6 +512,7 @@ void append_found(std::string& out, const Found& found, const Look& look, std::s
   append_algorithm(block, found);
   append_use(block, inspection);
   append_expiry(block, inspection);
+  append_contradiction(block, inspection);
   append_clock(block, inspection);
   append_own(block, inspection);
   const auto keeping = inspection.state.form->keeping;

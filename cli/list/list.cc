@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/command.h"
 #include "cli/completions.h"
 #include "cli/limits.h"
@@ -52,8 +54,10 @@ void add_list_options(Options& options, ListOptions& target) {
       .completes(complete_algorithm);
   options.value("--policy", "NAME", target.policy, "only keys of this policy")
       .completes(complete_policy);
-  options.value("--limit", "LIMIT", target.limit,
-                "the limit of keys that store none and belong to no policy, such as logs: 5/60s");
+  options
+      .value("--limit", "LIMIT", target.limit,
+             "the limit of keys that store none and belong to no policy, such as logs: 5/60s")
+      .once("keys with different limits need policies");
   options.flag("--all", target.shapes,
                "also keys that only look like a limiter's: numbers, sorted sets of times");
   options.flag("--totals", target.totals, "print totals by algorithm and policy, but no keys")
@@ -166,6 +170,7 @@ class ListRun {
   void take(std::vector<ListRow> rows);
   void write(const std::vector<ListRow>& rows);
   void finish();
+  void warn_of_mislimited();
   void require_readable() const;
   [[nodiscard]] std::string unlisted_text() const;
 
@@ -176,7 +181,7 @@ class ListRun {
   ListTotals totals_;
   Look look_;
   Progress progress_{is_terminal(STDERR_FILENO)};
-  std::int64_t listed_ = 0;
+  std::int64_t listed_ = 0, without_limit_ = 0;
 };
 
 void ListRun::take(std::vector<ListRow> rows) {
@@ -199,6 +204,7 @@ void ListRun::write(const std::vector<ListRow>& rows) {
   if (listed_ == 0 && !invocation_.json) append_list_titles(out, look_);
   listed_ += static_cast<std::int64_t>(rows.size());
   for (const auto& row : rows) {
+    if (!row.limit) ++without_limit_;
     if (invocation_.json) {
       append_list_json(out, row);
     } else {
@@ -227,18 +233,41 @@ std::string ListRun::unlisted_text() const {
   return text;
 }
 
+/// A limit that is not that of a key makes most of what its row says wrong.
+void ListRun::warn_of_mislimited() {
+  const auto& [keys, first, window] = listing_.mislimited();
+  if (keys == 0) return;
+  invocation_.out.flush();
+  warn(fmt::format("warning: {} the TTL of a longer window than {} limit, such as {} (~{}): is "
+                   "this the right limit?",
+                   keys == 1 ? "1 key has" : counted(keys, "key") + " have",
+                   keys == 1 ? "its" : "their", in_quotes(first), period_text(window)),
+       invocation_.command);
+}
+
 void ListRun::finish() {
+  warn_of_mislimited();
   auto& out = invocation_.out.buffer();
-  if (plan_.only_totals && invocation_.json) return totals_.append_json(out);
-  if (invocation_.json) return;
-  if (!plan_.top && totals_.keys() > 0) {
+  if (invocation_.json) {
+    if (plan_.only_totals) totals_.append_json(out);
+    // A program that reads the lines would take them for all limiters.
+    const auto& unlisted = listing_.unlisted();
+    if (unlisted.refused == 0 && unlisted.unknown == 0) return;
+  } else if (!plan_.top && totals_.keys() > 0) {
     if (!plan_.only_totals) out += '\n';
     totals_.append_text(out, look_);
   }
   auto text = unlisted_text();
+  if (without_limit_ > 0 && !invocation_.json && !plan_.only_totals) {
+    if (!text.empty()) text += "\n";
+    text += counted(without_limit_, "key") + (without_limit_ == 1 ? " stores" : " store") +
+            " no limit: --limit or a policy gives it";
+  }
   if (listed_ == 0) {
     text = (plan_.has_filter() ? "no limiter matches" : "no limiters found") +
            (text.empty() ? text : "; " + text);
+    if (const auto hint = hint_at_literal(plan_.pattern); !hint.empty())
+      text += "\n  hint: " + hint;
   }
   if (!text.empty()) {
     invocation_.out.flush();

@@ -93,7 +93,12 @@ std::optional<ListRow> Listing::row_of(const state::Surveyed& surveyed) {
     const auto* policy = limiter::policy_for(configuration_, row.key);
     if (policy != nullptr) row.policy = policy->name;
   }
-  return wants(row) ? std::optional(std::move(row)) : std::nullopt;
+  if (!wants(row)) return std::nullopt;
+  if (inspection.longer_window && mislimited_.keys++ == 0) {
+    mislimited_.first = row.key;
+    mislimited_.window = *inspection.longer_window;
+  }
+  return row;
 }
 
 bool Listing::wants(const ListRow& row) {
@@ -127,6 +132,7 @@ std::vector<ListRow> Listing::read(redis::Connection& connection, std::vector<st
 void Listing::scan(redis::Connection& connection,
                    const std::function<void(std::vector<ListRow>, double)>& on_rows) {
   unlisted_ = {};
+  mislimited_ = {};
   could_read_ = false;
   // A key that comes twice to the top is noticed there, so that memory stays bounded.
   state::survey_all(connection, {.pattern = plan_.pattern,

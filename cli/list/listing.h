@@ -65,7 +65,14 @@ struct Unlisted {
   std::int64_t shapes = 0;               ///< only look like one's
   std::int64_t unknown = 0;              ///< limiters of which --above cannot tell
   std::int64_t refused = 0;              ///< this user may not read them
-  std::optional<redis::Error> why = {};  ///< the first of the last
+  std::optional<redis::Error> why = {};  ///< the error for the first of these
+};
+
+/// The listed keys whose limit has too short a window: see Inspection::longer_window.
+struct Mislimited {
+  std::int64_t keys = 0;
+  std::string first;       ///< one of them
+  microseconds window{0};  ///< the one that its TTL shows
 };
 
 /// Reads the limiters of a database, page by page.
@@ -85,6 +92,7 @@ class Listing {
                                           std::vector<std::string> keys);
 
   [[nodiscard]] const Unlisted& unlisted() const noexcept { return unlisted_; }
+  [[nodiscard]] const Mislimited& mislimited() const noexcept { return mislimited_; }
   /// Whether the user could read one of the keys, listed or not.
   [[nodiscard]] bool could_read() const noexcept { return could_read_; }
 
@@ -97,6 +105,7 @@ class Listing {
   const ListPlan& plan_;
   const limiter::Configuration& configuration_;
   Unlisted unlisted_;
+  Mislimited mislimited_;
   bool could_read_ = false;
 };
 

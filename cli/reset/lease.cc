@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "limiter/lease.h"
+#include "redis/error.h"
 #include "state/inspection.h"
 
 namespace rlctl::cli {
@@ -83,7 +84,12 @@ ExitStatus free_lease(const ResetPlan& plan, const std::string& key, const std::
   require_not_empty(holder, "--holder: the holder");
   ResetSession session(plan, invocation);
   auto connection = session.connector.open();
-  const auto lease = find_lease(connection, key, holder);
+  std::optional<limiter::Lease> lease;
+  try {
+    lease = find_lease(connection, key, holder);
+  } catch (const redis::Error& error) {
+    throw ProblemError(without_doubt(describe(error)));  // it only reads
+  }
   // The holder may release it meanwhile.
   const bool is_there = lease && (plan.dry_run || limiter::release(connection, *lease).allowed);
   if (!plan.quiet) {

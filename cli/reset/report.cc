@@ -99,6 +99,16 @@ void ResetReport::add(const ResetOutcome& outcome) {
               invocation_.json);
 }
 
+void ResetReport::add_refused(const state::ReadableKeys& readable) {
+  for (const auto& key : readable.refused) refused_.insert(std::hash<std::string>{}(key));
+  if (!why_refused_) why_refused_ = readable.why;
+  could_read_ = could_read_ || !readable.keys.empty();
+}
+
+void ResetReport::require_access() const {
+  if (why_refused_ && !could_read_) throw *why_refused_;
+}
+
 std::string ResetReport::summary() const {
   std::string text = fmt::format("{} {}", plan_.dry_run ? "would remove" : "removed",
                                  removed() == 0 ? "no key" : count_of_keys(removed()));
@@ -107,8 +117,12 @@ std::string ResetReport::summary() const {
     text += fmt::format("; left {} without limiter state ({})", other_.total(), other_.text());
   }
   if (foreign_.total() > 0) {
-    text += fmt::format("; left {} that may belong to another program ({}; --force removes them)",
-                        foreign_.total(), foreign_.text());
+    text += fmt::format("; left {} that may belong to another program ({})", foreign_.total(),
+                        foreign_.text());
+  }
+  if (foreign_.total() > 0 && other_.total() == 0) text += "; --force removes them";
+  if (foreign_.total() > 0 && other_.total() > 0) {
+    text += fmt::format("; --force removes all {}", foreign_.total() + other_.total());
   }
   if (changing_ > 0) {
     text += fmt::format("; left {} that other clients kept changing", changing_);
@@ -117,6 +131,7 @@ std::string ResetReport::summary() const {
     text += fmt::format("; left {} that now hold something else", changed_);
   }
   if (too_large_ > 0) text += fmt::format("; left {} too large to be saved", too_large_);
+  if (!refused_.empty()) text += "; left " + refused_text(refused_.size());
   return text;
 }
 

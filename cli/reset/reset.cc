@@ -137,7 +137,7 @@ class KeysReport {
   [[nodiscard]] std::string hint() const {
     if (force_helps_) {
       return inspect_hint(first_left_key_) + "; --force removes " +
-             (left_ == 1 ? "it" : "all of them") + " anyway";
+             (left_ == 1 ? "it anyway" : "all of them, whatever they hold");
     }
     return too_large_ ? "without --save, rlctl reset removes it for good" : "try again";
   }
@@ -202,22 +202,38 @@ void scan(ResetSession& session, const std::string& pattern, redis::Connection& 
           state::Resetter& resetter) {
   redis::Scan scan(connection, pattern);
   while (!scan.done()) {
-    resetter.reset(scan.next());
+    const auto readable = state::readable_keys(connection, scan.next());
+    session.report.add_refused(readable);
+    resetter.reset(readable.keys);
     session.progress.update(scan.share(), scanned(session));
     session.invocation.interrupt.check();
   }
 }
 
-/// The matching keys, sorted, without duplicates, which SCAN may return.
+/// Reports the keys that are left, each once, although SCAN may return one twice.
+class LeftKeys {
+ public:
+  explicit LeftKeys(ResetReport& report) : report_(report) {}
+
+  void add(const ResetOutcome& outcome) {
+    if (seen_.insert(std::hash<std::string_view>{}(outcome.key)).second) report_.add(outcome);
+  }
+
+ private:
+  ResetReport& report_;
+  std::unordered_set<std::size_t> seen_;  ///< hashes, since there may be many keys
+};
+
+/// The matching keys, sorted, without duplicates.
 Found look(const ResetPlan& plan, ResetSession& session) {
   Found found;
-  std::unordered_set<std::size_t> left;  // hashes, since there may be many keys to count
+  LeftKeys left(session.report);
   auto connection = session.connector.open();
   const auto add = [&](const ResetOutcome& outcome) {
     if (outcome.result == ResetResult::kWouldRemove) {
       found.push_back({std::string(outcome.key), std::string(outcome.type), outcome.form});
-    } else if (left.insert(std::hash<std::string_view>{}(outcome.key)).second) {
-      session.report.add(outcome);
+    } else {
+      left.add(outcome);
     }
   };
   session.run(connection, true, add,
@@ -273,9 +289,14 @@ bool ask(const Found& found, ResetSession& session) {
 /// user considered the question.
 void remove(ResetSession& session,
             const std::function<void(redis::Connection&, state::Resetter&)>& work) {
+  LeftKeys left(session.report);
   auto connection = session.connector.open();
   const auto add = [&](const ResetOutcome& outcome) {
-    if (outcome.result != ResetResult::kNone) session.report.add(outcome);
+    if (outcome.result == ResetResult::kLeft) {
+      left.add(outcome);
+    } else if (outcome.result != ResetResult::kNone) {
+      session.report.add(outcome);
+    }
   };
   session.run(connection, false, add,
               [&](state::Resetter& resetter) { work(connection, resetter); });
@@ -283,8 +304,8 @@ void remove(ResetSession& session,
 
 /// Prints a hint at the likely mistake in a pattern that matches nothing.
 void hint_at_pattern(const std::string& pattern) {
-  if (pattern.find_first_of("*?[") == pattern.npos) {
-    write_stderr("  hint: the pattern has no * ? or [ and matches only one key; was it quoted?\n");
+  if (const auto hint = hint_at_literal(pattern); !hint.empty()) {
+    write_stderr("  hint: " + hint + "\n");
   } else if (!pattern.starts_with('{') && !pattern.starts_with('*')) {
     std::string line = "  hint: keys with several limits have other names: --match '{";
     escape_message(line, pattern);
@@ -297,6 +318,7 @@ ExitStatus finish(const ResetPlan& plan, ResetSession& session) {
   session.explain_undo();
   if (session.report.removed() == 0 && session.is_for_people()) hint_at_pattern(*plan.match);
   if (session.report.kept() > 0) return ExitStatus::kRejected;
+  session.report.require_access();
   return session.report.removed() > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
@@ -342,7 +364,9 @@ void add_restore_options(Options& options, ResetOptions& target) {
     restore.excludes(option, kHasKeys);
   }
   restore.excludes("--save", "nothing is removed")
-      .excludes("--force", "--replace replaces keys that exist");
+      .excludes("--force", "--replace replaces keys that exist")
+      .excludes("--verbose", "each key has a line")
+      .excludes("--yes", "nothing is asked");
   options.flag("--replace", target.replace, "with --restore: replace keys that exist meanwhile")
       .needs("--restore");
 }

@@ -78,11 +78,11 @@ class RestoreReport {
            .message = count_of_keys(exist + foreign) +
                       (exist + foreign == 1 ? " was left: '" : " were left; the first is '") +
                       first_left_ + "'",
-           .hint = exist > 0
-                       ? "they exist with other contents or another TTL; --replace replaces them"
-                       : "the dumps are too new for this server, and too large to have been "
-                         "saved in another form; restore them to the version that the "
-                         "file's first line names"});
+           .hint = exist > 0 ? "such a key exists with other contents or another TTL; --replace "
+                               "replaces it"
+                             : "the dumps are too new for this server, and too large to have been "
+                               "saved in another form; restore them to the version that the "
+                               "file's first line names"});
     }
     const auto back =
         restored() + count(RestoreResult::kWouldRestore) + count(RestoreResult::kIdentical);

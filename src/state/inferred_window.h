@@ -20,4 +20,11 @@ struct EntryTimes {
                                                        const EntryTimes& entries,
                                                        microseconds server_now, microseconds ttl);
 
+/// The window that infer_window() finds, if it is longer than `window`, with which neither the TTL
+/// nor the entries can be explained: someone else limits by this key, or `window` is a wrong guess.
+[[nodiscard]] std::optional<microseconds> longer_window(const StateForm& form,
+                                                        const EntryTimes& entries,
+                                                        microseconds server_now, microseconds ttl,
+                                                        microseconds window);
+
 }  // namespace rlctl::state

@@ -53,6 +53,9 @@ struct Inspection {
   /// entries, or from the key's name. What depends on it, such as used and reset_after, is inferred
   /// too.
   bool window_is_inferred = false;
+  /// The window that a log's TTL and entries show, if it is longer than that of the limit, which
+  /// cannot be that of the log: what depends on the limit is then wrong. See longer_window().
+  std::optional<microseconds> longer_window = {};
 
   std::optional<std::int64_t> used;  ///< units that count now, rounded up
   std::optional<double> used_exact;  ///< for buckets, queues and estimates, not rounded

@@ -169,6 +169,10 @@ bool Interpreter::set_window(const std::optional<EntryTimes>& entries) {
   const auto limit = applicable_limit();
   if (limit) set_limit(*limit);
   if (!limit) result_.window = known_window(request_);
+  if (limit && entries && result_.ttl) {
+    result_.longer_window = longer_window(*result_.state.form, *entries, result_.server_now,
+                                          *result_.ttl, limit->window);
+  }
   if (!result_.window && entries && result_.ttl) {
     result_.window = infer_window(*result_.state.form, *entries, result_.server_now, *result_.ttl);
   }

@@ -131,13 +131,14 @@ std::vector<std::string> usual_family_names(std::string_view key) {
   return limiter::redis_keys(key, limits);
 }
 
-std::vector<std::string> find_usual_family(redis::Connection& connection, std::string_view key,
-                                           FamilyKeys which) {
+ReadableKeys find_usual_family(redis::Connection& connection, std::string_view key,
+                               FamilyKeys which) {
   auto names = usual_family_names(key);
-  if (names.empty()) return names;
+  if (names.empty()) return {};
   names.push_back(limiter::leases_key(key));
-  keep_family(connection, names, which);
-  return names;
+  auto readable = readable_keys(connection, names);
+  if (!readable.keys.empty()) keep_family(connection, readable.keys, which);
+  return readable;
 }
 
 Families find_families(redis::Connection& connection, std::span<const std::string> keys,

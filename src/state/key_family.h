@@ -9,6 +9,7 @@
 
 #include "limiter/limit.h"
 #include "redis/connection.h"
+#include "state/state.h"
 
 namespace rlctl::state {
 
@@ -45,8 +46,9 @@ using OnScanned = std::function<void(double)>;
 [[nodiscard]] std::vector<std::string> usual_family_names(std::string_view key);
 
 /// Those of them that exist, and the leases. Takes a few round trips, while the time of a scan
-/// grows with the database.
-[[nodiscard]] std::vector<std::string> find_usual_family(redis::Connection& connection,
-                                                         std::string_view key, FamilyKeys which);
+/// grows with the database. Names that are refused to the user are counted whether they exist or
+/// not: many users may only read keys that begin as `key` does.
+[[nodiscard]] ReadableKeys find_usual_family(redis::Connection& connection, std::string_view key,
+                                             FamilyKeys which);
 
 }  // namespace rlctl::state

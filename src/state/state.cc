@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -521,6 +522,28 @@ void set_expiry(Content& content, std::int64_t pttl, microseconds now) {
   content.read_at = now;
   content.expires = pttl > 0;
   if (content.expires) content.until = now + to_ttl(pttl);
+}
+
+ReadableKeys readable_keys(redis::Connection& connection, std::span<const std::string> keys) {
+  ReadableKeys readable;
+  for (const auto& key : keys) connection.append({"TYPE", key});
+  std::optional<redis::Error> failure;
+  for (const auto& key : keys) {
+    const auto reply = connection.read();
+    if (!reply.is_error()) {
+      if (reply.text() != "none") readable.keys.push_back(key);
+      continue;
+    }
+    const auto error = redis::to_error(reply);
+    if (error.failure() != redis::Failure::kRefused) {
+      failure = error;
+    } else {
+      readable.refused.push_back(key);
+      if (!readable.why) readable.why = error;
+    }
+  }
+  if (failure) throw *failure;
+  return readable;
 }
 
 std::vector<Content> read_contents(redis::Connection& connection, std::span<const std::string> keys,

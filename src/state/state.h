@@ -13,6 +13,7 @@
 #include "limiter/limit.h"
 #include "limiter/model.h"
 #include "redis/connection.h"
+#include "redis/error.h"
 #include "state/refilled_bucket.h"
 
 namespace rlctl::state {
@@ -190,5 +191,17 @@ enum class Parts {
 [[nodiscard]] std::vector<Content> read_contents(redis::Connection& connection,
                                                  std::span<const std::string> keys,
                                                  Parts parts = Parts::kWhole);
+
+/// Keys that the user may read, and others.
+struct ReadableKeys {
+  std::vector<std::string> keys;         ///< those that exist
+  std::vector<std::string> refused;      ///< those that the server refuses to the user
+  std::optional<redis::Error> why = {};  ///< the error for the first of these
+};
+
+/// Asks for the TYPE of each key, and keeps their order. Throws redis::Error, but not for a key
+/// that is refused.
+[[nodiscard]] ReadableKeys readable_keys(redis::Connection& connection,
+                                         std::span<const std::string> keys);
 
 }  // namespace rlctl::state

@@ -136,4 +136,36 @@ TEST_CASE("leases and a TTL that is over yield no window, but a foreign sorted s
   CHECK(infer_window(form_of("foreign-zset"), entries, kStart, 60s) == 60s);
 }
 
+TEST_CASE("inferred window: one that is too short for the TTL is told from one that is not") {
+  const auto& form = form_of("sliding-window-log");
+  const auto longer = [&](microseconds ttl, microseconds window) {
+    return longer_window(form, {kStart, kStart}, kStart, ttl, window);
+  };
+  // The TTL is a quarter longer than the window, and an hour more by a caller's clock.
+  CHECK(longer(75s, 60s) == std::nullopt);
+  CHECK(longer(75s, 10s) == microseconds{60s});
+  CHECK(longer(1h + 75s, 60s) == std::nullopt);
+  CHECK(longer(75min, 1h) == std::nullopt);
+  CHECK(longer(75min, 10s) == microseconds{1h});
+  // A shorter window than that of the limit is no contradiction: it may have been written since.
+  CHECK(longer(75s, 1h) == std::nullopt);
+  // The TTL does not tell.
+  CHECK(longer(20s, 16s) == std::nullopt);
+}
+
+TEST_CASE("inferred window: a log's own window never contradicts its TTL") {
+  Random random;
+  for (int i = 0; i < 500; ++i) {
+    const bool has_callers_clock = random.uniform(0, 1) == 1;
+    const microseconds window{random.log_uniform(1'000, 3'600'000'000)};
+    const auto log =
+        random_log(random, {.window = window, .margin = has_callers_clock ? microseconds{1h} : 0us},
+                   20, window / 3 + 1us);
+    const auto now = log.times.back() + microseconds{random.uniform(0, window.count())};
+    const auto ttl = std::chrono::floor<std::chrono::milliseconds>(log.expires_at - now);
+    CHECK(longer_window(form_of("sliding-window-log"), {log.times.front(), log.times.back()}, now,
+                        ttl, window) == std::nullopt);
+  }
+}
+
 }  // namespace state_inferred_window_test

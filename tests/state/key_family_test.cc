@@ -111,8 +111,9 @@ TEST_CASE("a key without a limiter's state is in the family only if it is asked 
   CHECK(find_family(server.connection(), "k") == Names{"{k}:1s"});
   const Names names{"k"}, all{"{k}:1s", "{k}:2s", "{k}:3s", "{k}:4s"};
   CHECK(find_families(server.connection(), names, FamilyKeys::kAll).front() == all);
-  CHECK(find_usual_family(server.connection(), "k", FamilyKeys::kLimiters) == Names{"{k}:1s"});
-  CHECK(find_usual_family(server.connection(), "k", FamilyKeys::kAll) == Names{"{k}:1s", "{k}:2s"});
+  CHECK(find_usual_family(server.connection(), "k", FamilyKeys::kLimiters).keys == Names{"{k}:1s"});
+  CHECK(find_usual_family(server.connection(), "k", FamilyKeys::kAll).keys ==
+        Names{"{k}:1s", "{k}:2s"});
   CHECK(server.dump("{k}:3s") + server.dump("{k}:2s") + server.dump("{k}:1s") == before);
 }
 
@@ -177,7 +178,7 @@ TEST_CASE("the leases of a key that also has limits belong to its family, after 
   }
   const Names family{"{k}:86400s", "{k}:leases"};
   CHECK(find_family(connection, "k") == family);
-  CHECK(find_usual_family(connection, "k", FamilyKeys::kLimiters) == family);
+  CHECK(find_usual_family(connection, "k", FamilyKeys::kLimiters).keys == family);
   const Names keys{"k", "other"};
   CHECK(find_families(connection, keys, FamilyKeys::kAll)[1] == Names{"{other}:leases"});
 }

@@ -536,3 +536,25 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
     refute_output --partial 'in the future'
   done
 }
+
+@test "a user who may not read the keys of several limits sees the key itself" {
+  rlctl check -q login:ann --limit 5/60s
+  rlctl check -q login:ann --limit 5/60s --limit 9/1h
+  cli ACL SETUSER half on '>secret' '~login:*' '+@all'
+  REDISCLI_AUTH=secret run -0 --separate-stderr rlctl --user half inspect login:ann --json
+  assert_equal "$(jq -r .key <<<"$output")" login:ann
+  assert_equal "$stderr" "rlctl: inspect: warning: this user may not read the keys that 'login:ann' has if it has several limits: '{login:ann}:...'"
+  cli ACL DELUSER half
+}
+
+@test "a limit that cannot be that of a log is questioned" {
+  rlctl check -q login:ann --limit 5/1h --cost 5
+  run -0 rlctl inspect login:ann --limit 5/10s
+  assert_output --partial 'its TTL is that of a window of ~1 h, not 10 s: is this its limit?'
+  run -0 rlctl inspect login:ann --limit 5/1h
+  refute_output --partial 'is this its limit'
+  # An hour is added to the TTL if the caller has a clock.
+  rlctl check -q login:bob --limit 5/60s --now "$(date +%s)000000"
+  run -0 rlctl inspect login:bob --limit 5/60s
+  refute_output --partial 'is this its limit'
+}

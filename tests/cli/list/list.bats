@@ -198,6 +198,7 @@ TOML
   REDISCLI_AUTH=secret run --separate-stderr rlctl --user viewer list --json
   assert_success
   assert_equal "$(jq -r .key <<<"$output")" login:ann
+  assert_equal "$stderr" 'not listed: 1 key that this user may not read'
   REDISCLI_AUTH=secret run --separate-stderr rlctl --user viewer list
   assert_equal "$stderr" 'not listed: 1 key that this user may not read'
   # What it may read was looked at, although --no-ttl lists none of it.
@@ -225,6 +226,45 @@ TOML
   assert_failure 1
   run --separate-stderr rlctl inspect --match 'login:*' login:ann
   assert_failure 2
+}
+
+@test "inspect --match and reset --match pass over keys that the user may not read, and say so" {
+  use a:1 1
+  use b:1 1
+  cli ACL SETUSER some on '>secret' '~a:*' '+@all' >/dev/null
+  cli ACL SETUSER none on '>secret' '~c:*' '+@all' >/dev/null
+  export REDISCLI_AUTH=secret
+  run -0 --separate-stderr rlctl --user some inspect --match '*' --json
+  assert_equal "$(jq -r .key <<<"$output")" a:1
+  assert_equal "$stderr" 'rlctl: inspect: warning: not shown: 1 key that this user may not read'
+  run -4 rlctl --user none inspect --match '*'
+  run -0 --separate-stderr rlctl --user some reset --match '*' --dry-run
+  assert_output --partial 'key=a:1'
+  assert_equal "$stderr" 'would remove 1 key (1 gcra); left 1 key that this user may not read'
+  run -4 rlctl --user none reset --match '*' --yes
+  run -0 rlctl --user some reset --match '*' --yes
+  unset REDISCLI_AUTH
+  cli ACL DELUSER some none >/dev/null
+  assert_equal "$(cli KEYS '*')" b:1
+}
+
+@test "a limit that is not that of a log is a warning" {
+  use log 5 sliding-window-log
+  run -0 --separate-stderr rlctl list --limit 5/10s
+  assert_equal "$stderr" "rlctl: list: warning: 1 key has the TTL of a longer window than its limit, such as 'log' (~1 d): is this the right limit?"
+  run -0 --separate-stderr rlctl list --limit 5/1d
+  assert_equal "$stderr" ''
+  run -2 rlctl list --limit 5/10s --limit 5/1d
+  assert_output --partial '--limit may be given only once'
+}
+
+@test "keys that store no limit, and a pattern that matches only one key, are said to be so" {
+  use log 5 sliding-window-log
+  run -0 --separate-stderr rlctl list
+  assert_equal "$stderr" '1 key stores no limit: --limit or a policy gives it'
+  run -1 --separate-stderr rlctl list lo
+  assert_equal "${stderr_lines[0]}" 'no limiter matches'
+  assert_equal "${stderr_lines[1]}" "  hint: the pattern has no * ? or [ and matches only one key; was it quoted? 'lo*' matches all keys that begin so"
 }
 
 @test "inspect --match prints each limiter as it is read, and stops if nobody reads on" {

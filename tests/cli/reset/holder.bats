@@ -79,3 +79,9 @@ holders() { cli ZRANGE "$1" 0 -1 | sed -n 's/^lease://p' | xargs; }
   assert_line --regexp "^removed key=[{]k[}]:leases algorithm=concurrency holder=$(hostname):[0-9]+:20"
   assert_line --partial "warning: the lease of 'k' was gone when the command ended"
 }
+
+@test "a server that does not answer the search for a lease is not said to have done something" {
+  start_fake_server ''
+  run -3 rlctl reset k --holder web1 --timeout 100ms
+  refute_output --partial 'may have been executed'
+}

@@ -55,7 +55,7 @@ answer() {
   assert_equal "$(sort <<<"$output")" 'removed key=login:ann algorithm=sliding-window-log
 removed key=login:bob algorithm=sliding-window-log
 removed key=login:cid algorithm=gcra'
-  assert_equal "$stderr" "removed 3 keys (2 sliding-window-log, 1 gcra); left 1 without limiter state (1 hash); left 1 that may belong to another program (1 foreign-counter; --force removes them)"
+  assert_equal "$stderr" "removed 3 keys (2 sliding-window-log, 1 gcra); left 1 without limiter state (1 hash); left 1 that may belong to another program (1 foreign-counter); --force removes all 2"
   assert_equal "$(hold)" "$before"
 }
 
@@ -238,12 +238,19 @@ while_asked() {
 }
 
 @test "a key that SCAN returns twice is counted once, even if it is left" {
-  local twice='*2\r\n$1\r\n%s\r\n*1\r\n$1\r\nk\r\n+set\r\n'
+  # Its type is asked for by the search, and again with its contents.
+  local twice='*2\r\n$1\r\n%s\r\n*1\r\n$1\r\nk\r\n+set\r\n+set\r\n'
+  local replies
   # shellcheck disable=SC2059 # with the cursor
-  start_fake_server "$(printf "${twice//\\/\\\\}" 5)$(printf "${twice//\\/\\\\}" 0)"
+  replies=$(printf "${twice//\\/\\\\}" 5)$(printf "${twice//\\/\\\\}" 0)
+  start_fake_server "$replies"
   run -1 --separate-stderr rlctl reset --match '*' --dry-run --verbose
   assert_output 'left key=k type=set reason=no-limiter-state'
   assert_equal "$stderr" 'would remove no key; left 1 without limiter state (1 set)'
+  start_fake_server "$replies"
+  run -1 --separate-stderr rlctl reset --match '*' --yes --verbose
+  assert_output 'left key=k type=set reason=no-limiter-state'
+  assert_equal "${stderr_lines[0]}" 'removed no key; left 1 without limiter state (1 set)'
 }
 
 @test "only the keys in the question are removed, not those created after it" {
@@ -367,7 +374,7 @@ some_are_removed() { (($(cli DBSIZE) < 4000)); }
 @test "a pattern without a glob that matches nothing gets a hint" {
   run -1 --separate-stderr rlctl reset --match login:a.log --yes
   assert_equal "$stderr" 'removed no key
-  hint: the pattern has no * ? or [ and matches only one key; was it quoted?'
+  hint: the pattern has no * ? or [ and matches only one key; was it quoted? '"'login:a.log*' matches all keys that begin so"
   run -1 --separate-stderr rlctl reset --match login:a.log --yes --quiet
   assert_equal "$stderr" ''
   run -1 --separate-stderr rlctl reset --match login:a.log --yes --json
