@@ -31,12 +31,10 @@ namespace rlctl::cli {
 namespace {
 
 /// `hint` is for a name that is similar to none.
-const Command& find_command(const std::string& name, const char* hint = "") {
+const Command& command_named(const std::string& name, const char* hint = "") {
+  if (const auto* command = find_command(name)) return *command;
   std::vector<std::string_view> names;
-  for (const auto* command : commands()) {
-    if (command->name == name) return *command;
-    names.push_back(command->name);
-  }
+  for (const auto* command : commands()) names.push_back(command->name);
   names.insert(names.end(), {kHelpCommand, kVersionCommand});
   const auto suggestion = did_you_mean(name, names);
   throw UsageError("unknown command " + in_quotes(name) + suggestion,
@@ -143,23 +141,12 @@ std::optional<std::string> asked_text(const GeneralOptions& general, const Comma
   return command == nullptr ? general_help(extent) : command_help(*command, extent);
 }
 
-/// The first argument that names a command, if that has its own report; else null.
-const Command* find_reporting_command(std::span<const std::string> arguments) {
-  for (const auto& argument : arguments) {
-    if (argument == "--") break;
-    for (const auto* command : commands()) {
-      if (command->name == argument) return command->report == nullptr ? nullptr : command;
-    }
-  }
-  return nullptr;
-}
-
-/// The arguments before and after the command.
-std::vector<std::string> without_command(std::span<const std::string> arguments, std::size_t at) {
-  const auto before = arguments.first(at);
-  const auto after = arguments.subspan(at + 1);
+/// The arguments before and after the command, without a -- before it.
+std::vector<std::string> without_command(std::span<const std::string> arguments,
+                                         const Options::FirstOperand& command) {
+  const auto before = arguments.first(command.at - (command.after_separator ? 1 : 0));
+  const auto after = arguments.subspan(command.at + 1);
   std::vector<std::string> rest(before.begin(), before.end());
-  if (!rest.empty() && rest.back() == "--") rest.pop_back();
   rest.insert(rest.end(), after.begin(), after.end());
   return rest;
 }
@@ -177,10 +164,10 @@ std::string with_separator(const Command& command, Options& options,
   std::vector<std::string> words{"rlctl", std::string(command.name)};
   words.insert(words.end(), arguments.begin(), arguments.end());
   try {
-    const auto key = options.find_operand(arguments);
+    const auto key = options.find_operand(arguments).at;
     if (key == arguments.size()) return first_form;
     const auto after = arguments.subspan(key + 1);
-    const auto at = key + 1 + options.find_operand(after);
+    const auto at = key + 1 + options.find_operand(after).at;
     if (at == arguments.size()) words.emplace_back("COMMAND");
     words.insert(words.begin() + 2 + static_cast<std::ptrdiff_t>(at), "--");
   } catch (const UsageError&) {
@@ -195,7 +182,8 @@ std::vector<std::string> take_program(const Command& command, Options& options,
                                       std::vector<std::string>& arguments) {
   const auto separator = std::find(arguments.begin(), arguments.end(), "--");
   const auto is_help = [](const std::string& argument) {
-    return argument == "--help" || argument == "-h" || argument == "--version" || argument == "-V";
+    return argument == "--help" || argument == "-h" || argument == "--version" ||
+           argument == "-V" || argument == "-v";
   };
   if (std::any_of(arguments.begin(), separator, is_help)) {
     arguments.erase(separator, arguments.end());
@@ -211,18 +199,27 @@ std::vector<std::string> take_program(const Command& command, Options& options,
   return program;
 }
 
-/// "it is an option of rlctl burst" if only one command has an option of this name; else nothing.
-std::string only_command_with(std::string_view option) {
-  if (!option.starts_with("--")) return {};
-  const Command* only = nullptr;
+/// The commands that have an option of this name.
+std::vector<std::string_view> commands_with(std::string_view option) {
+  std::vector<std::string_view> names;
   for (const auto* command : commands()) {
     Options options;
     const Action never_run = command->add(options);
-    if (!options.has(option)) continue;
-    if (only != nullptr) return {};
-    only = command;
+    if (options.has(option)) names.push_back(command->name);
   }
-  return only == nullptr ? "" : fmt::format("it is an option of rlctl {}", only->name);
+  return names;
+}
+
+/// The hint about an option that the command does not have: the only other command that has it.
+std::string only_command_with(std::string_view option) {
+  if (!option.starts_with("--")) return {};
+  const auto names = commands_with(option);
+  return names.size() == 1 ? fmt::format("it is an option of rlctl {}", names[0]) : "";
+}
+
+/// The hint about an option before the command that rlctl itself does not have.
+std::string belongs_after_command(std::string_view option) {
+  return commands_with(option).empty() ? "" : "write the options of a command after it";
 }
 
 void require_no_operands(std::string_view command, std::span<const std::string> operands) {
@@ -256,9 +253,7 @@ const Command* find_probable_command(int argc, char** argv) noexcept {
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (argument == "--") break;
-    for (const auto* command : commands()) {
-      if (command->name == argument) return command;
-    }
+    if (const auto* command = find_command(argument)) return command;
   }
   return nullptr;
 }
@@ -296,8 +291,8 @@ class App {
   [[nodiscard]] ExitStatus run_without_command(std::span<const std::string> arguments,
                                                Options& options, const GeneralOptions& general,
                                                Output& out);
-  [[nodiscard]] std::size_t find_command_word(Options& options,
-                                              std::span<const std::string> arguments);
+  [[nodiscard]] Options::FirstOperand find_command_word(Options& options,
+                                                        std::span<const std::string> arguments);
   [[nodiscard]] ExitStatus run_help(std::span<const std::string> arguments, Output& out);
 
   std::optional<Signals> signals_;
@@ -320,10 +315,11 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   GeneralOptions general;
   Options options;
   add_general_options(options, general);
-  const auto at = find_command_word(options, arguments);
+  const auto word = find_command_word(options, arguments);
+  const auto at = word.at;
   if (at == arguments.size()) return run_without_command(arguments, options, general, out);
   if (arguments[at] == kHelpCommand) return run_help(arguments.subspan(at + 1), out);
-  auto rest = without_command(arguments, at);
+  auto rest = without_command(arguments, word);
   if (arguments[at] == kVersionCommand) {
     require_no_operands(kVersionCommand, options.parse(rest));
     general.version = !general.help && !general.short_help;
@@ -332,7 +328,7 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   }
   // redis-cli takes -h as the host, and a script could mistake status 0 of the help for an answer.
   const bool follows_h = at > 0 && arguments[at - 1] == "-h";
-  const Command& command = find_command(
+  const Command& command = command_named(
       arguments[at], follows_h ? "-h shows help; name the server with -H or --host" : "");
   command_ = &command;
   const Action action = command.add(options);
@@ -362,13 +358,17 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   return action(invocation);
 }
 
-std::size_t App::find_command_word(Options& options, std::span<const std::string> arguments) {
+Options::FirstOperand App::find_command_word(Options& options,
+                                             std::span<const std::string> arguments) {
+  options.explain_unknown(belongs_after_command);
   try {
     return options.find_operand(arguments);
-  } catch (const UsageError& error) {
+  } catch (const UsageError&) {
     // An option before the command is wrong; the command's statuses hold nevertheless.
-    command_ = find_reporting_command(arguments);
-    throw UsageError(error.what(), "write the options of a command after it");
+    if (probable_command != nullptr && probable_command->report != nullptr) {
+      command_ = probable_command;
+    }
+    throw;
   }
 }
 
@@ -389,7 +389,7 @@ ExitStatus App::run_help(std::span<const std::string> arguments, Output& out) {
   const bool all = arguments.empty() || arguments[0].starts_with('-') ||
                    arguments[0] == kHelpCommand || arguments[0] == kVersionCommand;
   out.write(all ? general_help(HelpExtent::kAll)
-                : command_help(find_command(arguments[0]), HelpExtent::kAll));
+                : command_help(command_named(arguments[0]), HelpExtent::kAll));
   return ExitStatus::kDone;
 }
 

@@ -94,6 +94,8 @@ RLCTL_COMMANDS(RLCTL_DECLARE_COMMAND)
 
 /// All commands, in the same order.
 [[nodiscard]] std::span<const Command* const> commands();
+/// The command of this name, or null.
+[[nodiscard]] const Command* find_command(std::string_view name) noexcept;
 /// Those of rlctl itself, which are no Command, with their summaries.
 inline constexpr std::string_view kHelpCommand = "help", kVersionCommand = "version";
 inline constexpr std::pair<std::string_view, std::string_view> kOwnCommands[] = {

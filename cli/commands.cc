@@ -11,4 +11,11 @@ std::span<const Command* const> commands() {
   return kCommands;
 }
 
+const Command* find_command(std::string_view name) noexcept {
+  for (const auto* command : commands()) {
+    if (command->name == name) return command;
+  }
+  return nullptr;
+}
+
 }  // namespace rlctl::cli

@@ -66,11 +66,7 @@ Completions complete_policy(const Typed& typed) {
   return from_configuration([&] {
     Completions completions;
     for (const auto& policy : typed.configuration.policies().policies) {
-      std::string limits;
-      for (const auto& limit : policy.limits) {
-        limits.append(limits.empty() ? "" : ",").append(limiter::format_limit(limit));
-      }
-      completions.words.push_back({policy.name, std::move(limits)});
+      completions.words.push_back({policy.name, limiter::format_limits(policy.limits)});
     }
     return completions;
   });

@@ -141,6 +141,7 @@ Options::Row& Options::add(std::string_view names, std::string_view value_name, 
   row.value_name_ = value_name;
   row.help_ = help;
   row.target_ = target;
+  if (!group_needs_.empty()) row.needs(group_needs_);
   return row;
 }
 
@@ -233,17 +234,17 @@ std::size_t Options::read_short(std::span<const std::string> arguments, std::siz
 
 bool Options::has(std::string_view name) const {
   return std::any_of(rows_.begin(), rows_.end(),
-                     [name](const Row& row) { return !row.help_.empty() && row.name() == name; });
+                     [name](const Row& row) { return !row.help_.empty() && row.is_named(name); });
 }
 
-std::size_t Options::find_operand(std::span<const std::string> arguments) {
+Options::FirstOperand Options::find_operand(std::span<const std::string> arguments) {
   std::vector<Token> ignored;
   std::size_t at = 0;
   while (at < arguments.size() && is_option(arguments[at])) {
-    if (arguments[at] == "--") return at + 1;
+    if (arguments[at] == "--") return {.at = at + 1, .after_separator = true};
     at = read_option(arguments, at, ignored);
   }
-  return at;
+  return {.at = at};
 }
 
 /// Reads the arguments in any order; passes an option, at its index, to `read`, which returns the

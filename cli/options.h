@@ -109,8 +109,12 @@ class Options {
     std::vector<std::string> values_;  ///< in order; for a scalar, the last one
   };
 
-  /// The heading in --help for the options that are added next.
-  void group(std::string_view title) { group_ = title; }
+  /// The heading in --help for the options that are added next. Each of them needs `condition`, if
+  /// that is not empty: see Row::needs().
+  void group(std::string_view title, std::string_view condition = {}) {
+    group_ = title;
+    group_needs_ = condition;
+  }
   Row& flag(std::string_view names, bool& target, std::string_view help) {
     return add(names, "", &target, help);
   }
@@ -134,9 +138,13 @@ class Options {
     unknown_hint_ = std::move(hint);
   }
 
-  /// The index of the first operand, the command's name; arguments.size() if there is none. Throws
-  /// UsageError on an unknown option before it.
-  [[nodiscard]] std::size_t find_operand(std::span<const std::string> arguments);
+  /// Where the first operand is, the command's name, for example.
+  struct FirstOperand {
+    std::size_t at = 0;            ///< the number of arguments if there is none
+    bool after_separator = false;  ///< after --
+  };
+  /// Throws UsageError on an unknown option before it.
+  [[nodiscard]] FirstOperand find_operand(std::span<const std::string> arguments);
 
   /// Sets the targets and returns the operands. Throws UsageError on the first mistake.
   std::vector<std::string> parse(std::span<const std::string> arguments);
@@ -199,7 +207,7 @@ class Options {
   [[nodiscard]] bool applies(const Row::Rule& rule, std::span<const std::string> operands) const;
   void require(bool excludes, std::span<const std::string> operands);
 
-  std::string_view group_;
+  std::string_view group_, group_needs_;
   std::function<std::string(std::string_view)> unknown_hint_;
   std::deque<Row> rows_;  ///< a deque, since callers hold references
 };

@@ -79,6 +79,19 @@ KeyMention find_key_mention(std::string_view message) {
 
 }  // namespace
 
+std::string_view what_was_counted(std::int64_t cost) {
+  if (cost == 0) return {};
+  return cost > 0 ? kWasCounted : "; the refund was counted";
+}
+
+void flush_answers(Output& out, const std::function<std::string()>& loss) {
+  try {
+    out.flush();
+  } catch (const OutputError& error) {
+    throw OutputError(error.what() + loss());
+  }
+}
+
 bool is_in_doubt(const Problem& problem) {
   return problem.code == "unreachable" || problem.code == "timeout" || problem.code == "protocol" ||
          problem.code == "memory";

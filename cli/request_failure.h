@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -7,6 +9,7 @@
 
 #include "cli/failure.h"
 #include "cli/options.h"
+#include "cli/term/output.h"
 #include "limiter/algorithm.h"
 #include "redis/connection.h"
 #include "state/state.h"
@@ -33,6 +36,10 @@ void add_on_error_option(Options& options, std::optional<std::string>& target);
 // The ends of messages.
 inline constexpr const char* kWasCounted = "; the request was counted";
 inline constexpr std::string_view kMayHaveBeenCounted = "; the request may have been counted";
+/// "; the request was counted" or, if `cost` is negative, "; the refund was counted"; empty for 0.
+[[nodiscard]] std::string_view what_was_counted(std::int64_t cost);
+/// Flushes the answers. If that fails, the message ends in what `loss` returns.
+void flush_answers(Output& out, const std::function<std::string()>& loss);
 /// Whether the request may have been sent, and was not answered.
 [[nodiscard]] bool is_in_doubt(const Problem& problem);
 /// If the request was sent but not answered, adds to the message that it may have been counted.

@@ -116,12 +116,10 @@ void add_missing(ScriptOptions& options, const ScriptOptions& others) {
     throw UsageError(with_option(option, in_quotes(value) + " is a bundled algorithm"),
                      "--algorithm " + value);
   }
-  constexpr std::size_t kMostNames = 10;
   const auto path = configuration.path();
   std::vector<std::string_view> names(bundled.begin(), bundled.end());
   for (const auto& script : configuration.scripts().scripts) names.push_back(script.name);
   const auto meant = did_you_mean(value, names);
-  names.resize(std::min(names.size(), bundled.size() + kMostNames));
   const auto hint = names.empty() ? "" : "there is " + one_of(names) + "; ";
   throw UsageError(
       with_option(

@@ -108,7 +108,7 @@ struct NamedLimiters {
                                          ConfigurationSource& configuration,
                                          std::string_view input_reader);
 
-/// The keys of a script that is given none: {key}.
+/// The keys of the script; {key} if none is given.
 [[nodiscard]] std::vector<std::string> script_keys(const ScriptOptions& options);
 
 // ---- Scripts in the configuration ----

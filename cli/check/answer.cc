@@ -55,9 +55,8 @@ void append_seconds(std::string& out, std::chrono::microseconds duration) {
 
 ResultFormat::ResultFormat(const Limiter& limiter, bool json) : json_(json) {
   append_json_string(algorithm_, limiter.algorithm->name);
+  settings_ = " limit=" + limiter::format_limits(limiter.limits);
   for (const auto& limit : limiter.limits) {
-    settings_ += settings_.empty() ? " limit=" : ",";
-    settings_ += limiter::format_limit(limit);
     JsonWriter fields(json_limits_.emplace_back());
     append_limit_fields(fields, *limiter.algorithm, limit);
   }
@@ -169,14 +168,6 @@ void ResultFormat::append_error(std::string& out, std::size_t line, const Proble
 
 bool is_counted(const Result& result) {
   return result.decision.allowed && result.cost != 0 && !result.peek && result.on_error == nullptr;
-}
-
-void flush_answers(Output& out, const std::function<std::string()>& loss) {
-  try {
-    out.flush();
-  } catch (const OutputError& error) {
-    throw OutputError(error.what() + loss());
-  }
 }
 
 }  // namespace rlctl::cli

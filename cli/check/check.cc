@@ -134,8 +134,7 @@ void print(const CheckPlan& plan, const Result& result, std::span<const limiter:
     ResultFormat(plan.limiter, invocation.json).append(out, result);
   }
   flush_answers(invocation.out, [&] {
-    if (!is_counted(result)) return "";
-    return result.cost > 0 ? kWasCounted : "; the refund was counted";
+    return std::string(is_counted(result) ? what_was_counted(result.cost) : "");
   });
 }
 

@@ -91,10 +91,6 @@ void append_seconds(std::string& out, std::chrono::microseconds duration);
 /// Whether the answer is to a request that the server recorded.
 [[nodiscard]] bool is_counted(const Result& result);
 
-/// Flushes the answers. If that fails, the error also says what `loss` returns: "; the request was
-/// counted".
-void flush_answers(Output& out, const std::function<std::string()>& loss);
-
 /// Answers the lines of `file` ("-": standard input) in order, each as soon as possible. A line is
 /// KEY or KEY<TAB>COST; blank lines and those that begin with # are skipped, and an invalid line
 /// gets an error in its place. Returns the worst status of any line. Throws InputError, OutputError

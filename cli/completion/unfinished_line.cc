@@ -22,12 +22,6 @@ Completions names_of_commands() {
   return completions;
 }
 
-const Command* command_named(std::string_view name) {
-  const auto is_named = [name](const Command* command) { return command->name == name; };
-  const auto found = std::ranges::find_if(commands(), is_named);
-  return found == commands().end() ? nullptr : *found;
-}
-
 void prepend(std::string_view prefix, Completions& completions) {
   for (auto& completion : completions.words) completion.word.insert(0, prefix);
 }
@@ -53,7 +47,7 @@ class UnfinishedLine {
     if (at < before_.size() && before_[at] == kHelpCommand) {
       return {.completions = at + 1 == before_.size() ? names_of_commands() : Completions{}};
     }
-    const Command* command = at < before_.size() ? command_named(before_[at]) : nullptr;
+    const Command* command = at < before_.size() ? find_command(before_[at]) : nullptr;
     if (at < before_.size() && command == nullptr) return {};
     std::vector<std::string> arguments(before_.begin(), before_.end());
     if (command != nullptr) {

@@ -113,14 +113,6 @@ std::string bursts_of(const limiter::Policy& policy) {
   return out;
 }
 
-std::string limits_of(const limiter::Policy& policy) {
-  std::string out;
-  for (const auto& limit : policy.limits) {
-    out.append(out.empty() ? "" : ",").append(limiter::format_limit(limit));
-  }
-  return out;
-}
-
 /// The settings for TLS and the password's file, of which those that are empty are not set.
 std::vector<std::pair<std::string_view, std::string>> files_of(const ConnectionSettings& settings) {
   const auto tls = settings.url.tls.value_or(redis::Tls{});
@@ -136,7 +128,8 @@ void append_policies(std::string& out, std::span<const limiter::Policy* const> p
   std::vector<Cells> rows{{"policy", "key", "algorithm", "limit", "burst", "ipv6_prefix"}};
   for (const auto* policy : policies) {
     rows.push_back({escaped_text(policy->name), escaped_text(policy->key),
-                    std::string(policy->algorithm->name), limits_of(*policy), bursts_of(*policy),
+                    std::string(policy->algorithm->name), limiter::format_limits(policy->limits),
+                    bursts_of(*policy),
                     policy->ipv6_prefix ? std::to_string(*policy->ipv6_prefix) : "-"});
   }
   out += '\n';

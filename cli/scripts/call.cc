@@ -120,7 +120,8 @@ ExitStatus call_script_once(const ScriptsOptions& options, Invocation& invocatio
   if (operands.empty()) throw UsageError("no NAME is given", std::string(kExample));
   const auto& script = script_named(operands.front());
   const auto name = script.name;
-  if (!script.is_algorithm) {
+  const auto* algorithm = limiter::find_algorithm(name);
+  if (algorithm == nullptr || !limiter::counts_requests(*algorithm)) {
     throw UsageError(fmt::format("call: '{}' does not count requests", name),
                      fmt::format("name one of {}",
                                  fmt::join(limiter::list_names(limiter::counts_requests), ", ")));
@@ -151,12 +152,8 @@ ExitStatus call_script_once(const ScriptsOptions& options, Invocation& invocatio
   invocation.out.require_open();
   const auto decision = decide(*limiter.algorithm, call, invocation);
   append_reply(out, decision, invocation.json);
-  try {
-    invocation.out.flush();
-  } catch (const OutputError& error) {
-    const bool is_counted = decision.allowed && cost != 0;
-    throw OutputError(std::string(error.what()) + (is_counted ? kWasCounted : ""));
-  }
+  flush_answers(invocation.out,
+                [&] { return std::string(decision.allowed ? what_was_counted(cost) : ""); });
   return decision.allowed ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 

@@ -204,41 +204,20 @@ constexpr std::array kScriptsSubcommands{
     ScriptsSubcommand{"export", Takes::kFolder, export_scripts},
     ScriptsSubcommand{"call", Takes::kScriptAndKeys, call_script_once}};
 
-/// Refuses options that the subcommand does not have.
-void require_options_of(std::string_view subcommand, const ScriptsOptions& options) {
-  const auto& limit = options.limit;
-  const std::array<std::pair<std::string_view, bool>, 7> of_call{
-      {{"--limit", !limit.limits.empty()},
-       {"--burst", limit.burst.has_value()},
-       {"--policy", limit.policy.has_value()},
-       {"--cost", options.cost.has_value()},
-       {"--now", options.now.has_value()},
-       {"--key-base64", options.key_base64},
-       {"--print", options.print}}};
-  for (const auto& [name, given] : of_call) {
-    if (!given || subcommand == "call") continue;
-    throw UsageError(std::string(name) + " is an option of scripts call");
-  }
-  if (options.force && subcommand != "export") {
-    throw UsageError("--force is an option of scripts export");
-  }
-}
-
 void add_scripts_options(Options& options, ScriptsOptions& target) {
-  options.group("Options of call");
+  options.group("Options of call", "call");
   add_limit_options_of_algorithm(options, target.limit);
   options.value("--cost", "NUMBER", target.cost, "units to take (default: 1)");
   options.value("--now", "TIME", target.now, kNowHelp);
   add_key_option(options, target.key_base64);
   options.flag("--print", target.print, "print the redis-cli command line instead of calling");
-  options.group("Options of export");
+  options.group("Options of export", "export");
   options.flag("--force", target.force, "replace files that have other contents");
 }
 
 ExitStatus run_scripts(const ScriptsOptions& options, Invocation& invocation) {
   const auto& subcommand = find_subcommand<ScriptsSubcommand>(
       kScriptsSubcommands, invocation.operands, "rlctl scripts list");
-  require_options_of(subcommand.name, options);
   invocation.operands.erase(invocation.operands.begin());
   if (subcommand.run == list_scripts) {
     require_at_most(0, invocation.operands, "rlctl scripts show NAME prints a script");
@@ -254,6 +233,7 @@ Completions complete_scripts(const Typed& typed) {
   if (subcommand->takes == Takes::kScriptAndKeys && typed.operands.size() > 1) {
     return complete_key(typed);
   }
+  if (subcommand->takes == Takes::kScriptAndKeys) return complete_counting_algorithm(typed);
   return subcommand->takes == Takes::kNothing
              ? Completions{}
              : to_completions(bundled_scripts(), &BundledScript::name);

@@ -144,7 +144,7 @@ std::string syntax_message(std::string_view description) {
   auto message = std::string("bad TOML in ").append(rest);
   // key = login:%s, limit = 5/60s
   const bool is_bare = rest.find("value type") != rest.npos || rest.starts_with("decimal");
-  return is_bare ? message + "; write text in quotes: \"5/60s\"" : message;
+  return is_bare ? message + "; write text in quotes: limit = \"5/60s\"" : message;
 }
 
 std::string unknown_algorithm(std::string_view name) {
@@ -297,7 +297,10 @@ void Reader::refuse_unknown(const toml::table& table) {
       refuse_key(key, node, "", did_you_mean(key.str(), kKeys));
     } else if (node.is_table()) {
       part_ = part_named(kPolicy, key.str());
-      refuse_key(key, node, "", "; write " + table_name(cut(key.str())));
+      const bool is_plural = key.str() == "policies" || key.str() == "scripts";
+      refuse_key(key, node, "",
+                 is_plural ? "; write [policy.NAME] or [script.NAME]"
+                           : "; write " + table_name(cut(key.str())));
     } else {
       refuse_key(key, node, "", "; it is one of " + one_of(kKeys));
     }

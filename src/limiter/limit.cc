@@ -56,6 +56,12 @@ std::string format_limit(const Limit& limit) {
   return fmt::format("{}/{}", limit.limit, window);
 }
 
+std::string format_limits(std::span<const Limit> limits) {
+  std::string text;
+  for (const auto& limit : limits) text.append(text.empty() ? "" : ",").append(format_limit(limit));
+  return text;
+}
+
 bool has_hash_tag(std::string_view key) {
   return redis::hashed_part(key).size() < key.size();
 }

@@ -48,6 +48,8 @@ struct Limit {
 /// A text that parse_limit() parses to the same limit, with the window in one unit: "5/60s",
 /// "1000/90m"; whole millions with M: "1M/30d". Does not include the burst.
 [[nodiscard]] std::string format_limit(const Limit& limit);
+/// The same of several, as --limit takes them: "10/s,100/60s".
+[[nodiscard]] std::string format_limits(std::span<const Limit> limits);
 
 /// The Redis keys that hold `limits` of `key`. One limit: the key itself. Several: one key per
 /// window, "{key}:60s", all in one Cluster slot (a key with a hash tag keeps its tag). The window

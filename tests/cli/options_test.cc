@@ -96,9 +96,14 @@ TEST_CASE("options: the first mistake is named") {
 
 TEST_CASE("options: the first operand is found before the other options are known") {
   Line line;
-  CHECK(line.options.find_operand(Words{"-p", "1", "check", "--unknown"}) == 2);
-  CHECK(line.options.find_operand(Words{"-q", "--", "check"}) == 2);
-  CHECK(line.options.find_operand(Words{"-q"}) == 1);
+  CHECK(line.options.find_operand(Words{"-p", "1", "check", "--unknown"}).at == 2);
+  CHECK(line.options.find_operand(Words{"-q", "--", "check"}).at == 2);
+  CHECK(line.options.find_operand(Words{"-q"}).at == 1);
+  CHECK(line.options.find_operand(Words{"-q", "--", "check"}).after_separator);
+  // Here -- is the value of -p.
+  const auto found = line.options.find_operand(Words{"-p", "--", "check"});
+  CHECK(found.at == 2);
+  CHECK(!found.after_separator);
 }
 
 TEST_CASE("options: a later row takes a name over from an earlier one") {

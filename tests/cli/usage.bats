@@ -43,6 +43,20 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
   hint 'write the options of a command after it'
 }
 
+@test "a mistake before the command has its own hint" {
+  wrong "option '--url' needs a value: --url URL" --url
+  refute_output --partial 'write the options'
+  wrong "unknown option '--bogus'" --bogus check k
+  refute_output --partial 'write the options'
+  wrong "unknown option '-q'" -q check k
+  hint 'write the options of a command after it'
+}
+
+@test "-v is the version, also for a command that runs another" {
+  run -0 rlctl -v run
+  assert_output --regexp '^rlctl [0-9]'
+}
+
 @test "a missing value is named" {
   wrong "check: option '--limit' needs a value: --limit LIMIT" check k --limit
   wrong "check: option '-u' needs a value: -u URL" check k -u

@@ -180,9 +180,9 @@ prints_the_call() {
   run -2 rlctl scripts show
   run -2 rlctl scripts show gcra usage
   run -2 rlctl scripts show --limit 5/60s gcra
-  assert_line --index 0 'rlctl: scripts: --limit is an option of scripts call'
+  assert_line --index 0 'rlctl: scripts: --limit requires call'
   run -2 rlctl scripts call --force gcra --limit 5/60s k
-  assert_line --index 0 'rlctl: scripts: --force is an option of scripts export'
+  assert_line --index 0 'rlctl: scripts: --force requires export'
   run -2 rlctl scripts call gcra k
   run -2 rlctl scripts call gcra --limit 5/60s
   run -2 rlctl scripts call gcra --limit 5/60s a b
@@ -192,4 +192,20 @@ prints_the_call() {
   assert_line --index 1 --regexp '^  hint: name one of fixed-window, .*, leaky-bucket$'
   run -2 rlctl scripts call login:ann --limit 5/60s
   assert_line --index 0 "rlctl: scripts: unknown script 'login:ann'"
+}
+
+@test "call says what was counted if its answer cannot be written" {
+  start_server
+  [[ -e /dev/full ]] || skip 'no /dev/full'
+  run -2 bash -c 'rlctl scripts call gcra k --limit 5/60s >/dev/full'
+  assert_output --partial '; the request was counted'
+  run -2 bash -c 'rlctl scripts call gcra k --limit 5/60s --cost -1 >/dev/full'
+  assert_output --partial '; the refund was counted'
+  run -2 bash -c 'rlctl scripts call gcra k --limit 5/60s --cost 0 >/dev/full'
+  refute_output --partial counted
+}
+
+@test "call takes the algorithms that count requests" {
+  run -2 rlctl scripts call concurrency k --limit 5/60s
+  assert_line --index 0 "rlctl: scripts: call: 'concurrency' does not count requests"
 }
