@@ -85,6 +85,7 @@ void set_address(redis::Url& url, const ConnectionOptions& options) {
     return;
   }
   if (!options.host && !options.port) return;
+  url.more_hosts.clear();  // they belong to the server that is not meant
   if (url.scheme == redis::Scheme::kUnix || url.scheme == redis::Scheme::kPrivate) {
     url.scheme = redis::Scheme::kTcp;  // the missing part gets its default
   }
@@ -311,7 +312,9 @@ ConnectionSettings resolve_connection(const ConnectionOptions& options,
   if (options.user) url.user = *options.user;
   set_tls(url, options, configuration);
   set_password(settings, options, configuration);
-  if (names_server(options) || options.database || options.user || options.tls)
+  const bool has_tls_option =
+      options.tls || options.cacert || options.cert || options.sni || options.insecure;
+  if (names_server(options) || options.database || options.user || has_tls_option)
     settings.url_from = Origin::kOption;
   set_timeout(settings, options, configuration);
   configuration.warn_of_mistakes();

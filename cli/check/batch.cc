@@ -143,6 +143,7 @@ void Batch::take(const LineReader::Line& line) {
   Pending& pending = pending_.push(key_size * (1 + plan_.limiter.limits.size()));
   pending.line = line.number;
   pending.state = Pending::State::kFailed;
+  pending.was_sent = false;
   try {
     read_line(line, pending);
   } catch (const UsageError& error) {
@@ -190,6 +191,7 @@ void Batch::read_line(const LineReader::Line& line, Pending& pending) {
 void Batch::ask(Pending& pending) {
   pending.state = Pending::State::kAsked;
   pending.must_ask_again = false;
+  pending.was_sent = true;
   pending.looks.clear();
   pending.problem.message.clear();
   pending.replies_to_come = plan_.peek ? pending.redis_keys.size() : 1;
@@ -263,6 +265,7 @@ void Batch::on_reply(const redis::Reply& reply) {
 void Batch::finish(Pending& pending) {
   if (pending.must_ask_again) {
     pending.state = Pending::State::kAskAgain;
+    pending.was_sent = false;
   } else if (pending.problem.message.empty()) {
     pending.state = Pending::State::kAnswered;
     if (plan_.peek) {
@@ -534,7 +537,7 @@ void Batch::end_interrupted() {
         (pending.state == Pending::State::kFailed && is_in_doubt(pending.problem));
     if (pending.state == Pending::State::kAnswered) {
       emit(pending);
-    } else if (is_unanswered && pending.cost != 0 && !plan_.peek) {
+    } else if (is_unanswered && pending.was_sent && pending.cost != 0 && !plan_.peek) {
       ++in_doubt;
     }
   }

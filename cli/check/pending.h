@@ -28,6 +28,7 @@ struct Pending {
   std::int64_t cost = 1;
   std::size_t replies_to_come = 0;
   bool must_ask_again = false;           ///< a reply says so
+  bool was_sent = false;                 ///< and may have been counted
   std::vector<limiter::Decision> looks;  ///< --peek: one for each key
   limiter::Decision decision;
   Problem problem;

@@ -266,3 +266,26 @@ flush_scripts_after() {
   assert_output 30000
   assert_equal "$(cli LLEN k)" 30000
 }
+
+@test "after Ctrl-C, a line that was never sent is not said to have been counted" {
+  # The first connection is closed, a later one is never answered.
+  # shellcheck disable=SC2016
+  start_perl_server 'close $listener->accept; my @held;
+    while (my $client = $listener->accept) { push @held, $client; open my $mark, ">", $ARGV[0] or die; }' \
+    "$BATS_TEST_TMPDIR/held"
+  mkfifo "$BATS_TEST_TMPDIR/lines"
+  # More lines than are kept in memory, all of which fail; then others until one connects again.
+  {
+    seq 1500
+    while [[ ! -e $BATS_TEST_TMPDIR/held ]]; do
+      echo k
+      sleep 0.1
+    done
+    wait_until test -e "$BATS_TEST_TMPDIR/ended"
+  } >"$BATS_TEST_TMPDIR/lines" 3>&- &
+  run -0 ends_by INT "[[ -e $BATS_TEST_TMPDIR/held ]]" \
+    rlctl check --batch --limit 5/60s -n 1 "$BATS_TEST_TMPDIR/lines"
+  touch "$BATS_TEST_TMPDIR/ended"
+  assert_line 'signal 2'
+  refute_output --partial 'in flight'
+}

@@ -149,6 +149,18 @@ without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine
   assert_equal "$(shown url -s /tmp/s)" 'unix:///tmp/s?db=3 (option)'
 }
 
+@test "an option that names a server replaces all servers of a Cluster or of Sentinels" {
+  export RLCTL_URL=redis+cluster://a:1,b:2
+  assert_equal "$(shown url -H other)" 'redis+cluster://other:1 (option)'
+  assert_equal "$(shown url -p 9)" 'redis+cluster://a:9 (option)'
+  assert_equal "$(RLCTL_URL=redis+sentinel://a:1,b:2/m shown url -H other)" 'redis+sentinel://other:1/m (option)'
+}
+
+@test "an option for TLS changes what the URL says" {
+  assert_equal "$(RLCTL_URL=rediss://h:1 shown url --insecure)" 'rediss://h:1 (option)'
+  assert_equal "$(RLCTL_URL=rediss://h:1 shown url --sni other)" 'rediss://h:1 (option)'
+}
+
 @test "the timeout: option before file before default" {
   assert_equal "$(shown timeout)" '1s (default)'
   echo 'timeout = "250ms"' >"$users"
