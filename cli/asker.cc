@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "cli/failure.h"
 #include "cli/request_failure.h"
 #include "redis/error.h"
@@ -32,6 +33,10 @@ std::int64_t units_back(std::span<const limiter::Decision> looks, std::int64_t c
 }
 
 }  // namespace
+
+std::string seconds_up(microseconds duration) {
+  return std::to_string(std::chrono::ceil<std::chrono::seconds>(duration).count()) + "s";
+}
 
 limiter::Checker& Asker::checker() {
   if (!connection_) {
@@ -160,6 +165,12 @@ limiter::Decision Asker::wait(const limiter::Request& request,
 }
 
 void Asker::sleep(microseconds duration, const std::string& key) {
+  sleep(duration, [&key](microseconds left) {
+    return "waiting " + seconds_up(left) + " for " + escaped_text(key);
+  });
+}
+
+void Asker::sleep(microseconds duration, const WaitText& text) {
   if (duration > kKeepConnection) {
     checker_.reset();
     connection_.reset();
@@ -167,7 +178,9 @@ void Asker::sleep(microseconds duration, const std::string& key) {
   const auto until = Clock::now() + duration;
   pollfd fd{interrupt_.fd(), POLLIN, 0};
   for (auto left = until - Clock::now(); left.count() > 0; left = until - Clock::now()) {
-    progress_.update(std::chrono::ceil<microseconds>(left), key);
+    if (progress_.enabled()) {
+      progress_.update(text(std::chrono::ceil<microseconds>(left)) + "; Ctrl-C stops");
+    }
     const auto nap = progress_.enabled() ? std::min<Clock::duration>(left, kTick) : left;
     const auto seconds = std::chrono::floor<std::chrono::seconds>(nap);
     const timespec time{.tv_sec = static_cast<time_t>(seconds.count()),

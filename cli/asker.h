@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,6 +49,9 @@ class Asker {
 
   /// Sleeps, and shows the time left until `key` is asked again.
   void sleep(std::chrono::microseconds duration, const std::string& key);
+  /// What a terminal shows, `left` before the end of the sleep.
+  using WaitText = std::function<std::string(std::chrono::microseconds left)>;
+  void sleep(std::chrono::microseconds duration, const WaitText& text);
 
  private:
   limiter::Checker& checker();
@@ -63,6 +67,9 @@ class Asker {
   std::optional<redis::Connection> connection_;
   std::optional<limiter::Checker> checker_;  ///< of the connection
 };
+
+/// "12s", rounded up.
+[[nodiscard]] std::string seconds_up(std::chrono::microseconds duration);
 
 /// Merges separate looks (cost 0) at the keys of these limits into one decision: see Asker::peek().
 [[nodiscard]] limiter::Decision merge_looks(const limiter::Algorithm& algorithm,

@@ -60,6 +60,17 @@ Problem explain_lease(const redis::Error& error, const limiter::Lease& lease,
   return without_doubt(std::move(problem));
 }
 
+/// Renews the lease once the limits have counted the request, which an error then says.
+limiter::Decision renew_counted(redis::Connection& connection, const limiter::Lease& lease) {
+  try {
+    return limiter::renew(connection, lease);
+  } catch (const redis::Error& error) {
+    Problem problem = explain_lease(error, lease, connection);
+    problem.message += kWasCounted;
+    throw ProblemError(std::move(problem));
+  }
+}
+
 }  // namespace
 
 limiter::Decision release(Connector& connector, const limiter::Lease& lease) {
@@ -105,7 +116,11 @@ Admitted Admission::try_to_take(std::optional<HeldLease>& held) {
       const auto decision = take_lease(held);
       if (!decision.allowed) {
         if (!plan_.wait || left() <= microseconds{0}) return {.denial = lease_denial(decision)};
-        asker_.sleep(std::min(poll_interval(decision.retry_after), left()), plan_.key);
+        const auto nap = std::min(poll_interval(decision.retry_after), left());
+        asker_.sleep(nap, [this](microseconds) {
+          const auto at_most = plan_.wait_at_most ? ", at most " + seconds_up(left()) : "";
+          return "waiting for a lease of " + escaped_text(plan_.key) + at_most;
+        });
         continue;
       }
     }
@@ -148,7 +163,7 @@ void Admission::keep_lease(HeldLease& held) {
   if (Clock::now() - held.since < lease_.duration / 3) return;
   auto connection = connector_.open();
   const auto sent = Clock::now();
-  if (!limiter::renew(connection, lease_).allowed) {
+  if (!renew_counted(connection, lease_).allowed) {
     throw ProblemError({.status = ExitStatus::kUnreachable,
                         .code = kLeaseLost,
                         .message = "the lease of " + in_quotes(plan_.key) +

@@ -41,14 +41,6 @@ void Progress::update(std::size_t done_bytes, std::size_t total_bytes, std::size
                    static_cast<double>(lines) / seconds, left));
 }
 
-void Progress::update(std::chrono::microseconds left, const std::string& key) {
-  if (!is_due()) return;
-  std::string line =
-      fmt::format("waiting {}s for ", std::chrono::ceil<std::chrono::seconds>(left).count());
-  escape_text(line, key);
-  show(line + "; Ctrl-C stops");
-}
-
 void Progress::update(double share, std::string_view what) {
   if (!is_due()) return;
   show(fmt::format("{:3.0f}%  of {}; Ctrl-C stops", share * 100, what));

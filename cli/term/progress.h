@@ -21,8 +21,6 @@ class Progress {
   [[nodiscard]] bool enabled() const noexcept { return enabled_; }
   /// For a batch: bytes and lines of input.
   void update(std::size_t done_bytes, std::size_t total_bytes, std::size_t lines);
-  /// For a wait for `key`.
-  void update(std::chrono::microseconds left, const std::string& key);
   /// For a share, 0 to 1, of `what` ("1000000 entries").
   void update(double share, std::string_view what);
   /// A whole line.
