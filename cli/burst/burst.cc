@@ -224,6 +224,7 @@ class Session {
       const auto worst = all_allowed_->result().worst;
       run.offered = {.worst = worst, .window = candidate.limits[worst.limit].window};
     }
+    run.is_bundled = candidate.foreign == nullptr;
     run.hint = reply_hint(run, candidate);
     run.why = why_of(candidate, run.outcome.measured,
                      recording_ != nullptr ? recording_->max_cost() : plan_.request.cost, false);

@@ -47,6 +47,13 @@ std::optional<std::string> reply_hint(const BurstRun& run, const traffic::Candid
         "a negative reply counts as allowed; if it denies, try --allowed-when '{} >= 0'",
         is_array ? "r[1]" : "r");
   }
+  const auto limit = candidate.limits.front().limit;
+  if (is_nonzero && replies.all_count && replies.highest > limit) {
+    return fmt::format(
+        "nothing was denied, and the replies were {} up to {}: if the script returns a count, try "
+        "--allowed-when '<=limit'",
+        replies_text(replies), replies.highest);
+  }
   if (measured.allowed > 0) return std::nullopt;
   return fmt::format("nothing was allowed: the first {} {}; see --allowed-when",
                      replies.first.size() == 1 ? "reply was" : "replies were",

@@ -66,7 +66,10 @@ void add_burst_options(Options& options, BurstOptions& target) {
                                 "show the first request that the limiter and this one, an "
                                 "algorithm or a script, decide differently; then the exit status "
                                 "is 1");
-  not_for_search(against, "both limiters get the same traffic");
+  against
+      .excludes(kAdversary, "both limiters get the same traffic",
+                "save a schedule with --write, then compare: burst --replay FILE --against NAME")
+      .unless("--replay");
   against.completes(complete_limiter);
   constexpr std::string_view kSameTimes = "only virtual time is the same for both";
   against.excludes("--clock real", kSameTimes)

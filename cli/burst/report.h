@@ -34,7 +34,8 @@ struct OfferedLoad {
 /// How one limiter handled the traffic. Keys have names here, and numbers in traffic::Outcome.
 /// Names are data: escape them before printing.
 struct BurstRun {
-  std::string name = {};  ///< the limiter's
+  std::string name = {};    ///< the limiter's
+  bool is_bundled = false;  ///< not a script of the user's
   traffic::Outcome outcome = {};
   std::optional<SearchFindings> search = {};  ///< if a search found the traffic
   std::optional<OfferedLoad> offered = {};    ///< if assertions need it

@@ -302,6 +302,17 @@ void append_why(std::string& out, const BurstReport& report, const BurstRun& run
   append_sentence(out, "why", shown_name(run) + key + ": " + *run.why, look);
 }
 
+/// A script that kept the limit under one traffic may not keep it under another.
+void append_note_of_script(std::string& out, const BurstRun& run, const Look& look) {
+  const auto& measured = run.outcome.measured;
+  if (run.is_bundled || measured.allowed == 0 || measured.worst.ratio > 1) return;
+  append_sentence(out, "note",
+                  shown_name(run) +
+                      ": never above the limit with this traffic; burst adversary "
+                      "searches for traffic that gets more through",
+                  look);
+}
+
 /// The most denied keys.
 void append_top_denied(TextBlock& block, const BurstReport& report) {
   constexpr std::size_t kMostShown = 3;
@@ -541,6 +552,7 @@ void append_report(std::string& out, const BurstReport& report, const Look& look
     append_misreports(block, report);
     for (const auto& run : report.runs) {
       if (run.why) append_why(out, report, run, look);
+      append_note_of_script(out, run, look);
       if (run.hint) append_sentence(out, "hint", shown_name(run) + ": " + *run.hint, look);
     }
     if (traffic_keys(report) > 1 && report.recording) {

@@ -104,6 +104,8 @@ void RepliesSeen::add(redis::ReplyView reply) {
   const bool has_element = reply.type() == redis::ReplyType::kArray && reply.size() > 0;
   const auto verdict = has_element ? reply[0] : reply;
   any_negative |= verdict.type() == redis::ReplyType::kInteger && verdict.integer() < 0;
+  all_count = all_count && reply.type() == redis::ReplyType::kInteger && reply.integer() > 0;
+  if (all_count) highest = std::max(highest, reply.integer());
   if (first.size() < kMost) first.push_back(reply_text(reply));
 }
 

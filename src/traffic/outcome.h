@@ -126,6 +126,8 @@ struct RepliesSeen {
   std::vector<std::string> first = {};  ///< as reply_text(), at most kMost
   bool all_nil = true;
   bool any_negative = false;  ///< a whole number, or the first element of an array
+  bool all_count = true;      ///< each is a number that is above 0, as INCR replies it
+  std::int64_t highest = 0;   ///< of these
 
   void add(redis::ReplyView reply);
 };

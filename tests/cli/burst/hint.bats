@@ -136,3 +136,21 @@ endless() {
   cli SCRIPT KILL
   assert_equal "$(cli PING)" PONG
 }
+
+@test "a script that replies a count, which never denies by itself, gets a hint" {
+  echo 'return redis.call("INCR", KEYS[1])' >count.lua
+  run -0 --separate-stderr rlctl burst boundary --script count.lua --limit 5/60s
+  assert_regex "$stderr" "warning: count.lua: nothing was denied, and the replies were 1, 2, 3 up to 10: if the script returns a count, try --allowed-when '<=limit'"
+  run -0 --separate-stderr rlctl burst adversary --script count.lua --limit 5/60s
+  assert_regex "$stderr" "try --allowed-when '<=limit'"
+  run -0 --separate-stderr rlctl burst boundary --script count.lua --limit 5/60s --allowed-when '<=limit'
+  refute_regex "$stderr" "try --allowed-when"
+}
+
+@test "a script that kept the limit is said to have done so with this traffic" {
+  echo 'return redis.call("INCR", KEYS[1])' >count.lua
+  run -0 rlctl burst boundary --script count.lua --limit 5/60s --allowed-when '<=limit'
+  assert_output --regexp 'note +count.lua: never above the limit with this traffic'
+  run -0 rlctl burst boundary --model --algorithm sliding-window-log --limit 5/60s
+  refute_output --partial 'with this traffic'
+}
