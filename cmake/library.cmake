@@ -1,5 +1,5 @@
 # rlctl_library(NAME LIBRARY... [FOLDERS FOLDER...] [PRIVATE LIBRARY...]): a static library of the
-# .cc files in this folder and in FOLDERS below it.
+# .cc files in this folder and in FOLDERS below it ("*": all of them).
 #
 # The files of a folder are compiled together (a unity build), and all share one precompiled header, because
 # otherwise most of the time would be spent on parsing the same headers again. Names in anonymous namespaces

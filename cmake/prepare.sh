@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Shared by quickstart, tests/run and .ci/run, which source it: installs missing packages and builds.
+# For the scripts that install missing packages and build, which source it.
 # POSIX sh; the only list of packages.
 #
 #   prepare GROUP…   Installs whatever the groups need and is missing: build, server, test, lint,
