@@ -50,7 +50,7 @@ std::string general_help(HelpExtent extent) {
   std::string out =
       "Usage: rlctl [connection] COMMAND [options] [--] [KEY...]\n"
       "\n"
-      "Limits rates with scripts that run inside Redis.\n"
+      "Limits request rates with scripts that run inside Redis.\n"
       "\n"
       "Commands:\n";
   const auto append_command = [&out](std::string_view name, std::string_view summary) {

@@ -15,7 +15,8 @@ constexpr const char* kLimitExample = "--limit 5/60s allows 5 in any 60 seconds"
 
 std::string_view algorithm_text() {
   static const std::string kText =
-      "how to limit; see below (default: " + std::string(limiter::kDefaultAlgorithm) + ")";
+      "rate-limiting algorithm; see below (default: " + std::string(limiter::kDefaultAlgorithm) +
+      ")";
   return kText;
 }
 

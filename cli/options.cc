@@ -311,7 +311,7 @@ void Options::require(bool excludes, std::span<const std::string> operands) {
     if (row.given_ == 0) continue;
     for (const auto& rule : row.rules_) {
       if (rule.excludes != excludes || !applies(rule, operands)) continue;
-      const auto format = excludes ? "{} and {} exclude each other" : "{} requires {}";
+      const auto format = excludes ? "{} and {} cannot be combined" : "{} requires {}";
       throw UsageError(
           with_reason(fmt::format(fmt::runtime(format), row.name(), rule.condition), rule.why),
           std::string(rule.hint));

@@ -335,7 +335,7 @@ struct ResetOptions {
 void add_restore_options(Options& options, ResetOptions& target) {
   auto& restore = options
                       .value("--restore", "FILE", target.restore,
-                             "put back what is saved in this file; leave keys that exist meanwhile")
+                             "put back the keys saved in this file; leave keys that already exist")
                       .once("run reset once for each file");
   constexpr std::string_view kHasKeys = "the file has the keys";
   for (const auto* option : {"--match", "--holder", "--limit", "--policy", "--key-base64"}) {
@@ -343,7 +343,7 @@ void add_restore_options(Options& options, ResetOptions& target) {
   }
   restore.excludes("--save", "nothing is removed")
       .excludes("--force", "--replace replaces keys that exist");
-  options.flag("--replace", target.replace, "with --restore: replace keys that exist meanwhile")
+  options.flag("--replace", target.replace, "with --restore: replace keys that already exist")
       .needs("--restore");
 }
 

@@ -174,7 +174,7 @@ microseconds parse_iso(std::string_view text) {
   if (!scanner.any_of("T ")) not_an_instant(text, "has no time of day");
   const auto time = scan_time_of_day(scanner, text);
   const auto zone = scan_zone(scanner, text);
-  if (!scanner.done()) not_an_instant(text, "goes on after its zone");
+  if (!scanner.done()) not_an_instant(text, "has extra text after its zone");
   return date.time_since_epoch() + time - zone;
 }
 

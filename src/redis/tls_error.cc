@@ -159,7 +159,7 @@ constexpr std::array<AlertRow, 9> kRefusals{{{SSL_AD_HANDSHAKE_FAILURE, "it give
                                              {SSL_AD_CERTIFICATE_UNKNOWN, "it gives no reason"},
                                              {SSL_AD_UNKNOWN_CA, "it does not know its issuer"},
                                              {SSL_AD_ACCESS_DENIED, "access is denied"},
-                                             {SSL_AD_DECRYPT_ERROR, "its key does not fit"}}};
+                                             {SSL_AD_DECRYPT_ERROR, "its key does not match"}}};
 
 Error certificate_refused(const TlsPeer& peer, std::string_view why) {
   return cannot_connect(

@@ -115,7 +115,7 @@ class PatternTraffic : public Traffic {
         picker_(request.keys, request.key_skew, ~request.seed) {
     if (length_us <= most_us_) return;
     throw UsageError(
-        "the traffic would last beyond the year 2096, where the times of the scripts end; use "
+        "the traffic would last beyond the year 2096, when the scripts' times end; use "
         "fewer requests, a higher rate, a shorter duration or a shorter window");
   }
 

@@ -82,9 +82,9 @@ TEST_CASE("limit options: a policy excludes the other options, which require a l
   CHECK(refusal({"--algorithm", "gcra"}) == "--algorithm requires --limit");
   CHECK(refusal({"--burst", "3"}) == "--burst requires --limit");
   CHECK(refusal({"--limit", "5/s", "--policy", "one"}) ==
-        "--policy and --limit exclude each other: a policy has its own");
+        "--policy and --limit cannot be combined: a policy has its own");
   CHECK(refusal({"--algorithm=gcra", "--policy", "one"}) ==
-        "--policy and --algorithm exclude each other: a policy has its own");
+        "--policy and --algorithm cannot be combined: a policy has its own");
 }
 
 TEST_CASE("limit options: operands are keys, or the arguments of a policy") {

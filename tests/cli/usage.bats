@@ -143,7 +143,7 @@ tag into it, such as '{tag}}k'" check '}k' --limit 5/60s --limit 1/s
     check k --limit 5/60s --algorithm gcra --burst 1.5
   wrong 'check: limit 1000000000 x burst 1000000000 is more than 2^53; use a smaller limit or a smaller burst' \
     check k --limit 1000M/s --algorithm gcra
-  wrong 'check: burst 1000000000 takes more than 4e15 us to come back at 1/100000000s; use a smaller burst' \
+  wrong 'check: burst 1000000000 takes more than 4e15 us to refill at 1/100000000s; use a smaller burst' \
     check k --limit 1/100000000s --algorithm gcra --burst 1000000000
 }
 
@@ -175,7 +175,7 @@ yesterday|is not a time
 2026-11-20T24:00:00Z|has a time of day that no clock shows
 2026-11-20T06:11:15.1552011Z|has more than six decimals
 2026-11-20T06:11:155Z|has more than two digits of seconds
-2026-11-20T06:11:15Zzz|goes on after its zone
+2026-11-20T06:11:15Zzz|has extra text after its zone
 -5|is not a time
 TABLE
   wrong "check: --now: '4000000000000001' is out of range; from 1970 to 2096-10-02T07:06:40.000000Z (4000000000000000 us) is accepted" \
@@ -196,11 +196,11 @@ TABLE
 }
 
 @test "options that contradict each other are refused" {
-  wrong 'check: --wait and --now exclude each other: a given time does not advance' \
+  wrong 'check: --wait and --now cannot be combined: a given time does not advance' \
     check k --limit 5/60s --wait --now 5
-  wrong 'check: --wait and --batch exclude each other: one key would delay all others' \
+  wrong 'check: --wait and --batch cannot be combined: one key would delay all others' \
     check --limit 5/60s --wait --batch
-  wrong 'check: --wait and --peek exclude each other: a peek takes no units' \
+  wrong 'check: --wait and --peek cannot be combined: a peek takes no units' \
     check k --limit 5/60s --wait --peek
   wrong "check: --peek takes nothing, so --cost must be 0 or more, not '-1'" \
     check k --limit 5/60s --peek --cost -1

@@ -162,8 +162,8 @@ proves_nothing() {
   refused '--clients must be from 1 to 10000, not 0' --clock real --clients 0
   refused '--clients must be from 1 to 10000, not 10001' --rate max --clients 10001
   refused "--pipeline must be a whole number in decimal digits, not 'x'" --rate max --pipeline x
-  refused '--model and --clock real exclude each other: there is no server to time' --clock real --model
-  refused '--model and --rate max exclude each other: there is no server to time' --rate max --model
+  refused '--model and --clock real cannot be combined: there is no server to time' --clock real --model
+  refused '--model and --rate max cannot be combined: there is no server to time' --rate max --model
 }
 
 @test "--rate max takes no pattern, and its duration must be valid" {
@@ -177,8 +177,8 @@ proves_nothing() {
 }
 
 @test "--model excludes the options that name a server" {
-  refused '--model and --port exclude each other: the models use no server' --model -p 7000
-  refused '--model and --url exclude each other: the models use no server' --model --url redis://h
+  refused '--model and --port cannot be combined: the models use no server' --model -p 7000
+  refused '--model and --url cannot be combined: the models use no server' --model --url redis://h
 }
 
 @test "standard output can have only one format" {

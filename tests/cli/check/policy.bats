@@ -161,7 +161,7 @@ denied key=login:bob limit=5/60s remaining=0 retry_after=60.000s reset=60.000s'
   local option
   for option in '--limit 5/60s' '--algorithm gcra' '--burst 5'; do
     # shellcheck disable=SC2086 # split into words
-    wrong "check: --policy and ${option% *} exclude each other: a policy has its own" \
+    wrong "check: --policy and ${option% *} cannot be combined: a policy has its own" \
       check --policy login $option alice
   done
 }

@@ -142,7 +142,7 @@ TEST_CASE("debug commands: each command tells whether the session continues") {
   desk.run("");
   CHECK(desk.after == AfterCommand::kGoOn);
   CHECK(desk.run("again") ==
-        "!   again: the script has not ended; 'continue' goes on, 'restart' begins again\n");
+        "!   again: the script has not ended; 'continue' resumes, 'restart' starts over\n");
   CHECK(desk.after == AfterCommand::kGoOn);
   desk.run("restart");
   CHECK(desk.after == AfterCommand::kRestart);

@@ -379,7 +379,7 @@ k --entries -1|--entries must be from 0 to 1000000000, or all, not '-1'
 k --entries 1000000001|--entries must be from 0 to 1000000000, or all, not '1000000001'
 k --watch=10ms|--watch: '10ms' is too short; at least 100ms is accepted
 k --watch=5|--watch: '5' has no unit
-k --watch --now 1000000|--watch and --now exclude each other: a given time does not advance
+k --watch --now 1000000|--watch and --now cannot be combined: a given time does not advance
 k --now 1767268800|--now: '1767268800' looks like seconds since 1970, but is taken as microseconds
 k --limit 5/5q|--limit: '5/5q' has
 k --algorithm gcra|--algorithm requires --limit

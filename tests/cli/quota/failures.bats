@@ -23,7 +23,7 @@ unknown() {
   unknown '--limit' rlctl quota k --limit 5/5q
   unknown '-t' rlctl quota k -t x
   unknown "-t: '0' leaves no time" rlctl quota k -t 0
-  unknown '-t and --timeout exclude each other' rlctl quota k -t 1 --timeout 1s
+  unknown '-t and --timeout cannot be combined' rlctl quota k -t 1 --timeout 1s
   unknown '--label-keys requires --textfile' rlctl quota k --label-keys 1
   unknown '--key-base64' rlctl quota --key-base64 '!'
   unknown '-h shows help' rlctl quota -h host k
