@@ -93,7 +93,7 @@ microseconds parse_duration_in(std::string_view whole, std::string_view text) {
     const auto most = (kLongestDuration - sum) / unit->length;
     const auto count = bounded_value(digits, most);
     if (count > most) {
-      throw UsageError(fmt::format("'{}' is too long; at most 100000000s is accepted", whole));
+      throw UsageError(fmt::format("'{}' is too long; it must be at most 100000000s", whole));
     }
     sum += count * unit->length;
     last = unit;
@@ -243,7 +243,7 @@ microseconds parse_instant(std::string_view text) {
   const auto instant =
       is_number(text) ? microseconds{parse_whole(text, "the time")} : parse_iso(text);
   if (instant < microseconds{0} || instant > kLatestInstant) {
-    throw UsageError(fmt::format("'{}' is out of range; from 1970 to {} ({} us) is accepted", text,
+    throw UsageError(fmt::format("'{}' is out of range; it must be from 1970 to {} ({} us)", text,
                                  format_instant(kLatestInstant), kLatestInstant.count()));
   }
   return instant;

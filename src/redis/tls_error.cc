@@ -87,7 +87,7 @@ Error wrong_name(const TlsPeer& peer, const X509* certificate) {
   const auto names = names_of(certificate);
   const std::string why =
       names.empty()
-          ? fmt::format("its certificate is for no server, not for {}", escape(peer.name))
+          ? fmt::format("its certificate names no server; it should name {}", escape(peer.name))
           : fmt::format("its certificate is for {}, not for {}", list(names), escape(peer.name));
   return cannot_connect(peer, why,
                         names.empty() ? kNeedsCertificate

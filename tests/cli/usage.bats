@@ -178,7 +178,7 @@ yesterday|is not a time
 2026-11-20T06:11:15Zzz|has extra text after its zone
 -5|is not a time
 TABLE
-  wrong "check: --now: '4000000000000001' is out of range; from 1970 to 2096-10-02T07:06:40.000000Z (4000000000000000 us) is accepted" \
+  wrong "check: --now: '4000000000000001' is out of range; it must be from 1970 to 2096-10-02T07:06:40.000000Z (4000000000000000 us)" \
     check k --limit 5/60s --now 4000000000000001
 }
 
