@@ -206,7 +206,7 @@ std::vector<std::string> take_program(const Command& command, Options& options,
                      with_separator(command, options, arguments));
   }
   std::vector<std::string> program(separator + 1, arguments.end());
-  if (program.empty()) throw UsageError("no command to run is given after --");
+  if (program.empty()) throw UsageError("no command to run after --");
   arguments.erase(separator, arguments.end());
   return program;
 }
@@ -368,7 +368,7 @@ std::size_t App::find_command_word(Options& options, std::span<const std::string
   } catch (const UsageError& error) {
     // An option before the command is wrong; the command's statuses hold nevertheless.
     command_ = find_reporting_command(arguments);
-    throw UsageError(error.what(), "write the options of a command after it");
+    throw UsageError(error.what(), "put the options of a command after the command");
   }
 }
 

@@ -49,7 +49,7 @@ void refuse_seconds(std::chrono::microseconds now, std::string_view option) {
   for (const auto& [name, scale] : {std::pair{"seconds", 1'000'000}, {"milliseconds", 1'000}}) {
     if (std::chrono::abs(now - today / scale) > kYears / scale) continue;
     throw UsageError(std::string(option) + ": '" + std::to_string(now.count()) + "' looks like " +
-                         name + " since 1970, but is taken as microseconds",
+                         name + " since 1970, but is read as microseconds",
                      "use the output of date +%s%6N, or ISO 8601");
   }
 }

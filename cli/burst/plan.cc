@@ -174,7 +174,7 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
                                       const std::optional<RealClock>& clock,
                                       ConfigurationSource& configuration) {
   if (operands.size() > 1) {
-    throw UsageError("one PATTERN is expected, but there are " + std::to_string(operands.size()) +
+    throw UsageError("expected one PATTERN, but got " + std::to_string(operands.size()) +
                          ": the second is " + in_quotes(operands[1]),
                      hint_for(operands, configuration));
   }

@@ -177,7 +177,7 @@ std::string script_word(const DebugOptions& options, Operands& operands) {
   }
   if (!scripts.empty()) return scripts.front();
   if (options.algorithm) return *options.algorithm;
-  if (operands.empty()) throw UsageError("no SCRIPT is given", std::string(kExample));
+  if (operands.empty()) throw UsageError("no SCRIPT given", std::string(kExample));
   const auto& word = operands.front();
   require_not_empty(word, "SCRIPT");
   operands = operands.subspan(1);
@@ -303,7 +303,7 @@ void require_key_operands(const traffic::ForeignLimiter& words, Operands operand
   const bool has_key = holds(words, kKey);
   if (has_key && operands.size() != 1) {
     throw UsageError(operands.empty()
-                         ? "no KEY is given, but --keys or --args contain {key}"
+                         ? "no KEY given, but --keys or --args contain {key}"
                          : fmt::format("{{key}} is one KEY, but there are {}", operands.size()),
                      "write the keys in --keys");
   }

@@ -141,7 +141,7 @@ std::vector<LintSubject> make_lint_subjects(const LintOptions& options,
   const auto& operands = invocation.operands;
   const auto& scripts = options.script.scripts;
   if (operands.empty() && scripts.empty()) {
-    throw UsageError("no SCRIPT is given", "rlctl lint my.lua --limit 5/60s --args '{now_ms}'");
+    throw UsageError("no SCRIPT given", "rlctl lint my.lua --limit 5/60s --args '{now_ms}'");
   }
   const std::vector<std::string> usual{kUsualLimit};
   const auto limit =

@@ -49,7 +49,7 @@ std::vector<AskedKey> make_asked_keys(const ResetPlan& plan, const Invocation& i
     asked.push_back(std::move(each));
   }
   if (asked.empty()) {
-    throw UsageError("no KEY is given", "rlctl reset KEY, or rlctl reset --match PATTERN");
+    throw UsageError("no KEY given", "rlctl reset KEY, or rlctl reset --match PATTERN");
   }
   return asked;
 }

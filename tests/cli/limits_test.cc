@@ -104,7 +104,8 @@ TEST_CASE("limit options: empty operands, too few and too many are refused") {
   CHECK_THROWS_WITH_AS((void)policies.keys("one", {""}), "an argument of policy 'one' is empty",
                        UsageError);
   CHECK_THROWS_WITH_AS((void)policies.keys("one", {}),
-                       "policy 'one' (key one:%s) takes 1 argument, and none is given", UsageError);
+                       "policy 'one' (key one:%s) takes 1 argument, but none was given",
+                       UsageError);
   CHECK_THROWS_WITH_AS((void)policies.keys("two", {"a", "b", "c"}),
                        "policy 'two' (key two:%s:%s) takes 2 arguments, not 3: 'a', 'b', 'c'",
                        UsageError);

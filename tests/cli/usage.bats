@@ -40,7 +40,7 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
 
 @test "a command's option before the command is refused with a hint" {
   wrong "unknown option '--limit'" --limit 5/60s check k
-  hint 'write the options of a command after it'
+  hint 'put the options of a command after the command'
 }
 
 @test "a missing value is named" {
@@ -61,7 +61,7 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
 # --- the key ----------------------------------------------------------------------------------------
 
 @test "a missing or an empty key is refused" {
-  wrong 'check: no KEY is given' check --limit 5/60s
+  wrong 'check: no KEY given' check --limit 5/60s
   hint 'rlctl check KEY --limit 5/60s'
   wrong 'check: KEY is empty' check '' --limit 5/60s
   wrong 'check: KEY is empty' check --limit 5/60s -- ''
@@ -69,9 +69,9 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
 }
 
 @test "a second key is refused with a hint about its likely meaning" {
-  wrong "check: one KEY is expected, but there are 2: the second is 'b'" check a b --limit 5/60s
+  wrong "check: expected one KEY, but got 2: the second is 'b'" check a b --limit 5/60s
   hint '--batch checks many keys; quote a key that contains blanks'
-  wrong "check: one KEY is expected, but there are 2: the second is '5'" check k --limit 5/60s --wait 5
+  wrong "check: expected one KEY, but got 2: the second is '5'" check k --limit 5/60s --wait 5
   hint 'write a time for --wait as --wait=5s'
 }
 
@@ -88,7 +88,7 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
 }
 
 @test "after -- everything is a key" {
-  wrong "check: one KEY is expected, but there are 2: the second is '--json'" \
+  wrong "check: expected one KEY, but got 2: the second is '--json'" \
     check --limit 5/60s -- k --json
 }
 
@@ -370,7 +370,7 @@ version_text() {
     assert_line --index 0 --partial 'Usage: rlctl '
   done
   run -2 --separate-stderr rlctl reset -v
-  assert_equal "${stderr_lines[0]}" 'rlctl: reset: no KEY is given'
+  assert_equal "${stderr_lines[0]}" 'rlctl: reset: no KEY given'
 }
 
 @test "an error has at most two lines, whatever is wrong on the command line" {

@@ -359,11 +359,11 @@ refused() {
 
 @test "a log, a script without --script and unquoted words are refused with a hint" {
   refused '--replay and adversary cannot be combined: the search finds the times of the requests' adversary --replay x.log
-  refused "one PATTERN is expected, but there are 2: the second is 'trusting.lua'" adversary trusting.lua
+  refused "expected one PATTERN, but got 2: the second is 'trusting.lua'" adversary trusting.lua
   assert_line --partial 'hint: run a script with --script trusting.lua'
-  refused "one PATTERN is expected, but there are 2: the second is '{window_ms}'" adversary --script trusting.lua --args '{now_ms}' '{window_ms}'
+  refused "expected one PATTERN, but got 2: the second is '{window_ms}'" adversary --script trusting.lua --args '{now_ms}' '{window_ms}'
   assert_line --partial 'hint: quote the value of --args'
-  refused "one PATTERN is expected, but there are 3: the second is '{key}:b,'" '{key}:a' '{key}:b,' '{limit}' --script trusting.lua
+  refused "expected one PATTERN, but got 3: the second is '{key}:b,'" '{key}:a' '{key}:b,' '{limit}' --script trusting.lua
   assert_line "  hint: the comma before ARGV is a word of its own: '{key}:b' ,"
 }
 
@@ -374,7 +374,7 @@ refused() {
 @test "options of the search are refused without adversary" {
   refused '--budget requires adversary: rlctl burst adversary searches' steady --budget 5000
   refused '--write requires adversary: rlctl burst adversary searches' --write x.log
-  refused "one PATTERN is expected, but there are 2: the second is 'adversary'" steady adversary
+  refused "expected one PATTERN, but got 2: the second is 'adversary'" steady adversary
 }
 
 @test "a tick that does not divide the window, and times that end after the year 2096, are refused" {

@@ -18,7 +18,7 @@ refused() {
 @test "an unknown pattern is refused" {
   refused "unknown pattern 'bondary'; did you mean 'boundary'?" bondary
   assert_line '  hint: it is one of boundary, steady, spike, ramp, poisson, on-off or adversary'
-  refused "one PATTERN is expected, but there are 2: the second is 'spike'" steady spike
+  refused "expected one PATTERN, but got 2: the second is 'spike'" steady spike
 }
 
 @test "an algorithm or a script in place of a pattern is refused" {
@@ -30,7 +30,7 @@ refused() {
   export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
   refused "'zset' is not a pattern" zset
   assert_line '  hint: run a script with --script zset'
-  refused "one PATTERN is expected, but there are 2: the second is 'zset'" adversary zset
+  refused "expected one PATTERN, but got 2: the second is 'zset'" adversary zset
   assert_line '  hint: run a script with --script zset'
 }
 

@@ -474,7 +474,7 @@ timeout  1s                      (default)'
 # --- usage ---------------------------------------------------------------------------------------------
 
 @test "config: a missing, a mistyped and a superfluous word are refused" {
-  wrong 'config: no subcommand is given: use check, show or path' config
+  wrong 'config: no subcommand given: use check, show or path' config
   hint 'rlctl config check'
   wrong "config: unknown subcommand 'shwo'; did you mean 'show'?" config shwo
   wrong "config: unknown subcommand 'x'; it is one of check, show or path" config x

@@ -17,7 +17,7 @@ refused() {
 }
 
 @test "a missing or unknown script is refused" {
-  refused 'no SCRIPT is given' --trace
+  refused 'no SCRIPT given' --trace
   refused 'SCRIPT is empty' '' --trace
   refused "no bundled script 'gcr', and no script of that name in $RLCTL_CONFIG; did you mean 'gcra'?" \
     gcr k --limit 5/60s --trace
@@ -28,8 +28,8 @@ refused() {
 }
 
 @test "a bundled script needs one KEY and a --limit" {
-  refused 'no KEY is given' gcra --limit 5/60s --trace
-  refused 'one KEY is expected, but there are 2' gcra a b --limit 5/60s --trace
+  refused 'no KEY given' gcra --limit 5/60s --trace
+  refused 'expected one KEY, but got 2' gcra a b --limit 5/60s --trace
   refused 'KEY is empty' gcra '' --limit 5/60s --trace
   refused '--limit is missing' gcra k --trace
   refused "--limit: '5/5q' " gcra k --limit 5/5q --trace
@@ -43,7 +43,7 @@ refused() {
   export RLCTL_CONFIG=$PWD/config.toml
   refused "--policy and --limit cannot be combined" --policy login ann --limit 5/60s --trace
   refused "--policy and --args cannot be combined" --policy login ann --args x --trace
-  refused "policy 'login' (key login:%s) takes 1 argument, and none is given" --policy login --trace
+  refused "policy 'login' (key login:%s) takes 1 argument, but none was given" --policy login --trace
   refused "policy 'login' (key login:%s) takes 1 argument, not 2: 'a', 'b'" --policy login a b --trace
   run -2 rlctl debug --policy nope ann --trace
   assert_line --partial "no policy 'nope'"
@@ -53,7 +53,7 @@ refused() {
   refused "--args: '{nwo}' contains {nwo}, which is not a placeholder" a.lua --args '{nwo}' --trace
   refused "--keys: '{ky}' contains {ky}" a.lua --keys '{ky}' --trace
   refused '--args' a.lua --args "'x" --trace
-  refused 'no KEY is given, but --keys or --args contain {key}' a.lua --args '{key}' --trace
+  refused 'no KEY given, but --keys or --args contain {key}' a.lua --args '{key}' --trace
   refused '{key} is one KEY, but there are 2' a.lua a b --keys '{key}' --trace
   refused "KEY 'a' has no effect: --keys does not contain {key}" a.lua a --keys 'x' --trace
   refused '--limit is missing' a.lua a --args '{limit}' --trace

@@ -113,7 +113,7 @@ Search for requests that exceed the limit:
 
 @test "wrong usage: no script, no such script, an empty one, a wrong limit" {
   run --separate-stderr rlctl lint
-  unknown 'rlctl: lint: no SCRIPT is given' "  hint: rlctl lint my.lua --limit 5/60s --args '{now_ms}'"
+  unknown 'rlctl: lint: no SCRIPT given' "  hint: rlctl lint my.lua --limit 5/60s --args '{now_ms}'"
   run --separate-stderr rlctl lint none.lua
   unknown "rlctl: lint: cannot read 'none.lua': no such file or directory"
   run --separate-stderr rlctl lint gcraa

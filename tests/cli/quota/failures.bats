@@ -14,7 +14,7 @@ unknown() {
 }
 
 @test "wrong usage is UNKNOWN" {
-  unknown 'no KEY is given' rlctl quota
+  unknown 'no KEY given' rlctl quota
   assert_line --index 1 'hint: rlctl quota api:acme'
   unknown "unknown option '--bogus'" rlctl quota k --bogus
   assert_line --index 1 "Try 'rlctl quota --help'."
@@ -29,7 +29,7 @@ unknown() {
   unknown '-h shows help' rlctl quota -h host k
   unknown '--port' rlctl quota k -p x
   unknown "unknown option '-w'" rlctl -w 80% quota k
-  assert_line --index 1 'hint: write the options of a command after it'
+  assert_line --index 1 'hint: put the options of a command after the command'
 }
 
 @test "a wrong configuration is UNKNOWN" {
