@@ -15,8 +15,7 @@ constexpr const char* kLimitExample = "--limit 5/60s allows 5 in any 60 seconds"
 
 std::string_view algorithm_text() {
   static const std::string kText =
-      "rate-limiting algorithm; see below (default: " + std::string(limiter::kDefaultAlgorithm) +
-      ")";
+      "how to limit; see below (default: " + std::string(limiter::kDefaultAlgorithm) + ")";
   return kText;
 }
 
