@@ -48,7 +48,7 @@ std::string general_help(HelpExtent extent) {
   std::string out =
       "Usage: rlctl [connection] COMMAND [options] [--] [KEY...]\n"
       "\n"
-      "Limits rates with scripts that run inside Redis.\n"
+      "Limits request rates with scripts that run inside Redis.\n"
       "\n"
       "Commands:\n";
   const auto append_command = [&out](std::string_view name, std::string_view summary) {
@@ -194,7 +194,7 @@ std::vector<std::string> take_program(const Command& command, Options& options,
                      with_separator(command, options, arguments));
   }
   std::vector<std::string> program(separator + 1, arguments.end());
-  if (program.empty()) throw UsageError("no command to run is given after --");
+  if (program.empty()) throw UsageError("no command to run after --");
   arguments.erase(separator, arguments.end());
   return program;
 }
@@ -219,7 +219,7 @@ std::string only_command_with(std::string_view option) {
 
 /// The hint about an option before the command that rlctl itself does not have.
 std::string belongs_after_command(std::string_view option) {
-  return commands_with(option).empty() ? "" : "write the options of a command after it";
+  return commands_with(option).empty() ? "" : "put the options of a command after the command";
 }
 
 void require_no_operands(std::string_view command, std::span<const std::string> operands) {

@@ -53,9 +53,9 @@ std::string list_policies(const std::vector<limiter::Policy>& policies) {
   return out;
 }
 
-/// "'rlctl config check' shows 3 more mistakes"
+/// "'rlctl config check' shows 3 more errors"
 std::string and_more(std::size_t count) {
-  return "'rlctl config check' shows " + counted(static_cast<std::int64_t>(count), "more mistake");
+  return "'rlctl config check' shows " + counted(static_cast<std::int64_t>(count), "more error");
 }
 
 /// How to do without a part of the file, or without the file if none of it can be used.

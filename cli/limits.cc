@@ -35,7 +35,7 @@ Limiter resolve_policy(const LimitOptions& options, std::int64_t cost,
 
 /// The end of an error that takes_arguments() begins: ", not 2: 'a', 'b'".
 std::string but_given(std::span<const std::string> operands) {
-  if (operands.empty()) return ", and none is given";
+  if (operands.empty()) return ", but none was given";
   std::string out = ", not " + std::to_string(operands.size());
   for (const auto& operand : operands) {
     out.append(&operand == operands.data() ? ": " : ", ").append(in_quotes(operand));
@@ -151,9 +151,9 @@ std::string only_key(const Limiter& limiter, std::span<const std::string> operan
       throw UsageError(takes_arguments(*limiter.policy) + but_given(operands));
     }
   } else if (operands.empty()) {
-    throw UsageError("no KEY is given", std::move(example));
+    throw UsageError("no KEY given", std::move(example));
   } else if (operands.size() > 1) {
-    throw UsageError("one KEY is expected, but there are " + std::to_string(operands.size()) +
+    throw UsageError("expected one KEY, but got " + std::to_string(operands.size()) +
                          ": the second is " + in_quotes(operands[1]),
                      std::move(several));
   }

@@ -49,7 +49,7 @@ void refuse_seconds(std::chrono::microseconds now, std::string_view option) {
   for (const auto& [name, scale] : {std::pair{"seconds", 1'000'000}, {"milliseconds", 1'000}}) {
     if (std::chrono::abs(now - today / scale) > kYears / scale) continue;
     throw UsageError(std::string(option) + ": '" + std::to_string(now.count()) + "' looks like " +
-                         name + " since 1970, but is taken as microseconds",
+                         name + " since 1970, but is read as microseconds",
                      "use the output of date +%s%6N, or ISO 8601");
   }
 }
@@ -312,7 +312,7 @@ void Options::require(bool excludes, std::span<const std::string> operands) {
     if (row.given_ == 0) continue;
     for (const auto& rule : row.rules_) {
       if (rule.excludes != excludes || !applies(rule, operands)) continue;
-      const auto format = excludes ? "{} and {} exclude each other" : "{} requires {}";
+      const auto format = excludes ? "{} and {} cannot be combined" : "{} requires {}";
       throw UsageError(
           with_reason(fmt::format(fmt::runtime(format), row.name(), rule.condition), rule.why),
           std::string(rule.hint));

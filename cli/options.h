@@ -52,7 +52,7 @@ class Options {
   ///   "adversary"   this word is the first operand
   class Row {
    public:
-    /// Refuses both: "--wait and --now exclude each other: WHY". `why` and `hint` may be empty.
+    /// Refuses both: "--wait and --now cannot be combined: WHY". `why` and `hint` may be empty.
     Row& excludes(std::string_view condition, std::string_view why = {},
                   std::string_view hint = {});
     /// Refuses this option without the other: "--burst requires --limit: WHY".

@@ -74,7 +74,7 @@ void add_log_options(Options& options, ReplayArguments& target) {
   of_log(options.value("--cost-field", "NAME", target.cost_field,
                        "field that holds the cost; '' for none"));
   of_log(options.value("--ipv6-prefix", "BITS", target.ipv6_prefix,
-                       "take keys that are addresses as clients: 64 for the /64 of an IPv6 "
+                       "treat keys that are addresses as clients: 64 for the /64 of an IPv6 "
                        "address"));
   of_log(options.flag("--strict", target.strict, "fail on a line that cannot be read"));
 }

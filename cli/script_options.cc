@@ -53,7 +53,7 @@ constexpr std::array kSettings{
     ScriptSetting{"--delay-unit", "UNIT", "the reply is a time to wait, in s, ms or us",
                   &ScriptOptions::delay_unit, "", check<traffic::parse_delay_unit>},
     ScriptSetting{"--remaining", "EXPR",
-                  "units that remain, by an expression over the reply r: 'r[2]'",
+                  "units that remain, as an expression over the reply r: 'r[2]'",
                   &ScriptOptions::remaining, "", check<traffic::parse_number_expression>},
     ScriptSetting{
         "--retry-after", "EXPR",
@@ -61,7 +61,7 @@ constexpr std::array kSettings{
         &ScriptOptions::retry_after, "", check<traffic::parse_wait_expression>},
     ScriptSetting{
         "--reset-after", "EXPR",
-        "time until the script counts nothing any more, with its unit: 'r[4] - now_ms ms'",
+        "time until the script no longer counts anything, with its unit: 'r[4] - now_ms ms'",
         &ScriptOptions::reset_after, "", check<traffic::parse_wait_expression>},
 };
 
@@ -142,7 +142,7 @@ void require_one_input(const ScriptOptions& options, std::string_view taken_by) 
   const auto wanted = std::count(options.scripts.begin(), options.scripts.end(), kStandardInput);
   if (wanted > 0 && !taken_by.empty()) {
     throw UsageError(fmt::format("--script - and {} both read standard input", taken_by),
-                     "name the file of one of them");
+                     "pass a file for one of them");
   }
   if (wanted > 1) throw UsageError("--script - is given twice, but standard input is read once");
 }
@@ -316,7 +316,7 @@ std::optional<CommaOperands> split_at_comma(std::span<const std::string> operand
   const auto comma = std::find(operands.begin(), operands.end(), ",");
   if (comma == operands.end()) return std::nullopt;
   if (options.arguments) {
-    throw UsageError("--args and ',' exclude each other: both give the script's ARGV");
+    throw UsageError("--args and ',' cannot be combined: both give the script's ARGV");
   }
   return CommaOperands{.before = {operands.begin(), comma},
                        .arguments = joined_words({comma + 1, operands.end()})};

@@ -113,7 +113,7 @@ struct NamedLimiters {
 
 // ---- Scripts in the configuration ----
 
-/// What a section says, which must have no mistakes. `path` is relative to the configuration.
+/// What a section says, which must have no errors. `path` is relative to the configuration.
 [[nodiscard]] NamedScript script_of(const limiter::ScriptSection& section,
                                     const limiter::Configuration& configuration);
 /// The mistakes in all sections: unknown keys, files that cannot be read, bad values.

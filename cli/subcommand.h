@@ -32,7 +32,7 @@ template <typename Row>
   std::vector<std::string_view> names;
   for (const auto& row : rows) names.push_back(row.name);
   if (operands.empty()) {
-    throw UsageError("no subcommand is given: use " + one_of(names), std::move(example));
+    throw UsageError("no subcommand given: use " + one_of(names), std::move(example));
   }
   throw UsageError("unknown subcommand " + in_quotes(operands[0]) +
                    did_you_mean_or_all(operands[0], names));

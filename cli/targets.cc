@@ -59,7 +59,7 @@ std::vector<std::string> operands_or_lines(std::vector<std::string> operands,
 std::vector<std::string> distinct_keys(const std::optional<Limiter>& limiter,
                                        std::span<const std::string> operands, std::string example) {
   auto keys = asked_keys(limiter ? &*limiter : nullptr, operands);
-  if (keys.empty()) throw UsageError("no KEY is given", std::move(example));
+  if (keys.empty()) throw UsageError("no KEY given", std::move(example));
   std::set<std::string> seen;
   std::erase_if(keys, [&](const auto& key) { return !seen.insert(key).second; });
   return keys;

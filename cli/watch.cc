@@ -120,8 +120,8 @@ microseconds parse_watch(const OptionalValue& option) {
   if (!option.value) return Watch{}.interval;
   const auto interval = parsed("--watch", [&] { return parse_duration(masked(*option.value)); });
   if (interval < kLeast) {
-    throw UsageError("--watch: " + in_quotes(*option.value) + " is too short; at least " +
-                     format_duration(kLeast) + " is accepted");
+    throw UsageError("--watch: " + in_quotes(*option.value) +
+                     " is too short; it must be at least " + format_duration(kLeast));
   }
   return interval;
 }

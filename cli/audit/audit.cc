@@ -337,17 +337,17 @@ const Command audit_command{
     .summary = "find limiters that lock users out, open early, or waste memory",
     .synopsis = "[connection] audit [options] [--] [PATTERN]",
     .about =
-        "Searches all limiter keys that match the pattern (* ? [ab]) for what hurts in\n"
-        "production: keys that never expire, or too early, times of a wrong clock, large\n"
-        "sorted sets, an eviction policy. Each finding comes with what mends it. Only\n"
-        "reads, with SCAN.",
+        "Searches all limiter keys that match the pattern (* ? [ab]) for problems in\n"
+        "production: keys that never expire or expire too early, times from a wrong\n"
+        "clock, large sorted sets, an eviction policy. Each finding comes with a fix.\n"
+        "Only reads, with SCAN.",
     .statuses =
         {
             "OK: no findings",
             kStatusWarning,
             kStatusCritical,
-            "UNKNOWN: the server cannot be asked or wrong usage; or OK, but the user may\n"
-            "not read all keys, or not call INFO",
+            "UNKNOWN: the server cannot be queried, or wrong usage; or OK, but the user\n"
+            "may not read all keys or may not call INFO",
         },
     .epilogue = R"(
 Examples:

@@ -226,7 +226,7 @@ void append_run(std::string& out, const AdversaryRun& run, const AdversaryReport
 std::string critical_text(const AdversaryReport& report) {
   const auto tick = exact_text(report.search().tick);
   return fmt::format(
-      "the time of the request before; {} later; 1/4, 1/2 and 3/4 of a window later; and {} "
+      "the time of the previous request; {} later; 1/4, 1/2 and 3/4 of a window later; and {} "
       "before, "
       "at, and {} after the next edge of the clock's windows and one window after each earlier "
       "request",
@@ -337,7 +337,7 @@ std::string schedule_log(const AdversaryReport& report, const AdversaryRun& run)
   const auto& finding = telling_finding(report, run);
   auto log = comment(command_line(report.plan.replay_command)) +
              comment(command_line(report.plan.command));
-  log += fmt::format("# {}: {} allowed {}, {} of {} requests denied wrongly\n",
+  log += fmt::format("# {}: {} allowed {}, {} of {} requests wrongly denied\n",
                      escaped_text(name_of(*run.candidate)), finding.score.worst,
                      within_text(finding.score.worst_span), finding.score.wrongly_denied.size(),
                      finding.schedule.size());

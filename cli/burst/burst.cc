@@ -519,7 +519,7 @@ Action add_burst(Options& options) {
 
 const Command burst_command{
     .name = "burst",
-    .summary = "drive traffic at limiters, and show what they let pass",
+    .summary = "send traffic through limiters, and show what they allow",
     .synopsis =
         "[connection] burst [options] [PATTERN]\n"
         "burst --script SCRIPT [options] [PATTERN] [KEY...] , ARG...\n"

@@ -63,9 +63,9 @@ void add_burst_options(Options& options, BurstOptions& target) {
       .repeats();
   add_script_options(options, target.script, false);
   auto& against = options.value("--against", "NAME", target.against,
-                                "show the first request that the limiter and this one, an "
-                                "algorithm or a script, decide differently; then the exit status "
-                                "is 1");
+                                "show the first request that the limiter and this other one, "
+                                "an algorithm or a script, decide differently, and exit with "
+                                "status 1");
   against
       .excludes(kAdversary, "both limiters get the same traffic",
                 "save a schedule with --write, then compare: burst --replay FILE --against NAME")
@@ -127,7 +127,7 @@ void add_burst_options(Options& options, BurstOptions& target) {
   options.value("--seed", "NUMBER", target.seed, "seed for the random generator (default: 1)")
       .excludes("--replay", "nothing in a log is random")
       .repeats();
-  constexpr std::string_view kRealNow = "real requests come now";
+  constexpr std::string_view kRealNow = "real requests are sent now";
   options
       .value("--start", "TIME", target.start,
              "when the traffic begins: microseconds since 1970, or ISO 8601 with a zone (default: "

@@ -74,7 +74,7 @@ void take_words(BurstOptions& options, std::vector<std::string>& operands) {
   before.erase(before.begin(), before.begin() + (has_pattern ? 1 : 0));
   if (!before.empty() && !script_options(options).keys.empty()) {
     throw UsageError("--keys " + in_quotes(script_options(options).keys.front()) + " and the KEY " +
-                     in_quotes(before.front()) + " before ',' exclude each other");
+                     in_quotes(before.front()) + " before ',' cannot be combined");
   }
   for (const auto& key : before) {
     if (!is_number(key)) continue;
@@ -134,12 +134,12 @@ bool asks_adversary(const BurstOptions& options, const std::vector<std::string>&
   const bool is_named = std::find(operands.begin(), operands.end(), kAdversary) != operands.end();
   if (!is_named || std::filesystem::exists(kAdversary)) return false;
   throw UsageError(
-      "--replay and adversary exclude each other: the search finds the times of the requests");
+      "--replay and adversary cannot be combined: the search finds the times of the requests");
 }
 
 void require_searchable(const BurstOptions& options) {
   if (key_count(options)) {
-    throw UsageError("--keys and adversary exclude each other: a search uses one key");
+    throw UsageError("--keys and adversary cannot be combined: a search uses one key");
   }
   if (options.limits.size() > 1) {
     throw UsageError("adversary searches against one limit, but there are several --limit");
@@ -174,7 +174,7 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
                                       const std::optional<RealClock>& clock,
                                       ConfigurationSource& configuration) {
   if (operands.size() > 1) {
-    throw UsageError("one PATTERN is expected, but there are " + std::to_string(operands.size()) +
+    throw UsageError("expected one PATTERN, but got " + std::to_string(operands.size()) +
                          ": the second is " + in_quotes(operands[1]),
                      hint_for(operands, configuration));
   }
@@ -257,7 +257,7 @@ void add_candidates(BurstPlan& plan, const BurstOptions& options, const Invocati
     if (!script->function.empty() && names_server(invocation.connection)) {
       throw UsageError(
           fmt::format("{} is a library of functions, which runs on a private server only: FUNCTION "
-                      "LOAD would replace that of others",
+                      "LOAD would replace a library that others use",
                       escape(script->name)),
           kNameNoServer);
     }
@@ -388,7 +388,7 @@ void set_traffic(BurstPlan& plan, const BurstOptions& options,
   plan.replay = parse_replay(options.replay, operands);
   if (plan.replay) {
     if (key_count(options)) {
-      throw UsageError("--keys and --replay exclude each other: the log has the keys", kNameKeys);
+      throw UsageError("--keys and --replay cannot be combined: the log has the keys", kNameKeys);
     }
     plan.request.limit = plan.limits.front();
   } else {

@@ -146,7 +146,7 @@ class Plot {
     const bool one_key = draws_one_key(report_);
     if (scale_.has_chart) {
       block.row("chart", fmt::format("allowed within the last {}", period_text(scale_.window)),
-                one_key ? "to the key that is named, against the limit" : "against the limit");
+                one_key ? "to the named key, against the limit" : "against the limit");
     }
     block.row("rows", one_key ? "requests of all keys" : "requests",
               fmt::format("a column is {}, the highest {}", column_text(axis_), highest_));

@@ -32,7 +32,7 @@ std::optional<int> parse_exhaustive(const BurstOptions& options, const limiter::
   for (const auto cost : costs) largest = cost <= limit.limit ? std::max(largest, cost) : largest;
   if (requests * largest > limit.limit) return static_cast<int>(requests);
   throw UsageError(
-      fmt::format("--exhaustive: {} cannot exceed a limit of {}, so that nothing would be proved",
+      fmt::format("--exhaustive: {} cannot exceed a limit of {}, so nothing would be proved",
                   counted(requests, "request"), limit.limit),
       fmt::format("use a smaller limit and more requests: --limit 2/{} --exhaustive 6",
                   format_duration(limit.window)));
@@ -43,7 +43,7 @@ std::chrono::microseconds parse_tick(const BurstOptions& options, const limiter:
   if (!options.tick) return std::chrono::microseconds{1};
   const auto tick = parse_duration_of(*options.tick, "--tick");
   if (tick.count() > 0 && limit.window % tick == tick.zero()) return tick;
-  throw UsageError(fmt::format("--tick: a window of {} does not consist of whole ticks of {}",
+  throw UsageError(fmt::format("--tick: a window of {} is not a multiple of {}",
                                format_duration(limit.window), format_duration(tick)),
                    "use the resolution of the limiter's clock: 1ms or 1s");
 }
@@ -55,7 +55,7 @@ void require_room(const traffic::PatternRequest& request, const SearchPlan& sear
   const auto window = request.limit.window;
   if (request.start + windows * window <= limiter::kLatestNow) return;
   throw UsageError(fmt::format("--start: the search needs {} windows of {} before the year 2096, "
-                               "where the times of the scripts end",
+                               "when the scripts' times end",
                                windows, format_duration(window)),
                    "use an earlier time, or a shorter window");
 }
@@ -99,7 +99,7 @@ void require_costs(const traffic::Candidate& candidate, const SearchPlan& search
       std::any_of(script.arguments.begin(), script.arguments.end(), tells_cost)) {
     return;
   }
-  throw UsageError(fmt::format("{} is not told the cost of a request, but there are several costs",
+  throw UsageError(fmt::format("{} is not given the cost of a request, but there are several costs",
                                escape(script.name)),
                    "add {cost} to --args");
 }

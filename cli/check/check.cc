@@ -50,7 +50,7 @@ void add_check_options(Options& options, CheckOptions& target) {
   options
       .flag("--shadow", target.shadow,
             "let every request pass, and only report what would be denied; record as usual")
-      .excludes("--wait", "a shadow holds nothing up");
+      .excludes("--wait", "with it, no request waits");
   add_key_option(options, target.key_base64);
   options.value("--now", "TIME", target.now, kNowHelp);
   add_on_error_option(options, target.on_error);

@@ -74,7 +74,7 @@ std::string Tally::metrics() const {
   const auto sample = [&](PrometheusLabel label, std::int64_t value) {
     metrics.sample(labels(std::move(label)), static_cast<double>(value));
   };
-  metrics.family("rlctl_check_requests_total", "counter", "Requests of a batch by their answer.");
+  metrics.family("rlctl_check_requests_total", "counter", "Requests of a batch, by answer.");
   sample({"result", "allowed"}, allowed_);
   sample({"result", "denied"}, plan_.shadow ? 0 : denied_);
   sample({"result", "error"}, errors_);
@@ -82,10 +82,10 @@ std::string Tally::metrics() const {
   if (!top_) return out;
   const auto top = top_->top(plan_.top_denied);
   metrics.family("rlctl_check_top_denied_total", "counter",
-                 "Requests that exceeded the limit, of the keys with the most of them.");
+                 "Denied requests of the keys that were denied most.");
   for (const auto& entry : top) sample({"key", entry.key}, entry.count);
   metrics.family("rlctl_check_top_denied_error", "gauge",
-                 "By how many requests a count of rlctl_check_top_denied_total may be too high.");
+                 "How much too high a count of rlctl_check_top_denied_total may be, at most.");
   sample({"key", ""}, largest_error(top));
   return out;
 }

@@ -75,15 +75,15 @@ Action add_completion(Options&) {
 
 const Command completion_command{
     .name = "completion",
-    .summary = "print what completes rlctl's arguments in a shell",
+    .summary = "print a script that completes rlctl's arguments in a shell",
     .synopsis =
         "completion bash|zsh|fish\n"
         "completion words -- WORD...",
     .about =
         "Prints a script for the shell that completes commands, options and their\n"
         "values: algorithms, patterns, and the policies and scripts of the configuration\n"
-        "file. It asks 'rlctl completion words' at each Tab, and never a server,\n"
-        "unless RLCTL_COMPLETE_KEYS=1 is set: then KEYs are completed too.",
+        "file. The script calls 'rlctl completion words' at each Tab. It contacts no\n"
+        "server unless RLCTL_COMPLETE_KEYS=1 is set: then it completes KEYs too.",
     .epilogue = R"(
 Exit status: 0 done, 2 wrong usage; words: 1 if they are unknown.
 

@@ -69,7 +69,7 @@ ExitStatus run_config_check(std::span<const std::string>, Invocation& invocation
   escape_message(out, *path);
   out += ": " + std::to_string(policies) + (policies == 1 ? " policy" : " policies");
   if (scripts > 0) out += ", " + counted(static_cast<std::int64_t>(scripts), "script");
-  out += ", no mistakes\n";
+  out += ", no errors\n";
   return ExitStatus::kDone;
 }
 
@@ -302,14 +302,14 @@ const Command config_command{
         "[--config FILE] config show [NAME...]\n"
         "[--config FILE] config path",
     .about =
-        "check lists every mistake in the configuration file, show prints the settings in\n"
+        "check lists every error in the configuration file, show prints the settings in\n"
         "effect and where they come from, path prints the name of the file. No server is\n"
         "contacted. rlctl-config(5) describes the file.",
     .statuses =
         {
-            "done, no mistakes",
+            "done, no errors",
             "there is no configuration file",
-            "there is a mistake in it, it cannot be read, or wrong usage",
+            "it has an error or cannot be read, or wrong usage",
         },
     .epilogue = R"(
 Examples:

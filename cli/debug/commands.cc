@@ -75,7 +75,7 @@ std::string_view hint_for(std::string_view word) {
   struct Hint {
     std::string_view word, hint;
   };
-  constexpr std::string_view kRestart = "'restart' begins again, 'continue' goes on",
+  constexpr std::string_view kRestart = "'restart' starts over, 'continue' resumes",
                              kNoFrames =
                                  "'trace' shows the active functions, 'print' "
                                  "the variables of this one",
@@ -96,7 +96,7 @@ std::string_view hint_for(std::string_view word) {
                              {"clear", "'break -LINE' and 'watch -NUMBER' remove one, 0 all"},
                              {"display", "'watch EXPRESSION' stops when its value changes"},
                              {"set", kNoSet},
-                             {"jump", "lines run in order; 'restart' begins again"}};
+                             {"jump", "lines run in order; 'restart' starts over"}};
   for (const auto& [known, hint] : kHints) {
     if (word == known) return hint;
   }
@@ -104,7 +104,7 @@ std::string_view hint_for(std::string_view word) {
 }
 
 constexpr std::string_view kEnded =
-    "the script has ended; 'again' calls it on the state that it left, 'restart' begins again";
+    "the script has ended; 'again' calls it on the state that it left, 'restart' starts over";
 
 /// The topics of `info`.
 constexpr std::string_view kTopics[] = {"breakpoints", "keys", "locals", "watches"};
@@ -139,12 +139,12 @@ std::span<const DebugCommands::Row> DebugCommands::rows() {
       {"trace", "t", "", "the active functions, innermost first", &Self::trace, true},
       {"eval", "e", "CODE", "run Lua code with copies of the variables", &Self::eval, true, false},
       {"redis", "r", "COMMAND [WORD...]", "call Redis", &Self::redis, false, false},
-      {"maxlen", "m", "[BYTES]", "set the bytes of a value to show; 0: all", &Self::maxlen},
+      {"maxlen", "m", "[BYTES]", "set how much of a value to show; 0: all", &Self::maxlen},
       {"abort", "a", "", "end the script with an error at this line", &Self::abort_script, true,
        false},
-      {"restart", "", "", "read the script again, begin on the original state", &Self::restart,
+      {"restart", "", "", "reload the script, start over on the original state", &Self::restart,
        false, false},
-      {"again", "", "", "once it has ended: call it on the state that it left", &Self::again, false,
+      {"again", "", "", "after its end: call it on the state that it left", &Self::again, false,
        false},
       {"help", "h", "[COMMAND]", "list the commands, or explain one", &Self::help},
       {"quit", "q", "", "leave", &Self::quit, false, false},
@@ -253,7 +253,7 @@ void DebugCommands::abort_script(std::string_view rest) {
   require_nothing(rest);
   const auto halt = debugger_.abort_script();
   if (debugger_.result().ending != ldb::Ending::kAborted) {
-    view_.error("the script caught the error meant to end it, and went on");
+    view_.error("the script caught the error meant to end it, and continued");
   }
   show(halt);
 }
@@ -266,7 +266,7 @@ void DebugCommands::restart(std::string_view rest) {
 void DebugCommands::again(std::string_view rest) {
   require_nothing(rest);
   if (debugger_.running()) {
-    throw UsageError("the script has not ended; 'continue' goes on, 'restart' begins again");
+    throw UsageError("the script has not ended; 'continue' resumes, 'restart' starts over");
   }
   after_ = AfterCommand::kAgain;
 }
@@ -281,7 +281,7 @@ void DebugCommands::quit(std::string_view rest) {
 void DebugCommands::list(std::string_view rest) {
   constexpr int kAround = 5;
   const auto words = words_of(rest);
-  if (words.size() > 2) throw UsageError("expected LINE and AROUND, at most");
+  if (words.size() > 2) throw UsageError("expected at most LINE and AROUND");
   int line = words.empty() ? 0 : line_number(words[0]);
   const int around = words.size() < 2 ? kAround : std::min(line_number(words[1]), 1'000'000);
   if (line > view_.line_count()) {

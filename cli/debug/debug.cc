@@ -168,8 +168,8 @@ class DebugSession {
     if (others.empty()) return;
     const auto more = others.size() == 1 ? "" : fmt::format(" and {} more", others.size() - 1);
     warn(fmt::format(
-             "warning: it uses {}{}, which is not among its KEYS and was not copied from {}: "
-             "the script did not see its contents; --attach lets it",
+             "warning: the script uses {}{}, which is not among its KEYS and was not copied from "
+             "{}: it did not see the contents; with --attach, it does",
              in_quotes(*others.begin()), more, place_->copied_from()),
          invocation_.command);
   }
@@ -407,14 +407,14 @@ const Command debug_command{
         "server that the connection names, which is neither changed nor blocked.",
     .statuses =
         {
-            "the script returned, or was left by its user",
+            "the script returned, or you left or aborted it",
             "it was cut off (--max-steps, no line in 5 seconds, an evaluation of 2),\n"
-            "--sync was not allowed, or the coverage is below --fail-under",
+            "--sync was not confirmed, or the coverage is below --fail-under",
             "wrong usage or input, a command that failed, or output that\n"
             "cannot be written",
             kStatusUnreachable,
             kStatusRefused,
-            "it raised an error, replied one, or does not compile",
+            "it raised an error, replied with one, or does not compile",
         },
     .epilogue = R"(
 Examples:

@@ -11,7 +11,7 @@ struct Explanation {
 };
 
 constexpr Explanation kExplanations[] = {
-    {"step", R"(Stops at the next line that is executed, also in a function that this line
+    {"step", R"(Stops at the next line that is executed, even in a function that this line
 calls. The empty line repeats it.
 For example: step 3      run three lines
 )"},
@@ -23,7 +23,7 @@ For example: next
 chunk, which has no caller, runs the script to its end.
 For example: finish
 )"},
-    {"continue", R"(Ctrl-C stops a script that runs on and on. The replies of its calls are not
+    {"continue", R"(Ctrl-C stops a script that keeps running. The replies of its calls are not
 known while it runs.
 For example: break 12, then continue
 )"},
@@ -56,20 +56,21 @@ For example: trace
 only a copy.
 For example: eval redis.call('GET', KEYS[1]), count + 1
 )"},
-    {"redis", R"(Words are split as a shell does. Also after the end of the script, on the state
-that it left.
+    {"redis", R"(Words are split as a shell does. Works after the end of the script too, on the
+state that it left.
 For example: redis ZRANGE login:ann 0 -1
 )"},
-    {"maxlen", R"(At least 60, 256 at first, or what --maxlen says. Without an argument, shows it.
+    {"maxlen", R"(At least 60; initially 256, or the value of --maxlen. Without an argument, shows
+the current value.
 For example: maxlen 0    show values in full
 )"},
-    {"abort", R"(If the script catches the error, it runs on to its end.
+    {"abort", R"(If the script catches the error, it continues to its end.
 For example: abort
 )"},
-    {"restart", R"(Reads the file of the script again, so you can edit it meanwhile. Breakpoints
-and watches stay. The keys are as they were copied at first; with --attach, as
-they are in the server. If the file does not compile, nothing changes. To call
-the script on the state that the last call left, use again.
+    {"restart", R"(Reloads the script's file, so you can edit it in between. Breakpoints and
+watches stay. The keys are as they were first copied; with --attach, as they are
+in the server. If the file does not compile, nothing changes. To call the script
+on the state that the last call left, use again.
 For example: restart
 )"},
     {"again", R"(Calls the same script with the same keys and arguments, and the same time if the
@@ -78,11 +79,11 @@ original state. With --attach, a fork keeps nothing, so both begin on the state
 of the server.
 For example: continue, then again
 )"},
-    {"help", R"(Names and letters of commands work.
+    {"help", R"(Takes the name or the letter of a command.
 For example: help break
 )"},
     {"quit", R"(exit and Ctrl-D do the same. A private server is removed. With --attach --sync,
-a script that has not ended runs on to its end.
+a script that has not ended continues to its end.
 For example: quit
 )"},
 };

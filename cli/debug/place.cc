@@ -145,7 +145,7 @@ void require_consent(const DebugPlan& plan, const std::string& server, const Int
                         .message = warning + "; refusing without --yes",
                         .hint = "without --sync, the server keeps running and no writes are kept"});
   }
-  if (confirm("warning: " + warning + "\ndo that? [y/N] ", interrupt)) return;
+  if (confirm("warning: " + warning + "\ncontinue? [y/N] ", interrupt)) return;
   throw ProblemError(
       {.status = ExitStatus::kDenied, .code = "refused", .message = "nothing was debugged"});
 }

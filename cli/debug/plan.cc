@@ -60,10 +60,11 @@ void add_script(Options& options, DebugOptions& target) {
   options.list("--keys", "KEY", target.script.keys,
                "one of the KEYS of the script, with the placeholders below (default: the KEYs)");
   add_script_options(options, target.script, true);
-  options.value("--seed", "NUMBER", target.seed,
-                "no effect: with it, the options of a command of 'rlctl burst' debug one call, of "
-                "key 1 unless a KEY is given");
-  options.value("--budget", "NUMBER", target.budget, "no effect, as --seed").needs("--seed");
+  options.value(
+      "--seed", "NUMBER", target.seed,
+      "no effect; accepted so that the options of an 'rlctl burst' command work here, and "
+      "debug one call, with key 1 unless a KEY is given");
+  options.value("--budget", "NUMBER", target.budget, "no effect, like --seed").needs("--seed");
 }
 
 void add_replay(Options& options, DebugOptions& target) {
@@ -99,7 +100,7 @@ void add_form(Options& options, DebugOptions& target) {
   options.group("Output");
   options
       .value("--commands", "FILE", target.commands,
-             "step by hand with the commands in a file, one a line; - for standard input")
+             "step by hand with the commands in a file, one per line; - for standard input")
       .excludes("--trace", kByHand)
       .excludes("--coverage", kByHand);
   options.flag("--trace", target.trace,
@@ -112,7 +113,7 @@ void add_form(Options& options, DebugOptions& target) {
       .needs("--coverage");
   options
       .value("--fail-under", "PERCENT", target.fail_under,
-             "with --coverage, exit with status 1 if less of the lines was reached")
+             "with --coverage, exit with status 1 if less than PERCENT of the lines was reached")
       .needs("--coverage");
   options
       .value("--max-steps", "NUMBER", target.max_steps,
@@ -172,11 +173,11 @@ std::string script_word(const DebugOptions& options, Operands& operands) {
   if (scripts.size() + (options.algorithm ? 1 : 0) > 1) {
     throw UsageError("one script is debugged at a time, but there are " +
                          std::to_string(scripts.size() + (options.algorithm ? 1 : 0)),
-                     "leave one --script, or one --algorithm with one name");
+                     "pass one --script, or one --algorithm with one name");
   }
   if (!scripts.empty()) return scripts.front();
   if (options.algorithm) return *options.algorithm;
-  if (operands.empty()) throw UsageError("no SCRIPT is given", std::string(kExample));
+  if (operands.empty()) throw UsageError("no SCRIPT given", std::string(kExample));
   const auto& word = operands.front();
   require_not_empty(word, "SCRIPT");
   operands = operands.subspan(1);
@@ -195,13 +196,13 @@ void require_free_input(const DebugPlan& plan, const std::string& script) {
   if (script != kStandardInput) return;
   if (plan.reads_log_from_input()) {
     throw UsageError("--replay - and the script - both read standard input",
-                     "name the file of one of them");
+                     "pass a file for one of them");
   }
   const bool reads_commands =
       plan.redis_cli ||
       (plan.interactive && (plan.commands.empty() || plan.commands == kStandardInput));
   if (!reads_commands) return;
-  throw UsageError("the script is read from standard input, from which the commands come",
+  throw UsageError("standard input cannot hold both the script and the commands",
                    "add --trace, or name the file of the commands with --commands");
 }
 
@@ -291,7 +292,7 @@ void set_template_limit(DebugPlan& plan, const DebugOptions& options, const Name
   }
   if (!is_told && options.script.scripts.empty()) {
     throw UsageError("--limit has no effect: neither --keys nor --args contain {limit} or {window}",
-                     "--args '{limit} {window_ms}', as the script wants it");
+                     "--args '{limit} {window_ms}', as the script expects");
   }
   plan.limits = parse_limits(options.limits, options.burst);
   parsed("--args", [&] { traffic::require_usable(words, plan.limits.front()); });
@@ -302,7 +303,7 @@ void require_key_operands(const traffic::ForeignLimiter& words, Operands operand
   const bool has_key = holds(words, kKey);
   if (has_key && operands.size() != 1) {
     throw UsageError(operands.empty()
-                         ? "no KEY is given, but --keys or --args contain {key}"
+                         ? "no KEY given, but --keys or --args contain {key}"
                          : fmt::format("{{key}} is one KEY, but there are {}", operands.size()),
                      "write the keys in --keys");
   }
@@ -384,7 +385,7 @@ void set_replay(DebugPlan& plan, const DebugOptions& options) {
 void require_own_contract(const DebugPlan& plan) {
   if (limiter::counts_requests(*plan.algorithm)) return;
   throw UsageError(
-      fmt::format("{} is not called with --limit: it needs --args", plan.algorithm->name),
+      fmt::format("{} does not take --limit: pass --args", plan.algorithm->name),
       fmt::format("rlctl debug {} KEY --args '3 60000000 acquire ID'", plan.algorithm->name));
 }
 
@@ -452,7 +453,7 @@ void set_by_hand(DebugPlan& plan, const DebugOptions& options, bool json) {
 void require_one_input(const DebugPlan& plan) {
   if (!plan.interactive || !plan.replay) return;
   if (!plan.reads_log_from_input() || (!plan.commands.empty() && plan.commands != "-")) return;
-  throw UsageError("--replay - reads standard input, from which the commands come",
+  throw UsageError("standard input cannot hold both the log of --replay and the commands",
                    "name the log's file, or those of the commands with --commands");
 }
 
@@ -490,8 +491,9 @@ void require_own_clock(const DebugPlan& plan) {
   if (!(plan.redis_cli || plan.print_command) || !freezes_time(plan)) return;
   const auto& source = plan.debuggee.source;
   if (source.find("TIME") == source.npos && source.find("time") == source.npos) return;
-  throw UsageError("--now cannot be what the server's clock tells the script under redis-cli",
-                   "leave --now out, or use --trace");
+  throw UsageError(
+      "--now cannot be combined with redis-cli, where the script reads the server's clock",
+      "omit --now, or use --trace");
 }
 
 }  // namespace

@@ -191,7 +191,7 @@ class Repl {
   /// Calls the script on the state that the last call left.
   void call_again() {
     if (!place_.is_there()) {
-      return commands_.wrong("again: the server is gone, with its state; 'restart' begins again");
+      return commands_.wrong("again: the server is gone, with its state; 'restart' starts over");
     }
     begin();
   }
@@ -223,7 +223,7 @@ class Repl {
     if (result.ending == Ending::kCutOff || result.ending == Ending::kLost) {
       // A private server may never answer again.
       if (place_.is_private()) place_.discard();
-      view_.say("the session is over; 'restart' begins again");
+      view_.say("the session is over; 'restart' starts over");
       return;
     }
     if (result.ending != Ending::kCompileError) show_keys();
@@ -261,7 +261,7 @@ class Repl {
   /// Reports what happens to a script that is left before its end.
   void show_leaving() {
     if (place_.is_private() || place_.mode() != ldb::Mode::kSync || !debugger_.running()) return;
-    warn("the script runs on to its end in the server, and what it writes is kept",
+    warn("the script continues to its end in the server, and what it writes is kept",
          invocation_.command);
   }
 

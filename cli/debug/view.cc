@@ -180,9 +180,10 @@ std::string kept_text(ldb::Mode mode, Ending ending) {
            (is_cut_off ? "; the fork runs on if the script catches errors" : "");
   }
   return std::string("what was written is kept") +
-         (is_cut_off ? "; the script RUNS ON in the server: SCRIPT KILL ends it unless it has "
-                       "written, SHUTDOWN NOSAVE does always"
-                     : "");
+         (is_cut_off
+              ? "; the script KEEPS RUNNING in the server: SCRIPT KILL ends it unless it has "
+                "written; SHUTDOWN NOSAVE always does"
+              : "");
 }
 
 std::optional<std::string> returned_text(const ldb::TraceResult& result) {

@@ -124,7 +124,7 @@ std::optional<CheckResult> check_scripts(const ServerFacts& server) {
   if (auto failed = script_failure(answers.load)) return failed;
   if (auto failed = script_failure(*answers.call)) return failed;
   if (auto missing = missing_commands(permissions_in(answers))) return missing;
-  return CheckResult{.detail = "Lua scripts run; a script of rlctl's was loaded to find that out"};
+  return CheckResult{.detail = "Lua scripts run; rlctl loaded one to find out"};
 }
 
 std::optional<CheckResult> check_acl(const ServerFacts& server) {
@@ -147,7 +147,7 @@ std::optional<CheckResult> check_acl(const ServerFacts& server) {
   }
   if (permissions.size() < 2) {
     return CheckResult{Health::kWarning,
-                       fmt::format("{}; not known what it may call: the server cannot say", user),
+                       fmt::format("{}; the server cannot report what it may call", user),
                        "compare its rules with ACCESS RULES in rlctl(1)"};
   }
   const auto algorithms =

@@ -202,9 +202,9 @@ std::optional<CheckResult> check_clock(const ServerFacts& server) {
   const microseconds distance{std::abs(server.clock.ahead.count())};
   const auto margin = latency_text(server.clock.margin);
   if (distance <= server.clock.margin) {
-    return CheckResult{.detail = fmt::format("agrees with this machine's, to {}", margin)};
+    return CheckResult{.detail = fmt::format("agrees with this machine's to within {}", margin)};
   }
-  const auto detail = fmt::format("{} {} this machine's, to {}", latency_text(distance),
+  const auto detail = fmt::format("{} {} this machine's, give or take {}", latency_text(distance),
                                   server.clock.ahead.count() > 0 ? "ahead of" : "behind", margin);
   if (distance - server.clock.margin <= kMost) return CheckResult{.detail = detail};
   return CheckResult{
@@ -313,7 +313,7 @@ std::optional<CheckResult> check_replication(const ServerFacts& server) {
   constexpr std::string_view kMend = "connect the replicas, or lower min-replicas-to-write";
   constexpr int kFirstForScripts = 7;
   if (server.version && server.version->major_number() < kFirstForScripts) {
-    return CheckResult{Health::kWarning, detail + "; before 7.0, scripts write all the same",
+    return CheckResult{Health::kWarning, detail + "; before 7.0, scripts write anyway",
                        std::string(kMend)};
   }
   return CheckResult{Health::kFailure, detail + ": check is refused with NOREPLICAS",

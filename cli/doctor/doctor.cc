@@ -137,7 +137,7 @@ Action add_doctor(Options&) {
 
 const Command doctor_command{
     .name = "doctor",
-    .summary = "tell whether a server can be used for limiters",
+    .summary = "check whether a server can be used for limiters",
     .synopsis = "[connection] doctor",
     .about =
         "Checks the server: one line for each check, with what to do about a warning or\n"
@@ -147,7 +147,7 @@ const Command doctor_command{
             "every check is ok",
             "there is a warning",
             "there is a failure",
-            "the server cannot be asked, or wrong usage",
+            "the server cannot be queried, or wrong usage",
         },
     .epilogue = R"(
 Examples:

@@ -546,7 +546,8 @@ const Command inspect_command{
     .about =
         "Shows which algorithm wrote a KEY, how much of its limit is used, and when the\n"
         "next request will be allowed. Only reads: prunes nothing, touches no TTL, and\n"
-        "works on a replica. If the only KEY is -, standard input has one a line.",
+        "works on a replica. If the only KEY is -, reads KEYs from standard input, one\n"
+        "per line.",
     .statuses =
         {
             "found",

@@ -189,7 +189,7 @@ std::string lint_notes() {
 
 const Command lint_command{
     .name = "lint",
-    .summary = "find flaws of a limiter script, line by line, by running it",
+    .summary = "find flaws in a limiter script, line by line, by running it",
     .synopsis = "lint [options] SCRIPT...",
     .about =
         "Runs a Lua script, a file or one that the configuration names, under light\n"

@@ -105,7 +105,7 @@ lint::Observation LintObserver::observe() {
     seen_.counted_denial.reset();
     doubts_.clear();
     not_tested("short-ttl, denied-write",
-               "requests took longer than TTLs: try again, or a longer window");
+               "requests took longer than TTLs: try again, or use a longer window");
   }
   return std::move(seen_);
 }
@@ -146,7 +146,7 @@ void LintObserver::check_replies() {
   const bool any_allowed = std::any_of(requests.begin(), requests.end(), is_allowed);
   const bool any_denied = !std::all_of(requests.begin(), requests.end(), is_allowed);
   if (!any_allowed) {
-    doubts_.emplace_back("nothing was allowed: --allowed-when tells how to read the reply");
+    doubts_.emplace_back("nothing was allowed: see --allowed-when for how to read the reply");
   } else if (is_denied(0)) {
     doubts_.emplace_back(
         "the reply may be inverted: the first request was denied, and a later one was "
@@ -156,8 +156,8 @@ void LintObserver::check_replies() {
         "nothing was denied, since the traffic does not reach the limit: use a smaller --limit");
   } else if (!any_denied && !delays_) {
     doubts_.emplace_back(
-        "nothing was denied: the limit is not --limit, or --allowed-when does not tell how to "
-        "read the reply");
+        "nothing was denied: the script's limit is not --limit, or --allowed-when does not fit "
+        "the reply");
   }
   if (any_allowed && !is_denied(0)) return;
   for (auto& request : seen_.requests) request.allowed.reset();

@@ -42,7 +42,7 @@ std::string adversary_command(const Invocation& invocation, const limiter::Limit
 LintSubject bundled_subject(const limiter::Algorithm& algorithm, std::string place,
                             const limiter::Limit& limit, const Invocation& invocation) {
   if (!limiter::counts_requests(algorithm)) {
-    throw UsageError(std::string(algorithm.name) + " is not called with --limit: it needs --args",
+    throw UsageError(std::string(algorithm.name) + " does not take --limit: pass --args",
                      "rlctl lint " + std::string(algorithm.name) +
                          " --args '3 60000000 acquire {id}' --allowed-when 'r[1] == 1'");
   }
@@ -141,7 +141,7 @@ std::vector<LintSubject> make_lint_subjects(const LintOptions& options,
   const auto& operands = invocation.operands;
   const auto& scripts = options.script.scripts;
   if (operands.empty() && scripts.empty()) {
-    throw UsageError("no SCRIPT is given", "rlctl lint my.lua --limit 5/60s --args '{now_ms}'");
+    throw UsageError("no SCRIPT given", "rlctl lint my.lua --limit 5/60s --args '{now_ms}'");
   }
   const std::vector<std::string> usual{kUsualLimit};
   const auto limit =

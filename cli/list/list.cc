@@ -296,9 +296,9 @@ const Command list_command{
     .summary = "list the limiters in a database: who is limited, and why",
     .synopsis = "[connection] list [options] [--] [PATTERN]",
     .about =
-        "Lists every key that a limiter keeps, of this program and of other libraries,\n"
-        "that matches the pattern: * ? [ab]. Only reads, with SCAN, so that other clients\n"
-        "are served meanwhile. All masters of a Cluster are searched.",
+        "Lists every limiter key that matches the pattern (* ? [ab]), of this program and\n"
+        "of other libraries. Only reads, with SCAN, so that other clients are served\n"
+        "meanwhile. Searches all masters of a Cluster.",
     .statuses =
         {
             "limiters were listed",

@@ -93,9 +93,9 @@ constexpr Metric kMetrics[] = {
 
 void append_health(PrometheusWriter& metrics, const std::vector<PrometheusLabel>& labels, bool up,
                    std::optional<double> last_success) {
-  metrics.family("rlctl_up", "gauge", "Whether the server could be asked.");
+  metrics.family("rlctl_up", "gauge", "Whether the server could be queried.");
   metrics.sample(labels, up ? 1 : 0);
-  metrics.family(kLastSuccess, "gauge", "When the server was last asked with success.");
+  metrics.family(kLastSuccess, "gauge", "When the server was last queried successfully.");
   if (last_success) metrics.sample(labels, *last_success);
 }
 
@@ -124,7 +124,7 @@ void MetricsFile::write(std::span<const Judgement> judgements, microseconds now)
   const auto unknown = std::count_if(judgements.begin(), judgements.end(), [](const auto& one) {
     return one.state == PluginState::kUnknown;
   });
-  metrics.family("rlctl_unknown_limits", "gauge", "Number of limits that could not be judged.");
+  metrics.family("rlctl_unknown_limits", "gauge", "Number of limits that could not be evaluated.");
   metrics.sample(file_label_, static_cast<double>(unknown));
   const auto all = series_of(judgements, keys_with_labels_, file_label_);
   for (const auto& metric : kMetrics) {

@@ -54,9 +54,9 @@ void add_quota_options(Options& options, QuotaOptions& target) {
              "label the limits of this many KEYs by name in the metrics; the others share series "
              "(default: 0)")
       .needs("--textfile");
-  options.value("-t", "SECONDS", target.seconds, "the same as --timeout, also without a unit")
+  options.value("-t", "SECONDS", target.seconds, "the same as --timeout, with or without a unit")
       .excludes("--timeout", "they are the same");
-  options.flag("-v", target.verbose, "accepted, as plugins must; changes nothing");
+  options.flag("-v", target.verbose, "accepted, as plugins must do; changes nothing");
   add_key_option(options, target.key_base64);
 }
 
@@ -391,7 +391,7 @@ const Command quota_command{
             "OK",
             "WARNING",
             "CRITICAL",
-            "UNKNOWN: anything that kept rlctl from judging, also wrong usage",
+            "UNKNOWN: rlctl could not evaluate a limit, or wrong usage",
         },
     .epilogue = R"(  With several limits, the worst of them: 2, else 1, else 3, else 0.
 

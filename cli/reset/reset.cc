@@ -49,7 +49,7 @@ std::vector<AskedKey> make_asked_keys(const ResetPlan& plan, const Invocation& i
     asked.push_back(std::move(each));
   }
   if (asked.empty()) {
-    throw UsageError("no KEY is given", "rlctl reset KEY, or rlctl reset --match PATTERN");
+    throw UsageError("no KEY given", "rlctl reset KEY, or rlctl reset --match PATTERN");
   }
   return asked;
 }
@@ -357,7 +357,7 @@ struct ResetOptions {
 void add_restore_options(Options& options, ResetOptions& target) {
   auto& restore = options
                       .value("--restore", "FILE", target.restore,
-                             "put back what is saved in this file; leave keys that exist meanwhile")
+                             "put back the keys saved in this file; leave keys that already exist")
                       .once("run reset once for each file");
   constexpr std::string_view kHasKeys = "the file has the keys";
   for (const auto* option : {"--match", "--holder", "--limit", "--policy", "--key-base64"}) {
@@ -367,7 +367,7 @@ void add_restore_options(Options& options, ResetOptions& target) {
       .excludes("--force", "--replace replaces keys that exist")
       .excludes("--verbose", "each key has a line")
       .excludes("--yes", "nothing is asked");
-  options.flag("--replace", target.replace, "with --restore: replace keys that exist meanwhile")
+  options.flag("--replace", target.replace, "with --restore: replace keys that already exist")
       .needs("--restore");
 }
 

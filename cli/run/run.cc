@@ -31,10 +31,10 @@ void add_run_options(Options& options, RunOptions& target) {
       .needs("--limit")
       .unless("--policy");
   options.value("--concurrency", "NUMBER", target.concurrency,
-                "run only while fewer than NUMBER others run: hold a lease of KEY meanwhile");
+                "run only while fewer than NUMBER others run, holding a lease of KEY");
   options
       .value("--lease", "TIME", target.lease,
-             "how long the lease outlives rlctl if it dies; it is renewed in time (default: 30s)")
+             "how long the lease outlives rlctl if rlctl dies; renewed in time (default: 30s)")
       .needs("--concurrency");
   options
       .flag("--kill-on-loss", target.kill_on_loss,

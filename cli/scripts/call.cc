@@ -117,7 +117,7 @@ Limiter limiter_for(const std::string& name, const ScriptsOptions& options, std:
 
 ExitStatus call_script_once(const ScriptsOptions& options, Invocation& invocation) {
   auto operands = invocation.operands;
-  if (operands.empty()) throw UsageError("no NAME is given", std::string(kExample));
+  if (operands.empty()) throw UsageError("no NAME given", std::string(kExample));
   const auto& script = script_named(operands.front());
   const auto name = script.name;
   const auto* algorithm = limiter::find_algorithm(name);

@@ -76,7 +76,7 @@ ExitStatus list_scripts(const ScriptsOptions&, Invocation& invocation) {
 ExitStatus show_script(const ScriptsOptions&, Invocation& invocation) {
   constexpr const char* kUsage = "rlctl scripts show gcra";
   const auto& names = invocation.operands;
-  if (names.empty()) throw UsageError("no NAME is given", kUsage);
+  if (names.empty()) throw UsageError("no NAME given", kUsage);
   require_at_most(1, names, kUsage);
   const auto& script = script_named(names[0]);
   auto& out = invocation.out.buffer();
@@ -156,7 +156,7 @@ ExitStatus export_scripts(const ScriptsOptions& options, Invocation& invocation)
   constexpr const char* kUsage = "rlctl scripts export lua";
   const auto& folders = invocation.operands;
   require_at_most(1, folders, kUsage);
-  if (folders.empty() || folders[0].empty()) throw UsageError("no DIR is given", kUsage);
+  if (folders.empty() || folders[0].empty()) throw UsageError("no DIR given", kUsage);
   const auto files = files_to_export(folders[0], options.force);
   std::error_code failed;
   std::filesystem::create_directories(folders[0], failed);

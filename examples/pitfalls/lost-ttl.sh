@@ -2,7 +2,7 @@
 # A string as a counter: GET it; if it does not exist, SET it to 1 with a TTL, else INCR it.
 #
 # What goes wrong: the key can expire between GET and INCR, and INCR then makes a new key without a
-# TTL. Nothing ever resets this key: once it has reached the limit, the user is locked out for ever.
+# TTL. Nothing ever resets this key: once it has reached the limit, the user is locked out forever.
 #
 # $ ./lost-ttl.sh
 # > string counter: ttl -1, allowed 3 of 10

@@ -1,10 +1,10 @@
--- A leaky bucket: requests go on one after another, at a fixed rate. The sorted set holds the times at
--- which they go on, in seconds; the reply is how long to wait.
+-- A leaky bucket: requests proceed one after another, at a fixed rate. The sorted set holds the times
+-- at which they proceed, in seconds; the reply is how long to wait.
 --
 -- What goes wrong: tostring(), like '..', writes 14 digits. For seconds since 1970, these reach down to
 -- a tenth of a millisecond. At 30,000 a second, the next turn is 0.03 ms later and becomes the same
 -- text as the last one, so nobody waits. 60,000 requests at one instant, which should take two seconds,
--- all go on at once. (Besides, the key has no TTL, and the queue has no limit.)
+-- all proceed at once. (Besides, the key has no TTL, and the queue has no limit.)
 --
 -- $ rlctl burst steady --limit 30000/1s --rate 1000M/s --requests 60000 \
 --     --script seconds-as-text.lua --args '{now} {limit}' --allowed-when always --delay-unit s \

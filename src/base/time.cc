@@ -93,7 +93,7 @@ microseconds parse_duration_in(std::string_view whole, std::string_view text) {
     const auto most = (kLongestDuration - sum) / unit->length;
     const auto count = bounded_value(digits, most);
     if (count > most) {
-      throw UsageError(fmt::format("'{}' is too long; at most 100000000s is accepted", whole));
+      throw UsageError(fmt::format("'{}' is too long; it must be at most 100000000s", whole));
     }
     sum += count * unit->length;
     last = unit;
@@ -174,7 +174,7 @@ microseconds parse_iso(std::string_view text) {
   if (!scanner.any_of("T ")) not_an_instant(text, "has no time of day");
   const auto time = scan_time_of_day(scanner, text);
   const auto zone = scan_zone(scanner, text);
-  if (!scanner.done()) not_an_instant(text, "goes on after its zone");
+  if (!scanner.done()) not_an_instant(text, "has extra text after its zone");
   return date.time_since_epoch() + time - zone;
 }
 
@@ -243,7 +243,7 @@ microseconds parse_instant(std::string_view text) {
   const auto instant =
       is_number(text) ? microseconds{parse_whole(text, "the time")} : parse_iso(text);
   if (instant < microseconds{0} || instant > kLatestInstant) {
-    throw UsageError(fmt::format("'{}' is out of range; from 1970 to {} ({} us) is accepted", text,
+    throw UsageError(fmt::format("'{}' is out of range; it must be from 1970 to {} ({} us)", text,
                                  format_instant(kLatestInstant), kLatestInstant.count()));
   }
   return instant;

@@ -412,7 +412,7 @@ Evaluation Debugger::print(std::string_view expression) {
     auto found = locals_.find(*path);
     if (found.value) return {.values = {*std::move(found.value)}};
     if (!found.why_not.empty()) {
-      return {.outcome = Outcome::kError, .message = "not told: " + found.why_not};
+      return {.outcome = Outcome::kError, .message = "not known: " + found.why_not};
     }
   }
   return run_code(expression, false);

@@ -215,7 +215,7 @@ VisibleLocals::Found VisibleLocals::find(const VariablePath& path) const {
     if (value.kind == Value::Kind::kCycle)
       return {.why_not = so_far + " is a table that holds itself"};
     if (!field && value.kind == Value::Kind::kTable) {
-      return {.why_not = so_far + " is too large to be told as a whole"};
+      return {.why_not = so_far + " is too large to be shown completely"};
     }
     if (!field) return {};
     so_far += step.key.kind == Value::Kind::kString ? "." + step.key.text : "[...]";

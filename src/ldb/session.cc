@@ -435,7 +435,7 @@ Message Session::ask(const std::vector<std::string>& words,
 void Session::abort_script() {
   aborting_ = true;
   const auto message = move("abort", limits_.run);
-  if (message.stop) cut_off("the script caught its abort and went on");
+  if (message.stop) cut_off("the script caught its abort and continued");
 }
 
 void Session::send_abort() noexcept {

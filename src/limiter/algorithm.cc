@@ -33,7 +33,7 @@ constexpr std::array kAlgorithms{
         .allows_at_most = "twice the limit, half of it on each side of a window's edge",
         .why_kept = "its counter stops at {limit} in each window of {window}, and denied {denied}; "
                     "it never allowed more than {allowed} within {window}{to_a_key}",
-        .why_exceeded = "its counter begins anew at {edge}, so {before} before that and {after} "
+        .why_exceeded = "its counter starts over at {edge}, so {before} before that and {after} "
                         "after it were allowed {within}",
         .make_model = make<FixedWindowModel>},
     Algorithm{.name = "sliding-window-log",
@@ -97,10 +97,11 @@ constexpr std::array kAlgorithms{
               .script = embedded::k_leaky_bucket.text,
               .sha1 = embedded::k_leaky_bucket.sha1,
               .allows_at_most = "the limit, since delayed requests count when they may proceed",
-              .why_kept = "it lets requests go on evenly spaced, {limit} in {window}: the longest "
-                          "waited {delay}, and {denied} found the queue of {burst} full",
-              .why_exceeded = "a request of {cost} goes on as a whole as soon as its first unit "
-                              "may, so {allowed} went on {within}",
+              .why_kept =
+                  "it lets requests proceed evenly spaced, {limit} in {window}: the longest "
+                  "waited {delay}, and {denied} found the queue of {burst} full",
+              .why_exceeded = "a request of {cost} proceeds as a whole as soon as its first unit "
+                              "may, so {allowed} proceeded {within}",
               .has_burst = true,
               .has_refund = false,
               .has_delay = true,
@@ -128,8 +129,8 @@ void require_burst(const Limit& limit) {
   }
   if (Wide{burst} * limit.window.count() > Wide{kLongestRefill.count()} * limit.limit) {
     throw UsageError(
-        fmt::format("burst {} takes more than 4e15 us to come back at {}; use a smaller burst",
-                    burst, format_limit(limit)));
+        fmt::format("burst {} takes more than 4e15 us to refill at {}; use a smaller burst", burst,
+                    format_limit(limit)));
   }
 }
 

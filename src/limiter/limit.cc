@@ -14,7 +14,7 @@ microseconds parse_window(std::string_view whole, std::string_view text) {
   const auto window = parse_period(whole, text);
   if (window == microseconds{0}) {
     throw UsageError(
-        fmt::format("'{}' has an empty window; from 1us to 100000000s is accepted", whole));
+        fmt::format("'{}' has an empty window; it must be from 1us to 100000000s", whole));
   }
   return window;
 }
@@ -31,7 +31,7 @@ std::int64_t parse_count(std::string_view whole, std::string_view text) {
   const auto value = bounded_value(digits, kLargestLimit / scale) * scale;
   if (value < 1 || value > kLargestLimit) {
     throw UsageError(
-        fmt::format("'{}' has limit {}; from 1 to {} is accepted", whole, count, kLargestLimit));
+        fmt::format("'{}' has limit {}; it must be from 1 to {}", whole, count, kLargestLimit));
   }
   return value;
 }

@@ -26,7 +26,7 @@ struct Treatment {
 };
 
 /// Why the algorithm treated the traffic so, as a sentence about it without a full stop: "its
-/// counter begins anew at 2026-01-01T00:01:00Z, so ...". None if it allowed nothing.
+/// counter starts over at 2026-01-01T00:01:00Z, so ...". None if it allowed nothing.
 [[nodiscard]] std::optional<std::string> why(const Algorithm& algorithm,
                                              const Treatment& treatment);
 

@@ -96,7 +96,7 @@ void find_counted_denials(const Observation& observation, Flaws& flaws) {
   flaws.add({.name = "denied-write",
              .line = call->line,
              .what = text_of(*call),
-             .detail = "The request was denied, and counts all the same: a client that keeps "
+             .detail = "The request was denied but still counts: a client that keeps "
                        "trying is locked out for as long as it tries.",
              .fix = "count first, and write only if the request is allowed"});
 }
@@ -129,7 +129,7 @@ void find_late_pruning(const Observation& observation, Flaws& flaws) {
          .line = count->line,
          .severity = Severity::kCritical,
          .what = text_of(*count),
-         .detail = fmt::format("The request was denied since {} were counted, but line {} then "
+         .detail = fmt::format("The request was denied because {} were counted, but line {} then "
                                "removed {} that had left the window.",
                                counted, prune.line, removed),
          .fix = fmt::format("remove old requests (line {}) before you count", prune.line)});

@@ -87,7 +87,7 @@ Error wrong_name(const TlsPeer& peer, const X509* certificate) {
   const auto names = names_of(certificate);
   const std::string why =
       names.empty()
-          ? fmt::format("its certificate is for no server, not for {}", escape(peer.name))
+          ? fmt::format("its certificate names no server; it should name {}", escape(peer.name))
           : fmt::format("its certificate is for {}, not for {}", list(names), escape(peer.name));
   return cannot_connect(peer, why,
                         names.empty() ? kNeedsCertificate
@@ -159,7 +159,7 @@ constexpr std::array<AlertRow, 9> kRefusals{{{SSL_AD_HANDSHAKE_FAILURE, "it give
                                              {SSL_AD_CERTIFICATE_UNKNOWN, "it gives no reason"},
                                              {SSL_AD_UNKNOWN_CA, "it does not know its issuer"},
                                              {SSL_AD_ACCESS_DENIED, "access is denied"},
-                                             {SSL_AD_DECRYPT_ERROR, "its key does not fit"}}};
+                                             {SSL_AD_DECRYPT_ERROR, "its key does not match"}}};
 
 Error certificate_refused(const TlsPeer& peer, std::string_view why) {
   return cannot_connect(

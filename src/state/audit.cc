@@ -85,7 +85,7 @@ std::optional<Finding> no_ttl(const Inspection& key) {
   if (key.state.form->ends_by_ttl) {
     finding.is_critical = true;
     finding.detail = fmt::format("no TTL, and only a TTL would end its window: {} used{}",
-                                 used_text(key), is_full(key) ? ", denied for ever" : " for ever");
+                                 used_text(key), is_full(key) ? ", denied forever" : " forever");
     finding.command = reset_command(key);
     return finding;
   }
@@ -193,7 +193,7 @@ std::optional<Finding> maybe_locked(const Inspection& key) {
   if (key.ttl || !key.state.form->ends_by_ttl) return std::nullopt;
   return Finding{
       .kind = FindingKind::kNoTtl,
-      .detail = fmt::format("no TTL, and a name like a counter's: if it is one, its {} for ever",
+      .detail = fmt::format("no TTL, and a name like a counter's: if it is one, its {} forever",
                             key.used == 1 ? "unit counts" : counted(*key.used, "unit") + " count"),
       .command = {"rlctl", "inspect", "--", key.key}};
 }

@@ -85,7 +85,7 @@ void require_header(const std::string& path, std::string_view text) {
   const auto line = Json::parse(text, nullptr, false);
   if (!line.is_object() || !line.contains("format") || line["format"] != kFormat) {
     throw InputError(
-        "--restore: " + in_quotes(path) + " does not begin like a file of reset --save",
+        "--restore: " + in_quotes(path) + " does not begin like a file that reset --save writes",
         "nothing was restored");
   }
   if (line.value("version", Json()) != kVersion) {

@@ -115,7 +115,7 @@ class PatternTraffic : public Traffic {
         picker_(request.keys, request.key_skew, ~request.seed) {
     if (length_us <= most_us_) return;
     throw UsageError(
-        "the traffic would last beyond the year 2096, where the times of the scripts end; use "
+        "the traffic would last beyond the year 2096, when the scripts' times end; use "
         "fewer requests, a higher rate, a shorter duration or a shorter window");
   }
 
@@ -333,12 +333,12 @@ std::unique_ptr<Traffic> make(const PatternRequest& request) {
 
 constexpr std::array kPatterns{
     Pattern{.name = "boundary",
-            .summary = "the limit in the last 10 ms of a window, and in the next 10 ms again",
+            .summary = "the limit in the last 10 ms of a window, and again in the next 10 ms",
             .rate = "",
             .make = make<Boundary>,
             .first_in_window = Boundary::first_in_window},
     Pattern{.name = "steady",
-            .summary = "evenly, twice what the limit allows",
+            .summary = "a constant rate, twice what the limit allows",
             .rate = "of all requests",
             .make = make<Steady>},
     Pattern{.name = "spike",
@@ -346,7 +346,7 @@ constexpr std::array kPatterns{
             .rate = "outside the spike",
             .make = make<Spike>},
     Pattern{.name = "ramp",
-            .summary = "more and more, up to twice what the limit allows",
+            .summary = "a rising rate, up to twice what the limit allows",
             .rate = "at the end",
             .make = make<Ramp>},
     Pattern{.name = "poisson",

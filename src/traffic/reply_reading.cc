@@ -191,7 +191,7 @@ void require_usable(const ReplyReading& reading) {
   if (!reading.delay_unit) return;
   if (reading.retry_after) {
     throw UsageError(
-        "--delay-unit and --retry-after exclude each other: both say which wait the reply has");
+        "--delay-unit and --retry-after cannot be combined: both say which wait the reply has");
   }
   const auto* named = reading.allowed_when.named;
   if (named != nullptr && named->wait != Wait::kNone) return;

@@ -121,7 +121,7 @@ keeps_nothing() {
 @test "options that name two servers are refused" {
   run -2 rlctl -s "$socket" -p 7 check k --limit 9/60s
   assert_line --index 0 \
-    'rlctl: check: --socket and --port exclude each other: they name two servers'
+    'rlctl: check: --socket and --port cannot be combined: they name two servers'
 }
 
 @test "bad URLs are refused with the reason" {

@@ -82,9 +82,9 @@ TEST_CASE("limit options: a policy excludes the other options, which require a l
   CHECK(refusal({"--algorithm", "gcra"}) == "--algorithm requires --limit");
   CHECK(refusal({"--burst", "3"}) == "--burst requires --limit");
   CHECK(refusal({"--limit", "5/s", "--policy", "one"}) ==
-        "--policy and --limit exclude each other: a policy has its own");
+        "--policy and --limit cannot be combined: a policy has its own");
   CHECK(refusal({"--algorithm=gcra", "--policy", "one"}) ==
-        "--policy and --algorithm exclude each other: a policy has its own");
+        "--policy and --algorithm cannot be combined: a policy has its own");
 }
 
 TEST_CASE("limit options: operands are keys, or the arguments of a policy") {
@@ -104,7 +104,8 @@ TEST_CASE("limit options: empty operands, too few and too many are refused") {
   CHECK_THROWS_WITH_AS((void)policies.keys("one", {""}), "an argument of policy 'one' is empty",
                        UsageError);
   CHECK_THROWS_WITH_AS((void)policies.keys("one", {}),
-                       "policy 'one' (key one:%s) takes 1 argument, and none is given", UsageError);
+                       "policy 'one' (key one:%s) takes 1 argument, but none was given",
+                       UsageError);
   CHECK_THROWS_WITH_AS((void)policies.keys("two", {"a", "b", "c"}),
                        "policy 'two' (key two:%s:%s) takes 2 arguments, not 3: 'a', 'b', 'c'",
                        UsageError);

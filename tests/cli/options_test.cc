@@ -135,18 +135,18 @@ TEST_CASE("options: the rules of the options are checked") {
     return "";
   };
   CHECK(refusal({"--model", "--rate", "9/s"}) ==
-        "--rate and --model exclude each other: no server");
+        "--rate and --model cannot be combined: no server");
   CHECK(refusal({"--model", "--rate", "9/s", "--rate", "5/s"}).empty());
   CHECK(refusal({"search", "--rate=1/s"}) ==
-        "--rate and search exclude each other: it finds the times");
+        "--rate and search cannot be combined: it finds the times");
   CHECK(refusal({"search", "more", "--rate=1/s"}) ==
-        "--rate and search exclude each other: it finds the times");
+        "--rate and search cannot be combined: it finds the times");
   CHECK(refusal({"more", "search", "--rate=1/s"}).empty());
   CHECK(refusal({"--skip", "1", "--clock", "virtual"}) == "--skip requires --clock real");
   CHECK(refusal({"--skip", "1", "--clock", "real"}).empty());
   CHECK(refusal({"--skip", "1", "--rate", "max"}).empty());
   CHECK(refusal({"--skip", "1", "--model", "--rate", "1/s"}) ==
-        "--rate and --model exclude each other: no server");
+        "--rate and --model cannot be combined: no server");
   CHECK(refusal({"--clock", "a", "--clock=b"}) ==
         "--clock may be given only once, but 'b' follows 'a'");
 }

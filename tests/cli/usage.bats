@@ -40,16 +40,16 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
 
 @test "a command's option before the command is refused with a hint" {
   wrong "unknown option '--limit'" --limit 5/60s check k
-  hint 'write the options of a command after it'
+  hint 'put the options of a command after the command'
 }
 
 @test "a mistake before the command has its own hint" {
   wrong "option '--url' needs a value: --url URL" --url
-  refute_output --partial 'write the options'
+  refute_output --partial 'put the options'
   wrong "unknown option '--bogus'" --bogus check k
-  refute_output --partial 'write the options'
+  refute_output --partial 'put the options'
   wrong "unknown option '-q'" -q check k
-  hint 'write the options of a command after it'
+  hint 'put the options of a command after the command'
 }
 
 @test "-v is the version, also for a command that runs another" {
@@ -75,7 +75,7 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
 # --- the key ----------------------------------------------------------------------------------------
 
 @test "a missing or an empty key is refused" {
-  wrong 'check: no KEY is given' check --limit 5/60s
+  wrong 'check: no KEY given' check --limit 5/60s
   hint 'rlctl check KEY --limit 5/60s'
   wrong 'check: KEY is empty' check '' --limit 5/60s
   wrong 'check: KEY is empty' check --limit 5/60s -- ''
@@ -83,9 +83,9 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
 }
 
 @test "a second key is refused with a hint about its likely meaning" {
-  wrong "check: one KEY is expected, but there are 2: the second is 'b'" check a b --limit 5/60s
+  wrong "check: expected one KEY, but got 2: the second is 'b'" check a b --limit 5/60s
   hint '--batch checks many keys; quote a key that contains blanks'
-  wrong "check: one KEY is expected, but there are 2: the second is '5'" check k --limit 5/60s --wait 5
+  wrong "check: expected one KEY, but got 2: the second is '5'" check k --limit 5/60s --wait 5
   hint 'write a time for --wait as --wait=5s'
 }
 
@@ -102,7 +102,7 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
 }
 
 @test "after -- everything is a key" {
-  wrong "check: one KEY is expected, but there are 2: the second is '--json'" \
+  wrong "check: expected one KEY, but got 2: the second is '--json'" \
     check --limit 5/60s -- k --json
 }
 
@@ -157,7 +157,7 @@ tag into it, such as '{tag}}k'" check '}k' --limit 5/60s --limit 1/s
     check k --limit 5/60s --algorithm gcra --burst 1.5
   wrong 'check: limit 1000000000 x burst 1000000000 is more than 2^53; use a smaller limit or a smaller burst' \
     check k --limit 1000M/s --algorithm gcra
-  wrong 'check: burst 1000000000 takes more than 4e15 us to come back at 1/100000000s; use a smaller burst' \
+  wrong 'check: burst 1000000000 takes more than 4e15 us to refill at 1/100000000s; use a smaller burst' \
     check k --limit 1/100000000s --algorithm gcra --burst 1000000000
 }
 
@@ -189,10 +189,10 @@ yesterday|is not a time
 2026-11-20T24:00:00Z|has a time of day that no clock shows
 2026-11-20T06:11:15.1552011Z|has more than six decimals
 2026-11-20T06:11:155Z|has more than two digits of seconds
-2026-11-20T06:11:15Zzz|goes on after its zone
+2026-11-20T06:11:15Zzz|has extra text after its zone
 -5|is not a time
 TABLE
-  wrong "check: --now: '4000000000000001' is out of range; from 1970 to 2096-10-02T07:06:40.000000Z (4000000000000000 us) is accepted" \
+  wrong "check: --now: '4000000000000001' is out of range; it must be from 1970 to 2096-10-02T07:06:40.000000Z (4000000000000000 us)" \
     check k --limit 5/60s --now 4000000000000001
 }
 
@@ -210,11 +210,11 @@ TABLE
 }
 
 @test "options that contradict each other are refused" {
-  wrong 'check: --wait and --now exclude each other: a given time does not advance' \
+  wrong 'check: --wait and --now cannot be combined: a given time does not advance' \
     check k --limit 5/60s --wait --now 5
-  wrong 'check: --wait and --batch exclude each other: one key would delay all others' \
+  wrong 'check: --wait and --batch cannot be combined: one key would delay all others' \
     check --limit 5/60s --wait --batch
-  wrong 'check: --wait and --peek exclude each other: a peek takes no units' \
+  wrong 'check: --wait and --peek cannot be combined: a peek takes no units' \
     check k --limit 5/60s --wait --peek
   wrong "check: --peek takes nothing, so --cost must be 0 or more, not '-1'" \
     check k --limit 5/60s --peek --cost -1
@@ -384,7 +384,7 @@ version_text() {
     assert_line --index 0 --partial 'Usage: rlctl '
   done
   run -2 --separate-stderr rlctl reset -v
-  assert_equal "${stderr_lines[0]}" 'rlctl: reset: no KEY is given'
+  assert_equal "${stderr_lines[0]}" 'rlctl: reset: no KEY given'
 }
 
 @test "an error has at most two lines, whatever is wrong on the command line" {

@@ -253,7 +253,7 @@ TEST_CASE("large variables are copied, and those that cannot be are reported") {
     CHECK((answer == expected || is_short(answer)));  // Valkey 9
   }
   CHECK(is_short(bench.eval("#all")));
-  CHECK(contains(bench.print("self.self.x"), "not told: self.self is a table that holds itself"));
+  CHECK(contains(bench.print("self.self.x"), "not known: self.self is a table that holds itself"));
 }
 
 TEST_CASE("table keys in evaluated code are not taken for variables") {

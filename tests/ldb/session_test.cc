@@ -249,7 +249,7 @@ TEST_CASE("a script that catches its abort and never ends is cut off") {
   session.abort_script();
   CHECK(session.ending() == Ending::kCutOff);
   CHECK(session.why() ==
-        (valkey_9 ? "no stop within 2s" : "the script caught its abort and went on"));
+        (valkey_9 ? "no stop within 2s" : "the script caught its abort and continued"));
 }
 
 TEST_CASE("breakpoints and redis.breakpoint() stop a running script") {

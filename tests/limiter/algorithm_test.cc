@@ -59,7 +59,7 @@ TEST_CASE("a limit that the scripts cannot count exactly is refused") {
   CHECK(refusal("fixed-window", {1'000'000'000, 1s, {}}) == "accepted");
   CHECK(refusal("leaky-bucket", {1, 100'000'000s, 40}) == "accepted");
   CHECK(refusal("leaky-bucket", {1, 100'000'000s, 41}) ==
-        "burst 41 takes more than 4e15 us to come back at 1/100000000s; use a smaller burst");
+        "burst 41 takes more than 4e15 us to refill at 1/100000000s; use a smaller burst");
   CHECK(refusal("token-bucket", {1, 1s, 0}) == "burst must be from 1 to 1000000000, not 0");
   CHECK(refusal("token-bucket", {1, 1us, 1'000'000'001}) ==
         "burst must be from 1 to 1000000000, not 1000000001");

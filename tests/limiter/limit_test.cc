@@ -70,7 +70,7 @@ TEST_CASE("k means a thousand and M a million") {
   CHECK(parse_limit("1M/30d") == Limit{1'000'000, 30 * 24h, {}});
   CHECK(parse_limit("2k/s") == Limit{2'000, 1s, {}});
   CHECK(parse_limit("1000M/s") == Limit{1'000'000'000, 1s, {}});
-  CHECK(error_of_limit("1001M/s") == "'1001M/s' has limit 1001M; from 1 to 1000000000 is accepted");
+  CHECK(error_of_limit("1001M/s") == "'1001M/s' has limit 1001M; it must be from 1 to 1000000000");
   CHECK(error_of_limit("1G/s") ==
         "'1G/s' has limit '1G'; use decimal digits, then optionally k or M: 5/60s, 1M/30d");
   CHECK(error_of_limit("1m/s") != "accepted");
@@ -110,20 +110,20 @@ TEST_CASE("an error shows what was given and what is accepted") {
 TEST_CASE("limit and window must be within the contract's ranges") {
   CHECK(parse_limit("1000000000/s").limit == 1'000'000'000);
   CHECK(error_of_limit("1000000001/s") ==
-        "'1000000001/s' has limit 1000000001; from 1 to 1000000000 is accepted");
-  CHECK(error_of_limit("0/s") == "'0/s' has limit 0; from 1 to 1000000000 is accepted");
+        "'1000000001/s' has limit 1000000001; it must be from 1 to 1000000000");
+  CHECK(error_of_limit("0/s") == "'0/s' has limit 0; it must be from 1 to 1000000000");
   CHECK(error_of_limit("99999999999999999999999/s") ==
         "'99999999999999999999999/s' has limit 99999999999999999999999; "
-        "from 1 to 1000000000 is accepted");
+        "it must be from 1 to 1000000000");
   CHECK(parse_limit("1/100000000s").window == microseconds{100'000'000'000'000});
   CHECK(parse_limit("1/100000000000000us").window == microseconds{100'000'000'000'000});
   CHECK(error_of_limit("1/100000000000001us") ==
-        "'1/100000000000001us' is too long; at most 100000000s is accepted");
+        "'1/100000000000001us' is too long; it must be at most 100000000s");
   CHECK(error_of_limit("1/100000000s1us") ==
-        "'1/100000000s1us' is too long; at most 100000000s is accepted");
+        "'1/100000000s1us' is too long; it must be at most 100000000s");
   CHECK(error_of_limit("1/99999999999999999999d") ==
-        "'1/99999999999999999999d' is too long; at most 100000000s is accepted");
-  CHECK(error_of_limit("1/0s") == "'1/0s' has an empty window; from 1us to 100000000s is accepted");
+        "'1/99999999999999999999d' is too long; it must be at most 100000000s");
+  CHECK(error_of_limit("1/0s") == "'1/0s' has an empty window; it must be from 1us to 100000000s");
 }
 
 TEST_CASE("a duration may be zero, but a limit's window may not") {

@@ -30,7 +30,7 @@ Treatment exceeded() {
 
 TEST_CASE("why: an edge between the units is why windows let more through") {
   CHECK(why_of("fixed-window", exceeded()) ==
-        "its counter begins anew at 2026-01-01T00:01:00Z, so 4 requests before that and 6 after it "
+        "its counter starts over at 2026-01-01T00:01:00Z, so 4 requests before that and 6 after it "
         "were allowed within 9 s");
   CHECK(why_of("sliding-window-counter", exceeded()) ==
         "it assumes that the requests before 2026-01-01T00:01:00Z were spread evenly over their "
@@ -41,7 +41,7 @@ TEST_CASE("why: an edge between the units is why windows let more through") {
   units.span = 0s;
   units.after_edge = 9;
   CHECK(why_of("fixed-window", units) ==
-        "its counter begins anew at 2026-01-01T00:01:00Z, so 1 unit before that and 9 after it "
+        "its counter starts over at 2026-01-01T00:01:00Z, so 1 unit before that and 9 after it "
         "were allowed at one instant");
 }
 
@@ -65,9 +65,9 @@ TEST_CASE("why: a bucket gives its burst and what comes back meanwhile") {
 TEST_CASE("why: a queue lets the last request go on as a whole") {
   auto treatment = exceeded();
   treatment.cost = 3;
-  CHECK(
-      why_of("leaky-bucket", treatment) ==
-      "a request of 3 goes on as a whole as soon as its first unit may, so 10 went on within 9 s");
+  CHECK(why_of("leaky-bucket", treatment) ==
+        "a request of 3 proceeds as a whole as soon as its first unit may, so 10 proceeded within "
+        "9 s");
 }
 
 TEST_CASE("why: what no algorithm does by its own order is due to the server's order") {
@@ -122,9 +122,10 @@ TEST_CASE("why: a limit that is kept is explained by the denials, delays, or the
   CHECK(why_of("gcra", kept) ==
         "it allows a burst of 5 and then 5 in 60 s, evenly spaced; 1 request came before its time");
   kept.denied = 0;
-  CHECK(why_of("leaky-bucket", kept) ==
-        "it lets requests go on evenly spaced, 5 in 60 s: the longest waited 1.5 s, and no request "
-        "found the queue of 5 full");
+  CHECK(
+      why_of("leaky-bucket", kept) ==
+      "it lets requests proceed evenly spaced, 5 in 60 s: the longest waited 1.5 s, and no request "
+      "found the queue of 5 full");
 }
 
 }  // namespace rlctl::limiter::why_test

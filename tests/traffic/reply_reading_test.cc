@@ -258,7 +258,7 @@ TEST_CASE("reply reading: a wait is read in one way only") {
   both.retry_after = parse_wait_expression("r s");
   CHECK_THROWS_WITH_AS(
       require_usable(both),
-      "--delay-unit and --retry-after exclude each other: both say which wait the reply has",
+      "--delay-unit and --retry-after cannot be combined: both say which wait the reply has",
       UsageError);
   CHECK_THROWS_AS(require_usable(reading("r > 0", 1s)), UsageError);
   auto odd = reading("r <= window_s");

@@ -215,7 +215,7 @@ allowed / denied.
                                       (medians(own[algorithm, clock], "multiples_of_floor"), 2))]
             for algorithm in ALGORITHMS]
     table(["rlctl", "server's clock", "of its floor", "caller's clock", "of its floor"], rows)
-    print("A floor is a script that makes the same Redis calls with constant arguments, and replies six "
+    print("A floor is a script that makes the same Redis calls with constant arguments, and replies with six "
           "constants.\n")
 
     print("Other libraries: rewritten scripts that call the same Redis commands in the same order "

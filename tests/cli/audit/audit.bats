@@ -197,7 +197,7 @@ mend() {
   assert_equal "$(sort <<<"$output")" 'no_ttl critical LIMITS:LIMITER/eve/5/1/minute
 no_ttl critical rlflx:bob'
   assert_equal "$(rlctl audit --json 'LIMITS:*' | jq -r .detail)" \
-    'no TTL, and only a TTL would end its window: 5 of 5 used, denied for ever'
+    'no TTL, and only a TTL would end its window: 5 of 5 used, denied forever'
   mend LIMITS:LIMITER/eve/5/1/minute
   mend rlflx:bob
   assert_equal "$(found)" ''

@@ -297,14 +297,14 @@ redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ':' .. redis.call('ZCARD', KEYS[
 return 1
 LUA
   run -0 rlctl burst adversary --script unpruned.lua --args '{now_us} {window_us} {limit}' --write -
-  assert_line --index 2 '# unpruned.lua: 5 allowed at one instant, 1 of 6 requests denied wrongly'
+  assert_line --index 2 '# unpruned.lua: 5 allowed at one instant, 1 of 6 requests wrongly denied'
   assert_equal "${#lines[@]}" 9
 }
 
 @test "--write - prints only the log on standard output" {
   run -0 rlctl burst adversary --algorithm fixed-window --write -
   assert_line --index 0 '# rlctl burst --replay FILE --limit 5/60s --algorithm fixed-window'
-  assert_line --index 2 '# fixed-window: 10 allowed within 10 s, 0 of 10 requests denied wrongly'
+  assert_line --index 2 '# fixed-window: 10 allowed within 10 s, 0 of 10 requests wrongly denied'
   assert_line --index 3 '1767225650 1 1'
   assert_equal "${#lines[@]}" 13
   run -0 bash -c 'rlctl burst adversary --algorithm fixed-window --write - |
@@ -336,34 +336,34 @@ refused() {
 }
 
 @test "options that determine the traffic are refused" {
-  refused '--rate and adversary exclude each other: the search finds the times of the requests' adversary --rate 5/s
-  refused '--rate and adversary exclude each other: the search finds the times of the requests' adversary --rate max
-  refused '--duration and adversary exclude each other: the search finds the times of the requests' adversary --duration 5s
-  refused '--requests and adversary exclude each other: --budget limits the requests that it may try' adversary --requests 5
-  refused '--keys and adversary exclude each other: a search uses one key' adversary --keys 3
-  refused '--key-skew and adversary exclude each other: a search uses one key' adversary --key-skew 1
+  refused '--rate and adversary cannot be combined: the search finds the times of the requests' adversary --rate 5/s
+  refused '--rate and adversary cannot be combined: the search finds the times of the requests' adversary --rate max
+  refused '--duration and adversary cannot be combined: the search finds the times of the requests' adversary --duration 5s
+  refused '--requests and adversary cannot be combined: --budget limits the requests that it may try' adversary --requests 5
+  refused '--keys and adversary cannot be combined: a search uses one key' adversary --keys 3
+  refused '--key-skew and adversary cannot be combined: a search uses one key' adversary --key-skew 1
 }
 
 @test "the real clock and its options are refused" {
-  refused '--clock and adversary exclude each other: a search covers too many windows for real time' adversary --clock real
-  refused '--clients and adversary exclude each other: a search covers too many windows for real time' adversary --clients 2
-  refused '--pipeline and adversary exclude each other: a search covers too many windows for real time' adversary --pipeline 2
+  refused '--clock and adversary cannot be combined: a search covers too many windows for real time' adversary --clock real
+  refused '--clients and adversary cannot be combined: a search covers too many windows for real time' adversary --clients 2
+  refused '--pipeline and adversary cannot be combined: a search covers too many windows for real time' adversary --pipeline 2
 }
 
 @test "tables are refused" {
   local option
   for option in --csv --jsonl; do
-    refused "$option and adversary exclude each other: the report is a small table; --json has all of it" adversary "$option" x
+    refused "$option and adversary cannot be combined: the report is a small table; --json has all of it" adversary "$option" x
   done
 }
 
 @test "a log, a script without --script and unquoted words are refused with a hint" {
-  refused '--replay and adversary exclude each other: the search finds the times of the requests' adversary --replay x.log
-  refused "one PATTERN is expected, but there are 2: the second is 'trusting.lua'" adversary trusting.lua
+  refused '--replay and adversary cannot be combined: the search finds the times of the requests' adversary --replay x.log
+  refused "expected one PATTERN, but got 2: the second is 'trusting.lua'" adversary trusting.lua
   assert_line --partial 'hint: run a script with --script trusting.lua'
-  refused "one PATTERN is expected, but there are 2: the second is '{window_ms}'" adversary --script trusting.lua --args '{now_ms}' '{window_ms}'
+  refused "expected one PATTERN, but got 2: the second is '{window_ms}'" adversary --script trusting.lua --args '{now_ms}' '{window_ms}'
   assert_line --partial 'hint: quote the value of --args'
-  refused "one PATTERN is expected, but there are 3: the second is '{key}:b,'" '{key}:a' '{key}:b,' '{limit}' --script trusting.lua
+  refused "expected one PATTERN, but got 3: the second is '{key}:b,'" '{key}:a' '{key}:b,' '{limit}' --script trusting.lua
   assert_line "  hint: the comma before ARGV is a word of its own: '{key}:b' ,"
 }
 
@@ -374,15 +374,15 @@ refused() {
 @test "options of the search are refused without adversary" {
   refused '--budget requires adversary: rlctl burst adversary searches' steady --budget 5000
   refused '--write requires adversary: rlctl burst adversary searches' --write x.log
-  refused "one PATTERN is expected, but there are 2: the second is 'adversary'" steady adversary
+  refused "expected one PATTERN, but got 2: the second is 'adversary'" steady adversary
 }
 
 @test "a tick that does not divide the window, and times that end after the year 2096, are refused" {
-  refused '--tick: a window of 60s does not consist of whole ticks of 7ms' adversary --tick 7ms
+  refused '--tick: a window of 60s is not a multiple of 7ms' adversary --tick 7ms
   assert_line "  hint: use the resolution of the limiter's clock: 1ms or 1s"
-  refused '--tick: a window of 60s does not consist of whole ticks of 0s' adversary --tick 0s
+  refused '--tick: a window of 60s is not a multiple of 0s' adversary --tick 0s
   refused '--tick requires adversary: rlctl burst adversary searches' --tick 1ms
-  refused '--start: the search needs 10 windows of 400d before the year 2096, where the times of the scripts end' \
+  refused '--start: the search needs 10 windows of 400d before the year 2096, when the scripts'\'' times end' \
     adversary --limit 5/400d --start 2090-01-01T00:00:00Z
 }
 
@@ -478,22 +478,22 @@ LUA
 }
 
 @test "options of an exhaustive search that prove nothing or do not fit are refused" {
-  refused '--exhaustive: 5 requests cannot exceed a limit of 5, so that nothing would be proved' adversary --exhaustive 5
+  refused '--exhaustive: 5 requests cannot exceed a limit of 5, so nothing would be proved' adversary --exhaustive 5
   assert_line '  hint: use a smaller limit and more requests: --limit 2/60s --exhaustive 6'
-  refused '--exhaustive: 3 requests cannot exceed a limit of 5, so that nothing would be proved' adversary --exhaustive 3 --cost 9
+  refused '--exhaustive: 3 requests cannot exceed a limit of 5, so nothing would be proved' adversary --exhaustive 3 --cost 9
   refused "--exhaustive must be a whole number in decimal digits, not 'x'" adversary --exhaustive x
   refused '--exhaustive must be from 1 to 32, not 33' adversary --exhaustive 33
   refused '--exhaustive requires adversary: rlctl burst adversary searches' --exhaustive 3
-  refused '--budget and --exhaustive exclude each other: an exhaustive search tries all schedules' \
+  refused '--budget and --exhaustive cannot be combined: an exhaustive search tries all schedules' \
     adversary --exhaustive 6 --budget 50000
-  refused '--exhaustive and --seed exclude each other: nothing in an exhaustive search is random' \
+  refused '--exhaustive and --seed cannot be combined: nothing in an exhaustive search is random' \
     adversary --exhaustive 6 --seed 2
   refused "--cost must be one number for a pattern, not '1,3'" steady --cost 1,3
   refused "--cost must be a whole number in decimal digits, not ''" adversary --cost 1,
   refused 'leaky-bucket does not support --refunds' adversary --refunds --algorithm leaky-bucket
   echo 'return 1' >one.lua
-  refused 'one.lua is not told the cost of a request, but there are several costs' adversary --cost 1,2 --script one.lua
-  refused '--refunds and --write exclude each other: a log has no refunds' adversary --refunds --write x.log
+  refused 'one.lua is not given the cost of a request, but there are several costs' adversary --cost 1,2 --script one.lua
+  refused '--refunds and --write cannot be combined: a log has no refunds' adversary --refunds --write x.log
 }
 
 @test "Ctrl-C ends an exhaustive search with what was tried" {

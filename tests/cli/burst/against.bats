@@ -81,9 +81,9 @@ TOML
   refused '--against compares with one limiter, but none is named' --against gcra
   refused "--against: 'grca' is neither an algorithm nor a script; did you mean 'gcra'?" --algorithm gcra --against grca
   refused "--against: cannot read 'x.lua': no such file or directory" --algorithm gcra --against x.lua
-  refused '--against and adversary exclude each other: both limiters get the same traffic' adversary --algorithm gcra --against gcra
-  refused '--against and --clock real exclude each other: only virtual time is the same for both' --algorithm gcra --against gcra --clock real
-  refused '--against and --rate max exclude each other: only virtual time is the same for both' --algorithm gcra --against gcra --rate max
+  refused '--against and adversary cannot be combined: both limiters get the same traffic' adversary --algorithm gcra --against gcra
+  refused '--against and --clock real cannot be combined: only virtual time is the same for both' --algorithm gcra --against gcra --clock real
+  refused '--against and --rate max cannot be combined: only virtual time is the same for both' --algorithm gcra --against gcra --rate max
 }
 
 @test "a comparison leaves no key on another server" {

@@ -69,7 +69,7 @@ same_columns() {
   assert_line --regexp '^fixed-window  2\.00. the limit of key 1 within 12\.6 ms$'
   assert_line --regexp '^ +20 .'
   assert_line --regexp '^sliding-window-log  never above the limit; closest: key 1$'
-  assert_line --partial 'to the key that is named, against the limit'
+  assert_line --partial 'to the named key, against the limit'
   assert_line --regexp '^rows +requests of all keys +a column is '
 }
 

@@ -157,9 +157,9 @@ repeats() {
 
 @test "a comma with --args, with keys twice or without a script is refused" {
   run -2 rlctl burst --script echo.lua --args '{now}' , x
-  assert_line "rlctl: burst: --args and ',' exclude each other: both give the script's ARGV"
+  assert_line "rlctl: burst: --args and ',' cannot be combined: both give the script's ARGV"
   run -2 rlctl burst --script echo.lua --keys '{key}' 'x' , '{now}'
-  assert_line "rlctl: burst: --keys '{key}' and the KEY 'x' before ',' exclude each other"
+  assert_line "rlctl: burst: --keys '{key}' and the KEY 'x' before ',' cannot be combined"
   run -2 rlctl burst --script echo.lua 5 , '{now}'
   assert_line "rlctl: burst: KEY '5' is a number"
   run -2 rlctl burst steady , '{now}'

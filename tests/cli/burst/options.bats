@@ -18,7 +18,7 @@ refused() {
 @test "an unknown pattern is refused" {
   refused "unknown pattern 'bondary'; did you mean 'boundary'?" bondary
   assert_line '  hint: it is one of boundary, steady, spike, ramp, poisson, on-off or adversary'
-  refused "one PATTERN is expected, but there are 2: the second is 'spike'" steady spike
+  refused "expected one PATTERN, but got 2: the second is 'spike'" steady spike
 }
 
 @test "an algorithm or a script in place of a pattern is refused" {
@@ -30,7 +30,7 @@ refused() {
   export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
   refused "'zset' is not a pattern" zset
   assert_line '  hint: run a script with --script zset'
-  refused "one PATTERN is expected, but there are 2: the second is 'zset'" adversary zset
+  refused "expected one PATTERN, but got 2: the second is 'zset'" adversary zset
   assert_line '  hint: run a script with --script zset'
 }
 
@@ -162,8 +162,8 @@ proves_nothing() {
   refused '--clients must be from 1 to 10000, not 0' --clock real --clients 0
   refused '--clients must be from 1 to 10000, not 10001' --rate max --clients 10001
   refused "--pipeline must be a whole number in decimal digits, not 'x'" --rate max --pipeline x
-  refused '--model and --clock real exclude each other: there is no server to time' --clock real --model
-  refused '--model and --rate max exclude each other: there is no server to time' --rate max --model
+  refused '--model and --clock real cannot be combined: there is no server to time' --clock real --model
+  refused '--model and --rate max cannot be combined: there is no server to time' --rate max --model
 }
 
 @test "--rate max takes no pattern, and its duration must be valid" {
@@ -177,8 +177,8 @@ proves_nothing() {
 }
 
 @test "--model excludes the options that name a server" {
-  refused '--model and --port exclude each other: the models use no server' --model -p 7000
-  refused '--model and --url exclude each other: the models use no server' --model --url redis://h
+  refused '--model and --port cannot be combined: the models use no server' --model -p 7000
+  refused '--model and --url cannot be combined: the models use no server' --model --url redis://h
 }
 
 @test "standard output can have only one format" {

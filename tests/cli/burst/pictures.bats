@@ -77,7 +77,7 @@ refused() {
 
 @test "an overlay requires --svg, and is not for a search" {
   refused '--overlay requires --svg: the terminal shows a chart for each limiter' --overlay
-  refused '--overlay and adversary exclude each other: each limiter has a schedule of its own' adversary \
+  refused '--overlay and adversary cannot be combined: each limiter has a schedule of its own' adversary \
     --overlay --svg x.svg
 }
 
@@ -163,13 +163,13 @@ refused() {
   assert_equal "$(jq '[.runs[] | select(.why == null)] | length' <<<"$output")" 0
   local why
   why=$(jq -r '.runs[0].why' <<<"$output")
-  assert_equal "$why" "its counter begins anew at 2026-01-01T00:01:00Z, so 10 requests before that and \
+  assert_equal "$why" "its counter starts over at 2026-01-01T00:01:00Z, so 10 requests before that and \
 10 after it were allowed within 19 ms"
   run -0 texts soft x.svg
-  assert_line --partial 'its counter begins anew at 2026-01-01T00:01:00Z, so 10 requests before that'
+  assert_line --partial 'its counter starts over at 2026-01-01T00:01:00Z, so 10 requests before that'
   run -0 rlctl burst --model --limit 10/60s --algorithm all
   assert_equal "$(grep -c '^why ' <<<"$output")" 7
-  assert_line --regexp '^why +leaky-bucket: it lets requests go on evenly spaced, 10 in 60 s: the$'
+  assert_line --regexp '^why +leaky-bucket: it lets requests proceed evenly spaced, 10 in 60 s:'
 }
 
 @test "the numbers of why are those of the decisions" {

@@ -222,15 +222,15 @@ the time 'hello' cannot be read: 'hello'"
 @test "the options of a pattern are refused with --replay" {
   refused "--replay sends the requests of a log and takes no pattern: unexpected argument 'boundary'" boundary --replay epoch.log
   assert_line --partial 'write the name of a file as ./boundary'
-  refused '--replay and adversary exclude each other: the search finds the times of the requests' adversary --replay epoch.log
-  refused '--rate and --replay exclude each other: the log has the times' --replay epoch.log --rate 5/s
-  refused '--duration and --replay exclude each other' --replay epoch.log --duration 5s
-  refused '--requests and --replay exclude each other' --replay epoch.log --requests 5
-  refused '--requests and --replay exclude each other' --replay epoch.log --requests 5 --rate max
-  refused '--keys and --replay exclude each other: the log has the keys' --replay epoch.log --keys 5
-  refused '--key-skew and --replay exclude each other' --replay epoch.log --key-skew 1
-  refused '--cost and --replay exclude each other' --replay epoch.log --cost 1
-  refused '--seed and --replay exclude each other' --replay epoch.log --seed 1
+  refused '--replay and adversary cannot be combined: the search finds the times of the requests' adversary --replay epoch.log
+  refused '--rate and --replay cannot be combined: the log has the times' --replay epoch.log --rate 5/s
+  refused '--duration and --replay cannot be combined' --replay epoch.log --duration 5s
+  refused '--requests and --replay cannot be combined' --replay epoch.log --requests 5
+  refused '--requests and --replay cannot be combined' --replay epoch.log --requests 5 --rate max
+  refused '--keys and --replay cannot be combined: the log has the keys' --replay epoch.log --keys 5
+  refused '--key-skew and --replay cannot be combined' --replay epoch.log --key-skew 1
+  refused '--cost and --replay cannot be combined' --replay epoch.log --cost 1
+  refused '--seed and --replay cannot be combined' --replay epoch.log --seed 1
 }
 
 @test "bad option values are refused" {
@@ -242,7 +242,7 @@ the time 'hello' cannot be read: 'hello'"
   refused 'standard input can be read only once' --replay - -
   refused 'there are several --limit' --replay epoch.log --suggest 1% --limit 1/s --limit 5/60s
   echo 'return 1' >one.lua
-  refused '--suggest and --script exclude each other: it runs models of the algorithms' --replay epoch.log --suggest 1% --script one.lua --args '{now}'
+  refused '--suggest and --script cannot be combined: it runs models of the algorithms' --replay epoch.log --suggest 1% --script one.lua --args '{now}'
 }
 
 @test "Redis and the models decide alike, request by request, for every algorithm" {

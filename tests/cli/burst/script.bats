@@ -291,7 +291,7 @@ LUA
   refused "--retry-after: 'r[3]' has no unit; write 'r[3] s', 'r[3] ms' or 'r[3] us'" \
     --script count.lua --retry-after 'r[3]'
   refused "--reset-after: the unit of a wait is s, ms or us, not 'min'" --script count.lua --reset-after 'r[3] min'
-  refused '--delay-unit and --retry-after exclude each other' \
+  refused '--delay-unit and --retry-after cannot be combined' \
     --script count.lua --allowed-when nil --delay-unit s --retry-after 'r s'
   refused '--delay-unit requires --allowed-when zero, nil or always' \
     --script count.lua --allowed-when 'r == 0' --delay-unit s
@@ -301,7 +301,7 @@ LUA
   refused '--delay-unit: a reply that allows when it is nonzero cannot be a wait' --script count.lua --delay-unit s
   refused 'a window of 1500ms is not a whole number for {window_s}' --script count.lua \
     --args '{window_s} {now}' --limit 5/1500ms
-  refused '--model and --script exclude each other: a script runs on a server only' --script count.lua --args '{now}' --model
+  refused '--model and --script cannot be combined: a script runs on a server only' --script count.lua --args '{now}' --model
 }
 
 @test "the options of a script require --script" {

@@ -88,6 +88,6 @@ RateLimit: "60s";r=0;t=50'
   for option in --json --quiet --shadow --batch; do
     run -2 --separate-stderr rlctl check --limit 5/60s --headers "$option" k
     assert_output ''
-    assert_regex "$stderr" "--headers and $option exclude each other"
+    assert_regex "$stderr" "--headers and $option cannot be combined"
   done
 }

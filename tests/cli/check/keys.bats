@@ -182,5 +182,5 @@ keys_of_all_bytes() {
   assert_output "error line=1 status=2 message=--key-base64:\\x20'x'\\x20is\\x20not\\x20base64"
   run -2 --separate-stderr rlctl reset --match 'k*' --key-base64
   assert_equal "${stderr_lines[0]}" \
-    'rlctl: reset: --match and --key-base64 exclude each other: a pattern is not a KEY'
+    'rlctl: reset: --match and --key-base64 cannot be combined: a pattern is not a KEY'
 }

@@ -143,7 +143,7 @@ denied key=login:bob limit=5/60s remaining=0 retry_after=60.000s reset=60.000s'
 
 @test "a wrong number of arguments is refused with what the policy takes" {
   wrong "check: policy 'login' (key login:%s) takes 1 argument, not 2: 'a', 'b'" check --policy login a b
-  wrong "check: policy 'login' (key login:%s) takes 1 argument, and none is given" check --policy login
+  wrong "check: policy 'login' (key login:%s) takes 1 argument, but none was given" check --policy login
   wrong "check: policy 'upload' (key upload:%s:%s) takes 2 arguments, not 1: 'a'" check --policy upload a
   wrong "check: policy 'upload' (key upload:%s:%s) takes 2 arguments, not 4: 'a', 'b', 'c', 'd'" \
     check --policy upload a b c d
@@ -161,7 +161,7 @@ denied key=login:bob limit=5/60s remaining=0 retry_after=60.000s reset=60.000s'
   local option
   for option in '--limit 5/60s' '--algorithm gcra' '--burst 5'; do
     # shellcheck disable=SC2086 # split into words
-    wrong "check: --policy and ${option% *} exclude each other: a policy has its own" \
+    wrong "check: --policy and ${option% *} cannot be combined: a policy has its own" \
       check --policy login $option alice
   done
 }

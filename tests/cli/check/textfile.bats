@@ -23,7 +23,7 @@ has_counted() { [[ $(sample "result=\"$1\"") == "$2" ]]; }
 
 @test "the file has the answers of the batch, and promtool accepts it" {
   expect_status 2 batch --textfile "$file" <<<$'a\na\na\nb\na\tx\na'
-  assert_equal "$(cat "$file")" '# HELP rlctl_check_requests_total Requests of a batch by their answer.
+  assert_equal "$(cat "$file")" '# HELP rlctl_check_requests_total Requests of a batch, by answer.
 # TYPE rlctl_check_requests_total counter
 rlctl_check_requests_total{file="check.prom",result="allowed"} 3
 rlctl_check_requests_total{file="check.prom",result="denied"} 2
@@ -37,11 +37,11 @@ rlctl_check_requests_total{file="check.prom",result="error"} 1'
   expect_status 1 rlctl check --limit 1/60s -q --batch --textfile "$file" --top-denied 2 \
     <<<$'a\na\na\na\nb\nb\nb\nc\nc\nd "\\\xff\nd "\\\xff\nd "\\\xff\nd "\\\xff\nd "\\\xff'
   run -0 grep top_denied "$file"
-  assert_output '# HELP rlctl_check_top_denied_total Requests that exceeded the limit, of the keys with the most of them.
+  assert_output '# HELP rlctl_check_top_denied_total Denied requests of the keys that were denied most.
 # TYPE rlctl_check_top_denied_total counter
 rlctl_check_top_denied_total{file="check.prom",key="d \"\\\\\\xff"} 4
 rlctl_check_top_denied_total{file="check.prom",key="a"} 3
-# HELP rlctl_check_top_denied_error By how many requests a count of rlctl_check_top_denied_total may be too high.
+# HELP rlctl_check_top_denied_error How much too high a count of rlctl_check_top_denied_total may be, at most.
 # TYPE rlctl_check_top_denied_error gauge
 rlctl_check_top_denied_error{file="check.prom"} 0'
   command -v promtool >/dev/null || skip "promtool is not installed (Debian's package prometheus)"

@@ -119,7 +119,7 @@ needs_shell() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
   completes "fish --no-config -C 'rlctl completion fish | source; echo REA\"\"DY'"
 }
 
-@test "the scripts have no mistakes" {
+@test "the scripts have no errors" {
   run -0 bash -n <(rlctl completion bash)
   local shell
   for shell in zsh fish; do

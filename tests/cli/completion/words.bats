@@ -167,7 +167,7 @@ configure() {
 
 @test "wrong usage is refused" {
   run -2 rlctl completion
-  assert_line --index 0 'rlctl: completion: no subcommand is given: use bash, zsh, fish or words'
+  assert_line --index 0 'rlctl: completion: no subcommand given: use bash, zsh, fish or words'
   run -2 rlctl completion tcsh
   assert_line --index 0 "rlctl: completion: unknown subcommand 'tcsh'; it is one of bash, zsh, fish or words"
   run -2 rlctl completion bash zsh

@@ -276,11 +276,11 @@ TABLE
 @test "config check: a file without mistakes is accepted" {
   echo >"$users"
   run -0 --separate-stderr rlctl config check
-  assert_output "$users: 0 policies, no mistakes"
+  assert_output "$users: 0 policies, no errors"
   assert_equal "$stderr" ''
   printf '[policy.a]\nkey="a"\nlimit="1/s"\n' >>"$users"
   run -0 rlctl config check
-  assert_output "$users: 1 policy, no mistakes"
+  assert_output "$users: 1 policy, no errors"
   run -0 rlctl --json config check
   assert_output "{\"file\":\"$users\",\"policies\":1,\"scripts\":0}"
 }
@@ -296,7 +296,7 @@ rlctl: $users:4: unknown table 'polcy'; did you mean 'policy'?"
   assert_equal "$stderr" "$mistakes"
   run -2 --separate-stderr rlctl check --policy login alice
   assert_equal "$stderr" "${mistakes%%$'\n'*}
-  hint: correct the file, or pass --limit instead of --policy; 'rlctl config check' shows 3 more mistakes"
+  hint: correct the file, or pass --limit instead of --policy; 'rlctl config check' shows 3 more errors"
   run -2 --separate-stderr rlctl config check --json
   assert_output ''
   assert_equal "$(jq -r .error.message <<<"$stderr" | sed 's/^/rlctl: /')" "$mistakes"
@@ -309,9 +309,9 @@ rlctl: $users:4: unknown table 'polcy'; did you mean 'policy'?"
   run -2 --separate-stderr rlctl config check
   assert_equal "${#stderr_lines[@]}" 2
   run -2 --separate-stderr rlctl check --policy login ann
-  assert_regex "$stderr" "; 'rlctl config check' shows 1 more mistake$"
+  assert_regex "$stderr" "; 'rlctl config check' shows 1 more error$"
   run -0 --separate-stderr rlctl check login:ann --limit 5/60s
-  assert_regex "$stderr" "^rlctl: warning: .*; 'rlctl config check' shows 1 more mistake$"
+  assert_regex "$stderr" "^rlctl: warning: .*; 'rlctl config check' shows 1 more error$"
 }
 
 @test "a mistake in a setting that a call does not use is a warning" {
@@ -326,7 +326,7 @@ limit = "5/60s"
 key = "api:%s"
 limit = "5/60q"
 END
-  local warning="rlctl: warning: $users:2: unknown key 'colour'; it is one of url, password_file, tls, cacert, cert, key, sni, insecure, timeout, policy or script; 'rlctl config check' shows 1 more mistake"
+  local warning="rlctl: warning: $users:2: unknown key 'colour'; it is one of url, password_file, tls, cacert, cert, key, sni, insecure, timeout, policy or script; 'rlctl config check' shows 1 more error"
   local call
   for call in 'check --policy login ann' 'check -q login:ann --limit 5/60s' \
     'check login:ann --limit 5/60s --json' 'inspect login:ann' 'reset login:ann' \
@@ -362,7 +362,7 @@ END
 
   printf 'url = 5\n[polcy.login]\n' >"$users"
   wrong "$users:2: unknown table 'polcy'; did you mean 'policy'?" check --policy login ann
-  hint "correct the file, or pass --limit instead of --policy; 'rlctl config check' shows 1 more mistake"
+  hint "correct the file, or pass --limit instead of --policy; 'rlctl config check' shows 1 more error"
 }
 
 @test "a password that others can read stops only a call that uses the URL" {
@@ -486,7 +486,7 @@ timeout  1s                      (default)'
 # --- usage ---------------------------------------------------------------------------------------------
 
 @test "config: a missing, a mistyped and a superfluous word are refused" {
-  wrong 'config: no subcommand is given: use check, show or path' config
+  wrong 'config: no subcommand given: use check, show or path' config
   hint 'rlctl config check'
   wrong "config: unknown subcommand 'shwo'; did you mean 'show'?" config shwo
   wrong "config: unknown subcommand 'x'; it is one of check, show or path" config x
@@ -512,7 +512,7 @@ file = "/dev/null"
 args = "{now_ms} 'two words'"
 END
   run -0 rlctl config check
-  assert_output "$users: 0 policies, 2 scripts, no mistakes"
+  assert_output "$users: 0 policies, 2 scripts, no errors"
   run -0 rlctl config show
   assert_line --regexp '^script +file +keys +args +allowed_when$'
   assert_line --regexp "^count +${users%/*}/lua/count\.lua +'hist:\{key\} \{now_s\}' +'\{limit\} .*' +<=limit$"

@@ -142,7 +142,7 @@ TEST_CASE("debug commands: each command tells whether the session continues") {
   desk.run("");
   CHECK(desk.after == AfterCommand::kGoOn);
   CHECK(desk.run("again") ==
-        "!   again: the script has not ended; 'continue' goes on, 'restart' begins again\n");
+        "!   again: the script has not ended; 'continue' resumes, 'restart' starts over\n");
   CHECK(desk.after == AfterCommand::kGoOn);
   desk.run("restart");
   CHECK(desk.after == AfterCommand::kRestart);
@@ -151,8 +151,8 @@ TEST_CASE("debug commands: each command tells whether the session continues") {
   desk.run("again");
   CHECK(desk.after == AfterCommand::kAgain);
   CHECK(desk.run("step") ==
-        "!   the script has ended; 'again' calls it on the state that it left, 'restart' begins "
-        "again\n");
+        "!   the script has ended; 'again' calls it on the state that it left, 'restart' starts "
+        "over\n");
   CHECK(desk.after == AfterCommand::kGoOn);
   CHECK(desk.run("quit") == "");
   CHECK(desk.after == AfterCommand::kQuit);

@@ -83,7 +83,7 @@ debug() { rlctl -u private: debug -q "$@"; }
   run -0 debug fixed-window k --args '5 60e6' --trace --json
   assert_equal "$(value <<<"$output" | cut -d, -f1,2)" '{1, 4'
   run -2 debug concurrency k --limit 5/60s --trace
-  assert_line --partial 'concurrency is not called with --limit: it needs --args'
+  assert_line --partial 'concurrency does not take --limit: pass --args'
 }
 
 @test "a file's TIME returns --now" {
@@ -177,7 +177,7 @@ debug() { rlctl -u private: debug -q "$@"; }
   printf "return redis.call('GET', KEYS[1] .. ':1')\n" >derived.lua
   cli SET a:1 7
   run -0 rlctl debug ./derived.lua a --trace
-  assert_output --partial "warning: it uses 'a:1', which is not among its KEYS and was not copied"
+  assert_output --partial "warning: the script uses 'a:1', which is not among its KEYS and was not copied"
   assert_line --regexp '^= nil '
   run -0 rlctl debug ./derived.lua a --trace --attach
   assert_output --partial 'running in a fork of'

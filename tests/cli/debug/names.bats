@@ -59,14 +59,14 @@ debug() { rlctl debug -q "$@"; }
   run -0 debug echo ann , x --trace
   assert_line --partial '= "ann|b#x"'
   run -2 debug echo.lua k --args x , y --trace
-  assert_line --partial "--args and ',' exclude each other"
+  assert_line --partial "--args and ',' cannot be combined"
 }
 
 @test "a script on standard input is traced, and leaves no input for commands or a log" {
   run -0 debug - k , x --trace <echo.lua
   assert_line --partial '+ stdin:1'
   run -2 debug - k , x <echo.lua
-  assert_line --partial 'the script is read from standard input, from which the commands come'
+  assert_line --partial 'standard input cannot hold both the script and the commands'
   echo c >commands
   run -0 debug --script - k , x --commands commands <echo.lua
   assert_line --partial '= "k#x"'

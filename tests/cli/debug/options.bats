@@ -17,7 +17,7 @@ refused() {
 }
 
 @test "a missing or unknown script is refused" {
-  refused 'no SCRIPT is given' --trace
+  refused 'no SCRIPT given' --trace
   refused 'SCRIPT is empty' '' --trace
   refused "no bundled script 'gcr', and no script of that name in $RLCTL_CONFIG; did you mean 'gcra'?" \
     gcr k --limit 5/60s --trace
@@ -28,8 +28,8 @@ refused() {
 }
 
 @test "a bundled script needs one KEY and a --limit" {
-  refused 'no KEY is given' gcra --limit 5/60s --trace
-  refused 'one KEY is expected, but there are 2' gcra a b --limit 5/60s --trace
+  refused 'no KEY given' gcra --limit 5/60s --trace
+  refused 'expected one KEY, but got 2' gcra a b --limit 5/60s --trace
   refused 'KEY is empty' gcra '' --limit 5/60s --trace
   refused '--limit is missing' gcra k --trace
   refused "--limit: '5/5q' " gcra k --limit 5/5q --trace
@@ -41,9 +41,9 @@ refused() {
 @test "a policy has its own script, limit and key" {
   printf '[policy.login]\nkey = "login:%%s"\nlimit = "5/60s"\n' >config.toml
   export RLCTL_CONFIG=$PWD/config.toml
-  refused "--policy and --limit exclude each other" --policy login ann --limit 5/60s --trace
-  refused "--policy and --args exclude each other" --policy login ann --args x --trace
-  refused "policy 'login' (key login:%s) takes 1 argument, and none is given" --policy login --trace
+  refused "--policy and --limit cannot be combined" --policy login ann --limit 5/60s --trace
+  refused "--policy and --args cannot be combined" --policy login ann --args x --trace
+  refused "policy 'login' (key login:%s) takes 1 argument, but none was given" --policy login --trace
   refused "policy 'login' (key login:%s) takes 1 argument, not 2: 'a', 'b'" --policy login a b --trace
   run -2 rlctl debug --policy nope ann --trace
   assert_line --partial "no policy 'nope'"
@@ -53,7 +53,7 @@ refused() {
   refused "--args: '{nwo}' contains {nwo}, which is not a placeholder" a.lua --args '{nwo}' --trace
   refused "--keys: '{ky}' contains {ky}" a.lua --keys '{ky}' --trace
   refused '--args' a.lua --args "'x" --trace
-  refused 'no KEY is given, but --keys or --args contain {key}' a.lua --args '{key}' --trace
+  refused 'no KEY given, but --keys or --args contain {key}' a.lua --args '{key}' --trace
   refused '{key} is one KEY, but there are 2' a.lua a b --keys '{key}' --trace
   refused "KEY 'a' has no effect: --keys does not contain {key}" a.lua a --keys 'x' --trace
   refused '--limit is missing' a.lua a --args '{limit}' --trace
@@ -73,9 +73,9 @@ refused() {
 @test "a log determines the time, the key and the cost" {
   local replay=(--replay two.log --trace)
   refused "--replay takes no KEY, the log has the keys: unexpected argument 'k'" gcra k --limit 5/60s "${replay[@]}"
-  refused '--now and --replay exclude each other: the log has the times' gcra --limit 5/60s --now 1767225660000000 "${replay[@]}"
-  refused '--cost and --replay exclude each other: the log has the costs' gcra --limit 5/60s --cost 2 "${replay[@]}"
-  refused '--attach and --replay exclude each other: a log is replayed on a private server' gcra --limit 5/60s --attach "${replay[@]}"
+  refused '--now and --replay cannot be combined: the log has the times' gcra --limit 5/60s --now 1767225660000000 "${replay[@]}"
+  refused '--cost and --replay cannot be combined: the log has the costs' gcra --limit 5/60s --cost 2 "${replay[@]}"
+  refused '--attach and --replay cannot be combined: a log is replayed on a private server' gcra --limit 5/60s --attach "${replay[@]}"
   refused '--replay runs on a private server' gcra --limit 5/60s -s /tmp/x "${replay[@]}"
   refused '--skip 2 leaves no request: the log has 2 requests' gcra --limit 5/60s --skip 2 "${replay[@]}"
   assert_line --partial '--skip 1 debugs the last one'
@@ -105,12 +105,12 @@ refused() {
   for form in --redis-cli --print-command; do
     for option in --trace --coverage '--max-steps 5' '--replay two.log'; do
       # shellcheck disable=SC2086 # split into words
-      refused "$form and ${option% *} exclude each other" gcra k --limit 5/60s $form $option
+      refused "$form and ${option% *} cannot be combined" gcra k --limit 5/60s $form $option
     done
   done
   run -2 rlctl debug gcra k --limit 5/60s --redis-cli --json
-  assert_output --partial '"message":"--redis-cli and --json exclude each other"'
-  refused '--redis-cli and --print-command exclude each other' gcra k --limit 5/60s --redis-cli --print-command
+  assert_output --partial '"message":"--redis-cli and --json cannot be combined"'
+  refused '--redis-cli and --print-command cannot be combined' gcra k --limit 5/60s --redis-cli --print-command
 }
 
 @test "an lcov file that cannot be written is an error before anything runs" {

@@ -307,7 +307,7 @@ version() {
   command -v script >/dev/null || skip 'no script(1) here'
   start_server
   run -1 script -qec "rlctl debug fixed-window k --limit 5/60s --attach --sync --trace" /dev/null <<<n
-  assert_line --partial 'do that? [y/N]'
+  assert_line --partial 'continue? [y/N]'
   assert_line --partial 'nothing was debugged'
   assert_equal "$(cli DBSIZE)" 0
   run -0 script -qec "rlctl debug fixed-window k --limit 5/60s --attach --sync --trace" /dev/null <<<y

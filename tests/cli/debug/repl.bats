@@ -87,7 +87,7 @@ session() {
 @test "an endless evaluation is cut off with status 1, and restart works again" {
   run -1 debug loop.lua k <<<$'n\neval while true do end\nstep'
   assert_line --partial 'no answer within 2s'
-  assert_line "!   the script has ended; 'again' calls it on the state that it left, 'restart' begins again"
+  assert_line "!   the script has ended; 'again' calls it on the state that it left, 'restart' starts over"
   nothing_is_left
   run -2 debug loop.lua k <<<$'eval while true do end\nrestart\nc'
   assert_line '= {6, 20}'
@@ -144,11 +144,11 @@ session() {
   run -2 debug loop.lua k --max-steps 5
   assert_output --partial '--max-steps requires --trace'
   run -2 debug loop.lua k --trace --commands x
-  assert_output --partial '--commands and --trace exclude each other'
+  assert_output --partial '--commands and --trace cannot be combined'
   run -2 debug loop.lua k --commands nowhere
   assert_output --partial 'nowhere'
   run -2 debug loop.lua k --replay - --args '{now}' --limit 5/60s
-  assert_output --partial 'from which the commands come'
+  assert_output --partial 'standard input cannot hold both the log of --replay and the commands'
 }
 
 @test "a signal ends the session and nothing is left" {
@@ -235,7 +235,7 @@ session() {
 @test "a caught abort is reported" {
   printf "local ok = pcall(function()\n  redis.call('INCR', KEYS[1])\nend)\nreturn 1\n" >caught.lua
   run -0 debug caught.lua k <<<$'b 2\nc\nabort'
-  assert_line '!   the script caught the error meant to end it, and went on'
+  assert_line '!   the script caught the error meant to end it, and continued'
   assert_line '= 1'
 }
 
@@ -249,7 +249,7 @@ session() {
   start_server
   printf "local a = 1\nredis.call('SET', KEYS[1], 5)\nreturn a\n" >write.lua
   run -0 --separate-stderr rlctl debug -q write.lua k --attach --sync --yes <<<$'s\nquit'
-  assert_equal "$stderr" 'rlctl: debug: the script runs on to its end in the server, and what it writes is kept'
+  assert_equal "$stderr" 'rlctl: debug: the script continues to its end in the server, and what it writes is kept'
   assert_equal "$(cli GET k)" 5
   run -0 --separate-stderr rlctl debug -q write.lua k --attach --sync --yes <<<$'s\nabort'
   assert_equal "$stderr" ''
@@ -278,7 +278,7 @@ session() {
   assert_line "'k': string, \"3\", no ttl"
   # Nothing is left of a session that was cut off.
   run -1 debug loop.lua k <<<$'eval while true do end\nredis GET k'
-  assert_line "!   the script has ended; 'again' calls it on the state that it left, 'restart' begins again"
+  assert_line "!   the script has ended; 'again' calls it on the state that it left, 'restart' starts over"
 }
 
 # Commands, and edits of files between them: a line that begins with ! is run by the shell, once the answers
@@ -367,9 +367,9 @@ END
   'k': string, \"6\" → \"9\", no ttl
   'k': not there → string, \"3\", no ttl"
   run -2 --separate-stderr debug loop.lua k <<<'again'
-  assert_line "!   again: the script has not ended; 'continue' goes on, 'restart' begins again"
+  assert_line "!   again: the script has not ended; 'continue' resumes, 'restart' starts over"
   run -1 debug loop.lua k <<<$'eval while true do end\nagain'
-  assert_line "!   again: the server is gone, with its state; 'restart' begins again"
+  assert_line "!   again: the server is gone, with its state; 'restart' starts over"
 }
 
 @test "a line that no int can hold is no line" {

@@ -113,7 +113,7 @@ Search for requests that exceed the limit:
 
 @test "wrong usage: no script, no such script, an empty one, a wrong limit" {
   run --separate-stderr rlctl lint
-  unknown 'rlctl: lint: no SCRIPT is given' "  hint: rlctl lint my.lua --limit 5/60s --args '{now_ms}'"
+  unknown 'rlctl: lint: no SCRIPT given' "  hint: rlctl lint my.lua --limit 5/60s --args '{now_ms}'"
   run --separate-stderr rlctl lint none.lua
   unknown "rlctl: lint: cannot read 'none.lua': no such file or directory"
   run --separate-stderr rlctl lint gcraa
@@ -129,19 +129,19 @@ Search for requests that exceed the limit:
   unknown 'rlctl: lint: lint takes one --limit' '  hint: write further limits in --args'
   run --separate-stderr rlctl lint concurrency
   assert_equal "$status" 3
-  assert_regex "${stderr_lines[0]}" 'concurrency is not called with --limit: it needs --args'
+  assert_regex "${stderr_lines[0]}" 'concurrency does not take --limit: pass --args'
   run -0 --separate-stderr rlctl lint concurrency --args '3 {window_us} acquire {id}' --allowed-when 'r[1] == 1'
 }
 
 @test "replies that prove nothing are warned of, and finding nothing is then UNKNOWN: status 3" {
   echo 'return 1' >open.lua
   run -3 --separate-stderr rlctl lint open.lua
-  assert_equal "$stderr" "rlctl: lint: warning: open.lua: nothing was denied: the limit is not --limit, or \
---allowed-when does not tell how to read the reply"
+  assert_equal "$stderr" "rlctl: lint: warning: open.lua: nothing was denied: the script's limit is not --limit, \
+or --allowed-when does not fit the reply"
   echo 'return 0' >closed.lua
   run -3 --separate-stderr rlctl lint closed.lua
   assert_equal "$stderr" \
-    'rlctl: lint: warning: closed.lua: nothing was allowed: --allowed-when tells how to read the reply'
+    'rlctl: lint: warning: closed.lua: nothing was allowed: see --allowed-when for how to read the reply'
   printf '%s\n' "local count = redis.call('INCR', KEYS[1])" \
     "if count == 1 then redis.call('PEXPIRE', KEYS[1], 60000) end" 'return count > 5 and 1 or 0' >inverted.lua
   run -3 --separate-stderr rlctl lint inverted.lua

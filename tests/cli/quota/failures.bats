@@ -14,7 +14,7 @@ unknown() {
 }
 
 @test "wrong usage is UNKNOWN" {
-  unknown 'no KEY is given' rlctl quota
+  unknown 'no KEY given' rlctl quota
   assert_line --index 1 'hint: rlctl quota api:acme'
   unknown "unknown option '--bogus'" rlctl quota k --bogus
   assert_line --index 1 "Try 'rlctl quota --help'."
@@ -23,13 +23,13 @@ unknown() {
   unknown '--limit' rlctl quota k --limit 5/5q
   unknown '-t' rlctl quota k -t x
   unknown "-t: '0' leaves no time" rlctl quota k -t 0
-  unknown '-t and --timeout exclude each other' rlctl quota k -t 1 --timeout 1s
+  unknown '-t and --timeout cannot be combined' rlctl quota k -t 1 --timeout 1s
   unknown '--label-keys requires --textfile' rlctl quota k --label-keys 1
   unknown '--key-base64' rlctl quota --key-base64 '!'
   unknown '-h shows help' rlctl quota -h host k
   unknown '--port' rlctl quota k -p x
   unknown "unknown option '-w'" rlctl -w 80% quota k
-  assert_line --index 1 'hint: write the options of a command after it'
+  assert_line --index 1 'hint: put the options of a command after the command'
 }
 
 @test "a wrong configuration is UNKNOWN" {

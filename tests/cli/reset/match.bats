@@ -298,9 +298,9 @@ while_asked() {
   run -2 rlctl reset --match '*' --yes k
   assert_line "rlctl: reset: --match takes no KEY: unexpected argument 'k'"
   run -2 rlctl reset --match '*' --yes --limit 5/60s
-  assert_line 'rlctl: reset: --match and --limit exclude each other: the stored state already includes the limits'
+  assert_line 'rlctl: reset: --match and --limit cannot be combined: the stored state already includes the limits'
   run -2 rlctl reset --match '*' --yes --policy login
-  assert_line 'rlctl: reset: --match and --policy exclude each other: the stored state already includes the limits'
+  assert_line 'rlctl: reset: --match and --policy cannot be combined: the stored state already includes the limits'
   assert_equal "$(cli EXISTS k)" 1
 }
 

@@ -303,7 +303,7 @@ removed key={zed}:120s algorithm=sliding-window-log'
 
 @test "no key, an empty key and conflicting options exit with status 2" {
   run -2 rlctl reset
-  assert_line 'rlctl: reset: no KEY is given'
+  assert_line 'rlctl: reset: no KEY given'
   run -2 rlctl reset k ''
   assert_line 'rlctl: reset: KEY is empty'
   run -2 rlctl reset --algorithm gcra k

@@ -356,7 +356,7 @@ damaged() {
   damaged "'contents_base64' is not an array" "${line/\"contents_base64\":\[*/\"contents_base64\":1\}}"
   tail -n +2 s >t
   run -2 rlctl reset --restore t
-  assert_line --index 0 "rlctl: reset: --restore: 't' does not begin like a file of reset --save"
+  assert_line --index 0 "rlctl: reset: --restore: 't' does not begin like a file that reset --save writes"
   sed '1s/"version":1/"version":2/' s >t
   run -2 rlctl reset --restore t
   assert_line --index 0 --partial 'has a format that this version of rlctl does not know'
@@ -502,7 +502,7 @@ use_server() { export socket=$1 RLCTL_URL=unix://$1; }
     }'
   run -0 ends_by INT "[[ -e $socket.seen ]]" bash -c 'exec rlctl reset --restore s 2>stopped'
   assert_output 'signal 2'
-  assert_equal "$(<stopped)" 'rlctl: reset: interrupted; no key had been restored; run it again to go on'
+  assert_equal "$(<stopped)" 'rlctl: reset: interrupted; no key had been restored; run it again to continue'
 }
 
 @test "on a terminal, the question comes before anything is saved" {

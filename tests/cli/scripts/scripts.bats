@@ -173,7 +173,7 @@ prints_the_call() {
 
 @test "wrong usage" {
   run -2 rlctl scripts
-  assert_line --index 0 'rlctl: scripts: no subcommand is given: use list, show, load, export or call'
+  assert_line --index 0 'rlctl: scripts: no subcommand given: use list, show, load, export or call'
   run -2 rlctl scripts lst
   assert_line --index 0 "rlctl: scripts: unknown subcommand 'lst'; did you mean 'list'?"
   run -2 rlctl scripts list gcra
