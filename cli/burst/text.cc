@@ -94,10 +94,11 @@ std::string lines_text(const replay::LineCounts& counts) {
 
 void append_file(TextBlock& block, const replay::RecordedFile& file, std::string_view label) {
   const auto name = escaped_message(replay::input_name(file.name));
-  if (file.format == nullptr) {
+  if (file.format == nullptr && file.counts.bad == 0) {
     block.row(label, name, "empty");
   } else {
-    block.row(label, name, fmt::format("{}, {}", file.format->name, lines_text(file.counts)));
+    const auto format = file.format != nullptr ? file.format->name : "unknown format";
+    block.row(label, name, fmt::format("{}, {}", format, lines_text(file.counts)));
   }
 }
 
