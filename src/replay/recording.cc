@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kSampleLines = 20;
 constexpr std::size_t kSampleBytes = std::size_t{4} << 20;
 constexpr std::size_t kShownText = 200;  // bytes
-constexpr std::int64_t kLinesBetweenLooks = 1024;
+constexpr std::int64_t kRecordsBetweenLooks = 1024;
 constexpr std::chrono::milliseconds kBetweenProgress{100};
 constexpr const char* kPassFormat = "pass --format; --time-field and --key-field name the fields";
 
@@ -178,8 +178,9 @@ class RecordingReader {
   void read_lines(LineSplitter& lines, const ByteSource& source, RecordedFile& file) {
     std::unique_ptr<LineParser> parser;
     LineSplitter::Line line;
-    while (lines.next(line)) {
-      if (line.number % kLinesBetweenLooks == 0) look(source);
+    // Not by line numbers, which records of several lines may skip.
+    for (std::int64_t taken = 1; lines.next(line); ++taken) {
+      if (taken % kRecordsBetweenLooks == 0) look(source);
       if (line.too_long) {
         ++file.counts.bad;
         bad_line(lines, line, fmt::format("it is longer than {} MB", LineSplitter::kMaxLine >> 20));

@@ -406,6 +406,17 @@ TEST_CASE("progress is reported, and Ctrl-C ends the reading") {
   CHECK_THROWS_AS(read(), Interrupted);
 }
 
+TEST_CASE("Ctrl-C ends the reading of records of several lines") {
+  const Logs logs;
+  std::string log = "ts,ip,note\n";
+  for (int i = 0; i < 5'000; ++i) log += std::to_string(i) + ",a,\"1\n2\n3\n4\"\n";
+  const auto file = logs.write("log", log);
+  Interrupt interrupt;
+  const OnProgress end = [&](std::int64_t, std::int64_t) { interrupt.raise(SIGINT); };
+  const auto read = [&] { (void)Recording({.files = {file}}, interrupt, end); };
+  CHECK_THROWS_AS(read(), Interrupted);
+}
+
 TEST_CASE("the recording knows its largest cost") {
   CHECK(record_text("1 a\n2 b 7\n3 a 3\n").max_cost() == 7);
   CHECK(record_text("1 a\n2 b\n").max_cost() == 1);
