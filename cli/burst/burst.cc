@@ -321,17 +321,24 @@ class Session {
     progress_.clear();
   }
 
-  /// After Ctrl-C the difference is not shrunk.
+  /// Ctrl-C stops the shrinking; the report keeps the difference.
   void tell_difference() {
     report_.difference = comparison_->found();
     const auto traffic = virtual_traffic(plan_, recording_).traffic;
     try {
-      shrink_difference(*report_.difference, plan_, *traffic, server_.get());
+      shrink_difference(*report_.difference, plan_, *traffic, server_.get(),
+                        [this](std::int64_t asked, std::int64_t most) {
+                          progress_.shrink(asked, most);
+                          return invocation_.interrupt.signal() == 0;
+                        });
+      progress_.clear();
     } catch (const UsageError& error) {
       // A script that keeps state elsewhere cannot be asked again on another's server.
+      progress_.clear();
       warn(fmt::format("warning: the difference is not shrunk: {}", error.what()),
            invocation_.command);
     }
+    report_.interrupted = invocation_.interrupt.signal() != 0;
   }
 
   BurstReport& report_;

@@ -73,7 +73,7 @@ void DecisionComparison::add(const traffic::Arrival& arrival, bool allowed) {
 }
 
 void shrink_difference(FoundDifference& found, const BurstPlan& plan, traffic::Traffic& traffic,
-                       BurstServer* server) {
+                       BurstServer* server, const adversary::KeepsShrinking& keeps_on) {
   constexpr std::int64_t kBudget = 200'000;
   const auto schedule = schedule_of(found, traffic);
   found.key = traffic.key_name(found.arrival.key);
@@ -81,8 +81,8 @@ void shrink_difference(FoundDifference& found, const BurstPlan& plan, traffic::T
   const auto difference = adversary::first_difference(one.trial(), other.trial(), schedule);
   if (!difference) return;
   const auto budget = std::max(kBudget, 20 * static_cast<std::int64_t>(schedule.size()));
-  found.shrunk =
-      adversary::shrunk(one.trial(), other.trial(), *difference, plan.limits.front(), budget);
+  found.shrunk = adversary::shrunk(one.trial(), other.trial(), *difference, plan.limits.front(),
+                                   budget, keeps_on);
 }
 
 std::string difference_text(const BurstPlan& plan, const FoundDifference& found) {

@@ -42,9 +42,9 @@ class DecisionComparison {
 };
 
 /// Shrinks a difference: `traffic` is the same again, from its beginning. `server`: null with
-/// --model.
+/// --model. `keeps_on` may end the shrinking early.
 void shrink_difference(FoundDifference& found, const BurstPlan& plan, traffic::Traffic& traffic,
-                       BurstServer* server);
+                       BurstServer* server, const adversary::KeepsShrinking& keeps_on);
 
 /// "first at request 31 (key 'a'): fixed-window allows it, gcra denies it"
 [[nodiscard]] std::string difference_text(const BurstPlan& plan, const FoundDifference& found);

@@ -570,7 +570,7 @@ void append_report(std::string& out, const BurstReport& report, const Look& look
     append_burst_plot(out, report, look);
     out += '\n';
   }
-  if (report.plan.is_comparison && !report.interrupted) {
+  if (report.plan.is_comparison && (!report.interrupted || report.difference)) {
     append_difference_text(out, report.plan, report.difference,
                            report.runs.front().outcome.measured.sent, look);
     out += '\n';
