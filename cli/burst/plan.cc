@@ -220,11 +220,15 @@ std::vector<const Algorithm*> parse_algorithms(const std::vector<std::string>& n
   return chosen;
 }
 
+/// `algorithm`: null for a script, which may take one.
+bool takes_burst(const Algorithm* algorithm) {
+  return algorithm == nullptr || algorithm->has_burst;
+}
+
 /// Each algorithm with its limits: without a burst if only other candidates take one.
 std::vector<traffic::Candidate> make_candidates(const std::vector<const Algorithm*>& algorithms,
                                                 const std::vector<limiter::Limit>& limits,
                                                 std::int64_t cost, bool burst_is_for_others) {
-  const auto takes_burst = [](const Algorithm* algorithm) { return algorithm->has_burst; };
   const bool burst_is_for_some =
       burst_is_for_others || std::any_of(algorithms.begin(), algorithms.end(), takes_burst);
   std::vector<traffic::Candidate> candidates;
@@ -246,8 +250,10 @@ std::string_view input_user(const BurstPlan& plan) {
   return is_log ? "--replay -" : "";
 }
 
-/// The foreign scripts first, then the algorithms to compare them with.
-void add_candidates(BurstPlan& plan, const BurstOptions& options, const Invocation& invocation) {
+/// The foreign scripts first, then the algorithms to compare them with. `burst_is_for_another`: a
+/// limiter that is not among them takes a burst.
+void add_candidates(BurstPlan& plan, const BurstOptions& options, const Invocation& invocation,
+                    bool burst_is_for_another) {
   const auto scripts =
       read_scripts(script_options(options), invocation.configuration, input_user(plan));
   plan.has_configured_script = scripts.uses_configuration;
@@ -268,7 +274,7 @@ void add_candidates(BurstPlan& plan, const BurstOptions& options, const Invocati
     names = {"fixed-window", "sliding-window-log"};
   }
   auto others = make_candidates(parse_algorithms(names), plan.limits, plan.request.cost,
-                                !plan.candidates.empty());
+                                burst_is_for_another || !plan.candidates.empty());
   std::move(others.begin(), others.end(), std::back_inserter(plan.candidates));
 }
 
@@ -303,7 +309,7 @@ void add_against(BurstPlan& plan, const BurstOptions& options, const Invocation&
     other.script.named_with = "--against";
   }
   BurstPlan added{.request = plan.request, .limits = plan.limits};
-  add_candidates(added, other, invocation);
+  add_candidates(added, other, invocation, takes_burst(plan.candidates.front().algorithm));
   plan.has_configured_script |= added.has_configured_script;
   plan.candidates.push_back(std::move(added.candidates.front()));
   plan.is_comparison = true;
@@ -539,7 +545,8 @@ BurstPlan make_burst_plan(const BurstOptions& typed, const Invocation& invocatio
   if (limits.empty()) limits.emplace_back(searches ? kSearchLimit : kDefaultLimit);
   plan.limits = parse_limits(limits, options.burst);
   set_traffic(plan, options, operands, invocation.configuration);
-  add_candidates(plan, options, invocation);
+  add_candidates(plan, options, invocation,
+                 options.against && takes_burst(limiter::find_algorithm(*options.against)));
   add_against(plan, options, invocation);
   if (plan.search) {
     for (const auto& candidate : plan.candidates) require_costs(candidate, *plan.search);

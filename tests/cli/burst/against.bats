@@ -75,6 +75,18 @@ TOML
   assert_equal "$(jq -c '.against | [.request, .key, (.schedule | length)]' <<<"$output")" '[6,"a",3]'
 }
 
+@test "a burst is for whichever of the two limiters takes one" {
+  local limiters
+  for limiters in 'gcra fixed-window' 'fixed-window gcra'; do
+    # shellcheck disable=SC2086 # two words
+    set -- $limiters
+    run -1 rlctl burst --model --limit 5/60s --burst 3 --algorithm "$1" --against "$2" --json
+    assert_equal "$(jq -r '[.runs[].algorithm] | join(" ")' <<<"$output")" "$limiters"
+  done
+  refused '--limit 5/60s: fixed-window has no burst; token-bucket, gcra and leaky-bucket have one' \
+    --limit 5/60s --burst 3 --algorithm fixed-window --against sliding-window-log
+}
+
 @test "a comparison that does not fit is refused" {
   refused '--against compares with one limiter, not 2' --algorithm gcra,fixed-window --against gcra
   assert_line '  hint: name one with --algorithm or --script'
