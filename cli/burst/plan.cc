@@ -243,11 +243,12 @@ std::vector<traffic::Candidate> make_candidates(const std::vector<const Algorith
   return candidates;
 }
 
-/// What reads standard input besides a script; empty if nothing does.
-std::string_view input_user(const BurstPlan& plan) {
+/// What reads standard input besides --script; empty if nothing does.
+std::string_view input_user(const BurstPlan& plan, const BurstOptions& options) {
   const bool is_log = plan.replay && std::count(plan.replay->files.begin(),
                                                 plan.replay->files.end(), kStandardInput) > 0;
-  return is_log ? "--replay -" : "";
+  if (is_log) return "--replay -";
+  return options.against == kStandardInput ? "--against -" : "";
 }
 
 /// The foreign scripts first, then the algorithms to compare them with. `burst_is_for_another`: a
@@ -255,7 +256,7 @@ std::string_view input_user(const BurstPlan& plan) {
 void add_candidates(BurstPlan& plan, const BurstOptions& options, const Invocation& invocation,
                     bool burst_is_for_another) {
   const auto scripts =
-      read_scripts(script_options(options), invocation.configuration, input_user(plan));
+      read_scripts(script_options(options), invocation.configuration, input_user(plan, options));
   plan.has_configured_script = scripts.uses_configuration;
   for (const auto& script : scripts.limiters) {
     traffic::Candidate candidate{.limits = plan.limits, .foreign = script};
@@ -291,6 +292,7 @@ void add_against(BurstPlan& plan, const BurstOptions& options, const Invocation&
         "name one with --algorithm or --script");
   }
   auto other = options;
+  other.against.reset();
   other.algorithms.clear();
   other.script.scripts.clear();
   const auto* algorithm = limiter::find_algorithm(*options.against);
@@ -308,7 +310,7 @@ void add_against(BurstPlan& plan, const BurstOptions& options, const Invocation&
     other.script.scripts.push_back(*options.against);
     other.script.named_with = "--against";
   }
-  BurstPlan added{.request = plan.request, .limits = plan.limits};
+  BurstPlan added{.request = plan.request, .replay = plan.replay, .limits = plan.limits};
   add_candidates(added, other, invocation, takes_burst(plan.candidates.front().algorithm));
   plan.has_configured_script |= added.has_configured_script;
   plan.candidates.push_back(std::move(added.candidates.front()));

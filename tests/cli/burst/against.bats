@@ -75,6 +75,13 @@ TOML
   assert_equal "$(jq -c '.against | [.request, .key, (.schedule | length)]' <<<"$output")" '[6,"a",3]'
 }
 
+@test "standard input is read by one of the limiters and the log" {
+  refused '--script - and --against - both read standard input' --script - --against - <<<'return 1'
+  assert_line '  hint: pass a file for one of them'
+  refused '--against - and --replay - both read standard input' --algorithm gcra --against - --replay - <<<'1 a'
+  run -0 rlctl burst --requests 1 --algorithm gcra --against - -q <<<'return 1'
+}
+
 @test "a burst is for whichever of the two limiters takes one" {
   local limiters
   for limiters in 'gcra fixed-window' 'fixed-window gcra'; do
