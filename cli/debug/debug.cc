@@ -42,17 +42,22 @@ namespace {
 
 using ldb::Ending;
 
-/// Reports "my.lua:12: WRONGTYPE Operation against ...", unless the trace has done so.
+/// Reports "my.lua:12: WRONGTYPE Operation against ...", for a run that is not traced.
 void tell_failure(const DebugPlan& plan, const ldb::TraceResult& result,
                   const Invocation& invocation) {
-  if (result.ending == Ending::kReturned) return;
+  if (status_of(result) == ExitStatus::kDone) return;
   const bool is_cut_off = result.ending == Ending::kCutOff;
+  const bool is_reply = result.ending == Ending::kReturned;
+  const auto* how = is_cut_off ? "cut off: " : "";
+  if (is_reply) how = "returned the error ";
   const auto line = result.error_line > 0 ? fmt::format(":{}", result.error_line) : "";
-  write_stderr(render({.status = status_of(result),
-                       .code = is_cut_off ? "cut_off" : "script",
-                       .message = fmt::format("{}{}: {}{}", plan.debuggee.name, line,
-                                              is_cut_off ? "cut off: " : "", result.message)},
-                      invocation.command, invocation.json));
+  const auto message =
+      is_reply ? ldb::with_source_lines(result.reply->text(), result.text_lines) : result.message;
+  write_stderr(
+      render({.status = status_of(result),
+              .code = is_cut_off ? "cut_off" : "script",
+              .message = fmt::format("{}{}: {}{}", plan.debuggee.name, line, how, message)},
+             invocation.command, invocation.json));
 }
 
 // ---- Output ----
@@ -222,12 +227,13 @@ class DebugSession {
     while (const auto call = replay_->next()) {
       const auto result = trace(*call, [](const ldb::TracedLine&) {});
       if (const auto problem = problem_of(result)) throw ProblemError(*problem);
-      if (status == ExitStatus::kDone) {
+      const bool is_cut_off = result.ending == Ending::kCutOff;
+      if (status == ExitStatus::kDone || is_cut_off) {
         status = status_of(result);
         tell_failure(plan_, result, invocation_);
       }
       // The server is still busy with the script.
-      if (result.ending == Ending::kCutOff) return ExitStatus::kDenied;
+      if (is_cut_off) break;
       if (result.ending == Ending::kCompileError) break;
     }
     return status;
