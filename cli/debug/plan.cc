@@ -489,8 +489,7 @@ void set_form(DebugPlan& plan, const DebugOptions& options, bool json) {
 /// redis-cli sends the script unmodified, without a clock of its own.
 void require_own_clock(const DebugPlan& plan) {
   if (!(plan.redis_cli || plan.print_command) || !freezes_time(plan)) return;
-  const auto& source = plan.debuggee.source;
-  if (source.find("TIME") == source.npos && source.find("time") == source.npos) return;
+  if (!contains_in_any_case(plan.debuggee.source, "time")) return;
   throw UsageError(
       "--now cannot be combined with redis-cli, where the script reads the server's clock",
       "omit --now, or use --trace");

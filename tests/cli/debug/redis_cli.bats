@@ -86,7 +86,10 @@ k , 5 60000000 '' '' 1767225660000000$"
 @test "an option that redis-cli does not support is refused" {
   echo "return redis.call('TIME')" >time.lua
   run -2 rlctl debug time.lua --now 1767225660000000 --print-command
-  assert_line --partial '--now cannot be what the server'
+  assert_line --partial '--now cannot be combined with redis-cli'
+  echo "return redis.call('Time')" >time.lua
+  run -2 rlctl debug time.lua --now 1767225660000000 --print-command
+  assert_line --partial '--now cannot be combined with redis-cli'
 }
 
 @test "--redis-cli starts redis-cli with the same command and leaves nothing behind" {
