@@ -60,11 +60,10 @@ void add_script(Options& options, DebugOptions& target) {
   options.list("--keys", "KEY", target.script.keys,
                "one of the KEYS of the script, with the placeholders below (default: the KEYs)");
   add_script_options(options, target.script, true);
-  options.value(
-      "--seed", "NUMBER", target.seed,
-      "no effect; accepted so that the options of an 'rlctl burst' command work here, and "
-      "debug one call, with key 1 unless a KEY is given");
-  options.value("--budget", "NUMBER", target.budget, "no effect, like --seed").needs("--seed");
+  options.value("--seed", "NUMBER", target.seed,
+                "accept the options of an 'rlctl burst' command: the pattern is ignored and KEY "
+                "defaults to 1; the seed is not used");
+  options.value("--budget", "NUMBER", target.budget, "no effect").needs("--seed");
 }
 
 void add_replay(Options& options, DebugOptions& target) {
