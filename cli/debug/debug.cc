@@ -356,7 +356,7 @@ class DebugSession {
 
 void require_one_output(const DebugOptions& options, const Invocation& invocation) {
   require_one_on_stdout((options.lcov == "-") + (invocation.json || options.trace),
-                        "of --json and --trace, and --lcov with -, give one");
+                        "use only one of --json, --trace and --lcov -");
 }
 
 ExitStatus run_debug(const DebugOptions& options, Invocation& invocation) {

@@ -172,7 +172,7 @@ std::string script_word(const DebugOptions& options, Operands& operands) {
   if (scripts.size() + (options.algorithm ? 1 : 0) > 1) {
     throw UsageError("one script is debugged at a time, but there are " +
                          std::to_string(scripts.size() + (options.algorithm ? 1 : 0)),
-                     "pass one --script, or one --algorithm with one name");
+                     "keep only one --script or --algorithm");
   }
   if (!scripts.empty()) return scripts.front();
   if (options.algorithm) return *options.algorithm;

@@ -131,8 +131,8 @@ void require_no_field_ttls(const ForeignLimiter& limiter) {
 
 UsageError no_room(const ForeignLimiter& limiter) {
   return UsageError(
-      fmt::format("{} has a function that refers to 60 variables of others, the most that Lua "
-                  "allows, so that it cannot get the virtual time",
+      fmt::format("{} has a function with 60 upvalues, the most that Lua allows, so that it cannot "
+                  "get the virtual time",
                   escape(limiter.name)),
       "use --clock real, or fewer variables");
 }
