@@ -32,7 +32,7 @@ class WorstWindow {
   [[nodiscard]] microseconds from() const noexcept { return from_; }
   [[nodiscard]] microseconds span() const noexcept { return span_; }
   /// The last multiple of the window since 1970 until the end of that span, and how many of its
-  /// units are not before it.
+  /// units are not before it; the latter only without refunds, which leave it as it was.
   [[nodiscard]] microseconds edge() const noexcept { return edge_; }
   [[nodiscard]] std::int64_t after_edge() const noexcept { return after_edge_; }
 
