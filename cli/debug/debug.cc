@@ -260,7 +260,7 @@ class DebugSession {
                                        const traffic::TemplateValues& values) const {
     try {
       return {.decision =
-                  traffic::read_reply(reply, plan_.words->reading, values, plan_.words->name)};
+                  traffic::read_reply(reply, plan_.foreign->reading, values, plan_.foreign->name)};
     } catch (const redis::Error& error) {
       return {.problem = error.what()};
     }

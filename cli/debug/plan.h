@@ -56,8 +56,8 @@ struct DebugPlan {
   /// At least one if the script is called as `check` calls it.
   std::vector<limiter::Limit> limits = {};
   /// How to make keys and arguments, also of a log's requests; null: as `check` does.
-  std::shared_ptr<const traffic::ForeignLimiter> words = {};
-  bool reads_reply = false;  ///< show the decision that the reply is, as `words` reads it
+  std::shared_ptr<const traffic::ForeignLimiter> foreign = {};
+  bool reads_reply = false;  ///< show the decision that the reply is, as `foreign` reads it
   traffic::TemplateValues values = {};  ///< without a log, those of the call; without its key
   std::optional<std::chrono::microseconds> now = {};
   std::optional<replay::ReplayOptions> replay = {};

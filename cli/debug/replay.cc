@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kAgingHash = traffic::KeyAging::kHashName;
 
 void require_costs(const DebugPlan& plan, const replay::Recording& recording) {
-  if (plan.words != nullptr) return;
+  if (plan.foreign != nullptr) return;
   try {
     for (const auto& limit : plan.limits) {
       limiter::require_usable(*plan.algorithm, limit, recording.max_cost());
@@ -40,10 +40,10 @@ void require_requests(const DebugPlan& plan, const replay::Recording& recording)
 
 traffic::Candidate candidate_of(const DebugPlan& plan) {
   traffic::Candidate candidate{.limits = plan.limits};
-  if (plan.words == nullptr) {
+  if (plan.foreign == nullptr) {
     candidate.algorithm = plan.algorithm;
   } else {
-    candidate.foreign = plan.words;
+    candidate.foreign = plan.foreign;
     // The limit is not used in this case.
     if (candidate.limits.empty()) candidate.limits.emplace_back();
   }
