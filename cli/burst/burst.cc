@@ -59,20 +59,6 @@ std::string reading_progress(std::int64_t bytes, std::int64_t total) {
                      static_cast<double>(total) / kMegabyte);
 }
 
-void require_costs(const BurstPlan& plan, const replay::Recording& recording) {
-  for (const auto& candidate : plan.candidates) {
-    if (candidate.foreign) continue;
-    try {
-      for (const auto& limit : candidate.limits) {
-        limiter::require_usable(*candidate.algorithm, limit, recording.max_cost());
-      }
-    } catch (const UsageError& error) {
-      throw UsageError(std::string("--replay: ") + error.what(),
-                       "--cost-field '' counts every request as 1");
-    }
-  }
-}
-
 BurstRun with_names(std::string name, traffic::Outcome outcome, const traffic::Traffic& traffic) {
   BurstRun run{.name = std::move(name)};
   if (outcome.measured.allowed > 0) run.worst_key = traffic.key_name(outcome.measured.worst.key);
@@ -99,12 +85,9 @@ RunTraffic virtual_traffic(const BurstPlan& plan, const replay::Recording* recor
 
 void keep(replay::Spool& allowed, const traffic::Arrival& arrival,
           const limiter::Decision& decision) {
-  constexpr std::int64_t kMost = UINT32_MAX;
-  for (auto left = arrival.cost; left > 0; left -= kMost) {
-    allowed.add({.at_us = (arrival.at + decision.delay).count(),
-                 .key = arrival.key,
-                 .cost = static_cast<std::uint32_t>(std::min(left, kMost))});
-  }
+  allowed.add({.at_us = (arrival.at + decision.delay).count(),
+               .key = arrival.key,
+               .cost = static_cast<std::uint32_t>(arrival.cost)});
 }
 
 /// Leaves only the departures of the worst window's key, which are the ones that a picture shows.
@@ -370,7 +353,7 @@ std::shared_ptr<const replay::Recording> read_recording(const BurstPlan& plan,
       });
   progress.clear();
   warn_of_bad_lines(*recording, invocation.command);
-  require_costs(plan, *recording);
+  require_costs(plan.candidates, *recording);
   return recording;
 }
 

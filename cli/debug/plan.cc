@@ -197,10 +197,7 @@ void require_free_input(const DebugPlan& plan, const std::string& script) {
     throw UsageError("--replay - and the script - both read standard input",
                      "pass a file for one of them");
   }
-  const bool reads_commands =
-      plan.redis_cli ||
-      (plan.interactive && (plan.commands.empty() || plan.commands == kStandardInput));
-  if (!reads_commands) return;
+  if (!plan.reads_commands_from_input()) return;
   throw UsageError("standard input cannot hold both the script and the commands",
                    "add --trace, or name the file of the commands with --commands");
 }
@@ -450,8 +447,7 @@ void set_by_hand(DebugPlan& plan, const DebugOptions& options, bool json) {
 
 /// Standard input can serve only one purpose.
 void require_one_input(const DebugPlan& plan) {
-  if (!plan.interactive || !plan.replay) return;
-  if (!plan.reads_log_from_input() || (!plan.commands.empty() && plan.commands != "-")) return;
+  if (!plan.reads_log_from_input() || !plan.reads_commands_from_input()) return;
   throw UsageError("standard input cannot hold both the log of --replay and the commands",
                    "name the log's file, or those of the commands with --commands");
 }
@@ -498,6 +494,10 @@ void require_own_clock(const DebugPlan& plan) {
 
 bool DebugPlan::reads_log_from_input() const {
   return replay && std::count(replay->files.begin(), replay->files.end(), kStandardInput) > 0;
+}
+
+bool DebugPlan::reads_commands_from_input() const {
+  return redis_cli || (interactive && commands == kStandardInput);
 }
 
 bool freezes_time(const DebugPlan& plan) {

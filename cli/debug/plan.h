@@ -68,7 +68,8 @@ struct DebugPlan {
   bool trace = false, coverage = false, redis_cli = false, print_command = false;
   /// Interactive stepping: none of the modes above.
   bool interactive = false;
-  std::string commands = {};  ///< the file to read them from; empty: the terminal or standard input
+  /// The file of the commands for that; the terminal counts as standard input.
+  std::string commands{kStandardInput};
   bool quiet = false;
   bool is_sure = false;  ///< --yes
   std::int64_t max_steps = ldb::kUsualSteps;
@@ -77,6 +78,8 @@ struct DebugPlan {
 
   /// Whether the log is standard input.
   [[nodiscard]] bool reads_log_from_input() const;
+  /// Whether the commands for stepping by hand come from the terminal or standard input.
+  [[nodiscard]] bool reads_commands_from_input() const;
 };
 
 /// Whether TIME replies `now` to the script because no argument holds the time. Scripts called as
