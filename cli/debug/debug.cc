@@ -53,11 +53,11 @@ void tell_failure(const DebugPlan& plan, const ldb::TraceResult& result,
   const auto line = result.error_line > 0 ? fmt::format(":{}", result.error_line) : "";
   const auto message =
       is_reply ? ldb::with_source_lines(result.reply->text(), result.text_lines) : result.message;
-  write_stderr(
-      render({.status = status_of(result),
-              .code = is_cut_off ? "cut_off" : "script",
-              .message = fmt::format("{}{}: {}{}", plan.debuggee.name, line, how, message)},
-             invocation.command, invocation.json));
+  write_stderr(render({.status = status_of(result),
+                       .code = is_cut_off ? "cut_off" : "script",
+                       .message = fmt::format("{}{}: {}{}", plan.debuggee.name, line, how, message),
+                       .hint = missing_words(plan, result)},
+                      invocation.command, invocation.json));
 }
 
 // ---- Output ----
@@ -215,6 +215,7 @@ class DebugSession {
     if (result.ending != Ending::kCutOff) warn_of_other_keys(calls, target);
     if (plan_.trace) {
       show(view, target, result, watch ? &*watch : nullptr);
+      tell_missing_words(result);
     } else {
       tell_failure(plan_, result, invocation_);
     }
@@ -254,6 +255,13 @@ class DebugSession {
     if (plan_.reads_reply && result.ending == Ending::kReturned && !result.reply->is_error()) {
       view.reading(reading_of(*result.reply, target.values));
     }
+  }
+
+  void tell_missing_words(const ldb::TraceResult& result) {
+    const auto missing = missing_words(plan_, result);
+    if (missing.empty()) return;
+    invocation_.out.flush();
+    warn(missing, invocation_.command);
   }
 
   [[nodiscard]] ReplyAsRead reading_of(redis::ReplyView reply,
@@ -359,8 +367,19 @@ void require_one_output(const DebugOptions& options, const Invocation& invocatio
                         "use only one of --json, --trace and --lcov -");
 }
 
+void warn_of_comma(const DebugPlan& plan, const Invocation& invocation) {
+  const auto key = key_with_comma(plan);
+  if (key.empty() || plan.quiet) return;
+  warn(
+      fmt::format("warning: the comma of {} is a part of this KEY; the comma before ARGV is a word "
+                  "of its own: {} ,",
+                  in_quotes(key), in_quotes(key.substr(0, key.size() - 1))),
+      invocation.command);
+}
+
 ExitStatus run_debug(const DebugOptions& options, Invocation& invocation) {
   auto plan = make_debug_plan(options, invocation);
+  warn_of_comma(plan, invocation);
   if (plan.redis_cli || plan.print_command) return run_redis_cli(plan, invocation);
   require_one_output(options, invocation);
   Destination lcov("--lcov", options.lcov, invocation.out);

@@ -504,6 +504,27 @@ bool freezes_time(const DebugPlan& plan) {
   return plan.foreign != nullptr && (plan.now || plan.replay);
 }
 
+std::string missing_words(const DebugPlan& plan, const ldb::TraceResult& result) {
+  const bool is_error = result.ending == ldb::Ending::kRunTimeError ||
+                        (result.ending == ldb::Ending::kReturned && result.reply->is_error());
+  if (!is_error || plan.foreign == nullptr || plan.replay) return {};
+  const auto& keys = plan.debuggee.keys;
+  const auto uses = [&](std::string_view table) {
+    return plan.debuggee.source.find(table) != std::string::npos;
+  };
+  if (keys.empty() && uses("KEYS")) return "no KEYS were given";
+  if (keys.size() < 2 || !plan.debuggee.arguments.empty() || !uses("ARGV")) return {};
+  return "no ARGV was given: write ' , ' (a comma between spaces) before the arguments";
+}
+
+std::string key_with_comma(const DebugPlan& plan) {
+  if (plan.foreign == nullptr || plan.replay || !plan.debuggee.arguments.empty()) return {};
+  for (const auto& key : plan.debuggee.keys) {
+    if (key.size() > 1 && key.ends_with(',')) return key;
+  }
+  return {};
+}
+
 std::optional<ldb::Debuggee> read_again(const DebugPlan& plan) {
   if (plan.path.empty() || plan.path == kStandardInput) return std::nullopt;
   auto debuggee = plan.debuggee;

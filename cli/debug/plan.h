@@ -90,6 +90,12 @@ struct DebugPlan {
 /// cannot run, before anything is started, and what reading the configuration throws.
 [[nodiscard]] DebugPlan make_debug_plan(const DebugOptions& options, const Invocation& invocation);
 
+/// Which words of its call a script may lack that ended in an error; empty if none does, or if it
+/// did not end so.
+[[nodiscard]] std::string missing_words(const DebugPlan& plan, const ldb::TraceResult& result);
+/// A KEY that ends in a comma, as if ARGV followed; empty if there is none.
+[[nodiscard]] std::string key_with_comma(const DebugPlan& plan);
+
 /// The plan's debuggee with its file's current contents; none if it does not come from a file.
 /// Throws UsageError if the file cannot be read.
 [[nodiscard]] std::optional<ldb::Debuggee> read_again(const DebugPlan& plan);

@@ -218,6 +218,7 @@ class Repl {
   void show_end() {
     const auto& result = debugger_.result();
     view_.result(result);
+    if (const auto missing = missing_words(plan_, result); !missing.empty()) view_.say(missing);
     if (result.ending == Ending::kCutOff || result.ending == Ending::kLost) {
       // A private server may never answer again.
       if (place_.is_private()) place_.discard();
