@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/completions.h"
 #include "cli/failure.h"
+#include "limiter/algorithm.h"
 #include "replay/log_format.h"
 #include "traffic/pattern.h"
 
@@ -129,6 +130,21 @@ traffic::DeniedShare parse_denied_share(const std::string& text) {
 
 std::string denied_share_text(const traffic::DeniedShare& share) {
   return fmt::format("{:.6g} % of {}", share.most * 100, share.of_keys ? "keys" : "requests");
+}
+
+void require_costs(std::span<const traffic::Candidate> candidates,
+                   const replay::Recording& recording) {
+  for (const auto& candidate : candidates) {
+    if (candidate.foreign) continue;
+    try {
+      for (const auto& limit : candidate.limits) {
+        limiter::require_usable(*candidate.algorithm, limit, recording.max_cost());
+      }
+    } catch (const UsageError& error) {
+      throw UsageError(std::string("--replay: ") + error.what(),
+                       "--cost-field '' counts every request as 1");
+    }
+  }
 }
 
 void warn_of_bad_lines(const replay::Recording& recording, std::string_view command) {

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/options.h"
 #include "replay/recording.h"
+#include "traffic/script.h"
 #include "traffic/suggestion.h"
 
 namespace rlctl::cli {
@@ -47,6 +50,10 @@ void add_log_options(Options& options, ReplayArguments& target);
 [[nodiscard]] traffic::DeniedShare parse_denied_share(const std::string& text);
 /// Formats as "1 % of requests".
 [[nodiscard]] std::string denied_share_text(const traffic::DeniedShare& share);
+
+/// Throws UsageError if an algorithm among the limiters does not accept the costs of the log.
+void require_costs(std::span<const traffic::Candidate> candidates,
+                   const replay::Recording& recording);
 
 /// Warns if any lines could not be read.
 void warn_of_bad_lines(const replay::Recording& recording, std::string_view command);

@@ -141,8 +141,9 @@ std::string read_standard_input() {
 void require_one_input(const ScriptOptions& options, std::string_view taken_by) {
   const auto wanted = std::count(options.scripts.begin(), options.scripts.end(), kStandardInput);
   if (wanted > 0 && !taken_by.empty()) {
-    throw UsageError(fmt::format("--script - and {} both read standard input", taken_by),
-                     "pass a file for one of them");
+    throw UsageError(
+        fmt::format("{} - and {} both read standard input", options.named_with, taken_by),
+        "pass a file for one of them");
   }
   if (wanted > 1) throw UsageError("--script - is given twice, but standard input is read once");
 }

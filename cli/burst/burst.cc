@@ -59,20 +59,6 @@ std::string reading_progress(std::int64_t bytes, std::int64_t total) {
                      static_cast<double>(total) / kMegabyte);
 }
 
-void require_costs(const BurstPlan& plan, const replay::Recording& recording) {
-  for (const auto& candidate : plan.candidates) {
-    if (candidate.foreign) continue;
-    try {
-      for (const auto& limit : candidate.limits) {
-        limiter::require_usable(*candidate.algorithm, limit, recording.max_cost());
-      }
-    } catch (const UsageError& error) {
-      throw UsageError(std::string("--replay: ") + error.what(),
-                       "--cost-field '' counts every request as 1");
-    }
-  }
-}
-
 BurstRun with_names(std::string name, traffic::Outcome outcome, const traffic::Traffic& traffic) {
   BurstRun run{.name = std::move(name)};
   if (outcome.measured.allowed > 0) run.worst_key = traffic.key_name(outcome.measured.worst.key);
@@ -99,12 +85,9 @@ RunTraffic virtual_traffic(const BurstPlan& plan, const replay::Recording* recor
 
 void keep(replay::Spool& allowed, const traffic::Arrival& arrival,
           const limiter::Decision& decision) {
-  constexpr std::int64_t kMost = UINT32_MAX;
-  for (auto left = arrival.cost; left > 0; left -= kMost) {
-    allowed.add({.at_us = (arrival.at + decision.delay).count(),
-                 .key = arrival.key,
-                 .cost = static_cast<std::uint32_t>(std::min(left, kMost))});
-  }
+  allowed.add({.at_us = (arrival.at + decision.delay).count(),
+               .key = arrival.key,
+               .cost = static_cast<std::uint32_t>(arrival.cost)});
 }
 
 /// Leaves only the departures of the worst window's key, which are the ones that a picture shows.
@@ -321,17 +304,24 @@ class Session {
     progress_.clear();
   }
 
-  /// After Ctrl-C the difference is not shrunk.
+  /// Ctrl-C stops the shrinking; the report keeps the difference.
   void tell_difference() {
     report_.difference = comparison_->found();
     const auto traffic = virtual_traffic(plan_, recording_).traffic;
     try {
-      shrink_difference(*report_.difference, plan_, *traffic, server_.get());
+      shrink_difference(*report_.difference, plan_, *traffic, server_.get(),
+                        [this](std::int64_t asked, std::int64_t most) {
+                          progress_.shrink(asked, most);
+                          return invocation_.interrupt.signal() == 0;
+                        });
+      progress_.clear();
     } catch (const UsageError& error) {
       // A script that keeps state elsewhere cannot be asked again on another's server.
+      progress_.clear();
       warn(fmt::format("warning: the difference is not shrunk: {}", error.what()),
            invocation_.command);
     }
+    report_.interrupted = invocation_.interrupt.signal() != 0;
   }
 
   BurstReport& report_;
@@ -363,7 +353,7 @@ std::shared_ptr<const replay::Recording> read_recording(const BurstPlan& plan,
       });
   progress.clear();
   warn_of_bad_lines(*recording, invocation.command);
-  require_costs(plan, *recording);
+  require_costs(plan.candidates, *recording);
   return recording;
 }
 

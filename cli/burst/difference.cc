@@ -73,16 +73,17 @@ void DecisionComparison::add(const traffic::Arrival& arrival, bool allowed) {
 }
 
 void shrink_difference(FoundDifference& found, const BurstPlan& plan, traffic::Traffic& traffic,
-                       BurstServer* server) {
+                       BurstServer* server, const adversary::KeepsShrinking& keeps_on) {
   constexpr std::int64_t kBudget = 200'000;
   const auto schedule = schedule_of(found, traffic);
   found.key = traffic.key_name(found.arrival.key);
   LimiterTrial one(plan.candidates[0], server), other(plan.candidates[1], server);
   const auto difference = adversary::first_difference(one.trial(), other.trial(), schedule);
+  found.vanishes_alone = !difference;
   if (!difference) return;
   const auto budget = std::max(kBudget, 20 * static_cast<std::int64_t>(schedule.size()));
-  found.shrunk =
-      adversary::shrunk(one.trial(), other.trial(), *difference, plan.limits.front(), budget);
+  found.shrunk = adversary::shrunk(one.trial(), other.trial(), *difference, plan.limits.front(),
+                                   budget, keeps_on);
 }
 
 std::string difference_text(const BurstPlan& plan, const FoundDifference& found) {
@@ -106,10 +107,11 @@ void append_difference_text(std::string& out, const BurstPlan& plan,
                     look);
     return;
   }
-  append_sentence(out, "differ",
-                  "yes, " + difference_text(plan, *found) +
-                      (found->shrunk ? "" : "; the requests of this key alone do not show it"),
-                  look);
+  append_sentence(
+      out, "differ",
+      "yes, " + difference_text(plan, *found) +
+          (found->vanishes_alone ? "; the requests of this key alone do not show it" : ""),
+      look);
   if (!found->shrunk) return;
   append_sentence(
       out, "shrunk",

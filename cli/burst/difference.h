@@ -20,10 +20,12 @@ struct FoundDifference {
   traffic::Arrival arrival = {};
   std::string key = {};  ///< its name
   bool allowed = false;  ///< by the first limiter; the other answers the contrary
-  /// The fewest requests of one key that show a difference; none if those of the key alone do not
-  /// show it again: the limiter looks at other keys or at the key's name, or the difference depends
-  /// on when a key expires.
+  /// The fewest requests of one key that show a difference; none if they were not asked again, or
+  /// if that showed none.
   std::optional<adversary::Difference> shrunk = {};
+  /// The requests of the key alone were asked again and show no difference: the limiter looks at
+  /// other keys or at the key's name, or the difference depends on when a key expires.
+  bool vanishes_alone = false;
 };
 
 /// Compares the decisions of two runs under the same traffic.
@@ -42,9 +44,9 @@ class DecisionComparison {
 };
 
 /// Shrinks a difference: `traffic` is the same again, from its beginning. `server`: null with
-/// --model.
+/// --model. `keeps_on` may end the shrinking early.
 void shrink_difference(FoundDifference& found, const BurstPlan& plan, traffic::Traffic& traffic,
-                       BurstServer* server);
+                       BurstServer* server, const adversary::KeepsShrinking& keeps_on);
 
 /// "first at request 31 (key 'a'): fixed-window allows it, gcra denies it"
 [[nodiscard]] std::string difference_text(const BurstPlan& plan, const FoundDifference& found);

@@ -594,7 +594,7 @@ void append_burst_json(std::string& out, const BurstReport& report) {
   json.name("runs").begin_array();
   for (const auto& run : report.runs) write_run(json, report, run);
   json.end_array();
-  if (plan.is_comparison && !report.interrupted) {
+  if (plan.is_comparison && (!report.interrupted || report.difference)) {
     write_difference(json.name("against"), plan, report.difference);
   }
   json.end_object();

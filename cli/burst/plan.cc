@@ -220,11 +220,15 @@ std::vector<const Algorithm*> parse_algorithms(const std::vector<std::string>& n
   return chosen;
 }
 
+/// `algorithm`: null for a script, which may take one.
+bool takes_burst(const Algorithm* algorithm) {
+  return algorithm == nullptr || algorithm->has_burst;
+}
+
 /// Each algorithm with its limits: without a burst if only other candidates take one.
 std::vector<traffic::Candidate> make_candidates(const std::vector<const Algorithm*>& algorithms,
                                                 const std::vector<limiter::Limit>& limits,
                                                 std::int64_t cost, bool burst_is_for_others) {
-  const auto takes_burst = [](const Algorithm* algorithm) { return algorithm->has_burst; };
   const bool burst_is_for_some =
       burst_is_for_others || std::any_of(algorithms.begin(), algorithms.end(), takes_burst);
   std::vector<traffic::Candidate> candidates;
@@ -239,17 +243,20 @@ std::vector<traffic::Candidate> make_candidates(const std::vector<const Algorith
   return candidates;
 }
 
-/// What reads standard input besides a script; empty if nothing does.
-std::string_view input_user(const BurstPlan& plan) {
+/// What reads standard input besides --script; empty if nothing does.
+std::string_view input_user(const BurstPlan& plan, const BurstOptions& options) {
   const bool is_log = plan.replay && std::count(plan.replay->files.begin(),
                                                 plan.replay->files.end(), kStandardInput) > 0;
-  return is_log ? "--replay -" : "";
+  if (is_log) return "--replay -";
+  return options.against == kStandardInput ? "--against -" : "";
 }
 
-/// The foreign scripts first, then the algorithms to compare them with.
-void add_candidates(BurstPlan& plan, const BurstOptions& options, const Invocation& invocation) {
+/// The foreign scripts first, then the algorithms to compare them with. `burst_is_for_another`: a
+/// limiter that is not among them takes a burst.
+void add_candidates(BurstPlan& plan, const BurstOptions& options, const Invocation& invocation,
+                    bool burst_is_for_another) {
   const auto scripts =
-      read_scripts(script_options(options), invocation.configuration, input_user(plan));
+      read_scripts(script_options(options), invocation.configuration, input_user(plan, options));
   plan.has_configured_script = scripts.uses_configuration;
   for (const auto& script : scripts.limiters) {
     traffic::Candidate candidate{.limits = plan.limits, .foreign = script};
@@ -268,7 +275,7 @@ void add_candidates(BurstPlan& plan, const BurstOptions& options, const Invocati
     names = {"fixed-window", "sliding-window-log"};
   }
   auto others = make_candidates(parse_algorithms(names), plan.limits, plan.request.cost,
-                                !plan.candidates.empty());
+                                burst_is_for_another || !plan.candidates.empty());
   std::move(others.begin(), others.end(), std::back_inserter(plan.candidates));
 }
 
@@ -285,6 +292,7 @@ void add_against(BurstPlan& plan, const BurstOptions& options, const Invocation&
         "name one with --algorithm or --script");
   }
   auto other = options;
+  other.against.reset();
   other.algorithms.clear();
   other.script.scripts.clear();
   const auto* algorithm = limiter::find_algorithm(*options.against);
@@ -302,8 +310,8 @@ void add_against(BurstPlan& plan, const BurstOptions& options, const Invocation&
     other.script.scripts.push_back(*options.against);
     other.script.named_with = "--against";
   }
-  BurstPlan added{.request = plan.request, .limits = plan.limits};
-  add_candidates(added, other, invocation);
+  BurstPlan added{.request = plan.request, .replay = plan.replay, .limits = plan.limits};
+  add_candidates(added, other, invocation, takes_burst(plan.candidates.front().algorithm));
   plan.has_configured_script |= added.has_configured_script;
   plan.candidates.push_back(std::move(added.candidates.front()));
   plan.is_comparison = true;
@@ -539,7 +547,8 @@ BurstPlan make_burst_plan(const BurstOptions& typed, const Invocation& invocatio
   if (limits.empty()) limits.emplace_back(searches ? kSearchLimit : kDefaultLimit);
   plan.limits = parse_limits(limits, options.burst);
   set_traffic(plan, options, operands, invocation.configuration);
-  add_candidates(plan, options, invocation);
+  add_candidates(plan, options, invocation,
+                 options.against && takes_burst(limiter::find_algorithm(*options.against)));
   add_against(plan, options, invocation);
   if (plan.search) {
     for (const auto& candidate : plan.candidates) require_costs(candidate, *plan.search);

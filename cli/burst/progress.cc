@@ -124,4 +124,10 @@ void BurstProgress::suggest(std::size_t number, std::string_view name, double sh
                                escaped_message(name), limit));
 }
 
+void BurstProgress::shrink(std::int64_t asked, std::int64_t most) {
+  if (!progress_.enabled()) return;
+  progress_.update(fmt::format("shrinking the difference: {} of at most {} requests; Ctrl-C stops",
+                               grouped(asked), grouped(most)));
+}
+
 }  // namespace rlctl::cli

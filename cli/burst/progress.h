@@ -42,6 +42,8 @@ class BurstProgress {
               const traffic::RealProgress& progress);
   /// A suggestion for run `number`: the share of the work done, and the limit being tried.
   void suggest(std::size_t number, std::string_view name, double share, std::int64_t limit);
+  /// How far a difference is shrunk: requests sent, and the most that will be.
+  void shrink(std::int64_t asked, std::int64_t most);
   /// Call this before writing anything else to stderr.
   void clear() noexcept { progress_.clear(); }
 

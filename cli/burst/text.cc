@@ -94,10 +94,11 @@ std::string lines_text(const replay::LineCounts& counts) {
 
 void append_file(TextBlock& block, const replay::RecordedFile& file, std::string_view label) {
   const auto name = escaped_message(replay::input_name(file.name));
-  if (file.format == nullptr) {
+  if (file.format == nullptr && file.counts.bad == 0) {
     block.row(label, name, "empty");
   } else {
-    block.row(label, name, fmt::format("{}, {}", file.format->name, lines_text(file.counts)));
+    const auto format = file.format != nullptr ? file.format->name : "unknown format";
+    block.row(label, name, fmt::format("{}, {}", format, lines_text(file.counts)));
   }
 }
 
@@ -569,7 +570,7 @@ void append_report(std::string& out, const BurstReport& report, const Look& look
     append_burst_plot(out, report, look);
     out += '\n';
   }
-  if (report.plan.is_comparison && !report.interrupted) {
+  if (report.plan.is_comparison && (!report.interrupted || report.difference)) {
     append_difference_text(out, report.plan, report.difference,
                            report.runs.front().outcome.measured.sent, look);
     out += '\n';

@@ -339,7 +339,8 @@ void DebugCommands::maxlen(std::string_view rest) {
       throw UsageError(in_quotes(rest) + " is not a number of bytes; 0 shows all");
     }
     if (*size > 0 && *size < kLeastMaxlen) {
-      throw UsageError(fmt::format("it is at least {}, not {}; 0 shows all", kLeastMaxlen, *size));
+      throw UsageError(
+          fmt::format("BYTES must be at least {}, not {}; 0 shows all", kLeastMaxlen, *size));
     }
     view_.set_maxlen(static_cast<std::size_t>(*size));
   }

@@ -19,9 +19,6 @@ class Coverage {
   /// Adds a run's counts; lines that are not coverable are ignored.
   void add(const std::map<int, std::int64_t>& hits);
 
-  [[nodiscard]] std::int64_t runs() const noexcept { return runs_; }
-  /// The counts of the lines that can be reached.
-  [[nodiscard]] const std::map<int, std::int64_t>& hits() const noexcept { return hits_; }
   [[nodiscard]] std::int64_t reached() const noexcept;
   /// Whether less than this percentage of the lines was reached; never if there are none.
   [[nodiscard]] bool is_below(double percent) const noexcept;
@@ -38,7 +35,7 @@ class Coverage {
 
  private:
   std::vector<std::string_view> lines_;  ///< of the source, which must outlive this; [0] is line 1
-  std::map<int, std::int64_t> hits_;
+  std::map<int, std::int64_t> hits_;     ///< of the lines that can be reached
   std::int64_t runs_ = 0;
 };
 

@@ -42,16 +42,21 @@ namespace {
 
 using ldb::Ending;
 
-/// Reports "my.lua:12: WRONGTYPE Operation against ...", unless the trace has done so.
+/// Reports "my.lua:12: WRONGTYPE Operation against ...", for a run that is not traced.
 void tell_failure(const DebugPlan& plan, const ldb::TraceResult& result,
                   const Invocation& invocation) {
-  if (result.ending == Ending::kReturned) return;
+  if (status_of(result) == ExitStatus::kDone) return;
   const bool is_cut_off = result.ending == Ending::kCutOff;
+  const bool is_reply = result.ending == Ending::kReturned;
+  const auto* how = is_cut_off ? "cut off: " : "";
+  if (is_reply) how = "returned the error ";
   const auto line = result.error_line > 0 ? fmt::format(":{}", result.error_line) : "";
+  const auto message =
+      is_reply ? ldb::with_source_lines(result.reply->text(), result.text_lines) : result.message;
   write_stderr(render({.status = status_of(result),
                        .code = is_cut_off ? "cut_off" : "script",
-                       .message = fmt::format("{}{}: {}{}", plan.debuggee.name, line,
-                                              is_cut_off ? "cut off: " : "", result.message)},
+                       .message = fmt::format("{}{}: {}{}", plan.debuggee.name, line, how, message),
+                       .hint = missing_words(plan, result)},
                       invocation.command, invocation.json));
 }
 
@@ -210,6 +215,7 @@ class DebugSession {
     if (result.ending != Ending::kCutOff) warn_of_other_keys(calls, target);
     if (plan_.trace) {
       show(view, target, result, watch ? &*watch : nullptr);
+      tell_missing_words(result);
     } else {
       tell_failure(plan_, result, invocation_);
     }
@@ -222,12 +228,13 @@ class DebugSession {
     while (const auto call = replay_->next()) {
       const auto result = trace(*call, [](const ldb::TracedLine&) {});
       if (const auto problem = problem_of(result)) throw ProblemError(*problem);
-      if (status == ExitStatus::kDone) {
+      const bool is_cut_off = result.ending == Ending::kCutOff;
+      if (status == ExitStatus::kDone || is_cut_off) {
         status = status_of(result);
         tell_failure(plan_, result, invocation_);
       }
       // The server is still busy with the script.
-      if (result.ending == Ending::kCutOff) return ExitStatus::kDenied;
+      if (is_cut_off) break;
       if (result.ending == Ending::kCompileError) break;
     }
     return status;
@@ -250,11 +257,18 @@ class DebugSession {
     }
   }
 
+  void tell_missing_words(const ldb::TraceResult& result) {
+    const auto missing = missing_words(plan_, result);
+    if (missing.empty()) return;
+    invocation_.out.flush();
+    warn(missing, invocation_.command);
+  }
+
   [[nodiscard]] ReplyAsRead reading_of(redis::ReplyView reply,
                                        const traffic::TemplateValues& values) const {
     try {
       return {.decision =
-                  traffic::read_reply(reply, plan_.words->reading, values, plan_.words->name)};
+                  traffic::read_reply(reply, plan_.foreign->reading, values, plan_.foreign->name)};
     } catch (const redis::Error& error) {
       return {.problem = error.what()};
     }
@@ -350,11 +364,22 @@ class DebugSession {
 
 void require_one_output(const DebugOptions& options, const Invocation& invocation) {
   require_one_on_stdout((options.lcov == "-") + (invocation.json || options.trace),
-                        "of --json and --trace, and --lcov with -, give one");
+                        "use only one of --json, --trace and --lcov -");
+}
+
+void warn_of_comma(const DebugPlan& plan, const Invocation& invocation) {
+  const auto key = key_with_comma(plan);
+  if (key.empty() || plan.quiet) return;
+  warn(
+      fmt::format("warning: the comma of {} is a part of this KEY; the comma before ARGV is a word "
+                  "of its own: {} ,",
+                  in_quotes(key), in_quotes(key.substr(0, key.size() - 1))),
+      invocation.command);
 }
 
 ExitStatus run_debug(const DebugOptions& options, Invocation& invocation) {
   auto plan = make_debug_plan(options, invocation);
+  warn_of_comma(plan, invocation);
   if (plan.redis_cli || plan.print_command) return run_redis_cli(plan, invocation);
   require_one_output(options, invocation);
   Destination lcov("--lcov", options.lcov, invocation.out);

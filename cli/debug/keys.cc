@@ -169,7 +169,7 @@ KeyText KeyWatch::describe(redis::Connection& connection, const redis::DumpedKey
   state::InspectionRequest request{.algorithm = plan_.algorithm, .now = now_, .entries = 0};
   const auto at = std::find(keys_.begin(), keys_.end(), dump.key);
   const auto index = static_cast<std::size_t>(at - keys_.begin());
-  if (plan_.words == nullptr && index < plan_.limits.size()) request.limit = plan_.limits[index];
+  if (plan_.foreign == nullptr && index < plan_.limits.size()) request.limit = plan_.limits[index];
   if (plan_.algorithm != nullptr || dump.type == "string" || dump.type == "hash") {
     text.content = limiter_text(state::inspect(connection, dump.key, request));
   }

@@ -75,14 +75,6 @@ std::string copied_text(std::span<const CopiedKey> copied, const std::string& fr
   return out;
 }
 
-std::vector<std::string> each_once(const std::vector<std::string>& keys) {
-  std::vector<std::string> once;
-  for (const auto& key : keys) {
-    if (std::find(once.begin(), once.end(), key) == once.end()) once.push_back(key);
-  }
-  return once;
-}
-
 /// The script and the debugger take turns, thousands of times. On one CPU neither waits for another
 /// CPU to wake up, which takes several times as long as a step; a server started from here stays on
 /// this CPU, too.
@@ -211,8 +203,9 @@ void DebugPlace::start_copy() {
   }
   copied_from_ = connector_->name();
   auto target = connect();
-  const auto copied = reading(
-      [&] { return redis::copy_keys(*source.connection, target, each_once(plan_.debuggee.keys)); });
+  const auto copied = reading([&] {
+    return redis::copy_keys(*source.connection, target, redis::each_once(plan_.debuggee.keys));
+  });
   auto message = "running " + private_text() + copied_text(copied, connector_->name());
   if (source.version && source.version != version_) {
     message += fmt::format("; that one is {}", display(*source.version));

@@ -60,11 +60,10 @@ void add_script(Options& options, DebugOptions& target) {
   options.list("--keys", "KEY", target.script.keys,
                "one of the KEYS of the script, with the placeholders below (default: the KEYs)");
   add_script_options(options, target.script, true);
-  options.value(
-      "--seed", "NUMBER", target.seed,
-      "no effect; accepted so that the options of an 'rlctl burst' command work here, and "
-      "debug one call, with key 1 unless a KEY is given");
-  options.value("--budget", "NUMBER", target.budget, "no effect, like --seed").needs("--seed");
+  options.value("--seed", "NUMBER", target.seed,
+                "accept the options of an 'rlctl burst' command: the pattern is ignored and KEY "
+                "defaults to 1; the seed is not used");
+  options.value("--budget", "NUMBER", target.budget, "no effect").needs("--seed");
 }
 
 void add_replay(Options& options, DebugOptions& target) {
@@ -173,7 +172,7 @@ std::string script_word(const DebugOptions& options, Operands& operands) {
   if (scripts.size() + (options.algorithm ? 1 : 0) > 1) {
     throw UsageError("one script is debugged at a time, but there are " +
                          std::to_string(scripts.size() + (options.algorithm ? 1 : 0)),
-                     "pass one --script, or one --algorithm with one name");
+                     "keep only one --script or --algorithm");
   }
   if (!scripts.empty()) return scripts.front();
   if (options.algorithm) return *options.algorithm;
@@ -198,10 +197,7 @@ void require_free_input(const DebugPlan& plan, const std::string& script) {
     throw UsageError("--replay - and the script - both read standard input",
                      "pass a file for one of them");
   }
-  const bool reads_commands =
-      plan.redis_cli ||
-      (plan.interactive && (plan.commands.empty() || plan.commands == kStandardInput));
-  if (!reads_commands) return;
+  if (!plan.reads_commands_from_input()) return;
   throw UsageError("standard input cannot hold both the script and the commands",
                    "add --trace, or name the file of the commands with --commands");
 }
@@ -268,18 +264,18 @@ void set_check(DebugPlan& plan, const DebugOptions& options, const Invocation& i
 
 /// Whether `test` holds for any placeholder in --keys and --args.
 template <typename Test>
-bool any_of(const traffic::ForeignLimiter& words, Test test) {
-  return std::any_of(words.keys.begin(), words.keys.end(), test) ||
-         std::any_of(words.arguments.begin(), words.arguments.end(), test);
+bool any_of(const traffic::ForeignLimiter& foreign, Test test) {
+  return std::any_of(foreign.keys.begin(), foreign.keys.end(), test) ||
+         std::any_of(foreign.arguments.begin(), foreign.arguments.end(), test);
 }
-bool holds(const traffic::ForeignLimiter& words, std::string_view placeholder) {
-  return any_of(words, [placeholder](const Template& text) { return text.holds(placeholder); });
+bool holds(const traffic::ForeignLimiter& foreign, std::string_view placeholder) {
+  return any_of(foreign, [placeholder](const Template& text) { return text.holds(placeholder); });
 }
 
 /// Sets the single --limit that fills templates. With --script, as under burst, it may be unused.
 void set_template_limit(DebugPlan& plan, const DebugOptions& options, const NamedScript& script,
-                        const traffic::ForeignLimiter& words) {
-  const bool fills = any_of(words, [](const Template& text) { return text.tells_limit(); });
+                        const traffic::ForeignLimiter& foreign) {
+  const bool fills = any_of(foreign, [](const Template& text) { return text.tells_limit(); });
   const bool is_told = fills || reading_tells_limit(script.options);
   if (options.limits.size() > 1) {
     throw UsageError("a script that is called with --keys and --args takes one --limit",
@@ -295,19 +291,19 @@ void set_template_limit(DebugPlan& plan, const DebugOptions& options, const Name
                      "--args '{limit} {window_ms}', as the script expects");
   }
   plan.limits = parse_limits(options.limits, options.burst);
-  parsed("--args", [&] { traffic::require_usable(words, plan.limits.front()); });
+  parsed("--args", [&] { traffic::require_usable(foreign, plan.limits.front()); });
 }
 
 /// Checks the KEYs: used as typed, unless --keys derives others from one.
-void require_key_operands(const traffic::ForeignLimiter& words, Operands operands) {
-  const bool has_key = holds(words, kKey);
+void require_key_operands(const traffic::ForeignLimiter& foreign, Operands operands) {
+  const bool has_key = holds(foreign, kKey);
   if (has_key && operands.size() != 1) {
     throw UsageError(operands.empty()
                          ? "no KEY given, but --keys or --args contain {key}"
                          : fmt::format("{{key}} is one KEY, but there are {}", operands.size()),
                      "write the keys in --keys");
   }
-  if (!words.keys.empty() && !has_key && !operands.empty()) {
+  if (!foreign.keys.empty() && !has_key && !operands.empty()) {
     throw UsageError(
         "KEY " + in_quotes(operands.front()) + " has no effect: --keys does not contain {key}",
         "omit one of them");
@@ -321,16 +317,16 @@ std::string filled(const Template& text, const traffic::TemplateValues& values) 
   return out;
 }
 
-void fill(DebugPlan& plan, const DebugOptions& options, const traffic::ForeignLimiter& words,
+void fill(DebugPlan& plan, const DebugOptions& options, const traffic::ForeignLimiter& foreign,
           Operands operands) {
-  require_key_operands(words, operands);
+  require_key_operands(foreign, operands);
   traffic::TemplateValues values{.cost = parse_cost(options),
                                  .now = plan.now.value_or(system_time())};
   if (operands.size() == 1) values.key = operands.front();
   if (!plan.limits.empty()) values.limit = plan.limits.front();
-  for (const auto& key : words.keys) plan.debuggee.keys.push_back(filled(key, values));
-  if (words.keys.empty()) plan.debuggee.keys.assign(operands.begin(), operands.end());
-  for (const auto& word : words.arguments) {
+  for (const auto& key : foreign.keys) plan.debuggee.keys.push_back(filled(key, values));
+  if (foreign.keys.empty()) plan.debuggee.keys.assign(operands.begin(), operands.end());
+  for (const auto& word : foreign.arguments) {
     plan.debuggee.arguments.push_back(filled(word, values));
   }
   plan.values = values;
@@ -343,24 +339,24 @@ void set_library(ldb::Debuggee& debuggee, std::string source, std::string_view f
   debuggee.source = lua::library_as_script(debuggee.shown, function);
 }
 
-void set_words(DebugPlan& plan, const DebugOptions& options, NamedScript script,
-               Operands operands) {
+void set_foreign(DebugPlan& plan, const DebugOptions& options, NamedScript script,
+                 Operands operands) {
   if (plan.replay) script.options.keys = script_keys(script.options);
-  auto words = make_limiter(script, plan.debuggee.source);
-  parsed("--function", [&] { traffic::choose_function(words); });
-  if (!words.function.empty()) {
-    plan.function = words.function;
-    set_library(plan.debuggee, std::move(words.source), plan.function);
-    words.source = plan.debuggee.source;
-    words.function.clear();
+  auto foreign = make_limiter(script, plan.debuggee.source);
+  parsed("--function", [&] { traffic::choose_function(foreign); });
+  if (!foreign.function.empty()) {
+    plan.function = foreign.function;
+    set_library(plan.debuggee, std::move(foreign.source), plan.function);
+    foreign.source = plan.debuggee.source;
+    foreign.function.clear();
   }
-  set_template_limit(plan, options, script, words);
+  set_template_limit(plan, options, script, foreign);
   plan.reads_reply = has_reading(script.options);
-  if (options.cost && !holds(words, kCost)) {
+  if (options.cost && !holds(foreign, kCost)) {
     throw UsageError("--cost has no effect: neither --keys nor --args contain {cost}");
   }
-  if (!plan.replay) fill(plan, options, words, operands);
-  plan.words = std::make_shared<const traffic::ForeignLimiter>(std::move(words));
+  if (!plan.replay) fill(plan, options, foreign, operands);
+  plan.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(foreign));
 }
 
 // ---- Which call ----
@@ -424,7 +420,7 @@ void set_call(DebugPlan& plan, const DebugOptions& options, const Invocation& in
   if (plan.replay) refuse_key(operands);
   const bool has_words = !script.options.keys.empty() || script.options.arguments;
   if (plan.algorithm == nullptr || has_words) {
-    return set_words(plan, options, std::move(script), operands);
+    return set_foreign(plan, options, std::move(script), operands);
   }
   require_own_contract(plan);
   require_own_reply(plan, options);
@@ -451,8 +447,7 @@ void set_by_hand(DebugPlan& plan, const DebugOptions& options, bool json) {
 
 /// Standard input can serve only one purpose.
 void require_one_input(const DebugPlan& plan) {
-  if (!plan.interactive || !plan.replay) return;
-  if (!plan.reads_log_from_input() || (!plan.commands.empty() && plan.commands != "-")) return;
+  if (!plan.reads_log_from_input() || !plan.reads_commands_from_input()) return;
   throw UsageError("standard input cannot hold both the log of --replay and the commands",
                    "name the log's file, or those of the commands with --commands");
 }
@@ -489,8 +484,7 @@ void set_form(DebugPlan& plan, const DebugOptions& options, bool json) {
 /// redis-cli sends the script unmodified, without a clock of its own.
 void require_own_clock(const DebugPlan& plan) {
   if (!(plan.redis_cli || plan.print_command) || !freezes_time(plan)) return;
-  const auto& source = plan.debuggee.source;
-  if (source.find("TIME") == source.npos && source.find("time") == source.npos) return;
+  if (!contains_in_any_case(plan.debuggee.source, "time")) return;
   throw UsageError(
       "--now cannot be combined with redis-cli, where the script reads the server's clock",
       "omit --now, or use --trace");
@@ -502,8 +496,33 @@ bool DebugPlan::reads_log_from_input() const {
   return replay && std::count(replay->files.begin(), replay->files.end(), kStandardInput) > 0;
 }
 
+bool DebugPlan::reads_commands_from_input() const {
+  return redis_cli || (interactive && commands == kStandardInput);
+}
+
 bool freezes_time(const DebugPlan& plan) {
-  return plan.words != nullptr && (plan.now || plan.replay);
+  return plan.foreign != nullptr && (plan.now || plan.replay);
+}
+
+std::string missing_words(const DebugPlan& plan, const ldb::TraceResult& result) {
+  const bool is_error = result.ending == ldb::Ending::kRunTimeError ||
+                        (result.ending == ldb::Ending::kReturned && result.reply->is_error());
+  if (!is_error || plan.foreign == nullptr || plan.replay) return {};
+  const auto& keys = plan.debuggee.keys;
+  const auto uses = [&](std::string_view table) {
+    return plan.debuggee.source.find(table) != std::string::npos;
+  };
+  if (keys.empty() && uses("KEYS")) return "no KEYS were given";
+  if (keys.size() < 2 || !plan.debuggee.arguments.empty() || !uses("ARGV")) return {};
+  return "no ARGV was given: write ' , ' (a comma between spaces) before the arguments";
+}
+
+std::string key_with_comma(const DebugPlan& plan) {
+  if (plan.foreign == nullptr || plan.replay || !plan.debuggee.arguments.empty()) return {};
+  for (const auto& key : plan.debuggee.keys) {
+    if (key.size() > 1 && key.ends_with(',')) return key;
+  }
+  return {};
 }
 
 std::optional<ldb::Debuggee> read_again(const DebugPlan& plan) {

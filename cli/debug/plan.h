@@ -56,8 +56,8 @@ struct DebugPlan {
   /// At least one if the script is called as `check` calls it.
   std::vector<limiter::Limit> limits = {};
   /// How to make keys and arguments, also of a log's requests; null: as `check` does.
-  std::shared_ptr<const traffic::ForeignLimiter> words = {};
-  bool reads_reply = false;  ///< show the decision that the reply is, as `words` reads it
+  std::shared_ptr<const traffic::ForeignLimiter> foreign = {};
+  bool reads_reply = false;  ///< show the decision that the reply is, as `foreign` reads it
   traffic::TemplateValues values = {};  ///< without a log, those of the call; without its key
   std::optional<std::chrono::microseconds> now = {};
   std::optional<replay::ReplayOptions> replay = {};
@@ -68,7 +68,8 @@ struct DebugPlan {
   bool trace = false, coverage = false, redis_cli = false, print_command = false;
   /// Interactive stepping: none of the modes above.
   bool interactive = false;
-  std::string commands = {};  ///< the file to read them from; empty: the terminal or standard input
+  /// The file of the commands for that; the terminal counts as standard input.
+  std::string commands{kStandardInput};
   bool quiet = false;
   bool is_sure = false;  ///< --yes
   std::int64_t max_steps = ldb::kUsualSteps;
@@ -77,6 +78,8 @@ struct DebugPlan {
 
   /// Whether the log is standard input.
   [[nodiscard]] bool reads_log_from_input() const;
+  /// Whether the commands for stepping by hand come from the terminal or standard input.
+  [[nodiscard]] bool reads_commands_from_input() const;
 };
 
 /// Whether TIME replies `now` to the script because no argument holds the time. Scripts called as
@@ -86,6 +89,12 @@ struct DebugPlan {
 /// Makes a plan from the options and operands, and reads the script. Throws UsageError if the plan
 /// cannot run, before anything is started, and what reading the configuration throws.
 [[nodiscard]] DebugPlan make_debug_plan(const DebugOptions& options, const Invocation& invocation);
+
+/// Which words of its call a script may lack that ended in an error; empty if none does, or if it
+/// did not end so.
+[[nodiscard]] std::string missing_words(const DebugPlan& plan, const ldb::TraceResult& result);
+/// A KEY that ends in a comma, as if ARGV followed; empty if there is none.
+[[nodiscard]] std::string key_with_comma(const DebugPlan& plan);
 
 /// The plan's debuggee with its file's current contents; none if it does not come from a file.
 /// Throws UsageError if the file cannot be read.

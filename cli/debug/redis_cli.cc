@@ -96,7 +96,7 @@ std::string file_of(const DebugPlan& plan, Invocation& invocation) {
   if (plan.redis_cli) return inherited_file(plan.debuggee);
   auto path = written_file(plan.debuggee);
   if (!plan.quiet) {
-    warn(fmt::format("the script was written to {}; remove that folder when you are done",
+    warn(fmt::format("the script was written to {}; remove its folder when you are done",
                      shell_quoted(path)),
          invocation.command);
   }

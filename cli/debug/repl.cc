@@ -37,8 +37,7 @@ using ldb::Ending;
 constexpr std::string_view kPrompt = "debug> ";
 
 bool reads_terminal(const DebugPlan& plan) {
-  const bool is_input = plan.commands.empty() || plan.commands == "-";
-  return is_input && is_terminal(STDIN_FILENO);
+  return plan.reads_commands_from_input() && is_terminal(STDIN_FILENO);
 }
 
 /// The script's time. If none is given and the server is private, it is the current time, so that a
@@ -113,7 +112,6 @@ class Repl {
   }
 
   [[nodiscard]] std::unique_ptr<LineSource> open_lines() {
-    const auto file = plan_.commands.empty() ? "-" : plan_.commands;
     const bool is_seen = is_typed_ && is_terminal(STDOUT_FILENO);
     if (is_seen && may_draw(STDOUT_FILENO)) {
       return typed_lines(
@@ -121,7 +119,7 @@ class Repl {
           [this](std::string_view line) { return commands_.complete(line); }, *key_,
           invocation_.interrupt);
     }
-    return lines_of(file, is_seen ? std::string(kPrompt) : "", invocation_.interrupt);
+    return lines_of(plan_.commands, is_seen ? std::string(kPrompt) : "", invocation_.interrupt);
   }
 
   void begin() {
@@ -220,6 +218,7 @@ class Repl {
   void show_end() {
     const auto& result = debugger_.result();
     view_.result(result);
+    if (const auto missing = missing_words(plan_, result); !missing.empty()) view_.say(missing);
     if (result.ending == Ending::kCutOff || result.ending == Ending::kLost) {
       // A private server may never answer again.
       if (place_.is_private()) place_.discard();
@@ -268,8 +267,7 @@ class Repl {
   /// Reports commands of a file or a pipe that failed: the user may not have seen their messages.
   [[nodiscard]] ExitStatus status_of_commands() const {
     if (is_typed_ || wrong_count_ == 0) return ExitStatus::kDone;
-    const auto file =
-        plan_.commands.empty() || plan_.commands == "-" ? "" : " of " + plan_.commands;
+    const auto file = plan_.reads_commands_from_input() ? "" : " of " + plan_.commands;
     warn(fmt::format("{} of the commands failed; the first is line {}{}: {}", wrong_count_,
                      first_wrong_, file, in_quotes(wrong_line_)),
          invocation_.command);

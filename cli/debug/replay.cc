@@ -18,18 +18,6 @@ namespace {
 
 constexpr const char* kAgingHash = traffic::KeyAging::kHashName;
 
-void require_costs(const DebugPlan& plan, const replay::Recording& recording) {
-  if (plan.words != nullptr) return;
-  try {
-    for (const auto& limit : plan.limits) {
-      limiter::require_usable(*plan.algorithm, limit, recording.max_cost());
-    }
-  } catch (const UsageError& error) {
-    throw UsageError(std::string("--replay: ") + error.what(),
-                     "--cost-field '' takes every request as 1");
-  }
-}
-
 void require_requests(const DebugPlan& plan, const replay::Recording& recording) {
   const auto there = recording.counts().requests;
   if (plan.skip < there) return;
@@ -40,10 +28,10 @@ void require_requests(const DebugPlan& plan, const replay::Recording& recording)
 
 traffic::Candidate candidate_of(const DebugPlan& plan) {
   traffic::Candidate candidate{.limits = plan.limits};
-  if (plan.words == nullptr) {
+  if (plan.foreign == nullptr) {
     candidate.algorithm = plan.algorithm;
   } else {
-    candidate.foreign = plan.words;
+    candidate.foreign = plan.foreign;
     // The limit is not used in this case.
     if (candidate.limits.empty()) candidate.limits.emplace_back();
   }
@@ -60,7 +48,7 @@ DebugReplay::DebugReplay(const DebugPlan& plan, const Invocation& invocation)
       candidate_(candidate_of(plan)) {
   warn_of_bad_lines(recording_, invocation.command);
   require_requests(plan, recording_);
-  require_costs(plan, recording_);
+  require_costs({&candidate_, 1}, recording_);
   script_ = traffic::make_script(candidate_, *traffic_, "",
                                  {.virtual_clock = false, .registers_made_keys = false});
   skipped_ = traffic::make_script(candidate_, *traffic_, "");

@@ -59,7 +59,8 @@ std::optional<Difference> first_difference(Trial& one, Trial& other, const Sched
 }
 
 Difference shrunk(Trial& one, Trial& other, const Difference& difference,
-                  const limiter::Limit& limit, std::int64_t budget) {
+                  const limiter::Limit& limit, std::int64_t budget,
+                  const KeepsShrinking& keeps_on) {
   PairTrial pair(one, other);
   auto answers = difference.one;
   answers.insert(answers.end(), difference.other.begin(), difference.other.end());
@@ -67,7 +68,7 @@ Difference shrunk(Trial& one, Trial& other, const Difference& difference,
   const auto small = shrink(
       pair, {difference.schedule, std::move(answers)},
       [](const Schedule&, const Answers& tried) { return first_difference(tried).has_value(); },
-      {.base = first - first % limit.window, .window = limit.window}, budget);
+      {.base = first - first % limit.window, .window = limit.window}, budget, keeps_on);
   const auto differs = first_difference(small.found.answers);
   return cut(small.found.schedule, small.found.answers, *differs);
 }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "adversary/schedule.h"
+#include "adversary/shrinking.h"
 #include "adversary/trial.h"
 #include "limiter/limit.h"
 
@@ -23,6 +24,7 @@ struct Difference {
 
 /// Makes a difference smaller: see shrink(). Sends each limiter at most `budget` requests.
 [[nodiscard]] Difference shrunk(Trial& one, Trial& other, const Difference& difference,
-                                const limiter::Limit& limit, std::int64_t budget);
+                                const limiter::Limit& limit, std::int64_t budget,
+                                const KeepsShrinking& keeps_on = {});
 
 }  // namespace rlctl::adversary

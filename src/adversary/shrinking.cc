@@ -1,8 +1,11 @@
 #include "adversary/shrinking.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace rlctl::adversary {
 namespace {
@@ -24,10 +27,11 @@ std::vector<microseconds> round_steps(microseconds window) {
 class Shrinking {
  public:
   Shrinking(Trial& trial, Answered found, const StillShows& still_shows, const Bounds& bounds,
-            std::int64_t budget)
+            std::int64_t budget, const KeepsShrinking& keeps_on)
       : trial_(trial),
         still_shows_(still_shows),
         bounds_(bounds),
+        keeps_on_(keeps_on),
         budget_(budget),
         schedule_(std::move(found.schedule)),
         answers_(std::move(found.answers)) {}
@@ -97,17 +101,29 @@ class Shrinking {
     const auto earliest = std::min_element(schedule_.begin(), schedule_.end(), is_earlier);
     const auto windows = (earliest->at - bounds_.base) / bounds_.window;
     if (windows == 0) return;
-    static_cast<void>(take_first_of({shifted(schedule_, -windows * bounds_.window)}));
+    const auto early = shifted(schedule_, -windows * bounds_.window);
+    static_cast<void>(take_first_of({&early, 1}));
   }
 
   /// Takes the first candidate that still shows the finding; the best come first. False if none
-  /// does, or if the budget is used up.
-  bool take_first_of(const std::vector<Schedule>& candidates) {
-    std::int64_t requests = 0;
-    for (const auto& candidate : candidates)
-      requests += static_cast<std::int64_t>(candidate.size());
-    if (candidates.empty() || asked_ + requests > budget_) return false;
-    asked_ += requests;
+  /// does, if the budget is used up, or if the shrinking is to end.
+  bool take_first_of(std::span<const Schedule> candidates) {
+    if (asked_ + requests_of(candidates) > budget_) return false;
+    while (!candidates.empty()) {
+      if (has_ended_ || (keeps_on_ && !keeps_on_(asked_, budget_))) {
+        has_ended_ = true;
+        return false;
+      }
+      const auto some = candidates.first(count_at_once(candidates));
+      if (take_first_asked(some)) return true;
+      candidates = candidates.subspan(some.size());
+    }
+    return false;
+  }
+
+  /// The same, asking all candidates together.
+  bool take_first_asked(std::span<const Schedule> candidates) {
+    asked_ += requests_of(candidates);
     auto answers = trial_.ask(candidates);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (answers[i].empty() || !is_within(candidates[i])) continue;
@@ -117,6 +133,23 @@ class Shrinking {
       return true;
     }
     return false;
+  }
+
+  /// How many candidates to ask together: between two calls of keeps_on_ should be no long wait.
+  static std::size_t count_at_once(std::span<const Schedule> candidates) {
+    constexpr std::size_t kRequests = 50'000;
+    std::size_t count = 1;
+    for (auto requests = candidates[0].size(); count < candidates.size(); ++count) {
+      requests += candidates[count].size();
+      if (requests > kRequests) break;
+    }
+    return count;
+  }
+
+  static std::int64_t requests_of(std::span<const Schedule> schedules) {
+    std::int64_t requests = 0;
+    for (const auto& schedule : schedules) requests += static_cast<std::int64_t>(schedule.size());
+    return requests;
   }
 
   [[nodiscard]] bool is_within(const Schedule& schedule) const {
@@ -133,7 +166,7 @@ class Shrinking {
       if (answers_[i].allowed) allowed.push_back(schedule_[i]);
     }
     const bool is_smaller = !allowed.empty() && allowed.size() < schedule_.size();
-    return is_smaller && take_first_of({allowed});
+    return is_smaller && take_first_of({&allowed, 1});
   }
 
   /// Drops all of an instant's requests, or as many as possible.
@@ -171,7 +204,9 @@ class Shrinking {
   Trial& trial_;
   const StillShows& still_shows_;
   const Bounds& bounds_;
+  const KeepsShrinking& keeps_on_;
   std::int64_t budget_, asked_ = 0;
+  bool has_ended_ = false;
   Schedule schedule_;
   Answers answers_;
 };
@@ -179,8 +214,8 @@ class Shrinking {
 }  // namespace
 
 Shrunk shrink(Trial& trial, Answered found, const StillShows& still_shows, const Bounds& bounds,
-              std::int64_t budget) {
-  return Shrinking(trial, std::move(found), still_shows, bounds, budget).run();
+              std::int64_t budget, const KeepsShrinking& keeps_on) {
+  return Shrinking(trial, std::move(found), still_shows, bounds, budget, keeps_on).run();
 }
 
 }  // namespace rlctl::adversary

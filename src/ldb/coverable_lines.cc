@@ -141,9 +141,9 @@ struct Instruction {
 };
 
 /// Finds the instructions of one function that can be reached.
-class LineSearch {
+class ReachableCode {
  public:
-  explicit LineSearch(const LuaPrototype& function)
+  explicit ReachableCode(const LuaPrototype& function)
       : function_(function), reached_(function.code.size()) {}
   void run() {
     go_to(0);
@@ -210,7 +210,7 @@ LuaPrototype parse_bytecode(std::string_view dump) {
 }
 
 void append_reachable_lines(const LuaPrototype& function, std::vector<int>& lines) {
-  LineSearch walk(function);
+  ReachableCode walk(function);
   walk.run();
   for (std::size_t at = 0; at < function.code.size(); ++at) {
     if (!walk.reached(at)) continue;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +54,16 @@ class Scan {
 
 /// A pattern that matches exactly these bytes.
 [[nodiscard]] std::string escape_glob(std::string_view text);
+
+/// The keys without repetitions, in the order of their first mention.
+template <typename Keys>
+[[nodiscard]] std::vector<std::string> each_once(const Keys& keys) {
+  std::vector<std::string> once;
+  for (const auto& key : keys) {
+    if (std::find(once.begin(), once.end(), key) == once.end()) once.emplace_back(key);
+  }
+  return once;
+}
 
 /// Removes keys of any type, a few hundred per command, so that none blocks the server for long.
 /// They may be in different slots of a Cluster. Throws Error, also if the server refuses one.

@@ -148,23 +148,23 @@ void LineSplitter::unextend(Line& line) {
   line.text = without_end(end);
 }
 
-std::string_view LineSplitter::ahead(std::size_t lines, std::size_t bytes) {
-  if (!begun_) begin();
-  line_ = next_;
-  std::size_t size = 0;  // of whole lines
-  while (lines > 0 && (size == 0 || size < bytes)) {
+std::string_view LineSplitter::with_following(Line& line, std::size_t lines, std::size_t bytes) {
+  const auto own = next_ - line_;
+  auto size = own;  // of whole lines
+  for (auto left = lines - 1; left > 0 && size < bytes;) {
     // find_end() starts at next_, so move it past the known lines.
-    const auto known = size;
+    const auto known = size - own;
     next_ += known;
     const auto end = find_end(0);
     next_ -= known;
     if (end == kNone) break;
-    if (end == 0 && next_ + known == end_) break;
-    if (!is_blank(std::string_view(buffer_).substr(next_ + known, end))) --lines;
-    size = std::min(known + end + 1, end_ - next_);
+    if (end == 0 && line_ + size == end_) break;
+    if (!is_blank(std::string_view(buffer_).substr(line_ + size, end))) --left;
+    size = std::min(size + end + 1, end_ - line_);
   }
-  first_ = next_;
-  return std::string_view(buffer_).substr(next_, size);
+  // find_end() may have moved the line.
+  unextend(line);
+  return std::string_view(buffer_).substr(line_, size);
 }
 
 }  // namespace rlctl::replay

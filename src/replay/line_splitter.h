@@ -34,9 +34,10 @@ class LineSplitter {
   /// Undoes every extend(): the added lines come next again.
   void unextend(Line& line);
 
-  /// The next bytes, without taking them: at least one line, at most `lines` lines that are not
-  /// blank, and about `bytes`. Empty at the end. Valid until the next call.
-  [[nodiscard]] std::string_view ahead(std::size_t lines, std::size_t bytes);
+  /// The line from next(), which must not be too long, and those after it, without taking them: at
+  /// most `lines` lines that are not blank, and about `bytes`; a line that is too long ends it.
+  /// Valid, as is the line's text, until the next call.
+  [[nodiscard]] std::string_view with_following(Line& line, std::size_t lines, std::size_t bytes);
 
   [[nodiscard]] std::int64_t lines() const noexcept { return lines_; }  ///< taken so far
   [[nodiscard]] const std::string& name() const noexcept { return name_; }

@@ -342,9 +342,6 @@ LineKind LineParser::bad_cost(std::string_view value) {
 }
 
 LineKind LineParser::read(LineSplitter& lines, LineSplitter::Line& line, Entry& entry) {
-  if (line.too_long) {
-    return bad(fmt::format("it is longer than {} MB", LineSplitter::kMaxLine >> 20));
-  }
   entry.cost = 1;
   const auto kind = parse(lines, line, entry);
   if (kind != LineKind::kRequest) return kind;

@@ -45,9 +45,9 @@ class LineParser {
 
   virtual ~LineParser() = default;
 
-  /// `line` is the last line taken from `lines` and is not blank; if it continues on further lines,
-  /// those are taken too. A request's time and cost are in the ranges of the script contract, and
-  /// its key is not empty. Throws InputError if no later line can be parsed either.
+  /// `line` is the last line taken from `lines`, and neither blank nor too long; if it continues on
+  /// further lines, those are taken too. A request's time and cost are in the ranges of the script
+  /// contract, and its key is not empty. Throws InputError if no later line can be parsed either.
   [[nodiscard]] LineKind read(LineSplitter& lines, LineSplitter::Line& line, Entry& entry);
 
   /// A requested field that no line had, in quotes; empty: none. If a header names the fields,

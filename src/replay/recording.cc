@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kSampleLines = 20;
 constexpr std::size_t kSampleBytes = std::size_t{4} << 20;
 constexpr std::size_t kShownText = 200;  // bytes
-constexpr std::int64_t kLinesBetweenLooks = 1024;
+constexpr std::int64_t kRecordsBetweenLooks = 1024;
 constexpr std::chrono::milliseconds kBetweenProgress{100};
 constexpr const char* kPassFormat = "pass --format; --time-field and --key-field name the fields";
 
@@ -136,34 +136,24 @@ class RecordingReader {
   void read(const std::string& name) {
     const auto source = open_input(name, interrupt_);
     LineSplitter lines(*source, input_name(name));
-    RecordedFile file{.name = name};
-    file.format = format_of(lines);
-    if (file.format != nullptr) read_lines(lines, *source, file);
+    RecordedFile file{.name = name, .format = format_};
+    read_lines(lines, *source, file);
     bytes_before_ += source->file_bytes();
     report(0);
     add(recording_.counts_, file.counts);
     recording_.files_.push_back(std::move(file));
   }
 
-  /// Null if there is nothing to read.
-  const LogFormat* format_of(LineSplitter& lines) const {
-    const auto beginning = lines.ahead(kSampleLines, kSampleBytes);
-    if (format_ != nullptr || is_all_blank(beginning)) return format_;
+  /// The format of a file whose first line that can be read is this one.
+  const LogFormat& format_of(LineSplitter& lines, LineSplitter::Line& line) const {
+    if (format_ != nullptr) return *format_;
+    const auto beginning = lines.with_following(line, kSampleLines, kSampleBytes);
     const auto* format = recognize(beginning, options_.fields);
-    if (format == nullptr) unknown_format(beginning, lines.name());
-    return format;
+    if (format == nullptr) unknown_format(line, lines.name());
+    return *format;
   }
 
-  static bool is_all_blank(std::string_view text) {
-    return text.find_first_not_of(" \t\r\n") == text.npos;
-  }
-
-  [[noreturn]] void unknown_format(std::string_view beginning, const std::string& name) const {
-    MemorySource source(beginning);
-    LineSplitter lines(source, name);
-    LineSplitter::Line line;
-    while (lines.next(line) && is_blank(line.text)) {
-    }
+  [[noreturn]] void unknown_format(const LineSplitter::Line& line, const std::string& name) const {
     if (const auto why = why_no_json(line.text); !why.empty()) {
       throw InputError(fmt::format("{}:{}: {}: '{}'", name, line.number, why, shown(line.text)),
                        "--time-field and --key-field name the fields");
@@ -186,34 +176,47 @@ class RecordingReader {
   }
 
   void read_lines(LineSplitter& lines, const ByteSource& source, RecordedFile& file) {
-    const auto parser = file.format->make_parser(options_.fields);
+    std::unique_ptr<LineParser> parser;
     LineSplitter::Line line;
-    Entry entry;
-    while (lines.next(line)) {
-      if (line.number % kLinesBetweenLooks == 0) look(source);
-      if (is_blank(line.text)) {
+    // Not by line numbers, which records of several lines may skip.
+    for (std::int64_t taken = 1; lines.next(line); ++taken) {
+      if (taken % kRecordsBetweenLooks == 0) look(source);
+      if (line.too_long) {
+        ++file.counts.bad;
+        bad_line(lines, line, fmt::format("it is longer than {} MB", LineSplitter::kMaxLine >> 20));
+      } else if (is_blank(line.text)) {
         ++file.counts.blank;
-        continue;
-      }
-      switch (parser->read(lines, line, entry)) {
-        case LineKind::kRequest:
-          ++file.counts.requests;
-          recording_.max_cost_ = std::max(recording_.max_cost_, entry.cost);
-          recording_.spool_->add({.at_us = entry.at.count(),
-                                  .key = key_number(entry.key),
-                                  .cost = static_cast<std::uint32_t>(entry.cost)});
-          break;
-        case LineKind::kOther:
-          ++file.counts.other;
-          break;
-        case LineKind::kBad:
-          ++file.counts.bad;
-          bad_line(lines, line, parser->why());
-          break;
+      } else {
+        if (!parser) {
+          file.format = &format_of(lines, line);
+          parser = file.format->make_parser(options_.fields);
+        }
+        read_record(lines, line, *parser, file.counts);
       }
     }
     file.counts.lines = lines.lines();
-    require_found(*parser, file);
+    if (parser) require_found(*parser, file);
+  }
+
+  void read_record(LineSplitter& lines, LineSplitter::Line& line, LineParser& parser,
+                   LineCounts& counts) {
+    Entry entry;
+    switch (parser.read(lines, line, entry)) {
+      case LineKind::kRequest:
+        ++counts.requests;
+        recording_.max_cost_ = std::max(recording_.max_cost_, entry.cost);
+        recording_.spool_->add({.at_us = entry.at.count(),
+                                .key = key_number(entry.key),
+                                .cost = static_cast<std::uint32_t>(entry.cost)});
+        break;
+      case LineKind::kOther:
+        ++counts.other;
+        break;
+      case LineKind::kBad:
+        ++counts.bad;
+        bad_line(lines, line, parser.why());
+        break;
+    }
   }
 
   std::uint32_t key_number(std::string_view key) {

@@ -40,7 +40,7 @@ struct BadLine {
 
 struct RecordedFile {
   std::string name;                   ///< as the user gave it
-  const LogFormat* format = nullptr;  ///< null for an empty file
+  const LogFormat* format = nullptr;  ///< null if no line of it could be read
   LineCounts counts = {};
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "limiter/limit.h"
 
 namespace rlctl::replay {
 
@@ -46,6 +47,8 @@ struct Record {
   std::int64_t at_us = 0;
   std::uint32_t key = 0;
   std::uint32_t cost = 1;
+
+  static_assert(limiter::kLargestCost <= UINT32_MAX);
 
   bool operator==(const Record&) const = default;
 };

@@ -1,24 +1,13 @@
 #include "traffic/key_aging.h"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "embedded_scripts.h"
 #include "redis/error.h"
+#include "redis/scan.h"
 
 namespace rlctl::traffic {
-namespace {
-
-std::vector<std::string> each_once(std::span<const std::string_view> keys) {
-  std::vector<std::string> once;
-  for (const auto key : keys) {
-    if (std::find(once.begin(), once.end(), key) == once.end()) once.emplace_back(key);
-  }
-  return once;
-}
-
-}  // namespace
 
 KeyAging::KeyAging(redis::Connection& connection, std::string hash)
     : connection_(connection), hash_(std::move(hash)) {
@@ -49,7 +38,7 @@ void KeyAging::append(std::chrono::microseconds to, std::span<const std::string_
 }
 
 bool KeyAging::advance(std::chrono::microseconds to, std::span<const std::string_view> keys) {
-  auto named = each_once(keys);
+  auto named = redis::each_once(keys);
   if (under_way_ && to == at_ && named == named_) return false;
   append(to, std::vector<std::string_view>(named.begin(), named.end()));
   under_way_ = true;

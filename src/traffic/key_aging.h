@@ -21,7 +21,7 @@ namespace rlctl::traffic {
 /// debugger, it is added: a key lives too long rather than too short. A key expires when its TTL
 /// has passed, not in the ms after that. A key with a few ms left expires by real time if the
 /// server is held up before the request, and another lives too long if the server is held up before
-/// pause(): is_late() tells that it may be so.
+/// pause(): is_late() reports that this may have happened.
 class KeyAging {
  public:
   /// The usual end of the hash's key.

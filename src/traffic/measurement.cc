@@ -119,7 +119,7 @@ void Measurement::add(const Arrival& arrival, const Decision& decision) {
     measured_.longest_delay = std::max(measured_.longest_delay, decision.delay);
     if (first_denied_) watch_inversion(arrival);
     if (asked.denials) end_denials(asked, arrival);
-    go_on(arrival, decision.delay);
+    depart(arrival, decision.delay);
   } else {
     if (measured_.sent == 1) first_denied_ = arrival;
     deny(asked, arrival, decision);
@@ -144,7 +144,7 @@ void Measurement::count_proceeded(const Arrival& arrival) {
   while (const auto request = found->second.pop_until(arrival.at)) allow(arrival.key, *request);
 }
 
-void Measurement::go_on(const Arrival& arrival, microseconds delay) {
+void Measurement::depart(const Arrival& arrival, microseconds delay) {
   if (delay.count() == 0) return allow(arrival.key, {arrival.at, arrival.cost});
   delayed_[arrival.key].push(arrival.at + delay, arrival.cost);
 }
@@ -247,7 +247,7 @@ void Measurement::watch_inversion(const Arrival& arrival) {
 }
 
 /// The measurement after all delayed requests have proceeded.
-Measurement Measurement::with_all_gone_on() const {
+Measurement Measurement::after_all_departures() const {
   auto later = *this;
   for (auto& [key, requests] : later.delayed_) {
     while (const auto request = requests.pop_until(microseconds::max())) later.allow(key, *request);
@@ -278,7 +278,7 @@ Worst Measurement::worst() const {
 
 Measured Measurement::result() const {
   Measured result = measured_;
-  result.worst = delayed_.empty() ? worst() : with_all_gone_on().worst();
+  result.worst = delayed_.empty() ? worst() : after_all_departures().worst();
   keep_worse(result.worst_minute, minute_);
   for (const Key& key : keys_) {
     if (!key.denials) continue;

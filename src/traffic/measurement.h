@@ -32,7 +32,7 @@ class WorstWindow {
   [[nodiscard]] microseconds from() const noexcept { return from_; }
   [[nodiscard]] microseconds span() const noexcept { return span_; }
   /// The last multiple of the window since 1970 until the end of that span, and how many of its
-  /// units are not before it.
+  /// units are not before it; the latter only without refunds, which leave it as it was.
   [[nodiscard]] microseconds edge() const noexcept { return edge_; }
   [[nodiscard]] std::int64_t after_edge() const noexcept { return after_edge_; }
 
@@ -203,11 +203,11 @@ class Measurement {
   void count_minute(microseconds at, bool allowed);
   void count_proceeded(const Arrival& arrival);
   void watch_inversion(const Arrival& arrival);
-  void go_on(const Arrival& arrival, microseconds delay);
+  void depart(const Arrival& arrival, microseconds delay);
   [[gnu::noinline]] void compare(const Arrival& arrival, const limiter::Decision& decision);
   void count_delayed(const Arrival& arrival, std::int64_t& left, microseconds& empty_at) const;
   void allow(std::uint32_t key, const DelayedRequest& request);
-  [[nodiscard]] Measurement with_all_gone_on() const;
+  [[nodiscard]] Measurement after_all_departures() const;
   [[nodiscard]] Worst worst() const;
 
   std::vector<limiter::Limit> limits_;

@@ -304,15 +304,26 @@ class Poisson final : public PatternTraffic {
 class OnOff final : public PatternTraffic {
  public:
   explicit OnOff(const PatternRequest& request)
-      : PatternTraffic(request, length_us(rate_or(2, request), request)),
+      : PatternTraffic(request, length_us(request)),
         rate_(rate_or(4, request)),
-        half_us_(as_double(request.limit.window) / 2),
+        half_us_(half_us(request)),
         duration_us_(duration_us(request)) {}
 
  private:
+  static double half_us(const PatternRequest& request) {
+    return as_double(request.limit.window) / 2;
+  }
+  static double length_us(const PatternRequest& request) {
+    if (!request.requests) return duration_us(request);
+    const auto busy = rate_or(4, request).us_until(*request.requests);
+    return std::min(duration_us(request), with_silences(busy, half_us(request)));
+  }
+  static double with_silences(double busy_us, double silence_us) {
+    return busy_us + std::floor(busy_us / silence_us) * silence_us;
+  }
+
   double us_until(std::int64_t index) override {
-    const auto busy = rate_.us_until(index);  // without the silences
-    const auto us = busy + std::floor(busy / half_us_) * half_us_;
+    const auto us = with_silences(rate_.us_until(index), half_us_);
     return us < duration_us_ ? us : kNoMore;
   }
   double expected_size() const override {

@@ -18,7 +18,8 @@ inline constexpr int kPatternWindows = 3;
 /// Each key takes memory.
 inline constexpr std::uint32_t kMostPatternKeys = 10'000'000;
 
-/// The parameters of a pattern. The same values give the same traffic on every machine.
+/// The parameters of a pattern. The same values give the same traffic on every machine, but with a
+/// key_skew a rare request may get another key: std::pow() may differ in its last bits.
 struct PatternRequest {
   limiter::Limit limit = {};  ///< the pattern follows its window
   /// Requests per second, over all keys; Pattern::rate states which requests. By default a multiple

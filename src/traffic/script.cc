@@ -117,18 +117,22 @@ bool may_set_ttl(const ForeignLimiter& limiter) {
 /// Throws UsageError if it may set TTLs of the fields of a hash, which do not age.
 void require_no_field_ttls(const ForeignLimiter& limiter) {
   for (const auto* command : {"HEXPIRE", "HPEXPIRE", "HSETEX", "HGETEX"}) {
-    if (!contains_in_any_case(limiter.source, lower_case(command))) continue;
-    throw UsageError(fmt::format("{} has the word {}: virtual time does not pass for the TTLs of a "
+    const auto word = lower_case(command);
+    const bool is_argument = std::any_of(
+        limiter.arguments.begin(), limiter.arguments.end(),
+        [&](const Template& argument) { return contains_in_any_case(argument.source(), word); });
+    if (!is_argument && !contains_in_any_case(limiter.source, word)) continue;
+    throw UsageError(fmt::format("{}{} the word {}: virtual time does not pass for the TTLs of a "
                                  "hash's fields",
-                                 escape(limiter.name), command),
+                                 escape(limiter.name), is_argument ? " is given" : " has", command),
                      kUseRealClock);
   }
 }
 
 UsageError no_room(const ForeignLimiter& limiter) {
   return UsageError(
-      fmt::format("{} has a function that refers to 60 variables of others, the most that Lua "
-                  "allows, so that it cannot get the virtual time",
+      fmt::format("{} has a function with 60 upvalues, the most that Lua allows, so that it cannot "
+                  "get the virtual time",
                   escape(limiter.name)),
       "use --clock real, or fewer variables");
 }

@@ -39,7 +39,8 @@ class Suggesting {
       suggestion.tried.push_back(tried(most_));
       return suggestion;
     }
-    // No smaller limit in the table may be enough; if costs differ, one can be.
+    // The table must not list a smaller limit that would also do; when costs differ, there can be
+    // one.
     auto shown = around(*limit);
     while (true) {
       const auto first =

@@ -65,8 +65,9 @@ struct Placeholder {
 /// Text with placeholders, for a key or an argument of a script: "hist:{key}", "{limit}".
 ///
 /// Braces either hold the name of a placeholder, or enclose one, as the braces of a hash tag do:
-/// "{user:{key}}", "{{key}}:log". Then they are literal. All other braces are errors, since they
-/// would be taken for a placeholder: "{now_ms-window_ms}". "{{}" is a literal brace: "{{}tag}".
+/// "{user:{key}}", "{{key}}:log". Then they are literal, as is a "}" that closes nothing. Any other
+/// "{" is an error, since it would be taken for a placeholder: "{now_ms-window_ms}". "{{}" is a
+/// literal brace: "{{}tag}".
 class Template {
  public:
   /// Throws UsageError for braces that neither are nor enclose a placeholder.

@@ -153,33 +153,41 @@ TEST_CASE("a line can be extended by those that follow, and shortened again") {
   }
 }
 
-TEST_CASE("upcoming lines can be peeked at without consuming them") {
+TEST_CASE("a line can be seen together with those that follow, without taking them") {
   for (const std::size_t at_a_time : {1U, 5U, 1'000U}) {
-    Drops source("\n \none\n\ntwo\nthree", at_a_time);
+    Drops source("one\r\n \ntwo\n\nthree", at_a_time);
     LineSplitter reader(source, "log");
-    CHECK(reader.ahead(1, 100) == "\n \none\n");
-    CHECK(reader.ahead(2, 100) == "\n \none\n\ntwo\n");
-    CHECK(reader.ahead(3, 100) == "\n \none\n\ntwo\nthree");
-    CHECK(reader.ahead(9, 100) == "\n \none\n\ntwo\nthree");
-    CHECK(reader.ahead(9, 1) == "\n");
-    CHECK(reader.ahead(9, 4) == "\n \none\n");
-    CHECK(reader.lines() == 0);
     LineSplitter::Line line;
     REQUIRE(reader.next(line));
-    REQUIRE(reader.next(line));
-    REQUIRE(reader.next(line));
+    CHECK(reader.with_following(line, 1, 100) == "one\r\n");
+    CHECK(reader.with_following(line, 2, 100) == "one\r\n \ntwo\n");
+    CHECK(reader.with_following(line, 3, 100) == "one\r\n \ntwo\n\nthree");
+    CHECK(reader.with_following(line, 9, 100) == "one\r\n \ntwo\n\nthree");
+    CHECK(reader.with_following(line, 9, 1) == "one\r\n");
+    CHECK(reader.with_following(line, 9, 6) == "one\r\n \n");
     CHECK(line.text == "one");
+    CHECK(reader.lines() == 1);
+    REQUIRE(reader.next(line));
+    REQUIRE(reader.next(line));
+    CHECK(line.text == "two");
     CHECK(line.number == 3);
-    CHECK(reader.ahead(1, 100) == "\ntwo\n");
+    CHECK(reader.with_following(line, 2, 100) == "two\n\nthree");
     REQUIRE(reader.next(line));
     REQUIRE(reader.next(line));
-    REQUIRE(reader.next(line));
+    CHECK(reader.with_following(line, 9, 100) == "three");
     CHECK(line.text == "three");
-    CHECK(reader.ahead(1, 100).empty());
   }
-  Drops nothing("", 1);
-  LineSplitter reader(nothing, "log");
-  CHECK(reader.ahead(9, 100).empty());
+}
+
+TEST_CASE("a line that is too long ends what is seen together with a line") {
+  const auto bytes = "one\n" + std::string(LineSplitter::kMaxLine + 1, 'x') + "\ntwo\n";
+  Drops source(bytes, 100'000'000);
+  LineSplitter reader(source, "log");
+  LineSplitter::Line line;
+  REQUIRE(reader.next(line));
+  CHECK(reader.with_following(line, 9, 100) == "one\n");
+  REQUIRE(reader.next(line));
+  CHECK(line.too_long);
 }
 
 }  // namespace rlctl::replay::line_splitter_test

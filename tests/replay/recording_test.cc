@@ -264,6 +264,30 @@ TEST_CASE("lines of 1 MB are accepted, and one of 17 MB is bad") {
   CHECK(recording.first_bad()->text == std::string(200, 'x') + "...");
 }
 
+TEST_CASE("a file that begins with a line of 17 MB is read, and the line is bad") {
+  const auto log = std::string(17 << 20, 'x') + "\n1 a\n2 a\n";
+  for (const auto& format : {std::optional<std::string>(), std::optional<std::string>("epoch")}) {
+    const auto recording = record_text(log, {.format = format});
+    CHECK(recording.files().at(0).format->name == "epoch");
+    CHECK(recording.counts() == LineCounts{.lines = 3, .requests = 2, .bad = 1});
+    CHECK(recording.first_bad()->line == 1);
+  }
+  CHECK(refusal(log, {.strict = true}).message ==
+        "log:1: it is longer than 16 MB: '" + std::string(200, 'x') + "...'");
+  CHECK(refusal(log.substr(0, log.find('\n'))).message ==
+        "no request in log: 1 of 1 lines are bad, the first: log:1: it is longer than 16 MB: '" +
+            std::string(200, 'x') + "...'");
+  // The beginning that is kept for messages is blank, but the line is not.
+  CHECK(record_text(std::string(17 << 20, ' ') + "x\n1 a\n").counts() ==
+        LineCounts{.lines = 2, .requests = 1, .bad = 1});
+}
+
+TEST_CASE("a file that begins with many blank lines is read") {
+  const auto recording = record_text(std::string(5 << 20, '\n') + "1 a\n");
+  CHECK(recording.files().at(0).format->name == "epoch");
+  CHECK(recording.counts() == LineCounts{.lines = (5 << 20) + 1, .requests = 1, .blank = 5 << 20});
+}
+
 TEST_CASE("an unclosed quote in CSV costs only the line in which it is opened") {
   std::string log = "ts,ip,note\n";
   for (int i = 0; i < 500; ++i) {
@@ -377,6 +401,17 @@ TEST_CASE("progress is reported, and Ctrl-C ends the reading") {
   (void)Recording({.files = {file}}, interrupt, follow);
   CHECK(last > 0);
 
+  const OnProgress end = [&](std::int64_t, std::int64_t) { interrupt.raise(SIGINT); };
+  const auto read = [&] { (void)Recording({.files = {file}}, interrupt, end); };
+  CHECK_THROWS_AS(read(), Interrupted);
+}
+
+TEST_CASE("Ctrl-C ends the reading of records of several lines") {
+  const Logs logs;
+  std::string log = "ts,ip,note\n";
+  for (int i = 0; i < 5'000; ++i) log += std::to_string(i) + ",a,\"1\n2\n3\n4\"\n";
+  const auto file = logs.write("log", log);
+  Interrupt interrupt;
   const OnProgress end = [&](std::int64_t, std::int64_t) { interrupt.raise(SIGINT); };
   const auto read = [&] { (void)Recording({.files = {file}}, interrupt, end); };
   CHECK_THROWS_AS(read(), Interrupted);

@@ -492,6 +492,13 @@ TEST_CASE("foreign script: what cannot get the virtual time is refused") {
                        "my.lua has the word HPEXPIRE: virtual time does not pass for the TTLs of a "
                        "hash's fields",
                        UsageError);
+  const auto as_argument =
+      limiter("return redis.call(ARGV[1], KEYS[1], 5, 'FIELDS', 1, 'f')", {"{key}"}, {"hExpire"});
+  CHECK_THROWS_WITH_AS(
+      static_cast<void>(make_script(candidate(as_argument, kMinute), *traffic, "")),
+      "my.lua is given the word HEXPIRE: virtual time does not pass for the TTLs of a hash's "
+      "fields",
+      UsageError);
   std::string source;
   for (int i = 0; i < 60; ++i) source += "local v" + std::to_string(i) + "=1\n";
   source += "local function f() return redis.call(ARGV[1])";

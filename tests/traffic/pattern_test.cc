@@ -421,6 +421,10 @@ TEST_CASE("traffic beyond the contract's time range is refused") {
   CHECK(starts_so("steady", {.limit = kMinute, .rate = 1e-6, .requests = 1'000'000}));
   CHECK(starts_so("poisson", {.limit = kMinute, .rate = 1e-300, .requests = 2}));
   CHECK_FALSE(starts_so("steady", {.limit = kMinute, .rate = 1e-300, .duration = 1s}));
+  // With its silences, on-off takes twice as long: here 110 years from 2026, and then 55.
+  constexpr double kEvery10Days = 1.0 / (10 * 24 * 3600);
+  CHECK(starts_so("on-off", {.limit = kMinute, .rate = kEvery10Days, .requests = 2'000}));
+  CHECK_FALSE(starts_so("on-off", {.limit = kMinute, .rate = kEvery10Days, .requests = 1'000}));
 }
 
 }  // namespace traffic_pattern_test

@@ -75,6 +75,25 @@ TOML
   assert_equal "$(jq -c '.against | [.request, .key, (.schedule | length)]' <<<"$output")" '[6,"a",3]'
 }
 
+@test "standard input is read by one of the limiters and the log" {
+  refused '--script - and --against - both read standard input' --script - --against - <<<'return 1'
+  assert_line '  hint: pass a file for one of them'
+  refused '--against - and --replay - both read standard input' --algorithm gcra --against - --replay - <<<'1 a'
+  run -0 rlctl burst --requests 1 --algorithm gcra --against - -q <<<'return 1'
+}
+
+@test "a burst is for whichever of the two limiters takes one" {
+  local limiters
+  for limiters in 'gcra fixed-window' 'fixed-window gcra'; do
+    # shellcheck disable=SC2086 # two words
+    set -- $limiters
+    run -1 rlctl burst --model --limit 5/60s --burst 3 --algorithm "$1" --against "$2" --json
+    assert_equal "$(jq -r '[.runs[].algorithm] | join(" ")' <<<"$output")" "$limiters"
+  done
+  refused '--limit 5/60s: fixed-window has no burst; token-bucket, gcra and leaky-bucket have one' \
+    --limit 5/60s --burst 3 --algorithm fixed-window --against sliding-window-log
+}
+
 @test "a comparison that does not fit is refused" {
   refused '--against compares with one limiter, not 2' --algorithm gcra,fixed-window --against gcra
   assert_line '  hint: name one with --algorithm or --script'
@@ -100,7 +119,12 @@ LUA
   run -1 --separate-stderr rlctl "${command[@]}"
   output=$(tr -s ' \n' ' ' <<<"$output")
   assert_output --partial 'fixed-window allows it, count.lua denies it; the requests of this key alone do not show it'
+  # These requests were asked again; on a server with other keys they cannot be, so nothing is known of them.
   start_server
+  run -1 --separate-stderr rlctl -s "$socket" "${command[@]}"
+  output=$(tr -s ' \n' ' ' <<<"$output")
+  assert_output --partial 'fixed-window allows it, count.lua denies it'
+  refute_output --partial 'do not show it'
   run -1 --separate-stderr rlctl -s "$socket" "${command[@]}" --json
   assert_equal "$(jq -c '.against | [.differs, .schedule]' <<<"$output")" '[true,null]'
   [[ $stderr == *'warning: the difference is not shrunk: count.lua keeps state'* ]] || fail "$stderr"

@@ -125,3 +125,12 @@ real='--clock real --limit 50/500ms --requests 40'
   until_on_terminal 'for the edge' 'rlctl burst --clock real --limit 50/1000d --algorithm gcra 2>&1 >/dev/null'
   [[ $raw == *'waiting '*' s for the edge of a window'* ]] || fail "$(cat -v <<<"$raw")"
 }
+
+@test "Ctrl-C ends the shrinking of a difference, and the report has the difference" {
+  until_on_terminal 'shrinking the difference: ' \
+    'rlctl burst boundary --model --limit 200000/60s --algorithm fixed-window --against sliding-window-log'
+  output=$(tr -s ' \n' ' ' <<<"$output")
+  assert_output --partial "yes, first at request 200,001 (key '1'): fixed-window allows it,"
+  assert_output --partial 'interrupted'
+  refute_output --partial 'do not show it'
+}

@@ -99,6 +99,25 @@ end_of_record"
   assert_line --regexp '^  \*\*\*0  return 1$'
 }
 
+@test "an error that a script returns is reported, and has status 5" {
+  echo "return redis.error_reply('NOPE not now')" >no.lua
+  run -5 --separate-stderr rlctl debug no.lua k --coverage -q
+  assert_equal "$stderr" 'rlctl: debug: no.lua: returned the error NOPE not now'
+  run -5 --separate-stderr rlctl debug no.lua k --coverage -q --json
+  assert_equal "$(jq -r .error.message <<<"$stderr")" 'no.lua: returned the error NOPE not now'
+  printf '%s k 1\n' 1767225660.0 1767225661.0 >two.log
+  run -5 --separate-stderr rlctl debug no.lua --replay two.log --coverage -q
+  assert_equal "$stderr" 'rlctl: debug: no.lua: returned the error NOPE not now'
+}
+
+@test "a request that is cut off is reported, also after one that failed" {
+  printf '%s k 1\n' 1767225660.0 1767225661.0 1767225662.0 >three.log
+  printf "if ARGV[1] == '1' then\n  error('first')\nend\nwhile true do\n  local x = 1\nend\n" >both.lua
+  run_with_timeout -1 rlctl debug both.lua --args '{id}' --replay three.log --coverage --max-steps 100 -q
+  assert_line --regexp '^rlctl: debug: both\.lua:2: .*first'
+  assert_line --regexp '^rlctl: debug: both\.lua:[456]: cut off: '
+}
+
 @test "--coverage works in a fork of a server too" {
   start_server
   run -0 rlctl debug count.lua k --attach --coverage

@@ -51,6 +51,36 @@ debug() { rlctl debug -q "$@"; }
   assert_line --partial "--algorithm: no bundled script 'gcr'; did you mean 'gcra'?"
 }
 
+@test "a script that fails for lack of words gets a hint at them" {
+  echo "return redis.call('SET', KEYS[1], ARGV[1])" >set.lua
+  local comma="no ARGV was given: write ' , ' (a comma between spaces) before the arguments"
+  run -5 --separate-stderr debug set.lua k 5 60 --trace
+  assert_equal "$stderr" "rlctl: debug: $comma"
+  run -5 --separate-stderr debug set.lua k 5 60 --coverage
+  assert_equal "${stderr_lines[-1]}" "  hint: $comma"
+  run -5 debug set.lua k 5 60 <<<continue
+  assert_line --partial "$comma"
+  run -5 --separate-stderr debug set.lua --trace
+  assert_equal "$stderr" 'rlctl: debug: no KEYS were given'
+  run -5 --separate-stderr debug set.lua --trace , 5
+  assert_equal "$stderr" 'rlctl: debug: no KEYS were given'
+  # There are ARGV, or the script uses none.
+  run -0 --separate-stderr debug set.lua k l --trace , 5
+  assert_equal "$stderr" ''
+  echo "return redis.call('NOSUCH')" >none.lua
+  run -5 --separate-stderr debug none.lua k l --trace
+  assert_equal "$stderr" ''
+}
+
+@test "a KEY that ends in a comma gets a warning" {
+  run -0 --separate-stderr rlctl debug echo.lua k, 5 --trace
+  assert_equal "${stderr_lines[0]}" "rlctl: debug: warning: the comma of 'k,' is a part of this KEY; the comma before ARGV is a word of its own: 'k' ,"
+  run -0 --separate-stderr rlctl debug echo.lua k, 5 --trace -q
+  assert_equal "$stderr" ''
+  run -0 --separate-stderr rlctl debug echo.lua k, , 5 --trace
+  refute_regex "$stderr" 'comma'
+}
+
 @test "the words after a comma are ARGV, with placeholders" {
   run -0 debug echo.lua k l , '{limit}' 'two words' '' , --limit 5/60s --trace
   assert_line --partial '= "k|l#5|two words||,"'

@@ -31,7 +31,7 @@ setup() {
   assert_regex "$output" "^redis-cli -s $socket --ldb --eval ($TMPDIR/rlctl-script-[A-Za-z0-9]{6}/fixed-window.lua) \
 k , 5 60000000 '' '' 1767225660000000$"
   local file=${BASH_REMATCH[1]}
-  assert_equal "$stderr" "rlctl: debug: the script was written to $file; remove that folder when you are done"
+  assert_equal "$stderr" "rlctl: debug: the script was written to $file; remove its folder when you are done"
   cmp "$file" "$project/lua/fixed-window.lua"
   assert_equal "$(stat -c %a "${file%/*}")" 700
   continued "$output"
@@ -85,6 +85,9 @@ k , 5 60000000 '' '' 1767225660000000$"
 
 @test "an option that redis-cli does not support is refused" {
   echo "return redis.call('TIME')" >time.lua
+  run -2 rlctl debug time.lua --now 1767225660000000 --print-command
+  assert_line --partial '--now cannot be combined with redis-cli'
+  echo "return redis.call('Time')" >time.lua
   run -2 rlctl debug time.lua --now 1767225660000000 --print-command
   assert_line --partial '--now cannot be combined with redis-cli'
 }

@@ -397,7 +397,7 @@ END
   run -0 debug long.lua , "$long" --maxlen 0 --trace
   assert_line "|   s: \"$long\""
   run -2 debug long.lua , "$long" <<<$'maxlen 10\nmaxlen'
-  assert_line '!   maxlen: it is at least 60, not 10; 0 shows all'
+  assert_line '!   maxlen: BYTES must be at least 60, not 10; 0 shows all'
   assert_line '256 bytes of a value are shown'
   run -2 debug long.lua --maxlen 59 --trace
   assert_line --index 0 --partial '--maxlen must be at least 60, not 59'
