@@ -153,10 +153,23 @@ Destination open_log(const BurstPlan& plan, const BurstOptions& options, Invocat
   return {"--write", options.write, invocation.out};
 }
 
+/// Throws UsageError for an assertion about a clock that steps back if the search tries none.
+void require_tried(const std::vector<Assertion>& assertions, const BurstPlan& plan) {
+  if (plan.search->steps_back) return;
+  for (const auto& assertion : assertions) {
+    if (!assertion.measure.needs_stepping_back) continue;
+    throw UsageError(
+        fmt::format("--assert: {} needs a clock that steps back", in_quotes(assertion.text)),
+        plan.search->exhaustive ? "leave out --exhaustive, which tries no such clock"
+                                : "leave out --no-stepping-back");
+  }
+}
+
 }  // namespace
 
 ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
                          const std::vector<Assertion>& assertions, Invocation& invocation) {
+  require_tried(assertions, plan);
   auto log = open_log(plan, options, invocation);
   SearchFiles files(options, invocation);
   const bool shows_progress = !options.quiet && is_terminal(STDERR_FILENO);

@@ -275,6 +275,13 @@ std::string epoch_text(microseconds at) {
   return text;
 }
 
+/// SearchFindings::most_stepping_back.
+std::optional<double> most_by_any_clock(const AdversaryReport& report,
+                                        const adversary::SearchResult& result) {
+  if (!result.has_stepped_back) return std::nullopt;
+  return report.ratio_of(result.most_stepping_back.value_or(result.most));
+}
+
 /// Turns each line of the text into a comment.
 std::string comment(const std::string& text) {
   std::string out = "# ";
@@ -364,7 +371,6 @@ BurstRun as_burst_run(const AdversaryReport& report, const AdversaryRun& run) {
     highest_cost = std::max(highest_cost, cost);
     if (cost > 0) recorder.add({.at = at, .cost = cost}, decision);
   }
-  const auto& back = run.result.most_stepping_back;
   const auto& wrong = run.result.wrongly_denied;
   BurstRun burst{.name = std::string(name_of(*run.candidate))};
   burst.outcome = recorder.finish();
@@ -378,7 +384,7 @@ BurstRun as_burst_run(const AdversaryReport& report, const AdversaryRun& run) {
   burst.outcome.replies = run.replies;
   burst.verdict = verdict(finding, report, {.utf8 = true});
   burst.search = {
-      .most_stepping_back = report.ratio_of(back ? *back : finding),
+      .most_stepping_back = most_by_any_clock(report, run.result),
       .wrongly_denied = wrong ? static_cast<std::int64_t>(wrong->score.wrongly_denied.size()) : 0,
       .has_refunds = has_refunds};
   return burst;

@@ -20,7 +20,8 @@ namespace rlctl::cli {
 
 /// What a search found besides the schedule under which a limiter allows the most.
 struct SearchFindings {
-  double most_stepping_back = 0;    ///< as a multiple of the limit
+  /// By any clock, as a multiple of the limit; none if no clock that steps back was tried.
+  std::optional<double> most_stepping_back = {};
   std::int64_t wrongly_denied = 0;  ///< requests
   bool has_refunds = false;         ///< in that schedule: its outcome lacks them
 };

@@ -22,6 +22,8 @@ struct SearchResult {
   Finding most;
   /// More units than that, with a clock that steps back.
   std::optional<Finding> most_stepping_back = {};
+  /// Whether a schedule with such a clock was answered: otherwise nothing is known about it.
+  bool has_stepped_back = false;
   /// A denied request that an exact log would have allowed.
   std::optional<Finding> wrongly_denied = {};
   /// The most units above the limit, by such a clock, in a span that is shorter than a window by at

@@ -79,6 +79,8 @@ class Hunt {
     return leads;
   }
   [[nodiscard]] std::int64_t asked() const { return asked_; }
+  /// Whether a schedule was answered whose clock steps back.
+  [[nodiscard]] bool has_stepped_back() const { return has_stepped_back_; }
   /// Whether one window allowed as many requests as a schedule may have.
   [[nodiscard]] bool has_no_bound() const {
     return !elite_.empty() && elite_[0].schedule.size() >= most_requests_ &&
@@ -120,6 +122,7 @@ class Hunt {
     leads_.keep_beyond_rounding(candidate.score, request_.limit, request_.rounding);
     const auto& denied = leads_.wrongly_denied;
     leads_.keep_denial(candidate, denied && candidate.schedule.size() < denied->schedule.size());
+    has_stepped_back_ = has_stepped_back_ || steps_back(candidate.schedule);
     const auto same = [&](const Finding& other) { return other.schedule == candidate.schedule; };
     if (std::any_of(elite_.begin(), elite_.end(), same)) return;
     const auto place = std::upper_bound(
@@ -243,6 +246,7 @@ class Hunt {
   traffic::Random& random_;
   std::vector<Finding> elite_;  ///< best first
   Leads leads_;
+  bool has_stepped_back_ = false;
   std::int64_t asked_ = 0;
 };
 
@@ -270,6 +274,7 @@ class Search {
     if (request_.steps_back) hunt(backward, backward_budget);
     auto result = shrunk_result(trial_, request_, forward.leads(), backward.leads(), interrupt_);
     result.is_unbounded = forward.has_no_bound();
+    result.has_stepped_back = backward.has_stepped_back();
     result.asked += asked_;
     return result;
   }

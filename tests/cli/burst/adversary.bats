@@ -534,6 +534,22 @@ LUA
   assert_line '  hint: rlctl burst adversary measures it'
 }
 
+@test "an assertion about a clock that steps back is refused if the search tries none" {
+  cat >forgetful.lua <<'LUA'
+local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
+if last[2] and tonumber(last[2]) > tonumber(ARGV[1]) then redis.call('DEL', KEYS[1]) end
+LUA
+  cat trusting.lua >>forgetful.lua
+  local forgetful=(adversary -q --script forgetful.lua --args '{now_us} {window_us} {limit}')
+  run -1 rlctl burst "${forgetful[@]}" --assert 'most_stepping_back<=1'
+  refused "--assert: 'most_stepping_back<=1' needs a clock that steps back" "${forgetful[@]}" \
+    --no-stepping-back --assert 'most_stepping_back<=1'
+  assert_line '  hint: leave out --no-stepping-back'
+  refused "--assert: 'most_stepping_back<=1' needs a clock that steps back" "${forgetful[@]}" \
+    --exhaustive 4 --limit 2/60s --assert 'most_stepping_back<=1'
+  assert_line '  hint: leave out --exhaustive, which tries no such clock'
+}
+
 @test "an assertion about a limiter that allows nothing fails" {
   echo 'return 0' >never.lua
   run -1 rlctl burst adversary -q --script never.lua --args '{now}' --assert 'worst<=1' --assert 'most_stepping_back<=1'
