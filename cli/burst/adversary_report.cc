@@ -155,10 +155,12 @@ void append_denied(std::string& out, const AdversaryRun& run, const AdversaryRep
                    const Look& look) {
   if (const auto& wrong = run.result.wrongly_denied) {
     const bool is_minor = wrong->score.only_at_edge();
-    out += toned(is_minor ? "denied exactly one window after, where an exact log would allow"
-                          : "denied what an exact log would allow",
-                 is_minor ? Tone::kWarning : Tone::kBad, look.colour) +
-           "\n";
+    const bool is_back = adversary::steps_back(wrong->schedule);
+    std::string title =
+        is_minor ? "denied exactly one window after" : "denied what an exact log would allow";
+    if (is_minor && !is_back) title += ", where an exact log would allow";
+    if (is_back) title += ", by a clock that steps back";
+    out += toned(title, is_minor ? Tone::kWarning : Tone::kBad, look.colour) + "\n";
     append_schedule(out, *wrong, report, look);
     if (is_minor) {
       append_sentence(out, "edge",
@@ -259,11 +261,13 @@ void write_finding(JsonWriter& json, std::string_view name, const std::optional<
 
 // --- A log ---------------------------------------------------------------------------------------
 
-/// The finding worth replaying: too much allowed, else a wrong denial, else the most allowed.
+/// The finding worth replaying: too much allowed, else a wrong denial, else the most allowed. A
+/// replay sorts requests by time, so that it cannot show what needs a clock that steps back.
 const Finding& telling_finding(const AdversaryReport& report, const AdversaryRun& run) {
-  const auto& result = run.result;
-  const bool keeps_limit = result.most.score.worst <= report.limit().limit;
-  return keeps_limit && result.wrongly_denied ? *result.wrongly_denied : result.most;
+  const auto& most = run.result.most;
+  const auto& wrong = run.result.wrongly_denied;
+  const bool keeps_limit = most.score.worst <= report.limit().limit;
+  return keeps_limit && wrong && !adversary::steps_back(wrong->schedule) ? *wrong : most;
 }
 
 /// Seconds since 1970, with as many decimals as needed.

@@ -24,7 +24,8 @@ struct SearchResult {
   std::optional<Finding> most_stepping_back = {};
   /// Whether a schedule with such a clock was answered: otherwise nothing is known about it.
   bool has_stepped_back = false;
-  /// A denied request that an exact log would have allowed.
+  /// A denied request that an exact log would have allowed. The clock steps back only if no other
+  /// schedule shows as serious a denial.
   std::optional<Finding> wrongly_denied = {};
   /// The most units above the limit, by such a clock, in a span that is shorter than a window by at
   /// least the rounding; none if none was found.
@@ -50,7 +51,8 @@ struct Leads {
   std::optional<Finding> most = {}, wrongly_denied = {};
   std::optional<Score> beyond_rounding = {};  ///< see SearchResult
 
-  /// Keeps the candidate if it has wrong denials and the lead's are less serious: only at the edge.
+  /// Keeps the candidate if it has wrong denials and the lead has none, or less serious ones: only
+  /// at the edge.
   /// If both are equally serious, keeps it if `is_smaller` than the lead.
   void keep_denial(const Finding& candidate, bool is_smaller);
   /// Keeps the score if it has more units, above the limit, in less than a window by `rounding`.

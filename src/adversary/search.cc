@@ -329,6 +329,13 @@ class Shrinker {
       return score.worst >= found.score.worst && margin_digits(score, window) >= digits;
     });
   }
+  /// With a wrong denial that is as serious.
+  [[nodiscard]] Finding shrunk_denial(const Finding& found, bool steps_back) {
+    const bool is_minor = found.score.only_at_edge();
+    return shrunk(found, steps_back, [is_minor](const Score& score) {
+      return !score.wrongly_denied.empty() && (is_minor || !score.only_at_edge());
+    });
+  }
   [[nodiscard]] std::int64_t asked() const { return asked_; }
 
  private:
@@ -353,11 +360,10 @@ SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const Lea
   if (stepping_back.most && stepping_back.most->score.worst > worst) {
     result.most_stepping_back = shrinker.shrunk_most(*stepping_back.most, true);
   }
-  if (const auto& wrong = forward.wrongly_denied) {
-    result.wrongly_denied = shrinker.shrunk(
-        *wrong, false, [is_minor = wrong->score.only_at_edge()](const Score& score) {
-          return !score.wrongly_denied.empty() && (is_minor || !score.only_at_edge());
-        });
+  auto denials = forward;
+  if (stepping_back.wrongly_denied) denials.keep_denial(*stepping_back.wrongly_denied, false);
+  if (const auto& wrong = denials.wrongly_denied) {
+    result.wrongly_denied = shrinker.shrunk_denial(*wrong, steps_back(wrong->schedule));
   }
   result.beyond_rounding = forward.beyond_rounding;
   result.interrupted = interrupt.signal() != 0;

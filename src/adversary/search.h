@@ -51,8 +51,8 @@ using OnSearchProgress =
 /// By a clock as coarse as the request's rounding.
 [[nodiscard]] Score score_of(const Schedule& schedule, const Answers& answers,
                              const SearchRequest& request);
-/// Shrinks the leads of one search, in both directions of the clock, to its result. Adds the
-/// requests that it sends to `asked`.
+/// Shrinks the leads of one search, in both directions of the clock, to its result, whose `asked`
+/// becomes the requests that this sends.
 [[nodiscard]] SearchResult shrunk_result(Trial& trial, const SearchRequest& request,
                                          const Leads& forward, const Leads& stepping_back,
                                          const Interrupt& interrupt);

@@ -174,6 +174,25 @@ return 1)");
   CHECK(std::min_element(schedule.begin(), schedule.end(), is_earlier)->at >= kBase);
 }
 
+TEST_CASE("a log that locks a client out once the clock steps back denies what it should allow") {
+  const std::string ban = R"(
+local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
+if last[2] and tonumber(last[2]) > now then
+  redis.call('ZADD', KEYS[1], 9e15, 'banned')
+  return 0
+end)";
+  const auto found = search_log({.before = ban});
+  CHECK(found.most.score.worst == 5);
+  REQUIRE(found.wrongly_denied);
+  CHECK(steps_back(found.wrongly_denied->schedule));
+  // A denial only at the edge, which needs no such clock, is less serious.
+  const auto both =
+      search_log({.before = ban, .oldest = "now - window - 1", .ttl = "window / 500"});
+  REQUIRE(both.wrongly_denied);
+  CHECK_FALSE(both.wrongly_denied->score.only_at_edge());
+  CHECK(steps_back(both.wrongly_denied->schedule));
+}
+
 TEST_CASE("a log that counts before it drops entries denies what it should allow") {
   TestScript script(R"(
 local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -550,6 +550,26 @@ LUA
   assert_line '  hint: leave out --exhaustive, which tries no such clock'
 }
 
+@test "a wrong denial by a clock that steps back fails an assertion, and the report says which clock" {
+  cat >banning.lua <<'LUA'
+local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
+if last[2] and tonumber(last[2]) > tonumber(ARGV[1]) then
+  redis.call('ZADD', KEYS[1], 9e15, 'banned')
+  return 0
+end
+LUA
+  cat trusting.lua >>banning.lua
+  local banning=(adversary --script banning.lua --args '{now_us} {window_us} {limit}')
+  run -1 rlctl burst "${banning[@]}" --assert 'wrongly_denied==0' --write banning.log
+  assert_line 'banning.lua  never above the limit'
+  assert_line 'denied what an exact log would allow, by a clock that steps back'
+  assert_line --partial "assertion 'wrongly_denied==0' does not hold"
+  # A replay sends requests in the order of their times, which would not show it.
+  assert_equal "$(grep -v '^#' banning.log | uniq | wc -l)" 1
+  run -0 rlctl burst "${banning[@]}" --no-stepping-back --assert 'wrongly_denied==0'
+  assert_line --regexp '^denied +nothing that an exact log would allow$'
+}
+
 @test "an assertion about a limiter that allows nothing fails" {
   echo 'return 0' >never.lua
   run -1 rlctl burst adversary -q --script never.lua --args '{now}' --assert 'worst<=1' --assert 'most_stepping_back<=1'
