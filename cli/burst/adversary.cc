@@ -199,6 +199,7 @@ ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
   std::vector<BurstRun> runs;
   for (const auto& run : report.runs) runs.push_back(as_burst_run(report, run));
   files.write(plan, runs, assertions);
+  for (const auto& warning : warnings_of(assertions, runs)) warn(warning, invocation.command);
   return tell_failures(failures_of(assertions, runs), invocation);
 }
 

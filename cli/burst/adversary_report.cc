@@ -180,8 +180,8 @@ void append_denied(std::string& out, const AdversaryRun& run, const AdversaryRep
 /// What an exhaustive search has proved, and for which schedules. Empty after another search.
 std::string proof_text(const AdversaryRun& run, const AdversaryReport& report) {
   const auto& result = run.result;
-  if (!result.exhaustive) return {};
-  const auto& [tried, undecided] = *result.exhaustive;
+  if (!result.tried) return {};
+  const auto tried = *result.tried, undecided = result.undecided;
   const auto requests = counted(*report.search().exhaustive, "request");
   std::string text;
   if (result.interrupted) {
@@ -195,10 +195,8 @@ std::string proof_text(const AdversaryRun& run, const AdversaryReport& report) {
                        grouped(tried));
   }
   if (undecided == 0) return text;
-  return text + fmt::format(
-                    "; {} of them are left out, and so are all that begin with them: their "
-                    "answers change if keys live a moment longer or shorter",
-                    grouped(undecided));
+  return text + fmt::format("; {} of them are left out, and so are all that begin with them: {}",
+                            grouped(undecided), kUndecided);
 }
 
 void append_run(std::string& out, const AdversaryRun& run, const AdversaryReport& report,
@@ -213,6 +211,9 @@ void append_run(std::string& out, const AdversaryRun& run, const AdversaryReport
   }
   if (const auto text = proof_text(run, report); !text.empty()) {
     append_sentence(out, "proof", text, look);
+  } else if (result.undecided > 0) {
+    append_sentence(out, "left out",
+                    fmt::format("{}: {}", counted(result.undecided, "schedule"), kUndecided), look);
   }
   if (result.is_unbounded) {
     append_sentence(out, "at most", kUnbounded, look);
@@ -332,9 +333,7 @@ void append_adversary_json(std::string& out, const AdversaryReport& report) {
     const auto& result = run.result;
     json.begin_object().field("algorithm", name_of(*run.candidate)).field("asked", result.asked);
     json.field("tick_us", report.search().tick).field("unbounded", result.is_unbounded);
-    const auto& all = result.exhaustive;
-    json.field("tried", all ? std::optional(all->tried) : std::nullopt);
-    json.field("undecided", all ? std::optional(all->undecided) : std::nullopt);
+    json.field("tried", result.tried).field("undecided", result.undecided);
     write_finding(json, "most", result.most, report);
     write_finding(json, "most_stepping_back", result.most_stepping_back, report);
     write_finding(json, "wrongly_denied", result.wrongly_denied, report);
@@ -390,6 +389,8 @@ BurstRun as_burst_run(const AdversaryReport& report, const AdversaryRun& run) {
   burst.search = {
       .most_stepping_back = most_by_any_clock(report, run.result),
       .wrongly_denied = wrong ? static_cast<std::int64_t>(wrong->score.wrongly_denied.size()) : 0,
+      .tried = run.result.tried,
+      .undecided = run.result.undecided,
       .has_refunds = has_refunds};
   return burst;
 }

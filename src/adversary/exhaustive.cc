@@ -36,7 +36,7 @@ class Exhaustion {
       add_outcomes();
       if (on_progress && (++rounds_ % kRoundsOfProgress == 0 || limiter_.at_once() > 1)) {
         const auto& most = result_.leads.most;
-        on_progress(result_.exhaustive.tried, share_, most ? most->score.worst : 0);
+        on_progress(result_.tried, share_, most ? most->score.worst : 0);
       }
     }
     return std::move(result_);
@@ -80,9 +80,9 @@ class Exhaustion {
 
   void add_outcome(Node& node, const Branching::Branch& branch, const Branching::Outcome& outcome,
                    double share) {
-    ++result_.exhaustive.tried;
+    ++result_.tried;
     if (outcome.is_chance) {
-      ++result_.exhaustive.undecided;
+      ++result_.leads.undecided;
       share_ += share;
       return;
     }
@@ -216,9 +216,9 @@ ExhaustiveLeads exhaust(Branching& limiter, const SearchRequest& request, int re
 SearchResult search_all(Branching& limiter, Trial& trial, const SearchRequest& request,
                         int requests, const Interrupt& interrupt,
                         const OnExhaustiveProgress& on_progress) {
-  const auto [leads, exhaustive] = exhaust(limiter, request, requests, interrupt, on_progress);
+  const auto [leads, tried] = exhaust(limiter, request, requests, interrupt, on_progress);
   auto result = shrunk_result(trial, request, leads, {}, interrupt);
-  result.exhaustive = exhaustive;
+  result.tried = tried;
   return result;
 }
 

@@ -25,7 +25,7 @@ using OnExhaustiveProgress =
 
 struct ExhaustiveLeads {
   Leads leads = {};
-  SearchResult::Exhaustive exhaustive = {};
+  std::int64_t tried = 0;  ///< schedules
 };
 /// Tries every schedule of at most `requests` requests at critical times, of every cost, by a clock
 /// that does not step back. Ignores the request's budget and seed. If the interrupt is raised, ends

@@ -32,13 +32,10 @@ struct SearchResult {
   std::optional<Score> beyond_rounding = {};
   /// `most` is all that a schedule may ask for, about four times the limit: no bound was found.
   bool is_unbounded = false;
-  /// Set by search_all(). Every schedule within bounds was tried, unless `interrupted`.
-  struct Exhaustive {
-    std::int64_t tried = 0;      ///< schedules
-    std::int64_t undecided = 0;  ///< those of them whose answers depend on when a key expires
-  };
-  std::optional<Exhaustive> exhaustive = {};
-  std::int64_t asked = 0;  ///< requests
+  /// Set by search_all(): all schedules within bounds, unless `interrupted`.
+  std::optional<std::int64_t> tried = {};
+  std::int64_t undecided = 0;  ///< see Leads
+  std::int64_t asked = 0;      ///< requests
   bool interrupted = false;
 };
 
@@ -50,6 +47,8 @@ struct SearchResult {
 struct Leads {
   std::optional<Finding> most = {}, wrongly_denied = {};
   std::optional<Score> beyond_rounding = {};  ///< see SearchResult
+  /// The schedules that were left out, since their answers depend on when a key expires.
+  std::int64_t undecided = 0;
 
   /// Keeps the candidate if it has wrong denials and the lead has none, or less serious ones: only
   /// at the edge.

@@ -112,7 +112,11 @@ class Hunt {
     }
     const auto answers = trial_.ask(schedules);
     for (std::size_t i = 0; i < schedules.size(); ++i) {
-      if (!answers[i].empty()) keep(std::move(schedules[i]), answers[i]);
+      if (answers[i].empty()) {
+        ++leads_.undecided;
+      } else {
+        keep(std::move(schedules[i]), answers[i]);
+      }
     }
   }
 
@@ -366,6 +370,7 @@ SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const Lea
     result.wrongly_denied = shrinker.shrunk_denial(*wrong, steps_back(wrong->schedule));
   }
   result.beyond_rounding = forward.beyond_rounding;
+  result.undecided = forward.undecided + stepping_back.undecided;
   result.interrupted = interrupt.signal() != 0;
   result.asked = shrinker.asked();
   return result;

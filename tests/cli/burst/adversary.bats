@@ -570,6 +570,36 @@ LUA
   assert_line --regexp '^denied +nothing that an exact log would allow$'
 }
 
+# A correct log, except that its key expires too early, by less than the precision of TTLs.
+early_expiry() {
+  sed "s/^return 1/redis.call('PEXPIRE', KEYS[1], ARGV[2] \/ 1000 - 15)\n&/" trusting.lua >expiring.lua
+  expiring=(adversary --limit 2/60s --script expiring.lua --args '{now_us} {window_us} {limit}')
+}
+
+@test "an exhaustive search that leaves schedules out proves no upper bound" {
+  early_expiry
+  run -1 rlctl burst "${expiring[@]}" -q --exhaustive 4 --assert 'worst<=1'
+  assert_output --regexp "^rlctl: burst: assertion 'worst<=1' is not proven for expiring.lua: [0-9,]+ of [0-9,]+ \
+schedules are left out: their answers change if keys live a moment longer or shorter$"
+  run -0 rlctl burst "${expiring[@]}" -q --exhaustive 4 --assert 'worst>=1'
+  assert_output ''
+}
+
+@test "a search counts the schedules that it leaves out, and warns that assertions do not cover them" {
+  early_expiry
+  run -0 rlctl burst "${expiring[@]}" -q --assert 'worst<=1' --assert 'wrongly_denied<9'
+  assert_output --regexp "^rlctl: burst: warning: expiring.lua: the assertions do not cover [0-9,]+ schedules: \
+their answers change if keys live a moment longer or shorter$"
+  run -0 rlctl burst "${expiring[@]}" -q --assert 'worst>=1'
+  assert_output ''
+  run -0 rlctl burst "${expiring[@]}"
+  output=$(tr -s ' \n' ' ' <<<"$output")
+  assert_output --regexp 'left out [0-9]+ schedules: their answers change if keys live a moment longer or shorter '
+  run -0 rlctl burst "${expiring[@]}" --json
+  assert_equal "$(jq '.runs[0].undecided > 0' <<<"$output")" true
+  assert_equal "$(jq -c '[.runs[].undecided] | unique' "$BATS_FILE_TMPDIR/all.json")" '[0]'
+}
+
 @test "an assertion about a limiter that allows nothing fails" {
   echo 'return 0' >never.lua
   run -1 rlctl burst adversary -q --script never.lua --args '{now}' --assert 'worst<=1' --assert 'most_stepping_back<=1'
