@@ -445,6 +445,13 @@ LUA
   assert_equal "$(jq -c '.runs[0] | [.tried, .most.worst.allowed]' <<<"$output")" '[637,2]'
 }
 
+@test "an exhaustive search reads each reply with the {id} that the script got" {
+  echo "redis.call('SET', KEYS[1], 1) return tonumber(ARGV[1])" >echo.lua
+  run -0 --separate-stderr rlctl burst adversary --exhaustive 4 --limit 2/60s --script echo.lua \
+    --args '{id}' --allowed-when 'r == id' --json
+  assert_equal "$(jq '.runs[0].most.worst.allowed' <<<"$output")" 4
+}
+
 @test "keys that contain the time are copied too" {
   cat >window.lua <<'LUA'
 return redis.call('INCR', KEYS[1]) <= tonumber(ARGV[1]) and 1 or 0
