@@ -32,7 +32,11 @@ class Exhaustion {
     while (!nodes_.empty() && interrupt.signal() == 0) {
       take_nodes();
       outcomes_.assign(branches_.size(), {});
-      limiter_.ask(branches_, outcomes_);
+      try {
+        limiter_.ask(branches_, outcomes_);
+      } catch (const Interrupted&) {
+        break;
+      }
       add_outcomes();
       if (on_progress && (++rounds_ % kRoundsOfProgress == 0 || limiter_.at_once() > 1)) {
         const auto& most = result_.leads.most;

@@ -57,18 +57,10 @@ class Hunt {
 
   /// Runs until it has sent `budget` requests, or the interrupt is raised.
   void run(std::int64_t budget, const std::function<void()>& on_progress) {
-    const auto probes = known_schedules();
-    for (std::size_t next = 0; next < probes.size() && !is_over(budget);) {
-      std::vector<Schedule> some;
-      while (next < probes.size() && some.size() < kAtOnce) some.push_back(probes[next++]);
-      ask(std::move(some));
-      on_progress();
-    }
-    while (!is_over(budget)) {
-      std::vector<Schedule> some;
-      while (some.size() < kAtOnce) some.push_back(child());
-      ask(std::move(some));
-      on_progress();
+    try {
+      try_all(budget, on_progress);
+    } catch (const Interrupted&) {
+      // What was found so far is kept.
     }
   }
 
@@ -88,6 +80,22 @@ class Hunt {
   }
 
  private:
+  void try_all(std::int64_t budget, const std::function<void()>& on_progress) {
+    const auto probes = known_schedules();
+    for (std::size_t next = 0; next < probes.size() && !is_over(budget);) {
+      std::vector<Schedule> some;
+      while (next < probes.size() && some.size() < kAtOnce) some.push_back(probes[next++]);
+      ask(std::move(some));
+      on_progress();
+    }
+    while (!is_over(budget)) {
+      std::vector<Schedule> some;
+      while (some.size() < kAtOnce) some.push_back(child());
+      ask(std::move(some));
+      on_progress();
+    }
+  }
+
   [[nodiscard]] bool is_over(std::int64_t budget) const {
     // If everything is allowed, there is nothing more to find.
     return interrupt_.signal() != 0 || asked_ >= budget || has_no_bound();
@@ -376,12 +384,15 @@ SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const Lea
   return result;
 }
 
-bool is_confirmed(Trial& trial, const SearchResult& result) {
+bool is_confirmed(Trial& trial, SearchResult& result) try {
   const auto holds = [&trial](const Finding& finding) {
     return trial.confirms(finding.schedule, finding.answers);
   };
   return holds(result.most) && (!result.most_stepping_back || holds(*result.most_stepping_back)) &&
          (!result.wrongly_denied || holds(*result.wrongly_denied));
+} catch (const Interrupted&) {
+  result.interrupted = true;
+  return true;
 }
 
 SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,

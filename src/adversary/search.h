@@ -56,7 +56,8 @@ using OnSearchProgress =
 [[nodiscard]] SearchResult shrunk_result(Trial& trial, const SearchRequest& request,
                                          const Leads& forward, const Leads& stepping_back,
                                          const Interrupt& interrupt);
-/// Whether each finding really has these answers; see Trial::confirms().
-[[nodiscard]] bool is_confirmed(Trial& trial, const SearchResult& result);
+/// Whether each finding really has these answers; see Trial::confirms(). If the interrupt ends it,
+/// sets SearchResult::interrupted, and true.
+[[nodiscard]] bool is_confirmed(Trial& trial, SearchResult& result);
 
 }  // namespace rlctl::adversary

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/wait.h"
+
 namespace rlctl::adversary {
 namespace {
 
@@ -33,6 +35,16 @@ class Shrinking {
         answers_(std::move(found.answers)) {}
 
   [[nodiscard]] Shrunk run() {
+    try {
+      make_smaller();
+    } catch (const Interrupted&) {
+      // What is smaller so far shows the finding too.
+    }
+    return {.found = {std::move(schedule_), std::move(answers_)}, .asked = asked_};
+  }
+
+ private:
+  void make_smaller() {
     join_instants();  // first, since fewer instants take fewer requests
     drop_requests();
     join_instants();
@@ -40,10 +52,8 @@ class Shrinking {
     round_times();
     begin_early();
     drop_requests();
-    return {.found = {std::move(schedule_), std::move(answers_)}, .asked = asked_};
   }
 
- private:
   void drop_requests() {
     drop_denied();
     // From the end, so that earlier instants keep their indexes.

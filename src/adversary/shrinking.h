@@ -31,7 +31,8 @@ struct Shrunk {
 };
 
 /// Makes a finding smaller: drops requests that it does not need, joins instants, and moves each to
-/// the roundest time that still shows the finding. Sends at most `budget` requests.
+/// the roundest time that still shows the finding. Sends at most `budget` requests; an interrupt of
+/// the trial ends it early.
 [[nodiscard]] Shrunk shrink(Trial& trial, Answered found, const StillShows& still_shows,
                             const Bounds& bounds, std::int64_t budget);
 

@@ -160,7 +160,7 @@ std::vector<Answers> ScriptTrial::ask_once(std::span<const Schedule> schedules) 
   const auto arrivals = arrivals_of(schedules);
   std::vector<limiter::Decision> decisions(arrivals.size());
   script_->forget();
-  decider_.decide(arrivals, decisions);
+  if (decider_.decide(arrivals, decisions) < arrivals.size()) throw Interrupted();
   held_up_.insert(decider_.held_up().begin(), decider_.held_up().end());
   std::vector<Answers> answers(schedules.size());
   for (std::size_t i = 0; i < arrivals.size(); ++i) {

@@ -61,6 +61,37 @@ std::string to_text(const Schedule& schedule) {
   return text;
 }
 
+/// Wraps a script: once armed, the next call raises the interrupt.
+class InterruptedScript final : public rlctl::traffic::Script {
+ public:
+  InterruptedScript(Script& script, Interrupt& interrupt)
+      : script_(script), interrupt_(interrupt) {}
+  std::string_view name() const override { return script_.name(); }
+  void load(rlctl::redis::Connection& connection) override { script_.load(connection); }
+  rlctl::limiter::ScriptCall call(const rlctl::traffic::Arrival& arrival) override {
+    if (is_armed_) {
+      interrupt_.raise(SIGINT);
+      ++calls_;
+    }
+    return script_.call(arrival);
+  }
+  std::vector<std::string> keys() const override { return script_.keys(); }
+  void arm() { is_armed_ = true; }
+  [[nodiscard]] std::int64_t calls_since() const { return calls_; }
+
+ private:
+  rlctl::limiter::Decision read(rlctl::redis::ReplyView reply,
+                                const rlctl::traffic::Arrival& arrival,
+                                std::int64_t number) const override {
+    return script_.parse(reply, arrival, number);
+  }
+
+  Script& script_;
+  Interrupt& interrupt_;
+  bool is_armed_ = false;
+  std::int64_t calls_ = 0;
+};
+
 /// A correct log in a sorted set, as it is commonly written, whose parts can be replaced by wrong
 /// ones.
 struct LogScript {
@@ -384,6 +415,21 @@ TEST_CASE("the budget must be large enough for the limit") {
       static_cast<void>(
           search(trial, {.limit = {1000, 60s, {}}, .budget = 39'999, .base = kBase}, interrupt)),
       UsageError);
+}
+
+TEST_CASE("an interrupt ends a search of a script within a batch of schedules") {
+  TestServer server;
+  TestScript script(text_of({}));
+  Interrupt interrupt;
+  InterruptedScript interrupted(script, interrupt);
+  ScriptTrial trial(server.connection(), interrupted, {});
+  trial.stop_at(interrupt, 30s, 30s);
+  // A batch has some 10,000 requests.
+  const auto result = search(trial, {.limit = {100, 60s, {}}, .base = kBase}, interrupt,
+                             [&](std::int64_t, std::int64_t, std::int64_t) { interrupted.arm(); });
+  CHECK(result.interrupted);
+  CHECK(result.most.score.worst == 5);
+  CHECK(interrupted.calls_since() < 2000);
 }
 
 TEST_CASE("an interrupt ends a search with what was found so far") {
