@@ -212,6 +212,11 @@ std::vector<microseconds> critical_times(const Schedule& before, const SearchReq
   return times;
 }
 
+microseconds latest_time(const SearchRequest& request, int requests) {
+  // One tick after the end of the window that began with the request before.
+  return requests * (request.limit.window + request.tick);
+}
+
 ExhaustiveLeads exhaust(Branching& limiter, const SearchRequest& request, int requests,
                         const Interrupt& interrupt, const OnExhaustiveProgress& on_progress) {
   return Exhaustion(limiter, request, requests).run(interrupt, on_progress);

@@ -19,6 +19,9 @@ namespace rlctl::adversary {
 [[nodiscard]] std::vector<microseconds> critical_times(const Schedule& before,
                                                        const SearchRequest& request);
 
+/// No request that exhaust() tries is later than this after the base.
+[[nodiscard]] microseconds latest_time(const SearchRequest& request, int requests);
+
 /// The schedules tried so far, the share of all, and the most units allowed so far.
 using OnExhaustiveProgress =
     std::function<void(std::int64_t tried, double share, std::int64_t worst)>;

@@ -23,7 +23,8 @@ constexpr double kBackwardShare = 0.3;
 /// A budget must fill the limit this many times, so that at least the most telling schedules are
 /// tried.
 constexpr std::int64_t kLeastFills = 40;
-/// The latest time of a request, in windows.
+/// The latest time of a request, in windows, unless the known schedules take longer. Those with a
+/// clock that steps back, or with refunds, do not.
 constexpr std::int64_t kMostWindows = 8;
 
 /// The requests that it takes to fill the limit with the smallest cost.
@@ -33,6 +34,11 @@ std::int64_t most_fills(const SearchRequest& request) {
     if (cost > 0) most = std::max(most, fills_of(request.limit, cost));
   }
   return most;
+}
+
+/// The most requests of a schedule.
+std::int64_t most_requests(std::int64_t fills) {
+  return 4 * fills + 8;
 }
 
 /// Without refunds.
@@ -51,7 +57,7 @@ class Hunt {
         request_(request),
         interrupt_(interrupt),
         clock_steps_back_(clock_steps_back),
-        most_requests_(static_cast<std::size_t>(4 * most_fills(request) + 8)),
+        most_requests_(static_cast<std::size_t>(most_requests(most_fills(request)))),
         gaps_(telling_gaps(request.limit)),
         random_(random) {}
 
@@ -358,6 +364,13 @@ class Shrinker {
 };
 
 }  // namespace
+
+microseconds latest_time(const SearchRequest& request) {
+  // No search takes place if the budget does not fill the limit.
+  const auto fills = std::min(most_fills(request), request.budget);
+  return std::max(kMostWindows * request.limit.window,
+                  latest_of_forward(request.limit, fills, most_requests(fills)));
+}
 
 Score score_of(const Schedule& schedule, const Answers& answers, const SearchRequest& request) {
   return score_of(schedule, answers, request.limit, std::max(request.rounding, microseconds{1}));

@@ -23,14 +23,17 @@ struct SearchRequest {
   std::int64_t budget = kUsualBudget;
   std::uint64_t seed = 1;
   microseconds base{0};  ///< a multiple of the window; no request is earlier
-  /// Request times are the base plus multiples of this, which leaves out differences that a coarse
-  /// clock cannot see.
+  /// The times of requests are the base plus multiples of this, which leaves out differences that a
+  /// coarse clock cannot see.
   microseconds tick{1};
   /// By how much the limiter's clock rounds: SearchResult::beyond_rounding leaves out spans that
   /// are shorter than a window by less.
   microseconds rounding{0};
   bool steps_back = true;  ///< also try a clock that steps back
 };
+
+/// No request of a search() is later than this after the base.
+[[nodiscard]] microseconds latest_time(const SearchRequest& request);
 
 /// The requests sent so far, roughly how many there will be, and the most units allowed so far.
 using OnSearchProgress =

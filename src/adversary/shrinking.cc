@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/wait.h"
+#include "limiter/limit.h"
 
 namespace rlctl::adversary {
 namespace {
@@ -83,7 +84,7 @@ class Shrinking {
         for (auto j = instants[i].first; j < last.first + last.count; ++j) joined[j].at = before;
         candidates.push_back(std::move(joined));
       }
-      if (!take_first_of(candidates)) ++i;
+      if (!take_first_of(std::move(candidates))) ++i;
     }
   }
 
@@ -112,7 +113,8 @@ class Shrinking {
 
   /// Takes the first candidate that still shows the finding; the best come first. False if none
   /// does, or if the budget is used up.
-  bool take_first_of(const std::vector<Schedule>& candidates) {
+  bool take_first_of(std::vector<Schedule> candidates) {
+    std::erase_if(candidates, [this](const Schedule& schedule) { return !is_within(schedule); });
     std::int64_t requests = 0;
     for (const auto& candidate : candidates)
       requests += static_cast<std::int64_t>(candidate.size());
@@ -120,8 +122,7 @@ class Shrinking {
     asked_ += requests;
     auto answers = trial_.ask(candidates);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (answers[i].empty() || !is_within(candidates[i])) continue;
-      if (!still_shows_(candidates[i], answers[i])) continue;
+      if (answers[i].empty() || !still_shows_(candidates[i], answers[i])) continue;
       schedule_ = candidates[i];
       answers_ = std::move(answers[i]);
       return true;
@@ -133,7 +134,8 @@ class Shrinking {
     if (!bounds_.steps_back && steps_back(schedule)) return false;
     return std::all_of(schedule.begin(), schedule.end(), [&](const Request& request) {
       const auto offset = request.at - bounds_.base;
-      return offset >= 0us && offset % bounds_.tick == 0us;
+      const bool is_possible = offset >= 0us && request.at <= limiter::kLatestNow;
+      return is_possible && offset % bounds_.tick == 0us;
     });
   }
 
@@ -155,7 +157,7 @@ class Shrinking {
       without.erase(first, std::next(first, static_cast<std::ptrdiff_t>(count)));
       if (!without.empty()) candidates.push_back(std::move(without));
     }
-    return take_first_of(candidates);
+    return take_first_of(std::move(candidates));
   }
 
   /// Moves an instant to the roundest time that still shows the finding: together with all later
@@ -175,7 +177,7 @@ class Shrinking {
         }
       }
     }
-    return take_first_of(candidates);
+    return take_first_of(std::move(candidates));
   }
 
   Trial& trial_;

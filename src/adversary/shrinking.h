@@ -9,7 +9,7 @@
 
 namespace rlctl::adversary {
 
-/// The bounds of a schedule that shrinking tries.
+/// The bounds of a schedule that shrinking tries. No request is later than limiter::kLatestNow.
 struct Bounds {
   microseconds base{0};  ///< the start of a window; no request is earlier
   microseconds window{0};

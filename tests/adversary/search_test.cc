@@ -61,6 +61,23 @@ std::string to_text(const Schedule& schedule) {
   return text;
 }
 
+/// A model that remembers the latest time of a request.
+class LatestTrial final : public Trial {
+ public:
+  explicit LatestTrial(const rlctl::traffic::Candidate& candidate) : model_(candidate) {}
+  std::vector<Answers> ask(std::span<const Schedule> schedules) override {
+    for (const auto& schedule : schedules) {
+      for (const auto& request : schedule) latest_ = std::max(latest_, request.at);
+    }
+    return model_.ask(schedules);
+  }
+  [[nodiscard]] microseconds latest() const { return latest_; }
+
+ private:
+  ModelTrial model_;
+  microseconds latest_{0};
+};
+
 /// Wraps a script: once armed, the next call raises the interrupt.
 class InterruptedScript final : public rlctl::traffic::Script {
  public:
@@ -405,6 +422,17 @@ TEST_CASE("a model is searched like its script") {
     const Interrupt interrupt;
     const auto of_model = search(trial, {.limit = kFive, .base = kBase}, interrupt);
     CHECK(of_model.most.schedule == search_bundled(name).most.schedule);
+  }
+}
+
+TEST_CASE("no request of a search is later than it says, or than the contract allows") {
+  for (const Limit& limit : {kFive, Limit{100, 10ms, {}}}) {
+    SearchRequest request{.limit = limit, .costs = {1, 3, -1}};
+    const auto earliest = rlctl::limiter::kLatestNow - latest_time(request);
+    request.base = earliest - earliest % limit.window;
+    LatestTrial trial({&algorithm("fixed-window"), {limit}});
+    static_cast<void>(search(trial, request, Interrupt()));
+    CHECK(trial.latest() <= rlctl::limiter::kLatestNow);
   }
 }
 

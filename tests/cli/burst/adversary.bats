@@ -382,8 +382,13 @@ refused() {
   assert_line "  hint: use the resolution of the limiter's clock: 1ms or 1s"
   refused '--tick: a window of 60s does not consist of whole ticks of 0s' adversary --tick 0s
   refused '--tick requires adversary: rlctl burst adversary searches' --tick 1ms
-  refused '--start: the search needs 10 windows of 400d before the year 2096, where the times of the scripts end' \
+  refused '--start: the search needs 3600d before the year 2096, where the times of the scripts end' \
     adversary --limit 5/400d --start 2090-01-01T00:00:00Z
+  # With short windows, many requests take longer than the windows.
+  refused '--start: the search needs 20.02 s before the year 2096, where the times of the scripts end' \
+    adversary --limit 1000/10ms --start 3999999999000000
+  refused '--start: the search needs 50 ms before the year 2096, where the times of the scripts end' \
+    adversary --limit 2/10ms --exhaustive 4 --start 3999999999999000
 }
 
 @test "a budget that is too small is refused with the minimum" {
