@@ -42,9 +42,10 @@ std::string adversary_command(const Invocation& invocation, const limiter::Limit
 LintSubject bundled_subject(const limiter::Algorithm& algorithm, std::string place,
                             const limiter::Limit& limit, const Invocation& invocation) {
   if (!limiter::counts_requests(algorithm)) {
-    throw UsageError(std::string(algorithm.name) + " is not called with --limit: it needs --args",
-                     "rlctl lint " + std::string(algorithm.name) +
-                         " --args '3 60000000 acquire {id}' --allowed-when 'r[1] == 1'");
+    throw UsageError(
+        std::string(algorithm.name) + " is not called with --limit: it needs --args",
+        "rlctl lint " + std::string(algorithm.name) +
+            " --limit 3/60s --args '{limit} {window_us} acquire {id}' --allowed-when 'r[1] == 1'");
   }
   LintSubject subject{.place = std::move(place),
                       .source = std::string(algorithm.script),
