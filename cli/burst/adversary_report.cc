@@ -143,11 +143,10 @@ std::string rounding_text(const AdversaryRun& run, const AdversaryReport& report
   if (report.limit().window - score.worst_span >= tick) return {};
   const auto& beyond = run.result.beyond_rounding;
   return fmt::format(
-      "{} in windows within {} of a full one, which is what {{{}}} rounds off; --tick {} leaves "
-      "this out{}",
-      beyond ? "so many" : "only", exact_text(tick), run.rounded_by->name, format_duration(tick),
-      beyond ? fmt::format(", and shows how {} come {}", beyond->worst,
-                           within_text(beyond->worst_span))
+      "{} only in windows within {} of a full one, which {{{}}} rounds off; --tick {} ignores it{}",
+      beyond ? "this many appear" : "the excess appears", exact_text(tick), run.rounded_by->name,
+      format_duration(tick),
+      beyond ? fmt::format(" ({} remain {})", beyond->worst, within_text(beyond->worst_span))
              : std::string());
 }
 

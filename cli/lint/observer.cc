@@ -106,7 +106,7 @@ lint::Observation LintObserver::observe() {
     seen_.counted_denial.reset();
     doubts_.clear();
     not_tested("short-ttl, denied-write",
-               "requests took longer than TTLs: try again, or a longer window");
+               "requests took longer than the TTLs; try again, or use a longer window");
   }
   return std::move(seen_);
 }
@@ -148,7 +148,7 @@ void LintObserver::check_replies() {
   const bool any_allowed = std::any_of(requests.begin(), requests.end(), is_allowed);
   const bool any_denied = !std::all_of(requests.begin(), requests.end(), is_allowed);
   if (!any_allowed) {
-    doubts_.emplace_back("nothing was allowed: --allowed-when tells how to read the reply");
+    doubts_.emplace_back("nothing was allowed; say how to read the reply with --allowed-when");
   } else if (is_denied(0)) {
     doubts_.emplace_back(
         "the reply may be inverted: the first request was denied, and a later one was "
@@ -235,7 +235,7 @@ void LintObserver::test_denials() {
   const auto count = std::clamp<std::int64_t>(filled_, 1, seen_.limit);
   const auto gap = std::max(seen_.window / (2 * count), 2 * (filling + tick_));
   if (gap > seen_.window / 2) {
-    return not_tested(kName, "the window is too short for the limit: try a longer one");
+    return not_tested(kName, "the window is too short for the limit; use a longer one");
   }
   const auto then = start_ + seen_.window + gap / 2;
   const auto step = std::min(tick_, gap / count);

@@ -141,7 +141,7 @@ Search for requests that exceed the limit:
   echo 'return 0' >closed.lua
   run -3 --separate-stderr rlctl lint closed.lua
   assert_equal "$stderr" \
-    'rlctl: lint: warning: closed.lua: nothing was allowed: --allowed-when tells how to read the reply'
+    'rlctl: lint: warning: closed.lua: nothing was allowed; say how to read the reply with --allowed-when'
   printf '%s\n' "local count = redis.call('INCR', KEYS[1])" \
     "if count == 1 then redis.call('PEXPIRE', KEYS[1], 60000) end" 'return count > 5 and 1 or 0' >inverted.lua
   run -3 --separate-stderr rlctl lint inverted.lua
@@ -200,7 +200,7 @@ LUA
   run -3 --separate-stderr rlctl lint long.lua --limit 2/10ms --args '{window_ms}' --allowed-when '<=limit'
   assert_output --regexp '^no findings in 1 script, by [0-9]+ requests'
   assert_equal "$stderr" "rlctl: lint: warning: long.lua: not tested: short-ttl, denied-write: requests took \
-longer than TTLs: try again, or a longer window"
+longer than the TTLs; try again, or use a longer window"
 }
 
 @test "the manual explains each finding that --help lists" {
