@@ -67,8 +67,9 @@ void append_header(TextBlock& block, const AdversaryReport& report) {
 /// The verdict on a finding; the caller prints the title before it.
 std::string verdict(const Finding& finding, const AdversaryReport& report, const Look& look) {
   const auto ratio = report.ratio_of(finding);
-  if (finding.score.worst == 0) return toned("allows nothing", Tone::kBad, look.colour);
-  if (ratio <= 1) return toned(kNeverAbove, Tone::kGood, look.colour);
+  if (const auto kept = verdict_within_limit(finding.score.worst, ratio)) {
+    return toned(kept->text, kept->tone, look.colour);
+  }
   return toned(fmt::format("{} the limit: {} {}", times(ratio, look), finding.score.worst,
                            within_text(finding.score.worst_span)),
                Tone::kBad, look.colour);

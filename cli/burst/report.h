@@ -94,8 +94,6 @@ inline constexpr std::string_view kSearchSummary =
 /// Why a search leaves schedules out.
 inline constexpr std::string_view kUndecided =
     "their answers change if keys live a moment longer or shorter";
-/// The verdict on a limiter that kept the limit.
-inline constexpr std::string_view kNeverAbove = "never above the limit";
 /// A few words about the traffic.
 [[nodiscard]] std::string traffic_text(const BurstReport& report);
 /// "2.00"; with more decimals if two would round a ratio other than 1 to 1.00.
