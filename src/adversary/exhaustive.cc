@@ -228,6 +228,7 @@ SearchResult search_all(Branching& limiter, Trial& trial, const SearchRequest& r
   const auto [leads, tried] = exhaust(limiter, request, requests, interrupt, on_progress);
   auto result = shrunk_result(trial, request, leads, {}, interrupt);
   result.tried = tried;
+  result.asked += limiter.asked();
   return result;
 }
 
@@ -244,7 +245,11 @@ SearchResult search_all(ScriptTrial& trial, const SearchRequest& request, int re
   if (result.interrupted) return result;
   // Once it is known that schedules disturb each other, all that was found before is void.
   const bool holds = trial.is_apart() == was_apart && is_confirmed(trial, result);
-  return holds ? result : try_all();
+  if (holds) return result;
+  const auto in_vain = result.asked;
+  result = try_all();
+  result.asked += in_vain;
+  return result;
 }
 
 }  // namespace rlctl::adversary

@@ -416,11 +416,14 @@ refused() {
 @test "an exhaustive search of scripts finds what that of their models finds, in the same number of schedules" {
   local names='[.runs[] | {algorithm, tried, worst: .most.worst, schedule: .most.schedule}]'
   run -0 rlctl burst adversary --exhaustive 4 --limit 2/60s --algorithm all --json
-  local scripts
+  local scripts json=$output
   scripts=$(jq -c "$names" <<<"$output")
   run -0 rlctl burst adversary --exhaustive 4 --limit 2/60s --algorithm all --json --model
   assert_equal "$(jq -c "$names" <<<"$output")" "$scripts"
   assert_equal "$(jq -c '[.exhaustive, .budget, .runs[0].tried, .runs[0].undecided]' <<<"$output")" '[4,null,6864,0]'
+  assert_equal "$(jq -c '[.runs[] | .asked >= .tried] | unique' <<<"$output")" '[true]'
+  # A script is sent a whole schedule for each answer.
+  assert_equal "$(jq '.runs[] | select(.algorithm == "sliding-window-log") | .asked > .tried' <<<"$json")" true
 }
 
 @test "an exhaustive search of another's script counts what depends on an expiring key" {
