@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "adversary/branching.h"
 #include "adversary/exhaustive.h"
@@ -13,7 +14,8 @@
 #include "base/text.h"
 #include "cli/burst/adversary_report.h"
 #include "cli/burst/hint.h"
-#include "cli/burst/search_files.h"
+#include "cli/burst/junit.h"
+#include "cli/burst/picture.h"
 #include "cli/burst/server.h"
 #include "cli/burst/trial.h"
 #include "cli/failure.h"
@@ -143,21 +145,62 @@ class AdversarySession {
   std::unique_ptr<BurstServer> server_;  ///< null with --model
 };
 
-Destination open_log(const BurstPlan& plan, const BurstOptions& options, Invocation& invocation) {
-  if (options.write && plan.candidates.size() > 1) {
-    throw UsageError(fmt::format("--write requires one limiter, not {}", plan.candidates.size()),
-                     "name one with --algorithm");
+/// The files that a search writes: the log, the picture and the JUnit report.
+class SearchFiles {
+ public:
+  /// Opens the files. Throws UsageError if more than one output goes to standard output.
+  SearchFiles(const BurstOptions& options, Invocation& invocation)
+      : log_("--write", options.write, invocation.out),
+        svg_("--svg", options.svg, invocation.out),
+        junit_("--junit", options.junit, invocation.out) {
+    require_one_on_stdout(invocation.json + on_stdout(),
+                          "use only one of --json, --write -, --svg - and --junit -");
   }
-  require_one_on_stdout((options.write == "-") + invocation.json,
-                        "use --json, or --write to another file");
-  return {"--write", options.write, invocation.out};
+
+  [[nodiscard]] int on_stdout() const noexcept {
+    return log_.to_stdout() + svg_.to_stdout() + junit_.to_stdout();
+  }
+  void write_log(const AdversaryReport& report) {
+    if (log_.is_wanted()) log_.write(schedule_log(report, report.runs.front()));
+    log_.commit();
+  }
+  /// The runs have the schedules that were found as their traffic.
+  void write_report(const BurstReport& report, std::span<const Assertion> assertions) {
+    if (svg_.is_wanted()) svg_.write(burst_svg(report));
+    svg_.commit();
+    if (junit_.is_wanted()) junit_.write(junit_report(report, assertions));
+    junit_.commit();
+  }
+
+ private:
+  Destination log_, svg_, junit_;
+};
+
+/// Throws UsageError for several limiters with a log, which has the schedule of one.
+void require_one_log(const BurstPlan& plan, const BurstOptions& options) {
+  if (!options.write || plan.candidates.size() == 1) return;
+  throw UsageError(fmt::format("--write requires one limiter, not {}", plan.candidates.size()),
+                   "name one with --algorithm");
+}
+
+/// Throws UsageError for an assertion about a clock that steps back if the search tries none.
+void require_tried(const std::vector<Assertion>& assertions, const BurstPlan& plan) {
+  if (plan.search->steps_back) return;
+  for (const auto& assertion : assertions) {
+    if (!assertion.measure.needs_stepping_back) continue;
+    throw UsageError(
+        fmt::format("--assert: {} needs a clock that steps back", in_quotes(assertion.text)),
+        plan.search->exhaustive ? "leave out --exhaustive, which tries no such clock"
+                                : "leave out --no-stepping-back");
+  }
 }
 
 }  // namespace
 
 ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
                          const std::vector<Assertion>& assertions, Invocation& invocation) {
-  auto log = open_log(plan, options, invocation);
+  require_tried(assertions, plan);
+  require_one_log(plan, options);
   SearchFiles files(options, invocation);
   const bool shows_progress = !options.quiet && is_terminal(STDERR_FILENO);
   AdversaryReport report{.plan = plan, .base = base_for(plan)};
@@ -168,11 +211,8 @@ ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
     if (invocation.interrupt.signal() == 0) throw;
     report.interrupted = true;
   }
-  if (!report.interrupted) {
-    log.write(schedule_log(report, report.runs.front()));
-    log.commit();
-  }
-  if (!options.quiet && !log.to_stdout() && !files.to_stdout()) {
+  if (!report.interrupted) files.write_log(report);
+  if (!options.quiet && files.on_stdout() == 0) {
     auto& out = invocation.out;
     if (invocation.json) {
       append_adversary_json(out.buffer(), report);
@@ -183,10 +223,11 @@ ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
   }
   // After Ctrl-C no assertion is checked: the process ends by the signal.
   if (report.interrupted) invocation.interrupt.check();
-  std::vector<BurstRun> runs;
-  for (const auto& run : report.runs) runs.push_back(as_burst_run(report, run));
-  files.write(plan, runs, assertions);
-  return tell_failures(failures_of(assertions, runs), invocation);
+  BurstReport found{.plan = plan, .is_search = true};
+  for (const auto& run : report.runs) found.runs.push_back(as_burst_run(report, run));
+  files.write_report(found, assertions);
+  for (const auto& text : warnings_of(assertions, found.runs)) warn(text, invocation.command);
+  return tell_failures(failures_of(assertions, found.runs), invocation);
 }
 
 }  // namespace rlctl::cli

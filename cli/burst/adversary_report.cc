@@ -67,8 +67,9 @@ void append_header(TextBlock& block, const AdversaryReport& report) {
 /// The verdict on a finding; the caller prints the title before it.
 std::string verdict(const Finding& finding, const AdversaryReport& report, const Look& look) {
   const auto ratio = report.ratio_of(finding);
-  if (finding.score.worst == 0) return toned("allows nothing", Tone::kBad, look.colour);
-  if (ratio <= 1) return toned(kNeverAbove, Tone::kGood, look.colour);
+  if (const auto kept = verdict_within_limit(finding.score.worst, ratio)) {
+    return toned(kept->text, kept->tone, look.colour);
+  }
   return toned(fmt::format("{} the limit: {} {}", times(ratio, look), finding.score.worst,
                            within_text(finding.score.worst_span)),
                Tone::kBad, look.colour);
@@ -143,11 +144,10 @@ std::string rounding_text(const AdversaryRun& run, const AdversaryReport& report
   if (report.limit().window - score.worst_span >= tick) return {};
   const auto& beyond = run.result.beyond_rounding;
   return fmt::format(
-      "{} in windows within {} of a full one, which is what {{{}}} rounds off; --tick {} leaves "
-      "this out{}",
-      beyond ? "so many" : "only", exact_text(tick), run.rounded_by->name, format_duration(tick),
-      beyond ? fmt::format(", and shows how {} come {}", beyond->worst,
-                           within_text(beyond->worst_span))
+      "{} only in windows within {} of a full one, which {{{}}} rounds off; --tick {} ignores it{}",
+      beyond ? "this many appear" : "the excess appears", exact_text(tick), run.rounded_by->name,
+      format_duration(tick),
+      beyond ? fmt::format(" ({} remain {})", beyond->worst, within_text(beyond->worst_span))
              : std::string());
 }
 
@@ -155,10 +155,12 @@ void append_denied(std::string& out, const AdversaryRun& run, const AdversaryRep
                    const Look& look) {
   if (const auto& wrong = run.result.wrongly_denied) {
     const bool is_minor = wrong->score.only_at_edge();
-    out += toned(is_minor ? "denied exactly one window after, where an exact log would allow"
-                          : "denied what an exact log would allow",
-                 is_minor ? Tone::kWarning : Tone::kBad, look.colour) +
-           "\n";
+    const bool is_back = adversary::steps_back(wrong->schedule);
+    std::string title =
+        is_minor ? "denied exactly one window after" : "denied what an exact log would allow";
+    if (is_minor && !is_back) title += ", where an exact log would allow";
+    if (is_back) title += ", by a clock that steps back";
+    out += toned(title, is_minor ? Tone::kWarning : Tone::kBad, look.colour) + "\n";
     append_schedule(out, *wrong, report, look);
     if (is_minor) {
       append_sentence(out, "edge",
@@ -178,8 +180,8 @@ void append_denied(std::string& out, const AdversaryRun& run, const AdversaryRep
 /// What an exhaustive search has proved, and for which schedules. Empty after another search.
 std::string proof_text(const AdversaryRun& run, const AdversaryReport& report) {
   const auto& result = run.result;
-  if (!result.exhaustive) return {};
-  const auto& [tried, undecided] = *result.exhaustive;
+  if (!result.tried) return {};
+  const auto tried = *result.tried, undecided = result.undecided;
   const auto requests = counted(*report.search().exhaustive, "request");
   std::string text;
   if (result.interrupted) {
@@ -193,10 +195,8 @@ std::string proof_text(const AdversaryRun& run, const AdversaryReport& report) {
                        grouped(tried));
   }
   if (undecided == 0) return text;
-  return text + fmt::format(
-                    "; {} of them are left out, and so are all that begin with them: their "
-                    "answers change if keys live a moment longer or shorter",
-                    grouped(undecided));
+  return text + fmt::format("; {} of them are left out, and so are all that begin with them: {}",
+                            grouped(undecided), kUndecided);
 }
 
 void append_run(std::string& out, const AdversaryRun& run, const AdversaryReport& report,
@@ -211,6 +211,9 @@ void append_run(std::string& out, const AdversaryRun& run, const AdversaryReport
   }
   if (const auto text = proof_text(run, report); !text.empty()) {
     append_sentence(out, "proof", text, look);
+  } else if (result.undecided > 0) {
+    append_sentence(out, "left out",
+                    fmt::format("{}: {}", counted(result.undecided, "schedule"), kUndecided), look);
   }
   if (result.is_unbounded) {
     append_sentence(out, "at most", kUnbounded, look);
@@ -259,11 +262,13 @@ void write_finding(JsonWriter& json, std::string_view name, const std::optional<
 
 // --- A log ---------------------------------------------------------------------------------------
 
-/// The finding worth replaying: too much allowed, else a wrong denial, else the most allowed.
+/// The finding worth replaying: too much allowed, else a wrong denial, else the most allowed. A
+/// replay sorts requests by time, so that it cannot show what needs a clock that steps back.
 const Finding& telling_finding(const AdversaryReport& report, const AdversaryRun& run) {
-  const auto& result = run.result;
-  const bool keeps_limit = result.most.score.worst <= report.limit().limit;
-  return keeps_limit && result.wrongly_denied ? *result.wrongly_denied : result.most;
+  const auto& most = run.result.most;
+  const auto& wrong = run.result.wrongly_denied;
+  const bool keeps_limit = most.score.worst <= report.limit().limit;
+  return keeps_limit && wrong && !adversary::steps_back(wrong->schedule) ? *wrong : most;
 }
 
 /// Seconds since 1970, with as many decimals as needed.
@@ -273,6 +278,13 @@ std::string epoch_text(microseconds at) {
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
   return text;
+}
+
+/// SearchFindings::most_stepping_back.
+std::optional<double> most_by_any_clock(const AdversaryReport& report,
+                                        const adversary::SearchResult& result) {
+  if (!result.has_stepped_back) return std::nullopt;
+  return report.ratio_of(result.most_stepping_back.value_or(result.most));
 }
 
 /// Turns each line of the text into a comment.
@@ -321,9 +333,7 @@ void append_adversary_json(std::string& out, const AdversaryReport& report) {
     const auto& result = run.result;
     json.begin_object().field("algorithm", name_of(*run.candidate)).field("asked", result.asked);
     json.field("tick_us", report.search().tick).field("unbounded", result.is_unbounded);
-    const auto& all = result.exhaustive;
-    json.field("tried", all ? std::optional(all->tried) : std::nullopt);
-    json.field("undecided", all ? std::optional(all->undecided) : std::nullopt);
+    json.field("tried", result.tried).field("undecided", result.undecided);
     write_finding(json, "most", result.most, report);
     write_finding(json, "most_stepping_back", result.most_stepping_back, report);
     write_finding(json, "wrongly_denied", result.wrongly_denied, report);
@@ -364,7 +374,6 @@ BurstRun as_burst_run(const AdversaryReport& report, const AdversaryRun& run) {
     highest_cost = std::max(highest_cost, cost);
     if (cost > 0) recorder.add({.at = at, .cost = cost}, decision);
   }
-  const auto& back = run.result.most_stepping_back;
   const auto& wrong = run.result.wrongly_denied;
   BurstRun burst{.name = std::string(name_of(*run.candidate))};
   burst.outcome = recorder.finish();
@@ -378,8 +387,10 @@ BurstRun as_burst_run(const AdversaryReport& report, const AdversaryRun& run) {
   burst.outcome.replies = run.replies;
   burst.verdict = verdict(finding, report, {.utf8 = true});
   burst.search = {
-      .most_stepping_back = report.ratio_of(back ? *back : finding),
+      .most_stepping_back = most_by_any_clock(report, run.result),
       .wrongly_denied = wrong ? static_cast<std::int64_t>(wrong->score.wrongly_denied.size()) : 0,
+      .tried = run.result.tried,
+      .undecided = run.result.undecided,
       .has_refunds = has_refunds};
   return burst;
 }

@@ -122,7 +122,8 @@ std::optional<std::string> why_vacuous(const Assertion& assertion, const BurstRu
   const bool turns = reach.least < assertion.value && assertion.value < reach.most &&
                      holds(assertion.value) != holds(reach.least);
   if (!holds(reach.least) || !holds(reach.most) || turns) return std::nullopt;
-  if (!reach.because.empty() && !holds(HUGE_VAL)) return reach.because;
+  // Where nothing was allowed, the reach is no range of values to speak of.
+  if (!reach.because.empty() && (!holds(HUGE_VAL) || std::isinf(reach.least))) return reach.because;
   auto range = fmt::format("from {} to {}", reach.least, reach.most);
   if (std::isinf(reach.most)) range = fmt::format("{} or more", reach.least);
   if (reach.least == reach.most) range = fmt::to_string(reach.least);
@@ -150,6 +151,28 @@ std::vector<std::string> vacuous_of(const Assertion& assertion, std::span<const 
   for (const auto& [why, names] : names_of) {
     texts.push_back(fmt::format("assertion {} proves nothing about {}: {}",
                                 in_quotes(assertion.text), names, why));
+  }
+  return texts;
+}
+
+/// Whether it holds for the run, but would not if the value were high enough.
+bool holds_as_upper_bound(const Assertion& assertion, const BurstRun& run) {
+  const auto value = assertion.measure.of(run);
+  return value && assertion.compare(*value, assertion.value) &&
+         !assertion.compare(HUGE_VAL, assertion.value);
+}
+
+/// For each run about which a search can prove nothing, since it had to leave schedules out.
+std::vector<std::string> unproven_of(const Assertion& assertion, std::span<const BurstRun> runs) {
+  std::vector<std::string> texts;
+  for (const auto& run : runs) {
+    if (!run.search || !run.search->tried || run.search->undecided == 0) continue;
+    if (!holds_as_upper_bound(assertion, run)) continue;
+    texts.push_back(
+        fmt::format("assertion {} is not proven for {}: {} of {} schedules are left "
+                    "out: {}",
+                    in_quotes(assertion.text), run.name, grouped(run.search->undecided),
+                    grouped(*run.search->tried), kUndecided));
   }
   return texts;
 }
@@ -183,6 +206,7 @@ std::vector<std::string> failures_of(std::span<const Assertion> assertions,
   for (const auto& assertion : assertions) {
     if (auto failure = failure_of(assertion, runs)) failures.push_back(std::move(*failure));
     for (auto& vacuous : vacuous_of(assertion, runs)) failures.push_back(std::move(vacuous));
+    for (auto& unproven : unproven_of(assertion, runs)) failures.push_back(std::move(unproven));
   }
   const auto is_about_times = [](const auto& one) { return one.measure.needs_real_clock; };
   if (std::none_of(assertions.begin(), assertions.end(), is_about_times)) return failures;
@@ -192,6 +216,19 @@ std::vector<std::string> failures_of(std::span<const Assertion> assertions,
                        ": the sender fell behind");
   }
   return failures;
+}
+
+std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
+                                     std::span<const BurstRun> runs) {
+  std::vector<std::string> warnings;
+  for (const auto& run : runs) {
+    if (!run.search || run.search->tried || run.search->undecided == 0) continue;
+    const auto holds = [&](const auto& one) { return holds_as_upper_bound(one, run); };
+    if (std::none_of(assertions.begin(), assertions.end(), holds)) continue;
+    warnings.push_back(fmt::format("warning: {}: the assertions do not cover {}: {}", run.name,
+                                   counted(run.search->undecided, "schedule"), kUndecided));
+  }
+  return warnings;
 }
 
 ExitStatus tell_failures(const std::vector<std::string>& failures, const Invocation& invocation) {

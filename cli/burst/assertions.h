@@ -26,8 +26,13 @@ struct Assertion {
 
 /// A message for each assertion that does not hold. An assertion about an unknown value does not
 /// hold; without runs every value is unknown. An assertion about times fails if the sender
-/// fell behind, and every assertion fails if no limiter could have broken it under this traffic.
+/// fell behind, and every assertion fails if no limiter could have broken it under this traffic, or
+/// if it is an upper bound and a search that tries every schedule had to leave some out.
 [[nodiscard]] std::vector<std::string> failures_of(std::span<const Assertion> assertions,
+                                                   std::span<const BurstRun> runs);
+/// A warning for each search that tried some schedules and had to leave others out, if an upper
+/// bound holds for it: nothing was proved in any case, but the user should know.
+[[nodiscard]] std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
                                                    std::span<const BurstRun> runs);
 /// Writes the failures to stderr, and returns the exit status.
 [[nodiscard]] ExitStatus tell_failures(const std::vector<std::string>& failures,

@@ -651,12 +651,14 @@ std::vector<BurstMeasure> burst_measures() {
 std::vector<BurstMeasure> search_measures() {
   const auto found = [](auto value) {
     return [value](const BurstRun& run) -> std::optional<double> {
-      return run.search ? std::optional(value(*run.search)) : std::nullopt;
+      if (!run.search) return std::nullopt;
+      return value(*run.search);
     };
   };
   return {burst_measures().front(),
           {.name = "most_stepping_back",
            .of = found([](const SearchFindings& all) { return all.most_stepping_back; }),
+           .needs_stepping_back = true,
            .reach = reach_of_search},
           {.name = "wrongly_denied",
            .of = found([](const SearchFindings& all) { return as_double(all.wrongly_denied); })}};

@@ -39,7 +39,8 @@ struct BurstMeasure {
   std::string name;
   std::function<std::optional<double>(const BurstRun&)> of;  ///< none if it is unknown
   bool needs_real_clock = false;
-  std::int64_t needs_answers = 0;  ///< with fewer, the value is unknown
+  bool needs_stepping_back = false;  ///< known only if a search tries a clock that steps back
+  std::int64_t needs_answers = 0;    ///< with fewer, the value is unknown
   /// Null for a number that is not the limiter's, such as the requests sent, and for one that tells
   /// something whatever it is.
   Reach (*reach)(const BurstRun&) = nullptr;

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "adversary/search.h"
 #include "cli/limits.h"
 #include "traffic/pattern.h"
 
@@ -40,16 +41,19 @@ void add_burst_options(Options& options, BurstOptions& target) {
   constexpr std::string_view kNoServer = "the models use no server";
   constexpr std::string_view kNothingToTime = "there is no server to time";
   constexpr std::string_view kSearch = "rlctl burst adversary searches";
+  // The rows refer to their texts.
+  static const auto kLimitHelp = fmt::format(
+      "requests and window: 5/60s, 100/min; several make one decision (default: {}; {} for "
+      "adversary)",
+      kDefaultLimit, kSearchLimit);
+  static const auto kBudgetHelp =
+      fmt::format("requests to try against each limiter (default: {})", adversary::kUsualBudget);
   // With --replay, operands are files.
   const auto not_for_search = [](Options::Row& row, std::string_view why) {
     row.excludes(kAdversary, why).unless("--replay");
   };
   options.group("Limiters");
-  options
-      .list("--limit", "LIMIT", target.limits,
-            "requests and window: 5/60s, 100/min; several make one decision (default: 1000/60s)")
-      .comma_separated()
-      .repeats();
+  options.list("--limit", "LIMIT", target.limits, kLimitHelp).comma_separated().repeats();
   options
       .list("--algorithm", "NAMES", target.algorithms,
             "algorithms to test, separated by commas, or all (default: "
@@ -156,9 +160,7 @@ void add_burst_options(Options& options, BurstOptions& target) {
   not_for_search(pipeline, kNoRealTime);
   pipeline.needs("--rate max").repeats();
   options.group("Adversary");
-  options
-      .value("--budget", "NUMBER", target.budget,
-             "requests to try against each limiter (default: 50000)")
+  options.value("--budget", "NUMBER", target.budget, kBudgetHelp)
       .needs(kAdversary, kSearch)
       .excludes("--exhaustive", "an exhaustive search tries all schedules")
       .repeats();

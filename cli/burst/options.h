@@ -14,6 +14,9 @@ namespace rlctl::cli {
 
 /// The value of --algorithm for each algorithm that counts requests.
 inline constexpr std::string_view kAllAlgorithms = "all";
+/// The usual --limit. The schedules of a search are short enough to read with a small one, which
+/// has the same flaws.
+inline constexpr std::string_view kDefaultLimit = "1000/60s", kSearchLimit = "5/60s";
 /// The values of --clock.
 inline constexpr std::string_view kVirtual = "virtual", kReal = "real";
 

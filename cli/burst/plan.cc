@@ -23,9 +23,6 @@ namespace {
 
 using limiter::Algorithm;
 
-constexpr std::string_view kDefaultLimit = "1000/60s";
-/// For a search: its schedules are short enough to read, and small limits have the same flaws.
-constexpr std::string_view kSearchLimit = "5/60s";
 constexpr double kMostSkew = 100;
 constexpr std::string_view kSteady = "steady";
 /// A closed loop ignores the times of its traffic, which never ends.

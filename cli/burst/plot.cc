@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/burst/wording.h"
 #include "cli/term/bars.h"
 #include "cli/term/table.h"
 #include "cli/term/terminal.h"
@@ -52,8 +53,8 @@ class Plot {
     const auto& worst = run.outcome.measured.worst;
     const bool says_key = traffic_keys(report_) > 1 && worst.allowed > 0;
     const auto key = says_key ? "key " + escaped_message(run.worst_key) : std::string();
-    if (worst.ratio <= 1) {
-      return std::string(kNeverAbove) + (says_key ? "; closest: " + key : std::string());
+    if (const auto kept = verdict_within_limit(worst.allowed, worst.ratio)) {
+      return std::string(kept->text) + (says_key ? "; closest: " + key : std::string());
     }
     const auto text = fmt::format("{}{} the limit{}", ratio_text(worst.ratio), glyphs_.times,
                                   says_key ? " of " + key : std::string());
@@ -63,12 +64,12 @@ class Plot {
 
   void append_run(const BurstRun& run) {
     const auto& worst = run.outcome.measured.worst;
-    const bool broken = worst.ratio > 1;
+    const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
     const auto verdict = verdict_of(run);
     const auto name = escaped_message(run.name);
     const bool beside = display_width(name) + 2 + display_width(verdict) <= look_.columns;
     out_.append(tone(name, Tone::kLabel)).append(beside ? "  " : "\n  ");
-    out_.append(tone(verdict, broken ? Tone::kBad : Tone::kGood)).append("\n");
+    out_.append(tone(verdict, kept ? kept->tone : Tone::kBad)).append("\n");
     append_chart(within_window_of(run, axis_, scale_));
     append_counts(columns_of(run, axis_));
   }

@@ -20,9 +20,13 @@ namespace rlctl::cli {
 
 /// What a search found besides the schedule under which a limiter allows the most.
 struct SearchFindings {
-  double most_stepping_back = 0;    ///< as a multiple of the limit
+  /// By any clock, as a multiple of the limit; none if no clock that steps back was tried.
+  std::optional<double> most_stepping_back = {};
   std::int64_t wrongly_denied = 0;  ///< requests
-  bool has_refunds = false;         ///< in that schedule: its outcome lacks them
+  /// All schedules within bounds, if the search tries them all.
+  std::optional<std::int64_t> tried = {};
+  std::int64_t undecided = 0;  ///< schedules that the search left out: see kUndecided
+  bool has_refunds = false;    ///< in that schedule: its outcome lacks them
 };
 
 /// The most units that the traffic asked for within one window.
@@ -88,8 +92,9 @@ struct BurstReport {
 /// The schedule of a search, in a few words.
 inline constexpr std::string_view kSearchSummary =
     "the schedule that makes a limiter allow the most";
-/// The verdict on a limiter that kept the limit.
-inline constexpr std::string_view kNeverAbove = "never above the limit";
+/// Why a search leaves schedules out.
+inline constexpr std::string_view kUndecided =
+    "their answers change if keys live a moment longer or shorter";
 /// A few words about the traffic.
 [[nodiscard]] std::string traffic_text(const BurstReport& report);
 /// "2.00"; with more decimals if two would round a ratio other than 1 to 1.00.

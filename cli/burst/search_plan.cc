@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "adversary/exhaustive.h"
 #include "adversary/search.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -50,14 +51,17 @@ std::chrono::microseconds parse_tick(const BurstOptions& options, const limiter:
 
 /// Throws UsageError if the times of a search may be later than the contract allows.
 void require_room(const traffic::PatternRequest& request, const SearchPlan& search) {
-  constexpr int kMostWindows = 10;
-  const int windows = search.exhaustive ? *search.exhaustive + 2 : kMostWindows;
-  const auto window = request.limit.window;
-  if (request.start + windows * window <= limiter::kLatestNow) return;
-  throw UsageError(fmt::format("--start: the search needs {} windows of {} before the year 2096, "
-                               "when the scripts' times end",
-                               windows, format_duration(window)),
-                   "use an earlier time, or a shorter window");
+  const adversary::SearchRequest searched{
+      .limit = request.limit, .costs = search.costs, .budget = search.budget, .tick = search.tick};
+  const auto latest = search.exhaustive ? adversary::latest_time(searched, *search.exhaustive)
+                                        : adversary::latest_time(searched);
+  // The base is the beginning of the next window.
+  const auto needed = request.limit.window + latest;
+  if (request.start + needed <= limiter::kLatestNow) return;
+  throw UsageError(fmt::format("--start: the search needs {} before the year 2096, where the times "
+                               "of the scripts end",
+                               span_text(needed)),
+                   "use an earlier time, or a smaller limit with a shorter window");
 }
 
 }  // namespace

@@ -34,6 +34,8 @@ class BurstServer {
   /// A new prefix for the next run, which must not find keys that an earlier run failed to remove.
   [[nodiscard]] std::string next_prefix() { return prefix_ + std::to_string(++runs_) + ':'; }
   [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return connector_.timeout(); }
+  /// That of the command, which the connections ignore.
+  [[nodiscard]] const Interrupt& interrupt() const noexcept { return invocation_.interrupt; }
   /// Whether this error may come from a foreign script that never ends, on a server that can be
   /// replaced to find out which request is to blame.
   [[nodiscard]] bool may_retry(const redis::Error& error,

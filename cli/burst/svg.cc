@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/burst/wording.h"
 #include "cli/burst/xml.h"
 #include "cli/term/bars.h"
 #include "cli/term/terminal.h"
@@ -240,7 +241,7 @@ class Drawing {
   void panel(const BurstRun& run, double top) {
     const auto& worst = run.outcome.measured.worst;
     text(20, top + 14, "name", cut_to_width(run.name, kNameLetters));
-    text(kRight, top + 14, worst.ratio > 1 ? "over end" : "end", verdict_of(run));
+    text(kRight, top + 14, verdict_class(run), verdict_of(run));
     double y = top + 14;
     for (const auto& line : why_lines(run)) text(20, y += kWhyLine, "soft", line);
     top += kWhyLine * static_cast<double>(why_lines(run).size());
@@ -255,12 +256,19 @@ class Drawing {
   [[nodiscard]] std::string verdict_of(const BurstRun& run) const {
     if (run.verdict) return *run.verdict;
     const auto& worst = run.outcome.measured.worst;
-    if (worst.allowed == 0) return "nothing allowed";
+    const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
+    if (kept && worst.allowed == 0) return std::string(kept->text);
     const auto verdict = fmt::format("{} allowed within {}: {}× the limit", worst.allowed,
                                      span_text(worst.span), ratio_text(worst.ratio));
     if (traffic_keys(report_) == 1) return verdict;
     return fmt::format("key {}: {}", cut_to_width(escaped_message(run.worst_key), kKeyLetters),
                        verdict);
+  }
+
+  [[nodiscard]] static std::string_view verdict_class(const BurstRun& run) {
+    const auto& worst = run.outcome.measured.worst;
+    const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
+    return kept && kept->tone == Tone::kGood ? "end" : "over end";
   }
 
   [[nodiscard]] static std::vector<std::string> why_lines(const BurstRun& run) {
@@ -325,7 +333,7 @@ class Drawing {
       y += kOverlayRow;
       print("<path class=\"curve curve{}\" d=\"M20 {:.1f}h48\"/>\n", i % kCurves, y - 4);
       text(kLeft, y, "name", cut_to_width(run.name, kNameLetters));
-      text(kRight, y, run.outcome.measured.worst.ratio > 1 ? "over end" : "end", verdict_of(run));
+      text(kRight, y, verdict_class(run), verdict_of(run));
     }
     double most = scale_.has_chart ? static_cast<double>(scale_.limit) : 1;
     for (const auto& run : report_.runs) {

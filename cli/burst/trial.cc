@@ -25,6 +25,8 @@ LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, BurstServer* ser
   }
   auto trial =
       std::make_unique<adversary::ScriptTrial>(server->connections(1).front(), *script_, scope);
+  trial->stop_at(server->interrupt(), server->timeout(),
+                 server->is_private() ? std::chrono::microseconds{0} : server->timeout());
   script_trial_ = trial.get();
   trial_ = std::move(trial);
 }

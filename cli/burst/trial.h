@@ -10,7 +10,7 @@
 namespace rlctl::cli {
 
 /// A limiter of burst on trial: the model of an algorithm, or a script on a server, whose keys are
-/// removed at the end.
+/// removed at the end. Ctrl-C ends it.
 class LimiterTrial {
  public:
   /// `server`: null for models. The references must outlive this. Throws what make_script() and the

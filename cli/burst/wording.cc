@@ -31,6 +31,12 @@ void append_sentence(std::string& out, std::string_view label, std::string_view 
   append_filled(out, text, TextBlock::kLabel, look.columns);
 }
 
+std::optional<Verdict> verdict_within_limit(std::int64_t allowed, double ratio) {
+  if (allowed == 0) return Verdict{"allows nothing", Tone::kBad};
+  if (ratio <= 1) return Verdict{"never above the limit", Tone::kGood};
+  return std::nullopt;
+}
+
 std::string exact_text(std::chrono::microseconds span) {
   if (span % std::chrono::minutes{1} == std::chrono::microseconds{0}) return span_text(span);
   const auto count = static_cast<double>(span.count());

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +27,14 @@ void append_virtual_clock(TextBlock& block);
 /// A row whose text is wrapped at blanks if it is too wide.
 void append_sentence(std::string& out, std::string_view label, std::string_view text,
                      const Look& look);
+
+/// The verdict on a limiter that did not exceed the limit.
+struct Verdict {
+  std::string_view text = {};
+  Tone tone = Tone::kGood;
+};
+/// None if it exceeded the limit. A limiter that allows nothing does not, but is no success.
+[[nodiscard]] std::optional<Verdict> verdict_within_limit(std::int64_t allowed, double ratio);
 
 /// Exact to the µs, since a limiter may be off by one: 59.999999 s is not 60 s.
 [[nodiscard]] std::string exact_text(std::chrono::microseconds span);

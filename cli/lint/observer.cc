@@ -20,7 +20,7 @@ namespace {
 using ldb::Ending;
 using std::chrono::microseconds;
 
-/// The most requests that fill the limit: with a larger one, nothing is denied.
+/// The most requests sent to reach the limit, at one instant and again one tick apart.
 constexpr int kMostToFill = 100;
 constexpr int kPartOfWindow = 16;
 
@@ -90,6 +90,7 @@ lint::Observation LintObserver::observe() {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     seen_ = unseen;
     doubts_.clear();
+    allowed_.reset();
     delays_ = is_held_up_ = false;
     number_ = 0;
     try {
@@ -105,7 +106,7 @@ lint::Observation LintObserver::observe() {
     seen_.counted_denial.reset();
     doubts_.clear();
     not_tested("short-ttl, denied-write",
-               "requests took longer than TTLs: try again, or use a longer window");
+               "requests took longer than the TTLs; try again, or use a longer window");
   }
   return std::move(seen_);
 }
@@ -117,13 +118,14 @@ void LintObserver::observe_once() {
   if (doubts_.empty()) {
     test_early_expiry();
     test_denials();
+    check_limit();
   }
 }
 
 void LintObserver::send_main_traffic() {
   using std::chrono::hours;
   const auto window = seen_.window;
-  static_cast<void>(fill(start_));
+  if (fill(start_)) allowed_ = filled_;
   send(start_);
   send(start_ + microseconds{1});
   for (const auto after : {tick_, window / 4, window / 2, window - tick_, window + tick_}) {
@@ -229,14 +231,16 @@ void LintObserver::test_denials() {
   // Sooner than a limiter that forgets one request at a time allows the next; but the window of the
   // allowed requests must end well before that of the denied ones.
   const auto filling = seen_.requests.back().at - start_;
-  const auto gap = std::max(seen_.window / (2 * seen_.limit), 2 * (filling + tick_));
+  // As many as were allowed fill the limit, if it is that of the script, or less.
+  const auto count = std::clamp<std::int64_t>(filled_, 1, seen_.limit);
+  const auto gap = std::max(seen_.window / (2 * count), 2 * (filling + tick_));
   if (gap > seen_.window / 2) {
-    return not_tested(kName, "the window is too short for the limit: try a longer one");
+    return not_tested(kName, "the window is too short for the limit; use a longer one");
   }
   const auto then = start_ + seen_.window + gap / 2;
-  const auto step = std::min(tick_, gap / seen_.limit);
+  const auto step = std::min(tick_, gap / count);
   const auto first = send(start_ + gap);
-  for (std::int64_t i = 0; i < seen_.limit; ++i) {
+  for (std::int64_t i = 0; i < count; ++i) {
     if (!is_denied(seen_.requests.size() - 1)) {
       if (seen_.early_expiry) return;  // that is why
       return not_tested(kName, fmt::format("{} after the limit was reached, a request was allowed",
@@ -248,6 +252,17 @@ void LintObserver::test_denials() {
   begin_run();
   if (!fill(start_)) return not_tested(kName, why_not_full());
   if (!is_denied(send(then)) && is_locked_out) seen_.counted_denial = first;
+}
+
+/// A script with a limit of its own, lower than the one that it is tested for, shows little of what
+/// it would do at that one.
+void LintObserver::check_limit() {
+  const auto& limit = subject_.candidate.limits.front();
+  const auto at_once = std::min(limit.limit, limit.burst.value_or(limit.limit));
+  if (!allowed_ || *allowed_ >= at_once) return;
+  doubts_.push_back(
+      fmt::format("denied after {}, not {}: the limit is not --limit, or --burst is missing",
+                  counted(*allowed_, "request"), at_once));
 }
 
 void LintObserver::not_tested(std::string_view finding, std::string_view why) {
@@ -298,8 +313,9 @@ bool LintObserver::is_gone(const std::string& key, microseconds at) {
 
 bool LintObserver::fill(microseconds at) {
   const auto most = std::min<std::int64_t>(seen_.limit + 1, kMostToFill);
+  filled_ = 0;
   for (const auto step : {microseconds{0}, tick_}) {
-    for (std::int64_t i = 0; i < most; ++i, at += step) {
+    for (std::int64_t i = 0; i < most; ++i, ++filled_, at += step) {
       if (is_denied(send(at))) return true;
     }
   }

@@ -48,6 +48,7 @@ class LintObserver {
   void test_early_expiry();
   void test_expiry(const lint::EarlyExpiry& first, std::chrono::microseconds from);
   void test_denials();
+  void check_limit();
   void not_tested(std::string_view finding, std::string_view why);
   [[nodiscard]] std::string_view why_not_full() const;
 
@@ -55,7 +56,7 @@ class LintObserver {
   void begin_run();
   Index send(std::chrono::microseconds at, std::uint32_t key = 0);
   /// Sends at one instant until a request is denied, and if none is, one tick apart; returns
-  /// whether one was.
+  /// whether one was, and sets `filled_`.
   bool fill(std::chrono::microseconds at);
   [[nodiscard]] std::optional<lint::EarlyExpiry> first_expiry() const;
   [[nodiscard]] bool is_denied(Index index) const { return seen_.requests[index].allowed == false; }
@@ -88,7 +89,9 @@ class LintObserver {
   std::map<std::string, bool> writes_;  ///< by command
   std::int64_t number_ = 0;             ///< of the last request, from 1
   int run_ = 0;
-  bool delays_ = false;  ///< some request was allowed with a delay
+  std::int64_t filled_ = 0;  ///< the requests that the last fill() sent before one was denied
+  std::optional<std::int64_t> allowed_ = {};  ///< the same for the main traffic, if one was denied
+  bool delays_ = false;                       ///< some request was allowed with a delay
   /// Keys may have expired by real time: see traffic::KeyAging::is_late().
   bool is_held_up_ = false;
   std::chrono::microseconds start_{0}, tick_{0};

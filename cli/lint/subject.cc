@@ -1,5 +1,7 @@
 #include "cli/lint/subject.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -42,9 +44,10 @@ std::string adversary_command(const Invocation& invocation, const limiter::Limit
 LintSubject bundled_subject(const limiter::Algorithm& algorithm, std::string place,
                             const limiter::Limit& limit, const Invocation& invocation) {
   if (!limiter::counts_requests(algorithm)) {
-    throw UsageError(std::string(algorithm.name) + " does not take --limit: pass --args",
-                     "rlctl lint " + std::string(algorithm.name) +
-                         " --args '3 60000000 acquire {id}' --allowed-when 'r[1] == 1'");
+    throw UsageError(
+        std::string(algorithm.name) + " does not take --limit: pass --args",
+        "rlctl lint " + std::string(algorithm.name) +
+            " --limit 3/60s --args '{limit} {window_us} acquire {id}' --allowed-when 'r[1] == 1'");
   }
   LintSubject subject{.place = std::move(place),
                       .source = std::string(algorithm.script),
@@ -116,21 +119,22 @@ LintSubject make_subject(std::string_view option, const std::string& word,
 }  // namespace
 
 void add_lint_options(Options& options, LintOptions& target) {
+  // The rows refer to their texts.
+  static const auto kLimitHelp = fmt::format(
+      "requests and window that fill the placeholders below (default: {}); a small limit, since "
+      "the traffic exceeds it",
+      kUsualLimit);
+  static const auto kStepsHelp =
+      fmt::format("cut a request off after this many lines (default: {})", ldb::kUsualSteps);
   options.group("Script");
-  options
-      .list("--limit", "LIMIT", target.limits,
-            "requests and window that fill the placeholders below (default: 5/60s); a small "
-            "limit, since the traffic exceeds it")
-      .comma_separated()
-      .repeats();
+  options.list("--limit", "LIMIT", target.limits, kLimitHelp).comma_separated().repeats();
   options.value("--burst", "NUMBER", target.burst, kScriptBurstHelp).repeats();
   options
       .list("--keys", "KEY", target.script.keys,
             "one of the KEYS of the script, with the placeholders below (default: {key})")
       .repeats();
   add_script_options(options, target.script, true);
-  options.value("--max-steps", "NUMBER", target.max_steps,
-                "cut a request off after this many lines (default: 100000)");
+  options.value("--max-steps", "NUMBER", target.max_steps, kStepsHelp);
 }
 
 std::vector<LintSubject> make_lint_subjects(const LintOptions& options,

@@ -18,6 +18,6 @@ if count >= limit then
   return {0, 0, math.ceil((oldest + window - now) / 1000)}
 end
 redis.call('RPUSH', key, string.format('%.0f', now))
--- One ms more than the window, because the clock of the TTL drops the microseconds.
-redis.call('PEXPIRE', key, ARGV[2] + 1)
+-- A second more than the window: then it does not matter when exactly the key expires.
+redis.call('PEXPIRE', key, ARGV[2] + 1000)
 return {1, limit - count - 1, 0}

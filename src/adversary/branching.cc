@@ -23,6 +23,7 @@ ModelBranching::ModelBranching(const traffic::Candidate& candidate)
 }
 
 void ModelBranching::ask(std::span<const Branch> branches, std::span<Outcome> outcomes) {
+  asked_ += static_cast<std::int64_t>(branches.size());
   for (std::size_t i = 0; i < branches.size(); ++i) {
     const auto& [from, request, is_kept] = branches[i];
     if (!is_kept) {
@@ -48,6 +49,7 @@ void ReplayBranching::ask(std::span<const Branch> branches, std::span<Outcome> o
   for (const auto& branch : branches) {
     schedules.push_back(schedules_[branch.from]);
     schedules.back().push_back(branch.request);
+    asked_ += static_cast<std::int64_t>(schedules.back().size());
   }
   const auto answers = trial_.ask(schedules);
   const auto contents = trial_.contents();

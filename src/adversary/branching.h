@@ -38,6 +38,8 @@ class Branching {
   /// Answers each branch independently of the others. Throws what the limiter throws.
   virtual void ask(std::span<const Branch> branches, std::span<Outcome> outcomes) = 0;
   virtual void forget(State state) = 0;
+  /// The requests that were sent, with those that are sent again to reach a state.
+  [[nodiscard]] virtual std::int64_t asked() const = 0;
   /// How many branches are worth asking together.
   [[nodiscard]] virtual std::size_t at_once() const = 0;
 };
@@ -62,10 +64,12 @@ class ModelBranching final : public Branching {
   explicit ModelBranching(const traffic::Candidate& candidate);
   void ask(std::span<const Branch> branches, std::span<Outcome> outcomes) override;
   void forget(State state) override { numbers_.give_back(state); }
+  [[nodiscard]] std::int64_t asked() const override { return asked_; }
   [[nodiscard]] std::size_t at_once() const override { return 1; }
 
  private:
   limiter::Limit limit_;
+  std::int64_t asked_ = 0;
   StateNumbers numbers_;
   std::vector<std::unique_ptr<limiter::KeyModel>> models_;  ///< by state
 };
@@ -78,10 +82,12 @@ class ReplayBranching final : public Branching {
   void forget(State state) override { numbers_.give_back(state); }
   /// Equal for states after which every request is answered alike, as far as the trial tells.
   [[nodiscard]] const std::string& contents_of(State state) const { return contents_[state]; }
+  [[nodiscard]] std::int64_t asked() const override { return asked_; }
   [[nodiscard]] std::size_t at_once() const override { return 512; }
 
  private:
   Trial& trial_;
+  std::int64_t asked_ = 0;
   StateNumbers numbers_;
   std::vector<Schedule> schedules_;    ///< by state
   std::vector<std::string> contents_;  ///< by state

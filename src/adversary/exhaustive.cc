@@ -32,11 +32,15 @@ class Exhaustion {
     while (!nodes_.empty() && interrupt.signal() == 0) {
       take_nodes();
       outcomes_.assign(branches_.size(), {});
-      limiter_.ask(branches_, outcomes_);
+      try {
+        limiter_.ask(branches_, outcomes_);
+      } catch (const Interrupted&) {
+        break;
+      }
       add_outcomes();
       if (on_progress && (++rounds_ % kRoundsOfProgress == 0 || limiter_.at_once() > 1)) {
         const auto& most = result_.leads.most;
-        on_progress(result_.exhaustive.tried, share_, most ? most->score.worst : 0);
+        on_progress(result_.tried, share_, most ? most->score.worst : 0);
       }
     }
     return std::move(result_);
@@ -80,9 +84,9 @@ class Exhaustion {
 
   void add_outcome(Node& node, const Branching::Branch& branch, const Branching::Outcome& outcome,
                    double share) {
-    ++result_.exhaustive.tried;
+    ++result_.tried;
     if (outcome.is_chance) {
-      ++result_.exhaustive.undecided;
+      ++result_.leads.undecided;
       share_ += share;
       return;
     }
@@ -208,6 +212,11 @@ std::vector<microseconds> critical_times(const Schedule& before, const SearchReq
   return times;
 }
 
+microseconds latest_time(const SearchRequest& request, int requests) {
+  // One tick after the end of the window that began with the request before.
+  return requests * (request.limit.window + request.tick);
+}
+
 ExhaustiveLeads exhaust(Branching& limiter, const SearchRequest& request, int requests,
                         const Interrupt& interrupt, const OnExhaustiveProgress& on_progress) {
   return Exhaustion(limiter, request, requests).run(interrupt, on_progress);
@@ -216,9 +225,10 @@ ExhaustiveLeads exhaust(Branching& limiter, const SearchRequest& request, int re
 SearchResult search_all(Branching& limiter, Trial& trial, const SearchRequest& request,
                         int requests, const Interrupt& interrupt,
                         const OnExhaustiveProgress& on_progress) {
-  const auto [leads, exhaustive] = exhaust(limiter, request, requests, interrupt, on_progress);
+  const auto [leads, tried] = exhaust(limiter, request, requests, interrupt, on_progress);
   auto result = shrunk_result(trial, request, leads, {}, interrupt);
-  result.exhaustive = exhaustive;
+  result.tried = tried;
+  result.asked += limiter.asked();
   return result;
 }
 
@@ -235,7 +245,11 @@ SearchResult search_all(ScriptTrial& trial, const SearchRequest& request, int re
   if (result.interrupted) return result;
   // Once it is known that schedules disturb each other, all that was found before is void.
   const bool holds = trial.is_apart() == was_apart && is_confirmed(trial, result);
-  return holds ? result : try_all();
+  if (holds) return result;
+  const auto in_vain = result.asked;
+  result = try_all();
+  result.asked += in_vain;
+  return result;
 }
 
 }  // namespace rlctl::adversary

@@ -19,13 +19,16 @@ namespace rlctl::adversary {
 [[nodiscard]] std::vector<microseconds> critical_times(const Schedule& before,
                                                        const SearchRequest& request);
 
+/// No request that exhaust() tries is later than this after the base.
+[[nodiscard]] microseconds latest_time(const SearchRequest& request, int requests);
+
 /// The schedules tried so far, the share of all, and the most units allowed so far.
 using OnExhaustiveProgress =
     std::function<void(std::int64_t tried, double share, std::int64_t worst)>;
 
 struct ExhaustiveLeads {
   Leads leads = {};
-  SearchResult::Exhaustive exhaustive = {};
+  std::int64_t tried = 0;  ///< schedules
 };
 /// Tries every schedule of at most `requests` requests at critical times, of every cost, by a clock
 /// that does not step back. Ignores the request's budget and seed. If the interrupt is raised, ends

@@ -16,6 +16,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr microseconds kTick{1};
+/// How far apart requests come that a coarse clock sees at one instant.
+constexpr microseconds kWithinTick{500}, kFewTicks{10'000}, kEveryTick{1000};
+/// The windows after which a client comes back.
+constexpr int kLongPause = 4;
 
 /// `count` requests from `at` on, `every` apart.
 struct Burst {
@@ -59,7 +63,7 @@ std::vector<microseconds> phases(microseconds window) {
 /// All requests at once, or so close together that a coarse clock sees one instant.
 void add_single_bursts(std::vector<Schedule>& probes, const limiter::Limit& limit,
                        std::int64_t fills) {
-  for (const auto every : {microseconds{0}, kTick, microseconds{500}, microseconds{10'000}}) {
+  for (const auto every : {microseconds{0}, kTick, kWithinTick, kFewTicks}) {
     for (const auto phase : {microseconds{0}, limit.window / 2}) {
       probes.push_back(made_of({{phase, 2 * fills + 1, every}}));
     }
@@ -212,12 +216,18 @@ std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_
   probes.push_back(made_of({{microseconds{0}, most}}));
   add_single_bursts(probes, limit, fills);
   add_trickles(probes, limit, fills);
-  for (const microseconds every : {kTick, microseconds{1000}}) {
+  for (const microseconds every : {kTick, kEveryTick}) {
     probes.push_back(made_of({{microseconds{0}, most, every}}));
   }
-  probes.push_back(made_of({{microseconds{0}, 1}, {4 * limit.window, most - 1}}));
+  probes.push_back(made_of({{microseconds{0}, 1}, {kLongPause * limit.window, most - 1}}));
   add_pairs(probes, limit, fills);
   return with_cost(std::move(probes), cost);
+}
+
+microseconds latest_of_forward(const limiter::Limit& limit, std::int64_t fills, std::int64_t most) {
+  const auto window = limit.window;
+  return std::max({window + 2 * fills * kFewTicks, most * kEveryTick, kLongPause * window,
+                   window + 2 * fills * std::max(window / fills, kTick)});
 }
 
 std::vector<Schedule> backward_schedules(const limiter::Limit& limit, std::int64_t cost) {

@@ -76,6 +76,11 @@ struct Score {
 /// since the budget may not cover all. Each request has this cost; a schedule has at most `most`.
 [[nodiscard]] std::vector<Schedule> forward_schedules(const limiter::Limit& limit,
                                                       std::int64_t cost, std::int64_t most);
+/// No request of forward_schedules() is later if requests of its cost, or of a higher one, fill the
+/// limit with `fills`. Requests that a coarse clock sees at one instant are a fixed time apart, so
+/// that many of them take longer than short windows.
+[[nodiscard]] microseconds latest_of_forward(const limiter::Limit& limit, std::int64_t fills,
+                                             std::int64_t most);
 /// The same with a clock that steps back.
 [[nodiscard]] std::vector<Schedule> backward_schedules(const limiter::Limit& limit,
                                                        std::int64_t cost);

@@ -23,7 +23,8 @@ constexpr double kBackwardShare = 0.3;
 /// A budget must fill the limit this many times, so that at least the most telling schedules are
 /// tried.
 constexpr std::int64_t kLeastFills = 40;
-/// The latest time of a request, in windows.
+/// The latest time of a request, in windows, unless the known schedules take longer. Those with a
+/// clock that steps back, or with refunds, do not.
 constexpr std::int64_t kMostWindows = 8;
 
 /// The requests that it takes to fill the limit with the smallest cost.
@@ -33,6 +34,11 @@ std::int64_t most_fills(const SearchRequest& request) {
     if (cost > 0) most = std::max(most, fills_of(request.limit, cost));
   }
   return most;
+}
+
+/// The most requests of a schedule.
+std::int64_t most_requests(std::int64_t fills) {
+  return 4 * fills + 8;
 }
 
 /// Without refunds.
@@ -51,12 +57,36 @@ class Hunt {
         request_(request),
         interrupt_(interrupt),
         clock_steps_back_(clock_steps_back),
-        most_requests_(static_cast<std::size_t>(4 * most_fills(request) + 8)),
+        most_requests_(static_cast<std::size_t>(most_requests(most_fills(request)))),
         gaps_(telling_gaps(request.limit)),
         random_(random) {}
 
   /// Runs until it has sent `budget` requests, or the interrupt is raised.
   void run(std::int64_t budget, const std::function<void()>& on_progress) {
+    try {
+      try_all(budget, on_progress);
+    } catch (const Interrupted&) {
+      // What was found so far is kept.
+    }
+  }
+
+  [[nodiscard]] const Finding* best() const { return elite_.empty() ? nullptr : &elite_[0]; }
+  [[nodiscard]] Leads leads() const {
+    auto leads = leads_;
+    if (best() != nullptr) leads.most = *best();
+    return leads;
+  }
+  [[nodiscard]] std::int64_t asked() const { return asked_; }
+  /// Whether a schedule was answered whose clock steps back.
+  [[nodiscard]] bool has_stepped_back() const { return has_stepped_back_; }
+  /// Whether one window allowed as many requests as a schedule may have.
+  [[nodiscard]] bool has_no_bound() const {
+    return !elite_.empty() && elite_[0].schedule.size() >= most_requests_ &&
+           elite_[0].score.worst >= units_of(elite_[0].schedule);
+  }
+
+ private:
+  void try_all(std::int64_t budget, const std::function<void()>& on_progress) {
     const auto probes = known_schedules();
     for (std::size_t next = 0; next < probes.size() && !is_over(budget);) {
       std::vector<Schedule> some;
@@ -72,20 +102,6 @@ class Hunt {
     }
   }
 
-  [[nodiscard]] const Finding* best() const { return elite_.empty() ? nullptr : &elite_[0]; }
-  [[nodiscard]] Leads leads() const {
-    auto leads = leads_;
-    if (best() != nullptr) leads.most = *best();
-    return leads;
-  }
-  [[nodiscard]] std::int64_t asked() const { return asked_; }
-  /// Whether one window allowed as many requests as a schedule may have.
-  [[nodiscard]] bool has_no_bound() const {
-    return !elite_.empty() && elite_[0].schedule.size() >= most_requests_ &&
-           elite_[0].score.worst >= units_of(elite_[0].schedule);
-  }
-
- private:
   [[nodiscard]] bool is_over(std::int64_t budget) const {
     // If everything is allowed, there is nothing more to find.
     return interrupt_.signal() != 0 || asked_ >= budget || has_no_bound();
@@ -110,7 +126,11 @@ class Hunt {
     }
     const auto answers = trial_.ask(schedules);
     for (std::size_t i = 0; i < schedules.size(); ++i) {
-      if (!answers[i].empty()) keep(std::move(schedules[i]), answers[i]);
+      if (answers[i].empty()) {
+        ++leads_.undecided;
+      } else {
+        keep(std::move(schedules[i]), answers[i]);
+      }
     }
   }
 
@@ -120,6 +140,7 @@ class Hunt {
     leads_.keep_beyond_rounding(candidate.score, request_.limit, request_.rounding);
     const auto& denied = leads_.wrongly_denied;
     leads_.keep_denial(candidate, denied && candidate.schedule.size() < denied->schedule.size());
+    has_stepped_back_ = has_stepped_back_ || steps_back(candidate.schedule);
     const auto same = [&](const Finding& other) { return other.schedule == candidate.schedule; };
     if (std::any_of(elite_.begin(), elite_.end(), same)) return;
     const auto place = std::upper_bound(
@@ -243,6 +264,7 @@ class Hunt {
   traffic::Random& random_;
   std::vector<Finding> elite_;  ///< best first
   Leads leads_;
+  bool has_stepped_back_ = false;
   std::int64_t asked_ = 0;
 };
 
@@ -270,6 +292,7 @@ class Search {
     if (request_.steps_back) hunt(backward, backward_budget);
     auto result = shrunk_result(trial_, request_, forward.leads(), backward.leads(), interrupt_);
     result.is_unbounded = forward.has_no_bound();
+    result.has_stepped_back = backward.has_stepped_back();
     result.asked += asked_;
     return result;
   }
@@ -324,6 +347,13 @@ class Shrinker {
       return score.worst >= found.score.worst && margin_digits(score, window) >= digits;
     });
   }
+  /// With a wrong denial that is as serious.
+  [[nodiscard]] Finding shrunk_denial(const Finding& found, bool steps_back) {
+    const bool is_minor = found.score.only_at_edge();
+    return shrunk(found, steps_back, [is_minor](const Score& score) {
+      return !score.wrongly_denied.empty() && (is_minor || !score.only_at_edge());
+    });
+  }
   [[nodiscard]] std::int64_t asked() const { return asked_; }
 
  private:
@@ -334,6 +364,13 @@ class Shrinker {
 };
 
 }  // namespace
+
+microseconds latest_time(const SearchRequest& request) {
+  // No search takes place if the budget does not fill the limit.
+  const auto fills = std::min(most_fills(request), request.budget);
+  return std::max(kMostWindows * request.limit.window,
+                  latest_of_forward(request.limit, fills, most_requests(fills)));
+}
 
 Score score_of(const Schedule& schedule, const Answers& answers, const SearchRequest& request) {
   return score_of(schedule, answers, request.limit, std::max(request.rounding, microseconds{1}));
@@ -348,24 +385,27 @@ SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const Lea
   if (stepping_back.most && stepping_back.most->score.worst > worst) {
     result.most_stepping_back = shrinker.shrunk_most(*stepping_back.most, true);
   }
-  if (const auto& wrong = forward.wrongly_denied) {
-    result.wrongly_denied = shrinker.shrunk(
-        *wrong, false, [is_minor = wrong->score.only_at_edge()](const Score& score) {
-          return !score.wrongly_denied.empty() && (is_minor || !score.only_at_edge());
-        });
+  auto denials = forward;
+  if (stepping_back.wrongly_denied) denials.keep_denial(*stepping_back.wrongly_denied, false);
+  if (const auto& wrong = denials.wrongly_denied) {
+    result.wrongly_denied = shrinker.shrunk_denial(*wrong, steps_back(wrong->schedule));
   }
   result.beyond_rounding = forward.beyond_rounding;
+  result.undecided = forward.undecided + stepping_back.undecided;
   result.interrupted = interrupt.signal() != 0;
   result.asked = shrinker.asked();
   return result;
 }
 
-bool is_confirmed(Trial& trial, const SearchResult& result) {
+bool is_confirmed(Trial& trial, SearchResult& result) try {
   const auto holds = [&trial](const Finding& finding) {
     return trial.confirms(finding.schedule, finding.answers);
   };
   return holds(result.most) && (!result.most_stepping_back || holds(*result.most_stepping_back)) &&
          (!result.wrongly_denied || holds(*result.wrongly_denied));
+} catch (const Interrupted&) {
+  result.interrupted = true;
+  return true;
 }
 
 SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,

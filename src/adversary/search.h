@@ -23,14 +23,17 @@ struct SearchRequest {
   std::int64_t budget = kUsualBudget;
   std::uint64_t seed = 1;
   microseconds base{0};  ///< a multiple of the window; no request is earlier
-  /// Request times are the base plus multiples of this, which leaves out differences that a coarse
-  /// clock cannot see.
+  /// The times of requests are the base plus multiples of this, which leaves out differences that a
+  /// coarse clock cannot see.
   microseconds tick{1};
   /// By how much the limiter's clock rounds: SearchResult::beyond_rounding leaves out spans that
   /// are shorter than a window by less.
   microseconds rounding{0};
   bool steps_back = true;  ///< also try a clock that steps back
 };
+
+/// No request of a search() is later than this after the base.
+[[nodiscard]] microseconds latest_time(const SearchRequest& request);
 
 /// The requests sent so far, roughly how many there will be, and the most units allowed so far.
 using OnSearchProgress =
@@ -51,12 +54,13 @@ using OnSearchProgress =
 /// By a clock as coarse as the request's rounding.
 [[nodiscard]] Score score_of(const Schedule& schedule, const Answers& answers,
                              const SearchRequest& request);
-/// Shrinks the leads of one search, in both directions of the clock, to its result. Adds the
-/// requests that it sends to `asked`.
+/// Shrinks the leads of one search, in both directions of the clock, to its result, whose `asked`
+/// becomes the requests that this sends.
 [[nodiscard]] SearchResult shrunk_result(Trial& trial, const SearchRequest& request,
                                          const Leads& forward, const Leads& stepping_back,
                                          const Interrupt& interrupt);
-/// Whether each finding really has these answers; see Trial::confirms().
-[[nodiscard]] bool is_confirmed(Trial& trial, const SearchResult& result);
+/// Whether each finding really has these answers; see Trial::confirms(). If the interrupt ends it,
+/// sets SearchResult::interrupted, and true.
+[[nodiscard]] bool is_confirmed(Trial& trial, SearchResult& result);
 
 }  // namespace rlctl::adversary

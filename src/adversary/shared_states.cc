@@ -54,7 +54,7 @@ void SharedStates::ask_limiter(std::span<Entry* const> queue) {
   }
   std::vector<Outcome> outcomes(branches.size());
   limiter_.ask(branches, outcomes);
-  asked_ += static_cast<std::int64_t>(branches.size());
+  questions_ += static_cast<std::int64_t>(branches.size());
   for (std::size_t i = 0; i < queue.size(); ++i) keep(queue[i]->second, outcomes[i]);
 }
 

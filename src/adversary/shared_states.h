@@ -23,7 +23,9 @@ class SharedStates final : public Branching {
   void forget(State state) override { --users_[state]; }
   /// Most branches are known, so that few are left to be asked together.
   [[nodiscard]] std::size_t at_once() const override { return 8 * limiter_.at_once(); }
-  [[nodiscard]] std::int64_t asked() const { return asked_; }  ///< branches, of the limiter
+  [[nodiscard]] std::int64_t asked() const override { return limiter_.asked(); }
+  /// The branches of which the limiter was asked.
+  [[nodiscard]] std::int64_t questions() const { return questions_; }
 
  private:
   struct Question {
@@ -50,7 +52,7 @@ class SharedStates final : public Branching {
   Entries known_;
   std::unordered_map<std::string, State> states_;  ///< by contents
   std::vector<std::int64_t> users_;                ///< of each state
-  std::int64_t asked_ = 0;
+  std::int64_t questions_ = 0;
 };
 
 }  // namespace rlctl::adversary

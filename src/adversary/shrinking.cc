@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/wait.h"
+#include "limiter/limit.h"
+
 namespace rlctl::adversary {
 namespace {
 
@@ -37,6 +40,16 @@ class Shrinking {
         answers_(std::move(found.answers)) {}
 
   [[nodiscard]] Shrunk run() {
+    try {
+      make_smaller();
+    } catch (const Interrupted&) {
+      // What is smaller so far shows the finding too.
+    }
+    return {.found = {std::move(schedule_), std::move(answers_)}, .asked = asked_};
+  }
+
+ private:
+  void make_smaller() {
     join_instants();  // first, since fewer instants take fewer requests
     drop_requests();
     join_instants();
@@ -44,10 +57,8 @@ class Shrinking {
     round_times();
     begin_early();
     drop_requests();
-    return {.found = {std::move(schedule_), std::move(answers_)}, .asked = asked_};
   }
 
- private:
   void drop_requests() {
     drop_denied();
     // From the end, so that earlier instants keep their indexes.
@@ -77,7 +88,7 @@ class Shrinking {
         for (auto j = instants[i].first; j < last.first + last.count; ++j) joined[j].at = before;
         candidates.push_back(std::move(joined));
       }
-      if (!take_first_of(candidates)) ++i;
+      if (!take_first_of(std::move(candidates))) ++i;
     }
   }
 
@@ -102,12 +113,14 @@ class Shrinking {
     const auto windows = (earliest->at - bounds_.base) / bounds_.window;
     if (windows == 0) return;
     const auto early = shifted(schedule_, -windows * bounds_.window);
-    static_cast<void>(take_first_of({&early, 1}));
+    static_cast<void>(take_first_of({early}));
   }
 
   /// Takes the first candidate that still shows the finding; the best come first. False if none
   /// does, if the budget is used up, or if the shrinking is to end.
-  bool take_first_of(std::span<const Schedule> candidates) {
+  bool take_first_of(std::vector<Schedule> all) {
+    std::erase_if(all, [this](const Schedule& schedule) { return !is_within(schedule); });
+    std::span<const Schedule> candidates(all);
     if (asked_ + requests_of(candidates) > budget_) return false;
     while (!candidates.empty()) {
       if (has_ended_ || (keeps_on_ && !keeps_on_(asked_, budget_))) {
@@ -126,8 +139,7 @@ class Shrinking {
     asked_ += requests_of(candidates);
     auto answers = trial_.ask(candidates);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (answers[i].empty() || !is_within(candidates[i])) continue;
-      if (!still_shows_(candidates[i], answers[i])) continue;
+      if (answers[i].empty() || !still_shows_(candidates[i], answers[i])) continue;
       schedule_ = candidates[i];
       answers_ = std::move(answers[i]);
       return true;
@@ -156,7 +168,8 @@ class Shrinking {
     if (!bounds_.steps_back && steps_back(schedule)) return false;
     return std::all_of(schedule.begin(), schedule.end(), [&](const Request& request) {
       const auto offset = request.at - bounds_.base;
-      return offset >= 0us && offset % bounds_.tick == 0us;
+      const bool is_possible = offset >= 0us && request.at <= limiter::kLatestNow;
+      return is_possible && offset % bounds_.tick == 0us;
     });
   }
 
@@ -178,7 +191,7 @@ class Shrinking {
       without.erase(first, std::next(first, static_cast<std::ptrdiff_t>(count)));
       if (!without.empty()) candidates.push_back(std::move(without));
     }
-    return take_first_of(candidates);
+    return take_first_of(std::move(candidates));
   }
 
   /// Moves an instant to the roundest time that still shows the finding: together with all later
@@ -198,7 +211,7 @@ class Shrinking {
         }
       }
     }
-    return take_first_of(candidates);
+    return take_first_of(std::move(candidates));
   }
 
   Trial& trial_;

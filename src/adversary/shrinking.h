@@ -9,7 +9,7 @@
 
 namespace rlctl::adversary {
 
-/// The bounds of a schedule that shrinking tries.
+/// The bounds of a schedule that shrinking tries. No request is later than limiter::kLatestNow.
 struct Bounds {
   microseconds base{0};  ///< the start of a window; no request is earlier
   microseconds window{0};
@@ -36,7 +36,7 @@ struct Shrunk {
 
 /// Makes a finding smaller: drops requests that it does not need, joins instants, and moves each to
 /// the roundest time that still shows the finding. Sends at most `budget` requests. `keeps_on` may
-/// be empty.
+/// be empty; an interrupt of the trial ends it early, too.
 [[nodiscard]] Shrunk shrink(Trial& trial, Answered found, const StillShows& still_shows,
                             const Bounds& bounds, std::int64_t budget,
                             const KeepsShrinking& keeps_on = {});

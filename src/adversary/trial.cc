@@ -91,28 +91,30 @@ class ScriptTrial::NamedKeys final : public traffic::Script {
   void load(redis::Connection& connection) override { script_.load(connection); }
   [[nodiscard]] limiter::ScriptCall call(const traffic::Arrival& arrival) override {
     const auto call = script_.call(arrival);
+    ++calls_;
     for (std::size_t i = 0; i < call.keys.size(); ++i) {
       const auto [owner, is_new] = owners_.try_emplace(std::string(call.keys[i]), arrival.key);
       are_shared_ |= owner->second != arrival.key;
-      if (is_new) named_.push_back({.key = owner->first, .place = i, .arrival = arrival});
+      if (is_new)
+        named_.push_back({.key = owner->first, .place = i, .call = calls_, .arrival = arrival});
     }
     return call;
   }
-  /// A key, and the request and the place in its KEYS where it was named first.
+  /// A key, and the call, its request and the place in its KEYS where it was named first.
   struct Named {
     std::string_view key = {};  ///< valid until forget()
     std::size_t place = 0;
+    std::int64_t call = 0;  ///< from 1
     traffic::Arrival arrival = {};
   };
   /// Since forget(), in order.
   [[nodiscard]] const std::vector<Named>& named() const { return named_; }
   /// The name that the key would have for the first schedule.
-  [[nodiscard]] std::string neutral_name(const Named& named) {
+  [[nodiscard]] std::string neutral_name(const Named& named) const {
     auto arrival = named.arrival;
     arrival.key = 0;
-    const auto call = script_.call(arrival);
-    return named.place < call.keys.size() ? std::string(call.keys[named.place])
-                                          : std::string(named.key);
+    auto keys = script_.keys_of_call(arrival, named.call);
+    return named.place < keys.size() ? std::move(keys[named.place]) : std::string(named.key);
   }
   [[nodiscard]] redis::Error with_question(const redis::Error& error,
                                            const traffic::Arrival& arrival,
@@ -142,6 +144,7 @@ class ScriptTrial::NamedKeys final : public traffic::Script {
   traffic::Script& script_;
   std::unordered_map<std::string, std::uint32_t> owners_;  ///< the schedule of each key
   std::vector<Named> named_;
+  std::int64_t calls_ = 0;
   bool are_shared_ = false;
 };
 
@@ -157,7 +160,7 @@ std::vector<Answers> ScriptTrial::ask_once(std::span<const Schedule> schedules) 
   const auto arrivals = arrivals_of(schedules);
   std::vector<limiter::Decision> decisions(arrivals.size());
   script_->forget();
-  decider_.decide(arrivals, decisions);
+  if (decider_.decide(arrivals, decisions) < arrivals.size()) throw Interrupted();
   held_up_.insert(decider_.held_up().begin(), decider_.held_up().end());
   std::vector<Answers> answers(schedules.size());
   for (std::size_t i = 0; i < arrivals.size(); ++i) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "adversary/schedule.h"
+#include "base/wait.h"
 #include "limiter/decision.h"
 #include "redis/connection.h"
 #include "traffic/script.h"
@@ -23,7 +25,7 @@ class Trial {
  public:
   virtual ~Trial() = default;
   /// Runs each schedule on an empty state, and returns its answers: none if they depend on chance.
-  /// Throws what the limiter throws.
+  /// Throws what the limiter throws, and Interrupted if an interrupt ended it.
   [[nodiscard]] virtual std::vector<Answers> ask(std::span<const Schedule> schedules) = 0;
   /// What the limiter holds after each schedule of the last ask(). If two are equal, it answers
   /// every request that follows alike. Empty if unknown.
@@ -90,6 +92,11 @@ class ScriptTrial final : public Trial {
   ScriptTrial& operator=(const ScriptTrial&) = delete;
   /// See traffic::ScriptDecider.
   void send_one_at_a_time() { decider_.send_one_at_a_time(); }
+  /// See traffic::ScriptDecider; ask() then throws Interrupted.
+  void stop_at(const Interrupt& interrupt, std::chrono::microseconds timeout,
+               std::chrono::microseconds patience) {
+    decider_.stop_at(interrupt, timeout, patience);
+  }
   /// Of all schedules.
   [[nodiscard]] traffic::RepliesSeen replies() const { return decider_.replies(); }
   /// Whether schedules run one at a time; see above.

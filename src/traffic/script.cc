@@ -49,6 +49,10 @@ class BundledScript final : public Script {
     request_.now = arrival.at;
     return command_.of(request_);
   }
+  [[nodiscard]] std::vector<std::string> keys_of_call(const Arrival& arrival,
+                                                      std::int64_t /*number*/) const override {
+    return keys_named(traffic_.key_name(arrival.key));
+  }
   [[nodiscard]] std::vector<std::string> keys() const override {
     std::vector<std::string> all;
     for (const auto& keys : redis_keys_) all.insert(all.end(), keys.begin(), keys.end());
@@ -63,16 +67,15 @@ class BundledScript final : public Script {
   const std::vector<std::string>& redis_keys(std::uint32_t key) {
     if (key >= redis_keys_.size()) redis_keys_.resize(key + std::size_t{1});
     auto& keys = redis_keys_[key];
-    if (keys.empty()) {
-      auto name = prefix_ + std::string(traffic_.key_name(key));
-      if (request_.limits.size() > 1) {
-        // A hash tag after the prefix, so that all names begin with the prefix. The colon is there
-        // for names that are empty or begin with a brace.
-        name = fmt::format("{}{{:{}}}", prefix_, traffic_.key_name(key));
-      }
-      keys = limiter::redis_keys(name, request_.limits);
-    }
+    if (keys.empty()) keys = keys_named(traffic_.key_name(key));
     return keys;
+  }
+  [[nodiscard]] std::vector<std::string> keys_named(std::string_view key) const {
+    auto name = prefix_ + std::string(key);
+    // A hash tag after the prefix, so that all names begin with the prefix. The colon is there for
+    // names that are empty or begin with a brace.
+    if (request_.limits.size() > 1) name = fmt::format("{}{{:{}}}", prefix_, key);
+    return limiter::redis_keys(name, request_.limits);
   }
 
   const limiter::Algorithm& algorithm_;
@@ -248,6 +251,12 @@ class ForeignScript final : public Script {
       if (keys_.find(key) == keys_.end()) keys_.emplace(key);
     }
     return call;
+  }
+  [[nodiscard]] std::vector<std::string> keys_of_call(const Arrival& arrival,
+                                                      std::int64_t number) const override {
+    Question question;
+    const auto keys = fill(question, arrival, number).keys;
+    return {keys.begin(), keys.end()};
   }
   [[nodiscard]] redis::Error with_question(const redis::Error& error, const Arrival& arrival,
                                            std::int64_t number) const override {

@@ -113,6 +113,21 @@ TEST_CASE("a denial that an exact log makes one tick longer is at the edge") {
   CHECK_FALSE(score(10s + 1ms, 1ms).only_at_edge());
 }
 
+TEST_CASE("no request of a known schedule comes later than promised") {
+  for (const auto& limit :
+       {kTwo, Limit{5, 60s, {}}, Limit{1000, 10ms, {}}, Limit{300, 100us, {}}, Limit{1, 1us, {}}}) {
+    CAPTURE(limit.limit);
+    const auto fills = fills_of(limit, 1);
+    const auto most = 4 * fills + 8;
+    const auto latest = latest_of_forward(limit, fills, most);
+    for (const std::int64_t cost : {1, 2}) {
+      for (const auto& schedule : forward_schedules(limit, cost, most)) {
+        CHECK(std::max_element(schedule.begin(), schedule.end(), is_earlier)->at <= latest);
+      }
+    }
+  }
+}
+
 TEST_CASE("a refund gives back the oldest units of the window") {
   const Answers all(4, {.allowed = true});
   const auto worst = [&](const Schedule& schedule) { return score_of(schedule, all, kTwo).worst; };

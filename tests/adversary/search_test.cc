@@ -61,6 +61,54 @@ std::string to_text(const Schedule& schedule) {
   return text;
 }
 
+/// A model that remembers the latest time of a request.
+class LatestTrial final : public Trial {
+ public:
+  explicit LatestTrial(const rlctl::traffic::Candidate& candidate) : model_(candidate) {}
+  std::vector<Answers> ask(std::span<const Schedule> schedules) override {
+    for (const auto& schedule : schedules) {
+      for (const auto& request : schedule) latest_ = std::max(latest_, request.at);
+    }
+    return model_.ask(schedules);
+  }
+  [[nodiscard]] microseconds latest() const { return latest_; }
+
+ private:
+  ModelTrial model_;
+  microseconds latest_{0};
+};
+
+/// Wraps a script: once armed, the next call raises the interrupt.
+class InterruptedScript final : public rlctl::traffic::Script {
+ public:
+  InterruptedScript(Script& script, Interrupt& interrupt)
+      : script_(script), interrupt_(interrupt) {}
+  std::string_view name() const override { return script_.name(); }
+  void load(rlctl::redis::Connection& connection) override { script_.load(connection); }
+  rlctl::limiter::ScriptCall call(const rlctl::traffic::Arrival& arrival) override {
+    if (is_armed_) {
+      interrupt_.raise(SIGINT);
+      ++calls_;
+    }
+    return script_.call(arrival);
+  }
+  std::vector<std::string> keys() const override { return script_.keys(); }
+  void arm() { is_armed_ = true; }
+  [[nodiscard]] std::int64_t calls_since() const { return calls_; }
+
+ private:
+  rlctl::limiter::Decision read(rlctl::redis::ReplyView reply,
+                                const rlctl::traffic::Arrival& arrival,
+                                std::int64_t number) const override {
+    return script_.parse(reply, arrival, number);
+  }
+
+  Script& script_;
+  Interrupt& interrupt_;
+  bool is_armed_ = false;
+  std::int64_t calls_ = 0;
+};
+
 /// A correct log in a sorted set, as it is commonly written, whose parts can be replaced by wrong
 /// ones.
 struct LogScript {
@@ -172,6 +220,25 @@ return 1)");
   const auto& schedule = result.most_stepping_back->schedule;
   CHECK(steps_back(schedule));
   CHECK(std::min_element(schedule.begin(), schedule.end(), is_earlier)->at >= kBase);
+}
+
+TEST_CASE("a log that locks a client out once the clock steps back denies what it should allow") {
+  const std::string ban = R"(
+local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
+if last[2] and tonumber(last[2]) > now then
+  redis.call('ZADD', KEYS[1], 9e15, 'banned')
+  return 0
+end)";
+  const auto found = search_log({.before = ban});
+  CHECK(found.most.score.worst == 5);
+  REQUIRE(found.wrongly_denied);
+  CHECK(steps_back(found.wrongly_denied->schedule));
+  // A denial only at the edge, which needs no such clock, is less serious.
+  const auto both =
+      search_log({.before = ban, .oldest = "now - window - 1", .ttl = "window / 500"});
+  REQUIRE(both.wrongly_denied);
+  CHECK_FALSE(both.wrongly_denied->score.only_at_edge());
+  CHECK(steps_back(both.wrongly_denied->schedule));
 }
 
 TEST_CASE("a log that counts before it drops entries denies what it should allow") {
@@ -358,6 +425,17 @@ TEST_CASE("a model is searched like its script") {
   }
 }
 
+TEST_CASE("no request of a search is later than it says, or than the contract allows") {
+  for (const Limit& limit : {kFive, Limit{100, 10ms, {}}}) {
+    SearchRequest request{.limit = limit, .costs = {1, 3, -1}};
+    const auto earliest = rlctl::limiter::kLatestNow - latest_time(request);
+    request.base = earliest - earliest % limit.window;
+    LatestTrial trial({&algorithm("fixed-window"), {limit}});
+    static_cast<void>(search(trial, request, Interrupt()));
+    CHECK(trial.latest() <= rlctl::limiter::kLatestNow);
+  }
+}
+
 TEST_CASE("the budget must be large enough for the limit") {
   ModelTrial trial({&algorithm("gcra"), {{1000, 60s, {}}}});
   const Interrupt interrupt;
@@ -365,6 +443,21 @@ TEST_CASE("the budget must be large enough for the limit") {
       static_cast<void>(
           search(trial, {.limit = {1000, 60s, {}}, .budget = 39'999, .base = kBase}, interrupt)),
       UsageError);
+}
+
+TEST_CASE("an interrupt ends a search of a script within a batch of schedules") {
+  TestServer server;
+  TestScript script(text_of({}));
+  Interrupt interrupt;
+  InterruptedScript interrupted(script, interrupt);
+  ScriptTrial trial(server.connection(), interrupted, {});
+  trial.stop_at(interrupt, 30s, 30s);
+  // A batch has some 10,000 requests.
+  const auto result = search(trial, {.limit = {100, 60s, {}}, .base = kBase}, interrupt,
+                             [&](std::int64_t, std::int64_t, std::int64_t) { interrupted.arm(); });
+  CHECK(result.interrupted);
+  CHECK(result.most.score.worst == 5);
+  CHECK(interrupted.calls_since() < 2000);
 }
 
 TEST_CASE("an interrupt ends a search with what was found so far") {

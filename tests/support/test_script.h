@@ -30,12 +30,15 @@ class TestScript final : public traffic::Script {
     sha1_ = connection.call({"SCRIPT", "LOAD", text_}).text();
   }
   limiter::ScriptCall call(const traffic::Arrival& arrival) override {
-    words_ = {key_.empty() ? "t:" + std::to_string(arrival.key) : key_,
-              std::to_string(arrival.at / unit_), std::to_string(limit_.window / unit_),
-              std::to_string(limit_.limit)};
+    words_ = {name_of_key(arrival.key), std::to_string(arrival.at / unit_),
+              std::to_string(limit_.window / unit_), std::to_string(limit_.limit)};
     views_.assign(words_.begin(), words_.end());
     const redis::Arguments words(views_);
     return {.sha1 = sha1_, .keys = words.first(1), .arguments = words.subspan(1)};
+  }
+  std::vector<std::string> keys_of_call(const traffic::Arrival& arrival,
+                                        std::int64_t /*number*/) const override {
+    return {name_of_key(arrival.key)};
   }
   std::vector<std::string> keys() const override { return {}; }
   std::optional<std::string> key_of_ttls() const override { return "t:ttls"; }
@@ -45,6 +48,10 @@ class TestScript final : public traffic::Script {
                          std::int64_t /*number*/) const override {
     if (reply.type() != redis::ReplyType::kInteger) FAIL(std::string(reply.text()));  // fast
     return {.allowed = reply.integer() == 1};
+  }
+
+  std::string name_of_key(std::uint32_t key) const {
+    return key_.empty() ? "t:" + std::to_string(key) : key_;
   }
 
   std::string text_, key_, sha1_;

@@ -136,15 +136,15 @@ LUA
   run -1 rlctl burst adversary "${ms[@]}" --assert 'worst<=1'
   without_blanks
   assert_line --regexp '^rounding.lua 2.00× the limit: 10 within 59.999[0-9]* s$'
-  assert_line 'rounding only in windows within 1 ms of a full one, which is what {now_ms}'
-  assert_line ' rounds off; --tick 1ms leaves this out'
+  output=$(tr -s ' \n' ' ' <<<"$output")
+  assert_output --partial ' rounding the excess appears only in windows within 1 ms of a full one, which {now_ms} rounds off; --tick 1ms ignores it '
   run -0 rlctl burst adversary "${ms[@]}" --tick 1ms --assert 'worst<=1' --assert 'wrongly_denied==0'
   without_blanks
   assert_line 'rounding.lua never above the limit'
   assert_line 'denied nothing that an exact log would allow'
   assert_line --regexp '^times from the beginning of a window, 2026-01-01T00:00:00Z; multiples of 1$'
   assert_line ' ms'
-  refute_line --partial 'rounding only'
+  refute_line --partial 'rounding the excess'
   run -0 rlctl burst adversary "${seconds[@]}" --tick 1s --json
   assert_equal "$(jq -c '.runs[0] | [.tick_us, .most.worst.allowed, .wrongly_denied]' <<<"$output")" '[1000000,5,null]'
   assert_equal "$(jq -c '.base_us as $base | [.runs[0].most_stepping_back.schedule[].at_us - $base] | all(. % 1000000 == 0)' <<<"$output")" true
@@ -166,7 +166,7 @@ LUA
   run -0 rlctl burst adversary "${ms[@]:0:3}" '{now_ms} {window_ms} {limit} {id} 30000'
   without_blanks
   assert_line --regexp '^rounding.lua 2.00× the limit: 10 within [345][0-9][.0-9]* s$'
-  refute_line --partial 'rounding only'
+  refute_line --partial 'rounding the excess'
 }
 
 @test "the search works with keys that the script makes and with one key for all requests" {
@@ -382,8 +382,13 @@ refused() {
   assert_line "  hint: use the resolution of the limiter's clock: 1ms or 1s"
   refused '--tick: a window of 60s is not a multiple of 0s' adversary --tick 0s
   refused '--tick requires adversary: rlctl burst adversary searches' --tick 1ms
-  refused '--start: the search needs 10 windows of 400d before the year 2096, when the scripts'\'' times end' \
+  refused '--start: the search needs 3600d before the year 2096, where the times of the scripts end' \
     adversary --limit 5/400d --start 2090-01-01T00:00:00Z
+  # With short windows, many requests take longer than the windows.
+  refused '--start: the search needs 20.02 s before the year 2096, where the times of the scripts end' \
+    adversary --limit 1000/10ms --start 3999999999000000
+  refused '--start: the search needs 50 ms before the year 2096, where the times of the scripts end' \
+    adversary --limit 2/10ms --exhaustive 4 --start 3999999999999000
 }
 
 @test "a budget that is too small is refused with the minimum" {
@@ -411,11 +416,14 @@ refused() {
 @test "an exhaustive search of scripts finds what that of their models finds, in the same number of schedules" {
   local names='[.runs[] | {algorithm, tried, worst: .most.worst, schedule: .most.schedule}]'
   run -0 rlctl burst adversary --exhaustive 4 --limit 2/60s --algorithm all --json
-  local scripts
+  local scripts json=$output
   scripts=$(jq -c "$names" <<<"$output")
   run -0 rlctl burst adversary --exhaustive 4 --limit 2/60s --algorithm all --json --model
   assert_equal "$(jq -c "$names" <<<"$output")" "$scripts"
   assert_equal "$(jq -c '[.exhaustive, .budget, .runs[0].tried, .runs[0].undecided]' <<<"$output")" '[4,null,6864,0]'
+  assert_equal "$(jq -c '[.runs[] | .asked >= .tried] | unique' <<<"$output")" '[true]'
+  # A script is sent a whole schedule for each answer.
+  assert_equal "$(jq '.runs[] | select(.algorithm == "sliding-window-log") | .asked > .tried' <<<"$json")" true
 }
 
 @test "an exhaustive search of another's script counts what depends on an expiring key" {
@@ -443,6 +451,13 @@ return redis.call('INCR', key) <= tonumber(ARGV[2]) and 1 or 0
 LUA
   run -0 rlctl burst adversary --exhaustive 3 --limit 1/60s --script own.lua --args '{now_s} {limit}' --json
   assert_equal "$(jq -c '.runs[0] | [.tried, .most.worst.allowed]' <<<"$output")" '[637,2]'
+}
+
+@test "an exhaustive search reads each reply with the {id} that the script got" {
+  echo "redis.call('SET', KEYS[1], 1) return tonumber(ARGV[1])" >echo.lua
+  run -0 --separate-stderr rlctl burst adversary --exhaustive 4 --limit 2/60s --script echo.lua \
+    --args '{id}' --allowed-when 'r == id' --json
+  assert_equal "$(jq '.runs[0].most.worst.allowed' <<<"$output")" 4
 }
 
 @test "keys that contain the time are copied too" {
@@ -534,9 +549,77 @@ LUA
   assert_line '  hint: rlctl burst adversary measures it'
 }
 
+@test "an assertion about a clock that steps back is refused if the search tries none" {
+  cat >forgetful.lua <<'LUA'
+local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
+if last[2] and tonumber(last[2]) > tonumber(ARGV[1]) then redis.call('DEL', KEYS[1]) end
+LUA
+  cat trusting.lua >>forgetful.lua
+  local forgetful=(adversary -q --script forgetful.lua --args '{now_us} {window_us} {limit}')
+  run -1 rlctl burst "${forgetful[@]}" --assert 'most_stepping_back<=1'
+  refused "--assert: 'most_stepping_back<=1' needs a clock that steps back" "${forgetful[@]}" \
+    --no-stepping-back --assert 'most_stepping_back<=1'
+  assert_line '  hint: leave out --no-stepping-back'
+  refused "--assert: 'most_stepping_back<=1' needs a clock that steps back" "${forgetful[@]}" \
+    --exhaustive 4 --limit 2/60s --assert 'most_stepping_back<=1'
+  assert_line '  hint: leave out --exhaustive, which tries no such clock'
+}
+
+@test "a wrong denial by a clock that steps back fails an assertion, and the report says which clock" {
+  cat >banning.lua <<'LUA'
+local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
+if last[2] and tonumber(last[2]) > tonumber(ARGV[1]) then
+  redis.call('ZADD', KEYS[1], 9e15, 'banned')
+  return 0
+end
+LUA
+  cat trusting.lua >>banning.lua
+  local banning=(adversary --script banning.lua --args '{now_us} {window_us} {limit}')
+  run -1 rlctl burst "${banning[@]}" --assert 'wrongly_denied==0' --write banning.log
+  assert_line 'banning.lua  never above the limit'
+  assert_line 'denied what an exact log would allow, by a clock that steps back'
+  assert_line --partial "assertion 'wrongly_denied==0' does not hold"
+  # A replay sends requests in the order of their times, which would not show it.
+  assert_equal "$(grep -v '^#' banning.log | uniq | wc -l)" 1
+  run -0 rlctl burst "${banning[@]}" --no-stepping-back --assert 'wrongly_denied==0'
+  assert_line --regexp '^denied +nothing that an exact log would allow$'
+}
+
+# A correct log, except that its key expires too early, by less than the precision of TTLs.
+early_expiry() {
+  sed "s/^return 1/redis.call('PEXPIRE', KEYS[1], ARGV[2] \/ 1000 - 15)\n&/" trusting.lua >expiring.lua
+  expiring=(adversary --limit 2/60s --script expiring.lua --args '{now_us} {window_us} {limit}')
+}
+
+@test "an exhaustive search that leaves schedules out proves no upper bound" {
+  early_expiry
+  run -1 rlctl burst "${expiring[@]}" -q --exhaustive 4 --assert 'worst<=1'
+  assert_output --regexp "^rlctl: burst: assertion 'worst<=1' is not proven for expiring.lua: [0-9,]+ of [0-9,]+ \
+schedules are left out: their answers change if keys live a moment longer or shorter$"
+  run -0 rlctl burst "${expiring[@]}" -q --exhaustive 4 --assert 'worst>=1'
+  assert_output ''
+}
+
+@test "a search counts the schedules that it leaves out, and warns that assertions do not cover them" {
+  early_expiry
+  run -0 rlctl burst "${expiring[@]}" -q --assert 'worst<=1' --assert 'wrongly_denied<9'
+  assert_output --regexp "^rlctl: burst: warning: expiring.lua: the assertions do not cover [0-9,]+ schedules: \
+their answers change if keys live a moment longer or shorter$"
+  run -0 rlctl burst "${expiring[@]}" -q --assert 'worst>=1'
+  assert_output ''
+  run -0 rlctl burst "${expiring[@]}"
+  output=$(tr -s ' \n' ' ' <<<"$output")
+  assert_output --regexp 'left out [0-9]+ schedules: their answers change if keys live a moment longer or shorter '
+  run -0 rlctl burst "${expiring[@]}" --json
+  assert_equal "$(jq '.runs[0].undecided > 0' <<<"$output")" true
+  assert_equal "$(jq -c '[.runs[].undecided] | unique' "$BATS_FILE_TMPDIR/all.json")" '[0]'
+}
+
 @test "an assertion about a limiter that allows nothing fails" {
   echo 'return 0' >never.lua
-  run -1 rlctl burst adversary -q --script never.lua --args '{now}' --assert 'worst<=1' --assert 'most_stepping_back<=1'
+  run -1 rlctl burst adversary -q --script never.lua --args '{now}' --assert 'worst<=1' --assert 'most_stepping_back<=1' \
+    --assert 'worst!=5'
+  assert_line "rlctl: burst: assertion 'worst!=5' proves nothing about never.lua: nothing was allowed"
   assert_line "rlctl: burst: assertion 'worst<=1' proves nothing about never.lua: nothing was allowed"
   assert_line "rlctl: burst: assertion 'most_stepping_back<=1' proves nothing about never.lua: nothing was allowed"
 }

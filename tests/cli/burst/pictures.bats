@@ -91,6 +91,18 @@ refused() {
   ((BASH_REMATCH[1] >= last && last >= 100)) || fail "$output; the last request goes on at $last"
 }
 
+@test "a limiter that allows nothing is called so by the plot, the picture and a search" {
+  echo 'return 0' >never.lua
+  run -0 rlctl burst --limit 5/60s --script never.lua --args '{now}' --svg x.svg
+  assert_line 'never.lua  allows nothing'
+  run -0 texts 'over end' x.svg
+  assert_output 'allows nothing'
+  run -0 rlctl burst adversary --script never.lua --args '{now}' --svg x.svg
+  assert_line 'never.lua  allows nothing'
+  run -0 texts 'over end' x.svg
+  assert_output 'allows nothing'
+}
+
 # --- searches ----------------------------------------------------------------------------------------
 
 @test "the picture of a search shows the schedule, its worst window, and the verdict of the text" {

@@ -130,7 +130,7 @@ Search for requests that exceed the limit:
   run --separate-stderr rlctl lint concurrency
   assert_equal "$status" 3
   assert_regex "${stderr_lines[0]}" 'concurrency does not take --limit: pass --args'
-  run -0 --separate-stderr rlctl lint concurrency --args '3 {window_us} acquire {id}' --allowed-when 'r[1] == 1'
+  run -0 --separate-stderr rlctl lint concurrency --limit 3/60s --args '{limit} {window_us} acquire {id}' --allowed-when 'r[1] == 1'
 }
 
 @test "replies that prove nothing are warned of, and finding nothing is then UNKNOWN: status 3" {
@@ -173,6 +173,23 @@ LUA
   assert_regex "$stderr" '^rlctl: lint: warning: slow\.lua: not tested: denied-write: .* a request was allowed$'
 }
 
+@test "a script whose own limit is lower than --limit is doubtful, and few requests show it" {
+  cat >five.lua <<'LUA'
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], 60000) end
+return count <= 5 and 1 or 0
+LUA
+  local limit
+  for limit in 20000/60s 1000000000/60s; do
+    run -3 --separate-stderr rlctl lint five.lua --limit "$limit"
+    assert_equal "$stderr" "rlctl: lint: warning: five.lua: denied after 5 requests, not ${limit%/*}: \
+the limit is not --limit, or --burst is missing"
+    assert_output --regexp '^no findings in 1 script, by [0-9]{2} requests'
+  done
+  run -0 --separate-stderr rlctl lint five.lua --limit 20000/60s --burst 5
+  run -0 --separate-stderr rlctl lint five.lua --limit 5/60s
+}
+
 @test "where the script takes longer than its TTLs, nothing that depends on them is said" {
   cat >long.lua <<'LUA'
 for i = 1, 2000 do local x = i end
@@ -183,7 +200,7 @@ LUA
   run -3 --separate-stderr rlctl lint long.lua --limit 2/10ms --args '{window_ms}' --allowed-when '<=limit'
   assert_output --regexp '^no findings in 1 script, by [0-9]+ requests'
   assert_equal "$stderr" "rlctl: lint: warning: long.lua: not tested: short-ttl, denied-write: requests took \
-longer than TTLs: try again, or a longer window"
+longer than the TTLs; try again, or use a longer window"
 }
 
 @test "the manual explains each finding that --help lists" {
