@@ -29,6 +29,12 @@ struct InspectionRequest {
   int bars = 0;  ///< parts into which the window is divided for Inspection::bars
 };
 
+/// One of many keys, for survey() and read_usage(), and what is known about it.
+struct InspectedKey {
+  std::string key;
+  InspectionRequest request = {};  ///< its `entries` and `bars` do not apply
+};
+
 /// The entries at one instant.
 struct InspectedEntry {
   microseconds at{0};  ///< for a lease: when it lapses

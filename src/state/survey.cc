@@ -41,7 +41,7 @@ struct CountedKey {
 
 class Surveying {
  public:
-  Surveying(redis::Connection& connection, std::span<const UsageRequest> keys)
+  Surveying(redis::Connection& connection, std::span<const InspectedKey> keys)
       : connection_(connection), results_(keys.size()) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
       results_[i].inspection.key = keys[i].key;
@@ -265,7 +265,7 @@ std::vector<Surveyed> Surveying::run() {
 
 }  // namespace
 
-std::vector<Surveyed> survey(redis::Connection& connection, std::span<const UsageRequest> keys) {
+std::vector<Surveyed> survey(redis::Connection& connection, std::span<const InspectedKey> keys) {
   return Surveying(connection, keys).run();
 }
 
@@ -273,7 +273,7 @@ void survey_all(redis::Connection& connection, const SurveyScan& scan) {
   SeenKeys seen;
   redis::Scan keys(connection, scan.pattern);
   while (!keys.done()) {
-    std::vector<UsageRequest> page;
+    std::vector<InspectedKey> page;
     for (auto& key : keys.next()) {
       if (scan.once && !seen.add(key)) continue;
       auto request = scan.ask(key);

@@ -79,7 +79,7 @@ EntryCounts entries_of(ReplyView row, const State& state) {
           .newest = entry_time(form, row[6].text())};
 }
 
-Inspection read_row(const UsageRequest& asked, microseconds server_now, ReplyView row) {
+Inspection read_row(const InspectedKey& asked, microseconds server_now, ReplyView row) {
   Inspection result;
   result.key = asked.key;
   Interpreter interpreter(asked.request, result);

@@ -71,7 +71,7 @@ std::int64_t used_by_script(TestServer& server, const Algorithm& algorithm, cons
 
 /// Checks that a survey finds the same; `now` must be given for figures that depend on it.
 void check_survey(TestServer& server, const Inspection& seen, const InspectionRequest& request) {
-  const UsageRequest asked{.key = seen.key, .request = request};
+  const InspectedKey asked{.key = seen.key, .request = request};
   const auto surveyed = survey(server.connection(), {&asked, 1});
   CHECK_FALSE(surveyed.at(0).refused);
   const auto& found = surveyed[0].inspection;

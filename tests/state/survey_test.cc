@@ -42,7 +42,7 @@ TEST_CASE("keys that are gone, of another type or empty take no figures from the
   static_cast<void>(server.call({"SADD", "set", "x"}));
   static_cast<void>(server.call({"SET", "empty", ""}));
   take(server, "z");
-  const std::vector<UsageRequest> asked{
+  const std::vector<InspectedKey> asked{
       {.key = "a"}, {.key = "gone"}, {.key = "set"}, {.key = "empty"}, {.key = "z"}};
   const auto found = survey(server.connection(), asked);
   REQUIRE(found.size() == 5);
@@ -59,7 +59,7 @@ TEST_CASE("a survey writes nothing") {
   take(server, "k");
   const auto dump = server.dump("k");
   const auto before = std::string(server.call({"INFO", "keyspace"}).text());
-  const std::vector<UsageRequest> asked{{.key = "k"}, {.key = "gone"}};
+  const std::vector<InspectedKey> asked{{.key = "k"}, {.key = "gone"}};
   static_cast<void>(survey(server.connection(), asked));
   CHECK(server.dump("k") == dump);
   CHECK(server.call({"DBSIZE"}).integer() == 1);
@@ -68,7 +68,7 @@ TEST_CASE("a survey writes nothing") {
 TEST_CASE("a survey keeps only the beginning of a large entry") {
   TestServer server;
   static_cast<void>(server.call({"RPUSH", "list", std::string(std::size_t{1} << 20, 'x')}));
-  const std::vector<UsageRequest> asked{{.key = "list"}};
+  const std::vector<InspectedKey> asked{{.key = "list"}};
   const auto found = survey(server.connection(), asked);
   CHECK(found.at(0).inspection.content.first.member.size() == Content::kMostText);
 }
@@ -78,7 +78,7 @@ TEST_CASE("a key that the user may not read is told apart from those that he may
   take(server, "mine");
   take(server, "theirs");
   static_cast<void>(server.call({"ACL", "SETUSER", "default", "resetkeys", "~mine*"}));
-  const std::vector<UsageRequest> asked{{.key = "theirs"}, {.key = "mine"}};
+  const std::vector<InspectedKey> asked{{.key = "theirs"}, {.key = "mine"}};
   const auto found = survey(server.connection(), asked);
   REQUIRE(found.at(0).refused);
   CHECK(found[0].refused->failure() == redis::Failure::kRefused);
