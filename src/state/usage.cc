@@ -97,9 +97,9 @@ Inspection read_row(const InspectedKey& asked, microseconds server_now, ReplyVie
   if (form.keeping == Keeping::kText) {
     interpreter.fill_text();
   } else if (form.keeping == Keeping::kLeases) {
-    interpreter.fill_leases(entries_of(row, result.state), {});
+    interpreter.fill_leases(entries_of(row, result.state));
   } else if (interpreter.set_window({}) && known_window(asked.request)) {
-    interpreter.fill_log(entries_of(row, result.state), {});
+    interpreter.fill_log(entries_of(row, result.state));
   }
   return result;
 }
