@@ -165,16 +165,10 @@ void Interpreter::set_next_free(microseconds freeing_entry) {
   result_.next_free = end - result_.now;
 }
 
-std::optional<microseconds> known_window(const InspectionRequest& request) {
-  if (request.limit) return request.limit->window;
-  if (request.usual_limit) return request.usual_limit->window;
-  return request.window_in_name;
-}
-
 bool Interpreter::set_window(const std::optional<EntryTimes>& entries) {
   const auto limit = applicable_limit();
   if (limit) set_limit(*limit);
-  if (!limit) result_.window = known_window(request_);
+  if (!limit) result_.window = request_.window_in_name;
   if (!result_.window && entries && result_.ttl) {
     result_.window = infer_window(*result_.state.form, *entries, result_.server_now, *result_.ttl);
   }

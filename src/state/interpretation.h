@@ -77,7 +77,4 @@ class Interpreter {
   Inspection& result_;
 };
 
-/// The window that a request gives for a log, none if only the log itself can tell.
-[[nodiscard]] std::optional<microseconds> known_window(const InspectionRequest& request);
-
 }  // namespace rlctl::state

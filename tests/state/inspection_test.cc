@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "redis/server_info.h"
 #include "state/survey.h"
 #include "state/usage.h"
 #include "support/contract.h"
@@ -550,6 +551,25 @@ TEST_CASE("the default limit applies to state that does not include its own") {
   const Limit asked{.limit = 9, .window = 60s};
   CHECK(inspect_each_way(server, "g", {.limit = asked, .usual_limit = usual, .now = kNow}).limit ==
         9);
+}
+
+TEST_CASE("the limit in a key's name applies to its log, not the default one") {
+  TestServer server;
+  const auto now = redis::server_time(server.call({"TIME"}));
+  const std::string key = "LIMITS:LIMITER/ann/5/1/minute";
+  for (const auto age : {55s, 45s, 10s}) {
+    server.call({"LPUSH", key, std::to_string(std::chrono::duration<double>(now - age).count())});
+  }
+  const std::optional<Limit> usual = Limit{.limit = 7, .window = 30s};
+  for (const auto& limit : {std::optional<Limit>{}, usual}) {
+    const auto seen = inspect_each_way(server, key, {.usual_limit = limit, .now = now});
+    CHECK(seen.limit == 5);
+    CHECK(seen.window == 60s);
+    CHECK(seen.used == 3);
+    CHECK(seen.remaining == 2);
+  }
+  const Limit asked{.limit = 7, .window = 30s};
+  CHECK(inspect_each_way(server, key, {.limit = asked, .now = now}).used == 1);
 }
 
 }  // namespace state_inspection_test
