@@ -128,7 +128,8 @@ std::vector<std::string> members_of(const Call& call) {
 
 bool counts_elements(const Call& call) {
   constexpr std::array<std::string_view, 4> kCounts{"zcard", "llen", "scard", "hlen"};
-  return std::find(kCounts.begin(), kCounts.end(), command_of(call)) != kCounts.end();
+  return call.words.size() > 1 &&
+         std::find(kCounts.begin(), kCounts.end(), command_of(call)) != kCounts.end();
 }
 
 bool increments(const Call& call) {

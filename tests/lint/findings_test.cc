@@ -186,6 +186,9 @@ TEST_CASE("a count before the removal of old elements is found if it denied") {
   seen.requests[0].calls = {call(3, "ZREMRANGEBYSCORE ann 0 9", "5"),
                             call(4, "ZCARD ann", "6", false)};
   CHECK(found(seen).empty());
+  seen.requests[0].calls = {call(2, "ZCARD", "-ERR wrong number of arguments", false),
+                            call(3, "ZREMRANGEBYSCORE ann 0 9", "5")};
+  CHECK(found(seen).empty());
 }
 
 TEST_CASE("whole seconds are too coarse for a minute, not for an hour") {
