@@ -74,7 +74,7 @@ bool is_without_evalsha_ro(redis::ReplyView reply) {
   const auto text = lower_case(reply.text());
   // "ERR unknown command 'EVALSHA_RO', with args ...", in quotes of either kind
   constexpr std::string_view kUnknown = "err unknown command ";
-  if (text.starts_with(kUnknown)) return text.substr(kUnknown.size() + 1).starts_with("evalsha_ro");
+  if (text.starts_with(kUnknown)) return text.find("evalsha_ro") == kUnknown.size() + 1;
   return text.starts_with("noperm ") && text.find("run the 'evalsha_ro' ") != text.npos;
 }
 

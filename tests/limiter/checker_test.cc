@@ -230,7 +230,8 @@ TEST_CASE("looks use EVALSHA_RO, and EVALSHA once the server or an ACL has refus
 
   for (const char* other :
        {"-NOPERM User ann has no permissions to access the 'evalsha_ro' key\r\n",
-        "-ERR unknown command `EVALSHA`, with args beginning with: `evalsha_ro`, \r\n"}) {
+        "-ERR unknown command `EVALSHA`, with args beginning with: `evalsha_ro`, \r\n",
+        "-ERR unknown command \r\n", "-ERR unknown command '\r\n"}) {
     auto connection = canned({other}, sent);
     Checker checker(connection, gcra);
     checker.append_read_only_looks(request);
