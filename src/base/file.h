@@ -49,9 +49,9 @@ class FileDescriptor {
 
 /// A file that appears whole or not at all: it is written under another name in the same folder,
 /// and commit() renames it. Without commit() the previous contents stay. A path that is not a
-/// regular file (a pipe, /dev/null) is written directly. A symbolic link stays one, and is not
-/// followed if another user has put it into a folder that everybody may write. A file that exists
-/// keeps its mode.
+/// regular file (a pipe, /dev/null) is written directly. A symbolic link stays one, even if its
+/// target does not exist yet. Another user's link in a world-writable folder is not followed.
+/// A file that exists keeps its mode.
 class OutputFile {
  public:
   /// Throws UsageError if the path is empty, OutputError if it cannot be written.
