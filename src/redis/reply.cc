@@ -352,6 +352,10 @@ const Error* failure_of(ReplyView reply) {
   return reply.root_->failure.get();
 }
 
+void throw_failure_of(ReplyView reply) {
+  if (const auto* failure = failure_of(reply)) throw Error(*failure);
+}
+
 bool refuses_connection(ReplyView first_reply) {
   if (!first_reply.is_error()) return false;
   const auto parts = split_error(first_reply.text());

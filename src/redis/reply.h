@@ -106,6 +106,8 @@ class ReplyReader {
 
 /// What Reply::failed() was given; null for a server's reply. Lives as long as the reply.
 [[nodiscard]] const Error* failure_of(ReplyView reply);
+/// Throws it, for a caller that takes other error replies for a refusal.
+void throw_failure_of(ReplyView reply);
 
 /// An error reply as an exception: what() is the server's text without an uninformative code (ERR)
 /// and without the script's SHA1 and line at its end, with control bytes escaped. Its server and

@@ -148,10 +148,12 @@ std::optional<ServerVersion> parse_version_line(std::string_view text) {
 
 std::optional<ServerVersion> version_of(Connection& connection) {
   const auto info = connection.call({"INFO", "server"});
+  throw_failure_of(info);
   if (!info.is_error()) return parse_info(info.text());
   const auto error = to_error(info);
   if (error.code() == "NOAUTH" || error.failure() == Failure::kNotNow) throw Error(error);
   const auto hello = connection.call({"HELLO", "2"});
+  throw_failure_of(hello);
   return hello.is_error() ? std::nullopt : parse_hello(hello);
 }
 
@@ -243,6 +245,7 @@ std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_sta
   for (const auto& server : connection.servers()) {
     connection.append_to(server, kCommand);
     const auto reply = connection.read();
+    throw_failure_of(reply);
     if (reply.type() != ReplyType::kString) return std::nullopt;
     auto text = reply.text();
     while (!text.empty()) {

@@ -254,6 +254,7 @@ ServerAudit audit_servers(redis::Connection& connection) {
   ServerAudit result;
   for (const auto& server : servers) {
     const auto info = connection.read();
+    redis::throw_failure_of(info);
     if (info.is_error()) {
       result.is_complete = false;
       continue;
