@@ -165,12 +165,14 @@ std::optional<Url> master_in(ReplyView role, ReplyView info) {
   Url url;
   if (role.size() >= 3 && role[0].text() == "slave") {
     url.host = role[1].text();
-    url.port = static_cast<int>(role[2].integer());
-    return url;
+    port = role[2].integer();
+  } else {
+    url.host = info_field(info.text(), "master_host");
+    port = to_number<std::int64_t>(info_field(info.text(), "master_port")).value_or(port);
   }
-  url.host = info_field(info.text(), "master_host");
-  url.port = to_number<int>(info_field(info.text(), "master_port")).value_or(url.port);
-  return url.host.empty() ? std::nullopt : std::optional(url);
+  if (url.host.empty() || !is_port(port)) return std::nullopt;
+  url.port = static_cast<int>(port);
+  return url;
 }
 
 }  // namespace
