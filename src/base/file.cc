@@ -240,13 +240,21 @@ void LineReader::fail(const std::string& what, int error) const {
   throw InputError(what + name_ + ": " + errno_text(error));
 }
 
-LineReader::Line LineReader::take(std::size_t size, std::size_t with_newline) {
-  Line line{std::string_view(buffer_).substr(begin_, size), ++lines_, false, with_newline > size};
-  begin_ += with_newline;
+/// Takes `size` bytes, and the newline behind them.
+LineReader::Line LineReader::take(std::size_t size, bool has_newline) {
+  Line line{.text = std::string_view(buffer_).substr(begin_, size),
+            .number = ++lines_,
+            .too_long = size > longest_,
+            .has_newline = has_newline};
+  const auto taken = size + (has_newline ? 1 : 0);
+  begin_ += taken;
   searched_ = begin_;
-  taken_bytes_ += with_newline;
-  line.too_long = with_newline > longest_ + 1;
-  if (with_newline > size && line.text.ends_with('\r')) line.text.remove_suffix(1);
+  taken_bytes_ += taken;
+  if (line.too_long) {
+    line.text = line.text.substr(0, longest_);
+  } else if (has_newline && line.text.ends_with('\r')) {
+    line.text.remove_suffix(1);
+  }
   return line;
 }
 
@@ -256,7 +264,7 @@ std::optional<LineReader::Line> LineReader::next() {
     if (newline == nullptr) break;
     const auto size =
         static_cast<std::size_t>(static_cast<const char*>(newline) - buffer_.data()) - begin_;
-    if (!skipping_) return take(size, size + 1);
+    if (!skipping_) return take(size, true);
     skipping_ = false;
     begin_ += size + 1;
     searched_ = begin_;
@@ -267,11 +275,9 @@ std::optional<LineReader::Line> LineReader::next() {
     begin_ = end_;
   } else if (left > longest_) {
     skipping_ = true;
-    auto line = take(longest_, left);
-    line.too_long = true;
-    return line;
+    return take(left, false);
   } else if (end_of_file_ && left > 0) {
-    return take(left, left);
+    return take(left, false);
   }
   return std::nullopt;
 }

@@ -107,15 +107,15 @@ class NewFile {
 /// kept unchanged.
 class LineReader {
  public:
-  /// Longer lines are cut to this length and marked, so that no input can exhaust memory, unless
+  /// The text of a longer line is cut to this length, so that no input can exhaust memory, unless
   /// the caller gives another length.
   static constexpr std::size_t kMaxLine = std::size_t{1} << 20;
 
   struct Line {
-    std::string_view text;   ///< valid until the next call
-    std::size_t number = 0;  ///< from 1
-    bool too_long = false;
-    bool has_newline = true;  ///< false only for the last line
+    std::string_view text;    ///< valid until the next call
+    std::size_t number = 0;   ///< from 1
+    bool too_long = false;    ///< `text` is only its beginning
+    bool has_newline = true;  ///< its newline was read: else it is the last line, or too long
   };
 
   /// "-" is standard input. Lines are cut to `longest` bytes. Throws InputError if it cannot be
@@ -137,7 +137,7 @@ class LineReader {
   [[nodiscard]] std::size_t lines() const noexcept { return lines_; }
 
  private:
-  [[nodiscard]] Line take(std::size_t size, std::size_t with_newline);
+  [[nodiscard]] Line take(std::size_t size, bool has_newline);
   [[noreturn]] void fail(const std::string& what, int error) const;
 
   std::string name_;
