@@ -305,6 +305,13 @@ TEST_CASE("a server that does not know the name is refused with that name, escap
   CHECK(contains(message_of(error), "has no certificate for a\\x1b[2Jb"));
 }
 
+TEST_CASE("a name that is too long for a certificate is a mistake of the caller") {
+  ScriptedServer server([](Peer& peer) { (void)peer.read_to_end(); }, Scheme::kTcp);
+  auto url = server.url();
+  url.tls = Tls{.sni = std::string(256, 'a')};
+  CHECK(ping_error(url).failure() == Failure::kUsage);
+}
+
 TEST_CASE("a server without TLS is recognized by its answer") {
   ScriptedServer server(
       [](Peer& peer) {
