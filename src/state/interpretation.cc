@@ -50,7 +50,7 @@ void Interpreter::fill_unused() {
   result_.next_free = result_.reset_after = microseconds{0};
   if (!limit_) return;
   set_limit(*limit_);
-  result_.remaining = limit_->burst.value_or(limit_->limit);
+  result_.remaining = limit_->burst_or_limit();
   if (request_.algorithm == nullptr || request_.algorithm->make_model == nullptr) return;
   result_.remaining = request_.algorithm->make_model()->look(*limit_, 0, result_.now).remaining;
 }
@@ -87,7 +87,7 @@ void Interpreter::fill_model(const limiter::Limit& limit) {
 void Interpreter::fill_bucket(const limiter::Limit& limit) {
   set_limit(limit);
   const auto& bucket = *result_.state.bucket;
-  const auto size = static_cast<double>(size_of_bucket(limit));
+  const auto size = static_cast<double>(limit.burst_or_limit());
   const auto left = bucket.left_at(limit, result_.now);
   const auto wait = [&](double tokens) {
     return std::max(microseconds{0}, bucket.first_with(limit, tokens) - result_.now);
@@ -112,7 +112,7 @@ void Interpreter::fill_foreign() {
   if (state.end) result_.reset_after = std::max(microseconds{0}, *state.end - result_.now);
   if (!limit) return;
   if (!state.model && !state.bucket) return set_limit(*limit);
-  limit->burst = size_of_bucket(*limit);
+  limit->burst = limit->burst_or_limit();
   if (state.bucket) return fill_bucket(*limit);
   try {
     limiter::require_usable(*limiter::find_algorithm(state.form->name), *limit, 0);
