@@ -224,6 +224,10 @@ bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
 }
 
+bool is_digits(std::string_view text) noexcept {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+
 char lower_case(char c) noexcept {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }

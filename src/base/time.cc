@@ -93,7 +93,8 @@ microseconds parse_duration_in(std::string_view whole, std::string_view text) {
     const auto most = (kLongestDuration - sum) / unit->length;
     const auto count = bounded_value(digits, most);
     if (count > most) {
-      throw UsageError(fmt::format("'{}' is too long; at most 100000000s is accepted", whole));
+      throw UsageError(fmt::format("'{}' is too long; at most {}s is accepted", whole,
+                                   kLongestDuration / seconds{1}));
     }
     sum += count * unit->length;
     last = unit;
@@ -178,10 +179,6 @@ microseconds parse_iso(std::string_view text) {
   return date.time_since_epoch() + time - zone;
 }
 
-bool is_number(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 // ---- Times as people read them ----
 
 constexpr milliseconds kAllDigitsBelow{10};
@@ -241,7 +238,7 @@ microseconds system_time() {
 
 microseconds parse_instant(std::string_view text) {
   const auto instant =
-      is_number(text) ? microseconds{parse_whole(text, "the time")} : parse_iso(text);
+      is_digits(text) ? microseconds{parse_whole(text, "the time")} : parse_iso(text);
   if (instant < microseconds{0} || instant > kLatestInstant) {
     throw UsageError(fmt::format("'{}' is out of range; from 1970 to {} ({} us) is accepted", text,
                                  format_instant(kLatestInstant), kLatestInstant.count()));

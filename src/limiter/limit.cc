@@ -13,8 +13,8 @@ namespace {
 microseconds parse_window(std::string_view whole, std::string_view text) {
   const auto window = parse_period(whole, text);
   if (window == microseconds{0}) {
-    throw UsageError(
-        fmt::format("'{}' has an empty window; from 1us to 100000000s is accepted", whole));
+    throw UsageError(fmt::format("'{}' has an empty window; from 1us to {} is accepted", whole,
+                                 window_suffix(kLongestWindow)));
   }
   return window;
 }
