@@ -33,11 +33,8 @@ constexpr std::array<std::string_view, 5> kSuccessors{"valkey", "redict", "keydb
                                                       "garnet"};
 
 std::optional<ServerVersion> parse_hello(ReplyView reply) {
-  ServerVersion version;
-  for (std::size_t i = 0; i + 1 < reply.size(); i += 2) {
-    if (reply[i].text() == "server") version.family = lower_case(reply[i + 1].text());
-    if (reply[i].text() == "version") version.number = reply[i + 1].text();
-  }
+  ServerVersion version{.family = lower_case(hello_field(reply, "server")),
+                        .number = std::string(hello_field(reply, "version"))};
   if (version.family.empty() || version.number.empty()) return std::nullopt;
   return version;
 }
@@ -163,6 +160,7 @@ namespace {
 /// user may send.
 std::optional<Url> master_in(ReplyView role, ReplyView info) {
   Url url;
+  std::int64_t port = url.port;
   if (role.size() >= 3 && role[0].text() == "slave") {
     url.host = role[1].text();
     port = role[2].integer();
