@@ -133,8 +133,7 @@ void LintObserver::send_main_traffic() {
   send(start_ + window + 2 * tick_, 1);
   constexpr int kWindows = 100;
   const auto later = std::min({window * kWindows + hours{2}, kLatestInstant - start_ - tick_});
-  const auto first = send(start_ + later);
-  if (is_denied(first)) seen_.denied_for_ever = first;
+  seen_.is_denied_for_ever = is_denied(send(start_ + later));
   send(start_ + later + tick_);
   send(start_ + later + tick_, 1);
 }
