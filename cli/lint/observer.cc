@@ -171,7 +171,7 @@ std::optional<lint::EarlyExpiry> LintObserver::first_expiry() const {
     for (const auto& call : request.calls) {
       const auto ttl = lint::ttl_set_by(call);
       if (!ttl) continue;
-      const auto from = ttl->is_time_of_day ? microseconds{0} : request.at;
+      const auto from = ttl->is_absolute ? microseconds{0} : request.at;
       const microseconds end{
           from + microseconds(std::llround(ttl->value * static_cast<double>(ttl->unit.count())))};
       for (const auto& key : call.keys) keys[key] = {i, key, end - request.at, end, ttl->unit};

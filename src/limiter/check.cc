@@ -118,7 +118,7 @@ void Checker::append_read_only_looks(const Request& request) {
   for_each_look(request, [&](const ScriptCall& call) { call.append_read_only_to(connection_); });
 }
 
-bool Checker::must_repeat(redis::ReplyView reply) {
+bool Checker::note_missing_evalsha_ro(redis::ReplyView reply) {
   if (!is_without_evalsha_ro(reply)) return false;
   has_evalsha_ro_ = false;
   return true;
