@@ -550,7 +550,7 @@ void end_early(const Invocation& invocation, End end) {
   } catch (const OutputError& error) {
     warn(error.what(), invocation.command);
   } catch (const redis::Error&) {
-    // The server is of no more use.
+    // The connection cannot be used any more.
   } catch (const Interrupted&) {
     // It is known.
   }

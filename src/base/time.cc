@@ -130,7 +130,7 @@ std::chrono::sys_days scan_date(Scanner& scanner, std::string_view text) {
   const std::chrono::year_month_day date{std::chrono::year{year},
                                          std::chrono::month{static_cast<unsigned>(month)},
                                          std::chrono::day{static_cast<unsigned>(day)}};
-  if (!date.ok()) not_an_instant(text, "has a day that no calendar has");
+  if (!date.ok()) not_an_instant(text, "has an invalid date");
   return date;
 }
 
@@ -153,7 +153,7 @@ microseconds scan_time_of_day(Scanner& scanner, std::string_view text) {
     if (scanner.at_digit()) not_an_instant(text, "has more than two digits of seconds");
   }
   if (hour > 23 || minute > 59 || second > 59) {
-    not_an_instant(text, "has a time of day that no clock shows");
+    not_an_instant(text, "has an invalid time of day");
   }
   return std::chrono::hours{hour} + std::chrono::minutes{minute} + std::chrono::seconds{second} +
          microseconds{us};
@@ -165,7 +165,7 @@ std::chrono::minutes scan_zone(Scanner& scanner, std::string_view text) {
   const bool east = scanner.any_of("+");
   if (!east && !scanner.any_of("-")) not_an_instant(text, "has no zone");
   std::chrono::minutes offset{0};
-  if (!scanner.offset(offset)) not_an_instant(text, "has no such zone");
+  if (!scanner.offset(offset)) not_an_instant(text, "has an invalid time zone");
   return east ? offset : -offset;
 }
 
@@ -175,7 +175,7 @@ microseconds parse_iso(std::string_view text) {
   if (!scanner.any_of("T ")) not_an_instant(text, "has no time of day");
   const auto time = scan_time_of_day(scanner, text);
   const auto zone = scan_zone(scanner, text);
-  if (!scanner.done()) not_an_instant(text, "goes on after its zone");
+  if (!scanner.done()) not_an_instant(text, "has text after its time zone");
   return date.time_since_epoch() + time - zone;
 }
 

@@ -39,7 +39,7 @@ struct ScriptCall {
 };
 
 /// Whether the server does not have EVALSHA_RO (before 7.0) or refuses it to the user: nothing was
-/// executed, and EVALSHA may do.
+/// executed, and EVALSHA may work.
 [[nodiscard]] bool is_without_evalsha_ro(redis::ReplyView reply);
 
 /// Turns requests into calls of an algorithm's script.
