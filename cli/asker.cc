@@ -75,7 +75,9 @@ std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
       return replies;
     };
     auto replies = look_once();
-    const auto must_repeat = [&](const redis::Reply& reply) { return checker.must_repeat(reply); };
+    const auto must_repeat = [&](const redis::Reply& reply) {
+      return checker.note_missing_evalsha_ro(reply);
+    };
     if (std::any_of(replies.begin(), replies.end(), must_repeat)) replies = look_once();
     const auto lacks_script = [&] {
       return std::any_of(replies.begin(), replies.end(), limiter::is_unknown_script);

@@ -248,7 +248,7 @@ void Auditing::take(std::span<const state::Surveyed> page) {
 
 /// Looks at the keys again, and drops the findings that are not there any more.
 void Auditing::confirm(std::vector<Finding>& findings) const {
-  std::vector<state::UsageRequest> requests;
+  std::vector<state::InspectedKey> requests;
   for (const auto& finding : findings) {
     if (!requests.empty() && requests.back().key == finding.key) continue;
     requests.push_back({.key = finding.key, .request = request_for(finding.key)});

@@ -31,7 +31,7 @@ constexpr std::int64_t kRequestsOfClosedLoop = 1'000'000'000'000'000;
 
 bool is_number(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
-  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+  return is_digits(text);
 }
 
 /// The last value of --keys that is a number.

@@ -240,7 +240,7 @@ void Batch::on_reply(const redis::Reply& reply) {
   link_.answered();
   --pending.replies_to_come;
   const bool unknown_script = limiter::is_unknown_script(reply);
-  if (plan_.peek && link_.checker().must_repeat(reply)) {
+  if (plan_.peek && link_.checker().note_missing_evalsha_ro(reply)) {
     pending.must_ask_again = true;
     settling_ = true;
   } else if (unknown_script && loads_in_vain_ < limiter::kMostLoads) {
@@ -553,7 +553,7 @@ void end_early(const Invocation& invocation, End end) {
   } catch (const OutputError& error) {
     warn(error.what(), invocation.command);
   } catch (const redis::Error&) {
-    // The server is of no more use.
+    // The connection cannot be used any more.
   } catch (const Interrupted&) {
     // It is known.
   }

@@ -33,13 +33,6 @@ microseconds measure_round_trip(Connection& connection) {
   return times[times.size() / 2];
 }
 
-std::string_view hello_field(redis::ReplyView hello, std::string_view name) {
-  for (std::size_t i = 0; i + 1 < hello.size(); i += 2) {
-    if (hello[i].text() == name) return hello[i + 1].text();
-  }
-  return {};
-}
-
 ClockAnswer ask_clock(Connection& connection) {
   const auto before = system_time();
   ClockAnswer answer{.time = connection.call({"TIME"})};

@@ -135,8 +135,7 @@ void LintObserver::send_main_traffic() {
   send(start_ + window + 2 * tick_, 1);
   constexpr int kWindows = 100;
   const auto later = std::min({window * kWindows + hours{2}, kLatestInstant - start_ - tick_});
-  const auto first = send(start_ + later);
-  if (is_denied(first)) seen_.denied_for_ever = first;
+  seen_.is_denied_for_ever = is_denied(send(start_ + later));
   send(start_ + later + tick_);
   send(start_ + later + tick_, 1);
 }
@@ -174,7 +173,7 @@ std::optional<lint::EarlyExpiry> LintObserver::first_expiry() const {
     for (const auto& call : request.calls) {
       const auto ttl = lint::ttl_set_by(call);
       if (!ttl) continue;
-      const auto from = ttl->is_time_of_day ? microseconds{0} : request.at;
+      const auto from = ttl->is_absolute ? microseconds{0} : request.at;
       const microseconds end{
           from + microseconds(std::llround(ttl->value * static_cast<double>(ttl->unit.count())))};
       for (const auto& key : call.keys) keys[key] = {i, key, end - request.at, end, ttl->unit};

@@ -120,7 +120,7 @@ std::vector<ListRow> Listing::rows_of(std::span<const state::Surveyed> page) {
 }
 
 std::vector<ListRow> Listing::read(redis::Connection& connection, std::vector<std::string> keys) {
-  std::vector<state::UsageRequest> requests;
+  std::vector<state::InspectedKey> requests;
   requests.reserve(keys.size());
   for (auto& key : keys) {
     const auto request = request_for(key);

@@ -179,7 +179,7 @@ class Shrinking {
       if (answers_[i].allowed) allowed.push_back(schedule_[i]);
     }
     const bool is_smaller = !allowed.empty() && allowed.size() < schedule_.size();
-    return is_smaller && take_first_of({&allowed, 1});
+    return is_smaller && take_first_of({allowed});
   }
 
   /// Drops all of an instant's requests, or as many as possible.

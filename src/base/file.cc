@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <system_error>
 
@@ -30,13 +31,6 @@ OutputError cannot_write(const std::string& option, const std::string& path,
   return OutputError(option + ": cannot write '" + path + "': " + why);
 }
 
-/// Resolves symbolic links, so that they stay links.
-std::string target_of(const std::string& path) {
-  std::error_code failed;
-  const auto target = std::filesystem::canonical(path, failed);
-  return failed ? path : target.string();
-}
-
 /// Whether a path is a symbolic link that somebody else has put into a folder that everybody may
 /// write, such as /tmp: it may lead to a file of this user's. (Linux follows no such link if
 /// fs.protected_symlinks is set, but resolving it by hand would.)
@@ -48,6 +42,34 @@ bool is_foreign_link(const std::string& path) {
   if (::stat(parent.empty() ? "." : parent.c_str(), &folder) != 0) return false;
   const bool is_shared = (folder.st_mode & S_IWOTH) != 0;
   return is_shared && link.st_uid != ::geteuid() && link.st_uid != folder.st_uid;
+}
+
+/// Where a symbolic link leads, which need not exist; none if the path is not one. A link of /proc,
+/// such as /dev/stdout leads to, may have a text that is not a path ("pipe:[17]"): none, too.
+std::optional<std::string> next_target(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const auto text = fs::read_symlink(path, failed);
+  if (failed) return std::nullopt;
+  auto target = (fs::path(path).parent_path() / text).string();
+  struct stat status {};
+  const bool is_text = ::stat(path.c_str(), &status) == 0 && ::lstat(target.c_str(), &status) != 0;
+  return is_text ? std::nullopt : std::optional(std::move(target));
+}
+
+/// Follows symbolic links, so that they stay links.
+std::string target_of(const std::string& option, const std::string& path) {
+  constexpr int kMostLinks = 40;  // as Linux
+  auto target = path;
+  for (int links = 0;; ++links) {
+    if (links > kMostLinks) throw cannot_write(option, path, errno_text(ELOOP));
+    if (is_foreign_link(target)) {
+      throw cannot_write(option, target, "another user's symbolic link in a world-writable folder");
+    }
+    auto next = next_target(target);
+    if (!next) return target;
+    target = *std::move(next);
+  }
 }
 
 [[noreturn]] void fail_to_read() {
@@ -99,13 +121,8 @@ std::string temporary_folder() {
 // ---- OutputFile ----
 
 OutputFile::OutputFile(std::string_view option, const std::string& path)
-    : option_(option), path_(target_of(path)) {
+    : option_(option), path_(target_of(option_, path)) {
   require_name(option_, path);
-  if (is_foreign_link(path)) {
-    throw cannot_write(
-        option_, path,
-        "it is a symbolic link of another user in a folder that everybody may write");
-  }
   struct stat status {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
   if (exists && !S_ISREG(status.st_mode)) {
@@ -223,13 +240,21 @@ void LineReader::fail(const std::string& what, int error) const {
   throw InputError(what + name_ + ": " + errno_text(error));
 }
 
-LineReader::Line LineReader::take(std::size_t size, std::size_t with_newline) {
-  Line line{std::string_view(buffer_).substr(begin_, size), ++lines_, false, with_newline > size};
-  begin_ += with_newline;
+/// Takes `size` bytes, and the newline behind them.
+LineReader::Line LineReader::take(std::size_t size, bool has_newline) {
+  Line line{.text = std::string_view(buffer_).substr(begin_, size),
+            .number = ++lines_,
+            .too_long = size > longest_,
+            .has_newline = has_newline};
+  const auto taken = size + (has_newline ? 1 : 0);
+  begin_ += taken;
   searched_ = begin_;
-  taken_bytes_ += with_newline;
-  line.too_long = with_newline > longest_ + 1;
-  if (with_newline > size && line.text.ends_with('\r')) line.text.remove_suffix(1);
+  taken_bytes_ += taken;
+  if (line.too_long) {
+    line.text = line.text.substr(0, longest_);
+  } else if (has_newline && line.text.ends_with('\r')) {
+    line.text.remove_suffix(1);
+  }
   return line;
 }
 
@@ -239,7 +264,7 @@ std::optional<LineReader::Line> LineReader::next() {
     if (newline == nullptr) break;
     const auto size =
         static_cast<std::size_t>(static_cast<const char*>(newline) - buffer_.data()) - begin_;
-    if (!skipping_) return take(size, size + 1);
+    if (!skipping_) return take(size, true);
     skipping_ = false;
     begin_ += size + 1;
     searched_ = begin_;
@@ -250,11 +275,9 @@ std::optional<LineReader::Line> LineReader::next() {
     begin_ = end_;
   } else if (left > longest_) {
     skipping_ = true;
-    auto line = take(longest_, left);
-    line.too_long = true;
-    return line;
+    return take(left, false);
   } else if (end_of_file_ && left > 0) {
-    return take(left, left);
+    return take(left, false);
   }
   return std::nullopt;
 }

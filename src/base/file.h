@@ -49,9 +49,9 @@ class FileDescriptor {
 
 /// A file that appears whole or not at all: it is written under another name in the same folder,
 /// and commit() renames it. Without commit() the previous contents stay. A path that is not a
-/// regular file (a pipe, /dev/null) is written directly. A symbolic link stays one, and is not
-/// followed if another user has put it into a folder that everybody may write. A file that exists
-/// keeps its mode.
+/// regular file (a pipe, /dev/null) is written directly. A symbolic link stays one, even if its
+/// target does not exist yet. Another user's link in a world-writable folder is not followed.
+/// A file that exists keeps its mode.
 class OutputFile {
  public:
   /// Throws UsageError if the path is empty, OutputError if it cannot be written.
@@ -107,15 +107,15 @@ class NewFile {
 /// kept unchanged.
 class LineReader {
  public:
-  /// Longer lines are cut to this length and marked, so that no input can exhaust memory, unless
+  /// The text of a longer line is cut to this length, so that no input can exhaust memory, unless
   /// the caller gives another length.
   static constexpr std::size_t kMaxLine = std::size_t{1} << 20;
 
   struct Line {
-    std::string_view text;   ///< valid until the next call
-    std::size_t number = 0;  ///< from 1
-    bool too_long = false;
-    bool has_newline = true;  ///< false only for the last line
+    std::string_view text;    ///< valid until the next call
+    std::size_t number = 0;   ///< from 1
+    bool too_long = false;    ///< `text` is only its beginning
+    bool has_newline = true;  ///< its newline was read: else it is the last line, or too long
   };
 
   /// "-" is standard input. Lines are cut to `longest` bytes. Throws InputError if it cannot be
@@ -137,7 +137,7 @@ class LineReader {
   [[nodiscard]] std::size_t lines() const noexcept { return lines_; }
 
  private:
-  [[nodiscard]] Line take(std::size_t size, std::size_t with_newline);
+  [[nodiscard]] Line take(std::size_t size, bool has_newline);
   [[noreturn]] void fail(const std::string& what, int error) const;
 
   std::string name_;

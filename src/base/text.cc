@@ -224,6 +224,10 @@ bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
 }
 
+bool is_digits(std::string_view text) noexcept {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+
 char lower_case(char c) noexcept {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
@@ -244,8 +248,9 @@ std::string_view take_digits(std::string_view& text) {
 std::int64_t bounded_value(std::string_view digits, std::int64_t most) {
   std::int64_t value = 0;
   for (const char c : digits) {
-    if (value > (most - (c - '0')) / 10) return most + 1;
-    value = value * 10 + (c - '0');
+    const auto digit = c - '0';
+    if (digit > most || value > (most - digit) / 10) return most + 1;
+    value = value * 10 + digit;
   }
   return value;
 }

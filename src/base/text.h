@@ -60,6 +60,8 @@ template <typename Number>
 /// Appends decimal digits.
 void append_number(std::string& out, std::int64_t number);
 [[nodiscard]] bool is_digit(char c) noexcept;
+/// Whether the text consists of decimal digits, at least one.
+[[nodiscard]] bool is_digits(std::string_view text) noexcept;
 [[nodiscard]] char lower_case(char c) noexcept;
 [[nodiscard]] std::string lower_case(std::string_view text);
 /// Removes the digits at the front of `text` and returns them.

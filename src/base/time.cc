@@ -93,7 +93,8 @@ microseconds parse_duration_in(std::string_view whole, std::string_view text) {
     const auto most = (kLongestDuration - sum) / unit->length;
     const auto count = bounded_value(digits, most);
     if (count > most) {
-      throw UsageError(fmt::format("'{}' is too long; it must be at most 100000000s", whole));
+      throw UsageError(fmt::format("'{}' is too long; it must be at most {}s", whole,
+                                   kLongestDuration / seconds{1}));
     }
     sum += count * unit->length;
     last = unit;
@@ -129,7 +130,7 @@ std::chrono::sys_days scan_date(Scanner& scanner, std::string_view text) {
   const std::chrono::year_month_day date{std::chrono::year{year},
                                          std::chrono::month{static_cast<unsigned>(month)},
                                          std::chrono::day{static_cast<unsigned>(day)}};
-  if (!date.ok()) not_an_instant(text, "has a day that no calendar has");
+  if (!date.ok()) not_an_instant(text, "has an invalid date");
   return date;
 }
 
@@ -152,7 +153,7 @@ microseconds scan_time_of_day(Scanner& scanner, std::string_view text) {
     if (scanner.at_digit()) not_an_instant(text, "has more than two digits of seconds");
   }
   if (hour > 23 || minute > 59 || second > 59) {
-    not_an_instant(text, "has a time of day that no clock shows");
+    not_an_instant(text, "has an invalid time of day");
   }
   return std::chrono::hours{hour} + std::chrono::minutes{minute} + std::chrono::seconds{second} +
          microseconds{us};
@@ -164,7 +165,7 @@ std::chrono::minutes scan_zone(Scanner& scanner, std::string_view text) {
   const bool east = scanner.any_of("+");
   if (!east && !scanner.any_of("-")) not_an_instant(text, "has no zone");
   std::chrono::minutes offset{0};
-  if (!scanner.offset(offset)) not_an_instant(text, "has no such zone");
+  if (!scanner.offset(offset)) not_an_instant(text, "has an invalid time zone");
   return east ? offset : -offset;
 }
 
@@ -174,12 +175,8 @@ microseconds parse_iso(std::string_view text) {
   if (!scanner.any_of("T ")) not_an_instant(text, "has no time of day");
   const auto time = scan_time_of_day(scanner, text);
   const auto zone = scan_zone(scanner, text);
-  if (!scanner.done()) not_an_instant(text, "has extra text after its zone");
+  if (!scanner.done()) not_an_instant(text, "has extra text after its time zone");
   return date.time_since_epoch() + time - zone;
-}
-
-bool is_number(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 // ---- Times as people read them ----
@@ -241,7 +238,7 @@ microseconds system_time() {
 
 microseconds parse_instant(std::string_view text) {
   const auto instant =
-      is_number(text) ? microseconds{parse_whole(text, "the time")} : parse_iso(text);
+      is_digits(text) ? microseconds{parse_whole(text, "the time")} : parse_iso(text);
   if (instant < microseconds{0} || instant > kLatestInstant) {
     throw UsageError(fmt::format("'{}' is out of range; it must be from 1970 to {} ({} us)", text,
                                  format_instant(kLatestInstant), kLatestInstant.count()));

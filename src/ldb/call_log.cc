@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/text.h"
 #include "ldb/session.h"
 #include "ldb/value.h"
 
@@ -18,9 +19,7 @@ std::string_view without_count(std::string_view words) {
   if (at == words.npos) return words;
   const auto digits =
       words.substr(at + kDots.size(), words.size() - at - kDots.size() - kMore.size());
-  const bool is_count =
-      !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
-  return is_count ? words.substr(0, at + kDots.size() - 2) : words;
+  return is_digits(digits) ? words.substr(0, at + kDots.size() - 2) : words;
 }
 
 /// "-ERR value is not an integer" in the form of redis::to_error(): without an uninformative code.

@@ -118,7 +118,7 @@ constexpr std::array kAlgorithms{
 
 /// Checks the ranges of the contract that involve more than one number.
 void require_burst(const Limit& limit) {
-  const auto burst = limit.burst.value_or(limit.limit);
+  const auto burst = limit.burst_or_limit();
   if (burst < 1 || burst > kLargestLimit) {
     throw UsageError(fmt::format("burst must be from 1 to {}, not {}", kLargestLimit, burst));
   }
@@ -156,7 +156,7 @@ bool counts_requests(const Algorithm& algorithm) {
 
 std::optional<std::int64_t> effective_burst(const Algorithm& algorithm, const Limit& limit) {
   if (!algorithm.has_burst) return std::nullopt;
-  return limit.burst.value_or(limit.limit);
+  return limit.burst_or_limit();
 }
 
 std::vector<std::string_view> list_names(bool (*wanted)(const Algorithm&)) {

@@ -74,7 +74,7 @@ bool is_without_evalsha_ro(redis::ReplyView reply) {
   const auto text = lower_case(reply.text());
   // "ERR unknown command 'EVALSHA_RO', with args ...", in quotes of either kind
   constexpr std::string_view kUnknown = "err unknown command ";
-  if (text.starts_with(kUnknown)) return text.substr(kUnknown.size() + 1).starts_with("evalsha_ro");
+  if (text.starts_with(kUnknown)) return text.find("evalsha_ro") == kUnknown.size() + 1;
   return text.starts_with("noperm ") && text.find("run the 'evalsha_ro' ") != text.npos;
 }
 
@@ -118,7 +118,7 @@ void Checker::append_read_only_looks(const Request& request) {
   for_each_look(request, [&](const ScriptCall& call) { call.append_read_only_to(connection_); });
 }
 
-bool Checker::must_repeat(redis::ReplyView reply) {
+bool Checker::note_missing_evalsha_ro(redis::ReplyView reply) {
   if (!is_without_evalsha_ro(reply)) return false;
   has_evalsha_ro_ = false;
   return true;

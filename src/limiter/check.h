@@ -39,7 +39,7 @@ struct ScriptCall {
 };
 
 /// Whether the server does not have EVALSHA_RO (before 7.0) or refuses it to the user: nothing was
-/// executed, and EVALSHA may do.
+/// executed, and EVALSHA may work.
 [[nodiscard]] bool is_without_evalsha_ro(redis::ReplyView reply);
 
 /// Turns requests into calls of an algorithm's script.
@@ -81,11 +81,12 @@ class Checker {
   void append(const Request& request) { command_.of(request).append_to(connection_); }
   /// Queues a separate request of cost 0 for each key: one reply per key.
   void append_looks(const Request& request);
-  /// The same with EVALSHA_RO, until must_repeat() has returned true. Not for looks in the same
-  /// write as a request, which would be missing if the server does not have EVALSHA_RO.
+  /// The same with EVALSHA_RO, until note_missing_evalsha_ro() has returned true. Not for looks in
+  /// the same write as a request, which would be missing if the server does not have EVALSHA_RO.
   void append_read_only_looks(const Request& request);
-  /// Whether the looks must be queued once more, because this reply is_without_evalsha_ro().
-  [[nodiscard]] bool must_repeat(redis::ReplyView reply);
+  /// If this reply is_without_evalsha_ro(), remembers it and returns true: the looks must be queued
+  /// once more.
+  [[nodiscard]] bool note_missing_evalsha_ro(redis::ReplyView reply);
   void load() { load_script(connection_, algorithm_.script); }
 
  private:

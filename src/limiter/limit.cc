@@ -13,8 +13,8 @@ namespace {
 microseconds parse_window(std::string_view whole, std::string_view text) {
   const auto window = parse_period(whole, text);
   if (window == microseconds{0}) {
-    throw UsageError(
-        fmt::format("'{}' has an empty window; it must be from 1us to 100000000s", whole));
+    throw UsageError(fmt::format("'{}' has an empty window; it must be from 1us to {}", whole,
+                                 window_suffix(kLongestWindow)));
   }
   return window;
 }

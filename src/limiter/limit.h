@@ -38,6 +38,7 @@ struct Limit {
   microseconds window{1};
   std::optional<std::int64_t> burst = {};  ///< only if the algorithm has one; default: limit
 
+  [[nodiscard]] std::int64_t burst_or_limit() const noexcept { return burst.value_or(limit); }
   bool operator==(const Limit&) const = default;
 };
 

@@ -239,7 +239,7 @@ void SlidingWindowCounterModel::refund(const Limit& limit, std::int64_t units, m
 namespace {
 
 double full(const Limit& limit) {
-  return as_double(limit.burst.value_or(limit.limit));
+  return as_double(limit.burst_or_limit());
 }
 
 }  // namespace
@@ -267,7 +267,7 @@ TokenBucket TokenBucketModel::bucket_at(const Limit& limit, microseconds now) co
 }
 
 Decision TokenBucketModel::look(const Limit& limit, std::int64_t cost, microseconds now) const {
-  const auto burst = limit.burst.value_or(limit.limit);
+  const auto burst = limit.burst_or_limit();
   const TokenBucket bucket = bucket_at(limit, now);
   const auto t = std::max(now, bucket.at);
   const double have = bucket.tokens_at(limit, t);
@@ -284,7 +284,7 @@ Decision TokenBucketModel::look(const Limit& limit, std::int64_t cost, microseco
 Usage TokenBucketModel::usage(const Limit& limit, microseconds now) const {
   const TokenBucket bucket = bucket_at(limit, now);
   const double have = bucket.tokens_at(limit, std::max(now, bucket.at));
-  return {.units = limit.burst.value_or(limit.limit) - static_cast<std::int64_t>(have),
+  return {.units = limit.burst_or_limit() - static_cast<std::int64_t>(have),
           .exact = full(limit) - have};
 }
 
@@ -336,7 +336,7 @@ void GcraModel::set_ahead(const Limit& limit, Wide ahead, microseconds now) {
 }
 
 Decision GcraModel::look(const Limit& limit, std::int64_t cost, microseconds now) const {
-  return look_at_units(limit, limit.burst.value_or(limit.limit), ahead(limit, now), cost);
+  return look_at_units(limit, limit.burst_or_limit(), ahead(limit, now), cost);
 }
 
 Usage GcraModel::usage(const Limit& limit, microseconds now) const {
@@ -365,7 +365,7 @@ Wide LeakyBucketModel::wait(const Limit& limit, microseconds now) const {
 }
 
 Decision LeakyBucketModel::look(const Limit& limit, std::int64_t cost, microseconds now) const {
-  const auto burst = limit.burst.value_or(limit.limit);
+  const auto burst = limit.burst_or_limit();
   const Wide wait_now = wait(limit, now);
   // The last of `cost` departures may be at most `burst` units away.
   auto decision = look_at_units(limit, burst + 1, wait_now, cost);

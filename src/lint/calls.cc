@@ -18,7 +18,7 @@ constexpr microseconds kSecond{1'000'000}, kMillisecond{1000};
 struct TtlRow {
   std::string_view name;
   microseconds unit;
-  bool is_time_of_day;
+  bool is_absolute;
 };
 constexpr std::array kTtlCommands{
     TtlRow{"expire", kSecond, false},  TtlRow{"pexpire", kMillisecond, false},
@@ -75,7 +75,7 @@ std::optional<TtlWord> ttl_set_by(const Call& call) {
   if (const auto* row = row_of(kTtlCommands, command); row && call.words.size() > kPlace) {
     const auto value = number_in(call.words[kPlace]);
     if (!value) return std::nullopt;
-    return TtlWord{upper_case(command), *value, row->unit, row->is_time_of_day};
+    return TtlWord{upper_case(command), *value, row->unit, row->is_absolute};
   }
   if (command != "set" && command != "getex") return std::nullopt;
   for (std::size_t i = kPlace; i + 1 < call.words.size(); ++i) {
@@ -84,7 +84,7 @@ std::optional<TtlWord> ttl_set_by(const Call& call) {
     const bool may_be_option = i > kPlace || command == "getex";
     if (row == nullptr || !value || !may_be_option) continue;
     return TtlWord{upper_case(command) + " ... " + upper_case(call.words[i]), *value, row->unit,
-                   row->is_time_of_day};
+                   row->is_absolute};
   }
   return std::nullopt;
 }
@@ -128,7 +128,8 @@ std::vector<std::string> members_of(const Call& call) {
 
 bool counts_elements(const Call& call) {
   constexpr std::array<std::string_view, 4> kCounts{"zcard", "llen", "scard", "hlen"};
-  return std::find(kCounts.begin(), kCounts.end(), command_of(call)) != kCounts.end();
+  return call.words.size() > 1 &&
+         std::find(kCounts.begin(), kCounts.end(), command_of(call)) != kCounts.end();
 }
 
 bool increments(const Call& call) {

@@ -17,7 +17,7 @@ struct TtlWord {
   std::string name = {};  ///< of the command or of its option: "EXPIRE", "SET ... PX"
   double value = 0;
   std::chrono::microseconds unit{0};
-  bool is_time_of_day = false;  ///< counts from 1970
+  bool is_absolute = false;  ///< counts from 1970
 };
 [[nodiscard]] std::optional<TtlWord> ttl_set_by(const Call& call);
 

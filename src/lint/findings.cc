@@ -103,7 +103,7 @@ void find_missing_ttls(const Observation& observation, Flaws& flaws) {
     for (const auto& left : request.left) {
       const auto* call = left.expires ? nullptr : last_write(request, left.key);
       if (call == nullptr) continue;
-      const bool locks_out = observation.denied_for_ever.has_value();
+      const bool locks_out = observation.is_denied_for_ever;
       flaws.add(
           {.name = "no-ttl",
            .line = call->line,

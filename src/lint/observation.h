@@ -57,8 +57,8 @@ struct Observation {
   /// A request, a window after the last one that was allowed, that was denied only because others
   /// had been denied meanwhile: this is one of those, an index of `requests`.
   std::optional<std::size_t> counted_denial = {};
-  /// The first request after so long that nothing may count was denied: an index of `requests`.
-  std::optional<std::size_t> denied_for_ever = {};
+  /// The first request after so long that nothing may count was denied.
+  bool is_denied_for_ever = false;
 };
 
 }  // namespace rlctl::lint

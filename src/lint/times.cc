@@ -74,7 +74,7 @@ bool is_argument(double value, const Request& request) {
 
 /// Too short a TTL lets requests in. A constant that is too long may be meant.
 Severity severity_of(const SetTtls& set) {
-  const bool is_too_long = us(set.first.unit) == kSecondUs && !set.first.is_time_of_day;
+  const bool is_too_long = us(set.first.unit) == kSecondUs && !set.first.is_absolute;
   return is_too_long && !set.is_passed ? Severity::kWarning : Severity::kCritical;
 }
 
@@ -94,7 +94,7 @@ void find_ttls_in_other_units(const Observation& observation, Flaws& flaws) {
   for_each_call(observation, [&](const Request& request, const Call& call) {
     const auto ttl = ttl_set_by(call);
     if (!ttl) return;
-    if (ttl->is_time_of_day) {
+    if (ttl->is_absolute) {
       const auto* unit = unit_of(ttl->value, request.at);
       if (unit == nullptr || unit->in_us == us(ttl->unit)) return;
       return add_ttl_finding(

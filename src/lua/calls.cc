@@ -140,8 +140,9 @@ bool Calls::is_name(std::size_t i) const {
 }
 
 bool Calls::ends_statement(std::size_t i) const {
-  const bool is_operator = is(i, "and") || is(i, "or");
-  return !is_operator && (at(i).kind != Token::Kind::kSymbol || is(i, ";"));
+  // A name before a string literal is called with it.
+  const bool goes_on = is(i, "and") || is(i, "or") || at(i).kind == Token::Kind::kString;
+  return !goes_on && (at(i).kind != Token::Kind::kSymbol || is(i, ";"));
 }
 
 bool Calls::is_redis(std::size_t i) const {

@@ -44,7 +44,7 @@ class Calls {
   std::set<std::size_t> declarations_;  ///< of an alias: its name, and `redis`
 };
 
-/// A token that makes way for another text.
+/// A token to be replaced.
 struct Place {
   const Token* token = nullptr;
   bool is_first = false;  ///< of what is called

@@ -23,8 +23,8 @@ struct Substitutes {
 };
 
 /// The substitutes that a script needs, with a virtual clock and with a set for the keys that it
-/// makes. `words`: further text that the script may use, such as its arguments. What is not needed
-/// for certain is included.
+/// makes. `words`: further text that the script may use, such as its arguments. If in doubt, a
+/// substitute is included.
 [[nodiscard]] Substitutes needed_substitutes(std::string_view source,
                                              std::span<const std::string_view> words);
 

@@ -99,11 +99,8 @@ void Connection::append_script(std::string_view command, std::string_view script
 /// Whether CLUSTER SLOTS was refused to the user, by a node of a Cluster.
 bool Connection::may_not_know_servers(const Reply& slots) {
   if (!slots.is_error() || to_error(slots).failure() != Failure::kRefused) return false;
-  const auto hello = call({"HELLO", "2"});  // any user may send it
-  for (std::size_t i = 0; i + 1 < hello.size(); i += 2) {
-    if (hello[i].text() == "mode") return hello[i + 1].text() == "cluster";
-  }
-  return false;
+  // Any user may send HELLO.
+  return hello_field(call({"HELLO", "2"}), "mode") == "cluster";
 }
 
 std::vector<std::string> Connection::servers() {

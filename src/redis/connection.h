@@ -27,9 +27,9 @@ namespace rlctl::redis {
 /// plain URL becomes a Cluster's when a node first refers or refuses a command as such. See
 /// router.h for what is sent again, and when.
 ///
-/// RESP2. Not thread-safe. After an exception other than for the arguments the connection is of no
-/// more use: unanswered commands may have been executed, and are never sent again. A server of
-/// several that fails causes no exception: commands that it did not answer get an error reply
+/// RESP2. Not thread-safe. After an exception other than for the arguments the connection cannot
+/// be used any more: unanswered commands may have been executed, and are never sent again. A server
+/// of several that fails causes no exception: commands that it did not answer get an error reply
 /// instead, of class kUnreachable or kTimeout if they may have been executed.
 class Connection {
  public:
@@ -99,8 +99,9 @@ class Connection {
   void set_timeout(std::chrono::microseconds timeout) noexcept;
 
   /// For a caller that waits for many connections with poll(), and had no reply from this one for
-  /// `timeout`. Throws what read() throws then, and the connection is of no more use; with several
-  /// servers, answers what waits for those that are late, so that try_read() returns errors.
+  /// `timeout`. Throws what read() throws then, and the connection cannot be used any more; with
+  /// several servers, answers what waits for those that are late, so that try_read() returns
+  /// errors.
   void time_out(std::chrono::microseconds timeout);
 
   /// For the end after an Interrupted: with several servers, answers what is outstanding with

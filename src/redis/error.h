@@ -26,9 +26,10 @@ enum class Failure {
 
 struct Endpoint;
 
-/// What this library throws, besides Interrupted, and InputError for a file of TLS. what() is one
-/// line for people, in lower case, without passwords; code() is the server's first word
-/// ("WRONGTYPE"), "tls" if TLS failed so that nothing was executed, and else empty.
+/// What this library throws, besides Interrupted, InputError for a file of TLS, and
+/// std::system_error if the system refuses what a connection needs, such as a file descriptor.
+/// what() is one line for people, in lower case, without passwords; code() is the server's first
+/// word ("WRONGTYPE"), "tls" if TLS failed so that nothing was executed, and else empty.
 class Error : public std::runtime_error {
  public:
   Error(Failure failure, const std::string& message, std::string code = {}, std::string hint = {})

@@ -289,7 +289,7 @@ struct Link::State {
   }
 
   // Runs one public call. If it throws, the error states what may have been executed, and the
-  // connection is of no more use.
+  // connection cannot be used any more.
   template <typename Call>
   auto guarded(Call call) {
     if (failure) throw Error(*failure);

@@ -352,6 +352,17 @@ const Error* failure_of(ReplyView reply) {
   return reply.root_->failure.get();
 }
 
+void throw_failure_of(ReplyView reply) {
+  if (const auto* failure = failure_of(reply)) throw Error(*failure);
+}
+
+std::string_view hello_field(ReplyView hello, std::string_view name) {
+  for (std::size_t i = 0; i + 1 < hello.size(); i += 2) {
+    if (hello[i].text() == name) return hello[i + 1].text();
+  }
+  return {};
+}
+
 bool refuses_connection(ReplyView first_reply) {
   if (!first_reply.is_error()) return false;
   const auto parts = split_error(first_reply.text());

@@ -96,6 +96,10 @@ class ReplyReader {
 /// script ran.
 [[nodiscard]] std::optional<int> script_line(std::string_view error_text);
 
+/// The value of a field in a reply to HELLO, a list of names and values; empty if there is none.
+/// Valid as long as the reply.
+[[nodiscard]] std::string_view hello_field(ReplyView hello, std::string_view name);
+
 /// Whether this is what a server sends, without reading anything, before it closes a new
 /// connection: it has too many clients, or is in protected mode. Other replies may have the same
 /// words.
@@ -106,6 +110,8 @@ class ReplyReader {
 
 /// What Reply::failed() was given; null for a server's reply. Lives as long as the reply.
 [[nodiscard]] const Error* failure_of(ReplyView reply);
+/// Throws it, for a caller that takes other error replies for a refusal.
+void throw_failure_of(ReplyView reply);
 
 /// An error reply as an exception: what() is the server's text without an uninformative code (ERR)
 /// and without the script's SHA1 and line at its end, with control bytes escaped. Its server and

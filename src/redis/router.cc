@@ -440,8 +440,8 @@ void Router::receive(Deadline until, bool for_answer) {
   }
 }
 
-/// The next reply, if nothing but its command need be thought of. Almost all come this way, which
-/// takes half of what the general one does.
+/// Fast path: the next reply, if only its own command is concerned. Almost all replies take it; it
+/// costs half as much as the general path.
 std::optional<Reply> Router::receive_plain() {
   if (commands_.empty() || taken_) return std::nullopt;
   Node* node = commands_.front().node;

@@ -69,7 +69,8 @@ class Router {
   [[nodiscard]] std::vector<std::string> masters();
 
   /// The link to the server that has this key, or to any master if it is empty. Requires that no
-  /// reply is outstanding; the router is of no more use. Throws Error if it cannot be reached.
+  /// reply is outstanding; the router cannot be used any more. Throws Error if it cannot be
+  /// reached.
   [[nodiscard]] Link release(std::string_view key);
 
   bool send_some();

@@ -33,11 +33,8 @@ constexpr std::array<std::string_view, 5> kSuccessors{"valkey", "redict", "keydb
                                                       "garnet"};
 
 std::optional<ServerVersion> parse_hello(ReplyView reply) {
-  ServerVersion version;
-  for (std::size_t i = 0; i + 1 < reply.size(); i += 2) {
-    if (reply[i].text() == "server") version.family = lower_case(reply[i + 1].text());
-    if (reply[i].text() == "version") version.number = reply[i + 1].text();
-  }
+  ServerVersion version{.family = lower_case(hello_field(reply, "server")),
+                        .number = std::string(hello_field(reply, "version"))};
   if (version.family.empty() || version.number.empty()) return std::nullopt;
   return version;
 }
@@ -148,10 +145,12 @@ std::optional<ServerVersion> parse_version_line(std::string_view text) {
 
 std::optional<ServerVersion> version_of(Connection& connection) {
   const auto info = connection.call({"INFO", "server"});
+  throw_failure_of(info);
   if (!info.is_error()) return parse_info(info.text());
   const auto error = to_error(info);
   if (error.code() == "NOAUTH" || error.failure() == Failure::kNotNow) throw Error(error);
   const auto hello = connection.call({"HELLO", "2"});
+  throw_failure_of(hello);
   return hello.is_error() ? std::nullopt : parse_hello(hello);
 }
 
@@ -161,14 +160,17 @@ namespace {
 /// user may send.
 std::optional<Url> master_in(ReplyView role, ReplyView info) {
   Url url;
+  std::int64_t port = url.port;
   if (role.size() >= 3 && role[0].text() == "slave") {
     url.host = role[1].text();
-    url.port = static_cast<int>(role[2].integer());
-    return url;
+    port = role[2].integer();
+  } else {
+    url.host = info_field(info.text(), "master_host");
+    port = to_number<std::int64_t>(info_field(info.text(), "master_port")).value_or(port);
   }
-  url.host = info_field(info.text(), "master_host");
-  url.port = to_number<int>(info_field(info.text(), "master_port")).value_or(url.port);
-  return url.host.empty() ? std::nullopt : std::optional(url);
+  if (url.host.empty() || !is_port(port)) return std::nullopt;
+  url.port = static_cast<int>(port);
+  return url;
 }
 
 }  // namespace
@@ -243,6 +245,7 @@ std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_sta
   for (const auto& server : connection.servers()) {
     connection.append_to(server, kCommand);
     const auto reply = connection.read();
+    throw_failure_of(reply);
     if (reply.type() != ReplyType::kString) return std::nullopt;
     auto text = reply.text();
     while (!text.empty()) {

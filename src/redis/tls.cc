@@ -226,8 +226,9 @@ void TlsTransport::expect_name() {
   if (ssl_.SSL_set1_host(session, name.c_str()) != 1 ||
       ssl_.SSL_ctrl(session, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
                     name.data()) != 1) {
-    throw UsageError(
-        fmt::format("'{}' is not a name that a certificate can have", escape(peer_.name, 80)),
+    throw Error(
+        Failure::kUsage,
+        fmt::format("'{}' is not a name that a certificate can have", escape(peer_.name, 80)), {},
         "name the server with --sni");
   }
 }

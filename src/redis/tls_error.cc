@@ -183,7 +183,8 @@ Error alerted(const TlsPeer& peer, int alert, const char* text) {
   }
   if (is_refusal) return certificate_refused(peer, row->meaning);
   if (alert == SSL_AD_UNRECOGNIZED_NAME) {
-    return cannot_connect(peer, fmt::format("the server has no certificate for {}", peer.name),
+    return cannot_connect(peer,
+                          fmt::format("the server has no certificate for {}", escape(peer.name)),
                           "name another with --sni");
   }
   return cannot_connect(peer, fmt::format("the server refuses TLS: {}", text), kSeeLog);

@@ -55,10 +55,6 @@ std::optional<int> parse_number(std::string_view text, int base = 10) {
   return value;
 }
 
-bool is_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 // Messages contain `what` instead of the text, which may be a password.
 std::string decode_percent(std::string_view text, std::string_view what) {
   std::string out;
@@ -120,13 +116,13 @@ int parse_database(std::string_view text) {
 // Text that is not a number is not repeated: in redis://user:secret it is the password.
 int parse_port(std::string_view text) {
   const auto port = parse_number(text);
+  const auto bounds = fmt::format("the port is 1 to {}", kLargestPort);
   if (!is_digits(text)) {
-    bad_url(
-        "bad port in the URL: not a number",
-        "the port is 1 to 65535; write an IPv6 address in brackets, and a password before an @");
+    bad_url("bad port in the URL: not a number",
+            bounds + "; write an IPv6 address in brackets, and a password before an @");
   }
   if (!port || !is_port(*port)) {
-    bad_url(fmt::format("bad port in the URL: '{}'", escape(text, 32)), "the port is 1 to 65535");
+    bad_url(fmt::format("bad port in the URL: '{}'", escape(text, 32)), bounds);
   }
   return *port;
 }

@@ -145,7 +145,7 @@ constexpr std::array kForms{
               .type = "list",
               .library = kArticleLibrary,
               .summary = "a token in each element",
-              .is_kept = true,
+              .never_expires = true,
               .read = read_token_list},
 };
 

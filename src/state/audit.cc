@@ -80,7 +80,7 @@ std::string used_text(const Inspection& key) {
 }
 
 std::optional<Finding> no_ttl(const Inspection& key) {
-  if (key.ttl || key.state.form->is_kept) return std::nullopt;
+  if (key.ttl || key.state.form->never_expires) return std::nullopt;
   Finding finding{.kind = FindingKind::kNoTtl};
   if (key.state.form->ends_by_ttl) {
     finding.is_critical = true;
@@ -254,6 +254,7 @@ ServerAudit audit_servers(redis::Connection& connection) {
   ServerAudit result;
   for (const auto& server : servers) {
     const auto info = connection.read();
+    redis::throw_failure_of(info);
     if (info.is_error()) {
       result.is_complete = false;
       continue;

@@ -49,7 +49,6 @@ class Reading {
   void read_frame();
   [[nodiscard]] EntryCounts count(Entries& entries);
   void fill_log(Entries& entries);
-  void fill_leases(Entries& entries);
   void list(Entries& entries);
   void draw_bars(Entries& entries, microseconds time);
 
@@ -70,9 +69,12 @@ void Reading::read() {
   entries.begin();
   result_.stored = entries.size();
   if (form.keeping == Keeping::kLeases) {
-    fill_leases(entries);
+    interpreter_.fill_leases(count(entries));
   } else {
     fill_log(entries);
+  }
+  if (const auto n = interpreter_.freeing_entry()) {
+    interpreter_.set_next_free(entries.at(entries.size() - *n));
   }
   list(entries);
 }
@@ -100,14 +102,8 @@ EntryCounts Reading::count(Entries& entries) {
 void Reading::fill_log(Entries& entries) {
   result_.newest = entries.newest();
   if (!interpreter_.set_window(EntryTimes{entries.oldest(), entries.newest()})) return;
-  interpreter_.fill_log(count(entries),
-                        [&](std::int64_t n) { return entries.at(entries.size() - n); });
+  interpreter_.fill_log(count(entries));
   draw_bars(entries, std::max(result_.now, entries.newest()));
-}
-
-void Reading::fill_leases(Entries& entries) {
-  interpreter_.fill_leases(count(entries),
-                           [&](std::int64_t n) { return entries.at(entries.size() - n); });
 }
 
 void Reading::draw_bars(Entries& entries, microseconds time) {

@@ -29,6 +29,12 @@ struct InspectionRequest {
   int bars = 0;  ///< parts into which the window is divided for Inspection::bars
 };
 
+/// One of many keys, for survey() and read_usage(), and what is known about it.
+struct InspectedKey {
+  std::string key;
+  InspectionRequest request = {};  ///< its `entries` and `bars` do not apply
+};
+
 /// The entries at one instant.
 struct InspectedEntry {
   microseconds at{0};  ///< for a lease: when it lapses
@@ -91,7 +97,8 @@ struct Inspection {
 
 /// Reads a key and reports its state. Writes nothing, prunes nothing, touches no TTL, and so works
 /// on a replica. WATCH and EXEC ensure that a single page is read at one instant; more pages are
-/// read again, a few times, if another client wrote meanwhile. Throws redis::Error.
+/// read again, a few times, if another client wrote meanwhile. Throws redis::Error, and UsageError
+/// if the requested limit cannot be one of the key's algorithm.
 [[nodiscard]] Inspection inspect(redis::Connection& connection, const std::string& key,
                                  const InspectionRequest& request,
                                  const Entries::OnProgress& on_progress = {});

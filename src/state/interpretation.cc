@@ -50,7 +50,7 @@ void Interpreter::fill_unused() {
   result_.next_free = result_.reset_after = microseconds{0};
   if (!limit_) return;
   set_limit(*limit_);
-  result_.remaining = limit_->burst.value_or(limit_->limit);
+  result_.remaining = limit_->burst_or_limit();
   if (request_.algorithm == nullptr || request_.algorithm->make_model == nullptr) return;
   result_.remaining = request_.algorithm->make_model()->look(*limit_, 0, result_.now).remaining;
 }
@@ -87,7 +87,7 @@ void Interpreter::fill_model(const limiter::Limit& limit) {
 void Interpreter::fill_bucket(const limiter::Limit& limit) {
   set_limit(limit);
   const auto& bucket = *result_.state.bucket;
-  const auto size = static_cast<double>(size_of_bucket(limit));
+  const auto size = static_cast<double>(limit.burst_or_limit());
   const auto left = bucket.left_at(limit, result_.now);
   const auto wait = [&](double tokens) {
     return std::max(microseconds{0}, bucket.first_with(limit, tokens) - result_.now);
@@ -112,7 +112,7 @@ void Interpreter::fill_foreign() {
   if (state.end) result_.reset_after = std::max(microseconds{0}, *state.end - result_.now);
   if (!limit) return;
   if (!state.model && !state.bucket) return set_limit(*limit);
-  limit->burst = size_of_bucket(*limit);
+  limit->burst = limit->burst_or_limit();
   if (state.bucket) return fill_bucket(*limit);
   try {
     limiter::require_usable(*limiter::find_algorithm(state.form->name), *limit, 0);
@@ -140,35 +140,35 @@ void Interpreter::fill_counter() {
   }
   const bool has_ended = left && left->count() == 0;
   result_.reset_after = left;
-  set_room(has_ended ? 0 : count.units,
-           [&](std::int64_t) { return left.value_or(limiter::kNever); });
+  set_room(has_ended ? 0 : count.units);
+  if (result_.remaining == 0) result_.next_free = left.value_or(limiter::kNever);
 }
 
-/// Sets `used`, and remaining and next_free if a limit is known. `frees(n)` is the time until the
-/// n-th newest unit no longer counts; without it, next_free of a full key is not known.
-void Interpreter::set_room(std::int64_t used, const TimeOfNewest& frees) {
+/// Sets `used`, and if a limit is known, remaining and the next_free of a key that has room.
+void Interpreter::set_room(std::int64_t used) {
   used = std::max<std::int64_t>(0, used);  // libraries refund more than was taken
   result_.used = used;
   if (!result_.limit) return;
   const auto limit = *result_.limit;
   result_.remaining = std::max<std::int64_t>(0, limit - used);
-  if (used < limit) {
-    result_.next_free = microseconds{0};
-  } else if (frees) {
-    result_.next_free = frees(limit);
-  }
+  if (used < limit) result_.next_free = microseconds{0};
 }
 
-std::optional<microseconds> known_window(const InspectionRequest& request) {
-  if (request.limit) return request.limit->window;
-  if (request.usual_limit) return request.usual_limit->window;
-  return request.window_in_name;
+std::optional<std::int64_t> Interpreter::freeing_entry() const {
+  return result_.remaining == 0 ? result_.limit : std::nullopt;
+}
+
+void Interpreter::set_next_free(microseconds freeing_entry) {
+  // A lease is stored with the time at which it ends.
+  const bool is_leases = result_.state.form->keeping == Keeping::kLeases;
+  const auto end = is_leases ? freeing_entry : freeing_entry + *result_.window;
+  result_.next_free = end - result_.now;
 }
 
 bool Interpreter::set_window(const std::optional<EntryTimes>& entries) {
   const auto limit = applicable_limit();
   if (limit) set_limit(*limit);
-  if (!limit) result_.window = known_window(request_);
+  if (!limit) result_.window = request_.window_in_name;
   if (limit && entries && result_.ttl) {
     result_.longer_window = longer_window(*result_.state.form, *entries, result_.server_now,
                                           *result_.ttl, limit->window);
@@ -185,23 +185,21 @@ microseconds Interpreter::first_live(microseconds newest) const {
   return std::max(result_.now, newest) - *result_.window + microseconds{1};
 }
 
-void Interpreter::fill_log(const EntryCounts& entries, const TimeOfNewest& time_of) {
-  const auto ends_in = *result_.window - result_.now;
+void Interpreter::fill_log(const EntryCounts& entries) {
   const auto used = entries.size - entries.expired;
   result_.stored = entries.size;
   result_.expired = entries.expired;
-  result_.reset_after = used > 0 ? entries.newest + ends_in : microseconds{0};
-  set_room(used, time_of ? [&](std::int64_t n) { return time_of(n) + ends_in; } : TimeOfNewest{});
+  result_.reset_after = used > 0 ? entries.newest + *result_.window - result_.now : microseconds{0};
+  set_room(used);
 }
 
-void Interpreter::fill_leases(const EntryCounts& entries, const TimeOfNewest& time_of) {
+void Interpreter::fill_leases(const EntryCounts& entries) {
   result_.limit = result_.state.most_leases;
   if (request_.limit || (limit_ && !result_.limit)) result_.limit = limit_->limit;
   result_.stored = entries.size;
   result_.expired = entries.expired;
   result_.reset_after = std::max(microseconds{0}, entries.newest - result_.now);
-  set_room(entries.size - entries.expired,
-           time_of ? [&](std::int64_t n) { return time_of(n) - result_.now; } : TimeOfNewest{});
+  set_room(entries.size - entries.expired);
 }
 
 }  // namespace rlctl::state

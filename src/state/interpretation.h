@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -36,9 +35,6 @@ void append_frame(redis::Connection& connection, const std::string& key);
 /// read_usage(), so that they report the same figures.
 class Interpreter {
  public:
-  /// The time of an entry, counted from 1 for the newest.
-  using TimeOfNewest = std::function<microseconds(std::int64_t)>;
-
   Interpreter(const InspectionRequest& request, Inspection& result)
       : request_(request),
         limit_(request.limit ? request.limit : request.usual_limit),
@@ -57,9 +53,14 @@ class Interpreter {
   [[nodiscard]] bool set_window(const std::optional<EntryTimes>& entries);
   /// Entries before this instant no longer count. The window of a log must be known.
   [[nodiscard]] microseconds first_live(microseconds newest) const;
-  /// next_free stays empty without `time_of`.
-  void fill_log(const EntryCounts& entries, const TimeOfNewest& time_of);
-  void fill_leases(const EntryCounts& entries, const TimeOfNewest& time_of);
+  /// If the limit is reached, next_free stays empty until set_next_free().
+  void fill_log(const EntryCounts& entries);
+  void fill_leases(const EntryCounts& entries);
+  /// Of a log or leases that reach their limit: the entry whose end makes room, counted from 1 for
+  /// the newest. None if there is room already, or the limit is not known.
+  [[nodiscard]] std::optional<std::int64_t> freeing_entry() const;
+  /// Sets next_free from the time of that entry.
+  void set_next_free(microseconds freeing_entry);
 
  private:
   void set_limit(const limiter::Limit& limit);
@@ -69,14 +70,11 @@ class Interpreter {
   void fill_bucket(const limiter::Limit& limit);
   void fill_counter();
   [[nodiscard]] std::optional<limiter::Limit> applicable_limit() const;
-  void set_room(std::int64_t used, const TimeOfNewest& frees);
+  void set_room(std::int64_t used);
 
   const InspectionRequest& request_;
   const std::optional<limiter::Limit>& limit_;  ///< for a key that does not store one
   Inspection& result_;
 };
-
-/// The window that a request gives for a log, none if only the log itself can tell.
-[[nodiscard]] std::optional<microseconds> known_window(const InspectionRequest& request);
 
 }  // namespace rlctl::state

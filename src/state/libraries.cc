@@ -210,7 +210,7 @@ std::optional<State> read_limits_moving(std::string_view key, const Content& con
                          present_time(content.last.member, seconds{1});
   if (!name || name->has_braces || !are_times) return std::nullopt;
   auto state = library_state(content);
-  state.limit = name->limit;
+  state.limit = limit_in_name(key);
   return state;
 }
 
@@ -533,6 +533,11 @@ constexpr std::array<std::string_view, 3> kHashFields{"tokens", "refilledAt", "l
 
 std::span<const StateForm> library_forms() {
   return kLibraryForms;
+}
+
+std::optional<limiter::Limit> limit_in_name(std::string_view log) {
+  const auto name = parse_limits_name(log);
+  return name && !name->has_braces ? name->limit : std::nullopt;
 }
 
 std::span<const std::string_view> hash_fields() {

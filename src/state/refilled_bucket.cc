@@ -14,16 +14,12 @@ double tokens_of_step(const limiter::Limit& limit, microseconds step) {
 
 }  // namespace
 
-std::int64_t size_of_bucket(const limiter::Limit& limit) {
-  return limit.burst.value_or(limit.limit);
-}
-
 microseconds RefilledBucket::interval(const limiter::Limit& limit) const {
   return step.count() > 0 ? step : limit.window;
 }
 
 double RefilledBucket::left_at_first(const limiter::Limit& limit) const {
-  return counts_used ? static_cast<double>(size_of_bucket(limit)) - tokens : tokens;
+  return counts_used ? static_cast<double>(limit.burst_or_limit()) - tokens : tokens;
 }
 
 double RefilledBucket::left_at(const limiter::Limit& limit, microseconds t) const {
@@ -31,7 +27,7 @@ double RefilledBucket::left_at(const limiter::Limit& limit, microseconds t) cons
   const auto steps = std::max<std::int64_t>(0, (t - at) / each);
   auto gained = static_cast<double>(steps) * tokens_of_step(limit, each);
   if (whole) gained = std::floor(gained);
-  return std::min(static_cast<double>(size_of_bucket(limit)), left_at_first(limit) + gained);
+  return std::min(static_cast<double>(limit.burst_or_limit()), left_at_first(limit) + gained);
 }
 
 microseconds RefilledBucket::first_with(const limiter::Limit& limit, double wanted) const {

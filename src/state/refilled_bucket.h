@@ -25,7 +25,4 @@ struct RefilledBucket {
   [[nodiscard]] double left_at_first(const limiter::Limit& limit) const;
 };
 
-/// How many tokens a full bucket holds.
-[[nodiscard]] std::int64_t size_of_bucket(const limiter::Limit& limit);
-
 }  // namespace rlctl::state

@@ -67,7 +67,29 @@ redis::Error explain_refusal(const redis::Error& error) {
       .from(error.server(), error.command());
 }
 
+/// Whether a server of several was sent the command and failed before it answered. The failures of
+/// commands that could not be sent have other classes.
+bool may_have_run(const redis::Reply& reply) {
+  const auto* failed = redis::failure_of(reply);
+  if (failed == nullptr) return false;
+  switch (failed->failure()) {
+    case redis::Failure::kUnreachable:
+    case redis::Failure::kTimeout:
+    case redis::Failure::kProtocol:
+    case redis::Failure::kNoMemory:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> Resetter::in_doubt() const {
+  auto keys = lost_;
+  keys.insert(keys.end(), sent_.begin() + static_cast<std::ptrdiff_t>(answered_), sent_.end());
+  return keys;
+}
 
 void Resetter::reset(std::span<const std::string> keys) {
   std::vector<SeenKey> unseen;
@@ -194,6 +216,7 @@ Resetter::Indices Resetter::save(Looks& looks, Indices& which) const {
 Resetter::Indices Resetter::remove(Looks& looks, const Indices& which) {
   load_script();
   sent_.clear();
+  lost_.clear();
   answered_ = 0;
   for (const auto index : which) {
     sent_.emplace_back(looks[index].key);
@@ -210,8 +233,9 @@ Resetter::Indices Resetter::remove(Looks& looks, const Indices& which) {
   for (const auto index : which) {
     const auto reply = connection_.read();
     ++answered_;
-    // Without a server's reply, it may have been removed.
-    looks[index].is_void = redis::failure_of(reply) == nullptr;
+    const bool is_lost = may_have_run(reply);
+    if (is_lost) lost_.emplace_back(looks[index].key);
+    looks[index].is_void = !is_lost;
     if (limiter::is_unknown_script(reply)) {
       script_is_loaded_ = false;
       changed.push_back(index);

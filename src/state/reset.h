@@ -86,10 +86,8 @@ class Resetter {
   /// with `force`.
   void reset(std::span<const SeenKey> keys);
 
-  /// After an exception: the keys whose removal was sent but not answered.
-  [[nodiscard]] std::span<const std::string> in_doubt() const noexcept {
-    return std::span(sent_).subspan(answered_);
-  }
+  /// After an exception: the keys whose removal was sent, and of which no server's answer is known.
+  [[nodiscard]] std::vector<std::string> in_doubt() const;
 
  private:
   struct Look;
@@ -111,6 +109,7 @@ class Resetter {
   bool script_is_loaded_ = false;
   std::vector<std::string> sent_;  ///< the keys of the last removals
   std::size_t answered_ = 0;       ///< how many of them have been answered
+  std::vector<std::string> lost_;  ///< those of them that a server of several did not answer for
 };
 
 }  // namespace rlctl::state

@@ -9,7 +9,7 @@
 --                     comes second
 -- Reply    'restored', or 'would-restore' if nothing is written; 'expired'; 'identical' if the key exists
 --          with this dump and expires then, 'exists' if not; or the error of a command, and then the key is
---          as it was
+--          as it was, unless the error says that it is lost
 
 local call = redis.call
 local key, expires, dump = KEYS[1], tonumber(ARGV[3]), ARGV[4]
@@ -49,7 +49,14 @@ while at < #ARGV do
   local reply = redis.pcall(command, key, unpack(ARGV, at + 2, last))
   if type(reply) == 'table' and reply.err then
     call('UNLINK', key)
-    if replaced then redis.pcall('RESTORE', key, math.max(replaced_ttl, 0), replaced) end
+    if replaced then
+      -- Without a TTL, PTTL replies -1; in its last millisecond 0, which RESTORE takes for no TTL.
+      local ttl = replaced_ttl < 0 and 0 or math.max(replaced_ttl, 1)
+      local back = redis.pcall('RESTORE', key, ttl, replaced)
+      if type(back) == 'table' and back.err then
+        return redis.error_reply('ERR the key is lost: it cannot be put back: ' .. back.err)
+      end
+    end
     -- Up to 7.0, Redis does not say which command it refuses to a script.
     if not string.find(reply.err, "can't run this command", 1, true) then return reply end
     return redis.error_reply("ERR ACL failure in script: no permissions to run the '" ..

@@ -178,7 +178,7 @@ SaveFileReader::SaveFileReader(const std::string& path) : path_(path) {
         static_cast<void>(parse_key(parsed));
       }
     } catch (const BadLine& error) {
-      is_cut_ = !line->has_newline && line->number > 1;
+      is_cut_ = !line->has_newline && !line->too_long && line->number > 1;
       if (!is_cut_) throw_damaged(path_, line->number, error.what());
     }
     keys_until_ = line->number - (is_cut_ ? 1 : 0);

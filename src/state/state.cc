@@ -437,6 +437,10 @@ bool take_edges(redis::Connection& connection, Content& content) {
 bool take_fields(redis::Connection& connection, Content& content) {
   content.size = read_of_any_type(connection).integer();
   const auto values = read_of_any_type(connection);
+  if (values.is_error()) return false;
+  if (values.size() != hash_fields().size()) {
+    throw redis::Error(redis::Failure::kProtocol, "the reply to HMGET is not one value per field");
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!values[i].is_nil()) content.fields.emplace(hash_fields()[i], values[i].text());
   }

@@ -77,7 +77,7 @@ struct StateForm {
   /// Nothing but its TTL ends the window of this counter: without one, it counts for ever.
   bool ends_by_ttl = false;
   bool is_called_with_partner = false;  ///< one script call uses both keys; see State::partner
-  bool is_kept = false;                 ///< a key has no TTL: without it, nobody would be let in
+  bool never_expires = false;           ///< a key has no TTL: without it, nobody would be let in
   /// By the server's clock, a TTL exceeded the window when it was set by at most this many percent
   /// plus ttl_over, which bounds the window. 0 and 0 if the TTL does not depend on the window.
   int ttl_percent_over = 0;

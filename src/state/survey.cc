@@ -24,10 +24,8 @@ struct CountedKey {
   EntryCounts entries = {};
   std::int64_t others = 0;  ///< members before the entries: the limit of leases
   bool has_window = false;
-  microseconds first_live{0};      ///< entries before it no longer count...
-  std::int64_t low = 0, high = 0;  ///< ... and this is between how many and how many they are
-  /// If the key is full: the entry whose end makes room, counted from 1 for the newest.
-  std::optional<std::int64_t> freeing = {};
+  microseconds first_live{0};      ///< entries before it have expired
+  std::int64_t low = 0, high = 0;  ///< bound the number of expired entries
 
   [[nodiscard]] bool is_list() const { return form->keeping == Keeping::kTimes; }
   [[nodiscard]] bool is_leases() const { return form->keeping == Keeping::kLeases; }
@@ -37,11 +35,16 @@ struct CountedKey {
   [[nodiscard]] std::string index_of(std::int64_t entry) const {
     return std::to_string(form->newest_first ? -1 - entry : entry + others);
   }
+  /// The same for the entry whose end makes room, if the key is full.
+  [[nodiscard]] std::optional<std::string> freeing_index() const {
+    const auto entry = interpreter->freeing_entry();
+    return entry ? std::optional(index_of(entries.size - *entry)) : std::nullopt;
+  }
 };
 
 class Surveying {
  public:
-  Surveying(redis::Connection& connection, std::span<const UsageRequest> keys)
+  Surveying(redis::Connection& connection, std::span<const InspectedKey> keys)
       : connection_(connection), results_(keys.size()) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
       results_[i].inspection.key = keys[i].key;
@@ -62,7 +65,7 @@ class Surveying {
   void read_freeing_entries();
   [[nodiscard]] std::optional<redis::Reply> read_of(CountedKey& each);
   [[nodiscard]] std::optional<microseconds> time_in(CountedKey& each, std::string_view text);
-  static void fill(CountedKey& each, const Interpreter::TimeOfNewest& time_of);
+  static void fill(CountedKey& each);
   static void drop(CountedKey& each);
   void drop_the_changed();
 
@@ -217,39 +220,33 @@ void Surveying::bisect() {
   }
 }
 
+void Surveying::fill(CountedKey& each) {
+  each.entries.expired = each.low;
+  if (each.is_leases()) return each.interpreter->fill_leases(each.entries);
+  if (each.has_window) return each.interpreter->fill_log(each.entries);
+  each.result->stored = each.entries.size;
+}
+
 /// Of those that are full, reads the entry whose end makes room.
 void Surveying::read_freeing_entries() {
-  for (auto& each : counted_) {
-    each.entries.expired = each.low;
-    fill(each, [&each](std::int64_t n) {
-      each.freeing = n;
-      return microseconds{0};
-    });
-  }
   for (const auto& each : counted_) {
-    if (!each.freeing) continue;
-    const auto at = each.index_of(each.entries.size - *each.freeing);
+    const auto at = each.freeing_index();
+    if (!at) continue;
     if (each.is_list()) {
-      connection_.append({"LINDEX", each.result->key, at});
+      connection_.append({"LINDEX", each.result->key, *at});
     } else {
-      connection_.append({"ZRANGE", each.result->key, at, at, "WITHSCORES"});
+      connection_.append({"ZRANGE", each.result->key, *at, *at, "WITHSCORES"});
     }
   }
   for (auto& each : counted_) {
-    if (!each.freeing) continue;
+    if (!each.freeing_index()) continue;
     const auto reply = read_of(each);
-    if (!reply) continue;
-    if (!each.is_list() && reply->size() < 2) continue;
+    // The entry is gone if the key got shorter meanwhile.
+    const bool is_gone = !reply || reply->is_nil() || (!each.is_list() && reply->size() < 2);
+    if (is_gone) continue;
     const auto text = each.is_list() ? reply->text() : (*reply)[1].text();
-    const auto time = time_in(each, text);
-    if (time) fill(each, [&](std::int64_t) { return *time; });
+    if (const auto time = time_in(each, text)) each.interpreter->set_next_free(*time);
   }
-}
-
-void Surveying::fill(CountedKey& each, const Interpreter::TimeOfNewest& time_of) {
-  if (each.is_leases()) return each.interpreter->fill_leases(each.entries, time_of);
-  if (each.has_window) return each.interpreter->fill_log(each.entries, time_of);
-  each.result->stored = each.entries.size;
 }
 
 std::vector<Surveyed> Surveying::run() {
@@ -259,13 +256,14 @@ std::vector<Surveyed> Surveying::run() {
   count_by_score();
   bisect();
   drop_the_changed();
+  for (auto& each : counted_) fill(each);
   read_freeing_entries();
   return std::move(results_);
 }
 
 }  // namespace
 
-std::vector<Surveyed> survey(redis::Connection& connection, std::span<const UsageRequest> keys) {
+std::vector<Surveyed> survey(redis::Connection& connection, std::span<const InspectedKey> keys) {
   return Surveying(connection, keys).run();
 }
 
@@ -273,7 +271,7 @@ void survey_all(redis::Connection& connection, const SurveyScan& scan) {
   SeenKeys seen;
   redis::Scan keys(connection, scan.pattern);
   while (!keys.done()) {
-    std::vector<UsageRequest> page;
+    std::vector<InspectedKey> page;
     for (auto& key : keys.next()) {
       if (scan.once && !seen.add(key)) continue;
       auto request = scan.ask(key);

@@ -9,7 +9,6 @@
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "state/inspection.h"
-#include "state/usage.h"
 
 namespace rlctl::state {
 
@@ -28,7 +27,7 @@ struct Surveyed {
 /// that is written meanwhile, the figures may be of different moments, unlike those of inspect().
 /// The keys may be in any slots. Throws redis::Error, also if the server refuses a command.
 [[nodiscard]] std::vector<Surveyed> survey(redis::Connection& connection,
-                                           std::span<const UsageRequest> keys);
+                                           std::span<const InspectedKey> keys);
 
 struct SurveyScan {
   std::string pattern = "*";

@@ -10,6 +10,7 @@
 #include "redis/error.h"
 #include "redis/server_info.h"
 #include "state/interpretation.h"
+#include "state/libraries.h"
 
 namespace rlctl::state {
 namespace {
@@ -20,12 +21,22 @@ std::string number_or_nothing(const std::optional<microseconds>& time) {
   return time ? std::to_string(time->count()) : std::string();
 }
 
+/// The window over which the entries of a log are counted, which the Interpreter will apply. None
+/// if only the log itself can tell.
+std::optional<microseconds> known_window(const InspectedKey& asked) {
+  const auto& request = asked.request;
+  if (request.limit) return request.limit->window;
+  if (const auto limit = limit_in_name(asked.key)) return limit->window;
+  if (request.usual_limit) return request.usual_limit->window;
+  return request.window_in_name;
+}
+
 void append_group(redis::Connection& connection, const UsageGroup& group, bool has_evalsha_ro) {
   std::vector<std::string_view> keys;
   std::vector<std::string> numbers;
-  for (const auto& [key, request] : group) {
-    keys.push_back(key);
-    numbers.push_back(number_or_nothing(known_window(request)));
+  for (const auto& asked : group) {
+    keys.push_back(asked.key);
+    numbers.push_back(number_or_nothing(known_window(asked)));
   }
   numbers.push_back(number_or_nothing(group.front().request.now));
   std::vector<std::string_view> arguments(numbers.begin(), numbers.end());
@@ -79,7 +90,7 @@ EntryCounts entries_of(ReplyView row, const State& state) {
           .newest = entry_time(form, row[6].text())};
 }
 
-Inspection read_row(const UsageRequest& asked, microseconds server_now, ReplyView row) {
+Inspection read_row(const InspectedKey& asked, microseconds server_now, ReplyView row) {
   Inspection result;
   result.key = asked.key;
   Interpreter interpreter(asked.request, result);
@@ -97,9 +108,9 @@ Inspection read_row(const UsageRequest& asked, microseconds server_now, ReplyVie
   if (form.keeping == Keeping::kText) {
     interpreter.fill_text();
   } else if (form.keeping == Keeping::kLeases) {
-    interpreter.fill_leases(entries_of(row, result.state), {});
-  } else if (interpreter.set_window({}) && known_window(asked.request)) {
-    interpreter.fill_log(entries_of(row, result.state), {});
+    interpreter.fill_leases(entries_of(row, result.state));
+  } else if (interpreter.set_window({}) && result.window == known_window(asked)) {
+    interpreter.fill_log(entries_of(row, result.state));
   }
   return result;
 }

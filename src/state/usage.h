@@ -10,15 +10,9 @@
 
 namespace rlctl::state {
 
-/// A key in Redis, and what is known about it.
-struct UsageRequest {
-  std::string key;
-  /// Its `entries` and `bars` do not apply; `now` must be the same in the whole group.
-  InspectionRequest request = {};
-};
-
-/// At least one key; they share a Cluster slot, such as those of a key with several limits.
-using UsageGroup = std::vector<UsageRequest>;
+/// At least one key; they share a Cluster slot, such as those of a key with several limits. The
+/// requests' `now` must be the same in the whole group.
+using UsageGroup = std::vector<InspectedKey>;
 
 struct GroupUsage {
   /// In the order of the group. Their figures are those of inspect(), except that they have no

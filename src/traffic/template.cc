@@ -152,10 +152,7 @@ std::vector<Placeholder> all_placeholders() {
        .tells_limit = true},
       {.name = "burst",
        .summary = "number of --burst, or the limit",
-       .value =
-           [](const TemplateValues& values) {
-             return values.limit.burst.value_or(values.limit.limit);
-           },
+       .value = [](const TemplateValues& values) { return values.limit.burst_or_limit(); },
        .tells_limit = true},
       {.name = "rate",
        .summary = "limit per second: 5, 0.25",

@@ -76,6 +76,31 @@ TEST_CASE("output file: a symbolic link stays a link") {
   CHECK(content(target) == "after");
 }
 
+TEST_CASE("output file: a symbolic link to a file that does not exist yet makes that file") {
+  const support::TempFolder folder;
+  const auto target = folder.path() / "below" / "target", link = folder.path() / "link";
+  fs::create_directory(folder.path() / "below");
+  fs::create_symlink("below/next", link);
+  fs::create_symlink("target", folder.path() / "below" / "next");
+  OutputFile file("--svg", link);
+  file.write("new");
+  file.commit();
+  CHECK(fs::is_symlink(link));
+  CHECK(fs::is_symlink(folder.path() / "below" / "next"));
+  CHECK(content(target) == "new");
+  CHECK(files_in(folder.path() / "below") == 2);
+}
+
+TEST_CASE("output file: symbolic links that lead in a circle are an error, and stay") {
+  const support::TempFolder folder;
+  const auto link = folder.path() / "link";
+  fs::create_symlink("other", link);
+  fs::create_symlink("link", folder.path() / "other");
+  CHECK_THROWS_AS(OutputFile("--svg", link), const OutputError&);
+  CHECK(fs::is_symlink(link));
+  CHECK(files_in(folder.path()) == 2);
+}
+
 TEST_CASE("output file: another user's link in a shared folder is not followed") {
   if (::geteuid() != 0) {
     MESSAGE("skipped: only root can make the link of another user");
@@ -92,6 +117,11 @@ TEST_CASE("output file: another user's link in a shared folder is not followed")
     REQUIRE(::lchown(link.c_str(), 65534, 65534) == 0);
     fs::permissions(shared, fs::perms(01777));
     CHECK_THROWS_AS(OutputFile("--svg", link), const OutputError&);
+    // Nor if a link of one's own leads to it.
+    const auto own = folder.path() / "own";
+    fs::create_symlink("shared/link", own);
+    CHECK_THROWS_AS(OutputFile("--svg", own), const OutputError&);
+    fs::remove(own);
     fs::permissions(shared, fs::perms(0755));
     if (to == "../target") OutputFile("--svg", link).commit();  // nobody else could put it there
   }

@@ -185,11 +185,11 @@ tag into it, such as '{tag}}k'" check '}k' --limit 5/60s --limit 1/s
   done <<'TABLE'
 yesterday|is not a time
 2026-11-20T06:11:15|has no zone
-2026-02-30T06:11:15Z|has a day that no calendar has
-2026-11-20T24:00:00Z|has a time of day that no clock shows
+2026-02-30T06:11:15Z|has an invalid date
+2026-11-20T24:00:00Z|has an invalid time of day
 2026-11-20T06:11:15.1552011Z|has more than six decimals
 2026-11-20T06:11:155Z|has more than two digits of seconds
-2026-11-20T06:11:15Zzz|has extra text after its zone
+2026-11-20T06:11:15Zzz|has extra text after its time zone
 -5|is not a time
 TABLE
   wrong "check: --now: '4000000000000001' is out of range; it must be from 1970 to 2096-10-02T07:06:40.000000Z (4000000000000000 us)" \

@@ -24,7 +24,7 @@ TEST_CASE("the TTL that a command sets is found wherever it stands") {
     std::string words, name;
     double value;
     std::chrono::microseconds unit;
-    bool is_time_of_day;
+    bool is_absolute;
   };
   for (const Row& row :
        {Row{"EXPIRE k 60", "EXPIRE", 60, 1s, false},
@@ -41,7 +41,7 @@ TEST_CASE("the TTL that a command sets is found wherever it stands") {
     CHECK(ttl->name == row.name);
     CHECK(ttl->value == row.value);
     CHECK(ttl->unit == row.unit);
-    CHECK(ttl->is_time_of_day == row.is_time_of_day);
+    CHECK(ttl->is_absolute == row.is_absolute);
   }
 }
 

@@ -84,7 +84,7 @@ TEST_CASE("a key without a TTL is found at its last write, and is critical if it
       {{call(1, "INCR ann", "1"), call(2, "SET ann 1", "+OK"), call(3, "GET ann", "1", false)}});
   seen.requests[0].left = {{.key = "ann", .expires = false}};
   CHECK(found(seen) == Found{"2 no-ttl"});
-  seen.denied_for_ever = 0;
+  seen.is_denied_for_ever = true;
   CHECK(found(seen) == Found{"2 no-ttl!"});
   seen.requests[0].left[0].expires = true;
   CHECK(found(seen).empty());
@@ -185,6 +185,9 @@ TEST_CASE("a count before the removal of old elements is found if it denied") {
   CHECK(found(seen).empty());
   seen.requests[0].calls = {call(3, "ZREMRANGEBYSCORE ann 0 9", "5"),
                             call(4, "ZCARD ann", "6", false)};
+  CHECK(found(seen).empty());
+  seen.requests[0].calls = {call(2, "ZCARD", "-ERR wrong number of arguments", false),
+                            call(3, "ZREMRANGEBYSCORE ann 0 9", "5")};
   CHECK(found(seen).empty());
 }
 

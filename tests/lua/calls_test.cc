@@ -38,6 +38,8 @@ TEST_CASE("a script makes keys unless each call names one of its KEYS") {
            "local call = redis.call local f = call return f('INCR', KEYS[1])",
            "local call = redis.call return {call = call}",
            "local call = redis.call call = tostring return call('x')",
+           "local call = redis.call 'TIME' return call('INCR', KEYS[1])",
+           "local call = redis.call [[TIME]] return call('INCR', KEYS[1])",
            "return redis['call']('INCR', KEYS[1])",
            "local r = redis return r.call('INCR', KEYS[1])",
            "return _G.redis.call('INCR', KEYS[1])",

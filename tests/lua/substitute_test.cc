@@ -76,6 +76,7 @@ TEST_CASE("calls of TIME by name are replaced where they are, others by a table"
            "local redis = redis return redis.call('TIME')",
            "return redis.call('TI\\77E')",
            "return server.call('TIME')",
+           "local t = redis.call 'TIME' return 1",
        }) {
     CAPTURE(source);
     CHECK(with_substitutes(source, {.time = true})->starts_with("local redis"));

@@ -182,6 +182,19 @@ TEST_CASE("a replica names its master, as far as the user may ask; others have n
   CHECK_FALSE(find_master({.url = server->url(), .timeout = kTimeout}));
 }
 
+TEST_CASE("a master whose port is not one is none") {
+  for (const std::string role : {"*3\r\n$5\r\nslave\r\n$1\r\nh\r\n:65536\r\n",
+                                 "*3\r\n$5\r\nslave\r\n$1\r\nh\r\n:4294973675\r\n",
+                                 "$26\r\nmaster_host:h\r\nmaster_port:0\r\n"}) {
+    CAPTURE(role);
+    support::ScriptedServer server([&](support::Peer& peer) {
+      peer.read_until("replication\r\n");
+      peer.write(role.starts_with('$') ? ":1\r\n" + role : role + "$0\r\n\r\n");
+    });
+    CHECK_FALSE(rlctl::redis::find_master({.url = server.url(), .timeout = kTimeout}));
+  }
+}
+
 TEST_CASE("an interrupt ends the search for a replica's master") {
   rlctl::Interrupt interrupt;
   // The answer comes only after the interrupt, which must have ended the wait for it.

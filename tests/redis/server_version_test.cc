@@ -11,6 +11,7 @@
 #include "redis/connection.h"
 #include "redis/private_server.h"
 #include "support/failure.h"
+#include "support/fake_cluster.h"
 #include "support/server.h"
 #include "support/temp_folder.h"
 
@@ -20,9 +21,11 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using rlctl::redis::Connection;
 using rlctl::redis::display;
+using rlctl::redis::Failure;
 using rlctl::redis::find_server_binary;
 using rlctl::redis::parse_info;
 using rlctl::redis::parse_version_line;
+using rlctl::redis::read_command_stats;
 using rlctl::redis::ServerVersion;
 using rlctl::redis::version_of;
 using rlctl::redis::version_of_binary;
@@ -60,6 +63,18 @@ TEST_CASE("INFO tells which server it is, even if it claims to be Redis") {
         ServerVersion{"dragonfly", "df-v1.27.1"});
   CHECK_FALSE(parse_info("gcc_version:12.2.0\r\n"));
   CHECK_FALSE(parse_info(""));
+}
+
+TEST_CASE("a node of a Cluster that hangs up is a failure, not one that must not be asked") {
+  support::FakeCluster cluster;
+  for (auto* node : {&cluster.low, &cluster.high}) {
+    cluster.serve(*node, "node", support::always("INFO", {.bytes = {}, .hangs_up = true}));
+  }
+  auto connection = Connection::open(cluster.url(), support::kLong);
+  const auto version = support::error_of([&] { (void)version_of(connection); });
+  CHECK(version.failure() == Failure::kUnreachable);
+  const auto stats = support::error_of([&] { (void)read_command_stats(connection); });
+  CHECK(stats.failure() == Failure::kUnreachable);
 }
 
 TEST_CASE("the output of --version tells which server a binary is") {

@@ -291,6 +291,27 @@ TEST_CASE("a server without TLS 1.2 is refused") {
   CHECK(contains(error.what(), "the server does not offer TLS 1.2 or later"));
 }
 
+TEST_CASE("a server that does not know the name is refused with that name, escaped") {
+  ScriptedServer server(
+      [](Peer& peer) {
+        (void)peer.read_some();
+        peer.write({"\x15\x03\x03\x00\x02\x02\x70", 7});  // an alert: unrecognized_name
+        (void)peer.read_to_end();
+      },
+      Scheme::kTcp);
+  auto url = server.url();
+  url.tls = Tls{.sni = "a\x1b[2Jb"};
+  const auto error = ping_error(url);
+  CHECK(contains(message_of(error), "has no certificate for a\\x1b[2Jb"));
+}
+
+TEST_CASE("a name that is too long for a certificate is a mistake of the caller") {
+  ScriptedServer server([](Peer& peer) { (void)peer.read_to_end(); }, Scheme::kTcp);
+  auto url = server.url();
+  url.tls = Tls{.sni = std::string(256, 'a')};
+  CHECK(ping_error(url).failure() == Failure::kUsage);
+}
+
 TEST_CASE("a server without TLS is recognized by its answer") {
   ScriptedServer server(
       [](Peer& peer) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "support/failure.h"
 #include "support/limiters.h"
 #include "support/scripted_server.h"
 
@@ -148,6 +149,21 @@ TEST_CASE("a key that disappears while it is read is reported as missing") {
   auto connection = Connection::open(server.url(), 30s);
   CHECK(read_contents(connection, std::vector<std::string>{"a"}) ==
         std::vector<Content>{{.type = "none"}});
+}
+
+TEST_CASE("a reply to HMGET that has more values than fields were asked for breaks the protocol") {
+  for (const std::string values : {"*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n"}) {
+    ScriptedServer server([&](Peer& peer) {
+      (void)peer.read_until("TYPE\r\n$1\r\na\r\n");
+      peer.write("+hash\r\n");
+      (void)peer.read_until("PTTL\r\n$1\r\na\r\n");
+      peer.write(std::string(kTime) + ":9\r\n" + values + ":-1\r\n");
+    });
+    auto connection = Connection::open(server.url(), 30s);
+    const auto error =
+        support::error_of([&] { (void)read_contents(connection, std::vector<std::string>{"a"}); });
+    CHECK(error.failure() == redis::Failure::kProtocol);
+  }
 }
 
 TEST_CASE("a server whose time is not a time breaks the protocol") {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "redis/server_info.h"
 #include "state/survey.h"
 #include "state/usage.h"
 #include "support/contract.h"
@@ -50,7 +51,7 @@ Decision ask_copy(TestServer& server, const Algorithm& algorithm, const std::str
 std::int64_t used_by_script(TestServer& server, const Algorithm& algorithm, const std::string& key,
                             Limit limit, microseconds now, std::int64_t about) {
   if (algorithm.name == "token-bucket") {  // a bucket never holds more than its burst
-    const auto burst = limit.burst.value_or(limit.limit);
+    const auto burst = limit.burst_or_limit();
     return burst - ask_copy(server, algorithm, key, limit, 0, now).remaining;
   }
   if (algorithm.has_burst) {
@@ -71,7 +72,7 @@ std::int64_t used_by_script(TestServer& server, const Algorithm& algorithm, cons
 
 /// Checks that a survey finds the same; `now` must be given for figures that depend on it.
 void check_survey(TestServer& server, const Inspection& seen, const InspectionRequest& request) {
-  const UsageRequest asked{.key = seen.key, .request = request};
+  const InspectedKey asked{.key = seen.key, .request = request};
   const auto surveyed = survey(server.connection(), {&asked, 1});
   CHECK_FALSE(surveyed.at(0).refused);
   const auto& found = surveyed[0].inspection;
@@ -550,6 +551,25 @@ TEST_CASE("the default limit applies to state that does not include its own") {
   const Limit asked{.limit = 9, .window = 60s};
   CHECK(inspect_each_way(server, "g", {.limit = asked, .usual_limit = usual, .now = kNow}).limit ==
         9);
+}
+
+TEST_CASE("the limit in a key's name applies to its log, not the default one") {
+  TestServer server;
+  const auto now = redis::server_time(server.call({"TIME"}));
+  const std::string key = "LIMITS:LIMITER/ann/5/1/minute";
+  for (const auto age : {55s, 45s, 10s}) {
+    server.call({"LPUSH", key, std::to_string(std::chrono::duration<double>(now - age).count())});
+  }
+  const std::optional<Limit> usual = Limit{.limit = 7, .window = 30s};
+  for (const auto& limit : {std::optional<Limit>{}, usual}) {
+    const auto seen = inspect_each_way(server, key, {.usual_limit = limit, .now = now});
+    CHECK(seen.limit == 5);
+    CHECK(seen.window == 60s);
+    CHECK(seen.used == 3);
+    CHECK(seen.remaining == 2);
+  }
+  const Limit asked{.limit = 7, .window = 30s};
+  CHECK(inspect_each_way(server, key, {.limit = asked, .now = now}).used == 1);
 }
 
 }  // namespace state_inspection_test

@@ -10,9 +10,12 @@
 #include <vector>
 
 #include "redis/scan.h"
+#include "support/cluster.h"
+#include "support/fake_cluster.h"
 #include "support/limiters.h"
 #include "support/packed.h"
 #include "support/server.h"
+#include "support/temp_folder.h"
 
 namespace state_reset_test {
 
@@ -51,9 +54,9 @@ const StateForm* find_form(std::string_view name) {
 /// A server, the connection that resets keys, and one of another client.
 class Arena {
  public:
-  explicit Arena(redis::PrivateServer& server)
-      : connection_(Connection::open(server.url(), 10s)),
-        other_(Connection::open(server.url(), 10s)) {}
+  explicit Arena(redis::PrivateServer& server) : Arena(server.url()) {}
+  explicit Arena(const redis::Url& url)
+      : connection_(Connection::open(url, 10s)), other_(Connection::open(url, 10s)) {}
 
   Connection& connection() { return connection_; }
   Reply call(std::initializer_list<std::string_view> arguments) { return other_.call(arguments); }
@@ -101,7 +104,7 @@ class Arena {
       failed.code = error.code();
       failed.failure = error.failure();
     }
-    failed.in_doubt.assign(resetter.in_doubt().begin(), resetter.in_doubt().end());
+    failed.in_doubt = resetter.in_doubt();
     return failed;
   }
 
@@ -561,6 +564,62 @@ TEST_CASE(
   REQUIRE_FALSE(failed.in_doubt.empty());
   CHECK(failed.in_doubt.front() == keys[done]);
   CHECK(done + failed.in_doubt.size() < keys.size());
+}
+
+namespace {
+
+/// A Cluster of one node, which fails while the second batch, of one key, is removed.
+class FailingCluster {
+ public:
+  FailingCluster() : arena(cluster.url()), file(folder.path() / "saved") {
+    for (int i = 0; i < 201; ++i) {
+      keys.push_back(std::to_string(i));
+      arena.ask(keys.back(), "gcra");
+    }
+  }
+
+  Arena::Failed fail_to_reset(const std::function<void()>& fail) {
+    file.begin(std::nullopt);
+    int looks = 0;
+    const auto on_looked = [&] {
+      if (++looks != 2) return;
+      arena.connection().set_timeout(support::kShort);
+      fail();
+    };
+    auto failed = arena.fail_to_reset(keys, {.on_looked = on_looked, .save_to = &file});
+    CHECK(failed.outcomes.size() == 200);
+    return failed;
+  }
+
+  support::TestCluster cluster{1};
+  Arena arena;
+  support::TempFolder folder;
+  SaveFile file;
+  Names keys;
+};
+
+}  // namespace
+
+TEST_CASE("keys that a node of a Cluster was sent and did not answer for are reported as unknown") {
+  FailingCluster place;
+  const auto node = place.cluster.pid(0);
+  const auto failed = place.fail_to_reset([&] { ::kill(node, SIGSTOP); });
+  ::kill(node, SIGCONT);
+  CHECK(failed.failure == redis::Failure::kTimeout);
+  CHECK(failed.in_doubt == Names{"200"});
+  CHECK(place.file.keys() == 201);
+}
+
+TEST_CASE("a key that could not be sent to its node is certainly not removed") {
+  FailingCluster place;
+  const auto failed = place.fail_to_reset([&] {
+    place.cluster.kill(0);
+    // So that the connection, which is idle by then, is looked at before the next command.
+    std::this_thread::sleep_for(20ms);
+  });
+  CHECK(failed.failure == redis::Failure::kNotSent);
+  CHECK(failed.in_doubt.empty());
+  CHECK(place.file.keys() == 200);
 }
 
 TEST_CASE("keys may be long and contain any bytes") {

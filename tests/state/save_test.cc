@@ -258,6 +258,53 @@ TEST_CASE("a key whose dump is too long to be restored is left") {
   CHECK(place.restore() == Results{{"fits", "r"}});
 }
 
+namespace {
+
+/// restore.lua, which finds this answer when it calls this command.
+std::string restore_script_with(const std::string& command, const std::string& answer) {
+  std::ifstream file(RLCTL_TESTS_DIR "/../src/state/restore.lua");
+  const std::string script{std::istreambuf_iterator<char>(file), {}};
+  REQUIRE_FALSE(script.empty());
+  const auto answers = [&](const std::string& call) {
+    return call + " = function(name, ...) if name == '" + command + "' then return " + answer +
+           " end return real." + call + "(name, ...) end";
+  };
+  return "local real = redis local redis = setmetatable({" + answers("call") + ", " +
+         answers("pcall") + "}, {__index = real}) " + script;
+}
+
+}  // namespace
+
+TEST_CASE("a key in its last millisecond does not stay for ever if its replacement fails") {
+  auto server = support::start_server();
+  if (!server) return;
+  Place place(*server);
+  (void)place.call({"SET", "k", "old", "PX", "600000"});
+  auto connection = Connection::open(server->url(), 30s);
+  const auto script = restore_script_with("PTTL", "0");
+  CHECK(connection.call({"EVAL", script, "1", "k", "write", "replace", "0", "", "1", "SET"})
+            .is_error());
+  CHECK(place.call({"PTTL", "k"}).integer() != -1);
+}
+
+TEST_CASE("a key that cannot be put back after its replacement failed is reported as lost") {
+  auto server = support::start_server();
+  if (!server) return;
+  Place place(*server);
+  auto connection = Connection::open(server->url(), 30s);
+  const auto replace = [&](const std::string& script) {
+    (void)place.call({"SET", "k", "old"});
+    return std::string(
+        connection.call({"EVAL", script, "1", "k", "write", "replace", "0", "", "1", "SET"})
+            .text());
+  };
+  CHECK(replace(restore_script_with("NONE", "0")).find("lost") == std::string::npos);
+  CHECK(place.call({"GET", "k"}).text() == "old");
+  const auto error = replace(restore_script_with("RESTORE", "redis.error_reply('OOM no memory')"));
+  CHECK(error.find("the key is lost") != std::string::npos);
+  CHECK(error.find("OOM no memory") != std::string::npos);
+}
+
 TEST_CASE("a SCRIPT FLUSH while keys are saved or restored has no effect") {
   auto server = support::start_server();
   if (!server) return;

@@ -80,7 +80,7 @@ TEST_CASE("the state of every script is decoded as its own, with the limit that 
           if (!state.limit || !decision.allowed || request.cost <= 0) continue;
           CHECK(state.limit->limit == request.limits[k].limit);
           if (algorithm.has_burst) {
-            CHECK(state.limit->burst == request.limits[k].burst.value_or(request.limits[k].limit));
+            CHECK(state.limit->burst == request.limits[k].burst_or_limit());
           }
         }
       }

@@ -8,6 +8,7 @@
 
 #include "state/key_family.h"
 #include "support/limiters.h"
+#include "support/scripted_server.h"
 
 // That the figures are those of inspect(): see inspection_test.cc.
 
@@ -22,6 +23,8 @@ using namespace rlctl::test;
 namespace {
 
 constexpr Limit kLimit{.limit = 10, .window = 86400s};
+/// A reply to TIME.
+const std::string kTime = "*2\r\n$10\r\n1700000000\r\n$1\r\n0\r\n";
 
 void take(TestServer& server, const std::string& key) {
   Request request;
@@ -42,7 +45,7 @@ TEST_CASE("keys that are gone, of another type or empty take no figures from the
   static_cast<void>(server.call({"SADD", "set", "x"}));
   static_cast<void>(server.call({"SET", "empty", ""}));
   take(server, "z");
-  const std::vector<UsageRequest> asked{
+  const std::vector<InspectedKey> asked{
       {.key = "a"}, {.key = "gone"}, {.key = "set"}, {.key = "empty"}, {.key = "z"}};
   const auto found = survey(server.connection(), asked);
   REQUIRE(found.size() == 5);
@@ -59,7 +62,7 @@ TEST_CASE("a survey writes nothing") {
   take(server, "k");
   const auto dump = server.dump("k");
   const auto before = std::string(server.call({"INFO", "keyspace"}).text());
-  const std::vector<UsageRequest> asked{{.key = "k"}, {.key = "gone"}};
+  const std::vector<InspectedKey> asked{{.key = "k"}, {.key = "gone"}};
   static_cast<void>(survey(server.connection(), asked));
   CHECK(server.dump("k") == dump);
   CHECK(server.call({"DBSIZE"}).integer() == 1);
@@ -68,7 +71,7 @@ TEST_CASE("a survey writes nothing") {
 TEST_CASE("a survey keeps only the beginning of a large entry") {
   TestServer server;
   static_cast<void>(server.call({"RPUSH", "list", std::string(std::size_t{1} << 20, 'x')}));
-  const std::vector<UsageRequest> asked{{.key = "list"}};
+  const std::vector<InspectedKey> asked{{.key = "list"}};
   const auto found = survey(server.connection(), asked);
   CHECK(found.at(0).inspection.content.first.member.size() == Content::kMostText);
 }
@@ -78,13 +81,39 @@ TEST_CASE("a key that the user may not read is told apart from those that he may
   take(server, "mine");
   take(server, "theirs");
   static_cast<void>(server.call({"ACL", "SETUSER", "default", "resetkeys", "~mine*"}));
-  const std::vector<UsageRequest> asked{{.key = "theirs"}, {.key = "mine"}};
+  const std::vector<InspectedKey> asked{{.key = "theirs"}, {.key = "mine"}};
   const auto found = survey(server.connection(), asked);
   REQUIRE(found.at(0).refused);
   CHECK(found[0].refused->failure() == redis::Failure::kRefused);
   CHECK(found[0].inspection.key == "theirs");
   CHECK_FALSE(found.at(1).refused);
   CHECK(found[1].inspection.used == 1);
+}
+
+TEST_CASE("when a full key that shrinks meanwhile has room again is not known") {
+  const std::string edge = "*2\r\n$1\r\nm\r\n$13\r\n1700000000000\r\n";
+  for (const std::string entry : {"*0\r\n", "*2\r\n$1\r\nm\r\n$13\r\n1699999999000\r\n"}) {
+    support::ScriptedServer server([&](support::Peer& peer) {
+      (void)peer.read_until("USAGE\r\n$1\r\nk\r\n");
+      peer.write(kTime + ":60000\r\n:99\r\n");
+      (void)peer.read_until("TYPE\r\n$1\r\nk\r\n");
+      peer.write("+zset\r\n");
+      (void)peer.read_until("PTTL\r\n$1\r\nk\r\n");
+      peer.write(kTime + edge + edge + ":60000\r\n");
+      (void)peer.read_until("ZCARD\r\n$1\r\nk\r\n");
+      peer.write(":3\r\n");
+      (void)peer.read_until("WITHSCORES\r\n");
+      peer.write(entry);
+    });
+    auto connection = redis::Connection::open(server.url(), 30s);
+    const InspectedKey asked{.key = "k", .request = {.limit = Limit{.limit = 3, .window = 60s}}};
+    const auto found = survey(connection, {&asked, 1}).at(0).inspection;
+    REQUIRE(found.is_limiter());
+    CHECK(found.used == 3);
+    CHECK(found.remaining == 0);
+    const auto known = entry == "*0\r\n" ? std::nullopt : std::optional<microseconds>(59s);
+    CHECK(found.next_free == known);
+  }
 }
 
 TEST_CASE("a scan surveys each key once, although the keyspace grows and shrinks under it") {

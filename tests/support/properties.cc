@@ -64,7 +64,7 @@ Limit small_limit(const Algorithm& algorithm, Random& random) {
 }  // namespace
 
 std::int64_t capacity(const Algorithm& algorithm, const Limit& limit) {
-  const auto burst = limit.burst.value_or(limit.limit);
+  const auto burst = limit.burst_or_limit();
   return algorithm.name == "leaky-bucket" ? burst + 1 : burst;  // one leaves at once
 }
 
@@ -165,7 +165,7 @@ void check_burst_and_rate(Limiter& limiter, const Algorithm& algorithm, Random& 
   for (int run = 0; run < schedules; ++run) {
     const Limit limit = small_limit(algorithm, random);
     const auto traffic = ask_in_order(limiter, "rate:" + std::to_string(run), limit, random, 500);
-    const auto burst = limit.burst.value_or(limit.limit);
+    const auto burst = limit.burst_or_limit();
     CAPTURE(algorithm.name);
     for (std::size_t first = 0; first < traffic.size(); ++first) {
       std::int64_t units = 0;

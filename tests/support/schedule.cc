@@ -68,7 +68,7 @@ bool is_log(const Algorithm& algorithm) {
 }
 
 std::int64_t capacity(const Limit& limit) {
-  return limit.burst.value_or(limit.limit);
+  return limit.burst_or_limit();
 }
 
 /// Makes one schedule and queries a model meanwhile, to aim at edges.

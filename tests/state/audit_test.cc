@@ -1,0 +1,32 @@
+#include "state/audit.h"
+
+#include <doctest/doctest.h>
+
+#include "support/failure.h"
+#include "support/fake_cluster.h"
+
+// That the findings are right: see tests/cli/audit.
+
+namespace state_audit_test {
+
+using namespace rlctl;
+using support::FakeCluster;
+
+TEST_CASE("a user who may not call INFO gets no findings about the server, and is told so") {
+  FakeCluster cluster;
+  const support::FakeNode::Answer refusal{
+      "-NOPERM this user has no permissions to run the 'info' command\r\n"};
+  cluster.serve(cluster.low, "low", support::always("INFO", refusal));
+  auto connection = redis::Connection::open(cluster.url(), support::kLong);
+  CHECK_FALSE(state::audit_servers(connection).is_complete);
+}
+
+TEST_CASE("a node of a Cluster that hangs up does not pass for one that must not be asked") {
+  FakeCluster cluster;
+  cluster.serve(cluster.low, "low", support::always("INFO", {.bytes = {}, .hangs_up = true}));
+  auto connection = redis::Connection::open(cluster.url(), support::kLong);
+  const auto error = support::error_of([&] { (void)state::audit_servers(connection); });
+  CHECK(error.failure() == redis::Failure::kUnreachable);
+}
+
+}  // namespace state_audit_test
