@@ -26,8 +26,8 @@
 #include <vector>
 
 #ifdef RLCTL_FMT_ONCE
-// Otherwise each batch of files would compile all of fmt again, which takes half of the time of a build. It is
-// instantiated in base/fmt.cc.
+// Otherwise each batch of files would compile all of fmt again, which takes half of the time of a
+// build. It is instantiated in base/fmt.cc.
 namespace fmt::detail {
 extern template void vformat_to<char>(buffer<char>&, string_view, format_args, locale_ref);
 }  // namespace fmt::detail
