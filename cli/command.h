@@ -51,7 +51,7 @@ struct Command {
   std::string_view about;     ///< a paragraph, in lines of at most 80 columns
   /// What the exit statuses from 0 mean, in the help; an empty text is not listed.
   std::array<std::string_view, 6> statuses = {};
-  std::string_view epilogue;  ///< the end: what else is to know of the statuses, and examples
+  std::string_view epilogue;  ///< the end of the help: remarks on the statuses, and examples
   /// Declares the options and returns the function to run once they are set. Called for the chosen
   /// command and for its help, so it must have no other effects.
   Action (*add)(Options& options) = nullptr;
@@ -96,7 +96,7 @@ RLCTL_COMMANDS(RLCTL_DECLARE_COMMAND)
 [[nodiscard]] std::span<const Command* const> commands();
 /// The command of this name, or null.
 [[nodiscard]] const Command* find_command(std::string_view name) noexcept;
-/// Those of rlctl itself, which are no Command, with their summaries.
+/// rlctl's own commands, which have no Command, with their summaries.
 inline constexpr std::string_view kHelpCommand = "help", kVersionCommand = "version";
 inline constexpr std::pair<std::string_view, std::string_view> kOwnCommands[] = {
     {kHelpCommand, "show the help of a command"}, {kVersionCommand, "show the version"}};

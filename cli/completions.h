@@ -64,7 +64,7 @@ template <typename Rows, typename Name = std::identity>
   for (const auto& row : rows) completions.words.push_back({std::string(std::invoke(name, row))});
   return completions;
 }
-/// What both complete.
+/// The completions of both.
 [[nodiscard]] Completions joined(Completions completions, Completions others);
 
 }  // namespace rlctl::cli

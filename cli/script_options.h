@@ -41,7 +41,7 @@ struct ScriptSetting {
 
 /// Whether anything is said about the script's reply.
 [[nodiscard]] bool has_reading(const ScriptOptions& options);
-/// Whether what is said about the reply contains a part of the limit. Throws UsageError.
+/// Whether the reading of the reply refers to the limit. Throws UsageError.
 [[nodiscard]] bool reading_tells_limit(const ScriptOptions& options);
 
 /// The help text of --burst where it only fills a placeholder.

@@ -37,7 +37,7 @@ endif()
 if(RLCTL_SANITIZE)
   target_compile_options(rlctl_options INTERFACE
     -fsanitize=${RLCTL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  # At a fixed address the sanitizers' million relocations are made by the linker, and not at each start, which
+  # At a fixed address the sanitizers' million relocations are made by the linker instead of at each start, which
   # takes half of the time so.
   target_link_options(rlctl_options INTERFACE -fsanitize=${RLCTL_SANITIZE}
     $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)

@@ -21,8 +21,8 @@ using std::chrono::microseconds;
 
 // ---- What the checks have in common ----
 
-/// What is said of several servers: the results of those that are worst off, with their names,
-/// unless all are the same.
+/// Merges the results of several servers: those of the worst, with their names unless all are the
+/// same.
 std::optional<CheckResult> merge(const std::vector<std::pair<std::string, CheckResult>>& results) {
   if (results.empty()) return std::nullopt;
   auto merged = std::ranges::max_element(results, {}, [](const auto& row) {

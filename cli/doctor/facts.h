@@ -26,7 +26,7 @@ struct ClockAnswer {
   std::chrono::microseconds ahead{}, margin{};
 };
 
-/// What one server answered. Replies may be errors; those that the user may not get are.
+/// What one server answered. A reply may be an error, if the user may not call the command.
 struct ServerFacts {
   std::string name;  ///< "127.0.0.1:7000" of the master of a Cluster; empty if there is one server
   std::chrono::microseconds round_trip{};  ///< the median of some PINGs

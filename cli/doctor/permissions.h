@@ -20,7 +20,7 @@ struct Use {
 /// One for each algorithm that `check` offers, in their order. The scripts themselves say which
 /// commands they call.
 [[nodiscard]] std::vector<Use> uses_of_check();
-/// `inspect` and `reset`, without what they can do without.
+/// Those of `inspect` and `reset`, only with the commands that they cannot do without.
 [[nodiscard]] std::vector<Use> other_uses();
 
 enum class Permission {

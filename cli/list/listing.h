@@ -19,8 +19,8 @@ namespace rlctl::cli {
 
 using std::chrono::microseconds;
 
-/// By what rows are sorted: keys from the first to the last, the others from the largest to the
-/// smallest, a row without that value last, and a key that never expires before all others.
+/// The sort order: keys ascending, the others descending, a row without that value last, and a key
+/// that never expires before all others.
 enum class SortKey { kUsed, kRatio, kTtl, kBytes, kKey };
 
 /// The options of `rlctl list`.

@@ -20,7 +20,7 @@ class SilentTerminal {
     if (fd_ < 0 || ::tcgetattr(fd_, &before_) != 0) {
       if (fd_ >= 0) ::close(fd_);
       throw UsageError("--askpass needs a terminal, and this process has none",
-                       "without one the password can come from REDISCLI_AUTH");
+                       "without a terminal, use --password-file or REDISCLI_AUTH");
     }
     termios silent = before_;
     silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
