@@ -185,7 +185,7 @@ TEST_CASE("a replica names its master, as far as the user may ask; others have n
 TEST_CASE("a master whose port is not one is none") {
   for (const std::string role : {"*3\r\n$5\r\nslave\r\n$1\r\nh\r\n:65536\r\n",
                                  "*3\r\n$5\r\nslave\r\n$1\r\nh\r\n:4294973675\r\n",
-                                 "$26\r\nmaster_host:h\r\nmaster_port:0\r\n"}) {
+                                 "$28\r\nmaster_host:h\r\nmaster_port:0\r\n"}) {
     CAPTURE(role);
     support::ScriptedServer server([&](support::Peer& peer) {
       peer.read_until("replication\r\n");
