@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "cli/term/output.h"
 #include "limiter/configuration.h"
@@ -293,17 +294,9 @@ void warn(const std::string& message, std::string_view command) {
 }
 
 std::string inspect_hint(std::string_view key) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_./@%+=,-";
-  const auto needs_more = [](char byte) { return byte < ' ' || byte == '\'' || byte == '\x7f'; };
   std::string command = key.starts_with('-') ? "rlctl inspect -- " : "rlctl inspect ";
-  if (key.find_first_not_of(kPlain) == key.npos) {
-    command += key;
-  } else if (std::none_of(key.begin(), key.end(), needs_more)) {
-    command.append("'").append(key).append("'");
-  } else {
-    command += "KEY";
-  }
+  const bool is_shown = every_shell_reads(key) && key.find('\'') == key.npos;
+  command += is_shown ? shell_quoted(std::string(key)) : "KEY";
   return command + " shows what it holds";
 }
 
