@@ -83,6 +83,11 @@ void set_address(redis::Url& url, const ConnectionOptions& options) {
     url.scheme = redis::Scheme::kUnix;
     url.path = *options.socket;
     if (url.path.empty()) throw UsageError("--socket is empty");
+    // Messages name the server by its path, and a URL may have a password.
+    if (url.path.find("://") != url.path.npos || lower_case(url.path).starts_with("unix:")) {
+      throw UsageError("--socket takes the path of a socket, not a URL",
+                       "use --url, or the variable RLCTL_URL, for a URL");
+    }
     return;
   }
   if (!options.host && !options.port) return;
