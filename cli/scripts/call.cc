@@ -68,8 +68,7 @@ limiter::Decision decide(const limiter::Algorithm& algorithm, const limiter::Scr
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   auto connection = connector.open();
   try {
-    return limiter::Checker::parse(limiter::call_script(connection, algorithm, call),
-                                   algorithm.script);
+    return limiter::Checker::parse(limiter::call_script(connection, algorithm, call), &algorithm);
   } catch (const redis::Error& error) {
     throw ProblemError(may_have_been_counted(describe(error)));
   }

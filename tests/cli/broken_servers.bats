@@ -125,6 +125,22 @@ REPLIES
   done
 }
 
+@test "a reply by which a wait would have no end is not that of a limiter" {
+  local reply
+  # Denied, with nothing to wait for; allowed, after a delay of 130 years.
+  for reply in '*6\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:1\r\n' '*6\r\n:1\r\n:5\r\n:0\r\n:0\r\n:4102444800000000\r\n:0\r\n'; do
+    start_fake_server "$reply"
+    run_with_timeout -5 --separate-stderr rlctl check k --limit 5/60s --wait=1s
+    assert_equal "$stderr" \
+      "rlctl: check: unix://$socket: the reply is not that of a limiter script: six integers"
+    run_with_timeout -125 rlctl run k --limit 5/60s --wait=1s -- echo ran
+    refute_line ran
+    run_with_timeout -125 rlctl run k --limit 5/60s -- echo ran
+    refute_line ran
+    stop_servers
+  done
+}
+
 @test "an error with control bytes is printed as one clean line" {
   start_fake_server $'-ERR \e[31mred\tand\x01so on\\r\\n'
   run_with_timeout -5 --separate-stderr rlctl check k --limit 5/60s
