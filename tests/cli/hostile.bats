@@ -262,17 +262,31 @@ limited() {
 }
 
 @test "a hostile server is not followed to a link-local address, and no file is written" {
-  local code
+  local code address shown
   mkdir empty
   cd empty
   for code in MOVED ASK; do
-    start_fake_server "-$code 1 169.254.169.254:80\\r\\n"
-    run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s
-    assert_equal "$stderr" "rlctl: check: a server refers to redis://169.254.169.254:80, which is the link-local address 169.254.169.254; the command was not sent
+    for address in 169.254.169.254 fd00:ec2::254 64:ff9b::a9fe:a9fe; do
+      start_fake_server "-$code 1 $address:80\\r\\n"
+      shown=$address
+      [[ $address != *:* ]] || shown=[$address]
+      run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s
+      assert_equal "$stderr" "rlctl: check: a server refers to redis://$shown:80, which is the link-local address $address; the command was not sent
   hint: a URL that names a link-local address allows this"
-    stop_servers
+      stop_servers
+    done
   done
   assert_equal "$(ls -A)" ''
+}
+
+@test "a server is not followed to a host whose name has a NUL" {
+  local code
+  for code in MOVED ASK; do
+    start_fake_server "-$code 1 127.0.0.1\\0.example.org:80\\r\\n"
+    run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s
+    assert_equal "$stderr" "rlctl: check: a server refers to redis://127.0.0.1%00.example.org:80, whose name has a NUL; the command was not sent"
+    stop_servers
+  done
 }
 
 @test "what keys hold is saved for the owner only, and never through a link" {
