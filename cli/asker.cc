@@ -87,8 +87,7 @@ std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
       replies = look_once();
     }
     std::vector<limiter::Decision> looks;
-    for (const auto& reply : replies)
-      looks.push_back(limiter::Checker::parse(reply, algorithm_.script));
+    for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply, &algorithm_));
     return looks;
   });
 }
@@ -115,13 +114,12 @@ limiter::Decision Asker::refund(const limiter::Request& request,
       checker.load();
       replies = send(checker);
     }
-    const auto decision = limiter::Checker::parse(replies[request.keys.size()], algorithm_.script);
+    const auto decision = limiter::Checker::parse(replies[request.keys.size()], &algorithm_);
     replies.erase(replies.begin() + std::ssize(request.keys));
     const auto failed = [](const redis::Reply& reply) { return reply.is_error(); };
     if (std::any_of(replies.begin(), replies.end(), failed)) return decision;
     std::vector<limiter::Decision> looks;
-    for (const auto& reply : replies)
-      looks.push_back(limiter::Checker::parse(reply, algorithm_.script));
+    for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply, &algorithm_));
     refunded = units_back(looks, request.cost);
     return decision;
   });

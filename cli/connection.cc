@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "cli/failure.h"
 #include "cli/term/prompt.h"
@@ -82,6 +83,11 @@ void set_address(redis::Url& url, const ConnectionOptions& options) {
     url.scheme = redis::Scheme::kUnix;
     url.path = *options.socket;
     if (url.path.empty()) throw UsageError("--socket is empty");
+    // Messages name the server by its path, and a URL may have a password.
+    if (url.path.find("://") != url.path.npos || lower_case(url.path).starts_with("unix:")) {
+      throw UsageError("--socket takes the path of a socket, not a URL",
+                       "use --url, or the variable RLCTL_URL, for a URL");
+    }
     return;
   }
   if (!options.host && !options.port) return;
@@ -184,6 +190,23 @@ void set_password(ConnectionSettings& settings, const ConnectionOptions& options
   settings.password_file = PasswordFile{.path = *configuration.server().password_file};
 }
 
+/// A word as redis-cli reads it with --quoted-input: only printable ASCII, which every shell passes
+/// on.
+std::string redis_quoted(std::string_view word) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out = "\"";
+  for (const char c : word) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < ' ' || byte >= 0x7f) {
+      out.append("\\x").append(1, kDigits[byte / 16]).append(1, kDigits[byte % 16]);
+    } else {
+      if (c == '"' || c == '\\') out += '\\';
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
 constexpr std::string_view kTwoServers = "they name two servers";
 
 void append_option(std::vector<std::string>& words, const char* name, const std::string& value) {
@@ -222,6 +245,12 @@ std::vector<std::string> redis_cli_tls_words(const redis::Url& url) {
   append_option(words, "--sni", url.tls->sni);
   if (url.tls->insecure) words.emplace_back("--insecure");
   return words;
+}
+
+void append_redis_command(std::vector<std::string>& words, redis::Arguments command) {
+  const bool quotes = !std::all_of(command.begin(), command.end(), every_shell_reads);
+  if (quotes) words.emplace_back("--quoted-input");
+  for (const auto word : command) words.push_back(quotes ? redis_quoted(word) : std::string(word));
 }
 
 std::vector<std::string> rlctl_words(const Options& options, const ConnectionOptions& given,

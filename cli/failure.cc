@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "cli/term/output.h"
 #include "limiter/configuration.h"
@@ -105,6 +106,7 @@ struct AdviceRow {
 // Stand-ins for codes that the server does not send.
 constexpr std::string_view kTooManyClients = "too many clients";
 constexpr std::string_view kUnwantedPassword = "unwanted password";
+constexpr std::string_view kNoAuth = "no AUTH";
 constexpr std::string_view kNoDatabase = "no database";
 constexpr std::string_view kUnknownCommand = "unknown command";
 
@@ -121,6 +123,7 @@ constexpr AdviceRow kAdvice[] = {
     {"NOAUTH", {}, password_hint},
     {"WRONGPASS", {}, password_hint},
     {kUnwantedPassword, {}, unwanted_password_hint},
+    {kNoAuth, "the server has no AUTH, with which rlctl logs in; its rename-command may hide it"},
     {"NOPERM", {}, permission_hint},
     {"DENIED", "without a password, the server accepts only clients on its own machine"},
     {kNoDatabase, "see redis-cli CONFIG GET databases; most clusters have only database 0"},
@@ -148,7 +151,11 @@ std::string_view advice_code(const redis::Error& error) {
   if (const auto code = telling_code(error); !code.empty()) return code;
   if (error.failure() == redis::Failure::kNotNow) return kTooManyClients;
   if (std::string_view(error.what()).starts_with(kUnknownCommand)) return kUnknownCommand;
-  if (error.command() == "AUTH") return kUnwantedPassword;
+  if (error.command() == "AUTH") {
+    return std::string_view(error.what()).find(kUnknownCommand) == std::string_view::npos
+               ? kUnwantedPassword
+               : kNoAuth;
+  }
   return error.command() == "SELECT" ? kNoDatabase : "";
 }
 
@@ -297,17 +304,9 @@ void warn(const std::string& message, std::string_view command) {
 }
 
 std::string inspect_hint(std::string_view key) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_./@%+=,-";
-  const auto needs_more = [](char byte) { return byte < ' ' || byte == '\'' || byte == '\x7f'; };
   std::string command = key.starts_with('-') ? "rlctl inspect -- " : "rlctl inspect ";
-  if (key.find_first_not_of(kPlain) == key.npos) {
-    command += key;
-  } else if (std::none_of(key.begin(), key.end(), needs_more)) {
-    command.append("'").append(key).append("'");
-  } else {
-    command += "KEY";
-  }
+  const bool is_shown = every_shell_reads(key) && key.find('\'') == key.npos;
+  command += is_shown ? shell_quoted(std::string(key)) : "KEY";
   return command + " shows what it holds";
 }
 

@@ -130,9 +130,12 @@ void add_missing(ScriptOptions& options, const ScriptOptions& others) {
       hint + "for a file, write ./" + value);
 }
 
+/// Far more than any script has, and less than would fill the memory: a device never ends.
+constexpr std::size_t kLargestScript = std::size_t{16} << 20U;
+
 std::string read_standard_input() {
   FileDescriptor input(STDIN_FILENO);
-  auto text = read_all(input);
+  auto text = read_all(input, kLargestScript + 1);
   static_cast<void>(input.release());
   if (!text.empty()) return text;
   throw UsageError("standard input is empty, but a script is read from it");
@@ -352,12 +355,20 @@ NamedScript find_script(std::string_view option, const std::string& value,
 }
 
 std::string read_source(std::string_view option, const NamedScript& script) {
+  const bool is_input = script.path == kStandardInput;
+  std::string source;
   try {
-    return script.path == kStandardInput ? read_standard_input() : read_all(open_file(script.path));
+    source =
+        is_input ? read_standard_input() : read_all(open_file(script.path), kLargestScript + 1);
   } catch (const std::system_error& error) {
     throw UsageError(with_option(
         option, "cannot read " + in_quotes(script.path) + ": " + errno_text(error.code().value())));
   }
+  if (source.size() <= kLargestScript) return source;
+  throw UsageError(with_option(
+      option,
+      fmt::format("{} is larger than {} MiB, the most that a script may have",
+                  is_input ? "standard input" : in_quotes(script.path), kLargestScript >> 20U)));
 }
 
 traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string source) {

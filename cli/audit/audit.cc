@@ -111,13 +111,25 @@ void AuditReport::write() {
   invocation_.out.flush();
 }
 
+/// The words of one of rlctl's commands about a key, its last word; any shell passes them on.
+std::vector<std::string> with_key_in_base64(std::vector<std::string> words) {
+  if (every_shell_reads(words.back())) return words;
+  words.back() = to_base64(words.back());
+  words.insert(words.end() - 2, "--key-base64");  // before the --
+  return words;
+}
+
 /// The command with the server, ready to paste into a shell, or advice.
 std::string AuditReport::mend_of(const Finding& finding) const {
   if (finding.command.empty()) return "# " + finding.advice;  // does no harm in a shell
-  std::vector<std::string> words;
   if (finding.command.front() == "rlctl") {
-    words = rlctl_words_;
-  } else if (url_.scheme == redis::Scheme::kSentinel || url_.scheme == redis::Scheme::kPrivate) {
+    auto words = rlctl_words_;
+    const auto command = with_key_in_base64(finding.command);
+    words.insert(words.end(), command.begin() + 1, command.end());
+    return command_line(words);
+  }
+  std::vector<std::string> words;
+  if (url_.scheme == redis::Scheme::kSentinel || url_.scheme == redis::Scheme::kPrivate) {
     words = {"redis-cli"};
   } else {
     auto url = url_;
@@ -129,7 +141,8 @@ std::string AuditReport::mend_of(const Finding& finding) const {
     }
     words = redis_cli_words(url, "audit");
   }
-  words.insert(words.end(), finding.command.begin() + 1, finding.command.end());
+  const std::vector<std::string_view> command(finding.command.begin() + 1, finding.command.end());
+  append_redis_command(words, command);
   return command_line(words);
 }
 

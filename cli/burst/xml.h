@@ -5,8 +5,8 @@
 
 namespace rlctl::cli {
 
-/// Text for XML, also within an attribute. Control bytes, which XML does not allow, are escaped as
-/// in a message.
+/// Text for XML, also within an attribute. Characters that XML does not allow are escaped as in a
+/// message.
 [[nodiscard]] std::string xml(std::string_view text);
 
 }  // namespace rlctl::cli

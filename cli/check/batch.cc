@@ -250,7 +250,7 @@ void Batch::on_reply(const redis::Reply& reply) {
   } else {
     if (!unknown_script) loads_in_vain_ = 0;
     try {
-      pending.decision = limiter::Checker::parse(reply, plan_.limiter.algorithm->script);
+      pending.decision = limiter::Checker::parse(reply, plan_.limiter.algorithm);
       if (plan_.peek) pending.looks.push_back(pending.decision);
     } catch (const redis::Error& error) {
       // One server of several may fail by itself.

@@ -93,7 +93,8 @@ void Coverage::append_json(std::string& out) const {
 }
 
 void Coverage::append_lcov(std::string& out, std::string_view path) const {
-  out.append("TN:\nSF:").append(path).append("\n");
+  // A line end in the name of a file would begin a record of its own.
+  out += fmt::format("TN:\nSF:{}\n", escaped_message(path));
   for (const auto& [line, hits] : hits_) out += fmt::format("DA:{},{}\n", line, hits);
   out += fmt::format("LF:{}\nLH:{}\nend_of_record\n", hits_.size(), reached());
 }

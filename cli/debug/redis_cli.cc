@@ -38,6 +38,9 @@ ProblemError cannot_write(const std::string& path, int error) {
 
 void require_sayable(const std::vector<std::string>& keys) {
   for (const auto& key : keys) {
+    if (key.find('\0') != key.npos) {
+      throw UsageError("redis-cli --eval does not accept a key with a NUL", "--trace takes it");
+    }
     if (key != kComma) continue;
     throw UsageError("redis-cli does not accept the key ',', which separates keys from arguments",
                      "--trace takes it");

@@ -43,13 +43,19 @@ bool means_not_found(int error) {
   return error == ENOENT || error == ENOTDIR;
 }
 
+std::string cannot_run(const Program& program, int error) {
+  return "cannot run " + in_quotes(program.words.front()) + ": " + errno_text(error);
+}
+
 }  // namespace
 
 Problem cannot_execute(const Program& program, int error, std::string after) {
-  return {.status = means_not_found(error) ? kNotFound : kCannotExecute,
-          .code = means_not_found(error) ? "not_found" : "cannot_execute",
-          .message = "cannot run " + in_quotes(program.words.front()) + ": " + errno_text(error) +
-                     std::move(after)};
+  // The file was there when it was looked for: what is missing is named in its first line.
+  const bool lacks_interpreter = means_not_found(error);
+  return {.status = kCannotExecute,
+          .code = "cannot_execute",
+          .message = cannot_run(program, error) + std::move(after),
+          .hint = lacks_interpreter ? "the interpreter that its #! line names may be missing" : ""};
 }
 
 Program find_program(std::vector<std::string> words) {
@@ -70,7 +76,9 @@ Program find_program(std::vector<std::string> words) {
       if (!means_not_found(reason)) error = reason;
     }
   }
-  throw ProblemError(cannot_execute(program, error, ""));
+  if (!means_not_found(error)) throw ProblemError(cannot_execute(program, error, ""));
+  throw ProblemError(
+      {.status = kNotFound, .code = "not_found", .message = cannot_run(program, error)});
 }
 
 Execution::Execution(const Program& program) {

@@ -44,7 +44,8 @@ class Execution {
 /// and signal handlers. Throws Interrupted, and ProblemError if executing fails.
 [[noreturn]] void replace_process(const Program& program, const Interrupt& interrupt);
 
-/// The failure of Execution::execute(). `after` is the end of the message.
+/// The failure of Execution::execute(), of a program that was found. `after` is the end of the
+/// message.
 [[nodiscard]] Problem cannot_execute(const Program& program, int error, std::string after);
 
 }  // namespace rlctl::cli

@@ -83,8 +83,13 @@ class SignalQueue {
   FileDescriptor fd_;
 };
 
-bool is_from_terminal(const signalfd_siginfo& info) {
-  return info.ssi_code == SI_KERNEL;
+/// Whether the kernel has sent the signal to the command too: what is typed goes to the whole
+/// process group. A hangup goes to the leader of the session only, which rlctl may be, and to the
+/// group once the leader ends.
+bool reaches_command(const signalfd_siginfo& info) {
+  const bool is_for_leader =
+      static_cast<int>(info.ssi_signo) == SIGHUP && ::getsid(0) == ::getpid();
+  return info.ssi_code == SI_KERNEL && !is_for_leader;
 }
 
 // ---- The child ----
@@ -229,7 +234,7 @@ void Supervisor::forward(const signalfd_siginfo& info) {
     // After a stop, of which the server knew nothing.
     ::kill(child_, SIGCONT);
     if (renewal_) renewal_->renew_now();
-  } else if (!is_from_terminal(info)) {
+  } else if (!reaches_command(info)) {
     ::kill(child_, signal);
   }
 }

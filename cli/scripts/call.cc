@@ -23,36 +23,13 @@ namespace {
 
 // ---- The command line of redis-cli ----
 
-/// A word as redis-cli reads it with --quoted-input.
-std::string redis_quoted(std::string_view word) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out = "\"";
-  for (const char c : word) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < ' ' || byte >= 0x7f) {
-      out.append("\\x").append(1, kDigits[byte / 16]).append(1, kDigits[byte % 16]);
-    } else {
-      if (c == '"' || c == '\\') out += '\\';
-      out += c;
-    }
-  }
-  return out + '"';
-}
-
 std::string redis_cli_line(const redis::Url& url, const limiter::ScriptCall& call) {
   auto words = redis_cli_words(url, "--print");
-  // No argument of a program can hold a NUL.
-  const auto has_nul = [](std::string_view key) { return key.find('\0') != key.npos; };
-  const bool quotes = std::any_of(call.keys.begin(), call.keys.end(), has_nul);
-  if (quotes) words.emplace_back("--quoted-input");
-  words.insert(words.end(), {"EVALSHA", std::string(call.sha1), std::to_string(call.keys.size())});
-  const auto add = [&](redis::Arguments texts) {
-    for (const auto text : texts) {
-      words.push_back(quotes ? redis_quoted(text) : std::string(text));
-    }
-  };
-  add(call.keys);
-  add(call.arguments);
+  const auto count = std::to_string(call.keys.size());
+  std::vector<std::string_view> command{"EVALSHA", call.sha1, count};
+  command.insert(command.end(), call.keys.begin(), call.keys.end());
+  command.insert(command.end(), call.arguments.begin(), call.arguments.end());
+  append_redis_command(words, command);
   return command_line(words) + "\n";
 }
 
@@ -91,8 +68,7 @@ limiter::Decision decide(const limiter::Algorithm& algorithm, const limiter::Scr
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   auto connection = connector.open();
   try {
-    return limiter::Checker::parse(limiter::call_script(connection, algorithm, call),
-                                   algorithm.script);
+    return limiter::Checker::parse(limiter::call_script(connection, algorithm, call), &algorithm);
   } catch (const redis::Error& error) {
     throw ProblemError(may_have_been_counted(describe(error)));
   }

@@ -62,6 +62,8 @@ std::size_t Output::write_some(std::string_view text) {
   const int error = errno;
   if (error == EINTR || error == EAGAIN || error == EWOULDBLOCK) return 0;
   buffer_.clear();
+  // A terminal that has hung up takes nothing any more; its SIGHUP is the reason to tell.
+  if (error == EIO) interrupt_.check();
   if (error == EPIPE && !ignores_pipe()) throw OutputClosed();
   if (error == EPIPE) throw OutputError("standard output is closed");
   throw cannot_write(error);

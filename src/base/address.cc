@@ -79,7 +79,8 @@ bool is_link_local(std::string_view text) {
   constexpr std::string_view kFourthDigits = "89ab";
   const bool has_ten_bits = address->starts_with("fe") && address->find(':') == 4 &&
                             kFourthDigits.find((*address)[2]) != kFourthDigits.npos;
-  return has_ten_bits || address->starts_with("169.254.");
+  return has_ten_bits || address->starts_with("169.254.") ||
+         address->starts_with("64:ff9b::a9fe:") || *address == "fd00:ec2::254/128";
 }
 
 }  // namespace rlctl

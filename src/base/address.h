@@ -17,7 +17,9 @@ inline constexpr int kIpv6Bits = 128;
 [[nodiscard]] std::optional<std::string> client_network(std::string_view text, int ipv6_prefix);
 
 /// Whether the text, as client_network() takes it, is an IP address that only machines on the same
-/// link have, and by which clouds offer the credentials of a machine: 169.254.0.0/16, fe80::/10.
+/// link have, and by which clouds offer the credentials of a machine: 169.254.0.0/16, also if it is
+/// translated from IPv6 (64:ff9b::a9fe:0/112, RFC 6052), fe80::/10, and fd00:ec2::254, which has
+/// the same use.
 [[nodiscard]] bool is_link_local(std::string_view text);
 
 }  // namespace rlctl

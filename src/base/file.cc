@@ -2,15 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstdio>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <optional>
 #include <random>
 #include <system_error>
 
@@ -31,44 +32,121 @@ OutputError cannot_write(const std::string& option, const std::string& path,
   return OutputError(option + ": cannot write '" + path + "': " + why);
 }
 
-/// Whether a path is a symbolic link that somebody else has put into a folder that everybody may
-/// write, such as /tmp: it may lead to a file of this user's. (Linux follows no such link if
-/// fs.protected_symlinks is set, but resolving it by hand would.)
-bool is_foreign_link(const std::string& path) {
-  struct stat link {};
-  struct stat folder {};
-  if (::lstat(path.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return false;
-  const auto parent = std::filesystem::path(path).parent_path().string();
-  if (::stat(parent.empty() ? "." : parent.c_str(), &folder) != 0) return false;
-  const bool is_shared = (folder.st_mode & S_IWOTH) != 0;
-  return is_shared && link.st_uid != ::geteuid() && link.st_uid != folder.st_uid;
-}
+// ---- Where a path leads ----
 
-/// Where a symbolic link leads, which need not exist; none if the path is not one. A link of /proc,
-/// such as /dev/stdout leads to, may have a text that is not a path ("pipe:[17]"): none, too.
-std::optional<std::string> next_target(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code failed;
-  const auto text = fs::read_symlink(path, failed);
-  if (failed) return std::nullopt;
-  auto target = (fs::path(path).parent_path() / text).string();
+constexpr int kOnlyNamed = O_PATH | O_CLOEXEC;
+
+/// A name in a folder.
+struct Place {
+  FileDescriptor folder;
+  std::string name;
+  std::optional<struct stat> status = {};  ///< none: no file has the name
+  /// A link of /proc, to be followed by the kernel: it stands for a file that is open and has no
+  /// name, such as the pipe of /dev/stdout.
+  bool is_open_file = false;
+};
+
+/// Whether everybody may put files into the folder: /tmp.
+bool is_shared(int folder) {
   struct stat status {};
-  const bool is_text = ::stat(path.c_str(), &status) == 0 && ::lstat(target.c_str(), &status) != 0;
-  return is_text ? std::nullopt : std::optional(std::move(target));
+  return ::fstat(folder, &status) == 0 && (status.st_mode & S_IWOTH) != 0;
 }
 
-/// Follows symbolic links, so that they stay links.
-std::string target_of(const std::string& option, const std::string& path) {
-  constexpr int kMostLinks = 40;  // as Linux
-  auto target = path;
-  for (int links = 0;; ++links) {
-    if (links > kMostLinks) throw cannot_write(option, path, errno_text(ELOOP));
-    if (is_foreign_link(target)) {
-      throw cannot_write(option, target, "another user's symbolic link in a world-writable folder");
+/// Whether a link, in this folder, was put there by somebody whom the folder's owner does not
+/// vouch for: it may lead to a file of this user's. Linux follows no such link if
+/// fs.protected_symlinks is set, but following it by hand would.
+bool is_foreign_link(const struct stat& link, int folder) {
+  struct stat status {};
+  if (::fstat(folder, &status) != 0) return true;
+  return (status.st_mode & S_IWOTH) != 0 && link.st_uid != ::geteuid() &&
+         link.st_uid != status.st_uid;
+}
+
+/// The status of an open file without a name for which this entry of /proc stands; else none.
+std::optional<struct stat> nameless_file(int folder, const std::string& name) {
+  struct statfs system {};
+  struct stat file {};
+  if (::fstatfs(folder, &system) != 0 || system.f_type != PROC_SUPER_MAGIC) return std::nullopt;
+  if (::fstatat(folder, name.c_str(), &file, 0) != 0) return std::nullopt;
+  return S_ISREG(file.st_mode) && file.st_nlink > 0 ? std::nullopt : std::optional(file);
+}
+
+/// Follows a path component by component, and refuses another user's links in shared folders. It
+/// holds what it has judged open, so that nobody can exchange it afterwards.
+class PathWalk {
+ public:
+  /// `option` is for errors.
+  PathWalk(const std::string& option, const std::string& path)
+      : option_(option), path_(path), rest_(path) {}
+
+  /// The name at the path's end, whose folder exists. Throws OutputError.
+  [[nodiscard]] Place end(bool follows_last);
+
+ private:
+  static constexpr int kMostLinks = 40;  // as in Linux
+
+  /// Removes the first component; a slash at the end stands for one more, ".".
+  std::string take_name();
+  void enter_root_or_stay();
+  void follow(const FileDescriptor& link, const struct stat& status);
+  [[noreturn]] void fail(int error) const { throw cannot_write(option_, path_, errno_text(error)); }
+
+  const std::string& option_;
+  const std::string& path_;
+  std::string rest_;
+  FileDescriptor folder_;
+  int links_ = 0;
+};
+
+std::string PathWalk::take_name() {
+  const auto begin = std::min(rest_.find_first_not_of('/'), rest_.size());
+  const auto end = std::min(rest_.find('/', begin), rest_.size());
+  auto name = rest_.substr(begin, end - begin);
+  const bool has_slash = end < rest_.size();
+  rest_.erase(0, std::min(rest_.find_first_not_of('/', end), rest_.size()));
+  if (has_slash && rest_.empty()) rest_ = ".";
+  return name.empty() ? "." : name;
+}
+
+void PathWalk::enter_root_or_stay() {
+  if (folder_ && !rest_.starts_with('/')) return;
+  folder_.reset(::open(rest_.starts_with('/') ? "/" : ".", kOnlyNamed | O_DIRECTORY));
+  if (!folder_) fail(errno);
+}
+
+void PathWalk::follow(const FileDescriptor& link, const struct stat& status) {
+  if (is_foreign_link(status, folder_.get())) {
+    throw cannot_write(
+        option_, path_,
+        "it is, or is reached by, another user's symbolic link in a world-writable folder");
+  }
+  if (++links_ > kMostLinks) fail(ELOOP);
+  std::array<char, PATH_MAX> target{};
+  const auto size = ::readlinkat(link.get(), "", target.data(), target.size());
+  if (size < 0) fail(errno);
+  if (!rest_.empty()) rest_.insert(0, "/");
+  rest_.insert(0, target.data(), static_cast<std::size_t>(size));
+}
+
+Place PathWalk::end(bool follows_last) {
+  while (true) {
+    enter_root_or_stay();
+    auto name = take_name();
+    const bool is_last = rest_.empty();
+    FileDescriptor entry(::openat(folder_.get(), name.c_str(), kOnlyNamed | O_NOFOLLOW));
+    struct stat status {};
+    if (!entry && is_last && errno == ENOENT) return {std::move(folder_), std::move(name)};
+    if (!entry || ::fstat(entry.get(), &status) != 0) fail(errno);
+    if (!S_ISLNK(status.st_mode)) {
+      if (is_last) return {std::move(folder_), std::move(name), status};
+      folder_ = std::move(entry);
+      continue;
     }
-    auto next = next_target(target);
-    if (!next) return target;
-    target = *std::move(next);
+    if (is_last && !follows_last) return {std::move(folder_), std::move(name), status};
+    if (const auto file = is_last ? nameless_file(folder_.get(), name) : std::nullopt) {
+      return {std::move(folder_), std::move(name), file, true};
+    }
+    follow(entry, status);
   }
 }
 
@@ -120,32 +198,49 @@ std::string temporary_folder() {
 
 // ---- OutputFile ----
 
+namespace {
+
+/// Opens what is written in place. A pipe must have a reader, since nothing would end the wait for
+/// one.
+FileDescriptor open_in_place(const Place& place) {
+  const int follow = place.is_open_file ? 0 : O_NOFOLLOW;
+  FileDescriptor file(::openat(place.folder.get(), place.name.c_str(),
+                               O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | follow));
+  if (!file) return file;
+  const int flags = ::fcntl(file.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(file.get(), F_SETFL, flags & ~O_NONBLOCK) != 0) file.reset();
+  return file;
+}
+
+}  // namespace
+
 OutputFile::OutputFile(std::string_view option, const std::string& path)
-    : option_(option), path_(target_of(option_, path)) {
+    : option_(option), path_(path) {
   require_name(option_, path);
-  struct stat status {};
-  const bool exists = ::stat(path_.c_str(), &status) == 0;
-  if (exists && !S_ISREG(status.st_mode)) {
-    file_.reset(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-  } else if (exists && ::access(path_.c_str(), W_OK) != 0) {
+  auto place = PathWalk(option_, path).end(true);
+  const auto& status = place.status;
+  if (status && status->st_uid != ::geteuid() && is_shared(place.folder.get())) {
+    throw cannot_write(option_, path_,
+                       "it is another user's, in a world-writable folder");
+  }
+  if (status && !S_ISREG(status->st_mode)) {
+    file_ = open_in_place(place);
+    if (file_) return;
+    const bool lacks_reader = errno == ENXIO && S_ISFIFO(status->st_mode);
+    if (lacks_reader) throw cannot_write(option_, path_, "nobody reads from this pipe");
     fail(errno);
-  } else {
-    const mode_t mode = exists ? status.st_mode & 07777 : kMode;
-    open_temporary(mode);
-    // The umask is for new files. Some file systems have no modes.
-    if (exists && file_) static_cast<void>(::fchmod(file_.get(), mode));
   }
-  if (!file_) {
-    const int error = errno;
-    const bool needs_folder = !temporary_.empty() && error == EACCES;
-    temporary_.clear();
-    if (needs_folder) {
-      throw cannot_write(option_, path_,
-                         "its folder must be writable, since the file is replaced as a whole: " +
-                             errno_text(error));
-    }
-    fail(error);
+  folder_ = std::move(place.folder);
+  name_ = std::move(place.name);
+  if (!status) {
+    open_temporary(kMode);
+    return;
   }
+  if (::faccessat(folder_.get(), name_.c_str(), W_OK, 0) != 0) fail(errno);
+  const mode_t mode = status->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+  open_temporary(mode);
+  // The umask is for new files. Some file systems have no modes.
+  static_cast<void>(::fchmod(file_.get(), mode));
 }
 
 /// By a name of its own: one that was killed may have left a file, also under the same process ID.
@@ -153,14 +248,22 @@ void OutputFile::open_temporary(mode_t mode) {
   constexpr int kTries = 100;
   std::random_device random;
   for (int tries = 0; tries < kTries; ++tries) {
-    temporary_ = fmt::format("{}.rlctl-{:08x}", path_, random());
-    file_.reset(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-    if (file_ || errno != EEXIST) return;
+    auto name = fmt::format("{}.rlctl-{:08x}", name_, random());
+    file_.reset(
+        ::openat(folder_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (file_) temporary_ = std::move(name);
+    if (file_) return;
+    if (errno != EEXIST) break;
   }
+  const int error = errno;
+  if (error != EACCES) fail(error);
+  throw cannot_write(
+      option_, path_,
+      "its folder must be writable, since the file is replaced as a whole: " + errno_text(error));
 }
 
 OutputFile::~OutputFile() {
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlinkat(folder_.get(), temporary_.c_str(), 0);
 }
 
 void OutputFile::write(std::string_view text) {
@@ -171,7 +274,7 @@ void OutputFile::commit() {
   // A network file system may report a full disk only now.
   if (::close(file_.release()) != 0) fail(errno);
   if (temporary_.empty()) return;
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
+  if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), name_.c_str()) != 0) fail(errno);
   temporary_.clear();
 }
 
@@ -183,7 +286,11 @@ void OutputFile::fail(int error) const {
 
 NewFile::NewFile(std::string_view option, const std::string& path) : option_(option), path_(path) {
   require_name(option_, path);
-  file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  auto place = PathWalk(option_, path).end(false);
+  folder_ = std::move(place.folder);
+  name_ = std::move(place.name);
+  file_.reset(::openat(folder_.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                       S_IRUSR | S_IWUSR));
   if (file_) return;
   if (errno != EEXIST) fail(errno);
   throw UsageError(option_ + ": " + in_quotes(path) + " exists, and is never overwritten",
@@ -191,7 +298,7 @@ NewFile::NewFile(std::string_view option, const std::string& path) : option_(opt
 }
 
 NewFile::~NewFile() {
-  if (!keep_) ::unlink(path_.c_str());
+  if (!keep_) ::unlinkat(folder_.get(), name_.c_str(), 0);
 }
 
 void NewFile::add(std::string_view text) {
@@ -209,9 +316,7 @@ void NewFile::add(std::string_view text) {
 void NewFile::sync() {
   if (::fsync(file_.get()) != 0) fail(errno);
   if (is_named_) return;
-  const auto folder = std::filesystem::path(path_).parent_path().string();
-  const FileDescriptor opened(
-      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor opened(::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Some file systems cannot sync a folder, and some users may not read it.
   if (opened && ::fsync(opened.get()) != 0 && errno != EINVAL) fail(errno);
   is_named_ = true;

@@ -49,9 +49,9 @@ class FileDescriptor {
 
 /// A file that appears whole or not at all: it is written under another name in the same folder,
 /// and commit() renames it. Without commit() the previous contents stay. A path that is not a
-/// regular file (a pipe, /dev/null) is written directly. A symbolic link stays one, even if its
-/// target does not exist yet. Another user's link in a world-writable folder is not followed.
-/// A file that exists keeps its mode.
+/// regular file (a pipe that somebody reads, /dev/null) is written directly. A symbolic link stays
+/// one, even if its target does not exist. In a world-writable folder, another user's link is not
+/// followed, and another user's file not replaced. A file that exists keeps its permissions.
 class OutputFile {
  public:
   /// Throws UsageError if the path is empty, OutputError if it cannot be written.
@@ -70,12 +70,14 @@ class OutputFile {
   [[noreturn]] void fail(int error) const;
 
   std::string option_, path_;
-  std::string temporary_;  ///< empty if there is none
+  FileDescriptor folder_;         ///< that has the file, found once
+  std::string name_, temporary_;  ///< in the folder; the second is empty if there is none
   FileDescriptor file_;
 };
 
 /// A file that must not exist yet and that only its owner may read, to which records are added that
-/// must not be lost. It is removed unless keep() was called.
+/// must not be lost. Links on the way to it are followed as by OutputFile. It is removed unless
+/// keep() was called.
 class NewFile {
  public:
   /// Throws UsageError if the path is empty or the file exists, OutputError if it cannot be
@@ -96,6 +98,8 @@ class NewFile {
   [[noreturn]] void fail(int error) const;
 
   std::string option_, path_;
+  FileDescriptor folder_;
+  std::string name_;  ///< in the folder
   FileDescriptor file_;
   off_t size_ = 0;
   bool is_named_ = false;  ///< the folder's entry is on the disk

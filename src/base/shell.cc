@@ -24,22 +24,21 @@ std::string in_single_quotes(const std::string& word) {
   return out + "'";
 }
 
-/// Quotes a word for bash, zsh and ksh if it contains bytes that a terminal would interpret.
+/// Quotes a word for bash, zsh and ksh if it contains bytes that a terminal would interpret. Other
+/// shells read another word, but one word: to them $'...' is a dollar sign and a quoted text in
+/// which a backslash means nothing, so \' would end it and the rest would be commands.
 std::string quoted_with_escapes(const std::string& word) {
-  std::string out;
-  for (const char c : word) {
-    if (c == '\'' || c == '\\') out += '\\';
-    out += c;
+  std::string out = "$'";
+  std::string_view rest = word;
+  while (!rest.empty()) {
+    const auto plain = rest.substr(0, rest.find_first_of("'\\"));
+    escape_message(out, plain);
+    rest.remove_prefix(plain.size());
+    if (rest.empty()) break;
+    out += rest.front() == '\'' ? "\\047" : "\\\\";
+    rest.remove_prefix(1);
   }
-  std::string shown = "$'";
-  escape_message(shown, out);
-  return shown + "'";
-}
-
-bool needs_escapes(const std::string& word) {
-  std::string shown;
-  escape_message(shown, word);
-  return shown != word;
+  return out + "'";
 }
 
 class WordSplitter {
@@ -128,9 +127,16 @@ std::string joined_words(const std::vector<std::string>& words) {
   return out;
 }
 
+bool every_shell_reads(std::string_view word) {
+  return escaped_message(word) == word;
+}
+
 std::string shell_quoted(const std::string& word) {
-  if (needs_escapes(word)) return quoted_with_escapes(word);
-  if (!word.empty() && word.find_first_not_of(kNeedNoQuotes) == word.npos) return word;
+  if (!every_shell_reads(word)) return quoted_with_escapes(word);
+  // zsh takes =NAME for the path of a program.
+  const bool is_plain =
+      !word.empty() && !word.starts_with('=') && word.find_first_not_of(kNeedNoQuotes) == word.npos;
+  if (is_plain) return word;
   return in_single_quotes(word);
 }
 

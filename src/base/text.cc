@@ -48,10 +48,10 @@ unsigned byte_at(std::string_view text, std::size_t index) noexcept {
   return static_cast<unsigned char>(text[index]);
 }
 
-/// Characters that terminals interpret: the C1 control characters, and those that change the
-/// direction of the text that follows.
+/// Characters that terminals interpret: the C1 control characters, those that change the direction
+/// of the text that follows, and the two that some readers of lines take for a line's end.
 constexpr Range kControls[] = {
-    {0x80, 0x9F}, {0x61C, 0x61C}, {0x200E, 0x200F}, {0x202A, 0x202E}, {0x2066, 0x2069}};
+    {0x80, 0x9F}, {0x61C, 0x61C}, {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}};
 
 bool is_control(std::string_view character) {
   return character.size() > 1 && is_in(kControls, decode(character));

@@ -19,7 +19,8 @@ namespace rlctl {
 [[nodiscard]] std::size_t utf8_length(std::string_view text) noexcept;
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 /// The character of several bytes at the start of `text` if a terminal may interpret it: a C1
-/// control character, or one that changes the direction of the text. Else 0.
+/// control character, one that changes the direction of the text, or a line or paragraph separator.
+/// Else 0.
 [[nodiscard]] char32_t control_character_at(std::string_view text) noexcept;
 
 // Keys, members, replies and arguments are data: whatever a terminal or a line parser would

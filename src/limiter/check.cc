@@ -33,17 +33,22 @@ class NumberWriter {
   std::size_t used_ = 0;
 };
 
-/// Whether a script can have computed these: see rlctl-scripts(7).
-bool are_in_range(const std::array<std::int64_t, 6>& reply) {
+/// Whether a script can have computed these: see rlctl-scripts(7). Callers sleep for these times
+/// and then ask again, so a server that lies must not make them do so without end, or for years.
+bool are_in_range(const std::array<std::int64_t, 6>& reply, bool has_delay) {
   // A wait lasts at most until the latest time that a script computes.
   constexpr auto kLongest = kLatestComputed.count();
   const auto& [allowed, remaining, retry_after, reset_after, delay, denied_by] = reply;
   const auto is_within = [](std::int64_t value, std::int64_t least, std::int64_t most) {
     return value >= least && value <= most;
   };
-  return is_within(allowed, 0, 1) && is_within(remaining, 0, kLargestLimit + 1) &&
-         is_within(retry_after, kNever.count(), kLongest) && is_within(reset_after, 0, kLongest) &&
-         is_within(delay, 0, kLongest) && is_within(denied_by, 0, INT_MAX);
+  const bool is_in_range = is_within(allowed, 0, 1) && is_within(remaining, 0, kLargestLimit + 1) &&
+                           is_within(retry_after, kNever.count(), kLongest) &&
+                           is_within(reset_after, 0, kLongest) && is_within(delay, 0, kLongest) &&
+                           is_within(denied_by, 0, INT_MAX);
+  if (!is_in_range) return false;
+  if (allowed == 0) return retry_after != 0 && delay == 0 && denied_by > 0;
+  return retry_after == 0 && denied_by == 0 && (delay == 0 || has_delay);
 }
 
 [[noreturn]] void not_a_decision(redis::ReplyView reply) {
@@ -79,7 +84,7 @@ bool is_without_evalsha_ro(redis::ReplyView reply) {
 }
 
 Decision Checker::check(const Request& request) {
-  return parse(call_script(connection_, algorithm_, command_.of(request)), algorithm_.script);
+  return parse(call_script(connection_, algorithm_, command_.of(request)), &algorithm_);
 }
 
 ScriptCall CheckCommand::of(const Request& request) {
@@ -124,15 +129,17 @@ bool Checker::note_missing_evalsha_ro(redis::ReplyView reply) {
   return true;
 }
 
-Decision Checker::parse(redis::ReplyView reply, std::string_view script) {
-  if (reply.is_error()) throw redis::to_error(reply, script);
+Decision Checker::parse(redis::ReplyView reply, const Algorithm* algorithm) {
+  if (reply.is_error()) {
+    throw redis::to_error(reply, algorithm == nullptr ? std::string_view() : algorithm->script);
+  }
   if (reply.type() != redis::ReplyType::kArray || reply.size() != 6) not_a_decision(reply);
   std::array<std::int64_t, 6> numbers{};
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (reply[i].type() != redis::ReplyType::kInteger) not_a_decision(reply);
     numbers[i] = reply[i].integer();
   }
-  if (!are_in_range(numbers)) not_a_decision(reply);
+  if (!are_in_range(numbers, algorithm == nullptr || algorithm->has_delay)) not_a_decision(reply);
   return {.allowed = numbers[0] == 1,
           .remaining = numbers[1],
           .retry_after = std::chrono::microseconds{numbers[2]},

@@ -75,9 +75,10 @@ class Checker {
   [[nodiscard]] Decision check(const Request& request);
 
   /// For pipelining: append() queues a request, parse() reads its reply. parse() throws
-  /// redis::Error for an error reply, including NOSCRIPT, and for a malformed reply. `script`: the
-  /// source of the script that replied, from which an error may name a command; may be empty.
-  [[nodiscard]] static Decision parse(redis::ReplyView reply, std::string_view script = {});
+  /// redis::Error for an error reply, including NOSCRIPT, and for a reply that its script
+  /// cannot have made. `algorithm`: that of the script, from whose source an error may name a
+  /// command; null if it is not known.
+  [[nodiscard]] static Decision parse(redis::ReplyView reply, const Algorithm* algorithm = nullptr);
   void append(const Request& request) { command_.of(request).append_to(connection_); }
   /// Queues a separate request of cost 0 for each key: one reply per key.
   void append_looks(const Request& request);

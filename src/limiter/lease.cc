@@ -17,7 +17,7 @@ Decision call_concurrency(redis::Connection& connection, const Lease& lease,
   const std::array<std::string_view, 1> keys{lease.key};
   const std::array<std::string_view, 4> arguments{limit, duration, action, lease.holder};
   const ScriptCall call{.sha1 = algorithm.sha1, .keys = keys, .arguments = arguments};
-  return Checker::parse(call_script(connection, algorithm, call), algorithm.script);
+  return Checker::parse(call_script(connection, algorithm, call), &algorithm);
 }
 
 }  // namespace

@@ -138,6 +138,29 @@ std::unique_ptr<Transport> connect_within(const Url& url, std::chrono::microseco
   }
 }
 
+// Replaces each `part` of a text.
+void mask(std::string& text, std::string_view part) {
+  constexpr std::string_view kMask = "***";
+  if (part.empty()) return;
+  for (auto at = text.find(part); at != text.npos; at = text.find(part, at + kMask.size())) {
+    text.replace(at, part.size(), kMask);
+  }
+}
+
+// The error without the password. A server that does not know AUTH repeats its arguments, and cuts
+// what is long: "unknown command 'AUTH', with args beginning with: 'secret' ".
+Error without_password(const Error& error, const std::string& password) {
+  std::string message = error.what();
+  message.resize(std::min(message.find(", with args beginning with:"), message.size()));
+  auto line = password;
+  std::ranges::replace_if(
+      line, [](char c) { return c == '\r' || c == '\n'; }, ' ');
+  for (const auto& form : {password, escape(password), escape(line)}) mask(message, form);
+  const bool is_in_code = !password.empty() && error.code().find(password) != std::string::npos;
+  return Error(error.failure(), message, is_in_code ? "" : error.code(), error.hint())
+      .from(error.server(), error.command());
+}
+
 // "*3\r\n" for a command's words, "$5\r\n" for a word's bytes.
 void append_length(std::string& out, char type, std::size_t length) {
   std::array<char, 24> text;
@@ -279,7 +302,7 @@ struct Link::State {
     if (url.database != 0) append({"SELECT", std::to_string(url.database)});
     while (outbox.size() > 0) {
       const auto reply = read(until);
-      if (reply.is_error()) throw log_in_failed(to_error(reply));
+      if (reply.is_error()) throw log_in_failed(to_error(reply), url.password);
       if (reply.text() != "OK") {
         throw Error(Failure::kProtocol,
                     fmt::format("{}: the answer to AUTH or SELECT is not OK", transport->name()));
@@ -342,11 +365,12 @@ struct Link::State {
         .from(server, error.command());
   }
 
-  [[nodiscard]] Error log_in_failed(const Error& error) const {
+  [[nodiscard]] Error log_in_failed(const Error& error, const std::string& password) const {
+    const auto shown = without_password(error, password);
     // "AUTH <password> called without any password ..."
-    const bool is_named = std::string_view(error.what()).starts_with(error.command());
-    if (is_named || error.failure() == Failure::kNotNow) return named(error);
-    return named(error, error.command() + ": ");
+    const bool is_named = std::string_view(shown.what()).starts_with(error.command());
+    if (is_named || error.failure() == Failure::kNotNow) return named(shown);
+    return named(shown, error.command() + ": ");
   }
 
   std::unique_ptr<Transport> transport;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
 
@@ -51,11 +52,26 @@ void Scan::append() {
   connection_.append_to(servers_[server_], command);
 }
 
+/// Finds a circle of cursors as Brent does: one of them is kept, a later one whenever the number of
+/// pages has doubled, and in a circle it comes again.
+void Scan::require_progress(ReplyView reply) {
+  const bool comes_again = pages_ > 0 && cursor_ == kept_cursor_;
+  if (comes_again || pages_ == kMostPages) {
+    throw error_about(reply, {Failure::kProtocol, "the server's SCAN never ends"});
+  }
+  if (std::has_single_bit(++pages_)) kept_cursor_ = cursor_;
+}
+
 std::vector<std::string> Scan::take() {
   const auto reply = connection_.read();
   if (reply.is_error()) throw to_error(reply);
   cursor_ = reply[0].text();
-  if (cursor_ == "0") ++server_;
+  if (cursor_ != "0") {
+    require_progress(reply);
+  } else {
+    ++server_;
+    pages_ = 0;
+  }
   done_ = server_ == servers_.size();
   const auto scanned = static_cast<double>(server_) + share_of(cursor_);
   share_ = std::max(share_, scanned / static_cast<double>(servers_.size()));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,13 +22,15 @@ class Scan {
  public:
   /// The approximate number of keys that the server examines per call.
   static constexpr std::string_view kDefaultCount = "1000";
+  /// The most calls for one server: of 1000 keys each, for more keys than any server holds.
+  static constexpr std::uint64_t kMostPages = std::uint64_t{1} << 24U;
 
   /// Sends nothing. `pattern` is a Redis glob; see escape_glob().
   explicit Scan(Connection& connection, std::string pattern, std::string_view count = kDefaultCount)
       : connection_(connection), pattern_(std::move(pattern)), count_(count) {}
 
   /// The next keys, without duplicates among them; may be empty. Not after done(). Throws Error,
-  /// also if the server refuses.
+  /// also if the server refuses, or if its cursors go round in a circle.
   [[nodiscard]] std::vector<std::string> next() {
     append();
     return take();
@@ -42,12 +45,16 @@ class Scan {
   [[nodiscard]] double share() const noexcept { return share_; }
 
  private:
+  void require_progress(ReplyView reply);
+
   Connection& connection_;
   std::string pattern_;
   std::string count_;
   std::string cursor_ = "0";
   std::vector<std::string> servers_;  ///< to scan; asked for at first
   std::size_t server_ = 0;            ///< the one being scanned
+  std::uint64_t pages_ = 0;           ///< of this server
+  std::string kept_cursor_;           ///< of one of them
   double share_ = 0;
   bool done_ = false;
 };

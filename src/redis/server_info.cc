@@ -230,7 +230,7 @@ std::chrono::microseconds server_time(ReplyView reply, std::size_t at) {
   const auto part = [&](std::size_t i) {
     const auto number = i < reply.size() ? to_number<std::int64_t>(reply[i].text()) : std::nullopt;
     if (!number || *number < 0 || *number > kMost) {
-      throw Error(Failure::kProtocol, "the reply to TIME is not a time");
+      throw error_about(reply, {Failure::kProtocol, "the reply to TIME is not a time"});
     }
     return *number;
   };

@@ -162,6 +162,11 @@ std::unique_ptr<Transport> connect_unix(const Url& url, const Attempt& attempt) 
 }
 
 Addresses addresses_of(const Url& url, const Attempt& attempt) {
+  // Only a server's referral can have one. The resolver would look up what is before it.
+  if (url.host.find('\0') != url.host.npos) {
+    throw Error(Failure::kProtocol,
+                fmt::format("a server refers to {}, whose name has a NUL", attempt.name));
+  }
   auto resolved = resolve(url.host, url.port, attempt.deadline, attempt.interrupt);
   if (!resolved) throw attempt.timed_out();
   if (!resolved->addresses) throw attempt.failed(resolved->why);

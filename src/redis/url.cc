@@ -55,6 +55,12 @@ std::optional<int> parse_number(std::string_view text, int base = 10) {
   return value;
 }
 
+// What messages show of a text without an @. Parameters, which other clients take, may hold a
+// password: "?password=secret", "?db=0&auth=secret".
+std::string_view shown_part(std::string_view text) {
+  return text.substr(0, text.find_first_of("?&;#"));
+}
+
 // Messages contain `what` instead of the text, which may be a password.
 std::string decode_percent(std::string_view text, std::string_view what) {
   std::string out;
@@ -107,7 +113,7 @@ int parse_database(std::string_view text) {
   const auto database = parse_number(text);
   if (!database || !is_digits(text)) {
     bad_url(
-        fmt::format("bad database in the URL: '{}'", escape(text, 32)),
+        fmt::format("bad database in the URL: '{}'", escape(shown_part(text), 32)),
         fmt::format("a database is a whole number from 0 to {}", std::numeric_limits<int>::max()));
   }
   return *database;
@@ -194,7 +200,7 @@ void parse_tcp(std::string_view rest, Url& url) {
     rest.remove_prefix(at + 1);
   }
   if (const auto junk = rest.find_first_of("?#"); junk != std::string_view::npos) {
-    bad_url(fmt::format("unknown part of the URL: '{}'", escape(rest.substr(junk), 32)),
+    bad_url(fmt::format("nothing may follow '{}' in the URL", rest[junk]),
             "the database follows the host: redis://host:port/3");
   }
   const auto slash = std::min(rest.find('/'), rest.size());
@@ -228,8 +234,7 @@ void parse_unix(std::string_view rest, Url& url) {
   if (question == std::string_view::npos) return;
   const auto query = rest.substr(question + 1);
   if (!query.starts_with("db=")) {
-    bad_url(fmt::format("unknown part of the URL: '?{}'", escape(query, 32)),
-            "only ?db=N may follow a unix socket's path");
+    bad_url("only ?db=N may follow a unix socket's path in the URL");
   }
   url.database = parse_database(query.substr(3));
 }
@@ -256,12 +261,12 @@ std::array<std::string_view, kSchemes.size()> scheme_names() {
 /// Reports `what` about the URL, which is shown with this hint unless it may contain a password.
 [[noreturn]] void bad_start(const char* what, std::string_view text, const std::string& hint) {
   if (text.find('@') != std::string_view::npos) bad_url(what, kSchemesHint);
-  bad_url(fmt::format("{}: '{}'", what, escape(text, 80)), hint);
+  bad_url(fmt::format("{}: '{}'", what, escape(shown_part(text), 80)), hint);
 }
 
 [[noreturn]] void no_scheme(std::string_view text) {
   if (text.empty()) bad_url("the URL is empty", kSchemesHint);
-  const std::string shown = escape(text, 80);
+  const std::string shown = escape(shown_part(text), 80);
   const std::string_view prefix = text.starts_with('/') ? "unix://" : "redis://";
   const bool is_private = lower_case(text) == scheme_name(Scheme::kPrivate);
   bad_start("a URL without a scheme", text,
@@ -275,7 +280,7 @@ std::array<std::string_view, kSchemes.size()> scheme_names() {
 [[noreturn]] void no_slashes(std::string_view text, std::string_view name, std::string_view rest) {
   if (rest.starts_with('/')) rest.remove_prefix(1);
   bad_start("the scheme of the URL is not followed by two slashes", text,
-            fmt::format("did you mean {}://{} ?", name, escape(rest, 80)));
+            fmt::format("did you mean {}://{} ?", name, escape(shown_part(rest), 80)));
 }
 
 const SchemeName& take_scheme(std::string_view& text) {

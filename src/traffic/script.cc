@@ -62,7 +62,7 @@ class BundledScript final : public Script {
  private:
   [[nodiscard]] limiter::Decision read(redis::ReplyView reply, const Arrival& /*arrival*/,
                                        std::int64_t /*number*/) const override {
-    return limiter::Checker::parse(reply, algorithm_.script);
+    return limiter::Checker::parse(reply, &algorithm_);
   }
   const std::vector<std::string>& redis_keys(std::uint32_t key) {
     if (key >= redis_keys_.size()) redis_keys_.resize(key + std::size_t{1});

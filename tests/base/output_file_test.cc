@@ -1,8 +1,11 @@
 #include "base/file.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -76,58 +79,151 @@ TEST_CASE("output file: a symbolic link stays a link") {
   CHECK(content(target) == "after");
 }
 
-TEST_CASE("output file: a symbolic link to a file that does not exist yet makes that file") {
+TEST_CASE(
+    "output file: a symbolic link whose target is missing stays a link, and the target is made") {
   const support::TempFolder folder;
-  const auto target = folder.path() / "below" / "target", link = folder.path() / "link";
-  fs::create_directory(folder.path() / "below");
-  fs::create_symlink("below/next", link);
-  fs::create_symlink("target", folder.path() / "below" / "next");
+  const auto inner = folder.path() / "inner", link = folder.path() / "link";
+  fs::create_directory(inner);
+  fs::create_symlink("inner/missing", link);
   OutputFile file("--svg", link);
-  file.write("new");
+  file.write("after");
   file.commit();
   CHECK(fs::is_symlink(link));
-  CHECK(fs::is_symlink(folder.path() / "below" / "next"));
-  CHECK(content(target) == "new");
-  CHECK(files_in(folder.path() / "below") == 2);
+  CHECK(content(inner / "missing") == "after");
 }
 
-TEST_CASE("output file: symbolic links that lead in a circle are an error, and stay") {
+TEST_CASE("output file: links are followed from folder to folder") {
   const support::TempFolder folder;
-  const auto link = folder.path() / "link";
-  fs::create_symlink("other", link);
-  fs::create_symlink("link", folder.path() / "other");
-  CHECK_THROWS_AS(OutputFile("--svg", link), const OutputError&);
-  CHECK(fs::is_symlink(link));
-  CHECK(files_in(folder.path()) == 2);
+  const auto& root = folder.path();
+  fs::create_directories(root / "a/b");
+  fs::create_symlink("a/b", root / "relative");
+  fs::create_directory_symlink(root / "a", root / "absolute");
+  fs::create_symlink("../../absolute/./b//file", root / "a/b/link");
+  OutputFile file("--svg", root / "relative/../b/link");
+  file.write("after");
+  file.commit();
+  CHECK(content(root / "a/b/file") == "after");
+  fs::create_symlink("circle", root / "circle");
+  CHECK_THROWS_AS(OutputFile("--svg", root / "circle"), const OutputError&);
+  CHECK_THROWS_AS(OutputFile("--svg", root / "circle/file"), const OutputError&);
+  CHECK_THROWS_AS(OutputFile("--svg", root / "a/b/file/x"), const OutputError&);
+  for (const std::string end : {"/", "/.", "/.."}) {
+    CHECK_THROWS_AS(OutputFile("--svg", (root / "a").string() + end), const OutputError&);
+  }
 }
+
+namespace {
+
+constexpr uid_t kStranger = 65534;
+
+/// A world-writable folder, in which another user may have put files.
+class SharedFolder {
+ public:
+  SharedFolder() {
+    put(target_, "before");
+    fs::create_directory(shared_);
+    open();
+  }
+  void open() const { fs::permissions(shared_, fs::perms(01777)); }
+  void close() const { fs::permissions(shared_, fs::perms(0755)); }
+  [[nodiscard]] fs::path target() const { return target_; }
+  [[nodiscard]] fs::path operator/(const std::string& name) const { return shared_ / name; }
+  /// A link in it; returns its path.
+  [[nodiscard]] fs::path link(const std::string& name, const fs::path& to, uid_t owner) const {
+    fs::create_symlink(to, shared_ / name);
+    REQUIRE(::lchown((shared_ / name).c_str(), owner, owner) == 0);
+    return shared_ / name;
+  }
+  void require_refused(const fs::path& path) const {
+    CAPTURE(path);
+    const auto before = content(target_);
+    CHECK_THROWS_AS(OutputFile("--svg", path), const OutputError&);
+    CHECK(content(target_) == before);
+  }
+
+ private:
+  support::TempFolder folder_;
+  fs::path target_ = folder_.path() / "target", shared_ = folder_.path() / "shared";
+};
+
+bool is_root() {
+  if (::geteuid() == 0) return true;
+  MESSAGE("skipped: only root can make the files of another user");
+  return false;
+}
+
+}  // namespace
 
 TEST_CASE("output file: another user's link in a shared folder is not followed") {
-  if (::geteuid() != 0) {
-    MESSAGE("skipped: only root can make the link of another user");
-    return;
-  }
-  const support::TempFolder folder;
-  const auto shared = folder.path() / "shared", target = folder.path() / "target",
-             link = shared / "link";
-  put(target, "before");
-  fs::create_directory(shared);
+  if (!is_root()) return;
+  const SharedFolder shared;
   for (const std::string to : {"../target", "../missing"}) {
-    fs::remove(link);
-    fs::create_symlink(to, link);
-    REQUIRE(::lchown(link.c_str(), 65534, 65534) == 0);
-    fs::permissions(shared, fs::perms(01777));
+    const auto link = shared.link("to-" + to.substr(3), to, kStranger);
     CHECK_THROWS_AS(OutputFile("--svg", link), const OutputError&);
-    // Nor if a link of one's own leads to it.
-    const auto own = folder.path() / "own";
-    fs::create_symlink("shared/link", own);
-    CHECK_THROWS_AS(OutputFile("--svg", own), const OutputError&);
-    fs::remove(own);
-    fs::permissions(shared, fs::perms(0755));
-    if (to == "../target") OutputFile("--svg", link).commit();  // nobody else could put it there
+    shared.close();
+    OutputFile("--svg", link).commit();  // nobody else could put it there
+    CHECK(fs::is_symlink(link));
+    shared.open();
   }
-  CHECK(fs::is_symlink(link));
-  CHECK(content(target).empty());
-  CHECK_FALSE(fs::exists(folder.path() / "missing"));
+  CHECK(content(shared.target()).empty());
+}
+
+TEST_CASE("output file: another user's link in a shared folder is not followed on the way either") {
+  if (!is_root()) return;
+  const SharedFolder shared;
+  const auto folder = shared.link("folder", "..", kStranger);
+  shared.require_refused(folder / "target");
+  CHECK_THROWS_AS(NewFile("--save", folder / "new"), const OutputError&);
+  const auto own = shared.target().parent_path() / "own";
+  fs::create_symlink(folder / "target", own);
+  shared.require_refused(own);
+  fs::remove(own);
+  fs::create_symlink(shared.link("last", "../target", kStranger), own);
+  shared.require_refused(own);
+  OutputFile("--svg", shared.link("mine", "../target", ::geteuid())).commit();
+  CHECK(content(shared.target()).empty());
+}
+
+TEST_CASE(
+    "output file: another user's file in a shared folder is not replaced, whatever its mode") {
+  if (!is_root()) return;
+  const SharedFolder shared;
+  const auto path = shared / "file";
+  put(path, "theirs");
+  REQUIRE(::chown(path.c_str(), kStranger, kStranger) == 0);
+  REQUIRE(::chmod(path.c_str(), 06777) == 0);
+  CHECK_THROWS_AS(OutputFile("--svg", path), const OutputError&);
+  CHECK(content(path) == "theirs");
+  shared.close();
+  OutputFile("--svg", path).commit();
+  CHECK(fs::status(path).permissions() == fs::perms::all);
+}
+
+TEST_CASE("output file: a pipe that nobody reads is an error, and not waited for") {
+  const support::TempFolder folder;
+  const auto path = folder.path() / "x.prom";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH_AS(
+      OutputFile("--textfile", path),
+      ("--textfile: cannot write '" + path.string() + "': nobody reads from this pipe").c_str(),
+      OutputError);
+  const FileDescriptor reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  OutputFile file("--textfile", path);
+  file.write("text");
+  file.commit();
+  CHECK(read_all(reader) == "text");
+}
+
+TEST_CASE("output file: an open file without a name is written through its link in /dev/fd") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  const FileDescriptor read_end(ends[0]);
+  FileDescriptor write_end(ends[1]);
+  OutputFile file("--svg", "/dev/fd/" + std::to_string(write_end.get()));
+  write_end.reset();
+  file.write("text");
+  file.commit();
+  CHECK(read_all(read_end) == "text");
 }
 
 TEST_CASE("output file: a file that is not a regular file is written in place") {

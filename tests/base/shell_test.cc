@@ -61,4 +61,16 @@ TEST_CASE("joined words are split into the same words, and quoted only if necess
   CHECK(joined_words({"{now_ms}", "$x", "a b", ""}) == "{now_ms} $x 'a b' ''");
 }
 
+TEST_CASE("a word for a shell: no shell sees the end of $'...' inside it, or expands it") {
+  CHECK(shell_quoted("a\n';x \\") == "$'a\\n\\047;x \\\\'");
+  CHECK(shell_quoted("'\x1b'") == "$'\\047\\x1b\\047'");
+  CHECK(shell_quoted("\xff") == "$'\\xff'");
+  CHECK(shell_quoted("=ls") == "'=ls'");
+  CHECK(shell_quoted("a=b") == "a=b");
+  CHECK(every_shell_reads("it's $x \u00fc"));
+  for (const std::string word : {"\n", "\x7f", "\xff", "\xc2\x9b"})
+    CHECK_FALSE(every_shell_reads(word));
+  CHECK_FALSE(every_shell_reads(std::string(1, '\0')));
+}
+
 }  // namespace rlctl::cli::shell_test

@@ -97,10 +97,11 @@ TEST_CASE("escape: C1 control characters do not reach a terminal") {
   CHECK(text("\xc2\xa0") == "\xc2\xa0");
 }
 
-TEST_CASE("escape: characters that change the direction of text do not reach a terminal") {
+TEST_CASE("escape: characters that change the direction of text, or end a line, are escaped") {
   CHECK(text("a\u202Eb") == "a\\xe2\\x80\\xaeb");
-  for (const std::string raw : {"\u061C", "\u200E", "\u200F", "\u202A", "\u202B", "\u202C",
-                                "\u202D", "\u202E", "\u2066", "\u2067", "\u2068", "\u2069"}) {
+  for (const std::string raw :
+       {"\u061C", "\u200E", "\u200F", "\u202A", "\u202B", "\u202C", "\u202D", "\u202E", "\u2028",
+        "\u2029", "\u2066", "\u2067", "\u2068", "\u2069"}) {
     CAPTURE(raw);
     CHECK(text(raw) == message(raw));
     CHECK(text(raw).starts_with("\\x"));
@@ -108,7 +109,7 @@ TEST_CASE("escape: characters that change the direction of text do not reach a t
     CHECK(json(raw).starts_with("\"\\u"));
   }
   for (const std::string raw :
-       {"\u061B", "\u061D", "\u200D", "\u2010", "\u202F", "\u2065", "שלום"}) {
+       {"\u061B", "\u061D", "\u200D", "\u2010", "\u2027", "\u202F", "\u2065", "שלום"}) {
     CHECK(text(raw) == raw);
   }
 }

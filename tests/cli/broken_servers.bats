@@ -125,6 +125,52 @@ REPLIES
   done
 }
 
+@test "a reply by which a wait would have no end is not that of a limiter" {
+  local reply
+  # Denied, with nothing to wait for; allowed, after a delay of 130 years.
+  for reply in '*6\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:1\r\n' '*6\r\n:1\r\n:5\r\n:0\r\n:0\r\n:4102444800000000\r\n:0\r\n'; do
+    start_fake_server "$reply"
+    run_with_timeout -5 --separate-stderr rlctl check k --limit 5/60s --wait=1s
+    assert_equal "$stderr" \
+      "rlctl: check: unix://$socket: the reply is not that of a limiter script: six integers"
+    run_with_timeout -125 rlctl run k --limit 5/60s --wait=1s -- echo ran
+    refute_line ran
+    run_with_timeout -125 rlctl run k --limit 5/60s -- echo ran
+    refute_line ran
+    stop_servers
+  done
+}
+
+@test "a search whose cursors come again, or never end in 0, is given up" {
+  # Cursors that come in a circle, of one and of five.
+  local size command
+  for size in 1 5; do
+    start_perl_server '
+      my $size = shift;
+      while (my $client = $listener->accept) {
+        if (!fork) {
+          my $n = 0;
+          while (sysread $client, my $came, 65536) {
+            my $replies = "";
+            while ($came =~ /\$\d+\r\n(SCAN|TIME|INFO|ROLE|DBSIZE|CLUSTER|CLIENT|HELLO)\r\n/gi) {
+              $replies .= uc $1 eq "SCAN" ? sprintf "*2\r\n\$1\r\n%d\r\n*0\r\n", 1 + $n++ % $size
+                : uc $1 eq "TIME" ? "*2\r\n\$10\r\n1700000000\r\n\$1\r\n0\r\n" : "\$0\r\n\r\n";
+            }
+            print $client $replies;
+          }
+          exit;
+        }
+        close $client;
+      }' "$size"
+    for command in list audit 'inspect --match *' 'reset --match * --yes'; do
+      # shellcheck disable=SC2086 # split into words
+      set -f && run_with_timeout -3 --separate-stderr rlctl $command && set +f
+      assert_regex "$stderr" "unix://$socket: the server's SCAN never ends"
+    done
+    stop_servers
+  done
+}
+
 @test "an error with control bytes is printed as one clean line" {
   start_fake_server $'-ERR \e[31mred\tand\x01so on\\r\\n'
   run_with_timeout -5 --separate-stderr rlctl check k --limit 5/60s

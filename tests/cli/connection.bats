@@ -138,7 +138,7 @@ redis://h:99999|bad port in the URL: '99999'
 redis://h:x|bad port in the URL: not a number
 redis://h/x|bad database in the URL: 'x'
 redis://[::1|bad host in the URL: a '[' without its ']'
-redis://h/0?x=1|unknown part of the URL: '?x=1'
+redis://h/0?x=1|nothing may follow '?' in the URL
 redis://a%zz@h|bad percent-escape in the password of the URL
 unix:socket|bad path in the URL: a unix socket needs an absolute path
 private:x|nothing may follow private: in the URL

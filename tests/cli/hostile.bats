@@ -18,7 +18,7 @@ teardown() {
 # UTF-8; what shells, JSON and Prometheus quote.
 hostile=(
   $'\e[2J\e[31mred' $'\e]0;title\a' $'\eP+q544e\e\\' $'\b\b\b\x7f' $'\xc2\x9b31m\xc2\x9d0;t\xc2\x9c'
-  $'a\u202eb\u2066c\u200fd' '%s%n%p%99999999d{}{0}{:>9}' $'line\nanother' $'back\rover' $'tab\tv\vf\f'
+  $'a\u202eb\u2066c\u200fd\u2028e\u2029f\ufffe' '%s%n%p%99999999d{}{0}{:>9}' $'line\nanother' $'back\rover' $'tab\tv\vf\f'
   $'\xff\xfe\xc3' $'\xed\xa0\x80\xf4\x90\x80\x80' $'it\'s "$(x)" `y` \\' '"},{"a":[' $'\x01\x02\x1f'
 )
 # A sanitizer makes each of some thousand runs thirty times as long.
@@ -34,7 +34,7 @@ clean() {
       while (my $line = <$in>) {
         my $text = $line;
         my $is_utf8 = utf8::decode($text);
-        next if $is_utf8 && $text !~ /[^\P{Cc}\t\n]|[\x{61c}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}]/;
+        next if $is_utf8 && $text !~ /[^\P{Cc}\t\n]|[\x{61c}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}]/;
         $line =~ s/([^\x20-\x7e\n])/sprintf "<%02x>", ord $1/ge;
         print substr("$file:$.: $line", 0, 2000), "\n";
         $bad = 1;
@@ -262,17 +262,31 @@ limited() {
 }
 
 @test "a hostile server is not followed to a link-local address, and no file is written" {
-  local code
+  local code address shown
   mkdir empty
   cd empty
   for code in MOVED ASK; do
-    start_fake_server "-$code 1 169.254.169.254:80\\r\\n"
-    run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s
-    assert_equal "$stderr" "rlctl: check: a server refers to redis://169.254.169.254:80, which is the link-local address 169.254.169.254; the command was not sent
+    for address in 169.254.169.254 fd00:ec2::254 64:ff9b::a9fe:a9fe; do
+      start_fake_server "-$code 1 $address:80\\r\\n"
+      shown=$address
+      [[ $address != *:* ]] || shown=[$address]
+      run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s
+      assert_equal "$stderr" "rlctl: check: a server refers to redis://$shown:80, which is the link-local address $address; the command was not sent
   hint: a URL that names a link-local address allows this"
-    stop_servers
+      stop_servers
+    done
   done
   assert_equal "$(ls -A)" ''
+}
+
+@test "a server is not followed to a host whose name has a NUL" {
+  local code
+  for code in MOVED ASK; do
+    start_fake_server "-$code 1 127.0.0.1\\0.example.org:80\\r\\n"
+    run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s
+    assert_equal "$stderr" "rlctl: check: a server refers to redis://127.0.0.1%00.example.org:80, whose name has a NUL; the command was not sent"
+    stop_servers
+  done
 }
 
 @test "what keys hold is saved for the owner only, and never through a link" {

@@ -138,3 +138,64 @@ TABLE
   assert_output --partial "--password-file $file"
   refute_output --partial 'se cret'
 }
+
+# hides PASSWORD ARGUMENT…: the command fails and prints neither the password nor a part of it.
+hides() {
+  local json
+  for json in '' --json; do
+    # shellcheck disable=SC2086 # nothing or an option
+    run rlctl check k --limit 5/60s $json "${@:2}"
+    ((status >= 2)) || fail "status $status: $output"
+    refute_output --partial "$1"
+    refute_output --partial "${1:0:60}"
+  done
+}
+
+@test "a server that does not know AUTH repeats its arguments, which no error shows" {
+  local password
+  start_server --rename-command AUTH ''
+  for password in hunter2secret 'hunter2 "\secret' "$(head -c 300 /dev/zero | tr '\0' x)"; do
+    REDISCLI_AUTH=$password hides "$password"
+    assert_output --partial "AUTH: unknown command "
+    refute_output --partial 'has no password on this server'
+  done
+  REDISCLI_AUTH=hunter2secret hides hunter2secret --user ann
+  REDISCLI_AUTH=hunter2secret run rlctl check k --limit 5/60s
+  assert_line '  hint: the server has no AUTH, with which rlctl logs in; its rename-command may hide it'
+}
+
+@test "a password that a server repeats elsewhere in its error is not shown" {
+  local reply
+  for reply in '-WRONGPASS hunter2secret is wrong' '-HUNTER2SECRET no' "-ERR 'hunter2secret', HUNTER2SECRET"; do
+    start_fake_server --close "$reply\\r\\n"
+    REDISCLI_AUTH=hunter2secret hides hunter2secret
+    REDISCLI_AUTH=HUNTER2SECRET hides HUNTER2SECRET
+  done
+}
+
+@test "a password in a part of a URL that rlctl does not know is not shown" {
+  local url
+  for url in 'redis://h:1?password=hunter2secret' 'redis://h:1/0?password=hunter2secret' 'redis://h:1#hunter2secret' \
+    'unix:///x?password=hunter2secret' 'unix:///x?db=0&password=hunter2secret' 'h:1?password=hunter2secret' \
+    'redis:h?password=hunter2secret' 'redis:/h?password=hunter2secret' 'redis://h:1/0&password=hunter2secret' \
+    'redis+cluster://a,b?password=hunter2secret' 'redis+sentinel://a/m?password=hunter2secret'; do
+    hides hunter2secret -u "$url"
+    RLCTL_URL=$url hides hunter2secret
+    printf 'url = "%s"\n' "$url" >"$RLCTL_CONFIG"
+    run env -u RLCTL_URL rlctl check k --limit 5/60s
+    ((status >= 2)) || fail "$url: $output"
+    refute_output --partial hunter2secret
+    run env -u RLCTL_URL rlctl config check
+    refute_output --partial hunter2secret
+    echo 'timeout = "120s"' >"$RLCTL_CONFIG"
+  done
+}
+
+@test "a URL in the place of a socket's path is refused, and its password not shown" {
+  local path
+  for path in 'unix://:hunter2secret@/x' 'redis://:hunter2secret@h' 'UNIX:hunter2secret@/x'; do
+    hides hunter2secret -s "$path"
+    run -2 rlctl check k --limit 5/60s -s "$path"
+    assert_line --index 0 'rlctl: check: --socket takes the path of a socket, not a URL'
+  done
+}

@@ -139,7 +139,7 @@ Lane::Outcome Lane::take() {
       ++outcome.decisions;
       std::string got;
       try {
-        const auto decision = limiter::Checker::parse(reply, algorithm_.script);
+        const auto decision = limiter::Checker::parse(reply, &algorithm_);
         if (decision != expected) got = to_text(decision);
         // parse() reads any number but 1 as a denial.
         if (const auto allowed = reply[0].integer(); allowed != 0 && allowed != 1) {

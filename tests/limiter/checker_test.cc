@@ -125,7 +125,7 @@ TEST_CASE("six integers are parsed as a decision") {
 
 TEST_CASE("any other reply is not accepted as a limiter's answer") {
   const std::string no_limiter = "|the reply is not that of a limiter script: six integers";
-  CHECK(error_of("return {1, 2, 3, 4, 5, 6}") == "accepted");
+  CHECK(error_of("return {0, 2, 3, 4, 0, 6}") == "accepted");
   CHECK(error_of("return {1, 2, 3, 4, 5}") == no_limiter);
   CHECK(error_of("return {1, 2, 3, 4, 5, 6, 7}") == no_limiter);
   CHECK(error_of("return {1, 2, 3, 4, 5, '6'}") == no_limiter);
@@ -137,12 +137,12 @@ TEST_CASE("any other reply is not accepted as a limiter's answer") {
 }
 
 TEST_CASE("six integers that no limiter can have computed are not a decision") {
-  const auto is_accepted = [](const Numbers& numbers) {
+  const auto is_accepted = [](const Numbers& numbers, const char* name = "leaky-bucket") {
     std::string sent, reply = "*6\r\n";
     for (const auto number : numbers) reply += ":" + std::to_string(number) + "\r\n";
     auto connection = canned({reply}, sent);
     try {
-      (void)Checker(connection, algorithm("gcra")).check({{"k"}, {{5, 60s, {}}}, 1, {}});
+      (void)Checker(connection, algorithm(name)).check({{"k"}, {{5, 60s, {}}}, 1, {}});
       return true;
     } catch (const redis::Error& error) {
       CHECK(error.failure() == redis::Failure::kRejected);
@@ -150,19 +150,33 @@ TEST_CASE("six integers that no limiter can have computed are not a decision") {
     }
   };
   constexpr auto kLatest = kLatestComputed.count();
-  const Numbers least{0, 0, -1, 0, 0, 0};
   // A limit that was lowered may leave one more than the largest limit.
-  const Numbers most{1, kLargestLimit + 1, kLatest, kLatest, kLatest, INT_MAX};
-  CHECK(is_accepted(least));
-  CHECK(is_accepted(most));
-  for (std::size_t i = 0; i < least.size(); ++i) {
-    CAPTURE(i);
-    auto below = least, above = most;
-    --below[i];
-    ++above[i];
-    CHECK_FALSE(is_accepted(below));
-    CHECK_FALSE(is_accepted(above));
+  const Numbers least_denied{0, 0, -1, 0, 0, 1}, least_allowed{1, 0, 0, 0, 0, 0},
+      most_denied{0, kLargestLimit + 1, kLatest, kLatest, 0, INT_MAX},
+      most_allowed{1, kLargestLimit + 1, 0, kLatest, kLatest, 0};
+  for (const auto& least : {least_denied, least_allowed}) {
+    CHECK(is_accepted(least));
+    for (std::size_t i = 0; i < least.size(); ++i) {
+      CAPTURE(i);
+      auto below = least;
+      --below[i];
+      CHECK_FALSE(is_accepted(below));
+    }
   }
+  for (const auto& most : {most_denied, most_allowed}) {
+    CHECK(is_accepted(most));
+    for (std::size_t i = 0; i < most.size(); ++i) {
+      CAPTURE(i);
+      auto above = most;
+      ++above[i];
+      CHECK_FALSE(is_accepted(above));
+    }
+  }
+  // Whoever waits would ask again at once, or sleep although nothing delays the request.
+  CHECK_FALSE(is_accepted({0, 0, 0, 0, 0, 1}));
+  CHECK_FALSE(is_accepted({1, 4, 1, 0, 0, 0}));
+  CHECK(is_accepted({1, 4, 0, 0, 1, 0}));
+  CHECK_FALSE(is_accepted({1, 4, 0, 0, 1, 0}, "gcra"));
 }
 
 TEST_CASE("a script that the server does not have is loaded, and the request is sent again") {

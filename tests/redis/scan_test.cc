@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "support/scripted_server.h"
 #include "support/server.h"
 
 namespace redis_scan_test {
@@ -104,6 +105,36 @@ TEST_CASE("a scan that the server refuses throws the server's error") {
   } catch (const rlctl::redis::Error& error) {
     CHECK(error.code() == "NOPERM");
     CHECK(error.failure() == rlctl::redis::Failure::kRefused);
+  }
+}
+
+TEST_CASE("a scan whose cursors go round in a circle is an error") {
+  using support::Peer;
+  for (const int size : {1, 2, 7, 100}) {
+    CAPTURE(size);
+    const support::ScriptedServer server([size](Peer& peer) {
+      (void)peer.read_until("SLOTS\r\n");
+      peer.write("-ERR This instance has cluster support disabled\r\n");
+      // Ten cursors that do not come again are before the circle.
+      for (int page = 0; peer.read_until("1000\r\n").find("SCAN") != std::string::npos; ++page) {
+        const auto cursor = std::to_string(page < 10 ? 1000 + page : 1 + page % size);
+        peer.write("*2\r\n$" + std::to_string(cursor.size()) + "\r\n" + cursor + "\r\n*0\r\n");
+      }
+    });
+    auto connection = Connection::open(server.url(), std::chrono::seconds{120});
+    Scan scan(connection, "*");
+    int pages = 0;
+    try {
+      while (!scan.done()) {
+        (void)scan.next();
+        ++pages;
+      }
+      FAIL("no error");
+    } catch (const rlctl::redis::Error& error) {
+      CHECK(error.failure() == rlctl::redis::Failure::kProtocol);
+      CHECK(error.server() != nullptr);
+    }
+    CHECK(pages < 1000);
   }
 }
 

@@ -166,6 +166,35 @@ mend() {
   assert_equal "$(found)" ''
 }
 
+@test "in every shell, the commands mend what they name and do nothing else, whatever keys are called" {
+  local key shell names later
+  later=$(($(date +%s) + 86400))000000
+  names=($'\n\';touch pwned #' $'\'\e;touch pwned;\'' $'\x01`touch pwned` $(touch pwned) \\' '=ls' $'\xff\';touch pwned #'
+    $'\u2028\';touch pwned #' '-n' "';touch pwned;'")
+  cd "$BATS_TEST_TMPDIR"
+  for shell in sh bash dash zsh ksh; do
+    command -v "$shell" >/dev/null || continue
+    cli FLUSHALL >/dev/null
+    rlctl check -q victim --limit 5/60s --algorithm gcra
+    # One that redis-cli mends, and one that rlctl mends.
+    printf 'victim\0evil' | base64 | rlctl check -q --key-base64 --batch --limit 5/60s --algorithm gcra --now "$later" >/dev/null
+    printf 'victim\0kept' | base64 | rlctl check -q --key-base64 --batch --limit 5/60s --algorithm gcra >/dev/null
+    cli --quoted-input PERSIST '"victim\x00kept"' >/dev/null
+    for key in "${names[@]}"; do
+      rlctl check -q --limit 5/60s --algorithm gcra -- "$key"
+      cli PERSIST "$key" >/dev/null
+      rlctl check -q --limit 5/60s --algorithm gcra --now "$later" -- "=$key"
+    done
+    rlctl audit --json --top all | jq -r .mend >mends || true
+    assert_equal "$(wc -l <mends)" $((2 * ${#names[@]} + 2))
+    run -0 "$shell" <mends
+    [[ ! -e pwned ]] || fail "run by $shell: $(<mends)"
+    assert_equal "$(found)" ''
+    assert_equal "$(cli EXISTS victim)" 1
+    assert_equal "$(cli DBSIZE)" $((${#names[@]} + 2))
+  done
+}
+
 @test "audit writes nothing, and calls no script and no KEYS" {
   rlctl check -q a --limit 5/60s
   cli CONFIG RESETSTAT >/dev/null

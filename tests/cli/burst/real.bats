@@ -239,6 +239,31 @@ a_stop_is_shown() {
   assert_equal "$(cli DBSIZE)" 0
 }
 
+@test "a hangup ends burst by the signal, although its terminal takes no report" {
+  needs_terminal
+  start_server
+  cd "$BATS_TEST_TMPDIR"
+  cat >job <<'END'
+trap : HUP
+rlctl burst steady --clock real --limit 100/200ms --rate 300/s --duration 600s -s "$socket" --algorithm gcra &
+echo $! >pid
+until [[ -e ended ]]; do
+  status=0
+  wait $! || status=$?
+  kill -0 $! 2>/dev/null || touch ended
+done
+echo $status >status
+END
+  bound script -qec 'exec bash job' /dev/null </dev/null >/dev/null 2>&1 3>&- 4>&- &
+  local terminal=$!
+  wait_until eval '(($(calls evalsha) > 50))'
+  kill -KILL "$terminal"
+  wait_until eval '! kill -0 '"$terminal"' 2>/dev/null'
+  kill -HUP "$(<pid)"
+  wait_until test -s status
+  assert_equal "$(<status)" $((128 + 1))
+}
+
 @test "Ctrl-C ends --rate max and the wait for an edge" {
   start_server
   run -0 ends_by INT '(($(calls evalsha) > 1000))' \

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/shell.h"
+#include "cli/burst/xml.h"
 
 namespace rlctl::cli::report_test {
 namespace {
@@ -23,6 +24,12 @@ BurstRun run_with(std::chrono::nanoseconds lag, std::chrono::nanoseconds service
 }
 
 }  // namespace
+
+TEST_CASE("text in XML has no character that XML does not allow") {
+  CHECK(xml("a<b>&\"\n\x1b") == "a&lt;b&gt;&amp;&quot;\\n\\x1b");
+  CHECK(xml("\uFFFE\uFFFF\uFFFD\U0001FFFF") == "\\xef\\xbf\\xbe\\xef\\xbf\\xbf\uFFFD\U0001FFFF");
+  CHECK(xml("\xef\xbf") == "\\xef\\xbf");
+}
 
 TEST_CASE("burst report: a ratio is shown as 1.00 only if it is exactly 1") {
   CHECK(ratio_text(1) == "1.00");

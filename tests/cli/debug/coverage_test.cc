@@ -87,6 +87,9 @@ TEST_CASE("a script without code has no lines to reach") {
   std::string lcov;
   coverage.append_lcov(lcov, "/a b.lua");
   CHECK(lcov == "TN:\nSF:/a b.lua\nLF:0\nLH:0\nend_of_record\n");
+  lcov.clear();
+  coverage.append_lcov(lcov, "/a\nDA:1,9\x1b.lua");
+  CHECK(lcov == "TN:\nSF:/a\\nDA:1,9\\x1b.lua\nLF:0\nLH:0\nend_of_record\n");
 }
 
 }  // namespace cli_debug_coverage_test

@@ -25,6 +25,23 @@ setup() {
   assert_output --partial "k '1|b#x|y z||,"
 }
 
+@test "the printed command is one command in every shell, whatever the keys are" {
+  local key shell
+  mkdir stub
+  printf '#!/bin/sh\necho called >>calls\n' >stub/redis-cli
+  chmod +x stub/redis-cli
+  for key in $'\n\';touch pwned #' $'\\\'\e;touch pwned;\'' $'\xff`touch pwned`'; do
+    run -0 --separate-stderr rlctl -H h debug echo.lua "$key" --args x --print-command
+    for shell in sh bash dash zsh; do
+      command -v "$shell" >/dev/null || continue
+      rm -f calls
+      PATH=$PWD/stub:$PATH "$shell" -c "$output"
+      assert_equal "$(<calls)" called
+      [[ ! -e pwned ]] || fail "$shell: $output"
+    done
+  done
+}
+
 @test "a bundled script is written where only the user can read it, and the file is named" {
   start_server
   run -0 --separate-stderr rlctl debug fixed-window k --limit 5/60s --now 1767225660000000 --print-command

@@ -228,3 +228,18 @@ redis.register_function('allow', allow)"
   run found --allowed-when '<=limit'
   assert_output '3 no-ttl critical'
 }
+
+@test "a script that never ends is refused, with as little memory as ever" {
+  local limit=(bash -c 'ulimit -v 1048576; exec rlctl "$@"' -) words
+  # A sanitizer needs more address space.
+  if [[ $RLCTL_BUILD == *sanitize* ]]; then limit=(rlctl); fi
+  cd "$BATS_TEST_TMPDIR"
+  ln -s /dev/zero z.lua
+  for words in '3 lint z.lua' '2 burst steady --script z.lua --limit 5/60s' '2 debug z.lua k --trace'; do
+    # shellcheck disable=SC2086 # split into words
+    run_with_timeout "-${words%% *}" "${limit[@]}" ${words#* }
+    assert_output --partial "'z.lua' is larger than 16 MiB, the most that a script may have"
+  done
+  run_with_timeout -2 "${limit[@]}" burst steady --script - --limit 5/60s </dev/zero
+  assert_output --partial '--script: standard input is larger than 16 MiB'
+}

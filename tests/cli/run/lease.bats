@@ -241,6 +241,26 @@ blocks='touch ready; read -r line <go'
   done
 }
 
+@test "a hangup reaches the command if rlctl leads the session, and the lease is released" {
+  needs_terminal
+  # script(1) makes a session and its terminal, whose other end closes when it is killed.
+  cat >job <<'END'
+trap 'echo hangup >>signals; exit 0' HUP
+echo $$ >child
+while :; do sleep 0.05; done
+END
+  SHELL=$BASH bound script -qec 'exec rlctl run k --concurrency 1 --lease 1h -- bash job' /dev/null \
+    </dev/null >/dev/null 2>&1 3>&- 4>&- &
+  local terminal=$! child
+  wait_until test -s child
+  child=$(<child)
+  assert_equal "$(leases)" 1
+  kill -KILL "$terminal"
+  wait_until is_gone "$child"
+  assert_equal "$(cat signals)" hangup
+  wait_until eval '(($(leases) == 0))'
+}
+
 @test "Ctrl-C reaches the command once; Ctrl-Z stops and fg continues both" {
   needs_terminal
   cat >job <<'END'

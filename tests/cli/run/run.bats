@@ -187,10 +187,11 @@ seen_by() {
 @test "a command that turns out not to be executable: the lease is released" {
   printf '#!/no/such/interpreter\n' >script
   chmod +x script
-  run -127 rlctl run k --concurrency 1 -- ./script
-  assert_output --partial "cannot run './script': no such file or directory"
+  run -126 rlctl run k --concurrency 1 -- ./script
+  assert_output "rlctl: run: cannot run './script': no such file or directory
+  hint: the interpreter that its #! line names may be missing"
   assert_equal "$(keys)" 0
-  run -127 rlctl run k --limit 1/10m -- ./script
+  run -126 rlctl run k --limit 1/10m -- ./script
   assert_output --partial '; the request was counted'
 }
 

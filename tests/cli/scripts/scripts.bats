@@ -119,12 +119,18 @@ concurrency'
 
 # prints_the_call KEY NAME OPTION…: the printed line, run by a shell, gives the reply that call gives.
 prints_the_call() {
-  local line by_line by_call
+  local line by_line by_call shell by_shell=''
   rlctl scripts load >/dev/null
   line=$(rlctl scripts call "${@:2}" --print -- "$1")
   assert_equal "$(cli DBSIZE)" 0
-  by_line=$(bash -c "$line" | xargs)
-  assert_regex "$by_line" '^1 [0-9]+ 0 [0-9]+ 0 0$'
+  for shell in bash dash zsh sh; do
+    command -v "$shell" >/dev/null || continue
+    cli FLUSHALL >/dev/null
+    by_line=$("$shell" -c "$line" | xargs)
+    assert_regex "$by_line" '^1 [0-9]+ 0 [0-9]+ 0 0$'
+    [[ -z $by_shell || $by_line == "$by_shell" ]] || fail "$shell: $by_line, not $by_shell"
+    by_shell=$by_line
+  done
   cli FLUSHALL >/dev/null
   by_call=$(rlctl scripts call "${@:2}" -- "$1")
   assert_equal "$by_line" "$(sed -E 's/[a-z_]+=//g' <<<"$by_call")"
@@ -133,11 +139,13 @@ prints_the_call() {
 
 @test "--print gives the redis-cli line, which a shell can run" {
   local key
-  for key in login:alice '-n' "it's" 'a b' '$(date) `x` "q" \ *' $'line\nfeed\ttab' $'\xff\xfe' 'ünï'; do
+  for key in login:alice '-n' "it's" 'a b' '$(date) `x` "q" \ *' $'line\nfeed\ttab' $'\xff\xfe' 'ünï' '=ls' \
+    $'\n\';touch pwned #' $'\e\\\';touch pwned;\''; do
     prints_the_call "$key" sliding-window-log --limit 5/60s --now 1800000000000000
     prints_the_call "$key" gcra --limit 5/60s --burst 7 --cost 3 --now 1800000000000000
     prints_the_call "$key" sliding-window-log --limit 5/60s --limit 9/1h --cost -1 --now 1800000000000000
   done
+  [[ ! -e pwned ]]
 }
 
 @test "--print with a key that contains a NUL" {
