@@ -8,5 +8,5 @@ if count >= limit then
   return 0
 end
 redis.call('ZADD', key, now, ARGV[4])
-redis.call('PEXPIRE', key, window)
+redis.call('PEXPIRE', key, window + 1000)
 return 1
