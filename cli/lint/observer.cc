@@ -99,7 +99,7 @@ lint::Observation LintObserver::observe() {
       if (error.failure() != redis::Failure::kRejected || attempt + 1 == kAttempts) throw;
       continue;
     }
-    if (!is_held_up_ || window >= kSafeWindow) break;
+    if (!is_held_up_) break;
   }
   if (is_held_up_ && window < kSafeWindow) {
     seen_.early_expiry.reset();
