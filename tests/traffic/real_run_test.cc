@@ -294,7 +294,9 @@ TEST_CASE("the timings cover all requests and add up") {
   CHECK(timing.response.mean_ns() ==
         doctest::Approx(timing.service.mean_ns() + timing.lag.mean_ns()));
   CHECK(timing.offered_per_second == doctest::Approx(2500));
-  CHECK(timing.seconds >= 499 * 400e-6 - 0.01);
+  // The time begins with the first request, which a busy machine sends late.
+  const auto late = static_cast<double>(timing.lag.max().count()) * 1e-9;
+  CHECK(timing.seconds + late >= 499 * 400e-6 - 0.01);
   CHECK(timing.achieved_per_second == doctest::Approx(499 / timing.seconds));
   CHECK(timing.sent_per_second >= timing.achieved_per_second);
 }
