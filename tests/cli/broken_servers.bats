@@ -171,6 +171,18 @@ REPLIES
   done
 }
 
+@test "a server whose time is not a time is named" {
+  start_perl_server '
+    while (my $client = $listener->accept) {
+      while (sysread $client, my $came, 65536) {
+        my %replies = (TYPE => "+string\r\n", TIME => "*1\r\n\$4\r\nnoon\r\n");
+        print $client join "", map { $replies{$_} // ":-1\r\n" } $came =~ /\*\d+\r\n\$\d+\r\n(\w+)/g;
+      }
+    }'
+  run_with_timeout -3 --separate-stderr rlctl inspect k
+  assert_equal "${stderr_lines[0]}" "rlctl: inspect: unix://$socket: the reply to TIME is not a time"
+}
+
 @test "an error with control bytes is printed as one clean line" {
   start_fake_server $'-ERR \e[31mred\tand\x01so on\\r\\n'
   run_with_timeout -5 --separate-stderr rlctl check k --limit 5/60s
