@@ -38,8 +38,9 @@ std::optional<PossibleWindows> possible_windows(const StateForm& form, const Ent
   };
   PossibleWindows possible{.servers = {least(lasts - form.ttl_over), std::max(lasts, span)},
                            .callers = std::nullopt};
-  if (!form.is_foreign() && lasts - kCallersClock > span) {
-    possible.callers = {least(lasts - kCallersClock), lasts - kCallersClock};
+  const auto by_caller = lasts - kCallersClock;
+  if (!form.is_foreign() && by_caller + kTtlError > span) {
+    possible.callers = {least(by_caller), std::max(by_caller, span)};
   }
   return possible;
 }

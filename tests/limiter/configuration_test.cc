@@ -305,7 +305,7 @@ TEST_CASE("invalid TOML is reported with its line") {
             .starts_with("4: bad TOML in table header: "));
   const auto unquoted = mistake_in("\nurl = redis://h\n");
   CHECK(unquoted.starts_with("2: bad TOML in value: "));
-  CHECK(unquoted.ends_with("; write text in quotes: \"5/60s\""));
+  CHECK(unquoted.ends_with("; write text in quotes: limit = \"5/60s\""));
   CHECK(mistake_in("# \xFF").starts_with("1: bad TOML: "));
   CHECK(mistake_in(std::string_view("\n\0", 2)).starts_with("2: bad TOML"));
 }

@@ -140,7 +140,7 @@ LUA
   run -0 sed -n '/^rlctl burst/,$p' <<<"$first"
   run -0 bash -c "$output"
   assert_equal "$output" "$first"
-  run -0 rlctl burst --limit 9/s --script count.lua --args '{now_us}' --json
+  run -0 --separate-stderr rlctl burst --limit 9/s --script count.lua --args '{now_us}' --json
   assert_equal "$(jq -r .command <<<"$output")" "rlctl burst boundary --limit 9/1s --script count.lua \
 --args '{now_us}' --allowed-when nonzero --keys '{key}' --seed 1"
 }

@@ -133,7 +133,7 @@ now() { cli TIME | paste -sd ' ' | awk -v unit="$1" '{ printf "%.0f", ($1 + $2 /
     "rlctl: reset: left 'rate:ann': it holds redis_rate's state (gcra), not rlctl's"
   run -1 --separate-stderr rlctl reset --match '*' --yes
   assert_output ''
-  assert_regex "$stderr" 'left 2 that may belong to another program \(1 redis_rate: gcra, 1 throttled-py: token-bucket;'
+  assert_regex "$stderr" 'left 2 that may belong to another program \(1 redis_rate: gcra, 1 throttled-py: token-bucket\); --force removes them'
   assert_equal "$(cli DBSIZE)" 2
   run -0 rlctl reset --force throttled:v1:token_bucket:ann rate:ann
   assert_line 'removed key=throttled:v1:token_bucket:ann library=throttled-py algorithm=token-bucket'
