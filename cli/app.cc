@@ -181,9 +181,9 @@ std::string with_separator(const Command& command, Options& options,
 std::vector<std::string> take_program(const Command& command, Options& options,
                                       std::vector<std::string>& arguments) {
   const auto separator = std::find(arguments.begin(), arguments.end(), "--");
+  // Not -v: the program's own, where -- is forgotten, must not end in status 0.
   const auto is_help = [](const std::string& argument) {
-    return argument == "--help" || argument == "-h" || argument == "--version" ||
-           argument == "-V" || argument == "-v";
+    return argument == "--help" || argument == "-h" || argument == "--version" || argument == "-V";
   };
   if (std::any_of(arguments.begin(), separator, is_help)) {
     arguments.erase(separator, arguments.end());

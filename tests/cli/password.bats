@@ -20,6 +20,18 @@ fails() {
   assert_equal "${stderr_lines[0]}" "rlctl: check: $1"
 }
 
+# hides PASSWORD ARGUMENT…: the command fails and prints neither the password nor a part of it.
+hides() {
+  local json
+  for json in '' --json; do
+    # shellcheck disable=SC2086 # nothing or an option
+    run rlctl check k --limit 5/60s $json "${@:2}"
+    ((status >= 2)) || fail "status $status: $output"
+    refute_output --partial "$1"
+    refute_output --partial "${1:0:60}"
+  done
+}
+
 @test "--password-file takes the first line of a file" {
   allowed --password-file "$file"
   printf 'se cret' >"$file"
@@ -137,18 +149,6 @@ TABLE
     --rate 100/s --duration 50ms
   assert_output --partial "--password-file $file"
   refute_output --partial 'se cret'
-}
-
-# hides PASSWORD ARGUMENT…: the command fails and prints neither the password nor a part of it.
-hides() {
-  local json
-  for json in '' --json; do
-    # shellcheck disable=SC2086 # nothing or an option
-    run rlctl check k --limit 5/60s $json "${@:2}"
-    ((status >= 2)) || fail "status $status: $output"
-    refute_output --partial "$1"
-    refute_output --partial "${1:0:60}"
-  done
 }
 
 @test "a server that does not know AUTH repeats its arguments, which no error shows" {

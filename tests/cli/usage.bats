@@ -52,11 +52,6 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
   hint 'put the options of a command after the command'
 }
 
-@test "-v is the version, also for a command that runs another" {
-  run -0 rlctl -v run
-  assert_output --regexp '^rlctl [0-9]'
-}
-
 @test "a missing value is named" {
   wrong "check: option '--limit' needs a value: --limit LIMIT" check k --limit
   wrong "check: option '-u' needs a value: -u URL" check k -u

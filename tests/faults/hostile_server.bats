@@ -36,6 +36,8 @@ sub calls {
     $with =~ s/\b(\d{5,}|0x[0-9a-f]+)\b/N/g;
     $with =~ s/,.*// if $call eq 'execve';
     $with =~ s/^\d+, // if $call =~ /connect|bind/;
+    # The folder in which a file is named, by its descriptor.
+    $with =~ s/\b\d+, (?=")/N, /g if $call =~ /at2?$/;
     # Names that are made at random, for its own folders and files.
     $with =~ s/rlctl-\w+/rlctl-X/g;
     next if $call =~ /^unlink/ && $with =~ m{/rlctl-X};
@@ -64,7 +66,7 @@ for my $case (commands($proxy, $folder)) {
       counted;
       my %did = calls();
       # What is not saved as a whole is removed.
-      my @other = grep { !$usual{$_} && $_ ne qq[unlink("$folder/save")] } sort keys %did;
+      my @other = grep { !$usual{$_} && $_ ne 'unlinkat(N, "save", 0)' } sort keys %did;
       wrong("$name, reply $n is " . ($reply =~ s/[^ -~]/./gr) . ": @other", $ran) if @other;
     }
   }

@@ -131,7 +131,7 @@ same() {
 left key=b type=list algorithm=sliding-window-log reason=exists'
   assert_equal "$stderr" "restored 1 key; 1 left, with other contents or another TTL
 rlctl: reset: 1 key was left: 'b'
-  hint: they exist with other contents or another TTL; --replace replaces them"
+  hint: such a key exists with other contents or another TTL; --replace replaces it"
   assert_equal "$(cli GET b)" 1
   run -0 --separate-stderr rlctl reset --restore s --replace
   assert_output 'restored key=a algorithm=sliding-window-log
