@@ -373,7 +373,7 @@ void append_expiry(TextBlock& block, const Inspection& inspection) {
 void append_contradiction(TextBlock& block, const Inspection& inspection) {
   if (!inspection.longer_window) return;
   block.note(block.tone(
-      fmt::format("its TTL is that of a window of ~{}, not {}: is this its limit?",
+      fmt::format("its TTL fits a window of ~{}, not {}: is this the right limit?",
                   period_text(*inspection.longer_window), period_text(*inspection.window)),
       Tone::kWarning));
 }
