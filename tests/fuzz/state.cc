@@ -38,18 +38,18 @@ void test_inspection(std::string_view key, const Content& content, const State& 
   Interpreter interpreter(request, result);
   interpreter.set_frame({.server_now = content.read_at, .ttl_ms = 1000, .bytes = 100});
   interpreter.set_content(content);
-  const auto time_of = [&](std::int64_t) { return entries.newest; };
   try {
     if (state.form == nullptr) {
       interpreter.fill_unused();
     } else if (state.form->keeping == Keeping::kText) {
       interpreter.fill_text();
     } else if (state.form->keeping == Keeping::kLeases) {
-      interpreter.fill_leases(entries, time_of);
-    } else if (interpreter.set_window({})) {
+      interpreter.fill_leases(entries);
+    } else if (interpreter.set_window(EntryTimes{entries.newest, entries.newest})) {
       (void)interpreter.first_live(entries.newest);
-      interpreter.fill_log(entries, time_of);
+      interpreter.fill_log(entries);
     }
+    if (interpreter.freeing_entry()) interpreter.set_next_free(entries.newest);
   } catch (const rlctl::redis::Error& error) {
     fuzz::require(*error.what() != '\0', "an error has a message");
     return;
