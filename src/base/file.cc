@@ -220,8 +220,7 @@ OutputFile::OutputFile(std::string_view option, const std::string& path)
   auto place = PathWalk(option_, path).end(true);
   const auto& status = place.status;
   if (status && status->st_uid != ::geteuid() && is_shared(place.folder.get())) {
-    throw cannot_write(option_, path_,
-                       "it is another user's, in a world-writable folder");
+    throw cannot_write(option_, path_, "it is another user's, in a world-writable folder");
   }
   if (status && !S_ISREG(status->st_mode)) {
     file_ = open_in_place(place);

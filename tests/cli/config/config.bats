@@ -150,9 +150,8 @@ without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine
 }
 
 @test "an option that names a server replaces all servers of a Cluster or of Sentinels" {
-  export RLCTL_URL=redis+cluster://a:1,b:2
-  assert_equal "$(shown url -H other)" 'redis+cluster://other:1 (option)'
-  assert_equal "$(shown url -p 9)" 'redis+cluster://a:9 (option)'
+  assert_equal "$(RLCTL_URL=redis+cluster://a:1,b:2 shown url -H other)" 'redis+cluster://other:1 (option)'
+  assert_equal "$(RLCTL_URL=redis+cluster://a:1,b:2 shown url -p 9)" 'redis+cluster://a:9 (option)'
   assert_equal "$(RLCTL_URL=redis+sentinel://a:1,b:2/m shown url -H other)" 'redis+sentinel://other:1/m (option)'
 }
 
