@@ -66,7 +66,7 @@ without() { printf '%s\n' "${@:2}" | grep -vxF -- "$1"; }
   assert_line --regexp "^ok +acl +user 'default' may call what check needs"
   run says '+@all' -acl
   assert_output --partial 'warning'
-  assert_output --partial 'not known'
+  assert_output --partial 'cannot report what it may call'
 }
 
 @test "INFO or CONFIG refused: what they would tell is not known, and the rule is named" {
