@@ -33,7 +33,7 @@ struct Verdict {
   std::string_view text = {};
   Tone tone = Tone::kGood;
 };
-/// None if it exceeded the limit. A limiter that allows nothing does not, but is no success.
+/// None if it exceeded the limit. A limiter that allows nothing has kept it, but has not succeeded.
 [[nodiscard]] std::optional<Verdict> verdict_within_limit(std::int64_t allowed, double ratio);
 
 /// Exact to the µs, since a limiter may be off by one: 59.999999 s is not 60 s.

@@ -257,7 +257,7 @@ void LintObserver::test_denials() {
 /// it would do at that one.
 void LintObserver::check_limit() {
   const auto& limit = subject_.candidate.limits.front();
-  const auto at_once = std::min(limit.limit, limit.burst.value_or(limit.limit));
+  const auto at_once = std::min(limit.limit, limit.burst_or_limit());
   if (!allowed_ || *allowed_ >= at_once) return;
   doubts_.push_back(
       fmt::format("denied after {}, not {}: the limit is not --limit, or --burst is missing",
