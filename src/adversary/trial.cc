@@ -87,6 +87,7 @@ class ScriptTrial::NamedKeys final : public traffic::Script {
   [[nodiscard]] std::optional<std::string> key_of_ttls() const override {
     return script_.key_of_ttls();
   }
+  [[nodiscard]] bool may_read_ttl() const override { return script_.may_read_ttl(); }
   [[nodiscard]] std::optional<std::string> registry() const override { return script_.registry(); }
   void load(redis::Connection& connection) override { script_.load(connection); }
   [[nodiscard]] limiter::ScriptCall call(const traffic::Arrival& arrival) override {

@@ -9,8 +9,8 @@
 
 namespace rlctl::traffic {
 
-KeyAging::KeyAging(redis::Connection& connection, std::string hash)
-    : connection_(connection), hash_(std::move(hash)) {
+KeyAging::KeyAging(redis::Connection& connection, std::string hash, bool reads_ttls)
+    : connection_(connection), hash_(std::move(hash)), reads_ttls_(reads_ttls) {
   const auto reply = connection_.call({"SCRIPT", "LOAD", embedded::k_key_aging.text});
   require_done(reply);
   sha1_ = reply.text();
@@ -33,8 +33,9 @@ void KeyAging::append(std::chrono::microseconds to, std::span<const std::string_
   named.insert(named.end(), named_.begin(),
                std::next(named_.begin(), static_cast<std::ptrdiff_t>(paused)));
   named.insert(named.end(), keys.begin(), keys.end());
-  connection_.append_evalsha(sha1_, named,
-                             std::array<std::string_view, 4>{count, before, after, slack});
+  connection_.append_evalsha(
+      sha1_, named,
+      std::array<std::string_view, 5>{count, before, after, slack, reads_ttls_ ? "1" : "0"});
 }
 
 bool KeyAging::advance(std::chrono::microseconds to, std::span<const std::string_view> keys) {

@@ -20,16 +20,17 @@ namespace rlctl::traffic {
 /// lives equally long in each run. If more real time than that passed since advance(), as in a
 /// debugger, it is added: a key lives too long rather than too short. A key expires when its TTL
 /// has passed, not in the ms after that. A key with a few ms left expires by real time if the
-/// server is held up before the request, and another lives too long if the server is held up before
-/// pause(): is_late() reports that this may have happened.
+/// server is held up before the request, and one whose TTL a request sets lives too long if the
+/// server is held up before pause(): is_late() reports that this may have happened.
 class KeyAging {
  public:
   /// The usual end of the hash's key.
   static constexpr const char* kHashName = "rlctl:ttls";
 
   /// Loads the Lua script. The connection must outlive this; `hash` must be in the keys' Cluster
-  /// slot, and remains when this is destroyed. Throws redis::Error.
-  KeyAging(redis::Connection& connection, std::string hash);
+  /// slot, and remains when this is destroyed. `reads_ttls`: the requests may read TTLs, so that
+  /// each that is held up counts as late. Throws redis::Error.
+  KeyAging(redis::Connection& connection, std::string hash, bool reads_ttls = true);
 
   /// Keys expire this much later, or earlier if negative.
   void set_slack(std::chrono::microseconds slack) { slack_ = slack; }
@@ -51,6 +52,7 @@ class KeyAging {
 
   redis::Connection& connection_;
   std::string hash_, sha1_;
+  bool reads_ttls_;
   bool under_way_ = false;          ///< real time passes for the keys of the last request
   std::vector<std::string> named_;  ///< by the last request, without duplicates
   std::chrono::microseconds at_{0}, slack_{0};

@@ -9,11 +9,12 @@
 --          2 before  the time of the last request, virtual µs
 --          3 after   the time of the next request, virtual µs
 --          4 slack   µs by which keys expire later
---   Reply  1 if the last request's keys may have expired by real time, or now live too long, since it took
---          as long as the shortest TTL until they were protected; otherwise nothing
+--          5 reads   1 if the requests may read TTLs, which real time has shortened
+--   Reply  1 if it took as long as the shortest TTL until the last request's keys were protected, and one of
+--          them may have expired by real time or now live too long; otherwise nothing
 
 local hash, count = KEYS[1], tonumber(ARGV[1])
-local before, after, slack = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local before, after, slack, reads = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1'
 local spare = 3600000  -- ms
 local last = 5         -- the shortest TTL in ms, for the next request
 
@@ -38,17 +39,24 @@ local function ttl_and_elapsed(key)
   return left, elapsed
 end
 
+-- Whether real time could matter to the key: not if its TTL was long enough and the request left it alone.
 local function pause(key)
   local left, elapsed = ttl_and_elapsed(key)
-  if left < 0 then return redis.call('HDEL', hash, key) end
   local ends = tonumber(redis.call('HGET', hash, key) or nil)
-  if not ends or left ~= found_ttl(ends, before) - elapsed then
+  local found = ends and found_ttl(ends, before)
+  if left < 0 then
+    redis.call('HDEL', hash, key)
+    return left == -2 or (found or math.huge) <= elapsed
+  end
+  local is_as_found = left == (found and found - elapsed)
+  if not is_as_found then
     local step = left >= 1000 and 10 or left >= 100 and 5 or 1
     local set_to = elapsed >= step and left + elapsed + 1 or left
     ends = before + math.ceil(set_to / step) * step * 1000
     redis.call('HSET', hash, key, string.format('%.0f', ends))
   end
   redis.call('PEXPIRE', key, left + spare)
+  return not is_as_found or reads
 end
 
 -- Whether the key is gone before its time: if the server is held up within PEXPIRE, it takes a short TTL for
@@ -66,8 +74,9 @@ end
 local to_pause, to_resume = {}, {}
 for i = 2, 1 + count do to_pause[i - 1] = KEYS[i] end
 for i = 2 + count, #KEYS do to_resume[i - 1 - count] = KEYS[i] end
-for _, key in ipairs(to_pause) do pause(key) end
-local is_late = count > 0 and elapsed_since_last() >= last
+local is_late = false
+for _, key in ipairs(to_pause) do is_late = pause(key) or is_late end
+is_late = is_late and elapsed_since_last() >= last
 redis.call('HSET', hash, hash, ARGV[4])
 local is_gone = false
 for _ = 1, 10 do  -- all TTLs in the same ms, if that can be

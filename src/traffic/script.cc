@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <unordered_set>
@@ -111,10 +112,26 @@ bool may_set_ttl(std::string_view text) {
          contains_in_any_case(text, "restore");
 }
 
-bool may_set_ttl(const ForeignLimiter& limiter) {
-  return may_set_ttl(limiter.source) ||
+/// By TTL, EXPIRETIME and the like, or by EXPIRE with GT or LT, which compares. A false match takes
+/// more attempts on a busy machine.
+bool may_read_ttl(std::string_view text) {
+  constexpr std::array<std::string_view, 6> kWords{"ttl",  "expiretime", "'gt'",
+                                                   "'lt'", "\"gt\"",     "\"lt\""};
+  const auto word = lower_case(text);
+  return word == "gt" || word == "lt" ||
+         std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view known) { return word.find(known) != std::string::npos; });
+}
+
+/// Whether this holds of the source, or of an argument, which may be the name of a command.
+bool holds_of(const ForeignLimiter& limiter, bool (*predicate)(std::string_view text)) {
+  return predicate(limiter.source) ||
          std::any_of(limiter.arguments.begin(), limiter.arguments.end(),
-                     [](const Template& word) { return may_set_ttl(word.source()); });
+                     [&](const Template& word) { return predicate(word.source()); });
+}
+
+bool may_set_ttl(const ForeignLimiter& limiter) {
+  return holds_of(limiter, may_set_ttl);
 }
 
 /// Throws UsageError if it may set TTLs of the fields of a hash, which do not age.
@@ -230,6 +247,9 @@ class ForeignScript final : public Script {
   /// None if neither its source nor its arguments can set a TTL.
   [[nodiscard]] std::optional<std::string> key_of_ttls() const override {
     return may_set_ttl(limiter_) ? std::optional(prefix_ + KeyAging::kHashName) : std::nullopt;
+  }
+  [[nodiscard]] bool may_read_ttl() const override {
+    return holds_of(limiter_, traffic::may_read_ttl);
   }
   [[nodiscard]] std::optional<std::string> registry() const override {
     return substitutes_.made_keys ? std::optional(prefix_ + kRegistryName) : std::nullopt;

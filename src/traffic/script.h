@@ -81,6 +81,8 @@ class Script {
   /// The key of KeyAging's hash, if the script may decide by the TTLs of its keys, so that virtual
   /// time must pass for them. None for a script that uses only the time that it is given.
   [[nodiscard]] virtual std::optional<std::string> key_of_ttls() const { return std::nullopt; }
+  /// Whether it may read the TTL of a key.
+  [[nodiscard]] virtual bool may_read_ttl() const { return false; }
 
   /// Loads it into the server. Throws redis::Error; for a foreign script that does not compile,
   /// with the file's name and line.

@@ -90,7 +90,9 @@ std::size_t ModelDecider::decide(std::span<const Arrival> arrivals, std::span<De
 ScriptDecider::ScriptDecider(redis::Connection& connection, Script& script)
     : connection_(connection), script_(script), lot_(kLot) {
   script_.load(connection_);
-  if (auto hash = script_.key_of_ttls()) aging_.emplace(connection_, std::move(*hash));
+  if (auto hash = script_.key_of_ttls()) {
+    aging_.emplace(connection_, std::move(*hash), script_.may_read_ttl());
+  }
   if (script_.may_call_time()) time_watch_.emplace(connection_);
 }
 

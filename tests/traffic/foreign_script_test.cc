@@ -482,6 +482,21 @@ TEST_CASE("foreign script: a key lives as long, whether it is one of KEYS or mad
   CHECK(ttl_at(170s, 2) == 51);
 }
 
+TEST_CASE("foreign script: whether it may read a TTL") {
+  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
+  const auto may_read_ttl = [&](const std::string& source, const std::string& argument) {
+    const auto asked = candidate(limiter(source, {"{key}"}, {argument}), kMinute);
+    return make_script(asked, *traffic, "")->may_read_ttl();
+  };
+  CHECK_FALSE(may_read_ttl("redis.call('EXPIRE', KEYS[1], ARGV[1], 'NX')", "60"));
+  CHECK_FALSE(may_read_ttl("local result = redis.call('SET', KEYS[1], 1, 'EX', 60)", "gte"));
+  CHECK(may_read_ttl("return redis.call('pTtl', KEYS[1])", "60"));
+  CHECK(may_read_ttl("return redis.call('EXPIRETIME', KEYS[1])", "60"));
+  CHECK(may_read_ttl("return redis.call('EXPIRE', KEYS[1], 60, 'GT')", "60"));
+  CHECK(may_read_ttl("return redis.call(ARGV[1], KEYS[1])", "TTL"));
+  CHECK(may_read_ttl("return redis.call('EXPIRE', KEYS[1], 60, ARGV[1])", "lt"));
+}
+
 TEST_CASE("foreign script: what cannot get the virtual time is refused") {
   const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
   const auto make = [&](const std::string& source) {

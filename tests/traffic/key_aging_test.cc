@@ -210,6 +210,34 @@ TEST_CASE("a call tells whether keys may have expired by real time during the la
   CHECK_FALSE(KeyAging::is_late(keys.server.connection().read()));
 }
 
+TEST_CASE("a TTL that was left as it was is exact, however long its request was held up") {
+  TestServer server;
+  constexpr std::string_view kKey = "k";
+  const auto is_late = [&](bool reads_ttls, std::initializer_list<std::string_view> request) {
+    KeyAging aging(server.connection(), "ttls", reads_ttls);
+    static_cast<void>(server.call({"UNLINK", "k", "ttls"}));
+    const auto require_done = [&] { KeyAging::require_done(server.connection().read()); };
+    REQUIRE(aging.advance(kStart, {&kKey, 1}));
+    require_done();
+    static_cast<void>(server.call({"SET", "k", "1", "PX", "3600000"}));
+    REQUIRE(aging.pause());
+    require_done();
+    REQUIRE(aging.advance(kStart + 1min, {&kKey, 1}));
+    require_done();
+    static_cast<void>(server.call(request));
+    std::this_thread::sleep_for(20ms);
+    REQUIRE(aging.pause());
+    return KeyAging::is_late(server.connection().read());
+  };
+  CHECK_FALSE(is_late(false, {"INCR", "k"}));
+  CHECK_FALSE(is_late(false, {"PERSIST", "k"}));
+  // The TTL that a request reads, or sets, depends on when it does.
+  CHECK(is_late(true, {"INCR", "k"}));
+  CHECK(is_late(false, {"SET", "k", "1", "PX", "3600000"}));
+  // Whether it expired or was deleted cannot be seen.
+  CHECK(is_late(false, {"UNLINK", "k"}));
+}
+
 TEST_CASE("a key that is gone before its time counts as expired by real time") {
   // A server that is held up while it sets a short TTL deletes the key at once.
   TestServer server;
