@@ -209,14 +209,24 @@ expect_status() {
 wait_until() {
   local deadline=$((SECONDS + 120))
   until "$@"; do
+    if [[ ${typing-} && -e $typing ]] && ! "$@"; then
+      echo "the command ended without: $*" >&2
+      stop_typing
+    fi
     if ((SECONDS >= deadline)); then
       echo "waited two minutes for: $*" >&2
-      # Type nothing else.
-      if [[ ${typing-} ]]; then touch "$typing.failed" && exit 1; fi
+      if [[ ${typing-} ]]; then stop_typing; fi
       return 1
     fi
     sleep 0.02
   done
+}
+
+# For at_terminal: types nothing else, and shows where the terminal stands.
+stop_typing() {
+  { echo 'on the terminal:' && tail -n 30 "$screen" | tr '\r' '\n' | tail -n 30; } >&2
+  touch "$typing.failed"
+  exit 1
 }
 
 without_reader() {
