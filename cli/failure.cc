@@ -260,10 +260,6 @@ Problem without_doubt(Problem problem) {
   return problem;
 }
 
-std::string refused_text(std::size_t keys) {
-  return counted(static_cast<std::int64_t>(keys), "key") + " that this user may not read";
-}
-
 std::string render(const Problem& problem, std::string_view command, bool json) {
   Problem shown = problem;
   shown.message = masked_message(problem);

@@ -20,6 +20,7 @@
 #include "cli/command.h"
 #include "cli/connection.h"
 #include "cli/plugin_state.h"
+#include "cli/refused_keys.h"
 #include "cli/targets.h"
 #include "cli/term/progress.h"
 #include "cli/term/terminal.h"
@@ -215,11 +216,7 @@ class Auditing {
   [[nodiscard]] std::int64_t others() const noexcept { return readable_ - limiters_; }
   /// The limiters whose TTL nothing can be compared with.
   [[nodiscard]] std::int64_t unjudged() const noexcept { return unjudged_; }
-  [[nodiscard]] std::int64_t refused() const noexcept { return refused_; }
-  /// Throws if the user may read none of the keys.
-  void require_readable() const {
-    if (readable_ == 0 && why_refused_) throw *why_refused_;
-  }
+  [[nodiscard]] const RefusedKeys& refused() const noexcept { return refused_; }
 
  private:
   void confirm(std::vector<Finding>& findings) const;
@@ -227,20 +224,20 @@ class Auditing {
   redis::Connection& connection_;
   const limiter::Configuration& configuration_;
   AuditReport& report_;
-  std::int64_t readable_ = 0, limiters_ = 0, unjudged_ = 0, refused_ = 0;
-  std::optional<redis::Error> why_refused_;
+  std::int64_t readable_ = 0, limiters_ = 0, unjudged_ = 0;
+  RefusedKeys refused_;
 };
 
 void Auditing::take(std::span<const state::Surveyed> page) {
   std::vector<Finding> findings;
   for (const auto& [inspection, refused] : page) {
     if (refused) {
-      ++refused_;
-      if (!why_refused_) why_refused_ = refused;
+      refused_.add(inspection.key, *refused);
       continue;
     }
     if (!inspection.exists()) continue;  // it is gone meanwhile
     ++readable_;
+    refused_.found_readable();
     if (inspection.is_recognized()) {
       ++limiters_;
       if (!state::is_ttl_judged(inspection)) ++unjudged_;
@@ -322,15 +319,14 @@ ExitStatus run_audit(const AuditOptions& options, Invocation& invocation) {
     report.write();
     throw;
   }
-  auditing.require_readable();
+  auditing.refused().require_readable();
   report.write();
-  const bool is_complete = servers.is_complete && auditing.refused() == 0;
+  const bool is_complete = servers.is_complete && auditing.refused().count() == 0;
   if (!servers.is_complete) {
     warn("warning: eviction is not checked: the user needs +info", invocation.command);
   }
-  if (auditing.refused() > 0) {
-    warn(fmt::format("warning: this user may not read {}", counted(auditing.refused(), "key")),
-         invocation.command);
+  if (auditing.refused().count() > 0) {
+    warn("warning: not audited: " + auditing.refused().text(), invocation.command);
   }
   if (!invocation.json) invocation.out.write(summary(report, auditing) + "\n");
   invocation.out.flush();

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "cli/completions.h"
 #include "cli/limits.h"
+#include "cli/refused_keys.h"
 #include "cli/targets.h"
 #include "cli/term/bars.h"
 #include "cli/term/progress.h"
@@ -413,16 +414,13 @@ void Inspecting::read_matching(const std::string& pattern, std::string& out) {
 
 /// Sorted, without duplicates.
 std::vector<std::string> Inspecting::limiters_of(const std::string& pattern) {
-  std::set<std::string> limiters, refused;
-  std::optional<redis::Error> why;
-  bool could_read = false;
+  std::set<std::string> limiters;
+  RefusedKeys refused;
   redis::Scan scan(*connection_, pattern);
   while (!scan.done()) {
-    auto readable = state::readable_keys(*connection_, scan.next());
+    const auto readable = state::readable_keys(*connection_, scan.next());
     const auto& keys = readable.keys;
-    could_read = could_read || !keys.empty();
-    refused.insert(readable.refused.begin(), readable.refused.end());
-    if (!why) why = std::move(readable.why);
+    refused.add(readable);
     const auto contents = state::read_contents(*connection_, keys, state::Parts::kCut);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const auto state = state::decode(keys[i], contents[i]);
@@ -432,9 +430,9 @@ std::vector<std::string> Inspecting::limiters_of(const std::string& pattern) {
     invocation_.interrupt.check();
   }
   progress_.clear();
-  if (why && !could_read) throw *why;
-  if (!refused.empty()) {
-    cli::warn("warning: not shown: " + refused_text(refused.size()), invocation_.command);
+  refused.require_readable();
+  if (refused.count() > 0) {
+    cli::warn("warning: not shown: " + refused.text(), invocation_.command);
   }
   return {limiters.begin(), limiters.end()};
 }

@@ -164,14 +164,13 @@ class ListRun {
     if (plan_.sort) write(rows_.take());
     finish();
     invocation_.out.flush();
-    require_readable();
+    listing_.unlisted().refused.require_readable();
     return listed_ > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
   }
   void take(std::vector<ListRow> rows);
   void write(const std::vector<ListRow>& rows);
   void finish();
   void warn_of_mislimited();
-  void require_readable() const;
   [[nodiscard]] std::string unlisted_text() const;
 
   const ListPlan& plan_;
@@ -217,19 +216,16 @@ void ListRun::write(const std::vector<ListRow>& rows) {
 
 /// "not listed: 12 keys that may be a limiter's (--all lists them), 340 keys of other programs"
 std::string ListRun::unlisted_text() const {
-  const auto& [others, shapes, unknown, refused, why] = listing_.unlisted();
+  const auto& [others, shapes, unknown, refused] = listing_.unlisted();
   std::string text;
-  const auto add = [&text](std::int64_t count, std::string_view what) {
-    if (count == 0) return;
-    text += text.empty() ? "not listed: " : ", ";
-    text += counted(count, "key");
-    text += what;
+  const auto add = [&text](std::int64_t count, const std::string& keys) {
+    if (count > 0) text += (text.empty() ? "not listed: " : ", ") + keys;
   };
-  add(unknown, plan_.limit ? " whose limit is not known (a policy gives it)"
-                           : " whose limit is not known (--limit or a policy gives it)");
-  add(shapes, " that may be a limiter's (--all lists them)");
-  add(refused, " that this user may not read");
-  add(others, " of other programs");
+  add(unknown, counted(unknown, "key") + " whose limit is not known " +
+                   (plan_.limit ? "(a policy gives it)" : "(--limit or a policy gives it)"));
+  add(shapes, counted(shapes, "key") + " that may be a limiter's (--all lists them)");
+  add(static_cast<std::int64_t>(refused.count()), refused.text());
+  add(others, counted(others, "key") + " of other programs");
   return text;
 }
 
@@ -252,7 +248,7 @@ void ListRun::finish() {
     if (plan_.only_totals) totals_.append_json(out);
     // A program that reads the lines would take them for all limiters.
     const auto& unlisted = listing_.unlisted();
-    if (unlisted.refused == 0 && unlisted.unknown == 0) return;
+    if (unlisted.refused.count() == 0 && unlisted.unknown == 0) return;
   } else if (!plan_.top && totals_.keys() > 0) {
     if (!plan_.only_totals) out += '\n';
     totals_.append_text(out, look_);
@@ -273,12 +269,6 @@ void ListRun::finish() {
     invocation_.out.flush();
     write_stderr(text + "\n");
   }
-}
-
-/// Throws if the user may read none of the keys.
-void ListRun::require_readable() const {
-  const auto& why = listing_.unlisted().why;
-  if (why && !listing_.could_read()) throw *why;
 }
 
 ExitStatus run_list(const ListOptions& options, Invocation& invocation) {

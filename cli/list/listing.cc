@@ -59,12 +59,11 @@ state::InspectionRequest Listing::request_for(const std::string& key) const {
 std::optional<ListRow> Listing::row_of(const state::Surveyed& surveyed) {
   const auto& inspection = surveyed.inspection;
   if (surveyed.refused) {
-    ++unlisted_.refused;
-    if (!unlisted_.why) unlisted_.why = surveyed.refused;
+    unlisted_.refused.add(inspection.key, *surveyed.refused);
     return std::nullopt;
   }
   if (!inspection.exists()) return std::nullopt;
-  could_read_ = true;
+  unlisted_.refused.found_readable();
   if (!inspection.is_limiter()) {
     ++unlisted_.others;
     return std::nullopt;
@@ -133,7 +132,6 @@ void Listing::scan(redis::Connection& connection,
                    const std::function<void(std::vector<ListRow>, double)>& on_rows) {
   unlisted_ = {};
   mislimited_ = {};
-  could_read_ = false;
   // A key that comes twice to the top is noticed there, so that memory stays bounded.
   state::survey_all(connection, {.pattern = plan_.pattern,
                                  .once = !plan_.top,

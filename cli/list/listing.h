@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "cli/configuration.h"
+#include "cli/refused_keys.h"
 #include "limiter/limit.h"
 #include "redis/connection.h"
-#include "redis/error.h"
 #include "state/survey.h"
 
 namespace rlctl::cli {
@@ -61,11 +61,10 @@ struct ListRow {
 
 /// How many keys were not listed, and why.
 struct Unlisted {
-  std::int64_t others = 0;               ///< no limiter's
-  std::int64_t shapes = 0;               ///< only look like one's
-  std::int64_t unknown = 0;              ///< limiters of which --above cannot tell
-  std::int64_t refused = 0;              ///< this user may not read them
-  std::optional<redis::Error> why = {};  ///< the error for the first of these
+  std::int64_t others = 0;   ///< no limiter's
+  std::int64_t shapes = 0;   ///< only look like one's
+  std::int64_t unknown = 0;  ///< limiters of which --above cannot tell
+  RefusedKeys refused = {};
 };
 
 /// The listed keys whose limit has too short a window: see Inspection::longer_window.
@@ -93,8 +92,6 @@ class Listing {
 
   [[nodiscard]] const Unlisted& unlisted() const noexcept { return unlisted_; }
   [[nodiscard]] const Mislimited& mislimited() const noexcept { return mislimited_; }
-  /// Whether the user could read one of the keys, listed or not.
-  [[nodiscard]] bool could_read() const noexcept { return could_read_; }
 
  private:
   [[nodiscard]] state::InspectionRequest request_for(const std::string& key) const;
@@ -106,7 +103,6 @@ class Listing {
   const limiter::Configuration& configuration_;
   Unlisted unlisted_;
   Mislimited mislimited_;
-  bool could_read_ = false;
 };
 
 /// Collects rows: the first ones in the plan's order, or all.

@@ -99,16 +99,6 @@ void ResetReport::add(const ResetOutcome& outcome) {
               invocation_.json);
 }
 
-void ResetReport::add_refused(const state::ReadableKeys& readable) {
-  for (const auto& key : readable.refused) refused_.insert(std::hash<std::string>{}(key));
-  if (!why_refused_) why_refused_ = readable.why;
-  could_read_ = could_read_ || !readable.keys.empty();
-}
-
-void ResetReport::require_access() const {
-  if (why_refused_ && !could_read_) throw *why_refused_;
-}
-
 std::string ResetReport::summary() const {
   std::string text = fmt::format("{} {}", plan_.dry_run ? "would remove" : "removed",
                                  removed() == 0 ? "no key" : count_of_keys(removed()));
@@ -131,7 +121,7 @@ std::string ResetReport::summary() const {
     text += fmt::format("; left {} that now hold something else", changed_);
   }
   if (too_large_ > 0) text += fmt::format("; left {} too large to be saved", too_large_);
-  if (!refused_.empty()) text += "; left " + refused_text(refused_.size());
+  if (refused_.count() > 0) text += "; left " + refused_.text();
   return text;
 }
 

@@ -7,16 +7,14 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 
 #include "cli/command.h"
 #include "cli/limits.h"
+#include "cli/refused_keys.h"
 #include "cli/term/progress.h"
 #include "redis/connection.h"
-#include "redis/error.h"
 #include "state/reset.h"
 #include "state/save_file.h"
-#include "state/state.h"
 
 namespace rlctl::cli {
 
@@ -56,10 +54,8 @@ class ResetReport {
   /// removed, would be removed, have changed meanwhile, or are too large to be saved get a line.
   void add(const state::ResetOutcome& outcome);
 
-  /// Counts the matching keys that this user may not read: they are left, without a line.
-  void add_refused(const state::ReadableKeys& readable);
-  /// Throws the error for the first of these if the user could read none of the matching keys.
-  void require_access() const;
+  /// The matching keys that this user may not read: they are left, without a line.
+  [[nodiscard]] RefusedKeys& refused() noexcept { return refused_; }
 
   [[nodiscard]] std::size_t removed() const noexcept { return removed_.total(); }
   /// The number of keys that were to be removed, but could not: other clients changed them, or
@@ -75,9 +71,7 @@ class ResetReport {
   KindCounts foreign_;  ///< left, since another program may own them
   KindCounts other_;    ///< left, since they hold no limiter state; by type
   std::size_t changing_ = 0, changed_ = 0, too_large_ = 0;
-  std::unordered_set<std::size_t> refused_;  ///< hashes, since SCAN may return a key twice
-  std::optional<redis::Error> why_refused_;
-  bool could_read_ = false;
+  RefusedKeys refused_;
 };
 
 /// The kind of a key: the label of its form, else its type.

@@ -203,7 +203,7 @@ void scan(ResetSession& session, const std::string& pattern, redis::Connection& 
   redis::Scan scan(connection, pattern);
   while (!scan.done()) {
     const auto readable = state::readable_keys(connection, scan.next());
-    session.report.add_refused(readable);
+    session.report.refused().add(readable);
     resetter.reset(readable.keys);
     session.progress.update(scan.share(), scanned(session));
     session.invocation.interrupt.check();
@@ -318,7 +318,7 @@ ExitStatus finish(const ResetPlan& plan, ResetSession& session) {
   session.explain_undo();
   if (session.report.removed() == 0 && session.is_for_people()) hint_at_pattern(*plan.match);
   if (session.report.kept() > 0) return ExitStatus::kRejected;
-  session.report.require_access();
+  session.report.refused().require_readable();
   return session.report.removed() > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 

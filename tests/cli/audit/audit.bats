@@ -288,7 +288,7 @@ no_ttl warning rate:login:ann'
   REDISCLI_AUTH=secret run --separate-stderr rlctl --user some audit
   assert_failure 3
   assert_output 'no findings in 1 limiter key'
-  assert_equal "$stderr" 'rlctl: audit: warning: this user may not read 1 key'
+  assert_equal "$stderr" 'rlctl: audit: warning: not audited: 1 key that this user may not read'
   REDISCLI_AUTH=secret run --separate-stderr rlctl --user noinfo audit
   assert_failure 3
   assert_equal "$stderr" 'rlctl: audit: warning: eviction is not checked: the user needs +info'
