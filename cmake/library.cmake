@@ -19,7 +19,8 @@ function(rlctl_library name)
   rlctl_compile_together(${name})
 endfunction()
 
-# rlctl_compile_together(TARGET [HEADER]): the same, with its own precompiled header if one is given.
+# rlctl_compile_together(TARGET [HEADER]): the same, with its own precompiled header if one is given, or with that of
+# another target.
 function(rlctl_compile_together target)
   # GCC mistakes the files that a unity build includes for headers.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
@@ -31,7 +32,9 @@ function(rlctl_compile_together target)
     string(REPLACE "/" "_" folder "${folder}")
     set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${folder}")
   endforeach()
-  if(ARGC GREATER 1)
+  if(ARGC GREATER 1 AND TARGET ${ARGV1})
+    target_precompile_headers(${target} REUSE_FROM ${ARGV1})
+  elseif(ARGC GREATER 1)
     target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/${ARGV1}")
   elseif(target STREQUAL "rlctl_base")
     target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src/base/precompiled.h")

@@ -51,3 +51,13 @@ setup() {
   run -2 mutation README.md
   assert_output --partial "'README.md' has no mutants"
 }
+
+@test "every mutant that is listed as equivalent exists" {
+  run -0 "$project/tests/mutation/run" --check-list
+  assert_line --regexp '^[0-9]+ passed, 0 failed$'
+  # One that does not is named.
+  echo 'if no such line [> → >=] 0 then' >>"$list"
+  run -1 mutation --check-list
+  assert_line 'listed as equivalent, but not a mutant: lua/fixed-window.lua: if no such line [> → >=] 0 then'
+  assert_line '1 passed, 1 failed'
+}
