@@ -59,6 +59,8 @@ class Stream final : public Traffic {
     for (auto& name : names_) name.resize(size, 'x');
     return *this;
   }
+  /// The incident under way happens at the next request instead.
+  void put_off() { ++at_; }
   [[nodiscard]] Arrival arrival(std::int64_t number) const {
     const bool is_in_first_half = number < count_ / 2;
     return {.at = begin_ + number * distance_ + (is_in_first_half ? 0us : second_half_after),
@@ -621,6 +623,8 @@ TEST_CASE("an interrupted run waits no longer for an unresponsive server than th
   rig.timeout = 2s;
   Stream stream(100'000, 100us);
   stream.on(500, [&] {
+    // A busy server may not have answered any by then.
+    if (rig.answers.empty()) return stream.put_off();
     rig.kill(SIGSTOP);
     rig.interrupt.raise(SIGINT);
   });
