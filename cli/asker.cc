@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/failure.h"
 #include "cli/request_failure.h"
 #include "redis/error.h"
@@ -35,7 +36,7 @@ std::int64_t units_back(std::span<const limiter::Decision> looks, std::int64_t c
 }  // namespace
 
 std::string seconds_up(microseconds duration) {
-  return std::to_string(std::chrono::ceil<std::chrono::seconds>(duration).count()) + "s";
+  return std::to_string(whole_seconds(duration).count()) + "s";
 }
 
 limiter::Checker& Asker::checker() {
@@ -66,26 +67,29 @@ limiter::Decision Asker::ask(const limiter::Request& request) {
   return exchange(request, true, [&](limiter::Checker& checker) { return checker.check(request); });
 }
 
+std::vector<redis::Reply> Asker::read_replies(std::size_t count) {
+  std::vector<redis::Reply> replies;
+  while (replies.size() < count) replies.push_back(connection_->read());
+  return replies;
+}
+
 std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
   return exchange(request, false, [&](limiter::Checker& checker) {
-    const auto look_once = [&] {
+    const auto send = [&] {
       checker.append_read_only_looks(request);
-      std::vector<redis::Reply> replies;
-      while (replies.size() < request.keys.size()) replies.push_back(connection_->read());
-      return replies;
+      return read_replies(request.keys.size());
     };
-    auto replies = look_once();
-    const auto must_repeat = [&](const redis::Reply& reply) {
+    const auto lacks_evalsha_ro = [&](const redis::Reply& reply) {
       return checker.note_missing_evalsha_ro(reply);
     };
-    if (std::any_of(replies.begin(), replies.end(), must_repeat)) replies = look_once();
-    const auto lacks_script = [&] {
-      return std::any_of(replies.begin(), replies.end(), limiter::is_unknown_script);
+    const auto send_as_possible = [&] {
+      auto replies = send();
+      return std::ranges::any_of(replies, lacks_evalsha_ro) ? send() : std::move(replies);
     };
-    for (int loads = 0; loads < limiter::kMostLoads && lacks_script(); ++loads) {
-      checker.load();
-      replies = look_once();
-    }
+    const auto replies = limiter::send_loading(
+        *connection_, algorithm_.script, send_as_possible, [](const auto& answers) {
+          return std::ranges::any_of(answers, limiter::is_unknown_script);
+        });
     std::vector<limiter::Decision> looks;
     for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply, &algorithm_));
     return looks;
@@ -100,20 +104,15 @@ limiter::Decision Asker::refund(const limiter::Request& request,
     checker.append_looks(request);
     checker.append(request);
     checker.append_looks(request);
-    std::vector<redis::Reply> replies;
-    while (replies.size() < 2 * request.keys.size() + 1) replies.push_back(connection_->read());
-    return replies;
+    return read_replies(2 * request.keys.size() + 1);
+  };
+  // Whatever the looks replied: a refund must not be made twice.
+  const auto lacks_script = [&](const auto& replies) {
+    return limiter::is_unknown_script(replies[request.keys.size()]);
   };
   return exchange(request, true, [&](limiter::Checker& checker) {
-    auto replies = send(checker);
-    // Whatever the looks replied: a refund must not be made twice.
-    const auto lacks_script = [&] {
-      return limiter::is_unknown_script(replies[request.keys.size()]);
-    };
-    for (int loads = 0; loads < limiter::kMostLoads && lacks_script(); ++loads) {
-      checker.load();
-      replies = send(checker);
-    }
+    auto replies = limiter::send_loading(
+        *connection_, algorithm_.script, [&] { return send(checker); }, lacks_script);
     const auto decision = limiter::Checker::parse(replies[request.keys.size()], &algorithm_);
     replies.erase(replies.begin() + std::ssize(request.keys));
     const auto failed = [](const redis::Reply& reply) { return reply.is_error(); };

@@ -271,15 +271,6 @@ const Finding& telling_finding(const AdversaryReport& report, const AdversaryRun
   return keeps_limit && wrong && !adversary::steps_back(wrong->schedule) ? *wrong : most;
 }
 
-/// Seconds since 1970, with as many decimals as needed.
-std::string epoch_text(microseconds at) {
-  constexpr std::int64_t kSecond = 1'000'000;
-  auto text = fmt::format("{}.{:06}", at.count() / kSecond, at.count() % kSecond);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
-}
-
 /// SearchFindings::most_stepping_back.
 std::optional<double> most_by_any_clock(const AdversaryReport& report,
                                         const adversary::SearchResult& result) {
@@ -352,7 +343,7 @@ std::string schedule_log(const AdversaryReport& report, const AdversaryRun& run)
                      within_text(finding.score.worst_span), finding.score.wrongly_denied.size(),
                      finding.schedule.size());
   for (const auto& [at, cost] : finding.schedule) {
-    log += fmt::format("{} 1 {}\n", epoch_text(at), cost);
+    log += fmt::format("{} 1 {}\n", decimal_seconds(at), cost);
   }
   return log;
 }

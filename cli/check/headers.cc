@@ -4,6 +4,7 @@
 #include <chrono>
 #include <iterator>
 
+#include "base/time.h"
 #include "cli/check/check.h"
 #include "limiter/limit.h"
 
@@ -49,7 +50,7 @@ std::optional<seconds> retry_after(const Result& result) {
   const auto& decision = result.decision;
   const bool known = result.on_error == nullptr && !result.peek;
   if (decision.allowed || !known || decision.retry_after == limiter::kNever) return std::nullopt;
-  return std::max(std::chrono::ceil<seconds>(decision.retry_after), seconds{1});
+  return std::max(whole_seconds(decision.retry_after), seconds{1});
 }
 
 }  // namespace
@@ -64,7 +65,7 @@ void append_headers(std::string& out, const Limiter& limiter, const Result& resu
   out += '\n';
   const auto retry = retry_after(result);
   for (std::size_t i = 0; i < states.size(); ++i) {
-    auto reset = std::chrono::ceil<seconds>(states[i].reset_after);
+    auto reset = whole_seconds(states[i].reset_after);
     // By the draft, Retry-After should not be earlier than t.
     if (retry) reset = std::min(reset, *retry);
     out += i == 0 ? "RateLimit: " : ", ";

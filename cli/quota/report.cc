@@ -43,13 +43,9 @@ std::string without_bars(std::string text) {
   return text;
 }
 
-std::int64_t whole_seconds(microseconds duration) {
-  return std::chrono::ceil<std::chrono::seconds>(std::max(duration, microseconds{0})).count();
-}
-
 /// "31s", "1h2m": rounded up.
 std::string seconds_text(microseconds duration) {
-  const std::chrono::seconds seconds{whole_seconds(duration)};
+  const auto seconds = whole_seconds(duration);
   constexpr std::chrono::minutes kMany{10};
   return seconds < kMany ? fmt::format("{}s", seconds.count()) : wait_text(seconds);
 }
@@ -117,7 +113,7 @@ void append_performance(std::string& out, const Judgement& judgement,
     append("remaining", fmt::format("{};;;0{}", *inspection.remaining, most_text));
   }
   if (inspection.reset_after) {
-    append("reset", fmt::format("{}s", whole_seconds(*inspection.reset_after)));
+    append("reset", fmt::format("{}s", whole_seconds(*inspection.reset_after).count()));
   }
 }
 

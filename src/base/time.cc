@@ -256,6 +256,18 @@ std::string format_instant(microseconds instant) {
                      time.subseconds().count());
 }
 
+std::string decimal_seconds(microseconds time) {
+  constexpr microseconds kSecond = seconds{1};
+  auto text = fmt::format("{}.{:06}", time / kSecond, (time % kSecond).count());
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+seconds whole_seconds(microseconds duration) {
+  return std::chrono::ceil<seconds>(std::max(duration, microseconds{0}));
+}
+
 std::string wait_text(microseconds duration) {
   if (duration.count() < 0) duration = microseconds{0};
   if (duration.count() > 0 && duration < kAllDigitsBelow) {

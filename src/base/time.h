@@ -36,6 +36,11 @@ inline constexpr microseconds kLatestInstant{4'000'000'000'000'000};
 /// ISO 8601, UTC, six decimals.
 [[nodiscard]] std::string format_instant(microseconds instant);
 
+/// Seconds with as many decimals as needed: "60", "0.25". Not below 0.
+[[nodiscard]] std::string decimal_seconds(microseconds time);
+/// Rounded up to whole seconds, at least 0.
+[[nodiscard]] std::chrono::seconds whole_seconds(microseconds duration);
+
 // Times for people; programs get µs. In UTF-8: cli/term/terminal.h has without_micro_sign().
 
 /// The time until something: "12.041 s", rounded up to ms; below 10 ms with all digits, "4.250 ms";

@@ -155,12 +155,11 @@ void load_script(redis::Connection& connection, std::string_view text) {
 
 redis::Reply call_script(redis::Connection& connection, const Algorithm& algorithm,
                          const ScriptCall& call) {
-  for (int loads = 0;; ++loads) {
+  const auto send = [&] {
     call.append_to(connection);
-    auto reply = connection.read();
-    if (!is_unknown_script(reply) || loads == kMostLoads) return reply;
-    load_script(connection, algorithm.script);
-  }
+    return connection.read();
+  };
+  return send_loading(connection, algorithm.script, send, is_unknown_script);
 }
 
 }  // namespace rlctl::limiter

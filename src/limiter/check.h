@@ -57,8 +57,27 @@ class CheckCommand {
   std::vector<std::string_view> keys_, arguments_;
 };
 
+/// After this many SCRIPT LOADs without effect, NOSCRIPT becomes an error: others may flush scripts
+/// meanwhile, but hardly as often.
+inline constexpr int kMostLoads = 3;
+
+/// Whether the server does not have the script: the request was not executed and may be sent again
+/// after load_script().
+[[nodiscard]] bool is_unknown_script(redis::ReplyView reply);
 /// Loads the script with SCRIPT LOAD and reads the reply. Throws redis::Error.
 void load_script(redis::Connection& connection, std::string_view text);
+/// Returns what `send` does: the replies to calls of a script. If `lacks_script` says that one was
+/// NOSCRIPT, loads the script and sends again. Throws redis::Error.
+template <typename Send, typename LacksScript>
+[[nodiscard]] auto send_loading(redis::Connection& connection, std::string_view text, Send send,
+                                LacksScript lacks_script) {
+  auto replies = send();
+  for (int loads = 0; loads < kMostLoads && lacks_script(replies); ++loads) {
+    load_script(connection, text);
+    replies = send();
+  }
+  return replies;
+}
 /// Makes the call and returns its reply. If the server does not have the script, and so has
 /// executed nothing, loads it and repeats the call. Throws redis::Error.
 [[nodiscard]] redis::Reply call_script(redis::Connection& connection, const Algorithm& algorithm,
@@ -100,15 +119,7 @@ class Checker {
   bool has_evalsha_ro_ = true;  ///< as far as is known
 };
 
-/// Whether the server does not have the script: the request was not executed and may be sent again
-/// after Checker::load().
-[[nodiscard]] bool is_unknown_script(redis::ReplyView reply);
-
 /// The error for a reply that the called script does not make.
 [[nodiscard]] redis::Error not_of_script();
-
-/// After this many SCRIPT LOADs without effect, NOSCRIPT becomes an error: others may flush scripts
-/// meanwhile, but hardly as often.
-inline constexpr int kMostLoads = 3;
 
 }  // namespace rlctl::limiter

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "base/time.h"
 
 namespace rlctl::traffic {
 namespace {
@@ -29,13 +30,6 @@ void append_number(std::string& out, std::int64_t value) {
 void append_seconds(std::string& out, microseconds time) {
   fmt::format_to(std::back_inserter(out), "{}.{:0{}}", time.count() / kSecond,
                  time.count() % kSecond, kDecimals);
-}
-
-/// "60", "0.25"
-void append_short_seconds(std::string& out, microseconds time) {
-  append_seconds(out, time);
-  out.resize(out.find_last_not_of('0') + 1);
-  if (out.back() == '.') out.pop_back();
 }
 
 /// "5", "16.666666666666668", "0.00001"
@@ -227,7 +221,8 @@ void Placeholder::append(std::string& out, const TemplateValues& values) const {
       case TimeForm::kSixDecimals:
         return append_seconds(out, time);
       case TimeForm::kShort:
-        return append_short_seconds(out, time);
+        out += decimal_seconds(time);
+        return;
       case TimeForm::kWhole:
         return append_number(out, in_unit(time, unit));
     }

@@ -2,8 +2,9 @@
 
 #include <doctest/doctest.h>
 
-namespace rlctl::cli::duration_text_test {
+namespace rlctl::duration_text_test {
 
+using namespace std::chrono_literals;
 using std::chrono::days;
 using std::chrono::hours;
 using std::chrono::microseconds;
@@ -99,10 +100,22 @@ TEST_CASE("duration: a micro sign and a Greek letter are accepted as u") {
   CHECK(format_duration(parse_duration("250µs")) == "250us");
 }
 
+TEST_CASE("duration text: seconds as a decimal number, and rounded up to whole ones") {
+  CHECK(decimal_seconds(60s) == "60");
+  CHECK(decimal_seconds(250ms) == "0.25");
+  CHECK(decimal_seconds(1'767'225'660'000'001us) == "1767225660.000001");
+  CHECK(decimal_seconds(0us) == "0");
+  CHECK(decimal_seconds(100s) == "100");
+  CHECK(whole_seconds(1us) == 1s);
+  CHECK(whole_seconds(60s) == 60s);
+  CHECK(whole_seconds(60s + 1us) == 61s);
+  CHECK(whole_seconds(-5s) == 0s);
+}
+
 TEST_CASE("duration text: an offset from an origin has a sign") {
   CHECK(offset_text(microseconds{0}) == "0");
   CHECK(offset_text(milliseconds{10}) == "+10 ms");
   CHECK(offset_text(milliseconds{-10}) == "-10 ms");
 }
 
-}  // namespace rlctl::cli::duration_text_test
+}  // namespace rlctl::duration_text_test

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "support/temp_folder.h"
 
-namespace rlctl::cli::output_file_test {
+namespace rlctl::output_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -248,4 +248,4 @@ TEST_CASE("output file: a full disk is an error") {
   CHECK_THROWS_AS(file.write("anything"), OutputError);
 }
 
-}  // namespace rlctl::cli::output_file_test
+}  // namespace rlctl::output_file_test

@@ -4,7 +4,7 @@
 
 #include "cli/failure.h"
 
-namespace rlctl::cli::shell_test {
+namespace rlctl::shell_test {
 
 namespace {
 
@@ -73,4 +73,4 @@ TEST_CASE("a word for a shell: no shell sees the end of $'...' inside it, or exp
   CHECK_FALSE(every_shell_reads(std::string(1, '\0')));
 }
 
-}  // namespace rlctl::cli::shell_test
+}  // namespace rlctl::shell_test

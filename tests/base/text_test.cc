@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-namespace rlctl::cli::escape_test {
+namespace rlctl::escape_test {
 namespace {
 
 std::string text(std::string_view raw) {
@@ -121,4 +121,4 @@ TEST_CASE("escape: JSON strings escape what JSON requires, and what a terminal m
   CHECK(json("") == "\"\"");
 }
 
-}  // namespace rlctl::cli::escape_test
+}  // namespace rlctl::escape_test
