@@ -88,7 +88,7 @@ std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
     };
     const auto replies = limiter::send_loading(
         *connection_, algorithm_.script, send_as_possible, [](const auto& answers) {
-          return std::ranges::any_of(answers, limiter::is_unknown_script);
+          return std::ranges::any_of(answers, redis::is_unknown_script);
         });
     std::vector<limiter::Decision> looks;
     for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply, &algorithm_));
@@ -108,7 +108,7 @@ limiter::Decision Asker::refund(const limiter::Request& request,
   };
   // Whatever the looks replied: a refund must not be made twice.
   const auto lacks_script = [&](const auto& replies) {
-    return limiter::is_unknown_script(replies[request.keys.size()]);
+    return redis::is_unknown_script(replies[request.keys.size()]);
   };
   return exchange(request, true, [&](limiter::Checker& checker) {
     auto replies = limiter::send_loading(

@@ -239,7 +239,7 @@ void Batch::on_reply(const redis::Reply& reply) {
   last_progress_ = Clock::now();
   link_.answered();
   --pending.replies_to_come;
-  const bool unknown_script = limiter::is_unknown_script(reply);
+  const bool unknown_script = redis::is_unknown_script(reply);
   if (plan_.peek && link_.checker().note_missing_evalsha_ro(reply)) {
     pending.must_ask_again = true;
     settling_ = true;

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -22,6 +21,7 @@
 #include "cli/connection.h"
 #include "cli/debug/place.h"
 #include "cli/failure.h"
+#include "cli/term/signals.h"
 #include "cli/term/terminal.h"
 
 namespace rlctl::cli {
@@ -113,8 +113,7 @@ std::string file_of(const DebugPlan& plan, Invocation& invocation) {
   std::vector<char*> arguments;
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  // Restore the signal handling that was set for this program only.
-  std::signal(SIGPIPE, SIG_DFL);
+  restore_signals();
   ::execvp(arguments[0], arguments.data());
   const int error = errno;
   throw ProblemError(

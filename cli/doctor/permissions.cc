@@ -137,7 +137,7 @@ PermissionAnswers ask_permissions(redis::Connection& connection, const std::stri
   for (int loads = 1;; ++loads) {
     if (answers.load.is_error()) return answers;
     answers.call = call_permission_script(connection, answers.load.text());
-    if (loads == limiter::kMostLoads || !limiter::is_unknown_script(*answers.call)) break;
+    if (loads == limiter::kMostLoads || !redis::is_unknown_script(*answers.call)) break;
     answers.load = load();
   }
   if (answers.call->is_nil()) answers.rules = connection.call({"ACL", "GETUSER", answers.user});

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "cli/term/table.h"
 #include "limiter/check.h"
 #include "redis/connection.h"
+#include "redis/error.h"
 
 namespace rlctl::cli {
 
@@ -96,25 +98,38 @@ ExitStatus show_script(const ScriptsOptions&, Invocation& invocation) {
 
 // ---- load ----
 
+/// Throws the error of the first server that does not take it.
+void load_into_all(redis::Connection& connection, std::span<const std::string> servers,
+                   std::string_view text) {
+  const std::array<std::string_view, 3> load{"SCRIPT", "LOAD", text};
+  for (const auto& server : servers) connection.append_to(server, load);
+  std::optional<redis::Error> failed;
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    const auto reply = connection.read();
+    if (reply.is_error() && !failed) failed = redis::to_error(reply);
+  }
+  if (failed) throw redis::Error(*failed);
+}
+
 ExitStatus load_scripts(const ScriptsOptions&, Invocation& invocation) {
   const auto chosen = chosen_scripts(invocation.operands);
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   auto connection = connector.open();
-  const auto servers = connection.servers().size();
+  const auto servers = connection.servers();
   auto& out = invocation.out.buffer();
   for (const auto* script : chosen) {
-    limiter::load_script(connection, script->text);
+    load_into_all(connection, servers, script->text);
     if (invocation.json) {
       JsonWriter(out)
           .begin_object()
           .field("name", script->name)
           .field("sha1", script->sha1)
-          .field("servers", servers)
+          .field("servers", servers.size())
           .end_object();
       out += '\n';
     } else {
       out.append("loaded name=").append(script->name).append(" sha1=").append(script->sha1);
-      out.append(" servers=").append(std::to_string(servers)).append("\n");
+      out.append(" servers=").append(std::to_string(servers.size())).append("\n");
     }
   }
   return ExitStatus::kDone;

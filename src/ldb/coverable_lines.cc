@@ -212,13 +212,16 @@ LuaPrototype parse_bytecode(std::string_view dump) {
 void append_reachable_lines(const LuaPrototype& function, std::vector<int>& lines) {
   ReachableCode walk(function);
   walk.run();
+  // Once each, however often they are made: a hostile dump may nest such repetitions.
+  std::vector<bool> is_made(function.inner.size());
   for (std::size_t at = 0; at < function.code.size(); ++at) {
     if (!walk.reached(at)) continue;
     lines.push_back(function.lines[at]);
     const Instruction instruction{function.code[at]};
-    if (instruction.code() == Instruction::kClosure) {
-      append_reachable_lines(function.inner[instruction.bx()], lines);
-    }
+    if (instruction.code() == Instruction::kClosure) is_made[instruction.bx()] = true;
+  }
+  for (std::size_t i = 0; i < function.inner.size(); ++i) {
+    if (is_made[i]) append_reachable_lines(function.inner[i], lines);
   }
 }
 

@@ -62,10 +62,6 @@ redis::Error not_of_script() {
   return {redis::Failure::kProtocol, "the reply is not that of the script"};
 }
 
-bool is_unknown_script(redis::ReplyView reply) {
-  return reply.is_error() && redis::error_code(reply.text()) == "NOSCRIPT";
-}
-
 void ScriptCall::append_read_only_to(redis::Connection& connection) const {
   const auto count = std::to_string(keys.size());
   std::vector<std::string_view> words{"EVALSHA_RO", sha1, count};
@@ -159,7 +155,7 @@ redis::Reply call_script(redis::Connection& connection, const Algorithm& algorit
     call.append_to(connection);
     return connection.read();
   };
-  return send_loading(connection, algorithm.script, send, is_unknown_script);
+  return send_loading(connection, algorithm.script, send, redis::is_unknown_script);
 }
 
 }  // namespace rlctl::limiter

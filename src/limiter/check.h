@@ -61,9 +61,6 @@ class CheckCommand {
 /// meanwhile, but hardly as often.
 inline constexpr int kMostLoads = 3;
 
-/// Whether the server does not have the script: the request was not executed and may be sent again
-/// after load_script().
-[[nodiscard]] bool is_unknown_script(redis::ReplyView reply);
 /// Loads the script with SCRIPT LOAD and reads the reply. Throws redis::Error.
 void load_script(redis::Connection& connection, std::string_view text);
 /// Returns what `send` does: the replies to calls of a script. If `lacks_script` says that one was

@@ -23,8 +23,10 @@ struct Connection::State {
     link->append(name, parts);
   }
 
-  [[nodiscard]] bool is_of_cluster(const Reply& reply) const {
-    return follows && is_cluster_refusal(reply);
+  [[nodiscard]] bool is_of_cluster(const Reply& reply) {
+    if (!follows || !is_cluster_refusal(reply, link->last_answered())) return false;
+    follows = may_be_node(options.url, options.timeout, options.interrupt);
+    return follows;
   }
 
   /// Other nodes may need the scripts that were loaded into this one.
@@ -99,8 +101,10 @@ void Connection::append_script(std::string_view command, std::string_view script
 /// Whether CLUSTER SLOTS was refused to the user, by a node of a Cluster.
 bool Connection::may_not_know_servers(const Reply& slots) {
   if (!slots.is_error() || to_error(slots).failure() != Failure::kRefused) return false;
-  // Any user may send HELLO.
-  return hello_field(call({"HELLO", "2"}), "mode") == "cluster";
+  // Any user may send HELLO, but to Redis 6.0. No node has the keys of two slots at once.
+  const auto hello = call({"HELLO", "2"});
+  if (!hello.is_error()) return hello_field(hello, "mode") == "cluster";
+  return error_code(call({"EXISTS", "a", "b"}).text()) == "CROSSSLOT";
 }
 
 std::vector<std::string> Connection::servers() {

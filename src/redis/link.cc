@@ -22,6 +22,10 @@ namespace {
 constexpr std::size_t kChunk = Transport::kRecordSize;
 constexpr int kChunksAtOnce = 64;
 
+// The most bytes of replies that are kept while requests cannot be sent; room() takes thrice as
+// much.
+constexpr std::size_t kMostUnread = ReplyReader::kMostMemory / 4;
+
 // The commands whose first argument is a command in its own right, for messages.
 constexpr std::array<std::string_view, 6> kContainers{"SCRIPT", "CONFIG", "OBJECT",
                                                       "MEMORY", "CLIENT", "CLUSTER"};
@@ -76,6 +80,7 @@ class Outbox {
     const auto unneeded = std::min(begin_, sent_);
     if (unneeded > bytes_.size() / 2) {
       bytes_.erase(0, unneeded);
+      last_ = {};
       begin_ -= unneeded;
       sent_ -= unneeded;
     }
@@ -221,6 +226,12 @@ struct Link::State {
   // The server stops reading if its replies are not taken, so take them meanwhile.
   void flush(Deadline until) {
     while (!send_some()) {
+      if (input.view().size() > kMostUnread) {
+        throw Error(Failure::kProtocol,
+                    fmt::format("{}: more than {} bytes of replies came, and the requests could "
+                                "not be sent",
+                                transport->name(), kMostUnread));
+      }
       // A peer that always has more bytes would never make the transport wait until its deadline.
       if (Clock::now() >= until) throw Error(Failure::kTimeout, "no answer in time");
       try {
@@ -350,7 +361,9 @@ struct Link::State {
   }
 
   [[nodiscard]] Error not_resp(std::string_view bytes, std::string_view why) const {
-    const std::string shown = bytes.empty() ? escape(why) : fmt::format("'{}'", escape(bytes, 40));
+    // A server of another kind may repeat what it gets, such as the password.
+    const bool shows_bytes = !bytes.empty() && !is_logging_in;
+    const std::string shown = shows_bytes ? fmt::format("'{}'", escape(bytes, 40)) : escape(why);
     return {Failure::kProtocol,
             fmt::format("{}: the answer is not RESP: {}", transport->name(), shown),
             {},
@@ -422,6 +435,7 @@ std::string format_command(std::span<const Arguments> parts) {
 }
 
 std::vector<std::string_view> words_of_formatted(std::string_view command) {
+  if (command.empty()) return {};
   // *2\r\n$6\r\nEXISTS\r\n$1\r\nk\r\n
   const auto take_number = [&command] {
     std::size_t number = 0;

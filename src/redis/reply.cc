@@ -334,6 +334,10 @@ std::string_view error_code(std::string_view error_text) {
   return split_error(error_text).code;
 }
 
+bool is_unknown_script(ReplyView reply) {
+  return reply.is_error() && reply.text().starts_with("NOSCRIPT No matching script");
+}
+
 std::optional<int> script_line(std::string_view error_text) {
   constexpr std::string_view kScript = "user_script:", kPosition = "@user_script:";
   // The error's own text, which may contain anything, precedes the position or follows all of it.

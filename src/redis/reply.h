@@ -91,6 +91,10 @@ class ReplyReader {
 /// then returned.
 [[nodiscard]] std::string_view error_code(std::string_view error_text);
 
+/// Whether the server does not have the script of an EVALSHA, and so has executed nothing. A script
+/// may reply NOSCRIPT, too, with other words.
+[[nodiscard]] bool is_unknown_script(ReplyView reply);
+
 /// The script line that raised an error, in the notation of any version: "@user_script:12",
 /// "@user_script: 12", "user_script:12: ...". None if the script returned the error, or if no
 /// script ran.

@@ -70,7 +70,7 @@ Router::Router(Options options) : options_(std::move(options)), poller_(options_
                             .interrupt = options_.interrupt}));
 }
 
-Router::Router(Options options, Link link, std::optional<Reply> refusal)
+Router::Router(Options options, Link&& link, std::optional<Reply> refusal)
     : options_(std::move(options)), poller_(options_.interrupt) {
   owners_.fill(kUnknown);
   start_timer();
@@ -326,8 +326,12 @@ void Router::append_to_all(std::string_view name, std::span<const Arguments> par
   }
   if (masters.empty()) masters.push_back(&any_master());
   command_of(id).replies_to_come = static_cast<int>(masters.size());
+  const Deadline until = timeout_from_now();  // for all of them together
   for (Node* node : masters) {
-    if (connect(*node)) {
+    if (!node->link && Clock::now() >= until) {
+      answer(id, Reply::failed(Error(Failure::kNotSent, "no time is left to connect")
+                                   .from(node->endpoint, std::string(name))));
+    } else if (connect(*node)) {
       node->link->append(name, parts);
       queued(*node, {.id = id, .purpose = Purpose::kLoad});
     } else {
@@ -513,13 +517,13 @@ void Router::on_reply(Node& node, Reply reply) {
 bool Router::follow(const InFlight& command, Node& node, Reply& reply,
                     const std::string& formatted) {
   const bool is_sentinel = options_.url.scheme == Scheme::kSentinel;
-  if (is_sentinel && error_code(reply.text()) == "READONLY") {
+  if (is_sentinel && is_replica_refusal(reply)) {
     is_stale_ = true;  // a replica refuses every write, so nothing was executed
     park(command.id, formatted, to_error(reply));
     return true;
   }
-  if (starts_with_code(reply, "NOSCRIPT")) return load_again(command, node, formatted);
-  if (is_sentinel || !is_cluster_refusal(reply)) return false;
+  if (is_unknown_script(reply)) return load_again(command, node, formatted);
+  if (is_sentinel || !is_cluster_refusal(reply, formatted)) return false;
   if (starts_with_code(reply, "MOVED")) {
     on_moved(command.id, node, std::move(reply), formatted);
   } else if (starts_with_code(reply, "ASK")) {
@@ -673,10 +677,16 @@ void Router::receive_all() {
 
 void Router::give_up() {
   const Error interrupted(Failure::kUnreachable, "interrupted", {}, kMayHaveRun);
-  try {
-    receive_all();
-  } catch (const Interrupted&) {
-    // What had arrived before is taken.
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    bool has_more = true;
+    for (auto tries = commands_.size(); has_more && nodes_[i]->link && tries > 0; --tries) {
+      try {
+        receive_from(*nodes_[i]);
+        has_more = false;
+      } catch (const Interrupted&) {
+        continue;  // this reply refers its command to a server that is not connected
+      }
+    }
   }
   for (const auto& node : nodes_) {
     if (node->link) lose(*node, interrupted);
@@ -685,6 +695,11 @@ void Router::give_up() {
     answer(parked.id, Reply::failed(parked.why));
   }
   if (taken_) answer(commands_.first(), std::move(std::exchange(taken_, std::nullopt)->refusal));
+  // Those that were to be sent, or sent again, when the interrupt came.
+  const Error unsent(Failure::kNotSent, "interrupted; the command was not sent");
+  for (auto left = commands_.size(), id = commands_.first(); left > 0; --left, ++id) {
+    while (command_of(id).replies_to_come > 0) answer(id, Reply::failed(unsent));
+  }
 }
 
 void Router::time_out(Node& node) {

@@ -53,8 +53,8 @@ class Router {
   explicit Router(Options options);
   /// Takes over the link to a server that turned out to be a node of a Cluster, with the commands
   /// that it has not answered yet, and the reply that showed it, if one did, such as MOVED: the
-  /// next read() or try_read() follows it.
-  Router(Options options, Link link, std::optional<Reply> refusal);
+  /// next read() or try_read() follows it. If this throws, the link stays where it was.
+  Router(Options options, Link&& link, std::optional<Reply> refusal);
   ~Router();
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;

@@ -396,8 +396,11 @@ void use_certificate(SSL_CTX* context, const Tls& tls) {
   if (ssl.SSL_CTX_use_certificate_chain_file(context, tls.cert.c_str()) != 1) {
     bad_file(kCertificate, tls.cert);
   }
-  if (ssl.SSL_CTX_use_PrivateKey_file(context, tls.key.c_str(), SSL_FILETYPE_PEM) != 1 ||
-      ssl.SSL_CTX_check_private_key(context) != 1) {
+  const bool is_usable =
+      ssl.SSL_CTX_use_PrivateKey_file(context, tls.key.c_str(), SSL_FILETYPE_PEM) == 1 &&
+      ssl.SSL_CTX_check_private_key(context) == 1;
+  ssl.SSL_CTX_set_default_passwd_cb_userdata(context, nullptr);
+  if (!is_usable) {
     if (has_passphrase) {
       throw InputError(
           fmt::format("cannot use the {} {}: it has a passphrase", kKey, escape(tls.key)),

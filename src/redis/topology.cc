@@ -108,12 +108,32 @@ std::vector<SlotRange> ask_sentinel(const TopologyRequest& request, const HostPo
 
 }  // namespace
 
-bool is_cluster_refusal(ReplyView reply) {
-  constexpr std::array<std::string_view, 4> kCodes{"MOVED ", "ASK ", "TRYAGAIN ", "CLUSTERDOWN "};
+bool is_cluster_refusal(ReplyView reply, std::string_view command) {
+  constexpr std::array<std::string_view, 3> kSentences{
+      "TRYAGAIN Multiple keys request during rehashing of slot", "CLUSTERDOWN The cluster is down",
+      "CLUSTERDOWN Hash slot not served"};
   const auto text = reply.text();
-  // Once a script has begun, it may have written.
-  return reply.is_error() && !script_line(text) &&
-         std::ranges::any_of(kCodes, [&](auto code) { return text.starts_with(code); });
+  if (!reply.is_error() || script_line(text)) return false;
+  const auto begins = [&](std::string_view words) { return text.starts_with(words); };
+  if (std::ranges::any_of(kSentences, begins)) return true;
+  if (!begins("MOVED ") && !begins("ASK ")) return false;
+  const auto referral = parse_referral(text, {});
+  return referral && referral->slot == common_slot(keys_of(words_of_formatted(command)));
+}
+
+bool is_replica_refusal(ReplyView reply) {
+  return reply.is_error() && error_code(reply.text()) == "READONLY" &&
+         reply.text().find("READONLY You can't write against a read only ") != std::string::npos;
+}
+
+bool may_be_node(const Url& url, std::chrono::microseconds timeout, const Interrupt* interrupt) {
+  try {
+    auto link = Link::open(url, timeout, interrupt, nullptr);
+    const auto reply = ask(link, {"CLUSTER", "SLOTS"});
+    return !reply.is_error() || to_error(reply).code() != "ERR";
+  } catch (const Error&) {
+    return true;
+  }
 }
 
 std::vector<SlotRange> parse_slots(ReplyView reply, const HostPort& asked) {

@@ -36,9 +36,17 @@ struct Referral {
 /// replaces one that is missing. None if it is neither.
 [[nodiscard]] std::optional<Referral> parse_referral(std::string_view text, const HostPort& from);
 
-/// Whether this error is one by which a node of a Cluster, and no other server, refuses a command
-/// without executing it: MOVED, ASK, TRYAGAIN, CLUSTERDOWN.
-[[nodiscard]] bool is_cluster_refusal(ReplyView reply);
+/// Whether this is the error by which a node of a Cluster refuses this formatted command without
+/// executing it: MOVED or ASK with the slot of its keys, TRYAGAIN or CLUSTERDOWN. A script may
+/// reply anything, after it has written: only the words of the servers count.
+[[nodiscard]] bool is_cluster_refusal(ReplyView reply, std::string_view command);
+/// The same for the READONLY of a replica.
+[[nodiscard]] bool is_replica_refusal(ReplyView reply);
+
+/// Whether the server of this URL may be a node of a Cluster: asks CLUSTER SLOTS on a connection of
+/// its own. True if it cannot be asked, or refuses that to the user.
+[[nodiscard]] bool may_be_node(const Url& url, std::chrono::microseconds timeout,
+                               const Interrupt* interrupt);
 
 /// How to ask for the masters of a Cluster, or for the one that Sentinels watch over.
 struct TopologyRequest {

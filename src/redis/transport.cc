@@ -46,13 +46,14 @@ class SocketTransport final : public Transport {
 
   std::size_t read(char* buffer, std::size_t size, Deadline deadline) override {
     for (;;) {
+      if (interrupt_ != nullptr) interrupt_->check();
       if (const auto count = read_available(buffer, size); count > 0) return count;
       wait_until(POLLIN, deadline);
     }
   }
 
+  // Not interrupted, since it does not wait: what has arrived is taken at the end, too.
   std::size_t read_available(char* buffer, std::size_t size) override {
-    if (interrupt_ != nullptr) interrupt_->check();
     const auto count = retry([&] { return ::recv(fd(), buffer, size, MSG_DONTWAIT); });
     if (count == 0) closed();
     has_received_ |= count > 0;

@@ -236,7 +236,7 @@ Resetter::Indices Resetter::remove(Looks& looks, const Indices& which) {
     const bool is_lost = may_have_run(reply);
     if (is_lost) lost_.emplace_back(looks[index].key);
     looks[index].is_void = !is_lost;
-    if (limiter::is_unknown_script(reply)) {
+    if (redis::is_unknown_script(reply)) {
       script_is_loaded_ = false;
       changed.push_back(index);
     } else if (reply.is_error()) {

@@ -100,7 +100,7 @@ void read_saved(redis::Connection& connection, std::span<const TypedKey> keys,
     bool must_load = false;  // at first, and after a SCRIPT FLUSH: then the rest is read again
     for (const auto& key : some) {
       const auto reply = connection.read();
-      must_load = must_load || (limiter::is_unknown_script(reply) && loads < limiter::kMostLoads);
+      must_load = must_load || (redis::is_unknown_script(reply) && loads < limiter::kMostLoads);
       if (must_load) continue;
       use(parse_saved(key, reply));
       ++used;
@@ -172,7 +172,7 @@ bool Restorer::restore(std::span<const SavedKey> keys, Results& results) {
     } else if (by_dump && redis::is_foreign_dump(reply)) {
       understands_dumps_ = false;
       if (!keys[index].contents) results[index] = RestoreResult::kForeign;
-    } else if (limiter::is_unknown_script(reply) && loads_ < limiter::kMostLoads) {
+    } else if (redis::is_unknown_script(reply) && loads_ < limiter::kMostLoads) {
       is_loaded_ = false;
     } else if (!refused) {
       refused = redis::to_error(reply, embedded::k_restore.text);

@@ -487,7 +487,7 @@ void require_usable(const Candidate& candidate) {
 
 limiter::Decision Script::parse(redis::ReplyView reply, const Arrival& arrival,
                                 std::int64_t number) const {
-  if (limiter::is_unknown_script(reply)) throw script_is_gone();
+  if (redis::is_unknown_script(reply)) throw script_is_gone();
   return read(reply, arrival, number);
 }
 

@@ -65,7 +65,7 @@ void test_messages(ReplyView reply) {
   fuzz::require(shown.size() <= 300, "a reply is shown in short", shown);
   (void)error_code(reply.text());
   (void)script_line(reply.text());
-  (void)is_cluster_refusal(reply);
+  (void)is_cluster_refusal(reply, "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n");
   (void)refuses_connection(reply);
   if (!reply.is_error()) return;
   constexpr std::string_view kScript = "local x = redis.call('GET', KEYS[1])\nreturn x";

@@ -113,6 +113,21 @@ TEST_CASE("truncated bytecode is refused") {
   }
 }
 
+TEST_CASE("a function that is made several times is looked at once") {
+  // Otherwise what a few kilobytes nest takes more than a lifetime.
+  rlctl::ldb::LuaPrototype function{.code = {30}, .lines = {1}};  // RETURN
+  for (int depth = 0; depth < 100; ++depth) {
+    rlctl::ldb::LuaPrototype outer{.code = {36, 36, 36, 36, 30},
+                                   .lines = {1, 1, 1, 1, 1}};  // CLOSURE
+    outer.upvalues_of_inner = {0};
+    outer.inner.push_back(std::move(function));
+    function = std::move(outer);
+  }
+  std::vector<int> lines;
+  rlctl::ldb::append_reachable_lines(function, lines);
+  CHECK(lines.size() == 501);
+}
+
 TEST_CASE(
     "the debugger stops at exactly the coverable lines of a script that executes all its code") {
   const std::vector<std::string> sources{

@@ -240,12 +240,22 @@ TEST_CASE("keys are copied from a server whose memory is full") {
   require_same(pair->from, pair->to);
 }
 
+namespace {
+
+void deny_cluster(support::Peer& peer) {
+  peer.read_until("SLOTS\r\n");
+  peer.write("-ERR This instance has cluster support disabled\r\n");
+}
+
+}  // namespace
+
 TEST_CASE("keys that change while they are read are read again") {
   const auto answers = [](std::string_view payload, std::string_view exec) {
     return "+OK\r\n+string\r\n:-1\r\n$1\r\n" + std::string(payload) + "\r\n+OK\r\n" +
            std::string(exec);
   };
   const support::ScriptedServer server([&](support::Peer& peer) {
+    deny_cluster(peer);
     for (const auto& text : {answers("1", "*-1\r\n"), answers("2", "*0\r\n")}) {
       peer.read_until("EXEC\r\n");
       peer.write(text);
@@ -258,6 +268,7 @@ TEST_CASE("keys that change while they are read are read again") {
 
 TEST_CASE("keys that never stop changing are an error") {
   const support::ScriptedServer server([&](support::Peer& peer) {
+    deny_cluster(peer);
     while (peer.read_until("EXEC\r\n").ends_with("EXEC\r\n")) {
       peer.write("+OK\r\n+string\r\n:-1\r\n$1\r\n1\r\n+OK\r\n*-1\r\n");
     }

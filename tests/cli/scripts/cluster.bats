@@ -13,6 +13,14 @@ setup_file() { start_cluster 3; }
   for node in 0 1 2; do assert_equal "$(node_cli "$node" SCRIPT EXISTS "$sha1")" 1; done
 }
 
+@test "a master that does not take the script is an error, not one of those that have it" {
+  node_cli 1 ACL SETUSER default -script >/dev/null
+  run -4 --separate-stderr rlctl scripts load gcra
+  node_cli 1 ACL SETUSER default +script >/dev/null
+  assert_output ''
+  assert_equal "${stderr_lines[1]}" '  hint: grant it: ACL SETUSER default +script|load'
+}
+
 @test "the printed line reaches the node of the key" {
   rlctl scripts load gcra
   local key
