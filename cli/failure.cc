@@ -72,11 +72,16 @@ std::string permission_hint(const redis::Error& error) {
   if (refuses_key(sentence)) {
     return grant("~PATTERN, with a pattern that matches the key");
   }
-  if (error.code() == "NOPERM" && !error.command().empty()) return grant(rule_for(error.command()));
+  // Granted one at a time, some would let a script write and then fail.
+  const auto* others =
+      refuses_in_script(sentence) ? "; rlctl(1) lists all that the script needs" : "";
+  if (error.code() == "NOPERM" && !error.command().empty()) {
+    return grant(rule_for(error.command())) + others;
+  }
   const auto begin = sentence.find('\'') + 1;
   const auto end = begin == 0 ? sentence.npos : sentence.find('\'', begin);
   const bool is_named = end != sentence.npos && sentence.find("run the '") != sentence.npos;
-  if (is_named) return grant(rule_for(sentence.substr(begin, end - begin)));
+  if (is_named) return grant(rule_for(sentence.substr(begin, end - begin))) + others;
   return user_of(error) + " may not call one of the script's commands; rlctl(1) lists them";
 }
 
@@ -245,6 +250,11 @@ std::string rule_for(std::string_view command) {
   std::string rule = "+" + lower_case(command);
   std::replace(rule.begin(), rule.end(), ' ', '|');
   return rule;
+}
+
+bool refuses_in_script(std::string_view message) {
+  return message.find("executing the script") != message.npos ||
+         message.find("failure in script") != message.npos;
 }
 
 bool refuses_key(std::string_view message) {

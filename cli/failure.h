@@ -59,6 +59,8 @@ class ProblemError : public std::runtime_error {
 /// Whether a server's message says that the user may not access a key, not that a command is
 /// refused.
 [[nodiscard]] bool refuses_key(std::string_view message);
+/// Whether it says that the user may not call a command of a script, which has begun.
+[[nodiscard]] bool refuses_in_script(std::string_view message);
 
 /// Removes the hint that the request may have been executed: for commands that only read, and for
 /// messages that already include it.

@@ -98,7 +98,7 @@ bool is_in_doubt(const Problem& problem) {
 }
 
 Problem may_have_been_counted(Problem problem) {
-  if (!is_in_doubt(problem)) return problem;
+  if (!is_in_doubt(problem) && !refuses_in_script(problem.message)) return problem;
   problem.message += kMayHaveBeenCounted;
   return without_doubt(problem);
 }

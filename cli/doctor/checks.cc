@@ -224,20 +224,24 @@ std::optional<CheckResult> check_memory(const ServerFacts& server) {
   if (most == 0) return CheckResult{.detail = fmt::format("{} used, no maxmemory", human)};
   const auto detail = fmt::format("{} of {} used, maxmemory-policy {}", human,
                                   server.fact("maxmemory_human"), policy);
-  if (policy != "noeviction") {
+  const auto used = server.number("used_memory").value_or(0) -
+                    server.number("mem_not_counted_for_evict").value_or(0);
+  constexpr std::string_view kMend = "raise maxmemory, or remove keys";
+  const bool evicts = policy != "noeviction";
+  // A server that evicts is a little above it now and then, until the next command.
+  if (used > most + (evicts ? most / 20 : 0)) {
+    return CheckResult{
+        Health::kFailure,
+        detail + (evicts ? ", but too little can be evicted" : "") + ": check is refused with OOM",
+        std::string(kMend)};
+  }
+  if (evicts) {
     const auto evicted = server.number("evicted_keys").value_or(0);
     return CheckResult{Health::kWarning,
                        detail +
                            ": the server may evict limiters, which then allow their full limit" +
                            (evicted > 0 ? fmt::format("; {} keys were evicted", evicted) : ""),
                        "set maxmemory-policy noeviction, on a server of its own for limiters"};
-  }
-  const auto used = server.number("used_memory").value_or(0) -
-                    server.number("mem_not_counted_for_evict").value_or(0);
-  constexpr std::string_view kMend = "raise maxmemory, or remove keys";
-  if (used > most) {
-    return CheckResult{Health::kFailure, detail + ": check is refused with OOM",
-                       std::string(kMend)};
   }
   if (!is_nearly(used, most)) return CheckResult{.detail = detail};
   return CheckResult{Health::kWarning, detail + ": check will soon be refused with OOM",

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -189,6 +190,7 @@ void ListRun::take(std::vector<ListRow> rows) {
   }
   if (plan_.only_totals) {
     listed_ += static_cast<std::int64_t>(rows.size());
+    without_limit_ += std::ranges::count_if(rows, [](const auto& row) { return !row.limit; });
   } else if (plan_.sort) {
     rows_.add(std::move(rows));
   } else {
@@ -254,7 +256,7 @@ void ListRun::finish() {
     totals_.append_text(out, look_);
   }
   auto text = unlisted_text();
-  if (without_limit_ > 0 && !invocation_.json && !plan_.only_totals) {
+  if (without_limit_ > 0 && !invocation_.json) {
     if (!text.empty()) text += "\n";
     text += counted(without_limit_, "key") + (without_limit_ == 1 ? " stores" : " store") +
             " no limit: --limit or a policy gives it";

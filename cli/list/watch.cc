@@ -44,8 +44,8 @@ struct Mover {
 
 /// What a complete scan of the database found.
 struct ScanResult {
-  std::vector<ListRow> rows;  ///< the first ones, to be shown
-  std::int64_t keys = 0, full = 0;
+  std::vector<ListRow> rows;                           ///< the first ones, to be shown
+  std::int64_t keys = 0, full = 0, unknown = 0;        ///< unknown: how full it is
   std::unordered_map<std::size_t, std::int64_t> used;  ///< of each key, by its hash
   /// Of the keys that the scan before found too: those that moved most.
   std::vector<Mover> movers;
@@ -126,6 +126,7 @@ void ListWatch::scan() {
     invocation_.interrupt.check();
   });
   result.rows = first.take();
+  result.unknown += listing_.unlisted().unknown;
   last_ = std::move(result);
   scanned_ = Clock::now();
   next_scan_ = scanned_ + kPauseForScan * (scanned_ - begin);
@@ -136,7 +137,9 @@ void ListWatch::count(const ListRow& row, ScanResult& result) const {
   const auto used = row.used.value_or(0);
   if (!result.used.emplace(hash, used).second) return;  // SCAN may return it twice
   ++result.keys;
-  if (row.ratio().value_or(0) >= 1) ++result.full;
+  const auto ratio = row.ratio();
+  if (!ratio) ++result.unknown;
+  if (ratio && *ratio >= 1) ++result.full;
   const auto before = last_.used.find(hash);
   if (before == last_.used.end() || before->second == used) return;
   auto& movers = result.movers;
@@ -168,10 +171,13 @@ void ListWatch::count_calls() {
   calls_at_ = now;
 }
 
-/// "100000 limiters, 3 full; 1234 script calls a second; the database was scanned 3 s ago"
+/// "100000 limiters, 3 full, the limit of 2 not known; 1234 script calls a second; the database was
+/// scanned 3 s ago"
 std::string ListWatch::summary() const {
   const auto* what = plan_.has_filter() ? "matching limiter" : "limiter";
-  auto text = fmt::format("{}, {} full; ", counted(last_.keys, what), last_.full);
+  auto text = fmt::format("{}, {} full", counted(last_.keys, what), last_.full);
+  if (last_.unknown > 0) text += fmt::format(", the limit of {} not known", last_.unknown);
+  text += "; ";
   if (calls_per_second_) text += fmt::format("{:.0f} script calls a second; ", *calls_per_second_);
   const auto age = std::chrono::floor<std::chrono::seconds>(Clock::now() - scanned_);
   return text + fmt::format("the database was scanned {} s ago", age.count());

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/quota/quota.h"
+#include "cli/targets.h"
 
 namespace rlctl::cli {
 namespace {
@@ -71,6 +72,10 @@ std::string sentence(const Judgement& judgement) {
   if (used == 0) {
     out += " unused";
     if (most) out += fmt::format(" (0 of {})", *most);
+    // For ever, if a pattern was meant; nobody reads the standard error of a check.
+    if (!literal_key_warning(inspection.key).empty()) {
+      out += "; a KEY is not a pattern";
+    }
     return out;
   }
   out += most ? fmt::format(" {}% used ({} of {})", percent_text(used, *most), used, *most)

@@ -45,6 +45,10 @@ Words reset_command(const Inspection& key) {
   return words;
 }
 
+Words inspect_command(const Inspection& key) {
+  return {"rlctl", "inspect", "--", key.key};
+}
+
 Words expire_command(const Inspection& key, microseconds ttl) {
   const auto ms = std::chrono::ceil<milliseconds>(ttl).count();
   return {"redis-cli", "PEXPIRE", key.key, std::to_string(ms)};
@@ -91,7 +95,8 @@ std::optional<Finding> no_ttl(const Inspection& key) {
   }
   finding.detail = "no TTL: it stays in memory when nothing of it counts any more";
   const auto needed = needed_ttl(key);
-  finding.command = needed > microseconds{0} ? expire_command(key, needed) : reset_command(key);
+  // Removing it would let in whoever is denied, and it may not even be a limiter's.
+  finding.command = needed > microseconds{0} ? expire_command(key, needed) : inspect_command(key);
   return finding;
 }
 
@@ -195,7 +200,7 @@ std::optional<Finding> maybe_locked(const Inspection& key) {
       .kind = FindingKind::kNoTtl,
       .detail = fmt::format("no TTL, and a name like a counter's: if it is one, its {} forever",
                             key.used == 1 ? "unit counts" : counted(*key.used, "unit") + " count"),
-      .command = {"rlctl", "inspect", "--", key.key}};
+      .command = inspect_command(key)};
 }
 
 std::optional<Finding> two_slots(const Inspection& key) {

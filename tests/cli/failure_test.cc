@@ -134,7 +134,8 @@ TEST_CASE("problem: an error of the server has a hint at what to do") {
           "grant it: ACL SETUSER ann ~PATTERN, with a pattern that matches the key");
   }
   CHECK(hint("ERR", "ACL failure in script: User ann has no permissions to run the 'rpush' command",
-             "EVALSHA", kRefused) == "grant it: ACL SETUSER ann +rpush");
+             "EVALSHA", kRefused) ==
+        "grant it: ACL SETUSER ann +rpush; rlctl(1) lists all that the script needs");
   CHECK(hint("ERR", "The user executing the script can't run this command or subcommand", "EVALSHA",
              kRefused) ==
         "user 'ann' may not call one of the script's commands; rlctl(1) lists them");

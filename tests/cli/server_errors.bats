@@ -223,8 +223,14 @@ not_permitted() {
   run -0 jq -er .error.code <<<"$stderr"
   assert_output NOPERM
   assert_regex "$hint" \
-    "^  hint: (grant it: ACL SETUSER ann \+rpush|user 'ann' may not call one of the script's commands; .*)$"
+    "^  hint: (grant it: ACL SETUSER ann \+rpush; rlctl\(1\) lists all .*|user 'ann' may not call one of the script's commands; .*)$"
   assert_equal "$(cli EXISTS k)" 0
+  # One that comes after a write.
+  cli ACL SETUSER ann reset on '>pw' '~*' +@all -pexpire
+  REDISCLI_AUTH=pw run -4 --separate-stderr rlctl check k --limit 5/60s --user ann
+  assert_regex "${stderr_lines[0]}" "; the request may have been counted$"
+  assert_equal "$(cli LLEN k)" 1
+  cli UNLINK k
 }
 
 @test "the permissions listed in the manual are sufficient" {

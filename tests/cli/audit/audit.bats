@@ -53,6 +53,14 @@ mend() {
   assert_line 'warning   no_ttl     gcra'
   assert_line '7 warnings in 7 limiter keys'
   for name in "${algorithms[@]}"; do mend "$name"; done
+  # The logs do not store their window: nothing is removed that may still count.
+  run found
+  assert_equal "$(sort <<<"$output")" $'no_ttl warning sliding-window-log\nno_ttl warning sliding-window-zset'
+  assert_equal "$(cli LLEN sliding-window-log)" 1
+  printf '[policy.%s]\nkey = "sliding-window-%s"\nlimit = "5/30d"\nalgorithm = "sliding-window-%s"\n' \
+    log log log zset zset zset >"$BATS_TEST_TMPDIR/c.toml"
+  RLCTL_CONFIG=$BATS_TEST_TMPDIR/c.toml
+  for name in sliding-window-log sliding-window-zset; do mend "$name"; done
   run rlctl audit
   assert_success
 }

@@ -130,6 +130,11 @@ checks='connection server role load scripts acl clock memory persistence replica
   assert_output --partial OOM
   run -2 rlctl doctor
   only_finds failure memory 'check is refused with OOM' 'raise maxmemory'
+  # Also if the policy allows to evict, but there is nothing that it may.
+  cli CONFIG SET maxmemory-policy volatile-lru >/dev/null
+  run -5 rlctl check k --limit 5/60s
+  run -2 rlctl doctor
+  only_finds failure memory 'too little can be evicted: check is refused with OOM' 'raise maxmemory'
 }
 
 # --- writes that are refused --------------------------------------------------------------------------

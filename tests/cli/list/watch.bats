@@ -75,6 +75,18 @@ in_pipe() {
   assert_output --regexp '^30 matching limiters, 0 full; '
 }
 
+@test "keys whose limit is not known are not counted as if they were not full" {
+  rlctl check -q unknown --limit 5/1h --cost 5
+  in_pipe 'wait_until has 1 limiter' 'unknown'
+  run -0 head -n 1 "$out"
+  assert_output --regexp '^1 matching limiter, 0 full, the limit of 1 not known; '
+  in_pipe 'wait_until has 1 limiter' --above 90% 'unknown'
+  run -0 head -n 1 "$out"
+  assert_output --regexp '^0 matching limiters, 0 full, the limit of 1 not known; '
+  run -0 --separate-stderr rlctl list --totals unknown
+  assert_equal "$stderr" '1 key stores no limit: --limit or a policy gives it'
+}
+
 @test "a key that enters the filter has not moved by all that is used" {
   rlctl check -q near --limit 1000/1d --cost 500 --algorithm gcra
   rlctl check -q moves --limit 1000/1d --cost 600 --algorithm gcra
