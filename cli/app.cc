@@ -379,6 +379,7 @@ ExitStatus App::run_without_command(std::span<const std::string> arguments, Opti
     out.write(*text);
     return ExitStatus::kDone;
   }
+  if (general.json) throw UsageError("no command given", "rlctl --help lists the commands");
   write_stderr(general_help(HelpExtent::kShort));
   return ExitStatus::kUsage;
 }

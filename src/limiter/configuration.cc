@@ -293,7 +293,17 @@ void Reader::refuse_unknown(const toml::table& table) {
   for (const auto& [key, node] : table) {
     if (std::find(kKeys.begin(), kKeys.end(), key.str()) != kKeys.end()) continue;
     part_ = part_of(closest(key.str(), kKeys));
-    if (!part_.empty()) {
+    // What people try to name the server with.
+    constexpr std::array<std::string_view, 5> kServer{"redis", "valkey", "server", "host", "port"};
+    const auto is_one_of = [&key](const auto& names) {
+      return std::find(names.begin(), names.end(), key.str()) != names.end();
+    };
+    if (is_one_of(kServer)) {
+      part_ = part_of("url");  // otherwise requests would go to another
+      refuse_key(key, node, "", "; the server is url = \"redis://HOST:PORT\"");
+    } else if (is_one_of(kPolicyKeys) && !node.is_table()) {
+      refuse_key(key, node, "", "; it belongs below a line " + table_name("NAME"));
+    } else if (!part_.empty()) {
       refuse_key(key, node, "", did_you_mean(key.str(), kKeys));
     } else if (node.is_table()) {
       part_ = part_named(kPolicy, key.str());

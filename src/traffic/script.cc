@@ -198,17 +198,24 @@ std::string without_script_name(std::string message) {
   return message.erase(at, end + 2 - at);
 }
 
+/// For an error that the script returned, perhaps as its way to deny.
+std::string hint_at_denial(const redis::Error& error) {
+  if (error.failure() != redis::Failure::kRejected) return {};
+  return "an error reply is never taken for a denial: let the script return a value for it, and "
+         "say which with --allowed-when";
+}
+
 /// The error of an error reply, with the file and the line that raised it.
 redis::Error error_of(redis::ReplyView reply, std::string_view name, std::string_view source) {
   const auto error = redis::to_error(reply);
   auto line = redis::script_line(reply.text());
   // The server may report a syntax error on the line after the last.
   if (line) line = std::min(*line, static_cast<int>(lua::source_lines(source).size()));
-  return redis::Error(error.failure(),
-                      line
-                          ? fmt::format("{}:{}: {}", name, *line, without_script_name(error.what()))
-                          : fmt::format("{}: {}", name, error.what()),
-                      error.code(), error.hint())
+  return redis::Error(
+             error.failure(),
+             line ? fmt::format("{}:{}: {}", name, *line, without_script_name(error.what()))
+                  : fmt::format("{}: {}", name, error.what()),
+             error.code(), error.hint().empty() && !line ? hint_at_denial(error) : error.hint())
       .from(error.server(), error.command());
 }
 

@@ -61,6 +61,12 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
   wrong "check: option '--quiet' takes no value" check k --limit 5/60s --quiet=3
 }
 
+@test "without a command, --json reports an error" {
+  run -2 --separate-stderr rlctl --json
+  assert_equal "$output" ''
+  assert_equal "$(jq -r .error.message <<<"$stderr")" 'no command given'
+}
+
 @test "without a command the help is printed on stderr" {
   run -2 --separate-stderr rlctl
   assert_output ''

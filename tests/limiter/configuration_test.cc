@@ -179,6 +179,11 @@ TEST_CASE("an unknown name is reported with its line and a suggestion") {
   CHECK(mistake_in("\n\nulr = 'private:'\n") == "3: unknown key 'ulr'; did you mean 'url'?");
   CHECK(mistake_in("[polcy.x]\n") == "1: unknown table 'polcy'; did you mean 'policy'?");
   CHECK(mistake_in("[login]\n") == "1: unknown table 'login'; write [policy.login]");
+  for (const char* text : {"host = 'h'", "[server]", "port = 1", "[redis]"}) {
+    CHECK(mistake_in(text).ends_with("; the server is url = \"redis://HOST:PORT\""));
+  }
+  CHECK(mistake_in("limit = '5/60s'") ==
+        "1: unknown key 'limit'; it belongs below a line [policy.NAME]");
   CHECK(mistake_in_policy("limt = '5/60s'") ==
         "3: unknown key 'limt' in [policy.p]; did you mean 'limit'?");
   CHECK(mistake_in("[policy.'a b']\nkey = 'k'\nlimit = '1/s'\nwindow = 5\n") ==

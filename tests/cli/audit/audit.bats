@@ -59,7 +59,7 @@ mend() {
   assert_equal "$(cli LLEN sliding-window-log)" 1
   printf '[policy.%s]\nkey = "sliding-window-%s"\nlimit = "5/30d"\nalgorithm = "sliding-window-%s"\n' \
     log log log zset zset zset >"$BATS_TEST_TMPDIR/c.toml"
-  RLCTL_CONFIG=$BATS_TEST_TMPDIR/c.toml
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/c.toml
   for name in sliding-window-log sliding-window-zset; do mend "$name"; done
   run rlctl audit
   assert_success

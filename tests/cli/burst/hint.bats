@@ -154,3 +154,10 @@ endless() {
   run -0 rlctl burst boundary --model --algorithm sliding-window-log --limit 5/60s
   refute_output --partial 'with this traffic'
 }
+
+@test "a script that denies by an error reply gets advice" {
+  cat >"$BATS_TEST_TMPDIR/deny.lua" <<<"if redis.call('INCR', KEYS[1]) > 5 then return redis.error_reply('RATELIMITED slow down') end return 1"
+  run -5 --separate-stderr rlctl burst --limit 5/60s --script "$BATS_TEST_TMPDIR/deny.lua"
+  assert_regex "${stderr_lines[-2]}" 'deny\.lua: RATELIMITED slow down; request 6 had '
+  assert_equal "${stderr_lines[-1]}" '  hint: an error reply is never taken for a denial: let the script return a value for it, and say which with --allowed-when'
+}

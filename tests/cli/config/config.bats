@@ -350,6 +350,9 @@ END
   run -0 --separate-stderr rlctl check k --limit 5/60s
   assert_equal "$stderr" "rlctl: warning: $users:1: unknown key 'ulr'; did you mean 'url'?"
   RLCTL_URL='' wrong "$users:1: unknown key 'ulr'; did you mean 'url'?" check k --limit 5/60s
+  # Requests do not go to a server that was not meant.
+  echo 'host = "10.0.0.5"' >"$users"
+  RLCTL_URL='' wrong "$users:1: unknown key 'host'; the server is url = \"redis://HOST:PORT\"" check k --limit 5/60s
   hint 'correct the file, or pass --url, or --config /dev/null to ignore the file'
 
   echo 'timeout = ' >"$users"
