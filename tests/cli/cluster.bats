@@ -238,3 +238,13 @@ p{
   assert_equal "$(jq -c '[.finding, .severity, .key]' <<<"$output")" \
     "[\"two_slots\",\"warning\",\"@upstash/ratelimit:ann:$window\"]"
 }
+
+@test "too few open files end in an error, never in a crash" {
+  local files
+  for files in 16 24 32 48 64 72 76 80 84 88 92 100; do
+    run bash -c "ulimit -n $files
+      rlctl --url $one_node --timeout 2s burst --clock real --rate max --clients 20 --keys 50 \
+        --requests 500 --limit 5/60s"
+    ((status < 128)) || fail "status $status with $files open files: $output"
+  done
+}
