@@ -99,7 +99,7 @@ lint::Observation LintObserver::observe() {
       if (error.failure() != redis::Failure::kRejected || attempt + 1 == kAttempts) throw;
       continue;
     }
-    if (!is_held_up_) break;
+    if (!is_held_up_ || window >= kSafeWindow) break;
   }
   if (is_held_up_ && window < kSafeWindow) {
     seen_.early_expiry.reset();
@@ -285,7 +285,7 @@ void LintObserver::begin_run() {
 /// From now on TTLs are those that Redis has.
 void LintObserver::forget_ttls() {
   static_cast<void>(ask({"UNLINK", traffic::KeyAging::kHashName}));
-  aging_.emplace(connection_, traffic::KeyAging::kHashName);
+  aging_.emplace(connection_, traffic::KeyAging::kHashName, script_->may_read_ttl());
 }
 
 /// Lets virtual time pass for all keys of this run; real time passes from now on.

@@ -80,6 +80,12 @@ class ReplayBranching final : public Branching {
   explicit ReplayBranching(Trial& trial) : trial_(trial), schedules_(1) {}
   void ask(std::span<const Branch> branches, std::span<Outcome> outcomes) override;
   void forget(State state) override { numbers_.give_back(state); }
+  /// For two states with equal contents: the first is from now on reached by the schedule that ends
+  /// earlier, so that it may be followed by whatever may follow the other.
+  void keep_earlier(State state, State other) {
+    auto& own = schedules_[state];
+    if (schedules_[other].back().at < own.back().at) own = schedules_[other];
+  }
   /// Equal for states after which every request is answered alike, as far as the trial tells.
   [[nodiscard]] const std::string& contents_of(State state) const { return contents_[state]; }
   [[nodiscard]] std::int64_t asked() const override { return asked_; }

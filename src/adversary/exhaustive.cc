@@ -124,10 +124,11 @@ class Exhaustion {
       return;
     }
     const auto& most = *result_.leads.most;
-    if (live < most.score.worst) return;
+    if (live < most.score.worst && live <= request_.limit.limit) return;
     const auto from = node.log.oldest(request.at);
     const Score score{.worst = live, .worst_from = from, .worst_span = request.at - from};
     result_.leads.keep_beyond_rounding(score, request_.limit, request_.rounding);
+    if (live < most.score.worst) return;
     const auto window = request_.limit.window;
     const bool is_worse = live > most.score.worst ||
                           margin_digits(score, window) > margin_digits(most.score, window) ||

@@ -65,6 +65,7 @@ void SharedStates::keep(Known& known, const Outcome& outcome) {
   const auto [same, is_new] =
       states_.try_emplace(limiter_.contents_of(outcome.state), outcome.state);
   if (!is_new) {
+    limiter_.keep_earlier(same->second, outcome.state);
     limiter_.forget(outcome.state);
     known.outcome.state = same->second;
     return;

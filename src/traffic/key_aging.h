@@ -21,7 +21,8 @@ namespace rlctl::traffic {
 /// debugger, it is added: a key lives too long rather than too short. A key expires when its TTL
 /// has passed, not in the ms after that. A key with a few ms left expires by real time if the
 /// server is held up before the request, and one whose TTL a request sets lives too long if the
-/// server is held up before pause(): is_late() reports that this may have happened.
+/// server is held up before the next call: is_late() reports that this may have happened. It cannot
+/// see a TTL that was set to just what held-up time has left of the one before.
 class KeyAging {
  public:
   /// The usual end of the hash's key.
@@ -29,7 +30,7 @@ class KeyAging {
 
   /// Loads the Lua script. The connection must outlive this; `hash` must be in the keys' Cluster
   /// slot, and remains when this is destroyed. `reads_ttls`: the requests may read TTLs, so that
-  /// each that is held up counts as late. Throws redis::Error.
+  /// one that is held up is late also if it leaves them as they are. Throws redis::Error.
   KeyAging(redis::Connection& connection, std::string hash, bool reads_ttls = true);
 
   /// Keys expire this much later, or earlier if negative.
@@ -44,7 +45,7 @@ class KeyAging {
   /// Throws redis::Error for an error reply.
   static void require_done(redis::ReplyView reply);
   /// Of the same reply: whether keys of the requests before this call may have expired by real
-  /// time, or now live too long.
+  /// time, or now live too long, or had their TTLs read too short.
   [[nodiscard]] static bool is_late(redis::ReplyView reply);
 
  private:
@@ -53,6 +54,7 @@ class KeyAging {
   redis::Connection& connection_;
   std::string hash_, sha1_;
   bool reads_ttls_;
+  int alike_ = 0;                   ///< requests of one time and with the same keys
   bool under_way_ = false;          ///< real time passes for the keys of the last request
   std::vector<std::string> named_;  ///< by the last request, without duplicates
   std::chrono::microseconds at_{0}, slack_{0};

@@ -11,7 +11,8 @@
 --          4 slack   µs by which keys expire later
 --          5 reads   1 if the requests may read TTLs, which real time has shortened
 --   Reply  1 if it took as long as the shortest TTL until the last request's keys were protected, and one of
---          them may have expired by real time or now live too long; otherwise nothing
+--          them may have expired by real time, or now live too long, or its TTL was read too short; otherwise
+--          nothing
 
 local hash, count = KEYS[1], tonumber(ARGV[1])
 local before, after, slack, reads = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1'
@@ -39,14 +40,14 @@ local function ttl_and_elapsed(key)
   return left, elapsed
 end
 
--- Whether real time could matter to the key: not if its TTL was long enough and the request left it alone.
+-- Whether real time could matter to the key: not if the requests left its TTL alone.
 local function pause(key)
   local left, elapsed = ttl_and_elapsed(key)
   local ends = tonumber(redis.call('HGET', hash, key) or nil)
   local found = ends and found_ttl(ends, before)
   if left < 0 then
     redis.call('HDEL', hash, key)
-    return left == -2 or (found or math.huge) <= elapsed
+    return true
   end
   local is_as_found = left == (found and found - elapsed)
   if not is_as_found then

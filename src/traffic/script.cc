@@ -112,15 +112,15 @@ bool may_set_ttl(std::string_view text) {
          contains_in_any_case(text, "restore");
 }
 
-/// By TTL, EXPIRETIME and the like, or by EXPIRE with GT or LT, which compares. A false match takes
-/// more attempts on a busy machine.
+/// By TTL, EXPIRETIME and the like, or by EXPIRE with LT, which compares. (With GT, a TTL that real
+/// time has shortened is replaced all the more.) A false match takes more attempts on a busy
+/// machine.
 bool may_read_ttl(std::string_view text) {
-  constexpr std::array<std::string_view, 6> kWords{"ttl",  "expiretime", "'gt'",
-                                                   "'lt'", "\"gt\"",     "\"lt\""};
+  constexpr std::array<std::string_view, 5> kWords{"ttl", "expiretime", "'lt'", "\"lt\"", "[lt]"};
   const auto word = lower_case(text);
-  return word == "gt" || word == "lt" ||
-         std::any_of(kWords.begin(), kWords.end(),
-                     [&](std::string_view known) { return word.find(known) != std::string::npos; });
+  return word == "lt" || std::any_of(kWords.begin(), kWords.end(), [&](std::string_view known) {
+           return word.find(known) != std::string::npos;
+         });
 }
 
 /// Whether this holds of the source, or of an argument, which may be the name of a command.

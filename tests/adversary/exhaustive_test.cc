@@ -224,6 +224,28 @@ TEST_CASE("scripts that leak are searched exhaustively as by brute force") {
   compare(kRenewed, 4);
 }
 
+TEST_CASE("a state that two schedules reach is that of the one that ends earlier") {
+  // Otherwise what follows the earlier one is asked after later requests, and TTLs are those of
+  // then.
+  constexpr auto kLock = R"(
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('EXPIRE', KEYS[1], 120) end
+if count > tonumber(ARGV[3]) then redis.call('EXPIRE', KEYS[1], 10) return 0 end
+return 1)";
+  const rlctl::limiter::Limit three{3, 60s, {}};
+  TestScript script(kLock, 1us, "", three);
+  TestServer server;
+  ScriptTrial trial(server.connection(), script, {.place = kOwnServer, .ttl_tolerance = 20ms});
+  trial.note_contents();
+  ReplayBranching replay(trial);
+  SharedStates shared(replay);
+  const Interrupt interrupt;
+  const auto [leads, tried] =
+      exhaust(shared, {.limit = three, .costs = {1}, .base = kBase}, 5, interrupt);
+  REQUIRE(leads.most);
+  CHECK(leads.most->score.worst == 4);
+}
+
 TEST_CASE("a server that pauses makes no difference to scripts that decide by TTLs") {
   TestScript script(kTtlCounter, 1us, "", kTwo);
   const auto search = [&](TestServer& server) {

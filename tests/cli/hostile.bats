@@ -267,7 +267,7 @@ limited() {
   cd empty
   for code in MOVED ASK; do
     for address in 169.254.169.254 fd00:ec2::254 64:ff9b::a9fe:a9fe; do
-      start_fake_server "-$code 1 $address:80\\r\\n"
+      start_fake_server "-$code 7629 $address:80\\r\\n"
       shown=$address
       [[ $address != *:* ]] || shown=[$address]
       run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s
@@ -282,7 +282,7 @@ limited() {
 @test "a server is not followed to a host whose name has a NUL" {
   local code
   for code in MOVED ASK; do
-    start_fake_server "-$code 1 127.0.0.1\\0.example.org:80\\r\\n"
+    start_fake_server "-$code 7629 127.0.0.1\\0.example.org:80\\r\\n"
     run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s
     assert_equal "$stderr" "rlctl: check: a server refers to redis://127.0.0.1%00.example.org:80, whose name has a NUL; the command was not sent"
     stop_servers

@@ -492,7 +492,8 @@ TEST_CASE("foreign script: whether it may read a TTL") {
   CHECK_FALSE(may_read_ttl("local result = redis.call('SET', KEYS[1], 1, 'EX', 60)", "gte"));
   CHECK(may_read_ttl("return redis.call('pTtl', KEYS[1])", "60"));
   CHECK(may_read_ttl("return redis.call('EXPIRETIME', KEYS[1])", "60"));
-  CHECK(may_read_ttl("return redis.call('EXPIRE', KEYS[1], 60, 'GT')", "60"));
+  CHECK(may_read_ttl("return redis.call('EXPIRE', KEYS[1], 60, 'LT')", "60"));
+  CHECK(may_read_ttl("return redis.call('EXPIRE', KEYS[1], 60, [[LT]])", "60"));
   CHECK(may_read_ttl("return redis.call(ARGV[1], KEYS[1])", "TTL"));
   CHECK(may_read_ttl("return redis.call('EXPIRE', KEYS[1], 60, ARGV[1])", "lt"));
 }

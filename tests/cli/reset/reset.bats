@@ -395,8 +395,8 @@ start_cluster_node() {
 }
 
 @test "if the node of a Cluster that has the key cannot be reached, the status is 3" {
-  start_fake_server '-MOVED 866 127.0.0.1:1\r\n'
-  run -3 --separate-stderr rlctl reset --timeout 200ms a
+  start_fake_server '-MOVED 15495 127.0.0.1:1\r\n'
+  run -3 --separate-stderr rlctl reset --timeout 200ms --limit 5/60s a
   assert_output ''
   assert_equal "${stderr_lines[0]}" \
     'rlctl: reset: cannot connect to redis://127.0.0.1:1: connection refused; the command was not sent'

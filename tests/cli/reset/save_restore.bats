@@ -272,7 +272,7 @@ listed() {
   for command in dump llen lrange; do
     cli ACL SETUSER other reset on nopass '~*' +@all "-$command" >/dev/null
     run -4 --separate-stderr rlctl reset --user other --force list --save s
-    assert_equal "${stderr_lines[1]}" "  hint: grant it: ACL SETUSER other +$command"
+    assert_equal "${stderr_lines[1]}" "  hint: grant it: ACL SETUSER other +$command; rlctl(1) lists all that the script needs"
     [[ ! -e s ]]
   done
   cli ACL DELUSER other >/dev/null
