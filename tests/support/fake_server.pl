@@ -24,8 +24,9 @@ while (my @ready = $open->can_read) {
     }
     my $came = sysread($socket, my $bytes, 65536);
     print $record $bytes if $came;
-    # Every server answers this; whoever asks means to go on with a plain server.
-    my $is_cluster = $came && $bytes =~ /\A\*2\r\n\$7\r\nCLUSTER\r\n/;
+    # Every server answers this; whoever asks means to go on with a plain server, unless that refers to another.
+    my $is_plain = $reply !~ /\A-(?:MOVED|ASK) /;
+    my $is_cluster = $is_plain && $came && $bytes =~ /\A\*2\r\n\$7\r\nCLUSTER\r\n/;
     my $answer = $is_cluster ? "-ERR This instance has cluster support disabled\r\n" : $reply;
     syswrite($socket, $answer) if $came && length $answer;
     if (!$came || ($close && !$is_cluster)) {
