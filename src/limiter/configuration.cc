@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <iterator>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -57,6 +58,8 @@ constexpr std::array<std::string_view, 11> kKeys{"url",     "password_file", "tl
                                                  "cert",    "key",           "sni",   "insecure",
                                                  "timeout", "policy",        "script"};
 constexpr std::string_view kPolicy = "policy", kScript = "script";
+/// What people try to name the server with.
+constexpr std::array<std::string_view, 5> kServerKeys{"redis", "valkey", "server", "host", "port"};
 constexpr std::array<std::string_view, 5> kPolicyKeys{"key", "algorithm", "limit", "burst",
                                                       "ipv6_prefix"};
 
@@ -101,6 +104,10 @@ std::string shown(const toml::node& node) {
   if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
   if (node.is_array()) return "a list";
   return node.is_table() ? "a table" : "a date or time";
+}
+
+bool is_one_of(std::string_view key, std::span<const std::string_view> keys) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
 /// A table's name as the file spells it: [policy.login], [policy."a b"].
@@ -291,17 +298,12 @@ void Reader::refuse_key(const toml::key& key, const toml::node& node, const std:
 /// A misspelt setting concerns the one that it resembles.
 void Reader::refuse_unknown(const toml::table& table) {
   for (const auto& [key, node] : table) {
-    if (std::find(kKeys.begin(), kKeys.end(), key.str()) != kKeys.end()) continue;
+    if (is_one_of(key.str(), kKeys)) continue;
     part_ = part_of(closest(key.str(), kKeys));
-    // What people try to name the server with.
-    constexpr std::array<std::string_view, 5> kServer{"redis", "valkey", "server", "host", "port"};
-    const auto is_one_of = [&key](const auto& names) {
-      return std::find(names.begin(), names.end(), key.str()) != names.end();
-    };
-    if (is_one_of(kServer)) {
+    if (is_one_of(key.str(), kServerKeys)) {
       part_ = part_of("url");  // otherwise requests would go to another
       refuse_key(key, node, "", "; the server is url = \"redis://HOST:PORT\"");
-    } else if (is_one_of(kPolicyKeys) && !node.is_table()) {
+    } else if (is_one_of(key.str(), kPolicyKeys) && !node.is_table()) {
       refuse_key(key, node, "", "; it belongs below a line " + table_name("NAME"));
     } else if (!part_.empty()) {
       refuse_key(key, node, "", did_you_mean(key.str(), kKeys));
@@ -319,7 +321,7 @@ void Reader::refuse_unknown(const toml::table& table) {
 
 void Reader::refuse_unknown_of_policy(const toml::table& table, std::string_view policy) {
   for (const auto& [key, node] : table) {
-    if (std::find(kPolicyKeys.begin(), kPolicyKeys.end(), key.str()) != kPolicyKeys.end()) continue;
+    if (is_one_of(key.str(), kPolicyKeys)) continue;
     refuse_key(key, node, " in " + table_name(policy), did_you_mean_or_all(key.str(), kPolicyKeys));
   }
 }
