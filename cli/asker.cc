@@ -87,9 +87,8 @@ std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
       return std::ranges::any_of(replies, lacks_evalsha_ro) ? send() : std::move(replies);
     };
     const auto replies = limiter::send_loading(
-        *connection_, algorithm_.script, send_as_possible, [](const auto& answers) {
-          return std::ranges::any_of(answers, redis::is_unknown_script);
-        });
+        *connection_, algorithm_.script, send_as_possible,
+        [](const auto& answers) { return std::ranges::any_of(answers, redis::is_unknown_script); });
     std::vector<limiter::Decision> looks;
     for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply, &algorithm_));
     return looks;

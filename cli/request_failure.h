@@ -42,8 +42,8 @@ inline constexpr std::string_view kMayHaveBeenCounted = "; the request may have 
 void flush_answers(Output& out, const std::function<std::string()>& loss);
 /// Whether the request may have been sent, and was not answered.
 [[nodiscard]] bool is_in_doubt(const Problem& problem);
-/// If the request was sent but not answered, or one of its script's commands was refused, adds to the
-/// message that it may have been counted.
+/// If the request was sent but not answered, or one of its script's commands was refused, adds to
+/// the message that it may have been counted.
 [[nodiscard]] Problem may_have_been_counted(Problem problem);
 
 /// What a key holds instead of this algorithm's state: "a string, but sliding-window-log keeps a
