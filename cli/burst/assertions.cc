@@ -122,7 +122,7 @@ std::optional<std::string> why_vacuous(const Assertion& assertion, const BurstRu
   const bool turns = reach.least < assertion.value && assertion.value < reach.most &&
                      holds(assertion.value) != holds(reach.least);
   if (!holds(reach.least) || !holds(reach.most) || turns) return std::nullopt;
-  // If nothing was allowed, there is no range of values to report.
+  // With nothing allowed there are no bounds to report, only why.
   if (!reach.because.empty() && (!holds(HUGE_VAL) || std::isinf(reach.least))) return reach.because;
   auto range = fmt::format("from {} to {}", reach.least, reach.most);
   if (std::isinf(reach.most)) range = fmt::format("{} or more", reach.least);

@@ -312,7 +312,7 @@ TEST_CASE("a server that is no Cluster's is not left for the one that a script n
   CHECK(cluster.high.seen().empty());
 }
 
-TEST_CASE("the masters of a Cluster whose node says nothing to this user are not taken for one") {
+TEST_CASE("a node that refuses CLUSTER SLOTS and HELLO is not taken for a standalone server") {
   FakeCluster cluster;
   // Redis 6.0 refuses even HELLO.
   cluster.low.set_script([](const Words& words) -> FakeNode::Answer {
