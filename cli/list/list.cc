@@ -169,6 +169,7 @@ class ListRun {
     return listed_ > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
   }
   void take(std::vector<ListRow> rows);
+  void count(const std::vector<ListRow>& rows);
   void write(const std::vector<ListRow>& rows);
   void finish();
   void warn_of_mislimited();
@@ -189,8 +190,7 @@ void ListRun::take(std::vector<ListRow> rows) {
     for (const auto& row : rows) totals_.add(row);
   }
   if (plan_.only_totals) {
-    listed_ += static_cast<std::int64_t>(rows.size());
-    without_limit_ += std::ranges::count_if(rows, [](const auto& row) { return !row.limit; });
+    count(rows);
   } else if (plan_.sort) {
     rows_.add(std::move(rows));
   } else {
@@ -198,14 +198,18 @@ void ListRun::take(std::vector<ListRow> rows) {
   }
 }
 
+void ListRun::count(const std::vector<ListRow>& rows) {
+  listed_ += std::ssize(rows);
+  without_limit_ += std::ranges::count_if(rows, [](const auto& row) { return !row.limit; });
+}
+
 void ListRun::write(const std::vector<ListRow>& rows) {
   if (rows.empty()) return;
   progress_.clear();
   auto& out = invocation_.out.buffer();
   if (listed_ == 0 && !invocation_.json) append_list_titles(out, look_);
-  listed_ += static_cast<std::int64_t>(rows.size());
+  count(rows);
   for (const auto& row : rows) {
-    if (!row.limit) ++without_limit_;
     if (invocation_.json) {
       append_list_json(out, row);
     } else {

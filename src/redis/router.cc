@@ -675,19 +675,21 @@ void Router::receive_all() {
   }
 }
 
-void Router::give_up() {
-  const Error interrupted(Failure::kUnreachable, "interrupted", {}, kMayHaveRun);
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    bool has_more = true;
-    for (auto tries = commands_.size(); has_more && nodes_[i]->link && tries > 0; --tries) {
-      try {
-        receive_from(*nodes_[i]);
-        has_more = false;
-      } catch (const Interrupted&) {
-        continue;  // this reply refers its command to a server that is not connected
-      }
+/// Takes what has arrived, after an interrupt. A reply that refers its command to a server that is
+/// not connected yet is taken, too, although that is interrupted.
+void Router::receive_last(Node& node) {
+  for (auto left = commands_.size(); left > 0; --left) {
+    try {
+      return receive_from(node);
+    } catch (const Interrupted&) {
+      continue;
     }
   }
+}
+
+void Router::give_up() {
+  const Error interrupted(Failure::kUnreachable, "interrupted", {}, kMayHaveRun);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) receive_last(*nodes_[i]);
   for (const auto& node : nodes_) {
     if (node->link) lose(*node, interrupted);
   }

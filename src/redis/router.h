@@ -177,6 +177,7 @@ class Router {
   void look_around();
   void receive(Deadline until, bool for_answer = true);
   void receive_all();
+  void receive_last(Node& node);
   [[nodiscard]] std::optional<Reply> receive_plain();
   void receive_first();
   void receive_from(Node& node, bool until_answered = false);

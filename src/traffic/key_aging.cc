@@ -43,7 +43,8 @@ bool KeyAging::advance(std::chrono::microseconds to, std::span<const std::string
   // Not too many share the few ms after which they count as held up.
   constexpr int kMostAlike = 32;
   const bool is_alike = under_way_ && to == at_ && named == named_;
-  if (is_alike && ++alike_ % kMostAlike != 0) return false;
+  if (is_alike && ++alike_ < kMostAlike) return false;
+  alike_ = 0;
   append(to, std::vector<std::string_view>(named.begin(), named.end()));
   under_way_ = true;
   named_ = std::move(named);

@@ -54,7 +54,7 @@ class KeyAging {
   redis::Connection& connection_;
   std::string hash_, sha1_;
   bool reads_ttls_;
-  int alike_ = 0;                   ///< requests of one time and with the same keys
+  int alike_ = 0;                   ///< requests like the last one, since the last call
   bool under_way_ = false;          ///< real time passes for the keys of the last request
   std::vector<std::string> named_;  ///< by the last request, without duplicates
   std::chrono::microseconds at_{0}, slack_{0};

@@ -43,13 +43,12 @@ end
 -- Whether real time could matter to the key: not if the requests left its TTL alone.
 local function pause(key)
   local left, elapsed = ttl_and_elapsed(key)
-  local ends = tonumber(redis.call('HGET', hash, key) or nil)
-  local found = ends and found_ttl(ends, before)
   if left < 0 then
     redis.call('HDEL', hash, key)
     return true
   end
-  local is_as_found = left == (found and found - elapsed)
+  local ends = tonumber(redis.call('HGET', hash, key) or nil)
+  local is_as_found = ends and left == found_ttl(ends, before) - elapsed
   if not is_as_found then
     local step = left >= 1000 and 10 or left >= 100 and 5 or 1
     local set_to = elapsed >= step and left + elapsed + 1 or left

@@ -117,10 +117,9 @@ bool may_set_ttl(std::string_view text) {
 /// machine.
 bool may_read_ttl(std::string_view text) {
   constexpr std::array<std::string_view, 5> kWords{"ttl", "expiretime", "'lt'", "\"lt\"", "[lt]"};
-  const auto word = lower_case(text);
-  return word == "lt" || std::any_of(kWords.begin(), kWords.end(), [&](std::string_view known) {
-           return word.find(known) != std::string::npos;
-         });
+  return lower_case(text) == "lt" ||
+         std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return contains_in_any_case(text, word); });
 }
 
 /// Whether this holds of the source, or of an argument, which may be the name of a command.
