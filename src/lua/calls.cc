@@ -208,4 +208,22 @@ bool may_make_keys(std::string_view source) {
   return tokens && !DeclaredKeys(tokens->tokens).suffice();
 }
 
+bool may_read_ttl(std::string_view source) {
+  static const std::set<std::string_view> kReading{"ttl", "pttl", "expiretime", "pexpiretime"};
+  const auto lexed = lex(source);
+  if (!lexed) return true;
+  const Calls calls(lexed->tokens);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const auto& token = calls.at(i);
+    const auto word = token.kind == Token::Kind::kString ? lower_case(token.text) : "";
+    if (word == "'lt'" || word == "\"lt\"" || word == "[[lt]]") return true;
+    if (!calls.is_redis(i)) continue;
+    if (!calls.is_field(i)) return true;
+    if (calls.callee_size(i) == 0) continue;
+    const auto command = calls.command(i);
+    if (command.empty() || kReading.contains(lower_case(command))) return true;
+  }
+  return false;
+}
+
 }  // namespace rlctl::lua

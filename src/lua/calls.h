@@ -57,4 +57,9 @@ struct Place {
 /// and, as its first argument, an element of KEYS, which nothing changes.
 [[nodiscard]] bool may_make_keys(std::string_view source);
 
+/// Whether a script may read a TTL: with TTL, EXPIRETIME and the like, or with EXPIRE and LT, which
+/// compares. (With GT, a TTL that time has shortened is replaced all the more.) False only if each
+/// call names its command; a word such as LT may come from an argument all the same.
+[[nodiscard]] bool may_read_ttl(std::string_view source);
+
 }  // namespace rlctl::lua

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <functional>
 #include <unordered_set>
@@ -11,6 +10,7 @@
 
 #include "base/text.h"
 #include "limiter/limit.h"
+#include "lua/calls.h"
 #include "lua/lexer.h"
 #include "lua/scopes.h"
 #include "lua/shebang.h"
@@ -112,34 +112,31 @@ bool may_set_ttl(std::string_view text) {
          contains_in_any_case(text, "restore");
 }
 
-/// By TTL, EXPIRETIME and the like, or by EXPIRE with LT, which compares. (With GT, a TTL that real
-/// time has shortened is replaced all the more.) A false match takes more attempts on a busy
-/// machine.
-bool may_read_ttl(std::string_view text) {
-  constexpr std::array<std::string_view, 5> kWords{"ttl", "expiretime", "'lt'", "\"lt\"", "[lt]"};
-  return lower_case(text) == "lt" ||
-         std::any_of(kWords.begin(), kWords.end(),
-                     [&](std::string_view word) { return contains_in_any_case(text, word); });
+/// Whether this holds of an argument as written.
+template <typename Predicate>
+bool any_argument(const ForeignLimiter& limiter, Predicate holds) {
+  return std::any_of(limiter.arguments.begin(), limiter.arguments.end(),
+                     [&](const Template& argument) { return holds(argument.source()); });
 }
 
-/// Whether this holds of the source, or of an argument, which may be the name of a command.
-bool holds_of(const ForeignLimiter& limiter, bool (*predicate)(std::string_view text)) {
-  return predicate(limiter.source) ||
-         std::any_of(limiter.arguments.begin(), limiter.arguments.end(),
-                     [&](const Template& word) { return predicate(word.source()); });
-}
-
+/// By its source, or by an argument, which may be the name of a command.
 bool may_set_ttl(const ForeignLimiter& limiter) {
-  return holds_of(limiter, may_set_ttl);
+  return may_set_ttl(limiter.source) ||
+         any_argument(limiter, [](std::string_view text) { return may_set_ttl(text); });
+}
+
+/// A false match takes more attempts on a busy machine.
+bool may_read_ttl(const ForeignLimiter& limiter) {
+  return lua::may_read_ttl(limiter.source) ||
+         any_argument(limiter, [](std::string_view text) { return lower_case(text) == "lt"; });
 }
 
 /// Throws UsageError if it may set TTLs of the fields of a hash, which do not age.
 void require_no_field_ttls(const ForeignLimiter& limiter) {
   for (const auto* command : {"HEXPIRE", "HPEXPIRE", "HSETEX", "HGETEX"}) {
     const auto word = lower_case(command);
-    const bool is_argument = std::any_of(
-        limiter.arguments.begin(), limiter.arguments.end(),
-        [&](const Template& argument) { return contains_in_any_case(argument.source(), word); });
+    const bool is_argument = any_argument(
+        limiter, [&](std::string_view text) { return contains_in_any_case(text, word); });
     if (!is_argument && !contains_in_any_case(limiter.source, word)) continue;
     throw UsageError(fmt::format("{}{} the word {}: virtual time does not pass for the TTLs of a "
                                  "hash's fields",
@@ -254,9 +251,7 @@ class ForeignScript final : public Script {
   [[nodiscard]] std::optional<std::string> key_of_ttls() const override {
     return may_set_ttl(limiter_) ? std::optional(prefix_ + KeyAging::kHashName) : std::nullopt;
   }
-  [[nodiscard]] bool may_read_ttl() const override {
-    return holds_of(limiter_, traffic::may_read_ttl);
-  }
+  [[nodiscard]] bool may_read_ttl() const override { return traffic::may_read_ttl(limiter_); }
   [[nodiscard]] std::optional<std::string> registry() const override {
     return substitutes_.made_keys ? std::optional(prefix_ + kRegistryName) : std::nullopt;
   }

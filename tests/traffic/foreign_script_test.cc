@@ -490,6 +490,11 @@ TEST_CASE("foreign script: whether it may read a TTL") {
   };
   CHECK_FALSE(may_read_ttl("redis.call('EXPIRE', KEYS[1], ARGV[1], 'NX')", "60"));
   CHECK_FALSE(may_read_ttl("local result = redis.call('SET', KEYS[1], 1, 'EX', 60)", "gte"));
+  CHECK_FALSE(may_read_ttl("local throttle, ttl = redis.call('GET', KEYS[1]), 60 -- TTL", "60"));
+  CHECK_FALSE(may_read_ttl("local call = redis.call return call('GET', KEYS[1])", "60"));
+  CHECK(may_read_ttl("return redis.call('T' .. 'TL', KEYS[1])", "60"));
+  CHECK(may_read_ttl("local call = redis.call return call('TTL', KEYS[1])", "60"));
+  CHECK(may_read_ttl("return _G.redis.call('TTL', KEYS[1])", "60"));
   CHECK(may_read_ttl("return redis.call('pTtl', KEYS[1])", "60"));
   CHECK(may_read_ttl("return redis.call('EXPIRETIME', KEYS[1])", "60"));
   CHECK(may_read_ttl("return redis.call('EXPIRE', KEYS[1], 60, 'LT')", "60"));
