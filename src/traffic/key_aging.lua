@@ -40,14 +40,14 @@ local function ttl_and_elapsed(key)
   return left, elapsed
 end
 
--- Whether real time could matter to the key: not if the requests left its TTL alone.
+-- Whether real time could matter to the key: not if the requests left its TTL alone, or left it without one.
 local function pause(key)
   local left, elapsed = ttl_and_elapsed(key)
+  local ends = tonumber(redis.call('HGET', hash, key) or nil)
   if left < 0 then
     redis.call('HDEL', hash, key)
-    return true
+    return ends ~= nil or left == -2
   end
-  local ends = tonumber(redis.call('HGET', hash, key) or nil)
   local is_as_found = ends and left == found_ttl(ends, before) - elapsed
   if not is_as_found then
     local step = left >= 1000 and 10 or left >= 100 and 5 or 1

@@ -238,6 +238,24 @@ TEST_CASE("a TTL that was left as it was is exact, however long its request was 
   CHECK(is_late(false, {"PERSIST", "k"}));
 }
 
+TEST_CASE("a key that never had a TTL is exact, however long its request was held up") {
+  TestServer server;
+  constexpr std::string_view kKey = "k";
+  const auto is_late = [&](std::initializer_list<std::string_view> request) {
+    KeyAging aging(server.connection(), "ttls");
+    REQUIRE(aging.advance(kStart, {&kKey, 1}));
+    KeyAging::require_done(server.connection().read());
+    static_cast<void>(server.call(request));
+    std::this_thread::sleep_for(20ms);
+    REQUIRE(aging.pause());
+    return KeyAging::is_late(server.connection().read());
+  };
+  CHECK_FALSE(is_late({"INCR", "k"}));
+  CHECK_FALSE(is_late({"INCR", "k"}));
+  // It may have had a TTL that has passed.
+  CHECK(is_late({"UNLINK", "k"}));
+}
+
 TEST_CASE("requests of one instant are protected now and then") {
   TestServer server;
   constexpr std::string_view kKey = "k";
