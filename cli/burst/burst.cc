@@ -158,10 +158,18 @@ class Session {
   }
 
   void run() {
+    run_all();
+    if (comparison_) compare();
+    if (plan_.suggest && !report_.interrupted) suggest();
+  }
+
+ private:
+  void run_all() {
     for (std::size_t i = 0; i < plan_.candidates.size() && !report_.interrupted; ++i) {
       report_.runs.push_back(plan_.real ? run_real(i) : run_virtual(i));
       const auto& run = report_.runs.back();
       report_.interrupted = run.outcome.interrupted;
+      if (is_again_) continue;
       if (const auto why = why_invalid(run)) {
         warn(fmt::format("warning: {}; use {}, or an idle machine", *why, advice_of(plan_)),
              invocation_.command);
@@ -169,11 +177,8 @@ class Session {
       if (const auto why = why_overloaded(run)) warn("warning: " + *why, invocation_.command);
       warn_of_hint(run, invocation_);
     }
-    if (plan_.suggest && !report_.interrupted) suggest();
-    if (comparison_ && comparison_->found() && !report_.interrupted) tell_difference();
   }
 
- private:
   traffic::OnDecision on_decision_of(const traffic::Candidate& candidate, const std::string& name,
                                      const traffic::Traffic& traffic) {
     all_allowed_.reset();
@@ -193,7 +198,7 @@ class Session {
 
   void warn_of_change(const traffic::Script& script) {
     const auto change = script.change();
-    if (change.empty()) return;
+    if (change.empty() || is_again_) return;
     warn(fmt::format("warning: {}: {}", escape(script.name()), change), invocation_.command);
   }
 
@@ -304,6 +309,34 @@ class Session {
     progress_.clear();
   }
 
+  /// If a difference may be due to real time, compares again: the next runs may be exact. Not if
+  /// the decisions are written as they come.
+  void compare() {
+    constexpr int kTries = 3;
+    if (comparison_->found() && !report_.interrupted) tell_difference();
+    for (int i = 1; i < kTries && !on_decision_ && may_be_by_real_time(); ++i) {
+      is_again_ = true;
+      report_.runs.clear();
+      report_.difference.reset();
+      comparison_.emplace();
+      run_all();
+      if (comparison_->found() && !report_.interrupted) tell_difference();
+    }
+    if (!may_be_by_real_time()) return;
+    warn(
+        "warning: the server was held up while TTLs ran, so that real time may have made the "
+        "difference; use an idle machine",
+        invocation_.command);
+  }
+
+  /// A difference that was asked for again is that of the virtual clock.
+  [[nodiscard]] bool may_be_by_real_time() const {
+    const auto& difference = report_.difference;
+    if (!difference || difference->shrunk || report_.interrupted) return false;
+    return std::any_of(report_.runs.begin(), report_.runs.end(),
+                       [](const BurstRun& run) { return run.outcome.times_held_up > 0; });
+  }
+
   /// Ctrl-C stops the shrinking; the report keeps the difference.
   void tell_difference() {
     report_.difference = comparison_->found();
@@ -318,8 +351,10 @@ class Session {
     } catch (const UsageError& error) {
       // A script that keeps state elsewhere cannot be asked again on another's server.
       progress_.clear();
-      warn(fmt::format("warning: the difference is not shrunk: {}", error.what()),
-           invocation_.command);
+      if (!is_again_) {
+        warn(fmt::format("warning: the difference is not shrunk: {}", error.what()),
+             invocation_.command);
+      }
     }
     report_.interrupted = invocation_.interrupt.signal() != 0;
   }
@@ -331,6 +366,7 @@ class Session {
   BurstProgress progress_;
   const OnBurstDecision& on_decision_;
   bool has_assertions_, draws_;
+  bool is_again_ = false;  ///< the runs are repeated: their warnings have been written
   /// Of the current run: the allowed units of all keys, to draw those of one key.
   std::optional<replay::Spool> allowed_;
   /// Of the current run: as a limiter that allows everything would have treated its requests.

@@ -77,11 +77,12 @@ void shrink_difference(FoundDifference& found, const BurstPlan& plan, traffic::T
   constexpr std::int64_t kBudget = 200'000;
   const auto schedule = schedule_of(found, traffic);
   found.key = traffic.key_name(found.arrival.key);
+  const auto budget = std::max(kBudget, 20 * static_cast<std::int64_t>(schedule.size()));
+  if (keeps_on && !keeps_on(0, budget)) return;
   LimiterTrial one(plan.candidates[0], server), other(plan.candidates[1], server);
   const auto difference = adversary::first_difference(one.trial(), other.trial(), schedule);
   found.vanishes_alone = !difference;
   if (!difference) return;
-  const auto budget = std::max(kBudget, 20 * static_cast<std::int64_t>(schedule.size()));
   found.shrunk = adversary::shrunk(one.trial(), other.trial(), *difference, plan.limits.front(),
                                    budget, keeps_on);
 }

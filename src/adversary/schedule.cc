@@ -113,6 +113,12 @@ std::vector<Instant> instants_of(const Schedule& schedule) {
   return instants;
 }
 
+std::int64_t requests_of(std::span<const Schedule> schedules) {
+  std::int64_t requests = 0;
+  for (const auto& schedule : schedules) requests += static_cast<std::int64_t>(schedule.size());
+  return requests;
+}
+
 bool steps_back(const Schedule& schedule) {
   return !std::is_sorted(schedule.begin(), schedule.end(), is_earlier);
 }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "limiter/limit.h"
@@ -20,6 +22,8 @@ struct Request {
 }
 /// In sending order. If a time is earlier than the one before it, the clock has stepped back.
 using Schedule = std::vector<Request>;
+/// The number of requests of all of them.
+[[nodiscard]] std::int64_t requests_of(std::span<const Schedule> schedules);
 
 /// How a limiter answered one request.
 struct Answer {

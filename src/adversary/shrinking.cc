@@ -158,12 +158,6 @@ class Shrinking {
     return count;
   }
 
-  static std::int64_t requests_of(std::span<const Schedule> schedules) {
-    std::int64_t requests = 0;
-    for (const auto& schedule : schedules) requests += static_cast<std::int64_t>(schedule.size());
-    return requests;
-  }
-
   [[nodiscard]] bool is_within(const Schedule& schedule) const {
     if (!bounds_.steps_back && steps_back(schedule)) return false;
     return std::all_of(schedule.begin(), schedule.end(), [&](const Request& request) {

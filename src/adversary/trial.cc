@@ -28,9 +28,11 @@ std::vector<traffic::Arrival> arrivals_of(std::span<const Schedule> schedules) {
   return arrivals;
 }
 
-/// Held-up schedules are asked again until none is. No more than this and as many as were asked for
-/// the first time: a script that takes milliseconds looks as if it were held up each time.
-constexpr std::size_t kAskedAgain = 200;
+/// Held-up schedules are asked again until none is. Not more often in a row than this, and no more
+/// requests than this and as many as were asked for the first time: a script that takes
+/// milliseconds looks as if it were held up each time.
+constexpr int kMostAgain = 20;
+constexpr std::int64_t kRequestsAgain = 20'000;
 
 constexpr std::string_view kElsewhere = "keeps state in keys that are not among its KEYS";
 
@@ -225,13 +227,15 @@ std::vector<Answers> ScriptTrial::ask_together(std::span<const Schedule> schedul
   auto answers = ask_with_slack(schedules);
   std::vector<std::size_t> asked(schedules.size());
   std::iota(asked.begin(), asked.end(), std::size_t{0});
-  for (asked_ += schedules.size(); !held_up_.empty() && asked_again_ < kAskedAgain + asked_;) {
-    asked_again_ += held_up_.size();
-    std::vector<std::size_t> again;
-    for (const auto i : held_up_) again.push_back(asked[i]);
-    asked = std::move(again);
+  asked_ += requests_of(schedules);
+  for (int again = 0; again < kMostAgain && !held_up_.empty(); ++again) {
+    if (asked_again_ >= kRequestsAgain + asked_) break;
+    std::vector<std::size_t> late;
+    for (const auto i : held_up_) late.push_back(asked[i]);
+    asked = std::move(late);
     std::vector<Schedule> held_up;
     for (const auto i : asked) held_up.push_back(schedules[i]);
+    asked_again_ += requests_of(held_up);
     note_others();
     remove_keys();
     auto contents = std::exchange(contents_, {});

@@ -131,10 +131,10 @@ class ScriptTrial final : public Trial {
   bool is_apart_ = false;    ///< schedules run one at a time
   bool saw_others_ = false;  ///< there were keys besides the named ones
   bool notes_contents_ = false;
-  std::size_t asked_ = 0, asked_again_ = 0;
-  std::set<std::uint32_t> held_up_;    ///< the schedules that were, in ask_with_slack()
-  std::vector<std::string> contents_;  ///< of each schedule
-  bool is_checked_ = false;            ///< require_apart() has passed
+  std::int64_t asked_ = 0, asked_again_ = 0;  ///< requests
+  std::set<std::uint32_t> held_up_;           ///< the schedules that were, in ask_with_slack()
+  std::vector<std::string> contents_;         ///< of each schedule
+  bool is_checked_ = false;                   ///< require_apart() has passed
 };
 
 }  // namespace rlctl::adversary

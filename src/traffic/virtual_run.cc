@@ -144,8 +144,10 @@ void ScriptDecider::skip_agings() {
   for (; !is_aging_.empty() && is_aging_.front(); is_aging_.pop_front()) {
     const auto reply = read();
     KeyAging::require_done(reply);
-    if (KeyAging::is_late(reply)) held_up_.insert(answered_key_);
     ++agings_;
+    if (!KeyAging::is_late(reply)) continue;
+    held_up_.insert(answered_key_);
+    ++times_held_up_;
   }
 }
 
@@ -254,6 +256,7 @@ Outcome run_virtually(Traffic& traffic, Decider& decider, const std::vector<limi
   }
   auto outcome = recorder.finish();
   outcome.replies = decider.replies();
+  outcome.times_held_up = decider.times_held_up();
   if (!is_interrupted) {
     is_interrupted = !finishes([&] { outcome.bytes_per_key = decider.bytes_per_key(); });
   }

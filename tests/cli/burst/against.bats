@@ -129,3 +129,19 @@ LUA
   assert_equal "$(jq -c '.against | [.differs, .schedule]' <<<"$output")" '[true,null]'
   [[ $stderr == *'warning: the difference is not shrunk: count.lua keeps state'* ]] || fail "$stderr"
 }
+
+@test "a difference that a server which is held up may have made is looked for again, and said" {
+  # Counts the requests of all keys, so that those of one key alone do not show the difference.
+  cat >slow.lua <<'LUA'
+redis.call('SET', KEYS[1], '1', 'PX', 60000)
+for i = 1, 2e6 do end
+return redis.call('INCR', 'all') <= tonumber(ARGV[1]) and 1 or 0
+LUA
+  local command=(burst steady --keys 6 --requests 3 --rate 1/s --limit 1/60s --args '{limit}' --against fixed-window)
+  run -1 --separate-stderr rlctl "${command[@]}" --script slow.lua -q
+  [[ $stderr == 'rlctl: burst: warning: the server was held up while TTLs ran, so that real time may have made the difference; use an idle machine'* ]] || fail "$stderr"
+  # Each request is written once, so there is one run.
+  run -1 --separate-stderr rlctl "${command[@]}" --script slow.lua --jsonl decisions.jsonl
+  assert_equal "$(wc -l <decisions.jsonl)" "$(jq -r .run decisions.jsonl | grep -c .)"
+  assert_equal "$(jq -r .run decisions.jsonl | sort | uniq -c | awk '{print $1}' | sort -u | wc -l)" 1
+}
