@@ -387,11 +387,14 @@ void LintObserver::require_returned(const ldb::TraceResult& result,
          .hint = "the script may never end: step through it with rlctl debug; if it "
                  "is slow, use a longer --timeout"});
   }
-  const auto message =
-      result.ending == Ending::kReturned
-          ? ldb::with_source_lines(redis::to_error(*result.reply).what(), result.text_lines)
-          : result.message;
-  const redis::Error error(redis::Failure::kRejected, place + ": " + message);
+  auto message = result.message;
+  std::string hint;
+  if (result.ending == Ending::kReturned) {
+    const auto reply = redis::to_error(*result.reply);
+    message = ldb::with_source_lines(reply.what(), result.text_lines);
+    hint = traffic::hint_at_denial(reply);
+  }
+  const redis::Error error(redis::Failure::kRejected, place + ": " + message, {}, hint);
   if (result.ending == Ending::kCompileError) throw error;
   throw script_->with_question(error, arrival, number_);
 }

@@ -194,13 +194,6 @@ std::string without_script_name(std::string message) {
   return message.erase(at, end + 2 - at);
 }
 
-/// For an error that the script returned, perhaps as its way to deny.
-std::string hint_at_denial(const redis::Error& error) {
-  if (error.failure() != redis::Failure::kRejected) return {};
-  return "an error reply is never taken for a denial: let the script return a value for it, and "
-         "say which with --allowed-when";
-}
-
 /// The error of an error reply, with the file and the line that raised it.
 redis::Error error_of(redis::ReplyView reply, std::string_view name, std::string_view source) {
   const auto error = redis::to_error(reply);
@@ -490,6 +483,12 @@ limiter::Decision Script::parse(redis::ReplyView reply, const Arrival& arrival,
                                 std::int64_t number) const {
   if (redis::is_unknown_script(reply)) throw script_is_gone();
   return read(reply, arrival, number);
+}
+
+std::string hint_at_denial(const redis::Error& error) {
+  if (error.failure() != redis::Failure::kRejected) return {};
+  return "an error reply is never taken for a denial: let the script return a value for it, and "
+         "say which with --allowed-when";
 }
 
 redis::Error without_answer(const redis::Error& error, const Script& script, const Arrival& arrival,

@@ -134,6 +134,9 @@ struct Surroundings {
                                           const Arrival& arrival, std::int64_t number,
                                           bool is_first);
 
+/// The hint for an error that a script returned, perhaps as its way to deny; may be empty.
+[[nodiscard]] std::string hint_at_denial(const redis::Error& error);
+
 /// The script of a candidate; the candidate and the traffic must outlive it. Its keys are the
 /// prefix followed by the names from the traffic or the templates. A bundled script sets their
 /// TTLs; a foreign one may set none, and may write other keys too. Throws UsageError if the

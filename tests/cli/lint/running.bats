@@ -88,6 +88,7 @@ Search for requests that exceed the limit:
   run --separate-stderr rlctl lint replies.lua
   assert_equal "$status" 3
   assert_regex "${stderr_lines[0]}" "^rlctl: lint: replies\.lua: .*mistake; request 1 had KEYS 'ann'"
+  assert_equal "${stderr_lines[1]}" '  hint: an error reply is never taken for a denial: let the script return a value for it, and say which with --allowed-when'
 }
 
 @test "a script that does not end is cut off, and its server ends" {
