@@ -147,13 +147,19 @@ void require_costs(std::span<const traffic::Candidate> candidates,
   }
 }
 
-void warn_of_bad_lines(const replay::Recording& recording, std::string_view command) {
+void warn_of_lines(const replay::Recording& recording, std::string_view command) {
   const auto& counts = recording.counts();
-  const auto& bad = recording.first_bad();
-  if (!bad) return;
-  warn(fmt::format("warning: {} of {} lines cannot be read; the first is {}:{}: {}: '{}'",
-                   counts.bad, counts.lines, bad->file, bad->line, bad->why, bad->text),
-       command);
+  if (const auto& bad = recording.first_bad()) {
+    warn(fmt::format("warning: {} of {} lines cannot be read; the first is {}:{}: {}: '{}'",
+                     counts.bad, counts.lines, bad->file, bad->line, bad->why, bad->text),
+         command);
+  }
+  if (recording.without_key() > 0) {
+    warn(fmt::format("warning: {} of {} requests have the key '-', as logs write a value that is "
+                     "absent; they count as one client; --key-field takes another field",
+                     recording.without_key(), counts.requests),
+         command);
+  }
 }
 
 }  // namespace rlctl::cli

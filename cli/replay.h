@@ -55,7 +55,7 @@ void add_log_options(Options& options, ReplayArguments& target);
 void require_costs(std::span<const traffic::Candidate> candidates,
                    const replay::Recording& recording);
 
-/// Warns if any lines could not be read.
-void warn_of_bad_lines(const replay::Recording& recording, std::string_view command);
+/// Warns if any lines could not be read, and if any have "-" instead of a key.
+void warn_of_lines(const replay::Recording& recording, std::string_view command);
 
 }  // namespace rlctl::cli

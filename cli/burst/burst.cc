@@ -388,7 +388,7 @@ std::shared_ptr<const replay::Recording> read_recording(const BurstPlan& plan,
         progress.update(reading_progress(bytes, total));
       });
   progress.clear();
-  warn_of_bad_lines(*recording, invocation.command);
+  warn_of_lines(*recording, invocation.command);
   require_costs(plan.candidates, *recording);
   return recording;
 }

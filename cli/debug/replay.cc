@@ -46,7 +46,7 @@ DebugReplay::DebugReplay(const DebugPlan& plan, const Invocation& invocation)
       recording_(*plan.replay, invocation.interrupt),
       traffic_(recording_.traffic()),
       candidate_(candidate_of(plan)) {
-  warn_of_bad_lines(recording_, invocation.command);
+  warn_of_lines(recording_, invocation.command);
   require_requests(plan, recording_);
   require_costs({&candidate_, 1}, recording_);
   script_ = traffic::make_script(candidate_, *traffic_, "",

@@ -204,6 +204,7 @@ class RecordingReader {
     switch (parser.read(lines, line, entry)) {
       case LineKind::kRequest:
         ++counts.requests;
+        if (entry.key == "-") ++recording_.without_key_;
         recording_.max_cost_ = std::max(recording_.max_cost_, entry.cost);
         recording_.spool_->add({.at_us = entry.at.count(),
                                 .key = key_number(entry.key),

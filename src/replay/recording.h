@@ -68,6 +68,8 @@ class Recording {
   [[nodiscard]] const LineCounts& counts() const noexcept { return counts_; }  ///< of all files
   [[nodiscard]] const std::vector<RecordedFile>& files() const noexcept { return files_; }
   [[nodiscard]] const std::optional<BadLine>& first_bad() const noexcept { return first_bad_; }
+  /// The requests whose key is "-", which logs write for a value that is absent.
+  [[nodiscard]] std::int64_t without_key() const noexcept { return without_key_; }
   [[nodiscard]] std::size_t keys() const noexcept;
   [[nodiscard]] std::int64_t max_cost() const noexcept { return max_cost_; }  ///< of one request
   [[nodiscard]] microseconds first() const noexcept;                          ///< since 1970
@@ -79,6 +81,7 @@ class Recording {
   std::shared_ptr<KeyTable> keys_;
   std::shared_ptr<Spool> spool_;
   LineCounts counts_;
+  std::int64_t without_key_ = 0;
   std::int64_t max_cost_ = 1;
   std::vector<RecordedFile> files_;
   std::optional<BadLine> first_bad_;

@@ -179,6 +179,17 @@ the time 'hello' cannot be read: 'hello'"
   [[ $stderr == *'warning: 2 of 10 lines'* ]]
 }
 
+@test "a warning counts the requests whose key is absent" {
+  epoch_to combined >a.log
+  run -0 --separate-stderr rlctl burst --replay a.log "${two[@]}" --model --json
+  assert_equal "$stderr" ''
+  sed -i '2s/- -/- ann/' a.log
+  run -0 --separate-stderr rlctl burst --replay a.log --key-field user "${two[@]}" --model --json
+  assert_equal "$stderr" "rlctl: burst: warning: 4 of 5 requests have the key '-', as logs write a value that is \
+absent; they count as one client; --key-field takes another field"
+  assert_equal "$(counts)" '[5,4,1,2,1]'
+}
+
 @test "--strict makes a bad line an error, before anything is written" {
   echo hello >>epoch.log
   run -2 --separate-stderr rlctl burst --replay epoch.log --strict --csv out.csv
