@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -43,6 +45,17 @@ void write_mistakes(const limiter::ConfigurationError& error, bool json) {
   write_stderr(out);
 }
 
+/// No mistakes, since policies may be meant for different servers.
+void warn_of_clashes(const limiter::Configuration& configuration, std::string_view command) {
+  for (const auto& [first, second] : limiter::policy_clashes(configuration)) {
+    warn(fmt::format("warning: {}:{}: policies {} and {} have the same keys, but the algorithms {} "
+                     "and {}: on one server, each cannot use what the other stores",
+                     configuration.file, second->line, in_quotes(first->name),
+                     in_quotes(second->name), first->algorithm->name, second->algorithm->name),
+         command);
+  }
+}
+
 ExitStatus run_config_check(std::span<const std::string>, Invocation& invocation) {
   auto& out = invocation.out.buffer();
   const auto path = invocation.configuration.path();
@@ -52,6 +65,7 @@ ExitStatus run_config_check(std::span<const std::string>, Invocation& invocation
     const auto& configuration = invocation.configuration.get_correct();
     policies = configuration.policies.size();
     scripts = configuration.scripts.size();
+    warn_of_clashes(configuration, invocation.command);
   } catch (const limiter::ConfigurationError& error) {
     write_mistakes(error, invocation.json);
     return ExitStatus::kUsage;

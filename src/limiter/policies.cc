@@ -1,6 +1,7 @@
 #include "limiter/policies.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace rlctl::limiter {
 namespace {
@@ -43,6 +44,21 @@ std::optional<PolicyMatch> match_policy(const Configuration& configuration, std:
     if (can_carry_several_limits(key)) consider(key, std::nullopt);
   }
   return best;
+}
+
+std::vector<PolicyClash> policy_clashes(const Configuration& configuration) {
+  std::vector<PolicyClash> clashes;
+  // The first policy for each template of a key in Redis.
+  std::unordered_map<std::string, const Policy*> firsts;
+  for (const Policy& policy : configuration.policies) {
+    const Policy* first = nullptr;
+    for (auto& key : redis_keys(policy.key, policy.limits)) {
+      const auto* owner = firsts.emplace(std::move(key), &policy).first->second;
+      if (first == nullptr && owner->algorithm != policy.algorithm) first = owner;
+    }
+    if (first != nullptr) clashes.push_back({first, &policy});
+  }
+  return clashes;
 }
 
 const Policy* policy_for(const Configuration& configuration, std::string_view key) {

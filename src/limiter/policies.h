@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "limiter/configuration.h"
 #include "limiter/policy.h"
@@ -31,6 +32,15 @@ struct PolicyMatch {
 /// file. A policy with several limits never matches a key that cannot carry them.
 [[nodiscard]] std::optional<PolicyMatch> match_policy(const Configuration& configuration,
                                                       std::string_view key);
+/// Two policies with the same template that store in the same keys with different algorithms, so
+/// that each finds the state of the other.
+struct PolicyClash {
+  const Policy* first = nullptr;
+  const Policy* second = nullptr;  ///< later in the file
+};
+/// At most one for each second policy, in the order of the file.
+[[nodiscard]] std::vector<PolicyClash> policy_clashes(const Configuration& configuration);
+
 /// The policy that match_policy() finds, or null.
 [[nodiscard]] const Policy* policy_for(const Configuration& configuration, std::string_view key);
 

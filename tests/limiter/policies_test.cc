@@ -154,6 +154,30 @@ TEST_CASE("the suffix that redis_keys() adds belongs to the policy") {
   CHECK(policy_for(configuration, "{login:alice:60s")->name == "p0");
 }
 
+TEST_CASE("policies clash if they have keys in common, but not the algorithm") {
+  const auto clashes_of = [](const std::string& second) {
+    const auto configuration = parse_configuration(
+        "[policy.one]\nkey = 'k:%s'\nlimit = '5/60s'\n"
+        "[policy.several]\nkey = 'k:%s'\nlimit = ['5/60s', '9/2m']\n"
+        "[policy.second]\n" +
+            second,
+        "f.toml");
+    REQUIRE(configuration.mistakes.empty());
+    std::vector<std::string> names;
+    for (const auto& clash : policy_clashes(configuration)) {
+      CHECK(clash.second->name == "second");
+      names.push_back(clash.first->name);
+    }
+    return names;
+  };
+  CHECK(clashes_of("key = 'k:%s'\nlimit = '5/60s'\nalgorithm = 'gcra'\n") == Words{"one"});
+  CHECK(clashes_of("key = 'k:%s'\nlimit = ['1/s', '9/2m']\nalgorithm = 'gcra'\n") ==
+        Words{"several"});
+  CHECK(clashes_of("key = 'k:%s'\nlimit = ['1/s', '9/3m']\nalgorithm = 'gcra'\n") == Words{});
+  CHECK(clashes_of("key = 'k:%s'\nlimit = '9/60s'\n") == Words{});
+  CHECK(clashes_of("key = 'x:%s'\nlimit = '5/60s'\nalgorithm = 'gcra'\n") == Words{});
+}
+
 TEST_CASE("with ipv6_prefix, an argument that is an address stands for its client") {
   Policy policy{.key = "login:%s:%s", .ipv6_prefix = 64};
   const auto filled = [&](std::string first, std::string second) {

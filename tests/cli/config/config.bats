@@ -284,6 +284,25 @@ TABLE
   assert_output "{\"file\":\"$users\",\"policies\":1,\"scripts\":0}"
 }
 
+@test "config check warns of policies that share keys, but not the algorithm" {
+  configure "$users" <<'END'
+[policy.login]
+key = "login:%s"
+limit = "5/60s"
+[policy.web]
+key = "login:%s"
+limit = "9/60s"
+algorithm = "gcra"
+END
+  run -0 --separate-stderr rlctl config check
+  assert_output "$users: 2 policies, no errors"
+  assert_equal "$stderr" "rlctl: config: warning: $users:4: policies 'login' and 'web' have the same keys, but the \
+algorithms sliding-window-log and gcra: on one server, each cannot use what the other stores"
+  sed -i '/^algorithm/d' "$users"
+  run -0 --separate-stderr rlctl config check
+  assert_equal "$stderr" ''
+}
+
 @test "config check reports every mistake, and the other commands only the one that stops them" {
   printf '[policy.login]\nkey = "login:%%d"\nlimt = "5/60s"\n[polcy.x]\n' >"$users"
   local mistakes="rlctl: $users:1: policy 'login': limit is missing; write limit = \"5/60s\"
