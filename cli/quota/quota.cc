@@ -297,7 +297,8 @@ void Judging::add_unread(const Problem& problem) {
 
 std::vector<Judgement> ask(const QuotaOptions& options, const QuotaPlan& plan,
                            Invocation& invocation) {
-  const auto operands = decode_operands(invocation.operands, options.key_base64);
+  const auto operands = decode_operands(
+      operands_or_lines(std::move(invocation.operands), invocation.interrupt), options.key_base64);
   std::vector<QuotaTargets> targets;
   for (const auto& key : distinct_keys(plan.limiter, operands, "rlctl quota api:acme")) {
     targets.push_back(targets_of(key, plan, invocation.configuration));

@@ -176,6 +176,16 @@ performance() {
   assert_line 'ü used 0 - 4 4.75 0 5'
 }
 
+@test "with - as the only key, the keys are the lines of standard input" {
+  take api:acme gcra 820
+  take api:zeta gcra 10
+  run -1 --separate-stderr rlctl quota - <<<$'api:zeta\n\napi:acme'
+  assert_output --partial 'RATELIMIT WARNING - api:acme 82% used'
+  assert_line --partial 'api:zeta 1% used'
+  run -3 --separate-stderr rlctl quota - </dev/null
+  assert_line 'RATELIMIT UNKNOWN - standard input has no KEY'
+}
+
 @test "a key that is named twice is reported once" {
   rlctl check -q login:ann --limit 10/1d,100/7d --algorithm gcra
   run -0 rlctl quota login:ann '{login:ann}:86400s' login:ann
