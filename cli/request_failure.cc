@@ -128,36 +128,41 @@ Problem explain_wrong_type(Problem problem, const limiter::Algorithm& algorithm,
   return problem;
 }
 
-/// The keys that the user may not access, in quotes; empty if asking fails. The server checks the
-/// keys of a call before it looks for the script, and no script has this SHA1.
-std::string refused_keys(redis::Connection& connection, std::span<const std::string> keys) {
-  const std::string no_script(40, '0');
-  std::string refused;
-  try {
-    for (const std::string_view key : keys) connection.append_evalsha(no_script, {&key, 1}, {});
-    for (const auto& key : keys) {
-      const auto reply = connection.read();
-      if (!reply.is_error() || redis::error_code(reply.text()) != "NOPERM") continue;
-      refused += (refused.empty() ? "" : ", ") + in_quotes(key);
-    }
-  } catch (const redis::Error& error) {
-    return {};  // only a clearer message is lost
-  }
-  return refused;
-}
-
 Problem name_refused_keys(Problem problem, std::span<const std::string> keys,
                           redis::Connection& connection) {
   const auto is_named = [&](const std::string& key) {
     return problem.message.find(in_quotes(key)) != problem.message.npos;
   };
   if (std::any_of(keys.begin(), keys.end(), is_named)) return problem;  // by Valkey and Redis 8
-  const auto refused = keys.size() == 1 ? in_quotes(keys[0]) : refused_keys(connection, keys);
+  std::string refused = keys.size() == 1 ? in_quotes(keys[0]) : "";
+  if (refused.empty()) {
+    for (const auto& key : refused_keys(connection, keys)) {
+      refused += (refused.empty() ? "" : ", ") + in_quotes(key);
+    }
+  }
   if (!refused.empty()) problem.message += ": " + refused;
   return problem;
 }
 
 }  // namespace
+
+// The server checks the keys of a call before it looks for the script, and no script has this SHA1.
+std::vector<std::string> refused_keys(redis::Connection& connection,
+                                      std::span<const std::string> keys) {
+  const std::string no_script(40, '0');
+  std::vector<std::string> refused;
+  try {
+    for (const std::string_view key : keys) connection.append_evalsha(no_script, {&key, 1}, {});
+    for (const auto& key : keys) {
+      const auto reply = connection.read();
+      if (!reply.is_error() || redis::error_code(reply.text()) != "NOPERM") continue;
+      refused.push_back(key);
+    }
+  } catch (const redis::Error& error) {
+    return {};  // only a clearer message is lost
+  }
+  return refused;
+}
 
 bool is_about_keys(const Problem& problem) {
   return problem.code == "WRONGTYPE" || (problem.code == "NOPERM" && refuses_key(problem.message));

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/failure.h"
 #include "cli/options.h"
@@ -51,6 +52,11 @@ void flush_answers(Output& out, const std::function<std::string()>& loss);
 /// that state.
 [[nodiscard]] std::string what_it_holds(std::string_view key, const state::Content& content,
                                         const limiter::Algorithm& algorithm);
+
+/// The keys that the user may not access as a script does; none if asking fails. Requires a user
+/// who may call EVALSHA, and no outstanding replies.
+[[nodiscard]] std::vector<std::string> refused_keys(redis::Connection& connection,
+                                                    std::span<const std::string> keys);
 
 /// Whether the problem is one of the keys, which explain_keys() makes clearer.
 [[nodiscard]] bool is_about_keys(const Problem& problem);

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/completions.h"
 #include "cli/limits.h"
+#include "cli/request_failure.h"
 #include "cli/reset/lease.h"
 #include "cli/reset/report.h"
 #include "cli/reset/restore.h"
@@ -163,6 +164,27 @@ class KeysReport {
   bool force_helps_ = false, too_large_ = false;
 };
 
+/// An error names the keys that this user may not access, since the server may not.
+void reset_named(ResetSession& session, state::Resetter& resetter,
+                 std::span<const std::string> keys) {
+  try {
+    resetter.reset(keys);
+  } catch (const redis::Error& error) {
+    auto problem = describe(error);
+    if (problem.code != "NOPERM" || !refuses_key(problem.message)) throw;
+    // Of the other connection, replies may not have been read.
+    auto connection = session.connector.open();
+    auto refused = state::readable_keys(connection, keys).refused;
+    if (refused.empty()) refused = refused_keys(connection, keys);  // which it may only read
+    if (refused.empty()) throw;
+    // Valkey and Redis 8 name one.
+    const bool is_named = problem.message.find(in_quotes(refused.front())) != std::string::npos;
+    if (refused.size() > 1 || !is_named) problem.message += ": " + first_keys(refused);
+    if (session.report.removed() == 0) problem.message += "; nothing was removed";
+    throw ProblemError(problem);
+  }
+}
+
 /// Throws ProblemError if a key was left.
 ExitStatus reset_keys(const ResetPlan& plan, Invocation& invocation) {
   auto asked = make_asked_keys(plan, invocation);
@@ -174,7 +196,7 @@ ExitStatus reset_keys(const ResetPlan& plan, Invocation& invocation) {
   KeysReport keys(std::move(asked), session.report);
   session.run(
       connection, plan.dry_run, [&](const ResetOutcome& outcome) { keys.add(outcome); },
-      [&](state::Resetter& resetter) { resetter.reset(keys.redis_keys()); });
+      [&](state::Resetter& resetter) { reset_named(session, resetter, keys.redis_keys()); });
   session.explain_undo();
   return keys.finish();
 }

@@ -328,6 +328,27 @@ removed key={zed}:120s algorithm=sliding-window-log'
   run -4 rlctl reset nothing
 }
 
+@test "if the user may not access a key, the error names it and says what was removed" {
+  local key
+  for key in mine:1 mine:2 theirs:1; do ask "$key"; done
+  cli ACL SETUSER limited reset on nopass '~mine:*' +@all >/dev/null
+  run -4 env REDISCLI_AUTH=any rlctl --user limited reset --limit 5/60s mine:1 theirs:1 mine:2
+  assert_output --regexp "NOPERM .*theirs:1.*; nothing was removed"
+  refute_output --partial mine
+  assert_equal "$(cli DBSIZE)" 3
+  # More keys than one round trip takes: the first of them are removed.
+  run -4 env REDISCLI_AUTH=any rlctl --user limited reset -q --limit 5/60s mine:1 mine:{3..250} theirs:1 mine:2
+  assert_output --regexp "NOPERM .*theirs:1.*; 1 key had already been removed"
+  assert_equal "$(cli DBSIZE)" 2
+  cli INFO server | grep -q '^redis_version:6' && return
+  # A key that it may only read is refused when others have been removed.
+  ask mine:1
+  cli ACL SETUSER limited '%R~theirs:*' >/dev/null
+  run -4 env REDISCLI_AUTH=any rlctl --user limited reset -q --limit 5/60s mine:1 theirs:1
+  assert_output --regexp "NOPERM .*theirs:1.*; 1 key had already been removed"
+  cli ACL DELUSER limited >/dev/null
+}
+
 @test "the ACL permissions listed in rlctl-reset(1) are sufficient" {
   local algorithm permissions
   permissions=$(sed -n '/^+type/,/^```/{/^```/!p}' "$project/man/rlctl-reset.1.scd")
