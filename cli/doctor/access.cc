@@ -127,33 +127,44 @@ std::optional<CheckResult> check_scripts(const ServerFacts& server) {
   return CheckResult{.detail = "Lua scripts run; rlctl loaded one to find out"};
 }
 
-std::optional<CheckResult> check_acl(const ServerFacts& server) {
+std::optional<CheckResult> check_acl(const ServerFacts& server,
+                                     std::span<const std::string_view> algorithms) {
   if (server.is_sentinel() || server.is_busy() || !asks_scripts(server)) return std::nullopt;
   const auto permissions = permissions_in(server.permissions);
   const auto uses = uses_of_check();
-  std::vector<std::string> allowed;
+  std::vector<std::string> allowed, lacking, denied;
+  const auto add_lacking = [&](const Use& use) {
+    lacking.emplace_back(use.name);
+    for (const auto& command : commands_with(use, permissions, Permission::kDenied)) {
+      if (std::ranges::find(denied, command) == denied.end()) denied.push_back(command);
+    }
+  };
   for (const auto& use : uses) {
-    if (commands_with(use, permissions, Permission::kDenied).empty())
+    if (commands_with(use, permissions, Permission::kDenied).empty()) {
       allowed.emplace_back(use.name);
+    } else if (std::ranges::find(algorithms, use.name) != algorithms.end()) {
+      add_lacking(use);
+    }
   }
+  if (allowed.empty() && algorithms.empty()) add_lacking(nearest(uses, permissions));
   const auto user = "user " + in_quotes(server.permissions.user);
-  if (allowed.empty()) {
-    const auto& use = nearest(uses, permissions);
-    const auto rules = rules_of(commands_with(use, permissions, Permission::kDenied));
-    return CheckResult{Health::kFailure,
-                       fmt::format("{} lacks {} for check with {}{}{}", user, rules, use.name,
-                                   other_rules(permissions), perhaps_more(permissions)),
-                       grant(server.permissions.user, rules)};
+  if (!lacking.empty()) {
+    const auto rules = rules_of(denied);
+    return CheckResult{
+        Health::kFailure,
+        fmt::format("{} lacks {} for check with {}{}{}", user, rules, joined(lacking, ", "),
+                    other_rules(permissions), perhaps_more(permissions)),
+        grant(server.permissions.user, rules)};
   }
   if (permissions.size() < 2) {
     return CheckResult{Health::kWarning,
                        fmt::format("{}; the server cannot report what it may call", user),
                        "compare its rules with ACCESS RULES in rlctl(1)"};
   }
-  const auto algorithms =
+  const auto with =
       allowed.size() == uses.size() ? std::string("every algorithm") : joined(allowed, ", ");
-  return CheckResult{.detail = fmt::format("{} may call what check needs, with {}{}", user,
-                                           algorithms, other_rules(permissions))};
+  return CheckResult{.detail = fmt::format("{} may call what check needs, with {}{}", user, with,
+                                           other_rules(permissions))};
 }
 
 }  // namespace rlctl::cli

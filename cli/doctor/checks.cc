@@ -38,9 +38,9 @@ std::optional<CheckResult> merge(const std::vector<std::pair<std::string, CheckR
   return merged;
 }
 
-/// A check of each server.
-template <std::optional<CheckResult> (*check)(const ServerFacts&)>
-std::optional<CheckResult> on_each(const Examination& examination) {
+/// The result of a check of each server.
+template <typename Check>
+std::optional<CheckResult> merged(const Examination& examination, const Check& check) {
   const auto& servers = examination.servers;
   if (servers.size() == 1) return check(servers.front());
   std::vector<std::pair<std::string, CheckResult>> results;
@@ -48,6 +48,12 @@ std::optional<CheckResult> on_each(const Examination& examination) {
     if (auto result = check(server)) results.emplace_back(server.name, *std::move(result));
   }
   return merge(results);
+}
+
+/// A check of each server.
+template <std::optional<CheckResult> (*check)(const ServerFacts&)>
+std::optional<CheckResult> on_each(const Examination& examination) {
+  return merged(examination, check);
 }
 
 CheckResult not_known(const redis::Reply& refusal) {
@@ -381,12 +387,18 @@ std::optional<CheckResult> check_cluster(const Examination& examination) {
   return on_each<check_view>(examination);
 }
 
+std::optional<CheckResult> check_access(const Examination& examination) {
+  return merged(examination, [&](const ServerFacts& server) {
+    return check_acl(server, examination.algorithms);
+  });
+}
+
 constexpr std::array kChecks{CheckRow{"connection", check_connection},
                              CheckRow{"server", on_each<check_server>},
                              CheckRow{"role", check_role},
                              CheckRow{"load", on_each<check_load>},
                              CheckRow{"scripts", on_each<check_scripts>},
-                             CheckRow{"acl", on_each<check_acl>},
+                             CheckRow{"acl", check_access},
                              CheckRow{"clock", on_each<check_clock>},
                              CheckRow{"memory", on_each<check_memory>},
                              CheckRow{"persistence", on_each<check_persistence>},

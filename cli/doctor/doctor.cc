@@ -2,6 +2,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -106,12 +107,20 @@ ExitStatus report_no_answer(DoctorReport& report, const std::exception& error) {
                                                     : static_cast<ExitStatus>(Health::kFailure);
 }
 
+std::vector<std::string_view> algorithms_of(const limiter::Configuration& configuration) {
+  std::vector<std::string_view> names;
+  for (const auto& policy : configuration.policies) names.push_back(policy.algorithm->name);
+  return names;
+}
+
 ExitStatus run_doctor(Invocation& invocation) {
   require_at_most(0, invocation.operands, "doctor checks the server; inspect shows a KEY");
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
+  const auto algorithms = algorithms_of(invocation.configuration.policies());
   DoctorReport report(invocation.out, invocation.json);
   try {
-    const auto examination = examine(connector, invocation.interrupt);
+    auto examination = examine(connector, invocation.interrupt);
+    examination.algorithms = algorithms;
     for (const auto& row : check_rows()) {
       if (const auto result = row.check(examination)) report.add(row.name, *result);
     }

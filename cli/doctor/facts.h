@@ -55,10 +55,11 @@ struct ServerFacts {
 struct Examination {
   redis::Url url;
   std::chrono::microseconds timeout{};
-  std::chrono::microseconds round_trip{};     ///< of the first server that was asked
-  std::vector<ServerFacts> servers = {};      ///< the masters of a Cluster, or the one server
-  std::vector<Problem> failed = {};           ///< of masters that could not be asked
-  std::optional<redis::Reply> no_slots = {};  ///< if CLUSTER SLOTS was refused
+  std::chrono::microseconds round_trip{};         ///< of the first server that was asked
+  std::vector<ServerFacts> servers = {};          ///< the masters of a Cluster, or the one server
+  std::vector<Problem> failed = {};               ///< of masters that could not be asked
+  std::optional<redis::Reply> no_slots = {};      ///< if CLUSTER SLOTS was refused
+  std::vector<std::string_view> algorithms = {};  ///< of the policies; examine() does not know them
 };
 
 /// Asks all of them. Only reads, except that it loads the script of permissions.h. Throws

@@ -59,6 +59,24 @@ without() { printf '%s\n' "${@:2}" | grep -vxF -- "$1"; }
   assert_output --partial "with every algorithm; lacks +scan for a search without --limit"
 }
 
+@test "with policies, the user must be allowed what all of them use" {
+  needs_telling_server
+  local rules
+  mapfile -t rules < <(rules_of .1)
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
+  printf '[policy.a]\nkey = "a:%%s"\nlimit = "5/60s"\n' >"$RLCTL_CONFIG"
+  run says "${rules[@]}"
+  assert_output --partial "ok user 'limiter' may call what check needs, with sliding-window-log; lacks"
+  printf '[policy.%s]\nkey = "b:%%s"\nlimit = "5/60s"\nalgorithm = "%s"\n' b gcra c fixed-window >>"$RLCTL_CONFIG"
+  run says "${rules[@]}"
+  assert_output --partial "failure user 'limiter' lacks +get +del +setrange +set for check with fixed-window, gcra; lacks"
+  assert_output --partial ' grant them: ACL SETUSER limiter +get +del +setrange +set'
+  run says -@all
+  assert_output --partial 'for check with fixed-window, sliding-window-log, gcra'
+  run says "${rules[@]}" +get +set +setrange +del
+  assert_output --partial "ok user 'limiter' may call what check needs, with"
+}
+
 @test "a server that cannot tell is asked for the user's rules, and else it is not known" {
   start_server
   cli INFO server | grep -q '^redis_version:6' || skip 'servers from 7.0 on can tell'
