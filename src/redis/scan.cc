@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "redis/slots.h"
 
 namespace rlctl::redis {
 namespace {
@@ -14,13 +15,19 @@ namespace {
 /// A cursor counts with its bits reversed, so that a table may grow or shrink during a scan: the
 /// lowest bit is the most significant. As a binary fraction it is the progress of the scan,
 /// whatever the size of the table.
-double share_of(std::string_view cursor) {
-  auto bits = to_number<std::uint64_t>(cursor).value_or(0);
+double share_of(std::uint64_t bits) {
   double share = 0;
   for (double weight = 0.5; bits != 0; bits >>= 1U, weight /= 2) {
     if ((bits & 1U) != 0) share += weight;
   }
   return share;
+}
+
+/// Newer servers of a Cluster have a table for each slot: the cursor's lowest bits are the slot,
+/// those above it count in the table. The progress through all slots.
+double share_of_slots(std::uint64_t bits) {
+  const auto slot = static_cast<double>(bits % kSlots);
+  return (slot + share_of(bits / kSlots)) / kSlots;
 }
 
 /// Returns false, and has removed nothing, if the keys are in different slots.
@@ -62,6 +69,24 @@ void Scan::require_progress(ReplyView reply) {
   if (std::has_single_bit(++pages_)) kept_cursor_ = cursor_;
 }
 
+/// Which of its two forms a Cluster's cursor has shows in time: in the other one, the progress
+/// would decrease. Until then, the smaller progress counts.
+double Scan::scanned() {
+  const auto count = static_cast<double>(servers_.size());
+  const auto server = static_cast<double>(server_);
+  const auto bits = to_number<std::uint64_t>(cursor_).value_or(0);
+  const auto by_table = server + share_of(bits);
+  if (!connection_.has_slots()) return by_table / count;
+  // Mostly, the servers have the slots in order and in equal parts.
+  const auto by_slots = std::clamp(share_of_slots(bits) * count, server, server + 1);
+  is_by_table_ = is_by_table_ && by_table >= by_table_;
+  is_by_slots_ = is_by_slots_ && by_slots >= by_slots_;
+  by_table_ = by_table;
+  by_slots_ = by_slots;
+  if (is_by_table_ != is_by_slots_) return (is_by_table_ ? by_table : by_slots) / count;
+  return std::min(by_table, by_slots) / count;
+}
+
 std::vector<std::string> Scan::take() {
   const auto reply = connection_.read();
   if (reply.is_error()) throw to_error(reply);
@@ -73,8 +98,7 @@ std::vector<std::string> Scan::take() {
     pages_ = 0;
   }
   done_ = server_ == servers_.size();
-  const auto scanned = static_cast<double>(server_) + share_of(cursor_);
-  share_ = std::max(share_, scanned / static_cast<double>(servers_.size()));
+  share_ = std::max(share_, scanned());
   const auto found = reply[1];
   std::vector<std::string> keys;
   keys.reserve(found.size());

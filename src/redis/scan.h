@@ -46,15 +46,18 @@ class Scan {
 
  private:
   void require_progress(ReplyView reply);
+  [[nodiscard]] double scanned();
 
   Connection& connection_;
   std::string pattern_;
   std::string count_;
   std::string cursor_ = "0";
-  std::vector<std::string> servers_;  ///< to scan; asked for at first
-  std::size_t server_ = 0;            ///< the one being scanned
-  std::uint64_t pages_ = 0;           ///< of this server
-  std::string kept_cursor_;           ///< of one of them
+  std::vector<std::string> servers_;              ///< to scan; asked for at first
+  std::size_t server_ = 0;                        ///< the one being scanned
+  std::uint64_t pages_ = 0;                       ///< of this server
+  std::string kept_cursor_;                       ///< of one of them
+  bool is_by_table_ = true, is_by_slots_ = true;  ///< whether the cursors may have this form
+  double by_table_ = 0, by_slots_ = 0;            ///< the progress in it, in servers
   double share_ = 0;
   bool done_ = false;
 };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "support/fake_cluster.h"
 #include "support/scripted_server.h"
 #include "support/server.h"
 
@@ -91,6 +92,52 @@ TEST_CASE("two scans on one connection continue independently") {
   CHECK(other.done());
   CHECK(found.size() == 1000);
   CHECK(found_by_other.size() == 1000);
+}
+
+TEST_CASE("the progress in a Cluster is that of the slots if the cursors are by slot") {
+  struct Case {
+    std::vector<std::uint64_t> low, high;  // the cursors of the two masters
+    std::vector<double> shares;            // after each page
+  };
+  constexpr std::uint64_t kSlot = 16384;
+  const Case cases[] = {
+      // The slots 2048, 4096 (half of its table), 6144; 10240, 12288, 14336.
+      {.low = {2048, kSlot + 4096, 6144},
+       .high = {10240, 2 * kSlot + 12288, 14336},
+       .shares = {0.0, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1}},
+      // One table: 1/4, 1/2, 3/4.
+      {.low = {2, 1, 3}, .high = {2, 1, 3}, .shares = {0, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1}},
+  };
+  for (const auto& each : cases) {
+    support::FakeCluster cluster;
+    const auto serve = [&](support::FakeNode& node, const std::string& name,
+                           const std::vector<std::uint64_t>& cursors) {
+      cluster.serve(
+          node, name,
+          [cursors, page = std::size_t{0}](
+              const support::Words& words) mutable -> std::optional<support::FakeNode::Answer> {
+            if (words.front() != "SCAN") return std::nullopt;
+            const auto next = page < cursors.size() ? cursors[page] : 0;
+            ++page;
+            return support::FakeNode::Answer{"*2\r\n" + support::bulk(std::to_string(next)) +
+                                             "*0\r\n"};
+          });
+    };
+    serve(cluster.low, "low", each.low);
+    serve(cluster.high, "high", each.high);
+    auto connection = Connection::open(cluster.url(), support::kLong);
+    Scan scan(connection, "*");
+    std::vector<double> shares;
+    while (!scan.done()) {
+      (void)scan.next();
+      shares.push_back(scan.share());
+    }
+    REQUIRE(shares.size() == each.shares.size());
+    for (std::size_t i = 1; i < shares.size(); ++i) {
+      CAPTURE(i);
+      CHECK(shares[i] == doctest::Approx(each.shares[i]).epsilon(0.01));
+    }
+  }
 }
 
 TEST_CASE("a scan that the server refuses throws the server's error") {
