@@ -2,7 +2,6 @@
 
 #include <array>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,7 +17,6 @@
 #include "cli/term/table.h"
 #include "limiter/check.h"
 #include "redis/connection.h"
-#include "redis/error.h"
 
 namespace rlctl::cli {
 
@@ -98,19 +96,6 @@ ExitStatus show_script(const ScriptsOptions&, Invocation& invocation) {
 
 // ---- load ----
 
-/// Throws the error of the first server that does not take it.
-void load_into_all(redis::Connection& connection, std::span<const std::string> servers,
-                   std::string_view text) {
-  const std::array<std::string_view, 3> load{"SCRIPT", "LOAD", text};
-  for (const auto& server : servers) connection.append_to(server, load);
-  std::optional<redis::Error> failed;
-  for (std::size_t i = 0; i < servers.size(); ++i) {
-    const auto reply = connection.read();
-    if (reply.is_error() && !failed) failed = redis::to_error(reply);
-  }
-  if (failed) throw redis::Error(*failed);
-}
-
 ExitStatus load_scripts(const ScriptsOptions&, Invocation& invocation) {
   const auto chosen = chosen_scripts(invocation.operands);
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
@@ -118,7 +103,9 @@ ExitStatus load_scripts(const ScriptsOptions&, Invocation& invocation) {
   const auto servers = connection.servers();
   auto& out = invocation.out.buffer();
   for (const auto* script : chosen) {
-    load_into_all(connection, servers, script->text);
+    const std::array<std::string_view, 3> load{"SCRIPT", "LOAD", script->text};
+    for (const auto& server : servers) connection.append_to(server, load);
+    connection.take_all();
     if (invocation.json) {
       JsonWriter(out)
           .begin_object()

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <optional>
 #include <utility>
 
 #include "redis/error.h"
@@ -169,6 +170,15 @@ void Connection::time_out(std::chrono::microseconds timeout) {
 bool Connection::give_up() {
   if (state_->router) state_->router->give_up();
   return state_->router != nullptr;
+}
+
+void Connection::take_all() {
+  std::optional<Error> failed;
+  while (outstanding() > 0) {
+    const auto reply = read();
+    if (reply.is_error() && !failed) failed = to_error(reply);
+  }
+  if (failed) throw Error(*failed);
 }
 
 Reply Connection::call(Arguments arguments) {

@@ -89,6 +89,9 @@ class Connection {
   /// and the like to another server. Of a reply of more than a megabyte, it may take several calls
   /// to receive what has arrived, so that a caller with a deadline keeps it.
   [[nodiscard]] std::optional<Reply> try_read();
+  /// Reads all outstanding replies. Throws what read() throws and, once all are taken, the first
+  /// that is an error.
+  void take_all();
   /// append() and read(). Requires that no other reply is outstanding.
   [[nodiscard]] Reply call(Arguments arguments);
   [[nodiscard]] Reply call(std::initializer_list<std::string_view> arguments) {

@@ -207,16 +207,6 @@ Contents read_contents(Connection& from, std::span<const std::string> keys) {
 
 // ---- Writing ----
 
-/// Takes the outstanding replies of the target, and throws the first error.
-void take_all(Connection& to) {
-  std::optional<Error> failed;
-  while (to.outstanding() > 0) {
-    const auto reply = to.read();
-    if (reply.is_error() && !failed) failed = to_error(reply);
-  }
-  if (failed) throw Error(*failed);
-}
-
 /// The elements of a reply; a string is one.
 std::vector<std::string_view> elements_of(ReplyView content) {
   if (content.type() != ReplyType::kArray) return {content.text()};
@@ -230,11 +220,11 @@ void write_contents(Connection& to, const std::string& key, std::string_view typ
                     ReplyView content, const std::optional<milliseconds>& ttl) {
   for_each_write(type, key, elements_of(content), [&](Arguments command) {
     to.append(command);
-    take_all(to);
+    to.take_all();
   });
   if (!ttl) return;
   to.append({"PEXPIRE", key, std::to_string(ttl->count())});
-  take_all(to);
+  to.take_all();
 }
 
 /// Whether a key expired between TYPE and this read.
