@@ -54,7 +54,7 @@ std::string string_text(redis::Connection& connection, const std::string& key) {
 std::string elements_text(redis::Connection& connection, const KeyReading& reading,
                           const std::string& key) {
   const auto count = connection.call({reading.count, key}).integer();
-  if (!reading.has_range && count > kFewElements)
+  if (!redis::is_read_in_part(reading.type) && count > kFewElements)
     return counted_elements(count, reading.unit, "", true);
   const auto words = reading.command(key, kMostElements - 1);
   const std::vector<std::string_view> command(words.begin(), words.end());
@@ -111,19 +111,19 @@ std::optional<std::int64_t> expiry_of(redis::Connection& connection, const redis
 }  // namespace
 
 std::span<const KeyReading> key_readings() {
-  static constexpr KeyReading kReadings[] = {
-      {"string", "STRLEN", "byte", "GET"},
-      {"list", "LLEN", "element", "LRANGE", true},
-      {"set", "SCARD", "member", "SMEMBERS"},
-      {"hash", "HLEN", "field", "HGETALL", false, "", " = "},
-      {"zset", "ZCARD", "member", "ZRANGE", true, "WITHSCORES", " at "}};
+  static constexpr KeyReading kReadings[] = {{"string", "STRLEN", "byte"},
+                                             {"list", "LLEN", "element"},
+                                             {"set", "SCARD", "member"},
+                                             {"hash", "HLEN", "field", " = "},
+                                             {"zset", "ZCARD", "member", " at "}};
   return kReadings;
 }
 
 std::vector<std::string> KeyReading::command(const std::string& key, int last) const {
-  std::vector<std::string> words{std::string(read), key};
-  if (has_range) words.insert(words.end(), {"0", std::to_string(last)});
-  if (!option.empty()) words.emplace_back(option);
+  const auto index = std::to_string(last);
+  const auto without_key = redis::command_to_read(type, index);
+  std::vector<std::string> words(without_key.begin(), without_key.end());
+  words.insert(words.begin() + 1, key);
   return words;
 }
 

@@ -34,15 +34,12 @@ struct KeyChange {
 /// "'k': list, 4 of 5 used → 5 of 5 used, ttl 60 s"; without `utf8`, "->".
 [[nodiscard]] std::string text_of(const KeyChange& change, bool utf8);
 
-/// How to count and read the contents of a key of each type.
+/// How to count and show the contents of a key of each type.
 struct KeyReading {
   std::string_view type, count, unit;  ///< "list", "LLEN", "element"
-  std::string_view read;               ///< the command
-  bool has_range = false;              ///< `read` takes a first and a last index
-  std::string_view option = {};        ///< appended after the indices
   std::string_view between = {};       ///< separates the two elements of a pair; empty: no pairs
 
-  /// The command that reads a key, up to index `last` if it takes a range.
+  /// The command that reads a key, up to index `last` if it takes indices.
   [[nodiscard]] std::vector<std::string> command(const std::string& key, int last) const;
 };
 [[nodiscard]] std::span<const KeyReading> key_readings();

@@ -267,12 +267,16 @@ bool restore(Connection& to, std::span<const DumpedKey> dumps) {
 
 }  // namespace
 
-std::vector<std::string_view> command_to_read(std::string_view type) {
+std::vector<std::string_view> command_to_read(std::string_view type, std::string_view last) {
   const auto* row = find_row(type);
   if (row == nullptr) return {};
-  if (type == "list") return {row->read, "0", "-1"};
-  if (type == "zset") return {row->read, "0", "-1", "WITHSCORES"};
-  return {row->read};
+  if (!is_read_in_part(type)) return {row->read};
+  if (type == "zset") return {row->read, "0", last, "WITHSCORES"};
+  return {row->read, "0", last};
+}
+
+bool is_read_in_part(std::string_view type) {
+  return type == "list" || type == "zset";
 }
 
 void for_each_write(std::string_view type, std::string_view key,

@@ -54,9 +54,13 @@ std::vector<CopiedKey> copy_keys(Connection& from, Connection& to,
 
 // ---- The parts, for callers that read and write keys in scripts ----
 
-/// The command that reads the whole contents of a type, without the key, which comes second:
-/// LRANGE 0 -1. Empty for a type that only DUMP reads: a stream, a module's.
-[[nodiscard]] std::vector<std::string_view> command_to_read(std::string_view type);
+/// The command that reads the contents of a type, without the key, which comes second: LRANGE 0 -1.
+/// `last` is the index of the last entry to read of a list or a sorted set; the other types are
+/// read as a whole. Empty for a type that only DUMP reads: a stream, a module's.
+[[nodiscard]] std::vector<std::string_view> command_to_read(std::string_view type,
+                                                            std::string_view last = "-1");
+/// Whether the command takes indices.
+[[nodiscard]] bool is_read_in_part(std::string_view type);
 /// Calls `use` with each command that writes these contents to a key that does not exist.
 /// `contents` is the reply to command_to_read(), of which there must be one; a string is one
 /// element. No command has more than a thousand words.
