@@ -29,7 +29,7 @@ struct Endpoint;
 /// What this library throws, besides Interrupted, InputError for a file of TLS, and
 /// std::system_error if the system refuses what a connection needs, such as a file descriptor.
 /// what() is one line for people, in lower case, without passwords; code() is the server's first
-/// word ("WRONGTYPE"), "tls" if TLS failed so that nothing was executed, and else empty.
+/// word ("WRONGTYPE"), kTlsCode if TLS failed, and else empty.
 class Error : public std::runtime_error {
  public:
   Error(Failure failure, const std::string& message, std::string code = {}, std::string hint = {})
@@ -63,6 +63,8 @@ class Error : public std::runtime_error {
   std::string command_;
 };
 
+/// The code() if TLS failed, also in a later read: the server has executed nothing.
+inline constexpr const char* kTlsCode = "tls";
 /// The hint of errors after which it is unknown what was executed, because the connection broke. A
 /// caller that only read does not show it.
 inline constexpr const char* kMayHaveRun = "what was sent may have been executed";

@@ -18,7 +18,7 @@ constexpr int kVersion = OPENSSL_SHLIB_VERSION;
   const char* why = ::dlerror();
   throw Error(Failure::kUnreachable,
               fmt::format("TLS needs OpenSSL: {}", why == nullptr ? "it cannot be loaded" : why),
-              "tls",
+              kTlsCode,
               fmt::format("install libssl{} (Debian, Ubuntu) or openssl-libs (Fedora)", kVersion));
 }
 
@@ -45,7 +45,7 @@ OpenSsl initialized_openssl() {
   const auto functions = linked_openssl == nullptr ? loaded_openssl() : linked_openssl();
   // Without a handler for the end of the process, where threads may still use it.
   if (functions.OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr) != 1) {
-    throw Error(Failure::kUnreachable, "OpenSSL cannot be initialized", "tls",
+    throw Error(Failure::kUnreachable, "OpenSSL cannot be initialized", kTlsCode,
                 "see its configuration, openssl.cnf");
   }
   return functions;

@@ -20,8 +20,8 @@ class TlsClient {
 
   /// Does the handshake over a connection to the server. The transport that it returns does all of
   /// its I/O and waiting through `plain`. Throws what a Transport throws; an error whose code() is
-  /// "tls" means that the server has executed nothing, also if a later read throws it: a server
-  /// may refuse the client's certificate as late as that.
+  /// kTlsCode may come from a later read: a server may refuse the client's certificate as late as
+  /// that.
   [[nodiscard]] std::unique_ptr<Transport> start(std::unique_ptr<Transport> plain,
                                                  Deadline deadline) const;
 

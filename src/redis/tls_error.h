@@ -23,9 +23,6 @@ struct TlsPeer {
   static constexpr std::size_t kFirstBytes = 40;
 };
 
-/// The code() of errors after which the server has executed nothing.
-inline constexpr const char* kTlsCode = "tls";
-
 /// Why the server's certificate, of which OpenSSL has just verified a part, is refused.
 [[nodiscard]] Error untrusted(const TlsPeer& peer, X509_STORE_CTX* verification);
 
