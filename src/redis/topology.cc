@@ -26,19 +26,28 @@ Reply ask(Link& link, std::initializer_list<std::string_view> words) {
 }
 
 /// The link's errors refer to the server, so that they come with advice.
-Link open(const TopologyRequest& request, const Url& url, std::chrono::microseconds timeout) {
-  return Link::open(url, timeout, request.interrupt,
+Link open(const Url& url, std::chrono::microseconds timeout, const Interrupt* interrupt) {
+  return Link::open(url, timeout, interrupt,
                     std::make_shared<const Endpoint>(
-                        Endpoint{.url = url, .timeout = timeout, .interrupt = request.interrupt}));
+                        Endpoint{.url = url, .timeout = timeout, .interrupt = interrupt}));
+}
+
+Reply ask_for_slots(const Url& url, std::chrono::microseconds timeout, const Interrupt* interrupt) {
+  auto link = open(url, timeout, interrupt);
+  return ask(link, {"CLUSTER", "SLOTS"});
+}
+
+/// Whether only a server that is no node of a Cluster replies this to CLUSTER SLOTS.
+bool is_of_no_node(const Reply& slots) {
+  return slots.is_error() && to_error(slots).code() == "ERR";
 }
 
 std::vector<SlotRange> ask_node(const TopologyRequest& request, const HostPort& node,
                                 std::chrono::microseconds timeout) {
-  auto link = open(request, url_of(request.url, node), timeout);
-  const auto reply = ask(link, {"CLUSTER", "SLOTS"});
+  const auto reply = ask_for_slots(url_of(request.url, node), timeout, request.interrupt);
   if (!reply.is_error()) return parse_slots(reply, node);
   const auto error = to_error(reply);
-  if (error.code() != "ERR") {
+  if (!is_of_no_node(reply)) {
     throw Error(error.failure(), fmt::format("{}: {}", display(node), error.what()), error.code())
         .from(error.server(), "CLUSTER SLOTS");
   }
@@ -65,7 +74,7 @@ Link open_sentinel(const TopologyRequest& request, const HostPort& sentinel,
     url.user.clear();
     url.password.clear();
   }
-  return open(request, url, timeout);
+  return open(url, timeout, request.interrupt);
 }
 
 std::vector<SlotRange> ask_sentinel(const TopologyRequest& request, const HostPort& sentinel,
@@ -128,9 +137,7 @@ bool is_replica_refusal(ReplyView reply) {
 
 bool may_be_node(const Url& url, std::chrono::microseconds timeout, const Interrupt* interrupt) {
   try {
-    auto link = Link::open(url, timeout, interrupt, nullptr);
-    const auto reply = ask(link, {"CLUSTER", "SLOTS"});
-    return !reply.is_error() || to_error(reply).code() != "ERR";
+    return !is_of_no_node(ask_for_slots(url, timeout, interrupt));
   } catch (const Error&) {
     return true;
   }
