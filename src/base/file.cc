@@ -46,20 +46,17 @@ struct Place {
   bool is_open_file = false;
 };
 
-/// Whether everybody may put files into the folder: /tmp.
-bool is_shared(int folder) {
-  struct stat status {};
-  return ::fstat(folder, &status) == 0 && (status.st_mode & S_IWOTH) != 0;
+/// Whether an entry of this folder is another user's, and everybody may put some there, as into
+/// /tmp.
+bool is_foreign(const struct stat& entry, const struct stat& folder) {
+  return (folder.st_mode & S_IWOTH) != 0 && entry.st_uid != ::geteuid();
 }
 
 /// Whether a link, in this folder, was put there by somebody whom the folder's owner does not
 /// vouch for: it may lead to a file of this user's. Linux follows no such link if
 /// fs.protected_symlinks is set, but following it by hand would.
-bool is_foreign_link(const struct stat& link, int folder) {
-  struct stat status {};
-  if (::fstat(folder, &status) != 0) return true;
-  return (status.st_mode & S_IWOTH) != 0 && link.st_uid != ::geteuid() &&
-         link.st_uid != status.st_uid;
+bool is_foreign_link(const struct stat& link, const struct stat& folder) {
+  return is_foreign(link, folder) && link.st_uid != folder.st_uid;
 }
 
 /// The status of an open file without a name for which this entry of /proc stands; else none.
@@ -115,7 +112,9 @@ void PathWalk::enter_root_or_stay() {
 }
 
 void PathWalk::follow(const FileDescriptor& link, const struct stat& status) {
-  if (is_foreign_link(status, folder_.get())) {
+  struct stat folder {};
+  if (::fstat(folder_.get(), &folder) != 0) fail(errno);
+  if (is_foreign_link(status, folder)) {
     throw cannot_write(
         option_, path_,
         "it is, or is reached by, another user's symbolic link in a world-writable folder");
@@ -219,7 +218,9 @@ OutputFile::OutputFile(std::string_view option, const std::string& path)
   require_name(option_, path);
   auto place = PathWalk(option_, path).end(true);
   const auto& status = place.status;
-  if (status && status->st_uid != ::geteuid() && is_shared(place.folder.get())) {
+  struct stat folder {};
+  if (::fstat(place.folder.get(), &folder) != 0) fail(errno);
+  if (status && is_foreign(*status, folder)) {
     throw cannot_write(option_, path_, "it is another user's, in a world-writable folder");
   }
   if (status && !S_ISREG(status->st_mode)) {
