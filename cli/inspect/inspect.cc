@@ -421,7 +421,7 @@ std::vector<std::string> Inspecting::limiters_of(const std::string& pattern) {
     const auto readable = state::readable_keys(*connection_, scan.next());
     const auto& keys = readable.keys;
     refused.add(readable);
-    const auto contents = state::read_contents(*connection_, keys, state::Parts::kCut);
+    const auto contents = state::read_contents(*connection_, readable, state::Parts::kCut);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const auto state = state::decode(keys[i], contents[i]);
       if (state::is_recognized(keys[i], contents[i], state)) limiters.insert(keys[i]);

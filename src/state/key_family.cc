@@ -75,6 +75,10 @@ microseconds place_in_family(std::string_view name) {
   return window_in_name(name).value_or(microseconds::max());
 }
 
+bool is_wanted(const std::string& name, const Content& content, FamilyKeys which) {
+  return which == FamilyKeys::kAll ? content.type != "none" : decode(name, content).is_ours();
+}
+
 /// Sorts the names by window, and removes duplicates and names of other keys.
 void keep_family(redis::Connection& connection, std::vector<std::string>& names, FamilyKeys which) {
   std::sort(names.begin(), names.end(),
@@ -83,9 +87,7 @@ void keep_family(redis::Connection& connection, std::vector<std::string>& names,
   const auto contents = read_contents(connection, names);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const bool is_wanted = which == FamilyKeys::kAll ? contents[i].type != "none"
-                                                     : decode(names[i], contents[i]).is_ours();
-    if (is_wanted) std::swap(names[kept++], names[i]);
+    if (is_wanted(names[i], contents[i], which)) std::swap(names[kept++], names[i]);
   }
   names.resize(kept);
 }
@@ -137,8 +139,14 @@ ReadableKeys find_usual_family(redis::Connection& connection, std::string_view k
   if (names.empty()) return {};
   names.push_back(limiter::leases_key(key));
   auto readable = readable_keys(connection, names);
-  if (!readable.keys.empty()) keep_family(connection, readable.keys, which);
-  return readable;
+  const auto contents = read_contents(connection, readable);
+  ReadableKeys family{.refused = std::move(readable.refused), .why = readable.why};
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    if (!is_wanted(readable.keys[i], contents[i], which)) continue;
+    family.keys.push_back(std::move(readable.keys[i]));
+    family.types.push_back(contents[i].type);
+  }
+  return family;
 }
 
 Families find_families(redis::Connection& connection, std::span<const std::string> keys,

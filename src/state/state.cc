@@ -515,6 +515,34 @@ Indices read_groups(redis::Connection& connection, std::span<const std::string> 
   return empty;
 }
 
+/// A type as TYPE replies it; a server that is none may say anything.
+std::string to_type(const redis::Reply& reply) {
+  return escaped_message(reply.text());
+}
+
+void read_types(redis::Connection& connection, std::span<const std::string> keys,
+                std::vector<Content>& contents, const Indices& which) {
+  for (const auto i : which) connection.append({"TYPE", keys[i]});
+  for (const auto i : which) contents[i] = {.type = to_type(read_of_any_type(connection))};
+}
+
+Indices all_of(std::span<const std::string> keys) {
+  Indices all(keys.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+/// Completes contents of which only the type is known.
+std::vector<Content> read_typed(redis::Connection& connection, std::span<const std::string> keys,
+                                std::vector<Content> contents, Parts parts) {
+  auto open = all_of(keys);
+  for (int look = 1;; ++look) {
+    open = read_groups(connection, keys, contents, parts, std::move(open));
+    if (open.empty() || look == kLooks) return contents;
+    read_types(connection, keys, contents, open);
+  }
+}
+
 }  // namespace
 
 microseconds to_ttl(std::int64_t pttl) {
@@ -535,7 +563,9 @@ ReadableKeys readable_keys(redis::Connection& connection, std::span<const std::s
   for (const auto& key : keys) {
     const auto reply = connection.read();
     if (!reply.is_error()) {
-      if (reply.text() != "none") readable.keys.push_back(key);
+      if (reply.text() == "none") continue;
+      readable.keys.push_back(key);
+      readable.types.push_back(to_type(reply));
       continue;
     }
     const auto error = redis::to_error(reply);
@@ -553,15 +583,15 @@ ReadableKeys readable_keys(redis::Connection& connection, std::span<const std::s
 std::vector<Content> read_contents(redis::Connection& connection, std::span<const std::string> keys,
                                    Parts parts) {
   std::vector<Content> contents(keys.size());
-  Indices open(keys.size());
-  std::iota(open.begin(), open.end(), std::size_t{0});
-  for (int look = 1; !open.empty() && look <= kLooks; ++look) {
-    for (const auto i : open) connection.append({"TYPE", keys[i]});
-    for (const auto i : open)  // a server that is none may say anything
-      contents[i] = {.type = escaped_message(read_of_any_type(connection).text())};
-    open = read_groups(connection, keys, contents, parts, std::move(open));
-  }
-  return contents;
+  read_types(connection, keys, contents, all_of(keys));
+  return read_typed(connection, keys, std::move(contents), parts);
+}
+
+std::vector<Content> read_contents(redis::Connection& connection, const ReadableKeys& readable,
+                                   Parts parts) {
+  std::vector<Content> contents;
+  for (const auto& type : readable.types) contents.push_back({.type = type});
+  return read_typed(connection, readable.keys, std::move(contents), parts);
 }
 
 }  // namespace rlctl::state

@@ -194,14 +194,20 @@ enum class Parts {
 
 /// Keys that the user may read, and others.
 struct ReadableKeys {
-  std::vector<std::string> keys;         ///< those that exist
-  std::vector<std::string> refused;      ///< those that the server refuses to the user
-  std::optional<redis::Error> why = {};  ///< the error for the first of these
+  std::vector<std::string> keys = {};     ///< those that exist
+  std::vector<std::string> types = {};    ///< of `keys`
+  std::vector<std::string> refused = {};  ///< those that the server refuses to the user
+  std::optional<redis::Error> why = {};   ///< the error for the first of these
 };
 
 /// Asks for the TYPE of each key, and keeps their order. Throws redis::Error, but not for a key
 /// that is refused.
 [[nodiscard]] ReadableKeys readable_keys(redis::Connection& connection,
                                          std::span<const std::string> keys);
+
+/// Reads the contents of readable.keys as above, but for their TYPE, which is known.
+[[nodiscard]] std::vector<Content> read_contents(redis::Connection& connection,
+                                                 const ReadableKeys& readable,
+                                                 Parts parts = Parts::kWhole);
 
 }  // namespace rlctl::state
