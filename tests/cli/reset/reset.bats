@@ -1,7 +1,8 @@
 load ../../support/common
 load ../../support/cluster
 
-# `rlctl reset KEY…`; match.bats tests --match, and reset_test.cc the races and refusals.
+# `rlctl reset KEY…`; match.bats tests --match, and reset_test.cc the refusals, and
+# reset_races_test.cc the races.
 
 setup_file() { start_server; }
 setup() {

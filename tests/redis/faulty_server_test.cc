@@ -1,0 +1,389 @@
+#include "redis/connection.h"
+
+#include <doctest/doctest.h>
+#include <poll.h>
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "redis/error.h"
+#include "support/failure.h"
+#include "support/fake_transport.h"
+#include "support/scripted_server.h"
+
+namespace redis_faulty_server_test {
+
+using namespace std::chrono_literals;
+using namespace std::string_literals;
+using rlctl::Deadline;
+using rlctl::redis::Connection;
+using rlctl::redis::display;
+using rlctl::redis::Error;
+using rlctl::redis::Failure;
+using rlctl::redis::Transport;
+using rlctl::redis::Url;
+using support::contains;
+using support::error_of;
+using support::FakeTransport;
+using support::message_of;
+using support::Peer;
+using support::ScriptedServer;
+using support::Wire;
+
+namespace {
+
+constexpr auto kLong = 30s;
+constexpr auto kShort = 50ms;
+
+Connection over(Wire& wire) {
+  return {std::make_unique<FakeTransport>(wire), kLong};
+}
+
+// The error of a PING to a server that runs `talk`.
+Error ping_error(ScriptedServer::Talk talk, std::string* url = nullptr,
+                 std::chrono::microseconds timeout = kLong) {
+  ScriptedServer server(std::move(talk));
+  if (url != nullptr) *url = display(server.url());
+  return error_of([&] { (void)Connection::open(server.url(), timeout).call({"PING"}); });
+}
+
+}  // namespace
+
+TEST_CASE("connecting times out, and the error names the timeout") {
+  const support::TempFolder folder;
+  Url url = rlctl::redis::parse_url("unix://" + (folder.path() / "s").string());
+  const auto listener = support::listen_at(url, 0);
+  // No server accepts: once the queue is full, the next client waits.
+  const auto first = Connection::open(url, kShort);
+  const auto error = error_of([&] {
+    const auto second = Connection::open(url, kShort);
+    const auto third = Connection::open(url, kShort);
+  });
+  CHECK(error.failure() == Failure::kTimeout);
+  CHECK(message_of(error) == "cannot connect to " + display(url) + ": no answer within 50ms");
+  CHECK(error.hint().empty());
+}
+
+TEST_CASE("a server that never answers times out, and the command may have been executed") {
+  std::string url;
+  const auto error = ping_error([](Peer& peer) { peer.read_to_end(); }, &url, kShort);
+  CHECK(error.failure() == Failure::kTimeout);
+  CHECK(message_of(error) == "no answer from " + url + " within 50ms");
+  CHECK(contains(error.hint(), "may have been executed"));
+}
+
+TEST_CASE("half a reply followed by silence times out") {
+  const auto error = ping_error(
+      [](Peer& peer) {
+        peer.read_until("PING\r\n");
+        peer.write("*2\r\n$4\r\nha");
+        peer.read_to_end();
+      },
+      nullptr, kShort);
+  CHECK(error.failure() == Failure::kTimeout);
+  CHECK(contains(error.hint(), "may have been executed"));
+}
+
+TEST_CASE("a caller with its own poll loop can report a timeout like a read") {
+  Wire wire;
+  auto connection = over(wire);
+  connection.append({"PING"});
+  connection.send_some();
+  const auto error = error_of([&] { connection.time_out(250ms); });
+  CHECK(error.failure() == Failure::kTimeout);
+  CHECK(contains(message_of(error), "no answer from "));
+  CHECK(contains(message_of(error), " within 250ms"));
+  CHECK(contains(error.hint(), "may have been executed"));
+  wire.to_read = {"+PONG\r\n"};
+  CHECK(message_of(error_of([&] { static_cast<void>(connection.read()); })) == message_of(error));
+}
+
+TEST_CASE("the timeout applies to the whole reply, however steadily the bytes arrive") {
+  // The server writes until the client is gone.
+  const auto error = ping_error(
+      [](Peer& peer) {
+        peer.read_until("PING\r\n");
+        peer.write("$1000000\r\n");
+        while (peer.write("x")) ::poll(nullptr, 0, 10);
+      },
+      nullptr, kShort);
+  CHECK(error.failure() == Failure::kTimeout);
+}
+
+namespace {
+
+// A peer that always has more bytes: a transport that never waits until its deadline.
+class EndlessTransport final : public Transport {
+ public:
+  EndlessTransport(std::string start, bool accepts, int& late_reads)
+      : start_(std::move(start)), accepts_(accepts), late_reads_(late_reads) {}
+
+  std::size_t read(char* buffer, std::size_t size, Deadline deadline) override {
+    if (rlctl::Clock::now() >= deadline) ++late_reads_;
+    return read_available(buffer, size);
+  }
+  std::size_t read_available(char* buffer, std::size_t size) override {
+    if (!start_.empty()) {
+      const auto count = start_.copy(buffer, size);
+      start_.erase(0, count);
+      return count;
+    }
+    ::poll(nullptr, 0, 1);  // so that not many of them gather
+    *buffer = 'x';
+    return 1;
+  }
+  std::size_t write_some(std::string_view bytes) override { return accepts_ ? bytes.size() : 0; }
+  void wait(Deadline /*deadline*/) override {}
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] int fd() const noexcept override { return -1; }
+
+ private:
+  std::string start_;
+  bool accepts_;
+  int& late_reads_;
+  std::string name_ = "redis://endless";
+};
+
+std::deque<std::string> in_pieces(const std::string& bytes) {
+  constexpr std::size_t kPiece = 10'000;
+  std::deque<std::string> pieces;
+  for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
+    pieces.push_back(bytes.substr(at, kPiece));
+  }
+  return pieces;
+}
+
+// VmPeak: the most address space that this process has had, in KiB.
+long peak_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmPeak:")) return std::stol(line.substr(7));
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a reply that never ends is not read beyond its deadline, whatever it claims to be") {
+  for (const char* start : {"$", "$1", "+", "-ERR ", ":", "*", "$1000000000\r\n",
+                            "*2147483647\r\n+", "*2\r\n$1000000000\r\n"}) {
+    CAPTURE(start);
+    for (const bool accepts : {true, false}) {
+      int late_reads = 0;
+      Connection connection(std::make_unique<EndlessTransport>(start, accepts, late_reads), 20ms);
+      const auto error = error_of([&] { (void)connection.call({"PING"}); });
+      CHECK(error.failure() == Failure::kTimeout);
+      CHECK(late_reads <= 1);  // one read may have been about to begin
+    }
+  }
+}
+
+TEST_CASE("a length costs no memory until its bytes arrive") {
+  constexpr long kMostKib = 64L * 1024;
+  std::string nested;
+  for (int depth = 0; depth < 7; ++depth) nested += "*2147483647\r\n";
+  const std::string claims[] = {"*2147483647\r\n",
+                                "*2147483646\r\n:1\r\n:2\r\n",
+                                "*2\r\n*2147483647\r\n$-1\r\n",
+                                "*1000000\r\n*1000000\r\n*1000000\r\n:1\r\n",
+                                nested,
+                                "$2147483647\r\nx",
+                                "$9223372036854775807\r\nx",
+                                "*1\r\n$9223372036854775806\r\n",
+                                "+" + std::string(100, 'x'),
+                                ":123456789012345678901234567890"};
+  for (const auto& claim : claims) {
+    CAPTURE(claim);
+    Wire wire{.to_read = {claim}};
+    auto connection = over(wire);
+    const auto before = peak_kib();
+    const auto error = error_of([&] { (void)connection.call({"PING"}); });
+    CHECK(error.failure() == Failure::kTimeout);
+    CHECK(peak_kib() - before < kMostKib);
+  }
+}
+
+TEST_CASE("an impossible length and a deeper nesting than any server's are not RESP") {
+  std::string nested;
+  for (int depth = 0; depth < 100'000; ++depth) nested += "*1\r\n";
+  for (const std::string& bytes :
+       {"*2147483648\r\n"s, "*99999999999999999999\r\n"s, "*-2\r\n"s, "$-2\r\n"s,
+        "$99999999999999999999\r\n"s, "*x\r\n"s, ":1x\r\n"s, nested, "_\r\n"s, "%1\r\n"s,
+        ",1.5\r\n"s, "#t\r\n"s, "~1\r\n"s, "(1\r\n"s}) {
+    CAPTURE(bytes.substr(0, 40));
+    Wire wire{.to_read = {bytes}};
+    auto connection = over(wire);
+    CHECK(error_of([&] { (void)connection.call({"PING"}); }).failure() == Failure::kProtocol);
+  }
+}
+
+TEST_CASE("arrays and texts as large as real ones are read whole") {
+  constexpr std::size_t kElements = 300'000;
+  constexpr std::size_t kBytes = std::size_t{40} << 20U;
+  std::string reply = "*" + std::to_string(kElements + 1) + "\r\n";
+  for (std::size_t i = 0; i < kElements; ++i) reply += "*2\r\n$3\r\nkey\r\n:7\r\n";
+  reply += "$" + std::to_string(kBytes) + "\r\n" + std::string(kBytes, 'x') + "\r\n";
+  Wire wire{.to_read = in_pieces(reply)};
+  auto connection = over(wire);
+  const auto array = connection.call({"KEYS"});
+  REQUIRE(array.size() == kElements + 1);
+  CHECK(array[0][0].text() == "key");
+  CHECK(array[kElements - 1][1].integer() == 7);
+  CHECK(array[kElements].text() == std::string(kBytes, 'x'));
+}
+
+TEST_CASE("polling for a huge reply returns often, so that its caller can give up") {
+  Wire wire{.to_read = in_pieces("$5000000\r\n" + std::string(5'000'000, 'x') + "\r\n")};
+  auto connection = over(wire);
+  connection.append({"GET"});
+  connection.flush();
+  int calls = 1;
+  for (; !connection.try_read() && calls < 1000; ++calls) continue;
+  CHECK(calls > 1);
+  CHECK(calls < 1000);
+}
+
+TEST_CASE("of any stream of bytes, however it is cut, each reply is read or refused") {
+  constexpr std::string_view kParts[] = {"*",
+                                         "$",
+                                         ":",
+                                         "+",
+                                         "-",
+                                         "\r\n",
+                                         "1",
+                                         "2",
+                                         "9999999999",
+                                         "-1",
+                                         "x",
+                                         "OK",
+                                         "ERR no",
+                                         "*2\r\n:1\r\n",
+                                         "$2\r\nab\r\n",
+                                         "*2147483647\r\n",
+                                         "$2147483647\r\n",
+                                         "*0\r\n",
+                                         "$0\r\n\r\n"};
+  constexpr unsigned kSeed = 7;
+  std::mt19937 random(kSeed);
+  MESSAGE("faults: 5000");
+  for (int round = 0; round < 5000; ++round) {
+    Wire wire;
+    for (auto parts = random() % 12 + 1; parts > 0; --parts) {
+      wire.to_read.emplace_back(kParts[random() % std::size(kParts)]);
+    }
+    auto connection = over(wire);
+    CAPTURE(round);
+    const auto error = error_of([&] {
+      for (;;) (void)connection.call({"PING"});
+    });
+    const bool is_expected =
+        error.failure() == Failure::kTimeout || error.failure() == Failure::kProtocol;
+    CHECK(is_expected);
+  }
+}
+
+TEST_CASE("a server that closes the connection in the middle of a reply is unreachable") {
+  std::string url;
+  const auto error = ping_error(
+      [](Peer& peer) {
+        peer.read_until("PING\r\n");
+        peer.write("$10\r\nhalf");
+      },
+      &url);
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(message_of(error) == url + " closed the connection");
+  CHECK(contains(error.hint(), "may have been executed"));
+}
+
+TEST_CASE("if nothing was sent, the error does not say that the command may have been executed") {
+  ScriptedServer server([](Peer&) {});
+  auto connection = Connection::open(server.url(), kLong);
+  const auto error = error_of([&] { (void)connection.read(); });
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(error.hint().empty());
+}
+
+TEST_CASE("a reply sent before the server closed the connection is still read") {
+  ScriptedServer server([](Peer& peer) { peer.write("-ERR idle for too long\r\n"); });
+  auto connection = Connection::open(server.url(), kLong);
+  // Wait until the server has closed the connection, so that sending fails.
+  pollfd hung_up{connection.fd(), 0, 0};
+  CHECK(::poll(&hung_up, 1, 120'000) == 1);
+  CHECK(connection.call({"PING"}).text() == "ERR idle for too long");
+  CHECK(error_of([&] { (void)connection.call({"PING"}); }).failure() == Failure::kUnreachable);
+}
+
+TEST_CASE("a server that refuses the connection has executed nothing of what was sent") {
+  struct Refusal {
+    const char* text;
+    const char* message;
+    Failure failure;
+  };
+  const std::vector<Refusal> refusals{
+      {"ERR max number of clients reached", "max number of clients reached", Failure::kNotNow},
+      {"ERR max number of clients + cluster connections reached",
+       "max number of clients + cluster connections reached", Failure::kNotNow},
+      {"DENIED Redis is running in protected mode", "DENIED Redis is running in protected mode",
+       Failure::kRefused}};
+  for (const auto& refusal : refusals) {
+    CAPTURE(refusal.text);
+    ScriptedServer server([&](Peer& peer) {
+      peer.read_until("PING\r\n");
+      peer.write("-" + std::string(refusal.text) + "\r\n");
+    });
+    auto connection = Connection::open(server.url(), kLong);
+    for (int i = 0; i < 3; ++i) connection.append({"PING"});
+    for (int i = 0; i < 3; ++i) {
+      const auto error = error_of([&] { (void)connection.read(); });
+      CHECK(error.failure() == refusal.failure);
+      CHECK(message_of(error) == display(server.url()) + ": " + refusal.message);
+      CHECK(error.hint().empty());
+    }
+  }
+}
+
+TEST_CASE("the same words after another reply answer one command only") {
+  ScriptedServer server([](Peer& peer) {
+    peer.read_until("PING\r\n");
+    peer.write("+PONG\r\n-ERR max number of clients reached\r\n");
+  });
+  auto connection = Connection::open(server.url(), kLong);
+  for (int i = 0; i < 3; ++i) connection.append({"PING"});
+  CHECK(connection.read().text() == "PONG");
+  CHECK(connection.read().is_error());
+  const auto error = error_of([&] { (void)connection.read(); });
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(contains(error.hint(), "may have been executed"));
+}
+
+TEST_CASE("an answer that is not RESP is shown shortened and escaped") {
+  std::string url;
+  const auto http = ping_error(
+      [](Peer& peer) {
+        peer.read_until("PING\r\n");
+        peer.write("HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n");
+      },
+      &url);
+  CHECK(http.failure() == Failure::kProtocol);
+  CHECK(message_of(http) ==
+        url + ": the answer is not RESP: 'HTTP/1.1 400 Bad Request\\r\\nContent-Type: ...'");
+
+  Wire wire;
+  wire.to_read = {"+OK\r\n", "\x15\x03\x01"};
+  auto connection = over(wire);
+  connection.append({"PING"});
+  CHECK(connection.call({"PING"}).text() == "OK");
+  CHECK(message_of(error_of([&] { (void)connection.read(); })) ==
+        "redis://fake: the answer is not RESP: '\\x15\\x03\\x01'");
+}
+
+}  // namespace redis_faulty_server_test

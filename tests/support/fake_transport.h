@@ -1,0 +1,56 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "base/wait.h"
+#include "redis/error.h"
+#include "redis/transport.h"
+
+namespace support {
+
+/// The state shared by the two ends of a FakeTransport.
+struct Wire {
+  std::string sent = {};
+  std::deque<std::string> to_read = {};  ///< one for each read
+  std::size_t room = std::string::npos;
+};
+
+/// A server that consists of its answers. It accepts `room` bytes after each wait.
+class FakeTransport final : public rlctl::redis::Transport {
+ public:
+  explicit FakeTransport(Wire& wire) : wire_(wire), room_(wire.room) {}
+
+  std::size_t read(char* buffer, std::size_t size, rlctl::Deadline /*deadline*/) override {
+    const auto count = read_available(buffer, size);
+    if (count == 0) throw rlctl::redis::Error(rlctl::redis::Failure::kTimeout, "in time");
+    return count;
+  }
+  std::size_t read_available(char* buffer, std::size_t size) override {
+    if (wire_.to_read.empty()) return 0;
+    auto& piece = wire_.to_read.front();
+    const auto count = piece.copy(buffer, size);
+    piece.erase(0, count);
+    if (piece.empty()) wire_.to_read.pop_front();
+    return count;
+  }
+  std::size_t write_some(std::string_view bytes) override {
+    const auto count = std::min(bytes.size(), room_);
+    wire_.sent += bytes.substr(0, count);
+    room_ -= count;
+    return count;
+  }
+  void wait(rlctl::Deadline /*deadline*/) override { room_ = wire_.room; }
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] int fd() const noexcept override { return -1; }
+
+ private:
+  Wire& wire_;
+  std::size_t room_;
+  std::string name_ = "redis://fake";
+};
+
+}  // namespace support

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "redis/connection.h"
+#include "redis/error.h"
+#include "redis/private_server.h"
+#include "redis/reply.h"
+#include "redis/url.h"
+#include "state/reset.h"
+#include "support/limiters.h"
+
+namespace rlctl::test::reset {
+
+using namespace std::chrono_literals;
+using namespace rlctl::state;
+using redis::Connection;
+using redis::Reply;
+
+using Names = std::vector<std::string>;
+
+/// The outcomes as a test sees them: "removed gcra", "left hash no-limiter-state".
+using Outcomes = std::vector<std::pair<std::string, std::string>>;
+
+inline std::string describe(const ResetOutcome& outcome) {
+  constexpr const char* kResults[] = {"removed", "would remove", "left", "none"};
+  constexpr const char* kReasons[] = {" no-limiter-state", " foreign", " uncertain",
+                                      " changing",         " changed", " too-large"};
+  std::string text = kResults[static_cast<int>(outcome.result)];
+  if (outcome.result == ResetResult::kNone) return text;
+  text += " " + std::string(outcome.form != nullptr ? outcome.form->name : outcome.type);
+  if (outcome.reason) text += kReasons[static_cast<int>(*outcome.reason)];
+  return text;
+}
+
+/// A server, the connection that resets keys, and one of another client.
+class Arena {
+ public:
+  explicit Arena(redis::PrivateServer& server) : Arena(server.url()) {}
+  explicit Arena(const redis::Url& url)
+      : connection_(Connection::open(url, 10s)), other_(Connection::open(url, 10s)) {}
+
+  Connection& connection() { return connection_; }
+  Reply call(std::initializer_list<std::string_view> arguments) { return other_.call(arguments); }
+  std::string dump(std::string_view key) { return std::string(call({"DUMP", key}).text()); }
+
+  /// Creates a limiter's state.
+  void ask(const std::string& key, std::string_view algorithm) {
+    if (algorithm == "concurrency") {
+      (void)other_.call(
+          {"EVAL", test::algorithm(algorithm).script, "1", key, "5", "60000000", "acquire", "me"});
+    } else {
+      (void)other_.call({"EVAL", test::algorithm(algorithm).script, "1", key, "5", "60000000"});
+    }
+    REQUIRE(call({"EXISTS", key}).integer() == 1);
+  }
+
+  template <typename Keys = Names>
+  Outcomes reset(const Keys& keys, ResetOptions options = {}) {
+    Outcomes outcomes;
+    Resetter resetter(connection_, std::move(options), [&](const ResetOutcome& outcome) {
+      outcomes.emplace_back(outcome.key, describe(outcome));
+    });
+    resetter.reset(keys);
+    CHECK(resetter.in_doubt().empty());
+    CHECK(connection_.outstanding() == 0);
+    return outcomes;
+  }
+
+  /// The error of a reset, and the outcomes reported before it.
+  struct Failed {
+    std::string code;
+    redis::Failure failure = {};
+    Outcomes outcomes;
+    Names in_doubt;
+  };
+  Failed fail_to_reset(const Names& keys, ResetOptions options = {}) {
+    Failed failed;
+    Resetter resetter(connection_, std::move(options), [&](const ResetOutcome& outcome) {
+      failed.outcomes.emplace_back(outcome.key, describe(outcome));
+    });
+    try {
+      resetter.reset(keys);
+      FAIL("no error");
+    } catch (const redis::Error& error) {
+      failed.code = error.code();
+      failed.failure = error.failure();
+    }
+    failed.in_doubt = resetter.in_doubt();
+    return failed;
+  }
+
+ private:
+  Connection connection_;
+  Connection other_;
+};
+
+}  // namespace rlctl::test::reset
