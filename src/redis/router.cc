@@ -1,12 +1,10 @@
 #include "redis/router.h"
 
 #include <fmt/format.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <system_error>
+#include <array>
+#include <exception>
 #include <utility>
 
 #include "base/error.h"
@@ -20,8 +18,6 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// How long to wait before what was refused is sent again.
-constexpr milliseconds kRetryPause{50};
 /// How long to wait, at least, between two attempts to connect to a server that has been down for
 /// the timeout. An attempt holds up the commands of all servers, so that the pause is also this
 /// multiple of what it took.
@@ -60,9 +56,11 @@ Error not_sent(const Error& why) {
 
 }  // namespace
 
-Router::Router(Options options) : options_(std::move(options)), poller_(options_.interrupt) {
-  owners_.fill(kUnknown);
-  start_timer();
+Router::Router(Options options)
+    : options_(std::move(options)),
+      poller_(options_.interrupt),
+      nodes_(options_.url, options_.interrupt),
+      parked_(poller_, kTimer) {
   const auto hosts = hosts_of(options_.url);
   set_masters(find_masters({.url = options_.url,
                             .candidates = hosts,
@@ -71,9 +69,10 @@ Router::Router(Options options) : options_(std::move(options)), poller_(options_
 }
 
 Router::Router(Options options, Link&& link, std::optional<Reply> refusal)
-    : options_(std::move(options)), poller_(options_.interrupt) {
-  owners_.fill(kUnknown);
-  start_timer();
+    : options_(std::move(options)),
+      poller_(options_.interrupt),
+      nodes_(options_.url, options_.interrupt),
+      parked_(poller_, kTimer) {
   const bool is_unix = options_.url.scheme == Scheme::kUnix;
   Node& node = node_at({.host = options_.url.host, .port = is_unix ? 0 : options_.url.port});
   node.is_master = true;
@@ -92,7 +91,7 @@ Router::Router(Options options, Link&& link, std::optional<Reply> refusal)
 }
 
 void Router::resume(Taken taken) {
-  Node& node = *nodes_.front();
+  Node& node = *nodes_.all().front();
   if (!follow({.id = commands_.first()}, node, taken.refusal, taken.command)) {
     answer(commands_.first(), std::move(taken.refusal));
   }
@@ -101,51 +100,19 @@ void Router::resume(Taken taken) {
 
 Router::~Router() = default;
 
-void Router::start_timer() {
-  timer_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  if (!timer_) throw std::system_error(errno, std::generic_category(), "cannot make a timer");
-  poller_.add(timer_.get(), kTimer);
-}
-
 // ---- Where things are ----
 
-Router::Node& Router::node_at(const HostPort& address) {
-  for (const auto& node : nodes_) {
-    if (node->address == address) return *node;
-  }
-  auto node = std::make_unique<Node>();
-  node->address = address;
-  node->name = display(address);
-  const Url url = url_of(options_.url, address);
-  node->endpoint = std::make_shared<const Endpoint>(
-      Endpoint{.url = url, .timeout = options_.timeout, .interrupt = options_.interrupt});
-  node->index = nodes_.size();
-  nodes_.push_back(std::move(node));
-  return *nodes_.back();
-}
-
-Router::Node& Router::any_master() {
-  Node* found = nodes_.front().get();
-  for (const auto& node : nodes_) {
-    if (!node->is_master) continue;
-    if (node->link) return *node;
-    if (!found->is_master) found = node.get();
-  }
-  return *found;
-}
-
-Router::Node& Router::node_for(int slot) {
-  if (slot < 0) return last_ != nullptr && last_->is_master ? *last_ : any_master();
-  const auto owner = owners_[static_cast<std::size_t>(slot)];
-  return owner == kUnknown ? any_master() : *nodes_[owner];
+Node& Router::node_for(int slot) {
+  if (slot >= 0) return nodes_.owner_of(slot);
+  return last_ != nullptr && last_->is_master ? *last_ : nodes_.any_master();
 }
 
 std::vector<std::string> Router::masters() {
-  if (!knows_all_ || is_stale_) refresh(milliseconds{0});
-  if (!knows_all_) throw Error(*why_unknown_);
+  if (!nodes_.knows_all() || nodes_.is_stale()) refresh(milliseconds{0});
+  if (!nodes_.knows_all()) throw Error(*nodes_.why_unknown());
   await_masters();
   std::vector<std::string> names;
-  for (const auto& node : nodes_) {
+  for (const auto& node : nodes_.all()) {
     if (node->is_master) names.push_back(node->name);
   }
   return names;
@@ -155,75 +122,25 @@ std::vector<std::string> Router::masters() {
 void Router::await_masters() {
   const auto is_missing = [&](const auto& node) { return node->is_master && !connect(*node); };
   for (const Deadline until = timeout_from_now(); Clock::now() < until;) {
-    if (std::ranges::none_of(nodes_, is_missing)) return;
-    wait_for(-1, 0, options_.interrupt, std::min(until, Clock::now() + kRetryPause));
+    if (std::ranges::none_of(nodes_.all(), is_missing)) return;
+    wait_for(-1, 0, options_.interrupt, std::min(until, Clock::now() + ParkedCommands::kPause));
     refresh(kUrgentRefreshPause);
   }
 }
 
 void Router::set_masters(std::span<const SlotRange> ranges) {
-  for (const auto& node : nodes_) node->is_master = false;
-  owners_.fill(kUnknown);
-  for (const auto& range : ranges) {
-    Node& node = node_at(range.master);
-    node.is_master = true;
-    std::fill(owners_.begin() + range.first, owners_.begin() + range.last + 1,
-              static_cast<std::uint16_t>(node.index));
-  }
-  knows_all_ = true;
-  is_stale_ = false;
-  for (const auto& node : nodes_) {
-    if (!node->is_master && node->link && node->in_flight.empty()) disconnect(*node);
-  }
-}
-
-bool Router::may_refresh(milliseconds at_least_after) const {
-  return Clock::now() - last_refresh_ >= at_least_after;
+  nodes_.set_masters(ranges, options_.timeout);
+  drop_former_masters();
 }
 
 void Router::refresh(milliseconds at_least_after) {
-  if (!may_refresh(at_least_after)) return;
-  const auto started = Clock::now();
-  const auto candidates = whom_to_ask();
-  try {
-    set_masters(find_masters({.url = options_.url,
-                              .candidates = candidates,
-                              .timeout = options_.timeout,
-                              .interrupt = options_.interrupt}));
-  } catch (const Error& error) {
-    why_unknown_ = error;  // the next refresh is due soon
-  }
-  last_refresh_ = Clock::now();
-  excuse(started);
+  if (nodes_.refresh(at_least_after, options_.timeout)) drop_former_masters();
 }
 
-/// Sentinels know the master; the nodes of a Cluster know one another. Those that replied last come
-/// first.
-std::vector<HostPort> Router::whom_to_ask() const {
-  std::vector<HostPort> candidates;
-  if (options_.url.scheme != Scheme::kSentinel) {
-    std::vector<const Node*> known;
-    for (const auto& node : nodes_) {
-      if (node->address.port != 0) known.push_back(node.get());
-    }
-    std::stable_sort(known.begin(), known.end(), [](const Node* a, const Node* b) {
-      return std::pair(a->why_down.has_value(), b->last_reply) <
-             std::pair(b->why_down.has_value(), a->last_reply);
-    });
-    for (const auto* node : known) candidates.push_back(node->address);
+void Router::drop_former_masters() {
+  for (const auto& node : nodes_.all()) {
+    if (!node->is_master && node->link && node->in_flight.empty()) disconnect(*node);
   }
-  if (options_.url.scheme != Scheme::kUnix) {
-    for (auto& host : hosts_of(options_.url)) {
-      if (std::ranges::find(candidates, host) == candidates.end()) candidates.push_back(host);
-    }
-  }
-  return candidates;
-}
-
-/// Nothing was sent or received since then: no server is to blame for having been silent.
-void Router::excuse(Clock::time_point since) {
-  const auto waited = Clock::now() - since;
-  for (const auto& node : nodes_) node->last_reply += waited;
 }
 
 // ---- Sending ----
@@ -250,7 +167,7 @@ bool Router::connect(Node& node) {
   const auto now = Clock::now();
   if (now < node.next_attempt) return false;
   open_link(node, now);
-  excuse(now);
+  nodes_.excuse(now);
   return node.link.has_value();
 }
 
@@ -274,7 +191,7 @@ void Router::open_link(Node& node, Clock::time_point now) {
     const auto failed = Clock::now();
     const Clock::duration long_pause =
         std::max<Clock::duration>(kReconnectPause, kPausePerAttempt * (failed - now));
-    node.next_attempt = failed + (is_long_down(node) ? long_pause : kRetryPause);
+    node.next_attempt = failed + (is_long_down(node) ? long_pause : ParkedCommands::kPause);
   }
 }
 
@@ -308,8 +225,8 @@ void Router::append(std::string_view name, std::span<const Arguments> parts, Arg
 
 void Router::append_to(const std::string& server, Arguments command) {
   const auto node =
-      std::ranges::find(nodes_, server, [](const auto& known) { return known->name; });
-  if (node == nodes_.end()) throw Error(Failure::kUsage, "an unknown server: " + server);
+      std::ranges::find(nodes_.all(), server, [](const auto& known) { return known->name; });
+  if (node == nodes_.all().end()) throw Error(Failure::kUsage, "an unknown server: " + server);
   const auto id = add_command(-1, true);
   if (!connect(**node)) return refuse(id, **node, {});
   (*node)->link->append(command_name(command), std::span(&command, 1));
@@ -321,10 +238,10 @@ void Router::append_to(const std::string& server, Arguments command) {
 void Router::append_to_all(std::string_view name, std::span<const Arguments> parts) {
   const auto id = add_command(-1, true);
   std::vector<Node*> masters;
-  for (const auto& node : nodes_) {
+  for (const auto& node : nodes_.all()) {
     if (node->is_master) masters.push_back(node.get());
   }
-  if (masters.empty()) masters.push_back(&any_master());
+  if (masters.empty()) masters.push_back(&nodes_.any_master());
   command_of(id).replies_to_come = static_cast<int>(masters.size());
   const Deadline until = timeout_from_now();  // for all of them together
   for (Node* node : masters) {
@@ -358,12 +275,12 @@ void Router::refuse(Id id, Node& node, std::string formatted) {
   const Error why = not_sent(*node.why_down);
   const bool may_pass = !is_final(*node.why_down) &&
                         (why.failure() == Failure::kNotSent || why.failure() == Failure::kNotNow) &&
-                        (!is_long_down(node) || may_refresh(kRefreshPause));
+                        (!is_long_down(node) || nodes_.may_refresh(kRefreshPause));
   if (!may_pass || command_of(id).is_fixed) {
     answer(id, Reply::failed(why));
-    return set_timer(std::chrono::nanoseconds{1});  // nothing else may wake the caller
+    return parked_.wake();  // nothing else may wake the caller
   }
-  is_stale_ = true;
+  nodes_.mark_stale();
   park(id, std::move(formatted), why);
 }
 
@@ -387,15 +304,15 @@ void Router::watch_writes(Node& node) {
 
 bool Router::send_some() {
   bool all = true;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    Node& node = *nodes_[i];
+  for (std::size_t i = 0; i < nodes_.all().size(); ++i) {
+    Node& node = *nodes_.all()[i];
     if (node.link && node.link->has_unsent()) all = send_to(node) && all;
   }
   return all;
 }
 
 bool Router::has_unsent() const noexcept {
-  return std::any_of(nodes_.begin(), nodes_.end(),
+  return std::any_of(nodes_.all().begin(), nodes_.all().end(),
                      [](const auto& node) { return node->link && node->link->has_unsent(); });
 }
 
@@ -422,22 +339,19 @@ void Router::receive(Deadline until, bool for_answer) {
     send_some();
   }
   if (for_answer && is_answered()) until = Clock::now();
-  if (!parked_.empty()) until = std::min(until, retry_at_);
+  if (!parked_.empty()) until = std::min(until, parked_.due());
   const auto ready = poller_.wait(until);
   if (options_.interrupt != nullptr) options_.interrupt->check();
   for (const auto& event : ready) {
     if (event.id == kTimer) {
-      std::uint64_t times = 0;
-      [[maybe_unused]] const auto read = ::read(timer_.get(), &times, sizeof(times));
-      is_timer_set_ = false;
-      if (!parked_.empty()) set_timer(kRetryPause);
+      parked_.expired();
       continue;
     }
-    Node& node = *nodes_[event.id];
+    Node& node = *nodes_.all()[event.id];
     if (event.writable && node.link) send_to(node);
     if (event.readable && node.link) receive_from(node);
   }
-  if (!parked_.empty() && Clock::now() >= retry_at_) retry_parked();
+  if (!parked_.empty() && Clock::now() >= parked_.due()) retry_parked();
   if (has_followed_) {
     has_followed_ = false;
     send_some();  // the caller knows nothing of these commands
@@ -518,7 +432,7 @@ bool Router::follow(const InFlight& command, Node& node, Reply& reply,
                     const std::string& formatted) {
   const bool is_sentinel = options_.url.scheme == Scheme::kSentinel;
   if (is_sentinel && is_replica_refusal(reply)) {
-    is_stale_ = true;  // a replica refuses every write, so nothing was executed
+    nodes_.mark_stale();  // a replica refuses every write, so nothing was executed
     park(command.id, formatted, to_error(reply));
     return true;
   }
@@ -529,7 +443,7 @@ bool Router::follow(const InFlight& command, Node& node, Reply& reply,
   } else if (starts_with_code(reply, "ASK")) {
     on_ask(command.id, node, std::move(reply), formatted);
   } else {
-    is_stale_ = is_stale_ || starts_with_code(reply, "CLUSTERDOWN");
+    if (starts_with_code(reply, "CLUSTERDOWN")) nodes_.mark_stale();
     park(command.id, formatted, to_error(reply));
   }
   return true;
@@ -539,14 +453,13 @@ void Router::on_moved(Id id, Node& node, Reply reply, const std::string& formatt
   const auto referral = parse_referral(reply.text(), node.address);
   if (!referral) return answer(id, std::move(reply));
   Node& owner = node_at(referral->server);
-  owner.is_master = true;
-  owners_[static_cast<std::size_t>(referral->slot)] = static_cast<std::uint16_t>(owner.index);
+  nodes_.move_slot(referral->slot, owner);
   auto& command = command_of(id);
   command.slot = referral->slot;
-  is_stale_ = true;
+  nodes_.mark_stale();
   if (++command.referrals > kMostReferrals) return park(id, formatted, to_error(reply));
   place(id, owner, formatted);
-  refresh(knows_all_ ? kRefreshPause : kUrgentRefreshPause);
+  refresh(nodes_.knows_all() ? kRefreshPause : kUrgentRefreshPause);
 }
 
 void Router::on_ask(Id id, Node& node, Reply reply, const std::string& formatted) {
@@ -596,8 +509,8 @@ bool Router::is_answered() const noexcept {
 
 /// Whether there is nothing to receive but what the server of the first command sends.
 bool Router::is_alone() const noexcept {
-  if (commands_.empty() || taken_ || has_followed_ || is_timer_set_) return false;
-  return std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+  if (commands_.empty() || taken_ || has_followed_ || parked_.is_timer_set()) return false;
+  return std::all_of(nodes_.all().begin(), nodes_.all().end(), [&](const auto& node) {
     return node->link.has_value() == (node.get() == commands_.front().node);
   });
 }
@@ -633,7 +546,7 @@ Reply Router::read() {
 }
 
 Link Router::release(std::string_view key) {
-  Node& node = key.empty() ? any_master() : node_for(slot_of(key));
+  Node& node = key.empty() ? nodes_.any_master() : node_for(slot_of(key));
   if (!connect(node)) throw Error(*node.why_down);
   return std::move(*node.link);
 }
@@ -652,7 +565,7 @@ void Router::disconnect(Node& node) {
 void Router::lose(Node& node, const Error& error) {
   auto unsent = node.link->not_sent_whole();
   disconnect(node);
-  is_stale_ = true;
+  nodes_.mark_stale();
   const auto lost = std::exchange(node.in_flight, {});
   const auto sent = lost.size() - unsent.size();
   for (std::size_t i = 0; i < lost.size(); ++i) {
@@ -670,8 +583,8 @@ void Router::lose(Node& node, const Error& error) {
 
 /// Takes what has arrived, also what was received with other replies and is not looked at yet.
 void Router::receive_all() {
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i]->link) receive_from(*nodes_[i]);
+  for (std::size_t i = 0; i < nodes_.all().size(); ++i) {
+    if (nodes_.all()[i]->link) receive_from(*nodes_.all()[i]);
   }
 }
 
@@ -689,11 +602,11 @@ void Router::receive_last(Node& node) {
 
 void Router::give_up() {
   const Error interrupted(Failure::kUnreachable, "interrupted", {}, kMayHaveRun);
-  for (std::size_t i = 0; i < nodes_.size(); ++i) receive_last(*nodes_[i]);
-  for (const auto& node : nodes_) {
+  for (std::size_t i = 0; i < nodes_.all().size(); ++i) receive_last(*nodes_.all()[i]);
+  for (const auto& node : nodes_.all()) {
     if (node->link) lose(*node, interrupted);
   }
-  for (const auto& parked : std::exchange(parked_, {})) {
+  for (const auto& parked : parked_.take()) {
     answer(parked.id, Reply::failed(parked.why));
   }
   if (taken_) answer(commands_.first(), std::move(std::exchange(taken_, std::nullopt)->refusal));
@@ -720,15 +633,15 @@ void Router::time_out(microseconds timeout) {
   options_.timeout = timeout;
   receive_all();
   const auto late = Clock::now() - timeout;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    Node& node = *nodes_[i];
+  for (std::size_t i = 0; i < nodes_.all().size(); ++i) {
+    Node& node = *nodes_.all()[i];
     if (node.link && !node.in_flight.empty() && node.last_reply <= late) time_out(node);
   }
 }
 
 void Router::set_timeout(microseconds timeout) noexcept {
   options_.timeout = timeout;
-  for (const auto& node : nodes_) {
+  for (const auto& node : nodes_.all()) {
     if (node->link) node->link->set_timeout(timeout);
   }
 }
@@ -742,26 +655,13 @@ Deadline Router::timeout_from_now() const {
 void Router::park(Id id, std::string formatted, const Error& why) {
   auto& command = command_of(id);
   if (command.give_up == kNoDeadline) command.give_up = timeout_from_now();
-  if (parked_.empty()) {
-    retry_at_ = Clock::now() + kRetryPause;
-    set_timer(kRetryPause);
-  }
-  parked_.push_back({.id = id, .command = std::move(formatted), .why = why});
-}
-
-/// Zero: never. A timer that has expired counts anew.
-void Router::set_timer(std::chrono::nanoseconds time) {
-  const itimerspec spec{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = time.count()}};
-  ::timerfd_settime(timer_.get(), 0, &spec, nullptr);
-  is_timer_set_ = time.count() > 0;
+  parked_.add({.id = id, .formatted = std::move(formatted), .why = why});
 }
 
 void Router::retry_parked() {
-  set_timer(std::chrono::nanoseconds{0});
-  auto parked = std::exchange(parked_, {});
-  std::ranges::sort(parked, {}, &Parked::id);
-  if (is_stale_) refresh(kUrgentRefreshPause);
-  for (auto& [id, formatted, why] : parked) {
+  const auto parked = parked_.take();
+  if (nodes_.is_stale()) refresh(kUrgentRefreshPause);
+  for (const auto& [id, formatted, why] : parked) {
     auto& command = command_of(id);
     if (Clock::now() >= command.give_up) {
       answer(id, Reply::failed(why));

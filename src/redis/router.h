@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -12,14 +11,14 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file.h"
 #include "base/numbered_queue.h"
 #include "base/wait.h"
 #include "redis/endpoint.h"
 #include "redis/error.h"
 #include "redis/link.h"
+#include "redis/nodes.h"
+#include "redis/parked_commands.h"
 #include "redis/reply.h"
-#include "redis/slots.h"
 #include "redis/topology.h"
 #include "redis/url.h"
 
@@ -88,8 +87,7 @@ class Router {
 
  private:
   using Id = std::uint64_t;
-
-  struct Node;
+  using Purpose = InFlight::Purpose;
 
   /// A command whose reply the caller has not taken.
   struct Command {
@@ -102,63 +100,22 @@ class Router {
     std::optional<Reply> reply = {};
   };
 
-  /// What a reply of a server is for.
-  enum class Purpose {
-    kCommand,
-    kLoad,  ///< SCRIPT LOAD by the caller
-    kOwn,   ///< ASKING, or a script that is loaded again: nobody's
-  };
-  struct InFlight {
-    Id id = 0;
-    Purpose purpose = Purpose::kCommand;
-    bool is_asking = false;  ///< sent after ASKING
-  };
-
-  struct Node {
-    std::size_t index = 0;
-    HostPort address;
-    std::string name;
-    std::shared_ptr<const Endpoint> endpoint;
-    std::optional<Link> link;
-    NumberedQueue<InFlight> in_flight;
-    std::uint64_t answered = 0;      ///< the number of replies on this link
-    Clock::time_point last_reply{};  ///< when it came, or when the oldest command was queued
-    bool writes_watched = false;     ///< the poller watches for room to send
-    bool is_master = false;
-    /// Those loaded on this link, or about to be, and the number of commands before that.
-    std::map<std::string, std::uint64_t, std::less<>> scripts;
-    std::optional<Error> why_down;  ///< if the last attempt to connect failed, or it hung
-    Clock::time_point down_since{}, next_attempt{};
-  };
-
-  /// A command that waits to be sent again.
-  struct Parked {
-    Id id = 0;
-    std::string command;
-    Error why;  ///< the answer if time runs out
-  };
-
   /// A reply that a link was taken over with, and the command that it refused.
   struct Taken {
     Reply refusal;
     std::string command;
   };
 
-  static constexpr std::uint16_t kUnknown = 0xffff;
-
-  void start_timer();
-  void set_timer(std::chrono::nanoseconds time);
   void await_masters();
   void resume(Taken taken);
 
   [[nodiscard]] Command& command_of(Id id) { return commands_[id]; }
-  [[nodiscard]] Node& node_at(const HostPort& address);
+  [[nodiscard]] Node& node_at(const HostPort& address) {
+    return nodes_.at(address, options_.timeout);
+  }
   [[nodiscard]] Node& node_for(int slot);
-  [[nodiscard]] Node& any_master();
-  [[nodiscard]] bool may_refresh(std::chrono::milliseconds at_least_after) const;
   void refresh(std::chrono::milliseconds at_least_after);
-  [[nodiscard]] std::vector<HostPort> whom_to_ask() const;
-  void excuse(Clock::time_point since);
+  void drop_former_masters();
   [[nodiscard]] Deadline timeout_from_now() const;
 
   [[nodiscard]] Id add_command(int slot, bool is_fixed = false);
@@ -201,21 +158,13 @@ class Router {
 
   Options options_;
   Poller poller_;
-  std::vector<std::unique_ptr<Node>> nodes_;
-  std::array<std::uint16_t, kSlots> owners_{};  ///< indices in nodes_, or kUnknown
-  NumberedQueue<Command> commands_;             ///< by their ids
+  Nodes nodes_;
+  NumberedQueue<Command> commands_;  ///< by their ids
+  ParkedCommands parked_;
   std::optional<Taken> taken_;
   Node* last_ = nullptr;            ///< got the last command
   Clock::time_point idle_since_{};  ///< if there are no commands
-  std::vector<Parked> parked_;
-  Clock::time_point retry_at_{};
-  FileDescriptor timer_;       ///< readable from retry_at_ on, for callers that poll fd()
-  bool is_timer_set_ = false;  ///< or has expired, and was not read; while commands are parked
-  bool knows_all_ = false;     ///< all masters, as they were once
-  bool has_followed_ = false;  ///< commands were placed that the caller does not send
-  bool is_stale_ = false;      ///< something shows that they have changed
-  std::optional<Error> why_unknown_;
-  Clock::time_point last_refresh_{};
+  bool has_followed_ = false;       ///< commands were placed that the caller does not send
 };
 
 }  // namespace rlctl::redis
