@@ -313,14 +313,14 @@ class Session {
   /// the decisions are written as they come.
   void compare() {
     constexpr int kTries = 3;
-    if (comparison_->found() && !report_.interrupted) tell_difference();
+    tell_difference();
     for (int i = 1; i < kTries && !on_decision_ && may_be_by_real_time(); ++i) {
       is_again_ = true;
       report_.runs.clear();
       report_.difference.reset();
       comparison_.emplace();
       run_all();
-      if (comparison_->found() && !report_.interrupted) tell_difference();
+      tell_difference();
     }
     if (!may_be_by_real_time()) return;
     warn(
@@ -334,11 +334,12 @@ class Session {
     const auto& difference = report_.difference;
     if (!difference || difference->shrunk || report_.interrupted) return false;
     return std::any_of(report_.runs.begin(), report_.runs.end(),
-                       [](const BurstRun& run) { return run.outcome.times_held_up > 0; });
+                       [](const BurstRun& run) { return run.outcome.was_held_up; });
   }
 
   /// Ctrl-C stops the shrinking; the report keeps the difference.
   void tell_difference() {
+    if (!comparison_->found() || report_.interrupted) return;
     report_.difference = comparison_->found();
     const auto traffic = virtual_traffic(plan_, recording_).traffic;
     try {

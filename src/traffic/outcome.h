@@ -143,7 +143,7 @@ struct Outcome {
   std::optional<double> bytes_per_key = {};
   std::optional<Timing> timing = {};  ///< under the real clock
   RepliesSeen replies = {};           ///< of a script
-  std::int64_t times_held_up = 0;     ///< see Decider::times_held_up()
+  bool was_held_up = false;           ///< see Decider::was_held_up()
   bool interrupted = false;           ///< covers only the beginning of the traffic
 };
 

@@ -147,7 +147,7 @@ void ScriptDecider::skip_agings() {
     ++agings_;
     if (!KeyAging::is_late(reply)) continue;
     held_up_.insert(answered_key_);
-    ++times_held_up_;
+    was_held_up_ = true;
   }
 }
 
@@ -256,7 +256,7 @@ Outcome run_virtually(Traffic& traffic, Decider& decider, const std::vector<limi
   }
   auto outcome = recorder.finish();
   outcome.replies = decider.replies();
-  outcome.times_held_up = decider.times_held_up();
+  outcome.was_held_up = decider.was_held_up();
   if (!is_interrupted) {
     is_interrupted = !finishes([&] { outcome.bytes_per_key = decider.bytes_per_key(); });
   }

@@ -35,9 +35,9 @@ class Decider {
   [[nodiscard]] virtual std::optional<double> bytes_per_key() { return std::nullopt; }
   /// Of all calls of decide(); empty without a script.
   [[nodiscard]] virtual RepliesSeen replies() const { return {}; }
-  /// How often, in all calls of decide(), the server was held up so long that decisions may depend
-  /// on real time: see KeyAging::is_late().
-  [[nodiscard]] virtual std::int64_t times_held_up() const { return 0; }
+  /// Whether the server was ever held up so long that decisions may depend on real time: see
+  /// KeyAging::is_late().
+  [[nodiscard]] virtual bool was_held_up() const { return false; }
 };
 
 /// Uses the models in C++, without a server. Memory grows with the number of keys and the contents
@@ -86,7 +86,7 @@ class ScriptDecider final : public Decider {
   /// Of skip lists the expected value. None if the sizes may differ between runs of this traffic.
   [[nodiscard]] std::optional<double> bytes_per_key() override;
   [[nodiscard]] RepliesSeen replies() const override { return replies_; }
-  [[nodiscard]] std::int64_t times_held_up() const override { return times_held_up_; }
+  [[nodiscard]] bool was_held_up() const override { return was_held_up_; }
   /// The Arrival::key of those requests of the last decide() that a busy machine held up, so that
   /// their keys may have expired by real time: asked again, they may be decided otherwise.
   [[nodiscard]] const std::set<std::uint32_t>& held_up() const { return held_up_; }
@@ -113,7 +113,7 @@ class ScriptDecider final : public Decider {
   std::chrono::microseconds latest_{0};  ///< of the arrivals of last_key_, in this call
   std::uint32_t answered_key_ = 0;       ///< of the last answer
   std::set<std::uint32_t> held_up_;
-  std::int64_t times_held_up_ = 0;
+  bool was_held_up_ = false;             ///< in any call of decide()
   std::optional<TimeWatch> time_watch_;  ///< if the script may call TIME
   const Interrupt* interrupt_ = nullptr;
   std::chrono::microseconds timeout_{0}, patience_{0};
