@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstddef>
 #include <iterator>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,8 +27,8 @@ using rlctl::redis::Failure;
 using rlctl::redis::Url;
 using support::contains;
 using support::error_of;
-using support::FakeTransport;
 using support::message_of;
+using support::over;
 using support::Peer;
 using support::ScriptedServer;
 using support::Wire;
@@ -39,10 +38,6 @@ namespace {
 constexpr auto kLong = 30s;
 constexpr auto kShort = 50ms;
 constexpr const char* kPing = "*1\r\n$4\r\nPING\r\n";
-
-Connection over(Wire& wire) {
-  return {std::make_unique<FakeTransport>(wire), kLong};
-}
 
 }  // namespace
 

@@ -33,8 +33,8 @@ using rlctl::redis::Transport;
 using rlctl::redis::Url;
 using support::contains;
 using support::error_of;
-using support::FakeTransport;
 using support::message_of;
+using support::over;
 using support::Peer;
 using support::ScriptedServer;
 using support::Wire;
@@ -43,10 +43,6 @@ namespace {
 
 constexpr auto kLong = 30s;
 constexpr auto kShort = 50ms;
-
-Connection over(Wire& wire) {
-  return {std::make_unique<FakeTransport>(wire), kLong};
-}
 
 // The error of a PING to a server that runs `talk`.
 Error ping_error(ScriptedServer::Talk talk, std::string* url = nullptr,

@@ -118,11 +118,7 @@ TEST_CASE("a key that is written between the look and the removal is looked at a
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
-  Names keys;
-  for (int i = 0; i < 10; ++i) {
-    keys.push_back(std::to_string(i));
-    arena.ask(keys.back(), "sliding-window-log");
-  }
+  const auto keys = arena.ask_for(10, "sliding-window-log");
   const auto options = after_first_look([&] { arena.ask("7", "sliding-window-log"); });
   for (const auto& [key, outcome] : arena.reset(keys, options)) {
     CHECK(outcome == "removed sliding-window-log");
@@ -193,11 +189,7 @@ TEST_CASE("a SCRIPT FLUSH between the look and the removal has no effect") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
-  Names keys;
-  for (int i = 0; i < 2200; ++i) {
-    keys.push_back(std::to_string(i));
-    arena.ask(keys.back(), "gcra");
-  }
+  const auto keys = arena.ask_for(2200, "gcra");
   int looks = 0;
   const ResetOptions options{.on_looked = [&] {
     if (++looks == 2) (void)arena.call({"SCRIPT", "FLUSH"});
@@ -210,11 +202,7 @@ TEST_CASE("a constantly written key is reported as changing and does not delay i
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
-  Names keys;
-  for (int i = 0; i < 200; ++i) {
-    keys.push_back(std::to_string(i));
-    arena.ask(keys.back(), "gcra");
-  }
+  const auto keys = arena.ask_for(200, "gcra");
   int looks = 0;
   ResetOptions options{.tries = 5, .on_looked = [&] {
                          const auto other = test::packed("gcra ", 1.7e15 + ++looks, 2, 7, 6e7, 7);

@@ -161,11 +161,7 @@ TEST_CASE(
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
-  Names keys;
-  for (int i = 0; i < 2500; ++i) {
-    keys.push_back(std::to_string(i));
-    arena.ask(keys.back(), "gcra");
-  }
+  const auto keys = arena.ask_for(2500, "gcra");
   int looks = 0;
   const ResetOptions options{.on_looked = [&] {
     if (++looks == 2) ::kill(server->pid(), SIGKILL);
@@ -186,10 +182,7 @@ namespace {
 class FailingCluster {
  public:
   FailingCluster() : arena(cluster.url()), file(folder.path() / "saved") {
-    for (int i = 0; i < 201; ++i) {
-      keys.push_back(std::to_string(i));
-      arena.ask(keys.back(), "gcra");
-    }
+    keys = arena.ask_for(201, "gcra");
   }
 
   Arena::Failed fail_to_reset(const std::function<void()>& fail) {

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/wait.h"
+#include "redis/connection.h"
 #include "redis/error.h"
 #include "redis/transport.h"
 
@@ -52,5 +55,10 @@ class FakeTransport final : public rlctl::redis::Transport {
   std::size_t room_;
   std::string name_ = "redis://fake";
 };
+
+/// A connection to the other end of the wire, which must outlive it.
+inline rlctl::redis::Connection over(Wire& wire) {
+  return {std::make_unique<FakeTransport>(wire), std::chrono::seconds(30)};
+}
 
 }  // namespace support

@@ -61,6 +61,15 @@ class Arena {
     }
     REQUIRE(call({"EXISTS", key}).integer() == 1);
   }
+  /// The same for this many keys, "0" and up.
+  Names ask_for(int count, std::string_view algorithm) {
+    Names keys;
+    for (int i = 0; i < count; ++i) {
+      keys.push_back(std::to_string(i));
+      ask(keys.back(), algorithm);
+    }
+    return keys;
+  }
 
   template <typename Keys = Names>
   Outcomes reset(const Keys& keys, ResetOptions options = {}) {
