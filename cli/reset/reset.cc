@@ -172,7 +172,7 @@ void reset_named(ResetSession& session, state::Resetter& resetter,
   } catch (const redis::Error& error) {
     auto problem = describe(error);
     if (problem.code != "NOPERM" || !refuses_key(problem.message)) throw;
-    // Of the other connection, replies may not have been read.
+    // Replies may be outstanding on the other connection.
     auto connection = session.connector.open();
     auto refused = state::readable_keys(connection, keys).refused;
     if (refused.empty()) refused = refused_keys(connection, keys);  // which it may only read

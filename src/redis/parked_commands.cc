@@ -43,7 +43,7 @@ void ParkedCommands::expired() {
   if (!commands_.empty()) set_timer(kPause);
 }
 
-/// Zero: never. A timer that has expired counts anew.
+/// Zero stops the timer. An expiry that was not read is forgotten.
 void ParkedCommands::set_timer(std::chrono::nanoseconds time) {
   const itimerspec spec{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = time.count()}};
   ::timerfd_settime(timer_.get(), 0, &spec, nullptr);

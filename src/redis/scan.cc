@@ -69,8 +69,8 @@ void Scan::require_progress(ReplyView reply) {
   if (std::has_single_bit(++pages_)) kept_cursor_ = cursor_;
 }
 
-/// Which of its two forms a Cluster's cursor has shows in time: in the other one, the progress
-/// would decrease. Until then, the smaller progress counts.
+/// A Cluster's cursor has one of two forms. Read in the wrong one, the progress decreases sooner or
+/// later, which rules that form out. Until then, the smaller progress counts.
 double Scan::scanned() {
   const auto count = static_cast<double>(servers_.size());
   const auto server = static_cast<double>(server_);

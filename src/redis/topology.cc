@@ -37,8 +37,8 @@ Reply ask_for_slots(const Url& url, std::chrono::microseconds timeout, const Int
   return ask(link, {"CLUSTER", "SLOTS"});
 }
 
-/// Whether only a server that is no node of a Cluster replies this to CLUSTER SLOTS.
-bool is_of_no_node(const Reply& slots) {
+/// Whether this reply to CLUSTER SLOTS shows that the server is not in a Cluster.
+bool shows_no_cluster(const Reply& slots) {
   return slots.is_error() && to_error(slots).code() == "ERR";
 }
 
@@ -47,7 +47,7 @@ std::vector<SlotRange> ask_node(const TopologyRequest& request, const HostPort& 
   const auto reply = ask_for_slots(url_of(request.url, node), timeout, request.interrupt);
   if (!reply.is_error()) return parse_slots(reply, node);
   const auto error = to_error(reply);
-  if (!is_of_no_node(reply)) {
+  if (!shows_no_cluster(reply)) {
     throw Error(error.failure(), fmt::format("{}: {}", display(node), error.what()), error.code())
         .from(error.server(), "CLUSTER SLOTS");
   }
@@ -137,7 +137,7 @@ bool is_replica_refusal(ReplyView reply) {
 
 bool may_be_node(const Url& url, std::chrono::microseconds timeout, const Interrupt* interrupt) {
   try {
-    return !is_of_no_node(ask_for_slots(url, timeout, interrupt));
+    return !shows_no_cluster(ask_for_slots(url, timeout, interrupt));
   } catch (const Error&) {
     return true;
   }
