@@ -338,6 +338,7 @@ void Router::receive(Deadline until, bool for_answer) {
     resume(*std::exchange(taken_, std::nullopt));
     send_some();
   }
+  send_followed();
   if (for_answer && is_answered()) until = Clock::now();
   if (!parked_.empty()) until = std::min(until, parked_.due());
   const auto ready = poller_.wait(until);
@@ -352,10 +353,13 @@ void Router::receive(Deadline until, bool for_answer) {
     if (event.readable && node.link) receive_from(node);
   }
   if (!parked_.empty() && Clock::now() >= parked_.due()) retry_parked();
-  if (has_followed_) {
-    has_followed_ = false;
-    send_some();  // the caller knows nothing of these commands
-  }
+  send_followed();
+}
+
+/// Sends the commands that a redirection placed at another node, of which the caller knows nothing.
+/// Without this, nothing would end a wait for their replies.
+void Router::send_followed() {
+  if (std::exchange(has_followed_, false)) send_some();
 }
 
 /// Fast path: the next reply, if only its own command is concerned. Almost all replies take it; it

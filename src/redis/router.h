@@ -132,6 +132,7 @@ class Router {
   void watch_writes(Node& node);
 
   void look_around();
+  void send_followed();
   void receive(Deadline until, bool for_answer = true);
   void receive_all();
   void receive_last(Node& node);

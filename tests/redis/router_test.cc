@@ -98,6 +98,17 @@ TEST_CASE("MOVED is followed, and later commands go to the new owner at once") {
   CHECK(cluster.low.count("GET") == 1);
 }
 
+TEST_CASE("a pipeline of which every command is MOVED does not wait between them") {
+  FakeCluster cluster;
+  cluster.serve(cluster.low, "low", always("GET", moved(5061, cluster.high.name())));
+  auto connection = Connection::open(cluster.url(), kLong);
+  const auto start = rlctl::Clock::now();
+  for (int i = 0; i < 200; ++i) connection.append({"GET", "bar"});
+  for (int i = 0; i < 200; ++i) CHECK(text(connection.read()) == "high bar");
+  // Each wait that nothing ends lasts a second.
+  CHECK(rlctl::Clock::now() - start < 60s);
+}
+
 TEST_CASE("commands without a key follow the one before them to the new owner") {
   // Such as MULTI and EXEC after WATCH, which would guard nothing elsewhere.
   FakeCluster cluster;
