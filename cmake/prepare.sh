@@ -33,7 +33,6 @@ test   redis-tools           redis-cli
 test   redis-tools           redis-benchmark
 test   doctest-dev           doctest/doctest.h
 test   bats                  bats
-test   bats-assert           /usr/lib/bats/bats-assert/load.bash
 test   jq                    jq
 test   libxml2-utils         xmllint
 test   procps                pkill

@@ -12,7 +12,7 @@ wrong_script() {
 }
 
 @test "scripts and models agree, and the table has every algorithm" {
-  run -0 exactness -n 4000 --seed "$RANDOM"
+  run -0 exactness -n 4000 --seed "${RLCTL_TEST_SEED:-1}"
   for script in "$project"/lua/*.lua; do
     assert_line --regexp "^\|[^|]+\|[^|]+\| $(basename "$script" .lua) +\| +4000 \| +0 \| +[0-9]+ \|$"
   done

@@ -51,7 +51,8 @@
 #                     KEYS can wait for it. The status is the command's, or 99 if something that KEYS
 #                     waited for did not happen.
 #   assert_output, assert_line, assert_equal, refute_output, …
-#                     From bats-assert.
+#                     See assert.bash.
+#   scaled FEW ALL    FEW, or ALL if RLCTL_TEST_ALL is set, as tests/all does: how much of something a test does.
 #
 # No test depends on the speed of the machine: a test waits with wait_until until something has happened,
 # for up to two minutes. rlctl waits for a slow server just as long, unless a test gives it a --timeout
@@ -65,10 +66,8 @@
 # that does not exist until a server is started, so that no test can reach port 6379 by mistake.
 
 bats_require_minimum_version 1.5.0
-bats_load_library bats-support
-bats_load_library bats-assert
-
 project=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
+. "$project/tests/support/assert.bash"
 RLCTL_BUILD=${RLCTL_BUILD:-$project/build/release}
 servers=()
 
@@ -195,6 +194,8 @@ run_with_timeout() {
   done
   run "${options[@]}" timeout --kill-after=2 120 "$@"
 }
+
+scaled() { if [[ ${RLCTL_TEST_ALL-} ]]; then echo "$2"; else echo "$1"; fi; }
 
 expect_status() {
   local expected=$1 actual=0 printed

@@ -41,4 +41,9 @@ std::int64_t operations(std::int64_t at_least) {
   return given == nullptr ? at_least : std::max<std::int64_t>(at_least, std::atoll(given));
 }
 
+std::int64_t scaled(std::int64_t few, std::int64_t all) {
+  const char* given = std::getenv("RLCTL_TEST_ALL");
+  return given == nullptr || *given == '\0' ? few : all;
+}
+
 }  // namespace rlctl::test
