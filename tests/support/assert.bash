@@ -50,7 +50,7 @@ matches() {
 
 # text_matches WANTED LINES_OR_OUTPUT [--index N] [--partial | --regexp] [--] TEXT: WANTED is 1 or 0.
 text_matches() {
-  local wanted=$1 what=$2 kind='' index='' actual text found=0
+  local wanted=$1 what=$2 kind="" index="" candidates text found=0
   shift 2
   while (($#)); do
     case $1 in
@@ -62,15 +62,15 @@ text_matches() {
     shift
   done
   if [[ $what == output ]]; then
-    actual=("$output")
+    candidates=("$output")
     # Without a text, anything will do.
     if ((!$#)); then kind=regexp; set -- .; fi
   elif [[ $index ]]; then
-    actual=("${lines[index]-}")
+    candidates=("${lines[index]-}")
   else
-    actual=("${lines[@]}")
+    candidates=("${lines[@]}")
   fi
-  for text in "${actual[@]}"; do
+  for text in "${candidates[@]}"; do
     if matches "$kind" "$text" "$1"; then found=1; break; fi
   done
   ((found == wanted)) ||
