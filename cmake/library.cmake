@@ -19,6 +19,13 @@ function(rlctl_library name)
   rlctl_compile_together(${name})
 endfunction()
 
+# rlctl_optimize(FILE...): compiles each of these files of this folder alone, and with -O2 in a release.
+function(rlctl_optimize)
+  # The precompiled header is made for the options of the others.
+  set_source_files_properties(${ARGN} PROPERTIES
+    SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
+endfunction()
+
 # rlctl_compile_together(TARGET [HEADER]): the same, with its own precompiled header if one is given, or with that of
 # another target.
 function(rlctl_compile_together target)
