@@ -19,33 +19,25 @@ LUA
 inverted='the reply may be inverted: the first request was denied, and a later one was allowed;'
 silent='the script returns nothing: every reply was nil; it must return whether the request is allowed'
 
-# hint OPTION…: sets $hint to that of the only run; checks that it is a warning, too.
-hint() {
-  run -0 --separate-stderr rlctl burst "$@" --limit 5/60s --args '{now} {id}' --json
-  hint=$(jq -r '.runs[0].hint' <<<"$output")
-  local name
-  name=$(jq -r '.runs[0].algorithm' <<<"$output")
-  if [[ $hint == null ]]; then
-    assert_equal "$stderr" ''
-  else
-    assert_equal "$stderr" "rlctl: burst: warning: $name: $hint"
-  fi
+# hints HINT SCRIPT OPTION…: the only run has this hint, which is a warning, too; "null" for none.
+hints() {
+  local warning=''
+  if [[ $1 != null ]]; then warning="rlctl: burst: warning: $2: $1"; fi
+  run -0 --separate-stderr rlctl burst "${@:3}" --script "$2" --limit 5/60s --args '{now} {id}' --json
+  assert_equal "$(jq -r '.runs[0] | .algorithm, .hint' <<<"$output")" "$2"$'\n'"$1"
+  assert_equal "$stderr" "$warning"
 }
+search=(adversary --budget 2000)
 
 # --- replies -----------------------------------------------------------------------------------------
 
 @test "replies that look inverted get a hint" {
-  hint --script inverted.lua
-  assert_equal "$hint" "$inverted try --allowed-when zero"
-  hint adversary --script inverted.lua
-  assert_equal "$hint" "$inverted try --allowed-when zero"
-  hint --script inverted.lua --allowed-when zero
-  assert_equal "$hint" null
+  hints "$inverted try --allowed-when zero" inverted.lua
+  hints "$inverted try --allowed-when zero" inverted.lua "${search[@]}"
+  hints null inverted.lua --allowed-when zero
   sed -i 's/1 or 0/0 or 1/' inverted.lua
-  hint --script inverted.lua
-  assert_equal "$hint" null
-  hint --script inverted.lua --allowed-when zero
-  assert_equal "$hint" "$inverted try --allowed-when nonzero"
+  hints null inverted.lua
+  hints "$inverted try --allowed-when nonzero" inverted.lua --allowed-when zero
 }
 
 @test "negative replies that count as allowed get a hint" {
@@ -56,45 +48,33 @@ redis.call('PEXPIRE', KEYS[1], 60000)
 return math.max(5 - count, -1)
 LUA
   local negative='a negative reply counts as allowed; if it denies, try --allowed-when'
-  hint --script remaining.lua
-  assert_equal "$hint" "$negative 'r >= 0'"
-  hint adversary --script remaining.lua
-  assert_equal "$hint" "$negative 'r >= 0'"
-  hint --script remaining.lua --allowed-when 'r >= 0'
-  assert_equal "$hint" null
+  hints "$negative 'r >= 0'" remaining.lua
+  hints "$negative 'r >= 0'" remaining.lua "${search[@]}"
+  hints null remaining.lua --allowed-when 'r >= 0'
   sed -i 's/return \(.*\)/return {\1, 5}/' remaining.lua
-  hint --script remaining.lua
-  assert_equal "$hint" "$negative 'r[1] >= 0'"
+  hints "$negative 'r[1] >= 0'" remaining.lua
 }
 
 @test "a script under which nothing is allowed gets a hint with its replies" {
-  hint --script never.lua
-  assert_equal "$hint" 'nothing was allowed: the first replies were 0, 0, 0; see --allowed-when'
-  hint adversary --script never.lua
-  assert_equal "$hint" 'nothing was allowed: the first replies were 0, 0, 0; see --allowed-when'
-  hint steady --requests 1 --script never.lua
-  assert_equal "$hint" 'nothing was allowed: the first reply was 0; see --allowed-when'
+  hints 'nothing was allowed: the first replies were 0, 0, 0; see --allowed-when' never.lua
+  hints 'nothing was allowed: the first replies were 0, 0, 0; see --allowed-when' never.lua "${search[@]}"
+  hints 'nothing was allowed: the first reply was 0; see --allowed-when' never.lua steady --requests 1
 }
 
 @test "a script that returns nothing gets a hint, unless its reply does not matter" {
-  hint --script silent.lua
-  assert_equal "$hint" "$silent"
-  hint --script silent.lua --allowed-when nil
-  assert_equal "$hint" "$silent"
-  hint adversary --script silent.lua --allowed-when zero
-  assert_equal "$hint" "$silent"
-  hint --script silent.lua --allowed-when always
-  assert_equal "$hint" null
+  hints "$silent" silent.lua
+  hints "$silent" silent.lua --allowed-when nil
+  hints "$silent" silent.lua "${search[@]}" --allowed-when zero
+  hints null silent.lua --allowed-when always
   # A script may return nil to allow.
   echo "if redis.call('INCR', KEYS[1]) > 5 then return 'later' end" >silent.lua
-  hint --script silent.lua --allowed-when nil
-  assert_equal "$hint" null
+  hints null silent.lua --allowed-when nil
 }
 
 @test "the report has the hint, also under the real clock; an algorithm has none" {
   run -0 rlctl burst --script inverted.lua --args '{now}' --limit 5/60s
   assert_line 'hint       inverted.lua: the reply may be inverted: the first request was'
-  run -0 rlctl burst adversary --script inverted.lua --args '{now}'
+  run -0 rlctl burst adversary --budget 2000 --script inverted.lua --args '{now}'
   assert_line 'hint       the reply may be inverted: the first request was denied, and a later'
   run -0 --separate-stderr rlctl burst --clock real --script inverted.lua --limit 5/1s --json
   assert_equal "$(jq -r '.runs[0].hint' <<<"$output")" "$inverted try --allowed-when zero"
@@ -104,47 +84,52 @@ LUA
 
 # --- a script that never ends ------------------------------------------------------------------------
 
-# endless MESSAGE OPTION…
-endless() {
-  local message=$1
-  shift
-  run_with_timeout -3 --separate-stderr rlctl burst --timeout 3s --limit 5/1s --script loop.lua --args '{id} {now}' "$@"
-  [[ $stderr =~ $message ]] || fail "$stderr"
+# never_ends MESSAGE OPTION…: whether the error is this one. It is another one if the server is held up for a second
+# before the script is, so a test asks again until it is this one.
+never_ends() {
+  run_with_timeout -3 --separate-stderr rlctl burst --timeout 1s --limit 5/1s --script loop.lua --args '{id} {now}' \
+    "${@:2}"
+  [[ $stderr =~ $1 ]]
 }
 
 @test "the error of a script that never ends names the script, the request, KEYS and ARGV" {
-  local message="rlctl: burst: loop.lua: no answer from [^ ]* within 3s; request 3 had KEYS 'burst:1:1' and ARGV '3' '[0-9.]+'"
-  local what="
+  local message="^rlctl: burst: loop.lua: no answer from [^ ]* within 1s; request 3 had KEYS 'burst:1:1' and ARGV '3' \
+'[0-9.]+'
   hint: the script may never end: step through it with rlctl debug; if it is slow, use a longer --timeout$"
-  endless "^$message$what"
-  endless "^$message$what" adversary
-  endless "^$message$what" steady --rate 2/s --clock real
+  wait_until never_ends "$message"
+  wait_until never_ends "$message" adversary
+  wait_until never_ends "$message" steady --rate 2/s --clock real
 }
 
 @test "on a named server the error of a script that never ends says how to stop it" {
-  start_server
-  endless "loop.lua: no answer from unix://$socket within 3s; request 2 had .* ARGV '2' [^,]*, unless one sent with it is to blame
-  hint: if the script never ends, SCRIPT KILL on that server stops one call of it, unless it has written; if it is slow, use a longer --timeout$" -s "$socket"
+  with_server() {
+    start_server
+    never_ends "loop.lua: no answer from unix://$socket within 1s; request 2 had .* ARGV '2' [^,]*, unless one sent with \
+it is to blame
+  hint: if the script never ends, SCRIPT KILL on that server stops one call of it, unless it has written; if it is slow, \
+use a longer --timeout$" -s "$socket"
+  }
+  wait_until with_server
 }
 
 @test "one SCRIPT KILL frees a named server of a script that never ends from its first call on" {
   start_server
   cli CONFIG SET lua-time-limit 50 >/dev/null
   echo 'while true do end' >forever.lua
-  run -3 rlctl burst steady --script forever.lua --args '{now_ms}' --timeout 3s -q -s "$socket"
+  run -3 rlctl burst steady --script forever.lua --args '{now_ms}' --timeout 2s -q -s "$socket"
   assert_output --partial 'SCRIPT KILL on that server'
   cli SCRIPT KILL
-  assert_equal "$(cli PING)" PONG
+  wait_until cli PING
 }
 
 @test "a script that replies a count, which never denies by itself, gets a hint" {
   echo 'return redis.call("INCR", KEYS[1])' >count.lua
-  run -0 --separate-stderr rlctl burst boundary --script count.lua --limit 5/60s
-  assert_regex "$stderr" "warning: count.lua: nothing was denied, and the replies were 1, 2, 3 up to 10: if the script returns a count, try --allowed-when '<=limit'"
-  run -0 --separate-stderr rlctl burst adversary --script count.lua --limit 5/60s
+  local hint="nothing was denied, and the replies were 1, 2, 3 up to 10: if the script returns a count, try \
+--allowed-when '<=limit'"
+  hints "$hint" count.lua boundary
+  run -0 --separate-stderr rlctl burst "${search[@]}" --script count.lua --limit 5/60s
   assert_regex "$stderr" "try --allowed-when '<=limit'"
-  run -0 --separate-stderr rlctl burst boundary --script count.lua --limit 5/60s --allowed-when '<=limit'
-  refute_regex "$stderr" "try --allowed-when"
+  hints null count.lua boundary --allowed-when '<=limit'
 }
 
 @test "a script that kept the limit is said to have done so with this traffic" {
@@ -156,8 +141,11 @@ endless() {
 }
 
 @test "a script that denies by an error reply gets advice" {
-  cat >"$BATS_TEST_TMPDIR/deny.lua" <<<"if redis.call('INCR', KEYS[1]) > 5 then return redis.error_reply('RATELIMITED slow down') end return 1"
-  run -5 --separate-stderr rlctl burst --limit 5/60s --script "$BATS_TEST_TMPDIR/deny.lua"
+  cat >deny.lua <<'LUA'
+if redis.call('INCR', KEYS[1]) > 5 then return redis.error_reply('RATELIMITED slow down') end
+return 1
+LUA
+  run -5 --separate-stderr rlctl burst --limit 5/60s --script deny.lua
   assert_regex "${stderr_lines[-2]}" 'deny\.lua: RATELIMITED slow down; request 6 had '
-  assert_equal "${stderr_lines[-1]}" '  hint: an error reply is never taken for a denial: let the script return a value for it, and say which with --allowed-when'
+  assert_regex "${stderr_lines[-1]}" '^  hint: an error reply is never taken for a denial: let the script return a value'
 }
