@@ -15,6 +15,7 @@ TEST_CASE("replay options: the share of denied requests is parsed") {
   CHECK(text("0%") == "0 % of requests");
   CHECK(text("100%keys") == "100 % of keys");
   CHECK(parse_denied_share("2.5%keys").most == doctest::Approx(0.025));
+  CHECK(parse_denied_share("0.7%").most == 0.007);  // exactly what 7 of 1000 are
   for (const auto* wrong : {"", "%", "1", "1 %", "-1%", "101%", "1%key", "1e1%", "nan%", "1keys",
                             "0x1%", "1%%", "inf%", "1%keyskeys"}) {
     CAPTURE(wrong);

@@ -1,7 +1,7 @@
 load ../../support/common
 
-# `rlctl burst` under the real clock: windows are short, so that a run takes a second. Nothing here depends on
-# the speed of this machine.
+# `rlctl burst` under the real clock: windows are short, so that a run takes a second.
+# alone: times are measured, and void if other work holds the sender up
 
 setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
 
