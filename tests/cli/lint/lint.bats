@@ -10,15 +10,21 @@ script() {
 # found [OPTION…]: each finding in $script as LINE FINDING SEVERITY.
 found() { rlctl lint "$script" --json "$@" | jq -r '[.line, .finding, .severity] | join(" ")'; }
 
+# finds FINDING [OPTION…]: the only finding in $script, without a warning; '' for none.
+finds() {
+  run found "${@:2}"
+  assert_output "$1"
+}
+
 @test "the bundled scripts have no flaws: status 0" {
-  local name
-  for name in fixed-window gcra leaky-bucket sliding-window-counter sliding-window-log sliding-window-zset \
-    token-bucket; do
-    run -0 --separate-stderr rlctl lint "$name"
-    assert_line --index 0 --regexp '^no findings in 1 script, by [0-9]+ requests$'
-    assert_equal "$stderr" ''
-    run -0 rlctl lint "$project/lua/$name.lua" --limit 3/2s
-  done
+  local names
+  names=$(find "$project/lua" -name '*.lua' ! -name concurrency.lua)
+  # shellcheck disable=SC2086 # split into words
+  run -0 --separate-stderr rlctl lint $names --limit 3/2s
+  assert_line --index 0 --regexp '^no findings in 7 scripts, by [0-9]+ requests$'
+  assert_equal "$stderr" ''
+  run -0 --separate-stderr rlctl lint gcra
+  assert_line --index 0 --regexp '^no findings in 1 script, by [0-9]+ requests$'
 }
 
 @test "a key that is not in KEYS is found, with its line" {
@@ -26,15 +32,13 @@ found() { rlctl lint "$script" --json "$@" | jq -r '[.line, .finding, .severity]
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 redis.call('SET', 'last:' .. KEYS[1], count, 'PX', ARGV[1])
 return count"
-  run found --args '{window_ms}' --allowed-when '<=limit'
-  assert_output '3 undeclared-key warning'
+  finds '3 undeclared-key warning' --args '{window_ms}' --allowed-when '<=limit'
 }
 
 @test "a key without a TTL is found, with the line that wrote it" {
   script "local count = redis.call('INCR', KEYS[1])
 return count"
-  run found --allowed-when '<=limit'
-  assert_output '1 no-ttl critical'
+  finds '1 no-ttl critical' --allowed-when '<=limit'
 }
 
 @test "a key that loses its TTL later is found at the write that drops it" {
@@ -45,8 +49,7 @@ else
   redis.call('SET', KEYS[1], count)
 end
 return count"
-  run found --args '{window_ms}' --allowed-when '<=limit'
-  assert_output '5 no-ttl critical'
+  finds '5 no-ttl critical' --args '{window_ms}' --allowed-when '<=limit'
 }
 
 @test "keys of one call in different slots are found, and keys with one hash tag are not" {
@@ -54,35 +57,28 @@ return count"
 if count == 1 then redis.call('PEXPIRE', KEYS[1], 60000) end
 redis.call('SET', KEYS[2], count, 'PX', 60000)
 return count"
-  run found --keys 'count:{key}' --keys 'last:{key}' --allowed-when '<=limit'
-  assert_output '3 cross-slot warning'
-  run found --keys 'count:{{key}}' --keys 'last:{{key}}' --allowed-when '<=limit'
-  assert_output ''
+  finds '3 cross-slot warning' --keys 'count:{key}' --keys 'last:{key}' --allowed-when '<=limit'
+  finds '' --keys 'count:{{key}}' --keys 'last:{{key}}' --allowed-when '<=limit'
 }
 
-log_of() {
-  printf '%s\n' "local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+# log_finds FINDING LINE [OPTION…]: the finding in a log with this line, which sets its TTL, whatever it warns of.
+log_finds() {
+  script "local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)
 if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
 redis.call('ZADD', KEYS[1], now, ARGV[4])
-$1
+$2
 return 1"
+  run --separate-stderr found --args '{now_ms} {window_ms} {limit} {id}' "${@:3}"
+  assert_output "$1"
 }
 
 @test "a TTL shorter than the window is found where the limiter then forgets" {
-  script "$(log_of "redis.call('PEXPIRE', KEYS[1], window / 4)")"
-  run found --args '{now_ms} {window_ms} {limit} {id}'
-  assert_output '5 short-ttl critical'
-  script "$(log_of "redis.call('PEXPIRE', KEYS[1], window - 1000)")"
-  run found --args '{now_ms} {window_ms} {limit} {id}'
-  assert_output '5 short-ttl critical'
+  log_finds '5 short-ttl critical' "redis.call('PEXPIRE', KEYS[1], window / 4)"
+  log_finds '5 short-ttl critical' "redis.call('PEXPIRE', KEYS[1], window - 1000)"
   # Ends with a window of the clock by chance.
-  script "$(log_of "redis.call('EXPIRE', KEYS[1], 57)")"
-  run found --args '{now_ms} {window_ms} {limit} {id}'
-  assert_output '5 short-ttl critical'
-  script "$(log_of "redis.call('PEXPIRE', KEYS[1], window)")"
-  run found --args '{now_ms} {window_ms} {limit} {id}'
-  assert_output ''
+  log_finds '5 short-ttl critical' "redis.call('EXPIRE', KEYS[1], 57)"
+  log_finds '' "redis.call('PEXPIRE', KEYS[1], window)"
 }
 
 @test "a counter that expires at the end of the clock's window is not called short" {
@@ -90,26 +86,16 @@ return 1"
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], window - now % window) end
 return count"
-  run found --args '{now_ms} {window_ms}' --allowed-when '<=limit'
-  assert_output ''
+  finds '' --args '{now_ms} {window_ms}' --allowed-when '<=limit'
 }
 
 @test "seconds for milliseconds are found: TTLs, bounds and times of day" {
-  script "$(log_of "redis.call('EXPIRE', KEYS[1], window)")"
-  run --separate-stderr found --args '{now_ms} {window_ms} {limit} {id}'
-  assert_output '5 mixed-units critical'
-  script "$(log_of "redis.call('PEXPIRE', KEYS[1], 60)")"
-  run --separate-stderr found --args '{now_ms} {window_ms} {limit} {id}'
-  assert_output '5 mixed-units critical'
-  script "$(log_of "redis.call('PEXPIRE', KEYS[1], 1000 * window)")"
-  run --separate-stderr found --args '{now_ms} {window_s} {limit} {id}'
-  assert_output '2 mixed-units critical'
-  script "$(log_of "redis.call('EXPIREAT', KEYS[1], now + window)")"
-  run --separate-stderr found --args '{now_ms} {window_ms} {limit} {id}'
-  assert_output '5 mixed-units critical'
-  script "$(log_of "redis.call('PEXPIREAT', KEYS[1], now + window)")"
-  run --separate-stderr found --args '{now_ms} {window_ms} {limit} {id}'
-  assert_output ''
+  log_finds '5 mixed-units critical' "redis.call('EXPIRE', KEYS[1], window)"
+  log_finds '5 mixed-units critical' "redis.call('PEXPIRE', KEYS[1], 60)"
+  log_finds '2 mixed-units critical' "redis.call('PEXPIRE', KEYS[1], 1000 * window)" \
+    --args '{now_ms} {window_s} {limit} {id}'
+  log_finds '5 mixed-units critical' "redis.call('EXPIREAT', KEYS[1], now + window)"
+  log_finds '' "redis.call('PEXPIREAT', KEYS[1], now + window)"
 }
 
 @test "a bound in another unit than the scores is found" {
@@ -120,8 +106,7 @@ if redis.call('ZCARD', KEYS[1]) >= 5 then return 0 end
 redis.call('ZADD', KEYS[1], now, ARGV[2])
 redis.call('PEXPIRE', KEYS[1], 60000)
 return 1"
-  run found --args '{now_ms} {id}'
-  assert_output '3 mixed-units critical'
+  finds '3 mixed-units critical' --args '{now_ms} {id}'
 }
 
 @test "a time that tostring() writes is found, in a member, in a key and in a value" {
@@ -131,12 +116,9 @@ if redis.call('ZCARD', KEYS[1]) >= 5 then return 0 end
 redis.call('ZADD', KEYS[1], now, now .. ':' .. ARGV[3])
 redis.call('PEXPIRE', KEYS[1], 60000)
 return 1"
-  run found --args '{now_us} {window_us} {id}'
-  assert_output '4 number-as-text warning'
-  run found --args '{now_ms} {window_ms} {id}'
-  assert_output ''
-  run found --args '{now} {window} {id}'
-  assert_output '4 number-as-text warning'
+  finds '4 number-as-text warning' --args '{now_us} {window_us} {id}'
+  finds '' --args '{now_ms} {window_ms} {id}'
+  finds '4 number-as-text warning' --args '{now} {window} {id}'
 }
 
 @test "fields of a hash that are times are found" {
@@ -145,8 +127,7 @@ if redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
 redis.call('HSET', KEYS[1], now, 1)
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1"
-  run found --args '{now_ms} {window_ms} {limit}'
-  assert_output '3 non-unique-member critical'
+  finds '3 non-unique-member critical' --args '{now_ms} {window_ms} {limit}'
 }
 
 @test "a registry of keys, and fields that are written again, are not called members" {
@@ -160,16 +141,14 @@ redis.call('PEXPIRE', KEYS[1], 60000)
 redis.call('SADD', KEYS[2], KEYS[1])
 redis.call('PEXPIRE', KEYS[2], 60000)
 return allowed and 1 or 0"
-  run found --keys '{{key}}' --keys '{{key}}:all' --args '{now_ms}'
-  assert_output ''
+  finds '' --keys '{{key}}' --keys '{{key}}:all' --args '{now_ms}'
 }
 
 @test "a TTL that denied requests renew is found" {
   script "local count = redis.call('INCR', KEYS[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return count"
-  run found --args '{window_ms}' --allowed-when '<=limit'
-  assert_output '1 denied-write warning'
+  finds '1 denied-write warning' --args '{window_ms}' --allowed-when '<=limit'
 }
 
 @test "denied requests that count are found, whatever the limit and the window" {
@@ -192,11 +171,8 @@ return redis.call('ZCARD', KEYS[1]) <= tonumber(ARGV[3]) and 1 or 0"
   script "local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('EXPIRE', KEYS[1], ARGV[1] - #KEYS[1] % 2) end
 return count"
-  run found --args '{window_ms}' --allowed-when '<=limit'
-  assert_output '2 mixed-units critical'
-  script "$(log_of "redis.call('EXPIRE', KEYS[1], 3600)")"
-  run found --args '{now_ms} {window_ms} {limit} {id}' --limit 2/3600ms
-  assert_output '5 mixed-units warning'
+  finds '2 mixed-units critical' --args '{window_ms}' --allowed-when '<=limit'
+  log_finds '5 mixed-units warning' "redis.call('EXPIRE', KEYS[1], 3600)" --limit 2/3600ms
 }
 
 @test "a key in the slot of KEYS is a note: status 0" {
@@ -214,8 +190,7 @@ return count"
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return count"
-  run found --args '{window_ms}' --allowed-when '<=limit'
-  assert_output '1 unknown-flag critical'
+  finds '1 unknown-flag critical' --args '{window_ms}' --allowed-when '<=limit'
 }
 
 @test "a library of functions is examined with its own lines" {
@@ -225,8 +200,7 @@ local function allow(keys, args)
   return count
 end
 redis.register_function('allow', allow)"
-  run found --allowed-when '<=limit'
-  assert_output '3 no-ttl critical'
+  finds '3 no-ttl critical' --allowed-when '<=limit'
 }
 
 @test "a script that never ends is refused, with as little memory as ever" {

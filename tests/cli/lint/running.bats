@@ -12,6 +12,12 @@ return count
 LUA
 }
 
+# fails PATTERN SCRIPT [OPTION…]: the status is 3, and the first line of standard error matches.
+fails() {
+  run -3 --separate-stderr rlctl lint "${@:2}"
+  assert_regex "${stderr_lines[0]}" "$1"
+}
+
 # unknown LINE…: the status is 3, and standard error has these lines.
 unknown() {
   assert_equal "$status" 3
@@ -64,43 +70,29 @@ Search for requests that exceed the limit:
 
 @test "a script that is called otherwise than it expects is an error with a hint" {
   echo 'return redis.call("INCR", KEYS[2]) <= tonumber(ARGV[1])' >two.lua
-  run --separate-stderr rlctl lint two.lua
-  assert_equal "$status" 3
-  assert_regex "${stderr_lines[0]}" "^rlctl: lint: two\.lua:1: .*; request 1 had KEYS 'ann' and ARGV none$"
+  fails "^rlctl: lint: two\.lua:1: .*; request 1 had KEYS 'ann' and ARGV none$" two.lua
   assert_equal "${stderr_lines[1]}" '  hint: the script uses KEYS[2], but #KEYS is 1; give --keys once for each key'
 }
 
 @test "a script that does not compile, raises an error or replies one is named with its line" {
   printf '%s\n' 'local x = 1' 'return return' >compile.lua
-  run --separate-stderr rlctl lint compile.lua
-  assert_equal "$status" 3
-  assert_regex "${stderr_lines[0]}" "^rlctl: lint: compile\.lua:2: "
+  fails "^rlctl: lint: compile\.lua:2: " compile.lua
   # The server sees this mistake behind the last line.
   printf 'return 1 +\n' >ends.lua
-  run --separate-stderr rlctl lint ends.lua
-  assert_equal "$status" 3
-  assert_regex "${stderr_lines[0]}" "^rlctl: lint: ends\.lua:1: .*near '(<eof>|end)'"
+  fails "^rlctl: lint: ends\.lua:1: .*near '(<eof>|end)'" ends.lua
   printf '%s\n' 'redis.call("SET", KEYS[1], 1)' 'return redis.call("LPUSH", KEYS[1], 1)' >raises.lua
-  run --separate-stderr rlctl lint raises.lua
-  assert_equal "$status" 3
-  assert_regex "${stderr_lines[0]}" "^rlctl: lint: raises\.lua:2: .*WRONGTYPE Operation .*; request 1 had KEYS 'ann'"
+  fails "^rlctl: lint: raises\.lua:2: .*WRONGTYPE Operation .*; request 1 had KEYS 'ann'" raises.lua
   echo 'return redis.error_reply("MY mistake")' >replies.lua
-  run --separate-stderr rlctl lint replies.lua
-  assert_equal "$status" 3
-  assert_regex "${stderr_lines[0]}" "^rlctl: lint: replies\.lua: .*mistake; request 1 had KEYS 'ann'"
+  fails "^rlctl: lint: replies\.lua: .*mistake; request 1 had KEYS 'ann'" replies.lua
   assert_equal "${stderr_lines[1]}" '  hint: an error reply is never taken for a denial: let the script return a value for it, and say which with --allowed-when'
 }
 
 @test "a script that does not end is cut off, and its server ends" {
   printf '%s\n' 'local i = 0' 'while true do' '  i = i + 1' 'end' >loop.lua
-  run --separate-stderr rlctl lint loop.lua --max-steps 500
-  assert_equal "$status" 3
-  assert_regex "${stderr_lines[0]}" '^rlctl: lint: loop\.lua:[234]: request 1 was cut off after 500 lines$'
+  fails '^rlctl: lint: loop\.lua:[234]: request 1 was cut off after 500 lines$' loop.lua --max-steps 500
   assert_regex "${stderr_lines[1]}" '--max-steps'
   echo 'return string.rep("a", 1e5):find(string.rep("a*", 30) .. "b")' >slow.lua
-  run --separate-stderr rlctl lint slow.lua --timeout 2s
-  assert_equal "$status" 3
-  assert_regex "${stderr_lines[0]}" '^rlctl: lint: slow\.lua:1: request 1 did not end: '
+  fails '^rlctl: lint: slow\.lua:1: request 1 did not end: ' slow.lua --timeout 2s
   assert_equal "$(find "$TMPDIR" -maxdepth 1 -name 'rlctl-*')" ''
 }
 
@@ -117,20 +109,14 @@ Search for requests that exceed the limit:
   unknown 'rlctl: lint: no SCRIPT given' "  hint: rlctl lint my.lua --limit 5/60s --args '{now_ms}'"
   run --separate-stderr rlctl lint none.lua
   unknown "rlctl: lint: cannot read 'none.lua': no such file or directory"
-  run --separate-stderr rlctl lint gcraa
-  assert_equal "$status" 3
-  assert_regex "${stderr_lines[0]}" "no bundled script 'gcraa'.*did you mean 'gcra'"
+  fails "no bundled script 'gcraa'.*did you mean 'gcra'" gcraa
   : >empty.lua
   run --separate-stderr rlctl lint empty.lua
   unknown "rlctl: lint: the script 'empty.lua' is empty"
-  run --separate-stderr rlctl lint counter.lua --limit 5
-  assert_equal "$status" 3
-  assert_regex "${stderr_lines[0]}" "^rlctl: lint: --limit: '5' is not a limit"
+  fails "^rlctl: lint: --limit: '5' is not a limit" counter.lua --limit 5
   run --separate-stderr rlctl lint counter.lua --limit 5/60s --limit 9/1h
   unknown 'rlctl: lint: lint takes one --limit' '  hint: write further limits in --args'
-  run --separate-stderr rlctl lint concurrency
-  assert_equal "$status" 3
-  assert_regex "${stderr_lines[0]}" 'concurrency does not take --limit: pass --args'
+  fails 'concurrency does not take --limit: pass --args' concurrency
   run -0 --separate-stderr rlctl lint concurrency --limit 3/60s --args '{limit} {window_us} acquire {id}' --allowed-when 'r[1] == 1'
 }
 
