@@ -39,6 +39,12 @@ shows() {
   while IFS= read -r line; do assert_line "$line"; done
 }
 
+# tries NUMBER MOST OPTION…: an exhaustive search tries so many schedules, and the worst allows so many requests.
+tries() {
+  run -0 --separate-stderr rlctl burst adversary --exhaustive 3 "${@:3}" --json
+  assert_equal "$(jq -c '.runs[0] | [.tried, .undecided, .most.worst.allowed]' <<<"$output")" "[$1,0,$2]"
+}
+
 # --- findings ----------------------------------------------------------------------------------------
 
 @test "the report says what was found, shows the requests, and names the bound of an algorithm" {
@@ -341,12 +347,6 @@ refused() {
 }
 
 # --- every schedule ----------------------------------------------------------------------------------
-
-# tries NUMBER MOST OPTION…: an exhaustive search tries so many schedules, and the worst allows so many requests.
-tries() {
-  run -0 --separate-stderr rlctl burst adversary --exhaustive 3 "${@:3}" --json
-  assert_equal "$(jq -c '.runs[0] | [.tried, .undecided, .most.worst.allowed]' <<<"$output")" "[$1,0,$2]"
-}
 
 @test "an exhaustive search proves within its bounds, and counts the schedules" {
   run -0 rlctl burst adversary --exhaustive 5 --limit 2/60s --model --algorithm sliding-window-log,fixed-window

@@ -16,6 +16,7 @@ if n > 1000 then
 end
 return n
 LUA
+  printf '%s k 1\n' 1767225660.0 1767225661.0 1767225662.0 >three.log
 }
 
 @test "the coverage of one run shows every line after its count" {
@@ -33,16 +34,11 @@ LUA
 5 of 6 lines reached (83.3 %)"
 }
 
-@test "the coverage of a log adds up all requests" {
-  printf '%s k 1\n' 1767225660.0 1767225661.0 1767225662.0 >three.log
+@test "the coverage of a log adds up all requests, and --skip covers a single one" {
   run -0 rlctl debug count.lua --replay three.log --coverage -q
   assert_line --index 1 "    3x  local n = redis.call('INCR', KEYS[1])"
   assert_line --index 3 '    9x    n = n + 0'
   assert_line '5 of 6 lines reached (83.3 %) by 3 requests'
-}
-
-@test "--skip covers a single request of a log" {
-  printf '%s k 1\n' 1767225660.0 1767225661.0 1767225662.0 >three.log
   run -0 rlctl debug count.lua --replay three.log --skip 1 --coverage -q
   assert_line --index 1 "    1x  local n = redis.call('INCR', KEYS[1])"
   assert_line '5 of 6 lines reached (83.3 %)'
@@ -85,7 +81,6 @@ end_of_record"
 }
 
 @test "failed requests are reported, count, and exit with status 5" {
-  printf '%s k 1\n' 1767225660.0 1767225661.0 1767225662.0 >three.log
   printf "if ARGV[1] == '2' then\n  error('second')\nend\nreturn 1\n" >bad.lua
   run -5 --separate-stderr rlctl debug bad.lua --args '{id}' --replay three.log --coverage -q
   assert_line --index 1 "    1x    error('second')"
@@ -105,13 +100,11 @@ end_of_record"
   assert_equal "$stderr" 'rlctl: debug: no.lua: returned the error NOPE not now'
   run -5 --separate-stderr rlctl debug no.lua k --coverage -q --json
   assert_equal "$(jq -r .error.message <<<"$stderr")" 'no.lua: returned the error NOPE not now'
-  printf '%s k 1\n' 1767225660.0 1767225661.0 >two.log
-  run -5 --separate-stderr rlctl debug no.lua --replay two.log --coverage -q
+  run -5 --separate-stderr rlctl debug no.lua --replay three.log --coverage -q
   assert_equal "$stderr" 'rlctl: debug: no.lua: returned the error NOPE not now'
 }
 
 @test "a request that is cut off is reported, also after one that failed" {
-  printf '%s k 1\n' 1767225660.0 1767225661.0 1767225662.0 >three.log
   printf "if ARGV[1] == '1' then\n  error('first')\nend\nwhile true do\n  local x = 1\nend\n" >both.lua
   run_with_timeout -1 rlctl debug both.lua --args '{id}' --replay three.log --coverage --max-steps 100 -q
   assert_line --regexp '^rlctl: debug: both\.lua:2: .*first'
