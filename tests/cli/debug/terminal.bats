@@ -183,7 +183,8 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
 
 @test "a typed line is kept when the window changes its size" {
   run -0 in_terminal 'type_at_prompt "p 1111111111222222222233333333334444 - 1"; until_shown 1 "4444 - 1"
-    stty -F "$(readlink "/proc/$(debugger)/fd/0")" cols 30; wait_until eval "sleeps $(debugger)"; sleep 0.2
+    shown=$(stat -c %s "$screen"); stty -F "$(readlink "/proc/$(debugger)/fd/0")" cols 30
+    wait_until eval "((\$(stat -c %s \$screen) > $shown))"
     printf " + 2\r"; until_shown 1 "= 1.1111111112"; printf "q\r"' loop.lua k
   run -0 plain_screen
   assert_line '= 1.1111111112222222e+33'
