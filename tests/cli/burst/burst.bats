@@ -117,10 +117,7 @@ golden=$project/tests/cli/golden
 @test "CSV has a row for each algorithm, with named columns" {
   run -0 rlctl burst --algorithm all --csv -
   assert_equal "${#lines[@]}" 8
-  local columns
-  columns=$(tr -cd , <<<"${lines[0]}" | wc -c)
-  local line
-  for line in "${lines[@]}"; do assert_equal "$(tr -cd , <<<"$line" | wc -c)" "$columns"; done
+  assert_equal "$(awk -F, '{ print NF }' <<<"$output" | sort -u | wc -l)" 1
   assert_line --index 1 --regexp \
     '^boundary,1,1000,60000000,fixed-window,2000,2000,0,1,0,2000,2,1767225659990000,19990,,0,0,0,[0-9]+,virtual,,,+$'
   run -0 rlctl burst --model --csv -

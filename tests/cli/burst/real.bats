@@ -134,10 +134,8 @@ a_stop_is_shown() {
 
 @test "CSV has the times in separate columns, and every row has the same number" {
   real -0 steady --clock real --limit 100/200ms --rate 300/s --duration 300ms --csv -
-  local header columns line
-  header=${lines[0]}
-  columns=$(tr -cd , <<<"$header" | wc -c)
-  for line in "${lines[@]}"; do assert_equal "$(tr -cd , <<<"$line" | wc -c)" "$columns"; done
+  local header=${lines[0]}
+  assert_equal "$(awk -F, '{ print NF }' <<<"$output" | sort -u | wc -l)" 1
   [[ $header == *,bytes_per_key,clock,clients,pipeline,server_us_per_call,*,valid,service_n,service_min_us,* ]]
   [[ $header == *,response_p99_9_us,* && $header == *,lag_stdev_us,worst_minute_from_us,* ]]
   assert_line --index 1 --regexp ',real,1,,[0-9.]+,[0-9.]+,[0-9.]+,(true|false),90,[0-9.]+,'
