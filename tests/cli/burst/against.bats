@@ -23,13 +23,13 @@ refused() {
 }
 
 @test "the first request about which two algorithms differ is shown and shrunk, with status 1" {
-  run -1 rlctl burst boundary --limit 1000/60s --algorithm fixed-window --against sliding-window-log
+  run -1 rlctl burst boundary --limit 100/60s --algorithm fixed-window --against sliding-window-log
   output=$(tr -s ' ' <<<"$output")
   mapfile -t lines <<<"$output"
-  assert_output --partial "differ yes, first at request 1,001 (key '1'): fixed-window allows it,"
-  assert_line 'shrunk 1001 requests of one key'
+  assert_output --partial "differ yes, first at request 101 (key '1'): fixed-window allows it,"
+  assert_line 'shrunk 101 requests of one key'
   assert_line 'at requests fixed-window sliding-window-log'
-  assert_line '+50 s 1000 allowed allowed'
+  assert_line '+50 s 100 allowed allowed'
   assert_line '+60 s 1 allowed denied'
   assert_line ' --against sliding-window-log --seed 1'
 }
