@@ -4,11 +4,11 @@ load ../support/common
 # with RLCTL_TEST_ALL, the seed chooses a tenth of them.
 
 mutation() { "$project/tests/mutation/run" "$@"; }
-compared() { mutation --no-tests -n 2000 "$@"; }
 
 @test "mutants are counted by what kills them, and one fails that survives or is killed against the list" {
   local list=$BATS_TEST_TMPDIR/equivalent
-  local lines_of=(--equivalent "$list" --only 'local kept = |if.* reset_if_allowed = ends end' lua/fixed-window.lua)
+  local some=(--no-tests -n 2000 --equivalent "$list" --only 'local kept = |if.* reset_if_allowed = ends end'
+    lua/fixed-window.lua)
   cat >"$list" <<'END'
 [lua/fixed-window.lua]
 # With one key, nothing is kept.
@@ -17,26 +17,14 @@ local kept = n > [1 → 0] and {}
 # If both are equal, it does not matter which is taken.
 if ends [> → >=] reset_if_allowed then reset_if_allowed = ends end
 END
-  run -0 compared "${lines_of[@]}"
+  run -0 mutation "${some[@]}"
   assert_output 'lua/fixed-window.lua: 7 mutants, 4 killed (4 by the comparison), 0 survived, 3 equivalent
 7 passed, 0 failed'
   sed -i 's/n > \[1 → 0\]/n > [1 → 2]/' "$list"
-  run -1 compared "${lines_of[@]}"
+  run -1 mutation "${some[@]}"
   assert_line --regexp '^survived: lua/fixed-window.lua:[0-9]+: local kept = n > \[1 → 0\] '
   assert_line --regexp '^listed as equivalent, but killed: lua/fixed-window.lua:[0-9]+: local kept = n > \[1 → 2\] '
   assert_line '5 passed, 2 failed'
-}
-
-@test "a script that hangs is killed, and so is a model whose decisions differ from the script's" {
-  run -0 compared --list --only '^rest = rest \[- → \+\] 1000' lua/sliding-window-log.lua
-  assert_line --regexp ': the comparison$'
-  run -0 compared --list --only '^decision.allowed = cost == 0 \[\|\| → &&\] cost \* unit' src/limiter/model.cc
-  assert_line --regexp ': the comparison$'
-}
-
-@test "a file without mutants is refused" {
-  run -2 mutation README.md
-  assert_output --partial "'README.md' has no mutants"
 }
 
 @test "every mutant that is listed as equivalent exists" {
