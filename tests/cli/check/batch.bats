@@ -69,13 +69,13 @@ rlctl: check: line 2: cost is out of range: '-99999999999999999999'"
 }
 
 @test "of consecutive lines that fail alike, stderr names three and counts the others" {
-  run -2 --separate-stderr batch < <(seq 200000 | sed 's/.*/k\tx&/')
-  assert_equal "${#lines[@]}" 200000
-  assert_line --index 199999 --partial 'error line=200000 status=2 '
+  run -2 --separate-stderr batch < <(seq 2000 | sed 's/.*/k\tx&/')
+  assert_equal "${#lines[@]}" 2000
+  assert_line --index 1999 --partial 'error line=2000 status=2 '
   assert_equal "$stderr" "rlctl: check: line 1: cost must be a whole number in decimal digits, not 'x1'
 rlctl: check: line 2: cost must be a whole number in decimal digits, not 'x2'
 rlctl: check: line 3: cost must be a whole number in decimal digits, not 'x3'
-rlctl: check: the same error on 199997 more lines (4 to 200000)"
+rlctl: check: the same error on 1997 more lines (4 to 2000)"
   # A line that is allowed ends the row, and so does one that fails differently.
   run -2 --separate-stderr batch -q <<<$'a\tx\na\tx\na\na\tx\na\tx\n\t1\na\tx'
   assert_equal "$(sed -E 's/.*line ([0-9]).*/\1/' <<<"$stderr" | xargs)" '1 2 4 5 6 7'
@@ -112,9 +112,6 @@ rlctl: check: the same error on 199997 more lines (4 to 200000)"
 rlctl: check: line 4: key 'bob' uses the same Redis key '{bob}:60s' as '{bob}' on an earlier line"
   assert_equal "$(cli LLEN '{ann}:60s') $(cli LLEN '{bob}:60s')" '2 2'
   run -0 batch <<<$'ann\n{ann}'
-  # The memory for many keys is bounded.
-  run -0 bash -c 'seq 250000 | rlctl check --limit 1000/1h --limit 9999/1d --algorithm gcra --peek --batch | tail -n 1'
-  assert_output --partial 'key=250000 '
 }
 
 @test "a line that the server rejects yields an error in its place" {
@@ -268,22 +265,20 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
   assert_line --index 1 --partial 'allowed key=b '
 }
 
-@test "a hundred thousand lines are answered in order, and exactly the limit is allowed" {
-  seq 100000 | awk '{ print "key" ($1 * 7919) % 1000 }' >"$BATS_TEST_TMPDIR/lines"
-  run -1 rlctl check --limit 60/1h --batch "$BATS_TEST_TMPDIR/lines"
-  printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/results"
-  assert_equal "$(grep -c '^allowed ' "$BATS_TEST_TMPDIR/results")" 60000
-  assert_equal "$(grep -c '^denied ' "$BATS_TEST_TMPDIR/results")" 40000
+@test "many lines are answered in order, and exactly the limit is allowed" {
+  seq 20000 | awk '{ print "key" ($1 * 7919) % 200 }' >"$BATS_TEST_TMPDIR/lines"
+  rlctl check --limit 60/1h --batch "$BATS_TEST_TMPDIR/lines" >"$BATS_TEST_TMPDIR/results" || assert_equal "$?" 1
+  assert_equal "$(grep -c '^allowed ' "$BATS_TEST_TMPDIR/results")" 12000
   cmp "$BATS_TEST_TMPDIR/lines" \
-    <(sed -E 's/^[a-z]+ key=([^ ]*) .*/\1/' "$BATS_TEST_TMPDIR/results")
+    <(sed -nE 's/^(allowed|denied) key=([^ ]*) .*/\2/p' "$BATS_TEST_TMPDIR/results")
 }
 
-@test "a hundred thousand lines for one key from a pipe: exactly the limit is allowed" {
-  rlctl check --limit 70000/1h --batch --json < <(yes k | head -n 100000) \
-    >"$BATS_TEST_TMPDIR/results" || assert_equal "$?" 1
+@test "many lines for one key from a pipe: exactly the limit is allowed" {
+  yes k | head -n 20000 | rlctl check --limit 14000/1h --batch --json >"$BATS_TEST_TMPDIR/results" ||
+    assert_equal "$?" 1
   run -0 jq -cn 'reduce inputs as $r ({}; .[$r.allowed | tostring] += 1)' "$BATS_TEST_TMPDIR/results"
-  assert_output '{"true":70000,"false":30000}'
-  assert_equal "$(cli LLEN k)" 70000
+  assert_output '{"true":14000,"false":6000}'
+  assert_equal "$(cli LLEN k)" 14000
 }
 
 # --- long lines and slow readers --------------------------------------------------------------------
@@ -300,15 +295,15 @@ has_lines() { (($(wc -l <"$2") >= $1)); }
   rlctl check --limit 5/60s --now 1000000000 --batch <"$fifo" >"$out" 3>&- 4>&- &
   pid=$!
   exec {input}>"$fifo"
-  perl -e 'print $_, "k" x 1_000_000, "\n" for 1 .. 300' >&"$input"
-  wait_until has_lines 300 "$out"
+  perl -e 'print $_, "k" x 1_000_000, "\n" for 1 .. 80' >&"$input"
+  wait_until has_lines 80 "$out"
   peak=$(sed -nE 's/^VmHWM:\s*([0-9]+) kB/\1/p' "/proc/$pid/status")
   exec {input}>&-
   wait "$pid"
-  cmp <(perl -pe 's/^allowed key=(\d+)k+ .*/$1/' "$out") <(seq 300)
-  (($(wc -c <"$out") > 300 * 1000000)) || fail 'not the whole keys'
+  cmp <(perl -pe 's/^allowed key=(\d+)k+ .*/$1/' "$out") <(seq 80)
+  (($(wc -c <"$out") > 80 * 1000000)) || fail 'not the whole keys'
   rm "$out"
-  ((peak < 150000)) || fail "it took $peak kB"
+  ((peak < 60000)) || fail "it took $peak kB"
 }
 
 # waits_for_its_reader PID READER: the process sleeps, and the pipe is nearly full.
@@ -327,7 +322,7 @@ waits_for_its_reader() {
   pid=$!
   wait_until waits_for_its_reader "$pid" "$reader"
   kill -TERM "$pid"
-  timeout 30 tail -s 0.05 --pid="$pid" -f /dev/null || kill -KILL "$pid"
+  timeout 120 tail -s 0.05 --pid="$pid" -f /dev/null || kill -KILL "$pid"
   wait "$pid" || status=$?
   assert_equal "$status" 143
   # Whole lines were written, each only once. The pipe has no end, because it is held open.

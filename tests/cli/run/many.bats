@@ -1,6 +1,6 @@
 load ../../support/common
 
-# Two hundred at once under a lease for three. Each command that is inside holds one of three locked files,
+# Sixty at once under a lease for three. Each command that is inside holds one of three locked files,
 # and leaves a mark if it finds none free.
 
 setup() {
@@ -20,11 +20,11 @@ open my $mark, ">", "done.$ARGV[0]";
 END
 }
 
-# all OPTION…: starts two hundred; their process IDs are in $processes.
+# all OPTION…: starts sixty; their process IDs are in $processes.
 all() {
   local number
   processes=()
-  for number in {1..200}; do
+  for number in {1..60}; do
     rlctl run k --concurrency 3 --wait "$@" -- perl inside "$number" 2>>errors 3>&- 4>&- &
     processes+=("$!")
   done
@@ -34,27 +34,27 @@ some_finished() { (($(finished) >= $1)); }
 has_ended() { [[ ! -e /proc/$1 || $(ps -o stat= -p "$1") == Z* ]]; }
 none_was_fourth() { [[ -z $(find . -name 'fourth.*') ]] || fail "$(ls fourth.*)"; }
 
-@test "never more than three of two hundred are inside, and all of them run" {
+@test "never more than three of sixty are inside, and all of them run" {
   all
   wait "${processes[@]}"
   none_was_fourth
-  assert_equal "$(finished)" 200
+  assert_equal "$(finished)" 60
   assert_equal "$(cat errors)" ''
   assert_equal "$(cli DBSIZE)" 0
 }
 
-@test "never more than three are inside although a tenth are killed, with their commands or without" {
+@test "never more than three are inside although a fifth are killed, with their commands or without" {
   all --lease 1h --kill-on-loss
   local process index child
-  for index in {0..199..10}; do
+  for index in {0..59..5}; do
     process=${processes[index]}
     child=
-    if ((index % 20)); then
+    if ((index % 10)); then
       kill -STOP "$process" || true # starts nothing any more
       child=$(pgrep -P "$process") || true
     else
       # While it is inside, if it ever is: the command, and then rlctl.
-      wait_until eval "some_finished $((index / 10)) || ! kill -0 $process 2>/dev/null"
+      wait_until eval "some_finished $((index / 5)) || ! kill -0 $process 2>/dev/null"
       pkill -KILL -P "$process" || true
     fi
     kill -KILL "$process" || true
@@ -65,13 +65,13 @@ none_was_fourth() { [[ -z $(find . -name 'fourth.*') ]] || fail "$(ls fourth.*)"
   done 2>/dev/null
   for process in "${processes[@]}"; do wait "$process" || true; done
   none_was_fourth
-  some_finished 180 # the others
+  some_finished 48 # the others
 }
 
 @test "never more than three are inside although the server restarts" {
   start_server --appendonly yes --appendfsync always
-  all --lease 30s --on-error deny
-  wait_until some_finished 20
+  all --lease 10s --on-error deny
+  wait_until some_finished 10
   local folder=${socket%/*} process
   kill -KILL "$server_pid"
   wait_until eval '! kill -0 "$server_pid" 2>/dev/null'

@@ -95,13 +95,14 @@ seen_by() {
   run -0 env -i "$binary" run job --url "$RLCTL_URL" --limit 9/1h --concurrency 1 -- true
 }
 
-@test "the command reads standard input and writes a gigabyte, byte for byte" {
-  local options
+@test "the command reads standard input and writes a lot, byte for byte" {
+  local options bytes
+  bytes=$(scaled $((64 << 20)) $((1 << 30)))
   for options in '--limit 9/10m' '--concurrency 1'; do
     cli FLUSHALL
     # shellcheck disable=SC2086
-    run -0 bash -o pipefail -c "rlctl run k $options -- head -c 1073741824 /dev/zero | wc -c"
-    assert_output 1073741824
+    run -0 bash -o pipefail -c "rlctl run k $options -- head -c $bytes /dev/zero | wc -c"
+    assert_output "$bytes"
     # shellcheck disable=SC2086
     run -0 rlctl run k $options -- sh -c 'read -r first; echo "$first"; cat >&2' <<<$'one\ntwo'
     assert_output $'one\ntwo'
