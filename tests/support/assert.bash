@@ -67,8 +67,16 @@ text_matches() {
     if ((!$#)); then kind=regexp; set -- .; fi
   elif [[ $index ]]; then
     candidates=("${lines[index]-}")
-  else
+  elif [[ $kind == regexp ]]; then
     candidates=("${lines[@]}")
+  else
+    # All lines at once, since there may be thousands of them.
+    printf -v text '\n%s' "${lines[@]}"
+    candidates=("$text"$'\n')
+    if [[ ! $kind ]]; then
+      kind=partial
+      set -- $'\n'"$1"$'\n'
+    fi
   fi
   for text in "${candidates[@]}"; do
     if matches "$kind" "$text" "$1"; then found=1; break; fi

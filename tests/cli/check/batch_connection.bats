@@ -177,8 +177,7 @@ rlctl: check: the same error on 999 more lines (2 to 1000)'
   start_fake_server ''
   run_with_timeout -3 --separate-stderr rlctl check --limit 5/60s --timeout 300ms --batch \
     < <(seq 500)
-  assert_equal "${#lines[@]}" 500
-  refute_line --regexp '^(allowed|denied)'
+  assert_equal "$(grep -c '^error' <<<"$output")" 500
 }
 
 @test "a server that sends garbage makes the lines in flight errors" {
@@ -279,7 +278,7 @@ flush_scripts_after() {
     seq 1500
     while [[ ! -e $BATS_TEST_TMPDIR/held ]]; do
       echo k
-      sleep 0.1
+      sleep 0.02
     done
     wait_until test -e "$BATS_TEST_TMPDIR/ended"
   } >"$BATS_TEST_TMPDIR/lines" 3>&- &
