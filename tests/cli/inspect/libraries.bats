@@ -1,42 +1,10 @@
 load ../../support/common
 
-# What `rlctl inspect` and `rlctl reset` say about the state of other libraries. Those of Node.js make it with
-# their own code, from the npm registry; of the others, tests/bench/others has the scripts.
+# What `rlctl inspect` and `rlctl reset` say about the state of other libraries. tests/bench/others has their scripts;
+# the windows are so long that none ends during a test.
 
-packages=${BATS_TEST_DIRNAME}/libraries
-
-# Installs the packages once for each build. Prints why that is not possible.
-install_packages() {
-  local folder=$RLCTL_BUILD/npm log
-  if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
-    echo 'node and npm are not installed'
-    return 1
-  fi
-  mkdir -p "$folder"
-  exec 9>"$folder.lock"
-  flock 9
-  if ! cmp -s "$packages/package-lock.json" "$folder/installed"; then
-    cp "$packages"/package{,-lock}.json "$folder"
-    log=$(cd "$folder" && timeout 120 npm ci --no-audit --no-fund --fetch-retries 0 2>&1 9>&-) || {
-      echo "npm ci failed: $(grep -m 1 -i error <<<"$log")"
-      return 1
-    }
-    cp "$packages/package-lock.json" "$folder/installed"
-  fi
-  exec 9>&-
-}
-
-setup_file() {
-  start_server
-  why_not=$(install_packages) || export why_not
-}
+setup_file() { start_server; }
 setup() { cli FLUSHALL >/dev/null; }
-
-# use_libraries: makes state with the packages' own code, or skips the test.
-use_libraries() {
-  [[ -z ${why_not-} ]] || skip "$why_not"
-  (cd "$RLCTL_BUILD/npm" && node "$packages/use.mjs" "$socket" 3>&-)
-}
 
 # found KEY FILTER [OPTION…]: what jq's FILTER shows of the JSON of inspect.
 found() { rlctl inspect "$1" --json "${@:3}" | jq -c "$2"; }
@@ -48,34 +16,37 @@ with_script() { cli --eval "$project/tests/bench/others/$1" "${@:2}" >/dev/null;
 now() { cli TIME | paste -sd ' ' | awk -v unit="$1" '{ printf "%.0f", ($1 + $2 / 1e6) * unit }'; }
 
 @test "rate-limiter-flexible: a count, and more than the limit while the key is blocked" {
-  use_libraries
+  with_script rate-limiter-flexible.lua rlflx:ann , 2 86400 5 86400
   assert_equal "$(found rlflx:ann '[.library, .algorithm, .used, .remaining, .limit]')" \
     '["rate-limiter-flexible","fixed-window",2,null,null]'
   assert_equal "$(found rlflx:ann '[.used, .remaining, .next_free_us]' --limit 5/1d)" '[2,3,0]'
-  cli SET rlflx:refunded -3 EX 60 >/dev/null
+  cli SET rlflx:refunded -3 EX 86400 >/dev/null
   assert_equal "$(found rlflx:refunded '[.used, .remaining]' --limit 5/1d)" '[0,5]'
+  # As block() does.
+  cli SET rlflx:bob 6 EX 86400 >/dev/null
   assert_equal "$(found rlflx:bob '[.used, .remaining, .next_free_us == .ttl_us]' --limit 5/1d)" '[6,0,true]'
 }
 
 @test "upstash: fixed and sliding windows have the same names, but are told apart" {
-  local key
-  use_libraries
-  key=$(cli KEYS '@upstash/ratelimit:fixed:*')
-  assert_equal "$(found "$key" '[.library, .algorithm, .window_us]')" '["upstash","fixed-window",86400000000]'
-  assert_equal "$(found "$key" .inferred)" '["window_us","used","reset_after_us"]'
-  assert_equal "$(found "$key" '.entries[0].count')" 2
-  key=$(cli KEYS '@upstash/ratelimit:sliding:*')
-  assert_equal "$(found "$key" '[.library, .algorithm, .window_us, .used, .entries[0].count]')" \
+  local day=86400000 number key
+  number=$(($(now 1000) / day))
+  key=@upstash/ratelimit:fixed:$number
+  with_script upstash-fixed-window.lua "$key" '' , 5 "$day" 2
+  assert_equal "$(found "$key" '[.library, .algorithm, .window_us, .inferred, .entries[0].count]')" \
+    '["upstash","fixed-window",86400000000,["window_us","used","reset_after_us"],2]'
+  key=@upstash/ratelimit:sliding
+  with_script upstash-sliding-window.lua "$key:$number" "$key:$((number - 1))" '' , 5 "$(now 1000)" "$day" 2
+  assert_equal "$(found "$key:$number" '[.library, .algorithm, .window_us, .used, .entries[0].count]')" \
     '["upstash","sliding-window-counter",86400000000,null,2]'
-  run -0 rlctl inspect "$key"
+  run -0 rlctl inspect "$key:$number"
   assert_line --regexp '^algorithm  upstash: sliding-window-counter$'
-  assert_line --partial "the other key: @upstash/ratelimit:sliding:$((${key##*:} - 1))"
+  assert_line --partial "the other key: $key:$((number - 1))"
   assert_line --regexp '^used       unknown +part of the state is in the other key$'
 }
 
 @test "upstash: the tokens of a bucket, and what is left of it with its limit" {
   local key='@upstash/ratelimit:bucket'
-  use_libraries
+  with_script upstash-token-bucket.lua "$key" '' , 5 86400000 2 "$(now 1000)" 2
   assert_equal "$(found "$key" '[.type, .library, .algorithm, .used]')" '["hash","upstash","token-bucket",null]'
   run -0 rlctl inspect "$key"
   assert_line --regexp '^tokens     3 '
@@ -83,11 +54,10 @@ now() { cli TIME | paste -sd ' ' | awk -v unit="$1" '{ printf "%.0f", ($1 + $2 /
 }
 
 @test "async-ratelimiter: a sorted set of times in ms, under a name as in articles" {
-  local key
-  use_libraries
-  key=$(cli KEYS '*ann' | grep -v rlflx)
-  assert_equal "$(cli TYPE "$key") $(found "$key" '[.library, .algorithm, .used, .remaining]' --limit 5/1d)" \
-    'zset ["article","sliding-window-zset",2,3]'
+  with_script async-ratelimiter.lua limit:ann , "$(now 1000).25" 86400000 5
+  with_script async-ratelimiter.lua limit:ann , "$(now 1000).5" 86400000 5
+  assert_equal "$(found limit:ann '[.type, .library, .algorithm, .used, .remaining]' --limit 5/1d)" \
+    '["zset","article","sliding-window-zset",2,3]'
 }
 
 @test "redis_rate: the time of gcra, and with a limit what is left" {
