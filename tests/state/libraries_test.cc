@@ -11,7 +11,7 @@
 #include "state/usage.h"
 #include "support/limiters.h"
 
-// State is made by the commands that each library sends. That of some libraries' own code: see
+// State is made by the commands that each library sends. That of their scripts: see
 // tests/cli/inspect/libraries.bats.
 
 namespace state_libraries_test {
