@@ -9,23 +9,30 @@ batch() { rlctl check --limit 5/60s --now 1000000000 --batch "$@"; }
 
 keys_shown() { sed -nE 's/^(allowed|denied) key=([^ ]*) .*/\2/p' <<<"$output"; }
 
-@test "--batch reads one key per line and prints one result per line, in the same order" {
-  run -0 --separate-stderr batch <<<$'c\na\nb\na'
-  assert_output "allowed key=c limit=5/60s remaining=4 reset=60.000s
-allowed key=a limit=5/60s remaining=4 reset=60.000s
-allowed key=b limit=5/60s remaining=4 reset=60.000s
-allowed key=a limit=5/60s remaining=3 reset=60.000s"
-  assert_equal "$stderr" ''
+@test "a line is a key and, after its last tab, a cost; it ends with a newline or the input" {
+  local input shown
+  while IFS='|' read -r input shown; do
+    cli FLUSHALL
+    run -0 --separate-stderr batch < <(printf %b "$input")
+    assert_equal "$(sed -E 's/^allowed key=([^ ]*) .*remaining=([0-9]+) .*/\1:\2/' <<<"$output" | paste -sd ' ')" "$shown"
+    assert_equal "$stderr" ''
+  done <<'END'
+c\na\nb\na\n|c:4 a:4 b:4 a:3
+a\t3\nb\t0\na\t-2\nc\td\t2\n|a:2 b:5 a:4 c\td:3
+a#b\n #c\n|a#b:4 \x20#c:4
+a\nb|a:4 b:4
+a\r\nb\t2\r\n\r\nc\rd\r\n|a:4 b:3 c\rd:4
+a\0b\n\0\n|a\x00b:4 \x00:4
+END
+  assert_equal "$(cli --no-raw KEYS '*' | sed 's/^.*) //' | sort)" $'"\\x00"\n"a\\x00b"'
 }
 
-@test "a cost follows a tab; the last tab counts, so that a key may contain tabs" {
-  run -0 batch <<<$'a\t3\nb\t0\na\t-2\nc\td\t2'
-  assert_equal "$(sed -E 's/.*(key=[^ ]*).*(remaining=[0-9]).*/\1 \2/' <<<"$output")" \
-    'key=a remaining=2
-key=b remaining=5
-key=a remaining=4
-key=c\td remaining=3'
-  assert_equal "$(cli LLEN $'c\td')" 2
+@test "an empty batch is accepted, and needs no server" {
+  local input
+  for input in '' '# nothing'; do
+    run -0 --separate-stderr batch -u unix:///nowhere < <(printf %s "$input")
+    assert_equal "$output$stderr" ''
+  done
 }
 
 @test "--cost applies to lines without a cost" {
@@ -42,13 +49,8 @@ key=c\td remaining=3'
   assert_equal "$(cli DBSIZE)" 1
 }
 
-@test "a # within a line is part of the key" {
-  run -0 batch <<<$'a#b\n #c'
-  assert_equal "$(keys_shown)" $'a#b\n\\x20#c'
-}
-
 @test "a bad line yields an error with its number in its place, and the batch continues" {
-  run -2 --separate-stderr batch <<<$'a\nb\tx\nc\nd\t1.5\n\t1\ne\t10001\nf\t\ng'
+  run -2 --separate-stderr batch <<<$'a\nb\tx\nc\nd\t1.5\n\t1\ne\t10001\nf\t\nk\t-99999999999999999999\ng'
   assert_output "allowed key=a limit=5/60s remaining=4 reset=60.000s
 error line=2 status=2 message=cost\\x20must\\x20be\\x20a\\x20whole\\x20number\\x20in\\x20decimal\\x20digits,\\x20not\\x20'x'
 allowed key=c limit=5/60s remaining=4 reset=60.000s
@@ -56,16 +58,11 @@ error line=4 status=2 message=cost\\x20must\\x20be\\x20a\\x20whole\\x20number\\x
 error line=5 status=2 message=the\\x20key\\x20is\\x20empty
 error line=6 status=2 message=cost\\x2010001\\x20is\\x20too\\x20large\\x20for\\x20sliding-window-log,\\x20which\\x20takes\\x20up\\x20to\\x2010000;\\x20gcra\\x20takes\\x20more
 error line=7 status=2 message=cost\\x20must\\x20be\\x20a\\x20whole\\x20number\\x20in\\x20decimal\\x20digits,\\x20not\\x20''
+error line=8 status=2 message=cost\\x20is\\x20out\\x20of\\x20range:\\x20'-99999999999999999999'
 allowed key=g limit=5/60s remaining=4 reset=60.000s"
   assert_equal "${stderr_lines[0]}" \
     "rlctl: check: line 2: cost must be a whole number in decimal digits, not 'x'"
-  assert_equal "${#stderr_lines[@]}" 5
-}
-
-@test "a cost that no number can hold is out of range" {
-  run -2 --separate-stderr batch <<<$'k\t99999999999999999999\nk\t-99999999999999999999'
-  assert_equal "$stderr" "rlctl: check: line 1: cost is out of range: '99999999999999999999'
-rlctl: check: line 2: cost is out of range: '-99999999999999999999'"
+  assert_equal "${#stderr_lines[@]}" 6
 }
 
 @test "of consecutive lines that fail alike, stderr names three and counts the others" {
@@ -88,20 +85,24 @@ rlctl: check: the same error on 1997 more lines (4 to 2000)"
   run -2 --separate-stderr batch --json < <(yes $'k\tx' | head -n 9)
   assert_equal "$(jq -s 'length' <<<"$output")$stderr" 9
   run -2 --separate-stderr batch --json --quiet < <(yes $'k\tx' | head -n 9)
-  assert_equal "$(jq -s 'length' <<<"$stderr")" 9
+  assert_equal "$output$(jq -s 'length' <<<"$stderr")" 9
+  assert_equal "$(jq -r .error.message <<<"${stderr_lines[8]}")" \
+    "line 9: cost must be a whole number in decimal digits, not 'x'"
   cli CONFIG SET maxmemory 1
   run -5 --separate-stderr batch --json --quiet < <(seq 9)
   cli CONFIG SET maxmemory 0
   assert_equal "$(jq -s 'map(.error.code) | unique[], length' -c <<<"$stderr" | xargs)" 'OOM 9'
 }
 
-@test "keys that hold something else fail alike, each with its own error in the output" {
+@test "lines that the server rejects yield errors in their places, and stderr tells of those that fail alike" {
   local key
   for key in {1..6}; do cli SET "$key" text; done
-  run -5 --separate-stderr batch < <(seq 6)
-  assert_equal "$(grep -c '^error line=. status=5 ' <<<"$output")" 6
-  assert_regex "${stderr_lines[0]}" "^rlctl: check: line 1: unix://$socket: '1' holds a string, but sliding-window-log keeps a list"
-  assert_equal "${stderr_lines[-1]}" 'rlctl: check: the same error on 3 more lines (4 to 6)'
+  run -5 --separate-stderr batch < <(echo a; seq 6; echo c)
+  assert_equal "$(grep -nE '^error line=. status=5 message=' <<<"$output" | cut -d: -f1 | xargs)" '2 3 4 5 6 7'
+  assert_equal "$(keys_shown | xargs)" 'a c'
+  assert_regex "${stderr_lines[0]}" "^rlctl: check: line 2: unix://$socket: '1' holds a string, but sliding-window-log keeps a list"
+  assert_equal "${stderr_lines[-1]}" 'rlctl: check: the same error on 3 more lines (5 to 7)'
+  assert_equal "$(cli GET 1)" text
 }
 
 # With several limits, ann and {ann} are stored under the same names.
@@ -112,44 +113,6 @@ rlctl: check: the same error on 1997 more lines (4 to 2000)"
 rlctl: check: line 4: key 'bob' uses the same Redis key '{bob}:60s' as '{bob}' on an earlier line"
   assert_equal "$(cli LLEN '{ann}:60s') $(cli LLEN '{bob}:60s')" '2 2'
   run -0 batch <<<$'ann\n{ann}'
-}
-
-@test "a line that the server rejects yields an error in its place" {
-  cli SET b text
-  run -5 --separate-stderr batch <<<$'a\nb\nc'
-  assert_equal "${#lines[@]}" 3
-  assert_line --index 1 --regexp '^error line=2 status=5 message='
-  assert_regex "$stderr" "^rlctl: check: line 2: unix://$socket: 'b' holds a string, but sliding-window-log keeps a list"
-  assert_equal "$(cli GET b)" text
-}
-
-@test "the last line needs no newline" {
-  run -0 batch < <(printf 'a\nb')
-  assert_equal "$(keys_shown)" $'a\nb'
-}
-
-@test "an empty batch is accepted" {
-  run -0 --separate-stderr batch </dev/null
-  assert_equal "$output$stderr" ''
-  run -0 batch <<<'# nothing'
-  assert_output ''
-}
-
-@test "an empty batch needs no server" {
-  run -0 batch -u unix:///nowhere <<<'# nothing'
-  assert_output ''
-}
-
-@test "a carriage return before the newline is not part of the key" {
-  run -0 batch < <(printf 'a\r\nb\t2\r\n\r\nc\rd\r\n')
-  assert_equal "$(keys_shown)" $'a\nb\nc\\rd'
-  assert_equal "$(cli LLEN b)" 2
-}
-
-@test "NUL bytes are part of the key" {
-  run -0 batch < <(printf 'a\0b\n\0\n')
-  assert_equal "$(keys_shown)" $'a\\x00b\n\\x00'
-  assert_equal "$(cli --no-raw KEYS '*' | sed 's/^.*) //' | sort)" $'"\\x00"\n"a\\x00b"'
 }
 
 long_line() { printf "%$1s" '' | tr ' ' k; }
@@ -174,19 +137,16 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
 }
 
 @test "the lines come from a file named by option or argument, or from standard input with -" {
-  printf 'a\nb\n' >"$BATS_TEST_TMPDIR/lines"
-  run -0 rlctl check --limit 5/60s --now 1 --batch "$BATS_TEST_TMPDIR/lines"
-  local expected=$output
-  assert_equal "${#lines[@]}" 2
-  cli FLUSHALL
-  run -0 rlctl check --limit 5/60s --now 1 "--batch=$BATS_TEST_TMPDIR/lines"
-  assert_output "$expected"
-  cli FLUSHALL
-  run -0 rlctl check --limit 5/60s --now 1 --batch - <"$BATS_TEST_TMPDIR/lines"
-  assert_output "$expected"
-  cli FLUSHALL
-  run -0 rlctl check --batch --limit 5/60s --now 1 <"$BATS_TEST_TMPDIR/lines"
-  assert_output "$expected"
+  local lines_file=$BATS_TEST_TMPDIR/lines words
+  printf 'a\nb\n' >"$lines_file"
+  for words in "--batch $lines_file" "--batch=$lines_file" '--batch -' --batch; do
+    cli FLUSHALL
+    # shellcheck disable=SC2086 # split into words
+    run -0 rlctl check --limit 5/60s $words < <([[ $words == */* ]] || cat "$lines_file")
+    assert_equal "$(keys_shown)" $'a\nb'
+  done
+  run -0 rlctl check --batch --limit 5/60s <"$lines_file"
+  assert_equal "$(keys_shown)" $'a\nb'
 }
 
 @test "a file that cannot be read exits with status 2" {
@@ -214,24 +174,10 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
   assert_output $'"a"\ntrue\n2\n"WRONGTYPE"\n3\n"usage"\n"日本"\ntrue'
 }
 
-@test "--json: an error in a batch has its line, and its fields have the usual types" {
-  run -2 --separate-stderr batch --json <<<$'c\tx'
-  assert_output \
-    $'{"line":1,"error":{"code":"usage","message":"cost must be a whole number in decimal digits, not \'x\'","hint":null}}'
-}
-
 @test "--json: the answer of --on-error includes the error, and stderr is empty" {
   run -0 --separate-stderr batch --json --on-error allow -u unix:///nowhere <<<k
   assert_equal "$stderr" ''
-  run -0 jq -c '[.allowed, .error.code]' <<<"$output"
-  assert_output '[true,"unreachable"]'
-}
-
-@test "--json --quiet: errors are printed on stderr as JSON" {
-  run -2 --separate-stderr batch --json --quiet <<<$'a\nc\tx'
-  assert_output ''
-  assert_equal "$stderr" \
-    $'{"error":{"code":"usage","message":"line 2: cost must be a whole number in decimal digits, not \'x\'","hint":null}}'
+  assert_equal "$(jq -c '[.allowed, .error.code]' <<<"$output")" '[true,"unreachable"]'
 }
 
 @test "--quiet prints no results, and errors go to stderr" {
