@@ -125,7 +125,7 @@ unknown() {
 @test "a limit that a key cannot have leaves only that key unjudged" {
   start_server
   rlctl check -q --algorithm gcra --limit 10/60s k
-  rlctl check -q --algorithm fixed-window --limit 10/1d --cost 10 full
+  rlctl check -q --algorithm fixed-window --limit 10/1000d --cost 10 full
   run -1 --separate-stderr rlctl quota --limit 100M/1d -w 5 -c 1000 k full
   assert_line --index 0 --partial "RATELIMIT WARNING - full"
   assert_line --partial "UNKNOWN 'k':"
