@@ -268,7 +268,6 @@ flush_scripts_after() {
 
 @test "after Ctrl-C, a line that was never sent is not said to have been counted" {
   # The first connection is closed, a later one is never answered.
-  # shellcheck disable=SC2016
   start_perl_server 'close $listener->accept; my @held;
     while (my $client = $listener->accept) { push @held, $client; open my $mark, ">", $ARGV[0] or die; }' \
     "$BATS_TEST_TMPDIR/held"

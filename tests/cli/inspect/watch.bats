@@ -79,17 +79,17 @@ watch_in_terminal() {
   assert_output --partial 'last ~1 h'
 }
 
-@test "SIGTERM restores the terminal too" {
+@test "SIGTERM and Ctrl-backslash restore the terminal too, and end by the signal" {
   needs_terminal
-  run -143 watch_in_terminal 'kill -TERM "$(cat "$BATS_TEST_TMPDIR/pid")"' \
-    "echo \$\$ >$BATS_TEST_TMPDIR/pid; exec rlctl inspect k --watch=100ms"
-  grep -q $'\e\\[?25h\e\\[?1049l' "$BATS_TEST_TMPDIR/screen"
-}
-
-@test "Ctrl-backslash restores the terminal too, and ends by the signal" {
-  needs_terminal
-  run -131 watch_in_terminal 'printf "\034"' 'ulimit -c 0; exec rlctl inspect k --watch=100ms'
-  grep -q $'\e\\[?25h\e\\[?1049l' "$BATS_TEST_TMPDIR/screen"
+  local keys status
+  while read -r status keys; do
+    run "-$status" watch_in_terminal "$keys" \
+      "ulimit -c 0; echo \$\$ >$BATS_TEST_TMPDIR/pid; exec rlctl inspect k --watch=100ms"
+    grep -q $'\e\\[?25h\e\\[?1049l' "$BATS_TEST_TMPDIR/screen"
+  done <<'END'
+143 kill -TERM "$(cat "$BATS_TEST_TMPDIR/pid")"
+131 printf "\034"
+END
 }
 
 @test "Ctrl-Z leaves the screen and stops; fg returns to it and redraws it" {

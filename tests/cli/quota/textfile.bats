@@ -155,7 +155,6 @@ gcra=',algorithm="gcra",limit="1000/1d"'
   rlctl quota k --textfile "$file"
   cp "$file" "$BATS_TEST_TMPDIR/before"
   start_fake_server ''
-  # shellcheck disable=SC2016 # for the shell that ends_by starts
   run -0 ends_by TERM 'sleeps $command_pid && test -s $socket.came' rlctl quota k -t 120 --textfile "$file"
   assert_output 'signal 15'
   cmp "$file" "$BATS_TEST_TMPDIR/before"

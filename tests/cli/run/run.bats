@@ -1,3 +1,4 @@
+# shellcheck disable=SC2086 # options and words are split
 load ../../support/common
 
 # What a command that rlctl runs can see, and the statuses. Leases are in lease.bats.
@@ -24,9 +25,7 @@ keys() { cli DBSIZE; }
   local options
   for options in '--limit 9/10m' '--concurrency 1'; do
     cli FLUSHALL
-    # shellcheck disable=SC2086
     run -143 rlctl run k $options -- sh -c 'kill -TERM $$'
-    # shellcheck disable=SC2086
     run -0 perl -e 'system @ARGV; print $? & 127' rlctl run k $options -- sh -c 'kill -KILL $$'
     assert_output 9
     cli FLUSHALL
@@ -49,17 +48,13 @@ seen_by() {
   local options prepared
   local prepare=(
     ''
-    # shellcheck disable=SC2016
     'perl -MPOSIX -e $SIG{PIPE}="IGNORE";$SIG{HUP}="IGNORE";$SIG{CHLD}="IGNORE";sigprocmask(SIG_BLOCK,POSIX::SigSet->new(SIGUSR1,SIGTERM));exec(@ARGV)'
-    # shellcheck disable=SC2016
     'perl -e $SIG{PIPE}="DEFAULT";$SIG{INT}="IGNORE";$SIG{TSTP}="IGNORE";exec(@ARGV)'
   )
   for options in '--limit 9/10m' '--concurrency 1'; do
     cli FLUSHALL
     for prepared in "${prepare[@]}"; do
-      # shellcheck disable=SC2086
       seen_by $prepared env >plain
-      # shellcheck disable=SC2086
       seen_by $prepared rlctl run k $options -- env >inherited
       # Standard output is what differs.
       diff <(grep -v '^1 ' plain) <(grep -v '^1 ' inherited)
@@ -72,27 +67,22 @@ seen_by() {
   local options
   for options in '--limit 9/10m' '--concurrency 1'; do
     cli FLUSHALL
-    # shellcheck disable=SC2086
     rlctl run k $options -- bash -c '[[ ! -e /proc/$$/fd/0 ]] && touch closed' <&-
     rm closed
-    # shellcheck disable=SC2086
     rlctl run k $options -- bash -c '[[ ! -e /proc/$$/fd/1 && ! -e /proc/$$/fd/2 ]] && touch closed' >&- 2>&-
     rm closed
   done
 }
 
 @test "in cron's environment" {
-  local binary
-  binary=$(command -v rlctl)
-  run -3 env -i PATH=/usr/bin:/bin "$binary" run job --url "$RLCTL_URL" --limit 1/10m \
-    --concurrency 1 -- sh -c 'env | grep -v ^PWD=; echo done; exit 3' <&-
+  local cron=(env -i PATH=/usr/bin:/bin "$(command -v rlctl)" run job --url "$RLCTL_URL" --limit 1/10m --concurrency 1)
+  run -3 "${cron[@]}" -- sh -c 'env | grep -v ^PWD=; echo done; exit 3' <&-
   assert_line 'done'
   assert_line PATH=/usr/bin:/bin
-  run -75 env -i PATH=/usr/bin:/bin "$binary" run job --url "$RLCTL_URL" --limit 1/10m \
-    --concurrency 1 -- true <&-
-  assert_output --regexp "^rlctl: run: denied: 'job' has reached its limit of 1/10m; retry in [0-9.]+ s$"
+  run -75 "${cron[@]}" -- true <&-
+  assert_output --partial "'job' has reached its limit of 1/10m; retry in "
   # Without PATH, the usual folders.
-  run -0 env -i "$binary" run job --url "$RLCTL_URL" --limit 9/1h --concurrency 1 -- true
+  run -0 env -i "$(command -v rlctl)" run other --url "$RLCTL_URL" --limit 9/1h --concurrency 1 -- true
 }
 
 @test "the command reads standard input and writes a lot, byte for byte" {
@@ -100,10 +90,8 @@ seen_by() {
   bytes=$(scaled $((64 << 20)) $((1 << 30)))
   for options in '--limit 9/10m' '--concurrency 1'; do
     cli FLUSHALL
-    # shellcheck disable=SC2086
     run -0 bash -o pipefail -c "rlctl run k $options -- head -c $bytes /dev/zero | wc -c"
     assert_output "$bytes"
-    # shellcheck disable=SC2086
     run -0 rlctl run k $options -- sh -c 'read -r first; echo "$first"; cat >&2' <<<$'one\ntwo'
     assert_output $'one\ntwo'
     # The reader ends first, as with `| head -n 1`.
@@ -141,9 +129,7 @@ seen_by() {
     'k --limit 1/10m --algorithm leaky-bucket --concurrency 1 -- true' \
     'k --limit 1/10m -u private: -- true' \
     '} --limit 1/10m --concurrency 1 -- true'; do
-    # shellcheck disable=SC2086
     expect_status 125 rlctl run $words
-    # shellcheck disable=SC2086
     run -125 --separate-stderr rlctl run --json $words
     assert_output ''
     jq -e '.error.code == "usage" or .error.code == "unsupported" or .error.code == "configuration"' <<<"$stderr" ||
@@ -156,6 +142,8 @@ seen_by() {
 @test "a command that cannot be run is reported before anything is taken" {
   echo 'echo never' >plain
   mkdir folder
+  # There is not even a connection.
+  export RLCTL_URL=unix:///nowhere
   run -127 rlctl run k --limit 1/10m -- no-such-command-anywhere
   assert_output "rlctl: run: cannot run 'no-such-command-anywhere': no such file or directory"
   run -127 rlctl run k --limit 1/10m -- ./no-such-file
@@ -166,9 +154,6 @@ seen_by() {
   run -126 env PATH="$PWD:$PATH" rlctl run k --limit 1/10m -- plain
   run -127 rlctl run k --limit 1/10m --json -- no-such-command-anywhere
   assert_equal "$(jq -r .error.code <<<"$output")" not_found
-  # Not even a connection.
-  RLCTL_URL=unix:///nowhere run -127 rlctl run k --limit 1/10m -- no-such-command-anywhere
-  assert_equal "$(keys)" 0
 }
 
 @test "a program is found as a shell finds it" {
@@ -259,7 +244,6 @@ seen_by() {
   local options
   for options in '--limit 1/1h' '--limit 1/1h --concurrency 1'; do
     cli CONFIG RESETSTAT
-    # shellcheck disable=SC2086
     run -0 ends_by INT '(($(calls evalsha) > 0)) && sleeps "$command_pid"' \
       rlctl run k $options --wait -- echo ran
     assert_output 'signal 2'
@@ -273,28 +257,21 @@ seen_by() {
   local options
   cli SET text value
   for options in '--limit 1/10m' '--concurrency 1'; do
-    # shellcheck disable=SC2086
     run -125 rlctl run text $options -- echo ran
     assert_output --partial "'text' holds a string, but "
-    # shellcheck disable=SC2086
     run -0 --separate-stderr rlctl run text $options --on-error allow -- echo ran
     assert_output ran
     assert_regex "$stderr" '^rlctl: run: warning: .*; taken as allowed \(--on-error\)'
-    # shellcheck disable=SC2086
     run -75 rlctl run text $options --on-error deny -- echo ran
     refute_line ran
     assert_output --partial 'taken as denied'
-    # shellcheck disable=SC2086
     RLCTL_URL=unix:///nowhere run -125 rlctl run k $options -- echo ran
     assert_output --partial 'cannot connect to unix:///nowhere'
-    # shellcheck disable=SC2086
     RLCTL_URL=unix:///nowhere run -0 rlctl run k $options --on-error allow -- echo ran
     assert_line ran
-    # shellcheck disable=SC2086
     RLCTL_URL=unix:///nowhere run -3 rlctl run k $options --on-error deny -E 3 -- echo ran
     refute_line ran
     # Wrong usage has no answer.
-    # shellcheck disable=SC2086
     run -127 rlctl run k $options --on-error allow -- no-such-command-anywhere
   done
   assert_equal "$(keys)" 1
