@@ -296,26 +296,26 @@ listed() {
   hint: choose another name"
   assert_equal "$(<s)" precious
   ln -s nowhere link
-  run -2 rlctl reset k --save link
-  run -2 rlctl reset k --save /dev/full
-  run -2 rlctl reset k --save ''
-  run -2 rlctl reset k --save missing/s
+  local name
+  for name in link /dev/full '' missing/s; do run -2 rlctl reset k --save "$name"; done
   assert_equal "$(cli EXISTS k)" 1
 }
 
 @test "there is no file if nothing was removed" {
-  run -1 rlctl reset nothing --save s
-  [[ ! -e s ]]
-  run -1 rlctl reset --match 'nothing:*' --yes --save s
-  [[ ! -e s ]]
   cli HSET hash f v >/dev/null
-  run -5 rlctl reset hash --save s
-  [[ ! -e s ]]
   ask k
-  run -0 rlctl reset k --save s --dry-run
-  [[ ! -e s ]]
-  run -2 rlctl reset --match k --save s
-  [[ ! -e s ]]
+  local expected words
+  while read -r expected words; do
+    # shellcheck disable=SC2086 # split into words
+    run "-$expected" rlctl reset --save s $words </dev/null
+    [[ ! -e s ]]
+  done <<'END'
+1 nothing
+1 --match nothing:* --yes
+5 hash
+0 k --dry-run
+2 --match k
+END
   assert_equal "$(cli EXISTS k)" 1
 }
 
