@@ -43,7 +43,8 @@ std::set<int> stops_of(std::string_view source, const std::vector<std::string>& 
 
 }  // namespace
 
-TEST_CASE("lines without code are not coverable, nor is an end that is never reached") {
+TEST_CASE("lines without code, dead branches and a #! line are not coverable") {
+  // The end of a function whose branches all return is never reached.
   CHECK(lines_of("-- a comment\n"
                  "\n"
                  "local function f(x)\n"
@@ -54,18 +55,11 @@ TEST_CASE("lines without code are not coverable, nor is an end that is never rea
                  "  end\n"
                  "end\n"
                  "return f(1)\n") == Lines{4, 5, 7, 9, 10});
-}
-
-TEST_CASE(
-    "code after an endless loop and the dead branch of a constant condition are not coverable") {
   CHECK(lines_of("local x = 1\n"
                  "while true do\n"
                  "  x = x + 1\n"
                  "end\n"
                  "x = 2\n") == Lines{1, 3});
-}
-
-TEST_CASE("a #! line counts as a line but has no code") {
   CHECK(lines_of("#!lua name=x\nlocal a = 1\nreturn a") == Lines{2, 3});
 }
 

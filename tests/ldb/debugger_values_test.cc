@@ -8,25 +8,17 @@
 
 #include "ldb/debugger.h"
 #include "redis/connection.h"
+#include "redis/private_server.h"
 #include "support/debugger_bench.h"
 #include "support/failure.h"
-#include "support/server.h"
 
 namespace ldb_debugger_values_test {
 
 using namespace std::chrono_literals;
-using rlctl::ldb::Debuggee;
-using rlctl::ldb::Debugger;
-using rlctl::ldb::Ending;
-using rlctl::ldb::Evaluation;
-using rlctl::ldb::Halt;
-using rlctl::ldb::Mode;
-using rlctl::redis::Connection;
-using rlctl::test::DebuggerBench;
-using rlctl::test::kLoopScript;
-using rlctl::test::refusal_of;
-using support::contains;
-using support::start_server;
+using namespace rlctl::ldb;
+using namespace rlctl::redis;
+using namespace rlctl::test;
+using namespace support;
 using Lines = std::vector<int>;
 using Texts = std::vector<std::string>;
 using Why = Halt::Why;
@@ -41,7 +33,6 @@ TEST_CASE("printing a name shows its exact value and its contents") {
       "  redis.call('PING')\n"
       "end\n"
       "return x");
-  if (!bench) return;
   bench->add_breakpoint({.line = 6});
   (void)bench->go_on();
   CHECK(bench.print("x") == "\"inner\"");
@@ -63,7 +54,6 @@ TEST_CASE("evaluated code can use the variables it names, and all its results ar
   DebuggerBench bench(
       "local n, s, inf, t = -1.5, 'a\\0\"\\n', 1/0, {1, 2, k = {true}}\n"
       "return n");
-  if (!bench) return;
   (void)bench->step();
   CHECK(bench.eval("n, s, inf, -inf") == R"(-1.5 "a\000\"\n" inf -inf)");
   CHECK(bench.eval("1, nil, false") == "1 nil false");
@@ -90,7 +80,6 @@ TEST_CASE("evaluated code can use the variables it names, and all its results ar
 
 TEST_CASE("an evaluation that does not end is cut off, and the session with it") {
   DebuggerBench bench(kLoopScript, Mode::kSync, 500ms);
-  if (!bench) return;
   const auto evaluation = bench->evaluate("while true do end");
   CHECK(evaluation.outcome == Evaluation::Outcome::kCutOff);
   CHECK(contains(evaluation.message, "no answer within 500ms"));
@@ -100,11 +89,10 @@ TEST_CASE("an evaluation that does not end is cut off, and the session with it")
 }
 
 TEST_CASE("an evaluation that might not end is refused if the server cannot be killed") {
-  const auto server = start_server();
-  if (!server) return;
+  const PrivateServer server;
   const Debuggee debuggee{.name = "a.lua", .source = "local a = 1\nreturn a"};
-  Debugger debugger(debuggee, Mode::kForked, [&] { return Connection::open(server->url(), 30s); },
-                    {});
+  Debugger debugger(debuggee, Mode::kForked, [&] { return Connection::open(server.url(), 120s); },
+                    {.limits = {.step = 120s}, .evaluation = 120s});
   (void)debugger.start();
   for (const std::string code : {"while true do end", "repeat until false",
                                  "(function() return 1 end)()", "loadstring('x')()"}) {
@@ -121,7 +109,6 @@ TEST_CASE("a script with too many locals for probes is debugged with what the se
     source += " local a" + std::to_string(i) + " = " + std::to_string(i) + "\n";
   source += " return a199\nend\nreturn f()\n";
   DebuggerBench bench(source);
-  if (!bench) return;
   bench->add_breakpoint({.line = 202});
   const auto halt = bench->go_on();
   CHECK(halt.why == Why::kBreakpoint);
@@ -136,7 +123,6 @@ TEST_CASE("a function's view includes the outer variables that it uses") {
       "  return n + out\n"
       "end\n"
       "return f(1)");
-  if (!bench) return;
   bench->add_breakpoint({.line = 3});
   (void)bench->go_on();
   CHECK(DebuggerBench::text_of(bench->locals()) == "out=5 n=1");
@@ -161,7 +147,6 @@ constexpr auto kMade =
 
 TEST_CASE("at a function definition the enclosing function's variables are visible") {
   DebuggerBench bench(kMade);
-  if (!bench) return;
   bench->add_breakpoint({.line = 6});
   for (int round = 1; round <= 2; ++round) {
     const auto halt = bench->go_on();
@@ -180,7 +165,6 @@ TEST_CASE("at the end of a function its own variables are visible") {
       "end\n"
       "f(7)\n"
       "return x");
-  if (!bench) return;
   bench->add_breakpoint({.line = 4});
   CHECK(bench->go_on().line == 4);
   CHECK(bench.print("x") == "1");
@@ -190,7 +174,6 @@ TEST_CASE("at the end of a function its own variables are visible") {
 
 TEST_CASE("a watch does not change while its variable is out of scope") {
   DebuggerBench bench(kMade);
-  if (!bench) return;
   (void)bench->add_watch("sum");
   Lines lines;
   for (auto halt = bench->go_on(); halt.why != Why::kEnded; halt = bench->go_on()) {
@@ -207,7 +190,6 @@ TEST_CASE("a watch on a name that is a local elsewhere is evaluated") {
       "f()\n"
       "redis.call('SET', KEYS[1], 5)\n"
       "return n");
-  if (!bench) return;
   (void)bench->add_watch("redis.call('EXISTS', KEYS[1])");
   const auto halt = bench->go_on();
   CHECK(halt.why == Why::kWatch);
@@ -216,7 +198,6 @@ TEST_CASE("a watch on a name that is a local elsewhere is evaluated") {
 
 TEST_CASE("expressions are checked even when no script is running") {
   DebuggerBench bench(kLoopScript);
-  if (!bench) return;
   CHECK(bench->go_on().why == Why::kEnded);
   CHECK(contains(refusal_of([&] { (void)bench->add_watch("1 +"); }), "'1 +' is not an expression"));
   CHECK(contains(refusal_of([&] { bench->add_breakpoint({.line = 4, .condition = "i = 3"}); }),
@@ -226,7 +207,6 @@ TEST_CASE("expressions are checked even when no script is running") {
 
 TEST_CASE("a condition on a variable that is not in scope stops, and the reason is reported") {
   DebuggerBench bench(kLoopScript);
-  if (!bench) return;
   bench->add_breakpoint({.line = 2, .condition = "i == 99"});
   const auto halt = bench->go_on();
   CHECK(halt.line == 2);
@@ -240,7 +220,6 @@ TEST_CASE("large variables are copied, and those that cannot be are reported") {
       "local self = {}\n"
       "self.self = self\n"
       "return 1");
-  if (!bench) return;
   bench->add_breakpoint({.line = 5});
   CHECK(bench->go_on().line == 5);
   const auto is_short = [](const std::string& answer) {
@@ -258,7 +237,6 @@ TEST_CASE("large variables are copied, and those that cannot be are reported") {
 
 TEST_CASE("table keys in evaluated code are not taken for variables") {
   DebuggerBench bench("local err = 1\nreturn err");
-  if (!bench) return;
   (void)bench->step();
   CHECK(bench.eval("error({err = 'X'})") == "! X");
   CHECK(bench.eval("({err, err = 2})[1]") == "1");
@@ -266,7 +244,6 @@ TEST_CASE("table keys in evaluated code are not taken for variables") {
 
 TEST_CASE("completion lists the fields of the table before the dot") {
   DebuggerBench bench("local t = {ab = {cd = 1, ['x y'] = 2}, 5}\nlocal n = 1\nreturn t");
-  if (!bench) return;
   (void)bench->step();
   (void)bench->step();
   CHECK(bench->fields_of("t") == Texts{"ab"});
@@ -278,13 +255,15 @@ TEST_CASE("completion lists the fields of the table before the dot") {
 }
 
 TEST_CASE("evaluated code sees the same clock as the script") {
-  const auto server = start_server();
-  if (!server) return;
+  const PrivateServer server;
   const Debuggee debuggee{
       .name = "t.lua", .source = "local t = redis.call('TIME')\nreturn t", .keys = {"k"}};
   Debugger debugger(
-      debuggee, Mode::kSync, [&] { return Connection::open(server->url(), 30s); },
-      Debugger::Options{.now = std::chrono::microseconds(1700000000000042), .may_hang = true});
+      debuggee, Mode::kSync, [&] { return Connection::open(server.url(), 120s); },
+      Debugger::Options{.now = std::chrono::microseconds(1700000000000042),
+                        .may_hang = true,
+                        .limits = {.step = 120s},
+                        .evaluation = 120s});
   (void)debugger.start();
   (void)debugger.step();
   // The code that reads the clock is so long for Valkey 9 that only the first value is returned.

@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -19,14 +18,8 @@ namespace ldb_probed_programs_test {
 
 namespace {
 
-using rlctl::ldb::ProbedScript;
-using rlctl::ldb::ProbeOptions;
-using rlctl::test::debug;
-using rlctl::test::probed;
-using rlctl::test::Random;
-using rlctl::test::TestServer;
-using rlctl::test::to_text;
-using rlctl::test::Told;
+using namespace rlctl::ldb;
+using namespace rlctl::test;
 using Strings = std::vector<std::string>;
 
 // Random programs with every kind of statement (except those without an instruction in Lua). They
@@ -49,7 +42,6 @@ class Program {
  private:
   struct Scope {
     Strings values, functions;
-    bool begins_function = false;
   };
 
   // Line ends of every kind; some statements share a line.
@@ -86,13 +78,15 @@ class Program {
     return names;
   }
 
-  Strings values() const {
+  Strings visible(Strings Scope::*kind) const {
     Strings all;
     for (const auto& scope : scopes_) {
-      all.insert(all.end(), scope.values.begin(), scope.values.end());
+      all.insert(all.end(), (scope.*kind).begin(), (scope.*kind).end());
     }
     return all;
   }
+  Strings values() const { return visible(&Scope::values); }
+  Strings functions() const { return visible(&Scope::functions); }
 
   std::string expression(int depth = 2) {
     const auto kind = depth == 0 ? random_.uniform(0, 1) : random_.uniform(0, 5);
@@ -103,14 +97,6 @@ class Program {
     }
     const auto sign = random_.one_of(Strings{" + ", " - ", " +\n", " * "});
     return "(" + expression(depth - 1) + sign + expression(depth - 1) + ") % 1000";
-  }
-
-  Strings functions() const {
-    Strings all;
-    for (const auto& scope : scopes_) {
-      all.insert(all.end(), scope.functions.begin(), scope.functions.end());
-    }
-    return all;
   }
 
   std::string condition() {
@@ -376,7 +362,7 @@ TEST_CASE("scripts that read the server's clock reply as when they are given the
 TEST_CASE("random programs behave the same with probes") {
   Random random;
   TestServer server;
-  for (auto left = rlctl::test::operations(300); left > 0; --left) {
+  for (auto left = operations(scaled(100, 300)); left > 0; --left) {
     check_program(server, Program(random).make());
   }
 }
@@ -385,7 +371,7 @@ TEST_CASE(
     "probes in random programs report each name's value, and the debugger stops as without "
     "probes") {
   Random random;
-  for (int i = 0; i < 40; ++i) check_debugged(Program(random).make());
+  for (int i = 0; i < scaled(12, 40); ++i) check_debugged(Program(random).make());
 }
 
 }  // namespace ldb_probed_programs_test

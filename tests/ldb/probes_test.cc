@@ -15,17 +15,8 @@ namespace ldb_probes_test {
 
 namespace {
 
-using rlctl::ldb::add_probes;
-using rlctl::ldb::ProbedScript;
-using rlctl::test::debug;
-using rlctl::test::lines_of;
-using rlctl::test::local_name;
-using rlctl::test::locals;
-using rlctl::test::probed;
-using rlctl::test::repeated;
-using rlctl::test::reply_to;
-using rlctl::test::same_reply;
-using rlctl::test::told_of;
+using namespace rlctl::ldb;
+using namespace rlctl::test;
 using Strings = std::vector<std::string>;
 
 constexpr std::chrono::microseconds kNow{1'700'000'000'123'456};
@@ -304,34 +295,25 @@ do end
 (f)(3)
 return t
 ====
-local n = 0
+local n, t = 0, {}
 while true do
   n = n + 1
   if n > 3 then
     break
   end
 end
-return n
-====
-local n = 0
 repeat
   local m = n
   n = n + 1
-until m > 3
-return n
-====
-local t = {}
+until m > 6
 for k, v in pairs({a = 1}) do
   t[1] = k
   t[2] = v
 end
-return t
-====
-local n = 0
 for i = 10, 1, -3 do
   n = n * 10 + i
 end
-return n
+return {n, t}
 ====
 local fs = {}
 for i = 1, 3 do
@@ -392,13 +374,11 @@ return undefined_global
 local x = string.gsub('abc', '%w', function(c)
   return c .. c
 end)
-return x
-====
 local t = {3, 1, 2}
 table.sort(t, function(a, b)
   return a > b
 end)
-return t
+return {x, t}
 ====
 local co = coroutine.wrap(function(a)
   local b = coroutine.yield(a + 1)

@@ -9,31 +9,24 @@
 #include <utility>
 #include <vector>
 
-#include "support/cluster.h"
+#include "redis/private_server.h"
 #include "support/debug_session.h"
 #include "support/failure.h"
 #include "support/scripted_server.h"
-#include "support/server.h"
 
 namespace ldb_session_end_test {
 
 using namespace std::chrono_literals;
 using namespace rlctl::test::debug_session;
-using rlctl::ldb::Ending;
-using rlctl::ldb::Mode;
-using rlctl::ldb::Session;
-using rlctl::ldb::Stop;
-using support::contains;
-using support::Peer;
-using support::ScriptedServer;
-using support::start_server;
+using namespace rlctl::ldb;
+using namespace rlctl::redis;
+using namespace support;
 using Items = std::vector<std::string>;
 
 TEST_CASE("a script that does not compile never stops") {
-  const auto server = start_server();
-  if (!server) return;
+  const PrivateServer server;
   for (const auto mode : kModes) {
-    auto session = session_on(*server, mode);
+    auto session = session_on(server, mode);
     CHECK(start(session, "local a = 1\nx x").ended);
     CHECK(session.ending() == Ending::kCompileError);
     CHECK(
@@ -41,55 +34,20 @@ TEST_CASE("a script that does not compile never stops") {
   }
 }
 
-TEST_CASE(
-    "a script that raises an error ends with that error; one that returns an error has returned") {
-  const auto server = start_server();
-  if (!server) return;
-  for (const auto mode : kModes) {
-    auto raised = session_on(*server, mode);
-    CHECK(lines_of(raised, start(raised, "local a = 1\nreturn a.b.c")) == std::vector{1, 2});
-    CHECK(raised.ending() == Ending::kRunTimeError);
-    CHECK(contains(error_text(raised), "attempt to index"));
-
-    auto called = session_on(*server, mode);
-    (void)lines_of(called, start(called, "redis.call('SET', 'k', 'x')\nredis.call('INCR', 'k')"));
-    CHECK(called.ending() == Ending::kRunTimeError);
-
-    auto returned = session_on(*server, mode);
-    (void)lines_of(returned, start(returned, "local a\nreturn redis.error_reply('MY no')"));
-    CHECK(returned.ending() == Ending::kReturned);
-    CHECK(error_text(returned) == "MY no");
-  }
-}
-
-TEST_CASE("a script without a line of code ends without a stop") {
-  const auto server = start_server();
-  if (!server) return;
-  for (const char* text : {"", " ", "\n\n\n", "\t\r\n", "-- nothing", "-- a\n-- b\n"}) {
-    CAPTURE(text);
-    auto session = session_on(*server);
-    (void)lines_of(session, start(session, text));
-    CHECK(session.ending() == Ending::kReturned);
-    CHECK(session.reply()->is_nil());
-  }
-}
-
 TEST_CASE("an aborted script ends at once") {
-  const auto server = start_server();
-  if (!server) return;
-  auto session = session_on(*server);
+  const PrivateServer server;
+  auto session = session_on(server);
   CHECK(start(session, "local a = 1\nlocal b = 2\nreturn redis.call('SET', 'k', 'x')").stop);
   CHECK(session.step().stop);
   session.abort_script();
   CHECK(session.ending() == Ending::kAborted);
   CHECK(contains(error_text(session), "script aborted for user request"));
-  CHECK(open(server->url()).call({"EXISTS", "k"}).integer() == 0);
+  CHECK(open(server.url()).call({"EXISTS", "k"}).integer() == 0);
 }
 
 TEST_CASE("a script that catches its abort ends in another way") {
-  const auto server = start_server();
-  if (!server) return;
-  auto session = session_on(*server);
+  const PrivateServer server;
+  auto session = session_on(server);
   CHECK(start(session, "pcall(function()\n  local a = 1\n  local b = 2\nend)\nreturn 7").stop);
   CHECK(session.step().stop == Stop{.line = 4});
   CHECK(session.step().stop == Stop{.line = 1});
@@ -100,10 +58,10 @@ TEST_CASE("a script that catches its abort ends in another way") {
 }
 
 TEST_CASE("a script that catches its abort and never ends is cut off") {
-  const auto server = start_server({"--lua-time-limit", "100"});
-  if (!server) return;
-  const bool valkey_9 = is_valkey_9(*server);
-  Session session(open(server->url()), Mode::kSync, kShort);
+  const PrivateServer server({.arguments = {"--lua-time-limit", "100"}});
+  const bool valkey_9 = is_valkey_9(server);
+  Session session(open(server.url()), Mode::kSync,
+                  {.step = kPatient.step, .run = valkey_9 ? 1s : kPatient.run});
   CHECK(start(session, "pcall(function()\nlocal a = 1\nend)\nwhile true do end").stop);
   CHECK(session.step().stop == Stop{.line = 3});
   CHECK(session.step().stop == Stop{.line = 1});
@@ -111,27 +69,15 @@ TEST_CASE("a script that catches its abort and never ends is cut off") {
   session.abort_script();
   CHECK(session.ending() == Ending::kCutOff);
   CHECK(session.why() ==
-        (valkey_9 ? "no stop within 2s" : "the script caught its abort and continued"));
-}
-
-TEST_CASE("breakpoints and redis.breakpoint() stop a running script") {
-  const auto server = start_server();
-  if (!server) return;
-  auto session = session_on(*server);
-  CHECK(start(session, "local a = 1\nlocal b = 2\nredis.breakpoint()\nlocal c = 3\nreturn c").stop);
-  (void)session.ask({"break", "2"});
-  CHECK(session.run().stop == Stop{.line = 2, .reason = Stop::Reason::kBreakpoint});
-  CHECK(session.run().stop == Stop{.line = 4, .reason = Stop::Reason::kCalledFor});
-  CHECK(session.run().ended);
-  CHECK(session.reply()->integer() == 3);
+        (valkey_9 ? "no stop within 1s" : "the script caught its abort and continued"));
 }
 
 TEST_CASE("the server stops an endless loop that is running") {
-  const auto server = start_server({"--lua-time-limit", "100"});
-  if (!server || is_valkey_9(*server)) return;
+  const PrivateServer server({.arguments = {"--lua-time-limit", "100"}});
+  if (is_valkey_9(server)) return;
   for (const auto mode : kModes) {
     {
-      auto session = session_on(*server, mode);
+      auto session = session_on(server, mode);
       CHECK(start(session, "local a = 1\nwhile true do\n  a = a + 1\nend").stop);
       const auto message = session.run();
       REQUIRE(message.stop);
@@ -139,61 +85,30 @@ TEST_CASE("the server stops an endless loop that is running") {
       session.abort_script();
       CHECK(session.ending() == Ending::kAborted);
     }
-    CHECK(is_left_alone(*server));
-    CHECK(open(server->url()).call({"PING"}).text() == "PONG");
+    CHECK(is_left_alone(server));
+    CHECK(open(server.url()).call({"PING"}).text() == "PONG");
   }
 }
 
 TEST_CASE("a forked session that is abandoned in an endless loop leaves no process") {
-  const auto server = start_server({"--lua-time-limit", "100"});
-  if (!server || is_valkey_9(*server)) return;
+  const PrivateServer server({.arguments = {"--lua-time-limit", "100"}});
+  if (is_valkey_9(server)) return;
   {
-    auto session = session_on(*server, Mode::kForked);
+    auto session = session_on(server, Mode::kForked);
     CHECK(start(session, "local a = 1\nwhile true do\n  a = a + 1\nend").stop);
-    CHECK(children_of(server->pid()).size() == 1);
+    CHECK(children_of(server.pid()).size() == 1);
   }
-  CHECK(is_left_alone(*server));
-}
-
-TEST_CASE("a command that never ends is cut off at its deadline") {
-  auto server = start_server();
-  if (!server) return;
-  Session session(open(server->url()), Mode::kSync, kShort);
-  CHECK(start(session, "return 1").stop);
-  CHECK(session.ask({"eval", "while true do end"}).ended);
-  CHECK(session.ending() == Ending::kCutOff);
-  CHECK(session.why() == "no answer within 2s");
-}
-
-TEST_CASE("a line that takes too long is cut off") {
-  auto server = start_server();
-  if (!server) return;
-  Session session(open(server->url()), Mode::kSync, kShort);
-  CHECK(start(session, "local a = ('a'):rep(100000)\nreturn a:find(('a*'):rep(20) .. 'b')").stop);
-  CHECK(session.step().stop);
-  CHECK(session.step().ended);
-  CHECK(session.ending() == Ending::kCutOff);
-  CHECK(session.why() == "no stop within 2s");
-}
-
-TEST_CASE("a cluster that is down refuses the script") {
-  // The port of its bus follows from its own.
-  const auto node = support::start_on_free_port({"--cluster-enabled", "yes"});
-  auto session = session_on(*node.server);
-  CHECK(start(session, "return 1", {.keys = {"k"}}).ended);
-  CHECK(session.ending() == Ending::kRefused);
-  CHECK(contains(error_text(session), "slot not served"));
+  CHECK(is_left_alone(server));
 }
 
 TEST_CASE("the connection is lost if the server, or its child, is killed at a stop") {
   for (const auto mode : kModes) {
-    auto server = start_server();
-    if (!server) return;
-    auto session = session_on(*server, mode);
+    PrivateServer server;
+    auto session = session_on(server, mode);
     CHECK(start(session, "local a = 1\nreturn 1").stop);
-    const auto children = children_of(server->pid());
+    const auto children = children_of(server.pid());
     REQUIRE(children.size() == (mode == Mode::kForked ? 1 : 0));
-    const auto pid = mode == Mode::kForked ? std::stoi(children[0]) : server->pid();
+    const auto pid = mode == Mode::kForked ? std::stoi(children[0]) : server.pid();
     REQUIRE(::kill(pid, SIGKILL) == 0);
     CHECK(session.step().ended);
     CHECK(session.ending() == Ending::kLost);
@@ -203,9 +118,8 @@ TEST_CASE("the connection is lost if the server, or its child, is killed at a st
 }
 
 TEST_CASE("a session that was cut off cannot be used again") {
-  const auto server = start_server();
-  if (!server) return;
-  auto session = session_on(*server);
+  const PrivateServer server;
+  auto session = session_on(server);
   CHECK_THROWS_AS((void)session.step(), std::logic_error);
   CHECK(start(session, "local a = 1\nreturn redis.call('SET', 'k', 'x')").stop);
   CHECK_THROWS_AS((void)start(session, "return 1"), std::logic_error);
@@ -241,7 +155,7 @@ ScriptedServer::Talk answers(std::string debug, std::string eval = "", std::stri
 }
 
 /// The session after it has started a script and stepped once.
-Session session_with(const ScriptedServer& server, const Session::Limits& limits = {}) {
+Session session_with(const ScriptedServer& server, const Session::Limits& limits = kPatient) {
   Session session(open(server.url()), Mode::kSync, limits);
   if (start(session, "return 1").stop) (void)session.step();
   return session;
@@ -250,30 +164,25 @@ Session session_with(const ScriptedServer& server, const Session::Limits& limits
 }  // namespace
 
 TEST_CASE("an error that the server reports before the session is the reason for the refusal") {
-  const ScriptedServer unknown(answers("-ERR unknown command 'SCRIPT'\r\n"));
-  const auto first = session_with(unknown);
-  REQUIRE(first.ended());
-  CHECK(first.ending() == Ending::kRefused);
-  CHECK(first.why() == "unknown command 'SCRIPT'");
-
-  const ScriptedServer no_fork(
-      answers("+OK\r\n", "-ERR Fork() failed: can't run EVAL in debugging mode: no memory\r\n"));
-  const auto second = session_with(no_fork);
-  REQUIRE(second.ended());
-  CHECK(second.ending() == Ending::kRefused);
-  CHECK(second.why() == "Fork() failed: can't run EVAL in debugging mode: no memory");
-
-  const ScriptedServer undebugged(answers("+OK\r\n", ":1\r\n"));
-  const auto third = session_with(undebugged);
-  REQUIRE(third.ended());
-  CHECK(third.ending() == Ending::kRefused);
-  CHECK(third.why() == "the server ran the script without its debugger");
-
-  const ScriptedServer full(answers("+OK\r\n", "*1\r\n+<endsession>\r\n-OOM no memory\r\n"));
-  const auto fourth = session_with(full);
-  REQUIRE(fourth.ended());
-  CHECK(fourth.ending() == Ending::kRefused);
-  CHECK(fourth.why() == "OOM no memory");
+  struct Case {
+    const char *debug, *eval, *why;
+  };
+  const Case cases[] = {
+      {"-ERR unknown command 'SCRIPT'\r\n", "", "unknown command 'SCRIPT'"},
+      {"+OK\r\n", "-ERR Fork() failed: can't run EVAL in debugging mode: no memory\r\n",
+       "Fork() failed: can't run EVAL in debugging mode: no memory"},
+      {"+OK\r\n", ":1\r\n", "the server ran the script without its debugger"},
+      {"+OK\r\n", "*1\r\n+<endsession>\r\n-OOM no memory\r\n", "OOM no memory"},
+      {"+OK\r\n", "-CLUSTERDOWN Hash slot not served\r\n", "CLUSTERDOWN Hash slot not served"},
+  };
+  for (const auto& each : cases) {
+    CAPTURE(each.why);
+    const ScriptedServer server(answers(each.debug, each.eval));
+    const auto session = session_with(server);
+    REQUIRE(session.ended());
+    CHECK(session.ending() == Ending::kRefused);
+    CHECK(session.why() == each.why);
+  }
 }
 
 TEST_CASE("a truncated or invalid answer ends the session as a lost connection") {
@@ -320,10 +229,12 @@ TEST_CASE("a session without an answer ends at its deadline") {
     peer.write(kStopSent);
     (void)peer.read_to_end();
   });
-  const auto second = session_with(stops_once, kShort);
+  Session second(open(stops_once.url()), Mode::kSync, {.step = kPatient.step, .run = 300ms});
+  CHECK(start(second, "return 1").stop);
+  (void)second.run();
   REQUIRE(second.ended());
   CHECK(second.ending() == Ending::kCutOff);
-  CHECK(second.why() == "no stop within 2s");
+  CHECK(second.why() == "no stop within 300ms");
 }
 
 }  // namespace ldb_session_end_test

@@ -9,80 +9,41 @@
 #include <vector>
 
 #include "base/error.h"
-#include "redis/error.h"
+#include "redis/private_server.h"
 #include "support/debug_session.h"
 #include "support/failure.h"
-#include "support/server.h"
 
 namespace ldb_session_test {
 
 using namespace std::chrono_literals;
 using namespace rlctl::test::debug_session;
 using rlctl::UsageError;
-using rlctl::ldb::Debuggee;
-using rlctl::ldb::Ending;
-using rlctl::ldb::fits_forked;
-using rlctl::ldb::Mode;
-using rlctl::ldb::Session;
-using rlctl::ldb::Stop;
-using rlctl::redis::Failure;
-using rlctl::redis::Url;
-using support::contains;
-using support::error_of;
-using support::start_server;
+using namespace rlctl::ldb;
+using namespace rlctl::redis;
+using namespace support;
 using Items = std::vector<std::string>;
 
-TEST_CASE("a script is stepped through from the first line to its reply") {
-  const auto server = start_server();
-  if (!server) return;
-  for (const auto mode : kModes) {
-    auto session = session_on(*server, mode);
-    auto message = start(session,
-                         "local a = 1\n"
-                         "redis.call('SET', KEYS[1], ARGV[1])\n"
-                         "return a + 1",
-                         {.keys = {"k"}, .arguments = {"v"}});
-    CHECK(message.stop == Stop{.line = 1});
-    CHECK(message.items.empty());
-    message = session.step();
-    CHECK(message.stop == Stop{.line = 2});
-    CHECK(message.items.empty());
-    message = session.step();
-    CHECK(message.stop == Stop{.line = 3});
-    CHECK(message.items == Items{"<redis> SET k v", "<reply> \"+OK\""});
-    CHECK_FALSE(session.ended());
-    message = session.step();
-    CHECK_FALSE(message.stop);
-    CHECK(message.ended);
-    REQUIRE(session.ended());
-    CHECK(session.ending() == Ending::kReturned);
-    CHECK(session.reply()->integer() == 2);
-  }
-}
-
 TEST_CASE("the writes of a forked session are discarded") {
-  const auto server = start_server();
-  if (!server) return;
-  auto connection = open(server->url());
+  const PrivateServer server;
+  auto connection = open(server.url());
   (void)connection.call({"SET", "k", "before"});
-  auto session = session_on(*server, Mode::kForked);
+  auto session = session_on(server, Mode::kForked);
   auto message =
       start(session, "redis.call('SET', 'k', 'x')\nreturn redis.call('SET', 'other', 'x')");
-  CHECK(children_of(server->pid()).size() == 1);
+  CHECK(children_of(server.pid()).size() == 1);
   CHECK(lines_of(session, std::move(message)) == std::vector{1, 2});
   CHECK(connection.call({"GET", "k"}).text() == "before");
   CHECK(connection.call({"DBSIZE"}).integer() == 1);
-  CHECK(is_left_alone(*server));
+  CHECK(is_left_alone(server));
 }
 
 TEST_CASE("the server keeps serving during a forked session, and two sessions do not interfere") {
-  const auto server = start_server();
-  if (!server) return;
-  auto first = session_on(*server, Mode::kForked);
-  auto second = session_on(*server, Mode::kForked);
+  const PrivateServer server;
+  auto first = session_on(server, Mode::kForked);
+  auto second = session_on(server, Mode::kForked);
   CHECK(start(first, "local a = 1\nreturn 'first'").stop);
   CHECK(start(second, "return 'second'").stop);
-  CHECK(open(server->url()).call({"PING"}).text() == "PONG");
+  CHECK(open(server.url()).call({"PING"}).text() == "PONG");
   CHECK(first.step().stop == Stop{.line = 2});
   CHECK(second.step().ended);
   CHECK(second.reply()->text() == "second");
@@ -90,37 +51,9 @@ TEST_CASE("the server keeps serving during a forked session, and two sessions do
   CHECK(first.reply()->text() == "first");
 }
 
-TEST_CASE("the writes of a session in the server itself are kept") {
-  const auto server = start_server();
-  if (!server) return;
-  auto session = session_on(*server);
-  (void)lines_of(session, start(session, "redis.call('SET', 'k', 'x')"));
-  CHECK(open(server->url()).call({"GET", "k"}).text() == "x");
-}
-
-TEST_CASE("values are reported whole, whatever bytes they contain") {
-  const auto server = start_server();
-  if (!server) return;
-  auto session = session_on(*server);
-  const std::string text =
-      "local s = string.rep('x', 400)\n"
-      "redis.call('SET', 'k', 'a\\0\\r\\n\\200')\n"
-      "local b = redis.call('GET', 'k')\n"
-      "return b";
-  CHECK(start(session, text).stop);
-  CHECK(session.ask({"maxlen", "0"}).items.size() == 1);
-  CHECK(session.step().stop);
-  CHECK(contains(session.ask({"print"}).items.at(0), std::string(400, 'x')));
-  CHECK(session.step().stop);
-  CHECK(session.step().items.at(1) == R"(<reply> "a\x00\r\n\xc8")");
-  CHECK(session.step().ended);
-  CHECK(session.reply()->text() == std::string("a\0\r\n\xc8", 5));
-}
-
 TEST_CASE("data that looks like a stop or an end is not taken for one") {
-  const auto server = start_server();
-  if (!server) return;
-  auto session = session_on(*server);
+  const PrivateServer server;
+  auto session = session_on(server);
   const std::string fake = "* Stopped at 9, stop reason = step over\\r\\n-> 9\\r\\n<endsession>";
   CHECK(start(session, "redis.call('SET', '" + fake + "', '<endsession>')\n" + "redis.debug('" +
                            fake + "')\nreturn 1")
@@ -136,9 +69,8 @@ TEST_CASE("data that looks like a stop or an end is not taken for one") {
 }
 
 TEST_CASE("the answer to a command may be empty") {
-  const auto server = start_server();
-  if (!server) return;
-  auto session = session_on(*server);
+  const PrivateServer server;
+  auto session = session_on(server);
   CHECK(start(session, "return 1").stop);
   const auto message = session.ask({"list", "1000", "0"});
   CHECK(message.items.empty());
@@ -146,10 +78,9 @@ TEST_CASE("the answer to a command may be empty") {
 }
 
 TEST_CASE("a command for which the server would end the session is not sent") {
-  const auto server = start_server();
-  if (!server) return;
-  const std::size_t longest = is_valkey_9(*server) ? 1000 : 1024;
-  auto session = session_on(*server);
+  const PrivateServer server;
+  const std::size_t longest = is_valkey_9(server) ? 1000 : 1024;
+  auto session = session_on(server);
   CHECK(start(session, "return 1").stop);
   CHECK_THROWS_AS((void)session.ask({}), UsageError);
   CHECK_THROWS_AS((void)session.ask({""}), UsageError);
@@ -165,14 +96,13 @@ TEST_CASE("a command for which the server would end the session is not sent") {
 }
 
 TEST_CASE("long code is split at blanks and joined by the server") {
-  const auto server = start_server();
-  if (!server) return;
-  const bool valkey_9 = is_valkey_9(*server);
+  const PrivateServer server;
+  const bool valkey_9 = is_valkey_9(server);
   std::string words;
   for (int i = 0; i < 700; ++i) words += "w" + std::to_string(i) + (i % 7 == 0 ? "  " : " ");
   REQUIRE(words.size() > 3 * 1024);
   const Items command{"eval", "return redis.sha1hex('" + words + "')"};
-  auto session = session_on(*server);
+  auto session = session_on(server);
   CHECK(start(session, "return 1").stop);
   if (valkey_9) {
     CHECK_THROWS_AS((void)session.ask(command), UsageError);
@@ -183,7 +113,7 @@ TEST_CASE("long code is split at blanks and joined by the server") {
   const auto answer = session.ask(command).items;
   CHECK(session.step().ended);
   const auto expected =
-      open(server->url()).call({"EVAL", "return redis.sha1hex(ARGV[1])", "0", words});
+      open(server.url()).call({"EVAL", "return redis.sha1hex(ARGV[1])", "0", words});
   REQUIRE(answer.size() == 1);
   CHECK(contains(answer[0], std::string(expected.text())));
 }
@@ -196,40 +126,19 @@ TEST_CASE("a script of any size runs in the server itself, but only a small one 
   CHECK(fits_forked({.arguments = {"a", "b"}}, std::string(12'283, 'x')));
   CHECK_FALSE(fits_forked({.arguments = {std::string(20'000, 'x')}}, "return 1"));
 
-  const auto server = start_server();
-  if (!server) return;
+  const PrivateServer server;
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "local _ = 'seventeen' --\n";
   text = "do\n" + text.substr(0, text.size() * 150 / 1000) + "end\n" + std::string(17'000, '\n') +
          "return 5";
-  auto session = session_on(*server);
+  auto session = session_on(server);
   CHECK(lines_of(session, start(session, text)).back() == 151 + 1 + 17'000 + 1);
   CHECK(session.reply()->integer() == 5);
 }
 
-TEST_CASE("a user without the permission to debug is refused with the server's message") {
-  const auto server = start_server();
-  if (!server) return;
-  REQUIRE(open(server->url())
-              .call({"ACL", "SETUSER", "bob", "on", ">pw", "~*", "+eval", "+select"})
-              .text() == "OK");
-  Url url = server->url();
-  url.user = "bob";
-  url.password = "pw";
-  Session session(open(url), Mode::kForked);
-  CHECK(start(session, "return 1").ended);
-  CHECK(session.ending() == Ending::kRefused);
-  CHECK(error_text(session).starts_with("NOPERM"));
-  CHECK(session.why().starts_with("NOPERM"));
-
-  url.password = "wrong";
-  CHECK(error_of([&] { (void)open(url); }).failure() == Failure::kRefused);
-}
-
 TEST_CASE("a session works with a password and a database") {
-  const auto server = start_server({"--requirepass", "pw"});
-  if (!server) return;
-  Url url = server->url();
+  const PrivateServer server({.arguments = {"--requirepass", "pw"}});
+  Url url = server.url();
   url.password = "pw";
   url.database = 3;
   for (const auto mode : kModes) {

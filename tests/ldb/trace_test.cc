@@ -6,30 +6,19 @@
 #include <chrono>
 #include <csignal>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "redis/private_server.h"
 #include "support/failure.h"
-#include "support/server.h"
 
 namespace ldb_trace_test {
 
 using namespace std::chrono_literals;
-using rlctl::ldb::Call;
-using rlctl::ldb::Debuggee;
-using rlctl::ldb::Ending;
-using rlctl::ldb::Mode;
-using rlctl::ldb::TracedLine;
-using rlctl::ldb::TraceOptions;
-using rlctl::ldb::TraceResult;
-using rlctl::redis::Connection;
-using rlctl::redis::PrivateServer;
-using support::contains;
-using support::start_server;
+using namespace rlctl::ldb;
+using namespace rlctl::redis;
+using namespace support;
 using Strings = std::vector<std::string>;
 
 namespace {
@@ -59,7 +48,7 @@ void append_line(Strings& out, const TracedLine& line) {
 /// A private server, and the output of traces on it.
 class Tracer {
  public:
-  [[nodiscard]] Connection connect() const { return Connection::open(server_.url(), 30s); }
+  [[nodiscard]] Connection connect() const { return Connection::open(server_.url(), 120s); }
   [[nodiscard]] std::string reply_to(const Strings& command) const {
     const std::vector<std::string_view> words(command.begin(), command.end());
     return std::string(connect().call(words).text());
@@ -90,18 +79,13 @@ class Tracer {
     return lines;
   }
 
-  TraceOptions options = {};
+  TraceOptions options = {.limits = {.step = 120s, .run = 120s}};
   TraceResult result = {};
 
  private:
   PrivateServer server_;
   std::int64_t count_ = 0;
 };
-
-std::optional<Tracer> tracer() {
-  if (!start_server()) return std::nullopt;
-  return std::make_optional<Tracer>();
-}
 
 /// So many locals that the probes' own do not fit.
 std::string many_locals(int count) {
@@ -113,119 +97,114 @@ std::string many_locals(int count) {
 }  // namespace
 
 TEST_CASE("each line is reported with what it did") {
-  auto trace = tracer();
-  if (!trace) return;
-  CHECK((*trace)(Debuggee{.source = "local key = KEYS[1]\n"
-                                    "local n = redis.call('INCRBY', key, ARGV[1])\n"
-                                    "redis.call('SET', 'a b', '', 'EX', 10)\n"
-                                    "\n"
-                                    "-- nothing\n"
-                                    "return {n, 'x'}\n",
-                          .keys = {"k"},
-                          .arguments = {"5"}}) == Strings{"1", "1 key=\"k\"", "2",
-                                                          "2 INCRBY k 5 > 5", "2 n=5", "3",
-                                                          "3 SET a b  EX 10 > \"+OK\"", "6"});
-  CHECK(trace->result.ending == Ending::kReturned);
-  CHECK(trace->result.reply->size() == 2);
-  CHECK(trace->result.lines == 4);
-  CHECK(trace->result.calls == 2);
-  CHECK(trace->result.exact);
-  CHECK(trace->result.error_line == 0);
-  CHECK(trace->result.hits == std::map<int, std::int64_t>{{1, 1}, {2, 1}, {3, 1}, {6, 1}});
+  Tracer trace;
+  CHECK(trace(Debuggee{.source = "local key = KEYS[1]\n"
+                                 "local n = redis.call('INCRBY', key, ARGV[1])\n"
+                                 "redis.call('SET', 'a b', '', 'EX', 10)\n"
+                                 "\n"
+                                 "-- nothing\n"
+                                 "return {n, 'x'}\n",
+                       .keys = {"k"},
+                       .arguments = {"5"}}) == Strings{"1", "1 key=\"k\"", "2", "2 INCRBY k 5 > 5",
+                                                       "2 n=5", "3", "3 SET a b  EX 10 > \"+OK\"",
+                                                       "6"});
+  CHECK(trace.result.ending == Ending::kReturned);
+  CHECK(trace.result.reply->size() == 2);
+  CHECK(trace.result.lines == 4);
+  CHECK(trace.result.calls == 2);
+  CHECK(trace.result.exact);
+  CHECK(trace.result.error_line == 0);
+  CHECK(trace.result.hits == std::map<int, std::int64_t>{{1, 1}, {2, 1}, {3, 1}, {6, 1}});
 }
 
-TEST_CASE("numbers are exact and strings are whole") {
-  auto trace = tracer();
-  if (!trace) return;
-  CHECK(trace->changes("local a = 1700000000123456\n"
-                       "local b = 0.1 + 0.2\n"
-                       "local c = 'a\\0\\r\\n\\200\"'\n"
-                       "local d = {1, {2}, n = {}}\n"
-                       "d[2].x = -0.5\n"
-                       "return 1") == Strings{"1 a=1700000000123456", "2 b=0.30000000000000004",
-                                              R"(3 c="a\000\r\n\200\"")", "4 d={1, {2}, n = {}}",
-                                              "5 d={1, {2, x = -0.5}, n = {}}"});
-  const auto lines = trace->changes("local s = string.rep('x', 1048576)\nreturn 1");
+TEST_CASE("each line is reported with the exact values of the variables that it changed") {
+  struct Case {
+    const char *what, *source;
+    Strings changes;
+  };
+  const Case cases[] = {
+      {"numbers are exact",
+       "local a = 1700000000123456\n"
+       "local b = 0.1 + 0.2\n"
+       "local c = 'a\\0\\r\\n\\200\"'\n"
+       "local d = {1, {2}, n = {}}\n"
+       "d[2].x = -0.5\n"
+       "return 1",
+       {"1 a=1700000000123456", "2 b=0.30000000000000004", R"(3 c="a\000\r\n\200\"")",
+        "4 d={1, {2}, n = {}}", "5 d={1, {2, x = -0.5}, n = {}}"}},
+      {"a variable that hides another is a separate variable",
+       "local x = 1\n"
+       "do\n"
+       "  local x = 2\n"
+       "  x = 3\n"
+       "end\n"
+       "local x = x + 10\n"
+       "return x",
+       {"1 x=1", "3 x=2", "4 x=3", "6 x=11"}},
+      {"recursive calls have separate variables",
+       "local function f(n)\n"
+       "  local d = n * 2\n"
+       "  if n > 0 then\n"
+       "    local r = f(n - 1)\n"
+       "    d = d + r + 1\n"
+       "  end\n"
+       "  return d\n"
+       "end\n"
+       "local r = f(1)\n"
+       "return r",
+       {"8 f=function", "9 n=1", "2 d=2", "4 n=0", "2 d=0", "7 r=0", "5 d=3", "7 r=3"}},
+      {"coroutines and closures keep their own variables",
+       "local n = 0\n"
+       "local co = coroutine.wrap(function(a)\n"
+       "  n = n + a\n"
+       "  local b = coroutine.yield(n)\n"
+       "  n = n + b\n"
+       "  return n\n"
+       "end)\n"
+       "local x = co(5)\n"
+       "local y = co(6)\n"
+       "return y",
+       {"1 n=0", "2 co=function", "8 a=5", "3 n=5", "4 x=5", "9 b=6", "5 n=11", "6 y=11"}},
+  };
+  Tracer trace;
+  for (const auto& each : cases) {
+    CAPTURE(each.what);
+    CHECK(trace.changes(each.source) == each.changes);
+  }
+  const auto lines = trace.changes("local s = string.rep('x', 1048576)\nreturn 1");
   REQUIRE(lines.size() == 1);
   CHECK(lines[0].size() == std::string("1 s=\"\"").size() + 1048576);
 }
 
-TEST_CASE("a variable that hides another is a separate variable") {
-  auto trace = tracer();
-  if (!trace) return;
-  CHECK(trace->changes("local x = 1\n"
-                       "do\n"
-                       "  local x = 2\n"
-                       "  x = 3\n"
-                       "end\n"
-                       "local x = x + 10\n"
-                       "return x") == Strings{"1 x=1", "3 x=2", "4 x=3", "6 x=11"});
-}
-
 TEST_CASE("each iteration of a loop is reported, and the effects of its last line at that line") {
-  auto trace = tracer();
-  if (!trace) return;
-  CHECK((*trace)("local n = 0\n"
-                 "for i = 1, 2 do\n"
-                 "  local t = 7\n"
-                 "  n = n + i\n"
-                 "end\n"
-                 "return n") == Strings{"1", "1 n=0", "2", "2 i=1", "3", "3 t=7", "4", "4 n=1", "2",
-                                        "2 i=2", "3", "3 t=7", "4", "4 n=3", "2", "6"});
-  CHECK(trace->result.hits == std::map<int, std::int64_t>{{1, 1}, {2, 3}, {3, 2}, {4, 2}, {6, 1}});
-  CHECK((*trace)("for i = 1, 3 do local a = i end\nreturn 1").size() == 5);
+  Tracer trace;
+  CHECK(trace("local n = 0\n"
+              "for i = 1, 2 do\n"
+              "  local t = 7\n"
+              "  n = n + i\n"
+              "end\n"
+              "return n") == Strings{"1", "1 n=0", "2", "2 i=1", "3", "3 t=7", "4", "4 n=1", "2",
+                                     "2 i=2", "3", "3 t=7", "4", "4 n=3", "2", "6"});
+  CHECK(trace.result.hits == std::map<int, std::int64_t>{{1, 1}, {2, 3}, {3, 2}, {4, 2}, {6, 1}});
+  CHECK(trace("for i = 1, 3 do local a = i end\nreturn 1").size() == 5);
 }
 
 TEST_CASE("each line of a long run is counted once, although the debugger stops more often") {
-  auto trace = tracer();
-  if (!trace) return;
-  (void)(*trace)(
+  Tracer trace;
+  (void)trace(
       "local n, s = 0, 0\n"
       "for i = 1, 5000 do\n"
       "  n = n + i\n"
       "  s = s + string.len(n .. '') + string.len(i .. '') + string.len(s .. '')\n"
       "end\n"
       "return n");
-  CHECK(trace->result.hits ==
+  CHECK(trace.result.hits ==
         std::map<int, std::int64_t>{{1, 1}, {2, 5001}, {3, 5000}, {4, 5000}, {6, 1}});
 }
 
-TEST_CASE("recursive calls have separate variables") {
-  auto trace = tracer();
-  if (!trace) return;
-  CHECK(trace->changes("local function f(n)\n"
-                       "  local d = n * 2\n"
-                       "  if n > 0 then\n"
-                       "    local r = f(n - 1)\n"
-                       "    d = d + r + 1\n"
-                       "  end\n"
-                       "  return d\n"
-                       "end\n"
-                       "local r = f(1)\n"
-                       "return r") ==
-        Strings{"8 f=function", "9 n=1", "2 d=2", "4 n=0", "2 d=0", "7 r=0", "5 d=3", "7 r=3"});
-}
-
-TEST_CASE("coroutines and closures keep their own variables") {
-  auto trace = tracer();
-  if (!trace) return;
-  CHECK(trace->changes("local n = 0\n"
-                       "local co = coroutine.wrap(function(a)\n"
-                       "  n = n + a\n"
-                       "  local b = coroutine.yield(n)\n"
-                       "  n = n + b\n"
-                       "  return n\n"
-                       "end)\n"
-                       "local x = co(5)\n"
-                       "local y = co(6)\n"
-                       "return y") ==
-        Strings{"1 n=0", "2 co=function", "8 a=5", "3 n=5", "4 x=5", "9 b=6", "5 n=11", "6 y=11"});
-}
-
 TEST_CASE("a failed call is one call with its error, whether caught or not") {
-  auto trace = tracer();
-  if (!trace) return;
-  const auto lines = (*trace)(
+  Tracer trace;
+  const auto lines = trace(
       "redis.call('SET', 'k', 'x')\n"
       "local ok = pcall(redis.call, 'INCR', 'k')\n"
       "local e = redis.pcall('LPUSH', 'k', 'y').err\n"
@@ -236,41 +215,35 @@ TEST_CASE("a failed call is one call with its error, whether caught or not") {
   CHECK(lines[3] == "2 INCR k ! value is not an integer or out of range");
   CHECK(lines[6] == "3 LPUSH k y ! " + wrong);
   CHECK(lines.back() == "4 HSET k a b ! " + wrong);
-  CHECK(trace->result.calls == 4);
-  CHECK(trace->result.ending == Ending::kRunTimeError);
-  CHECK(trace->result.message == wrong);
-  CHECK(trace->result.error_line == 4);
-}
-
-TEST_CASE("calls that are refused before they are executed are reported") {
-  auto trace = tracer();
-  if (!trace) return;
-  const auto lines = (*trace)("redis.pcall('GET')\nredis.pcall('NOSUCH', 'a')\nreturn 1");
-  REQUIRE(lines.size() == 5);
-  CHECK(lines[1].starts_with("1 GET ! "));
-  CHECK(lines[3].starts_with("2 NOSUCH a ! "));
-  CHECK(trace->result.ending == Ending::kReturned);
+  CHECK(trace.result.calls == 4);
+  CHECK(trace.result.ending == Ending::kRunTimeError);
+  CHECK(trace.result.message == wrong);
+  CHECK(trace.result.error_line == 4);
+  // So are those that are refused before they are executed.
+  const auto refused = trace("redis.pcall('GET')\nredis.pcall('NOSUCH', 'a')\nreturn 1");
+  REQUIRE(refused.size() == 5);
+  CHECK(refused[1].starts_with("1 GET ! "));
+  CHECK(refused[3].starts_with("2 NOSUCH a ! "));
+  CHECK(trace.result.ending == Ending::kReturned);
 }
 
 TEST_CASE("an error that a script creates itself is not attributed to a call") {
-  auto trace = tracer();
-  if (!trace) return;
-  CHECK((*trace)("redis.call('SET', 'k', '-ERR no') local r = redis.error_reply('MY no')\n"
-                 "local v = redis.call('GET', 'k') local q = redis.error_reply('MY no')\n"
-                 "return r")[1] == "1 SET k -ERR no > \"+OK\"");
-  CHECK(trace->result.calls == 2);
-  CHECK(trace->result.ending == Ending::kReturned);
-  CHECK(trace->result.reply->text() == "MY no");
-  CHECK((*trace)("redis.pcall('INCR', 'k') local r = redis.error_reply('MY no')\nreturn r")[1] ==
+  Tracer trace;
+  CHECK(trace("redis.call('SET', 'k', '-ERR no') local r = redis.error_reply('MY no')\n"
+              "local v = redis.call('GET', 'k') local q = redis.error_reply('MY no')\n"
+              "return r")[1] == "1 SET k -ERR no > \"+OK\"");
+  CHECK(trace.result.calls == 2);
+  CHECK(trace.result.ending == Ending::kReturned);
+  CHECK(trace.result.reply->text() == "MY no");
+  CHECK(trace("redis.pcall('INCR', 'k') local r = redis.error_reply('MY no')\nreturn r")[1] ==
         "1 INCR k ! value is not an integer or out of range");
-  CHECK((*trace)("return redis.status_reply('FINE')") == Strings{"1"});
-  CHECK(trace->result.reply->text() == "FINE");
+  CHECK(trace("return redis.status_reply('FINE')") == Strings{"1"});
+  CHECK(trace.result.reply->text() == "FINE");
 }
 
 TEST_CASE("commands are reported with all their words and replies with all their bytes") {
-  auto trace = tracer();
-  if (!trace) return;
-  const auto lines = (*trace)(
+  Tracer trace;
+  const auto lines = trace(
       "redis.call('RPUSH', 'l', '1', '2', '3 4', '', '5', '6', '7', '8', '9', '10')\n"
       "redis.call('SET', 'k', 'a\\0\\r\\n\\200')\n"
       "redis.call('GET', 'k')\n"
@@ -281,27 +254,17 @@ TEST_CASE("commands are reported with all their words and replies with all their
   CHECK(lines[7] == R"(4 LRANGE l 0 2 > ["1","2","3 4"])");
 }
 
-TEST_CASE("messages that a script sends to the debugger are reported") {
-  auto trace = tracer();
-  if (!trace) return;
-  const auto lines =
-      (*trace)("redis.debug('hello', 5)\nredis.log(redis.LOG_NOTICE, 'x')\nreturn 1");
-  REQUIRE(lines.size() == 5);
-  CHECK(contains(lines[1], "hello"));
-  CHECK(contains(lines[1], "5"));
-  CHECK(lines[3] == "2 notice x");
-}
-
-TEST_CASE("what a script logs is reported with its level, as the server would write it") {
-  auto trace = tracer();
-  if (!trace) return;
-  const auto lines = (*trace)(
+TEST_CASE(
+    "messages to the debugger are reported, and what is logged with its level and as logged") {
+  Tracer trace;
+  const auto lines = trace(
       "redis.log(redis.LOG_DEBUG, 'a', 5, ' b;=%\\0\\n')\n"
       "local log = redis.log\n"
       "log(3, 'far')\n"
       "pcall(redis.log, 4, 'x')\n"
       "pcall(redis.log, 'x', 'x')\n"
       "pcall(redis.log)\n"
+      "redis.debug('hello', 7)\n"
       "return redis.log(1, '')");
   const auto of = [&](std::string_view level) {
     return *std::find_if(lines.begin(), lines.end(), [&](const auto& line) {
@@ -310,7 +273,10 @@ TEST_CASE("what a script logs is reported with its level, as the server would wr
   };
   CHECK(of("debug") == std::string("1 debug a 5  b;=%\0\n", 19));
   CHECK(of("warning") == "3 warning far");
-  CHECK(of("verbose") == "7 verbose ");
+  CHECK(of("verbose") == "8 verbose ");
+  CHECK(std::count_if(lines.begin(), lines.end(), [](const auto& line) {
+          return line.starts_with("7 debug ") && contains(line, "hello") && contains(line, "7");
+        }) == 1);
   CHECK(std::count_if(lines.begin(), lines.end(), [](const auto& line) {
           return line.starts_with("4 ") || line.starts_with("5 ") || line.starts_with("6 ");
         }) == 0);
@@ -338,182 +304,161 @@ TEST_CASE("errors are reported as a client sees them, with the source's line") {
       {"local function f(n)\n  return 1 + f(n + 1)\nend\nlocal a = f(1)\nreturn a",
        "stack overflow", 2},
   };
-  auto trace = tracer();
-  if (!trace) return;
+  Tracer trace;
   for (const auto& each : cases) {
     CAPTURE(each.source);
-    (void)(*trace)(each.source);
-    CHECK(trace->result.ending == Ending::kRunTimeError);
-    CHECK(trace->result.message == each.message);
-    CHECK(trace->result.error_line == each.line);
+    (void)trace(each.source);
+    CHECK(trace.result.ending == Ending::kRunTimeError);
+    CHECK(trace.result.message == each.message);
+    CHECK(trace.result.error_line == each.line);
   }
 }
 
 TEST_CASE("an error that is a table ends the script or, in many versions, crashes the server") {
-  auto trace = tracer();
-  if (!trace) return;
-  CHECK((*trace)("local a = 1\nerror({})\nreturn a").front() == "1");
-  CHECK((trace->result.ending == Ending::kRunTimeError || trace->result.ending == Ending::kLost));
-  CHECK_FALSE(trace->result.message.empty());
-  CHECK(trace->result.lines == 2);
+  Tracer trace;
+  CHECK(trace("local a = 1\nerror({})\nreturn a").front() == "1");
+  CHECK((trace.result.ending == Ending::kRunTimeError || trace.result.ending == Ending::kLost));
+  CHECK_FALSE(trace.result.message.empty());
+  CHECK(trace.result.lines == 2);
 }
 
 TEST_CASE("a compile error is reported with its line") {
-  auto trace = tracer();
-  if (!trace) return;
-  CHECK((*trace)("local a = 1\nlocal b = = 2\nreturn a").empty());
-  CHECK(trace->result.ending == Ending::kCompileError);
-  CHECK(trace->result.message == "unexpected symbol near '='");
-  CHECK(trace->result.error_line == 2);
-  CHECK((*trace)("local a = 1\nx x").empty());
-  CHECK(trace->result.error_line == 2);
-  CHECK((*trace)("#!nosuch\nreturn 1").empty());
-  CHECK(trace->result.ending == Ending::kCompileError);
-  CHECK(trace->result.error_line == 1);
+  Tracer trace;
+  CHECK(trace("local a = 1\nlocal b = = 2\nreturn a").empty());
+  CHECK(trace.result.ending == Ending::kCompileError);
+  CHECK(trace.result.message == "unexpected symbol near '='");
+  CHECK(trace.result.error_line == 2);
+  CHECK(trace("local a = 1\nx x").empty());
+  CHECK(trace.result.error_line == 2);
+  CHECK(trace("#!nosuch\nreturn 1").empty());
+  CHECK(trace.result.ending == Ending::kCompileError);
+  CHECK(trace.result.error_line == 1);
 }
 
 TEST_CASE("scripts without code, with any line end, or on one line are traced") {
-  auto trace = tracer();
-  if (!trace) return;
+  Tracer trace;
   for (const char* source : {"", "\n", " ", "\t\r\n"}) {
     CAPTURE(source);
-    (void)(*trace)(source);
-    CHECK(trace->result.ending == Ending::kReturned);
-    CHECK(trace->result.reply->is_nil());
-    CHECK(trace->result.exact);
+    (void)trace(source);
+    CHECK(trace.result.ending == Ending::kReturned);
+    CHECK(trace.result.reply->is_nil());
+    CHECK(trace.result.exact);
   }
-  (void)(*trace)("-- a\n-- b\n");
-  CHECK(trace->result.ending == Ending::kReturned);
+  (void)trace("-- a\n-- b\n");
+  CHECK(trace.result.ending == Ending::kReturned);
   for (const char* source :
        {"local a = 1\r\nlocal b = 2\r\nreturn b\r\n", "local a = 1\rlocal b = 2\rreturn b"}) {
     CAPTURE(source);
-    CHECK((*trace)(source) == Strings{"1", "1 a=1", "2", "2 b=2", "3"});
+    CHECK(trace(source) == Strings{"1", "1 a=1", "2", "2 b=2", "3"});
   }
-  CHECK((*trace)("local a = 1; redis.call('SET', 'k', a); return redis.call('GET', 'k')") ==
+  CHECK(trace("local a = 1; redis.call('SET', 'k', a); return redis.call('GET', 'k')") ==
         Strings{"1", "1 SET k 1 > \"+OK\"", "1 GET k > \"1\""});
 }
 
 TEST_CASE("a #! line counts as a line") {
-  auto trace = tracer();
-  if (!trace) return;
-  const auto lines = (*trace)("#!lua\nlocal a = 1\nreturn a");
-  if (trace->result.ending == Ending::kCompileError) return;  // Redis 6.0
+  Tracer trace;
+  const auto lines = trace("#!lua\nlocal a = 1\nreturn a");
+  if (trace.result.ending == Ending::kCompileError) return;  // Redis 6.0
   CHECK(lines == Strings{"2", "2 a=1", "3"});
 }
 
 TEST_CASE("the clock is the requested one, and calls of TIME are reported") {
-  auto trace = tracer();
-  if (!trace) return;
-  trace->options.now = 1'700'000'000'000'042us;
-  CHECK((*trace)("local t = redis.call('TIME')\nreturn t[2]") ==
+  Tracer trace;
+  trace.options.now = 1'700'000'000'000'042us;
+  CHECK(trace("local t = redis.call('TIME')\nreturn t[2]") ==
         Strings{"1", R"(1 TIME > ["1700000000","42"])", R"(1 t={"1700000000", "42"})", "2"});
-  CHECK(trace->result.reply->text() == "42");
-  CHECK(trace->result.calls == 1);
+  CHECK(trace.result.reply->text() == "42");
+  CHECK(trace.result.calls == 1);
 }
 
 TEST_CASE("a script with as many locals as Lua allows is traced exactly") {
-  auto trace = tracer();
-  if (!trace) return;
-  const auto lines = (*trace)(many_locals(199) + "local z = 0.1 + 0.2\nreturn z");
-  CHECK(trace->result.ending == Ending::kReturned);
-  CHECK(trace->result.exact);
+  Tracer trace;
+  const auto lines = trace(many_locals(199) + "local z = 0.1 + 0.2\nreturn z");
+  CHECK(trace.result.ending == Ending::kReturned);
+  CHECK(trace.result.exact);
   CHECK(lines.size() == 401);
   CHECK(lines[399] == "200 z=0.30000000000000004");
 }
 
 TEST_CASE("a script that cannot have probes is traced with what the debugger prints") {
-  auto trace = tracer();
-  if (!trace) return;
+  Tracer trace;
   // It uses as many upvalues as Lua allows.
   std::string source = many_locals(60);
   source += "local function f(x)\nlocal s = x";
   for (int i = 0; i < 60; ++i) source += " + a" + std::to_string(i);
   source += "\nlocal t = redis.call('GET', 'no such') return s\nend\nlocal r = f(1)\nreturn r";
-  const auto lines = (*trace)(source);
-  CHECK(trace->result.ending == Ending::kReturned);
-  CHECK(trace->result.reply->integer() == 61);
-  CHECK(trace->result.hits.at(63) == 1);
+  const auto lines = trace(source);
+  CHECK(trace.result.ending == Ending::kReturned);
+  CHECK(trace.result.reply->integer() == 61);
+  CHECK(trace.result.hits.at(63) == 1);
   const auto with_call = std::count_if(lines.begin(), lines.end(), [](const auto& line) {
     return line.find("GET no such > NULL") != std::string::npos;
   });
   CHECK(with_call == 1);
-  if (trace->result.exact) return;
+  if (trace.result.exact) return;
   CHECK(std::find(lines.begin(), lines.end(), "63 raw GET no such > NULL") != lines.end());
   CHECK(std::find(lines.begin(), lines.end(), "62 s=61") != lines.end());
 }
 
 TEST_CASE(
     "a long script is traced in the server itself, and refused if it is too long for a fork") {
-  auto trace = tracer();
-  if (!trace) return;
+  Tracer trace;
   std::string source = "local n = 0\n";
   while (source.size() < 100'000) source += "n = n + 1 -- and so on, and so on, and so on\n";
   source += "return n";
-  (void)(*trace)(source);
-  CHECK(trace->result.ending == Ending::kReturned);
-  CHECK(trace->result.reply->integer() == trace->result.lines - 2);
+  (void)trace(source);
+  CHECK(trace.result.ending == Ending::kReturned);
+  CHECK(trace.result.reply->integer() == trace.result.lines - 2);
 
-  CHECK((*trace)({.source = source}, Mode::kForked).empty());
-  CHECK(trace->result.ending == Ending::kRefused);
-  CHECK(contains(trace->result.message, "too long for a forked session"));
+  CHECK(trace({.source = source}, Mode::kForked).empty());
+  CHECK(trace.result.ending == Ending::kRefused);
+  CHECK(contains(trace.result.message, "too long for a forked session"));
 
   // Without probes it would fit.
   source = "local x = 0.1 + 0.2\nlocal y = x\n" + std::string(10'000, '\n') + "return 1";
-  CHECK((*trace)({.source = source}, Mode::kForked) ==
+  CHECK(trace({.source = source}, Mode::kForked) ==
         Strings{"1", "1 x=~0.3", "2", "2 y=~0.3", "10003"});
-  CHECK_FALSE(trace->result.exact);
-}
-
-TEST_CASE("a forked trace leaves the server unchanged") {
-  auto trace = tracer();
-  if (!trace) return;
-  CHECK((*trace)({.source = "redis.call('SET', 'k', 'x')\nreturn redis.call('GET', 'k')"},
-                 Mode::kForked) == Strings{"1", "1 SET k x > \"+OK\"", "2", "2 GET k > \"x\""});
-  CHECK(trace->result.reply->text() == "x");
-  CHECK(trace->connect().call({"DBSIZE"}).integer() == 0);
+  CHECK_FALSE(trace.result.exact);
 }
 
 TEST_CASE("an endless script is cut off, and none of it keeps running") {
-  auto trace = tracer();
-  if (!trace) return;
-  trace->options.max_steps = 50;
+  Tracer trace;
+  trace.options.max_steps = 50;
   for (const auto mode : {Mode::kSync, Mode::kForked}) {
-    const auto lines = (*trace)({.source = "local n = 0\nwhile true do\n  n = n + 1\nend"}, mode);
-    CHECK(trace->result.ending == Ending::kCutOff);
-    CHECK(trace->result.lines == 50);
-    CHECK(trace->result.message == "it had executed 50 lines");
-    CHECK_FALSE(trace->result.reply);
-    CHECK(trace->reply_to({"PING"}) == "PONG");
-    (void)(*trace)({.source = "while true do end"}, mode);
-    CHECK(trace->result.lines == 50);
-    CHECK(trace->reply_to({"PING"}) == "PONG");
+    const auto lines = trace({.source = "local n = 0\nwhile true do\n  n = n + 1\nend"}, mode);
+    CHECK(trace.result.ending == Ending::kCutOff);
+    CHECK(trace.result.lines == 50);
+    CHECK(trace.result.message == "it had executed 50 lines");
+    CHECK_FALSE(trace.result.reply);
+    CHECK(trace.reply_to({"PING"}) == "PONG");
+    (void)trace({.source = "while true do end"}, mode);
+    CHECK(trace.result.lines == 50);
+    CHECK(trace.reply_to({"PING"}) == "PONG");
   }
 }
 
 TEST_CASE("a script that is let go runs to its end") {
-  auto trace = tracer();
-  if (!trace) return;
-  trace->options.max_steps = 2;
-  trace->options.lets_go = true;
-  (void)(*trace)("local a = 1\nlocal b = 2\nredis.call('SET', 'k', 'x')\nreturn 1");
-  CHECK(trace->result.ending == Ending::kCutOff);
-  CHECK(trace->reply_to({"GET", "k"}) == "x");
+  Tracer trace;
+  trace.options.max_steps = 2;
+  trace.options.lets_go = true;
+  (void)trace("local a = 1\nlocal b = 2\nredis.call('SET', 'k', 'x')\nreturn 1");
+  CHECK(trace.result.ending == Ending::kCutOff);
+  CHECK(trace.reply_to({"GET", "k"}) == "x");
 
-  trace->options.lets_go = false;
-  (void)(*trace)("local a = 1\nlocal b = 2\nredis.call('SET', 'l', 'x')\nreturn 1");
-  CHECK(trace->connect().call({"EXISTS", "l"}).integer() == 0);
+  trace.options.lets_go = false;
+  (void)trace("local a = 1\nlocal b = 2\nredis.call('SET', 'l', 'x')\nreturn 1");
+  CHECK(trace.connect().call({"EXISTS", "l"}).integer() == 0);
 }
 
 TEST_CASE("if the server dies during a session, the trace keeps the lines up to that point") {
-  auto trace = tracer();
-  if (!trace) return;
+  Tracer trace;
   Strings lines;
   const auto result = rlctl::ldb::trace(
       {.source = "local a = 1\nlocal b = 2\nreturn b"}, Mode::kSync,
-      [&] { return trace->connect(); }, {},
+      [&] { return trace.connect(); }, {},
       [&](const TracedLine& line) {
         append_line(lines, line);
-        if (line.line == 1) REQUIRE(::kill(trace->server().pid(), SIGKILL) == 0);
+        if (line.line == 1) REQUIRE(::kill(trace.server().pid(), SIGKILL) == 0);
       });
   CHECK(result.ending == Ending::kLost);
   CHECK_FALSE(result.message.empty());
@@ -522,14 +467,13 @@ TEST_CASE("if the server dies during a session, the trace keeps the lines up to 
 
 TEST_CASE(
     "a failed connection is reported, and a user without the permission to debug is refused") {
-  auto trace = tracer();
-  if (!trace) return;
-  REQUIRE(trace->reply_to({"ACL", "SETUSER", "bob", "on", ">pw", "~*", "+eval"}) == "OK");
-  auto url = trace->server().url();
+  Tracer trace;
+  REQUIRE(trace.reply_to({"ACL", "SETUSER", "bob", "on", ">pw", "~*", "+eval"}) == "OK");
+  auto url = trace.server().url();
   url.user = "bob";
   url.password = "pw";
   const auto result = rlctl::ldb::trace(
-      {.source = "return 1"}, Mode::kForked, [&] { return Connection::open(url, 30s); }, {},
+      {.source = "return 1"}, Mode::kForked, [&] { return Connection::open(url, 120s); }, {},
       [](const TracedLine&) { FAIL("nothing was executed"); });
   CHECK(result.ending == Ending::kRefused);
   CHECK(result.message.starts_with("NOPERM"));

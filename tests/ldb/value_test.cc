@@ -13,9 +13,7 @@ namespace ldb_value_test {
 
 namespace {
 
-using rlctl::ldb::parse_printed;
-using rlctl::ldb::text_of;
-using rlctl::ldb::Value;
+using namespace rlctl::ldb;
 using Kind = Value::Kind;
 
 Value number(double number) {

@@ -20,17 +20,16 @@ namespace rlctl::test::debug_session {
 // Sessions of Redis's Lua debugger.
 
 inline constexpr ldb::Mode kModes[] = {ldb::Mode::kSync, ldb::Mode::kForked};
-/// Long enough for commands that do answer.
-inline constexpr ldb::Session::Limits kShort{.step = std::chrono::seconds(2),
-                                             .run = std::chrono::seconds(2)};
+inline constexpr ldb::Session::Limits kPatient{.step = std::chrono::seconds(120),
+                                               .run = std::chrono::seconds(120)};
 
 inline redis::Connection open(const redis::Url& url) {
-  return redis::Connection::open(url, std::chrono::seconds(30));
+  return redis::Connection::open(url, std::chrono::seconds(120));
 }
 
 inline ldb::Session session_on(const redis::PrivateServer& server,
                                ldb::Mode mode = ldb::Mode::kSync) {
-  return {open(server.url()), mode};
+  return {open(server.url()), mode, kPatient};
 }
 
 inline ldb::Message start(ldb::Session& session, const std::string& text,
@@ -68,9 +67,9 @@ inline std::vector<std::string> children_of(pid_t pid) {
   return children;
 }
 
-/// Whether the server's children have exited, or exit within a few seconds.
+/// Whether the server's children have exited, or exit within two minutes.
 inline bool is_left_alone(const redis::PrivateServer& server) {
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < 2400; ++i) {
     if (children_of(server.pid()).empty()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }

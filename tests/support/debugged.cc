@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "support/limiters.h"
+
 namespace rlctl::test {
 
 using redis::ReplyType;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "ldb/probe_reader.h"
-#include "support/limiters.h"
 
 namespace rlctl::test {
 

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "ldb/debugger.h"
 #include "redis/connection.h"
-#include "support/server.h"
+#include "redis/private_server.h"
 
 namespace rlctl::test {
 
@@ -18,25 +18,24 @@ namespace rlctl::test {
 class DebuggerBench {
  public:
   explicit DebuggerBench(std::string source, ldb::Mode mode = ldb::Mode::kSync,
-                         std::chrono::microseconds evaluation = std::chrono::seconds(30))
-      : server_(support::start_server({"--lua-time-limit", "50"})),
-        debuggee_{.name = "test.lua",
+                         std::chrono::microseconds evaluation = std::chrono::seconds(120))
+      : debuggee_{.name = "test.lua",
                   .source = std::move(source),
                   .keys = {"k", "l"},
                   .arguments = {"3", "x"}} {
-    if (!server_) return;
     debugger.emplace(
         debuggee_, mode, [this] { return connect(); },
-        ldb::Debugger::Options{.may_hang = true,
-                               .wants_stop = [this] { return --polls_ <= 0; },
-                               .evaluation = evaluation});
+        ldb::Debugger::Options{
+            .may_hang = true,
+            .wants_stop = [this] { return --polls_ <= 0; },
+            .limits = {.step = std::chrono::seconds(120), .run = std::chrono::seconds(120)},
+            .evaluation = evaluation});
     halt = debugger->start();
   }
 
   [[nodiscard]] redis::Connection connect() const {
-    return redis::Connection::open(server_->url(), std::chrono::seconds(30));
+    return redis::Connection::open(server_.url(), std::chrono::seconds(120));
   }
-  [[nodiscard]] explicit operator bool() const { return debugger.has_value(); }
   ldb::Debugger* operator->() { return &*debugger; }
   /// The number of polls after which the user's request to stop is reported.
   void stop_after(std::int64_t polls) { polls_ = polls; }
@@ -65,7 +64,7 @@ class DebuggerBench {
   }
 
  private:
-  std::optional<redis::PrivateServer> server_;
+  redis::PrivateServer server_{{.arguments = {"--lua-time-limit", "50"}}};
   ldb::Debuggee debuggee_;
   std::int64_t polls_ = INT64_MAX;
 
