@@ -25,12 +25,6 @@ const StateForm& form_of(std::string_view name) {
                        [&](const StateForm& form) { return form.name == name; });
 }
 
-/// The window is inferred: a random value may look like a chosen one, to within a few ms.
-void check_most(int wrong, int tried, int one_in) {
-  CHECK(tried > 50);
-  CHECK_MESSAGE(wrong * one_in <= tried, wrong, " of ", tried);
-}
-
 /// A log as the scripts write it: its entries, and when its TTL ends.
 struct Log {
   microseconds window, margin;
@@ -63,49 +57,39 @@ Log random_log(Random& random, Log log, int entries, microseconds longest_gap) {
 
 }  // namespace
 
-TEST_CASE("a commonly chosen window is inferred, whatever the time of the look") {
+TEST_CASE("a window is inferred, or unknown in some cases, and rarely wrong") {
+  struct Case {
+    const char* what;
+    std::vector<microseconds> windows;
+    microseconds margin;  ///< of a caller's clock
+    int entries;
+    int gaps;             ///< that the window is long at least
+    bool may_be_unknown;  ///< and is looked at soon
+    int one_in;           ///< may be wrong
+  };
+  const Case cases[] = {
+      {"a common window", {1s, 5s, 10s, 15s, 30s, 60s, 300s, 600s, 1800s}, 0us, 30, 1, false, 100},
+      {"a longer window", {3600s, 7200s, 86400s}, 0us, 30, 4, true, 50},
+      {"a caller's clock", {1s, 5s, 60s, 300s, 1800s, 3600s, 86400s}, 1h, 10, 1, true, 8}};
   Random random;
-  int wrong = 0, tried = 0;
-  for (const microseconds window : {1s, 5s, 10s, 15s, 30s, 60s, 300s, 600s, 1800s}) {
-    for (int i = 0; i < 200; ++i) {
-      const auto log = random_log(random, {.window = window, .margin = 0us}, 30, window);
-      const auto seen = log.times.back() + microseconds{random.uniform(0, window.count() - 1)};
-      if (log.inferred(seen) != window) ++wrong;
-      ++tried;
+  for (const auto& each : cases) {
+    CAPTURE(each.what);
+    int wrong = 0, tried = 0;
+    for (const auto window : each.windows) {
+      for (int i = 0; i < 250; ++i) {
+        const auto log = random_log(random, {.window = window, .margin = each.margin}, each.entries,
+                                    window / each.gaps);
+        const auto age = random.uniform(0, each.may_be_unknown ? 1000 : window.count() - 1);
+        const auto inferred = log.inferred(log.times.back() + microseconds{age});
+        if (each.may_be_unknown && !inferred) continue;
+        if (inferred != window) ++wrong;
+        ++tried;
+      }
     }
+    // A random value may look like a chosen one, to within a few ms.
+    CHECK(tried > 50);
+    CHECK_MESSAGE(wrong * each.one_in <= tried, wrong, " of ", tried);
   }
-  check_most(wrong, tried, 100);
-}
-
-TEST_CASE("a longer window is inferred or unknown, and rarely wrong") {
-  Random random;
-  int wrong = 0, tried = 0;
-  for (const microseconds window : {3600s, 7200s, 86400s}) {
-    for (int i = 0; i < 300; ++i) {
-      const auto log = random_log(random, {.window = window, .margin = 0us}, 30, window / 4);
-      const auto inferred = log.inferred(log.times.back() + microseconds{random.uniform(0, 1000)});
-      if (!inferred) continue;
-      if (inferred != window) ++wrong;
-      ++tried;
-    }
-  }
-  check_most(wrong, tried, 50);
-}
-
-TEST_CASE(
-    "with a caller's clock the window is inferred if the newest entry set the TTL, else unknown") {
-  Random random;
-  int wrong = 0, tried = 0;
-  for (const microseconds window : {1s, 5s, 60s, 300s, 1800s, 3600s, 86400s}) {
-    for (int i = 0; i < 200; ++i) {
-      const auto log = random_log(random, {.window = window, .margin = 1h}, 10, window);
-      const auto inferred = log.inferred(log.times.back() + microseconds{random.uniform(0, 1000)});
-      if (!inferred) continue;
-      if (inferred != window) ++wrong;
-      ++tried;
-    }
-  }
-  check_most(wrong, tried, 8);
 }
 
 TEST_CASE("a window whose TTL could be that of another by a caller's clock is right or unknown") {

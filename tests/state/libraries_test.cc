@@ -110,37 +110,6 @@ TEST_CASE("a theoretical arrival time is recognized in each library's unit, with
   }
 }
 
-TEST_CASE("numbers that only resemble an arrival time are not claimed") {
-  TestServer server;
-  const auto now = time_of(server);
-  const auto label = [&](const std::string& key, const std::string& value, const std::string& ttl) {
-    server.call({"SET", key, value, "PX", ttl});
-    return label_of(server, key);
-  };
-  CHECK(label("rate:usd", "1.0837", "60000").empty());
-  CHECK(label("config:rate:limit", "100", "60000") == "foreign-counter");
-  CHECK(label("rate:ann", "{\"tat\":312345678.5}", "60000").empty());
-  CHECK(label("rate:ann", "nan", "60000").empty());
-  CHECK(label("rate:ann", "inf", "60000").empty());
-  CHECK(label("rate", in_seconds(now - 1'483'228'800s), "1000").empty());
-  CHECK(label("throttled:v1:gcra:ann", "-5.5", "60000").empty());
-  CHECK(label("throttled:v2:gcra:ann", "6000000.5", "60000").empty());
-  // The ID of a post, a time in ns, and one without a TTL.
-  CHECK(label("last-post:ann", "1992345678901234567", "60000").empty());
-  CHECK(label("seen:ann", std::to_string(now.count()) + "000", "60000").empty());
-  server.call({"SET", "ann", std::to_string((now + 30s).count()) + "000"});
-  CHECK(label_of(server, "ann").empty());
-}
-
-TEST_CASE("an arrival time of redis_rate without a TTL is recognized, but not certain") {
-  TestServer server;
-  server.call({"SET", "rate:ann", in_seconds(time_of(server) - 1'483'228'800s)});
-  const auto state = state_of(server, "rate:ann");
-  REQUIRE(state.form != nullptr);
-  CHECK(state.form->label() == "redis_rate: gcra");
-  CHECK_FALSE(state.certain);
-}
-
 TEST_CASE("limits' names have the limit of each of its strategies") {
   TestServer server;
   const std::string fixed = "LIMITS:LIMITER/ann/10.0.0.1/5/2/minute";
@@ -217,28 +186,6 @@ TEST_CASE("a long list of limits is read as one of this project") {
   }
 }
 
-TEST_CASE("names that only resemble those of limits are not claimed") {
-  TestServer server;
-  for (const std::string key :
-       {"LIMITS:LIMITER/ann/5/1/fortnight", "LIMITS:ann", "LIMITS:5/1/minute", "LIMITS:{",
-        "LIMITS:{LIMITER/ann/5/1/minute", "LIMITS:{LIMITER/ann/5/1/minute}/-2",
-        "LIMITS:LIMITER/ann/x/1/minute", "limits:LIMITER/ann/5/1/minute"}) {
-    CAPTURE(key);
-    server.call({"SET", key, "3"});
-    CHECK(label_of(server, key) == "foreign-counter");
-    server.call({"SET", key, "3 jobs"});
-    CHECK(label_of(server, key).empty());
-    server.call({"DEL", key});
-    server.call({"RPUSH", key, "1763750000.5", "1763750001.5"});
-    CHECK(label_of(server, key).empty());
-    server.call({"DEL", key});
-  }
-  const std::string huge = "LIMITS:LIMITER/ann/5/1000000/year";
-  server.call({"SET", huge, "3"});
-  CHECK(label_of(server, huge) == "limits: fixed-window");
-  CHECK_FALSE(state_of(server, huge).limit);
-}
-
 TEST_CASE("a counter whose name has the number of its window has that window") {
   TestServer server;
   struct Case {
@@ -293,22 +240,6 @@ TEST_CASE("a counter whose name has the number of its window has that window") {
   }
 }
 
-TEST_CASE("names that only resemble a numbered window are not claimed") {
-  TestServer server;
-  for (const std::string key :
-       {"@upstash/ratelimit:dynamic:global", "@upstash/ratelimit:ann", "@upstash/ratelimit:ann:0",
-        "throttled:v1:fixed_window:ann", "throttled:v1:fixed_window:ann:17",
-        "throttled:v1:other:ann:period:17", "rack::attack:generation", "rack::attack:17",
-        "track::attack:17:x", "rack::attack:allow2ban:count:x", "rack::attack:17x:y",
-        "rack::attack:4000000000001:x", "rack::attack:9223372036854775807:x"}) {
-    CAPTURE(key);
-    server.call({"SET", key, "7", "PX", "60000"});
-    CHECK(label_of(server, key) == "foreign-counter");
-    server.call({"SET", key, "seven", "PX", "60000"});
-    CHECK(label_of(server, key).empty());
-  }
-}
-
 TEST_CASE("buckets in hashes show their tokens, and with a limit what is left") {
   TestServer server;
   const auto now = microseconds{time_of(server) / 60s * 60s};
@@ -358,29 +289,6 @@ TEST_CASE("buckets in hashes show their tokens, and with a limit what is left") 
   CHECK(seen.used == 3);
   CHECK(seen.remaining == 17);
   CHECK(seen.reset_after == 5s - 400ms);
-}
-
-TEST_CASE("hashes with other fields, other names or other values are not claimed") {
-  TestServer server;
-  const auto s = whole_seconds(time_of(server));
-  const std::string key = "throttled:v1:token_bucket:ann";
-  const auto label = [&](const std::string& name, std::vector<std::string> fields) {
-    server.call({"DEL", name});
-    fields.insert(fields.begin(), {"HSET", name});
-    server.call(fields);
-    return label_of(server, name);
-  };
-  CHECK(label(key, {"tokens", "3", "last_refreshed", s}) == "throttled-py: token-bucket");
-  CHECK(label("ann", {"tokens", "3", "last_refreshed", s}).empty());
-  CHECK(label(key, {"tokens", "3"}).empty());
-  CHECK(label(key, {"tokens", "3", "last_refreshed", s, "name", "ann"}).empty());
-  CHECK(label(key, {"tokens", "three", "last_refreshed", s}).empty());
-  CHECK(label(key, {"tokens", "nan", "last_refreshed", s}).empty());
-  CHECK(label(key, {"tokens", "1e999", "last_refreshed", s}).empty());
-  CHECK(label(key, {"tokens", "3", "last_refreshed", "17"}).empty());
-  CHECK(label(key, {"tokens", "3", "refilledAt", s + "000"}).empty());
-  CHECK(label("@upstash/ratelimit:ann", {"request", "1"}).empty());
-  CHECK(label("session:ann", {"user", "ann", "ip", "10.0.0.1"}).empty());
 }
 
 TEST_CASE("counters and pairs of keys are recognized by their names") {
@@ -511,21 +419,103 @@ TEST_CASE("what articles teach is recognized by names like theirs") {
   CHECK(label_of(server, "bucket:jobs").empty());
 }
 
-TEST_CASE("other programs' keys are not claimed") {
+TEST_CASE("keys that only resemble a library's are not claimed") {
   TestServer server;
-  server.call({"SET", "sess:Ab3dEf", "eyJhbGciOi", "PX", "60000"});
-  server.call({"SET", "config", "{\"limit\":5,\"window\":60}"});
-  server.call({"RPUSH", "queue", "{\"id\":1}", "{\"id\":2}"});
-  server.call({"ZADD", "board", "4711", "ann", "9000", "bob"});
-  server.call({"ZADD", "jobs", "100200300", "job:1", "100200301", "job:2"});
-  server.call({"SADD", "@upstash/ratelimit:denyList:all", "10.0.0.1"});
-  server.call({"SET", "@upstash/ratelimit:ipDenyListStatus", "valid", "PX", "60000"});
-  for (const std::string key :
-       {"sess:Ab3dEf", "config", "queue", "board", "jobs", "@upstash/ratelimit:denyList:all",
-        "@upstash/ratelimit:ipDenyListStatus"}) {
-    CAPTURE(key);
-    CHECK(label_of(server, key).empty());
+  const auto now = time_of(server);
+  const auto s = whole_seconds(now), ns = std::to_string(now.count()) + "000";
+  const std::string since_2017 = in_seconds(now - 1'483'228'800s);
+  const std::string counter = "foreign-counter", bucket = "throttled:v1:token_bucket:ann";
+  struct Case {
+    std::vector<std::string> create;  ///< a command, the key and its contents
+    std::string label = {};
+  };
+  const std::vector<Case> cases{
+      // Numbers that might be arrival times: the ID of a post, a time in ns, and one without a TTL.
+      {{"SETEX", "rate:usd", "60", "1.0837"}},
+      {{"SETEX", "config:rate:limit", "60", "100"}, counter},
+      {{"SETEX", "rate:ann", "60", "{\"tat\":312345678.5}"}},
+      {{"SETEX", "rate:ann", "60", "nan"}},
+      {{"SETEX", "rate:ann", "60", "inf"}},
+      {{"SETEX", "rate", "60", since_2017}},
+      {{"SETEX", "throttled:v1:gcra:ann", "60", "-5.5"}},
+      {{"SETEX", "throttled:v2:gcra:ann", "60", "6000000.5"}},
+      {{"SETEX", "last-post:ann", "60", "1992345678901234567"}},
+      {{"SETEX", "seen:ann", "60", ns}},
+      {{"SET", "ann", std::to_string((now + 30s).count()) + "000"}},
+      // Hashes with other fields, other names or other values than a bucket's.
+      {{"HSET", bucket, "tokens", "3", "last_refreshed", s}, "throttled-py: token-bucket"},
+      {{"HSET", "ann", "tokens", "3", "last_refreshed", s}},
+      {{"HSET", bucket, "tokens", "3"}},
+      {{"HSET", bucket, "tokens", "3", "last_refreshed", s, "name", "ann"}},
+      {{"HSET", bucket, "tokens", "three", "last_refreshed", s}},
+      {{"HSET", bucket, "tokens", "nan", "last_refreshed", s}},
+      {{"HSET", bucket, "tokens", "1e999", "last_refreshed", s}},
+      {{"HSET", bucket, "tokens", "3", "last_refreshed", "17"}},
+      {{"HSET", bucket, "tokens", "3", "refilledAt", s + "000"}},
+      {{"HSET", "@upstash/ratelimit:ann", "request", "1"}},
+      {{"HSET", "session:ann", "user", "ann", "ip", "10.0.0.1"}},
+      // Other programs' keys.
+      {{"SETEX", "sess:Ab3dEf", "60", "eyJhbGciOi"}},
+      {{"SET", "config", "{\"limit\":5,\"window\":60}"}},
+      {{"RPUSH", "queue", "{\"id\":1}", "{\"id\":2}"}},
+      {{"ZADD", "board", "4711", "ann", "9000", "bob"}},
+      {{"ZADD", "jobs", "100200300", "job:1", "100200301", "job:2"}},
+      {{"SADD", "@upstash/ratelimit:denyList:all", "10.0.0.1"}},
+      {{"SETEX", "@upstash/ratelimit:ipDenyListStatus", "60", "valid"}},
+  };
+  for (const auto& each : cases) {
+    const auto& command = each.create;
+    CAPTURE(command.back());
+    server.call({"FLUSHALL"});
+    server.call(command);
+    REQUIRE(server.call({"EXISTS", command[1]}).integer() == 1);
+    CHECK(label_of(server, command[1]) == each.label);
   }
+  // One of redis_rate without a TTL is recognized, but not certain.
+  server.call({"SET", "rate:ann", since_2017});
+  CHECK(label_of(server, "rate:ann") == "redis_rate: gcra");
+  CHECK_FALSE(state_of(server, "rate:ann").certain);
+}
+
+TEST_CASE("names that only resemble those of limits or of a numbered window are not claimed") {
+  TestServer server;
+  for (const std::string key : {"LIMITS:LIMITER/ann/5/1/fortnight",
+                                "LIMITS:ann",
+                                "LIMITS:5/1/minute",
+                                "LIMITS:{",
+                                "LIMITS:{LIMITER/ann/5/1/minute",
+                                "LIMITS:{LIMITER/ann/5/1/minute}/-2",
+                                "LIMITS:LIMITER/ann/x/1/minute",
+                                "limits:LIMITER/ann/5/1/minute",
+                                "@upstash/ratelimit:dynamic:global",
+                                "@upstash/ratelimit:ann",
+                                "@upstash/ratelimit:ann:0",
+                                "throttled:v1:fixed_window:ann",
+                                "throttled:v1:fixed_window:ann:17",
+                                "throttled:v1:other:ann:period:17",
+                                "rack::attack:generation",
+                                "rack::attack:17",
+                                "track::attack:17:x",
+                                "rack::attack:allow2ban:count:x",
+                                "rack::attack:17x:y",
+                                "rack::attack:4000000000001:x",
+                                "rack::attack:9223372036854775807:x"}) {
+    CAPTURE(key);
+    server.call({"SET", key, "7", "PX", "60000"});
+    CHECK(label_of(server, key) == "foreign-counter");
+    server.call({"PERSIST", key});
+    CHECK(label_of(server, key) == "foreign-counter");
+    server.call({"SET", key, "7 jobs", "PX", "60000"});
+    CHECK(label_of(server, key).empty());
+    server.call({"DEL", key});
+    server.call({"RPUSH", key, "1763750000.5", "1763750001.5"});
+    CHECK(label_of(server, key).empty());
+    server.call({"DEL", key});
+  }
+  const std::string huge = "LIMITS:LIMITER/ann/5/1000000/year";
+  server.call({"SET", huge, "3"});
+  CHECK(label_of(server, huge) == "limits: fixed-window");
+  CHECK_FALSE(state_of(server, huge).limit);
 }
 
 }  // namespace state_libraries_test

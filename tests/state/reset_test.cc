@@ -1,8 +1,10 @@
 #include "state/reset.h"
 
 #include <doctest/doctest.h>
+#include <poll.h>
 #include <signal.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -10,13 +12,10 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
 
-#include "support/cluster.h"
 #include "support/fake_cluster.h"
 #include "support/limiters.h"
 #include "support/reset_arena.h"
-#include "support/server.h"
 #include "support/temp_folder.h"
 
 namespace state_reset_test {
@@ -28,9 +27,7 @@ using namespace rlctl::state;
 using namespace rlctl::test::reset;
 
 TEST_CASE("the state of every algorithm is removed and reported with the algorithm's name") {
-  auto server = support::start_server();
-  if (!server) return;
-  Arena arena(*server);
+  Arena arena;
   Names keys;
   Outcomes expected;
   for (const auto& algorithm : algorithms()) {
@@ -43,9 +40,7 @@ TEST_CASE("the state of every algorithm is removed and reported with the algorit
 }
 
 TEST_CASE("a key that is not a limiter's is left byte for byte, with its TTL") {
-  auto server = support::start_server();
-  if (!server) return;
-  Arena arena(*server);
+  Arena arena;
   (void)arena.call({"SET", "text", "gcra 17"});
   (void)arena.call({"SET", "number", "17", "PX", "60000"});
   (void)arena.call({"SET", "empty", ""});
@@ -88,9 +83,7 @@ TEST_CASE("a key that is not a limiter's is left byte for byte, with its TTL") {
 
 TEST_CASE(
     "all kinds of outcomes are reported in the order of the keys, even for more than one batch") {
-  auto server = support::start_server();
-  if (!server) return;
-  Arena arena(*server);
+  Arena arena;
   Names keys;
   Outcomes expected;
   for (int i = 0; i < 1001; ++i) {
@@ -106,9 +99,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a dry run reports the same and writes nothing, even where writing is forbidden") {
-  auto server = support::start_server();
-  if (!server) return;
-  Arena arena(*server);
+  Arena arena;
   arena.ask("a", "gcra");
   arena.ask("b", "sliding-window-log");
   (void)arena.call({"HSET", "c", "f", "v"});
@@ -123,15 +114,13 @@ TEST_CASE("a dry run reports the same and writes nothing, even where writing is 
 }
 
 TEST_CASE("a refused command is reported, and nothing is removed") {
-  auto server = support::start_server();
-  if (!server) return;
-  Arena arena(*server);
+  Arena arena;
   for (const std::string_view command : {"unlink", "evalsha", "script", "type", "getrange"}) {
     CAPTURE(command);
     arena.ask("k", "gcra");
     const auto before = arena.dump("k");
     (void)arena.call({"ACL", "SETUSER", "default", "-" + std::string(command)});
-    Arena fresh(*server);
+    Arena fresh(arena.url());
     const auto failed = fresh.fail_to_reset({"k"});
     (void)arena.call({"ACL", "SETUSER", "default", "+@all"});
     CHECK((failed.code == "NOPERM") != (command == "unlink"));
@@ -143,9 +132,7 @@ TEST_CASE("a refused command is reported, and nothing is removed") {
 }
 
 TEST_CASE("a replica reports that it is one and keeps the key") {
-  auto server = support::start_server();
-  if (!server) return;
-  Arena arena(*server);
+  Arena arena;
   arena.ask("k", "gcra");
   (void)arena.call({"HSET", "h", "f", "v"});
   (void)arena.call({"REPLICAOF", "127.0.0.1", "1"});
@@ -158,13 +145,11 @@ TEST_CASE("a replica reports that it is one and keeps the key") {
 
 TEST_CASE(
     "keys removed before an error are reported, and those in flight are reported as unknown") {
-  auto server = support::start_server();
-  if (!server) return;
-  Arena arena(*server);
+  Arena arena;
   const auto keys = arena.ask_for(2500, "gcra");
   int looks = 0;
   const ResetOptions options{.on_looked = [&] {
-    if (++looks == 2) ::kill(server->pid(), SIGKILL);
+    if (++looks == 2) ::kill(arena.pid(), SIGKILL);
   }};
   const auto failed = arena.fail_to_reset(keys, options);
   CHECK(failed.failure == redis::Failure::kUnreachable);
@@ -178,10 +163,31 @@ TEST_CASE(
 
 namespace {
 
-/// A Cluster of one node, which fails while the second batch, of one key, is removed.
+std::string encoded(redis::ReplyView reply) {
+  switch (reply.type()) {
+    case redis::ReplyType::kString:
+      return support::bulk(std::string(reply.text()));
+    case redis::ReplyType::kStatus:
+      return "+" + std::string(reply.text()) + "\r\n";
+    case redis::ReplyType::kError:
+      return "-" + std::string(reply.text()) + "\r\n";
+    case redis::ReplyType::kInteger:
+      return support::number(reply.integer());
+    case redis::ReplyType::kNil:
+      return "$-1\r\n";
+    case redis::ReplyType::kArray:
+      break;
+  }
+  std::string text = "*" + std::to_string(reply.size()) + "\r\n";
+  for (std::size_t i = 0; i < reply.size(); ++i) text += encoded(reply[i]);
+  return text;
+}
+
+/// A Cluster of one node, which passes commands on to a server, and fails while the second batch,
+/// of one key, is removed.
 class FailingCluster {
  public:
-  FailingCluster() : arena(cluster.url()), file(folder.path() / "saved") {
+  FailingCluster() : arena(start_node()), file(folder.path() / "saved") {
     keys = arena.ask_for(201, "gcra");
   }
 
@@ -198,7 +204,22 @@ class FailingCluster {
     return failed;
   }
 
-  support::TestCluster cluster{1};
+  std::atomic<bool> hangs = false;
+  std::optional<support::FakeNode> node{std::in_place};
+
+ private:
+  redis::Url start_node() {
+    node->set_script([this](const support::Words& words) -> support::FakeNode::Answer {
+      if (hangs) return {};
+      if (words.front() != "CLUSTER") return {encoded(server_.call(words))};
+      return {"*1\r\n" + support::slots_row(0, 16383, node->address())};
+    });
+    return {.scheme = redis::Scheme::kCluster, .port = node->address().port};
+  }
+
+  test::TestServer server_;
+
+ public:
   Arena arena;
   support::TempFolder folder;
   SaveFile file;
@@ -209,9 +230,7 @@ class FailingCluster {
 
 TEST_CASE("keys that a node of a Cluster was sent and did not answer for are reported as unknown") {
   FailingCluster place;
-  const auto node = place.cluster.pid(0);
-  const auto failed = place.fail_to_reset([&] { ::kill(node, SIGSTOP); });
-  ::kill(node, SIGCONT);
+  const auto failed = place.fail_to_reset([&] { place.hangs = true; });
   CHECK(failed.failure == redis::Failure::kTimeout);
   CHECK(failed.in_doubt == Names{"200"});
   CHECK(place.file.keys() == 201);
@@ -220,7 +239,9 @@ TEST_CASE("keys that a node of a Cluster was sent and did not answer for are rep
 TEST_CASE("a key that could not be sent to its node is certainly not removed") {
   FailingCluster place;
   const auto failed = place.fail_to_reset([&] {
-    place.cluster.kill(0);
+    place.node.reset();
+    pollfd hung_up{place.arena.connection().fd(), POLLIN, 0};
+    REQUIRE(::poll(&hung_up, 1, 120'000) == 1);
     // So that the connection, which is idle by then, is looked at before the next command.
     std::this_thread::sleep_for(20ms);
   });
@@ -230,9 +251,7 @@ TEST_CASE("a key that could not be sent to its node is certainly not removed") {
 }
 
 TEST_CASE("keys may be long and contain any bytes") {
-  auto server = support::start_server();
-  if (!server) return;
-  Arena arena(*server);
+  Arena arena;
   const Names keys{std::string("\0\r\n\xff", 4), std::string(1 << 20, 'k'), "a b", "*"};
   Outcomes expected;
   for (const auto& key : keys) {

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "state/key_family.h"
 #include "support/limiters.h"
 #include "support/scripted_server.h"
 
@@ -105,7 +104,7 @@ TEST_CASE("when a full key that shrinks meanwhile has room again is not known") 
       (void)peer.read_until("WITHSCORES\r\n");
       peer.write(entry);
     });
-    auto connection = redis::Connection::open(server.url(), 30s);
+    auto connection = redis::Connection::open(server.url(), 120s);
     const InspectedKey asked{.key = "k", .request = {.limit = Limit{.limit = 3, .window = 60s}}};
     const auto found = survey(connection, {&asked, 1}).at(0).inspection;
     REQUIRE(found.is_limiter());

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
-#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,22 +43,22 @@ inline std::string describe(const ResetOutcome& outcome) {
 /// A server, the connection that resets keys, and one of another client.
 class Arena {
  public:
-  explicit Arena(redis::PrivateServer& server) : Arena(server.url()) {}
-  explicit Arena(const redis::Url& url)
-      : connection_(Connection::open(url, 10s)), other_(Connection::open(url, 10s)) {}
+  Arena() : Arena(redis::PrivateServer()) {}
+  explicit Arena(const redis::Url& url) : url_(url) {}
 
+  [[nodiscard]] const redis::Url& url() const { return url_; }
+  [[nodiscard]] pid_t pid() const { return server_->pid(); }
+  [[nodiscard]] Connection connect() const { return Connection::open(url_, 120s); }
   Connection& connection() { return connection_; }
-  Reply call(std::initializer_list<std::string_view> arguments) { return other_.call(arguments); }
+  Reply call(const std::vector<std::string_view>& words) { return other_.call(words); }
   std::string dump(std::string_view key) { return std::string(call({"DUMP", key}).text()); }
 
   /// Creates a limiter's state.
   void ask(const std::string& key, std::string_view algorithm) {
-    if (algorithm == "concurrency") {
-      (void)other_.call(
-          {"EVAL", test::algorithm(algorithm).script, "1", key, "5", "60000000", "acquire", "me"});
-    } else {
-      (void)other_.call({"EVAL", test::algorithm(algorithm).script, "1", key, "5", "60000000"});
-    }
+    std::vector<std::string_view> command{
+        "EVAL", test::algorithm(algorithm).script, "1", key, "5", "60000000"};
+    if (algorithm == "concurrency") command.insert(command.end(), {"acquire", "me"});
+    (void)other_.call(command);
     REQUIRE(call({"EXISTS", key}).integer() == 1);
   }
   /// The same for this many keys, "0" and up.
@@ -107,8 +107,12 @@ class Arena {
   }
 
  private:
-  Connection connection_;
-  Connection other_;
+  explicit Arena(redis::PrivateServer server) : Arena(server.url()) { server_ = std::move(server); }
+
+  redis::Url url_;
+  std::optional<redis::PrivateServer> server_;
+  Connection connection_ = connect();
+  Connection other_ = connect();
 };
 
 }  // namespace rlctl::test::reset
