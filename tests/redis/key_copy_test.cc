@@ -6,27 +6,21 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "redis/connection.h"
+#include "redis/private_server.h"
 #include "support/failure.h"
+#include "support/random.h"
 #include "support/scripted_server.h"
-#include "support/server.h"
 #include "support/temp_folder.h"
 
 namespace redis_key_copy_test {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using rlctl::redis::Connection;
-using rlctl::redis::CopiedKey;
-using rlctl::redis::copy_keys;
-using rlctl::redis::dump_keys;
-using rlctl::redis::Failure;
-using rlctl::redis::PrivateServer;
-using rlctl::redis::ReplyType;
-using rlctl::redis::ReplyView;
+using namespace rlctl::redis;
+using rlctl::test::scaled;
 using support::contains;
 
 namespace {
@@ -57,15 +51,9 @@ std::string ask(Connection& connection, std::vector<std::string_view> command) {
 /// Two servers and a connection to each.
 struct Pair {
   PrivateServer source, target;
-  Connection from = Connection::open(source.url(), 30s);
-  Connection to = Connection::open(target.url(), 30s);
+  Connection from = Connection::open(source.url(), 120s);
+  Connection to = Connection::open(target.url(), 120s);
 };
-
-std::optional<Pair> start_pair() {
-  auto source = support::start_server();
-  if (!source) return std::nullopt;
-  return Pair{.source = std::move(*source), .target = PrivateServer()};
-}
 
 const std::vector<std::string> kKeys{"text", "list",  "set",  "hash",
                                      "zset", "empty", "gone", kBinary};
@@ -139,105 +127,88 @@ std::string commands_called(Connection& connection) {
 }  // namespace
 
 TEST_CASE("keys of every type are copied with their TTLs, and missing keys stay missing") {
-  auto pair = start_pair();
-  if (!pair) return;
-  fill(pair->from);
-  require_types(copy_keys(pair->from, pair->to, kKeys));
-  require_same(pair->from, pair->to);
-}
-
-TEST_CASE("keys are copied by content if DUMP is not allowed") {
-  auto pair = start_pair();
-  if (!pair) return;
-  fill(pair->from);
-  REQUIRE(pair->from.call({"ACL", "SETUSER", "default", "-dump"}).text() == "OK");
-  require_types(copy_keys(pair->from, pair->to, kKeys));
-  require_same(pair->from, pair->to);
+  Pair pair;
+  fill(pair.from);
+  // Without DUMP they are copied by content.
+  for (const auto* rule : {"+dump", "-dump"}) {
+    for (const auto* memory : {"0", "1"}) {
+      CAPTURE(rule);
+      CAPTURE(memory);
+      REQUIRE(pair.from.call({"ACL", "SETUSER", "default", rule}).text() == "OK");
+      REQUIRE(pair.from.call({"CONFIG", "SET", "maxmemory", memory}).text() == "OK");
+      const bool is_full = *memory == '1';
+      REQUIRE(pair.from.call({"SET", "empty", ""}).is_error() == is_full);
+      REQUIRE(pair.to.call({"FLUSHALL"}).text() == "OK");
+      require_types(copy_keys(pair.from, pair.to, kKeys));
+      REQUIRE(pair.from.call({"CONFIG", "SET", "maxmemory", "0"}).text() == "OK");
+      require_same(pair.from, pair.to);
+    }
+  }
 }
 
 TEST_CASE("the source is only read") {
-  auto pair = start_pair();
-  if (!pair) return;
-  fill(pair->from);
-  const auto before = dump_keys(pair->from, kKeys);
+  Pair pair;
+  fill(pair.from);
+  const auto before = dump_keys(pair.from, kKeys);
   for (const bool by_type : {false, true}) {
     CAPTURE(by_type);
     if (by_type) {
-      REQUIRE(pair->from.call({"ACL", "SETUSER", "default", "-dump"}).text() == "OK");
-      REQUIRE(pair->to.call({"FLUSHALL"}).text() == "OK");
+      REQUIRE(pair.from.call({"ACL", "SETUSER", "default", "-dump"}).text() == "OK");
+      REQUIRE(pair.to.call({"FLUSHALL"}).text() == "OK");
     }
-    REQUIRE(pair->from.call({"CONFIG", "RESETSTAT"}).text() == "OK");
-    (void)copy_keys(pair->from, pair->to, kKeys);
-    const auto called = commands_called(pair->from);
+    REQUIRE(pair.from.call({"CONFIG", "RESETSTAT"}).text() == "OK");
+    (void)copy_keys(pair.from, pair.to, kKeys);
+    const auto called = commands_called(pair.from);
     CHECK(contains(called, "multi "));
     for (const auto* writing : {"set ", "del ", "unlink ", "restore ", "pexpire ", "rpush "}) {
       CHECK_FALSE(contains(" " + called, std::string(" ") + writing));
     }
   }
-  REQUIRE(pair->from.call({"ACL", "SETUSER", "default", "+dump"}).text() == "OK");
-  const auto after = dump_keys(pair->from, kKeys);
+  REQUIRE(pair.from.call({"ACL", "SETUSER", "default", "+dump"}).text() == "OK");
+  const auto after = dump_keys(pair.from, kKeys);
   for (std::size_t i = 0; i < kKeys.size(); ++i) CHECK(after[i].payload == before[i].payload);
 }
 
 TEST_CASE("a stream is copied with DUMP, and named in the error if DUMP is not allowed") {
-  auto pair = start_pair();
-  if (!pair) return;
-  REQUIRE_FALSE(pair->from.call({"XADD", "s\n1", "1-1", "f", "v"}).is_error());
+  Pair pair;
+  REQUIRE_FALSE(pair.from.call({"XADD", "s\n1", "1-1", "f", "v"}).is_error());
   const std::vector<std::string> keys{"s\n1"};
-  CHECK(copy_keys(pair->from, pair->to, keys).front().type == "stream");
-  CHECK(pair->to.call({"XLEN", "s\n1"}).integer() == 1);
-  REQUIRE(pair->from.call({"ACL", "SETUSER", "default", "-dump"}).text() == "OK");
-  const auto error = support::error_of([&] { copy_keys(pair->from, pair->to, keys); });
+  CHECK(copy_keys(pair.from, pair.to, keys).front().type == "stream");
+  CHECK(pair.to.call({"XLEN", "s\n1"}).integer() == 1);
+  REQUIRE(pair.from.call({"ACL", "SETUSER", "default", "-dump"}).text() == "OK");
+  const auto error = support::error_of([&] { copy_keys(pair.from, pair.to, keys); });
   CHECK(error.failure() == Failure::kUnsupported);
   CHECK(contains(error.what(), "'s\\n1' holds a stream"));
   CHECK(contains(error.hint(), "RLCTL_REDIS_SERVER"));
 }
 
 TEST_CASE("the server's error is thrown if the source's user may not read") {
-  auto pair = start_pair();
-  if (!pair) return;
-  fill(pair->from);
+  Pair pair;
+  fill(pair.from);
   for (const auto* rule : {"-type", "-watch", "-multi", "-pttl"}) {
     CAPTURE(rule);
     REQUIRE(
-        pair->from.call({"ACL", "SETUSER", "default", "reset", "on", "nopass", "~*", "+@all", rule})
+        pair.from.call({"ACL", "SETUSER", "default", "reset", "on", "nopass", "~*", "+@all", rule})
             .text() == "OK");
-    const auto error = support::error_of([&] { copy_keys(pair->from, pair->to, kKeys); });
+    const auto error = support::error_of([&] { copy_keys(pair.from, pair.to, kKeys); });
     CHECK(error.failure() == Failure::kRefused);
     CHECK(error.code() == "NOPERM");
-    REQUIRE_FALSE(pair->from.call({"PING"}).is_error());
+    REQUIRE_FALSE(pair.from.call({"PING"}).is_error());
   }
-  REQUIRE(pair->from.call({"ACL", "SETUSER", "default", "+@all", "resetkeys", "~list"}).text() ==
+  REQUIRE(pair.from.call({"ACL", "SETUSER", "default", "+@all", "resetkeys", "~list"}).text() ==
           "OK");
-  CHECK(support::error_of([&] { copy_keys(pair->from, pair->to, kKeys); }).code() == "NOPERM");
-  CHECK(pair->to.call({"DBSIZE"}).integer() == 0);
+  CHECK(support::error_of([&] { copy_keys(pair.from, pair.to, kKeys); }).code() == "NOPERM");
+  CHECK(pair.to.call({"DBSIZE"}).integer() == 0);
 }
 
 TEST_CASE("a replica can be the source of a copy") {
-  auto pair = start_pair();
-  if (!pair) return;
-  fill(pair->from);
+  Pair pair;
+  fill(pair.from);
   // A replica that has lost its primary still has the keys.
-  REQUIRE(pair->from.call({"CONFIG", "SET", "replica-serve-stale-data", "yes"}).text() == "OK");
-  REQUIRE(pair->from.call({"REPLICAOF", "127.0.0.1", "1"}).text() == "OK");
-  require_types(copy_keys(pair->from, pair->to, kKeys));
-  CHECK(pair->to.call({"GET", "text"}).text() == "1767225660000000");
-}
-
-TEST_CASE("keys are copied from a server whose memory is full") {
-  auto pair = start_pair();
-  if (!pair) return;
-  fill(pair->from);
-  REQUIRE(pair->from.call({"CONFIG", "SET", "maxmemory", "1"}).text() == "OK");
-  REQUIRE(pair->from.call({"SET", "more", "x"}).text().starts_with("OOM"));
-  for (const auto* rule : {"+dump", "-dump"}) {
-    CAPTURE(rule);
-    REQUIRE(pair->from.call({"ACL", "SETUSER", "default", rule}).text() == "OK");
-    REQUIRE(pair->to.call({"FLUSHALL"}).text() == "OK");
-    require_types(copy_keys(pair->from, pair->to, kKeys));
-  }
-  REQUIRE(pair->from.call({"CONFIG", "SET", "maxmemory", "0"}).text() == "OK");
-  require_same(pair->from, pair->to);
+  REQUIRE(pair.from.call({"CONFIG", "SET", "replica-serve-stale-data", "yes"}).text() == "OK");
+  REQUIRE(pair.from.call({"REPLICAOF", "127.0.0.1", "1"}).text() == "OK");
+  require_types(copy_keys(pair.from, pair.to, kKeys));
+  CHECK(pair.to.call({"GET", "text"}).text() == "1767225660000000");
 }
 
 namespace {
@@ -261,7 +232,7 @@ TEST_CASE("keys that change while they are read are read again") {
       peer.write(text);
     }
   });
-  auto connection = Connection::open(server.url(), 30s);
+  auto connection = Connection::open(server.url(), 120s);
   const std::vector<std::string> keys{"k"};
   CHECK(dump_keys(connection, keys).front().payload == "2");
 }
@@ -273,7 +244,7 @@ TEST_CASE("keys that never stop changing are an error") {
       peer.write("+OK\r\n+string\r\n:-1\r\n$1\r\n1\r\n+OK\r\n*-1\r\n");
     }
   });
-  auto connection = Connection::open(server.url(), 30s);
+  auto connection = Connection::open(server.url(), 120s);
   const std::vector<std::string> keys{"k"};
   const auto error = support::error_of([&] { (void)dump_keys(connection, keys); });
   CHECK(error.failure() == Failure::kNotNow);
@@ -281,12 +252,11 @@ TEST_CASE("keys that never stop changing are an error") {
 }
 
 TEST_CASE("large keys are copied, both with DUMP and by content") {
-  auto pair = start_pair();
-  if (!pair) return;
-  constexpr std::size_t kSize = 100'000'000;
+  Pair pair;
+  const auto size = static_cast<std::size_t>(scaled(20'000'000, 100'000'000));
   constexpr std::int64_t kElements = 200'000;
-  REQUIRE(pair->from.call({"SET", "large", std::string(kSize, 'x')}).text() == "OK");
-  REQUIRE_FALSE(pair->from
+  REQUIRE(pair.from.call({"SET", "large", std::string(size, 'x')}).text() == "OK");
+  REQUIRE_FALSE(pair.from
                     .call({"EVAL",
                            "for i = 1, 200 do local t = {} for j = 1, 1000 do "
                            "t[j] = 'e' .. (i * 1000 + j) end "
@@ -296,21 +266,20 @@ TEST_CASE("large keys are copied, both with DUMP and by content") {
   const std::vector<std::string> keys{"large", "long"};
   for (const auto* rule : {"+dump", "-dump"}) {
     CAPTURE(rule);
-    REQUIRE(pair->from.call({"ACL", "SETUSER", "default", rule}).text() == "OK");
-    REQUIRE(pair->to.call({"FLUSHALL"}).text() == "OK");
-    (void)copy_keys(pair->from, pair->to, keys);
-    CHECK(pair->to.call({"STRLEN", "large"}).integer() == kSize);
-    CHECK(pair->to.call({"LLEN", "long"}).integer() == kElements);
-    CHECK(ask(pair->to, {"LINDEX", "long", "123456"}) ==
-          ask(pair->from, {"LINDEX", "long", "123456"}));
+    REQUIRE(pair.from.call({"ACL", "SETUSER", "default", rule}).text() == "OK");
+    REQUIRE(pair.to.call({"FLUSHALL"}).text() == "OK");
+    (void)copy_keys(pair.from, pair.to, keys);
+    CHECK(pair.to.call({"STRLEN", "large"}).integer() == static_cast<std::int64_t>(size));
+    CHECK(pair.to.call({"LLEN", "long"}).integer() == kElements);
+    CHECK(ask(pair.to, {"LINDEX", "long", "123456"}) ==
+          ask(pair.from, {"LINDEX", "long", "123456"}));
   }
 }
 
 TEST_CASE("copying an empty list of keys does nothing") {
-  auto pair = start_pair();
-  if (!pair) return;
-  CHECK(copy_keys(pair->from, pair->to, {}).empty());
-  CHECK(dump_keys(pair->from, {}).empty());
+  Pair pair;
+  CHECK(copy_keys(pair.from, pair.to, {}).empty());
+  CHECK(dump_keys(pair.from, {}).empty());
 }
 
 TEST_CASE("keys are copied between servers of all versions") {
@@ -324,12 +293,12 @@ TEST_CASE("keys are copied between servers of all versions") {
   }
   CHECK(servers.size() > 1);
   for (const auto& source : servers) {
-    auto from = Connection::open(source.url(), 30s);
+    auto from = Connection::open(source.url(), 120s);
     REQUIRE(from.call({"FLUSHALL"}).text() == "OK");
     fill(from);
     for (const auto& target : servers) {
       if (&source == &target) continue;
-      auto to = Connection::open(target.url(), 30s);
+      auto to = Connection::open(target.url(), 120s);
       REQUIRE(to.call({"FLUSHALL"}).text() == "OK");
       require_types(copy_keys(from, to, kKeys));
       require_same(from, to);

@@ -1,5 +1,4 @@
 #include "redis/private_server.h"
-#include "base/error.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -14,40 +13,31 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "support/failure.h"
-#include "support/server.h"
 #include "support/temp_folder.h"
 
 namespace redis_private_server_test {
 
-using rlctl::Interrupted;
-
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using rlctl::FileDescriptor;
-using rlctl::Interrupt;
-using rlctl::redis::Connection;
-using rlctl::redis::Failure;
-using rlctl::redis::PrivateServer;
-using rlctl::redis::Url;
-using support::contains;
-using support::error_of;
-using support::ScopedVariable;
-using support::start_server;
-using support::TempFolder;
+using namespace rlctl;
+using namespace rlctl::redis;
+using namespace support;
 
 namespace {
 
 bool answers(const Url& url) {
   try {
-    return Connection::open(url, 30s).call({"PING"}).text() == "PONG";
+    return Connection::open(url, 120s).call({"PING"}).text() == "PONG";
   } catch (const rlctl::redis::Error&) {
     return false;
   }
@@ -103,32 +93,20 @@ Url orphan() {
 
 }  // namespace
 
-TEST_CASE("a private server answers on a socket that only its user can reach") {
-  auto server = start_server();
-  if (!server) return;
-  CHECK(answers(server->url()));
+TEST_CASE("a private server answers on a socket that only its user can reach, with its options") {
+  const PrivateServer server({.arguments = {"--maxmemory", "64mb"}});
+  CHECK(answers(server.url()));
   struct stat status {};
-  REQUIRE(::stat(server->folder().c_str(), &status) == 0);
+  REQUIRE(::stat(server.folder().c_str(), &status) == 0);
   CHECK((status.st_mode & 07777) == 0700);
   CHECK(status.st_uid == ::geteuid());
-  auto connection = Connection::open(server->url(), 30s);
+  auto connection = Connection::open(server.url(), 120s);
   CHECK(connection.call({"CONFIG", "GET", "port"})[1].text() == "0");
   CHECK(connection.call({"CONFIG", "GET", "save"})[1].text().empty());
   CHECK(connection.call({"CONFIG", "GET", "appendonly"})[1].text() == "no");
-}
-
-TEST_CASE("a private server accepts additional options") {
-  auto server = start_server({"--maxmemory", "64mb", "--databases", "3"});
-  if (!server) return;
-  auto connection = Connection::open(server->url(), 30s);
   CHECK(connection.call({"CONFIG", "GET", "maxmemory"})[1].text() == "67108864");
-  CHECK(connection.call({"CONFIG", "GET", "databases"})[1].text() == "3");
-}
-
-TEST_CASE("the terminal's Ctrl-C does not reach a private server") {
-  auto server = start_server();
-  if (!server) return;
-  CHECK(::getsid(server->pid()) == server->pid());
+  // The terminal's Ctrl-C does not reach it.
+  CHECK(::getsid(server.pid()) == server.pid());
 }
 
 TEST_CASE("a private server that goes out of scope leaves nothing behind") {
@@ -136,10 +114,9 @@ TEST_CASE("a private server that goes out of scope leaves nothing behind") {
   const ScopedVariable tmpdir("TMPDIR", folder.path().string());
   pid_t pid = 0;
   {
-    auto server = start_server();
-    if (!server) return;
-    pid = server->pid();
-    CHECK(server->folder().parent_path() == folder.path());
+    const PrivateServer server;
+    pid = server.pid();
+    CHECK(server.folder().parent_path() == folder.path());
     CHECK(entries(folder.path()) == 1);
   }
   CHECK(entries(folder.path()) == 0);
@@ -148,10 +125,7 @@ TEST_CASE("a private server that goes out of scope leaves nothing behind") {
 }
 
 TEST_CASE("a private server can be moved") {
-  auto first = start_server();
-  if (!first) return;
-  auto second = start_server();
-  REQUIRE(second.has_value());
+  std::optional<PrivateServer> first(std::in_place), second(std::in_place);
   const Url gone = second->url();
   const Url stays = first->url();
   *second = std::move(*first);
@@ -169,9 +143,8 @@ TEST_CASE(
     "folder") {
   const TempFolder folder;
   const ScopedVariable tmpdir("TMPDIR", folder.path().string());
-  if (!start_server()) return;
   const Url url = orphan();
-  for (int i = 0; i < 200 && answers(url); ++i) ::poll(nullptr, 0, 5);
+  for (int i = 0; i < 24'000 && answers(url); ++i) ::poll(nullptr, 0, 5);
   CHECK_FALSE(answers(url));
   CHECK(fs::exists(fs::path(url.path).parent_path()));
 
@@ -188,8 +161,7 @@ TEST_CASE(
     fs::create_directory(folder.path() / name);
     return folder.path() / name;
   };
-  const auto living = start_server();
-  if (!living) return;
+  const PrivateServer living;
   make("rlctl-makING");  // no lock in it yet
   make_old(make("rlctl-ABCdef"));
   const auto somebodys = make("rlctl-backup");
@@ -204,7 +176,7 @@ TEST_CASE(
 
   const PrivateServer next;
   const auto there = [&](const char* name) { return fs::exists(folder.path() / name); };
-  CHECK(answers(living->url()));
+  CHECK(answers(living.url()));
   CHECK(there("rlctl-makING"));
   CHECK(there("rlctl-backup/precious"));
   CHECK(there("rlctl-toolong"));
@@ -216,10 +188,11 @@ TEST_CASE(
 }
 
 TEST_CASE("if a server does not start, its message is quoted and no folder is left") {
-  if (!start_server()) return;
   const TempFolder folder;
   const ScopedVariable tmpdir("TMPDIR", folder.path().string());
-  const auto error = error_of([] { (void)start_server({"--maxmemory", "much"}); });
+  const auto error = error_of([] {
+    const PrivateServer server({.arguments = {"--maxmemory", "much"}});
+  });
   CHECK(error.failure() == Failure::kUnreachable);
   CHECK(contains(error.what(), "did not start: "));
   CHECK(contains(error.what(), "argument must be a memory value"));
@@ -245,7 +218,7 @@ TEST_CASE(
   Interrupt interrupt;
   std::thread later([&] {
     pid_t pid = 0;
-    for (int i = 0; i < 6000 && !(std::ifstream(noted) >> pid); ++i) ::poll(nullptr, 0, 5);
+    for (int i = 0; i < 24'000 && !(std::ifstream(noted) >> pid); ++i) ::poll(nullptr, 0, 5);
     interrupt.raise(SIGTERM);
   });
   PrivateServer::Options options;

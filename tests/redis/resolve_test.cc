@@ -12,20 +12,11 @@
 #include <string>
 #include <thread>
 
-#include "redis/error.h"
-#include "support/failure.h"
-
 namespace redis_resolve_test {
 
-using rlctl::Interrupted;
-
 using namespace std::chrono_literals;
-using rlctl::Clock;
-using rlctl::Interrupt;
-using rlctl::kNoDeadline;
-using rlctl::redis::Failure;
-using rlctl::redis::resolve;
-using support::error_of;
+using namespace rlctl;
+using namespace rlctl::redis;
 
 namespace {
 
@@ -99,21 +90,21 @@ TEST_CASE("a numeric host is not looked up and takes no time") {
 
 TEST_CASE("localhost is looked up") {
   const Interrupt interrupt;
-  const auto resolved = resolve("localhost", 6379, in(30s), &interrupt);
+  const auto resolved = resolve("localhost", 6379, in(120s), &interrupt);
   REQUIRE(resolved.has_value());
   CHECK(resolved->addresses);
   CHECK(resolved->why.empty());
 }
 
 TEST_CASE("a failed lookup reports the reason") {
-  const auto unknown = resolve("name", 6379, in(30s), nullptr, not_found);
+  const auto unknown = resolve("name", 6379, in(120s), nullptr, not_found);
   REQUIRE(unknown.has_value());
   CHECK_FALSE(unknown->addresses);
   // The C library's wording: "Name or service not known", "Name does not resolve".
   CHECK(unknown->why.starts_with("n"));
   CHECK(unknown->why.substr(1) == std::string(::gai_strerror(EAI_NONAME)).substr(1));
 
-  const auto broken = resolve("name", 6379, in(30s), nullptr, no_memory);
+  const auto broken = resolve("name", 6379, in(120s), nullptr, no_memory);
   REQUIRE(broken.has_value());
   CHECK_FALSE(broken->addresses);
   CHECK(broken->why == "cannot allocate memory");
@@ -124,7 +115,7 @@ TEST_CASE("a lookup that hangs ends at the deadline") {
   const auto started = Clock::now();
   CHECK_FALSE(resolve("name", 6379, in(50ms), nullptr, hang).has_value());
   CHECK(Clock::now() - started >= 50ms);
-  CHECK(Clock::now() - started < 30s);
+  CHECK(Clock::now() - started < 120s);
 }
 
 TEST_CASE("an interrupt ends a lookup that hangs") {
@@ -140,7 +131,7 @@ TEST_CASE("an interrupt ends a lookup that hangs") {
 
 TEST_CASE("the lookup thread blocks signals, and the waiting thread still receives them") {
   REQUIRE_FALSE(is_blocked(SIGINT));
-  (void)resolve("name", 6379, in(30s), nullptr, look_at_signals);
+  (void)resolve("name", 6379, in(120s), nullptr, look_at_signals);
   CHECK(blocked_in_lookup);
   CHECK_FALSE(is_blocked(SIGINT));
   CHECK_FALSE(is_blocked(SIGTERM));

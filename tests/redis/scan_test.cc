@@ -2,25 +2,23 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "redis/private_server.h"
+#include "support/failure.h"
 #include "support/fake_cluster.h"
 #include "support/scripted_server.h"
-#include "support/server.h"
 
 namespace redis_scan_test {
 
 namespace {
 
-using rlctl::redis::Connection;
-using rlctl::redis::escape_glob;
-using rlctl::redis::Scan;
+using namespace rlctl::redis;
 
 Connection connect(const rlctl::redis::PrivateServer& server) {
-  return Connection::open(server.url(), std::chrono::seconds{10});
+  return Connection::open(server.url(), std::chrono::seconds{120});
 }
 
 void fill(Connection& connection, int count) {
@@ -31,9 +29,8 @@ void fill(Connection& connection, int count) {
 }  // namespace
 
 TEST_CASE("a scan finds every key and reports its progress") {
-  auto server = support::start_server();
-  if (!server) return;
-  auto connection = connect(*server);
+  PrivateServer server;
+  auto connection = connect(server);
   constexpr int kKeys = 5000;
   fill(connection, kKeys);
   Scan scan(connection, "*", "100");
@@ -51,9 +48,8 @@ TEST_CASE("a scan finds every key and reports its progress") {
 }
 
 TEST_CASE("a scan of an empty database is done at once") {
-  auto server = support::start_server();
-  if (!server) return;
-  auto connection = connect(*server);
+  PrivateServer server;
+  auto connection = connect(server);
   Scan scan(connection, "*");
   CHECK_FALSE(scan.done());
   CHECK(scan.next().empty());
@@ -61,9 +57,8 @@ TEST_CASE("a scan of an empty database is done at once") {
 }
 
 TEST_CASE("a scan finds what matches the pattern, and an escaped pattern matches only itself") {
-  auto server = support::start_server();
-  if (!server) return;
-  auto connection = connect(*server);
+  PrivateServer server;
+  auto connection = connect(server);
   const std::string names[] = {"a*b", "a?b",   "a[b]c", "a\\b", "axb",
                                "abc", "a\\*b", "]",     "^-",   std::string("a\0*\n", 4)};
   for (const auto& name : names) REQUIRE(connection.call({"SET", name, "v"}).text() == "OK");
@@ -77,9 +72,8 @@ TEST_CASE("a scan finds what matches the pattern, and an escaped pattern matches
 }
 
 TEST_CASE("two scans on one connection continue independently") {
-  auto server = support::start_server();
-  if (!server) return;
-  auto connection = connect(*server);
+  PrivateServer server;
+  auto connection = connect(server);
   fill(connection, 1000);
   Scan one(connection, "*", "10"), other(connection, "*", "10");
   std::set<std::string> found, found_by_other;
@@ -141,18 +135,13 @@ TEST_CASE("the progress in a Cluster is that of the slots if the cursors are by 
 }
 
 TEST_CASE("a scan that the server refuses throws the server's error") {
-  auto server = support::start_server();
-  if (!server) return;
-  auto connection = connect(*server);
+  PrivateServer server;
+  auto connection = connect(server);
   REQUIRE(connection.call({"ACL", "SETUSER", "default", "-scan"}).text() == "OK");
   Scan scan(connection, "*");
-  try {
-    (void)scan.next();
-    FAIL("no error");
-  } catch (const rlctl::redis::Error& error) {
-    CHECK(error.code() == "NOPERM");
-    CHECK(error.failure() == rlctl::redis::Failure::kRefused);
-  }
+  const auto error = support::error_of([&] { (void)scan.next(); });
+  CHECK(error.code() == "NOPERM");
+  CHECK(error.failure() == Failure::kRefused);
 }
 
 TEST_CASE("a scan whose cursors go round in a circle is an error") {
@@ -171,16 +160,11 @@ TEST_CASE("a scan whose cursors go round in a circle is an error") {
     auto connection = Connection::open(server.url(), std::chrono::seconds{120});
     Scan scan(connection, "*");
     int pages = 0;
-    try {
-      while (!scan.done()) {
-        (void)scan.next();
-        ++pages;
-      }
-      FAIL("no error");
-    } catch (const rlctl::redis::Error& error) {
-      CHECK(error.failure() == rlctl::redis::Failure::kProtocol);
-      CHECK(error.command() == "SCAN");
-    }
+    const auto error = support::error_of([&] {
+      for (; !scan.done(); ++pages) (void)scan.next();
+    });
+    CHECK(error.failure() == Failure::kProtocol);
+    CHECK(error.command() == "SCAN");
     CHECK(pages < 1000);
   }
 }

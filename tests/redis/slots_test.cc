@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,13 +10,8 @@
 
 namespace redis_slots_test {
 
-using rlctl::redis::common_slot;
-using rlctl::redis::Failure;
-using rlctl::redis::keys_of;
-using rlctl::redis::slot_of;
-using support::contains;
-using support::error_of;
-using support::message_of;
+using namespace rlctl::redis;
+using namespace support;
 using Words = std::vector<std::string_view>;
 
 namespace {

@@ -1,8 +1,6 @@
 #include "redis/transport.h"
-#include "base/error.h"
 
 #include <doctest/doctest.h>
-#include <sys/socket.h>
 
 #include <array>
 #include <chrono>
@@ -11,29 +9,17 @@
 #include <thread>
 #include <vector>
 
-#include "base/file.h"
+#include "base/error.h"
 #include "redis/error.h"
 #include "support/failure.h"
 #include "support/scripted_server.h"
 
 namespace redis_transport_test {
 
-using rlctl::Interrupted;
-
 using namespace std::chrono_literals;
-using rlctl::Clock;
-using rlctl::Interrupt;
-using rlctl::kNoDeadline;
-using rlctl::redis::connect;
-using rlctl::redis::display;
-using rlctl::redis::Failure;
-using rlctl::redis::parse_url;
-using rlctl::redis::Scheme;
-using rlctl::redis::Url;
-using support::error_of;
-using support::message_of;
-using support::Peer;
-using support::ScriptedServer;
+using namespace rlctl;
+using namespace rlctl::redis;
+using namespace support;
 
 namespace {
 
@@ -45,7 +31,7 @@ std::string read_all(rlctl::redis::Transport& transport, std::size_t size) {
   std::string all;
   std::array<char, 64> piece;
   while (all.size() < size) {
-    all.append(piece.data(), transport.read(piece.data(), piece.size(), in(30s)));
+    all.append(piece.data(), transport.read(piece.data(), piece.size(), in(120s)));
   }
   return all;
 }
@@ -62,7 +48,7 @@ Url unused_port() {
 TEST_CASE("bytes travel both ways, over a unix socket and over TCP") {
   for (const auto scheme : {Scheme::kUnix, Scheme::kTcp}) {
     ScriptedServer server([](Peer& peer) { peer.write("got " + peer.read_until("!")); }, scheme);
-    const auto transport = connect(server.url(), in(30s));
+    const auto transport = connect(server.url(), in(120s));
     CHECK(transport->write_some("hello!") == 6);
     CHECK(read_all(*transport, 10) == "got hello!");
   }
@@ -73,22 +59,22 @@ TEST_CASE("all addresses of a name are tried") {
   ScriptedServer server([](Peer& peer) { peer.write("x"); }, Scheme::kTcp);
   Url url = server.url();
   url.host = "localhost";
-  const auto transport = connect(url, in(30s));
+  const auto transport = connect(url, in(120s));
   CHECK(read_all(*transport, 1) == "x");
 }
 
 TEST_CASE("connecting to an address without a server reports the address and the reason") {
   const Url url = unused_port();
-  const auto refused = error_of([&] { (void)connect(url, in(30s)); });
+  const auto refused = error_of([&] { (void)connect(url, in(120s)); });
   CHECK(refused.failure() == Failure::kUnreachable);
   CHECK(message_of(refused) ==
         "cannot connect to redis://127.0.0.1:" + std::to_string(url.port) + ": connection refused");
 
-  const auto missing = error_of([] { (void)connect(parse_url("unix:///no/such.sock"), in(30s)); });
+  const auto missing = error_of([] { (void)connect(parse_url("unix:///no/such.sock"), in(120s)); });
   CHECK(missing.failure() == Failure::kUnreachable);
   CHECK(message_of(missing) == "cannot connect to unix:///no/such.sock: no such file or directory");
 
-  const auto unknown = error_of([] { (void)connect(parse_url("redis://a.invalid"), in(30s)); });
+  const auto unknown = error_of([] { (void)connect(parse_url("redis://a.invalid"), in(120s)); });
   CHECK(unknown.failure() == Failure::kUnreachable);
   CHECK(support::contains(unknown.what(), "cannot connect to redis://a.invalid:6379: "));
 }
@@ -108,21 +94,18 @@ TEST_CASE("an unanswered connection attempt ends at the deadline") {
   }
 }
 
-TEST_CASE("a path that is too long for a unix socket is a usage error") {
+TEST_CASE("a path that is too long and a scheme without a socket are usage errors") {
   const auto error =
-      error_of([] { (void)connect(parse_url("unix:///" + std::string(107, 'x')), in(30s)); });
+      error_of([] { (void)connect(parse_url("unix:///" + std::string(107, 'x')), in(120s)); });
   CHECK(error.failure() == Failure::kUsage);
   CHECK(support::contains(error.what(), "at most 107 bytes, not 108"));
-}
-
-TEST_CASE("a scheme that names no socket is reported") {
-  CHECK(error_of([] { (void)connect(parse_url("private:"), in(30s)); }).failure() ==
+  CHECK(error_of([] { (void)connect(parse_url("private:"), in(120s)); }).failure() ==
         Failure::kUsage);
 }
 
 TEST_CASE("reading waits until its deadline, and polling never waits") {
   ScriptedServer server([](Peer& peer) { peer.read_to_end(); });
-  const auto transport = connect(server.url(), in(30s));
+  const auto transport = connect(server.url(), in(120s));
   std::array<char, 8> buffer;
   CHECK(transport->read_available(buffer.data(), buffer.size()) == 0);
   const auto started = Clock::now();
@@ -130,17 +113,17 @@ TEST_CASE("reading waits until its deadline, and polling never waits") {
       error_of([&] { (void)transport->read(buffer.data(), buffer.size(), in(30ms)); });
   CHECK(error.failure() == Failure::kTimeout);
   CHECK(Clock::now() - started >= 30ms);
-  CHECK(Clock::now() - started < 30s);
+  CHECK(Clock::now() - started < 120s);
 }
 
 TEST_CASE(
     "a server that closes the connection is unreachable, and writing to it raises no signal") {
   ScriptedServer server([](Peer& peer) { peer.write("bye"); });
-  const auto transport = connect(server.url(), in(30s));
+  const auto transport = connect(server.url(), in(120s));
   CHECK(read_all(*transport, 3) == "bye");
   std::array<char, 8> buffer;
   const auto error =
-      error_of([&] { (void)transport->read(buffer.data(), buffer.size(), in(30s)); });
+      error_of([&] { (void)transport->read(buffer.data(), buffer.size(), in(120s)); });
   CHECK(error.failure() == Failure::kUnreachable);
   CHECK(message_of(error) == display(server.url()) + " closed the connection");
   const auto writing = error_of([&] {
@@ -154,18 +137,18 @@ TEST_CASE("writing stops when the socket is full, and continues after the peer h
     peer.read_until("go");
     peer.read_to_end();
   });
-  const auto transport = connect(server.url(), in(30s));
+  const auto transport = connect(server.url(), in(120s));
   const std::string much(1 << 20, 'x');
   std::size_t sent = 0;
   for (std::size_t count = 1; count > 0; sent += count) count = transport->write_some(much);
   CHECK(sent > 0);
-  while (transport->write_some("go") < 2) transport->wait(in(30s));
+  while (transport->write_some("go") < 2) transport->wait(in(120s));
 }
 
 TEST_CASE("a raised interrupt ends every wait") {
   ScriptedServer server([](Peer& peer) { peer.read_to_end(); });
   Interrupt interrupt;
-  const auto transport = connect(server.url(), in(30s), &interrupt);
+  const auto transport = connect(server.url(), in(120s), &interrupt);
   std::thread later([&] {
     std::this_thread::sleep_for(20ms);
     interrupt.raise(SIGINT);
@@ -174,7 +157,7 @@ TEST_CASE("a raised interrupt ends every wait") {
   CHECK_THROWS_AS((void)transport->read(buffer.data(), buffer.size(), kNoDeadline), Interrupted);
   later.join();
   CHECK_THROWS_AS((void)transport->write_some("x"), Interrupted);
-  CHECK_THROWS_AS((void)connect(server.url(), in(30s), &interrupt), Interrupted);
+  CHECK_THROWS_AS((void)connect(server.url(), in(120s), &interrupt), Interrupted);
 }
 
 }  // namespace redis_transport_test

@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 #include "redis/reply.h"
@@ -43,6 +44,14 @@ int FakeNode::count(const std::string& beginning) {
   const auto all = seen();
   return static_cast<int>(std::ranges::count_if(
       all, [&](const std::string& command) { return command.starts_with(beginning); }));
+}
+
+void FakeNode::wait_for(const std::string& beginning, int commands) {
+  const auto end = std::chrono::steady_clock::now() + kLong;
+  while (count(beginning) < commands) {
+    if (std::chrono::steady_clock::now() > end) throw std::runtime_error("no " + beginning);
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
 }
 
 int FakeNode::clients() {

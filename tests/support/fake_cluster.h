@@ -15,9 +15,9 @@
 
 namespace support {
 
-inline constexpr std::chrono::seconds kLong{60};
-/// For a test that waits for the timeout.
-inline constexpr std::chrono::seconds kShort{2};
+inline constexpr std::chrono::seconds kLong{120};
+/// For a call that must time out: too short for any answer to be expected within it.
+inline constexpr std::chrono::milliseconds kShort{300};
 
 [[nodiscard]] inline std::string text(const rlctl::redis::Reply& reply) {
   return std::string(reply.text());
@@ -47,6 +47,8 @@ class FakeNode {
   [[nodiscard]] std::string name() const { return rlctl::redis::display(address()); }
   /// How many commands began with these words, on all connections.
   [[nodiscard]] int count(const std::string& beginning);
+  /// Waits until so many of them have been answered.
+  void wait_for(const std::string& beginning, int commands);
   /// The commands, words joined by blanks.
   [[nodiscard]] std::vector<std::string> seen();
   [[nodiscard]] int clients();

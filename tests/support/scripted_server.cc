@@ -52,10 +52,6 @@ bool Peer::write(std::string_view bytes) {
   return true;
 }
 
-void Peer::write_bytewise(std::string_view bytes) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) write(bytes.substr(i, 1));
-}
-
 FileDescriptor listen_at(Url& url, int backlog) {
   const auto check = [](int result) {
     if (result < 0) throw std::system_error(errno, std::generic_category(), "listen_at");

@@ -24,8 +24,6 @@ class Peer {
   std::size_t read_to_end();
   /// False if the client was gone.
   bool write(std::string_view bytes);
-  /// One send() for each byte.
-  void write_bytewise(std::string_view bytes);
   [[nodiscard]] int fd() const noexcept { return socket_; }
 
  private:
