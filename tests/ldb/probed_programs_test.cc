@@ -290,7 +290,7 @@ struct Call {
 /// Calls of a script of this project, at increasing times.
 std::vector<Call> calls_of(const std::string& name) {
   std::vector<Call> calls;
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < scaled(8, 12); ++i) {
     const auto now = std::to_string(1'700'000'000'123'456 + i * 4'000'000LL);
     const auto now_ms = std::to_string(1'700'000'000'123 + i / 2 * 4'000LL);
     const auto id = std::to_string(i);
@@ -362,7 +362,7 @@ TEST_CASE("scripts that read the server's clock reply as when they are given the
 TEST_CASE("random programs behave the same with probes") {
   Random random;
   TestServer server;
-  for (auto left = operations(scaled(100, 300)); left > 0; --left) {
+  for (auto left = operations(scaled(60, 300)); left > 0; --left) {
     check_program(server, Program(random).make());
   }
 }

@@ -98,10 +98,10 @@ TEST_CASE("a pipeline of which every command is MOVED does not wait between them
 
 TEST_CASE("each command of a deep pipeline is executed once while slots move to and fro") {
   // The keys are at home, then elsewhere, then ASKed for elsewhere.
-  FakeCluster cluster;
   std::mutex mutex;
   int asked = 0;
   std::map<std::string, int> executed;
+  FakeCluster cluster;
   const auto serve = [&](FakeNode& node, FakeNode& other, const std::string& its_key) {
     auto asking = std::make_shared<bool>(false);
     const auto script = [&, asking,
@@ -124,7 +124,6 @@ TEST_CASE("each command of a deep pipeline is executed once while slots move to 
   serve(cluster.low, cluster.high, "bar");
   serve(cluster.high, cluster.low, "foo");
   for (const auto& url : {cluster.url(), FakeCluster::plain(cluster.low)}) {
-    executed.clear();
     auto connection = Connection::open(url, kLong);
     constexpr int kCommands = 3000;
     for (int i = 0; i < kCommands; ++i) {
@@ -132,8 +131,11 @@ TEST_CASE("each command of a deep pipeline is executed once while slots move to 
     }
     for (int i = 0; i < kCommands; ++i) {
       CHECK(text(connection.read()) == "at " + std::to_string(i));
-      CHECK(executed[std::to_string(i)] == 1);
     }
+    const std::lock_guard lock(mutex);
+    CHECK(executed.size() == kCommands);
+    for (const auto& [command, times] : executed) CHECK(times == 1);
+    executed.clear();
   }
 }
 
@@ -222,10 +224,10 @@ TEST_CASE("ASK is followed with ASKING, for this command only") {
 TEST_CASE("a script that a node lacks is loaded there once for a pipeline, also behind ASK") {
   for (const std::string key : {"foo", "bar"}) {
     CAPTURE(key);
-    FakeCluster cluster;
     const std::string sha(40, 'a');
     std::atomic<bool> has_script = false;
     bool is_asking = false;
+    FakeCluster cluster;
     const auto importer = cluster.high.name();
     cluster.serve(cluster.low, "low", [&](const Words& words) -> std::optional<FakeNode::Answer> {
       if (words.front() == "SCRIPT") return FakeNode::Answer{bulk(sha)};

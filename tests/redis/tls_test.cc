@@ -340,7 +340,7 @@ TEST_CASE("an interrupt ends the handshake") {
 TEST_CASE("a connection that ends after any byte of the server is unreachable") {
   auto server = start_tls_server("server");
   std::size_t most = 0;
-  for (bool is_whole = false; !is_whole; most += static_cast<std::size_t>(scaled(3, 1))) {
+  for (bool is_whole = false; !is_whole; most += static_cast<std::size_t>(scaled(7, 1))) {
     CAPTURE(most);
     const Proxy proxy(server.url, cut_after(most, true));
     try {

@@ -182,7 +182,7 @@ TEST_CASE("used, remaining, next_free and reset_after agree with the script's an
   for (const auto& algorithm : usual_algorithms()) {
     CAPTURE(algorithm.name);
     std::int64_t states = 0;
-    while (states < operations(scaled(350, 700))) {
+    while (states < operations(scaled(200, 700))) {
       const auto schedule = make_schedule(algorithm, random);
       server.call({"FLUSHALL"});
       ScriptLimiter script(server, algorithm);

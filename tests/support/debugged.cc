@@ -3,9 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
-#include "support/limiters.h"
+#include "redis/connection.h"
+#include "redis/private_server.h"
 
 namespace rlctl::test {
 
@@ -37,6 +39,14 @@ int stopped_at(std::string_view item) {
 }
 
 namespace {
+
+/// A new connection to a server that all calls share, without its keys.
+redis::Connection empty_server() {
+  static const redis::PrivateServer kServer;
+  auto connection = redis::Connection::open(kServer.url(), std::chrono::seconds(120));
+  (void)connection.call({"FLUSHALL"});
+  return connection;
+}
 
 void erase_while(std::string& text, std::size_t at, std::string_view letters) {
   const auto end = text.find_first_not_of(letters, at);
@@ -90,7 +100,7 @@ Told debug(const ldb::ProbedScript& script, const std::vector<std::string>& keys
            const std::vector<std::string>& arguments,
            const std::function<void(const Told&)>& on_message) {
   using Kind = ldb::ProbeReader::Line::Kind;
-  TestServer server;
+  auto connection = empty_server();
   Told told;
   ldb::ProbeReader reader(script);
   const auto on_item = [&](std::string_view item) {
@@ -109,7 +119,7 @@ Told debug(const ldb::ProbedScript& script, const std::vector<std::string>& keys
       if (on_message) on_message(told);
     }
   };
-  told.reply = to_text(debug_script(server.connection(), script.text, keys, arguments, on_item));
+  told.reply = to_text(debug_script(connection, script.text, keys, arguments, on_item));
   return told;
 }
 
@@ -145,28 +155,18 @@ std::vector<std::string> told_of(std::string_view source, const ldb::ProbeOption
   return lines_of(script, debug(script));
 }
 
-namespace {
-
-std::string reply_to(TestServer& server, std::string_view text) {
-  (void)server.call({"FLUSHALL"});
-  return to_text(server.eval(text, {}, {}));
-}
-
-}  // namespace
-
 std::string reply_to(std::string_view text) {
-  TestServer server;
-  return reply_to(server, text);
+  return to_text(empty_server().call({"EVAL", text, "0"}));
 }
 
 std::string same_reply(std::string_view source) {
-  TestServer server;
-  const auto reply = reply_to(server, source);
+  const auto reply = reply_to(source);
   CAPTURE(source.substr(0, 500));
   for (const bool wrapped : {false, true}) {
-    const ldb::ProbeOptions clock{.wrapped = wrapped, .probes = false, .now = microseconds(42)};
-    CHECK(reply_to(server, probed(source, {.wrapped = wrapped}).text) == reply);
-    CHECK(reply_to(server, probed(source, clock).text) == reply);
+    const ldb::ProbeOptions clock{
+        .wrapped = wrapped, .probes = false, .now = std::chrono::microseconds(42)};
+    CHECK(reply_to(probed(source, {.wrapped = wrapped}).text) == reply);
+    CHECK(reply_to(probed(source, clock).text) == reply);
   }
   return reply;
 }
