@@ -1,6 +1,6 @@
 load ../../support/common
 
-# What `rlctl inspect` and `rlctl reset` say about the state of other libraries. tests/bench/others has their scripts;
+# What `rlctl inspect` and `rlctl reset` say about the state of other libraries. bench/others has their scripts;
 # the windows are so long that none ends during a test.
 
 setup_file() { start_server; }
@@ -10,7 +10,7 @@ setup() { cli FLUSHALL >/dev/null; }
 found() { rlctl inspect "$1" --json "${@:3}" | jq -c "$2"; }
 
 # with_script FILE KEY… , ARGUMENT…
-with_script() { cli --eval "$project/tests/bench/others/$1" "${@:2}" >/dev/null; }
+with_script() { cli --eval "$project/bench/others/$1" "${@:2}" >/dev/null; }
 
 # now UNIT: the server's time in whole UNITs of a second.
 now() { cli TIME | paste -sd ' ' | awk -v unit="$1" '{ printf "%.0f", ($1 + $2 / 1e6) * unit }'; }

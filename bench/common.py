@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 
 ALGORITHMS = ["fixed-window", "sliding-window-log", "sliding-window-zset", "sliding-window-counter",
               "token-bucket", "gcra", "leaky-bucket", "concurrency"]

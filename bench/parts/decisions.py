@@ -33,7 +33,7 @@ def ours(algorithm, clock):
 
 
 def another(library, algorithm, clock, file, arguments, allowed, keys=lambda key, now: [key]):
-    return Contender(library, algorithm, clock, ROOT / f"tests/bench/others/{file}.lua", keys, arguments,
+    return Contender(library, algorithm, clock, ROOT / f"bench/others/{file}.lua", keys, arguments,
                      allowed)
 
 

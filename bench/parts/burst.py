@@ -85,7 +85,7 @@ def replay(_client, quick):
                                          ("Redis", small, 100_000, [])):
             log = os.path.join(folder, f"{lines}-{keys}.log")
             with open(log, "wb") as file:
-                subprocess.run([ROOT / "tests/bench/make_log", str(lines), str(keys)], stdout=file, check=True)
+                subprocess.run([ROOT / "bench/make_log", str(lines), str(keys)], stdout=file, check=True)
             command = [RLCTL, "burst", "--replay", log, *common, *model]
             runs = [measured(command) for _ in range(1 if quick else 3)]
             wall, cpu, memory = (statistics.median(run[i] for run in runs) for i in range(3))
