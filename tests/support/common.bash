@@ -39,8 +39,8 @@
 #   calls COMMAND     How often the server at $socket has executed the command.
 #   ends_by SIGNAL READY COMMAND…
 #                     Runs the command with default signal handling, sends it the signal as soon as
-#                     the shell command READY succeeds, and prints "signal N" or "exit N". READY may
-#                     use the process ID $command_pid.
+#                     the shell command READY succeeds, and prints "signal N" or "exit N", or what its
+#                     processes wait for if it does not end. READY may use the process ID $command_pid.
 #   without_reader COMMAND
 #                     `run --separate-stderr` of the shell command with an output whose reader is gone, and
 #                     SIGPIPE ignored. The last line of stderr is "status N".
@@ -291,16 +291,23 @@ ends_by() {
     my $pid = fork // die;
     if (!$pid) { exec @command; die "$command[0]: $!" }
     $ENV{command_pid} = $pid;
+    my $report = sub {
+      return if waitpid($pid, WNOHANG) <= 0;
+      print @_, $? & 127 ? "signal " . ($? & 127) : "exit " . ($? >> 8), "\n";
+      exit;
+    };
     for (my $end = time + 120; time < $end; select undef, undef, undef, 0.02) {
-      last if system("bash", "-c", $ready) == 0 || waitpid($pid, WNOHANG) > 0;
+      $report->("before the signal: ");
+      last if system("bash", "-c", $ready) == 0;
     }
     kill $signal, $pid;
-    for (my $end = time + 120; time < $end; select undef, undef, undef, 0.01) {
-      if (waitpid($pid, WNOHANG) > 0) {
-        print $? & 127 ? "signal " . ($? & 127) : "exit " . ($? >> 8), "\n";
-        exit;
-      }
+    for (my $end = time + 120; time < $end; select undef, undef, undef, 0.01) { $report->() }
+    print "did not end\n";
+    # What each of its processes waits for, and which signals it blocks, ignores (SigIgn) and catches.
+    my @processes = $pid;
+    for my $process (@processes) {
+      push @processes, split " ", `pgrep -P $process`;
+      print `ps -o pid=,ppid=,pgid=,stat=,wchan:20=,time=,args= -p $process; grep ^Sig /proc/$process/status`;
     }
-    kill 9, $pid;
-    print "did not end\n"' "$@"
+    kill 9, $_ for @processes' "$@"
 }
