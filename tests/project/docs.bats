@@ -1,4 +1,5 @@
 load ../support/common
+load ../support/readme
 
 setup_file() { start_server; }
 setup() { cd "$project" || return; }
@@ -17,7 +18,7 @@ without_the_tests() { sed -E 's|^(\./)?tests/run( .*)?$|tests/run --list >/dev/n
 
 @test "every command in CONTRIBUTING can be run as it is" {
   blocks sh CONTRIBUTING.md | without_the_tests >"$BATS_TEST_TMPDIR/commands"
-  run -0 timeout 300 bash -euo pipefail "$BATS_TEST_TMPDIR/commands" </dev/null
+  run -0 timeout 600 bash -euo pipefail "$BATS_TEST_TMPDIR/commands" </dev/null
   assert_line --partial 'fixed-window.lua:21'
   assert_line --regexp '^= [{]1, 4, 0, '
 }
@@ -42,7 +43,7 @@ examples() {
     examples "$page"
     for example in "$BATS_TEST_TMPDIR"/*.sh; do
       [[ -e $example ]] || continue
-      expect_status 0 timeout 100 bash -euo pipefail "$example" </dev/null ||
+      expect_status 0 timeout 600 bash -euo pipefail "$example" </dev/null ||
         fail "in $page: $(cat "$example")"
     done
   done
@@ -56,28 +57,23 @@ without_times() {
 
 @test "the output shown in the README is correct" {
   cli FLUSHALL
-  blocks console README.md >"$BATS_TEST_TMPDIR/shown"
-  # A command begins with $ and continues after >.
-  local line command='' commands=()
-  while IFS= read -r line; do
-    case $line in
-      '$ '*) commands+=("${line:2}") ;;
-      '> '*) commands[-1]+=$'\n'${line:2} ;;
-    esac
-  done <"$BATS_TEST_TMPDIR/shown"
-  for command in "${commands[@]}"; do
-    sed '1s/^/$ /; 2,$s/^/> /' <<<"$command"
-    eval "$command" 2>&1 || true
-  done >"$BATS_TEST_TMPDIR/came"
-  run -0 diff <(without_times <"$BATS_TEST_TMPDIR/shown") <(without_times <"$BATS_TEST_TMPDIR/came")
+  readme_is_true README.md without_times
 }
 
-@test "the README is shorter than 150 lines, and the targets of its links exist" {
+@test "the README is shorter than 150 lines" {
   (($(wc -l <README.md) < 150))
-  local link
-  for link in $(grep -hoE '\]\([^)#]+\)' README.md CONTRIBUTING.md | tr -d '])('); do
-    [[ $link == https:* || -e $link ]] || fail "no $link"
-  done
+}
+
+# links FILE: the targets of its links, without the parts after #.
+links() { grep -oE '\]\([^)#]+' "$1" | cut -c3-; }
+
+@test "every link to a file in the documents leads somewhere" {
+  local document link
+  while IFS= read -r document; do
+    for link in $(links "$document"); do
+      [[ $link == https:* || -e ${document%/*}/$link ]] || fail "$document: no $link"
+    done
+  done < <(find . -name '*.md' -not -path './build/*')
 }
 
 @test "the README has a paragraph for each command" {
@@ -87,14 +83,12 @@ without_times() {
   done
 }
 
-@test "examples/README.md leads to each example, and its links lead somewhere" {
-  cd examples
-  local example link links
-  links=$(grep -oE '\]\([^)#]+\)' README.md | tr -d '])(')
-  for link in $links; do assert [ -e "$link" ]; done
-  for example in *; do
+@test "examples/README.md leads to each example" {
+  local example
+  for example in examples/*; do
+    example=${example#*/}
     case $example in README.md | burst.svg | Dockerfile) continue ;; esac
-    grep -qE "^$example(/|\$)" <<<"$links" || fail "no link to $example"
+    grep -qE "^$example(/|\$)" <(links examples/README.md) || fail "no link to $example"
   done
 }
 
@@ -129,39 +123,31 @@ page() {
   echo "${pages[0]}"
 }
 
-@test "every option of --help is in the manual" {
+@test "every option of --help is in the manual, and the reverse" {
+  options_in_help >"$BATS_TEST_TMPDIR/help"
+  options_in_page man/rlctl.1.scd >"$BATS_TEST_TMPDIR/page"
   run -0 commands
   assert_line check
-  local command option
-  for command in '' $(commands); do
-    for option in $(options_in_help ${command:+"$command"}); do
-      grep -qxF -- "$option" <(options_in_page man/rlctl.1.scd
-        [[ -z $command ]] || options_in_page "$(page "$command")") ||
-        fail "rlctl $command --help has $option, its page has not"
-    done
-  done
-}
-
-# A command's help lists its own options and refers to rlctl for the others.
-@test "every option in the manual is in --help" {
-  local command option
-  for option in $(options_in_page man/rlctl.1.scd); do
-    grep -qxF -- "$option" <(options_in_help) || fail "rlctl(1) has $option, rlctl --help has not"
-  done
-  for command in $(commands); do
-    for option in $(options_in_page "$(page "$command")"); do
-      grep -qxF -- "$option" <(options_in_help "$command"; options_in_help) ||
-        fail "rlctl-$command(1) has $option, rlctl $command --help has not"
-    done
+  cd "$BATS_TEST_TMPDIR"
+  diff help page
+  local command of_all=("${lines[@]}")
+  for command in "${of_all[@]}"; do
+    options_in_help "$command" >own_help
+    (cd "$project" && options_in_page "$(page "$command")") >own_page
+    # A command's help lists its own options and refers to rlctl for the others.
+    run comm -23 own_help <(sort -u own_page page)
+    assert_equal "options in rlctl $command --help alone: $output" "options in rlctl $command --help alone: "
+    run comm -23 own_page <(sort -u own_help help)
+    assert_equal "options in rlctl-$command(1) alone: $output" "options in rlctl-$command(1) alone: "
   done
 }
 
 @test "help fits 80 columns and ends with an example" {
   local command
   for command in '' $(commands); do
-    run -0 rlctl ${command:+"$command"} --help
-    refute_line --regexp '^.{81}'
-    assert_line --index $((${#lines[@]} - 1)) --regexp '^  (\$ )?.*rlctl '
+    rlctl ${command:+"$command"} --help >"$BATS_TEST_TMPDIR/help"
+    run -1 grep -E '^.{81}' "$BATS_TEST_TMPDIR/help"
+    assert_regex "$(tail -n 1 "$BATS_TEST_TMPDIR/help")" '^  (\$ )?.*rlctl '
   done
 }
 
@@ -171,37 +157,15 @@ page() {
 # sed removes the overstriking that makes bold and underlined text.
 format_page() { mandoc -T utf8 -O width=78 "$1" | sed $'s/.\b//g'; }
 
-# Formats every page as NAME.SECTION and as NAME.SECTION.txt in $BATS_TEST_TMPDIR.
-format_pages() {
+@test "the pages of the manual have no warning of mandoc, fit 80 columns, and split no hyphenated word" {
   local source page
   for source in man/*.scd; do
     page=$BATS_TEST_TMPDIR/$(basename "$source" .scd)
     man/render "$source" >"$page"
     format_page "$page" >"$page.txt"
   done
-}
-
-@test "mandoc has no warning about a page of the manual" {
-  format_pages
   run -0 mandoc -T lint -W warning "$BATS_TEST_TMPDIR"/*.[0-9]
   assert_output ''
-}
-
-@test "the pages of the manual fit 80 columns" {
-  format_pages
   run -1 grep -nE '^.{81}' "$BATS_TEST_TMPDIR"/*.txt
-}
-
-@test "no line of the manual ends inside a hyphenated word" {
-  format_pages
   run -1 grep -nE '[[:alnum:]][-‐]$' "$BATS_TEST_TMPDIR"/*.txt
-}
-
-@test "the test for hyphenated words finds a split one" {
-  local page=$BATS_TEST_TMPDIR/page.7
-  {
-    printf '.TH page 7\n.SH NAME\npage \\- a test\n.SH DESCRIPTION\n'
-    for ((i = 0; i < 40; i++)); do echo 'sliding-window-log'; done
-  } >"$page"
-  run -0 grep -E '[[:alnum:]][-‐]$' <(format_page "$page")
 }

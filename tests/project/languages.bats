@@ -1,4 +1,5 @@
 load ../support/common
+load ../support/readme
 
 # The programs of examples/languages, copied to this test's folder, where their timeouts are two minutes.
 
@@ -147,6 +148,7 @@ holds_the_contract() {
 }
 
 @test "node: limit.mjs decides as rlctl check does, and sends nothing twice" {
+  [[ ${RLCTL_TEST_ALL-} ]] || skip 'needs the network, for ioredis; RLCTL_TEST_ALL=1 asks npm for it'
   needs nodejs node --version
   needs npm npm --version
   timeout 120 npm install --fetch-retries 0 --no-audit --no-fund --prefix . ioredis >log 2>&1 ||
@@ -237,25 +239,13 @@ without_times() { sed -E 's/retry_after=[0-9]+\.[0-9]{3}s/retry_after=Ns/'; }
   needs gcc gcc --version
   start_server
   export script
-  awk '/^```$/ { on = 0 } on; /^```console$/ { on = 1 }' README.md >shown
-  sed -n 's/^\$ //p' shown >commands
-  assert [ -s commands ]
-  local command
-  while IFS= read -r command; do printf 'echo %q\n%s\n' "$ $command" "$command"; done <commands >session
-  bash session >came 2>&1 </dev/null
-  diff <(without_times <shown) <(without_times <came)
+  readme_is_true README.md without_times
 }
 
-@test "the README of examples/languages names each program, and its links lead somewhere" {
-  cd "$project/examples/languages"
-  local link program
-  for link in $(grep -oE '\]\([^)#]+\)' README.md | tr -d '])('); do assert [ -e "$link" ]; done
-  for program in limit.* nginx/limit.lua; do grep -qF "]($program)" README.md || fail "no $program"; done
-}
-
-@test "each program of examples/languages has fewer than 60 lines of code" {
+@test "the README of examples/languages names each program, which has fewer than 60 lines of code" {
   local program
   for program in limit.* nginx/limit.lua; do
+    grep -qF "]($program)" README.md || fail "no $program"
     (($(grep -cvE '^ *($|//|#|--|/?\*)' "$program") < 60)) || fail "$program is longer"
   done
 }

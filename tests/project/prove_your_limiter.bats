@@ -1,16 +1,24 @@
 load ../support/common
+load ../support/readme
 
-# examples/prove-your-limiter, copied to this test's folder, which is laid out like a checkout: the example in
-# the folder limiter, rlctl's sources in rlctl.
+# examples/prove-your-limiter, copied to a folder that is laid out like a checkout: the example in the folder
+# limiter, rlctl's sources in rlctl.
+
+setup_file() {
+  # A small search finds the same.
+  export RLCTL_PROVE_BUDGET
+  RLCTL_PROVE_BUDGET=$(scaled 2000 50000)
+  unset RLCTL_CONFIG
+  workspace=$BATS_FILE_TMPDIR
+  export workspace
+  cp -r "$project/examples/prove-your-limiter" "$workspace/limiter"
+  ln -s "$project" "$workspace/rlctl"
+}
 
 setup() {
   unset RLCTL_CONFIG
-  cp -r "$project/examples/prove-your-limiter" "$BATS_TEST_TMPDIR/limiter"
-  cd "$BATS_TEST_TMPDIR/limiter" || return
+  cd "$workspace/limiter" || return
 }
-
-# The commands that ./prove printed, one a line.
-printed_commands() { grep '^rlctl debug ' <<<"$output"; }
 
 @test "prove: the limiter keeps every promise, and nothing is left" {
   run -0 --separate-stderr ./prove
@@ -20,44 +28,35 @@ printed_commands() { grep '^rlctl debug ' <<<"$output"; }
   assert [ ! -e failed ]
 }
 
-@test "prove: the broken limiter fails every test, and each command printed shows how" {
+@test "prove: the broken limiter fails every test, and each command printed shows the request that is wrong" {
   run -1 --separate-stderr ./prove broken
   refute_line --regexp '^ok'
   assert_equal "$(grep -c '^not ok' <<<"$output")" "$(grep -c '^assert ' prove)"
   [[ $stderr == *"'worst<=1' does not hold: broken has 2"* ]] || fail "$stderr"
-  printed_commands >commands
+  grep '^rlctl debug ' <<<"$output" >commands
   assert_equal "$(wc -l <commands)" "$(grep -c '^assert ' prove)"
   assert_equal "$(find failed -type f | wc -l)" "$(wc -l <commands)"
   local command
   while IFS= read -r command; do
     run -0 bash -euo pipefail -c "$command" </dev/null 3>&- 4>&-
-    assert_line --regexp '^reads as (allowed|denied, .*retry_after)'
+    # The one that is too many, or the first that is denied.
+    case $command in
+      *search.log*) assert_line 'reads as allowed, remaining 0' ;;
+      *random.jsonl*) assert_line --regexp '^reads as denied, remaining 0, retry_after ' ;;
+      *) assert_line --regexp '^reads as (allowed|denied, .*retry_after)' ;;
+    esac
   done <commands
   # The requests of a failure that is mended are not kept.
   run -0 ./prove
   assert [ ! -e failed ]
 }
 
-@test "prove: the request shown is the one that is too many, or the first that is denied" {
-  run -1 ./prove broken
-  printed_commands >commands
-  run -0 bash -c "$(grep search.log commands) -q"
-  assert_line 'reads as allowed, remaining 0'
-  run -0 bash -c "$(grep random.jsonl commands) -q"
-  assert_line --regexp '^reads as denied, remaining 0, retry_after '
-}
-
-@test "prove: from another folder, the printed commands work there" {
-  cd ..
-  run -1 limiter/prove broken
-  run -0 bash -c "$(printed_commands | head -n 1)"
-  assert_line 'reads as allowed, remaining 0'
-}
-
 @test "prove: an unknown script and a script with an error are no failures of the limiter" {
   run -2 ./prove mein
   assert_output --partial "no script of that name in ./rlctl.toml"
   assert [ ! -e failed ]
+  cp -r . "$BATS_TEST_TMPDIR/limiter"
+  cd "$BATS_TEST_TMPDIR/limiter"
   echo "return redis.call('NOSUCH')" >limiter.lua
   run -5 ./prove
   refute_output --partial 'not ok'
@@ -68,45 +67,31 @@ printed_commands() { grep '^rlctl debug ' <<<"$output"; }
   assert_equal "$(diff <(grep -v '^--' limiter.lua) <(grep -v '^--' broken.lua) | grep -c '^[<>]')" 2
 }
 
-# The commands of the README, one a line; a command ends with its line.
-shown() { awk '/^ *```$/ { on = 0 } on; /^ *```console$/ { on = 1 }' README.md; }
-
 @test "the output in the README of examples/prove-your-limiter is correct" {
-  shown | sed -n 's/^\$ //p' >commands
-  assert [ -s commands ]
-  local command
-  while IFS= read -r command; do printf 'echo %q\n%s\n' "$ $command" "$command"; done <commands >session
-  bash session >came 2>&1 </dev/null
-  diff <(shown) came
+  readme_is_true README.md
 }
 
-@test "the links in the README of examples/prove-your-limiter lead somewhere" {
-  cd "$project/examples/prove-your-limiter"
-  local link
-  for link in $(grep -oE '\]\([^)#]+\)' README.md | tr -d '])('); do assert [ -e "$link" ]; done
-}
-
-# steps: the commands of the workflow, as GitHub would run them.
-steps() {
+# workflow: the commands of the workflow, as GitHub would run them.
+workflow() {
   awk '
     on && /^          / { print substr($0, 11); next }
     { on = 0 }
     /^        run: \|$/ { on = 1; next }
-    /^ +(- )?run: / { sub(/^ +(- )?run: /, ""); print }' prove.yml
+    /^ +(- )?run: / { sub(/^ +(- )?run: /, ""); print }' limiter/prove.yml
 }
 
 @test "prove.yml: its commands build, install and run, and the paths that it keeps are those of prove" {
-  local workspace=$BATS_TEST_TMPDIR
-  ln -s "$project" "$workspace/rlctl"
-  steps >"$workspace/steps"
-  assert_equal "$(tail -n 1 "$workspace/steps")" limiter/prove
   cd "$workspace"
-  HOME=$workspace/home GITHUB_PATH=$workspace/path run -0 bash -e "$workspace/steps" </dev/null
+  workflow >steps
+  assert_equal "$(tail -n 1 steps)" limiter/prove
+  HOME=$workspace/home GITHUB_PATH=$workspace/path run -0 bash -e steps </dev/null
   assert_line 'ok      search, 5/60s'
   assert [ -x "$(<path)/rlctl" ]
-  sed -i 's|limiter/prove|& broken|' steps
-  HOME=$workspace/home GITHUB_PATH=$workspace/path run -1 bash -e "$workspace/steps" </dev/null
+  run -1 limiter/prove broken
   assert [ -s "$(sed -n 's/^ *path: \(.*failed\)$/\1/p' limiter/prove.yml)/search.log" ]
+  # The printed commands work in the folder in which prove was called.
+  run -0 bash -c "$(grep -m 1 '^rlctl debug ' <<<"$output")"
+  assert_line 'reads as allowed, remaining 0'
 }
 
 @test "prove.yml is YAML with a step for each command" {

@@ -1,4 +1,5 @@
 load ../support/common
+load ../support/readme
 
 # The scripts of examples/shell.
 
@@ -15,15 +16,7 @@ setup() {
 without_times() { sed -E 's/(;t=|^Retry-After: )[0-9]+/\1N/'; }
 
 @test "the output in the README of examples/shell is correct" {
-  awk '/^```$/ { on = 0 } on; /^```console$/ { on = 1 }' README.md >shown
-  sed -n 's/^\$ //p' shown >commands
-  [[ -s commands ]]
-  local command
-  # As a terminal shows them: each command, then its output.
-  while IFS= read -r command; do printf 'echo %q\n%s\n' "$ $command" "$command"; done <commands >session
-  bash session >came 2>&1
-  without_times <came >printed
-  diff <(without_times <shown) printed
+  readme_is_true README.md without_times
 }
 
 @test "login: attempts at the same time cannot all pass, and a client cannot try many users" {
