@@ -10,10 +10,10 @@ setup() {
   start_server
 }
 
-# refuse REST COMMAND…: for each N, runs rlctl with the Nth allocation refused; with REST "+", also all after
-# it. $failed is the status of an error.
+# refuse REST FAILED COMMAND…: for each N, runs rlctl with the Nth allocation refused; with REST "+", also all after
+# it. FAILED is the status of an error.
 refuse() {
-  faults preload="$preload" rest="$1" failed="$failed" folder="$BATS_TEST_TMPDIR" command="${*:2}" <<'PERL'
+  faults preload="$preload" rest="${1#-}" failed="$2" folder="$BATS_TEST_TMPDIR" command="${*:3}" <<'PERL'
 use strict;
 my ($socket, $rest, $failed) = @ENV{qw(socket rest failed)};
 my @command = split ' ', $ENV{command};
@@ -50,37 +50,13 @@ for my $n (1 .. $all) {
 PERL
 }
 
-@test "memory refused at each allocation of a check" {
-  failed=2
-  refuse '' check new --limit 5/60s
-}
-
-@test "memory refused from each allocation of a check on" {
-  failed=2
-  refuse + check new --limit 5/60s
-}
-
-@test "memory refused at each allocation of a check with --json" {
-  failed=2
-  refuse '' check new --limit 5/60s --algorithm gcra --json
-}
-
-@test "memory refused at each allocation of a look" {
-  failed=2
-  refuse '' check new --limit 5/60s --peek
-}
-
-@test "memory refused at each allocation of quota, whose failures have status 3" {
-  failed=3
-  refuse '' quota new --limit 5/60s
-}
-
-@test "memory refused at each allocation of run before the command, whose failures have status 125" {
-  failed=125
-  refuse '' run new --limit 5/60s -- true
-}
-
-@test "memory refused from each allocation of quota and run on" {
-  failed=3
-  refuse + quota new --limit 5/60s
+# The failures of quota have status 3, those of run before its command 125.
+@test "memory refused at each allocation of a command, and from each allocation on" {
+  refuse - 2 check new --limit 5/60s
+  refuse + 2 check new --limit 5/60s
+  refuse - 2 check new --limit 5/60s --algorithm gcra --json
+  refuse - 2 check new --limit 5/60s --peek
+  refuse - 3 quota new --limit 5/60s
+  refuse + 3 quota new --limit 5/60s
+  refuse - 125 run new --limit 5/60s -- true
 }

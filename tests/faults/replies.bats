@@ -25,10 +25,10 @@ PERL
   )
 }
 
-# Of replies as long as INFO's, a few bytes are chosen at random.
-@test "a connection cut at every byte of the replies of every command" {
+# At every third byte; only tests/all has the time for each. Of replies as long as INFO's, a few bytes are chosen.
+@test "a connection cut at any byte of the replies of every command" {
   each_command most="$(often 60)" <<'PERL'
-  for my $n (places($whole->{bytes}, $ENV{few} ? 12 : $whole->{bytes} > 300 ? $ENV{most} : 300)) {
+  for my $n (thinned(places($whole->{bytes}, $ENV{few} ? 12 : $whole->{bytes} > 300 ? $ENV{most} : 300))) {
     my $ran = $go->({cut => $n});
     next if !$ran->{took};
     counted;
@@ -39,7 +39,7 @@ PERL
 
 @test "a server that falls silent after any byte of the replies, beyond the timeout" {
   each_command most="$(often 12)" <<'PERL'
-  for my $n (places($whole->{bytes}, $case->{many} ? 1 : $ENV{few} ? 3 : $ENV{most})) {
+  for my $n (thinned(places($whole->{bytes}, $case->{many} ? 3 : $ENV{few} ? 9 : $ENV{most}))) {
     my $ran = $go->({stall => $n}, more => [qw(--timeout 100ms)]);
     next if !$ran->{took};
     counted;
@@ -49,7 +49,7 @@ PERL
 }
 
 @test "a reply that comes after the timeout is no answer to the next request" {
-  faults rounds="$(often 40)" <<'PERL'
+  faults rounds="$(often "$(scaled 15 40)")" <<'PERL'
 use strict;
 my $proxy = proxy($ENV{socket});
 for my $round (1 .. $ENV{rounds}) {
@@ -83,7 +83,7 @@ PERL
     "\$-7\r\n", ":\r\n", ":12a\r\n", ":99999999999999999999\r\n", "*9223372036854775808\r\n", "%1\r\n+a\r\n:1\r\n",
     ">2\r\n+a\r\n:1\r\n", "_\r\n", "*1\r\n" x 9 . ":1\r\n", "*1\r\n" x 100_000, "\$3\r\nabcdef\r\n", "\n" x 100);
   for my $n (@replies) {
-    for my $garbage ($n % 5 == 1 && !$ENV{few} ? @garbage : $garbage[rand @garbage]) {
+    for my $garbage ($n % 5 == 1 && !$ENV{few} ? thinned(@garbage) : $garbage[rand @garbage]) {
       my $ran = $go->({reply => $n, with => $garbage}, more => [qw(--timeout 5s)]);
       next if !$ran->{took};
       counted;
@@ -104,7 +104,7 @@ PERL
     '*6' . "\r\n:-1" x 6 . "\r\n", '*6' . "\r\n:9223372036854775807" x 6 . "\r\n", "-NOSCRIPT again\r\n",
     "-MOVED x\r\n", "-ASK x\r\n", "+" . 'x' x 1_000_000 . "\r\n");
   for my $n (@replies) {
-    for my $other ($n % 5 == 1 && !$ENV{few} ? @others : $others[rand @others]) {
+    for my $other ($n % 5 == 1 && !$ENV{few} ? thinned(@others) : $others[rand @others]) {
       my $ran = $go->({reply => $n, with => $other}, more => [qw(--timeout 100ms)]);
       next if !$ran->{took};
       counted;

@@ -40,38 +40,28 @@ assert_shows_the_burst() {
   assert_equal "$(left_behind)" ''
 }
 
-@test "quickstart works again without a build, from another folder and with a minimal environment" {
+@test "quickstart runs again, linked from a folder with a space, with a minimal environment, and installs nothing" {
+  mkdir bin 'a folder'
+  ln -s "$project" 'a folder/a project'
+  printf '#!/bin/sh\necho "apt-get $*" >>"%s/called"\nexit 1\n' "$BATS_TEST_TMPDIR" >bin/apt-get
+  chmod +x bin/apt-get
   cd /
   local before
   before=$(stat -c '%i %Y' "$project/build/release/cli/rlctl")
-  run -0 env -i PATH=/usr/bin:/bin HOME="$HOME" TMPDIR="$TMPDIR" "$project/quickstart" </dev/null
+  run -0 env -i PATH="$BATS_TEST_TMPDIR/bin:/usr/bin:/bin" HOME="$HOME" TMPDIR="$TMPDIR" \
+    "$BATS_TEST_TMPDIR/a folder/a project/quickstart" </dev/null
   assert_shows_the_burst
   # It was not rebuilt.
   assert_equal "$(stat -c '%i %Y' "$project/build/release/cli/rlctl")" "$before"
   assert_equal "$(left_behind)" ''
-}
-
-@test "quickstart works through a symbolic link and in a folder with a space in its name" {
-  cd "$BATS_TEST_TMPDIR"
-  mkdir 'a folder'
-  ln -s "$project" 'a folder/a project'
-  run -0 './a folder/a project/quickstart'
-  assert_shows_the_burst
-}
-
-@test "quickstart does not call apt-get if everything is installed" {
-  mkdir bin
-  printf '#!/bin/sh\necho "apt-get $*" >>"%s/called"\nexit 1\n' "$TMPDIR" >bin/apt-get
-  chmod +x bin/apt-get
-  PATH=$PWD/bin:$PATH run -0 "$project/quickstart"
-  [[ ! -e $TMPDIR/called ]]
+  assert [ ! -e "$BATS_TEST_TMPDIR/called" ]
 }
 
 @test "without apt-get, quickstart names the missing packages" {
   # A PATH with everything except apt-get and ninja.
   mkdir bin
-  local tool
-  for tool in /usr/bin/* /bin/*; do ln -sf "$tool" bin/; done
+  ln -s -t bin /usr/bin/*
+  ln -sf -t bin /bin/*
   rm -f bin/apt-get bin/ninja
   PATH=$PWD/bin run -1 "$project/quickstart"
   assert_output --partial 'ninja-build'
@@ -115,48 +105,24 @@ assert_shows_the_burst() {
   wait_until eval '! pgrep -f "redis-server.*$TMPDIR" >/dev/null'
 }
 
-@test "quickstart fails with a message if not exactly five requests are allowed" {
-  copy_with echo allowed
-  run -1 ./quickstart
-  assert_line 'quickstart: 7 of 7 were allowed, not 5'
-  assert_equal "$(left_behind)" ''
-}
-
-@test "quickstart fails with a message if the burst is not 2000 and 1000" {
-  # shellcheck disable=SC2016
-  copy_with 'case $* in
-      burst*) printf "%s 2000 2000 0\\n" fixed-window sliding-window-log; exit ;;
-      inspect*) echo "used       5 of 5 "; exit ;;
-      reset*) echo 0 >n; echo removed; exit ;;
-    esac
-    n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) >n
-    if [ "$n" -lt 5 ]; then echo allowed; else echo denied; exit 1; fi'
-  run -1 ./quickstart
-  assert_line 'quickstart: sliding-window-log let 2000 pass, not 1000'
-}
-
-@test "quickstart fails with a message if rlctl burst fails" {
-  # shellcheck disable=SC2016
-  copy_with 'case $* in
-      burst*) exit 3 ;;
-      inspect*) echo "used       5 of 5 "; exit ;;
-      reset*) echo 0 >n; echo removed; exit ;;
-    esac
-    n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) >n
-    if [ "$n" -lt 5 ]; then echo allowed; else echo denied; exit 1; fi'
-  run -1 ./quickstart
-  assert_line 'quickstart: rlctl burst ended with status 3'
-}
-
-@test "quickstart fails with a message if the inspection or the reset fails" {
-  # shellcheck disable=SC2016
-  local answers='n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) >n
-    if [ "$n" -lt 5 ]; then echo allowed; else echo denied; exit 1; fi'
-  copy_with 'case $* in inspect*) echo "used       4 of 5 "; exit ;; esac;' "$answers"
-  run -1 ./quickstart
-  assert_line 'quickstart: rlctl inspect ended with status 0, or does not show 5 of 5'
-  rm -f n
-  copy_with 'case $* in inspect*) echo "used       5 of 5 "; exit ;; reset*) exit 1 ;; esac;' "$answers"
-  run -1 ./quickstart
-  assert_line 'quickstart: rlctl reset ended with status 1'
+@test "quickstart fails with a message if a command fails or does not show what it should" {
+  local allowed inspect reset burst message
+  while IFS='|' read -r allowed inspect reset burst message; do
+    copy_with "case \$* in
+        inspect*) ${inspect:-true}; exit ;;
+        reset*) echo 0 >n; ${reset:-true}; exit ;;
+        burst*) ${burst:-true}; exit ;;
+      esac
+      n=\$(cat n 2>/dev/null || echo 0); echo \$((n + 1)) >n
+      if [ \$n -lt $allowed ]; then echo allowed; else echo denied; exit 1; fi"
+    run -1 ./quickstart
+    assert_line "quickstart: $message"
+    assert_equal "$(left_behind)" ''
+  done <<'END'
+7||||7 of 7 were allowed, not 5
+5|echo "used       4 of 5 "|||rlctl inspect ended with status 0, or does not show 5 of 5
+5|echo "used       5 of 5 "|exit 1||rlctl reset ended with status 1
+5|echo "used       5 of 5 "|echo removed|exit 3|rlctl burst ended with status 3
+5|echo "used       5 of 5 "|echo removed|printf "%s 2000 2000 0\\n" fixed-window sliding-window-log|sliding-window-log let 2000 pass, not 1000
+END
 }

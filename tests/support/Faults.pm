@@ -31,12 +31,12 @@ use IO::Socket::UNIX;
 use POSIX qw(:sys_wait_h);
 use Time::HiRes qw(time);
 
-our @EXPORT = qw(run proxy ask forget commands judge places is_asleep signal_when_asleep most_in_window
+our @EXPORT = qw(run proxy ask forget commands judge places thinned is_asleep signal_when_asleep most_in_window
   counted wrong);
 
 $SIG{PIPE} = 'IGNORE';
 
-my $seed = $ENV{RLCTL_TEST_SEED} // time;
+my $seed = $ENV{RLCTL_TEST_SEED} // 1;
 srand $seed;
 
 # The end of the RESP value at this place of the bytes, or undef if it is not complete.
@@ -335,6 +335,13 @@ sub places {
   my %chosen;
   $chosen{int rand $n} = 1 while keys %chosen < $most;
   return sort { $a <=> $b } keys %chosen;
+}
+
+# thinned(LIST…): every third, from a random one on; all if RLCTL_TEST_ALL is set.
+sub thinned {
+  return @_ if $ENV{RLCTL_TEST_ALL};
+  my $first = int rand 3;
+  return @_[grep { $_ % 3 == $first } 0 .. $#_];
 }
 
 # judge(WHAT, RAN, CASE, WHOLE): a command that lost its server somewhere must have ended by itself, with the
