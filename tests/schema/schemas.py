@@ -37,15 +37,6 @@ class Schemas:
     def alternatives(self, command):
         return [name for name, _, _ in self._alternatives[command]]
 
-    def field_names(self, command):
-        """All fields that the schema has of its own."""
-        def names(part):
-            if isinstance(part, dict):
-                own = set(part["properties"]) if isinstance(part.get("properties"), dict) else set()
-                return own.union(*map(names, part.values()))
-            return set().union(*map(names, part)) if isinstance(part, list) else set()
-        return names(self.by_command[command])
-
     def fitting(self, command, value):
         """The names of the alternatives that fit."""
         if not isinstance(value, dict):
