@@ -106,12 +106,12 @@ assert_shows_the_burst() {
 }
 
 @test "quickstart fails with a message if a command fails or does not show what it should" {
-  local allowed inspect reset burst message
-  while IFS='|' read -r allowed inspect reset burst message; do
+  local allowed used reset burst message
+  while IFS='|' read -r allowed used reset burst message; do
     copy_with "case \$* in
-        inspect*) ${inspect:-true}; exit ;;
-        reset*) echo 0 >n; ${reset:-true}; exit ;;
-        burst*) ${burst:-true}; exit ;;
+        inspect*) echo 'used       $used of 5 '; exit ;;
+        reset*) echo 0 >n; echo removed; exit $reset ;;
+        burst*) $burst; exit ;;
       esac
       n=\$(cat n 2>/dev/null || echo 0); echo \$((n + 1)) >n
       if [ \$n -lt $allowed ]; then echo allowed; else echo denied; exit 1; fi"
@@ -119,10 +119,10 @@ assert_shows_the_burst() {
     assert_line "quickstart: $message"
     assert_equal "$(left_behind)" ''
   done <<'END'
-7||||7 of 7 were allowed, not 5
-5|echo "used       4 of 5 "|||rlctl inspect ended with status 0, or does not show 5 of 5
-5|echo "used       5 of 5 "|exit 1||rlctl reset ended with status 1
-5|echo "used       5 of 5 "|echo removed|exit 3|rlctl burst ended with status 3
-5|echo "used       5 of 5 "|echo removed|printf "%s 2000 2000 0\\n" fixed-window sliding-window-log|sliding-window-log let 2000 pass, not 1000
+7|5|0|true|7 of 7 were allowed, not 5
+5|4|0|true|rlctl inspect ended with status 0, or does not show 5 of 5
+5|5|1|true|rlctl reset ended with status 1
+5|5|0|exit 3|rlctl burst ended with status 3
+5|5|0|printf "%s 2000 2000 0\\n" fixed-window sliding-window-log|sliding-window-log let 2000 pass, not 1000
 END
 }

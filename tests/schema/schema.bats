@@ -25,7 +25,7 @@ END
 
 # every_part CODE: prints what this jq code finds in any part of any schema, after the schema's name.
 every_part() {
-  (cd schema && jq -r "[.. | objects | $1] | unique[] | \"\\(input_filename | split(\".\")[0]): \\(.)\"" *.schema.json)
+  jq -r "[.. | objects | $1] | unique[] | \"\\(input_filename | split(\"[./]\"; null)[1]): \\(.)\"" schema/*.schema.json
 }
 
 @test "each object in a schema refuses fields that it does not describe, and requires the others" {
