@@ -118,37 +118,6 @@ keeps_nothing() {
     'rlctl: cannot connect to unix:///nowhere/at/all: no such file or directory'
 }
 
-@test "options that name two servers are refused" {
-  run -2 rlctl -s "$socket" -p 7 check k --limit 9/60s
-  assert_line --index 0 \
-    'rlctl: check: --socket and --port cannot be combined: they name two servers'
-}
-
-@test "bad URLs are refused with the reason" {
-  local url message
-  while IFS='|' read -r url message; do
-    run -2 --separate-stderr rlctl -u "$url" check k --limit 9/60s
-    assert_equal "${stderr_lines[0]}" "rlctl: check: $message"
-  done <<'TABLE'
-http://h|unknown scheme in the URL: 'http'
-localhost:7|a URL without a scheme: 'localhost:7'
-|the URL is empty
-redis://h:0|bad port in the URL: '0'
-redis://h:99999|bad port in the URL: '99999'
-redis://h:x|bad port in the URL: not a number
-redis://h/x|bad database in the URL: 'x'
-redis://[::1|bad host in the URL: a '[' without its ']'
-redis://h/0?x=1|nothing may follow '?' in the URL
-redis://a%zz@h|bad percent-escape in the password of the URL
-unix:socket|bad path in the URL: a unix socket needs an absolute path
-private:x|nothing may follow private: in the URL
-privat:|unknown scheme in the URL: 'privat'; did you mean 'private'?
-redis:/h|the scheme of the URL is not followed by two slashes: 'redis:/h'
-TABLE
-  RLCTL_URL=http://h run -2 rlctl check k --limit 9/60s
-  assert_line --index 0 "rlctl: check: RLCTL_URL: unknown scheme in the URL: 'http'"
-}
-
 @test "a host with a port, and a URL as the host, are refused with the right form" {
   local host what hint
   while IFS='|' read -r host what hint; do
@@ -189,15 +158,6 @@ TABLE
 }
 
 # --- passwords --------------------------------------------------------------------------------------
-
-@test "-a is refused, and the alternatives are named" {
-  run -2 --separate-stderr rlctl check k --limit 9/60s -a sekret
-  assert_equal "${stderr_lines[0]}" \
-    'rlctl: check: a password on the command line can be read by every user of this machine'
-  assert_equal "${stderr_lines[1]}" \
-    '  hint: use --askpass, --password-file, the variable REDISCLI_AUTH, or a URL in the variable RLCTL_URL'
-  assert_equal "${#stderr_lines[@]}" 2
-}
 
 @test "a password comes from REDISCLI_AUTH, from a URL, or from a URL in RLCTL_URL" {
   start_server --requirepass 'se/cret@'

@@ -90,19 +90,6 @@ TOML
     run -1 rlctl burst --model --limit 5/60s --burst 3 --algorithm "$1" --against "$2" --json
     assert_equal "$(jq -r '[.runs[].algorithm] | join(" ")' <<<"$output")" "$limiters"
   done
-  refused '--limit 5/60s: fixed-window has no burst; token-bucket, gcra and leaky-bucket have one' \
-    --limit 5/60s --burst 3 --algorithm fixed-window --against sliding-window-log
-}
-
-@test "a comparison that does not fit is refused" {
-  refused '--against compares with one limiter, not 2' --algorithm gcra,fixed-window --against gcra
-  assert_line '  hint: name one with --algorithm or --script'
-  refused '--against compares with one limiter, but none is named' --against gcra
-  refused "--against: 'grca' is neither an algorithm nor a script; did you mean 'gcra'?" --algorithm gcra --against grca
-  refused "--against: cannot read 'x.lua': no such file or directory" --algorithm gcra --against x.lua
-  refused '--against and adversary cannot be combined: both limiters get the same traffic' adversary --algorithm gcra --against gcra
-  refused '--against and --clock real cannot be combined: only virtual time is the same for both' --algorithm gcra --against gcra --clock real
-  refused '--against and --rate max cannot be combined: only virtual time is the same for both' --algorithm gcra --against gcra --rate max
 }
 
 @test "a comparison leaves no key on another server" {

@@ -212,16 +212,3 @@ golden=$project/tests/cli/golden
   assert_equal "$(jq -r .command <<<"$output")" \
     'rlctl burst boundary --limit 1/60s --algorithm gcra --model --seed 1 --start 2211753601000000'
 }
-
-@test "--start is refused where the requests have their own times, and if they would come too late" {
-  run -2 rlctl burst --start 2040-02-02T00:00:01Z --replay x.log
-  assert_line 'rlctl: burst: --start and --replay cannot be combined: the log has the times'
-  run -2 rlctl burst --start 2040-02-02T00:00:01Z --clock real
-  assert_line 'rlctl: burst: --start and --clock real cannot be combined: real requests are sent now'
-  run -2 rlctl burst --start 2040-02-02T00:00:01Z --rate max
-  assert_line 'rlctl: burst: --start and --rate max cannot be combined: real requests are sent now'
-  run -2 rlctl burst --start 1767225600
-  assert_line --partial "--start: '1767225600' looks like seconds since 1970"
-  run -2 rlctl burst --start 2096-10-02T07:06:00Z
-  assert_line --partial 'the traffic would last beyond the year 2096'
-}

@@ -64,11 +64,3 @@ of() { xmllint --xpath "$1" x.xml; }
   run -0 jq -r .error.message <<<"$output"
   assert_output 'standard output is asked for more than once'
 }
-
-@test "a report requires assertions, and a file that can be written" {
-  run -2 rlctl burst --model --junit x.xml
-  assert_line --index 0 'rlctl: burst: --junit requires --assert: it reports assertions'
-  run -2 rlctl burst --model --assert 'worst<=1' --junit none/x.xml
-  assert_line --index 0 "rlctl: burst: --junit: cannot write 'none/x.xml': no such file or directory"
-  assert_equal "$(ls)" ''
-}

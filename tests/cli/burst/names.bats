@@ -79,19 +79,6 @@ repeats() {
   assert_line --regexp '^script +own +allowed when its reply is nonzero$'
 }
 
-@test "a name that is neither configured nor a file is refused" {
-  run -2 rlctl burst --script coutn
-  assert_line "rlctl: burst: --script: no script 'coutn', and no script of that name in $RLCTL_CONFIG; did you mean 'count'?"
-  assert_line "  hint: there is count or echo; for a file, write ./coutn"
-  RLCTL_CONFIG='' run -2 rlctl burst --script mine
-  assert_line --partial "no script 'mine'"
-  run -2 rlctl burst --script gcra
-  assert_line "rlctl: burst: --script: 'gcra' is a bundled algorithm"
-  assert_line '  hint: --algorithm gcra'
-  run -2 rlctl burst --script ''
-  assert_line 'rlctl: burst: --script: the name is empty'
-}
-
 @test "several scripts run in the order named, before the algorithms, each once" {
   run -0 rlctl burst --script count --algorithm gcra --script a/limit.lua --script count "${args[@]}" \
     --limit 20/60s --json
@@ -153,15 +140,4 @@ repeats() {
     --limit 3/1s --write found.log -q
   run -0 rlctl burst --replay found.log --script a/limit.lua 'x:{key}' , '{limit}' '{window_ms}' '{now}' --limit 3/1s
   repeats
-}
-
-@test "a comma with --args, with keys twice or without a script is refused" {
-  run -2 rlctl burst --script echo.lua --args '{now}' , x
-  assert_line "rlctl: burst: --args and ',' cannot be combined: both give the script's ARGV"
-  run -2 rlctl burst --script echo.lua --keys '{key}' 'x' , '{now}'
-  assert_line "rlctl: burst: --keys '{key}' and the KEY 'x' before ',' cannot be combined"
-  run -2 rlctl burst --script echo.lua 5 , '{now}'
-  assert_line "rlctl: burst: KEY '5' is a number"
-  run -2 rlctl burst steady , '{now}'
-  assert_line --partial '--script FILE.lua KEY , ARG'
 }

@@ -6,12 +6,6 @@ setup() { cd "$BATS_TEST_TMPDIR" || return; }
 
 # texts CLASS FILE: the texts of this class in a picture.
 texts() { xmllint --xpath "//*[local-name()='text'][@class='$1']/text()" "$2"; }
-refused() {
-  local words=$1
-  shift
-  run -2 rlctl burst --model "$@"
-  assert_line --index 0 --partial "$words"
-}
 
 # --- titles ------------------------------------------------------------------------------------------
 
@@ -41,13 +35,6 @@ refused() {
   assert_output 0
 }
 
-@test "a title requires a picture, and may not be empty" {
-  refused '--title requires --svg' --title x
-  refused '--title is empty' --title ' ' --svg x.svg
-  assert_line '  hint: omit it for a title from the traffic'
-  run -1 test -e x.svg
-}
-
 # --- overlays ----------------------------------------------------------------------------------------
 
 @test "an overlay has a curve for each limiter, in styles of their own" {
@@ -73,12 +60,6 @@ refused() {
   assert_line --partial 'allowed requests in '
   run -0 xmllint --xpath 'count(//*[local-name()="path"][@class="limit"])' x.svg
   assert_output 0
-}
-
-@test "an overlay requires --svg, and is not for a search" {
-  refused '--overlay requires --svg: the terminal shows a chart for each limiter' --overlay
-  refused '--overlay and adversary cannot be combined: each limiter has a schedule of its own' adversary \
-    --overlay --svg x.svg
 }
 
 @test "the axis ends when the last delayed request goes on" {
@@ -161,11 +142,9 @@ refused() {
   assert_line 'as many as were sent: no bound was found'
 }
 
-@test "a search writes one thing at most to standard output" {
+@test "a search can write its picture to standard output" {
   run -0 rlctl burst adversary --model --algorithm gcra --svg -
   xmllint --noout - <<<"$output"
-  refused 'standard output is asked for more than once' adversary --algorithm gcra --svg - --json
-  refused 'standard output is asked for more than once' adversary --algorithm gcra --svg - --write -
 }
 
 # --- why ---------------------------------------------------------------------------------------------

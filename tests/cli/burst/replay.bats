@@ -186,52 +186,13 @@ absent; they count as one client; --key-field takes another field"
   assert_output --partial "--replay \$'a\x1bb.log'"
 }
 
-@test "a file that is missing, a folder, empty or binary is refused" {
-  refused 'cannot open nothing: no such file' --replay nothing
-  refused "$BATS_TEST_TMPDIR is a folder" --replay "$BATS_TEST_TMPDIR"
-  : >empty
-  refused 'no request in empty: it is empty' --replay empty
+@test "a binary file is refused, and an empty one among others is accepted" {
   head -c 1000 /bin/ls >binary
   refused 'binary:1: this is in none of the known formats' --replay binary
-  refused 'no request in epoch.log: 5 of 5 lines are bad' --replay epoch.log --format combined
-  # An empty file among others is accepted.
+  : >empty
   run -0 rlctl burst --replay empty epoch.log "${two[@]}" --json
   assert_equal "$(counts)" '[5,4,1,2,1]'
   assert_equal "$(replayed .files[0].format)" null
-}
-
-@test "the options of a log are refused without --replay" {
-  local option
-  for option in --format=csv --time-field=t --key-field=k --cost-field=c --ipv6-prefix=64 --strict \
-    --suggest=1%; do
-    refused "${option%=*} requires --replay" "$option"
-  done
-}
-
-@test "the options of a pattern are refused with --replay" {
-  refused "--replay sends the requests of a log and takes no pattern: unexpected argument 'boundary'" boundary --replay epoch.log
-  assert_line --partial 'write the name of a file as ./boundary'
-  refused '--replay and adversary cannot be combined: the search finds the times of the requests' adversary --replay epoch.log
-  refused '--rate and --replay cannot be combined: the log has the times' --replay epoch.log --rate 5/s
-  refused '--duration and --replay cannot be combined' --replay epoch.log --duration 5s
-  refused '--requests and --replay cannot be combined' --replay epoch.log --requests 5
-  refused '--requests and --replay cannot be combined' --replay epoch.log --requests 5 --rate max
-  refused '--keys and --replay cannot be combined: the log has the keys' --replay epoch.log --keys 5
-  refused '--key-skew and --replay cannot be combined' --replay epoch.log --key-skew 1
-  refused '--cost and --replay cannot be combined' --replay epoch.log --cost 1
-  refused '--seed and --replay cannot be combined' --replay epoch.log --seed 1
-}
-
-@test "bad option values are refused" {
-  refused "--format: unknown format 'jsno'" --replay epoch.log --format jsno
-  refused "--format: unknown format 'combind'; did you mean 'combined'?" --replay epoch.log --format combind
-  refused '--format: time field' --replay epoch.log --format combined --time-field t
-  refused '--suggest must be a share like 1%' --replay epoch.log --suggest 1
-  refused 'the file name is empty' --replay ''
-  refused 'standard input can be read only once' --replay - -
-  refused 'there are several --limit' --replay epoch.log --suggest 1% --limit 1/s --limit 5/60s
-  echo 'return 1' >one.lua
-  refused '--suggest and --script cannot be combined: it runs models of the algorithms' --replay epoch.log --suggest 1% --script one.lua --args '{now}'
 }
 
 @test "Redis and the models decide alike, request by request, for every algorithm" {

@@ -217,56 +217,6 @@ LUA
   assert_equal "$(cli KEYS '*')" total
 }
 
-@test "invalid options of a script are refused before anything runs" {
-  export RLCTL_REDIS_SERVER=/nowhere
-  refused() {
-    local message=$1
-    shift
-    run -2 rlctl burst "$@"
-    assert_line --partial "$message"
-  }
-  refused "--script: cannot read 'none.lua': no such file or directory" --script none.lua --args '{now}'
-  refused "--script: cannot read '.': is a directory" --script . --args '{now}'
-  refused "--args: '{nwo_ms}' contains {nwo_ms}, which is not a placeholder; did you mean {now_ms}?" \
-    --script count.lua --args '{nwo_ms}'
-  refused "'{window_index-1}' contains {window_index-1}, which is not a placeholder; did you mean {prev_window_index}?" \
-    --script count.lua --args '{window_index-1}'
-  refused "which is not a placeholder; did you mean {cutoff_ms}?" --script count.lua --args '"{now_ms - window_ms}"'
-  refused "--keys: 'x:{ky}' contains {ky}" --script count.lua --keys 'x:{ky}'
-  refused 'has a quote that is not closed' --script count.lua --args "'{now}"
-  refused "--allowed-when: 'yes': unknown name 'yes' at column 1" --script count.lua --allowed-when yes
-  refused "--allowed-when: 'r[1 >= 0': expected ']' at column 5" --script count.lua --allowed-when 'r[1 >= 0'
-  refused "--allowed-when: 'non-zero' is not a condition; did you mean 'nonzero'?" \
-    --script count.lua --allowed-when non-zero
-  refused "--remaining: 'r[2] > 0' is a condition, not a number" --script count.lua --remaining 'r[2] > 0'
-  refused "--retry-after: 'r[3]' has no unit; write 'r[3] s', 'r[3] ms' or 'r[3] us'" \
-    --script count.lua --retry-after 'r[3]'
-  refused "--reset-after: the unit of a wait is s, ms or us, not 'min'" --script count.lua --reset-after 'r[3] min'
-  refused '--delay-unit and --retry-after cannot be combined' \
-    --script count.lua --allowed-when nil --delay-unit s --retry-after 'r s'
-  refused '--delay-unit requires --allowed-when zero, nil or always' \
-    --script count.lua --allowed-when 'r == 0' --delay-unit s
-  refused 'a window of 1500ms is not a whole number for {window_s}' --script count.lua \
-    --args '{now}' --allowed-when 'r < window_s' --limit 5/1500ms
-  refused "--delay-unit: the unit of a wait is s, ms or us, not 'm'" --script count.lua --delay-unit m
-  refused '--delay-unit: a reply that allows when it is nonzero cannot be a wait' --script count.lua --delay-unit s
-  refused 'a window of 1500ms is not a whole number for {window_s}' --script count.lua \
-    --args '{window_s} {now}' --limit 5/1500ms
-  refused '--model and --script cannot be combined: a script runs on a server only' --script count.lua --args '{now}' --model
-}
-
-@test "the options of a script require --script" {
-  run -2 rlctl burst --args '{now}'
-  assert_line 'rlctl: burst: --args requires --script'
-  run -2 rlctl burst --allowed-when nil
-  assert_line --partial '--allowed-when requires --script'
-  run -2 rlctl burst --delay-unit s
-  assert_line --partial '--delay-unit requires --script'
-  run -2 rlctl burst --keys '{key}'
-  assert_line "rlctl: burst: --keys must be a whole number in decimal digits, not '{key}'"
-  assert_line --partial 'hint: '
-}
-
 @test "a script is given the burst, whatever the other algorithms" {
   run -5 rlctl burst --burst 7 --script echo.lua --args '{burst} {now}' --algorithm fixed-window
   assert_line --partial '#7|'

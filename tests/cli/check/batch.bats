@@ -158,12 +158,6 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
   assert_equal "${stderr_lines[0]}" 'rlctl: check: --batch: the file name is empty'
 }
 
-@test "two files are refused" {
-  run -2 --separate-stderr batch a b
-  assert_equal "${stderr_lines[0]}" \
-    "rlctl: check: unexpected argument 'b': --batch reads its keys from one file or standard input"
-}
-
 @test "--json prints one object per line, including errors" {
   cli SET b text
   run -5 --separate-stderr batch --json <<<$'a\nb\nc\tx\n日本'

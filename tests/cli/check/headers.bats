@@ -82,12 +82,3 @@ RateLimit: "60s";r=0;t=50'
   run -3 --separate-stderr at 1000000000 k --limit 5/60s -u unix:///nowhere
   assert_output ''
 }
-
-@test "--headers replaces the result, so that its other forms are refused" {
-  local option
-  for option in --json --quiet --shadow --batch; do
-    run -2 --separate-stderr rlctl check --limit 5/60s --headers "$option" k
-    assert_output ''
-    assert_regex "$stderr" "--headers and $option cannot be combined"
-  done
-}

@@ -28,16 +28,6 @@ limit = "10/s"
 END
 }
 
-wrong() {
-  local message=$1
-  shift
-  run -2 --separate-stderr rlctl "$@"
-  assert_output ''
-  assert_equal "${stderr_lines[0]}" "rlctl: $message"
-}
-
-hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
-
 @test "a policy's key is filled with the argument" {
   run -0 rlctl check --policy login alice
   assert_output 'allowed key=login:alice limit=5/60s remaining=4 reset=60.000s'
@@ -82,11 +72,6 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
   run -0 rlctl check -q -u unix:///nowhere/at/all --policy login --on-error allow alice
 }
 
-@test "a cost that the policy's algorithm does not accept is refused" {
-  wrong 'check: leaky-bucket takes no refund: cost -1 must be 0 or more' \
-    check --policy mail --cost -1 ann
-}
-
 # --- batch ---------------------------------------------------------------------------------------------
 
 @test "--batch: each line is the policy's argument" {
@@ -104,13 +89,6 @@ denied key=login:bob limit=5/60s remaining=0 retry_after=60.000s reset=60.000s'
   assert_equal "$(cli EXISTS login:)" 0
 }
 
-@test "--batch requires a policy with one argument" {
-  wrong "check: --batch reads one argument from each line, but policy 'upload' (key upload:%s:%s) takes 2 arguments" \
-    check --policy upload --batch
-  wrong "check: --batch reads one argument from each line, but policy 'backup' (key backup) takes no arguments" \
-    check --policy backup --batch
-}
-
 @test "--batch keeps many keys with several limits apart" {
   sed -i 's/upload:%s:%s/upload:%s/' "$RLCTL_CONFIG"
   # With the caller's clock the keys live an hour longer, so that all are still there afterwards.
@@ -122,55 +100,12 @@ denied key=login:bob limit=5/60s remaining=0 retry_after=60.000s reset=60.000s'
 
 # --- errors --------------------------------------------------------------------------------------------
 
-@test "an unknown policy is refused with a list of the existing ones" {
-  HOME=$BATS_TEST_TMPDIR wrong \
-    "check: no policy 'nope' in ~/config.toml (it has: login, upload, backup, mail)" check --policy nope a
-  echo >"$RLCTL_CONFIG"
-  wrong "check: no policy 'nope' in $RLCTL_CONFIG, which has none" check --policy nope a
-  local i
-  for i in {1..12}; do printf '[policy.p%d]\nkey="k"\nlimit="1/s"\n' "$i"; done >"$RLCTL_CONFIG"
-  wrong "check: no policy '' in $RLCTL_CONFIG (it has: p1, p2, p3, p4, p5, p6, p7, p8, p9, p10 and 2 more)" \
-    check --policy '' a
-  hint 'is the variable set?'
-}
-
 @test "without a configuration file there is no policy, and the searched paths are printed" {
   [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine has a configuration'
   unset RLCTL_CONFIG
-  wrong "check: no policy 'login', since there is no configuration file" check --policy login a
-  hint 'looked for ~/.config/rlctl/config.toml and /etc/rlctl/config.toml'
-}
-
-@test "a wrong number of arguments is refused with what the policy takes" {
-  wrong "check: policy 'login' (key login:%s) takes 1 argument, not 2: 'a', 'b'" check --policy login a b
-  wrong "check: policy 'login' (key login:%s) takes 1 argument, but none was given" check --policy login
-  wrong "check: policy 'upload' (key upload:%s:%s) takes 2 arguments, not 1: 'a'" check --policy upload a
-  wrong "check: policy 'upload' (key upload:%s:%s) takes 2 arguments, not 4: 'a', 'b', 'c', 'd'" \
-    check --policy upload a b c d
-  wrong "check: policy 'backup' (key backup) takes no arguments, not 1: 'a'" check --policy backup a
-  assert_equal "$(cli DBSIZE)" 0
-}
-
-@test "an empty argument is refused like an empty key" {
-  wrong "check: an argument of policy 'login' is empty" check --policy login ''
-  hint 'is the variable set?'
-  wrong "check: an argument of policy 'upload' is empty" check --policy upload acme ''
-}
-
-@test "--policy excludes --limit, --algorithm and --burst" {
-  local option
-  for option in '--limit 5/60s' '--algorithm gcra' '--burst 5'; do
-    # shellcheck disable=SC2086 # split into words
-    wrong "check: --policy and ${option% *} cannot be combined: a policy has its own" \
-      check --policy login $option alice
-  done
-}
-
-@test "a key that the arguments make unfit for several limits is refused" {
-  printf '[policy.any]\nkey = "%%s"\nlimit = ["1/s", "5/min"]\n' >"$RLCTL_CONFIG"
-  rlctl check -q --policy any x
-  wrong "check: key '}x' cannot carry several limits, since no hash tag can be made of it; write a tag into it, such as '{tag}}x'" \
-    check --policy any '}x'
+  run -2 --separate-stderr rlctl check --policy login a
+  assert_equal "${stderr_lines[0]}" "rlctl: check: no policy 'login', since there is no configuration file"
+  assert_equal "${stderr_lines[1]}" '  hint: looked for ~/.config/rlctl/config.toml and /etc/rlctl/config.toml'
 }
 
 @test "with ipv6_prefix, the addresses of a network are one client for check, inspect, reset and --batch" {

@@ -124,18 +124,6 @@ rlctl_check_top_denied_error{file="check.prom"} 0'
     '^rlctl: check: 2003 requests denied, most often those of \(counts may be too high by up to [0-9]+\):$'
 }
 
-@test "--textfile and --top-denied belong to --batch, and check their values" {
-  refused() {
-    run -2 --separate-stderr rlctl check --limit 2/60s "${@:2}" k
-    assert_equal "${stderr_lines[0]}" "rlctl: check: $1"
-  }
-  refused '--textfile requires --batch' --textfile "$file"
-  refused '--top-denied requires --batch' --top-denied 2
-  refused "--textfile: the name of '/tmp/x' does not end in .prom" --batch --textfile /tmp/x
-  refused "--top-denied must be from 1 to 1000, not 0" --batch --top-denied 0
-  refused "--top-denied must be from 1 to 1000, not 1001" --batch --top-denied 1001
-}
-
 @test "the file and the totals are complete although the answers cannot be written" {
   run -2 --separate-stderr bash -c "printf '%s\\n' a a a | rlctl check --limit 2/60s --shadow --batch \
     --textfile '$file' >/dev/full"

@@ -164,12 +164,3 @@ configure() {
   offers_a_hundred() { (($(RLCTL_COMPLETE_KEYS=1 rlctl completion words -- check many: | wc -l) == 101)); }
   wait_until offers_a_hundred
 }
-
-@test "wrong usage is refused" {
-  run -2 rlctl completion
-  assert_line --index 0 'rlctl: completion: no subcommand given: use bash, zsh, fish or words'
-  run -2 rlctl completion tcsh
-  assert_line --index 0 "rlctl: completion: unknown subcommand 'tcsh'; it is one of bash, zsh, fish or words"
-  run -2 rlctl completion bash zsh
-  assert_line --index 0 "rlctl: completion: unexpected argument 'zsh'"
-}

@@ -13,30 +13,9 @@ unknown() {
   ((${#lines[@]} <= 2)) || fail "more than two lines: $output"
 }
 
-@test "wrong usage is UNKNOWN" {
-  unknown 'no KEY given' rlctl quota
-  assert_line --index 1 'hint: rlctl quota api:acme'
-  unknown "unknown option '--bogus'" rlctl quota k --bogus
-  assert_line --index 1 "Try 'rlctl quota --help'."
-  unknown "--warning: '20:10' starts above its end" rlctl quota k -w 20:10
-  unknown "--critical: 'x' is not a range" rlctl quota k -c x
-  unknown '--limit' rlctl quota k --limit 5/5q
-  unknown '-t' rlctl quota k -t x
-  unknown "-t: '0' leaves no time" rlctl quota k -t 0
-  unknown '-t and --timeout cannot be combined' rlctl quota k -t 1 --timeout 1s
-  unknown '--label-keys requires --textfile' rlctl quota k --label-keys 1
-  unknown '--key-base64' rlctl quota --key-base64 '!'
-  unknown '-h shows help' rlctl quota -h host k
-  unknown '--port' rlctl quota k -p x
+@test "wrong usage is UNKNOWN, even before the command" {
   unknown "unknown option '-w'" rlctl -w 80% quota k
   assert_line --index 1 'hint: put the options of a command after the command'
-}
-
-@test "a wrong configuration is UNKNOWN" {
-  echo 'url = [' >"$BATS_TEST_TMPDIR/broken.toml"
-  unknown '' rlctl quota k --config "$BATS_TEST_TMPDIR/broken.toml"
-  unknown '' rlctl quota k --config "$BATS_TEST_TMPDIR/nowhere.toml"
-  unknown "no policy 'nope'" rlctl quota --policy nope k
 }
 
 @test "no server is UNKNOWN" {

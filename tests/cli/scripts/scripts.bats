@@ -179,29 +179,6 @@ prints_the_call() {
   assert_line --index 0 "rlctl: scripts: policy 'login' names gcra, not fixed-window"
 }
 
-@test "wrong usage" {
-  run -2 rlctl scripts
-  assert_line --index 0 'rlctl: scripts: no subcommand given: use list, show, load, export or call'
-  run -2 rlctl scripts lst
-  assert_line --index 0 "rlctl: scripts: unknown subcommand 'lst'; did you mean 'list'?"
-  run -2 rlctl scripts list gcra
-  run -2 rlctl scripts show
-  run -2 rlctl scripts show gcra usage
-  run -2 rlctl scripts show --limit 5/60s gcra
-  assert_line --index 0 'rlctl: scripts: --limit requires call'
-  run -2 rlctl scripts call --force gcra --limit 5/60s k
-  assert_line --index 0 'rlctl: scripts: --force requires export'
-  run -2 rlctl scripts call gcra k
-  run -2 rlctl scripts call gcra --limit 5/60s
-  run -2 rlctl scripts call gcra --limit 5/60s a b
-  run -2 rlctl scripts call concurrency --limit 5/60s k
-  run -2 rlctl scripts call reset --limit 5/60s k
-  assert_line --index 0 "rlctl: scripts: call: 'reset' does not count requests"
-  assert_line --index 1 --regexp '^  hint: name one of fixed-window, .*, leaky-bucket$'
-  run -2 rlctl scripts call login:ann --limit 5/60s
-  assert_line --index 0 "rlctl: scripts: unknown script 'login:ann'"
-}
-
 @test "call says what was counted if its answer cannot be written" {
   start_server
   [[ -e /dev/full ]] || skip 'no /dev/full'
@@ -211,9 +188,4 @@ prints_the_call() {
   assert_output --partial '; the refund was counted'
   run -2 bash -c 'rlctl scripts call gcra k --limit 5/60s --cost 0 >/dev/full'
   refute_output --partial counted
-}
-
-@test "call takes the algorithms that count requests" {
-  run -2 rlctl scripts call concurrency k --limit 5/60s
-  assert_line --index 0 "rlctl: scripts: call: 'concurrency' does not count requests"
 }

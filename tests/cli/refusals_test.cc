@@ -1,0 +1,220 @@
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <new>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/shell.h"
+#include "cli/app.h"
+#include "support/temp_folder.h"
+
+namespace rlctl::cli::refusals_test {
+namespace {
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// While it exists, a descriptor is that of a file in memory, which is empty at first.
+class Redirection {
+ public:
+  explicit Redirection(int fd) : fd_(fd), original_(::dup(fd)) {
+    const int file = ::memfd_create("redirected", 0);
+    ::dup2(file, fd_);
+    ::close(file);
+  }
+  ~Redirection() {
+    ::dup2(original_, fd_);
+    ::close(original_);
+  }
+  Redirection(const Redirection&) = delete;
+  Redirection& operator=(const Redirection&) = delete;
+
+  [[nodiscard]] std::string text() const { return contents("/dev/fd/" + std::to_string(fd_)); }
+
+ private:
+  int fd_, original_;
+};
+
+/// The folder in which the commands run, with what they name. There is no server.
+class Files {
+ public:
+  Files() : before_(std::filesystem::current_path()) {
+    std::filesystem::current_path(folder_.path());
+    std::filesystem::create_directory("folder");
+    write("empty", "");
+    write("one.lua", "return 1\n");
+    write("two.log", kLog);
+    std::filesystem::create_symlink("two.log", "link");
+    write("broken.toml", "url = [\n");
+    write("config.toml",
+          "[policy.login]\nkey = 'login:%s'\nlimit = '5/60s'\n"
+          "[policy.upload]\nkey = 'upload:%s:%s'\nlimit = '10/s'\n"
+          "[policy.backup]\nkey = 'backup'\nlimit = '1/h'\n"
+          "[policy.mail]\nkey = 'mail:%s'\nalgorithm = 'leaky-bucket'\nlimit = '10/s'\n"
+          "[policy.any]\nkey = '%s'\nlimit = ['1/s', '5/min']\n"
+          "[script.count]\nfile = 'one.lua'\n");
+    std::string many;
+    for (int i = 1; i <= 12; ++i) {
+      many += "[policy.p" + std::to_string(i) + "]\nkey = 'k'\nlimit = '1/s'\n";
+    }
+    write("many.toml", many);
+    count_ = std::distance(std::filesystem::directory_iterator("."), {});
+  }
+  ~Files() { std::filesystem::current_path(before_); }
+  Files(const Files&) = delete;
+  Files& operator=(const Files&) = delete;
+
+  /// Whether no command has written or removed a file.
+  [[nodiscard]] bool are_unchanged() const {
+    const std::filesystem::directory_iterator begin(folder_.path()), end;
+    return contents("two.log") == kLog && std::distance(begin, end) == count_;
+  }
+
+ private:
+  static constexpr std::string_view kLog = "1767225660.000000 ann 1\n1767225661.000000 ann 1\n";
+
+  static void write(const char* name, std::string_view text) { std::ofstream(name) << text; }
+
+  std::filesystem::path before_;
+  support::TempFolder folder_;
+  const std::string home_ = folder_.path();
+  support::ScopedVariable home_variable_{"HOME", home_};
+  support::ScopedVariable config_variable_{"RLCTL_CONFIG", home_ + "/config.toml"};
+  support::ScopedVariable url_variable_{"RLCTL_URL", "unix://" + home_ + "/no-server"};
+  support::ScopedVariable server_variable_{"RLCTL_REDIS_SERVER", "/nowhere"};
+  std::ptrdiff_t count_ = 0;
+};
+
+struct Result {
+  int status;
+  std::string out, err;
+};
+
+Result run_rlctl(std::vector<std::string> words) {
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  std::cout.flush();
+  const auto terminate = std::get_terminate();
+  const auto new_handler = std::get_new_handler();
+  const Redirection in(STDIN_FILENO), out(STDOUT_FILENO), err(STDERR_FILENO);
+  const int status = run(static_cast<int>(words.size()), argv.data());
+  std::set_terminate(terminate);
+  std::set_new_handler(new_handler);
+  return {status, out.text(), err.text()};
+}
+
+std::vector<std::string> split(const std::string& line, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : line) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+/// A text that ends in "..." is the beginning of the line.
+void check_line(std::string_view line, std::string_view expected) {
+  if (expected.ends_with("...")) {
+    expected.remove_suffix(3);
+    line = line.substr(0, expected.size());
+  }
+  CHECK(line == expected);
+}
+
+void check_refusal(const std::vector<std::string>& columns, std::vector<std::string> words,
+                   int status, const Files& files) {
+  const auto command = words.size() > 1 ? words[1] : "";
+  for (auto& word : shell_words(columns[0])) words.push_back(std::move(word));
+  CAPTURE(joined_words(words));
+  const auto result = run_rlctl(words);
+  CHECK(result.status == status);
+  CHECK(files.are_unchanged());
+  const bool is_quota = command == "quota";
+  CHECK((is_quota ? result.err : result.out).empty());
+  const auto lines = split(is_quota ? result.out : result.err, '\n');
+
+  const std::string hint = columns.size() > 2 ? columns[2] : "";
+  if (std::find(words.begin(), words.end(), "--json") != words.end()) {
+    const auto end = hint.ends_with("...") ? "" : "\"}}";
+    check_line(lines.at(0), R"({"error":{"code":"usage","message":")" + columns.at(1) +
+                                R"(","hint":)" + (hint.empty() ? "null}}" : '"' + hint + end));
+    return;
+  }
+  const auto prefix =
+      is_quota ? "RATELIMIT UNKNOWN - " : "rlctl: " + (command.empty() ? "" : command + ": ");
+  check_line(lines.at(0), prefix + columns.at(1));
+  REQUIRE(lines.size() == (hint == "-" ? 2 : 3));
+  CHECK(lines.back().empty());
+  if (hint.empty()) {
+    CHECK(lines[1] == "Try 'rlctl " + (command.empty() ? "" : command + " ") + "--help'.");
+  } else if (hint != "-") {
+    check_line(lines[1], (is_quota ? "hint: " : "  hint: ") + hint);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the command line refuses what refusals.tsv lists, with its message and hint") {
+  std::ifstream table(RLCTL_TESTS_DIR "/cli/refusals.tsv");
+  const Files files;
+  std::vector<std::string> first_words;
+  int status = 0, cases = 0;
+  for (std::string line; std::getline(table, line);) {
+    if (line.empty() || line.starts_with("#")) continue;
+    const auto columns = split(line, '\t');
+    if (line.starts_with("rlctl")) {
+      first_words = shell_words(columns[0].substr(0, columns[0].rfind(" ...")));
+      status = columns.size() > 1 ? std::stoi(columns[1]) : 2;
+    } else {
+      check_refusal(columns, first_words, status, files);
+      ++cases;
+    }
+  }
+  CHECK(cases > 300);
+}
+
+TEST_CASE("an error has at most two lines, whatever is wrong on the command line") {
+  const Files files;
+  int options = 0;
+  for (const auto& command :
+       split(",check,run,inspect,reset,burst,debug,lint,quota,doctor,config", ',')) {
+    std::vector<std::string> words{"rlctl", "--help"};
+    if (!command.empty()) words.insert(words.begin() + 1, command);
+    std::istringstream help(run_rlctl(words).out);
+    words = {"rlctl", command.empty() ? "check" : command, "k"};
+    for (std::string line; std::getline(help, line);) {
+      // "  -q, --quiet  …" or "      --limit LIMIT  …"
+      const auto at = line.find("--");
+      if (!line.starts_with("  ") || at > 6) continue;
+      ++options;
+      const auto option = line.substr(at, line.find_first_of(" =[", at) - at);
+      // Few options accept one of these, and there is no server.
+      for (const auto* value : {"=", "=-x", ""}) {
+        auto arguments = words;
+        arguments.push_back(option + value);
+        CAPTURE(joined_words(arguments));
+        const auto text = run_rlctl(arguments).err;
+        CHECK(std::count(text.begin(), text.end(), '\n') <= 2);
+      }
+    }
+  }
+  CHECK(options > 100);
+}
+
+}  // namespace rlctl::cli::refusals_test
