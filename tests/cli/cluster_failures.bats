@@ -11,18 +11,27 @@ keep_keys_of() {
     paste -d' ' <(cut -d' ' -f1 "$counts") - | awk 'NF == 2' | cut -d' ' -f1 | join - "$counts"
 }
 
+# No replica takes over before it is told to.
+cluster_node_timeout=200000
+
+# take_over NODE: this replica of a node that is dead becomes the master.
+take_over() {
+  node_cli "$1" CLUSTER FAILOVER TAKEOVER
+  wait_for_failover
+}
+
 exact='allowed == least && denied == asked - least && units == allowed && doubt + unsent == 0'
 
 # What the old master allowed and had not sent to its replica yet is unknown to the new one, so that more than
 # the limit may be allowed in total, but each of them allows no more than that, and counts no line twice.
 @test "a master that is killed leaves only lines in flight in doubt; those of other nodes are exact" {
-  cluster_node_timeout=1000 start_cluster 3 1
+  start_cluster 3 1
   start_batch
   feed 30
   feed 30 &
   local feeder=$!
   kill_node 1
-  wait_for_failover
+  take_over 4
   wait "$feeder"
   end_batch
   check_answers
@@ -40,14 +49,12 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
 }
 
 @test "with a short timeout, lines for a dead master are not sent, and its replica's are" {
-  # So long that no replica takes over before it is told to.
-  cluster_node_timeout=200000 start_cluster 3 1
+  start_cluster 3 1
   start_batch --timeout 2s
   feed 10
   kill_node 1
   wait_until eval "feed 1; grep -q 'not.x20sent' '$answers'"
-  node_cli 4 CLUSTER FAILOVER TAKEOVER
-  wait_for_failover
+  take_over 4
   wait_until eval "feed 1; tail -n 400 '$answers' | grep -c '^error' | grep -qx 0"
   end_batch
   # Lines that the other nodes answer come between.
@@ -93,12 +100,16 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
 }
 
 @test "a reset that searches for its keys waits until a replica has taken over" {
-  cluster_node_timeout=1000 start_cluster 3 1
-  local key
-  for key in key:{1..12}; do run -0 rlctl check "$key" --limit 9/1h; done
+  start_cluster 3 1
+  rlctl check -q --batch --limit 9/1h < <(printf 'key:%s\n' {1..12})
   kill_node 1
-  run -1 rlctl reset --timeout 120s --yes --match 'other:*'
-  run -1 rlctl reset --timeout 120s none
+  rlctl reset --yes --match 'other:*' >/dev/null 2>&1 3>&- &
+  local reset=$! status=0
+  wait_until sleeps "$reset"
+  take_over 4
+  wait "$reset" || status=$?
+  assert_equal "$status" 1
+  run -1 rlctl reset none
 }
 
 @test "after a signal the answers of the nodes that answer are there, and the others are counted" {

@@ -54,7 +54,7 @@ survives='units <= limit && units <= allowed + doubt && allowed <= 2 * limit && 
 }
 
 @test "a master that is killed in mid-batch leaves only the lines in flight in doubt" {
-  down_after=1000 start_sentinels 2
+  start_sentinels 2
   start_batch
   feed 20
   feed 40 &
@@ -68,7 +68,7 @@ survives='units <= limit && units <= allowed + doubt && allowed <= 2 * limit && 
 }
 
 @test "with a short timeout, a batch goes on with the new master" {
-  down_after=1000 start_sentinels 2
+  start_sentinels 2
   start_batch --timeout 2s
   feed 10
   kill_master
