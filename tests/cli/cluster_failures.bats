@@ -5,6 +5,10 @@ load ../support/common
 load ../support/cluster
 load ../support/batch_fire
 
+# Tests in which no node dies share a Cluster.
+setup_file() { start_cluster 3; }
+setup() { flush_cluster; }
+
 # Rows of keys that belong to this master now.
 keep_keys_of() {
   cut -d' ' -f1 "$counts" | sed 's/.*/EXISTS &/' | redis-cli -s "${cluster_sockets[$1]}" | grep . |
@@ -12,7 +16,7 @@ keep_keys_of() {
 }
 
 # No replica takes over before it is told to.
-cluster_node_timeout=200000
+export cluster_node_timeout=200000
 
 # take_over NODE: this replica of a node that is dead becomes the master.
 take_over() {
@@ -65,7 +69,6 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
 }
 
 @test "a master that hangs for a while delays its lines, and loses and repeats nothing" {
-  start_cluster 3
   start_batch
   feed 30
   kill -STOP "${cluster_pids[1]}"
@@ -82,7 +85,6 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
 }
 
 @test "a master that hangs for longer than the timeout counts no line twice" {
-  start_cluster 3
   start_batch --timeout 2s
   feed 30
   kill -STOP "${cluster_pids[1]}"
@@ -113,7 +115,6 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
 }
 
 @test "after a signal the answers of the nodes that answer are there, and the others are counted" {
-  start_cluster 3
   # The scripts are loaded, and the slots known.
   run -0 rlctl check --batch --limit 9/1h -q < <(printf 'warm:%s\n' {1..60})
   kill -STOP "${cluster_pids[1]}"

@@ -4,14 +4,18 @@ load ../support/common
 load ../support/cluster
 load ../support/batch_fire
 
+# The slots of one Cluster move.
+setup_file() { start_cluster 3; }
+setup() { flush_cluster; }
+
 exact='allowed == least && denied == asked - least && units == allowed && doubt + unsent == 0'
 
 @test "slots that move to and fro lose and repeat nothing" {
-  start_cluster 3
   start_batch
-  local round slot to feeder
-  for round in {0..8}; do
-    feed 10 &
+  local round slot to feeder rounds
+  rounds=$(scaled 4 9)
+  for ((round = 0; round < rounds; round++)); do
+    feed $((90 / rounds)) &
     feeder=$!
     for key in $((round * 3)) 200; do
       slot=$(slot_of "key:$key")
@@ -30,14 +34,14 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
 }
 
 @test "keys of several limits that move one by one lose and repeat nothing" {
-  start_cluster 3
   start_batch --limit $((limit + 50))/2000h
-  local round key slot to feeder
-  for round in {0..5}; do
+  local round key slot to feeder rounds
+  rounds=$(scaled 3 6)
+  for ((round = 0; round < rounds; round++)); do
     key="{key:$((round * 7))}"
     slot=$(slot_of "$key")
     to=$((($(node_of_slot "$slot") + 1) % 3))
-    feed 10 &
+    feed $((60 / rounds)) &
     feeder=$!
     begin_move "$slot" "$to"
     # Now TRYAGAIN: a command may have neither key, or both, but not one.

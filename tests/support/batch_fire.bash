@@ -11,7 +11,7 @@
 #   every CONDITION       Whether the condition, in awk, is true of every row; variables are asked, allowed,
 #                         denied, doubt, unsent, units and limit. Prints those for which it is not.
 
-lines=100000 keys=400 limit=100
+lines=$(scaled 40000 100000) keys=400 limit=$((lines / 1000))
 
 start_batch() {
   input=$BATS_TEST_TMPDIR/input answers=$BATS_TEST_TMPDIR/answers counts=$BATS_TEST_TMPDIR/counts

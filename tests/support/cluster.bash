@@ -23,6 +23,7 @@
 #                     The same in steps. Between the first two, the owner answers ASK for keys that it does
 #                     not have; between the last two, for those that were moved (all, or only KEY…). If a
 #                     command names keys of both kinds, the new owner answers TRYAGAIN to it after ASKING.
+#   flush_cluster     Removes all keys.
 #   kill_node N       Kills it as kill -9 does.
 #   wait_for_failover Waits until the nodes that live agree that they own every slot.
 #
@@ -118,7 +119,7 @@ cluster_agrees() {
   done
 }
 
-wait_for_failover() { wait_until cluster_agrees; }
+wait_for_failover() { pause=0.1 wait_until cluster_agrees; }
 
 # knows NODE COUNT: whether the node has shaken hands with all nodes.
 knows() { (($(node_cli "$1" CLUSTER NODES | grep -vc handshake) == $2)); }
@@ -129,7 +130,7 @@ shows_replicas() { (($(node_cli "$1" CLUSTER NODES | grep -c slave) == $2)); }
 has_synchronized() { node_cli "$1" INFO replication | grep -q '^master_link_status:up'; }
 
 start_cluster() {
-  local masters=${1:-3} node other port
+  local masters=${1:-3} node other port pause=0.1
   local count=$((masters * (1 + ${2:-0})))
   cluster_ports=() cluster_pids=() cluster_sockets=() cluster_ids=()
   for ((node = 0; node < count; node++)); do
@@ -213,6 +214,11 @@ kill_at() {
   wait_until eval "! redis-cli -s '$2' PING >/dev/null 2>&1"
 }
 
+flush_cluster() {
+  local node
+  for node in "${!cluster_sockets[@]}"; do node_cli "$node" FLUSHALL >/dev/null; done
+}
+
 kill_node() { kill_at "${cluster_pids[$1]}" "${cluster_sockets[$1]}"; }
 
 # --- Sentinel ---------------------------------------------------------------------------------------
@@ -243,7 +249,7 @@ watches() {
 replicates() { redis-cli -s "$1" INFO replication | grep -q '^master_link_status:up'; }
 
 start_sentinels() {
-  local replicas=${1:-1} server sentinel port
+  local replicas=${1:-1} server sentinel port pause=0.1
   sentinel_ports=() sentinel_pids=() sentinel_sockets=() data_ports=() data_pids=() data_sockets=()
   for ((server = 0; server <= replicas; server++)); do
     on_free_port start_server || return
@@ -288,7 +294,7 @@ master_has_moved() {
 }
 
 failover() {
-  local old
+  local old pause=0.1
   old=$(master_port)
   # Refused while the replica's state is not known well enough.
   wait_until eval 'sentinel_cli 0 SENTINEL FAILOVER mymaster >/dev/null 2>&1'

@@ -32,7 +32,8 @@
 #   expect_status STATUS COMMAND…
 #                     Runs the command and fails with its output unless it exits with STATUS.
 #   wait_until COMMAND…
-#                     Repeats the command until it succeeds; fails after two minutes.
+#                     Repeats the command every $pause seconds (default 0.02) until it succeeds; fails after two
+#                     minutes.
 #   sleeps PID        Whether the process is rlctl and waits for something.
 #   work PID          The CPU time of the process and its children, in hundredths of a second: a
 #                     process that has used much of it is past its start.
@@ -219,7 +220,7 @@ wait_until() {
       if [[ ${typing-} ]]; then stop_typing; fi
       return 1
     fi
-    sleep 0.02
+    sleep "${pause:-0.02}"
   done
 }
 
