@@ -8,6 +8,7 @@
 #include "redis/topology.h"
 #include "redis/url.h"
 
+namespace fuzz::cluster_slots {
 namespace {
 
 using namespace rlctl::redis;
@@ -31,33 +32,31 @@ int plain_slot(std::string_view key) {
 }
 
 void require_shown(const HostPort& address) {
-  fuzz::require(is_port(address.port), "a port is one");
-  fuzz::require(!address.host.empty(), "there is a host");
+  require(is_port(address.port), "a port is one");
+  require(!address.host.empty(), "there is a host");
   const auto shown = display(address);
-  fuzz::require(!fuzz::has_control(shown) && shown.find('\n') == shown.npos,
-                "an address is shown without control bytes", shown);
+  require(!has_control(shown) && shown.find('\n') == shown.npos,
+          "an address is shown without control bytes", shown);
 }
 
 void test_keys(std::string_view input) {
-  fuzz::Parts parts(input);
+  Parts parts(input);
   std::vector<std::string_view> words;
   while (!parts.done()) words.push_back(parts.until('\n'));
   if (words.empty()) return;
-  const auto keys = fuzz::accepted<Error>([&] { return keys_of(words); }, 1000);
+  const auto keys = accepted<Error>([&] { return keys_of(words); }, 1000);
   if (!keys) return;
-  fuzz::require(keys->empty() || (keys->data() > words.data() &&
-                                  keys->data() + keys->size() <= words.data() + words.size()),
-                "keys are among the words");
-  const auto slot = fuzz::accepted<Error>([&] { return common_slot(*keys); }, 1000);
+  require(keys->empty() || (keys->data() > words.data() &&
+                            keys->data() + keys->size() <= words.data() + words.size()),
+          "keys are among the words");
+  const auto slot = accepted<Error>([&] { return common_slot(*keys); }, 1000);
   for (const auto key : *keys) {
-    fuzz::require(slot_of(key) == plain_slot(key), "a slot is the specification's", key);
-    fuzz::require(!slot || slot_of(key) == *slot, "a common slot is each key's", key);
+    require(slot_of(key) == plain_slot(key), "a slot is the specification's", key);
+    require(!slot || slot_of(key) == *slot, "a common slot is each key's", key);
   }
 }
 
-}  // namespace
-
-void fuzz::test(std::string_view input) {
+void test(std::string_view input) {
   test_keys(input);
   if (const auto referral = parse_referral(input, kAsked)) {
     require(referral->slot >= 0 && referral->slot < kSlots, "a slot is one");
@@ -77,3 +76,8 @@ void fuzz::test(std::string_view input) {
     require(!has_control(display(url)), "so is a URL", display(url));
   }
 }
+
+const Target kTarget("cluster_slots", test);
+
+}  // namespace
+}  // namespace fuzz::cluster_slots

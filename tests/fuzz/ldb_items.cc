@@ -12,6 +12,7 @@
 #include "lua/scopes.h"
 #include "redis/error.h"
 
+namespace fuzz::ldb_items {
 namespace {
 
 using namespace rlctl::ldb;
@@ -29,29 +30,28 @@ constexpr std::string_view kScript =
 
 void require_usable(const Value& value, std::string_view source) {
   const auto text = text_of(value);
-  fuzz::require(text.size() <= 32 * source.size() + 100, "its text is bounded", text);
+  require(text.size() <= 32 * source.size() + 100, "its text is bounded", text);
   std::string literal;
   if (append_literal(literal, value)) {
-    fuzz::require(rlctl::lua::find_scopes("return " + literal).has_value(), "a literal is Lua",
-                  literal);
+    require(rlctl::lua::find_scopes("return " + literal).has_value(), "a literal is Lua", literal);
   }
-  fuzz::require(value == Value(value), "a value equals itself", text);
+  require(value == Value(value), "a value equals itself", text);
 }
 
 void test_reader(std::string_view input) {
   static const auto kProbed = add_probes(kScript).value();
   ProbeReader reader(kProbed);
   CallLog calls(input.size() % 2 == 0);
-  fuzz::Parts parts(input);
+  Parts parts(input);
   std::size_t lines = 0;
   while (!parts.done()) {
     const auto text = parts.until('\n');
     auto line = reader.read(text);
     ++lines;
     if (line.kind == ProbeReader::Line::Kind::kProbe) {
-      fuzz::require(line.reading.probe < kProbed.probes.size(), "a probe is one of the script");
+      require(line.reading.probe < kProbed.probes.size(), "a probe is one of the script");
       for (const auto& variable : line.reading.variables) {
-        fuzz::require(variable.local < kProbed.locals.size(), "a variable is one of the script");
+        require(variable.local < kProbed.locals.size(), "a variable is one of the script");
       }
     }
     if (line.kind == ProbeReader::Line::Kind::kCall) calls.add_words(line.words, line.answer);
@@ -60,12 +60,10 @@ void test_reader(std::string_view input) {
     if (text == "heard") calls.set_silent(false);
   }
   calls.close();
-  fuzz::require(calls.take().size() <= 2 * lines, "a call has a line at least");
+  require(calls.take().size() <= 2 * lines, "a call has a line at least");
 }
 
-}  // namespace
-
-void fuzz::test(std::string_view input) {
+void test(std::string_view input) {
   require_usable(parse_printed(input), input);
   if (const auto told = parse_told(input)) require_usable(*told, input);
   test_reader(input);
@@ -76,3 +74,8 @@ void fuzz::test(std::string_view input) {
   (void)accepted<rlctl::redis::Error>(
       [&] { return (append_reachable_lines(*prototype, lines), 1); }, 1000);
 }
+
+const Target kTarget("ldb_items", test);
+
+}  // namespace
+}  // namespace fuzz::ldb_items

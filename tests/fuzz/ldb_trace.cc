@@ -11,6 +11,7 @@
 #include "lua/lexer.h"
 #include "redis/connection.h"
 
+namespace fuzz::ldb_trace {
 namespace {
 
 using namespace rlctl::ldb;
@@ -28,17 +29,14 @@ const Debuggee kDebuggee{.name = "script.lua",
 
 void require_shown(const TraceResult& result) {
   const auto lines = static_cast<int>(rlctl::lua::source_lines(kDebuggee.source).size());
-  fuzz::require(!fuzz::has_control(result.message), "a message has no control bytes",
-                result.message);
+  require(!has_control(result.message), "a message has no control bytes", result.message);
   for (const auto& [line, hits] : result.hits) {
-    fuzz::require(line >= 1 && line <= lines && hits >= 1, "a line is the script's");
+    require(line >= 1 && line <= lines && hits >= 1, "a line is the script's");
   }
 }
 
-}  // namespace
-
 // A digit for what is done, and the server's bytes, for one connection after the other.
-void fuzz::test(std::string_view input) {
+void test(std::string_view input) {
   Parts parts(input);
   const auto what = parts.choice(3);
   std::string_view bytes = parts.rest();
@@ -77,3 +75,8 @@ void fuzz::test(std::string_view input) {
     require(*error.what() != '\0', "an error has a message");
   }
 }
+
+const Target kTarget("ldb_trace", test);
+
+}  // namespace
+}  // namespace fuzz::ldb_trace

@@ -6,36 +6,35 @@
 #include "fuzz/fuzz.h"
 #include "limiter/algorithm.h"
 
+namespace fuzz::limit {
 namespace {
 
 using rlctl::UsageError;
 using namespace rlctl::limiter;
 
 void test_duration(std::string_view text) {
-  const auto duration = fuzz::accepted<UsageError>([&] { return rlctl::parse_duration(text); },
-                                                   300 + 4 * text.size());
+  const auto duration =
+      accepted<UsageError>([&] { return rlctl::parse_duration(text); }, 300 + 4 * text.size());
   if (!duration) return;
-  fuzz::require(duration->count() >= 0 && *duration <= rlctl::kLongestDuration,
-                "a duration is within bounds");
+  require(duration->count() >= 0 && *duration <= rlctl::kLongestDuration,
+          "a duration is within bounds");
   const auto written = rlctl::format_duration(*duration);
-  fuzz::require(rlctl::parse_duration(written) == *duration, "it reads the same", written);
+  require(rlctl::parse_duration(written) == *duration, "it reads the same", written);
 }
 
 void test_instant(std::string_view text) {
   const auto instant =
-      fuzz::accepted<UsageError>([&] { return rlctl::parse_instant(text); }, 300 + 4 * text.size());
+      accepted<UsageError>([&] { return rlctl::parse_instant(text); }, 300 + 4 * text.size());
   if (!instant) return;
-  fuzz::require(instant->count() >= 0 && *instant <= rlctl::kLatestInstant,
-                "an instant is within bounds");
+  require(instant->count() >= 0 && *instant <= rlctl::kLatestInstant,
+          "an instant is within bounds");
   for (const auto& written : {rlctl::format_instant(*instant), rlctl::instant_text(*instant)}) {
-    fuzz::require(rlctl::parse_instant(written) == *instant, "it reads the same", written);
+    require(rlctl::parse_instant(written) == *instant, "it reads the same", written);
   }
 }
 
-}  // namespace
-
 // A limit, a further one, and a key, each on a line.
-void fuzz::test(std::string_view input) {
+void test(std::string_view input) {
   Parts parts(input);
   const auto first = parts.until('\n'), second = parts.until('\n'), key = parts.rest();
   test_duration(first);
@@ -67,3 +66,8 @@ void fuzz::test(std::string_view input) {
     require(is_found, "the key is found again", (*keys)[i]);
   }
 }
+
+const Target kTarget("limit", test);
+
+}  // namespace
+}  // namespace fuzz::limit

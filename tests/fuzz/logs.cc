@@ -9,6 +9,7 @@
 #include "replay/log_format.h"
 #include "replay/time_text.h"
 
+namespace fuzz::logs {
 namespace {
 
 using rlctl::InputError;
@@ -34,11 +35,11 @@ class SlowSource final : public ByteSource {
 
 void require_in_bounds(const Entry& entry, std::string_view log) {
   using namespace rlctl::limiter;
-  fuzz::require(entry.at.count() >= 0 && entry.at <= kLatestNow, "a time is within bounds");
-  fuzz::require(entry.cost >= 1 && entry.cost <= kLargestCost, "so is a cost");
-  fuzz::require(!entry.key.empty() && entry.key.size() <= LineParser::kMaxKey, "so is a key");
+  require(entry.at.count() >= 0 && entry.at <= kLatestNow, "a time is within bounds");
+  require(entry.cost >= 1 && entry.cost <= kLargestCost, "so is a cost");
+  require(!entry.key.empty() && entry.key.size() <= LineParser::kMaxKey, "so is a key");
   // Bytes that are not UTF-8 become \xNN.
-  fuzz::require(entry.key.size() <= 4 * log.size() + 32, "a key is a part of the log", entry.key);
+  require(entry.key.size() <= 4 * log.size() + 32, "a key is a part of the log", entry.key);
 }
 
 /// What was read, as text: the two ways must agree.
@@ -57,9 +58,8 @@ std::string read_log(std::string_view log, const LogFormat& format, const FieldO
       const auto kind = parser->read(lines, line, entry);
       out += std::to_string(number) + " ";
       if (kind == LineKind::kBad) {
-        fuzz::require(!parser->why().empty(), "a bad line has a reason");
-        fuzz::require(parser->why().size() <= 4 * log.size() + 300, "which is bounded",
-                      parser->why());
+        require(!parser->why().empty(), "a bad line has a reason");
+        require(parser->why().size() <= 4 * log.size() + 300, "which is bounded", parser->why());
         out += parser->why();
       } else if (kind == LineKind::kRequest) {
         require_in_bounds(entry, log);
@@ -70,16 +70,14 @@ std::string read_log(std::string_view log, const LogFormat& format, const FieldO
     }
     out += parser->never_found();
   } catch (const UsageError& error) {  // InputError is one
-    fuzz::require(*error.what() != '\0', "an error has a message");
+    require(*error.what() != '\0', "an error has a message");
     out += error.what();
   }
   return out;
 }
 
-}  // namespace
-
 // A digit for the format, and whether fields are named: then a line with the names; then the log.
-void fuzz::test(std::string_view input) {
+void test(std::string_view input) {
   Parts parts(input);
   const auto which = parts.choice(9);
   FieldOptions fields;
@@ -113,3 +111,8 @@ void fuzz::test(std::string_view input) {
     return;
   }
 }
+
+const Target kTarget("logs", test);
+
+}  // namespace
+}  // namespace fuzz::logs

@@ -11,36 +11,35 @@
 #include "lua/shebang.h"
 #include "lua/substitute.h"
 
+namespace fuzz::lua_lexer {
 namespace {
 
 using namespace rlctl::lua;
 
 void require_in_order(const Tokens& found, std::string_view source) {
   const auto& tokens = found.tokens;
-  fuzz::require(!tokens.empty() && tokens.back().kind == Token::Kind::kEnd, "it has an end");
+  require(!tokens.empty() && tokens.back().kind == Token::Kind::kEnd, "it has an end");
   std::size_t at = 0;
   int line = 1;
   for (const auto& token : tokens) {
-    fuzz::require(token.offset >= at && token.offset + token.text.size() <= source.size(),
-                  "tokens are in order");
-    fuzz::require(source.substr(token.offset, token.text.size()) == token.text,
-                  "a token is the source's text", token.text);
-    fuzz::require(token.line >= line && token.last_line >= token.line, "so are their lines");
-    fuzz::require((token.kind == Token::Kind::kEnd) == token.text.empty(), "only the end is empty");
+    require(token.offset >= at && token.offset + token.text.size() <= source.size(),
+            "tokens are in order");
+    require(source.substr(token.offset, token.text.size()) == token.text,
+            "a token is the source's text", token.text);
+    require(token.line >= line && token.last_line >= token.line, "so are their lines");
+    require((token.kind == Token::Kind::kEnd) == token.text.empty(), "only the end is empty");
     at = token.offset + token.text.size();
     line = token.last_line;
   }
-  fuzz::require(std::is_sorted(found.line_offsets.begin(), found.line_offsets.end()),
-                "line ends are in order");
+  require(std::is_sorted(found.line_offsets.begin(), found.line_offsets.end()),
+          "line ends are in order");
   const auto lines = source_lines(source).size();
   // A final line end begins one more.
-  fuzz::require(found.line_offsets.size() == lines || found.line_offsets.size() == lines + 1,
-                "lines are counted alike", source);
+  require(found.line_offsets.size() == lines || found.line_offsets.size() == lines + 1,
+          "lines are counted alike", source);
 }
 
-}  // namespace
-
-void fuzz::test(std::string_view input) {
+void test(std::string_view input) {
   if (const auto tokens = lex(input)) {
     require_in_order(*tokens, input);
     const Calls calls(tokens->tokens);
@@ -70,3 +69,8 @@ void fuzz::test(std::string_view input) {
   (void)rlctl::ldb::may_be_endless(input);
   (void)rlctl::ldb::calls_functions(input);
 }
+
+const Target kTarget("lua_lexer", test);
+
+}  // namespace
+}  // namespace fuzz::lua_lexer

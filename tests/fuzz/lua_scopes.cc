@@ -8,37 +8,37 @@
 #include "ldb/probes.h"
 #include "lua/substitute.h"
 
+namespace fuzz::lua_scopes {
 namespace {
 
 using namespace rlctl::lua;
 
 void require_consistent(const Scopes& scopes, std::string_view source) {
   const auto functions = scopes.functions.size(), locals = scopes.locals.size();
-  fuzz::require(functions >= 1, "there is a main function");
+  require(functions >= 1, "there is a main function");
   for (std::size_t i = 0; i < functions; ++i) {
     const auto& function = scopes.functions[i];
-    fuzz::require(function.parent < functions && (i == 0 || function.parent < i),
-                  "outer functions come first");
-    fuzz::require(function.first_line <= function.last_line, "a function ends after it begins");
-    for (const auto local : function.outer) fuzz::require(local < locals, "an upvalue is a local");
+    require(function.parent < functions && (i == 0 || function.parent < i),
+            "outer functions come first");
+    require(function.first_line <= function.last_line, "a function ends after it begins");
+    for (const auto local : function.outer) require(local < locals, "an upvalue is a local");
   }
   for (const auto& local : scopes.locals) {
-    fuzz::require(local.function < functions && (!local.name.empty() || local.is_hidden),
-                  "a local has a name");
+    require(local.function < functions && (!local.name.empty() || local.is_hidden),
+            "a local has a name");
   }
   std::size_t at = 0;
   for (const auto& statement : scopes.statements) {
-    fuzz::require(statement.offset >= at && statement.offset <= source.size(),
-                  "statements are in order");
+    require(statement.offset >= at && statement.offset <= source.size(), "statements are in order");
     at = statement.offset;
-    fuzz::require(statement.function < functions, "a statement is in a function");
-    for (const auto local : statement.locals) fuzz::require(local < locals, "a local is one");
+    require(statement.function < functions, "a statement is in a function");
+    for (const auto local : statement.locals) require(local < locals, "a local is one");
   }
   for (const auto& read : scopes.global_reads) {
-    fuzz::require(source.substr(read.offset).starts_with(read.name), "a global is read there");
+    require(source.substr(read.offset).starts_with(read.name), "a global is read there");
   }
   const auto unused = unused_name(scopes);
-  for (const auto name : scopes.names) fuzz::require(!name.starts_with(unused), "a name is unused");
+  for (const auto name : scopes.names) require(!name.starts_with(unused), "a name is unused");
 }
 
 // Unless the main function is wrapped, `redis` and what probes and `server` need are locals of it.
@@ -52,21 +52,19 @@ void test_probes(std::string_view source, const Scopes& scopes, rlctl::ldb::Prob
   options.wrapped = options.wrapped || !has_room(scopes, options);
   const auto probed = rlctl::ldb::add_probes(source, options);
   if (!probed) return;
-  fuzz::require(find_scopes(probed->text).has_value(), "with probes it is Lua", probed->text);
+  require(find_scopes(probed->text).has_value(), "with probes it is Lua", probed->text);
   const auto lines = static_cast<int>(source_lines(source).size());
   int last = 0;
   for (const int line : probed->lines) {
     if (line == 0) continue;
-    fuzz::require(line >= last && line <= lines + 1, "lines are the source's", probed->text);
+    require(line >= last && line <= lines + 1, "lines are the source's", probed->text);
     last = line;
   }
-  fuzz::require(probed->text.size() <= 1'000'000 + 400 * source.size(), "its size is bounded");
+  require(probed->text.size() <= 1'000'000 + 400 * source.size(), "its size is bounded");
 }
 
-}  // namespace
-
 // A digit for what is made of the source, on a line, and the source.
-void fuzz::test(std::string_view input) {
+void test(std::string_view input) {
   Parts parts(input);
   const auto what = parts.choice(7);
   (void)parts.until('\n');
@@ -90,3 +88,8 @@ void fuzz::test(std::string_view input) {
             text.value_or(""));
   }
 }
+
+const Target kTarget("lua_scopes", test);
+
+}  // namespace
+}  // namespace fuzz::lua_scopes

@@ -9,6 +9,7 @@
 #include "cli/completions.h"
 #include "fuzz/fuzz.h"
 
+namespace fuzz::options {
 namespace {
 
 using rlctl::UsageError;
@@ -33,16 +34,8 @@ struct Line {
   }
 };
 
-}  // namespace
-
-// That of cli/completions.cc, which needs everything that can be completed.
-Completions rlctl::cli::complete_file(const Typed& typed) {
-  static_cast<void>(typed);
-  return {};
-}
-
 // A word on each line.
-void fuzz::test(std::string_view input) {
+void test(std::string_view input) {
   Parts parts(input);
   std::vector<std::string> words;
   while (!parts.done()) words.emplace_back(parts.until('\n'));
@@ -75,3 +68,8 @@ void fuzz::test(std::string_view input) {
               same.port == line.port && same.rate == line.rate && same.limits == line.limits,
           "the options are the same");
 }
+
+const Target kTarget("options", test);
+
+}  // namespace
+}  // namespace fuzz::options

@@ -10,37 +10,35 @@
 #include "redis/error.h"
 #include "redis/url.h"
 
+namespace fuzz::policies {
 namespace {
 
 using rlctl::UsageError;
 using namespace rlctl::limiter;
 
 void require_correct_policy(const Configuration& configuration, const Policy& policy) {
-  fuzz::require(!policy.name.empty(), "a policy has a name");
-  fuzz::require(policy.algorithm != nullptr && !policy.limits.empty(), "a policy has limits");
-  fuzz::require(find_policy(configuration, policy.name) == &policy, "it is found by its name");
+  require(!policy.name.empty(), "a policy has a name");
+  require(policy.algorithm != nullptr && !policy.limits.empty(), "a policy has limits");
+  require(find_policy(configuration, policy.name) == &policy, "it is found by its name");
   for (const auto& limit : policy.limits) {
-    fuzz::require(limit.limit >= 1 && limit.limit <= kLargestLimit, "a limit is within bounds");
-    fuzz::require(limit.window.count() >= 1 && limit.window <= kLongestWindow, "so is its window");
-    const auto is_usable = fuzz::accepted<UsageError>(
+    require(limit.limit >= 1 && limit.limit <= kLargestLimit, "a limit is within bounds");
+    require(limit.window.count() >= 1 && limit.window <= kLongestWindow, "so is its window");
+    const auto is_usable = accepted<UsageError>(
         [&] { return (require_usable(*policy.algorithm, limit), true); }, 1000);
-    fuzz::require(is_usable.has_value(), "the algorithm supports it");
+    require(is_usable.has_value(), "the algorithm supports it");
   }
   const std::vector<std::string> arguments(argument_count(policy), "2001:db8::1");
   const auto key = fill(policy, arguments);
-  fuzz::require(fits(policy, key), "a key of it fits", key);
-  const auto keys =
-      fuzz::accepted<UsageError>([&] { return redis_keys(key, policy.limits); }, 100'000);
-  fuzz::require(keys.has_value(), "it can carry the limits", key);
+  require(fits(policy, key), "a key of it fits", key);
+  const auto keys = accepted<UsageError>([&] { return redis_keys(key, policy.limits); }, 100'000);
+  require(keys.has_value(), "it can carry the limits", key);
   for (const auto& stored : *keys) {
-    fuzz::require(match_policy(configuration, stored).has_value(), "what it stores is a policy's",
-                  stored);
+    require(match_policy(configuration, stored).has_value(), "what it stores is a policy's",
+            stored);
   }
 }
 
-}  // namespace
-
-void fuzz::test(std::string_view input) {
+void test(std::string_view input) {
   const std::string file = "/etc/rlctl.toml";
   const auto longest = 4 * input.size() + 2000;
   const auto configuration =
@@ -63,3 +61,8 @@ void fuzz::test(std::string_view input) {
   }
   (void)match_policy(*configuration, input);
 }
+
+const Target kTarget("policies", test);
+
+}  // namespace
+}  // namespace fuzz::policies

@@ -7,6 +7,7 @@
 #include "traffic/reply_reading.h"
 #include "traffic/template.h"
 
+namespace fuzz::reply_expression {
 namespace {
 
 using rlctl::UsageError;
@@ -21,38 +22,38 @@ std::size_t longest_message(std::string_view text, std::size_t times = 1) {
 
 void test_expression(std::string_view text, ReplyView reply, const TemplateValues& values) {
   const auto expression =
-      fuzz::accepted<UsageError>([&] { return ReplyExpression(text); }, longest_message(text));
+      accepted<UsageError>([&] { return ReplyExpression(text); }, longest_message(text));
   if (!expression) return;
-  fuzz::require(expression->source() == text, "the source is as written", expression->source());
-  const auto is_usable = fuzz::accepted<UsageError>(
+  require(expression->source() == text, "the source is as written", expression->source());
+  const auto is_usable = accepted<UsageError>(
       [&] { return (expression->require_usable(values.limit), true); }, longest_message(text));
   if (!is_usable) return;
   try {
     const bool holds = expression->holds(reply, values);
-    fuzz::require(holds == expression->holds(reply, values), "a value is the same again");
+    require(holds == expression->holds(reply, values), "a value is the same again");
     if (!expression->is_condition()) (void)expression->number(reply, values);
   } catch (const UnreadableReply& unreadable) {
-    fuzz::require(unreadable.column >= 1 && unreadable.column <= text.size(),
-                  "what cannot be read is in the expression");
-    fuzz::require(!unreadable.expected.empty(), "what is expected is said");
+    require(unreadable.column >= 1 && unreadable.column <= text.size(),
+            "what cannot be read is in the expression");
+    require(!unreadable.expected.empty(), "what is expected is said");
   }
 }
 
 void test_reading(std::string_view text, ReplyView reply, const TemplateValues& values) {
   using rlctl::limiter::Decision;
   const auto allowed =
-      fuzz::accepted<UsageError>([&] { return parse_allowed_when(text); }, longest_message(text));
+      accepted<UsageError>([&] { return parse_allowed_when(text); }, longest_message(text));
   // Without a unit, it is suggested with each of three.
-  const auto wait = fuzz::accepted<UsageError>([&] { return parse_wait_expression(text); },
-                                               longest_message(text, 4));
-  const auto number = fuzz::accepted<UsageError>([&] { return parse_number_expression(text); },
-                                                 longest_message(text));
+  const auto wait =
+      accepted<UsageError>([&] { return parse_wait_expression(text); }, longest_message(text, 4));
+  const auto number =
+      accepted<UsageError>([&] { return parse_number_expression(text); }, longest_message(text));
   ReplyReading reading;
   if (allowed) reading.allowed_when = *allowed;
   if (wait) reading.retry_after = *wait;
   if (wait) reading.reset_after = *wait;
   if (number) reading.remaining = *number;
-  const auto is_usable = fuzz::accepted<UsageError>(
+  const auto is_usable = accepted<UsageError>(
       [&] {
         require_usable(reading);
         require_usable(reading, values.limit);
@@ -60,28 +61,25 @@ void test_reading(std::string_view text, ReplyView reply, const TemplateValues& 
       },
       longest_message(text));
   if (!is_usable || reply.is_error()) return;
-  const auto decision = fuzz::accepted<Error>(
+  const auto decision = accepted<Error>(
       [&] { return read_reply(reply, reading, values, "a script"); }, longest_message(text));
   if (!decision || !number) return;
   using rlctl::limiter::kNotTold;
-  fuzz::require(decision->remaining >= 0 || decision->remaining == kNotTold,
-                "what remains is not negative");
+  require(decision->remaining >= 0 || decision->remaining == kNotTold,
+          "what remains is not negative");
 }
 
 void test_template(std::string_view text, const TemplateValues& values) {
-  const auto made =
-      fuzz::accepted<UsageError>([&] { return Template(text); }, longest_message(text));
+  const auto made = accepted<UsageError>([&] { return Template(text); }, longest_message(text));
   if (!made) return;
-  fuzz::require(made->source() == text, "the source is as written", made->source());
+  require(made->source() == text, "the source is as written", made->source());
   std::string out;
   made->append(out, values);
-  fuzz::require(out.size() <= text.size() * 64, "it is bounded", out);
+  require(out.size() <= text.size() * 64, "it is bounded", out);
 }
 
-}  // namespace
-
 // An expression on a line, and the reply.
-void fuzz::test(std::string_view input) {
+void test(std::string_view input) {
   Parts parts(input);
   const auto text = parts.until('\n');
   const TemplateValues values{.key = "a key",
@@ -95,3 +93,8 @@ void fuzz::test(std::string_view input) {
   test_expression(text, *reply, values);
   test_reading(text, *reply, values);
 }
+
+const Target kTarget("reply_expression", test);
+
+}  // namespace
+}  // namespace fuzz::reply_expression

@@ -8,6 +8,7 @@
 #include "redis/topology.h"
 #include "traffic/reply_reading.h"
 
+namespace fuzz::resp {
 namespace {
 
 using namespace rlctl::redis;
@@ -21,9 +22,9 @@ struct Outcome {
 };
 
 void add(Outcome& outcome, ReplyView reply) {
-  fuzz::append_content(outcome.content, reply);
+  append_content(outcome.content, reply);
   outcome.content += '\n';
-  outcome.elements += fuzz::elements_of(reply);
+  outcome.elements += elements_of(reply);
   ++outcome.replies;
 }
 
@@ -34,7 +35,7 @@ Outcome read_pieces(std::string_view input, std::size_t piece) {
     auto bytes = input.substr(0, piece);
     input.remove_prefix(bytes.size());
     for (;;) {
-      auto reply = fuzz::accepted<Error>([&] { return reader.next(bytes); }, 1000);
+      auto reply = accepted<Error>([&] { return reader.next(bytes); }, 1000);
       if (!reply) {
         outcome.is_refused = true;
         return outcome;
@@ -42,19 +43,19 @@ Outcome read_pieces(std::string_view input, std::size_t piece) {
       if (!*reply) break;
       add(outcome, **reply);
     }
-    fuzz::require(bytes.empty(), "incomplete bytes are taken");
+    require(bytes.empty(), "incomplete bytes are taken");
   }
   return outcome;
 }
 
 Outcome read_connection(std::string_view input, std::size_t piece) {
-  Connection connection(std::make_unique<fuzz::FixedServer>(input, piece), std::chrono::hours{1});
+  Connection connection(std::make_unique<FixedServer>(input, piece), std::chrono::hours{1});
   for (std::size_t i = 0; i < kMostReplies; ++i) connection.append({"ECHO", "x"});
   Outcome outcome;
   try {
     for (std::size_t i = 0; i < kMostReplies; ++i) add(outcome, connection.read());
   } catch (const Error& error) {
-    fuzz::require(!fuzz::has_control(error.what()), "a message has no control bytes", error.what());
+    require(!has_control(error.what()), "a message has no control bytes", error.what());
     outcome.is_refused = error.failure() == Failure::kProtocol;
   }
   return outcome;
@@ -62,7 +63,7 @@ Outcome read_connection(std::string_view input, std::size_t piece) {
 
 void test_messages(ReplyView reply) {
   const auto shown = rlctl::traffic::reply_text(reply);
-  fuzz::require(shown.size() <= 300, "a reply is shown in short", shown);
+  require(shown.size() <= 300, "a reply is shown in short", shown);
   (void)error_code(reply.text());
   (void)script_line(reply.text());
   (void)is_cluster_refusal(reply, "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n");
@@ -71,18 +72,16 @@ void test_messages(ReplyView reply) {
   constexpr std::string_view kScript = "local x = redis.call('GET', KEYS[1])\nreturn x";
   for (const Error& error : {to_error(reply), to_error(reply, kScript)}) {
     const std::string_view what = error.what();
-    fuzz::require(!fuzz::has_control(what) && what.find('\n') == what.npos,
-                  "an error is one line without control bytes", what);
-    fuzz::require(what.size() <= 4 * reply.text().size() + 200, "its length is bounded", what);
+    require(!has_control(what) && what.find('\n') == what.npos,
+            "an error is one line without control bytes", what);
+    require(what.size() <= 4 * reply.text().size() + 200, "its length is bounded", what);
   }
   const auto explained = rlctl::ldb::explain_error(
       reply, {.line_of = [](int line) { return line; }, .last_line = 1, .source = kScript});
-  fuzz::require(!fuzz::has_control(explained.message), "so is a script's", explained.message);
+  require(!has_control(explained.message), "so is a script's", explained.message);
 }
 
-}  // namespace
-
-void fuzz::test(std::string_view input) {
+void test(std::string_view input) {
   const auto whole = read_pieces(input, input.size()), bytewise = read_pieces(input, 1);
   require(whole.content == bytewise.content, "the replies are the same", bytewise.content);
   require(whole.is_refused == bytewise.is_refused, "what is refused is the same");
@@ -103,3 +102,8 @@ void fuzz::test(std::string_view input) {
     return;
   }
 }
+
+const Target kTarget("resp", test);
+
+}  // namespace
+}  // namespace fuzz::resp

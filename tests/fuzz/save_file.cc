@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "fuzz/fuzz.h"
 
+namespace fuzz::save_file {
 namespace {
 
 using rlctl::InputError;
@@ -18,17 +19,15 @@ using namespace rlctl::state;
 
 std::vector<SavedKey> read_file(std::string_view text) {
   const rlctl::FileDescriptor file(::memfd_create("saved", 0));
-  fuzz::require(::write(file.get(), text.data(), text.size()) == std::ssize(text), "it is written");
+  require(::write(file.get(), text.data(), text.size()) == std::ssize(text), "it is written");
   std::vector<SavedKey> keys;
   SaveFileReader reader("/proc/self/fd/" + std::to_string(file.get()));
   while (auto key = reader.next()) keys.push_back(*std::move(key));
-  fuzz::require(reader.share() >= 0 && reader.share() <= 1, "a share is one");
+  require(reader.share() >= 0 && reader.share() <= 1, "a share is one");
   return keys;
 }
 
-}  // namespace
-
-void fuzz::test(std::string_view input) {
+void test(std::string_view input) {
   const std::string header = R"({"format":"rlctl saved keys","version":1})";
   for (const auto& text : {std::string(input), header + "\n" + std::string(input)}) {
     const auto keys = accepted<InputError>([&] { return read_file(text); }, 4 * text.size() + 500);
@@ -38,3 +37,8 @@ void fuzz::test(std::string_view input) {
     require(bytes <= 4 * text.size(), "what is read is in the file");
   }
 }
+
+const Target kTarget("save_file", test);
+
+}  // namespace
+}  // namespace fuzz::save_file

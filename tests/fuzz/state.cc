@@ -12,6 +12,7 @@
 #include "state/inspection.h"
 #include "state/interpretation.h"
 
+namespace fuzz::state {
 namespace {
 
 using rlctl::microseconds;
@@ -21,9 +22,9 @@ using namespace rlctl::state;
 void test_model(const State& state, microseconds now) {
   if (!state.model || !state.limit) return;
   const auto decision = state.model->look(*state.limit, 1, now);
-  fuzz::require(decision.remaining >= 0, "what remains is not negative");
-  fuzz::require(decision.reset_after.count() >= 0, "no reset was in the past");
-  fuzz::require(state.model->usage(*state.limit, now).units >= 0, "usage is not negative");
+  require(decision.remaining >= 0, "what remains is not negative");
+  require(decision.reset_after.count() >= 0, "no reset was in the past");
+  require(state.model->usage(*state.limit, now).units >= 0, "usage is not negative");
   const auto copy = state.model->clone();
   if (decision.allowed) copy->record(*state.limit, 1, now);
   copy->refund(*state.limit, 1, now);
@@ -51,19 +52,17 @@ void test_inspection(std::string_view key, const Content& content, const State& 
     }
     if (interpreter.freeing_entry()) interpreter.set_next_free(entries.newest);
   } catch (const rlctl::redis::Error& error) {
-    fuzz::require(*error.what() != '\0', "an error has a message");
+    require(*error.what() != '\0', "an error has a message");
     return;
   }
-  fuzz::require(result.used.value_or(0) >= 0, "what is used is not negative");
-  fuzz::require(result.remaining.value_or(0) >= 0, "what remains is not negative");
+  require(result.used.value_or(0) >= 0, "what is used is not negative");
+  require(result.remaining.value_or(0) >= 0, "what remains is not negative");
 }
-
-}  // namespace
 
 // A digit for the type, its TTL in ms and the time, each on a line; the key on one; then its text,
 // or both ends of a list or sorted set with their scores, or a hash's fields in order: on lines,
 // but the last takes the rest.
-void fuzz::test(std::string_view input) {
+void test(std::string_view input) {
   constexpr std::array<std::string_view, 7> kTypes{"string", "list", "zset",  "hash",
                                                    "set",    "none", "stream"};
   Parts parts(input);
@@ -105,3 +104,8 @@ void fuzz::test(std::string_view input) {
   }
   test_model(state, now);
 }
+
+const Target kTarget("state", test);
+
+}  // namespace
+}  // namespace fuzz::state

@@ -14,13 +14,14 @@
 #include "base/shell.h"
 #include "fuzz/fuzz.h"
 
+namespace fuzz::text {
 namespace {
 
 void require_line(const std::string& text, std::size_t size) {
-  fuzz::require(!fuzz::has_control_character(text) && text.find('\n') == text.npos,
-                "it is one line without control characters", text);
-  fuzz::require(rlctl::is_utf8(text), "it is UTF-8", text);
-  fuzz::require(text.size() <= 4 * size, "its size is bounded", text);
+  require(!has_control_character(text) && text.find('\n') == text.npos,
+          "it is one line without control characters", text);
+  require(rlctl::is_utf8(text), "it is UTF-8", text);
+  require(text.size() <= 4 * size, "its size is bounded", text);
 }
 
 void test_json(std::string_view input) {
@@ -28,24 +29,23 @@ void test_json(std::string_view input) {
   rlctl::JsonWriter(out).begin_object().bytes_field("key", input).field("n", 1).end_object();
   require_line(out, input.size() * 3 + 40);
   const auto read = nlohmann::json::parse(out, nullptr, false);
-  fuzz::require(read.is_object(), "it is JSON", out);
+  require(read.is_object(), "it is JSON", out);
   const auto base64 = read.find("key_base64");
-  fuzz::require((base64 == read.end()) == rlctl::is_utf8(input), "bytes are in base64", out);
+  require((base64 == read.end()) == rlctl::is_utf8(input), "bytes are in base64", out);
   if (base64 == read.end()) {
-    fuzz::require(read["key"].get<std::string>() == input, "it reads the same", out);
+    require(read["key"].get<std::string>() == input, "it reads the same", out);
   } else {
-    fuzz::require(rlctl::from_base64(base64->get<std::string>()) == input, "it reads the same",
-                  out);
+    require(rlctl::from_base64(base64->get<std::string>()) == input, "it reads the same", out);
   }
 }
 
 void test_masked(std::string_view input) {
   const std::string url = "redis://user:" + std::string(input) + "@host";
   const auto masked = rlctl::masked(url);
-  fuzz::require(masked.size() == url.size(), "a mask is as long as what it hides");
+  require(masked.size() == url.size(), "a mask is as long as what it hides");
   // What display() writes stays.
-  fuzz::require(input == "***" || masked.find_first_not_of('*', 8) == masked.rfind('@'),
-                "no password is left", masked);
+  require(input == "***" || masked.find_first_not_of('*', 8) == masked.rfind('@'),
+          "no password is left", masked);
   (void)rlctl::masked(std::string(input));
   (void)rlctl::in_quotes(input);
 }
@@ -57,15 +57,13 @@ void test_network(std::string_view input) {
     const bool has_prefix = network->find('/') != network->npos;
     const auto address = network->substr(0, network->find('/'));
     const auto again = rlctl::client_network(address, bits);
-    fuzz::require(again == network, "an address has one spelling", *network);
-    fuzz::require(has_prefix <= (network->find(':') != network->npos), "only IPv6 has a prefix",
-                  *network);
+    require(again == network, "an address has one spelling", *network);
+    require(has_prefix <= (network->find(':') != network->npos), "only IPv6 has a prefix",
+            *network);
   }
 }
 
-}  // namespace
-
-void fuzz::test(std::string_view input) {
+void test(std::string_view input) {
   require_line(rlctl::escaped_text(input), input.size());
   require_line(rlctl::escaped_message(input), input.size());
   const auto escaped = rlctl::escape(input);
@@ -96,3 +94,8 @@ void fuzz::test(std::string_view input) {
   }
   require(columns == rlctl::display_width(input), "a text is as wide as its glyphs");
 }
+
+const Target kTarget("text", test);
+
+}  // namespace
+}  // namespace fuzz::text

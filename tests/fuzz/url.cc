@@ -4,6 +4,7 @@
 #include "fuzz/fuzz.h"
 #include "redis/error.h"
 
+namespace fuzz::url {
 namespace {
 
 using rlctl::redis::Error;
@@ -12,20 +13,18 @@ using rlctl::redis::Scheme;
 using rlctl::redis::Url;
 
 void require_in_bounds(const Url& url) {
-  fuzz::require(rlctl::redis::is_port(url.port), "a port is one");
-  fuzz::require(url.database >= 0, "a database is not negative");
-  fuzz::require(!url.host.empty(), "there is a host");
+  require(rlctl::redis::is_port(url.port), "a port is one");
+  require(url.database >= 0, "a database is not negative");
+  require(!url.host.empty(), "there is a host");
   for (const auto& next : url.more_hosts) {
-    fuzz::require(rlctl::redis::is_port(next.port) && !next.host.empty(), "so is each address");
+    require(rlctl::redis::is_port(next.port) && !next.host.empty(), "so is each address");
   }
-  fuzz::require((url.scheme == Scheme::kUnix) == url.path.starts_with('/'), "a socket has a path");
-  fuzz::require((url.scheme == Scheme::kSentinel) != url.master.empty(), "Sentinels have a master");
-  fuzz::require(url.tls.has_value() <= rlctl::redis::has_tcp(url), "TLS is over TCP");
+  require((url.scheme == Scheme::kUnix) == url.path.starts_with('/'), "a socket has a path");
+  require((url.scheme == Scheme::kSentinel) != url.master.empty(), "Sentinels have a master");
+  require(url.tls.has_value() <= rlctl::redis::has_tcp(url), "TLS is over TCP");
 }
 
-}  // namespace
-
-void fuzz::test(std::string_view input) {
+void test(std::string_view input) {
   const auto url = accepted<Error>([&] { return rlctl::redis::parse_url(input); }, 1000);
   if (!url) return;
   require_in_bounds(*url);
@@ -40,3 +39,8 @@ void fuzz::test(std::string_view input) {
   same.password = same.user.empty() ? "" : "***";
   require(*again == same, "it means the same", shown);
 }
+
+const Target kTarget("url", test);
+
+}  // namespace
+}  // namespace fuzz::url
