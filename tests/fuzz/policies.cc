@@ -2,6 +2,8 @@
 // mistake names its line; each policy's keys belong to it.
 #include "limiter/policies.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -11,7 +13,6 @@
 #include "redis/url.h"
 
 namespace fuzz::policies {
-namespace {
 
 using rlctl::UsageError;
 using namespace rlctl::limiter;
@@ -47,8 +48,12 @@ void test(std::string_view input) {
   for (const auto& mistake : configuration->mistakes) {
     require(!mistake.message.empty() && mistake.message.size() <= longest,
             "a mistake's message is bounded", mistake.message);
-    require(mistake.message.find(file) != mistake.message.npos, "it names the file",
-            mistake.message);
+    require(mistake.message.starts_with(file + ":"), "it names the file", mistake.message);
+    const auto place = mistake.message.substr(file.size() + 1);
+    const auto line = std::atoll(place.c_str());
+    require(place.starts_with(std::to_string(line) + ": "), "and the line", mistake.message);
+    require(line >= 1 && line <= 1 + std::count(input.begin(), input.end(), '\n'),
+            "a line is one of the file", mistake.message);
   }
   for (const auto& policy : configuration->policies) require_correct_policy(*configuration, policy);
   for (const auto& script : configuration->scripts) {
@@ -64,5 +69,4 @@ void test(std::string_view input) {
 
 const Target kTarget("policies", test);
 
-}  // namespace
 }  // namespace fuzz::policies

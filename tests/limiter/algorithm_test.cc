@@ -6,10 +6,9 @@
 #include <string>
 
 #include "support/limiters.h"
+#include "support/refusal.h"
 
 namespace limiter_algorithm_test {
-
-using rlctl::UsageError;
 
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
@@ -18,12 +17,8 @@ using rlctl::test::algorithm;
 namespace {
 
 std::string refusal(std::string_view name, const Limit& limit, std::int64_t cost = 1) {
-  try {
-    require_usable(algorithm(name), limit, cost);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return rlctl::test::refusal_of(
+      [&] { return (require_usable(algorithm(name), limit, cost), true); });
 }
 
 }  // namespace

@@ -5,16 +5,14 @@
 #include <array>
 #include <climits>
 #include <cstdint>
-#include <deque>
-#include <memory>
 #include <string>
 
 #include "redis/connection.h"
+#include "support/failure.h"
+#include "support/fake_transport.h"
 #include "support/limiters.h"
 
 namespace limiter_checker_test {
-
-using rlctl::Deadline;
 
 using namespace std::chrono_literals;
 using namespace rlctl;
@@ -28,43 +26,9 @@ using Numbers = std::array<std::int64_t, 6>;
 
 constexpr microseconds kNow{1'700'000'000'000'000};
 
-/// A server that answers from a list and keeps what it receives.
-class CannedTransport final : public redis::Transport {
- public:
-  CannedTransport(std::deque<std::string> replies, std::string& sent)
-      : replies_(std::move(replies)), sent_(sent) {}
-
-  std::size_t read(char* buffer, std::size_t size, Deadline) override {
-    return read_available(buffer, size);
-  }
-  std::size_t read_available(char* buffer, std::size_t size) override {
-    if (replies_.empty()) throw redis::Error(redis::Failure::kUnreachable, "no more replies");
-    REQUIRE(replies_.front().size() <= size);
-    const auto copied = replies_.front().copy(buffer, size);
-    replies_.pop_front();
-    return copied;
-  }
-  std::size_t write_some(std::string_view bytes) override {
-    sent_ += bytes;
-    return bytes.size();
-  }
-  void wait(Deadline) override {}
-  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
-  [[nodiscard]] int fd() const noexcept override { return -1; }
-
- private:
-  std::deque<std::string> replies_;
-  std::string& sent_;
-  std::string name_ = "a list";
-};
-
 const std::string kYes = "*6\r\n:1\r\n:4\r\n:0\r\n:60000000\r\n:0\r\n:0\r\n";
 const std::string kNoScript = "-NOSCRIPT No matching script. Please use EVAL.\r\n";
 const std::string kLoaded = "$3\r\nsha\r\n";
-
-redis::Connection canned(std::deque<std::string> replies, std::string& sent) {
-  return {std::make_unique<CannedTransport>(std::move(replies), sent), 1s};
-}
 
 /// The words of a command, without RESP around them; an empty one as ''.
 std::string words(const std::string& resp) {
@@ -83,14 +47,19 @@ std::string words(const std::string& resp) {
 }
 
 std::string sent_for(const Request& request) {
-  std::string sent;
-  auto connection = canned({kYes}, sent);
+  support::Wire wire{.to_read = {kYes}};
+  auto connection = support::over(wire);
   (void)Checker(connection, algorithm("gcra")).check(request);
-  return words(sent);
+  return words(wire.sent);
 }
 
-std::string error_of(const std::string& script) {
-  TestServer server;
+redis::Error error_of_check(redis::Connection& connection) {
+  return support::error_of([&] {
+    (void)Checker(connection, algorithm("gcra")).check({{"k"}, {{5, 60s, {}}}, 1, {}});
+  });
+}
+
+std::string error_of(TestServer& server, const std::string& script) {
   try {
     (void)Checker::parse(server.eval(script, {}, {}));
   } catch (const redis::Error& error) {
@@ -117,30 +86,33 @@ TEST_CASE("a request omits arguments that have their default") {
 }
 
 TEST_CASE("six integers are parsed as a decision") {
-  std::string sent;
-  auto connection = canned({"*6\r\n:0\r\n:2\r\n:-1\r\n:7\r\n:0\r\n:3\r\n"}, sent);
+  support::Wire wire{.to_read = {"*6\r\n:0\r\n:2\r\n:-1\r\n:7\r\n:0\r\n:3\r\n"}};
+  auto connection = support::over(wire);
   CHECK(Checker(connection, algorithm("gcra")).check({{"k"}, {{5, 60s, {}}}, 1, {}}) ==
         Decision{false, 2, kNever, 7us, 0us, 3});
 }
 
 TEST_CASE("any other reply is not accepted as a limiter's answer") {
+  TestServer server;
   const std::string no_limiter = "|the reply is not that of a limiter script: six integers";
-  CHECK(error_of("return {0, 2, 3, 4, 0, 6}") == "accepted");
-  CHECK(error_of("return {1, 2, 3, 4, 5}") == no_limiter);
-  CHECK(error_of("return {1, 2, 3, 4, 5, 6, 7}") == no_limiter);
-  CHECK(error_of("return {1, 2, 3, 4, 5, '6'}") == no_limiter);
-  CHECK(error_of("return {1, 2, 3, 4, 5, {6}}") == no_limiter);
-  CHECK(error_of("return 1") == no_limiter);
-  CHECK(error_of("return 'OK'") == no_limiter);
-  CHECK(error_of("return nil") == no_limiter);
-  CHECK(error_of("return redis.error_reply('WRONGTYPE gcra: no')").starts_with("WRONGTYPE|"));
+  CHECK(error_of(server, "return {0, 2, 3, 4, 0, 6}") == "accepted");
+  CHECK(error_of(server, "return {1, 2, 3, 4, 5}") == no_limiter);
+  CHECK(error_of(server, "return {1, 2, 3, 4, 5, 6, 7}") == no_limiter);
+  CHECK(error_of(server, "return {1, 2, 3, 4, 5, '6'}") == no_limiter);
+  CHECK(error_of(server, "return {1, 2, 3, 4, 5, {6}}") == no_limiter);
+  CHECK(error_of(server, "return 1") == no_limiter);
+  CHECK(error_of(server, "return 'OK'") == no_limiter);
+  CHECK(error_of(server, "return nil") == no_limiter);
+  CHECK(
+      error_of(server, "return redis.error_reply('WRONGTYPE gcra: no')").starts_with("WRONGTYPE|"));
 }
 
 TEST_CASE("six integers that no limiter can have computed are not a decision") {
   const auto is_accepted = [](const Numbers& numbers, const char* name = "leaky-bucket") {
-    std::string sent, reply = "*6\r\n";
+    std::string reply = "*6\r\n";
     for (const auto number : numbers) reply += ":" + std::to_string(number) + "\r\n";
-    auto connection = canned({reply}, sent);
+    support::Wire wire{.to_read = {reply}};
+    auto connection = support::over(wire);
     try {
       (void)Checker(connection, algorithm(name)).check({{"k"}, {{5, 60s, {}}}, 1, {}});
       return true;
@@ -180,49 +152,40 @@ TEST_CASE("six integers that no limiter can have computed are not a decision") {
 }
 
 TEST_CASE("a script that the server does not have is loaded, and the request is sent again") {
-  std::string sent;
-  auto connection = canned({kNoScript, kLoaded, kYes}, sent);
+  support::Wire wire{.to_read = {kNoScript, kLoaded, kYes}};
+  auto connection = support::over(wire);
   const auto& gcra = algorithm("gcra");
   CHECK(Checker(connection, gcra).check({{"k"}, {{5, 60s, {}}}, 1, {}}).remaining == 4);
   const auto question = " EVALSHA " + std::string(gcra.sha1) + " 1 k 5 60000000";
-  CHECK(words(sent) == question + " SCRIPT LOAD " + std::string(gcra.script) + question);
+  CHECK(words(wire.sent) == question + " SCRIPT LOAD " + std::string(gcra.script) + question);
 }
 
 TEST_CASE("a script that is missing again and again after loading is an error") {
-  std::string sent;
-  std::deque<std::string> replies{kNoScript};
-  for (int i = 0; i < limiter::kMostLoads; ++i) replies.insert(replies.end(), {kLoaded, kNoScript});
-  auto connection = canned(std::move(replies), sent);
-  try {
-    (void)Checker(connection, algorithm("gcra")).check({{"k"}, {{5, 60s, {}}}, 1, {}});
-    FAIL("no error");
-  } catch (const redis::Error& error) {
-    CHECK(error.code() == "NOSCRIPT");
+  support::Wire wire{.to_read = {kNoScript}};
+  for (int i = 0; i < kMostLoads; ++i) {
+    wire.to_read.insert(wire.to_read.end(), {kLoaded, kNoScript});
   }
+  auto connection = support::over(wire);
+  CHECK(error_of_check(connection).code() == "NOSCRIPT");
 }
 
 TEST_CASE("if the script may not be loaded, the error of SCRIPT LOAD is reported") {
-  std::string sent;
-  auto connection =
-      canned({kNoScript, "-NOPERM this user has no permissions to run 'script|load'\r\n"}, sent);
-  try {
-    (void)Checker(connection, algorithm("gcra")).check({{"k"}, {{5, 60s, {}}}, 1, {}});
-    FAIL("no error");
-  } catch (const redis::Error& error) {
-    CHECK(error.failure() == redis::Failure::kRefused);
-  }
+  support::Wire wire{
+      .to_read = {kNoScript, "-NOPERM this user has no permissions to run 'script|load'\r\n"}};
+  auto connection = support::over(wire);
+  CHECK(error_of_check(connection).failure() == redis::Failure::kRefused);
 }
 
 TEST_CASE("looks use EVALSHA_RO, and EVALSHA once the server or an ACL has refused that") {
   const auto& gcra = algorithm("gcra");
   const Request request{.keys = {"k"}, .limits = {{5, 60s, {}}}, .now = {}};
   const auto call = " " + std::string(gcra.sha1) + " 1 k 5 60000000 '' 0";
-  std::string sent;
-  auto yes = canned({kYes}, sent);
+  support::Wire modern_wire{.to_read = {kYes}};
+  auto yes = support::over(modern_wire);
   Checker modern(yes, gcra);
   modern.append_read_only_looks(request);
   CHECK_FALSE(modern.note_missing_evalsha_ro(yes.read()));
-  CHECK(words(sent) == " EVALSHA_RO" + call);
+  CHECK(words(modern_wire.sent) == " EVALSHA_RO" + call);
 
   for (const char* refusal :
        {"-ERR unknown command `EVALSHA_RO`, with args beginning with: `a`, `1`, `k`, \r\n",
@@ -230,8 +193,8 @@ TEST_CASE("looks use EVALSHA_RO, and EVALSHA once the server or an ACL has refus
         "-NOPERM this user has no permissions to run the 'evalsha_ro' command\r\n",
         "-NOPERM User ann has no permissions to run the 'evalsha_ro' command\r\n"}) {
     CAPTURE(refusal);
-    sent.clear();
-    auto connection = canned({refusal, kYes, kYes}, sent);
+    support::Wire wire{.to_read = {refusal, kYes, kYes}};
+    auto connection = support::over(wire);
     Checker checker(connection, gcra);
     checker.append_read_only_looks(request);
     CHECK(checker.note_missing_evalsha_ro(connection.read()));
@@ -239,14 +202,15 @@ TEST_CASE("looks use EVALSHA_RO, and EVALSHA once the server or an ACL has refus
       checker.append_read_only_looks(request);
       CHECK_FALSE(checker.note_missing_evalsha_ro(connection.read()));
     }
-    CHECK(words(sent) == " EVALSHA_RO" + call + " EVALSHA" + call + " EVALSHA" + call);
+    CHECK(words(wire.sent) == " EVALSHA_RO" + call + " EVALSHA" + call + " EVALSHA" + call);
   }
 
   for (const char* other :
        {"-NOPERM User ann has no permissions to access the 'evalsha_ro' key\r\n",
         "-ERR unknown command `EVALSHA`, with args beginning with: `evalsha_ro`, \r\n",
         "-ERR unknown command \r\n", "-ERR unknown command '\r\n"}) {
-    auto connection = canned({other}, sent);
+    support::Wire wire{.to_read = {other}};
+    auto connection = support::over(wire);
     Checker checker(connection, gcra);
     checker.append_read_only_looks(request);
     CHECK_FALSE(checker.note_missing_evalsha_ro(connection.read()));

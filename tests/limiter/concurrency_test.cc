@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -141,7 +140,7 @@ TEST_CASE("concurrency: script and model agree on random holders") {
   const auto loaded = server.call({"SCRIPT", "LOAD", algorithm("concurrency").script});
   REQUIRE_FALSE(loaded.is_error());
   Random random;
-  for (std::int64_t done = 0; done < operations(100'000);) {
+  for (std::int64_t done = 0; done < operations(scaled(30'000, 300'000));) {
     const auto calls = plan_lease_calls(random).calls;
     done += std::ssize(calls);
     if (run(server, calls)) FAIL("script and model differ:", explain(server, calls));

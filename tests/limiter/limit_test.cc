@@ -2,8 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
+
 #include "base/text.h"
+#include "redis/slots.h"
+#include "support/refusal.h"
 
 namespace limiter_limit_test {
 
@@ -19,21 +25,11 @@ using namespace rlctl::limiter;
 namespace {
 
 std::string error_of_limit(std::string_view text) {
-  try {
-    (void)parse_limit(text);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return rlctl::test::refusal_of([&] { return parse_limit(text); });
 }
 
 std::string error_of_duration(std::string_view text) {
-  try {
-    (void)parse_duration(text);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "accepted";
+  return rlctl::test::refusal_of([&] { return parse_duration(text); });
 }
 
 }  // namespace
@@ -174,6 +170,90 @@ TEST_CASE("a whole number consists of decimal digits with an optional minus sign
     CAPTURE(text);
     CHECK_THROWS_AS((void)parse_whole(text, "cost"), UsageError);
   }
+}
+
+namespace {
+
+const std::vector<Limit> kTwo{{1, 1s, {}}, {5, 60s, {}}};
+
+using Keys = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a single limit is stored under the key itself") {
+  CHECK(redis_keys("login:alice", std::vector<Limit>{{5, 60s, {}}}) == Keys{"login:alice"});
+  CHECK(redis_keys("{}", std::vector<Limit>{{5, 60s, {}}}) == Keys{"{}"});
+  CHECK(redis_keys("", std::vector<Limit>{{5, 60s, {}}}) == Keys{""});
+  CHECK(redis_keys("}", std::vector<Limit>{{5, 60s, {}}}) == Keys{"}"});
+}
+
+TEST_CASE("several limits have one key per window, all under one hash tag") {
+  CHECK(redis_keys("login:alice", kTwo) == Keys{"{login:alice}:1s", "{login:alice}:60s"});
+}
+
+TEST_CASE("a key that has a hash tag keeps it") {
+  CHECK(redis_keys("login:{alice}", kTwo) == Keys{"login:{alice}:1s", "login:{alice}:60s"});
+  CHECK(redis_keys("{a}{b}", kTwo) == Keys{"{a}{b}:1s", "{a}{b}:60s"});
+  CHECK(redis_keys("{{a}", kTwo) == Keys{"{{a}:1s", "{{a}:60s"});
+}
+
+TEST_CASE("the suffix is in whole seconds, else milliseconds, else microseconds") {
+  const std::vector<Limit> limits{{1, 1min, {}}, {1, 24h, {}}, {1, 1500ms, {}}, {1, 1500us, {}}};
+  CHECK(redis_keys("k", limits) == Keys{"{k}:60s", "{k}:86400s", "{k}:1500ms", "{k}:1500us"});
+}
+
+TEST_CASE("giving the same window twice is an error") {
+  const std::vector<Limit> twice{{1, 60s, {}}, {5, 1s, {}}, {9, 1min, {}}};
+  CHECK_THROWS_WITH_AS((void)redis_keys("k", twice),
+                       "two limits have the same window, 60s; give each its own", UsageError);
+}
+
+TEST_CASE("all keys made from one key share a slot, wherever it has braces") {
+  for (const auto* key :
+       {"a",  "a}b", "a{",  "a{b", "a{}",   "a{}b",  "{}",    "{}a", "{}{a}", "{{}}", "{{",
+        "{a", "{a}", "a}}", "a}{", "a}{b}", "a{b}c", "{{a}}", " ",   "a b\n", "{ }"}) {
+    CAPTURE(key);
+    const auto keys = redis_keys(key, kTwo);
+    REQUIRE(keys.size() == 2);
+    CHECK(keys[0] != keys[1]);
+    CHECK(rlctl::redis::slot_of(keys[0]) == rlctl::redis::slot_of(keys[1]));
+  }
+}
+
+TEST_CASE("the keys made from a tagged key are in that key's slot") {
+  for (const auto* key : {"{a}", "a{b}c", "{{a}}", "a}{b}"}) {
+    CAPTURE(key);
+    CHECK(rlctl::redis::slot_of(redis_keys(key, kTwo)[0]) == rlctl::redis::slot_of(key));
+  }
+}
+
+TEST_CASE("a key that cannot get a hash tag can have only one limit") {
+  CHECK_THROWS_WITH_AS((void)redis_keys("}x", kTwo),
+                       "key '}x' cannot carry several limits, since no hash tag can be made of it; "
+                       "write a tag into it, such as '{tag}}x'",
+                       UsageError);
+  CHECK_THROWS_AS((void)redis_keys("", kTwo), UsageError);
+  CHECK_THROWS_AS((void)redis_keys("}{}", kTwo), UsageError);
+  CHECK(redis_keys("}{a}", kTwo) == Keys{"}{a}:1s", "}{a}:60s"});
+}
+
+TEST_CASE("base_keys() is the inverse of redis_keys()") {
+  const std::vector<Limit> limits{{1, 1s, {}}, {1, 90s, {}}, {1, 1500us, {}}};
+  for (const std::string_view key :
+       {"k", "a}b", "a{", "{a}", "x{a}", "{{a}", "a b", "{}{a}", "{a}{b}", "%"}) {
+    const auto keys = redis_keys(key, limits);
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+      const auto bases = base_keys(keys[i], limits[i]);
+      CAPTURE(keys[i]);
+      CHECK(std::find(bases.begin(), bases.end(), key) != bases.end());
+      for (const auto base : bases) CHECK(redis_keys(base, limits)[i] == keys[i]);
+      CHECK(base_keys(keys[i], limits[(i + 1) % 3]).empty());
+    }
+  }
+  CHECK(base_keys("k:1s", limits[0]).empty());
+  CHECK(base_keys("{{a}}:1s", limits[0]) == std::vector<std::string_view>{"{{a}}"});
+  CHECK(base_keys(":1s", limits[0]).empty());
+  CHECK(base_keys("{}:1s", limits[0]).empty());
 }
 
 }  // namespace limiter_limit_test

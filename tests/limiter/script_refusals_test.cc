@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -38,6 +37,7 @@ const Strings kNoNumbers{"abc", "5x",   "5 5",   "1.5", "-0.5", "nan",  "-nan",
                          "inf", "-inf", "1e400", "0x",  "--1",  "five", "9007199254740993.5"};
 
 Strings bad_values(const Algorithm& algorithm, const std::string& argument) {
+  if (argument == "burst" && !algorithm.has_burst) return {"5", "0", "abc"};
   Strings bad = kNoNumbers;
   const auto add = [&](std::initializer_list<const char*> more) {
     bad.insert(bad.end(), more.begin(), more.end());
@@ -92,52 +92,23 @@ void use_key(TestServer& server, const Algorithm& algorithm) {
 
 }  // namespace
 
-TEST_CASE("a wrong argument is reported with its value, and nothing is written") {
+TEST_CASE("a wrong argument of either key is reported with its value, and nothing is written") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
     use_key(server, algorithm);
     for (std::size_t i = 0; i < kArguments.size(); ++i) {
-      if (kArguments[i] == "burst" && !algorithm.has_burst) continue;
       for (const auto& value : bad_values(algorithm, kArguments[i])) {
         auto arguments = good_arguments();
         arguments[i] = value;
-        check_refused_always(server, algorithm, arguments, {kArguments[i], "'" + value + "'"});
+        Strings named{kArguments[i], "'" + value + "'"};
+        // A log, which cannot take so much, is told what can.
+        if (value.ends_with("10001")) named.emplace_back("gcra");
+        check_refused_always(server, algorithm, arguments, named);
+        arguments.insert(arguments.begin(), {"5", "60000000", ""});
+        check_refused(
+            server,
+            {algorithm, {"used:" + std::string(algorithm.name), "nothing"}, arguments, named});
       }
-    }
-  }
-}
-
-TEST_CASE("a wrong argument of the second key is reported too, and no key is written") {
-  TestServer server;
-  for (const Algorithm& algorithm : usual_algorithms()) {
-    use_key(server, algorithm);
-    const Strings keys{"used:" + std::string(algorithm.name), "nothing"};
-    for (std::size_t i = 0; i < kArguments.size(); ++i) {
-      if (kArguments[i] == "burst" && !algorithm.has_burst) continue;
-      for (const auto& value : bad_values(algorithm, kArguments[i])) {
-        Strings arguments{"5", "60000000", ""};
-        const auto own = good_arguments();
-        arguments.insert(arguments.end(), own.begin(), own.end());
-        arguments[3 + i] = value;
-        check_refused(server, {algorithm, keys, arguments, {kArguments[i], "'" + value + "'"}});
-      }
-    }
-  }
-}
-
-TEST_CASE("a script without a burst refuses one") {
-  TestServer server;
-  for (const Algorithm& algorithm : usual_algorithms()) {
-    if (algorithm.has_burst) continue;
-    use_key(server, algorithm);
-    for (const auto* burst : {"5", "0", "abc"}) {
-      auto arguments = good_arguments();
-      arguments[2] = burst;
-      check_refused_always(server, algorithm, arguments, {"burst", "'" + std::string(burst) + "'"});
-      arguments.insert(arguments.begin(), {"5", "60000000", ""});
-      const Strings keys{"used:" + std::string(algorithm.name), "nothing"};
-      check_refused(server,
-                    {algorithm, keys, arguments, {"burst", "'" + std::string(burst) + "'"}});
     }
   }
 }
@@ -205,18 +176,6 @@ TEST_CASE("a refusal names the range of the costs, and what the key must hold") 
     const std::string type(type_of_state(algorithm));
     const Reply reply = server.eval(algorithm.script, {"k"}, good_arguments());
     CHECK(contains(reply.text(), "KEYS[1] must hold a " + (type == "zset" ? "sorted set" : type)));
-  }
-}
-
-TEST_CASE("a cost too large for a log is refused with advice") {
-  TestServer server;
-  for (const Algorithm& algorithm : usual_algorithms()) {
-    if (algorithm.max_cost != 10'000) continue;
-    use_key(server, algorithm);
-    for (const auto* cost : {"10001", "-10001"}) {
-      check_refused_always(server, algorithm, {"5", "60e6", "", cost},
-                           {"cost", "'" + std::string(cost) + "'", "gcra"});
-    }
   }
 }
 
@@ -549,7 +508,8 @@ TEST_CASE("a corrupted state is refused or read as another state") {
     CAPTURE(algorithm.name);
     const auto state = state_of(server, algorithm);
     for (std::size_t i = 0; i < state.size(); ++i) {
-      for (int byte = 0; byte < 256; ++byte) {
+      // Each byte is replaced by some others: all of them in turn, and always by the extremes.
+      for (int byte = 0; byte < 256; byte += static_cast<int>(scaled(15, 1))) {
         auto text = state;
         text[i] = static_cast<char>(byte);
         check_refused_or(server, algorithm, text, [&](const Decision& decision) {

@@ -22,7 +22,7 @@ TEST_CASE("sliding-window-log: a call with a shorter window frees nothing of a l
 }
 
 TEST_CASE("sliding-window-log: script and model agree on random traffic") {
-  check_script_against_model(algorithm("sliding-window-log"), 100'000);
+  check_script_against_model(algorithm("sliding-window-log"));
 }
 
 TEST_CASE("sliding-window-log: units of the first and of the latest time are read") {

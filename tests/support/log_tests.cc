@@ -130,7 +130,7 @@ class TwoWindows {
 void check_log_of_two_windows(const Algorithm& log) {
   Random random;
   TestServer server;
-  for (int run = 0; run < 100; ++run) {
+  for (int run = 0; run < scaled(40, 400); ++run) {
     TwoWindows(server, log, random, "two:" + std::to_string(run)).run(100);
   }
 }
@@ -152,10 +152,10 @@ void check_log_by_hand(const Algorithm& log) {
 void check_log_is_exact(const Algorithm& log) {
   Random random;
   ModelLimiter model(log);
-  check_is_exact(model, log, random, 200);
+  check_is_exact(model, log, random, 100);
   TestServer server;
   ScriptLimiter script(server, log);
-  check_is_exact(script, log, random, 40);
+  check_is_exact(script, log, random, 15);
 }
 
 }  // namespace rlctl::test

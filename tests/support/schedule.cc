@@ -347,12 +347,12 @@ std::string Differ::explain(Schedule schedule) {
   return text + "\n  model:  " + difference->expected + "\n  script: " + difference->actual;
 }
 
-void check_script_against_model(const Algorithm& algorithm, std::int64_t requests) {
+void check_script_against_model(const Algorithm& algorithm) {
   TestServer server;
   Differ differ(server, algorithm);
   Random random;
   std::int64_t done = 0;
-  while (done < operations(requests)) {
+  while (done < operations(scaled(30'000, 300'000))) {
     const Schedule schedule = make_schedule(algorithm, random);
     done += std::ssize(schedule);
     if (differ.differs(schedule)) FAIL("script and model differ:", differ.explain(schedule));

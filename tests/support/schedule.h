@@ -77,8 +77,8 @@ class Differ {
   int runs_ = 0;
 };
 
-/// Runs at least this many requests through script and model; a difference fails the test and is
-/// explained.
-void check_script_against_model(const Algorithm& algorithm, std::int64_t requests);
+/// Runs some 30,000 requests through script and model, or $RLCTL_TEST_OPERATIONS if that is more; a
+/// difference fails the test and is explained.
+void check_script_against_model(const Algorithm& algorithm);
 
 }  // namespace rlctl::test
