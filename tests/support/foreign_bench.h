@@ -1,7 +1,5 @@
 #pragma once
 
-#include <doctest/doctest.h>
-
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -12,6 +10,7 @@
 
 #include "base/wait.h"
 #include "redis/error.h"
+#include "support/failure.h"
 #include "support/limiters.h"
 #include "traffic/pattern.h"
 #include "traffic/script.h"
@@ -22,7 +21,6 @@ namespace rlctl::test::foreign {
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using redis::Error;
-using redis::Failure;
 
 inline const Limit kMinute{5, 60s, {}};
 
@@ -37,6 +35,12 @@ inline ForeignLimiter limiter(std::string source, const std::vector<std::string>
 
 inline Candidate candidate(const ForeignLimiter& limiter, const Limit& limit) {
   return {.limits = {limit}, .foreign = std::make_shared<ForeignLimiter>(limiter)};
+}
+
+/// The script of a limiter, which must outlive it, for requests of any traffic.
+inline std::unique_ptr<Script> script_of(const Candidate& candidate, std::string prefix = "p:") {
+  static const auto kTraffic = make_traffic(patterns().front(), {.limit = kMinute});
+  return make_script(candidate, *kTraffic, std::move(prefix));
 }
 
 /// A server, and runs of a pattern's traffic on it.
@@ -58,13 +62,12 @@ class Bench {
   }
   /// The error of a run that fails.
   Error error(const ForeignLimiter& asked, const PatternRequest& request = {.limit = kMinute}) {
-    try {
-      run(asked, request);
-    } catch (const Error& error) {
-      return error;
-    }
-    FAIL("no error");
-    return {Failure::kUsage, ""};
+    return support::error_of([&] { run(asked, request); });
+  }
+  /// The reply to one request.
+  redis::Reply reply(Script& script, const Arrival& arrival) {
+    script.call(arrival).append_to(server.connection());
+    return server.connection().read();
   }
   std::vector<std::string> list(std::string_view key) {
     const auto reply = server.call({"LRANGE", key, "0", "-1"});

@@ -113,6 +113,9 @@ class Rig {
     const auto script = make_script({&algorithm("fixed-window"), {kMinute}}, traffic, "r:");
     return run_flat_out(traffic, run_of(*script, {kMinute}), pipeline, duration);
   }
+  Outcome run(Traffic& traffic, bool is_flat_out, std::size_t pipeline = 10) {
+    return is_flat_out ? flat_out(traffic, pipeline) : on_schedule(traffic);
+  }
   RealRun run_of(Script& script, std::vector<Limit> limits) {
     return {.script = &script,
             .connections = connections,

@@ -12,7 +12,6 @@
 #include "support/foreign_bench.h"
 #include "support/limiters.h"
 #include "traffic/key_aging.h"
-#include "traffic/pattern.h"
 
 namespace traffic_foreign_script_clock_test {
 
@@ -21,7 +20,6 @@ using namespace rlctl::traffic;
 using namespace rlctl::test;
 using namespace rlctl::test::foreign;
 using rlctl::UsageError;
-using rlctl::redis::Error;
 
 TEST_CASE("foreign script: it has a clock if it is told the time, calls TIME or sets a TTL") {
   CHECK(lacks_clock(limiter("return redis.call('INCR', KEYS[1])", {"{key}"}, {"{window_s}"})));
@@ -51,9 +49,7 @@ return 1)",
 
 TEST_CASE("foreign script: TTLs are aged only for a script that may set one") {
   const auto hash_of = [](const std::string& source, const std::vector<std::string>& arguments) {
-    const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
-    const auto asked = candidate(limiter(source, {"{key}"}, arguments), kMinute);
-    return make_script(asked, *traffic, "p:")->key_of_ttls();
+    return script_of(candidate(limiter(source, {"{key}"}, arguments), kMinute))->key_of_ttls();
   };
   CHECK_FALSE(hash_of("return redis.call('INCR', KEYS[1])", {"{now}"}));
   CHECK(hash_of("redis.call('pexpire', KEYS[1], 5) return 1", {"{now}"}) == "p:rlctl:ttls");
@@ -61,6 +57,7 @@ TEST_CASE("foreign script: TTLs are aged only for a script that may set one") {
 }
 
 TEST_CASE("foreign script: TIME replies the time of the request, however it is called") {
+  Bench bench;
   for (const auto* source : {
            "return redis.call('TIME')",
            "return redis.pcall('time')",
@@ -72,41 +69,30 @@ TEST_CASE("foreign script: TIME replies the time of the request, however it is c
            "local ok, t = pcall(redis.call, 'TIME') return ok and t",
        }) {
     CAPTURE(source);
-    TestServer server;
-    const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
     const auto asked = candidate(limiter(source, {"{key}"}, {}), kMinute);
-    const auto script = make_script(asked, *traffic, "p:");
-    script->load(server.connection());
-    script->call({.at = std::chrono::microseconds{1'234'567'000'089}})
-        .append_to(server.connection());
-    const auto reply = server.connection().read();
-    CHECK(reply_text(reply) == "['1234567', '89']");
+    const auto script = script_of(asked);
+    script->load(bench.server.connection());
+    CHECK(reply_text(bench.reply(*script, {.at = 1'234'567'000'089us})) == "['1234567', '89']");
   }
 }
 
 TEST_CASE(
     "foreign script: the substitute for TIME shows neither in ARGV nor in the lines of errors") {
-  TestServer server;
-  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
+  Bench bench;
   const auto asked =
       candidate(limiter("local t = redis.call('TIME')\nif t[1] == '7' then\n  error('x')\nend\n"
                         "return {#ARGV, ARGV[1], ARGV[2], #KEYS, unpack(ARGV)}",
                         {"{key}"}, {"{limit}", "x"}),
                 kMinute);
-  const auto script = make_script(asked, *traffic, "p:");
-  script->load(server.connection());
-  script->call({.at = 5s}).append_to(server.connection());
-  CHECK(reply_text(server.connection().read()) == "[2, '5', 'x', 1, '5', 'x']");
+  const auto script = script_of(asked);
+  script->load(bench.server.connection());
+  CHECK(reply_text(bench.reply(*script, {.at = 5s})) == "[2, '5', 'x', 1, '5', 'x']");
   const Arrival failing{.at = 7s};
-  script->call(failing).append_to(server.connection());
-  try {
-    static_cast<void>(script->parse(server.connection().read(), {}, 1));
-    FAIL("no error");
-  } catch (const rlctl::redis::Error& error) {
-    CHECK(std::string(error.what()).starts_with("my.lua:3: "));
-    CHECK(std::string(script->with_question(error, failing, 2).what())
-              .ends_with("; request 2 had KEYS 'p:1' and ARGV '5' 'x'"));
-  }
+  const auto error = support::error_of(
+      [&] { static_cast<void>(script->parse(bench.reply(*script, failing), {}, 1)); });
+  CHECK(std::string(error.what()).starts_with("my.lua:3: "));
+  CHECK(std::string(script->with_question(error, failing, 2).what())
+            .ends_with("; request 2 had KEYS 'p:1' and ARGV '5' 'x'"));
 }
 
 TEST_CASE("foreign script: a script that finds the server's TIME is noticed, even if it is rare") {
@@ -163,24 +149,22 @@ TEST_CASE("foreign script: absolute times of expiry count from the time of the r
       {"redis.call('SET', KEYS[1], 1) redis.pcall('EXPIREAT', KEYS[1], 91001.25)", -1},
       {"redis.call('SET', KEYS[1], 1) redis.pcall('EXPIREAT', KEYS[1], '0x16379')", -1},
   };
-  TestServer server;
-  const bool is_new = !server.call({"SET", "x", "1", "EXAT", "9999999999"}).is_error();
-  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
+  Bench bench;
+  const bool is_new = !bench.server.call({"SET", "x", "1", "EXAT", "9999999999"}).is_error();
   for (const auto& each : cases) {
     CAPTURE(each.source);
     if (each.is_new && !is_new) {
       MESSAGE("skipped: this server has no EXAT");
       continue;
     }
-    static_cast<void>(server.call({"FLUSHALL"}));
+    static_cast<void>(bench.server.call({"FLUSHALL"}));
     const auto asked =
         candidate(limiter(std::string(each.source) + " return redis.call('PTTL', KEYS[1])",
                           {"{key}"}, {"91001"}),
                   kMinute);
-    const auto script = make_script(asked, *traffic, "p:");
-    script->load(server.connection());
-    script->call({.at = 1001s}).append_to(server.connection());
-    const auto reply = server.connection().read();
+    const auto script = script_of(asked);
+    script->load(bench.server.connection());
+    const auto reply = bench.reply(*script, {.at = 1001s});
     REQUIRE_MESSAGE(reply.type() == rlctl::redis::ReplyType::kInteger, reply_text(reply));
     CHECK(reply.integer() <= each.left);
     CHECK(reply.integer() >= (each.left < 0 ? each.left : each.left - 600'000));
@@ -208,9 +192,8 @@ TEST_CASE("foreign script: keys that a script makes beside its KEYS are register
 TEST_CASE("foreign script: other clients' scripts that call TIME do not make it suspect") {
   Bench bench;
   const auto source = "-- the time\nreturn 1";
-  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
   const auto asked = candidate(limiter(source, {"{key}"}, {"{now}"}), kMinute);
-  const auto script = make_script(asked, *traffic, "p:");
+  const auto script = script_of(asked);
   ScriptDecider decider(bench.server.connection(), *script);
   CHECK(script->may_call_time());
   bench.server.eval("return redis.call('TIME')", {}, {});
@@ -230,10 +213,9 @@ TEST_CASE(
       "local last = redis.call('MGET', 'made:' .. ARGV[2], 'made:' .. ARGV[3])\n"
       "return {redis.call('TTL', KEYS[1]), last[1] and 1 or 0, last[2] and 1 or 0, "
       "redis.call('TTL', 'made:' .. ARGV[2])}";
-  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
   const auto asked =
       candidate(limiter(source, {"made:1"}, {"{now_s}", "1767225601", "1767225661"}), kMinute);
-  const auto script = make_script(asked, *traffic, "");
+  const auto script = script_of(asked, "");
   ScriptDecider decider(bench.server.connection(), *script);
   std::vector<Arrival> arrivals;
   for (int i = 1; i <= 2000; ++i) {
@@ -243,10 +225,7 @@ TEST_CASE(
   decider.decide(arrivals, decisions);
   // 60 of them are alive at the end of virtual time; the others expire when they are used.
   CHECK(script->registry() == "rlctl:made");
-  script->call({.at = std::chrono::microseconds{1'767'225'660'500'000}})
-      .append_to(bench.server.connection());
-  const auto reply = bench.server.connection().read();
-  CHECK(reply_text(reply) == "[-2, 0, 0, -2]");
+  CHECK(reply_text(bench.reply(*script, {.at = 1'767'225'660'500'000us})) == "[-2, 0, 0, -2]");
 }
 
 TEST_CASE("foreign script: a key lives as long, whether it is one of KEYS or made by the script") {
@@ -254,9 +233,8 @@ TEST_CASE("foreign script: a key lives as long, whether it is one of KEYS or mad
   const std::string source =
       "local key = ARGV[1] == '1' and KEYS[1] or ARGV[2]\n"
       "redis.call('SET', key, 1, 'EX', 60, 'NX') return redis.call('PTTL', key)";
-  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
   const auto asked = candidate(limiter(source, {"k:{id}"}, {"{cost}", "k:1"}), kMinute);
-  const auto script = make_script(asked, *traffic, "");
+  const auto script = script_of(asked, "");
   script->load(bench.server.connection());
   KeyAging aging(bench.server.connection(), "rlctl:ttls");
   const auto ttl_at = [&](std::chrono::seconds at, std::int64_t cost) {
@@ -278,10 +256,9 @@ TEST_CASE("foreign script: a key lives as long, whether it is one of KEYS or mad
 }
 
 TEST_CASE("foreign script: whether it may read a TTL") {
-  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
   const auto may_read_ttl = [&](const std::string& source, const std::string& argument) {
     const auto asked = candidate(limiter(source, {"{key}"}, {argument}), kMinute);
-    return make_script(asked, *traffic, "")->may_read_ttl();
+    return script_of(asked, "")->may_read_ttl();
   };
   CHECK_FALSE(may_read_ttl("redis.call('EXPIRE', KEYS[1], ARGV[1], 'NX')", "60"));
   CHECK_FALSE(may_read_ttl("local result = redis.call('SET', KEYS[1], 1, 'EX', 60)", "gte"));
@@ -299,10 +276,8 @@ TEST_CASE("foreign script: whether it may read a TTL") {
 }
 
 TEST_CASE("foreign script: what cannot get the virtual time is refused") {
-  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
   const auto make = [&](const std::string& source) {
-    static_cast<void>(
-        make_script(candidate(limiter(source, {"{key}"}, {}), kMinute), *traffic, ""));
+    static_cast<void>(script_of(candidate(limiter(source, {"{key}"}, {}), kMinute)));
   };
   CHECK_THROWS_WITH_AS(make("redis.call('HPEXPIRE', KEYS[1], 5, 'FIELDS', 1, 'f')"),
                        "my.lua has the word HPEXPIRE: virtual time does not pass for the TTLs of a "
@@ -311,7 +286,7 @@ TEST_CASE("foreign script: what cannot get the virtual time is refused") {
   const auto as_argument =
       limiter("return redis.call(ARGV[1], KEYS[1], 5, 'FIELDS', 1, 'f')", {"{key}"}, {"hExpire"});
   CHECK_THROWS_WITH_AS(
-      static_cast<void>(make_script(candidate(as_argument, kMinute), *traffic, "")),
+      static_cast<void>(script_of(candidate(as_argument, kMinute))),
       "my.lua is given the word HEXPIRE: virtual time does not pass for the TTLs of a hash's "
       "fields",
       UsageError);

@@ -141,48 +141,36 @@ TEST_CASE("foreign script: an error ends the run and is reported with its line a
   CHECK(bench.server.call({"PING"}).text() == "PONG");
 }
 
-TEST_CASE("foreign script: the one failed request among many is named") {
+TEST_CASE("foreign script: errors of all kinds are told apart, each with its line or request") {
   Bench bench;
-  const auto error = bench.error(
-      limiter("if ARGV[1] == '4711' then error('boom') end return 1", {"{key}"}, {"{id}", "{now}"}),
-      {.limit = {1000, 60s, {}}, .keys = 3});
-  CHECK(std::string(error.what())
+  const auto rejection = [&](const ForeignLimiter& limiter, const PatternRequest& request) {
+    const auto error = bench.error(limiter, request);
+    CHECK(error.failure() == Failure::kRejected);
+    return std::string(error.what());
+  };
+  const PatternRequest one{.limit = kMinute}, many{.limit = {1000, 60s, {}}, .keys = 3};
+  // The one that fails among many.
+  const std::string boom = "if ARGV[1] == '4711' then error('boom') end return 1";
+  CHECK(rejection(limiter(boom, {"{key}"}, {"{id}", "{now}"}), many)
             .starts_with("my.lua:1: boom; request 4711 had KEYS 'p:1' and ARGV '4711' "));
-}
-
-TEST_CASE("foreign script: the message of its own error is reported alone") {
-  Bench bench;
-  const auto error =
-      bench.error(limiter("return redis.error_reply('ERR bad limit')", {}, {"{now}"}));
-  CHECK(std::string(error.what()) ==
+  // The message of the script's own error stands alone.
+  CHECK(rejection(limiter("return redis.error_reply('ERR bad limit')", {}, {"{now}"}), one) ==
         "my.lua: bad limit; request 1 had KEYS none and ARGV '1767225659.990000'");
-}
-
-TEST_CASE("foreign script: an unreadable reply is an error that shows it") {
-  Bench bench;
-  const auto error = bench.error(limiter("return redis.status_reply('QUEUED')", {}, {"{now}"}));
-  CHECK(error.failure() == Failure::kRejected);
-  CHECK(std::string(error.what()).starts_with("my.lua replied 'QUEUED', but --allowed-when"));
-}
-
-TEST_CASE("foreign script: a compile error is reported with its line") {
-  Bench bench;
-  const auto error = bench.error(limiter("local x = 1\nlocal y = = 2\n", {"{key}"}, {"{now}"}));
-  CHECK(error.failure() == Failure::kRejected);
-  CHECK(std::string(error.what()) ==
+  // What cannot be read is shown.
+  CHECK(rejection(limiter("return redis.status_reply('QUEUED')", {}, {"{now}"}), one)
+            .starts_with("my.lua replied 'QUEUED', but --allowed-when"));
+  CHECK(rejection(limiter("local x = 1\nlocal y = = 2\n", {"{key}"}, {"{now}"}), one) ==
         "my.lua:2: Error compiling script (new function): unexpected symbol near '='");
 }
 
 TEST_CASE("foreign script: unknown flags of the first line are ignored, and that is told") {
   Bench bench;
-  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
   const std::string body = "\nreturn redis.call('INCR', KEYS[1])\n";
   const auto change_of = [&](const std::string& line) {
     const auto asked = candidate(limiter(line + body, {"{key}"}, {}), kMinute);
-    const auto script = make_script(asked, *traffic, "p:");
+    const auto script = script_of(asked);
     script->load(bench.server.connection());
-    script->call({.at = 1s}).append_to(bench.server.connection());
-    const auto reply = bench.server.connection().read();
+    const auto reply = bench.reply(*script, {.at = 1s});
     CHECK_MESSAGE(reply.type() == rlctl::redis::ReplyType::kInteger, reply_text(reply));
     return script->change();
   };
@@ -258,13 +246,12 @@ TEST_CASE("foreign script: a library becomes a script that calls one of its func
 }
 
 TEST_CASE("foreign script: a limit that does not fit its templates, or a bad reading, is refused") {
-  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
   const auto seconds =
       candidate(limiter("return 1", {"{key}"}, {"{window_s}", "{now}"}), {5, 1500ms, {}});
-  CHECK_THROWS_AS(static_cast<void>(make_script(seconds, *traffic, "p:")), UsageError);
+  CHECK_THROWS_AS(static_cast<void>(script_of(seconds)), UsageError);
   const auto wait = candidate(
       limiter("return 1", {"{key}"}, {"{now}"}, {parse_allowed_when("nonzero"), 1s}), kMinute);
-  CHECK_THROWS_AS(static_cast<void>(make_script(wait, *traffic, "p:")), UsageError);
+  CHECK_THROWS_AS(static_cast<void>(script_of(wait)), UsageError);
 }
 
 TEST_CASE("foreign script: it has a name but no model") {

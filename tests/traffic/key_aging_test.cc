@@ -1,3 +1,4 @@
+// alone: two calls must reach the server within 5 ms, sooner or later
 #include "traffic/key_aging.h"
 
 #include <doctest/doctest.h>
@@ -5,6 +6,7 @@
 #include <array>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "redis/error.h"
 #include "support/limiters.h"
@@ -19,11 +21,14 @@ using std::chrono::microseconds;
 namespace {
 
 constexpr microseconds kStart{1'767'225'600'000'000};
+constexpr std::string_view kKey = "k";
 
 /// Keys on a server on which virtual time passes. TTLs are of minutes and hours, so that a busy
 /// machine's pauses do not matter.
 class Aged {
  public:
+  explicit Aged(bool reads_ttls = false) : aging_(server.connection(), "ttls", reads_ttls) {}
+
   void at(microseconds since_start, std::string_view key = "k") {
     if (aging_.advance(kStart + since_start, {&key, 1})) require_done();
   }
@@ -43,6 +48,16 @@ class Aged {
   }
   bool is_there(std::string_view key = "k") { return ask({"EXISTS", key}).integer() == 1; }
 
+  /// Like at() and pause(): whether keys may have expired by real time during the last request.
+  bool is_late_at(microseconds since_start) {
+    REQUIRE(aging_.advance(kStart + since_start, {&kKey, 1}));
+    return KeyAging::is_late(server.connection().read());
+  }
+  bool is_late_at_pause() {
+    REQUIRE(aging_.pause());
+    return KeyAging::is_late(server.connection().read());
+  }
+
   TestServer server;
 
  private:
@@ -51,7 +66,7 @@ class Aged {
   }
   void require_done() { KeyAging::require_done(server.connection().read()); }
 
-  KeyAging aging_{server.connection(), "ttls"};
+  KeyAging aging_;
 };
 
 /// Up to some seconds off: real time passes between two calls.
@@ -202,41 +217,28 @@ TEST_CASE("a key that is named twice ages once") {
 
 TEST_CASE("a call tells whether keys may have expired by real time during the last request") {
   Aged keys;
-  constexpr std::string_view kKey = "k";
-  KeyAging aging(keys.server.connection(), "late");
   const auto is_late_after = [&](std::chrono::milliseconds time) {
-    REQUIRE(aging.advance(kStart, {&kKey, 1}));
-    KeyAging::require_done(keys.server.connection().read());
+    keys.at(0us);
     std::this_thread::sleep_for(time);
-    REQUIRE(aging.pause());
-    return KeyAging::is_late(keys.server.connection().read());
+    return keys.is_late_at_pause();
   };
   CHECK(is_late_after(20ms));
   int tries = 0;  // undisturbed sooner or later
   while (is_late_after(0ms)) REQUIRE(++tries < 1000);
   // Nothing was under way: the real time until the next request counts for no key.
-  REQUIRE(aging.advance(kStart + 1s, {&kKey, 1}));
-  CHECK_FALSE(KeyAging::is_late(keys.server.connection().read()));
+  CHECK_FALSE(keys.is_late_at(1s));
 }
 
 TEST_CASE("a TTL that was left as it was is exact, however long its request was held up") {
-  TestServer server;
-  constexpr std::string_view kKey = "k";
-  const auto is_late = [&](bool reads_ttls, std::initializer_list<std::string_view> request) {
-    KeyAging aging(server.connection(), "ttls", reads_ttls);
-    static_cast<void>(server.call({"UNLINK", "k", "ttls"}));
-    const auto require_done = [&] { KeyAging::require_done(server.connection().read()); };
-    REQUIRE(aging.advance(kStart, {&kKey, 1}));
-    require_done();
-    static_cast<void>(server.call({"SET", "k", "1", "PX", "3600000"}));
-    REQUIRE(aging.pause());
-    require_done();
-    REQUIRE(aging.advance(kStart + 1min, {&kKey, 1}));
-    require_done();
-    static_cast<void>(server.call(request));
+  const auto is_late = [](bool reads_ttls, std::initializer_list<std::string_view> request) {
+    Aged keys(reads_ttls);
+    keys.at(0us);
+    keys.set(1h);
+    keys.pause();
+    keys.at(1min);
+    static_cast<void>(keys.server.call(request));
     std::this_thread::sleep_for(20ms);
-    REQUIRE(aging.pause());
-    return KeyAging::is_late(server.connection().read());
+    return keys.is_late_at_pause();
   };
   CHECK_FALSE(is_late(false, {"INCR", "k"}));
   // The TTL that a request reads, or sets, depends on when it does.
@@ -248,26 +250,19 @@ TEST_CASE("a TTL that was left as it was is exact, however long its request was 
 }
 
 TEST_CASE("a key that never had a TTL is exact, however long its request was held up") {
-  TestServer server;
-  constexpr std::string_view kKey = "k";
-  const auto is_late = [&](std::initializer_list<std::string_view> request) {
-    KeyAging aging(server.connection(), "ttls");
-    REQUIRE(aging.advance(kStart, {&kKey, 1}));
-    KeyAging::require_done(server.connection().read());
-    static_cast<void>(server.call(request));
+  Aged keys;
+  // It may have had a TTL that has passed if it is gone.
+  for (const auto& [command, expected] :
+       {std::pair{"INCR", false}, {"INCR", false}, {"UNLINK", true}}) {
+    keys.at(0us);
+    static_cast<void>(keys.server.call({command, "k"}));
     std::this_thread::sleep_for(20ms);
-    REQUIRE(aging.pause());
-    return KeyAging::is_late(server.connection().read());
-  };
-  CHECK_FALSE(is_late({"INCR", "k"}));
-  CHECK_FALSE(is_late({"INCR", "k"}));
-  // It may have had a TTL that has passed.
-  CHECK(is_late({"UNLINK", "k"}));
+    CHECK(keys.is_late_at_pause() == expected);
+  }
 }
 
 TEST_CASE("requests of one instant are protected now and then") {
   TestServer server;
-  constexpr std::string_view kKey = "k";
   KeyAging aging(server.connection(), "ttls");
   int calls = 0;
   for (int i = 0; i < 1000; ++i) calls += aging.advance(kStart, {&kKey, 1}) ? 1 : 0;
@@ -277,30 +272,20 @@ TEST_CASE("requests of one instant are protected now and then") {
 
 TEST_CASE("a key that is gone before its time counts as expired by real time") {
   // A server that is held up while it sets a short TTL deletes the key at once.
-  TestServer server;
-  constexpr std::string_view kKey = "k";
-  KeyAging aging(server.connection(), "gone");
-  const auto is_late = [&] { return KeyAging::is_late(server.connection().read()); };
-  const auto set = [&] { static_cast<void>(server.call({"SET", "k", "1", "PX", "3600000"})); };
-  REQUIRE(aging.advance(kStart, {&kKey, 1}));
-  KeyAging::require_done(server.connection().read());
-  set();
-  REQUIRE(aging.pause());
-  KeyAging::require_done(server.connection().read());
-  static_cast<void>(server.call({"UNLINK", "k"}));
-  REQUIRE(aging.advance(kStart + 1min, {&kKey, 1}));
-  CHECK_FALSE(is_late());
-  set();
-  REQUIRE(aging.advance(kStart + 2min, {&kKey, 1}));
-  CHECK(is_late());
+  Aged keys;
+  keys.at(0us);
+  keys.set(1h);
+  keys.pause();
+  static_cast<void>(keys.server.call({"UNLINK", "k"}));
+  CHECK_FALSE(keys.is_late_at(1min));
+  keys.set(1h);
+  CHECK(keys.is_late_at(2min));
   // Not a key whose time has come, unless the server is held up.
   int tries = 0;
-  for (auto at = kStart + 10h;; at += 10h) {
-    set();
-    REQUIRE(aging.advance(at, {&kKey, 1}));
-    static_cast<void>(is_late());
-    REQUIRE(aging.advance(at + 1min, {&kKey, 1}));
-    if (!is_late()) break;
+  for (auto at = 10h;; at += 10h) {
+    keys.set(1h);
+    static_cast<void>(keys.is_late_at(at));
+    if (!keys.is_late_at(at + 1min)) break;
     REQUIRE(++tries < 1000);
   }
 }

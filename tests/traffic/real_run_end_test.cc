@@ -1,3 +1,4 @@
+// alone: a server that is slow by design must answer within a time limit
 #include "traffic/real_run.h"
 
 #include <doctest/doctest.h>
@@ -78,25 +79,22 @@ class SlowScript final : public Script {
 }  // namespace
 
 TEST_CASE("a server that stops answering is a timeout in every mode") {
-  Rig rig(3);
-  rig.timeout = 200ms;
-  Stream stream(100'000, 100us, 2);
-  stream.on(100, [&] { rig.kill(SIGSTOP); });
-  Error error{Failure::kUsage, ""};
-  SUBCASE("on schedule") {
-    error = failure_of([&] { return rig.on_schedule(stream); });
-  }
-  SUBCASE("flat out") {
-    error = failure_of([&] { return rig.flat_out(stream, 5); });
-  }
-  CHECK(error.failure() == Failure::kTimeout);
-  CHECK(contains(message_of(error), "within 200ms"));
-  CHECK(contains(error.hint(), "may have been executed"));
-  rig.kill(SIGCONT);
-  // Replies to earlier requests are not taken for answers to anything else.
-  for (auto& connection : rig.connections) {
-    if (connection.outstanding() == 0) continue;
-    CHECK(failure_of([&] { return connection.call({"PING"}); }).failure() == Failure::kTimeout);
+  for (const bool flat_out : {false, true}) {
+    CAPTURE(flat_out);
+    Rig rig(3);
+    rig.timeout = 200ms;
+    Stream stream(100'000, 100us, 2);
+    stream.on(100, [&] { rig.kill(SIGSTOP); });
+    const auto error = failure_of([&] { return rig.run(stream, flat_out); });
+    CHECK(error.failure() == Failure::kTimeout);
+    CHECK(contains(message_of(error), "within 200ms"));
+    CHECK(contains(error.hint(), "may have been executed"));
+    rig.kill(SIGCONT);
+    // Replies to earlier requests are not taken for answers to anything else.
+    for (auto& connection : rig.connections) {
+      if (connection.outstanding() == 0) continue;
+      CHECK(failure_of([&] { return connection.call({"PING"}); }).failure() == Failure::kTimeout);
+    }
   }
 }
 
@@ -125,48 +123,36 @@ TEST_CASE("a slow server that does answer is not a timeout, however late the ans
 }
 
 TEST_CASE("an error reply ends the run, and nothing is left in flight") {
-  Rig rig(3);
-  Stream stream(100'000, 100us, 2);
-  std::string code;
-  SUBCASE("a key of another type, on schedule") {
-    stream.on(200, [&] {
-      static_cast<void>(rig.call({"DEL", "r:b"}));
-      static_cast<void>(rig.call({"LPUSH", "r:b", "x"}));
-    });
-    const auto error = failure_of([&] { return rig.on_schedule(stream); });
-    CHECK(error.code() == "WRONGTYPE");
+  for (const bool flat_out : {false, true}) {
+    for (const std::string code : {"WRONGTYPE", "NOSCRIPT"}) {
+      CAPTURE(flat_out);
+      CAPTURE(code);
+      Rig rig(3);
+      Stream stream(100'000, 100us, 2);
+      stream.on(200, [&] {
+        static_cast<void>(rig.call({"DEL", "r:b"}));
+        static_cast<void>(code == "WRONGTYPE" ? rig.call({"LPUSH", "r:b", "x"})
+                                              : rig.call({"SCRIPT", "FLUSH"}));
+      });
+      const auto error = failure_of([&] { return rig.run(stream, flat_out); });
+      CHECK(error.code() == code);
+      if (code == "NOSCRIPT") CHECK_FALSE(error.hint().empty());
+      CHECK(rig.answers.size() < 50'000);
+      rig.check_nothing_under_way();
+    }
   }
-  SUBCASE("a key of another type, flat out") {
-    stream.on(200, [&] {
-      static_cast<void>(rig.call({"DEL", "r:b"}));
-      static_cast<void>(rig.call({"LPUSH", "r:b", "x"}));
-    });
-    const auto error = failure_of([&] { return rig.flat_out(stream, 20); });
-    CHECK(error.code() == "WRONGTYPE");
-  }
-  SUBCASE("a script that is missing") {
-    stream.on(200, [&] { static_cast<void>(rig.call({"SCRIPT", "FLUSH"})); });
-    const auto error = failure_of([&] { return rig.on_schedule(stream); });
-    CHECK(error.code() == "NOSCRIPT");
-    CHECK_FALSE(error.hint().empty());
-  }
-  CHECK(rig.answers.size() < 50'000);
-  rig.check_nothing_under_way();
 }
 
 TEST_CASE("a server that dies ends the run") {
-  Rig rig(3);
-  Stream stream(100'000, 100us);
-  stream.on(200, [&] { rig.kill(SIGKILL); });
-  Error error{Failure::kUsage, ""};
-  SUBCASE("on schedule") {
-    error = failure_of([&] { return rig.on_schedule(stream); });
+  for (const bool flat_out : {false, true}) {
+    CAPTURE(flat_out);
+    Rig rig(3);
+    Stream stream(100'000, 100us);
+    stream.on(200, [&] { rig.kill(SIGKILL); });
+    const auto error = failure_of([&] { return rig.run(stream, flat_out); });
+    CHECK(error.failure() == Failure::kUnreachable);
+    CHECK(rig.answers.size() < 50'000);
   }
-  SUBCASE("flat out") {
-    error = failure_of([&] { return rig.flat_out(stream, 5); });
-  }
-  CHECK(error.failure() == Failure::kUnreachable);
-  CHECK(rig.answers.size() < 50'000);
 }
 
 TEST_CASE("one broken connection ends the run, after the others' requests have been answered") {
@@ -183,22 +169,19 @@ TEST_CASE("one broken connection ends the run, after the others' requests have b
 }
 
 TEST_CASE("an interrupt ends the run with all that was sent, without an exception") {
-  Rig rig(3);
-  Stream stream(100'000, 100us, 3);
-  stream.on(500, [&] { rig.interrupt.raise(SIGINT); });
-  Outcome outcome;
-  SUBCASE("on schedule") {
-    outcome = rig.on_schedule(stream);
+  for (const bool flat_out : {false, true}) {
+    CAPTURE(flat_out);
+    Rig rig(3);
+    Stream stream(100'000, 100us, 3);
+    stream.on(500, [&] { rig.interrupt.raise(SIGINT); });
+    const auto outcome = rig.run(stream, flat_out);
+    CHECK(outcome.interrupted);
+    CHECK(outcome.measured.sent >= 500);
+    CHECK(outcome.measured.sent < 50'000);
+    CHECK(outcome.timing.value().service.count() == outcome.measured.sent);
+    CHECK(rig.answers.size() == static_cast<std::size_t>(outcome.measured.sent));
+    rig.check_nothing_under_way();
   }
-  SUBCASE("flat out") {
-    outcome = rig.flat_out(stream, 10);
-  }
-  CHECK(outcome.interrupted);
-  CHECK(outcome.measured.sent >= 500);
-  CHECK(outcome.measured.sent < 50'000);
-  CHECK(outcome.timing.value().service.count() == outcome.measured.sent);
-  CHECK(rig.answers.size() == static_cast<std::size_t>(outcome.measured.sent));
-  rig.check_nothing_under_way();
 }
 
 TEST_CASE("an interrupt immediately ends the wait for the first request") {
@@ -246,22 +229,19 @@ TEST_CASE("an interrupted run waits no longer for a slow server than the timeout
 }
 
 TEST_CASE("the consumer of decisions may throw, and nothing is left in flight") {
-  Rig rig(3);
-  int decided = 0;
-  rig.on_answer = [&] {
-    if (++decided == 100) throw std::runtime_error("the disk is full");
-  };
-  Stream stream(100'000, 50us, 2);
-  SUBCASE("on schedule") {
-    CHECK_THROWS_WITH_AS(static_cast<void>(rig.on_schedule(stream)), "the disk is full",
+  for (const bool flat_out : {false, true}) {
+    CAPTURE(flat_out);
+    Rig rig(3);
+    int decided = 0;
+    rig.on_answer = [&] {
+      if (++decided == 100) throw std::runtime_error("the disk is full");
+    };
+    Stream stream(100'000, 50us, 2);
+    CHECK_THROWS_WITH_AS(static_cast<void>(rig.run(stream, flat_out)), "the disk is full",
                          std::runtime_error);
+    CHECK(decided == 100);
+    rig.check_nothing_under_way();
   }
-  SUBCASE("flat out") {
-    CHECK_THROWS_WITH_AS(static_cast<void>(rig.flat_out(stream, 30)), "the disk is full",
-                         std::runtime_error);
-  }
-  CHECK(decided == 100);
-  rig.check_nothing_under_way();
 }
 
 }  // namespace traffic_real_run_end_test

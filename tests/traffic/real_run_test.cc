@@ -1,3 +1,4 @@
+// alone: the effects of delays of some tenths of a second are measured in real time
 #include "traffic/real_run.h"
 
 #include <doctest/doctest.h>
@@ -6,15 +7,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "support/failure.h"
 #include "support/limiters.h"
 #include "support/real_run_rig.h"
+#include "support/test_script.h"
 #include "traffic/virtual_run.h"
 
 namespace traffic_real_run_test {
@@ -41,6 +41,15 @@ void check_all_sent(const std::vector<Answer>& answers, const Stream& stream) {
   }
 }
 
+void check_decided_like(ModelDecider model, const std::vector<Answer>& answers) {
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    CAPTURE(i);
+    Decision expected;
+    model.decide({&answers[i].arrival, 1}, {&expected, 1});
+    REQUIRE(answers[i].decision == expected);
+  }
+}
+
 /// Whether at least `count` durations were longer than `than`.
 bool longer(const Histogram& histogram, std::int64_t count, nanoseconds than) {
   const auto share = static_cast<double>(count) / static_cast<double>(histogram.count());
@@ -48,30 +57,6 @@ bool longer(const Histogram& histogram, std::int64_t count, nanoseconds than) {
   REQUIRE(found);
   return *found >= than;
 }
-
-/// Counts the requests in flight.
-class CountingScript final : public Script {
- public:
-  explicit CountingScript(Script& script) : script_(script) {}
-  std::string_view name() const override { return script_.name(); }
-  void load(Connection& connection) override { script_.load(connection); }
-  rlctl::limiter::ScriptCall call(const Arrival& arrival) override {
-    most_ = std::max(most_, ++under_way_);
-    return script_.call(arrival);
-  }
-  std::vector<std::string> keys() const override { return script_.keys(); }
-  [[nodiscard]] std::int64_t most() const { return most_; }
-
- private:
-  Decision read(rlctl::redis::ReplyView reply, const Arrival& arrival,
-                std::int64_t number) const override {
-    --under_way_;
-    return script_.parse(reply, arrival, number);
-  }
-  Script& script_;
-  mutable std::int64_t under_way_ = 0;
-  std::int64_t most_ = 0;
-};
 
 }  // namespace
 
@@ -119,13 +104,7 @@ TEST_CASE("the scripts decide like the models at the times of sending, whatever 
     Stream stream(1500, 200us, 4);
     const auto outcome = rig.on_schedule(stream, row.name, limits);
     check_all_sent(rig.answers, stream);
-    ModelDecider model({&row, limits});
-    for (std::size_t i = 0; i < rig.answers.size(); ++i) {
-      CAPTURE(i);
-      Decision expected;
-      model.decide({&rig.answers[i].arrival, 1}, {&expected, 1});
-      REQUIRE(rig.answers[i].decision == expected);
-    }
+    check_decided_like(ModelDecider({&row, limits}), rig.answers);
     CHECK(outcome.measured.allowed > 0);
     CHECK(outcome.measured.denied > 0);
   }
@@ -288,10 +267,12 @@ TEST_CASE("flat out: the run ends at the number of requests, with exactly full p
   Rig rig(4);
   Stream stream(5000, 1us, 2);
   const auto script = make_script({&algorithm("fixed-window"), {kMinute}}, stream, "r:");
-  CountingScript counting(*script);
+  std::int64_t under_way = 0, most = 0;
+  WatchedScript counting(
+      *script, [&] { most = std::max(most, ++under_way); }, [&] { --under_way; });
   const auto outcome = run_flat_out(stream, rig.run_of(counting, {kMinute}), 6, {});
   CHECK(outcome.measured.sent == 5000);
-  CHECK(counting.most() == 4 * 6);
+  CHECK(most == 4 * 6);
   CHECK(rig.answers.size() == 5000);
   CHECK(in_order(rig.answers));
   const auto timing = outcome.timing.value();
@@ -341,13 +322,7 @@ TEST_CASE("flat out: requests on one connection are decided as in the model") {
   Rig rig;
   Stream stream(3000, 1us, 3);
   static_cast<void>(rig.flat_out(stream, 50));
-  ModelDecider model({&algorithm("fixed-window"), {kMinute}});
-  for (std::size_t i = 0; i < rig.answers.size(); ++i) {
-    CAPTURE(i);
-    Decision expected;
-    model.decide({&rig.answers[i].arrival, 1}, {&expected, 1});
-    REQUIRE(rig.answers[i].decision == expected);
-  }
+  check_decided_like(ModelDecider({&algorithm("fixed-window"), {kMinute}}), rig.answers);
 }
 
 TEST_CASE("flat out: more answers than fit in one read are all read") {
@@ -362,18 +337,14 @@ TEST_CASE("flat out: more answers than fit in one read are all read") {
 }
 
 TEST_CASE("all connections are served even if there are more than one poll covers") {
-  Rig rig(300);
-  Stream stream(3000, 1us);
-  Outcome outcome;
-  SUBCASE("on schedule") {
-    outcome = rig.on_schedule(stream);
+  for (const bool flat_out : {false, true}) {
+    CAPTURE(flat_out);
+    Rig rig(300);
+    Stream stream(3000, 1us);
+    CHECK(rig.run(stream, flat_out, 1).measured.sent == 3000);
+    CHECK(rig.answers.size() == 3000);
+    CHECK(in_order(rig.answers));
   }
-  SUBCASE("flat out") {
-    outcome = rig.flat_out(stream, 1);
-  }
-  CHECK(outcome.measured.sent == 3000);
-  CHECK(rig.answers.size() == 3000);
-  CHECK(in_order(rig.answers));
 }
 
 }  // namespace traffic_real_run_test

@@ -3,14 +3,13 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <optional>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "support/limiters.h"
+#include "support/refusal.h"
 #include "support/template_values.h"
 
 namespace traffic_reply_expression_test {
@@ -61,12 +60,7 @@ class Evaluator {
 
 /// The error of a text that is no expression.
 std::string complaint(const std::string& text) {
-  try {
-    const ReplyExpression unused(text);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return refusal_of([&] { return ReplyExpression(text); });
 }
 
 std::string hint_about(const std::string& text) {
@@ -78,44 +72,39 @@ std::string hint_about(const std::string& text) {
   return "";
 }
 
-std::string wait_complaint(const std::string& text) {
-  try {
-    static_cast<void>(parse_wait_expression(text));
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 using Cases = std::vector<std::pair<std::string, std::string>>;
+
+/// Checks what `result_of` says about the first of each pair.
+template <typename ResultOf>
+void check_each(const Cases& cases, ResultOf result_of) {
+  for (const auto& each : cases) {
+    CAPTURE(each.first);
+    CHECK(result_of(each.first) == each.second);
+  }
+}
 
 }  // namespace
 
 TEST_CASE("reply expression: r is the reply, or an element of it") {
   Evaluator evaluator("{7, '2.5', {40, {50}}, 'OK'}");
-  for (const auto& [text, expected] : Cases{
-           {"r[1]", "7"},
-           {"r[2]", "2.5"},
-           {"r[3][1]", "40"},
-           {"r[3][2][1]", "50"},
-           {" r [ 1 ] ", "7"},
-           {"r[5]", "nil"},
-           {"r[5][1]", "nil"},
-           {"r", "1: a number"},
-           {"r[4]", "1: a number"},
-           {"r[3]", "1: a number"},
-           {"1 + r[4]", "5: a number"},
-           {"r[1][1]", "1: an array"},
-           {"#r", "4"},
-           {"#r[3]", "2"},
-           {"#r[1]", "2: an array"},
-           {"#r[5]", "2: an array"},
-           {"#r / 2", "2"},
-       }) {
-    const auto& tried = text;  // CAPTURE cannot take a structured binding
-    CAPTURE(tried);
-    CHECK(evaluator.number(text) == expected);
-  }
+  check_each({{"r[1]", "7"},
+              {"r[2]", "2.5"},
+              {"r[3][1]", "40"},
+              {"r[3][2][1]", "50"},
+              {" r [ 1 ] ", "7"},
+              {"r[5]", "nil"},
+              {"r[5][1]", "nil"},
+              {"r", "1: a number"},
+              {"r[4]", "1: a number"},
+              {"r[3]", "1: a number"},
+              {"1 + r[4]", "5: a number"},
+              {"r[1][1]", "1: an array"},
+              {"#r", "4"},
+              {"#r[3]", "2"},
+              {"#r[1]", "2: an array"},
+              {"#r[5]", "2: an array"},
+              {"#r / 2", "2"}},
+             [&](const auto& text) { return evaluator.number(text); });
   evaluator.set_reply("{}");
   CHECK(evaluator.number("#r") == "0");
   CHECK(evaluator.number("r[1]") == "nil");
@@ -126,27 +115,22 @@ TEST_CASE("reply expression: r is the reply, or an element of it") {
 
 TEST_CASE("reply expression: arithmetic binds as usual, and nil makes it nil") {
   Evaluator evaluator("{6, '4'}");
-  for (const auto& [text, expected] : Cases{
-           {"1 + 2 * 3", "7"},
-           {"(1 + 2) * 3", "9"},
-           {"10 - 4 - 3", "3"},
-           {"24 / 4 / 2", "3"},
-           {"-2 * -3", "6"},
-           {"- r[1] + 10", "4"},
-           {"--2", "2"},
-           {"2 * 3 + 4 * 5", "26"},
-           {"r[1] - r[2]", "2"},
-           {"0.5 + 1e1", "10.5"},
-           {"r[3] + 1", "nil"},
-           {"-r[3]", "nil"},
-           {"nil", "nil"},
-           {"1 / 0", "5: a divisor other than 0"},
-           {"r[1] / (r[2] - 4)", "9: a divisor other than 0"},
-       }) {
-    const auto& tried = text;  // CAPTURE cannot take a structured binding
-    CAPTURE(tried);
-    CHECK(evaluator.number(text) == expected);
-  }
+  check_each({{"1 + 2 * 3", "7"},
+              {"(1 + 2) * 3", "9"},
+              {"10 - 4 - 3", "3"},
+              {"24 / 4 / 2", "3"},
+              {"-2 * -3", "6"},
+              {"- r[1] + 10", "4"},
+              {"--2", "2"},
+              {"2 * 3 + 4 * 5", "26"},
+              {"r[1] - r[2]", "2"},
+              {"0.5 + 1e1", "10.5"},
+              {"r[3] + 1", "nil"},
+              {"-r[3]", "nil"},
+              {"nil", "nil"},
+              {"1 / 0", "5: a divisor other than 0"},
+              {"r[1] / (r[2] - 4)", "9: a divisor other than 0"}},
+             [&](const auto& text) { return evaluator.number(text); });
 }
 
 TEST_CASE("reply expression: a result that is not finite is not readable") {
@@ -160,62 +144,48 @@ TEST_CASE("reply expression: a result that is not finite is not readable") {
 
 TEST_CASE("reply expression: comparisons are of numbers, also of those that arrive as text") {
   Evaluator evaluator("{1, '10', '9.5', 'OK', {1}}");
-  for (const auto& [text, expected] : Cases{
-           {"r[1] == 1", "true"},        {"r[1] != 1", "false"},
-           {"r[2] == 10", "true"},       {"r[2] > r[3]", "true"},
-           {"r[3] < 9.6", "true"},       {"r[3] <= 9.5", "true"},
-           {"r[3] >= 9.6", "false"},     {"r[1] > 1", "false"},
-           {"1 + 1 < 3 * 1", "true"},    {"r[4] == 'OK'", "true"},
-           {"r[4] != \"OK\"", "false"},  {"r[2] == '10'", "true"},
-           {"r[1] == '1'", "true"},      {"r[1] == 'OK'", "false"},
-           {"'OK' != r[1]", "true"},     {"r[5] == 'OK'", "1: a number"},
-           {"r[4] == 1", "1: a number"}, {"1 == r[4]", "6: a number"},
-           {"r[4] > 1", "1: a number"},  {"r[5] >= 0", "1: a number"},
-           {"r == r", "1: a number"},    {"r[6] == nil", "true"},
-           {"r[6] != nil", "false"},     {"r[1] == nil", "false"},
-           {"r[5] == nil", "false"},     {"nil == 0", "false"},
-           {"r[6] == 'OK'", "false"},    {"r[6] >= 0", "1: a number"},
-           {"0 <= r[6]", "6: a number"},
-       }) {
-    const auto& tried = text;  // CAPTURE cannot take a structured binding
-    CAPTURE(tried);
-    CHECK(evaluator.condition(text) == expected);
-  }
+  check_each(
+      {{"r[1] == 1", "true"},           {"r[1] != 1", "false"},       {"r[2] == 10", "true"},
+       {"r[2] > r[3]", "true"},         {"r[3] < 9.6", "true"},       {"r[3] <= 9.5", "true"},
+       {"r[3] >= 9.6", "false"},        {"r[1] > 1", "false"},        {"1 + 1 < 3 * 1", "true"},
+       {"r[4] == 'OK'", "true"},        {"r[4] != \"OK\"", "false"},  {"r[2] == '10'", "true"},
+       {"r[1] == '1'", "true"},         {"r[1] == 'OK'", "false"},    {"'OK' != r[1]", "true"},
+       {"r[5] == 'OK'", "1: a number"}, {"r[4] == 1", "1: a number"}, {"1 == r[4]", "6: a number"},
+       {"r[4] > 1", "1: a number"},     {"r[5] >= 0", "1: a number"}, {"r == r", "1: a number"},
+       {"r[6] == nil", "true"},         {"r[6] != nil", "false"},     {"r[1] == nil", "false"},
+       {"r[5] == nil", "false"},        {"nil == 0", "false"},        {"r[6] == 'OK'", "false"},
+       {"r[6] >= 0", "1: a number"},    {"0 <= r[6]", "6: a number"}},
+      [&](const auto& text) { return evaluator.condition(text); });
 }
 
 TEST_CASE("reply expression: a number is a condition, and conditions combine") {
   Evaluator evaluator("{1, 0, '0', false, 'x', -1}");
-  for (const auto& [text, expected] : Cases{
-           {"r[1]", "true"},
-           {"r[2]", "false"},
-           {"r[3]", "false"},
-           {"r[4]", "false"},
-           {"r[6]", "true"},
-           {"r[5]", "1: a number"},
-           {"r", "1: a number"},
-           {"true", "true"},
-           {"false", "false"},
-           {"not r[2]", "true"},
-           {"not not r[2]", "false"},
-           {"true or false and false", "true"},
-           {"(true or false) and false", "false"},
-           {"not true or true", "true"},
-           {"not (true or true)", "false"},
-           {"false and r[5]", "false"},
-           {"true or r[5]", "true"},
-           {"true and r[5]", "10: a number"},
-           {"r[1] == true", "true"},
-           {"r[6] == true", "true"},
-           {"r[2] == false", "true"},
-           {"r[4] == false", "true"},
-           {"r[1] != true", "false"},
-           {"(r[1] > 0) == (r[2] > 0)", "false"},
-           {"r[1] == 1 and r[2] == 0 or r[5]", "true"},
-       }) {
-    const auto& tried = text;  // CAPTURE cannot take a structured binding
-    CAPTURE(tried);
-    CHECK(evaluator.condition(text) == expected);
-  }
+  check_each({{"r[1]", "true"},
+              {"r[2]", "false"},
+              {"r[3]", "false"},
+              {"r[4]", "false"},
+              {"r[6]", "true"},
+              {"r[5]", "1: a number"},
+              {"r", "1: a number"},
+              {"true", "true"},
+              {"false", "false"},
+              {"not r[2]", "true"},
+              {"not not r[2]", "false"},
+              {"true or false and false", "true"},
+              {"(true or false) and false", "false"},
+              {"not true or true", "true"},
+              {"not (true or true)", "false"},
+              {"false and r[5]", "false"},
+              {"true or r[5]", "true"},
+              {"true and r[5]", "10: a number"},
+              {"r[1] == true", "true"},
+              {"r[6] == true", "true"},
+              {"r[2] == false", "true"},
+              {"r[4] == false", "true"},
+              {"r[1] != true", "false"},
+              {"(r[1] > 0) == (r[2] > 0)", "false"},
+              {"r[1] == 1 and r[2] == 0 or r[5]", "true"}},
+             [&](const auto& text) { return evaluator.condition(text); });
 }
 
 TEST_CASE("reply expression: placeholders that are numbers are names") {
@@ -225,7 +195,7 @@ TEST_CASE("reply expression: placeholders that are numbers are names") {
   for (const auto& row : placeholders()) {
     CAPTURE(row.name);
     if (row.name == "key") {
-      CHECK_FALSE(complaint(row.name).empty());
+      CHECK(complaint(row.name) != "accepted");
       continue;
     }
     std::string text;
@@ -237,62 +207,53 @@ TEST_CASE("reply expression: placeholders that are numbers are names") {
 }
 
 TEST_CASE("reply expression: a mistake is reported with its column") {
-  for (const auto& [text, expected] : Cases{
-           {"r[1 >= 0", "'r[1 >= 0': expected ']' at column 5"},
-           {"", "'': expected a value at column 1"},
-           {"  ", "'  ': expected a value at column 3"},
-           {"r[1] >", "'r[1] >': expected a value at column 7"},
-           {"(r", "'(r': expected ')' at column 3"},
-           {"r)", "'r)': expected an operator at column 2"},
-           {"r 1", "'r 1': expected an operator at column 3"},
-           {"r[0]", "'r[0]': expected the number of an element, from 1, at column 3"},
-           {"r[1.5]", "'r[1.5]': expected the number of an element, from 1, at column 3"},
-           {"r[x]", "'r[x]': expected the number of an element, from 1, at column 3"},
-           {"r.allowed",
-            "'r.allowed': '.' is not an operator at column 2; write r[1] for an element, 0.5 for a "
-            "half"},
-           {"r > .5",
-            "'r > .5': '.' is not an operator at column 5; write r[1] for an element, 0.5 for a "
-            "half"},
-           {"r ? 1 : 0",
-            "'r ? 1 : 0': '?' is not an operator at column 3; write a condition with and, or"},
-           {"#5", "'#5': expected 'r' at column 2"},
-           {"and r", "'and r': expected a value at column 1"},
-           {"r < 1 < 2", "'r < 1 < 2': expected a number, not a condition, at column 1"},
-           {"1 + (r > 2)", "'1 + (r > 2)': expected a number, not a condition, at column 6"},
-           {"-true", "'-true': expected a number, not a condition, at column 2"},
-           {"not r == 0", "'not r == 0': the comparison after 'not' at column 1 needs parentheses"},
-           {"r or not r < 1",
-            "'r or not r < 1': the comparison after 'not' at column 6 needs parentheses"},
-           {"r ~= 1", "'r ~= 1': '~=' is not an operator at column 3; write !="},
-           {"r = 1", "'r = 1': '=' is not an operator at column 3; write =="},
-           {"r && r", "'r && r': '&&' is not an operator at column 3; write and"},
-           {"!r", "'!r': '!' is not an operator at column 1; write not"},
-           {"r <= {limit}",
-            "'r <= {limit}': '{' is not an operator at column 6; write the name without braces"},
-           {"r == 'x", "'r == 'x': unterminated text at column 6"},
-           {"r < 1e999", "'r < 1e999': expected a smaller number at column 5"},
-           {"r <= lmit", "'r <= lmit': unknown name 'lmit' at column 6; did you mean 'limit'?"},
-           {"key == 1", "'key == 1': 'key' is text, not a number, at column 1"},
-       }) {
-    const auto& tried = text;  // CAPTURE cannot take a structured binding
-    CAPTURE(tried);
-    CHECK(complaint(text) == expected);
-  }
+  check_each(
+      {{"r[1 >= 0", "'r[1 >= 0': expected ']' at column 5"},
+       {"", "'': expected a value at column 1"},
+       {"  ", "'  ': expected a value at column 3"},
+       {"r[1] >", "'r[1] >': expected a value at column 7"},
+       {"(r", "'(r': expected ')' at column 3"},
+       {"r)", "'r)': expected an operator at column 2"},
+       {"r 1", "'r 1': expected an operator at column 3"},
+       {"r[0]", "'r[0]': expected the number of an element, from 1, at column 3"},
+       {"r[1.5]", "'r[1.5]': expected the number of an element, from 1, at column 3"},
+       {"r[x]", "'r[x]': expected the number of an element, from 1, at column 3"},
+       {"r.allowed",
+        "'r.allowed': '.' is not an operator at column 2; write r[1] for an element, 0.5 for a "
+        "half"},
+       {"r > .5",
+        "'r > .5': '.' is not an operator at column 5; write r[1] for an element, 0.5 for a "
+        "half"},
+       {"r ? 1 : 0",
+        "'r ? 1 : 0': '?' is not an operator at column 3; write a condition with and, or"},
+       {"#5", "'#5': expected 'r' at column 2"},
+       {"and r", "'and r': expected a value at column 1"},
+       {"r < 1 < 2", "'r < 1 < 2': expected a number, not a condition, at column 1"},
+       {"1 + (r > 2)", "'1 + (r > 2)': expected a number, not a condition, at column 6"},
+       {"-true", "'-true': expected a number, not a condition, at column 2"},
+       {"not r == 0", "'not r == 0': the comparison after 'not' at column 1 needs parentheses"},
+       {"r or not r < 1",
+        "'r or not r < 1': the comparison after 'not' at column 6 needs parentheses"},
+       {"r ~= 1", "'r ~= 1': '~=' is not an operator at column 3; write !="},
+       {"r = 1", "'r = 1': '=' is not an operator at column 3; write =="},
+       {"r && r", "'r && r': '&&' is not an operator at column 3; write and"},
+       {"!r", "'!r': '!' is not an operator at column 1; write not"},
+       {"r <= {limit}",
+        "'r <= {limit}': '{' is not an operator at column 6; write the name without braces"},
+       {"r == 'x", "'r == 'x': unterminated text at column 6"},
+       {"r < 1e999", "'r < 1e999': expected a smaller number at column 5"},
+       {"r <= lmit", "'r <= lmit': unknown name 'lmit' at column 6; did you mean 'limit'?"},
+       {"key == 1", "'key == 1': 'key' is text, not a number, at column 1"}},
+      [&](const auto& text) { return complaint(text); });
   CHECK(complaint(std::string(501, '(')).find("501 characters") != std::string::npos);
   CHECK(complaint(std::string(500, '(')).find("at column 501") != std::string::npos);
 }
 
 TEST_CASE("reply expression: a comparison after 'not' is shown with parentheses") {
-  for (const auto& [text, expected] : Cases{
-           {"not r > 1", "write not (r > 1)"},
-           {"r and not  r[2] == limit + 1 and 1", "write not (r[2] == limit + 1)"},
-           {"(not r == 'x' )", "write not (r == 'x')"},
-       }) {
-    const auto& tried = text;  // CAPTURE cannot take a structured binding
-    CAPTURE(tried);
-    CHECK(hint_about(text) == expected);
-  }
+  check_each({{"not r > 1", "write not (r > 1)"},
+              {"r and not  r[2] == limit + 1 and 1", "write not (r[2] == limit + 1)"},
+              {"(not r == 'x' )", "write not (r == 'x')"}},
+             [&](const auto& text) { return hint_about(text); });
 }
 
 TEST_CASE("reply expression: the names in the hint are usable") {
@@ -323,59 +284,22 @@ TEST_CASE("reply expression: a time has a unit") {
     CHECK(parse_wait_expression(text).unit == unit);
   }
   CHECK(parse_wait_expression("r[2] - now_ms ms").expression.source() == "r[2] - now_ms ms");
-  for (const auto& [text, expected] : Cases{
-           {"r[3]", "'r[3]' has no unit; write 'r[3] s', 'r[3] ms' or 'r[3] us'"},
-           {"r", "'r' has no unit; write 'r s', 'r ms' or 'r us'"},
-           {"r - now_s",
-            "'r - now_s' has no unit; write 'r - now_s s', 'r - now_s ms' or 'r - now_s us'"},
-           {"5", "'5' has no unit; write '5 s', '5 ms' or '5 us'"},
-           {"r[3] m", "the unit of a wait is s, ms or us, not 'm'"},
-           {"s", "'s': there is no expression before the unit"},
-           {" ms", "' ms': there is no expression before the unit"},
-           {"", "'': expected a value at column 1"},
-           {"r s s", "'r s s': expected an operator at column 3"},
-           {"r and s", "'r and s': expected a value at column 7"},
-           {"r > 1 s", "'r > 1 s' is a condition, not a number"},
-           {"r[3 s", "'r[3 s': expected ']' at column 5"},
-           {"1e3", "'1e3' has no unit; write '1e3 s', '1e3 ms' or '1e3 us'"},
-       }) {
-    const auto& tried = text;  // CAPTURE cannot take a structured binding
-    CAPTURE(tried);
-    CHECK(wait_complaint(text) == expected);
-  }
-}
-
-TEST_CASE("reply expression: random text is evaluated or refused, and evaluation ends") {
-  const std::vector<std::string> values{"r",   "r[1]", "r[2][2]", "#r",     "1",    "0",
-                                        "2.5", "1e9",  "'x'",     "'1'",    "nil",  "true",
-                                        "-r",  "not",  "limit",   "now_us", "cost", "(r)"};
-  const std::vector<std::string> operators{"+",  "-", "*", "/",  "==",  "!=", "<",
-                                           "<=", ">", "=", "~=", "and", "or", ""};
-  const std::vector<std::string> strays{"[", "]", "(", ")", "#", "'", ".", "foo", "{", "}", "\xff"};
-  Evaluator evaluator("{1, {'2', false}, 'x'}");
-  std::mt19937 random(7);
-  const auto any = [&](const std::vector<std::string>& of) { return of[random() % of.size()]; };
-  // Mostly well formed: what is refused is thrown, which takes milliseconds on some machines.
-  constexpr int kTexts = 20'000;
-  int evaluated = 0;
-  for (int i = 0; i < kTexts; ++i) {
-    std::string text = any(values);
-    for (auto left = random() % 4; left > 0; --left) {
-      text += ' ' + any(operators) + ' ' + any(values);
-      if (random() % 16 == 0) text.insert(random() % text.size(), any(strays));
-    }
-    CAPTURE(text);
-    try {
-      const ReplyExpression expression(text);
-      static_cast<void>(evaluator.condition(text));
-      if (!expression.is_condition()) static_cast<void>(evaluator.number(text));
-      ++evaluated;
-    } catch (const UsageError& error) {
-      CHECK(std::string(error.what()).find("column") != std::string::npos);
-    }
-  }
-  CHECK(evaluated > kTexts / 4);
-  CHECK(evaluated < kTexts * 3 / 4);
+  check_each(
+      {{"r[3]", "'r[3]' has no unit; write 'r[3] s', 'r[3] ms' or 'r[3] us'"},
+       {"r", "'r' has no unit; write 'r s', 'r ms' or 'r us'"},
+       {"r - now_s",
+        "'r - now_s' has no unit; write 'r - now_s s', 'r - now_s ms' or 'r - now_s us'"},
+       {"5", "'5' has no unit; write '5 s', '5 ms' or '5 us'"},
+       {"r[3] m", "the unit of a wait is s, ms or us, not 'm'"},
+       {"s", "'s': there is no expression before the unit"},
+       {" ms", "' ms': there is no expression before the unit"},
+       {"", "'': expected a value at column 1"},
+       {"r s s", "'r s s': expected an operator at column 3"},
+       {"r and s", "'r and s': expected a value at column 7"},
+       {"r > 1 s", "'r > 1 s' is a condition, not a number"},
+       {"r[3 s", "'r[3 s': expected ']' at column 5"},
+       {"1e3", "'1e3' has no unit; write '1e3 s', '1e3 ms' or '1e3 us'"}},
+      [&](const auto& text) { return refusal_of([&] { return parse_wait_expression(text); }); });
 }
 
 }  // namespace traffic_reply_expression_test

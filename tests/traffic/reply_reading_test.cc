@@ -7,6 +7,7 @@
 
 #include "limiter/limit.h"
 #include "redis/error.h"
+#include "support/failure.h"
 #include "support/limiters.h"
 
 namespace traffic_reply_reading_test {
@@ -49,12 +50,7 @@ class Reader {
     return reply_text(server_.eval("return " + lua, {}, {}));
   }
   std::string complaint(const std::string& lua, const ReplyReading& reading) {
-    try {
-      static_cast<void>(decision(lua, reading));
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+    return support::error_of([&] { static_cast<void>(decision(lua, reading)); }).what();
   }
 
  private:
@@ -69,7 +65,7 @@ TEST_CASE("reply reading: the option determines which numbers allow") {
     std::string lua, nonzero, zero, at_most;
   };
   const std::string yes = "allowed", no = "denied";
-  for (const auto& [lua, nonzero, zero, at_most] : std::initializer_list<Case>{
+  for (const auto& each : std::initializer_list<Case>{
            {"0", no, yes, yes},
            {"1", yes, no, yes},
            {"5", yes, no, yes},
@@ -95,25 +91,22 @@ TEST_CASE("reply reading: the option determines which numbers allow") {
            {"'nan'", kUnread, kUnread, kUnread},
            {"{ok = 'OK'}", kUnread, kUnread, kUnread},
        }) {
-    const auto& expression = lua;  // CAPTURE cannot take a structured binding
-    CAPTURE(expression);
-    CHECK(reader.allows(lua, "nonzero") == nonzero);
-    CHECK(reader.allows(lua, "zero") == zero);
-    CHECK(reader.allows(lua, "<=limit") == at_most);
-    CHECK(reader.allows(lua, "always") == yes);
+    CAPTURE(each.lua);
+    CHECK(reader.allows(each.lua, "nonzero") == each.nonzero);
+    CHECK(reader.allows(each.lua, "zero") == each.zero);
+    CHECK(reader.allows(each.lua, "<=limit") == each.at_most);
+    CHECK(reader.allows(each.lua, "always") == yes);
   }
 }
 
 TEST_CASE("reply reading: with 'nil', nil allows and anything else denies") {
   Reader reader;
   for (const std::string lua : {"nil", "false", "{false, 5}"}) {
-    const auto& expression = lua;  // CAPTURE cannot take a structured binding
-    CAPTURE(expression);
+    CAPTURE(lua);
     CHECK(reader.allows(lua, "nil") == "allowed");
   }
   for (const std::string lua : {"1", "0", "''", "'OK'", "{1}", "{ok = 'OK'}"}) {
-    const auto& expression = lua;  // CAPTURE cannot take a structured binding
-    CAPTURE(expression);
+    CAPTURE(lua);
     CHECK(reader.allows(lua, "nil") == "denied");
   }
   CHECK(reader.allows("{}", "nil") == kUnread);
@@ -147,8 +140,7 @@ TEST_CASE("reply reading: with 'always', the reply is the delay before the reque
   CHECK(reader.decision("nil", seconds).delay == 0us);
   CHECK(reader.decision("'OK'", reading("always")).delay == 0us);
   for (const std::string lua : {"-1", "'-0.5'", "'1e30'", "'OK'", "{}"}) {
-    const auto& expression = lua;  // CAPTURE cannot take a structured binding
-    CAPTURE(expression);
+    CAPTURE(lua);
     CHECK_FALSE(reader.complaint(lua, seconds).empty());
   }
 }

@@ -23,7 +23,7 @@ namespace {
 std::unique_ptr<Traffic> many_keys() {
   return make_traffic(
       *find_pattern("poisson"),
-      {.limit = {100, 10s, {}}, .rate = 400, .duration = 60s, .keys = 50, .key_skew = 1});
+      {.limit = {100, 10s, {}}, .rate = 200, .duration = 30s, .keys = 50, .key_skew = 1});
 }
 
 Suggestion suggest(std::string_view name, const DeniedShare& share,

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "support/refusal.h"
 #include "support/template_values.h"
 
 namespace traffic_template_test {
@@ -27,12 +28,7 @@ std::string filled(std::string_view text, const TemplateValues& with = template_
 }
 
 std::string complaint(std::string_view text) {
-  try {
-    const Template unused(text);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return rlctl::test::refusal_of([&] { return Template(text); });
 }
 
 }  // namespace
