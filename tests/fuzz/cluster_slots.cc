@@ -1,6 +1,5 @@
 // A reply to CLUSTER SLOTS that is accepted has slots and ports that exist; so has where MOVED and
 // ASK refer to; and a command's keys are among its words.
-#include <algorithm>
 #include <vector>
 
 #include "fuzz/replies.h"
@@ -9,7 +8,6 @@
 #include "redis/url.h"
 
 namespace fuzz::cluster_slots {
-namespace {
 
 using namespace rlctl::redis;
 
@@ -79,5 +77,4 @@ void test(std::string_view input) {
 
 const Target kTarget("cluster_slots", test);
 
-}  // namespace
 }  // namespace fuzz::cluster_slots

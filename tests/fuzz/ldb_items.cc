@@ -13,7 +13,6 @@
 #include "redis/error.h"
 
 namespace fuzz::ldb_items {
-namespace {
 
 using namespace rlctl::ldb;
 
@@ -77,5 +76,4 @@ void test(std::string_view input) {
 
 const Target kTarget("ldb_items", test);
 
-}  // namespace
 }  // namespace fuzz::ldb_items

@@ -1,7 +1,6 @@
 // A trace ends whatever the server answers, with no exception but an Error of the connection, and
 // with lines and messages that are the script's.
 #include <memory>
-#include <string>
 
 #include "base/error.h"
 #include "fuzz/replies.h"
@@ -12,7 +11,6 @@
 #include "redis/connection.h"
 
 namespace fuzz::ldb_trace {
-namespace {
 
 using namespace rlctl::ldb;
 
@@ -78,5 +76,4 @@ void test(std::string_view input) {
 
 const Target kTarget("ldb_trace", test);
 
-}  // namespace
 }  // namespace fuzz::ldb_trace

@@ -7,7 +7,6 @@
 #include "limiter/algorithm.h"
 
 namespace fuzz::limit {
-namespace {
 
 using rlctl::UsageError;
 using namespace rlctl::limiter;
@@ -69,5 +68,4 @@ void test(std::string_view input) {
 
 const Target kTarget("limit", test);
 
-}  // namespace
 }  // namespace fuzz::limit

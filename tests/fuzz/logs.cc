@@ -10,7 +10,6 @@
 #include "replay/time_text.h"
 
 namespace fuzz::logs {
-namespace {
 
 using rlctl::InputError;
 using rlctl::UsageError;
@@ -114,5 +113,4 @@ void test(std::string_view input) {
 
 const Target kTarget("logs", test);
 
-}  // namespace
 }  // namespace fuzz::logs

@@ -12,7 +12,6 @@
 #include "lua/substitute.h"
 
 namespace fuzz::lua_lexer {
-namespace {
 
 using namespace rlctl::lua;
 
@@ -72,5 +71,4 @@ void test(std::string_view input) {
 
 const Target kTarget("lua_lexer", test);
 
-}  // namespace
 }  // namespace fuzz::lua_lexer

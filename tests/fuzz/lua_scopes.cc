@@ -2,14 +2,11 @@
 // is Lua still, and its lines are those of the source.
 #include "lua/scopes.h"
 
-#include <string>
-
 #include "fuzz/fuzz.h"
 #include "ldb/probes.h"
 #include "lua/substitute.h"
 
 namespace fuzz::lua_scopes {
-namespace {
 
 using namespace rlctl::lua;
 
@@ -91,5 +88,4 @@ void test(std::string_view input) {
 
 const Target kTarget("lua_scopes", test);
 
-}  // namespace
 }  // namespace fuzz::lua_scopes

@@ -10,7 +10,6 @@
 #include "fuzz/fuzz.h"
 
 namespace fuzz::options {
-namespace {
 
 using rlctl::UsageError;
 using namespace rlctl::cli;
@@ -71,5 +70,4 @@ void test(std::string_view input) {
 
 const Target kTarget("options", test);
 
-}  // namespace
 }  // namespace fuzz::options

@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "fuzz/fuzz.h"
 #include "redis/error.h"

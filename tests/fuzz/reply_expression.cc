@@ -8,7 +8,6 @@
 #include "traffic/template.h"
 
 namespace fuzz::reply_expression {
-namespace {
 
 using rlctl::UsageError;
 using namespace rlctl::traffic;
@@ -96,5 +95,4 @@ void test(std::string_view input) {
 
 const Target kTarget("reply_expression", test);
 
-}  // namespace
 }  // namespace fuzz::reply_expression

@@ -9,7 +9,6 @@
 #include "traffic/reply_reading.h"
 
 namespace fuzz::resp {
-namespace {
 
 using namespace rlctl::redis;
 
@@ -105,5 +104,4 @@ void test(std::string_view input) {
 
 const Target kTarget("resp", test);
 
-}  // namespace
 }  // namespace fuzz::resp

@@ -12,7 +12,6 @@
 #include "fuzz/fuzz.h"
 
 namespace fuzz::save_file {
-namespace {
 
 using rlctl::InputError;
 using namespace rlctl::state;
@@ -40,5 +39,4 @@ void test(std::string_view input) {
 
 const Target kTarget("save_file", test);
 
-}  // namespace
 }  // namespace fuzz::save_file

@@ -13,7 +13,6 @@
 #include "state/interpretation.h"
 
 namespace fuzz::state {
-namespace {
 
 using rlctl::microseconds;
 using namespace rlctl::limiter;
@@ -107,5 +106,4 @@ void test(std::string_view input) {
 
 const Target kTarget("state", test);
 
-}  // namespace
 }  // namespace fuzz::state

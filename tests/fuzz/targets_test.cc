@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "fuzz/fuzz.h"
+#include "limiter/algorithm.h"
 #include "support/random.h"
 
 void fuzz::require(bool holds, const char* property, std::string_view shown) {
@@ -26,6 +28,11 @@ std::vector<std::string> corpus_of(const fuzz::Target& target) {
   std::sort(files.begin(), files.end());
   std::vector<std::string> inputs;
   for (const auto& file : files) inputs.push_back(rlctl::read_all(rlctl::open_file(file)));
+  if (target.name == std::string_view("lua_scopes")) {
+    for (const auto& row : rlctl::limiter::algorithms()) {
+      inputs.push_back("4\n" + std::string(row.script));
+    }
+  }
   return inputs;
 }
 

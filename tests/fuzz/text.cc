@@ -2,10 +2,8 @@
 // bytes, and JSON that a parser reads; base64 and shell words read back the same.
 #include "base/text.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "base/address.h"
 #include "base/error.h"
@@ -15,7 +13,6 @@
 #include "fuzz/fuzz.h"
 
 namespace fuzz::text {
-namespace {
 
 void require_line(const std::string& text, std::size_t size) {
   require(!has_control_character(text) && text.find('\n') == text.npos,
@@ -97,5 +94,4 @@ void test(std::string_view input) {
 
 const Target kTarget("text", test);
 
-}  // namespace
 }  // namespace fuzz::text

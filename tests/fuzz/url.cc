@@ -5,7 +5,6 @@
 #include "redis/error.h"
 
 namespace fuzz::url {
-namespace {
 
 using rlctl::redis::Error;
 using rlctl::redis::Failure;
@@ -42,5 +41,4 @@ void test(std::string_view input) {
 
 const Target kTarget("url", test);
 
-}  // namespace
 }  // namespace fuzz::url
