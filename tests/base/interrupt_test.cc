@@ -7,15 +7,10 @@
 #include <cerrno>
 #include <csignal>
 
-#include "redis/error.h"
-#include "support/failure.h"
-
 namespace base_interrupt_test {
 
-using rlctl::Interrupted;
-
 using rlctl::Interrupt;
-using rlctl::redis::Failure;
+using rlctl::Interrupted;
 
 namespace {
 

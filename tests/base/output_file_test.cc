@@ -28,6 +28,12 @@ void put(const fs::path& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
+void write_output(const fs::path& path, const std::string& text) {
+  OutputFile file("--svg", path);
+  file.write(text);
+  file.commit();
+}
+
 std::ptrdiff_t files_in(const fs::path& folder) {
   return std::distance(fs::directory_iterator(folder), fs::directory_iterator{});
 }
@@ -72,9 +78,7 @@ TEST_CASE("output file: a symbolic link stays a link") {
   const auto target = folder.path() / "target", link = folder.path() / "link";
   put(target, "before");
   fs::create_symlink("target", link);
-  OutputFile file("--svg", link);
-  file.write("after");
-  file.commit();
+  write_output(link, "after");
   CHECK(fs::is_symlink(link));
   CHECK(content(target) == "after");
 }
@@ -85,9 +89,7 @@ TEST_CASE(
   const auto inner = folder.path() / "inner", link = folder.path() / "link";
   fs::create_directory(inner);
   fs::create_symlink("inner/missing", link);
-  OutputFile file("--svg", link);
-  file.write("after");
-  file.commit();
+  write_output(link, "after");
   CHECK(fs::is_symlink(link));
   CHECK(content(inner / "missing") == "after");
 }
@@ -99,9 +101,7 @@ TEST_CASE("output file: links are followed from folder to folder") {
   fs::create_symlink("a/b", root / "relative");
   fs::create_directory_symlink(root / "a", root / "absolute");
   fs::create_symlink("../../absolute/./b//file", root / "a/b/link");
-  OutputFile file("--svg", root / "relative/../b/link");
-  file.write("after");
-  file.commit();
+  write_output(root / "relative/../b/link", "after");
   CHECK(content(root / "a/b/file") == "after");
   fs::create_symlink("circle", root / "circle");
   CHECK_THROWS_AS(OutputFile("--svg", root / "circle"), const OutputError&);
@@ -208,9 +208,7 @@ TEST_CASE("output file: a pipe that nobody reads is an error, and not waited for
       ("--textfile: cannot write '" + path.string() + "': nobody reads from this pipe").c_str(),
       OutputError);
   const FileDescriptor reader(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  OutputFile file("--textfile", path);
-  file.write("text");
-  file.commit();
+  write_output(path, "text");
   CHECK(read_all(reader) == "text");
 }
 
@@ -227,9 +225,7 @@ TEST_CASE("output file: an open file without a name is written through its link 
 }
 
 TEST_CASE("output file: a file that is not a regular file is written in place") {
-  OutputFile file("--svg", "/dev/null");
-  file.write("anything");
-  file.commit();
+  write_output("/dev/null", "anything");
   CHECK(fs::is_character_file("/dev/null"));
 }
 

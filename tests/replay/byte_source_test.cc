@@ -11,8 +11,6 @@
 #include <thread>
 
 #include "base/error.h"
-#include "redis/error.h"
-#include "support/failure.h"
 #include "support/recordings.h"
 
 namespace rlctl::replay::byte_source_test {
