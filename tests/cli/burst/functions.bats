@@ -27,7 +27,7 @@ need_functions() {
 
 @test "a function of a library is a limiter like any script" {
   need_functions
-  run -0 --separate-stderr rlctl burst adversary --script mylib.lua --args '{limit} {window_s}'
+  run -0 --separate-stderr rlctl burst adversary --budget 2000 --script mylib.lua --args '{limit} {window_s}'
   assert_equal "$stderr" ''
   assert_line --regexp '^mylib\.lua  2\.00× the limit: 10 within '
   run -0 rlctl burst steady --rate 1/s --duration 5m --limit 5/60s --script mylib.lua --function take \
@@ -64,7 +64,7 @@ need_functions() {
   need_functions
   printf '[script.take]\nfile = "mylib.lua"\nfunction = "take"\nargs = "{limit} {window_s}"\n' >c.toml
   chmod 600 c.toml
-  run -0 rlctl --config c.toml burst adversary --script take
+  run -0 rlctl --config c.toml burst adversary --budget 2000 --script take
   assert_line --regexp '^take  2\.00× the limit'
 }
 

@@ -78,7 +78,7 @@ texts() { xmllint --xpath "//*[local-name()='text'][@class='$1']/text()" "$2"; }
   assert_line 'never.lua  allows nothing'
   run -0 texts 'over end' x.svg
   assert_output 'allows nothing'
-  run -0 rlctl burst adversary --script never.lua --args '{now}' --svg x.svg
+  run -0 rlctl burst adversary --budget 2000 --script never.lua --args '{now}' --svg x.svg
   assert_line 'never.lua  allows nothing'
   run -0 texts 'over end' x.svg
   assert_output 'allows nothing'
@@ -137,7 +137,7 @@ texts() { xmllint --xpath "//*[local-name()='text'][@class='$1']/text()" "$2"; }
 
 @test "the picture of a script without a bound says so" {
   echo 'return 1' >yes.lua
-  rlctl burst adversary -q --limit 4/s --script yes.lua --svg x.svg
+  rlctl burst adversary --budget 2000 -q --limit 4/s --script yes.lua --svg x.svg
   run -0 texts soft x.svg
   assert_line 'as many as were sent: no bound was found'
 }

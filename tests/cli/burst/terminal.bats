@@ -74,11 +74,11 @@ long='rlctl burst steady --model --rate 1000000/s --duration 1000s --algorithm f
 # A process that has used this much CPU time has run for more than a second.
 @test "progress is not shown with --quiet or in a pipe" {
   run -130 at_terminal 'wait_until test -s "$BATS_TEST_TMPDIR/pid"
-    wait_until eval "((\$(work \$(<$BATS_TEST_TMPDIR/pid)) > 150))"; printf "\003"' \
+    wait_until eval "((\$(work \$(<$BATS_TEST_TMPDIR/pid)) > 110))"; printf "\003"' \
     "echo \$\$ >$BATS_TEST_TMPDIR/pid; exec $long -q"
   run -0 cat "$BATS_TEST_TMPDIR/screen"
   refute_output --partial 'Ctrl-C stops'
-  run -0 ends_by INT '(($(work "$command_pid") > 150))' bash -c "exec $long >/dev/null 2>$BATS_TEST_TMPDIR/errors"
+  run -0 ends_by INT '(($(work "$command_pid") > 110))' bash -c "exec $long >/dev/null 2>$BATS_TEST_TMPDIR/errors"
   assert_output 'signal 2'
   assert_equal "$(cat "$BATS_TEST_TMPDIR/errors")" ''
 }

@@ -106,7 +106,7 @@ LUA
 @test "a finding of the adversary can be debugged where it goes wrong" {
   local same=$project/examples/pitfalls/check-then-add.lua
   local how=(--limit 3/60s --args '{now_ms} {window_ms} {limit}')
-  run -0 rlctl burst adversary --script "$same" "${how[@]}" --write found.log -q
+  run -0 rlctl burst adversary --budget 2000 --script "$same" "${how[@]}" --write found.log -q
   local requests
   requests=$(grep -vc '^#' found.log)
   ((requests > 3))
