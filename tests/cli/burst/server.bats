@@ -8,7 +8,7 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   start_server
   cli CONFIG RESETSTAT
   export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
-  printf 'url = "unix://%s"\ntimeout = "30s"\n' "$socket" >"$RLCTL_CONFIG"
+  printf 'url = "unix://%s"\ntimeout = "120s"\n' "$socket" >"$RLCTL_CONFIG"
   chmod 600 "$RLCTL_CONFIG"
   run -0 --separate-stderr rlctl burst
   assert_equal "$stderr" ''
@@ -94,7 +94,7 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
 
 @test "Ctrl-C works while the server does not answer" {
   start_fake_server ''
-  run -0 ends_by INT 'test -s "$socket.came"' rlctl burst -q -s "$socket" --timeout 3s
+  run -0 ends_by INT 'test -s "$socket.came"' rlctl burst -q -s "$socket" --timeout 5s
   assert_line 'signal 2'
 }
 
