@@ -57,8 +57,11 @@ mend() {
   run found
   assert_equal "$(sort <<<"$output")" $'no_ttl warning sliding-window-log\nno_ttl warning sliding-window-zset'
   assert_equal "$(cli LLEN sliding-window-log)" 1
-  printf '[policy.%s]\nkey = "sliding-window-%s"\nlimit = "5/30d"\nalgorithm = "sliding-window-%s"\n' \
-    log log log zset zset zset >"$BATS_TEST_TMPDIR/c.toml"
+  {
+    echo 'timeout = "120s"'
+    printf '[policy.%s]\nkey = "sliding-window-%s"\nlimit = "5/30d"\nalgorithm = "sliding-window-%s"\n' \
+      log log log zset zset zset
+  } >"$BATS_TEST_TMPDIR/c.toml"
   export RLCTL_CONFIG=$BATS_TEST_TMPDIR/c.toml
   for name in sliding-window-log sliding-window-zset; do mend "$name"; done
   run rlctl audit
@@ -119,7 +122,8 @@ mend() {
     cli PEXPIRE log:x 600000 >/dev/null
     run -0 rlctl audit
     assert_output 'no findings in 1 limiter key; not judged: the TTL of 1, whose window no policy gives'
-    printf '[policy.log]\nkey = "log:%%s"\nlimit = "5/1h"\nalgorithm = "%s"\n' "$name" >"$BATS_TEST_TMPDIR/c.toml"
+    printf 'timeout = "120s"\n[policy.log]\nkey = "log:%%s"\nlimit = "5/1h"\nalgorithm = "%s"\n' "$name" \
+      >"$BATS_TEST_TMPDIR/c.toml"
     run -2 rlctl --config "$BATS_TEST_TMPDIR/c.toml" audit
     assert_line --index 0 --regexp '^critical +ttl_short +log:x$'
     assert_line '1 critical finding in 1 limiter key'
@@ -266,7 +270,13 @@ no_ttl warning rate:login:ann'
 
 @test "another algorithm's limit of a policy does not end the audit" {
   cli SET rate:ann "$(($(date +%s) - 1483228800 + 50)).5" EX 51 >/dev/null
-  printf '[policy.rate]\nkey = "rate:%%s"\nlimit = "1000000000/1d"\nalgorithm = "fixed-window"\n' >"$BATS_TEST_TMPDIR/c.toml"
+  cat >"$BATS_TEST_TMPDIR/c.toml" <<'END'
+timeout = "120s"
+[policy.rate]
+key = "rate:%s"
+limit = "1000000000/1d"
+algorithm = "fixed-window"
+END
   run -0 rlctl --config "$BATS_TEST_TMPDIR/c.toml" audit
   run -0 rlctl --config "$BATS_TEST_TMPDIR/c.toml" list
   run -0 rlctl --config "$BATS_TEST_TMPDIR/c.toml" inspect rate:ann

@@ -133,7 +133,7 @@ keys_of_all_bytes() {
 }
 
 @test "with a policy, its arguments are base64" {
-  printf 'timeout = "30s"\n[policy.p]\nkey = "p:%%s"\nlimit = "5/60s"\n' >"$BATS_TEST_TMPDIR/policies"
+  printf 'timeout = "120s"\n[policy.p]\nkey = "p:%%s"\nlimit = "5/60s"\n' >"$BATS_TEST_TMPDIR/policies"
   run -0 rlctl check --config "$BATS_TEST_TMPDIR/policies" --policy p --key-base64 /w==
   assert_output --partial 'key=p:\xff '
 }

@@ -6,7 +6,7 @@ setup() {
   cli FLUSHALL
   export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
   cat >"$RLCTL_CONFIG" <<'END'
-timeout = "30s"
+timeout = "120s"
 [policy.login]
 key = "login:%s"
 limit = "5/60s"

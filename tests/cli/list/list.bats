@@ -90,6 +90,7 @@ keys() { rlctl list --json "$@" | jq -r .key | paste -sd ' '; }
   assert_equal "$(rlctl list --json --sort key | jq -c '[.key, .limit, .ratio, .policy]' | paste -sd ' ')" \
     '["login:ann",null,null,null] ["other",null,null,null]'
   cat >"$BATS_TEST_TMPDIR/config.toml" <<'TOML'
+timeout = "120s"
 [policy.login]
 key = "login:%s"
 algorithm = "sliding-window-log"
