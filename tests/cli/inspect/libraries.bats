@@ -15,14 +15,27 @@ with_script() { cli --eval "$project/bench/others/$1" "${@:2}" >/dev/null; }
 # now UNIT: the server's time in whole UNITs of a second.
 now() { cli TIME | paste -sd ' ' | awk -v unit="$1" '{ printf "%.0f", ($1 + $2 / 1e6) * unit }'; }
 
-@test "rate-limiter-flexible: a count, and more than the limit while the key is blocked" {
-  with_script rate-limiter-flexible.lua rlflx:ann , 2 86400 5 86400
-  assert_equal "$(found rlflx:ann '[.library, .algorithm, .used, .remaining, .limit]')" \
-    '["rate-limiter-flexible","fixed-window",2,null,null]'
-  assert_equal "$(found rlflx:ann '[.used, .remaining, .next_free_us]' --limit 5/1d)" '[2,3,0]'
-  cli SET rlflx:refunded -3 EX 86400 >/dev/null
-  assert_equal "$(found rlflx:refunded '[.used, .remaining]' --limit 5/1d)" '[0,5]'
-  # As block() does.
+@test "what the script of each library stores is recognized, and with its limit what is left" {
+  local script keys arguments limit expected
+  while IFS='|' read -r script keys arguments limit expected; do
+    eval "with_script $script.lua $keys , $arguments"
+    # shellcheck disable=SC2086 # split into words
+    assert_equal "$(found "${keys% *}" '[.library, .algorithm, .used, .remaining]' --limit $limit)" "$expected"
+  done <<'END'
+rate-limiter-flexible|rlflx:ann|2 86400 5 86400|5/1d|["rate-limiter-flexible","fixed-window",2,3]
+upstash-token-bucket|@upstash/ratelimit:ann ''|5 86400000 2 "$(now 1000)" 2|2/1d --burst 5|["upstash","token-bucket",2,3]
+async-ratelimiter|limit:ann|"$(now 1000).25" 86400000 5|5/1d|["article","sliding-window-zset",1,4]
+redis_rate|rate:ann|10 10 36000 4|10/10h|["redis_rate","gcra",4,6]
+throttled-py-gcra|throttled:v1:gcra:ann|3600 10 4|10/10h|["throttled-py","gcra",4,6]
+throttled-py-token-bucket|throttled:v1:token_bucket:ann|0.001 10 4|18/5h --burst 10|["throttled-py","token-bucket",4,6]
+limits-moving-window|LIMITS:LIMITER/ann/3/1/hour|"$(now 1).25" 3 3600 1|3/1h|["limits","sliding-window-log",1,2]
+END
+  run -0 rlctl inspect @upstash/ratelimit:ann
+  assert_line --regexp '^tokens     3 '
+  run -0 rlctl inspect rate:ann --limit 10/10h
+  assert_line --regexp '^algorithm  redis_rate: gcra +limit 10 per 10 h, burst 10$'
+  assert_line --regexp '^tat        20'
+  # More than the limit while it is blocked.
   cli SET rlflx:bob 6 EX 86400 >/dev/null
   assert_equal "$(found rlflx:bob '[.used, .remaining, .next_free_us == .ttl_us]' --limit 5/1d)" '[6,0,true]'
 }
@@ -42,48 +55,6 @@ now() { cli TIME | paste -sd ' ' | awk -v unit="$1" '{ printf "%.0f", ($1 + $2 /
   assert_line --regexp '^algorithm  upstash: sliding-window-counter$'
   assert_line --partial "the other key: $key:$((number - 1))"
   assert_line --regexp '^used       unknown +part of the state is in the other key$'
-}
-
-@test "upstash: the tokens of a bucket, and what is left of it with its limit" {
-  local key='@upstash/ratelimit:bucket'
-  with_script upstash-token-bucket.lua "$key" '' , 5 86400000 2 "$(now 1000)" 2
-  assert_equal "$(found "$key" '[.type, .library, .algorithm, .used]')" '["hash","upstash","token-bucket",null]'
-  run -0 rlctl inspect "$key"
-  assert_line --regexp '^tokens     3 '
-  assert_equal "$(found "$key" '[.used, .remaining, .burst]' --limit 2/1d --burst 5)" '[2,3,5]'
-}
-
-@test "async-ratelimiter: a sorted set of times in ms, under a name as in articles" {
-  with_script async-ratelimiter.lua limit:ann , "$(now 1000).25" 86400000 5
-  with_script async-ratelimiter.lua limit:ann , "$(now 1000).5" 86400000 5
-  assert_equal "$(found limit:ann '[.type, .library, .algorithm, .used, .remaining]' --limit 5/1d)" \
-    '["zset","article","sliding-window-zset",2,3]'
-}
-
-@test "redis_rate: the time of gcra, and with a limit what is left" {
-  with_script redis_rate.lua rate:ann , 10 10 36000 4
-  assert_equal "$(found rate:ann '[.library, .algorithm, .used, .remaining]')" '["redis_rate","gcra",null,null]'
-  assert_equal "$(found rate:ann '[.used, .remaining, .burst]' --limit 10/10h)" '[4,6,10]'
-  run -0 rlctl inspect rate:ann --limit 10/10h
-  assert_line --regexp '^algorithm  redis_rate: gcra +limit 10 per 10 h, burst 10$'
-  assert_line --regexp '^tat        20'
-}
-
-@test "throttled-py: gcra and token buckets" {
-  with_script throttled-py-gcra.lua throttled:v1:gcra:ann , 3600 10 4
-  assert_equal "$(found throttled:v1:gcra:ann '[.library, .used, .remaining]' --limit 10/10h)" '["throttled-py",4,6]'
-  with_script throttled-py-token-bucket.lua throttled:v1:token_bucket:ann , 0.001 10 4
-  assert_equal "$(found throttled:v1:token_bucket:ann '[.library, .used, .remaining]' --limit 18/5h --burst 10)" \
-    '["throttled-py",4,6]'
-}
-
-@test "limits: the name has the limit, and the newest time is the first" {
-  local key=LIMITS:LIMITER/ann/3/1/hour cost
-  for cost in 1 1 1; do
-    with_script limits-moving-window.lua "$key" , "$(now 1).25" 3 3600 "$cost"
-  done
-  assert_equal "$(found "$key" '[.library, .algorithm, .limit, .window_us, .used, .remaining, .stored]')" \
-    '["limits","sliding-window-log",3,3600000000,3,0,3]'
 }
 
 @test "quota judges other libraries' state as inspect shows it" {
