@@ -10,7 +10,8 @@ teardown() {
 }
 
 # start_batch OPTION…: starts a coprocess; `ask LINE…` sends it lines, `answer` reads one of its results
-# into $answer, and `end_batch` ends its input and sets $status.
+# into $answer, and `end_batch [STATUS]` ends its input, reads $rest and checks its status.
+# start_asked OPTION…: the same, with a first line "a" that is answered.
 start_batch() {
   coproc BATCH { exec rlctl check --limit 5/60s --batch "$@" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- 4>&-; }
   process=$BATCH_PID
@@ -22,13 +23,20 @@ answer() { IFS= read -r -t 120 -u "$from_batch" answer || fail 'no answer'; }
 end_batch() {
   exec {to_batch}>&-
   rest=$(timeout 120 cat <&"$from_batch") || fail 'it did not end'
-  status=0
+  local status=0
   wait "$process" || status=$?
+  assert_equal "$status" "${1-$status}"
 }
 
 assert_answer() {
   answer
   assert_regex "$answer" "$1"
+}
+
+start_asked() {
+  start_batch "$@"
+  ask a
+  assert_answer '^allowed key=a '
 }
 
 # On the same socket, so that the batch can reconnect.
@@ -52,8 +60,7 @@ restart_server() {
   assert_answer '^error line=7 status=2 '
   ask other
   assert_answer '^allowed key=other '
-  end_batch
-  assert_equal "$status" 2
+  end_batch 2
   assert_equal "$rest" ''
 }
 
@@ -63,44 +70,35 @@ restart_server() {
   sleep 0.1
   printf 'gin\nsecond' >&"$to_batch"
   assert_answer '^allowed key=login '
-  end_batch
+  end_batch 0
   assert_regex "$rest" '^allowed key=second '
 }
 
 @test "a pause in the input does not count towards the timeout" {
-  start_batch --timeout 5s
-  ask a
-  assert_answer '^allowed key=a '
+  start_asked --timeout 5s
   sleep 5.2
   ask b
   assert_answer '^allowed key=b '
-  end_batch
-  assert_equal "$status" 0
+  end_batch 0
   assert_equal "$(cat "$BATS_TEST_TMPDIR/stderr")" ''
 }
 
 @test "a connection that the server closed during a pause is silently reopened" {
-  start_batch
-  ask a
-  assert_answer '^allowed key=a '
+  start_asked
   cli CLIENT KILL TYPE normal
   ask b
   assert_answer '^allowed key=b '
-  end_batch
-  assert_equal "$status" 0
+  end_batch 0
   assert_equal "$(cat "$BATS_TEST_TMPDIR/stderr")" ''
 }
 
 @test "if the server is killed between two lines, the following lines are errors and nothing hangs" {
-  start_batch
-  ask a
-  assert_answer '^allowed key=a '
+  start_asked
   kill -KILL "$server_pid"
   ask b c
   assert_answer '^error line=2 status=3 message='
   assert_answer '^error line=3 status=3 message='
-  end_batch
-  assert_equal "$status" 3
+  end_batch 3
   run -0 cat "$BATS_TEST_TMPDIR/stderr"
   assert_line --index 0 --regexp '^rlctl: check: line 2: '
 }
@@ -115,9 +113,7 @@ restart_server() {
     $wait->(1);
     syswrite $socket, "*6\r\n:1\r\n:4\r\n:0\r\n:9\r\n:0\r\n:0\r\n";
     $wait->(21);'
-  start_batch
-  ask a
-  assert_answer '^allowed key=a '
+  start_asked
   ask {1..20}
   local i
   for i in {2..21}; do
@@ -125,30 +121,24 @@ restart_server() {
   done
   ask later
   assert_answer '^error line=22 status=3 '
-  end_batch
-  assert_equal "$status" 3
+  end_batch 3
   # The failure of the server is reported once, not for every line.
   run -0 grep -c 'closed the connection; the request may have been counted' "$BATS_TEST_TMPDIR/stderr"
   assert_output 1
 }
 
 @test "if the server stops answering, the lines in flight are errors after the timeout" {
-  start_batch --timeout 5s
-  ask a
-  assert_answer '^allowed key=a '
+  start_asked --timeout 5s
   kill -STOP "$server_pid"
   ask b c
   assert_answer '^error line=2 status=3 message=no.x20answer.x20from.x20.*within.x205s;.x20the.x20request.x20may'
   assert_answer '^error line=3 status=3 '
   kill -CONT "$server_pid"
-  end_batch
-  assert_equal "$status" 3
+  end_batch 3
 }
 
 @test "after the server is restarted, later lines are answered again" {
-  start_batch
-  ask a
-  assert_answer '^allowed key=a '
+  start_asked
   kill -KILL "$server_pid"
   ask b
   assert_answer '^error line=2 status=3 '
@@ -159,8 +149,7 @@ restart_server() {
     [[ $answer == 'allowed key=again '* ]]
   }
   wait_until works_again
-  end_batch
-  assert_equal "$status" 3
+  end_batch 3
 }
 
 @test "a missing server is an error for every line, at once" {
@@ -190,9 +179,7 @@ rlctl: check: the same error on 999 more lines (2 to 1000)'
 
 @test "a server that sends more answers than requests is not trusted" {
   start_fake_server '*6\r\n:1\r\n:4\r\n:0\r\n:9\r\n:0\r\n:0\r\n*6\r\n:1\r\n:4\r\n:0\r\n:9\r\n:0\r\n:0\r\n'
-  start_batch
-  ask a
-  assert_answer '^allowed key=a '
+  start_asked
   sleep 0.1
   ask b
   answer
@@ -217,17 +204,14 @@ rlctl: check: the same error on 999 more lines (2 to 1000)'
 }
 
 @test "SCRIPT FLUSH between two lines has no effect" {
-  start_batch
-  ask a
-  assert_answer '^allowed key=a '
+  start_asked
   cli SCRIPT FLUSH
   ask {1..300} bad$'\t'x {301..500}
   run -0 timeout 120 head -n 501 <&"$from_batch"
   assert_equal "$(sed -E 's/ (limit|status)=.*//' <<<"$output")" "$(printf 'allowed key=%s\n' {1..300}
     echo 'error line=302'
     printf 'allowed key=%s\n' {301..500})"
-  end_batch
-  assert_equal "$status" 2
+  end_batch 2
 }
 
 # flush_scripts_after COUNT: flushes the scripts once this many lines were allowed, with others in flight.

@@ -242,10 +242,10 @@ END
 @test "an algorithm other than the key's is a warning" {
   policies
   rlctl check -q mail:ann --limit 5/60s
-  local words who
-  while IFS='|' read -r words who; do
-    # shellcheck disable=SC2086 # split into words
-    run -0 --separate-stderr rlctl inspect $words
+  local options who
+  while IFS='|' read -r options who; do
+    # shellcheck disable=SC2086 # split into options
+    run -0 --separate-stderr rlctl inspect $options
     assert_equal "$stderr" \
       "rlctl: inspect: warning: $who, but 'mail:ann' is sliding-window-log's state: check would fail"
   done <<'END'

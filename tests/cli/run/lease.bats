@@ -32,6 +32,16 @@ ended() {
   wait "$command_pid" || status=$?
   [[ $status == "$1" ]] || fail "status $status: $(cat out)"
 }
+# begin …: start, until the command is ready.
+begin() {
+  start "$@"
+  ready
+}
+# go_on STATUS: lets the command go on to its end.
+go_on() {
+  echo >go
+  ended "$1"
+}
 # The number of leases; the limit is a member of its own.
 leases() {
   local members
@@ -44,8 +54,7 @@ is_gone() { ! kill -0 "$1" 2>/dev/null; }
 blocks='touch ready; read -r line <go'
 
 @test "the lease is held while the command runs, under HOST:PID:SINCE, and released after it" {
-  start -- sh -c "$blocks; exit 4"
-  ready
+  begin -- sh -c "$blocks; exit 4"
   run -0 rlctl inspect k --json
   jq -e '.algorithm == "concurrency" and .limit == 3 and .used == 1' <<<"$output" || fail "$output"
   local holder lapses
@@ -53,8 +62,7 @@ blocks='touch ready; read -r line <go'
   assert_regex "$holder" "^$(hostname):$command_pid:(20[0-9-]+T[0-9:]+\.[0-9]{6}Z)$"
   # The usual lease, from a time that is not before SINCE.
   ((lapses - $(date -d "${BASH_REMATCH[1]}" +%s%6N) >= 30000000)) || fail "$output"
-  echo >go
-  ended 4
+  go_on 4
   assert_equal "$(cat out)" ''
   assert_equal "$(cli DBSIZE)" 0
 }
@@ -95,22 +103,19 @@ blocks='touch ready; read -r line <go'
 }
 
 @test "the lease is renewed for as long as the command runs" {
-  start --lease 15s -- sh -c "$blocks"
-  ready
+  begin --lease 15s -- sh -c "$blocks"
   lapses() { cli ZRANGE k -1 -1 WITHSCORES | tail -n 1; }
   local first
   first=$(lapses)
   # After a third of the lease.
   sleep 4
   wait_until eval "((\$(lapses) > $first + 4000000))"
-  echo >go
-  ended 0
+  go_on 0
   assert_equal "$(cat out)" ''
 }
 
 @test "a lost lease is a warning, and the command runs on" {
-  start --lease 1h -- sh -c "$blocks; exit 4"
-  ready
+  begin --lease 1h -- sh -c "$blocks; exit 4"
   # An hour's lease is next renewed in twenty minutes, but after a stop at once.
   kill -TSTP "$command_pid"
   wait_until eval '[[ $(sed "s/.*) //" "/proc/$command_pid/stat") == T* ]]'
@@ -118,8 +123,7 @@ blocks='touch ready; read -r line <go'
   renew
   wait_until grep -q warning out
   kill -0 "$command_pid"
-  echo >go
-  ended 4
+  go_on 4
   assert_equal "$(cat out)" "rlctl: run: warning: the lease of 'k' is lost: it lapsed or was removed before it could be renewed; more than 3 may be running"
 }
 
@@ -127,13 +131,11 @@ blocks='touch ready; read -r line <go'
   local way
   for way in renew true; do
     rm -f ready
-    start --lease 1h --json -- sh -c "$blocks"
-    ready
+    begin --lease 1h --json -- sh -c "$blocks"
     cli DEL k
     $way
     [[ $way == true ]] || wait_until grep -q lease_lost out
-    echo >go
-    ended 0
+    go_on 0
     run -0 jq -er 'select(.error.code == "lease_lost") | .error.message' out
     assert_equal "${#lines[@]}" 1
     assert_output --partial "the lease of 'k' "
@@ -142,8 +144,7 @@ blocks='touch ready; read -r line <go'
 }
 
 @test "--kill-on-loss terminates the command" {
-  start --lease 1h --kill-on-loss -- sh -c "trap 'echo terminated; exit 9' TERM; touch ready; while :; do sleep 0.1; done"
-  ready
+  begin --lease 1h --kill-on-loss -- sh -c "trap 'echo terminated; exit 9' TERM; touch ready; while :; do sleep 0.1; done"
   cli DEL k
   renew
   ended 9
@@ -152,28 +153,24 @@ blocks='touch ready; read -r line <go'
 }
 
 @test "--kill-on-loss kills a command that ignores SIGTERM ten seconds later" {
-  start --lease 1h --kill-on-loss -- sh -c "trap '' TERM; $blocks"
-  ready
+  begin --lease 1h --kill-on-loss -- sh -c "trap '' TERM; $blocks"
   cli DEL k
   renew
   ended 137
 }
 
 @test "a server that is gone: renewals are tried until the lease has lapsed" {
-  start --lease 10s -- sh -c "$blocks; exit 4"
-  ready
+  begin --lease 10s -- sh -c "$blocks; exit 4"
   kill -KILL "$server_pid"
   sleep 9
   wait_until grep -q warning out
-  echo >go
-  ended 4
+  go_on 4
   run cat out
   assert_output --regexp "^rlctl: run: warning: the lease of 'k' has lapsed: it could not be renewed: .*; more than 3 may be running$"
 }
 
 @test "a server that hangs delays neither signals nor the warning" {
-  start --lease 10s -- sh -c "trap 'echo got it' USR1; touch ready; while :; do sleep 0.1; done"
-  ready
+  begin --lease 10s -- sh -c "trap 'echo got it' USR1; touch ready; while :; do sleep 0.1; done"
   kill -STOP "$server_pid"
   sleep 9
   wait_until grep -q 'has lapsed: it could not be renewed: .*no answer' out
@@ -185,19 +182,16 @@ blocks='touch ready; read -r line <go'
 }
 
 @test "a release that fails is a warning, and the status is the command's" {
-  start --lease 1h -- sh -c "$blocks; exit 4"
-  ready
+  begin --lease 1h -- sh -c "$blocks; exit 4"
   kill -KILL "$server_pid"
   wait_until is_gone "$server_pid"
-  echo >go
-  ended 4
+  go_on 4
   run cat out
   assert_output --regexp "^rlctl: run: warning: the lease of 'k' was not released and lapses in at most 1 h: cannot connect"
 }
 
 @test "a server that restarts keeps the leases" {
-  start --lease 1h -- sh -c "$blocks"
-  ready
+  begin --lease 1h -- sh -c "$blocks"
   local folder=${socket%/*}
   cli SAVE
   kill -KILL "$server_pid"
@@ -209,8 +203,7 @@ blocks='touch ready; read -r line <go'
   renew
   wait_until eval '(($(calls evalsha) > 0))'
   run -75 rlctl run k --concurrency 1 -- echo ran
-  echo >go
-  ended 0
+  go_on 0
   assert_equal "$(cat out)" ''
 }
 
@@ -298,8 +291,7 @@ END
 # --- the end of rlctl -------------------------------------------------------------------------------
 
 @test "rlctl killed: the command runs on, and its lease lapses" {
-  start --lease 2s -- sh -c "echo \$\$ >child; $blocks; touch done"
-  ready
+  begin --lease 2s -- sh -c "echo \$\$ >child; $blocks; touch done"
   kill -KILL "$command_pid"
   ended 137
   kill -0 "$(cat child)"
@@ -310,8 +302,7 @@ END
 }
 
 @test "rlctl killed under --kill-on-loss: the command dies with it" {
-  start --kill-on-loss -- sh -c "trap '' TERM HUP; echo \$\$ >child; $blocks"
-  ready
+  begin --kill-on-loss -- sh -c "trap '' TERM HUP; echo \$\$ >child; $blocks"
   kill -KILL "$command_pid"
   ended 137
   wait_until is_gone "$(cat child)"
@@ -319,8 +310,7 @@ END
 }
 
 @test "the lease of a command that becomes a daemon ends with the process that rlctl started" {
-  start -- sh -c 'setsid sh -c "echo \$\$ >daemon; touch ready; read -r line <go; touch done" >/dev/null 2>&1 & exit 3'
-  ready
+  begin -- sh -c 'setsid sh -c "echo \$\$ >daemon; touch ready; read -r line <go; touch done" >/dev/null 2>&1 & exit 3'
   ended 3
   assert_equal "$(leases)" 0
   kill -0 "$(cat daemon)"
