@@ -179,8 +179,8 @@ mend() {
 @test "in every shell, the commands mend what they name and do nothing else, whatever keys are called" {
   local key shell names later
   later=$(($(date +%s) + 86400))000000
-  names=($'\n\';touch pwned #' $'\'\e;touch pwned;\'' $'\x01`touch pwned` $(touch pwned) \\' '=ls' $'it\'s\n\e[31m $x' $'\xff\';touch pwned #'
-    $'\u2028\';touch pwned #' '-n' "';touch pwned;'")
+  names=($'\n\';touch pwned #' $'\'\e;touch pwned;\'' $'\x01`touch pwned` $(touch pwned) \\' '=ls' '-n'
+    $'it\'s\n\e[31m $x' $'\xff\';touch pwned #' $'\u2028\';touch pwned #' "';touch pwned;'")
   cd "$BATS_TEST_TMPDIR"
   for shell in bash dash zsh ksh; do
     command -v "$shell" >/dev/null || continue

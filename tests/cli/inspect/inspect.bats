@@ -244,7 +244,7 @@ END
   rlctl check -q mail:ann --limit 5/60s
   local options who
   while IFS='|' read -r options who; do
-    # shellcheck disable=SC2086 # split into options
+    # shellcheck disable=SC2086 # split into words
     run -0 --separate-stderr rlctl inspect $options
     assert_equal "$stderr" \
       "rlctl: inspect: warning: $who, but 'mail:ann' is sliding-window-log's state: check would fail"

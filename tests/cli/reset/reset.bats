@@ -119,7 +119,7 @@ removed key={api}:86400s algorithm=sliding-window-log'
   assert_equal "$(cli EXISTS '{api}:86400s')" 1
 }
 
-@test "without --limit the key is removed with those of several limits, shortest window first, whatever the limits were" {
+@test "without --limit the key is removed with those of all its limits, shortest window first" {
   ask api
   ask api --limit 10/h
   ask api --limit 10/601s

@@ -19,7 +19,7 @@ fill() {
     rlctl check -q --limit 5/30d --algorithm "$algorithm" "k:$algorithm"
     rlctl check -q --limit 5/30d --limit 9/60d --algorithm "$algorithm" "many:$algorithm"
   done
-  cli --eval "$project/lua/concurrency.lua" k:leases , 5 60000000 acquire web1:10:a >/dev/null
+  cli --eval "$project/lua/concurrency.lua" k:leases , 5 86400000000 acquire web1:10:a >/dev/null
   cli >/dev/null <<'END'
 ZADD {k:leases}:leases 1 x
 SET "k\x00\xff\n" "v\x00\xfe"

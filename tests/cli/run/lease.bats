@@ -144,7 +144,8 @@ blocks='touch ready; read -r line <go'
 }
 
 @test "--kill-on-loss terminates the command" {
-  begin --lease 1h --kill-on-loss -- sh -c "trap 'echo terminated; exit 9' TERM; touch ready; while :; do sleep 0.1; done"
+  begin --lease 1h --kill-on-loss -- \
+    sh -c "trap 'echo terminated; exit 9' TERM; touch ready; while :; do sleep 0.1; done"
   cli DEL k
   renew
   ended 9
