@@ -199,13 +199,6 @@ TEST_CASE("if a server does not start, its message is quoted and no folder is le
   CHECK(entries(folder.path()) == 0);
 }
 
-TEST_CASE("a program that exits at once without a message is not a server") {
-  const ScopedVariable binary("RLCTL_REDIS_SERVER", "/bin/true");
-  const auto error = error_of([] { const PrivateServer server; });
-  CHECK(error.failure() == Failure::kUnreachable);
-  CHECK(contains(error.what(), "did not start: it said nothing"));
-}
-
 TEST_CASE(
     "an interrupt cancels the start of a server that never answers, and leaves nothing behind") {
   const TempFolder bin;
@@ -259,24 +252,30 @@ TEST_CASE("a server is found in PATH under any of its names, and started under a
   }
 }
 
-TEST_CASE("a temporary folder whose name is too long for a socket is a usage error") {
+TEST_CASE("a program that is no server and a temporary folder that cannot be used are named") {
   const TempFolder folder;
   const auto deep = folder.path() / std::string(100, 'd');
   fs::create_directory(deep);
+  struct Case {
+    std::string tmpdir;
+    Failure failure;
+    const char *message, *hint;
+  };
+  const Case cases[] = {
+      {folder.path(), Failure::kUnreachable, "did not start: it said nothing", ""},
+      {deep, Failure::kUsage, "too long for a unix socket", "TMPDIR"},
+      {"/no/such/folder", Failure::kUnreachable,
+       "cannot make a folder in /no/such/folder: no such file", ""}};
   const ScopedVariable binary("RLCTL_REDIS_SERVER", "/bin/true");
-  const ScopedVariable tmpdir("TMPDIR", deep.string());
-  const auto error = error_of([] { const PrivateServer server; });
-  CHECK(error.failure() == Failure::kUsage);
-  CHECK(contains(error.what(), "too long for a unix socket"));
-  CHECK(contains(error.hint(), "TMPDIR"));
+  for (const auto& each : cases) {
+    CAPTURE(each.tmpdir);
+    const ScopedVariable tmpdir("TMPDIR", each.tmpdir);
+    const auto error = error_of([] { const PrivateServer server; });
+    CHECK(error.failure() == each.failure);
+    CHECK(contains(error.what(), each.message));
+    CHECK(contains(error.hint(), each.hint));
+  }
   CHECK(fs::is_empty(deep));
-}
-
-TEST_CASE("the error names a temporary folder that does not exist") {
-  const ScopedVariable binary("RLCTL_REDIS_SERVER", "/bin/true");
-  const ScopedVariable tmpdir("TMPDIR", "/no/such/folder");
-  const auto error = error_of([] { const PrivateServer server; });
-  CHECK(contains(error.what(), "cannot make a folder in /no/such/folder: no such file"));
 }
 
 }  // namespace redis_private_server_test

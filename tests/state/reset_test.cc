@@ -41,28 +41,28 @@ TEST_CASE("the state of every algorithm is removed and reported with the algorit
 
 TEST_CASE("a key that is not a limiter's is left byte for byte, with its TTL") {
   Arena arena;
-  (void)arena.call({"SET", "text", "gcra 17"});
-  (void)arena.call({"SET", "number", "17", "PX", "60000"});
-  (void)arena.call({"SET", "empty", ""});
-  (void)arena.call({"HSET", "hash", "f", "v"});
-  (void)arena.call({"SADD", "set", "m"});
-  (void)arena.call({"XADD", "stream", "1-1", "f", "v"});
-  (void)arena.call({"RPUSH", "words", "a", "b"});
-  (void)arena.call({"RPUSH", "numbers", "1", "2", "3"});
-  (void)arena.call({"ZADD", "scores", "1", "a"});
-  (void)arena.call({"ZADD", "times", "1700000000123", "a"});
-  (void)arena.call({"PFADD", "sketch", "a"});
-  const Outcomes expected{
-      {"text", "left string no-limiter-state"},  {"number", "left foreign-counter foreign"},
-      {"empty", "left string no-limiter-state"}, {"hash", "left hash no-limiter-state"},
-      {"set", "left set no-limiter-state"},      {"stream", "left stream no-limiter-state"},
-      {"words", "left list no-limiter-state"},   {"numbers", "left sliding-window-log uncertain"},
-      {"scores", "left zset no-limiter-state"},  {"times", "left foreign-zset foreign"},
-      {"sketch", "left string no-limiter-state"}};
+  struct Case {
+    std::vector<std::string_view> create;  ///< a command, the key and its contents
+    const char* outcome;
+  };
+  const Case cases[] = {{{"SET", "text", "gcra 17"}, "left string no-limiter-state"},
+                        {{"SET", "number", "17", "PX", "60000"}, "left foreign-counter foreign"},
+                        {{"SET", "empty", ""}, "left string no-limiter-state"},
+                        {{"HSET", "hash", "f", "v"}, "left hash no-limiter-state"},
+                        {{"SADD", "set", "m"}, "left set no-limiter-state"},
+                        {{"XADD", "stream", "1-1", "f", "v"}, "left stream no-limiter-state"},
+                        {{"RPUSH", "words", "a", "b"}, "left list no-limiter-state"},
+                        {{"RPUSH", "numbers", "1", "2", "3"}, "left sliding-window-log uncertain"},
+                        {{"ZADD", "scores", "1", "a"}, "left zset no-limiter-state"},
+                        {{"ZADD", "times", "1700000000123", "a"}, "left foreign-zset foreign"},
+                        {{"PFADD", "sketch", "a"}, "left string no-limiter-state"}};
+  Outcomes expected;
   Names keys, dumps;
-  for (const auto& [key, outcome] : expected) {
-    keys.push_back(key);
-    dumps.push_back(arena.dump(key));
+  for (const auto& each : cases) {
+    (void)arena.call(each.create);
+    keys.emplace_back(each.create[1]);
+    expected.emplace_back(keys.back(), each.outcome);
+    dumps.push_back(arena.dump(keys.back()));
     REQUIRE_FALSE(dumps.back().empty());
   }
   CHECK(arena.reset(keys) == expected);
@@ -72,12 +72,9 @@ TEST_CASE("a key that is not a limiter's is left byte for byte, with its TTL") {
   }
   CHECK(arena.call({"PTTL", "number"}).integer() > 0);
 
-  Outcomes forced;
-  for (const auto& outcome : arena.reset(keys, {.force = true})) {
-    CHECK(outcome.second.starts_with("removed "));
-    forced.push_back(outcome);
-  }
+  const auto forced = arena.reset(keys, {.force = true});
   CHECK(forced.size() == keys.size());
+  for (const auto& outcome : forced) CHECK(outcome.second.starts_with("removed "));
   CHECK(arena.call({"DBSIZE"}).integer() == 0);
 }
 
