@@ -58,8 +58,7 @@ TEST_CASE("the debugger steps line by line and knows what each line changed") {
 
 TEST_CASE("the debugger continues to the next breakpoint, or to the end if there is none") {
   DebuggerBench bench(kLoopScript);
-  bench->add_breakpoint({.line = 5});
-  auto halt = bench->go_on();
+  auto halt = bench.run_to({.line = 5});
   CHECK(halt.why == Why::kBreakpoint);
   CHECK(halt.line == 5);
   CHECK(DebuggerBench::text_of(bench->locals()) == "count=1 t={a = {10, 20}} i=1");
@@ -92,13 +91,11 @@ TEST_CASE(
     "a breakpoint stops only if its condition is true; an error in the condition stops and is "
     "reported") {
   DebuggerBench bench(kLoopScript);
-  bench->add_breakpoint({.line = 4, .condition = "i == 3 and t.a[2] == 20"});
-  auto halt = bench->go_on();
+  auto halt = bench.run_to({.line = 4, .condition = "i == 3 and t.a[2] == 20"});
   CHECK(halt.why == Why::kBreakpoint);
   CHECK(halt.condition_error.empty());
   CHECK(bench.print("i") == "3");
-  bench->add_breakpoint({.line = 4, .condition = "t.b.c == 1"});
-  halt = bench->go_on();
+  halt = bench.run_to({.line = 4, .condition = "t.b.c == 1"});
   CHECK(halt.why == Why::kBreakpoint);
   CHECK(contains(halt.condition_error, "attempt to index field 'b'"));
   CHECK(bench.print("i") == "4");
@@ -354,8 +351,7 @@ TEST_CASE("a breakpoint stops each time its line begins, with the same variables
 TEST_CASE("two breakpoints are reached in turn, and steps between them show all variables") {
   DebuggerBench bench(kForms);
   bench->add_breakpoint({.line = 4, .condition = "twice == 8"});
-  bench->add_breakpoint({.line = 18, .condition = "n == 1"});
-  auto halt = bench->go_on();
+  auto halt = bench.run_to({.line = 18, .condition = "n == 1"});
   CHECK(halt.line == 4);
   CHECK(halt.why == Why::kBreakpoint);
   CHECK(DebuggerBench::text_of(bench->locals()) == "sum=102 x=4 twice=8");
@@ -410,8 +406,7 @@ TEST_CASE("a script that replaces the metatable of KEYS is debugged as well") {
       "setmetatable(KEYS, nil)\n"
       "return n");
   bench->add_breakpoint({.line = 4, .condition = "i == 3"});
-  bench->add_breakpoint({.line = 7});
-  CHECK(bench->go_on().line == 4);
+  CHECK(bench.run_to({.line = 7}).line == 4);
   CHECK(bench.print("n") == "3");
   CHECK(bench->go_on().line == 7);
   CHECK(bench.print("n") == "15");
@@ -466,8 +461,7 @@ TEST_CASE(
   while (bench->running()) lines.push_back(bench->next().line);
   CHECK(lines == Lines{4, 1, 5, 6, 7, 7});
   (void)bench->start();
-  bench->add_breakpoint({.line = 2});
-  CHECK(bench->go_on().line == 2);
+  CHECK(bench.run_to({.line = 2}).line == 2);
   CHECK(bench->next().line == 6);
 }
 
@@ -482,8 +476,7 @@ TEST_CASE("next over a tail call returns to the caller") {
       "end\n"
       "local r = f()\n"
       "return r");
-  bench->add_breakpoint({.line = 6});
-  CHECK(bench->go_on().line == 6);
+  CHECK(bench.run_to({.line = 6}).line == 6);
   CHECK(bench->next().line == 9);
 }
 
@@ -495,8 +488,7 @@ TEST_CASE("a watch that never ends is removed and named") {
   CHECK(bench->watches().empty());
   // The server that it ran on hangs for good.
   DebuggerBench other(kLoopScript, Mode::kSync, 500ms);
-  other->add_breakpoint({.line = 4, .condition = kEndless});
-  CHECK(other->go_on().why == Why::kEnded);
+  CHECK(other.run_to({.line = 4, .condition = kEndless}).why == Why::kEnded);
   CHECK(other->result().ending == Ending::kCutOff);
   CHECK(contains(other->result().message,
                  "to the condition of the breakpoint at 4, which is removed"));

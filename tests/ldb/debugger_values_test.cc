@@ -33,8 +33,7 @@ TEST_CASE("printing a name shows its exact value and its contents") {
       "  redis.call('PING')\n"
       "end\n"
       "return x");
-  bench->add_breakpoint({.line = 6});
-  (void)bench->go_on();
+  (void)bench.run_to({.line = 6});
   CHECK(bench.print("x") == "\"inner\"");
   CHECK(bench.print("t.a[2].b") == "\"c\"");
   CHECK(bench.print("t.a[i]") == "{b = \"c\"}");
@@ -109,8 +108,7 @@ TEST_CASE("a script with too many locals for probes is debugged with what the se
     source += " local a" + std::to_string(i) + " = " + std::to_string(i) + "\n";
   source += " return a199\nend\nreturn f()\n";
   DebuggerBench bench(source);
-  bench->add_breakpoint({.line = 202});
-  const auto halt = bench->go_on();
+  const auto halt = bench.run_to({.line = 202});
   CHECK(halt.why == Why::kBreakpoint);
   CHECK(bench.print("a199") == "199");
   CHECK(bench.eval("a198 + a199") == "397");
@@ -123,8 +121,7 @@ TEST_CASE("a function's view includes the outer variables that it uses") {
       "  return n + out\n"
       "end\n"
       "return f(1)");
-  bench->add_breakpoint({.line = 3});
-  (void)bench->go_on();
+  (void)bench.run_to({.line = 3});
   CHECK(DebuggerBench::text_of(bench->locals()) == "out=5 n=1");
   CHECK(bench.eval("n + out") == "6");
 }
@@ -165,8 +162,7 @@ TEST_CASE("at the end of a function its own variables are visible") {
       "end\n"
       "f(7)\n"
       "return x");
-  bench->add_breakpoint({.line = 4});
-  CHECK(bench->go_on().line == 4);
+  CHECK(bench.run_to({.line = 4}).line == 4);
   CHECK(bench.print("x") == "1");
   CHECK(bench->go_on().line == 4);
   CHECK(bench.print("a") == "7");
@@ -207,8 +203,7 @@ TEST_CASE("expressions are checked even when no script is running") {
 
 TEST_CASE("a condition on a variable that is not in scope stops, and the reason is reported") {
   DebuggerBench bench(kLoopScript);
-  bench->add_breakpoint({.line = 2, .condition = "i == 99"});
-  const auto halt = bench->go_on();
+  const auto halt = bench.run_to({.line = 2, .condition = "i == 99"});
   CHECK(halt.line == 2);
   CHECK(contains(halt.condition_error, "'i' of line 3 is not visible here"));
 }
@@ -220,8 +215,7 @@ TEST_CASE("large variables are copied, and those that cannot be are reported") {
       "local self = {}\n"
       "self.self = self\n"
       "return 1");
-  bench->add_breakpoint({.line = 5});
-  CHECK(bench->go_on().line == 5);
+  CHECK(bench.run_to({.line = 5}).line == 5);
   const auto is_short = [](const std::string& answer) {
     return contains(answer,
                     "bytes of code and copies of variables are more than the debugger takes");

@@ -39,6 +39,11 @@ class DebuggerBench {
   ldb::Debugger* operator->() { return &*debugger; }
   /// The number of polls after which the user's request to stop is reported.
   void stop_after(std::int64_t polls) { polls_ = polls; }
+  /// Goes on with one more breakpoint.
+  ldb::Halt run_to(ldb::Breakpoint breakpoint) {
+    debugger->add_breakpoint(std::move(breakpoint));
+    return debugger->go_on();
+  }
   /// The values, as in "1 2.5", or the error.
   [[nodiscard]] std::string eval(const std::string& code) {
     return text_of(debugger->evaluate(code));
