@@ -12,7 +12,7 @@ setup() {
 }
 
 @test "1,000 clients of burst on one key, by the times that burst gives: no window above the limit" {
-  faults seconds="$(often 4)" folder="$BATS_TEST_TMPDIR" <<'PERL'
+  faults seconds="$(often "$(scaled 2 4)")" folder="$BATS_TEST_TMPDIR" <<'PERL'
 use strict;
 use JSON::PP;
 my ($limit, $window) = (200, 1_000_000);
@@ -38,7 +38,7 @@ PERL
 }
 
 @test "1,000 clients on one key, by the server's clock: no window above the limit" {
-  faults seconds="$(often 4)" <<'PERL'
+  faults seconds="$(often "$(scaled 2 4)")" <<'PERL'
 use strict;
 use Time::HiRes 'time';
 my $socket = $ENV{socket};
