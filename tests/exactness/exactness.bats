@@ -52,14 +52,6 @@ wrong_script() {
   assert_output --partial 'at most'
 }
 
-@test "--json prints an object for each algorithm" {
-  exactness -n 100 --algorithm gcra --algorithm concurrency --json >"$BATS_TEST_TMPDIR/json"
-  run -0 jq -c '[.algorithm, .decisions, .wrong, (.version | length > 0), .decisions_per_s > 0]' \
-    "$BATS_TEST_TMPDIR/json"
-  assert_output '["gcra",100,0,true,true]
-["concurrency",100,0,true,true]'
-}
-
 @test "each server of a folder gets its rows, or only those that are named" {
   local name
   for name in one two; do

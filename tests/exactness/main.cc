@@ -16,7 +16,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "cli/term/progress.h"
 #include "cli/term/signals.h"
@@ -41,7 +40,6 @@ struct Server {
 struct Options {
   std::int64_t decisions = 10'000'000;
   std::uint64_t seed = 1;
-  bool json = false;
   std::vector<const Algorithm*> algorithms;
   std::optional<std::string> script;  ///< instead of the algorithm's own
   std::vector<Server> servers;
@@ -81,8 +79,6 @@ Options read_options(const std::vector<std::string>& words) {
       options.algorithms.push_back(found);
     } else if (word == "--script") {
       options.script = file_text(value());
-    } else if (word == "--json") {
-      options.json = true;
     } else if (const auto equals = word.find('='); equals != word.npos) {
       options.servers.push_back({word.substr(0, equals), word.substr(equals + 1)});
     } else {
@@ -135,20 +131,6 @@ std::int64_t rate(const Comparison& result) {
              : 0;
 }
 
-std::string to_json(const Row& row) {
-  std::string text;
-  JsonWriter(text)
-      .begin_object()
-      .field("server", row.server)
-      .field("version", row.version)
-      .field("algorithm", row.algorithm->name)
-      .field("decisions", row.result.decisions)
-      .field("wrong", row.result.wrong)
-      .field("decisions_per_s", rate(row.result))
-      .end_object();
-  return text + '\n';
-}
-
 /// The head of a Markdown table.
 std::string table_head() {
   return fmt::format("| {:<14} | {:<14} | {:<22} | {:>12} | {:>8} | {:>11} |\n", "server",
@@ -170,13 +152,13 @@ class Runner {
       : options_(options), interrupt_(interrupt), progress_(cli::may_draw(STDERR_FILENO)) {}
 
   void run() {
-    if (!options_.json) std::cout << table_head() << std::flush;
+    std::cout << table_head() << std::flush;
     for (const auto& server : options_.servers) run_on(server);
   }
   /// Prints the row that was begun and not completed, and the sums.
   void finish() {
     if (row_) print();
-    if (!options_.json) std::cout << fmt::format("\n{} decisions, {} wrong\n", decisions_, wrong_);
+    std::cout << fmt::format("\n{} decisions, {} wrong\n", decisions_, wrong_);
     std::cout << std::flush;
     if (undecided_ == 0) return;
     std::cerr << fmt::format(
@@ -189,7 +171,7 @@ class Runner {
  private:
   void print() {
     progress_.clear();
-    std::cout << (options_.json ? to_json(*row_) : to_line(*row_)) << std::flush;
+    std::cout << to_line(*row_) << std::flush;
     decisions_ += row_->result.decisions;
     undecided_ += row_->result.undecided;
     wrong_ += row_->result.wrong;

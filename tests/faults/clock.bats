@@ -1,3 +1,4 @@
+# alone: requests must come faster than a limit of 20 in 0.3 s
 load ../support/common
 load ../support/faults
 

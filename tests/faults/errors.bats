@@ -4,7 +4,6 @@ load ../support/faults
 # What a server refuses, by real servers in that state, in every command that asks a server: the status of
 # rlctl(1), a message that names the cause, a hint, and nothing is changed.
 
-
 setup() { start_server; }
 
 # each_command CODE CAUSE <<'PERL': this code sets $break and $mend, which take the server into that state and
@@ -58,35 +57,24 @@ PERL
   )
 }
 
-@test "OOM, a server that is full, in every command" {
-  each_command OOM 'maxmemory' <<'PERL'
-$break = sub { ask($socket, qw(CONFIG SET maxmemory 1)) };
-$mend = sub { ask($socket, qw(CONFIG SET maxmemory 0)) };
+@test "OOM, READONLY, MASTERDOWN and NOREPLICAS, in every command" {
+  local code cause break mend options
+  while IFS='|' read -r code cause break mend options; do
+    # Redis 6 lets scripts write without replicas.
+    if [[ $code == NOREPLICAS ]] && cli INFO server | grep -q '^redis_version:6\.'; then continue; fi
+    stop_servers
+    # shellcheck disable=SC2086 # words
+    start_server $options
+    each_command "$code" "$cause" <<PERL
+\$break = sub { ask(\$socket, qw($break)) };
+\$mend = sub { ask(\$socket, qw($mend)) };
 PERL
-}
-
-@test "READONLY, a replica, in every command" {
-  each_command READONLY 'replica' <<'PERL'
-$break = sub { ask($socket, qw(REPLICAOF 127.0.0.1 1)) };
-$mend = sub { ask($socket, qw(REPLICAOF NO ONE)) };
-PERL
-}
-
-@test "MASTERDOWN, a replica that lost its master and serves no stale data, in every command" {
-  stop_servers
-  start_server --replica-serve-stale-data no
-  each_command MASTERDOWN 'master' <<'PERL'
-$break = sub { ask($socket, qw(REPLICAOF 127.0.0.1 1)) };
-$mend = sub { ask($socket, qw(REPLICAOF NO ONE)) };
-PERL
-}
-
-@test "NOREPLICAS, too few replicas, in every command" {
-  if cli INFO server | grep -q '^redis_version:6\.'; then skip 'Redis 6 lets scripts write without them'; fi
-  each_command NOREPLICAS 'replicas' <<'PERL'
-$break = sub { ask($socket, qw(CONFIG SET min-replicas-to-write 1)) };
-$mend = sub { ask($socket, qw(CONFIG SET min-replicas-to-write 0)) };
-PERL
+  done <<'END'
+OOM|maxmemory|CONFIG SET maxmemory 1|CONFIG SET maxmemory 0|
+READONLY|replica|REPLICAOF 127.0.0.1 1|REPLICAOF NO ONE|
+MASTERDOWN|master|REPLICAOF 127.0.0.1 1|REPLICAOF NO ONE|--replica-serve-stale-data no
+NOREPLICAS|replicas|CONFIG SET min-replicas-to-write 1|CONFIG SET min-replicas-to-write 0|
+END
 }
 
 @test "MISCONF, a server that cannot save, in every command" {

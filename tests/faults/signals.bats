@@ -1,3 +1,4 @@
+# alone: some commands end by a signal only after --timeout, which must not be over before the signal is sent
 load ../support/common
 load ../support/faults
 
@@ -22,6 +23,9 @@ mkdir $tmp or die;
 my %number = (HUP => 1, INT => 2, QUIT => 3, TERM => 15);
 my @signals = sort keys %number;
 my $proxy = proxy($socket);
+# burst and debug --attach finish what they have begun, and end by the signal after --timeout at the latest.
+sub finishes { $_[0]{name} =~ /^(burst|debug --attach)/ }
+sub timeout { ('--timeout', finishes($_[0]) ? '5s' : '600s') }
 sub left {
   my ($what, $ran) = @_;
   wrong("$what: left behind: " . join(' ', glob "$tmp/*"), $ran) if glob "$tmp/*";
@@ -68,7 +72,6 @@ for my $round (1 .. 25 * $rounds) {
 PERL
 }
 
-# burst and debug --attach finish what they have begun, and end by the signal after --timeout at the latest.
 @test "signals while a connection is made, in every command" {
   stages <<'PERL'
 # A socket whose queue is full.
@@ -77,7 +80,7 @@ my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 1) or die;
 my @full = map { IO::Socket::UNIX->new(Peer => $path, Timeout => 1) } 1 .. 2;
 for my $case (commands({server => $socket, path => $path}, $folder)) {
   my $signal = $signals[rand @signals];
-  my $ran = $case->{start}->({}, more => ['--timeout', '2s'], meanwhile => signal_when_asleep($signal));
+  my $ran = $case->{start}->({}, more => [timeout($case)], meanwhile => signal_when_asleep($signal));
   ends_by("$case->{name}, connecting", $signal, $ran);
 }
 PERL
@@ -86,10 +89,9 @@ PERL
 @test "every signal in every command while it waits for a reply" {
   stages <<'PERL'
 for my $case (commands($proxy, $folder)) {
-  my $finishes = $case->{name} =~ /^(burst|debug --attach)/;
-  for my $signal ($finishes ? $signals[rand @signals] : @signals) {
+  for my $signal (finishes($case) ? $signals[rand @signals] : @signals) {
     my $sent;
-    my $ran = $case->{go}->({stall => 0}, more => ['--timeout', $finishes ? '2s' : '30s'], meanwhile => sub {
+    my $ran = $case->{go}->({stall => 0}, more => [timeout($case)], meanwhile => sub {
       my ($run, $pid) = @_;
       if ($run->{took} && !$sent) { $sent = kill $signal, $pid }
     });

@@ -193,7 +193,7 @@ sub run {
   my $listener = $asked{through} && $asked{through}{listener};
   $select->add($listener) if $listener;
   my (%links, %side);
-  my $end = time + ($asked{timeout} // 60);
+  my $end = time + ($asked{timeout} // 120);
   my $close = sub {
     my ($link) = @_;
     for my $socket ($link->{client}, $link->{server}) {
@@ -266,10 +266,12 @@ sub commands {
     die "@_: status $ran->{status}: $ran->{err}" if $ran->{status} != 0;
   };
   my ($save, $saved) = ("$folder/save", "$folder/saved");
+  ask($server, 'DEL', 'k');
   $must->(qw(check k --limit 5/1d --cost 2));
   my $dump = ask($server, 'DUMP', 'k');
   $dump =~ s/\A[^\n]*\n//;
   $dump =~ s/\r\n\z//;
+  unlink $saved;
   $must->('reset', '--save', $saved, 'k');
   my $fresh = sub {
     ask($server, 'FLUSHALL');
