@@ -222,25 +222,14 @@ class Runner {
 
   void show_progress(const Row& row) {
     if (!progress_.enabled()) return;
-    const auto all = static_cast<double>(options_.decisions) *
-                     static_cast<double>(options_.algorithms.size() * options_.servers.size());
-    const auto done = static_cast<double>(decisions_ + row.result.decisions);
-    const auto passed = std::chrono::duration<double>(Clock::now() - begin_).count();
-    const auto left = std::chrono::seconds{static_cast<std::int64_t>(passed * (all - done) / done)};
-    progress_.update(fmt::format("{:3.0f}%  {} on {}  {:.0f}/s  {} wrong  {} left; Ctrl-C stops",
-                                 100 * done / all, row.algorithm->name, row.server, done / passed,
-                                 row.result.wrong, in_words(left)));
-  }
-
-  static std::string in_words(std::chrono::seconds time) {
-    if (time < std::chrono::minutes{2}) return fmt::format("{} s", time.count());
-    return fmt::format("{} min", time / std::chrono::minutes{1});
+    progress_.update(fmt::format(
+        "{} on {}: {} %, {}/s, {} wrong; Ctrl-C stops", row.algorithm->name, row.server,
+        100 * row.result.decisions / options_.decisions, rate(row.result), row.result.wrong));
   }
 
   const Options& options_;
   const Interrupt& interrupt_;
   cli::Progress progress_;
-  Clock::time_point begin_ = Clock::now();
   std::int64_t decisions_ = 0, wrong_ = 0, undecided_ = 0;  ///< of the rows that were printed
   std::optional<Row> row_;
   bool explained_ = false;

@@ -63,14 +63,3 @@ block() {
   assert_line --regexp '^times-as-members\.lua +15 +10 +5 +10 +2\.00×'
   assert_line --partial 'no bound was found'
 }
-
-@test "the README describes each file in three sentences" {
-  local file sentences
-  for file in *.lua *.sh; do
-    [[ $file != server.sh ]] || continue
-    grep -qF "[$file]($file)" README.md || fail "$file is not in the README"
-    sentences=$(awk -v begin="[$file]($file)" '
-      index($0, begin) { on = 1 } on && /^$/ { exit } on' README.md | grep -oE '[.:?!]( |$)' | grep -c '[.?!]')
-    assert_equal "$file $sentences" "$file 3"
-  done
-}
