@@ -1,51 +1,23 @@
 #include <doctest/doctest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <exception>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <iterator>
-#include <new>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/shell.h"
-#include "cli/app.h"
+#include "support/in_process.h"
 #include "support/temp_folder.h"
 
 namespace rlctl::cli::refusals_test {
 namespace {
 
-std::string contents(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// While it exists, a descriptor is that of a file in memory, which is empty at first.
-class Redirection {
- public:
-  explicit Redirection(int fd) : fd_(fd), original_(::dup(fd)) {
-    const int file = ::memfd_create("redirected", 0);
-    ::dup2(file, fd_);
-    ::close(file);
-  }
-  ~Redirection() {
-    ::dup2(original_, fd_);
-    ::close(original_);
-  }
-  Redirection(const Redirection&) = delete;
-  Redirection& operator=(const Redirection&) = delete;
-
-  [[nodiscard]] std::string text() const { return contents("/dev/fd/" + std::to_string(fd_)); }
-
- private:
-  int fd_, original_;
-};
+using support::contents;
+using support::run_rlctl;
 
 /// The folder in which the commands run, with what they name. There is no server.
 class Files {
@@ -97,25 +69,6 @@ class Files {
   std::ptrdiff_t count_ = 0;
 };
 
-struct Result {
-  int status;
-  std::string out, err;
-};
-
-Result run_rlctl(std::vector<std::string> words) {
-  std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  std::cout.flush();
-  const auto terminate = std::get_terminate();
-  const auto new_handler = std::get_new_handler();
-  const Redirection in(STDIN_FILENO), out(STDOUT_FILENO), err(STDERR_FILENO);
-  const int status = run(static_cast<int>(words.size()), argv.data());
-  std::set_terminate(terminate);
-  std::set_new_handler(new_handler);
-  return {status, out.text(), err.text()};
-}
-
 std::vector<std::string> split(const std::string& line, char separator) {
   std::vector<std::string> parts(1);
   for (const char c : line) {
@@ -139,7 +92,7 @@ void check_line(std::string_view line, std::string_view expected) {
 
 void check_refusal(const std::vector<std::string>& columns, std::vector<std::string> words,
                    int status, const Files& files) {
-  const auto command = words.size() > 1 ? words[1] : "";
+  const auto command = words.empty() ? "" : words[0];
   for (auto& word : shell_words(columns[0])) words.push_back(std::move(word));
   CAPTURE(joined_words(words));
   const auto result = run_rlctl(words);
@@ -179,7 +132,7 @@ TEST_CASE("the command line refuses what refusals.tsv lists, with its message an
     if (line.empty() || line.starts_with("#")) continue;
     const auto columns = split(line, '\t');
     if (line.starts_with("rlctl")) {
-      first_words = shell_words(columns[0].substr(0, columns[0].rfind(" ...")));
+      first_words = shell_words(columns[0].substr(5, columns[0].rfind(" ...") - 5));
       status = columns.size() > 1 ? std::stoi(columns[1]) : 2;
     } else {
       check_refusal(columns, first_words, status, files);
@@ -194,10 +147,8 @@ TEST_CASE("an error has at most two lines, whatever is wrong on the command line
   int options = 0;
   for (const auto& command :
        split(",check,run,inspect,reset,burst,debug,lint,quota,doctor,config", ',')) {
-    std::vector<std::string> words{"rlctl", "--help"};
-    if (!command.empty()) words.insert(words.begin() + 1, command);
-    std::istringstream help(run_rlctl(words).out);
-    words = {"rlctl", command.empty() ? "check" : command, "k"};
+    std::istringstream help(run_rlctl({"help", command.empty() ? "help" : command}).out);
+    const std::vector<std::string> words{command.empty() ? "check" : command, "k"};
     for (std::string line; std::getline(help, line);) {
       // "  -q, --quiet  …" or "      --limit LIMIT  …"
       const auto at = line.find("--");

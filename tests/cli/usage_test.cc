@@ -1,0 +1,182 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/shell.h"
+#include "support/in_process.h"
+
+namespace rlctl::cli::usage_test {
+namespace {
+
+using support::run_rlctl;
+
+/// What a command prints that succeeds.
+std::string shown(const std::string& command) {
+  CAPTURE(command);
+  const auto result = run_rlctl(shell_words(command));
+  CHECK(result.status == 0);
+  CHECK(result.err.empty());
+  return result.out;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != text.npos;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+bool fits(const std::string& text) {
+  const auto lines = lines_of(text);
+  return std::all_of(lines.begin(), lines.end(), [](const std::string& line) {
+    // Bytes that begin a character.
+    return std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; }) <= 80;
+  });
+}
+
+const std::string kUsage = "Usage: rlctl [connection] check --limit LIMIT [options] [--] KEY\n";
+
+}  // namespace
+
+TEST_CASE("without a command the help is printed on stderr") {
+  const auto result = run_rlctl({});
+  CHECK(result.status == 2);
+  CHECK(result.out.empty());
+  CHECK(result.err.starts_with("Usage: rlctl [connection] COMMAND [options] [--] [KEY...]\n"));
+}
+
+TEST_CASE("control bytes in an argument do not reach the terminal") {
+  const auto result = run_rlctl({"check", "k", "--limit", "5/\x1b[31m\n"});
+  CHECK(result.err.starts_with(
+      R"(rlctl: check: --limit: '5/\x1b[31m\n' has unknown unit '\x1b[31m\n')"));
+  CHECK(!contains(result.err, "\x1b"));
+}
+
+TEST_CASE("--help and help print the same text on stdout, whatever else is asked for") {
+  const auto help = shown("check --help");
+  CHECK(help.starts_with(kUsage));
+  for (const auto* form : {"help check", "--help check", "check k --limit 5/60s --help",
+                           "check -h --help", "check --wait --now 5 --help"}) {
+    CHECK(shown(form) == help);
+  }
+  CHECK(shown("help help") == shown("--help"));
+}
+
+TEST_CASE("-h shows usage and options on one screen, and refers to the rest") {
+  for (const auto* form : {"check -h", "-h check", "check -qh"}) {
+    const auto text = shown(form);
+    CHECK(text.starts_with(kUsage));
+    CHECK(contains(text, "\n  -q, --quiet "));
+    CHECK(contains(text, "\nConnection and general options: see rlctl --help\n"));
+    CHECK(!contains(text, "Examples:"));
+    CHECK(!contains(text, "--port"));
+  }
+  const auto text = shown("-h");
+  CHECK(contains(text, "\nCommands:\n"));
+  CHECK(contains(text, "\nOptions of a command: see rlctl COMMAND -h\n"));
+  CHECK(!contains(text, "--port"));
+}
+
+TEST_CASE("help fits 80 columns and ends in examples") {
+  for (const std::string command :
+       {"", "check ", "run ", "inspect ", "list ", "reset ", "burst ", "debug ", "lint ", "quota ",
+        "doctor ", "audit ", "scripts ", "config ", "completion "}) {
+    CAPTURE(command);
+    CHECK(fits(shown(command + "-h")));
+    const auto help = shown(command + "--help");
+    CHECK(fits(help));
+    if (!command.empty() && command != "check ") continue;
+    CHECK(contains(help, "\nExamples:\n"));
+    const auto last = lines_of(help).back();
+    CHECK(last.starts_with("  "));
+    CHECK(contains(last, "rlctl "));
+  }
+}
+
+TEST_CASE("the help of check lists the algorithms that count requests and marks the default") {
+  const auto help = shown("check --help");
+  auto at = help.find("\nAlgorithms:\n");
+  REQUIRE(at != help.npos);
+  for (const std::string name :
+       {"fixed-window", "sliding-window-log", "sliding-window-zset", "sliding-window-counter",
+        "token-bucket", "gcra", "leaky-bucket"}) {
+    CAPTURE(name);
+    at = help.find("\n  " + name + " ", at);
+    REQUIRE(at != help.npos);
+    const auto end = help.find('\n', at + 1);
+    CHECK(help.substr(at, end - at).ends_with(" (default)") == (name == "sliding-window-log"));
+  }
+  CHECK(!contains(help, "concurrency"));
+  CHECK(contains(help, "see below (default: sliding-window-log)"));
+}
+
+TEST_CASE("the version has as many forms as its help, as text and as JSON") {
+  const auto text = shown("version");
+  for (const auto* form : {"--version", "-V", "-v", "check --version", "check -V", "check -v"}) {
+    CHECK(shown(form) == text);
+  }
+  const auto json = shown("version --json");
+  for (const auto* form : {"--json version", "--version --json", "check -V --json"}) {
+    CHECK(shown(form) == json);
+  }
+  for (const auto* form : {"help version", "version --help"}) {
+    CHECK(shown(form).starts_with("Usage: rlctl "));
+  }
+}
+
+TEST_CASE("no output has the password of a URL, whatever characters it has") {
+  // Without a scheme, it is a URL only as the value of --url.
+  const std::vector<std::string> any_place{"redis://ann:a'sekret@h:x", "redis://ann:a sekret@h:x",
+                                           "redis://a\nb:\tsekret@h:x", "unix:ann:sekret@",
+                                           "unix:a'sekret@"};
+  std::vector<std::string> urls{"unix://ann:sekret@/nowhere", "redis://ann:sekret@h/x",
+                                "redis://ann:sek%zzsekret@h", "redis://sekret@h:99999",
+                                "http://ann:sekret@h",        "ann:sekret@h"};
+  urls.insert(urls.end(), any_place.begin(), any_place.end());
+  const auto check = [](const std::string& command, const std::string& url) {
+    auto words = shell_words(command);
+    for (auto& word : words) {
+      if (const auto at = word.find("URL"); at != word.npos) word.replace(at, 3, url);
+    }
+    CAPTURE(joined_words(words));
+    const auto result = run_rlctl(words);
+    CHECK(result.status >= 2);
+    CHECK(!contains(result.out + result.err, "sekret"));
+  };
+  for (const auto& url : urls) check("-u URL check k --limit 9/60s", url);
+  for (const auto& url : any_place) {
+    for (const auto* command : {"-u URL check --limit 9/60s --batch --json",
+                                "check k URL --limit 9/60s",
+                                "check k URL --limit 9/60s --json",
+                                "check k --limit URL",
+                                "check k --limit 9/60s --algorithm URL",
+                                "check k --limit 9/60s --algorithm gcra --burst URL",
+                                "check k --limit 9/60s --cost URL",
+                                "check k --limit 9/60s --cost URL --peek",
+                                "check k --limit 9/60s --now URL",
+                                "check k --limit 9/60s --wait=URL",
+                                "check k --limit 9/60s --on-error URL",
+                                "check k --limit 9/60s --timeout URL",
+                                "check k --limit 9/60s -p URL",
+                                "check k --limit 9/60s -n URL",
+                                "check k --limit 9/60s --batch URL",
+                                "check --limit 9/60s --batch=k URL",
+                                "check k --limit 9/60s --frobnicateURL",
+                                "check k --limit 9/60s --frobnicate=URL",
+                                "check k --limit 9/60s --quiet=URL",
+                                "URL",
+                                "help URL"}) {
+      check(command, url);
+    }
+  }
+}
+
+}  // namespace rlctl::cli::usage_test
