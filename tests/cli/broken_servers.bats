@@ -11,7 +11,7 @@ fails() {
 
 @test "a server that never answers is a timeout" {
   start_fake_server ''
-  fails "no answer from unix://$socket within 300ms; the request may have been counted" --timeout 300ms
+  fails "no answer from unix://$socket within 200ms; the request may have been counted" --timeout 200ms
   assert_equal "${#stderr_lines[@]}" 1
 }
 
@@ -39,19 +39,22 @@ fails() {
 
 @test "a server that stops in the middle of its reply is a timeout" {
   start_fake_server '*6\r\n:1\r\n:4\r\n:'
-  fails "no answer from unix://$socket within 300ms; the request may have been counted" --timeout 300ms
+  fails "no answer from unix://$socket within 200ms; the request may have been counted" --timeout 200ms
 }
 
 # start_endless_server CODE: after the first bytes of a request, runs this Perl code, which prints, for ever.
 start_endless_server() {
   start_perl_server '
     $SIG{PIPE} = "IGNORE";
+    $SIG{CHLD} = "IGNORE";
     while (my $socket = $listener->accept) {
+      next if fork;
       $socket->autoflush;
       sysread $socket, my $came, 65536;
       my $first = 1;
       $! = 0;
       while ($socket->connected) { '"$1"' last if $!{EPIPE} || $!{ECONNRESET}; $first = 0; }
+      exit;
     }'
 }
 
@@ -68,14 +71,23 @@ REPLIES
 }
 
 @test "the timeout ends the wait for a reply that never ends, in every command" {
-  local code command
+  local code command commands pids pid
+  cd "$BATS_TEST_TMPDIR"
   while IFS= read -r code; do
     start_endless_server "$code"
-    for command in 'check k --limit 5/60s' 'check --limit 5/60s --batch' 'inspect k' 'reset k' \
-      "burst -s $socket steady --clock real --rate 100/s --duration 100ms"; do
+    commands=('check k --limit 5/60s' 'check --limit 5/60s --batch' 'inspect k' 'reset k'
+      "burst -s $socket steady --clock real --rate 100/s --duration 100ms")
+    pids=()
+    for command in "${commands[@]}"; do
       # shellcheck disable=SC2086 # split into words
-      run_with_timeout -3 --separate-stderr rlctl $command --timeout 600ms <<<k
-      assert_regex "$stderr" "(no answer from unix://$socket within 600ms|the answer is not RESP)"
+      timeout 120 rlctl $command --timeout 200ms <<<k >/dev/null 2>"err.${#pids[@]}" 3>&- &
+      pids+=("$!")
+    done
+    for pid in "${!pids[@]}"; do
+      status=0
+      wait "${pids[pid]}" || status=$?
+      ((status == 3)) || fail "status $status of ${commands[pid]}: $(<"err.$pid")"
+      assert_regex "$(<"err.$pid")" "(no answer from unix://$socket within 200ms|the answer is not RESP)"
     done
     stop_servers
   done < <(endless_replies)
@@ -89,9 +101,9 @@ REPLIES
     start_fake_server "$reply\r\n"
     # With too little address space for what it claims, the program would fail in another way.
     run_with_timeout -3 --separate-stderr bash -c 'ulimit -v 262144; exec rlctl "$@"' - \
-      check k --limit 5/60s --timeout 300ms
+      check k --limit 5/60s --timeout 200ms
     assert_equal "$stderr" \
-      "rlctl: check: no answer from unix://$socket within 300ms; the request may have been counted"
+      "rlctl: check: no answer from unix://$socket within 200ms; the request may have been counted"
     stop_servers
   done
 }
@@ -258,8 +270,8 @@ TABLE
     my @full = map { IO::Socket::UNIX->new(Peer => $ARGV[0], Timeout => 1) } 1 .. 2;
     open my $file, ">", "$ARGV[0].full"; close $file; sleep 60' "$socket"
   wait_until test -e "$socket.full"
-  run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s --timeout 300ms
-  assert_equal "$stderr" "rlctl: cannot connect to unix://$socket: no answer within 300ms"
+  run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s --timeout 200ms
+  assert_equal "$stderr" "rlctl: cannot connect to unix://$socket: no answer within 200ms"
 }
 
 @test "a host that cannot be resolved is reported" {

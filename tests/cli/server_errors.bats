@@ -178,7 +178,7 @@ not_permitted() {
   done <<'TABLE'
 ~* +get|NOPERM .*evalsha|+evalsha
 ~* +evalsha +time +llen +lindex +rpush +pexpire +pttl|NOPERM .*script|+script|load
-~login:* +@all|'k': .*NOPERM |~PATTERN, with a pattern that matches the key
+~login:* +@all|NOPERM .*'k'|~PATTERN, with a pattern that matches the key
 TABLE
 }
 
