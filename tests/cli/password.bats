@@ -173,24 +173,6 @@ TABLE
   done
 }
 
-@test "a password in a part of a URL that rlctl does not know is not shown" {
-  local url
-  for url in 'redis://h:1?password=hunter2secret' 'redis://h:1/0?password=hunter2secret' 'redis://h:1#hunter2secret' \
-    'unix:///x?password=hunter2secret' 'unix:///x?db=0&password=hunter2secret' 'h:1?password=hunter2secret' \
-    'redis:h?password=hunter2secret' 'redis:/h?password=hunter2secret' 'redis://h:1/0&password=hunter2secret' \
-    'redis+cluster://a,b?password=hunter2secret' 'redis+sentinel://a/m?password=hunter2secret'; do
-    hides hunter2secret -u "$url"
-    RLCTL_URL=$url hides hunter2secret
-    printf 'url = "%s"\n' "$url" >"$RLCTL_CONFIG"
-    run env -u RLCTL_URL rlctl check k --limit 5/60s
-    ((status >= 2)) || fail "$url: $output"
-    refute_output --partial hunter2secret
-    run env -u RLCTL_URL rlctl config check
-    refute_output --partial hunter2secret
-    echo 'timeout = "120s"' >"$RLCTL_CONFIG"
-  done
-}
-
 @test "a URL in the place of a socket's path is refused, and its password not shown" {
   local path
   for path in 'unix://:hunter2secret@/x' 'redis://:hunter2secret@h' 'UNIX:hunter2secret@/x'; do

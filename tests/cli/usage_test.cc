@@ -1,13 +1,15 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstddef>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/shell.h"
 #include "support/in_process.h"
+#include "support/temp_folder.h"
 
 namespace rlctl::cli::usage_test {
 namespace {
@@ -176,6 +178,62 @@ TEST_CASE("no output has the password of a URL, whatever characters it has") {
                                 "help URL"}) {
       check(command, url);
     }
+  }
+}
+
+TEST_CASE("no output has a password of the configuration, whatever is wrong with it") {
+  const support::TempFolder folder;
+  const std::string path = folder.path() / "config.toml";
+  const support::ScopedVariable config("RLCTL_CONFIG", path);
+  const support::ScopedVariable url("RLCTL_URL", "");
+  for (const std::string text :
+       {"url = 'redis://u:geheim@h:x'", "url = 'redis:/u:geheim@h'", "url = 'redis://u:geheim@h",
+        "url = redis://u:geheim@h", "url = ['redis://u:geheim@h']",
+        "timeout = 'redis://u:geheim@h'", "urk = 'redis://u:geheim@h'", "url = 'redis://geheim'@h",
+        "url = 'unix:///no-server'\n[policy.p]\nkey = 'redis://u:geheim@%d'\nalgorithm = "
+        "'redis://u:geheim@h'\n"
+        "limit = 'redis://u:geheim@h'\nburst = 'redis://u:geheim@h'"}) {
+    CAPTURE(text);
+    std::ofstream(path) << text << "\n";
+    std::filesystem::permissions(path, std::filesystem::perms(0600));
+    for (const std::string command :
+         {"config check", "config show", "config show --json", "config check --json",
+          "check k --limit 5/s", "check --policy p k"}) {
+      CAPTURE(command);
+      const auto result = run_rlctl(shell_words(command));
+      CHECK(result.status >= 2);
+      CHECK(!contains(result.out + result.err, "geheim"));
+    }
+  }
+}
+
+TEST_CASE("a password in a part of a URL that rlctl does not know is not shown") {
+  const support::TempFolder folder;
+  const std::string path = folder.path() / "config.toml";
+  for (const std::string url :
+       {"redis://h:1?password=hunter2", "redis://h:1/0?password=hunter2", "redis://h:1#hunter2",
+        "unix:///x?password=hunter2", "unix:///x?db=0&password=hunter2", "h:1?password=hunter2",
+        "redis:h?password=hunter2", "redis:/h?password=hunter2", "redis://h:1/0&password=hunter2",
+        "redis+cluster://a,b?password=hunter2", "redis+sentinel://a/m?password=hunter2"}) {
+    CAPTURE(url);
+    const auto check = [&](std::vector<std::string> words) {
+      for (const auto* form : {"", "--json"}) {
+        if (*form != '\0') words.emplace_back(form);
+        const auto result = run_rlctl(words);
+        CHECK(result.status >= 2);
+        CHECK(!contains(result.out + result.err, "hunter2"));
+      }
+    };
+    check({"check", "k", "--limit", "5/60s", "-u", url});
+    std::ofstream(path) << "url = '" << url << "'\n";
+    const support::ScopedVariable config("RLCTL_CONFIG", path);
+    {
+      const support::ScopedVariable variable("RLCTL_URL", url);
+      check({"check", "k", "--limit", "5/60s"});
+    }
+    const support::ScopedVariable variable("RLCTL_URL", "");
+    check({"check", "k", "--limit", "5/60s"});
+    check({"config", "check"});
   }
 }
 
