@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -71,37 +72,20 @@ TEST_CASE("address: brackets, a port and a zone are dropped") {
 }
 
 TEST_CASE("address: other text is not an address") {
-  check_table({
-      {"", "none"},
-      {"alice", "none"},
-      {"www.example.com", "none"},
-      {"www.example.com:443", "none"},
-      {"192.0.2", "none"},
-      {"192.0.2.256", "none"},
-      {"192.0.2.01", "none"},
-      {" 192.0.2.1", "none"},
-      {"192.0.2.1 ", "none"},
-      {"192.0.2.1:", "none"},
-      {"192.0.2.1:x", "none"},
-      {"192.0.2.1:123456", "none"},
-      {"192.0.2.1%eth0", "none"},
-      {"192.0.2.0/24", "none"},
-      {"2001:db8::/64", "none"},
-      {"2001:db8::1::2", "none"},
-      {"2001:db8:1:2:3:4:5:6:7", "none"},
-      {"2001:db8::g", "none"},
-      {"fe80::1%", "none"},
-      {"[2001:db8::1", "none"},
-      {"2001:db8::1]", "none"},
-      {"[]", "none"},
-      {"[2001:db8::1]x", "none"},
-      {"[2001:db8::1]:", "none"},
-      {"[[2001:db8::1]]", "none"},
-      {":", "none"},
-      {":::", "none"},
-      {"192.0.2.1\0x"sv, "none"},
-      {"2001:db8::1\0"sv, "none"},
-  });
+  std::istringstream words(
+      "alice www.example.com www.example.com:443 192.0.2 192.0.2.256 192.0.2.01 192.0.2.1: "
+      "192.0.2.1:x 192.0.2.1:123456 192.0.2.1%eth0 192.0.2.0/24 2001:db8::/64 2001:db8::1::2 "
+      "2001:db8:1:2:3:4:5:6:7 2001:db8::g fe80::1% [2001:db8::1 2001:db8::1] [] [2001:db8::1]x "
+      "[2001:db8::1]: [[2001:db8::1]] : :::");
+  for (std::string text; words >> text;) {
+    CAPTURE(text);
+    CHECK_FALSE(client_network(text, 64));
+  }
+  for (const auto text :
+       {""sv, " 192.0.2.1"sv, "192.0.2.1 "sv, "192.0.2.1\0x"sv, "2001:db8::1\0"sv}) {
+    CAPTURE(text);
+    CHECK_FALSE(client_network(text, 64));
+  }
   CHECK_FALSE(client_network(std::string(100'000, '1'), 64));
 }
 

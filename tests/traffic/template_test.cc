@@ -125,7 +125,7 @@ TEST_CASE("template: text without a placeholder is literal, even if empty") {
 TEST_CASE("template: other braces are refused") {
   CHECK(complaint("x:{kye}") ==
         "'x:{kye}' contains {kye}, which is not a placeholder; did you mean {key}?");
-  for (const auto& [text, likely] : std::initializer_list<std::pair<std::string, std::string>>{
+  for (const auto& each : std::initializer_list<std::pair<std::string, std::string>>{
            {"{window_su}", "window_s"},
            {"{window_index-1}", "prev_window_index"},
            {"{window_index - 1}", "prev_window_index"},
@@ -139,11 +139,9 @@ TEST_CASE("template: other braces are refused") {
            {"{nowMs}", "now_ms"},
            {"{ now_ms }", "now_ms"},
            {"{KEY}", "key"},
-           {"{now_ms", "now_ms"},
-       }) {
-    const auto& tried = text;  // CAPTURE cannot take a structured binding
-    CAPTURE(tried);
-    CHECK(complaint(text).ends_with("; did you mean {" + likely + "}?"));
+           {"{now_ms", "now_ms"}}) {
+    CAPTURE(each.first);
+    CHECK(complaint(each.first).ends_with("; did you mean {" + each.second + "}?"));
   }
   CHECK(complaint("{now_us} {user}") ==
         "'{now_us} {user}' contains {user}, which is not a placeholder");
