@@ -298,8 +298,8 @@ ends_by() {
       exit;
     };
     for (my $end = time + 120; time < $end; select undef, undef, undef, 0.02) {
-      $report->("before the signal: ");
       last if system("bash", "-c", $ready) == 0;
+      $report->("before the signal: ");
     }
     kill $signal, $pid;
     for (my $end = time + 120; time < $end; select undef, undef, undef, 0.01) { $report->() }
