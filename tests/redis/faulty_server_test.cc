@@ -256,7 +256,6 @@ TEST_CASE("of any stream of bytes, however it is cut, each reply is read or refu
                                          "*0\r\n",       "$0\r\n\r\n"};
   constexpr unsigned kSeed = 7;
   std::mt19937 random(kSeed);
-  MESSAGE("faults: 5000");
   for (int round = 0; round < 5000; ++round) {
     Wire wire;
     for (auto parts = random() % 12 + 1; parts > 0; --parts) {

@@ -241,7 +241,6 @@ TEST_CASE("a node that sends no RESP, or too many replies, answers for its keys 
 TEST_CASE("a first MOVED that breaks off at any byte never leads to a wrong or a second answer") {
   FakeCluster cluster;
   const auto whole = moved(12182, cluster.high.name()).bytes;
-  MESSAGE("faults: ", whole.size() + 1);
   for (std::size_t size = 0; size <= whole.size(); ++size) {
     CAPTURE(size);
     cluster.serve(cluster.low, "low", first(1, "GET", {whole.substr(0, size), true}));
@@ -266,7 +265,6 @@ TEST_CASE("a first MOVED that breaks off at any byte never leads to a wrong or a
 TEST_CASE("slots that break off at any byte are asked of another node") {
   FakeCluster cluster;
   const auto whole = cluster.slots();
-  MESSAGE("faults: ", whole.size() + 1);
   for (std::size_t size = 0; size <= whole.size(); ++size) {
     CAPTURE(size);
     const FakeNode::Answer part{whole.substr(0, size), true};
@@ -282,7 +280,6 @@ TEST_CASE("slots that break off at any byte are asked of another node") {
 TEST_CASE("a plain URL is no worse off if the slots break off") {
   FakeCluster cluster;
   const auto whole = cluster.slots();
-  MESSAGE("faults: ", whole.size());
   for (std::size_t size = 0; size < whole.size(); ++size) {
     CAPTURE(size);
     const FakeNode::Answer part{whole.substr(0, size), true};
