@@ -64,9 +64,10 @@ grows_by() {
 @test "each key that stays is listed once while others come and go, in less than 64 bytes each" {
   # The table grows. In small steps, since each answer to the listing may have to wait for one.
   redis-cli -s "$socket" -r -1 -i 0.01 EVAL "local number = redis.call('INCR', 'number') - 1
-    for i = 1, $many / 100 do
-      local key = 'new:' .. number % 40 .. ':' .. i
-      if number % 80 < 40 then redis.call('SET', key, 'x') else redis.call('DEL', key) end
+    local steps = $many / 2500
+    for i = 1, 1000 do
+      local key = 'new:' .. number % steps .. ':' .. i
+      if number % (2 * steps) < steps then redis.call('SET', key, 'x') else redis.call('DEL', key) end
     end" 0 >/dev/null 2>&1 3>&- &
   grows_by 64 --all
   kill $!
