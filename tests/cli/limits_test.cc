@@ -67,26 +67,6 @@ TEST_CASE("limit options: if no limit is required, there may be none") {
   CHECK(named->policy->name == "one");
 }
 
-TEST_CASE("limit options: a policy excludes the other options, which require a limit") {
-  const auto refusal = [](const Words& arguments) -> std::string {
-    LimitOptions target;
-    Options options;
-    add_limit_options(options, target, false);
-    try {
-      options.require_consistent(options.parse(arguments));
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "";
-  };
-  CHECK(refusal({"--algorithm", "gcra"}) == "--algorithm requires --limit");
-  CHECK(refusal({"--burst", "3"}) == "--burst requires --limit");
-  CHECK(refusal({"--limit", "5/s", "--policy", "one"}) ==
-        "--policy and --limit cannot be combined: a policy has its own");
-  CHECK(refusal({"--algorithm=gcra", "--policy", "one"}) ==
-        "--policy and --algorithm cannot be combined: a policy has its own");
-}
-
 TEST_CASE("limit options: operands are keys, or the arguments of a policy") {
   Policies policies;
   CHECK(asked_keys(nullptr, Words{"a", "b"}) == Words{"a", "b"});
@@ -96,21 +76,6 @@ TEST_CASE("limit options: operands are keys, or the arguments of a policy") {
   CHECK(policies.keys("none", {}) == Words{"all"});
   CHECK(policies.keys("one", {"a", "b", "c"}) == Words{"one:a", "one:b", "one:c"});
   CHECK(policies.keys("two", {"a", "b", "c", "d"}) == Words{"two:a:b", "two:c:d"});
-}
-
-TEST_CASE("limit options: empty operands, too few and too many are refused") {
-  Policies policies;
-  CHECK_THROWS_WITH_AS((void)asked_keys(nullptr, Words{"a", ""}), "KEY is empty", UsageError);
-  CHECK_THROWS_WITH_AS((void)policies.keys("one", {""}), "an argument of policy 'one' is empty",
-                       UsageError);
-  CHECK_THROWS_WITH_AS((void)policies.keys("one", {}),
-                       "policy 'one' (key one:%s) takes 1 argument, but none was given",
-                       UsageError);
-  CHECK_THROWS_WITH_AS((void)policies.keys("two", {"a", "b", "c"}),
-                       "policy 'two' (key two:%s:%s) takes 2 arguments, not 3: 'a', 'b', 'c'",
-                       UsageError);
-  CHECK_THROWS_WITH_AS((void)policies.keys("none", {"a"}),
-                       "policy 'none' (key all) takes no arguments, not 1: 'a'", UsageError);
 }
 
 }  // namespace rlctl::cli::limits_test

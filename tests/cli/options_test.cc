@@ -30,15 +30,6 @@ struct Line {
   }
 
   Words parse(const Words& arguments) { return options.parse(arguments); }
-
-  std::string error(const Words& arguments) {
-    try {
-      parse(arguments);
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "";
-  }
 };
 
 }  // namespace
@@ -80,18 +71,6 @@ TEST_CASE("options: an optional value binds only with =") {
   Line empty;
   CHECK(empty.parse({"--wait="}).empty());
   CHECK(empty.wait.value == "");
-}
-
-TEST_CASE("options: the first mistake is named") {
-  CHECK(Line().error({"--limti", "5/60s"}) == "unknown option '--limti'; did you mean '--limit'?");
-  CHECK(Line().error({"--lim", "x"}) == "unknown option '--lim'");
-  CHECK(Line().error({"--secret=x"}) == "unknown option '--secret'");
-  CHECK(Line().error({"-limit", "x"}) == "unknown option '-limit'; did you mean '--limit'?");
-  CHECK(Line().error({"-qx"}) == "unknown option '-x'");
-  CHECK(Line().error({"-q-json"}) == "unknown option '--'");
-  CHECK(Line().error({"--json=yes"}) == "option '--json' takes no value");
-  CHECK(Line().error({"--port"}) == "option '--port' needs a value: --port PORT");
-  CHECK(Line().error({"--nope", "--json=yes"}) == "unknown option '--nope'");
 }
 
 TEST_CASE("options: the first operand is found before the other options are known") {

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -147,20 +146,15 @@ TEST_CASE("an error has at most two lines, whatever is wrong on the command line
   int options = 0;
   for (const auto& command :
        split(",check,run,inspect,reset,burst,debug,lint,quota,doctor,config", ',')) {
-    std::istringstream help(run_rlctl({"help", command.empty() ? "help" : command}).out);
-    const std::vector<std::string> words{command.empty() ? "check" : command, "k"};
-    for (std::string line; std::getline(help, line);) {
-      // "  -q, --quiet  …" or "      --limit LIMIT  …"
-      const auto at = line.find("--");
-      if (!line.starts_with("  ") || at > 6) continue;
+    const auto help = run_rlctl({"help", command.empty() ? "help" : command}).out;
+    for (const auto& option : support::options_in(help)) {
       ++options;
-      const auto option = line.substr(at, line.find_first_of(" =[", at) - at);
       // Few options accept one of these, and there is no server.
       for (const auto* value : {"=", "=-x", ""}) {
-        auto arguments = words;
-        arguments.push_back(option + value);
-        CAPTURE(joined_words(arguments));
-        const auto text = run_rlctl(arguments).err;
+        const std::vector<std::string> words{command.empty() ? "check" : command, "k",
+                                             option + value};
+        CAPTURE(joined_words(words));
+        const auto text = run_rlctl(words).err;
         CHECK(std::count(text.begin(), text.end(), '\n') <= 2);
       }
     }

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <iterator>
 #include <new>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,19 @@ inline Result run_rlctl(std::vector<std::string> words) {
   std::set_terminate(terminate);
   std::set_new_handler(new_handler);
   return {status, out.text(), err.text()};
+}
+
+/// The long options that a text of --help describes.
+inline std::vector<std::string> options_in(const std::string& help) {
+  std::vector<std::string> options;
+  std::istringstream text(help);
+  for (std::string line; std::getline(text, line);) {
+    // "  -q, --quiet  …" or "      --limit LIMIT  …"
+    const auto at = line.find("--");
+    if (!line.starts_with("  ") || at > 6) continue;
+    options.push_back(line.substr(at, line.find_first_of(" =[", at) - at));
+  }
+  return options;
 }
 
 }  // namespace support

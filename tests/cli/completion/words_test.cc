@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
-#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 namespace rlctl::cli::words_test {
 namespace {
 
+using support::options_in;
 using support::run_rlctl;
 
 std::string completion_of(std::vector<std::string> words) {
@@ -44,18 +44,6 @@ void check(const std::vector<Case>& cases) {
     CAPTURE(typed);
     CHECK(words_for(typed) == expected);
   }
-}
-
-/// The long options in a text of --help.
-std::set<std::string> options_in(const std::string& help) {
-  std::set<std::string> options;
-  std::istringstream text(help);
-  for (std::string line; std::getline(text, line);) {
-    const auto at = line.find("--");
-    if (!line.starts_with("  ") || at > 6) continue;
-    options.insert(line.substr(at, line.find_first_of(" =[", at) - at));
-  }
-  return options;
 }
 
 /// A configuration file with two policies and a script.
@@ -101,7 +89,7 @@ TEST_CASE("completion: every option that --help shows, at its command") {
     if (command == "words" || command == "help" || command == "version") continue;
     CAPTURE(command);
     auto expected = options_in(run_rlctl({command, "--help"}).out);
-    expected.insert(general.begin(), general.end());
+    expected.insert(expected.end(), general.begin(), general.end());
     const auto offered = completion_of({command, "--"});
     for (const auto& option : expected) {
       CAPTURE(option);
