@@ -232,8 +232,8 @@ p{
 
 @test "audit finds decisions whose keys are in different slots" {
   local window
-  window=$(($(date +%s) / 60))
-  ccli SET "@upstash/ratelimit:ann:$window" 3 PX 121000 >/dev/null
+  window=$(($(date +%s) / 86400))
+  ccli SET "@upstash/ratelimit:ann:$window" 3 PX 172801000 >/dev/null
   RLCTL_URL=redis+cluster://$cluster run -1 rlctl audit --json
   assert_equal "$(jq -c '[.finding, .severity, .key]' <<<"$output")" \
     "[\"two_slots\",\"warning\",\"@upstash/ratelimit:ann:$window\"]"
