@@ -7,7 +7,6 @@
 namespace fuzz::url {
 
 using rlctl::redis::Error;
-using rlctl::redis::Failure;
 using rlctl::redis::Scheme;
 using rlctl::redis::Url;
 
