@@ -166,13 +166,15 @@ TEST_CASE("no output has a password of the configuration, whatever is wrong with
   const std::string path = folder.path() / "config.toml";
   const support::ScopedVariable config("RLCTL_CONFIG", path);
   const support::ScopedVariable url("RLCTL_URL", "");
-  for (const std::string text :
-       {"url = 'redis://u:geheim@h:x'", "url = 'redis:/u:geheim@h'", "url = 'redis://u:geheim@h",
-        "url = redis://u:geheim@h", "url = ['redis://u:geheim@h']",
-        "timeout = 'redis://u:geheim@h'", "urk = 'redis://u:geheim@h'", "url = 'redis://geheim'@h",
-        "url = 'unix:///no-server'\n[policy.p]\nkey = 'redis://u:geheim@%d'\nalgorithm = "
-        "'redis://u:geheim@h'\n"
-        "limit = 'redis://u:geheim@h'\nburst = 'redis://u:geheim@h'"}) {
+  const std::string policy =
+      "url = 'unix:///no-server'\n"
+      "[policy.p]\nkey = 'redis://u:geheim@%d'\nalgorithm = 'redis://u:geheim@h'\n"
+      "limit = 'redis://u:geheim@h'\nburst = 'redis://u:geheim@h'";
+  for (const auto& text :
+       std::vector<std::string>{"url = 'redis://u:geheim@h:x'", "url = 'redis:/u:geheim@h'",
+                                "url = 'redis://u:geheim@h", "url = redis://u:geheim@h",
+                                "url = ['redis://u:geheim@h']", "timeout = 'redis://u:geheim@h'",
+                                "urk = 'redis://u:geheim@h'", "url = 'redis://geheim'@h", policy}) {
     CAPTURE(text);
     std::ofstream(path) << text << "\n";
     std::filesystem::permissions(path, std::filesystem::perms(0600));

@@ -40,9 +40,9 @@ struct Case {
 };
 
 void check(const std::vector<Case>& cases) {
-  for (const auto& [typed, expected] : cases) {
-    CAPTURE(typed);
-    CHECK(words_for(typed) == expected);
+  for (const auto& one : cases) {
+    CAPTURE(one.typed);
+    CHECK(words_for(one.typed) == one.expected);
   }
 }
 
