@@ -22,7 +22,6 @@ using namespace rlctl::test;
 using namespace rlctl::test::foreign;
 using rlctl::Interrupt;
 using rlctl::UsageError;
-using rlctl::redis::Error;
 using rlctl::redis::Failure;
 
 TEST_CASE("foreign script: its keys are prefixed and its templates are filled in") {

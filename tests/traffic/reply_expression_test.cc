@@ -18,7 +18,6 @@ using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
 using rlctl::UsageError;
-using rlctl::limiter::Limit;
 using std::chrono::microseconds;
 
 namespace {
