@@ -36,6 +36,7 @@ test   bats                  bats
 test   jq                    jq
 test   libxml2-utils         xmllint
 test   procps                pkill
+test   perl                  cpan
 test   openssl               openssl
 test   util-linux            flock
 test   scdoc                 scdoc

@@ -50,7 +50,7 @@ matches() {
 
 # text_matches WANTED LINES_OR_OUTPUT [--index N] [--partial | --regexp] [--] TEXT: WANTED is 1 or 0.
 text_matches() {
-  local wanted=$1 what=$2 kind="" index="" candidates text found=0
+  local wanted=$1 what=$2 kind='' index='' expected='' candidates=() text found=0
   shift 2
   while (($#)); do
     case $1 in
@@ -61,15 +61,16 @@ text_matches() {
     esac
     shift
   done
+  expected="${kind:-equal to}: ${1-something}"
   if [[ $what == output ]]; then
     candidates=("$output")
     # Without a text, anything will do.
-    if ((!$#)); then kind=regexp; set -- .; fi
+    if ((!$#)); then kind=regexp && set -- .; fi
   elif [[ $index ]]; then
     candidates=("${lines[index]-}")
   elif [[ $kind == regexp ]]; then
     candidates=("${lines[@]}")
-  else
+  elif ((${#lines[@]})); then
     # All lines at once, since there may be thousands of them.
     printf -v text '\n%s' "${lines[@]}"
     candidates=("$text"$'\n')
@@ -82,7 +83,7 @@ text_matches() {
     if matches "$kind" "$text" "$1"; then found=1; break; fi
   done
   ((found == wanted)) ||
-    fail "$([[ $wanted == 1 ]] && echo no || echo a) $what ${index:+$index }${kind:-equal to}: $1"$'\n'"in the output:"$'\n'"$output"
+    fail "$([[ $wanted == 1 ]] && echo no || echo a) $what ${index:+$index }$expected"$'\n'"in the output:"$'\n'"$output"
 }
 
 assert_output() { text_matches 1 output "$@"; }
