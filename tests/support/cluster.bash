@@ -294,6 +294,7 @@ master_has_moved() {
 }
 
 failover() {
+  # shellcheck disable=SC2034 # wait_until uses it
   local old pause=0.1
   old=$(master_port)
   # Refused while the replica's state is not known well enough.
