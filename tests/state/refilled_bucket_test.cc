@@ -9,26 +9,18 @@ using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 using namespace rlctl::state;
 
-namespace {
-
 constexpr microseconds kStart{1'700'000'000'000'000};
 
-}  // namespace
-
-TEST_CASE("a bucket gains tokens at the end of each step, up to its size") {
+TEST_CASE("a bucket gains tokens at the end of each step, up to its size, and none before") {
   const Limit limit{.limit = 10, .window = 10s};
   const RefilledBucket bucket{.tokens = 2.5, .at = kStart, .step = 2s};
+  CHECK(bucket.left_at(limit, kStart - 5s) == 2.5);
   CHECK(bucket.left_at(limit, kStart) == 2.5);
   CHECK(bucket.left_at(limit, kStart + 1999999us) == 2.5);
   CHECK(bucket.left_at(limit, kStart + 2s) == 4.5);
   CHECK(bucket.left_at(limit, kStart + 6s) == 8.5);
   CHECK(bucket.left_at(limit, kStart + 8s) == 10);
   CHECK(bucket.left_at({.limit = 10, .window = 10s, .burst = 12}, kStart + 8s) == 10.5);
-}
-
-TEST_CASE("before its own time, a bucket holds the stored tokens") {
-  const RefilledBucket bucket{.tokens = 3, .at = kStart, .step = 1s};
-  CHECK(bucket.left_at({.limit = 10, .window = 10s}, kStart - 5s) == 3);
 }
 
 TEST_CASE("a bucket without a step is refilled once a window, and a step may be 1 µs") {
