@@ -11,6 +11,7 @@
 #include "state/usage.h"
 #include "support/contract.h"
 #include "support/failure.h"
+#include "support/lease_calls.h"
 #include "support/limiters.h"
 #include "support/packed.h"
 #include "support/random.h"
@@ -229,17 +230,8 @@ TEST_CASE("a key's own limit is used if none is given") {
 
 namespace {
 
-struct Call {
-  std::int64_t limit;
-  std::int64_t lease_us;
-  std::string action, id;
-  std::int64_t now;
-};
-
-Decision call(TestServer& server, const std::string& key, const Call& call) {
-  return Checker::parse(server.eval(algorithm("concurrency").script, {key},
-                                    {std::to_string(call.limit), std::to_string(call.lease_us),
-                                     call.action, call.id, std::to_string(call.now)}));
+Decision call(TestServer& server, const std::string& key, const LeaseCall& call) {
+  return Checker::parse(server.eval(algorithm("concurrency").script, {key}, call.arguments()));
 }
 
 }  // namespace
@@ -250,20 +242,19 @@ TEST_CASE("leases: the free leases and expiries agree with the script's answers"
   const auto& concurrency = algorithm("concurrency");
   for (int i = 0; i < scaled(20, 60); ++i) {
     server.call({"FLUSHALL"});
-    auto now = kNow.count();
+    auto now = kNow;
     for (int step = 0; step < 15; ++step) {
-      Call request{.limit = random.uniform(1, 6),
-                   .lease_us = random.log_uniform(1, 1'000'000),
-                   .action = random.percent(80) ? "acquire" : "release",
-                   .id = std::string(1, static_cast<char>('a' + random.uniform(0, 8))),
-                   .now = now};
+      LeaseCall request{.limit = random.uniform(1, 6),
+                        .lease = microseconds{random.log_uniform(1, 1'000'000)},
+                        .action = random.percent(80) ? "acquire" : "release",
+                        .id = std::string(1, static_cast<char>('a' + random.uniform(0, 8))),
+                        .now = now};
       static_cast<void>(call(server, "k", request));
-      now += random.percent(30) ? 0 : random.log_uniform(1, 300'000);
+      if (!random.percent(30)) now += microseconds{random.log_uniform(1, 300'000)};
       const auto dump = server.dump("k");
-      const auto seen = inspect_each_way(server, "k",
-                                         {.limit = Limit{.limit = request.limit},
-                                          .algorithm = &concurrency,
-                                          .now = microseconds{now}});
+      const auto seen = inspect_each_way(
+          server, "k",
+          {.limit = Limit{.limit = request.limit}, .algorithm = &concurrency, .now = now});
       CHECK(server.dump("k") == dump);
       copy(server, "k", "copy");
       request.now = now;
@@ -291,11 +282,11 @@ TEST_CASE("the limit that is stored beside the leases is not one of them, on any
     CAPTURE(holders);
     server.call({"FLUSHALL"});
     for (std::int64_t i = 0; i < holders; ++i) {
-      const Call request{.limit = 3000,
-                         .lease_us = 1'000'000 + i,
-                         .action = "acquire",
-                         .id = std::to_string(i),
-                         .now = kNow.count()};
+      const LeaseCall request{.limit = 3000,
+                              .lease = 1s + microseconds{i},
+                              .action = "acquire",
+                              .id = std::to_string(i),
+                              .now = kNow};
       REQUIRE(call(server, "k", request).allowed);
     }
     const auto all = inspect(server.connection(), "k", {.now = kNow, .entries = std::nullopt});
