@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "redis/error.h"
@@ -14,11 +15,6 @@ using namespace rlctl::redis;
 using namespace support;
 
 namespace {
-
-struct Parsed {
-  const char* text;
-  Url url;
-};
 
 Url tcp(const std::string& host, int port, int database = 0, const std::string& user = {},
         const std::string& password = {}) {
@@ -37,7 +33,7 @@ Url local(const std::string& path, int database = 0, const std::string& user = {
 }  // namespace
 
 TEST_CASE("a URL is parsed as redis-cli parses it") {
-  const std::vector<Parsed> cases{
+  const std::vector<std::pair<const char*, Url>> cases{
       {"redis://", tcp("127.0.0.1", 6379)},
       {"redis://example.org", tcp("example.org", 6379)},
       {"redis://example.org/", tcp("example.org", 6379)},
@@ -66,8 +62,8 @@ TEST_CASE("a URL is parsed as redis-cli parses it") {
       {"unix://alice:s/e@/run/r.sock?db=1", local("/run/r.sock", 1, "alice", "s/e")},
   };
   for (const auto& row : cases) {
-    CAPTURE(row.text);
-    CHECK(parse_url(row.text) == row.url);
+    CAPTURE(row.first);
+    CHECK(parse_url(row.first) == row.second);
   }
 }
 
@@ -113,11 +109,7 @@ TEST_CASE("a private server has a URL of its own") {
 }
 
 TEST_CASE("an error about a URL names what is wrong") {
-  struct Wrong {
-    const char* text;
-    const char* named;
-  };
-  const std::vector<Wrong> cases{
+  const std::vector<std::pair<const char*, const char*>> cases{
       {"", "empty"},
       {"localhost:6379", "without a scheme: 'localhost:6379'"},
       {"redis:6379", "without a scheme: 'redis:6379'"},
@@ -171,11 +163,11 @@ TEST_CASE("an error about a URL names what is wrong") {
       {"private", "without a scheme: 'private'"},
   };
   for (const auto& row : cases) {
-    CAPTURE(row.text);
-    const auto error = error_of([&] { (void)parse_url(row.text); });
+    CAPTURE(row.first);
+    const auto error = error_of([&] { (void)parse_url(row.first); });
     CHECK(error.failure() == Failure::kUsage);
     CAPTURE(message_of(error));
-    CHECK(contains(error.what(), row.named));
+    CHECK(contains(error.what(), row.second));
   }
 }
 
