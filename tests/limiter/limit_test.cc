@@ -13,11 +13,7 @@
 
 namespace limiter_limit_test {
 
-using rlctl::format_duration;
-using rlctl::parse_duration;
-using rlctl::parse_whole;
-using rlctl::UsageError;
-using std::chrono::microseconds;
+using namespace rlctl;
 
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;

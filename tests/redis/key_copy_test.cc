@@ -13,7 +13,6 @@
 #include "support/failure.h"
 #include "support/random.h"
 #include "support/scripted_server.h"
-#include "support/temp_folder.h"
 
 namespace redis_key_copy_test {
 

@@ -1,5 +1,4 @@
 #include "redis/resolve.h"
-#include "base/error.h"
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>

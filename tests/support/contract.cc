@@ -1,6 +1,5 @@
 #include "support/contract.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <iterator>
 

@@ -12,11 +12,8 @@
 namespace traffic_measurement_test {
 
 using namespace std::chrono_literals;
+using namespace rlctl::limiter;
 using namespace rlctl::traffic;
-using rlctl::limiter::Decision;
-using rlctl::limiter::kNever;
-using rlctl::limiter::kTimeNotTold;
-using rlctl::limiter::Limit;
 using rlctl::test::Random;
 
 namespace {

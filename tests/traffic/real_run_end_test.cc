@@ -20,16 +20,12 @@
 namespace traffic_real_run_end_test {
 
 using namespace std::chrono_literals;
+using namespace rlctl;
+using namespace rlctl::redis;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
 using namespace rlctl::test::real_run;
-using rlctl::Clock;
-using rlctl::redis::Connection;
-using rlctl::redis::Error;
-using rlctl::redis::Failure;
-using support::contains;
-using support::error_of;
-using support::message_of;
+using namespace support;
 
 namespace {
 

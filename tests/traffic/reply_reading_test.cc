@@ -13,15 +13,11 @@
 namespace traffic_reply_reading_test {
 
 using namespace std::chrono_literals;
+using namespace rlctl;
+using namespace rlctl::limiter;
+using namespace rlctl::redis;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
-using rlctl::UsageError;
-using rlctl::limiter::kNever;
-using rlctl::limiter::kNotTold;
-using rlctl::limiter::kTimeNotTold;
-using rlctl::redis::Error;
-using rlctl::redis::Failure;
-using std::chrono::microseconds;
 
 namespace {
 

@@ -4,7 +4,6 @@
 
 #include <csignal>
 
-#include "redis/error.h"
 #include "support/limiters.h"
 #include "traffic/pattern.h"
 #include "traffic/virtual_run.h"
@@ -12,10 +11,9 @@
 namespace traffic_suggestion_test {
 
 using namespace std::chrono_literals;
+using namespace rlctl;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
-using rlctl::Interrupt;
-using rlctl::UsageError;
 
 namespace {
 

@@ -5,7 +5,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "support/refusal.h"
 #include "support/template_values.h"

@@ -18,13 +18,10 @@
 namespace traffic_virtual_run_test {
 
 using namespace std::chrono_literals;
+using namespace rlctl;
+using namespace rlctl::redis;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
-using rlctl::Interrupt;
-using rlctl::UsageError;
-using rlctl::redis::Connection;
-using rlctl::redis::Failure;
-using rlctl::redis::PrivateServer;
 
 namespace {
 
