@@ -408,7 +408,7 @@ TEST_CASE(
     int after;
     std::string_view words;
   };
-  for (const auto& [text, after, words] : std::initializer_list<Case>{
+  for (const auto& row : std::initializer_list<Case>{
            {kFixed, 60, "used       0 of 5                 5 remaining, as if unused\n"},
            {kFixed, 60, "it has ended: its count no longer applies\n"},
            {kFixed, -10, "used       3 of 5                 2 remaining, empty in 66.886 s\n"},
@@ -424,8 +424,8 @@ TEST_CASE(
            {kLeaky, 600, "waiting    0\n"},
            {kLeaky, 20, "waiting    1                      next departs in 4.000 s\n"},
        }) {
-    CAPTURE(words);
-    CHECK(shown(of_text(text, kNow + seconds{after})).find(words) != std::string::npos);
+    CAPTURE(row.words);
+    CHECK(shown(of_text(row.text, kNow + seconds{row.after})).find(row.words) != std::string::npos);
   }
 }
 
