@@ -1,4 +1,5 @@
 #include "redis/resolve.h"
+#include "base/error.h"
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>

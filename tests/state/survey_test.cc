@@ -26,7 +26,9 @@ constexpr Limit kLimit{.limit = 10, .window = 86400s};
 const std::string kTime = "*2\r\n$10\r\n1700000000\r\n$1\r\n0\r\n";
 
 void take(TestServer& server, const std::string& key) {
-  const Request request{.keys = {key}, .limits = {kLimit}};
+  Request request;
+  request.keys = {key};
+  request.limits = {kLimit};
   REQUIRE(ScriptLimiter(server, algorithm("gcra")).ask(request).allowed);
 }
 

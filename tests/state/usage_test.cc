@@ -52,7 +52,10 @@ std::int64_t reads_for(TestServer& server, int keys) {
 
 void take(TestServer& server, const Algorithm& algorithm, const std::string& key,
           std::int64_t cost) {
-  const Request request{.keys = {key}, .limits = {kLimit}, .cost = cost};
+  Request request;
+  request.keys = {key};
+  request.limits = {kLimit};
+  request.cost = cost;
   REQUIRE(ScriptLimiter(server, algorithm).ask(request).allowed);
 }
 
