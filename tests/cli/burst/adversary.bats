@@ -258,18 +258,6 @@ LUA
     rlctl burst --replay - --limit 5/60s --algorithm fixed-window --assert worst==2 -q'
 }
 
-@test "a log that cannot be written is an error before the search starts" {
-  RLCTL_REDIS_SERVER=/nowhere run -2 search --algorithm gcra --write /nowhere/x.log
-  assert_line --partial '/nowhere/x.log'
-}
-
-# --- wrong usage -------------------------------------------------------------------------------------
-
-@test "a log together with a report on standard output is refused" {
-  RLCTL_REDIS_SERVER=/nowhere run -2 search --algorithm gcra --write - --json
-  assert_equal "$(jq -r .error.message <<<"$output")" 'standard output is asked for more than once'
-}
-
 @test "the smallest budget is accepted" {
   run -0 rlctl burst adversary --model --budget 200 -q
 }

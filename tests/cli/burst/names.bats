@@ -115,10 +115,6 @@ repeats() {
   assert_output --partial '--script -'
   run -2 rlctl burst --script - "${args[@]}" </dev/null
   assert_line --partial 'standard input is empty'
-  run -2 rlctl burst --script - --script - "${args[@]}" </dev/null
-  assert_line --partial '--script - is given twice, but standard input is read once'
-  run -2 rlctl burst --script - "${args[@]}" --replay - </dev/null
-  assert_line --partial '--script - and --replay - both read standard input'
 }
 
 @test "KEYS and ARGV may be operands around a comma, after the pattern" {

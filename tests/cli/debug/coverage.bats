@@ -132,14 +132,3 @@ end_of_record"
   run -5 rlctl debug bad.lua --coverage --fail-under 100 -q
   assert_output --partial '--fail-under 100: only 1 of 2 lines reached (50.0 %)'
 }
-
-@test "--fail-under takes a percentage, with --coverage" {
-  local bad
-  for bad in abc 101 -1 '' 100.1 5e1 nan 9%; do
-    run -2 rlctl debug count.lua k --coverage "--fail-under=$bad"
-    assert_output --partial "--fail-under: '$bad' is not a percentage"
-    assert_output --partial 'a number from 0 to 100, such as 90 or 87.5'
-  done
-  run -2 rlctl debug count.lua k --trace --fail-under 90
-  assert_output --partial '--fail-under requires --coverage'
-}

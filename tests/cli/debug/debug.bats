@@ -82,8 +82,6 @@ debug() { rlctl -u private: debug -q "$@"; }
   assert_equal "$(value <<<"$output")" '{1, 2, 0, 60000000, 0, 0}'
   run -0 debug fixed-window k --args '5 60e6' --trace --json
   assert_equal "$(value <<<"$output" | cut -d, -f1,2)" '{1, 4'
-  run -2 debug concurrency k --limit 5/60s --trace
-  assert_line --partial 'concurrency does not take --limit: pass --args'
 }
 
 @test "an error that the script raises or returns exits with status 5, and a raised one has its line" {

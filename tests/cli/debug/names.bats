@@ -36,8 +36,6 @@ debug() { rlctl debug -q "$@"; }
   assert_line --partial '= "ann|b#5|two words"'
   run -0 debug --script echo ann --limit 5/60s --args x --trace
   assert_line --partial '= "ann|b#x"'
-  run -2 debug eco ann --trace
-  assert_line --partial "no bundled script 'eco', and no script of that name in $RLCTL_CONFIG; did you mean 'echo'?"
 }
 
 @test "--script and --algorithm name the script instead of an operand" {
@@ -45,10 +43,6 @@ debug() { rlctl debug -q "$@"; }
   assert_line --partial '= "k#k"'
   run -0 debug --algorithm fixed-window k --limit 5/60s --trace
   assert_line --partial '+ fixed-window.lua:'
-  run -2 debug --script echo.lua --algorithm gcra k --trace
-  assert_line --partial 'one script is debugged at a time, but there are 2'
-  run -2 debug --algorithm gcr k --trace
-  assert_line --partial "--algorithm: no bundled script 'gcr'; did you mean 'gcra'?"
 }
 
 @test "a script that fails for lack of words gets a hint at them" {
@@ -88,8 +82,6 @@ debug() { rlctl debug -q "$@"; }
   assert_line --partial '= "#x"'
   run -0 debug echo ann , x --trace
   assert_line --partial '= "ann|b#x"'
-  run -2 debug echo.lua k --args x , y --trace
-  assert_line --partial "--args and ',' cannot be combined"
 }
 
 @test "a script on standard input is traced, and leaves no input for commands or a log" {
@@ -100,8 +92,6 @@ debug() { rlctl debug -q "$@"; }
   echo c >commands
   run -0 debug --script - k , x --commands commands <echo.lua
   assert_line --partial '= "k#x"'
-  run -2 debug - --replay - --trace <echo.lua
-  assert_line --partial '--replay - and the script - both read standard input'
 }
 
 @test "--trace ends with how the reply reads, if anything says so" {
@@ -122,10 +112,6 @@ debug() { rlctl debug -q "$@"; }
   refute_output --partial 'reads as'
   run -0 debug echo.lua k --allowed-when nonzero --trace
   assert_line --partial "echo.lua replied 'k#', but --allowed-when 'nonzero' reads a number"
-  run -2 debug echo.lua k --allowed-when '<=limit' --trace
-  assert_line --partial '--limit is missing'
-  run -2 debug gcra k --limit 5/60s --allowed-when zero --trace
-  assert_line --partial '--allowed-when is for other scripts: the reply of gcra is known'
 }
 
 # debug_in FILE: the first command in the file, with debug in the place of burst.
@@ -144,15 +130,6 @@ debug_in() { sed -n '1s/^# rlctl burst/rlctl debug -q/p' "$1"; }
   run -0 rlctl burst adversary --budget 200 --limit 1/1s --algorithm gcra --write found.log -q
   run -0 bash -c "$(debug_in found.log) --trace"
   assert_line --partial '+ gcra.lua:'
-}
-
-@test "an option about traffic only is refused as one of burst" {
-  local option
-  for option in --requests --rate --duration; do
-    run -2 rlctl debug --script wait --limit 1/1s "$option" 5
-    assert_line "rlctl: debug: unknown option '$option'"
-    assert_line '  hint: it is an option of rlctl burst'
-  done
 }
 
 @test "a command that burst prints is debugged as it is, with debug in its place" {

@@ -88,18 +88,6 @@ k , 5 60000000 '' '' 1767225660000000$"
   assert_output 'redis-cli -h h -p 6379 --ldb --eval ./-n.lua k'
 }
 
-@test "keys that redis-cli cannot accept are refused" {
-  local form
-  for form in --print-command --redis-cli; do
-    run -2 rlctl debug echo.lua --keys , --args x "$form"
-    assert_line --partial "redis-cli does not accept the key ','"
-    run -2 rlctl debug "$form" echo.lua -- -n
-    assert_line --partial "redis-cli would take the key '-n' for an option"
-  done
-  run -2 rlctl -u private: debug echo.lua k --print-command
-  assert_line --partial 'redis-cli cannot reach private:'
-}
-
 @test "an option that redis-cli does not support is refused" {
   echo "return redis.call('TIME')" >time.lua
   run -2 rlctl debug time.lua --now 1767225660000000 --print-command
@@ -124,12 +112,6 @@ k , 5 60000000 '' '' 1767225660000000$"
   cli CONFIG SET requirepass secret
   continued rlctl -u "unix://:secret@$socket" debug echo.lua k --redis-cli
   assert_output --partial 'k#'
-}
-
-@test "--redis-cli --sync asks first" {
-  start_server
-  run -2 rlctl debug fixed-window k --limit 5/60s --redis-cli --sync
-  assert_line --partial 'refusing without --yes'
 }
 
 @test "if redis-cli is not installed, its package is named and the status is 2" {

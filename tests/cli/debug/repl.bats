@@ -133,19 +133,6 @@ session() {
   assert_equal "$(cli PING)" PONG
 }
 
-@test "options without an effect here are refused" {
-  run -2 debug loop.lua k --json
-  assert_output --partial '--json requires --trace or --coverage'
-  run -2 debug loop.lua k --max-steps 5
-  assert_output --partial '--max-steps requires --trace'
-  run -2 debug loop.lua k --trace --commands x
-  assert_output --partial '--commands and --trace cannot be combined'
-  run -2 debug loop.lua k --commands nowhere
-  assert_output --partial 'nowhere'
-  run -2 debug loop.lua k --replay - --args '{now}' --limit 5/60s
-  assert_output --partial 'standard input cannot hold both the log of --replay and the commands'
-}
-
 @test "a signal ends the session and nothing is left" {
   local name
   mkfifo commands
@@ -174,7 +161,9 @@ session() {
   nothing_is_left
 }
 
-@test "a command file with invalid commands exits with status 2 and names the first one" {
+@test "a command file that cannot be read, or has invalid commands, exits with status 2 and is named" {
+  run -2 debug loop.lua k --commands nowhere
+  assert_output --partial 'nowhere'
   printf '%s\n' '# a comment' 'break 4' 'brek 5' 'continue' 'break 99' >commands
   run -2 --separate-stderr debug loop.lua k --commands commands
   assert_line --partial 'loop.lua:4, breakpoint'
@@ -377,14 +366,6 @@ END
   run -2 debug long.lua , "$long" <<<$'maxlen 10\nmaxlen'
   assert_line '!   maxlen: BYTES must be at least 60, not 10; 0 shows all'
   assert_line '256 bytes of a value are shown'
-  run -2 debug long.lua --maxlen 59 --trace
-  assert_line --index 0 --partial '--maxlen must be at least 60, not 59'
-  run -2 debug long.lua --maxlen x
-  assert_output --partial "--maxlen must be a whole number in decimal digits, not 'x'"
-  run -2 debug long.lua --maxlen 60 --coverage
-  assert_output --partial '--maxlen has no effect: --coverage prints no values'
-  run -2 debug long.lua --maxlen 60 --trace --json
-  assert_output --partial '--maxlen has no effect: --json prints values in full'
 }
 
 @test "what a script logs is shown with its level" {

@@ -257,35 +257,7 @@ END
   assert_equal "$stderr" ''
 }
 
-@test "wrong options are refused" {
-  while IFS='|' read -r arguments message; do
-    local words
-    eval "words=($arguments)"
-    run -2 --separate-stderr rlctl inspect "${words[@]}"
-    assert_equal "$output" ''
-    # It starts like this: the tests of limits and names check the rest.
-    [[ ${stderr_lines[0]} == "rlctl: inspect: $message"* ]] || fail "not '$message': $stderr"
-  done <<'END'
-|no KEY given
-''|KEY is empty
-a ''|KEY is empty
-k --entries x|--entries must be from 0 to 1000000000, or all, not 'x'
-k --entries -1|--entries must be from 0 to 1000000000, or all, not '-1'
-k --entries 1000000001|--entries must be from 0 to 1000000000, or all, not '1000000001'
-k --watch=10ms|--watch: '10ms' is too short; it must be at least 100ms
-k --watch=5|--watch: '5' has no unit
-k --watch --now 1000000|--watch and --now cannot be combined: a given time does not advance
-k --now 1767268800|--now: '1767268800' looks like seconds since 1970, but is read as microseconds
-k --limit 5/5q|--limit: '5/5q' has
-k --algorithm gcra|--algorithm requires --limit
-k --limit 5/60s --algorithm gcr|--algorithm: unknown algorithm 'gcr'
-k --entriez 5|unknown option '--entriez'; did you mean '--entries'?
-END
-}
-
 @test "with --json an error is JSON" {
-  run -2 --separate-stderr rlctl inspect k --json --entries x
-  assert_equal "$(jq -r .error.code <<<"$stderr")" usage
   run -3 --separate-stderr rlctl inspect k --json -s "$BATS_TEST_TMPDIR/nobody"
   assert_equal "$output$(jq -r .error.code <<<"$stderr")" unreachable
 }

@@ -64,14 +64,6 @@ holders() { cli ZRANGE "$1" 0 -1 | sed -n 's/^lease://p' | xargs; }
   assert_equal "$(holders k)" web1:1:a
 }
 
-@test "wrong usage of --holder" {
-  run -2 rlctl reset --match 'k*' --holder web1
-  run -2 rlctl reset k --force --holder web1
-  run -2 rlctl reset a b --holder web1
-  run -2 rlctl reset --holder web1
-  run -2 rlctl reset k --holder ''
-}
-
 @test "a command under run learns that its lease was freed" {
   cd "$BATS_TEST_TMPDIR"
   run -5 rlctl run k --limit 1/1h --concurrency 1 -- \

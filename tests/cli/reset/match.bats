@@ -254,22 +254,7 @@ would-remove key=login:cid algorithm=gcra'
   assert_output --partial $'\r\e[Kremoved 5000 keys (5000 gcra)'
 }
 
-# --- wrong usage, and refusals of the server --------------------------------------------------------
-
-@test "an empty pattern, two patterns, KEYs, limits and a policy are refused with --match" {
-  ask k
-  run -2 rlctl reset --match '' --yes
-  assert_line 'rlctl: reset: --match: the pattern is empty'
-  run -2 rlctl reset --match 'a*' --match 'k*' --yes
-  assert_line "rlctl: reset: --match may be given only once, but 'k*' follows 'a*'"
-  run -2 rlctl reset --match '*' --yes k
-  assert_line "rlctl: reset: --match takes no KEY: unexpected argument 'k'"
-  run -2 rlctl reset --match '*' --yes --limit 5/60s
-  assert_line 'rlctl: reset: --match and --limit cannot be combined: the stored state already includes the limits'
-  run -2 rlctl reset --match '*' --yes --policy login
-  assert_line 'rlctl: reset: --match and --policy cannot be combined: the stored state already includes the limits'
-  assert_equal "$(cli EXISTS k)" 1
-}
+# --- failures, and refusals of the server -----------------------------------------------------------
 
 @test "if standard output is closed nothing is removed, unless nothing would be printed" {
   ask k

@@ -227,20 +227,7 @@ removed key={zed}:7200s algorithm=sliding-window-log'
   assert_equal "$(jq -r .result <<<"$output")" would_remove
 }
 
-# --- wrong usage, and refusals of the server --------------------------------------------------------
-
-@test "no key, an empty key and conflicting options exit with status 2" {
-  run -2 rlctl reset
-  assert_line 'rlctl: reset: no KEY given'
-  run -2 rlctl reset k ''
-  assert_line 'rlctl: reset: KEY is empty'
-  run -2 rlctl reset --algorithm gcra k
-  assert_line 'rlctl: reset: --algorithm requires --limit'
-  run -2 rlctl reset --policy nope k
-  run -2 rlctl reset --limit 5/60s --limit 5/1m k
-  run -2 rlctl reset --limit 5/60s --limit 5/1h '}'
-  assert_output --partial "key '}' cannot carry several limits"
-}
+# --- refusals of the server -------------------------------------------------------------------------
 
 @test "an ACL without UNLINK, EVALSHA or SCAN exits with status 4, and nothing is removed" {
   ask k
