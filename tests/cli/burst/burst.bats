@@ -186,6 +186,10 @@ golden=$project/tests/cli/golden
   assert_output --partial 'no space left on device'
 }
 
+@test "two reports may go to one device, which keeps neither" {
+  run -0 rlctl burst -q --model --svg /dev/null --csv /dev/null
+}
+
 @test "if its reader exits, burst ends by SIGPIPE and leaves nothing running" {
   export TMPDIR=$BATS_TEST_TMPDIR
   run -0 bash -c 'rlctl burst steady --limit 100000/s --jsonl - | head -n 1; echo "${PIPESTATUS[0]}"'
