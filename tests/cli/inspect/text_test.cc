@@ -140,8 +140,14 @@ std::string without_colours(std::string text) {
 
 }  // namespace
 
-TEST_CASE("inspection text: a full log lists its oldest entries first") {
-  CHECK(shown(full_log()) == R"(
+TEST_CASE("inspection text: each algorithm, and each other state, has its fields") {
+  struct Case {
+    const char* name;
+    Inspection inspection;
+    std::string_view text;
+  };
+  for (const auto& [name, inspection, text] : std::initializer_list<Case>{
+           {"a full log lists its oldest entries first", full_log(), R"(
 key        login:ann              list, 200 bytes, ttl 59.3 s
 algorithm  sliding-window-log     limit 5 per 60 s
 used       5 of 5                 next free in 12.041 s, empty in 59.310 s
@@ -151,22 +157,16 @@ entries    5, oldest first
   2026-11-20T06:12:02.424201Z       0.690 s ago  leaves in 59.310 s
 last 60 s  ············▃···························█··················▃
            one bar is 1 s, the highest 3
-)");
-}
-
-TEST_CASE("inspection text: a fixed window shows its count and times") {
-  CHECK(shown(of_text(kFixed)) == R"(
+)"},
+           {"a fixed window shows its count and times", of_text(kFixed), R"(
 key        login:ann              string, 200 bytes, ttl 59.3 s
 algorithm  fixed-window           limit 5 per 60 s
 used       3 of 5                 2 remaining, empty in 56.886 s
            ████████████████████████░░░░░░░░░░░░░░░░  60 %
 window     from 2026-11-20T06:12:00Z  3.114 s ago
            to   2026-11-20T06:13:00Z  in 56.886 s
-)");
-}
-
-TEST_CASE("inspection text: two counters are shown with the estimate") {
-  CHECK(shown(of_text(kCounter)) == R"(
+)"},
+           {"two counters are shown with the estimate", of_text(kCounter), R"(
 key        login:ann              string, 200 bytes, ttl 116.8 s
 algorithm  sliding-window-counter  limit 5 per 60 s
 used       5 of 5                 next free in 11.886 s, empty in 116.886 s
@@ -176,33 +176,24 @@ window     from 2026-11-20T06:12:00Z  3.114 s ago
 this one   1
 previous   4                      94.809 % of it counts
 estimate   4.792                  rounded up: used
-)");
-}
-
-TEST_CASE("inspection text: a token bucket shows its level") {
-  CHECK(shown(of_text(kTokens)) == R"(
+)"},
+           {"a token bucket shows its level", of_text(kTokens), R"(
 key        login:ann              string, 200 bytes, ttl 81.0 s
 algorithm  token-bucket           limit 5 per 60 s, burst 10
 used       7 of 10                3 remaining, full in 81.000 s
            ███████████████████████████░░░░░░░░░░░░░  67 %
 level      3.25 of 10             one every 12 s
 counted    2026-11-20T06:12:03.114201Z  now
-)");
-}
-
-TEST_CASE("inspection text: gcra shows its level and its theoretical arrival time") {
-  CHECK(shown(of_text(kGcra)) == R"(
+)"},
+           {"gcra shows its level and its theoretical arrival time", of_text(kGcra), R"(
 key        login:ann              string, 200 bytes, ttl 84.0 s
 algorithm  gcra                   limit 5 per 60 s, burst 10
 used       7 of 10                3 remaining, full in 84.000 s
            ████████████████████████████░░░░░░░░░░░░  70 %
 level      3 of 10                one every 12 s
 tat        2026-11-20T06:13:27.114201Z  in 84.000 s
-)");
-}
-
-TEST_CASE("inspection text: a queue shows how many wait and when they depart") {
-  CHECK(shown(of_text(kLeaky)) == R"(
+)"},
+           {"a queue shows how many wait and when they depart", of_text(kLeaky), R"(
 key        login:ann              string, 200 bytes, ttl 59.3 s
 algorithm  leaky-bucket           limit 5 per 60 s, burst 10
 used       3 of 11                8 remaining, no wait in 36.000 s
@@ -210,11 +201,8 @@ used       3 of 11                8 remaining, no wait in 36.000 s
 waiting    2                      next departs in 12.000 s, the last in 24.000 s
 rate       5 per 60 s             one every 12 s
 last       2026-11-20T06:12:27.114201Z  in 24.000 s
-)");
-}
-
-TEST_CASE("inspection text: leases are listed, including expired ones") {
-  CHECK(shown(leases()) == R"(
+)"},
+           {"leases are listed, including expired ones", leases(), R"(
 key        login:ann              zset, 200 bytes, ttl 59.3 s
 algorithm  concurrency            limit 3 at once
 used       2 of 3                 1 remaining, empty in 41.200 s
@@ -224,16 +212,17 @@ leases     3, by their end
   2026-11-20T06:11:59.914201Z  lapsed 3.200 s ago  a
   2026-11-20T06:12:10.114201Z   lapses in 7.000 s  web\x202\n
   2026-11-20T06:12:44.314201Z  lapses in 41.200 s  b
-)");
-}
-
-TEST_CASE("inspection text: a number without a TTL never resets") {
-  CHECK(shown(foreign_counter()) == R"(
+)"},
+           {"a number without a TTL never resets", foreign_counter(), R"(
 key        login:ann              string, 200 bytes, no ttl: never resets
 algorithm  foreign-counter        limit not stored; pass --limit
            a number, as other limiters count in one window
 used       42
-)");
+)"},
+       }) {
+    CAPTURE(name);
+    CHECK(shown(inspection) == text);
+  }
 }
 
 TEST_CASE("inspection text: a narrow terminal shows the columns below each other") {
@@ -310,13 +299,14 @@ TEST_CASE("inspection text: colours do not change the text") {
 TEST_CASE("inspection text: usage is green, yellow when nearly full, and red when full") {
   const Look coloured{.columns = 80, .colour = true, .utf8 = true};
   auto inspection = full_log();
-  CHECK(shown(inspection, coloured).find("\033[31m5 of 5\033[0m") != std::string::npos);
-  inspection.used = 4;
-  inspection.remaining = 1;
-  CHECK(shown(inspection, coloured).find("\033[33m4 of 5\033[0m") != std::string::npos);
-  inspection.used = 1;
-  inspection.remaining = 4;
-  CHECK(shown(inspection, coloured).find("\033[32m1 of 5\033[0m") != std::string::npos);
+  for (const auto& [used, text] : {std::pair{5, "\033[31m5 of 5\033[0m"},
+                                   {4, "\033[33m4 of 5\033[0m"},
+                                   {1, "\033[32m1 of 5\033[0m"}}) {
+    CAPTURE(used);
+    inspection.used = used;
+    inspection.remaining = 5 - used;
+    CHECK(shown(inspection, coloured).find(text) != std::string::npos);
+  }
 }
 
 TEST_CASE("inspection text: entries that no longer count are dim, and future ones are yellow") {
