@@ -35,6 +35,7 @@
 #                     Repeats the command every $pause seconds (default 0.02) until it succeeds; fails after two
 #                     minutes.
 #   sleeps PID        Whether the process is rlctl and waits for something.
+#   nothing_is_left   Whether no private server of rlctl runs in a folder in $TMPDIR, and no such folder is there.
 #   work PID          The CPU time of the process and its children, in hundredths of a second: a
 #                     process that has used much of it is past its start.
 #   calls COMMAND     How often the server at $socket has executed the command.
@@ -267,6 +268,10 @@ at_terminal() {
 sleeps() {
   [[ $(readlink "/proc/$1/exe") == */rlctl && $(sed 's/.*) //' "/proc/$1/stat") == S* ]]
 } 2>/dev/null
+
+nothing_is_left() {
+  ! compgen -G "$TMPDIR/rlctl-*" && ! find /proc -maxdepth 2 -name cwd -lname "$TMPDIR/rlctl-*" 2>/dev/null | grep .
+}
 
 work() {
   local fields child sum

@@ -3,9 +3,6 @@ load ../../support/common
 # What `rlctl debug` debugs: a bundled script, a file, or a policy; and how it ends. Other files test where it
 # runs, what it replays and what it shows.
 
-# The processes of the private servers in this test's folder.
-private_servers() { find /proc -maxdepth 2 -name cwd -lname "$TMPDIR/rlctl-*" 2>/dev/null || true; }
-
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
   export TMPDIR=$BATS_TEST_TMPDIR
@@ -43,45 +40,27 @@ debug() { rlctl -u private: debug -q "$@"; }
   done
 }
 
-@test "several limits have several keys" {
-  run -0 debug gcra login:ann --limit 5/60s --limit 10/3600s --trace --json
-  assert_equal "$(jq -r 'select(.event == "key").key' <<<"$output")" \
-    $'{login:ann}:60s\n{login:ann}:3600s'
-}
-
-@test "the script is given burst, cost and now" {
-  run -0 debug token-bucket k --limit 5/60s --burst 9 --cost 2 --now 2026-11-20T06:11:15Z --trace --json
-  assert_equal "$(value <<<"$output")" '{1, 7, 0, 24000000, 0, 0}'
-  assert_equal "$(jq -r 'select(.event == "key").after' <<<"$output" | cut -d, -f2)" ' 2 of 9 used'
-}
-
-@test "a policy provides the script, its limits and its key" {
+@test "the options and a policy give the script its keys and arguments" {
   export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
   printf '[policy.login]\nkey = "login:%%s"\nalgorithm = "gcra"\nlimit = "5/60s"\n' >"$RLCTL_CONFIG"
-  run -0 debug --policy login ann --trace --json
-  assert_equal "$(jq -r 'select(.event == "key").key' <<<"$output")" login:ann
-  assert_equal "$(value <<<"$output")" '{1, 4, 0, 12000000, 0, 0}'
-}
-
-@test "a file is called with KEYs and --args" {
-  run -0 debug echo.lua k1 'k 2' --args "a 'b c' ''" --trace --json
-  assert_equal "$(value <<<"$output")" '"k1|k 2#a|b c|"'
-  run -0 debug ./echo.lua --trace --json
-  assert_equal "$(value <<<"$output")" '"#"'
-}
-
-@test "placeholders in braces are filled in" {
-  run -0 debug echo.lua ann --keys 'hist:{key}' --keys '{{key}}:{window_index}' --limit 5/60s --burst 7 --cost 3 \
-    --now 1767225660123456 --args '{key} {limit} {burst} {cost} {id} {now} {now_ms} {window_s}' --trace --json
-  assert_equal "$(value <<<"$output")" \
-    '"hist:ann|{ann}:29453761#ann|5|7|3|1|1767225660.123456|1767225660123|60"'
-}
-
-@test "a bundled script also accepts --args, which concurrency requires" {
-  run -0 debug concurrency k --args '3 60000000 acquire me 1767225660000000' --trace --json
-  assert_equal "$(value <<<"$output")" '{1, 2, 0, 60000000, 0, 0}'
-  run -0 debug fixed-window k --args '5 60e6' --trace --json
-  assert_equal "$(value <<<"$output" | cut -d, -f1,2)" '{1, 4'
+  local words reply keys
+  # The columns are a command, its reply, and the keys that are shown, whatever was in them.
+  while IFS=$'\t' read -r words reply keys; do
+    eval "run -0 debug $words --trace --json"
+    assert_equal "$(value <<<"$output")" "$reply"
+    assert_equal "$(jq -r 'select(.event == "key").key' <<<"$output" | paste -sd ' ')" "$keys"
+  done <<'END'
+gcra login:ann --limit 5/60s --limit 10/3600s	{1, 4, 0, 360000000, 0, 0}	{login:ann}:60s {login:ann}:3600s
+token-bucket k --limit 5/60s --burst 9 --cost 2 --now 2026-11-20T06:11:15Z	{1, 7, 0, 24000000, 0, 0}	k
+--policy login ann	{1, 4, 0, 12000000, 0, 0}	login:ann
+echo.lua k1 'k 2' --args "a 'b c' ''"	"k1|k 2#a|b c|"	k1 k 2
+./echo.lua	"#"	
+concurrency k --args '3 60000000 acquire me 1767225660000000'	{1, 2, 0, 60000000, 0, 0}	k
+fixed-window k --args "5 60e6 '' '' 1767225660000000"	{1, 4, 0, 60000000, 0, 0}	k
+echo.lua x --keys 'h:{key}' --keys '{{key}}:{window_index}' --limit 5/60s --now 1767225660000000	"h:x|{x}:29453761#"	h:x {x}:29453761
+echo.lua --limit 5/60s --burst 7 --cost 3 --args '{limit} {burst} {cost} {id} {window_s}'	"#5|7|3|1|60"	
+echo.lua --now 1767225660123456 --args '{now} {now_ms}'	"#1767225660.123456|1767225660123"	
+END
 }
 
 @test "an error that the script raises or returns exits with status 5, and a raised one has its line" {
@@ -108,10 +87,7 @@ debug() { rlctl -u private: debug -q "$@"; }
   echo 'while true do local x = 1 end' >loop.lua
   run_with_timeout -1 rlctl -u private: debug -q loop.lua --trace --max-steps 500 --json
   assert_equal "$(jq -r 'select(.event == "line").line' <<<"$output" | wc -l)" 500
-  run -0 private_servers
-  assert_output ''
-  run -0 find "$TMPDIR" -maxdepth 1 -name 'rlctl-??????'
-  assert_output ''
+  nothing_is_left
 }
 
 @test "what a script did before it was cut off is reported, unless it cannot be stopped" {
@@ -121,8 +97,7 @@ debug() { rlctl -u private: debug -q "$@"; }
   echo "while true do pcall(redis.call, 'INCR', KEYS[1]) end" >count.lua
   run_with_timeout -1 rlctl -u private: debug -q count.lua n --trace --max-steps 7
   assert_line --regexp '^= cut off '
-  run -0 private_servers
-  assert_output ''
+  nothing_is_left
 }
 
 @test "if its reader exits, debug ends by SIGPIPE, without a message" {

@@ -3,16 +3,11 @@ load ../../support/common
 # Where `rlctl debug` runs: on a private server with copies of the script's keys, so that the server they come
 # from does not change; with --attach on that server itself.
 
-# The processes of the private servers in this test's folder.
-private_servers() { find /proc -maxdepth 2 -name cwd -lname "$TMPDIR/rlctl-*" 2>/dev/null || true; }
-
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
   export TMPDIR=$BATS_TEST_TMPDIR
   log=(debug sliding-window-log login:ann --limit 5/60s --trace)
 }
-
-folders() { find "$TMPDIR" -maxdepth 1 -name 'rlctl-??????'; }
 
 # The complete contents of a server.
 snapshot() {
@@ -87,8 +82,7 @@ version() {
   # Before 7.0 the statistics have no subcommands.
   assert_output --regexp $'^cluster(\\|slots)?\ndump\nexec\nmulti\npttl\ntype\nwatch$'
   assert_equal "$(snapshot)" "$before"
-  run -0 folders
-  assert_output ''
+  nothing_is_left
 }
 
 @test "kill -9 during a session leaves the server unchanged and no process" {
@@ -107,8 +101,7 @@ version() {
   assert_equal "$(snapshot)" "$before"
   # The next run removes its folder.
   run -0 rlctl "${log[@]}"
-  run -0 folders
-  assert_output ''
+  nothing_is_left
 }
 
 @test "Ctrl-C ends debug and its server by the signal" {
@@ -118,10 +111,7 @@ version() {
   run -0 ends_by INT '(($(cat "$TMPDIR/out" 2>/dev/null | wc -l) > 100))' \
     bash -c 'exec rlctl debug long.lua --trace --max-steps 1000000000 >"$TMPDIR/out" 2>/dev/null'
   assert_output 'signal 2'
-  run -0 private_servers
-  assert_output ''
-  run -0 folders
-  assert_output ''
+  nothing_is_left
 }
 
 @test "missing keys are reported and stay missing" {
@@ -242,8 +232,7 @@ version() {
   assert_line --regexp '^= \{1, 0, 0, 60000000, 0, 0\}.*; in a fork: nothing was kept$'
   assert_regex "$stderr" '^rlctl: debug: running in a fork of unix://.*: it keeps serving, and nothing that is written is kept$'
   assert_equal "$(snapshot)" "$before"
-  run -0 private_servers
-  assert_output ''
+  nothing_is_left
 }
 
 @test "--attach: the server serves other clients while the script is stopped" {

@@ -103,8 +103,7 @@ k , 5 60000000 '' '' 1767225660000000$"
   continued rlctl debug fixed-window login:ann --limit 5/60s --redis-cli
   assert_line --partial '(integer) 4'
   assert_equal "$(cli DBSIZE)" 1
-  run -0 find "$TMPDIR" -maxdepth 1 -name 'rlctl-*'
-  assert_output ''
+  nothing_is_left
 }
 
 @test "--redis-cli passes the password in the environment" {

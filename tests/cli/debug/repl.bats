@@ -14,9 +14,6 @@ setup() {
 
 debug() { rlctl -u private: debug -q "$@"; }
 
-# No private server and no folder of one is left.
-nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
-
 # session STATUS NAME SCRIPT WORD…: the output equals the recorded one.
 session() {
   local status=$1 name=$2

@@ -41,24 +41,17 @@ in_terminal() {
     echo \$\$ >pid; rlctl -u private: debug -q $*; status=\$?; stty -g >after; exit \$status"
 }
 plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
-nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
 
 @test "lines are edited, recalled and completed" {
   run -0 in_terminal 'type_at_prompt "stxp\002\be\r"
-    type_at_prompt "\033[A\r"; type_at_prompt "p cou\t\r"; type_at_prompt "b 8\r"; type_at_prompt "quit\r"' loop.lua k
+    type_at_prompt "\033[A\r"; type_at_prompt "p cou\t\r"; type_at_prompt "p t.\t[2]\r"
+    type_at_prompt "b 8\r"; type_at_prompt "quit\r"' loop.lua k
   run -0 plain_screen
   assert_line --partial '* loop.lua:2'
   assert_line --partial '* loop.lua:3'
   assert_line '= 0'
+  assert_line '= 20'
   assert_line --partial 'breakpoint at 8'
-}
-
-@test "several possible completions are listed" {
-  run -0 in_terminal 'type_at_prompt "b \t"; until_shown 1 "1  2  3  4  5  8"; printf "5\r"
-    until_shown 1 "breakpoint at 5"; printf "q\r"' loop.lua k
-  run -0 plain_screen
-  assert_line '1  2  3  4  5  8'
-  assert_line --partial 'breakpoint at 5'
 }
 
 @test "the output is coloured unless NO_COLOR is set" {
@@ -157,12 +150,6 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
     run -0 plain_screen
     assert_line '= true'
   done
-}
-
-@test "fields are completed after a dot" {
-  run -0 in_terminal 'type_at_prompt "s 2\r"; type_at_prompt "p t.\t[2]\r"; type_at_prompt "q\r"' loop.lua k
-  run -0 plain_screen
-  assert_line '= 20'
 }
 
 @test "a history that is not a regular file is left alone" {

@@ -22,7 +22,7 @@ end
 redis.debug(names)
 return {names, redis.call('HLEN', key)}
 LUA
-  run -0 rlctl -u private: debug -q tally.lua k , a 5 'b c' 2 a 1 --trace
+  run -0 rlctl -u private: debug -q tally.lua k , 'b c' 2 'b c' 1 --trace
   diff -u - <(echo "$output") <<'END'
 + tally.lua:2  local key, names = KEYS[1], 0
 |   key: "k"
@@ -32,19 +32,6 @@ LUA
 + tally.lua:7  for i = 1, #ARGV, 2 do
 |   i: 1
 + tally.lua:8    if redis.call('HEXISTS', key, ARGV[i]) == 0 then
-|   redis> HEXISTS k a      0
-+ tally.lua:9      add(ARGV[i],
-+ tally.lua:10          ARGV[i + 1])
-+ tally.lua:9      add(ARGV[i],
-|   name: "a"
-|   more: "5"
-+ tally.lua:4    names = names + 1
-|   names: 1
-+ tally.lua:5    return redis.call('HINCRBY', key, name, more)
-|   redis> HINCRBY k a 5      5
-+ tally.lua:7  for i = 1, #ARGV, 2 do
-|   i: 3
-+ tally.lua:8    if redis.call('HEXISTS', key, ARGV[i]) == 0 then
 |   redis> HEXISTS k "b c"      0
 + tally.lua:9      add(ARGV[i],
 + tally.lua:10          ARGV[i + 1])
@@ -52,20 +39,20 @@ LUA
 |   name: "b c"
 |   more: "2"
 + tally.lua:4    names = names + 1
-|   names: 2
+|   names: 1
 + tally.lua:5    return redis.call('HINCRBY', key, name, more)
 |   redis> HINCRBY k "b c" 2      2
 + tally.lua:7  for i = 1, #ARGV, 2 do
-|   i: 5
+|   i: 3
 + tally.lua:8    if redis.call('HEXISTS', key, ARGV[i]) == 0 then
-|   redis> HEXISTS k a      1
+|   redis> HEXISTS k "b c"      1
 + tally.lua:7  for i = 1, #ARGV, 2 do
 + tally.lua:13  redis.debug(names)
-|   debug> 2
+|   debug> 1
 + tally.lua:14  return {names, redis.call('HLEN', key)}
-|   redis> HLEN k      2
-= {2, 2}    21 lines, 6 redis calls; 1 key was changed
-  'k': not there → hash, 2 fields: "a" = "5", "b c" = "2", no ttl
+|   redis> HLEN k      1
+= {1, 1}    14 lines, 4 redis calls; 1 key was changed
+  'k': not there → hash, 1 field: "b c" = "2", no ttl
 END
 }
 

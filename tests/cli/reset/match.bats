@@ -61,14 +61,6 @@ removed key=login:cid algorithm=gcra'
   assert_equal "$(hold)" "$before"
 }
 
-@test "--verbose also lists what is left" {
-  ask k
-  cli SET views 17
-  run -0 --separate-stderr rlctl reset --match '*' --yes -v
-  assert_equal "$(sort <<<"$output")" 'left key=views type=string algorithm=foreign-counter reason=foreign
-removed key=k algorithm=sliding-window-log'
-}
-
 @test "if nothing matches, or no match is a limiter, the status is 1" {
   cli SET text hello
   run -1 --separate-stderr rlctl reset --match 'login:*' --yes

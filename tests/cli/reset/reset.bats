@@ -295,14 +295,6 @@ removed key={zed}:7200s algorithm=sliding-window-log'
   assert_equal "$(cli DBSIZE)" 0
 }
 
-@test "if the node of a Cluster that has the key cannot be reached, the status is 3" {
-  start_fake_server '-MOVED 15495 127.0.0.1:1\r\n'
-  run -3 --separate-stderr rlctl reset --timeout 200ms --limit 5/60s a
-  assert_output ''
-  assert_equal "${stderr_lines[0]}" \
-    'rlctl: reset: cannot connect to redis://127.0.0.1:1: connection refused; the command was not sent'
-}
-
 @test "if a server does not answer a mere look, no key is reported as possibly removed" {
   start_server
   ask k
