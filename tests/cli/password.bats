@@ -83,13 +83,6 @@ TABLE
   fails "the first line of the password file $file contains a NUL byte" --password-file "$file"
   printf '%05000d\n' 1 >"$file"
   fails "the first line of the password file $file has more than 4096 bytes" --password-file "$file"
-  fails "cannot read the password file $file.none: no such file or directory" --password-file "$file.none"
-  fails "the password file $BATS_TEST_TMPDIR is not a regular file or a pipe" --password-file "$BATS_TEST_TMPDIR"
-  fails 'the password file /dev/null is not a regular file or a pipe' --password-file /dev/null
-  fails '--password-file: the name of the file is empty' --password-file ''
-  # Also when errors of the server would be allowed.
-  fails "cannot read the password file $file.none: no such file or directory" --password-file "$file.none" \
-    --on-error allow
 }
 
 @test "a credential of systemd is the password" {
@@ -170,14 +163,5 @@ TABLE
     start_fake_server --close "$reply\\r\\n"
     REDISCLI_AUTH=hunter2secret hides hunter2secret
     REDISCLI_AUTH=HUNTER2SECRET hides HUNTER2SECRET
-  done
-}
-
-@test "a URL in the place of a socket's path is refused, and its password not shown" {
-  local path
-  for path in 'unix://:hunter2secret@/x' 'redis://:hunter2secret@h' 'UNIX:hunter2secret@/x'; do
-    hides hunter2secret -s "$path"
-    run -2 rlctl check k --limit 5/60s -s "$path"
-    assert_line --index 0 'rlctl: check: --socket takes the path of a socket, not a URL'
   done
 }

@@ -27,17 +27,6 @@ fails_with_hint() {
   assert_equal "${stderr_lines[1]-}" "${hint:+  hint: $hint}"
 }
 
-# --- 0 and 1 ----------------------------------------------------------------------------------------
-
-@test "allowed exits with status 0 and denied with 1, and both print a result on stdout" {
-  run -0 --separate-stderr rlctl check k --limit 1/60s
-  assert_output --regexp '^allowed key=k '
-  assert_equal "$stderr" ''
-  run -1 --separate-stderr rlctl check k --limit 1/60s
-  assert_output --regexp '^denied key=k '
-  assert_equal "$stderr" ''
-}
-
 @test "what a server is set up to refuse has a status and a hint" {
   local options expected message hint
   while IFS='|' read -r options expected message hint; do
@@ -233,15 +222,6 @@ TABLE
   cli UNLINK k
 }
 
-@test "the permissions listed in the manual are sufficient" {
-  cli SCRIPT FLUSH
-  cli ACL SETUSER ann reset on '>pw' '~login:*' +evalsha '+script|load' +time +llen +lindex +lrange \
-    +ltrim +rpush +pexpire +pttl
-  REDISCLI_AUTH=pw run -0 rlctl check login:ann --limit 2/60s --user ann
-  REDISCLI_AUTH=pw run -0 rlctl check login:ann --limit 2/60s --user ann
-  REDISCLI_AUTH=pw run -1 rlctl check login:ann --limit 2/60s --user ann
-}
-
 # --- 5: rejected ------------------------------------------------------------------------------------
 
 @test "a key of another type exits with status 5 and names its contents" {
@@ -274,19 +254,6 @@ TABLE
     cli DEL k
     mine=$other
   done
-}
-
-@test "a list that is not a log exits with status 5 and is left unchanged" {
-  cli RPUSH k one two
-  fails_with_hint 'rlctl inspect k shows what it holds' 5 \
-    "unix://$socket: 'k' holds a list that is not the state of sliding-window-log$" k --limit 5/60s
-  assert_equal "$(cli LRANGE k 0 -1)" $'one\ntwo'
-}
-
-@test "--peek works on a replica" {
-  start_server --replicaof 127.0.0.1 1
-  run -0 rlctl check k --limit 5/60s --peek
-  assert_output 'allowed key=k limit=5/60s remaining=5 reset=0.000s'
 }
 
 @test "a signal ends the search for a replica's master, and the error is reported without it" {

@@ -103,36 +103,9 @@ configure() {
   run -0 rlctl "${ca[@]}" --cert "$certificates/client.pem" --key "$certificates/client.key" check k --limit 9/60s
 }
 
-@test "the options of TLS need TLS, their files, and each other" {
-  local option
-  for option in '--cacert x' '--sni x' --insecure; do
-    # shellcheck disable=SC2086 # split into words
-    fails 2 "check: ${option% *} requires TLS" 'add --tls, or write rediss:// in the URL' \
-      -u "redis://127.0.0.1:$tls_port" check k --limit 9/60s $option
-  done
-  for option in --cacert --sni; do
-    fails 2 "check: $option is empty" 'is the variable set?' check k --limit 9/60s "$option" ''
-  done
-  run -2 rlctl check k --limit 9/60s --cert x
-  assert_line --partial '--cert requires --key'
-  run -2 rlctl check k --limit 9/60s --key x
-  assert_line --partial '--key requires --cert'
-  run -2 rlctl check k --limit 9/60s --cacert "$BATS_TEST_TMPDIR/none"
-  assert_output --partial "$BATS_TEST_TMPDIR/none: no such file or directory"
+@test "a certificate needs its own private key" {
   run -2 rlctl check k --limit 9/60s --cert "$certificates/client.pem" --key "$certificates/server.key"
   assert_output --partial "the private key $certificates/server.key does not belong to the client certificate"
-}
-
-@test "a file that cannot be used is never taken as allowed" {
-  run -2 rlctl check k --limit 9/60s --on-error allow --cacert "$BATS_TEST_TMPDIR/none"
-}
-
-@test "TLS needs a host" {
-  fails 2 "check: --tls: unix://$socket is not reached by TCP" 'name the server with --host, or leave out --tls' \
-    --tls -s "$socket" check k --limit 9/60s
-  fails 2 'check: --tls: private: is not reached by TCP' 'name the server with --host, or leave out --tls' \
-    --tls -u private: check k --limit 9/60s
-  run -0 rlctl -s "$socket" check k --limit 9/60s
 }
 
 @test "without TLS, a port that expects it is recognized" {

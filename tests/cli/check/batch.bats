@@ -150,15 +150,6 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
   assert_equal "$(keys_shown)" $'a\nb'
 }
 
-@test "a file that cannot be read exits with status 2" {
-  run -2 --separate-stderr batch /nowhere
-  assert_equal "$stderr" "rlctl: check: cannot open '/nowhere': no such file or directory"
-  run -2 --separate-stderr batch "$BATS_TEST_TMPDIR"
-  assert_equal "$stderr" "rlctl: check: cannot read '$BATS_TEST_TMPDIR': is a directory"
-  run -2 --separate-stderr rlctl check --limit 5/60s --batch ''
-  assert_equal "${stderr_lines[0]}" 'rlctl: check: --batch: the file name is empty'
-}
-
 @test "--json prints one object per line, including errors" {
   cli SET b text
   run -5 --separate-stderr batch --json <<<$'a\nb\nc\tx\n日本'

@@ -138,20 +138,7 @@ keys_of_all_bytes() {
   assert_output --partial 'key=p:\xff '
 }
 
-@test "what is not base64 is refused" {
-  local command word
-  for command in 'check --limit 5/60s' inspect 'reset --limit 5/60s'; do
-    for word in x 'a/8' 'a/9=' 'a /8=' '====' 'a_8='; do
-      # shellcheck disable=SC2086 # split into words
-      run -2 --separate-stderr rlctl $command --key-base64 "$word"
-      assert_equal "${stderr_lines[0]}" \
-        "rlctl: ${command%% *}: --key-base64: '$word' is not base64"
-      assert_equal "${stderr_lines[1]}" '  hint: printf %s KEY | base64 -w0 encodes a key'
-    done
-  done
+@test "a line of a batch that is not base64 is refused" {
   run -2 --separate-stderr rlctl check --batch --key-base64 --limit 5/60s <<<'x'
   assert_output "error line=1 status=2 message=--key-base64:\\x20'x'\\x20is\\x20not\\x20base64"
-  run -2 --separate-stderr rlctl reset --match 'k*' --key-base64
-  assert_equal "${stderr_lines[0]}" \
-    'rlctl: reset: --match and --key-base64 cannot be combined: a pattern is not a KEY'
 }

@@ -67,10 +67,7 @@ allowed key=a would_deny=true'
   assert_regex "$stderr" 'taken as denied \(--on-error\)$'
 }
 
-@test "wrong usage and wrong lines are errors" {
-  run -2 shadowed k --limit 5
-  run -2 rlctl check --limit 2/60s --shadow --wait k
-  assert_line --index 0 'rlctl: check: --shadow and --wait cannot be combined: with it, no request waits'
+@test "a wrong line is an error" {
   run -2 --separate-stderr shadowed --batch <<<$'a\tx\na'
   assert_equal "${stderr_lines[-1]}" \
     'rlctl: check: 0 of 1 request would have been denied (--shadow); no decision for 1 line'

@@ -146,7 +146,7 @@ TEST_CASE("inspection text: each algorithm, and each other state, has its fields
     Inspection inspection;
     std::string_view text;
   };
-  for (const auto& [name, inspection, text] : std::initializer_list<Case>{
+  for (const auto& row : std::initializer_list<Case>{
            {"a full log lists its oldest entries first", full_log(), R"(
 key        login:ann              list, 200 bytes, ttl 59.3 s
 algorithm  sliding-window-log     limit 5 per 60 s
@@ -220,8 +220,8 @@ algorithm  foreign-counter        limit not stored; pass --limit
 used       42
 )"},
        }) {
-    CAPTURE(name);
-    CHECK(shown(inspection) == text);
+    CAPTURE(row.name);
+    CHECK(shown(row.inspection) == row.text);
   }
 }
 
@@ -302,7 +302,6 @@ TEST_CASE("inspection text: usage is green, yellow when nearly full, and red whe
   for (const auto& [used, text] : {std::pair{5, "\033[31m5 of 5\033[0m"},
                                    {4, "\033[33m4 of 5\033[0m"},
                                    {1, "\033[32m1 of 5\033[0m"}}) {
-    CAPTURE(used);
     inspection.used = used;
     inspection.remaining = 5 - used;
     CHECK(shown(inspection, coloured).find(text) != std::string::npos);

@@ -153,31 +153,6 @@ TOML
   assert_equal "$(rlctl list --json | jq -r 'select(.key_base64) | .key_base64')" /w==
 }
 
-@test "wrong values are refused" {
-  local word
-  run -2 rlctl list --limit 5/60s,100/1h
-  assert_line --index 0 "rlctl: list: --limit takes one limit, not '5/60s,100/1h'"
-  for word in x 80%% -1 '' nan; do
-    run --separate-stderr rlctl list --above="$word"
-    assert_failure 2
-    assert_equal "${stderr_lines[0]}" "rlctl: list: --above must be a percentage such as 80%, not '$word'"
-  done
-  run --separate-stderr rlctl list --sort usd
-  assert_failure 2
-  assert_equal "${stderr_lines[0]}" "rlctl: list: --sort must be used, ratio, ttl, bytes or key, not 'usd'; did you mean 'used'?"
-  run --separate-stderr rlctl list --algorithm gcrb
-  assert_failure 2
-  run --separate-stderr rlctl list --top 0
-  assert_failure 2
-  run --separate-stderr rlctl list a b
-  assert_failure 2
-  assert_equal "${stderr_lines[1]}" '  hint: quote the pattern: a shell replaces * with file names'
-  run --separate-stderr rlctl list ''
-  assert_failure 2
-  run --separate-stderr rlctl list --policy nobody
-  assert_failure 2
-}
-
 @test "list calls no command that writes, no KEYS and no script" {
   use a 3
   use b 3 sliding-window-log
@@ -253,8 +228,6 @@ TOML
   assert_equal "$stderr" "rlctl: list: warning: 1 key has the TTL of a longer window than its limit, such as 'log' (~1 d): is this the right limit?"
   run -0 --separate-stderr rlctl list --limit 5/1d
   assert_equal "$stderr" ''
-  run -2 rlctl list --limit 5/10s --limit 5/1d
-  assert_output --partial '--limit may be given only once'
 }
 
 @test "keys that store no limit, and a pattern that matches only one key, are said to be so" {

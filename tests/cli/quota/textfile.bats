@@ -118,12 +118,6 @@ gcra=',algorithm="gcra",limit="1000/1d"'
   assert_equal "$(value rlctl_used "$gcra")" 10
 }
 
-@test "a file whose name does not end in .prom is refused, since the collector would not read it" {
-  run -3 rlctl quota k --textfile "$BATS_TEST_TMPDIR/api.txt"
-  assert_line --index 0 --partial "RATELIMIT UNKNOWN - --textfile: the name of '$BATS_TEST_TMPDIR/api.txt' does not end in .prom"
-  [[ ! -e $BATS_TEST_TMPDIR/api.txt ]]
-}
-
 @test "a folder that cannot be written is UNKNOWN, and nothing is left behind" {
   run -3 rlctl quota k --textfile "$BATS_TEST_TMPDIR/nowhere/api.prom"
   assert_line --index 0 --partial "UNKNOWN - --textfile: cannot write '$BATS_TEST_TMPDIR/nowhere/api.prom': no such file"

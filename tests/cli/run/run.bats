@@ -102,21 +102,6 @@ seen_by() {
 
 # --- the command line -------------------------------------------------------------------------------
 
-@test "without --, the error shows the corrected command line" {
-  run -125 rlctl run backup --limit 1/10m ./backup --full
-  assert_output "rlctl: run: -- is missing before the command to run
-  hint: rlctl run backup --limit 1/10m -- ./backup --full"
-  run -125 rlctl run --limit 1/10m 'a b' ./backup -v 'x y'
-  assert_line "  hint: rlctl run --limit 1/10m 'a b' -- ./backup -v 'x y'"
-  run -125 rlctl run backup --limit 1/10m
-  assert_line '  hint: rlctl run backup --limit 1/10m -- COMMAND'
-  run -125 rlctl run --policy login ann ./backup
-  assert_line '  hint: rlctl [connection] run --policy NAME [options] [ARG...] -- COMMAND...'
-  run -125 rlctl run
-  assert_line --partial '  hint: rlctl [connection] run --limit LIMIT'
-  assert_equal "$(keys)" 0
-}
-
 @test "wrong usage exits with 125, with --json too, and takes nothing" {
   local words
   for words in 'k -- true' 'k --limit 1/10m --' '--limit 1/10m -- true' 'a b --limit 1/10m -- true' \
