@@ -27,6 +27,13 @@ fails_with_hint() {
   assert_equal "${stderr_lines[1]-}" "${hint:+  hint: $hint}"
 }
 
+@test "a list that is not a log exits with status 5 and is left unchanged" {
+  cli RPUSH k one two
+  fails_with_hint 'rlctl inspect k shows what it holds' 5 \
+    "unix://$socket: 'k' holds a list that is not the state of sliding-window-log$" k --limit 5/60s
+  assert_equal "$(cli LRANGE k 0 -1)" $'one\ntwo'
+}
+
 @test "what a server is set up to refuse has a status and a hint" {
   local options expected message hint
   while IFS='|' read -r options expected message hint; do

@@ -362,6 +362,9 @@ damaged() {
   damaged "'dump_base64' is not base64" "${line/\"dump_base64\":\"/\"dump_base64\":\"!}"
   damaged "'expires_at_ms' is not a time" "${line/\"expires_at_ms\":/\"expires_at_ms\":-}"
   damaged "'contents_base64' is not an array" "${line/\"contents_base64\":\[*/\"contents_base64\":1\}}"
+  tail -n +2 s >t
+  run -2 rlctl reset --restore t
+  assert_line --index 0 --partial 'does not begin like a file'
   sed '1s/"version":1/"version":2/' s >t
   run -2 rlctl reset --restore t
   assert_line --index 0 --partial 'has a format that this version of rlctl does not know'
