@@ -1,4 +1,5 @@
 # The ACL rules in the manual: with exactly these a user can use each command, and each of them is needed.
+# shellcheck disable=SC2046 # one word for each rule
 
 load ../support/common
 load ../support/cluster
@@ -107,7 +108,6 @@ asks() {
   for algorithm in fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra \
     leaky-bucket; do
     [[ $algorithm != leaky-bucket ]] || optional=+del
-    # shellcheck disable=SC2046 # one word for each rule
     needs_each asks $(rules_for "$algorithm")
   done
 }
@@ -152,7 +152,6 @@ inspects() {
 
 @test "inspect needs each rule of its page" {
   local optional='+memory'
-  # shellcheck disable=SC2046
   needs_each inspects $(block -inspect.1)
 }
 
@@ -169,7 +168,6 @@ lists() {
 
 @test "list needs each rule of its page" {
   local optional='+memory'
-  # shellcheck disable=SC2046
   needs_each lists $(block -list.1)
 }
 
@@ -182,7 +180,6 @@ asks_quota() {
 
 @test "quota needs each rule of its page" {
   local optional='+memory' refused=3 # UNKNOWN
-  # shellcheck disable=SC2046
   needs_each asks_quota $(block -quota.1)
 }
 
@@ -195,7 +192,6 @@ resets() {
 }
 
 @test "reset needs each rule of its page" {
-  # shellcheck disable=SC2046
   needs_each resets $(block -reset.1) +scan
 }
 
@@ -204,10 +200,8 @@ calls_script() { limiter scripts call gcra login:ann --limit 2/60s; }
 
 @test "scripts load needs the rule of its page, and scripts call those of rlctl(1)" {
   local optional='+set +get +setrange +del +pttl +pexpire'
-  # shellcheck disable=SC2046
   needs_each loads_scripts $(block -scripts.1)
   # What the script calls depends on the key.
-  # shellcheck disable=SC2046
   needs_each calls_script $(rules_for gcra)
 }
 
@@ -220,7 +214,6 @@ saves() {
 }
 
 @test "reset --save needs each rule of its page" {
-  # shellcheck disable=SC2046
   needs_each saves $(block -reset.1) +scan $(block -reset.1 2)
 }
 
@@ -230,7 +223,6 @@ restores() { limiter reset --restore "$BATS_TEST_TMPDIR/saved"; }
   local rule
   fills
   rlctl reset -q --match 'login:*' --yes --save "$BATS_TEST_TMPDIR/saved"
-  # shellcheck disable=SC2046
   needs_each restores $(block -reset.1 3)
 }
 
@@ -244,10 +236,9 @@ restores() { limiter reset --restore "$BATS_TEST_TMPDIR/saved"; }
   rlctl reset -q --match 'login:*' --force --yes --save "$BATS_TEST_TMPDIR/saved"
   perl -i -MMIME::Base64 -pe 's/("dump_base64":")([^"]*)/my $d = decode_base64($2);
     substr($d, -10, 2) = "\xff\xff"; $1 . encode_base64($d, "")/e' "$BATS_TEST_TMPDIR/saved"
-  rules=$(awk '/^# /{ on = /^# ACCESS RULES/ } on && /written by commands/, /^$/' "$project/man/rlctl-reset.1.scd" |
-    grep -oE '\+[a-z]+')
-  # shellcheck disable=SC2046,SC2086
-  needs_each restores $(block -reset.1 3) $rules
+  mapfile -t rules < <(awk '/^# /{ on = /^# ACCESS RULES/ } on && /written by commands/, /^$/' \
+    "$project/man/rlctl-reset.1.scd" | grep -oE '\+[a-z]+')
+  needs_each restores $(block -reset.1 3) "${rules[@]}"
 }
 
 # With a lease of somebody else, and alone; a lease of a second is renewed after a third of it.
@@ -260,13 +251,11 @@ leases() {
 @test "run --concurrency needs each rule of concurrency" {
   # Status 125 if the command does not run; its own if the lease cannot be renewed or released.
   local refused='(125|0)'
-  # shellcheck disable=SC2046
   needs_each leases $(rules_for concurrency)
 }
 
 @test "run with --limit and --concurrency needs the rules of both algorithms" {
   local rules
-  # shellcheck disable=SC2046
   mapfile -t rules < <(printf '%s\n' $(rules_for sliding-window-log) $(rules_for concurrency) | sort -u)
   user "${rules[@]}"
   limiter run login:nightly --limit 1/60s --concurrency 2 -- true
@@ -280,7 +269,6 @@ bursts() {
 @test "burst needs the rules of its page and the commands of the script" {
   # The clock is the caller's. Without UNLINK the keys are left, with a warning and status 0.
   local optional='+time' refused='(4|0)'
-  # shellcheck disable=SC2046
   needs_each bursts $(block -burst.1 | sed s@~rlctl-burst:.@@) $(rules_for sliding-window-log | sed 's/+evalsha +script|load//')
 }
 
@@ -291,9 +279,7 @@ debugs() {
 
 @test "debug needs each rule of its page to copy keys" {
   local optional='+dump' # or what reads the contents
-  # shellcheck disable=SC2046
   needs_each debugs $(block -debug.1)
-  # shellcheck disable=SC2046
   user $(block -debug.1)
   REDISCLI_AUTH=pw run -0 rlctl debug --user limiter gcra login:gcra --limit 5/1000d --trace
   assert_output --partial "with 'login:gcra' copied from"

@@ -2,23 +2,24 @@ load ../support/common
 
 # Whatever is at the other end, rlctl prints one line, exits with the right status, and never hangs.
 
-# fails MESSAGE [OPTION…]: rlctl check exits with status 3 and prints this one line.
-fails() {
-  run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s "${@:2}"
-  assert_output ''
-  assert_equal "${stderr_lines[0]}" "rlctl: check: $1"
-}
-
-@test "a server that never answers is a timeout" {
-  start_fake_server ''
-  fails "no answer from unix://$socket within 200ms; the request may have been counted" --timeout 200ms
-  assert_equal "${#stderr_lines[@]}" 1
-}
-
-@test "a server that closes the connection instead of answering is reported" {
-  start_fake_server --close ''
-  fails "unix://$socket closed the connection; the request may have been counted"
-  assert_equal "${#stderr_lines[@]}" 1
+@test "a reply that ends early, never comes, or is not one exits with status 3, with a line that says which" {
+  local reply option message hint
+  while IFS='|' read -r reply option message hint; do
+    start_fake_server ${option:+"$option"} "$reply"
+    run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s --timeout 200ms
+    assert_output ''
+    assert_equal "${stderr_lines[0]}" "rlctl: check: ${message/URL/unix://$socket}; the request may have been counted"
+    assert_equal "${stderr_lines[1]-}" "$hint"
+    stop_servers
+  done <<'TABLE'
+||no answer from URL within 200ms|
+*6\r\n:1\r\n:4\r\n:||no answer from URL within 200ms|
+|--close|URL closed the connection|
+*6\r\n:1\r\n:4\r\n:0|--close|URL closed the connection|
+HTTP/1.1 400 Bad Request\r\n\r\n|--close|URL: the answer is not RESP: 'HTTP/1.1 400 Bad Request\r\n\r\n'|  hint: is it a Redis server?
+\x1b[2J\0\xff||URL: the answer is not RESP: '\x1b[2J\x00\xff'|  hint: is it a Redis server?
+*99999999999\r\n||URL: the answer is not RESP: '*99999999999\r\n'|  hint: is it a Redis server?
+TABLE
 }
 
 @test "what only reads does not say that something may have been executed" {
@@ -30,16 +31,6 @@ fails() {
     assert_regex "$output$stderr" 'closed the connection'
     refute_regex "$output$stderr" 'may have been'
   done
-}
-
-@test "a server that closes the connection in the middle of its reply is reported" {
-  start_fake_server --close '*6\r\n:1\r\n:4\r\n:0'
-  fails "unix://$socket closed the connection; the request may have been counted"
-}
-
-@test "a server that stops in the middle of its reply is a timeout" {
-  start_fake_server '*6\r\n:1\r\n:4\r\n:'
-  fails "no answer from unix://$socket within 200ms; the request may have been counted" --timeout 200ms
 }
 
 # start_endless_server CODE: after the first bytes of a request, runs this Perl code, which prints, for ever.
@@ -108,33 +99,25 @@ REPLIES
   done
 }
 
-@test "a server that is not Redis is reported" {
-  start_fake_server --close 'HTTP/1.1 400 Bad Request\r\n\r\n'
-  fails "unix://$socket: the answer is not RESP: 'HTTP/1.1 400 Bad Request\\r\\n\\r\\n'; the request may have been counted"
-  assert_equal "${stderr_lines[1]}" '  hint: is it a Redis server?'
-}
-
-@test "garbage is shown without its control bytes" {
-  start_fake_server $'\e[2J\\0\xff'
-  fails "unix://$socket: the answer is not RESP: '\\x1b[2J\\x00\\xff'; the request may have been counted"
-}
-
-@test "a reply of an impossible length is reported" {
-  start_fake_server '*99999999999\r\n'
-  run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s
-  assert_output ''
-  assert_regex "${stderr_lines[0]}" "^rlctl: check: unix://$socket: the answer is not RESP: "
-}
-
-@test "a reply that no limiter gives exits with status 5" {
-  local reply
-  for reply in '+OK\r\n' ':1\r\n' '$-1\r\n' '*0\r\n' '*2\r\n:1\r\n:4\r\n' '*6\r\n:1\r\n:4\r\n:0\r\n:0\r\n:0\r\n$1\r\n0\r\n'; do
-    start_fake_server "$reply"
+@test "a reply that no limiter gives, or an error, exits with status 5 and one clean line" {
+  local reply message
+  while IFS='|' read -r reply message; do
+    start_fake_server "$reply\r\n"
     run_with_timeout -5 --separate-stderr rlctl check k --limit 5/60s
     assert_output ''
     assert_equal "$stderr" \
-      "rlctl: check: unix://$socket: the reply is not that of a limiter script: six integers"
-  done
+      "rlctl: check: unix://$socket: ${message:-the reply is not that of a limiter script: six integers}"
+    stop_servers
+  done <<'TABLE'
++OK
+:1
+$-1
+*0
+*2\r\n:1\r\n:4
+*6\r\n:1\r\n:4\r\n:0\r\n:0\r\n:0\r\n$1\r\n0
+-ERR \x1b[31mred\x09and\x01so on|\x1b[31mred\tand\x01so on
+-NOSCRIPT No matching script|NOSCRIPT No matching script
+TABLE
 }
 
 @test "a reply by which a wait would have no end is not that of a limiter" {
@@ -193,19 +176,6 @@ REPLIES
     }'
   run_with_timeout -3 --separate-stderr rlctl inspect k
   assert_equal "${stderr_lines[0]}" "rlctl: inspect: unix://$socket: the reply to TIME is not a time"
-}
-
-@test "an error with control bytes is printed as one clean line" {
-  start_fake_server $'-ERR \e[31mred\tand\x01so on\\r\\n'
-  run_with_timeout -5 --separate-stderr rlctl check k --limit 5/60s
-  assert_equal "$stderr" "rlctl: check: unix://$socket: \\x1b[31mred\\tand\\x01so on"
-}
-
-@test "a server that does not know the script even after loading it is reported" {
-  start_fake_server '-NOSCRIPT No matching script\r\n'
-  run_with_timeout -5 --separate-stderr rlctl check k --limit 5/60s
-  assert_output ''
-  assert_regex "${stderr_lines[0]}" "^rlctl: check: unix://$socket: NOSCRIPT "
 }
 
 @test "the code of an error determines its class, whatever the message" {

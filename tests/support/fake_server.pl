@@ -7,7 +7,7 @@ use IO::Socket::UNIX;
 
 my ($path, $close, $reply) = @ARGV;
 my %byte = (r => "\r", n => "\n", 0 => "\0");
-$reply =~ s/\\([rn0])/$byte{$1}/g;
+$reply =~ s/\\(?:x(..)|([rn0]))/defined $1 ? chr hex $1 : $byte{$2}/ge;
 $SIG{PIPE} = 'IGNORE';
 
 open my $record, '>', "$path.came" or die "$path.came: $!";

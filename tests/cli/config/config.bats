@@ -128,38 +128,29 @@ without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine
 
 # --- precedence ---------------------------------------------------------------------------------------
 
-@test "the server: option before environment before file before default" {
-  assert_equal "$(shown url)" 'redis://127.0.0.1:6379 (default)'
-  echo 'url = "redis://file:1/3"' >"$users"
-  assert_equal "$(shown url)" 'redis://file:1/3 (file)'
-  assert_equal "$(RLCTL_URL=redis://environment:2 shown url)" 'redis://environment:2 (environment)'
-  assert_equal "$(RLCTL_URL=redis://environment:2 shown url -u redis://option:3)" \
-    'redis://option:3 (option)'
-}
-
-@test "options change parts of the file's URL, as of any other" {
-  echo 'url = "redis://file:1/3"' >"$users"
-  assert_equal "$(shown url -p 9)" 'redis://file:9/3 (option)'
-  assert_equal "$(shown url -H other -n 0 --user u)" 'redis://u:***@other:1 (option)'
-  assert_equal "$(shown url -s /tmp/s)" 'unix:///tmp/s?db=3 (option)'
-}
-
-@test "an option that names a server replaces all servers of a Cluster or of Sentinels" {
-  assert_equal "$(RLCTL_URL=redis+cluster://a:1,b:2 shown url -H other)" 'redis+cluster://other:1 (option)'
-  assert_equal "$(RLCTL_URL=redis+cluster://a:1,b:2 shown url -p 9)" 'redis+cluster://a:9 (option)'
-  assert_equal "$(RLCTL_URL=redis+sentinel://a:1,b:2/m shown url -H other)" 'redis+sentinel://other:1/m (option)'
-}
-
-@test "an option for TLS changes what the URL says" {
-  assert_equal "$(RLCTL_URL=rediss://h:1 shown url --insecure)" 'rediss://h:1 (option)'
-  assert_equal "$(RLCTL_URL=rediss://h:1 shown url --sni other)" 'rediss://h:1 (option)'
-}
-
-@test "the timeout: option before file before default" {
-  assert_equal "$(shown timeout)" '1s (default)'
-  echo 'timeout = "250ms"' >"$users"
-  assert_equal "$(shown timeout)" '250ms (file)'
-  assert_equal "$(shown timeout --timeout 2m)" '2m (option)'
+@test "option before environment before file before default, and options change parts of a URL" {
+  local file environment options setting value
+  while IFS='|' read -r file environment options setting value; do
+    echo "$file" >"$users"
+    # shellcheck disable=SC2086 # split into words
+    assert_equal "$(RLCTL_URL=$environment shown "$setting" $options)" "$value"
+  done <<'TABLE'
+|||url|redis://127.0.0.1:6379 (default)
+url = "redis://file:1/3"|||url|redis://file:1/3 (file)
+url = "redis://file:1/3"|redis://environment:2||url|redis://environment:2 (environment)
+url = "redis://file:1/3"|redis://environment:2|-u redis://option:3|url|redis://option:3 (option)
+url = "redis://file:1/3"||-p 9|url|redis://file:9/3 (option)
+url = "redis://file:1/3"||-H other -n 0 --user u|url|redis://u:***@other:1 (option)
+url = "redis://file:1/3"||-s /tmp/s|url|unix:///tmp/s?db=3 (option)
+|redis+cluster://a:1,b:2|-H other|url|redis+cluster://other:1 (option)
+|redis+cluster://a:1,b:2|-p 9|url|redis+cluster://a:9 (option)
+|redis+sentinel://a:1,b:2/m|-H other|url|redis+sentinel://other:1/m (option)
+|rediss://h:1|--insecure|url|rediss://h:1 (option)
+|rediss://h:1|--sni other|url|rediss://h:1 (option)
+|||timeout|1s (default)
+timeout = "250ms"|||timeout|250ms (file)
+timeout = "250ms"||--timeout 2m|timeout|2m (option)
+TABLE
 }
 
 @test "check connects to the URL of the file" {
