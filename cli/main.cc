@@ -1,4 +1,4 @@
-#include "cli/app.h"
+#include "cli/app/app.h"
 
 int main(int argc, char** argv) {
   return rlctl::cli::run(argc, argv);

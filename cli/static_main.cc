@@ -3,7 +3,7 @@
 
 #include <nss.h>
 
-#include "cli/app.h"
+#include "cli/app/app.h"
 #include "redis/openssl.h"
 
 namespace {

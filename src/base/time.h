@@ -41,7 +41,7 @@ inline constexpr microseconds kLatestInstant{4'000'000'000'000'000};
 /// Rounded up to whole seconds, at least 0.
 [[nodiscard]] std::chrono::seconds whole_seconds(microseconds duration);
 
-// Times for people; programs get µs. In UTF-8: cli/term/terminal.h has without_micro_sign().
+// Times for people; programs get µs. In UTF-8: cli/terminal/terminal.h has without_micro_sign().
 
 /// The time until something: "12.041 s", rounded up to ms; below 10 ms with all digits, "4.250 ms";
 /// from ten minutes "1h2m3s", from a day "3d4h5m", rounded up to the last unit. Never below 0.

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "cli/failure.h"
+#include "cli/errors/failure.h"
 #include "support/refusal.h"
 
 namespace rlctl::shell_test {

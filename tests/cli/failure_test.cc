@@ -1,4 +1,4 @@
-#include "cli/failure.h"
+#include "cli/errors/failure.h"
 
 #include <doctest/doctest.h>
 

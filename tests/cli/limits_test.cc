@@ -1,4 +1,4 @@
-#include "cli/limits.h"
+#include "cli/options/limits.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/failure.h"
+#include "cli/errors/failure.h"
 
 namespace rlctl::cli::options_test {
 namespace {

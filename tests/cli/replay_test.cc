@@ -1,8 +1,8 @@
-#include "cli/replay.h"
+#include "cli/options/log_options.h"
 
 #include <doctest/doctest.h>
 
-#include "cli/failure.h"
+#include "cli/errors/failure.h"
 
 namespace rlctl::cli::replay_test {
 

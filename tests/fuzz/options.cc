@@ -1,12 +1,12 @@
 // Any words are parsed or refused with a message; what is accepted is accepted again as the command
 // line that repeats the run, and means the same; a line being typed is never an error.
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 #include <string>
 #include <vector>
 
 #include "base/error.h"
-#include "cli/completions.h"
+#include "cli/options/completions.h"
 #include "fuzz/fuzz.h"
 
 namespace fuzz::options {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/app.h"
+#include "cli/app/app.h"
 
 namespace support {
 

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/burst/measures.h"
-#include "cli/burst/picture.h"
-#include "cli/burst/text.h"
+#include "cli/commands/burst/measures.h"
+#include "cli/commands/burst/picture.h"
+#include "cli/commands/burst/text.h"
 #include "support/json_record.h"
 
 namespace rlctl::cli::forms_test {

@@ -1,4 +1,4 @@
-#include "cli/burst/measures.h"
+#include "cli/commands/burst/measures.h"
 
 #include <doctest/doctest.h>
 

@@ -1,11 +1,11 @@
-#include "cli/burst/progress.h"
+#include "cli/commands/burst/progress.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "base/text.h"
-#include "cli/term/terminal.h"
+#include "cli/terminal/terminal.h"
 
 namespace rlctl::cli::progress_test {
 namespace {

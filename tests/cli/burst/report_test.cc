@@ -1,11 +1,11 @@
-#include "cli/burst/report.h"
+#include "cli/commands/burst/report.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "base/shell.h"
-#include "cli/burst/xml.h"
+#include "cli/commands/burst/xml.h"
 
 namespace rlctl::cli::report_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/check/check.h"
+#include "cli/commands/check/check.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/check/lines.h"
+#include "cli/commands/check/lines.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/check/top_keys.h"
+#include "cli/commands/check/top_keys.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/debug/commands.h"
+#include "cli/commands/debug/commands.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/debug/coverage.h"
+#include "cli/commands/debug/coverage.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/debug/keys.h"
+#include "cli/commands/debug/keys.h"
 
 #include <doctest/doctest.h>
 

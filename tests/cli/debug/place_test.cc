@@ -1,4 +1,4 @@
-#include "cli/debug/place.h"
+#include "cli/commands/debug/place.h"
 
 #include <doctest/doctest.h>
 

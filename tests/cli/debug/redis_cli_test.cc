@@ -1,4 +1,4 @@
-#include "cli/debug/redis_cli.h"
+#include "cli/commands/debug/redis_cli.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/debug/view.h"
+#include "cli/commands/debug/view.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/inspect/inspect.h"
+#include "cli/commands/inspect/inspect.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/inspect/inspect.h"
+#include "cli/commands/inspect/inspect.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/term/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "support/packed.h"
 
 namespace rlctl::cli::text_test {

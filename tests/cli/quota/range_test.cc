@@ -1,4 +1,4 @@
-#include "cli/quota/range.h"
+#include "cli/commands/quota/range.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/term/bars.h"
+#include "cli/terminal/bars.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/term/line_editor.h"
+#include "cli/terminal/line_editor.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "cli/term/screen.h"
+#include "cli/terminal/screen.h"
 
 #include <doctest/doctest.h>
 

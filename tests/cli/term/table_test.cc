@@ -1,10 +1,10 @@
-#include "cli/term/table.h"
+#include "cli/terminal/table.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
-#include "cli/term/terminal.h"
+#include "cli/terminal/terminal.h"
 
 namespace rlctl::cli::table_test {
 namespace {

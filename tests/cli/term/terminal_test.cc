@@ -1,4 +1,4 @@
-#include "cli/term/terminal.h"
+#include "cli/terminal/terminal.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

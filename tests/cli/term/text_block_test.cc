@@ -1,4 +1,4 @@
-#include "cli/term/table.h"
+#include "cli/terminal/table.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
-#include "cli/burst/picture.h"
-#include "cli/term/bars.h"
+#include "cli/commands/burst/picture.h"
+#include "cli/terminal/bars.h"
 #include "traffic/outcome.h"
 
 #include "base/text.h"

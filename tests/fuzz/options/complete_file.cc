@@ -1,5 +1,5 @@
 // In place of that of cli/completions.cc, which needs everything that can be completed.
-#include "cli/completions.h"
+#include "cli/options/completions.h"
 
 rlctl::cli::Completions rlctl::cli::complete_file(const Typed& typed) {
   static_cast<void>(typed);

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/options/options.h"
+#include "cli/server/connection.h"
+
+namespace rlctl::cli {
+
+/// The options that all commands accept.
+struct GeneralOptions {
+  ConnectionOptions connection;
+  std::optional<std::string> config;
+  bool json = false;
+  bool short_help = false;
+  bool help = false;
+  bool version = false;
+};
+
+void add_general_options(Options& options, GeneralOptions& target);
+
+}  // namespace rlctl::cli

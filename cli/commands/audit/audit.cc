@@ -1,0 +1,371 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/shell.h"
+#include "base/text.h"
+#include "cli/app/command.h"
+#include "cli/errors/plugin_state.h"
+#include "cli/errors/refused_keys.h"
+#include "cli/server/connection.h"
+#include "cli/server/targets.h"
+#include "cli/terminal/progress.h"
+#include "cli/terminal/terminal.h"
+#include "redis/url.h"
+#include "state/audit.h"
+#include "state/survey.h"
+
+namespace rlctl::cli {
+namespace {
+
+using state::Finding;
+
+struct AuditOptions {
+  std::optional<std::string> top;
+};
+
+constexpr std::int64_t kUsualTop = 20;
+constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+
+void add_audit_options(Options& options, AuditOptions& target) {
+  options.group("Options");
+  options.value(
+      "--top", "NUMBER", target.top,
+      "show at most NUMBER keys for each finding, or all (default: 20; with --json: all)");
+}
+
+std::int64_t parse_top(const std::optional<std::string>& text, bool json) {
+  if (!text) return json ? kAll : kUsualTop;
+  constexpr std::int64_t kMost = 1'000'000'000;
+  return *text == "all" ? kAll : parse_between(*text, "--top", 1, kMost);
+}
+
+std::string_view severity_of(const Finding& finding) {
+  return finding.is_critical ? "critical" : "warning";
+}
+
+/// The findings, the worst kinds first. Of each kind it keeps as many as are shown.
+class AuditReport {
+ public:
+  AuditReport(std::int64_t top, const redis::Url& url, Invocation& invocation)
+      : top_(top),
+        url_(url),
+        invocation_(invocation),
+        rlctl_words_(
+            rlctl_words(invocation.options, invocation.connection, invocation.configuration)) {}
+
+  void add(Finding finding);
+  void write();
+  [[nodiscard]] PluginState state() const;
+  /// "1 critical finding, 2 warnings"
+  [[nodiscard]] std::string counts() const;
+
+ private:
+  struct Kind {
+    std::int64_t count = 0;
+    std::vector<Finding> shown;
+  };
+  [[nodiscard]] std::int64_t count_of(bool critical) const;
+  void write_text(const Finding& finding, const Look& look);
+  void write_json(const Finding& finding);
+  [[nodiscard]] std::string mend_of(const Finding& finding) const;
+
+  std::int64_t top_;
+  const redis::Url& url_;
+  Invocation& invocation_;
+  std::vector<std::string> rlctl_words_;
+  std::map<std::pair<bool, state::FindingKind>, Kind> kinds_;  ///< false: critical
+};
+
+void AuditReport::add(Finding finding) {
+  auto& kind = kinds_[{!finding.is_critical, finding.kind}];
+  if (kind.count++ < top_) kind.shown.push_back(std::move(finding));
+}
+
+void AuditReport::write() {
+  const Look look = look_of(invocation_.out.fd());
+  for (auto& [id, kind] : kinds_) {
+    std::ranges::sort(kind.shown, {}, &Finding::key);
+    for (const auto& finding : kind.shown) {
+      invocation_.json ? write_json(finding) : write_text(finding, look);
+      invocation_.out.flush_if_large();
+    }
+    const auto more = kind.count - static_cast<std::int64_t>(kind.shown.size());
+    if (more > 0 && !invocation_.json) {
+      invocation_.out.write(
+          fmt::format("and {} more with {}; --top all shows them\n", more, name_of(id.second)));
+    }
+  }
+  invocation_.out.flush();
+}
+
+/// The words of one of rlctl's commands about a key, its last word; any shell passes them on.
+std::vector<std::string> with_key_in_base64(std::vector<std::string> words) {
+  if (every_shell_reads(words.back())) return words;
+  words.back() = to_base64(words.back());
+  words.insert(words.end() - 2, "--key-base64");  // before the --
+  return words;
+}
+
+/// The command with the server, ready to paste into a shell, or advice.
+std::string AuditReport::mend_of(const Finding& finding) const {
+  if (finding.command.empty()) return "# " + finding.advice;  // does no harm in a shell
+  if (finding.command.front() == "rlctl") {
+    auto words = rlctl_words_;
+    const auto command = with_key_in_base64(finding.command);
+    words.insert(words.end(), command.begin() + 1, command.end());
+    return command_line(words);
+  }
+  std::vector<std::string> words;
+  if (url_.scheme == redis::Scheme::kSentinel || url_.scheme == redis::Scheme::kPrivate) {
+    words = {"redis-cli"};
+  } else {
+    auto url = url_;
+    if (finding.server.find(':') != finding.server.npos) {
+      const auto node = redis::parse_url("redis://" + finding.server);
+      url.scheme = node.scheme;
+      url.host = node.host;
+      url.port = node.port;
+    }
+    words = redis_cli_words(url, "audit");
+  }
+  const std::vector<std::string_view> command(finding.command.begin() + 1, finding.command.end());
+  append_redis_command(words, command);
+  return command_line(words);
+}
+
+void AuditReport::write_text(const Finding& finding, const Look& look) {
+  constexpr std::size_t kSeverity = 10, kName = 10;
+  std::string line =
+      toned(severity_of(finding), finding.is_critical ? Tone::kBad : Tone::kWarning, look.colour);
+  pad(line, severity_of(finding).size(), kSeverity);
+  const auto name = name_of(finding.kind);
+  line += name;
+  pad(line, name.size(), kName + 1);
+  line += finding.key.empty() ? "the server" : escaped_text(finding.key);
+  std::string indent;
+  pad(indent, 0, kSeverity);
+  invocation_.out.write(line + "\n" + indent + escaped_message(finding.detail) + "\n" + indent +
+                        toned(escaped_message(mend_of(finding)), Tone::kDim, look.colour) + "\n");
+}
+
+void AuditReport::write_json(const Finding& finding) {
+  auto& out = invocation_.out.buffer();
+  JsonWriter json(out);
+  json.begin_object()
+      .field("finding", name_of(finding.kind))
+      .field("severity", severity_of(finding));
+  if (finding.key.empty()) {
+    json.name("key").null();
+  } else {
+    json.bytes_field("key", finding.key);
+  }
+  json.field("detail", finding.detail).field("mend", mend_of(finding)).end_object();
+  out += '\n';
+}
+
+std::int64_t AuditReport::count_of(bool critical) const {
+  std::int64_t count = 0;
+  for (const auto& [id, kind] : kinds_) count += id.first != critical ? kind.count : 0;
+  return count;
+}
+
+PluginState AuditReport::state() const {
+  if (count_of(true) > 0) return PluginState::kCritical;
+  return count_of(false) > 0 ? PluginState::kWarning : PluginState::kOk;
+}
+
+std::string AuditReport::counts() const {
+  if (kinds_.empty()) return "no findings";
+  std::string text;
+  const auto add = [&text](std::int64_t count, std::string_view what) {
+    if (count > 0) text.append(text.empty() ? "" : ", ").append(counted(count, what));
+  };
+  add(count_of(true), "critical finding");
+  add(count_of(false), "warning");
+  return text;
+}
+
+/// Audits keys as a scan finds them.
+class Auditing {
+ public:
+  Auditing(redis::Connection& connection, const limiter::Configuration& configuration,
+           AuditReport& report)
+      : connection_(connection), configuration_(configuration), report_(report) {}
+
+  [[nodiscard]] state::InspectionRequest request_for(const std::string& key) const {
+    return cli::request_for(found_target(key, configuration_));
+  }
+  void take(std::span<const state::Surveyed> page);
+
+  [[nodiscard]] std::int64_t limiters() const noexcept { return limiters_; }
+  /// Those that are no limiter's, or only look like one's.
+  [[nodiscard]] std::int64_t others() const noexcept { return readable_ - limiters_; }
+  /// The limiters whose TTL nothing can be compared with.
+  [[nodiscard]] std::int64_t unjudged() const noexcept { return unjudged_; }
+  [[nodiscard]] const RefusedKeys& refused() const noexcept { return refused_; }
+
+ private:
+  void confirm(std::vector<Finding>& findings) const;
+
+  redis::Connection& connection_;
+  const limiter::Configuration& configuration_;
+  AuditReport& report_;
+  std::int64_t readable_ = 0, limiters_ = 0, unjudged_ = 0;
+  RefusedKeys refused_;
+};
+
+void Auditing::take(std::span<const state::Surveyed> page) {
+  std::vector<Finding> findings;
+  for (const auto& [inspection, refused] : page) {
+    if (refused) {
+      refused_.add(inspection.key, *refused);
+      continue;
+    }
+    if (!inspection.exists()) continue;  // it is gone meanwhile
+    ++readable_;
+    refused_.found_readable();
+    if (inspection.is_recognized()) {
+      ++limiters_;
+      if (!state::is_ttl_judged(inspection)) ++unjudged_;
+    }
+    for (auto& finding : state::audit(inspection, connection_.has_slots())) {
+      findings.push_back(std::move(finding));
+    }
+  }
+  // A key that was written between its TTL and its contents seemed to be what it never was.
+  if (!findings.empty()) confirm(findings);
+  // A busy key may be written at the same moment of the second look, too.
+  const auto may_be_torn = [](const Finding& finding) {
+    return finding.kind == state::FindingKind::kTtlShort;
+  };
+  if (std::ranges::any_of(findings, may_be_torn)) confirm(findings);
+  for (auto& finding : findings) report_.add(std::move(finding));
+}
+
+/// Looks at the keys again, and drops the findings that are not there any more.
+void Auditing::confirm(std::vector<Finding>& findings) const {
+  std::vector<state::InspectedKey> requests;
+  for (const auto& finding : findings) {
+    if (!requests.empty() && requests.back().key == finding.key) continue;
+    requests.push_back({.key = finding.key, .request = request_for(finding.key)});
+  }
+  std::set<std::pair<std::string, state::FindingKind>> found;
+  for (const auto& each : state::survey(connection_, requests)) {
+    for (auto& finding : state::audit(each.inspection, connection_.has_slots())) {
+      found.emplace(std::move(finding.key), finding.kind);
+    }
+  }
+  std::erase_if(findings, [&](const Finding& finding) {
+    return !found.contains({finding.key, finding.kind});
+  });
+}
+
+void audit_all(const std::string& pattern, redis::Connection& connection, Auditing& auditing,
+               Invocation& invocation) {
+  Progress progress(is_terminal(STDERR_FILENO));
+  state::survey_all(connection,
+                    {.pattern = pattern,
+                     .ask = [&](const std::string& key) { return auditing.request_for(key); },
+                     .on_page =
+                         [&](std::span<const state::Surveyed> page, double share) {
+                           auditing.take(page);
+                           progress.update(share, "the database");
+                           invocation.interrupt.check();
+                         }});
+}
+
+/// "2 warnings in 12 limiter keys, 340 other keys; not judged: the TTLs of 3, whose window no
+/// policy gives"
+std::string summary(const AuditReport& report, const Auditing& auditing) {
+  auto text = fmt::format("{} in {}", report.counts(), counted(auditing.limiters(), "limiter key"));
+  if (auditing.others() > 0) text += ", " + counted(auditing.others(), "other key");
+  if (auditing.unjudged() > 0) {
+    text += fmt::format("; not judged: the TTL{} of {}, whose window no policy gives",
+                        plural(auditing.unjudged()), auditing.unjudged());
+  }
+  return text;
+}
+
+ExitStatus run_audit(const AuditOptions& options, Invocation& invocation) {
+  const auto pattern = only_pattern(invocation.operands);
+  const auto top = parse_top(options.top, invocation.json);
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
+  AuditReport report(top, connector.url(), invocation);
+  auto connection = connector.open();
+  Auditing auditing(connection, invocation.configuration.policies(), report);
+  state::ServerAudit servers;
+  try {
+    servers = state::audit_servers(connection);
+    for (auto& finding : servers.findings) report.add(std::move(finding));
+    audit_all(pattern, connection, auditing, invocation);
+  } catch (const redis::Error& error) {
+    report.write();                                      // what was found until then
+    throw ProblemError(without_doubt(describe(error)));  // nothing was changed
+  } catch (...) {
+    report.write();
+    throw;
+  }
+  auditing.refused().require_readable();
+  report.write();
+  const bool is_complete = servers.is_complete && auditing.refused().count() == 0;
+  if (!servers.is_complete) {
+    warn("warning: eviction is not checked: the user needs +info", invocation.command);
+  }
+  if (auditing.refused().count() > 0) {
+    warn("warning: not audited: " + auditing.refused().text(), invocation.command);
+  }
+  if (!invocation.json) invocation.out.write(summary(report, auditing) + "\n");
+  invocation.out.flush();
+  const bool is_unknown = report.state() == PluginState::kOk && !is_complete;
+  return to_status(is_unknown ? PluginState::kUnknown : report.state());
+}
+
+ExitStatus report_audit_failure(const Problem& problem, bool json) {
+  write_stderr(render(problem, audit_command.name, json));
+  return to_status(PluginState::kUnknown);
+}
+
+}  // namespace
+
+const Command audit_command{
+    .name = "audit",
+    .summary = "find limiters that lock users out, open early, or waste memory",
+    .synopsis = "[connection] audit [options] [--] [PATTERN]",
+    .about =
+        "Searches all limiter keys that match the pattern (* ? [ab]) for problems in\n"
+        "production: keys that never expire or expire too early, times from a wrong\n"
+        "clock, large sorted sets, an eviction policy. Each finding comes with a fix.\n"
+        "Only reads, with SCAN.",
+    .statuses =
+        {
+            "OK: no findings",
+            kStatusWarning,
+            kStatusCritical,
+            "UNKNOWN: the server cannot be queried, or wrong usage; or OK, but the user\n"
+            "may not read all keys or may not call INFO",
+        },
+    .epilogue = R"(
+Examples:
+  rlctl audit
+  rlctl audit 'rate:*' --top all
+  rlctl audit --json | jq -r 'select(.severity == "critical") | .mend'
+)",
+    .add = add_command<AuditOptions, add_audit_options, run_audit>,
+    .report = report_audit_failure,
+    .unreported = to_status(PluginState::kUnknown)};
+
+}  // namespace rlctl::cli

@@ -1,0 +1,242 @@
+#include "cli/commands/burst/assertions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/errors/failure.h"
+
+namespace rlctl::cli {
+namespace {
+
+struct Comparison {
+  std::string_view sign;
+  bool (*holds)(double, double);
+};
+
+template <typename Compare>
+bool holds(double left, double right) {
+  return Compare{}(left, right);
+}
+
+// Longer signs first: "<" is a prefix of "<=".
+constexpr std::array kComparisons{
+    Comparison{"<=", holds<std::less_equal<>>}, Comparison{">=", holds<std::greater_equal<>>},
+    Comparison{"==", holds<std::equal_to<>>},   Comparison{"!=", holds<std::not_equal_to<>>},
+    Comparison{"<", holds<std::less<>>},        Comparison{">", holds<std::greater<>>},
+};
+
+constexpr std::string_view kAssertExample = "--assert 'worst<=1'";
+
+std::string_view trimmed(std::string_view text) {
+  const auto begin = text.find_first_not_of(' ');
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+bool has_measure(const std::vector<BurstMeasure>& measures, std::string_view name) {
+  return std::any_of(measures.begin(), measures.end(),
+                     [name](const BurstMeasure& measure) { return measure.name == name; });
+}
+
+BurstMeasure find_measure(std::string_view name, const std::string& text,
+                          const std::vector<BurstMeasure>& measures) {
+  std::vector<std::string_view> names;
+  for (const auto& measure : measures) {
+    if (measure.name == name) return measure;
+    names.push_back(measure.name);
+  }
+  auto message =
+      "--assert: " + in_quotes(text) + " compares " + in_quotes(name) + ", which is not a measure";
+  if (has_measure(burst_measures(), name)) {
+    throw UsageError(message + " of a search", "patterns and --replay measure it");
+  }
+  if (has_measure(search_measures(), name)) {
+    throw UsageError(message + " of traffic", "rlctl burst adversary measures it");
+  }
+  refuse_word(message, name, names);
+}
+
+double parse_value(std::string_view number, const std::string& text) {
+  if (const auto value = to_decimal(number)) return *value;
+  throw UsageError("--assert: " + in_quotes(text) + " compares with " + in_quotes(number) +
+                       ", which is not a number",
+                   std::string(kAssertExample));
+}
+
+/// The value with as few decimals as tell it from the bound, at least two; whole numbers as they
+/// are.
+std::string rounded_text(const Assertion& assertion, double value) {
+  constexpr int kFewest = 2, kMost = 9;
+  constexpr double kPrecision = 0.005;  // relative
+  for (int decimals = kFewest; decimals <= kMost; ++decimals) {
+    const double scale = std::pow(10, decimals);
+    const double rounded = std::round(value * scale) / scale;
+    const bool is_close = std::abs(rounded - value) <= kPrecision * std::abs(value);
+    const bool differs = rounded != assertion.value || value == assertion.value;
+    const bool holds = assertion.compare(rounded, assertion.value);
+    if (is_close && differs && holds == assertion.compare(value, assertion.value)) {
+      return fmt::format("{}", rounded);
+    }
+  }
+  return fmt::format("{}", value);
+}
+
+/// The part of a failure message after the name of a run.
+std::string value_text(const Assertion& assertion, const BurstRun& run,
+                       std::optional<double> value) {
+  const auto& measure = assertion.measure;
+  if (value) return " has " + rounded_text(assertion, *value);
+  const auto sent = run.outcome.measured.sent;
+  if (measure.needs_answers > sent) {
+    return fmt::format(" has {} answers, but needs {}", sent, measure.needs_answers);
+  }
+  return " has no value";
+}
+
+/// "assertion 'worst<=1' does not hold: fixed-window has 2"; none if it holds.
+std::optional<std::string> failure_of(const Assertion& assertion, std::span<const BurstRun> runs) {
+  std::string values;
+  for (const auto& run : runs) {
+    const auto value = assertion.measure.of(run);
+    if (value && assertion.compare(*value, assertion.value)) continue;
+    if (!values.empty()) values += ", ";
+    values += run.name + value_text(assertion, run, value);
+  }
+  if (values.empty() && !runs.empty()) return std::nullopt;
+  if (values.empty()) values = "nothing was run";
+  return fmt::format("assertion {} does not hold: {}", in_quotes(assertion.text), values);
+}
+
+/// Why a run could not have broken the assertion, so that it proves nothing; none if it could.
+std::optional<std::string> why_vacuous(const Assertion& assertion, const BurstRun& run) {
+  if (assertion.measure.reach == nullptr) return std::nullopt;
+  const auto reach = assertion.measure.reach(run);
+  const auto holds = [&](double value) { return assertion.compare(value, assertion.value); };
+  // What holds at both ends holds in between, except that == and != may turn at their value.
+  const bool turns = reach.least < assertion.value && assertion.value < reach.most &&
+                     holds(assertion.value) != holds(reach.least);
+  if (!holds(reach.least) || !holds(reach.most) || turns) return std::nullopt;
+  // With nothing allowed there are no bounds to report, only why.
+  if (!reach.because.empty() && (!holds(HUGE_VAL) || std::isinf(reach.least))) return reach.because;
+  auto range = fmt::format("from {} to {}", reach.least, reach.most);
+  if (std::isinf(reach.most)) range = fmt::format("{} or more", reach.least);
+  if (reach.least == reach.most) range = fmt::to_string(reach.least);
+  return fmt::format("{} is {} in this traffic, whatever the limiter does", assertion.measure.name,
+                     range);
+}
+
+/// "assertion 'worst<=1' proves nothing about gcra: nothing was allowed", for each cause.
+std::vector<std::string> vacuous_of(const Assertion& assertion, std::span<const BurstRun> runs) {
+  std::vector<std::pair<std::string, std::string>> names_of;  // by cause
+  for (const auto& run : runs) {
+    const auto value = assertion.measure.of(run);
+    if (!value || !assertion.compare(*value, assertion.value)) continue;
+    const auto why = why_vacuous(assertion, run);
+    if (!why) continue;
+    const auto known = std::find_if(names_of.begin(), names_of.end(),
+                                    [&](const auto& one) { return one.first == *why; });
+    if (known == names_of.end()) {
+      names_of.emplace_back(*why, run.name);
+    } else {
+      known->second += ", " + run.name;
+    }
+  }
+  std::vector<std::string> texts;
+  for (const auto& [why, names] : names_of) {
+    texts.push_back(fmt::format("assertion {} proves nothing about {}: {}",
+                                in_quotes(assertion.text), names, why));
+  }
+  return texts;
+}
+
+/// Whether it holds for the run, but would not if the value were high enough.
+bool holds_as_upper_bound(const Assertion& assertion, const BurstRun& run) {
+  const auto value = assertion.measure.of(run);
+  return value && assertion.compare(*value, assertion.value) &&
+         !assertion.compare(HUGE_VAL, assertion.value);
+}
+
+/// For each run about which a search can prove nothing, since it had to leave schedules out.
+std::vector<std::string> unproven_of(const Assertion& assertion, std::span<const BurstRun> runs) {
+  std::vector<std::string> texts;
+  for (const auto& run : runs) {
+    if (!run.search || !run.search->tried || run.search->undecided == 0) continue;
+    if (!holds_as_upper_bound(assertion, run)) continue;
+    texts.push_back(
+        fmt::format("assertion {} is not proven for {}: {} of {} schedules are left "
+                    "out: {}",
+                    in_quotes(assertion.text), run.name, grouped(run.search->undecided),
+                    grouped(*run.search->tried), kUndecided));
+  }
+  return texts;
+}
+
+}  // namespace
+
+Assertion parse_assertion(const std::string& text, bool real_clock,
+                          const std::vector<BurstMeasure>& measures) {
+  const auto at = text.find_first_of("<>=!");
+  const std::string_view rest =
+      at == text.npos ? std::string_view{} : std::string_view(text).substr(at);
+  const auto* sign = std::find_if(kComparisons.begin(), kComparisons.end(),
+                                  [rest](const auto& one) { return rest.starts_with(one.sign); });
+  if (sign == kComparisons.end()) {
+    throw UsageError("--assert: " + in_quotes(text) + " needs one of < <= == != >= >",
+                     std::string(kAssertExample));
+  }
+  auto measure = find_measure(trimmed(std::string_view(text).substr(0, at)), text, measures);
+  if (measure.needs_real_clock && !real_clock) {
+    throw UsageError("--assert: " + in_quotes(text) + " is about " + measure.name +
+                         ", which a virtual clock cannot measure",
+                     "use --clock real");
+  }
+  const auto value = parse_value(trimmed(rest.substr(sign->sign.size())), text);
+  return {.text = text, .measure = std::move(measure), .compare = sign->holds, .value = value};
+}
+
+std::vector<std::string> failures_of(std::span<const Assertion> assertions,
+                                     std::span<const BurstRun> runs) {
+  std::vector<std::string> failures;
+  for (const auto& assertion : assertions) {
+    if (auto failure = failure_of(assertion, runs)) failures.push_back(std::move(*failure));
+    for (auto& vacuous : vacuous_of(assertion, runs)) failures.push_back(std::move(vacuous));
+    for (auto& unproven : unproven_of(assertion, runs)) failures.push_back(std::move(unproven));
+  }
+  const auto is_about_times = [](const auto& one) { return one.measure.needs_real_clock; };
+  if (std::none_of(assertions.begin(), assertions.end(), is_about_times)) return failures;
+  for (const auto& run : runs) {
+    if (!why_invalid(run)) continue;
+    failures.push_back("no assertion about times holds for " + run.name +
+                       ": the sender fell behind");
+  }
+  return failures;
+}
+
+std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
+                                     std::span<const BurstRun> runs) {
+  std::vector<std::string> warnings;
+  for (const auto& run : runs) {
+    if (!run.search || run.search->tried || run.search->undecided == 0) continue;
+    const auto holds = [&](const auto& one) { return holds_as_upper_bound(one, run); };
+    if (std::none_of(assertions.begin(), assertions.end(), holds)) continue;
+    warnings.push_back(fmt::format("warning: {}: the assertions do not cover {}: {}", run.name,
+                                   counted(run.search->undecided, "schedule"), kUndecided));
+  }
+  return warnings;
+}
+
+ExitStatus tell_failures(const std::vector<std::string>& failures, const Invocation& invocation) {
+  for (const auto& failure : failures) {
+    write_stderr(render({.status = ExitStatus::kDenied, .code = "assertion", .message = failure},
+                        invocation.command, invocation.json));
+  }
+  return failures.empty() ? ExitStatus::kDone : ExitStatus::kDenied;
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/app/command.h"
+#include "cli/commands/burst/measures.h"
+#include "cli/commands/burst/report.h"
+
+namespace rlctl::cli {
+
+/// A condition of --assert, which must hold for every run: "worst<=1".
+struct Assertion {
+  std::string text;  ///< as given
+  BurstMeasure measure;
+  bool (*compare)(double, double) = nullptr;
+  double value = 0;
+};
+
+/// Parses a name, < <= == != >= or >, and a number; blanks between them are allowed. Throws
+/// UsageError, also if the name is not one of the measures, or if the measure needs the real clock
+/// and the clock is virtual.
+[[nodiscard]] Assertion parse_assertion(const std::string& text, bool real_clock,
+                                        const std::vector<BurstMeasure>& measures);
+
+/// A message for each assertion that does not hold. An assertion about an unknown value does not
+/// hold; without runs every value is unknown. An assertion about times fails if the sender
+/// fell behind, and every assertion fails if no limiter could have broken it under this traffic, or
+/// if it is an upper bound and a search that tries every schedule had to leave some out.
+[[nodiscard]] std::vector<std::string> failures_of(std::span<const Assertion> assertions,
+                                                   std::span<const BurstRun> runs);
+/// A warning for each search that tried some schedules and had to leave others out, if an upper
+/// bound holds for it: nothing was proved in any case, but the user should know.
+[[nodiscard]] std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
+                                                   std::span<const BurstRun> runs);
+/// Writes the failures to stderr, and returns the exit status.
+[[nodiscard]] ExitStatus tell_failures(const std::vector<std::string>& failures,
+                                       const Invocation& invocation);
+
+}  // namespace rlctl::cli

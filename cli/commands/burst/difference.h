@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "adversary/difference.h"
+#include "base/json.h"
+#include "cli/commands/burst/plan.h"
+#include "cli/commands/burst/server.h"
+#include "cli/terminal/table.h"
+#include "traffic/traffic.h"
+
+namespace rlctl::cli {
+
+/// The first request of a run about which two limiters differ.
+struct FoundDifference {
+  std::int64_t request = 0;  ///< its number in the traffic, from 1
+  traffic::Arrival arrival = {};
+  std::string key = {};  ///< its name
+  bool allowed = false;  ///< by the first limiter; the other answers the contrary
+  /// The fewest requests of one key that show a difference; none if they were not asked again, or
+  /// if that showed none.
+  std::optional<adversary::Difference> shrunk = {};
+  /// The requests of the key alone were asked again and show no difference: the limiter looks at
+  /// other keys or at the key's name, or the difference depends on when a key expires.
+  bool vanishes_alone = false;
+};
+
+/// Compares the decisions of two runs under the same traffic.
+class DecisionComparison {
+ public:
+  /// Of one run, in order; the second run begins with start_second().
+  void add(const traffic::Arrival& arrival, bool allowed);
+  void start_second() { is_second_ = true; }
+  [[nodiscard]] const std::optional<FoundDifference>& found() const { return found_; }
+
+ private:
+  std::vector<bool> first_;  ///< what the first run allowed
+  std::size_t next_ = 0;     ///< of the second run
+  bool is_second_ = false;
+  std::optional<FoundDifference> found_;
+};
+
+/// Shrinks a difference: `traffic` is the same again, from its beginning. `server`: null with
+/// --model. `keeps_on` may end the shrinking early.
+void shrink_difference(FoundDifference& found, const BurstPlan& plan, traffic::Traffic& traffic,
+                       BurstServer* server, const adversary::KeepsShrinking& keeps_on);
+
+/// "first at request 31 (key 'a'): fixed-window allows it, gcra denies it"
+[[nodiscard]] std::string difference_text(const BurstPlan& plan, const FoundDifference& found);
+/// What `--against` found, as a part of the report.
+void append_difference_text(std::string& out, const BurstPlan& plan,
+                            const std::optional<FoundDifference>& found, std::int64_t requests,
+                            const Look& look);
+/// The value of a JSON field.
+void write_difference(JsonWriter& json, const BurstPlan& plan,
+                      const std::optional<FoundDifference>& found);
+
+}  // namespace rlctl::cli

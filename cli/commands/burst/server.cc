@@ -1,0 +1,187 @@
+#include "cli/commands/burst/server.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <random>
+#include <string_view>
+
+#include "cli/errors/failure.h"
+#include "redis/error.h"
+#include "redis/scan.h"
+
+namespace rlctl::cli {
+namespace {
+
+constexpr std::string_view kPrivatePrefix = "burst:";
+/// Open files besides the connections.
+constexpr rlim_t kOtherFiles = 32;
+
+/// A hash tag puts all keys into one Cluster slot, as a foreign script with several keys may need;
+/// without it, they are on all masters.
+std::string random_prefix(bool in_one_slot) {
+  std::random_device random;
+  const auto name = fmt::format("{:08x}{:08x}", random(), random());
+  return fmt::format(fmt::runtime(in_one_slot ? "rlctl-burst:{{{}}}:" : "rlctl-burst:{}:"), name);
+}
+
+ConnectionOptions with_default_server(ConnectionOptions options) {
+  if (!names_server(options)) options.url = "private:";
+  return options;
+}
+
+/// Raises the soft limit on open files if necessary: each connection is an open file.
+void make_room_for(std::size_t clients) {
+  const auto needed = static_cast<rlim_t>(clients) + kOtherFiles;
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  if (needed > files.rlim_max) {
+    throw UsageError(
+        fmt::format("--clients {} needs more open files than this process may have, {}", clients,
+                    files.rlim_max),
+        "use fewer, or raise the limit: ulimit -Hn");
+  }
+  // On a Cluster, each client has a connection to each master.
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/// A server with too many clients reports this in its first reply, and hangs up.
+void require_answer(redis::Connection& connection, std::size_t number, std::size_t count) {
+  const auto problem_of = [&](const redis::Error& error) {
+    if (number == 0) return ProblemError(describe(error));
+    auto problem = describe(error);
+    problem.message =
+        fmt::format("the server accepts {} of {} clients: {}", number, count, problem.message);
+    problem.hint = "use fewer --clients, or raise the server's maxclients";
+    return ProblemError(problem);
+  };
+  try {
+    const auto reply = connection.read();
+    // A user who may not PING is connected anyway.
+    const bool failed = reply.is_error() && redis::error_code(reply.text()) != "NOPERM";
+    if (failed) throw redis::to_error(reply);
+  } catch (const redis::Error& error) {
+    throw problem_of(error);
+  }
+}
+
+}  // namespace
+
+BurstServer::BurstServer(Invocation& invocation, std::span<const traffic::Candidate> candidates)
+    : invocation_(invocation),
+      connector_(with_default_server(invocation.connection), invocation.configuration,
+                 invocation.interrupt),
+      prefix_(kPrivatePrefix) {
+  const auto is_foreign = [](const traffic::Candidate& candidate) { return candidate.foreign; };
+  is_foreign_ = std::any_of(candidates.begin(), candidates.end(), is_foreign);
+  if (!connector_.is_private()) prefix_ = random_prefix(is_foreign_);
+}
+
+void BurstServer::open(std::size_t count) {
+  make_room_for(count);
+  while (connections_.size() < count) {
+    invocation_.interrupt.check();
+    connections_.push_back(connector_.open_uninterrupted());
+    auto& connection = connections_.back();
+    connection.append({"PING"});
+    require_answer(connection, connections_.size() - 1, count);
+  }
+}
+
+std::span<redis::Connection> BurstServer::connections(std::size_t count) {
+  if (connections_.size() < count) open(count);
+  if (!connector_.is_private() && !last_words_) {
+    require_writable();
+    warn("writing under '" + prefix_ + "' on " + connector_.name(), invocation_.command);
+    last_words_.emplace(render({.message = rest()}, invocation_.command, false));
+  }
+  return connections_;
+}
+
+/// Throws the server's error if it takes no writes, for example because it is a replica. A user who
+/// may write but not remove keys is warned after the run.
+void BurstServer::require_writable() {
+  try {
+    redis::unlink_keys(connections_.front(), {&prefix_, 1});
+  } catch (const redis::Error& error) {
+    if (error.failure() != redis::Failure::kRefused) throw;
+  }
+}
+
+bool BurstServer::may_retry(const redis::Error& error, const traffic::Candidate& candidate) const {
+  return error.failure() == redis::Failure::kTimeout && candidate.foreign && is_private() &&
+         invocation_.interrupt.signal() == 0;
+}
+
+std::string BurstServer::when_they_expire() const {
+  return is_foreign_ ? "stay unless the script lets them expire" : "expire by themselves";
+}
+
+std::string BurstServer::rest() const {
+  return "keys under '" + prefix_ + "' may be left; they " + when_they_expire();
+}
+
+bool BurstServer::leaves_keys() noexcept {
+  if (invocation_.interrupt.signal() == 0) return false;
+  if (is_private()) return true;
+  const bool is_busy = std::any_of(connections_.begin(), connections_.end(),
+                                   [](const auto& each) { return each.outstanding() > 0; });
+  if (is_busy) warn(rest(), invocation_.command);
+  return is_busy;
+}
+
+void BurstServer::remove(const std::vector<std::string>& keys) noexcept {
+  if (keys.empty()) return;
+  try {
+    unlink(keys);
+  } catch (const std::exception& error) {
+    warn_of_rest(error);
+  }
+}
+
+void BurstServer::remove_made(const traffic::Script& script) noexcept {
+  if (connector_.is_private() || !script.registry()) return;
+  try {
+    auto connection = connector_.open_uninterrupted();
+    redis::unlink_keys(connection, traffic::made_keys(script, connection));
+  } catch (const std::exception& error) {
+    warn_of_rest(error);
+  }
+}
+
+void BurstServer::remove_all() noexcept {
+  if (connector_.is_private()) return;
+  try {
+    auto connection = connector_.open_uninterrupted();
+    redis::Scan scan(connection, redis::escape_glob(prefix_) + "*");
+    while (!scan.done()) unlink(scan.next());
+  } catch (const std::exception& error) {
+    warn_of_rest(error);
+  }
+}
+
+void BurstServer::warn_of_rest(const std::exception& error) {
+  if (connector_.is_private()) return;  // a private server ends with this process
+  if (std::exchange(has_warned_, true)) return;
+  warn("warning: cannot remove the keys under '" + prefix_ + "', which " + when_they_expire() +
+           ": " + describe(error).message,
+       invocation_.command);
+}
+
+/// Uses an open connection if possible, since the server may not accept another one; after an error
+/// the open ones are unusable.
+void BurstServer::unlink(std::span<const std::string> keys) {
+  try {
+    const bool is_idle = !connections_.empty() && connections_.front().outstanding() == 0;
+    if (is_idle) return redis::unlink_keys(connections_.front(), keys);
+  } catch (const redis::Error& error) {
+    if (error.failure() == redis::Failure::kRejected) throw;
+    if (error.failure() == redis::Failure::kRefused) throw;
+  }
+  auto connection = connector_.open_uninterrupted();
+  redis::unlink_keys(connection, keys);
+}
+
+}  // namespace rlctl::cli

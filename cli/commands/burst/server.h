@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/app/command.h"
+#include "cli/server/connection.h"
+#include "cli/terminal/signals.h"
+#include "redis/connection.h"
+#include "redis/error.h"
+#include "traffic/script.h"
+
+namespace rlctl::cli {
+
+/// The server on which the scripts of a burst run, and the keys that they write there. The server
+/// is private unless the command line names one: RLCTL_URL and the configuration name servers that
+/// are in use.
+class BurstServer {
+ public:
+  BurstServer(Invocation& invocation, std::span<const traffic::Candidate> candidates);
+
+  /// `count` connections, at least one, which all runs share; the first call opens them and, unless
+  /// the server is private, writes the prefix of the keys to stderr. Ctrl-C does not break the
+  /// connections: the server would execute the requests in flight after their keys are removed, and
+  /// create the keys again. The runs check the interrupt instead.
+  ///
+  /// Throws what connecting throws, and Interrupted after Ctrl-C.
+  [[nodiscard]] std::span<redis::Connection> connections(std::size_t count);
+  /// Whether everything on the server belongs to this process.
+  [[nodiscard]] bool is_private() const { return connector_.is_private(); }
+  /// A new prefix for the next run, which must not find keys that an earlier run failed to remove.
+  [[nodiscard]] std::string next_prefix() { return prefix_ + std::to_string(++runs_) + ':'; }
+  [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return connector_.timeout(); }
+  /// That of the command, which the connections ignore.
+  [[nodiscard]] const Interrupt& interrupt() const noexcept { return invocation_.interrupt; }
+  /// Whether this error may come from a foreign script that never ends, on a server that can be
+  /// replaced to find out which request is to blame.
+  [[nodiscard]] bool may_retry(const redis::Error& error,
+                               const traffic::Candidate& candidate) const;
+  /// Whether removing keys is of no use after Ctrl-C: the server is private, and ends now, or it
+  /// still executes requests, which would create the keys again. Warns of keys that are left.
+  [[nodiscard]] bool leaves_keys() noexcept;
+  /// Removes keys; only warns on failure, since another exception may be in flight.
+  void remove(const std::vector<std::string>& keys) noexcept;
+  /// Removes the keys that a script made beside its KEYS, as remove() does; does nothing on a
+  /// private server.
+  void remove_made(const traffic::Script& script) noexcept;
+  /// Removes all keys under the prefix, using SCAN; does nothing on a private server.
+  void remove_all() noexcept;
+
+ private:
+  void open(std::size_t count);
+  void require_writable();
+  [[nodiscard]] std::string when_they_expire() const;
+  [[nodiscard]] std::string rest() const;
+  void warn_of_rest(const std::exception& error);
+  void unlink(std::span<const std::string> keys);
+
+  Invocation& invocation_;
+  Connector connector_;
+  std::string prefix_;
+  int runs_ = 0;
+  std::vector<redis::Connection> connections_;
+  std::optional<LastWords> last_words_;
+  bool is_foreign_ = false;  ///< a foreign script is asked, which may set no TTLs
+  bool has_warned_ = false;
+};
+
+/// Removes the keys of a script when it is destroyed. A foreign script may have written other keys
+/// too, so those that it made and everything under the prefix are removed.
+class Cleaning {
+ public:
+  Cleaning(BurstServer& server, const traffic::Candidate& candidate, const traffic::Script& script)
+      : server_(server), script_(script), is_foreign_(candidate.foreign != nullptr) {}
+  ~Cleaning() {
+    if (server_.leaves_keys()) return;
+    server_.remove(script_.keys());
+    if (!is_foreign_) return;
+    server_.remove_made(script_);
+    server_.remove_all();
+  }
+  Cleaning(const Cleaning&) = delete;
+  Cleaning& operator=(const Cleaning&) = delete;
+
+ private:
+  BurstServer& server_;
+  const traffic::Script& script_;
+  bool is_foreign_;
+};
+
+}  // namespace rlctl::cli

@@ -1,0 +1,490 @@
+#include "cli/commands/burst/picture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/commands/burst/wording.h"
+#include "cli/commands/burst/xml.h"
+#include "cli/terminal/bars.h"
+#include "cli/terminal/terminal.h"
+
+namespace rlctl::cli {
+namespace {
+
+// In px; viewers scale the picture. The style uses no variables: not every viewer supports them.
+constexpr double kWidth = 800, kLeft = 76, kRight = 780;
+constexpr double kHeader = 88;  ///< title of one line, traffic, legend
+constexpr double kTitleLine = 22, kWhyLine = 16;
+constexpr double kNameHeight = 26;  ///< the algorithm, above its panel
+constexpr double kChart = 110, kBelowChart = 10, kCounts = 44, kBelow = 22;
+constexpr double kAxis = 44, kCaptionLine = 17;
+constexpr double kSoftLetter = 6.5;  ///< the width of an average letter of class soft, and more
+constexpr std::size_t kMostSvgColumns = 120;
+constexpr std::size_t kCaptionLetters = 92;
+constexpr std::size_t kNameLetters = 44;  // beside the verdict
+constexpr std::size_t kWhyLetters = 120;
+constexpr double kOverlayChart = 260, kOverlayRow = 18;
+constexpr std::size_t kTitleLetters = 68, kTitleLettersBesideClock = 44;
+constexpr std::size_t kTitleLines = 3;
+constexpr std::size_t kKeyLetters = 24;    // in the verdict
+constexpr std::size_t kAxisLetters = 100;  // along the axis
+/// The highest value has a label if it is this many times the limit.
+constexpr double kLabelledAbove = 1.25;
+/// The number of styles of curves in an overlay: see kStyle.
+constexpr std::size_t kCurves = 7;
+/// Leaves room above the highest value.
+constexpr double kHeadroom = 1.08;
+
+constexpr std::string_view kStyle = R"svg(<style>
+  .paper { fill: #ffffff; }
+  text { font-family: system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif;
+         font-size: 13px; fill: #1c2024; }
+  .title { font-size: 18px; font-weight: 600; }
+  .name { font-weight: 600; }
+  .soft { fill: #5b6470; font-size: 12px; }
+  .command { fill: #5b6470; font-family: ui-monospace, "DejaVu Sans Mono", monospace;
+             font-size: 12px; white-space: pre; }
+  .over { fill: #b93a0b; font-weight: 600; }
+  .end { text-anchor: end; }
+  .middle { text-anchor: middle; }
+  .grid { stroke: #d5dae0; fill: none; }
+  .allowed { fill: #1f6fb4; }
+  .denied { fill: url(#hatch); stroke: #c2410c; stroke-width: 0.75; }
+  .hatching { stroke: #c2410c; stroke-width: 1.6; }
+  .within { fill: none; stroke: #1f6fb4; stroke-width: 2; stroke-linejoin: round; }
+  .area { fill: #1f6fb4; fill-opacity: 0.15; }
+  .worst { fill: #c2410c; fill-opacity: 0.12; stroke: #c2410c; stroke-width: 0.75; }
+  .curve { fill: none; stroke-width: 3; stroke-linejoin: round; }
+  .curve0 { stroke: #1f6fb4; }
+  .curve1 { stroke: #b26a00; stroke-dasharray: 9 4; }
+  .curve2 { stroke: #0b7a5b; stroke-dasharray: 3 3; }
+  .curve3 { stroke: #a8327e; stroke-dasharray: 12 3 3 3; }
+  .curve4 { stroke: #6b4bd8; stroke-dasharray: 6 2 2 2 2 2; }
+  .curve5 { stroke: #50606e; stroke-dasharray: 18 5; }
+  .curve6 { stroke: #97202f; stroke-dasharray: 2 6; }
+  .limit { stroke: #c2410c; stroke-width: 1.5; stroke-dasharray: 6 4; fill: none; }
+  @media (prefers-color-scheme: dark) {
+    .paper { fill: #15191e; }
+    text { fill: #e8ebee; }
+    .soft, .command { fill: #a0a9b3; }
+    .over { fill: #ff9256; }
+    .grid { stroke: #3a424b; }
+    .allowed { fill: #62aef0; }
+    .denied, .hatching, .limit { stroke: #ff9256; }
+    .worst { fill: #ff9256; stroke: #ff9256; }
+    .within { stroke: #62aef0; }
+    .curve0 { stroke: #62aef0; }
+    .curve1 { stroke: #f0b050; }
+    .curve2 { stroke: #4fd0a8; }
+    .curve3 { stroke: #f28ac8; }
+    .curve4 { stroke: #ab98ff; }
+    .curve5 { stroke: #b4c0cc; }
+    .curve6 { stroke: #ff7d8a; }
+    .area { fill: #62aef0; fill-opacity: 0.2; }
+  }
+</style>
+<defs>
+  <pattern id="hatch" width="4" height="4" patternUnits="userSpaceOnUse"
+           patternTransform="rotate(45)"><path class="hatching" d="M0 0V4"/></pattern>
+</defs>
+)svg";
+
+/// The space at which to break a line, not after a number: its unit follows.
+std::size_t break_of(std::string_view line) {
+  auto space = line.rfind(' ');
+  while (space != line.npos && space > 0 && is_digit(line[space - 1])) {
+    space = line.rfind(' ', space - 1);
+  }
+  return space == line.npos ? 0 : space;
+}
+
+/// The text as lines of at most `letters` columns, broken at spaces; if there would be more than
+/// `most`, the last one ends in an ellipsis.
+std::vector<std::string> lines_of(std::string_view text, std::size_t letters,
+                                  std::size_t most = SIZE_MAX) {
+  std::vector<std::string> lines;
+  std::string rest = escaped_message(text);
+  while (display_width(rest) > letters && lines.size() + 1 < most) {
+    const auto part = cut_to_width(rest, letters + 1);
+    const auto space = break_of(part);
+    const auto line = space == 0 ? cut_to_width(rest, letters) : part.substr(0, space);
+    lines.push_back(line);
+    rest.erase(0, line.size());
+    rest.erase(0, rest.find_first_not_of(' '));
+  }
+  if (display_width(rest) > letters) {
+    const auto part = cut_to_width(rest, letters - 1);
+    const auto space = part.rfind(' ');
+    rest = part.substr(0, space) + "…";
+  }
+  lines.push_back(rest);
+  return lines;
+}
+
+class Drawing {
+ public:
+  explicit Drawing(const BurstReport& report);
+
+  [[nodiscard]] std::string draw() {
+    open();
+    header();
+    double y = kHeader + title_height_;
+    if (report_.plan.overlay) {
+      overlay(y);
+      y += overlay_height();
+    } else {
+      for (const auto& run : report_.runs) {
+        panel(run, y);
+        y += panel_height(run);
+      }
+    }
+    axis(y - kBelow);
+    caption(y + kAxis - 8);
+    out_ += "</svg>\n";
+    return std::move(out_);
+  }
+
+ private:
+  template <typename... Arguments>
+  void print(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Arguments>(arguments)...);
+  }
+
+  void text(double x, double y, std::string_view classes, std::string_view content) {
+    print("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, classes, xml(content));
+  }
+
+  void open() {
+    print(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+        "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\" aria-labelledby=\"title\">\n",
+        kWidth, height_);
+    print("<title id=\"title\">{}</title>\n", xml(title()));
+    out_ += kStyle;
+    print("<rect class=\"paper\" width=\"{:.0f}\" height=\"{:.0f}\"/>\n", kWidth, height_);
+  }
+
+  void header() {
+    const auto& request = report_.plan.request;
+    double y = 28 - kTitleLine;
+    for (const auto& line : title_lines()) text(20, y += kTitleLine, "title", line);
+    if (const auto& real = report_.plan.real) {
+      text(kRight, 28, "soft end", "real time, " + clock_text(*real));
+    }
+    std::string about(traffic_text(report_));
+    if (report_.is_search && report_.plan.search->exhaustive) {
+      about += "; every schedule of up to " + counted(*report_.plan.search->exhaustive, "request");
+    } else if (report_.plan.pattern || report_.is_search) {
+      about += fmt::format("; seed {}", request.seed);
+    }
+    if (report_.recording) {
+      about += fmt::format("; {} requests", report_.recording->counts().requests);
+    }
+    if (const auto keys = traffic_keys(report_); keys > 1) {
+      about += fmt::format(", {} keys", keys);
+    }
+    if (request.cost > 1) about += fmt::format(", cost {}", request.cost);
+    if (!report_.plan.real) about += ", virtual time";
+    if (report_.interrupted) about += ", interrupted";
+    text(20, y + 20, "soft", about);
+    legend(y + 42);
+  }
+
+  /// The signs with their words, one after the other.
+  void legend(double y) {
+    const bool one_key = draws_one_key(report_);
+    double x = 20;
+    const auto words = [&](double sign, std::string_view content) {
+      x += sign + 6;
+      text(x, y, "soft", content);
+      x += kSoftLetter * static_cast<double>(display_width(content)) + 20;
+    };
+    const auto line = [&](std::string_view kind, std::string_view content) {
+      print("<path class=\"{}\" d=\"M{:.1f} {:.1f}h24\"/>\n", kind, x, y - 4);
+      words(24, content);
+    };
+    const auto box = [&](std::string_view kind, std::string_view content) {
+      print("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"10\"/>\n", kind, x,
+            y - 9);
+      words(14, content);
+    };
+    if (report_.plan.overlay) {
+      if (scale_.has_chart) line("limit", "limit");
+      text(kRight, y, "soft end",
+           scale_.has_chart
+               ? fmt::format("allowed{} within the last {}", one_key ? " to the key named" : "",
+                             period_text(scale_.window))
+               : "allowed requests in " + column_text(axis_));
+      return;
+    }
+    if (scale_.has_chart) {
+      line("within", fmt::format("allowed{} within the last {}", one_key ? " to that key" : "",
+                                 period_text(scale_.window)));
+      line("limit", "limit");
+    }
+    box("allowed", "allowed");
+    box("denied", "denied");
+    if (report_.is_search) box("worst", "worst window");
+    text(kRight, y, "soft end",
+         fmt::format("{}bars: {} in {}", has_refunds(report_) ? "refunds are not shown; " : "",
+                     one_key ? "all keys," : "requests", column_text(axis_)));
+  }
+
+  void panel(const BurstRun& run, double top) {
+    const auto& worst = run.outcome.measured.worst;
+    text(20, top + 14, "name", cut_to_width(run.name, kNameLetters));
+    text(kRight, top + 14, verdict_class(run), verdict_of(run));
+    double y = top + 14;
+    for (const auto& line : why_lines(run)) text(20, y += kWhyLine, "soft", line);
+    top += kWhyLine * static_cast<double>(why_lines(run).size());
+    const auto chart_top = top + kNameHeight;
+    const auto counts_top = chart_top + chart_height_;
+    edges(chart_top, counts_top + kCounts);
+    if (report_.is_search) mark(worst, chart_top, counts_top + kCounts);
+    if (scale_.has_chart) chart(run, chart_top);
+    counts(run, counts_top);
+  }
+
+  [[nodiscard]] std::string verdict_of(const BurstRun& run) const {
+    if (run.verdict) return *run.verdict;
+    const auto& worst = run.outcome.measured.worst;
+    const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
+    if (kept && worst.allowed == 0) return std::string(kept->text);
+    const auto verdict = fmt::format("{} allowed within {}: {}× the limit", worst.allowed,
+                                     span_text(worst.span), ratio_text(worst.ratio));
+    if (traffic_keys(report_) == 1) return verdict;
+    return fmt::format("key {}: {}", cut_to_width(escaped_message(run.worst_key), kKeyLetters),
+                       verdict);
+  }
+
+  [[nodiscard]] static std::string_view verdict_class(const BurstRun& run) {
+    const auto& worst = run.outcome.measured.worst;
+    const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
+    return kept && kept->tone == Tone::kGood ? "end" : "over end";
+  }
+
+  [[nodiscard]] static std::vector<std::string> why_lines(const BurstRun& run) {
+    if (!run.why) return {};
+    return lines_of(*run.why, kWhyLetters);
+  }
+
+  /// The columns from the first unit of the worst window to the last.
+  void mark(const traffic::Worst& worst, double top, double bottom) {
+    if (worst.allowed == 0) return;
+    const auto from = x_of(std::floor(place_of(axis_, worst.from)));
+    const auto to = x_of(std::floor(place_of(axis_, worst.from + worst.span)) + 1);
+    print("<rect class=\"worst\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\"/>\n",
+          from, top, to - from, bottom - top);
+  }
+
+  void chart(const BurstRun& run, double top) {
+    const auto bottom = top + kChart;
+    const auto y_of = [&](double units) {
+      return bottom - kChart * units / (most_within_ * kHeadroom);
+    };
+    const auto within = within_window_of(run, axis_, scale_);
+    std::string line;
+    double x = kLeft;
+    for (std::size_t i = 0; i < within.size(); ++i) {
+      const auto y = y_of(static_cast<double>(within[i]));
+      x = x_of(static_cast<double>(i + 1));
+      line += fmt::format("L{:.1f} {:.1f}", x, y);
+    }
+    if (!line.empty()) {
+      const auto start = fmt::format("M{:.1f} {:.1f}", kLeft, bottom);
+      print("<path class=\"area\" d=\"{}{}V{:.1f}Z\"/>\n", start, line, bottom);
+      print("<path class=\"within\" d=\"{}{}\"/>\n", start, line);
+    }
+    grid_line(bottom);
+    const auto limit = static_cast<double>(scale_.limit);
+    limit_line(y_of(limit));
+    text(kLeft - 8, bottom + 4, "soft end", "0");
+    if (most_within_ > limit * kLabelledAbove) {
+      text(kLeft - 8, y_of(most_within_) + 4, "soft end", fmt::format("{:.0f}", most_within_));
+    }
+  }
+
+  /// What an overlay shows of a run: the units allowed within the last window or, if they are not
+  /// drawn, the allowed requests in each column.
+  [[nodiscard]] std::vector<std::int64_t> curve_of(const BurstRun& run) const {
+    if (scale_.has_chart) return within_window_of(run, axis_, scale_);
+    std::vector<std::int64_t> curve;
+    for (const auto& bin : columns_of(run, axis_)) curve.push_back(bin.allowed);
+    return curve;
+  }
+
+  [[nodiscard]] double overlay_height() const {
+    return kOverlayRow * static_cast<double>(report_.runs.size()) + kOverlayChart + kBelow + 14;
+  }
+
+  /// All runs in one chart. Curves that are equal stay visible: later ones are thinner.
+  void overlay(double top) {
+    double y = top - 4;
+    for (std::size_t i = 0; i < report_.runs.size(); ++i) {
+      const auto& run = report_.runs[i];
+      y += kOverlayRow;
+      print("<path class=\"curve curve{}\" d=\"M20 {:.1f}h48\"/>\n", i % kCurves, y - 4);
+      text(kLeft, y, "name", cut_to_width(run.name, kNameLetters));
+      text(kRight, y, verdict_class(run), verdict_of(run));
+    }
+    double most = scale_.has_chart ? static_cast<double>(scale_.limit) : 1;
+    for (const auto& run : report_.runs) {
+      for (const auto count : curve_of(run)) most = std::max(most, static_cast<double>(count));
+    }
+    overlay_curves(y + 18, most);
+  }
+
+  void overlay_curves(double top, double most) {
+    const auto bottom = top + kOverlayChart;
+    const auto y_of = [&](double units) {
+      return bottom - kOverlayChart * units / (most * kHeadroom);
+    };
+    edges(top, bottom);
+    for (std::size_t i = 0; i < report_.runs.size(); ++i) {
+      auto line = fmt::format("M{:.1f} {:.1f}", kLeft, bottom);
+      double column = 0;
+      for (const auto count : curve_of(report_.runs[i])) {
+        line += fmt::format("L{:.1f} {:.1f}", x_of(++column), y_of(static_cast<double>(count)));
+      }
+      print("<path class=\"curve curve{}\" style=\"stroke-width: {:.1f}\" d=\"{}\"/>\n",
+            i % kCurves, 2 + 0.9 * static_cast<double>(report_.runs.size() - 1 - i), line);
+    }
+    grid_line(bottom);
+    text(kLeft - 8, bottom + 4, "soft end", "0");
+    if (scale_.has_chart) limit_line(y_of(static_cast<double>(scale_.limit)));
+    if (!scale_.has_chart || most > static_cast<double>(scale_.limit) * kLabelledAbove) {
+      text(kLeft - 8, y_of(most) + 4, "soft end", fmt::format("{:.0f}", most));
+    }
+  }
+
+  void grid_line(double y) {
+    print("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, y, kRight);
+  }
+
+  void limit_line(double y) {
+    print("<path class=\"limit\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, y, kRight);
+    text(kLeft - 8, y + 4, "soft end", std::to_string(scale_.limit));
+  }
+
+  void counts(const BurstRun& run, double top) {
+    const auto bottom = top + kCounts;
+    const auto bins = columns_of(run, axis_);
+    const auto bar = [&](std::string_view kind, std::size_t column, double from, double count) {
+      if (count == 0) return;
+      const auto height = kCounts * count / most_at_once_;
+      const auto left = x_of(static_cast<double>(column));
+      const auto width = (x_of(static_cast<double>(column + 1)) - left) * 0.86;
+      print("<rect class=\"{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"/>\n",
+            kind, left, bottom - kCounts * from / most_at_once_ - height, width, height);
+    };
+    for (std::size_t i = 0; i < bins.size(); ++i) {
+      const auto allowed = static_cast<double>(bins[i].allowed);
+      bar("allowed", i, 0, allowed);
+      bar("denied", i, allowed, static_cast<double>(bins[i].denied));
+    }
+    grid_line(bottom);
+    text(kLeft - 8, top + 10, "soft end", fmt::format("{:.0f}", most_at_once_));
+  }
+
+  void edges(double top, double bottom) {
+    for (const auto& tick : ticks_) {
+      print("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x_of(tick.at), top, bottom);
+    }
+  }
+
+  void axis(double y) {
+    for (const auto& tick : ticks_) {
+      const bool last = &tick == &ticks_.back();
+      const std::string_view place = &tick == &ticks_.front() ? "" : last ? " end" : " middle";
+      if (tick.text.empty()) continue;
+      text(x_of(tick.at), y + 18, std::string("soft").append(place), tick.text);
+    }
+    text((kLeft + kRight) / 2, y + 36, "soft middle",
+         axis_.recorded_at     ? "time in UTC"
+         : axis_.is_about_edge ? "time from the edge of a window"
+         : report_.recording   ? "time from the first request"
+         : report_.plan.real   ? "time from the beginning"
+                               : "time from the beginning of a window");
+  }
+
+  void caption(double y) {
+    for (const auto& line : caption_) {
+      text(20, y += kCaptionLine, "command", line);
+    }
+  }
+
+  [[nodiscard]] double x_of(double column) const {
+    return kLeft + (kRight - kLeft) * column / static_cast<double>(axis_.columns);
+  }
+
+  [[nodiscard]] double panel_height(const BurstRun& run) const {
+    return panel_height_ + kWhyLine * static_cast<double>(why_lines(run).size());
+  }
+
+  [[nodiscard]] std::vector<std::string> title_lines() const {
+    return lines_of(title(), report_.plan.real ? kTitleLettersBesideClock : kTitleLetters,
+                    kTitleLines);
+  }
+
+  [[nodiscard]] std::string title() const {
+    if (report_.plan.title) return *report_.plan.title;
+    const auto& limit = report_.plan.limits.front();
+    return fmt::format("{}: {} per {}", traffic_name(report_), limit.limit,
+                       period_text(limit.window));
+  }
+
+  const BurstReport& report_;
+  BurstScale scale_;
+  TimeAxis axis_;
+  std::vector<Tick> ticks_;
+  std::vector<std::string> caption_;
+  double most_within_ = 1, most_at_once_ = 1;
+  double chart_height_ = 0;  ///< with the space below it; 0 if there is no chart
+  double panel_height_ = 0;  ///< without the sentences about a run
+  double title_height_ = 0;  ///< of the lines after the first
+  double height_ = 0;
+  std::string out_;
+};
+
+Drawing::Drawing(const BurstReport& report)
+    : report_(report),
+      scale_(scale_of(report)),
+      axis_(axis_of(scale_, kMostSvgColumns)),
+      ticks_(ticks_of(axis_, scale_.window, kAxisLetters)),
+      caption_(command_lines(report.plan.command, kCaptionLetters)),
+      most_within_(static_cast<double>(scale_.limit)) {
+  for (const auto& run : report.runs) {
+    for (const auto count : within_window_of(run, axis_, scale_)) {
+      most_within_ = std::max(most_within_, static_cast<double>(count));
+    }
+    for (const auto& bin : columns_of(run, axis_)) {
+      most_at_once_ = std::max(most_at_once_, static_cast<double>(bin.allowed + bin.denied));
+    }
+  }
+  chart_height_ = scale_.has_chart ? kChart + kBelowChart : 0;
+  panel_height_ = kNameHeight + chart_height_ + kCounts + kBelow;
+  title_height_ = kTitleLine * static_cast<double>(title_lines().size() - 1);
+  height_ =
+      kHeader + title_height_ + kAxis + kCaptionLine * static_cast<double>(caption_.size()) + 12;
+  if (report.plan.overlay) {
+    height_ += overlay_height();
+    return;
+  }
+  for (const auto& run : report.runs) height_ += panel_height(run);
+}
+
+}  // namespace
+
+std::string burst_svg(const BurstReport& report) {
+  return Drawing(report).draw();
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/commands/check/check.h"
+
+namespace rlctl::cli {
+
+// ---- Results ----
+
+namespace {
+
+std::string_view denied_key(const Result& result) {
+  const auto number = static_cast<std::size_t>(result.decision.denied_by);
+  if (number == 0 || number > result.redis_keys.size()) return {};
+  return result.redis_keys[number - 1];
+}
+
+bool would_deny(const Result& result) {
+  return result.shadow && !result.decision.allowed;
+}
+
+void append_timing(std::string& out, const Result& result) {
+  const auto& decision = result.decision;
+  if (!decision.allowed && (!result.peek || decision.retry_after == limiter::kNever)) {
+    out += " retry_after=";
+    if (decision.retry_after == limiter::kNever) {
+      out += "never";
+    } else {
+      append_seconds(out, decision.retry_after);
+    }
+  }
+  out += " reset=";
+  append_seconds(out, decision.reset_after);
+  if (decision.delay.count() > 0) {
+    out += " delay=";
+    append_seconds(out, decision.delay);
+  }
+}
+
+}  // namespace
+
+void append_seconds(std::string& out, std::chrono::microseconds duration) {
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(duration).count();
+  append_number(out, ms / 1000);
+  out += '.';
+  const auto fraction = ms % 1000;
+  if (fraction < 100) out += '0';
+  if (fraction < 10) out += '0';
+  append_number(out, fraction);
+  out += 's';
+}
+
+ResultFormat::ResultFormat(const Limiter& limiter, bool json) : json_(json) {
+  append_json_string(algorithm_, limiter.algorithm->name);
+  settings_ = " limit=" + limiter::format_limits(limiter.limits);
+  for (const auto& limit : limiter.limits) {
+    JsonWriter fields(json_limits_.emplace_back());
+    append_limit_fields(fields, *limiter.algorithm, limit);
+  }
+  // What the answer depends on, except defaults.
+  if (limiter.algorithm->name != limiter::kDefaultAlgorithm) {
+    settings_.append(" algorithm=").append(limiter.algorithm->name);
+  }
+  const auto has_own_burst = [](const limiter::Limit& limit) {
+    return limit.burst && *limit.burst != limit.limit;
+  };
+  const auto& limits = limiter.limits;
+  const auto found = std::find_if(limits.begin(), limits.end(), has_own_burst);
+  if (found != limits.end()) settings_ += " burst=" + std::to_string(*found->burst);
+}
+
+void ResultFormat::append(std::string& out, const Result& result) const {
+  if (json_) {
+    append_json(out, result);
+  } else {
+    append_text(out, result);
+  }
+}
+
+void ResultFormat::append_text(std::string& out, const Result& result) const {
+  const auto& decision = result.decision;
+  out += passes(result) ? "allowed key=" : "denied key=";
+  escape_text(out, result.key);
+  out += settings_;
+  if (would_deny(result)) out += " would_deny=true";
+  if (result.on_error != nullptr) {
+    out += decision.allowed ? " on_error=allow\n" : " on_error=deny\n";
+    return;
+  }
+  if (result.refunded) {
+    out += " refunded=";
+    append_number(out, *result.refunded);
+  }
+  out += " remaining=";
+  append_number(out, decision.remaining);
+  append_timing(out, result);
+  if (result.redis_keys.size() > 1 && !denied_key(result).empty()) {
+    out += " denied_by=";
+    escape_text(out, denied_key(result));
+  }
+  out += '\n';
+}
+
+void ResultFormat::append_json(std::string& out, const Result& result) const {
+  const auto& decision = result.decision;
+  const bool known = result.on_error == nullptr;
+  const auto known_value = [known](auto value) {
+    return known ? std::optional(value) : std::nullopt;
+  };
+  const bool hides_retry_after = result.peek && decision.retry_after != limiter::kNever;
+  const auto retry_after = hides_retry_after ? std::nullopt : known_value(decision.retry_after);
+  JsonWriter json(out);
+  json.begin_object()
+      .bytes_field("key", result.key)
+      .name("algorithm")
+      .raw(algorithm_)
+      .field("allowed", passes(result))
+      .field("cost", result.cost)
+      .field("remaining", known_value(decision.remaining))
+      .field("retry_after_us", retry_after)
+      .field("reset_after_us", known_value(decision.reset_after))
+      .field("delay_us", known_value(decision.delay))
+      .name("limits")
+      .begin_array();
+  for (std::size_t i = 0; i < json_limits_.size(); ++i) {
+    json.begin_object().bytes_field("key", result.redis_keys[i]);
+    json.raw(json_limits_[i]).end_object();
+  }
+  const auto denied_by = denied_key(result);
+  json.end_array();
+  if (denied_by.empty()) {
+    json.name("denied_by").null();
+  } else {
+    json.bytes_field("denied_by", denied_by);
+  }
+  if (result.shadow) json.field("would_deny", would_deny(result));
+  if (!known) {
+    json.name("error");
+    append_problem_json(out, *result.on_error);
+  }
+  json.end_object();
+  out += '\n';
+}
+
+void ResultFormat::append_error(std::string& out, std::size_t line, const Problem& problem) const {
+  const auto number = static_cast<std::int64_t>(line);
+  if (json_) {
+    JsonWriter json(out);
+    json.begin_object().field("line", number).name("error");
+    append_problem_json(out, problem);
+    json.end_object();
+    out += '\n';
+    return;
+  }
+  out += "error line=";
+  append_number(out, number);
+  out += " status=";
+  append_number(out, static_cast<std::int64_t>(problem.status));
+  out += " message=";
+  escape_text(out, problem.message);
+  out += '\n';
+}
+
+// ---- What was counted ----
+
+bool is_counted(const Result& result) {
+  return result.decision.allowed && result.cost != 0 && !result.peek && result.on_error == nullptr;
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,264 @@
+#include "cli/commands/check/check.h"
+
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/prometheus.h"
+#include "cli/options/completions.h"
+#include "cli/server/asker.h"
+#include "cli/server/complete_key.h"
+#include "cli/terminal/progress.h"
+#include "cli/terminal/terminal.h"
+#include "limiter/limit.h"
+#include "redis/error.h"
+
+namespace rlctl::cli {
+namespace {
+
+using std::chrono::microseconds;
+
+/// Each is a series of its own in --textfile.
+constexpr std::int64_t kMostTopDenied = 1000;
+
+struct CheckOptions {
+  LimitOptions limit;
+  std::optional<std::string> cost, now, on_error, textfile, top_denied;
+  OptionalValue wait, batch;
+  bool peek = false;
+  bool shadow = false;
+  bool headers = false;
+  bool quiet = false;
+  bool key_base64 = false;
+};
+
+void add_check_options(Options& options, CheckOptions& target) {
+  options.group("Options");
+  add_limit_options(options, target.limit, true);
+  options.value("--cost", "NUMBER", target.cost, kCostHelp);
+  options.flag("--peek", target.peek, "ask without recording; deny if fewer than --cost remain");
+  options
+      .optional_value("--wait", "TIME", target.wait,
+                      "sleep until allowed, at most TIME; deny at once if that is not enough. Also "
+                      "sleep for the delay of leaky-bucket")
+      .mistakable(is_duration)
+      .excludes("--now", kNowStandsStill)
+      .excludes("--batch", "one key would delay all others")
+      .excludes("--peek", "a peek takes no units");
+  options
+      .flag("--shadow", target.shadow,
+            "let every request pass, and only report what would be denied; record as usual")
+      .excludes("--wait", "with it, no request waits");
+  add_key_option(options, target.key_base64);
+  options.value("--now", "TIME", target.now, kNowHelp);
+  add_on_error_option(options, target.on_error);
+  options.flag("-q,--quiet", target.quiet, kQuietHelp);
+  options
+      .flag("--headers", target.headers,
+            "print the answer as HTTP header fields: RateLimit-Policy, RateLimit, Retry-After")
+      .excludes("--json", "the header fields replace the result")
+      .excludes("--quiet", "the header fields are the result")
+      .excludes("--shadow", "clients would keep to a limit that is not enforced")
+      .excludes("--batch", "header fields belong to one response");
+  options.optional_value("--batch", "FILE", target.batch,
+                         "check each line of FILE or standard input: KEY or KEY<TAB>COST; "
+                         "answers come in order, without delay. FILE may also follow as an "
+                         "argument");
+  options
+      .value("--textfile", "FILE", target.textfile,
+             "with --batch, count answers in this file for node_exporter's textfile collector; its "
+             "name ends in .prom")
+      .needs("--batch");
+  options
+      .value("--top-denied", "NUMBER", target.top_denied,
+             "with --batch, report this many of the most denied keys, in --textfile or at the end")
+      .needs("--batch");
+}
+
+CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configuration) {
+  CheckPlan plan{.peek = options.peek,
+                 .wait = options.wait.given,
+                 .shadow = options.shadow,
+                 .headers = options.headers,
+                 .quiet = options.quiet,
+                 .key_base64 = options.key_base64};
+  if (options.cost) plan.cost = parse_whole(masked(*options.cost), "--cost");
+  if (plan.peek && plan.cost < 0) {
+    throw UsageError("--peek takes nothing, so --cost must be 0 or more, not " +
+                     in_quotes(*options.cost));
+  }
+  plan.limiter = resolve_limiter(options.limit, plan.cost, configuration);
+  if (options.now) plan.now = parse_now(*options.now);
+  if (options.on_error) plan.on_error = parse_on_error(*options.on_error);
+  if (options.textfile) plan.textfile = checked_textfile(*options.textfile);
+  if (options.top_denied) {
+    plan.top_denied = static_cast<std::size_t>(
+        parse_between(*options.top_denied, "--top-denied", 1, kMostTopDenied));
+  }
+  if (options.wait.value) plan.wait_at_most = parse_duration_of(*options.wait.value, "--wait");
+  return plan;
+}
+
+/// Throws unless one argument makes a key: a line of a batch has only one.
+void require_batchable(const CheckPlan& plan) {
+  const auto* policy = plan.limiter.policy;
+  if (policy == nullptr || limiter::argument_count(*policy) == 1) return;
+  throw UsageError("--batch reads one argument from each line, but " + takes_arguments(*policy));
+}
+
+std::string batch_file(const CheckOptions& options, const Invocation& invocation) {
+  const auto& operands = invocation.operands;
+  const std::size_t files = operands.size() + (options.batch.value ? 1 : 0);
+  if (files > 1) {
+    throw UsageError("unexpected argument " + in_quotes(operands.back()) +
+                     ": --batch reads its keys from one file or standard input");
+  }
+  const std::string file =
+      files == 0 ? "-" : options.batch.value.value_or(operands.empty() ? "" : operands[0]);
+  if (file.empty()) throw UsageError("--batch: the file name is empty");
+  return file;
+}
+
+// ---- One key ----
+
+/// `states` are those of the keys, for the header fields.
+void print(const CheckPlan& plan, const Result& result, std::span<const limiter::Decision> states,
+           Invocation& invocation) {
+  if (plan.quiet) return;
+  auto& out = invocation.out.buffer();
+  if (plan.headers) {
+    append_headers(out, plan.limiter, result, states);
+  } else {
+    ResultFormat(plan.limiter, invocation.json).append(out, result);
+  }
+  flush_answers(invocation.out, [&] {
+    return std::string(is_counted(result) ? what_was_counted(result.cost) : "");
+  });
+}
+
+/// Even with -q: a caller that relies on the exit status would never learn that it means nothing.
+void warn_of_private_server(const Invocation& invocation) {
+  write_stderr(render({.message = "warning: private: starts an empty server for this run only; no "
+                                  "earlier request is counted",
+                       .hint = kNamePersistentServer},
+                      invocation.command, false));
+}
+
+/// The states of the keys after the request, for the header fields; empty if they cannot be read,
+/// since the request has its answer.
+std::vector<limiter::Decision> states_after(const limiter::Request& request,
+                                            const limiter::Decision& decision, Asker& asker) {
+  if (request.keys.size() == 1) return {decision};
+  try {
+    return asker.look(request);
+  } catch (const ProblemError&) {
+    return {};
+  } catch (const redis::Error&) {
+    return {};
+  }
+}
+
+/// Sets the decision of `result` and the units that it refunded, and `states` for the header
+/// fields.
+void decide(const CheckPlan& plan, const limiter::Request& request, Invocation& invocation,
+            Result& result, std::vector<limiter::Decision>& states) {
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
+  Progress progress(!plan.quiet && is_terminal(STDERR_FILENO));
+  Asker asker(connector, *plan.limiter.algorithm, invocation.interrupt, progress);
+  const bool shows_refund = !plan.quiet && !plan.headers && !invocation.json;
+  result.decision = [&] {
+    if (plan.peek) return asker.peek(request);
+    if (plan.cost < 0 && shows_refund) return asker.refund(request, result.refunded);
+    if (plan.wait) return asker.wait(request, plan.wait_at_most);
+    return asker.ask(request);
+  }();
+  if (plan.headers) states = states_after(request, result.decision, asker);
+  if (connector.is_private()) warn_of_private_server(invocation);
+}
+
+ExitStatus check_key(const CheckPlan& plan, Invocation& invocation) {
+  const std::string key =
+      only_key(plan.limiter, invocation.operands, "rlctl check KEY --limit 5/60s",
+               plan.wait && !plan.wait_at_most
+                   ? "write a time for --wait as --wait=5s"
+                   : "--batch checks many keys; quote a key that contains blanks");
+  limiter::Request request{.keys = limiter::redis_keys(key, plan.limiter.limits),
+                           .limits = plan.limiter.limits,
+                           .cost = plan.cost,
+                           .now = plan.now};
+  Result result{.key = key,
+                .redis_keys = request.keys,
+                .cost = plan.cost,
+                .peek = plan.peek,
+                .shadow = plan.shadow};
+  if (!plan.quiet) invocation.out.require_open();
+  try {
+    Problem problem;
+    std::vector<limiter::Decision> states;
+    try {
+      decide(plan, request, invocation, result, states);
+    } catch (const std::exception& error) {
+      problem = describe(error);
+      if (!plan.on_error.covers(problem)) throw;
+      result.decision.allowed = *plan.on_error.allows;
+      result.on_error = &problem;
+      write_stderr(plan.on_error.warning(problem, invocation.command));
+    }
+    print(plan, result, states, invocation);
+  } catch (const std::bad_alloc&) {
+    const bool records = !plan.peek && plan.cost != 0;
+    throw ProblemError(out_of_memory(records ? kMayHaveBeenCounted : ""));
+  }
+  return status_of(result);
+}
+
+ExitStatus run_check(const CheckOptions& options, Invocation& invocation) {
+  const CheckPlan plan = make_plan(options, invocation.configuration);
+  if (options.batch.given) {
+    require_batchable(plan);
+    return run_batch(plan, batch_file(options, invocation), invocation);
+  }
+  invocation.operands = decode_operands(std::move(invocation.operands), plan.key_base64);
+  return check_key(plan, invocation);
+}
+
+}  // namespace
+
+const Command check_command{
+    .name = "check",
+    .summary = "ask a limiter, and record the request if it is allowed",
+    .synopsis =
+        "[connection] check --limit LIMIT [options] [--] KEY\n"
+        "[connection] check --limit LIMIT [options] --batch [FILE]\n"
+        "[connection] check --policy NAME [options] [--] [ARGUMENT...]",
+    .about =
+        "Asks whether one more request for KEY is within the limit, and records it if so.\n"
+        "KEY is the Redis key itself; with several --limit, the keys are {KEY}:60s and\n"
+        "so on.",
+    .statuses =
+        {
+            "allowed",
+            "denied",
+            kStatusOfUsage,
+            kStatusUnreachable,
+            kStatusRefused,
+            kStatusRejected,
+        },
+    .epilogue = R"(  A batch exits with the worst status of its lines; --on-error turns 3 to 5 into
+  0 or 1, and --shadow turns 1 into 0.
+
+Examples:
+  if rlctl check -q --limit 5/60s -- "login:$user"; then ...; fi
+  rlctl check --limit 10/s --limit 100/min api:acme --json
+  rlctl check --policy login alice
+  rlctl check --limit 100/s --algorithm leaky-bucket --wait=5s mail:out
+  cut -f1 requests.tsv | rlctl check --limit 1000/h --batch
+)",
+    .add = add_command<CheckOptions, add_check_options, run_check>,
+    .notes = algorithm_help,
+    .complete_operand = complete_key};
+
+}  // namespace rlctl::cli

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/app/command.h"
+#include "cli/errors/failure.h"
+#include "cli/options/limits.h"
+#include "cli/server/request_failure.h"
+#include "limiter/check.h"
+#include "limiter/decision.h"
+
+namespace rlctl::cli {
+
+/// What `check` does with one key or with each line of a batch.
+struct CheckPlan {
+  Limiter limiter = {};
+  std::int64_t cost = 1;
+  std::optional<std::chrono::microseconds> now = {};
+  bool peek = false;
+  bool wait = false;
+  std::optional<std::chrono::microseconds> wait_at_most = {};  ///< none: no limit
+  bool shadow = false;
+  bool headers = false;
+  bool quiet = false;
+  bool key_base64 = false;
+  OnError on_error = {};
+  std::optional<std::string> textfile = {};
+  std::size_t top_denied = 0;
+};
+
+/// An answer to show.
+struct Result {
+  std::string_view key = {};                     ///< as the user gave it
+  std::span<const std::string> redis_keys = {};  ///< one for each limit
+  std::int64_t cost = 1;
+  limiter::Decision decision = {};
+  std::optional<std::int64_t> refunded = {};  ///< units that came back, if known
+  bool peek = false;                          ///< nothing was recorded; retry_after is 0 or kNever
+  const Problem* on_error = nullptr;          ///< no answer: --on-error set `decision.allowed`
+  bool shadow = false;                        ///< the request passes even if it is denied
+};
+
+/// Whether the caller is told to let the request pass.
+[[nodiscard]] inline bool passes(const Result& result) {
+  return result.decision.allowed || result.shadow;
+}
+[[nodiscard]] inline ExitStatus status_of(const Result& result) {
+  return passes(result) ? ExitStatus::kDone : ExitStatus::kDenied;
+}
+
+/// Formats the results of one limiter: `word key=value` lines, or one JSON object per line. Formats
+/// the parts that all results share only once.
+class ResultFormat {
+ public:
+  ResultFormat(const Limiter& limiter, bool json);
+
+  /// Appends one line.
+  void append(std::string& out, const Result& result) const;
+  /// Appends an error line for a line of a batch that has no result.
+  void append_error(std::string& out, std::size_t line, const Problem& problem) const;
+
+ private:
+  void append_text(std::string& out, const Result& result) const;
+  void append_json(std::string& out, const Result& result) const;
+
+  bool json_;
+  std::string algorithm_;                 ///< in JSON
+  std::string settings_;                  ///< text: limit=10/1s algorithm=gcra burst=20
+  std::vector<std::string> json_limits_;  ///< for each limit, the fields after its key
+};
+
+/// Appends HTTP header fields, a line each: RateLimit-Policy, RateLimit and Retry-After, as in
+/// draft-ietf-httpapi-ratelimit-headers-10. `states` are looks at the keys after the request, one
+/// for each limit; empty if they are not known.
+void append_headers(std::string& out, const Limiter& limiter, const Result& result,
+                    std::span<const limiter::Decision> states);
+
+/// Appends a duration as "12.041s", rounded up to ms so that a caller does not return too early.
+void append_seconds(std::string& out, std::chrono::microseconds duration);
+
+// ---- What one key and a batch have in common ----
+
+/// Whether the answer is to a request that the server recorded.
+[[nodiscard]] bool is_counted(const Result& result);
+
+/// Answers the lines of `file` ("-": standard input) in order, each as soon as possible. A line is
+/// KEY or KEY<TAB>COST; blank lines and those that begin with # are skipped, and an invalid line
+/// gets an error in its place. Returns the worst status of any line. Throws InputError, OutputError
+/// and Interrupted.
+[[nodiscard]] ExitStatus run_batch(const CheckPlan& plan, const std::string& file,
+                                   Invocation& invocation);
+
+}  // namespace rlctl::cli

@@ -1,0 +1,336 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/shell.h"
+#include "base/text.h"
+#include "cli/app/command.h"
+#include "cli/app/subcommand.h"
+#include "cli/options/completions.h"
+#include "cli/options/limits.h"
+#include "cli/options/script_options.h"
+#include "cli/terminal/table.h"
+#include "limiter/policies.h"
+#include "redis/url.h"
+
+namespace rlctl::cli {
+namespace {
+
+/// A missing file is not a mistake, but leaves nothing to show.
+[[noreturn]] void throw_no_file(const ConfigurationSource& source) {
+  throw ProblemError({.status = ExitStatus::kDenied,
+                      .code = "not_found",
+                      .message = "there is no configuration file",
+                      .hint = looked_for(source)});
+}
+
+// --- check ---------------------------------------------------------------------------------------
+
+/// Writes each mistake as a separate error.
+void write_mistakes(const limiter::ConfigurationError& error, bool json) {
+  Problem problem = describe(error);
+  std::string out;
+  for (const auto& mistake : error.mistakes()) {
+    problem.message = mistake.message;
+    problem.hint = mistake.hint;
+    out += render(problem, {}, json);
+  }
+  write_stderr(out);
+}
+
+/// No mistakes, since policies may be meant for different servers.
+void warn_of_clashes(const limiter::Configuration& configuration, std::string_view command) {
+  for (const auto& [first, second] : limiter::policy_clashes(configuration)) {
+    warn(fmt::format("warning: {}:{}: policies {} and {} have the same keys, but the algorithms {} "
+                     "and {}: on one server, each cannot use what the other stores",
+                     configuration.file, second->line, in_quotes(first->name),
+                     in_quotes(second->name), first->algorithm->name, second->algorithm->name),
+         command);
+  }
+}
+
+ExitStatus run_config_check(std::span<const std::string>, Invocation& invocation) {
+  auto& out = invocation.out.buffer();
+  const auto path = invocation.configuration.path();
+  if (!path) throw_no_file(invocation.configuration);
+  std::size_t policies = 0, scripts = 0;
+  try {
+    const auto& configuration = invocation.configuration.get_correct();
+    policies = configuration.policies.size();
+    scripts = configuration.scripts.size();
+    warn_of_clashes(configuration, invocation.command);
+  } catch (const limiter::ConfigurationError& error) {
+    write_mistakes(error, invocation.json);
+    return ExitStatus::kUsage;
+  }
+  if (invocation.json) {
+    JsonWriter(out)
+        .begin_object()
+        .field("file", *path)
+        .field("policies", policies)
+        .field("scripts", scripts)
+        .end_object();
+    out += '\n';
+    return ExitStatus::kDone;
+  }
+  escape_message(out, *path);
+  out += ": " + std::to_string(policies) + (policies == 1 ? " policy" : " policies");
+  if (scripts > 0) out += ", " + counted(static_cast<std::int64_t>(scripts), "script");
+  out += ", no errors\n";
+  return ExitStatus::kDone;
+}
+
+// --- show ----------------------------------------------------------------------------------------
+
+/// The policies and scripts to show.
+struct Chosen {
+  std::vector<const limiter::Policy*> policies;
+  std::vector<NamedScript> scripts;
+};
+
+/// Those with these names, which a policy and a script may share; all if `names` is empty.
+Chosen chosen(std::span<const std::string> names, ConfigurationSource& source) {
+  const auto& configuration = source.get_correct();
+  Chosen chosen;
+  const auto add_script = [&](const limiter::ScriptSection& section) {
+    chosen.scripts.push_back(script_of(section, configuration));
+  };
+  for (const auto& name : names) {
+    const auto* script = limiter::find_script(configuration, name);
+    if (script != nullptr) add_script(*script);
+    if (script == nullptr || limiter::find_policy(configuration, name) != nullptr) {
+      chosen.policies.push_back(&source.policy(name));
+    }
+  }
+  if (!names.empty()) return chosen;
+  for (const auto& policy : configuration.policies) chosen.policies.push_back(&policy);
+  for (const auto& script : configuration.scripts) add_script(script);
+  return chosen;
+}
+
+/// The burst that all limits share, or the burst of each limit.
+std::string bursts_of(const limiter::Policy& policy) {
+  std::string out;
+  for (const auto& limit : policy.limits) {
+    const auto burst = limiter::effective_burst(*policy.algorithm, limit);
+    if (!burst) return "-";
+    if (!out.empty() && limit.burst) continue;  // the policy's burst, which all limits share
+    out.append(out.empty() ? "" : ",").append(std::to_string(*burst));
+  }
+  return out;
+}
+
+/// The settings for TLS and the password's file, of which those that are empty are not set.
+std::vector<std::pair<std::string_view, std::string>> files_of(const ConnectionSettings& settings) {
+  const auto tls = settings.url.tls.value_or(redis::Tls{});
+  return {{"cacert", tls.cacert},
+          {"cert", tls.cert},
+          {"key", tls.key},
+          {"sni", tls.sni},
+          {"password_file", settings.password_file ? settings.password_file->path : ""}};
+}
+
+void append_policies(std::string& out, std::span<const limiter::Policy* const> policies) {
+  if (policies.empty()) return;
+  std::vector<Cells> rows{{"policy", "key", "algorithm", "limit", "burst", "ipv6_prefix"}};
+  for (const auto* policy : policies) {
+    rows.push_back({escaped_text(policy->name), escaped_text(policy->key),
+                    std::string(policy->algorithm->name), limiter::format_limits(policy->limits),
+                    bursts_of(*policy),
+                    policy->ipv6_prefix ? std::to_string(*policy->ipv6_prefix) : "-"});
+  }
+  out += '\n';
+  append_rows(out, rows);
+}
+
+/// A text that may have several words, as one: '{now_ms} {limit}'.
+std::string words_text(const std::string& text) {
+  return text.find(' ') == text.npos ? escaped_text(text) : shell_quoted(text);
+}
+
+/// A row for each script; only the columns that one of them has.
+void append_scripts(std::string& out, std::span<const NamedScript> scripts) {
+  if (scripts.empty()) return;
+  std::vector<Cells> rows{{"script", "file", "keys"}};
+  for (const auto& script : scripts) {
+    rows.push_back({escaped_text(script.name), escaped_text(script.path),
+                    words_text(joined_words(script_keys(script.options)))});
+  }
+  for (const auto& setting : script_settings()) {
+    const auto has = [&](const auto& script) {
+      return (script.options.*setting.value).has_value();
+    };
+    if (std::none_of(scripts.begin(), scripts.end(), has)) continue;
+    rows.front().push_back(setting.key());
+    for (std::size_t i = 0; i < scripts.size(); ++i) {
+      rows[i + 1].push_back(words_text((scripts[i].options.*setting.value).value_or("-")));
+    }
+  }
+  out += '\n';
+  append_rows(out, rows);
+}
+
+void show_text(const ConnectionSettings& settings, const Chosen& chosen, Invocation& invocation) {
+  const auto origin = [](Origin from) {
+    return std::string("(").append(origin_name(from)).append(")");
+  };
+  const auto& file = invocation.configuration.get_correct().file;
+  auto& out = invocation.out.buffer();
+  std::vector<Cells> lines{
+      {"file", file.empty() ? "none" : escaped_text(file)},
+      {"url", escaped_text(redis::display(settings.url)), origin(settings.url_from)},
+      {"timeout", format_duration(settings.timeout), origin(settings.timeout_from)}};
+  for (const auto& [name, value] : files_of(settings)) {
+    if (!value.empty()) lines.push_back({std::string(name), escaped_text(value)});
+  }
+  if (settings.url.tls && settings.url.tls->insecure) lines.push_back({"insecure", "true"});
+  append_rows(out, lines);
+  append_policies(out, chosen.policies);
+  append_scripts(out, chosen.scripts);
+}
+
+void append_policy_json(JsonWriter& json, const limiter::Policy& policy) {
+  json.begin_object()
+      .field("name", policy.name)
+      .field("key", policy.key)
+      .field("algorithm", policy.algorithm->name)
+      .name("limits")
+      .begin_array();
+  for (const auto& limit : policy.limits) {
+    json.begin_object();
+    append_limit_fields(json, *policy.algorithm, limit);
+    json.end_object();
+  }
+  json.end_array().field("ipv6_prefix", policy.ipv6_prefix).field("line", policy.line).end_object();
+}
+
+void append_script_json(JsonWriter& json, const NamedScript& script) {
+  json.begin_object()
+      .field("name", script.name)
+      .field("file", script.path)
+      .name("keys")
+      .begin_array();
+  for (const auto& key : script_keys(script.options)) json.value(key);
+  json.end_array();
+  for (const auto& setting : script_settings()) {
+    json.field(setting.key(), script.options.*setting.value);
+  }
+  json.field("line", script.line).end_object();
+}
+
+void show_json(const ConnectionSettings& settings, const Chosen& chosen, Invocation& invocation) {
+  const auto& file = invocation.configuration.get_correct().file;
+  auto& out = invocation.out.buffer();
+  JsonWriter json(out);
+  json.begin_object()
+      .known_field("file", file)
+      .field("url", redis::display(settings.url))
+      .field("url_from", origin_name(settings.url_from))
+      .field("timeout_us", settings.timeout)
+      .field("timeout_from", origin_name(settings.timeout_from));
+  for (const auto& [name, value] : files_of(settings)) {
+    json.known_field(name, value);
+  }
+  json.field("insecure", settings.url.tls && settings.url.tls->insecure)
+      .name("policies")
+      .begin_array();
+  for (const auto* policy : chosen.policies) append_policy_json(json, *policy);
+  json.end_array().name("scripts").begin_array();
+  for (const auto& script : chosen.scripts) append_script_json(json, script);
+  json.end_array().end_object();
+  out += '\n';
+}
+
+ExitStatus run_config_show(std::span<const std::string> names, Invocation& invocation) {
+  const auto shown = chosen(names, invocation.configuration);
+  const auto settings = resolve_connection(invocation.connection, invocation.configuration);
+  if (invocation.json) {
+    show_json(settings, shown, invocation);
+  } else {
+    show_text(settings, shown, invocation);
+  }
+  return ExitStatus::kDone;
+}
+
+// --- path ----------------------------------------------------------------------------------------
+
+ExitStatus run_config_path(std::span<const std::string>, Invocation& invocation) {
+  auto& out = invocation.out.buffer();
+  const auto path = invocation.configuration.path();
+  if (!path) throw_no_file(invocation.configuration);
+  if (invocation.json) {
+    JsonWriter(out).begin_object().field("file", *path).end_object();
+    out += '\n';
+  } else {
+    out += *path + "\n";  // not escaped, for $(rlctl config path)
+  }
+  return ExitStatus::kDone;
+}
+
+// -------------------------------------------------------------------------------------------------
+
+struct Subcommand {
+  std::string_view name;
+  bool takes_names = false;
+  ExitStatus (*run)(std::span<const std::string> names, Invocation& invocation) = nullptr;
+};
+
+constexpr std::array kSubcommands{Subcommand{"check", false, run_config_check},
+                                  Subcommand{"show", true, run_config_show},
+                                  Subcommand{"path", false, run_config_path}};
+
+ExitStatus run_config(Invocation& invocation) {
+  const std::span<const std::string> operands = invocation.operands;
+  const auto& subcommand =
+      find_subcommand<Subcommand>(kSubcommands, operands, "rlctl config check");
+  const auto names = operands.subspan(1);
+  if (!subcommand.takes_names) require_at_most(0, names, "name the file with --config FILE");
+  return subcommand.run(names, invocation);
+}
+
+Action add_config(Options&) {
+  return run_config;
+}
+
+Completions complete_config(const Typed& typed) {
+  if (typed.operands.empty()) return to_completions(kSubcommands, &Subcommand::name);
+  const auto* subcommand = subcommand_of<Subcommand>(kSubcommands, typed.operands);
+  if (subcommand == nullptr || !subcommand->takes_names) return {};
+  return joined(complete_policy(typed), complete_script_name(typed));
+}
+
+}  // namespace
+
+const Command config_command{
+    .name = "config",
+    .summary = "check or show the configuration file",
+    .synopsis =
+        "[--config FILE] config check\n"
+        "[--config FILE] config show [NAME...]\n"
+        "[--config FILE] config path",
+    .about =
+        "check lists every error in the configuration file, show prints the settings in\n"
+        "effect and where they come from, path prints the name of the file. No server is\n"
+        "contacted. rlctl-config(5) describes the file.",
+    .statuses =
+        {
+            "done, no errors",
+            "there is no configuration file",
+            "it has an error or cannot be read, or wrong usage",
+        },
+    .epilogue = R"(
+Examples:
+  rlctl --config new.toml config check && mv new.toml /etc/rlctl/config.toml
+  rlctl config show login --json
+)",
+    .add = add_config,
+    .complete_operand = complete_config};
+
+}  // namespace rlctl::cli

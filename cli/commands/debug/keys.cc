@@ -1,0 +1,236 @@
+#include "cli/commands/debug/keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "redis/reply.h"
+#include "redis/scan.h"
+#include "redis/server_info.h"
+#include "state/inspection.h"
+
+namespace rlctl::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// With more keys than this, only the script's own are watched.
+constexpr std::int64_t kMostWatchedKeys = 1000;
+/// In ms. Resetting a TTL to its recent value does not count as a change.
+constexpr std::int64_t kSameTtl = 1000;
+
+// ---- What a key holds ----
+
+constexpr std::size_t kMostBytes = 40;       // of one element
+constexpr std::size_t kMostElements = 3;     // of one key
+constexpr std::int64_t kFewElements = 1000;  // few enough to fetch all and show some
+
+std::string quoted(std::string_view bytes) {
+  return '"' + escape(bytes, kMostBytes) + '"';
+}
+
+/// "3 elements: "a", "b", ..."
+std::string counted_elements(std::int64_t count, std::string_view what, const std::string& some,
+                             bool is_all) {
+  std::string out = counted(count, what);
+  if (some.empty()) return out;
+  return out + ": " + some + (is_all ? "" : ", ...");
+}
+
+std::string string_text(redis::Connection& connection, const std::string& key) {
+  const auto size = connection.call({"STRLEN", key}).integer();
+  const auto reply = connection.call({"GETRANGE", key, "0", std::to_string(kMostBytes)});
+  auto out = quoted(reply.text());
+  if (size > static_cast<std::int64_t>(kMostBytes)) out += fmt::format(" ({} bytes)", size);
+  return out;
+}
+
+std::string elements_text(redis::Connection& connection, const KeyReading& reading,
+                          const std::string& key) {
+  const auto count = connection.call({reading.count, key}).integer();
+  if (!redis::is_read_in_part(reading.type) && count > kFewElements)
+    return counted_elements(count, reading.unit, "", true);
+  const auto words = reading.command(key, kMostElements - 1);
+  const std::vector<std::string_view> command(words.begin(), words.end());
+  const auto reply = connection.call(command);
+  const std::size_t step = reading.between.empty() ? 1 : 2;
+  std::string some;
+  const auto shown = std::min(reply.size(), kMostElements * step);
+  for (std::size_t i = 0; i + step <= shown; i += step) {
+    if (i > 0) some += ", ";
+    some += quoted(reply[i].text());
+    if (step == 1) continue;
+    // A score is a number and needs no quotes.
+    some += reading.between;
+    some += reading.type == "zset" ? std::string(reply[i + 1].text()) : quoted(reply[i + 1].text());
+  }
+  return counted_elements(count, reading.unit, some,
+                          count <= static_cast<std::int64_t>(kMostElements));
+}
+
+std::string content_text(redis::Connection& connection, const redis::DumpedKey& dump) {
+  if (dump.type == "string") return string_text(connection, dump.key);
+  for (const auto& reading : key_readings()) {
+    if (reading.type == dump.type) return elements_text(connection, reading, dump.key);
+  }
+  if (dump.type != "stream") return {};
+  const auto length = connection.call({"XLEN", dump.key}).integer();
+  return fmt::format("{} {}", length, length == 1 ? "entry" : "entries");
+}
+
+/// "4 of 5 used"; empty if this is not a limiter's state, or not enough of it is known.
+std::string limiter_text(const state::Inspection& inspection) {
+  const auto most = inspection.burst ? inspection.burst : inspection.limit;
+  const bool is_known = inspection.is_limiter() && !inspection.state.form->is_foreign() &&
+                        !inspection.window_is_inferred && inspection.used && most;
+  if (!is_known) return {};
+  const auto used = inspection.used_exact ? amount_text(*inspection.used_exact)
+                                          : std::to_string(*inspection.used);
+  return fmt::format("{} of {} used", used, *most);
+}
+
+// ---- When it expires ----
+
+/// The expiry time by the server's clock, to about two ms.
+std::optional<std::int64_t> expiry_of(redis::Connection& connection, const redis::DumpedKey& dump) {
+  if (!dump.ttl) return std::nullopt;
+  connection.append({"TIME"});
+  connection.append({"PTTL", dump.key});
+  const auto now = redis::server_time(connection.read());
+  const auto ttl = connection.read().integer();
+  if (ttl < 0) return std::nullopt;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count() + ttl;
+}
+
+}  // namespace
+
+std::span<const KeyReading> key_readings() {
+  static constexpr KeyReading kReadings[] = {{"string", "STRLEN", "byte"},
+                                             {"list", "LLEN", "element"},
+                                             {"set", "SCARD", "member"},
+                                             {"hash", "HLEN", "field", " = "},
+                                             {"zset", "ZCARD", "member", " at "}};
+  return kReadings;
+}
+
+std::vector<std::string> KeyReading::command(const std::string& key, int last) const {
+  const auto index = std::to_string(last);
+  const auto without_key = redis::command_to_read(type, index);
+  std::vector<std::string> words(without_key.begin(), without_key.end());
+  words.insert(words.begin() + 1, key);
+  return words;
+}
+
+std::string text_of(const KeyText& text) {
+  auto out = text.type;
+  for (const auto* part : {&text.content, &text.ttl}) {
+    if (!part->empty()) out += ", " + *part;
+  }
+  return out;
+}
+
+std::string text_of(const KeyChange& change, bool utf8) {
+  const std::string arrow = utf8 ? " → " : " -> ";
+  auto out = "'" + escape(change.key) + "': ";
+  const auto& [key, before, after, changed] = change;
+  if (!changed) return out + (after ? text_of(*after) : "not there") + ", as before";
+  if (!before || !after || before->type != after->type) {
+    return out + (before ? text_of(*before) : "not there") + arrow +
+           (after ? text_of(*after) : "removed");
+  }
+  out += after->type;
+  for (const auto part : {&KeyText::content, &KeyText::ttl}) {
+    const auto& was = *before.*part;
+    const auto& is = *after.*part;
+    if (is.empty()) continue;
+    out += ", " + (was == is ? is : was + arrow + is);
+  }
+  return out;
+}
+
+KeyWatch::KeyWatch(redis::Connection& connection, const DebugPlan& plan,
+                   std::vector<std::string> keys, std::optional<std::chrono::microseconds> now)
+    : plan_(plan), now_(now) {
+  for (auto& key : keys) {
+    if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys_.push_back(std::move(key));
+  }
+  before_ = look(connection);
+}
+
+KeyText KeyWatch::describe(redis::Connection& connection, const redis::DumpedKey& dump) const {
+  KeyText text{.type = dump.type};
+  text.ttl = dump.ttl ? "ttl " + ttl_text(*dump.ttl) : "no ttl";
+  state::InspectionRequest request{.algorithm = plan_.algorithm, .now = now_, .entries = 0};
+  const auto at = std::find(keys_.begin(), keys_.end(), dump.key);
+  const auto index = static_cast<std::size_t>(at - keys_.begin());
+  if (plan_.foreign == nullptr && index < plan_.limits.size()) request.limit = plan_.limits[index];
+  if (plan_.algorithm != nullptr || dump.type == "string" || dump.type == "hash") {
+    text.content = limiter_text(state::inspect(connection, dump.key, request));
+  }
+  if (text.content.empty()) text.content = content_text(connection, dump);
+  return text;
+}
+
+KeyWatch::HeldKeys KeyWatch::look(redis::Connection& connection) const {
+  auto keys = keys_;
+  if (connection.call({"DBSIZE"}).integer() <= kMostWatchedKeys) {
+    redis::Scan scan(connection, "*");
+    while (!scan.done()) {
+      for (auto& key : scan.next()) {
+        if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys.push_back(key);
+      }
+    }
+  }
+  HeldKeys held;
+  for (auto& dump : redis::dump_keys(connection, keys)) {
+    if (!dump.exists()) continue;
+    Held one{.dump = std::move(dump)};
+    one.expires_at_ms = expiry_of(connection, one.dump);
+    one.text = describe(connection, one.dump);
+    auto key = one.dump.key;
+    held.insert_or_assign(std::move(key), std::move(one));
+  }
+  return held;
+}
+
+KeyChange KeyWatch::compare(const std::string& key, const Held* before, const Held* after) const {
+  KeyChange change{.key = key};
+  if (before != nullptr) change.before = before->text;
+  if (after != nullptr) change.after = after->text;
+  change.changed = (before == nullptr) != (after == nullptr);
+  if (before == nullptr || after == nullptr) return change;
+  const bool same_expiry =
+      before->expires_at_ms.has_value() == after->expires_at_ms.has_value() &&
+      std::abs(before->expires_at_ms.value_or(0) - after->expires_at_ms.value_or(0)) < kSameTtl;
+  change.changed = !same_expiry || before->dump.type != after->dump.type ||
+                   before->dump.payload != after->dump.payload;
+  return change;
+}
+
+std::vector<KeyChange> KeyWatch::changes(redis::Connection& connection) const {
+  const auto now = look(connection);
+  const auto find = [](const HeldKeys& held, const std::string& key) {
+    const auto found = held.find(key);
+    return found == held.end() ? nullptr : &found->second;
+  };
+  std::vector<KeyChange> changes;
+  for (const auto& key : keys_) changes.push_back(compare(key, find(before_, key), find(now, key)));
+  std::set<std::string> others;
+  for (const auto* held : {&before_, &now}) {
+    for (const auto& [key, ignored] : *held) others.insert(key);
+  }
+  for (const auto& key : others) {
+    if (std::find(keys_.begin(), keys_.end(), key) != keys_.end()) continue;
+    auto change = compare(key, find(before_, key), find(now, key));
+    if (change.changed) changes.push_back(std::move(change));
+  }
+  return changes;
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/commands/debug/plan.h"
+#include "redis/connection.h"
+#include "redis/key_copy.h"
+
+namespace rlctl::cli {
+
+/// The contents of a key for display: a limiter's state, or the first elements.
+struct KeyText {
+  std::string type = {};     ///< "list"
+  std::string content = {};  ///< "4 of 5 used", "\"5\"", "3 elements: \"a\", \"b\", ..."
+  std::string ttl = {};      ///< "ttl 59.3 s", "no ttl"
+  bool operator==(const KeyText&) const = default;
+};
+/// "list, 4 of 5 used, ttl 59.3 s"
+[[nodiscard]] std::string text_of(const KeyText& text);
+
+/// A key before and after a script ran; none: the key did not exist.
+struct KeyChange {
+  std::string key = {};
+  std::optional<KeyText> before = {}, after = {};
+  bool changed = false;
+};
+/// "'k': list, 4 of 5 used → 5 of 5 used, ttl 60 s"; without `utf8`, "->".
+[[nodiscard]] std::string text_of(const KeyChange& change, bool utf8);
+
+/// How to count and show the contents of a key of each type.
+struct KeyReading {
+  std::string_view type, count, unit;  ///< "list", "LLEN", "element"
+  std::string_view between = {};       ///< separates the two elements of a pair; empty: no pairs
+
+  /// The command that reads a key, up to index `last` if it takes indices.
+  [[nodiscard]] std::vector<std::string> command(const std::string& key, int last) const;
+};
+[[nodiscard]] std::span<const KeyReading> key_readings();
+
+/// Finds the keys that a script changes on a private server: its own KEYS and, unless there are
+/// very many keys, all others.
+class KeyWatch {
+ public:
+  /// Takes a snapshot of the keys. `now` is the script's time; none: the server's clock. The plan
+  /// must outlive this. Throws redis::Error.
+  KeyWatch(redis::Connection& connection, const DebugPlan& plan, std::vector<std::string> keys,
+           std::optional<std::chrono::microseconds> now);
+  /// Compares the keys with the snapshot: the script's keys in order, changed or not, then other
+  /// keys that changed. Throws redis::Error.
+  [[nodiscard]] std::vector<KeyChange> changes(redis::Connection& connection) const;
+
+ private:
+  struct Held {
+    redis::DumpedKey dump = {};
+    std::optional<std::int64_t> expires_at_ms = {};  ///< since 1970, by the server's clock
+    KeyText text = {};
+  };
+  using HeldKeys = std::map<std::string, Held>;
+  [[nodiscard]] HeldKeys look(redis::Connection& connection) const;
+  [[nodiscard]] KeyText describe(redis::Connection& connection, const redis::DumpedKey& dump) const;
+  [[nodiscard]] KeyChange compare(const std::string& key, const Held* before,
+                                  const Held* after) const;
+
+  const DebugPlan& plan_;
+  std::vector<std::string> keys_;
+  std::optional<std::chrono::microseconds> now_;
+  HeldKeys before_;
+};
+
+}  // namespace rlctl::cli

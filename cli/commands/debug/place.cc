@@ -1,0 +1,275 @@
+#include "cli/commands/debug/place.h"
+
+#include <fmt/format.h>
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/errors/failure.h"
+#include "cli/server/connection.h"
+#include "cli/terminal/prompt.h"
+#include "redis/error.h"
+#include "redis/scan.h"
+
+namespace rlctl::cli {
+namespace {
+
+using redis::CopiedKey;
+
+/// For each answer of a private server, including large keys.
+constexpr std::chrono::seconds kPrivateTimeout{30};
+
+/// The server that the connection's options name.
+struct Source {
+  std::optional<redis::Connection> connection = {};
+  std::optional<redis::ServerVersion> version = {};
+};
+
+bool is_no_answer(const Problem& problem) {
+  return problem.status == ExitStatus::kUnreachable &&
+         (problem.code == "unreachable" || problem.code == "timeout");
+}
+
+/// Leaves out the connection if no server was named and none answers.
+Source open_source(Connector& connector, const Interrupt& interrupt) {
+  Source source;
+  try {
+    source.connection.emplace(connector.open());
+    source.version = redis::version_of(*source.connection);
+  } catch (const std::exception& error) {
+    interrupt.check();
+    if (connector.url_from() != Origin::kDefault || !is_no_answer(describe(error))) throw;
+    source.connection.reset();
+  }
+  return source;
+}
+
+/// "'a'", "'a' and 'b'", "7 keys"
+std::string keys_text(std::span<const std::string> keys) {
+  constexpr std::size_t kMost = 3;
+  if (keys.size() > kMost) return fmt::format("{} keys", keys.size());
+  std::string out;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (i > 0) out += i + 1 == keys.size() ? " and " : ", ";
+    out += in_quotes(keys[i]);
+  }
+  return out;
+}
+
+/// The end of a sentence that reports what was copied.
+std::string copied_text(std::span<const CopiedKey> copied, const std::string& from) {
+  std::vector<std::string> there, missing;
+  for (const auto& key : copied) (key.type == "none" ? missing : there).push_back(key.key);
+  if (copied.empty()) return "; there are no keys to copy";
+  if (there.empty()) return fmt::format("; {} has no {}", from, keys_text(missing));
+  auto out = fmt::format(" with {} copied from {}", keys_text(there), from);
+  if (!missing.empty()) out += ", which has no " + keys_text(missing);
+  return out;
+}
+
+/// The script and the debugger take turns, thousands of times. On one CPU neither waits for another
+/// CPU to wake up, which takes several times as long as a step; a server started from here stays on
+/// this CPU, too.
+void stay_on_this_cpu() noexcept {
+#ifdef __linux__
+  const int cpu = ::sched_getcpu();
+  if (cpu < 0 || cpu >= CPU_SETSIZE) return;
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(static_cast<std::size_t>(cpu), &only);
+  // If this is not permitted, everything works without it.
+  static_cast<void>(::sched_setaffinity(0, sizeof(only), &only));
+#endif
+}
+
+/// Runs reads only, so errors omit the hint that commands may have been executed.
+template <typename Read>
+auto reading(Read read) {
+  try {
+    return read();
+  } catch (const redis::Error& error) {
+    throw ProblemError(without_doubt(describe(error)));
+  }
+}
+
+void refuse_server(const ConnectionOptions& connection) {
+  auto other = connection;
+  if (other.url == "private:") other.url.reset();
+  if (!names_server(other)) return;
+  throw UsageError(
+      "--replay runs on a private server and takes no other: omit --url, --host, "
+      "--port and --socket");
+}
+
+}  // namespace
+
+std::string why_not_forked(const redis::Url& url, const ldb::Debuggee& debuggee) {
+  if (url.tls) {
+    return "a fork of the server cannot be reached over TLS: the server closes the connection "
+           "that they share";
+  }
+  if (!ldb::fits_forked(debuggee, debuggee.source)) {
+    return fmt::format(
+        "{} is too long, at {} bytes with its keys and arguments, for a fork of the "
+        "server: servers from 7.0 on lose parts of it there",
+        debuggee.name, debuggee.source.size());
+  }
+  return {};
+}
+
+void require_consent(const DebugPlan& plan, const std::string& server, const Interrupt& interrupt) {
+  const auto warning = fmt::format(
+      "--sync stops all of {} at every line: it serves no other client meanwhile, and what {} "
+      "writes is kept",
+      server, plan.debuggee.name);
+  if (plan.is_sure) return;
+  if (!can_confirm()) {
+    throw ProblemError({.status = ExitStatus::kUsage,
+                        .code = "usage",
+                        .message = warning + "; refusing without --yes",
+                        .hint = "without --sync, the server keeps running and no writes are kept"});
+  }
+  if (confirm("warning: " + warning + "\ncontinue? [y/N] ", interrupt)) return;
+  throw ProblemError(
+      {.status = ExitStatus::kDenied, .code = "refused", .message = "nothing was debugged"});
+}
+
+DebugPlace::DebugPlace(const DebugPlan& plan, Invocation& invocation)
+    : plan_(plan), invocation_(invocation) {
+  if (plan.replay) {
+    refuse_server(invocation.connection);
+    start_private({});
+    say("running " + private_text() + ", which has no keys at first");
+    return;
+  }
+  connector_ = std::make_unique<Connector>(invocation.connection, invocation.configuration,
+                                           invocation.interrupt);
+  if (plan.where == DebugWhere::kPrivate) {
+    start_copy();
+  } else {
+    attach();
+  }
+}
+
+void DebugPlace::attach() {
+  if (connector_->is_private()) {
+    throw UsageError("--attach requires an existing server, which private: is not",
+                     "omit one of them");
+  }
+  if (plan_.where == DebugWhere::kSync) {
+    require_consent(plan_, connector_->name(), invocation_.interrupt);
+    return say("running in " + connector_->name() +
+               " itself: it serves no other client meanwhile, and what is written is kept");
+  }
+  const auto why = why_not_forked(connector_->url(), plan_.debuggee);
+  if (why.empty()) {
+    return say("running in a fork of " + connector_->name() +
+               ": it keeps serving, and nothing that is written is kept");
+  }
+  throw UsageError("--attach: " + why,
+                   "omit --attach to use a private server with the same keys, or add --sync");
+}
+
+void DebugPlace::start_private(const std::optional<redis::ServerVersion>& like) {
+  redis::PrivateServer::Options options;
+  options.like = like;
+  // While debugging, this is the interval in ms at which a running script can be stopped.
+  if (plan_.interactive) options.arguments = {"--lua-time-limit", "100"};
+  options.interrupt = &invocation_.interrupt;
+  stay_on_this_cpu();
+  server_.emplace(options);
+  auto connection = connect();
+  version_ = redis::version_of(connection);
+}
+
+void DebugPlace::start_copy() {
+  if (connector_->is_private()) {
+    start_private({});
+    return say("running " + private_text() + ", which has no keys");
+  }
+  auto source = reading([&] { return open_source(*connector_, invocation_.interrupt); });
+  start_private(source.version);
+  if (!source.connection) {
+    return say(fmt::format("no server answers at {}: running {}, which has no keys",
+                           connector_->name(), private_text()));
+  }
+  copied_from_ = connector_->name();
+  auto target = connect();
+  const auto copied = reading([&] {
+    return redis::copy_keys(*source.connection, target, redis::each_once(plan_.debuggee.keys));
+  });
+  auto message = "running " + private_text() + copied_text(copied, connector_->name());
+  if (source.version && source.version != version_) {
+    message += fmt::format("; that one is {}", display(*source.version));
+  }
+  say(message);
+}
+
+void DebugPlace::say(const std::string& message) const {
+  if (!plan_.quiet) warn(message, invocation_.command);
+}
+
+std::string DebugPlace::private_text() {
+  return version_ ? fmt::format("on a private server ({})", display(*version_))
+                  : "on a private server";
+}
+
+redis::Connection DebugPlace::connect() {
+  // An attached session must be ended properly, or its script may run on by itself.
+  if (!server_) {
+    auto connection = connector_->open_uninterrupted();
+    const auto& keys = plan_.debuggee.keys;
+    // The node of a plain URL need not be the one that has the key.
+    if (!keys.empty()) static_cast<void>(connection.servers());
+    connection.stay(keys.empty() ? std::string_view() : keys.front());
+    return connection;
+  }
+  return redis::Connection::open(server_->url(), kPrivateTimeout, &invocation_.interrupt);
+}
+
+std::vector<redis::DumpedKey> DebugPlace::keep() {
+  auto connection = connect();
+  std::set<std::string> keys;
+  for (redis::Scan scan(connection, "*"); !scan.done();) {
+    const auto some = scan.next();
+    keys.insert(some.begin(), some.end());
+  }
+  const std::vector<std::string> list(keys.begin(), keys.end());
+  return redis::dump_keys(connection, list);
+}
+
+void DebugPlace::replace(const std::vector<redis::DumpedKey>& keys,
+                         const std::function<void(redis::Connection&)>& check) {
+  if (!is_private()) {
+    auto connection = connect();
+    return check(connection);
+  }
+  auto old = std::exchange(server_, std::nullopt);
+  try {
+    start_private(version_);
+    auto connection = connect();
+    check(connection);
+    redis::restore_keys(connection, keys);
+  } catch (...) {
+    server_ = std::move(old);
+    throw;
+  }
+}
+
+ldb::Mode DebugPlace::mode() const noexcept {
+  return plan_.where == DebugWhere::kForked ? ldb::Mode::kForked : ldb::Mode::kSync;
+}
+
+std::string DebugPlace::name() const {
+  return is_private() ? "a private server" : connector_->name();
+}
+
+}  // namespace rlctl::cli

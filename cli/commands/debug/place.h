@@ -1,0 +1,78 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/app/command.h"
+#include "cli/commands/debug/plan.h"
+#include "cli/server/connection.h"
+#include "ldb/session.h"
+#include "redis/connection.h"
+#include "redis/key_copy.h"
+#include "redis/private_server.h"
+#include "redis/server_info.h"
+#include "redis/url.h"
+
+namespace rlctl::cli {
+
+/// Why a script cannot be debugged in a fork of a server at this URL; empty if it can.
+[[nodiscard]] std::string why_not_forked(const redis::Url& url, const ldb::Debuggee& debuggee);
+
+/// Asks whether rlctl may stop a server at every line, unless the plan already allows it. Throws
+/// ProblemError if it may not, or if there is no terminal to ask at.
+void require_consent(const DebugPlan& plan, const std::string& server, const Interrupt& interrupt);
+
+/// The server on which a script is debugged.
+///
+/// With kPrivate, it is a private server like the one that the connection's options name (of the
+/// same family and major version, if one is installed), with the state of the script's keys copied
+/// from that one, which is only read. If no server is named and none answers, or with a log, for
+/// which no server is asked, the private server starts empty. Unless the plan is quiet, stderr
+/// reports where the script runs and what was copied.
+class DebugPlace {
+ public:
+  /// Connects, starts and copies. Throws what these throw, UsageError if the plan cannot run there,
+  /// and Interrupted; leaves nothing behind then.
+  DebugPlace(const DebugPlan& plan, Invocation& invocation);
+
+  /// A connection to the server on which the script runs. On a server that is not private, Ctrl-C
+  /// does not end its waits: the caller checks the interrupt.
+  [[nodiscard]] redis::Connection connect();
+  /// All keys of a private server, as they are now.
+  [[nodiscard]] std::vector<redis::DumpedKey> keep();
+  /// Starts another private server like this one, calls `check` with it while it is empty, and
+  /// restores these keys. If any of that throws, keeps the old server; else kills it, even if it
+  /// hangs. Elsewhere, only checks.
+  void replace(const std::vector<redis::DumpedKey>& keys,
+               const std::function<void(redis::Connection&)>& check);
+  /// False if the private server was discarded.
+  [[nodiscard]] bool is_there() const noexcept { return !is_private() || server_.has_value(); }
+  /// Kills the private server; only replace() may be called after that.
+  void discard() noexcept { server_.reset(); }
+  [[nodiscard]] ldb::Mode mode() const noexcept;
+  /// Whether the server is private, with no keys but rlctl's.
+  [[nodiscard]] bool is_private() const noexcept { return plan_.where == DebugWhere::kPrivate; }
+  /// For messages: the server that the keys were copied from; empty if none were.
+  [[nodiscard]] const std::string& copied_from() const noexcept { return copied_from_; }
+  /// For messages; contains no password.
+  [[nodiscard]] std::string name() const;
+
+ private:
+  void attach();
+  void start_private(const std::optional<redis::ServerVersion>& like);
+  void start_copy();
+  void say(const std::string& message) const;
+  [[nodiscard]] std::string private_text();
+
+  const DebugPlan& plan_;
+  Invocation& invocation_;
+  std::string copied_from_;
+  std::unique_ptr<Connector> connector_;  ///< null with a log
+  std::optional<redis::PrivateServer> server_;
+  std::optional<redis::ServerVersion> version_;  ///< of the private server
+};
+
+}  // namespace rlctl::cli

@@ -1,0 +1,553 @@
+#include "cli/commands/debug/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/commands/debug/view.h"
+#include "cli/errors/failure.h"
+#include "cli/options/completions.h"
+#include "cli/options/limits.h"
+#include "cli/options/script_options.h"
+#include "limiter/algorithm.h"
+#include "limiter/check.h"
+#include "lua/substitute.h"
+#include "traffic/pattern.h"
+#include "traffic/template.h"
+
+namespace rlctl::cli {
+namespace {
+
+std::string script_help() {
+  constexpr std::size_t kColumn = 26;
+  std::string out = "\nBundled scripts:\n";
+  for (const auto& algorithm : limiter::algorithms()) {
+    out += fmt::format("  {:{}}{}\n", algorithm.name, kColumn - 2, algorithm.summary);
+  }
+  return out;
+}
+
+void add_script(Options& options, DebugOptions& target) {
+  options.group("Script");
+  options
+      .list("--limit", "LIMIT", target.limits,
+            "requests and window: 5/60s, 100/min; for a bundled script, several make one decision")
+      .comma_separated();
+  options.value("--burst", "NUMBER", target.burst, kScriptBurstHelp).needs("--limit");
+  options.value("--cost", "NUMBER", target.cost, kCostHelp)
+      .excludes("--replay", kLogHasCosts, kNameCosts);
+  options.value("--now", "TIME", target.now, kNowHelp).excludes("--replay", kLogHasTimes);
+  options
+      .value("--algorithm", "NAME", target.algorithm,
+             "a bundled script, instead of the operand SCRIPT")
+      .completes(complete_algorithm);
+  auto& policy =
+      options
+          .value("--policy", "NAME", target.policy,
+                 "use the script, limit and burst of this policy in the configuration, not SCRIPT; "
+                 "the operands are the arguments of its key")
+          .completes(complete_policy)
+          .excludes("--limit", kPolicyHasItsOwn)
+          .excludes("--burst", kPolicyHasItsOwn)
+          .excludes("--algorithm", kPolicyHasItsOwn)
+          .excludes("--script", kPolicyHasItsOwn)
+          .excludes("--keys", kPolicyHasItsOwn);
+  for (const auto& setting : script_settings()) policy.excludes(setting.option, kPolicyHasItsOwn);
+  options.list("--keys", "KEY", target.script.keys,
+               "one of the KEYS of the script, with the placeholders below (default: the KEYs)");
+  add_script_options(options, target.script, true);
+  options.value("--seed", "NUMBER", target.seed,
+                "accept the options of an 'rlctl burst' command: the pattern is ignored and KEY "
+                "defaults to 1; the seed is not used");
+  options.value("--budget", "NUMBER", target.budget, "no effect").needs("--seed");
+}
+
+void add_replay(Options& options, DebugOptions& target) {
+  options.group("Recorded traffic");
+  options.list("--replay", "FILE", target.replay.files,
+               "requests of 'burst adversary --write' or of a log; plain or gzip, - for standard "
+               "input");
+  options
+      .value("--skip", "NUMBER", target.skip,
+             "run this many of them first, and debug the next (default: 0)")
+      .needs("--replay", "", kNameLog);
+  add_log_options(options, target.replay);
+}
+
+void add_place(Options& options, DebugOptions& target) {
+  options.group("Place");
+  options
+      .flag("--attach", target.attach,
+            "debug on the server itself, in a fork: nothing that the script writes is kept")
+      .excludes("--replay", "a log is replayed on a private server");
+  options
+      .flag("--sync", target.sync,
+            "with --attach, debug in the server process, which serves no other client; the "
+            "writes of the script are kept")
+      .needs("--attach", "a private server has no other clients")
+      .unless("--redis-cli")
+      .unless("--print-command");
+  options.flag("--yes", target.yes, "do not ask before --sync").needs("--sync");
+}
+
+void add_form(Options& options, DebugOptions& target) {
+  constexpr std::string_view kByHand = "commands are for stepping by hand";
+  options.group("Output");
+  options
+      .value("--commands", "FILE", target.commands,
+             "step by hand with the commands in a file, one per line; - for standard input")
+      .excludes("--trace", kByHand)
+      .excludes("--coverage", kByHand);
+  options.flag("--trace", target.trace,
+               "show every line as it is executed, its calls and replies, and the variables it "
+               "changed");
+  options.flag("--coverage", target.coverage,
+               "show how often each line was reached; with --replay and without --skip, by all "
+               "requests");
+  options.value("--lcov", "FILE", target.lcov, "with --coverage, write the counts in lcov's format")
+      .needs("--coverage");
+  options
+      .value("--fail-under", "PERCENT", target.fail_under,
+             "with --coverage, exit with status 1 if less than PERCENT of the lines was reached")
+      .needs("--coverage");
+  options
+      .value("--max-steps", "NUMBER", target.max_steps,
+             "cut the script off after this many lines (default: 100000)")
+      .needs("--trace")
+      .unless("--coverage");
+  options.value("--maxlen", "BYTES", target.maxlen,
+                "show this much of a value, at least 60; 0: all of it (default: 256; with "
+                "--trace: 0)");
+  const auto without_the_rest = [](Options::Row& row) -> Options::Row& {
+    for (const auto* other :
+         {"--trace", "--coverage", "--max-steps", "--commands", "--maxlen", "--replay", "--json"}) {
+      row.excludes(other);
+    }
+    return row;
+  };
+  without_the_rest(options.flag("--redis-cli", target.redis_cli, "start redis-cli --ldb instead"))
+      .excludes("--print-command");
+  without_the_rest(
+      options.flag("--print-command", target.print_command, "print the redis-cli --ldb command"));
+  options.flag("-q,--quiet", target.quiet, "do not print where the script runs");
+}
+
+}  // namespace
+
+void add_debug_options(Options& options, DebugOptions& target) {
+  add_script(options, target);
+  add_replay(options, target);
+  add_place(options, target);
+  add_form(options, target);
+}
+
+std::string debug_notes() {
+  return script_help() + placeholder_help() + format_help();
+}
+
+namespace {
+
+using std::chrono::microseconds;
+using Operands = std::span<const std::string>;
+using traffic::Template;
+
+constexpr std::string_view kExample = "rlctl debug sliding-window-log KEY --limit 5/60s --trace";
+constexpr std::string_view kKey = "key", kCost = "cost";
+
+// ---- Which script ----
+
+void set_bundled(DebugPlan& plan, const limiter::Algorithm& algorithm) {
+  plan.algorithm = &algorithm;
+  plan.debuggee.name = std::string(algorithm.name) + ".lua";
+  plan.debuggee.source = algorithm.script;
+}
+
+/// The script's name, from --script, --algorithm or the first operand, which it takes.
+std::string script_word(const DebugOptions& options, Operands& operands) {
+  const auto& scripts = options.script.scripts;
+  if (scripts.size() + (options.algorithm ? 1 : 0) > 1) {
+    throw UsageError("one script is debugged at a time, but there are " +
+                         std::to_string(scripts.size() + (options.algorithm ? 1 : 0)),
+                     "keep only one --script or --algorithm");
+  }
+  if (!scripts.empty()) return scripts.front();
+  if (options.algorithm) return *options.algorithm;
+  if (operands.empty()) throw UsageError("no SCRIPT given", std::string(kExample));
+  const auto& word = operands.front();
+  require_not_empty(word, "SCRIPT");
+  operands = operands.subspan(1);
+  return word;
+}
+
+const limiter::Algorithm& bundled_script(const std::string& name) {
+  if (const auto* algorithm = limiter::find_algorithm(name)) return *algorithm;
+  const auto names = limiter::list_names(nullptr);
+  throw UsageError("--algorithm: no bundled script " + in_quotes(name) + did_you_mean(name, names),
+                   "there is " + one_of(names));
+}
+
+/// Standard input can serve only one purpose.
+void require_free_input(const DebugPlan& plan, const std::string& script) {
+  if (script != kStandardInput) return;
+  if (plan.reads_log_from_input()) {
+    throw UsageError("--replay - and the script - both read standard input",
+                     "pass a file for one of them");
+  }
+  if (!plan.reads_commands_from_input()) return;
+  throw UsageError("standard input cannot hold both the script and the commands",
+                   "add --trace, or name the file of the commands with --commands");
+}
+
+/// Sets the script; returns what is said about it, for a call with KEYS and ARGV.
+NamedScript set_script(DebugPlan& plan, const DebugOptions& options, const std::string& word,
+                       ConfigurationSource& configuration) {
+  if (options.algorithm) {
+    set_bundled(plan, bundled_script(word));
+  } else if (const auto* algorithm = limiter::find_algorithm(word)) {
+    set_bundled(plan, *algorithm);
+  }
+  if (plan.algorithm != nullptr) return {.name = plan.debuggee.name, .options = options.script};
+  const std::string_view option = options.script.scripts.empty() ? "" : "--script";
+  auto script =
+      find_script(option, word, options.script, configuration, limiter::list_names(nullptr));
+  require_free_input(plan, script.path);
+  script.name = script_name(script.path);
+  plan.path = script.path;
+  plan.debuggee.name = script.name;
+  plan.debuggee.source = read_source(option, script);
+  return script;
+}
+
+// ---- Called as by `check` ----
+
+std::int64_t parse_cost(const DebugOptions& options) {
+  return options.cost ? parse_whole(masked(*options.cost), "--cost") : 1;
+}
+
+void set_arguments(ldb::Debuggee& debuggee, const limiter::Algorithm& algorithm,
+                   const limiter::Request& request) {
+  limiter::CheckCommand command(algorithm);
+  const auto call = command.of(request);
+  debuggee.keys = request.keys;
+  debuggee.arguments.assign(call.arguments.begin(), call.arguments.end());
+}
+
+/// Sets a limiter, its key and its cost.
+void set_check(DebugPlan& plan, const DebugOptions& options, const Invocation& invocation,
+               Operands operands) {
+  LimitOptions limit_options{.limits = options.limits, .burst = options.burst};
+  if (options.policy) {
+    limit_options.policy = options.policy;
+  } else {
+    limit_options.algorithm = std::string(plan.algorithm->name);
+  }
+  const auto cost = parse_cost(options);
+  const auto limiter = resolve_limiter(limit_options, cost, invocation.configuration);
+  set_bundled(plan, *limiter.algorithm);
+  plan.limits = limiter.limits;
+  if (plan.replay) return;
+  const auto key = only_key(limiter, operands,
+                            fmt::format("rlctl debug {} KEY --limit 5/60s", plan.algorithm->name),
+                            "several --limit make several keys of one");
+  set_arguments(plan.debuggee, *limiter.algorithm,
+                {.keys = limiter::redis_keys(key, plan.limits),
+                 .limits = plan.limits,
+                 .cost = cost,
+                 .now = plan.now});
+}
+
+// ---- Called with --keys and --args ----
+
+/// Whether `test` holds for any placeholder in --keys and --args.
+template <typename Test>
+bool any_of(const traffic::ForeignLimiter& foreign, Test test) {
+  return std::any_of(foreign.keys.begin(), foreign.keys.end(), test) ||
+         std::any_of(foreign.arguments.begin(), foreign.arguments.end(), test);
+}
+bool holds(const traffic::ForeignLimiter& foreign, std::string_view placeholder) {
+  return any_of(foreign, [placeholder](const Template& text) { return text.holds(placeholder); });
+}
+
+/// Sets the single --limit that fills templates. With --script, as under burst, it may be unused.
+void set_template_limit(DebugPlan& plan, const DebugOptions& options, const NamedScript& script,
+                        const traffic::ForeignLimiter& foreign) {
+  const bool fills = any_of(foreign, [](const Template& text) { return text.tells_limit(); });
+  const bool is_told = fills || reading_tells_limit(script.options);
+  if (options.limits.size() > 1) {
+    throw UsageError("a script that is called with --keys and --args takes one --limit",
+                     kOneLimitHint);
+  }
+  if (options.limits.empty()) {
+    if (fills) throw UsageError("--limit is missing: --keys or --args use it");
+    if (is_told) throw UsageError("--limit is missing: the reply is compared with it");
+    return;
+  }
+  if (!is_told && options.script.scripts.empty()) {
+    throw UsageError("--limit has no effect: neither --keys nor --args contain {limit} or {window}",
+                     "--args '{limit} {window_ms}', as the script expects");
+  }
+  plan.limits = parse_limits(options.limits, options.burst);
+  parsed("--args", [&] { traffic::require_usable(foreign, plan.limits.front()); });
+}
+
+/// Checks the KEYs: used as typed, unless --keys derives others from one.
+void require_key_operands(const traffic::ForeignLimiter& foreign, Operands operands) {
+  const bool has_key = holds(foreign, kKey);
+  if (has_key && operands.size() != 1) {
+    throw UsageError(operands.empty()
+                         ? "no KEY given, but --keys or --args contain {key}"
+                         : fmt::format("{{key}} is one KEY, but there are {}", operands.size()),
+                     "write the keys in --keys");
+  }
+  if (!foreign.keys.empty() && !has_key && !operands.empty()) {
+    throw UsageError(
+        "KEY " + in_quotes(operands.front()) + " has no effect: --keys does not contain {key}",
+        "omit one of them");
+  }
+  static_cast<void>(asked_keys(nullptr, operands));
+}
+
+std::string filled(const Template& text, const traffic::TemplateValues& values) {
+  std::string out;
+  text.append(out, values);
+  return out;
+}
+
+void fill(DebugPlan& plan, const DebugOptions& options, const traffic::ForeignLimiter& foreign,
+          Operands operands) {
+  require_key_operands(foreign, operands);
+  traffic::TemplateValues values{.cost = parse_cost(options),
+                                 .now = plan.now.value_or(system_time())};
+  if (operands.size() == 1) values.key = operands.front();
+  if (!plan.limits.empty()) values.limit = plan.limits.front();
+  for (const auto& key : foreign.keys) plan.debuggee.keys.push_back(filled(key, values));
+  if (foreign.keys.empty()) plan.debuggee.keys.assign(operands.begin(), operands.end());
+  for (const auto& word : foreign.arguments) {
+    plan.debuggee.arguments.push_back(filled(word, values));
+  }
+  plan.values = values;
+  plan.values.key = {};
+}
+
+/// The debugger runs EVAL only.
+void set_library(ldb::Debuggee& debuggee, std::string source, std::string_view function) {
+  debuggee.shown = std::move(source);
+  debuggee.source = lua::library_as_script(debuggee.shown, function);
+}
+
+void set_foreign(DebugPlan& plan, const DebugOptions& options, NamedScript script,
+                 Operands operands) {
+  if (plan.replay) script.options.keys = script_keys(script.options);
+  auto foreign = make_limiter(script, plan.debuggee.source);
+  parsed("--function", [&] { traffic::choose_function(foreign); });
+  if (!foreign.function.empty()) {
+    plan.function = foreign.function;
+    set_library(plan.debuggee, std::move(foreign.source), plan.function);
+    foreign.source = plan.debuggee.source;
+    foreign.function.clear();
+  }
+  set_template_limit(plan, options, script, foreign);
+  plan.reads_reply = has_reading(script.options);
+  if (options.cost && !holds(foreign, kCost)) {
+    throw UsageError("--cost has no effect: neither --keys nor --args contain {cost}");
+  }
+  if (!plan.replay) fill(plan, options, foreign, operands);
+  plan.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(foreign));
+}
+
+// ---- Which call ----
+
+void refuse_key(Operands operands) {
+  if (operands.empty()) return;
+  throw UsageError("--replay takes no KEY, the log has the keys: unexpected argument " +
+                       in_quotes(operands.front()),
+                   kNameKeys);
+}
+
+void set_replay(DebugPlan& plan, const DebugOptions& options) {
+  plan.replay = parse_replay(options.replay, {});
+  if (options.skip) plan.skip = parse_between(*options.skip, "--skip", 0, INT64_MAX - 1);
+  plan.is_whole_replay = plan.replay && plan.coverage && !options.skip;
+  if (plan.is_whole_replay && plan.trace) {
+    throw UsageError("--trace shows one request, --coverage without --skip counts all",
+                     "--skip NUMBER selects the request after that many");
+  }
+}
+
+void require_own_contract(const DebugPlan& plan) {
+  if (limiter::counts_requests(*plan.algorithm)) return;
+  throw UsageError(
+      fmt::format("{} does not take --limit: pass --args", plan.algorithm->name),
+      fmt::format("rlctl debug {} KEY --args '3 60000000 acquire ID'", plan.algorithm->name));
+}
+
+void require_own_reply(const DebugPlan& plan, const DebugOptions& options) {
+  for (const auto& setting : script_settings()) {
+    if (!(options.script.*setting.value)) continue;
+    throw UsageError(fmt::format("{} is for other scripts: the reply of {} is known",
+                                 setting.option, plan.algorithm->name));
+  }
+}
+
+/// The operands of a command of burst: without its pattern, and with its first key.
+Operands operands_of_burst(Operands operands) {
+  static const std::vector<std::string> kFirstKey{"1"};
+  const bool has_pattern =
+      !operands.empty() &&
+      (traffic::find_pattern(operands.front()) != nullptr || operands.front() == kAdversary);
+  if (has_pattern) operands = operands.subspan(1);
+  return operands.empty() ? Operands(kFirstKey) : operands;
+}
+
+void set_call(DebugPlan& plan, const DebugOptions& options, const Invocation& invocation) {
+  Operands operands = invocation.operands;
+  if (options.seed && !options.replay.given()) operands = operands_of_burst(operands);
+  if (options.policy) {
+    if (plan.replay) refuse_key(operands);
+    return set_check(plan, options, invocation, operands);
+  }
+  const auto word = script_word(options, operands);
+  auto script = set_script(plan, options, word, invocation.configuration);
+  auto split = split_at_comma(operands, options.script);
+  if (split) {
+    script.options.arguments = std::move(split->arguments);
+    operands = split->before;
+  }
+  if (plan.replay) refuse_key(operands);
+  const bool has_words = !script.options.keys.empty() || script.options.arguments;
+  if (plan.algorithm == nullptr || has_words) {
+    return set_foreign(plan, options, std::move(script), operands);
+  }
+  require_own_contract(plan);
+  require_own_reply(plan, options);
+  set_check(plan, options, invocation, operands);
+}
+
+// ---- Place and output ----
+
+void set_place(DebugPlan& plan, const DebugOptions& options) {
+  const bool is_classic = options.redis_cli || options.print_command;
+  if (options.sync) {
+    plan.where = DebugWhere::kSync;
+  } else if (options.attach || is_classic) {
+    plan.where = DebugWhere::kForked;
+  }
+}
+
+void set_by_hand(DebugPlan& plan, const DebugOptions& options, bool json) {
+  if (json) throw UsageError("--json requires --trace or --coverage");
+  if (!options.commands) return;
+  if (options.commands->empty()) throw UsageError("--commands: the file name is empty");
+  plan.commands = *options.commands;
+}
+
+/// Standard input can serve only one purpose.
+void require_one_input(const DebugPlan& plan) {
+  if (!plan.reads_log_from_input() || !plan.reads_commands_from_input()) return;
+  throw UsageError("standard input cannot hold both the log of --replay and the commands",
+                   "name the log's file, or those of the commands with --commands");
+}
+
+double parse_percent(const std::string& text, std::string_view option) {
+  const auto percent = to_decimal(text);
+  if (percent && *percent >= 0 && *percent <= 100) return *percent;
+  throw UsageError(fmt::format("{}: {} is not a percentage", option, in_quotes(text)),
+                   "a number from 0 to 100, such as 90 or 87.5");
+}
+
+void set_form(DebugPlan& plan, const DebugOptions& options, bool json) {
+  if (plan.redis_cli || plan.print_command) return;
+  plan.interactive = !plan.trace && !plan.coverage;
+  if (options.maxlen) {
+    const auto bytes = parse_between(*options.maxlen, "--maxlen", 0, INT32_MAX);
+    if (bytes > 0 && bytes < kLeastMaxlen) {
+      throw UsageError(fmt::format("--maxlen must be at least {}, not {}", kLeastMaxlen, bytes),
+                       "use --maxlen 0 to show values in full");
+    }
+    plan.maxlen = static_cast<std::size_t>(bytes);
+  }
+  if (plan.interactive) return set_by_hand(plan, options, json);
+  if (plan.maxlen && (!plan.trace || json)) {
+    throw UsageError(json ? "--maxlen has no effect: --json prints values in full"
+                          : "--maxlen has no effect: --coverage prints no values");
+  }
+  if (options.fail_under) plan.least_coverage = parse_percent(*options.fail_under, "--fail-under");
+  if (options.max_steps) {
+    plan.max_steps = parse_between(*options.max_steps, "--max-steps", 1, ldb::kMostSteps);
+  }
+}
+
+/// redis-cli sends the script unmodified, without a clock of its own.
+void require_own_clock(const DebugPlan& plan) {
+  if (!(plan.redis_cli || plan.print_command) || !freezes_time(plan)) return;
+  if (!contains_in_any_case(plan.debuggee.source, "time")) return;
+  throw UsageError(
+      "--now cannot be combined with redis-cli, where the script reads the server's clock",
+      "omit --now, or use --trace");
+}
+
+}  // namespace
+
+bool DebugPlan::reads_log_from_input() const {
+  return replay && std::count(replay->files.begin(), replay->files.end(), kStandardInput) > 0;
+}
+
+bool DebugPlan::reads_commands_from_input() const {
+  return redis_cli || (interactive && commands == kStandardInput);
+}
+
+bool freezes_time(const DebugPlan& plan) {
+  return plan.foreign != nullptr && (plan.now || plan.replay);
+}
+
+std::string missing_words(const DebugPlan& plan, const ldb::TraceResult& result) {
+  const bool is_error = result.ending == ldb::Ending::kRunTimeError ||
+                        (result.ending == ldb::Ending::kReturned && result.reply->is_error());
+  if (!is_error || plan.foreign == nullptr || plan.replay) return {};
+  const auto& keys = plan.debuggee.keys;
+  const auto uses = [&](std::string_view table) {
+    return plan.debuggee.source.find(table) != std::string::npos;
+  };
+  if (keys.empty() && uses("KEYS")) return "no KEYS were given";
+  if (keys.size() < 2 || !plan.debuggee.arguments.empty() || !uses("ARGV")) return {};
+  return "no ARGV was given: write ' , ' (a comma between spaces) before the arguments";
+}
+
+std::string key_with_comma(const DebugPlan& plan) {
+  if (plan.foreign == nullptr || plan.replay || !plan.debuggee.arguments.empty()) return {};
+  for (const auto& key : plan.debuggee.keys) {
+    if (key.size() > 1 && key.ends_with(',')) return key;
+  }
+  return {};
+}
+
+std::optional<ldb::Debuggee> read_again(const DebugPlan& plan) {
+  if (plan.path.empty() || plan.path == kStandardInput) return std::nullopt;
+  auto debuggee = plan.debuggee;
+  debuggee.source = read_source("", {.name = debuggee.name, .path = plan.path});
+  if (!plan.function.empty()) set_library(debuggee, std::move(debuggee.source), plan.function);
+  return debuggee;
+}
+
+DebugPlan make_debug_plan(const DebugOptions& options, const Invocation& invocation) {
+  DebugPlan plan{.trace = options.trace,
+                 .coverage = options.coverage,
+                 .redis_cli = options.redis_cli,
+                 .print_command = options.print_command,
+                 .quiet = options.quiet,
+                 .is_sure = options.yes};
+  set_place(plan, options);
+  set_form(plan, options, invocation.json);
+  if (options.now) plan.now = parse_now(*options.now);
+  set_replay(plan, options);
+  require_one_input(plan);
+  set_call(plan, options, invocation);
+  require_own_clock(plan);
+  return plan;
+}
+
+}  // namespace rlctl::cli

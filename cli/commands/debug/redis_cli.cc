@@ -1,0 +1,186 @@
+#include "cli/commands/debug/redis_cli.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/shell.h"
+#include "base/text.h"
+#include "cli/commands/debug/place.h"
+#include "cli/errors/failure.h"
+#include "cli/server/connection.h"
+#include "cli/terminal/signals.h"
+#include "cli/terminal/terminal.h"
+
+namespace rlctl::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kComma = ",";
+
+ProblemError cannot_write(const std::string& path, int error) {
+  return ProblemError(
+      {.code = "output", .message = "cannot write " + path + ": " + errno_text(error)});
+}
+
+void require_sayable(const std::vector<std::string>& keys) {
+  for (const auto& key : keys) {
+    if (key.find('\0') != key.npos) {
+      throw UsageError("redis-cli --eval does not accept a key with a NUL", "--trace takes it");
+    }
+    if (key != kComma) continue;
+    throw UsageError("redis-cli does not accept the key ',', which separates keys from arguments",
+                     "--trace takes it");
+  }
+  if (keys.empty() || !keys.front().starts_with('-')) return;
+  throw UsageError("redis-cli would take the key " + in_quotes(keys.front()) + " for an option",
+                   "--trace takes it");
+}
+
+// ---- A script as a file ----
+
+bool holds(const fs::path& path, std::string_view text) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return false;
+  const std::string content((std::istreambuf_iterator<char>(file)),
+                            std::istreambuf_iterator<char>());
+  return content == text;
+}
+
+/// For mkdtemp() and mkstemp().
+std::string path_template() {
+  return temporary_folder() + "/rlctl-script-XXXXXX";
+}
+
+/// Writes the script to a folder that only this user can read and that is not removed.
+std::string written_file(const ldb::Debuggee& script) {
+  auto folder = path_template();
+  if (::mkdtemp(folder.data()) == nullptr) throw cannot_write(folder, errno);
+  auto path = folder + "/" + script.name;
+  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (file && write_all(file.get(), script.source)) return path;
+  const int reason = errno;
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+  throw cannot_write(path, reason);
+}
+
+/// Writes the script to an unnamed file, which lasts as long as a process (redis-cli) has it open.
+std::string inherited_file(const ldb::Debuggee& script) {
+  auto path = path_template();
+  const int file = ::mkstemp(path.data());
+  if (file < 0) throw cannot_write(path, errno);
+  ::unlink(path.c_str());
+  if (!write_all(file, script.source)) throw cannot_write(path, errno);
+  ::lseek(file, 0, SEEK_SET);
+  return fmt::format("/dev/fd/{}", file);
+}
+
+/// The file that redis-cli opens.
+std::string file_of(const DebugPlan& plan, Invocation& invocation) {
+  // A library's function runs as a script of its own.
+  const bool is_file =
+      plan.algorithm == nullptr && plan.path != kStandardInput && plan.function.empty();
+  if (is_file) return plan.path.starts_with('-') ? "./" + plan.path : plan.path;
+  if (auto installed = bundled_file(plan.debuggee); !installed.empty()) return installed;
+  if (plan.redis_cli) return inherited_file(plan.debuggee);
+  auto path = written_file(plan.debuggee);
+  if (!plan.quiet) {
+    warn(fmt::format("the script was written to {}; remove its folder when you are done",
+                     shell_quoted(path)),
+         invocation.command);
+  }
+  return path;
+}
+
+// ---- Becoming redis-cli ----
+
+[[noreturn]] void become(std::vector<std::string> words, const redis::Url& url) {
+  if (!url.password.empty()) ::setenv("REDISCLI_AUTH", url.password.c_str(), 1);
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  restore_signals();
+  ::execvp(arguments[0], arguments.data());
+  const int error = errno;
+  throw ProblemError(
+      {.code = "unsupported",
+       .message = "cannot run redis-cli: " + errno_text(error),
+       .hint = "it is in the packages redis-tools (Debian, Ubuntu) and redis (Fedora, Arch, "
+               "Alpine, Homebrew)"});
+}
+
+void require_server(const Connector& connector) {
+  if (!connector.is_private()) return;
+  throw UsageError("redis-cli cannot reach private:, which exits with rlctl",
+                   "name a server, or use --trace");
+}
+
+}  // namespace
+
+std::string bundled_file(const ldb::Debuggee& script) {
+  std::error_code failed;
+  const auto program = fs::read_symlink("/proc/self/exe", failed);
+  if (failed) return {};
+  const auto path = program.parent_path().parent_path() / "share" / "rlctl" / "lua" / script.name;
+  return holds(path, script.source) ? path.string() : std::string();
+}
+
+std::vector<std::string> redis_cli_ldb_words(const DebugPlan& plan, const redis::Url& url,
+                                             const std::string& file) {
+  require_sayable(plan.debuggee.keys);
+  if (url.scheme == redis::Scheme::kCluster || url.scheme == redis::Scheme::kSentinel) {
+    throw UsageError("redis-cli needs one server, but " + redis::display(url) + " names several",
+                     "name the one that has the keys: --url redis://HOST:PORT");
+  }
+  std::vector<std::string> words{"redis-cli"};
+  const auto add = [&words](std::initializer_list<std::string> more) {
+    words.insert(words.end(), more);
+  };
+  if (url.scheme == redis::Scheme::kUnix) {
+    add({"-s", url.path});
+  } else {
+    add({"-h", url.host, "-p", std::to_string(url.port)});
+  }
+  for (auto& word : redis_cli_tls_words(url)) words.push_back(std::move(word));
+  if (url.database != 0) add({"-n", std::to_string(url.database)});
+  if (!url.user.empty()) add({"--user", url.user});
+  add({plan.where == DebugWhere::kSync ? "--ldb-sync-mode" : "--ldb", "--eval", file});
+  words.insert(words.end(), plan.debuggee.keys.begin(), plan.debuggee.keys.end());
+  if (!plan.debuggee.arguments.empty()) add({std::string(kComma)});
+  words.insert(words.end(), plan.debuggee.arguments.begin(), plan.debuggee.arguments.end());
+  return words;
+}
+
+ExitStatus run_redis_cli(const DebugPlan& plan, Invocation& invocation) {
+  require_sayable(plan.debuggee.keys);
+  const Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
+  require_server(connector);
+  if (plan.redis_cli && plan.where == DebugWhere::kSync) {
+    require_consent(plan, connector.name(), invocation.interrupt);
+  }
+  const auto& url = connector.url();
+  const auto words = redis_cli_ldb_words(plan, url, file_of(plan, invocation));
+  if (plan.redis_cli) become(words, url);
+  if (!url.password.empty() && !environment("REDISCLI_AUTH") && !plan.quiet) {
+    warn("redis-cli takes the password from the variable REDISCLI_AUTH", invocation.command);
+  }
+  invocation.out.write(command_line(words) + '\n');
+  invocation.out.flush();
+  return ExitStatus::kDone;
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,309 @@
+#include "cli/commands/debug/repl.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/commands/debug/commands.h"
+#include "cli/commands/debug/keys.h"
+#include "cli/commands/debug/view.h"
+#include "cli/errors/failure.h"
+#include "cli/terminal/line_editor.h"
+#include "cli/terminal/signals.h"
+#include "cli/terminal/terminal.h"
+#include "ldb/call_log.h"
+#include "ldb/debugger.h"
+#include "lua/scopes.h"
+#include "lua/shebang.h"
+#include "redis/error.h"
+#include "traffic/script.h"
+
+namespace rlctl::cli {
+namespace {
+
+using ldb::Ending;
+
+constexpr std::string_view kPrompt = "debug> ";
+
+bool reads_terminal(const DebugPlan& plan) {
+  return plan.reads_commands_from_input() && is_terminal(STDIN_FILENO);
+}
+
+/// The script's time. If none is given and the server is private, it is the current time, so that a
+/// restarted run has the same result.
+std::optional<std::chrono::microseconds> clock_of(
+    const DebugPlace& place, const std::optional<std::chrono::microseconds>& now) {
+  return now || !place.is_private() ? now : system_time();
+}
+
+/// No practical deadline if the server's is unknown: Ctrl-C ends the wait.
+ldb::Session::Limits limits_at(const DebugPlace& place) {
+  ldb::Session::Limits limits;
+  if (!place.is_private()) limits.run = std::chrono::hours(24);
+  return limits;
+}
+
+class Repl {
+ public:
+  Repl(const DebugPlan& plan, Invocation& invocation, DebugPlace& place,
+       const ldb::Debuggee& debuggee, std::optional<std::chrono::microseconds> now)
+      : plan_(plan),
+        invocation_(invocation),
+        place_(place),
+        debuggee_(debuggee),
+        stops_clock_(freezes_time(plan) || !now),
+        now_(clock_of(place, now)),
+        is_typed_(reads_terminal(plan)),
+        debugger_(
+            debuggee_, place.mode(), [this] { return place_.connect(); }, debugger_options()),
+        view_(invocation.out.buffer(), look_of(invocation.out.fd()), debuggee_,
+              {.value = plan.maxlen.value_or(ViewLengths().value)}),
+        commands_(debugger_, view_, debuggee.keys,
+                  [this](const auto& words) { return call_afterwards(words); }) {}
+
+  [[nodiscard]] ExitStatus run() {
+    if (is_typed_) key_.emplace();
+    const auto lines = open_lines();
+    if (place_.is_private()) first_state_ = place_.keep();
+    begin();
+    invocation_.out.flush();
+    if (debugger_.result().ending == Ending::kCompileError && !debugger_.running()) return status();
+    try {
+      for (std::int64_t number = 1; auto line = lines->next(); ++number) {
+        const bool goes_on = answer(*line);
+        if (commands_.was_wrong() && wrong_count_++ == 0) {
+          first_wrong_ = number;
+          wrong_line_ = *line;
+        }
+        if (!goes_on) break;
+      }
+    } catch (const redis::Error&) {
+      show_leaving();
+      throw;
+    } catch (const Interrupted&) {
+      show_leaving();
+      throw;
+    }
+    show_leaving();
+    const auto of_commands = status_of_commands();
+    const auto of_script = status();
+    return of_script == ExitStatus::kDone ? of_commands : of_script;
+  }
+
+ private:
+  [[nodiscard]] ldb::Debugger::Options debugger_options() {
+    ldb::Debugger::Options options;
+    if (stops_clock_) options.now = now_;
+    options.may_hang = place_.is_private();
+    options.wants_stop = [this] { return key_ && key_->pressed(); };
+    options.limits = limits_at(place_);
+    return options;
+  }
+
+  [[nodiscard]] std::unique_ptr<LineSource> open_lines() {
+    const bool is_seen = is_typed_ && is_terminal(STDOUT_FILENO);
+    if (is_seen && may_draw(STDOUT_FILENO)) {
+      return typed_lines(
+          std::string(kPrompt), state_file("history"),
+          [this](std::string_view line) { return commands_.complete(line); }, *key_,
+          invocation_.interrupt);
+    }
+    return lines_of(plan_.commands, is_seen ? std::string(kPrompt) : "", invocation_.interrupt);
+  }
+
+  void begin() {
+    if (place_.is_private()) {
+      auto connection = place_.connect();
+      key_watch_.emplace(connection, plan_, debuggee_.keys, now_);
+    }
+    view_.halt(debugger_.start(), debugger_.breakpoints());
+    if (debugger_.running()) return;
+    if (const auto problem = problem_of(debugger_.result())) throw ProblemError(*problem);
+    show_end();
+  }
+
+  /// Restarts the script as its file is now, from the initial state if the server is private. If
+  /// it does not compile, reports that, and nothing changes.
+  void begin_again() {
+    auto debuggee = debuggee_;
+    try {
+      if (auto read = read_again(plan_)) {
+        debuggee.source = std::move(read->source);
+        debuggee.shown = std::move(read->shown);
+      }
+      if (is_blocked()) {
+        if (!lua::find_scopes(debuggee.source)) throw UsageError("the script does not compile");
+      } else {
+        place_.replace(first_state_, [&](redis::Connection& connection) {
+          require_compiles(connection, debuggee);
+        });
+      }
+    } catch (const UsageError& error) {
+      return commands_.wrong(std::string("restart: ") + error.what());
+    }
+    show_leaving();
+    debugger_.leave();
+    const bool has_changed = debuggee.source != debuggee_.source;
+    if (has_changed) {
+      debugger_.forget_source();
+      debuggee_ = std::move(debuggee);
+      view_.read_source();
+      view_.say(debuggee_.name + " has changed");
+    }
+    begin();
+    for (const int line : debugger_.drop_lost_breakpoints()) {
+      view_.say(fmt::format("breakpoint at {} removed: nothing stops at this line now", line));
+    }
+  }
+
+  /// Whether the server serves nothing but the script.
+  [[nodiscard]] bool is_blocked() const {
+    return !place_.is_private() && place_.mode() == ldb::Mode::kSync && debugger_.running();
+  }
+
+  /// Throws UsageError. May change the source into a form that the server accepts.
+  static void require_compiles(redis::Connection& connection, ldb::Debuggee& debuggee) {
+    if (lua::read_shebang(debuggee.source)) {
+      try {
+        debuggee.source = traffic::load_accepted(connection, debuggee.source, debuggee.name).source;
+      } catch (const redis::Error&) {
+        // The reason follows.
+      }
+    }
+    const auto error = ldb::find_compile_error(connection, debuggee);
+    if (!error) return;
+    throw UsageError(fmt::format("does not compile, line {}: {}", error->line, error->message));
+  }
+
+  /// Calls the script on the state that the last call left.
+  void call_again() {
+    if (!place_.is_there()) {
+      return commands_.wrong("again: the server is gone, with its state; 'restart' starts over");
+    }
+    begin();
+  }
+
+  /// Returns false if no more commands follow.
+  [[nodiscard]] bool answer(const std::string& line) {
+    if (!key_) key_.emplace();
+    auto& out = invocation_.out.buffer();
+    const auto begin = out.size();
+    const auto after = commands_.run(line);
+    // The terminal has shown ^C.
+    if (is_typed_ && key_->pressed()) out.insert(begin, "\n");
+    if (after == AfterCommand::kEnded) show_end();
+    if (after == AfterCommand::kRestart) begin_again();
+    if (after == AfterCommand::kAgain) call_again();
+    // Whatever Ctrl-C was meant to stop has ended.
+    if (is_typed_) {
+      key_->clear();
+    } else {
+      key_.reset();
+    }
+    invocation_.out.flush();
+    return after != AfterCommand::kQuit;
+  }
+
+  void show_end() {
+    const auto& result = debugger_.result();
+    view_.result(result);
+    if (const auto missing = missing_words(plan_, result); !missing.empty()) view_.say(missing);
+    if (result.ending == Ending::kCutOff || result.ending == Ending::kLost) {
+      // A private server may never answer again.
+      if (place_.is_private()) place_.discard();
+      view_.say("the session is over; 'restart' starts over");
+      return;
+    }
+    if (result.ending != Ending::kCompileError) show_keys();
+  }
+
+  /// Shows which keys changed, if that can be known.
+  void show_keys() {
+    if (!place_.is_private()) {
+      view_.say(kept_text(place_.mode(), debugger_.result().ending));
+      return;
+    }
+    auto connection = place_.connect();
+    bool changed = false;
+    const bool utf8 = look_of(invocation_.out.fd()).utf8;
+    for (const auto& change : key_watch_->changes(connection)) {
+      if (change.changed) view_.say("  " + text_of(change, utf8));
+      changed = changed || change.changed;
+    }
+    if (!changed) view_.say("no key was changed");
+  }
+
+  /// Calls Redis if the keys are still as the script left them.
+  [[nodiscard]] std::optional<ldb::Call> call_afterwards(const std::vector<std::string>& words) {
+    if (!place_.is_private() || !place_.is_there()) return std::nullopt;
+    auto connection = place_.connect();
+    connection.set_timeout(std::chrono::seconds(2));
+    const std::vector<std::string_view> views(words.begin(), words.end());
+    try {
+      return ldb::call_of(words, connection.call(views));
+    } catch (const redis::Error& error) {
+      return ldb::Call{.words = words, .error = error.what()};
+    }
+  }
+
+  /// Reports what happens to a script that is left before its end.
+  void show_leaving() {
+    if (place_.is_private() || place_.mode() != ldb::Mode::kSync || !debugger_.running()) return;
+    warn("the script continues to its end in the server, and what it writes is kept",
+         invocation_.command);
+  }
+
+  /// Reports commands of a file or a pipe that failed: the user may not have seen their messages.
+  [[nodiscard]] ExitStatus status_of_commands() const {
+    if (is_typed_ || wrong_count_ == 0) return ExitStatus::kDone;
+    const auto file = plan_.reads_commands_from_input() ? "" : " of " + plan_.commands;
+    warn(fmt::format("{} of the commands failed; the first is line {}{}: {}", wrong_count_,
+                     first_wrong_, file, in_quotes(wrong_line_)),
+         invocation_.command);
+    return ExitStatus::kUsage;
+  }
+
+  [[nodiscard]] ExitStatus status() const {
+    if (debugger_.running()) return ExitStatus::kDone;
+    const auto& result = debugger_.result();
+    return result.ending == Ending::kAborted ? ExitStatus::kDone : status_of(result);
+  }
+
+  const DebugPlan& plan_;
+  Invocation& invocation_;
+  DebugPlace& place_;
+  ldb::Debuggee debuggee_;
+  bool stops_clock_;  ///< TIME replies `now_`, not only the script's arguments
+  std::optional<std::chrono::microseconds> now_;
+  bool is_typed_;
+  std::optional<BreakKey> key_;
+  ldb::Debugger debugger_;
+  DebugView view_;
+  DebugCommands commands_;
+  std::vector<redis::DumpedKey> first_state_;  ///< of a private server
+  std::optional<KeyWatch> key_watch_;
+  std::int64_t wrong_count_ = 0;  ///< commands that failed
+  std::int64_t first_wrong_ = 0;  ///< the line of the first of them
+  std::string wrong_line_;
+};
+
+}  // namespace
+
+ExitStatus run_by_hand(const DebugPlan& plan, Invocation& invocation, DebugPlace& place,
+                       const ldb::Debuggee& debuggee,
+                       std::optional<std::chrono::microseconds> now) {
+  return Repl(plan, invocation, place, debuggee, now).run();
+}
+
+}  // namespace rlctl::cli

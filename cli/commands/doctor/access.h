@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "cli/commands/doctor/checks.h"
+
+namespace rlctl::cli {
+
+/// Whether the server runs scripts, and has the commands that ours call.
+[[nodiscard]] std::optional<CheckResult> check_scripts(const ServerFacts& server);
+/// Whether the user may run what `check` calls with these algorithms, which the policies use;
+/// without policies, with any.
+[[nodiscard]] std::optional<CheckResult> check_acl(const ServerFacts& server,
+                                                   std::span<const std::string_view> algorithms);
+
+}  // namespace rlctl::cli

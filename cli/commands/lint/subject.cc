@@ -1,0 +1,166 @@
+#include "cli/commands/lint/subject.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "base/shell.h"
+#include "base/text.h"
+#include "cli/options/limits.h"
+#include "ldb/trace.h"
+#include "limiter/algorithm.h"
+#include "lua/substitute.h"
+
+namespace rlctl::cli {
+namespace {
+
+constexpr const char* kUsualLimit = "5/60s";
+
+/// The bundled algorithm with this source; null if there is none.
+const limiter::Algorithm* algorithm_in(std::string_view source) {
+  const auto all = limiter::algorithms();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.script == source; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+/// How `rlctl burst` searches for the requests under which the same script allows the most.
+std::string adversary_command(const Invocation& invocation, const limiter::Limit& limit,
+                              const std::string& algorithm, const std::string& script) {
+  std::map<std::string_view, std::vector<std::string>> values;
+  values["--limit"] = {limiter::format_limit(limit)};
+  values["--script"] = script.empty() ? std::vector<std::string>{} : std::vector{script};
+  std::vector<std::string> words{"rlctl", "burst", "adversary"};
+  if (!algorithm.empty()) words.insert(words.end(), {"--algorithm", algorithm});
+  const auto options = invocation.options.repeated(values, false);
+  words.insert(words.end(), options.begin(), options.end());
+  return command_line(words);
+}
+
+LintSubject bundled_subject(const limiter::Algorithm& algorithm, std::string place,
+                            const limiter::Limit& limit, const Invocation& invocation) {
+  if (!limiter::counts_requests(algorithm)) {
+    throw UsageError(
+        std::string(algorithm.name) + " does not take --limit: pass --args",
+        "rlctl lint " + std::string(algorithm.name) +
+            " --limit 3/60s --args '{limit} {window_us} acquire {id}' --allowed-when 'r[1] == 1'");
+  }
+  LintSubject subject{.place = std::move(place),
+                      .source = std::string(algorithm.script),
+                      .runnable = std::string(algorithm.script),
+                      .candidate = {.algorithm = &algorithm, .limits = {limit}}};
+  traffic::require_usable(subject.candidate);
+  subject.adversary = adversary_command(invocation, limit, std::string(algorithm.name), "");
+  return subject;
+}
+
+LintSubject foreign_subject(const NamedScript& script, std::string place, std::string source,
+                            const limiter::Limit& limit) {
+  auto limiter = make_limiter(script, std::move(source));
+  parsed("--function", [&] { traffic::choose_function(limiter); });
+  LintSubject subject{.place = std::move(place), .source = limiter.source};
+  // The debugger runs EVAL only.
+  if (!limiter.function.empty()) {
+    limiter.source = lua::library_as_script(limiter.source, limiter.function);
+    limiter.function.clear();
+  }
+  subject.runnable = limiter.source;
+  parsed("--args", [&] { traffic::require_usable(limiter, limit); });
+  subject.candidate = {
+      .limits = {limit},
+      .foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(limiter))};
+  return subject;
+}
+
+bool says_how_to_call(const ScriptOptions& options) {
+  const auto settings = script_settings();
+  return !options.keys.empty() ||
+         std::any_of(settings.begin(), settings.end(),
+                     [&](const auto& row) { return (options.*row.value).has_value(); });
+}
+
+LintSubject make_subject(std::string_view option, const std::string& word,
+                         const LintOptions& options, const limiter::Limit& limit,
+                         const Invocation& invocation) {
+  const bool is_called_as_told = says_how_to_call(options.script);
+  if (const auto* algorithm = limiter::find_algorithm(word)) {
+    auto place = std::string(algorithm->name) + ".lua";
+    if (!is_called_as_told) return bundled_subject(*algorithm, std::move(place), limit, invocation);
+    NamedScript script{.name = place, .options = options.script};
+    script.options.keys = script_keys(script.options);
+    return foreign_subject(script, std::move(place), std::string(algorithm->script), limit);
+  }
+  auto script = find_script(option, word, options.script, invocation.configuration,
+                            limiter::list_names(nullptr));
+  auto source = [&] {
+    try {
+      return read_source(option, script);
+    } catch (const UsageError& error) {
+      throw InputError(error.what(), error.hint());  // the command line is right
+    }
+  }();
+  auto place = script.path == kStandardInput ? script_name(script.path) : script.path;
+  if (source.find_first_not_of(" \t\r\n") == source.npos) {
+    throw InputError("the script " + in_quotes(script.path) + " is empty");
+  }
+  if (const auto* algorithm = algorithm_in(source); algorithm && !is_called_as_told) {
+    return bundled_subject(*algorithm, std::move(place), limit, invocation);
+  }
+  script.options.keys = script_keys(script.options);
+  auto subject = foreign_subject(script, std::move(place), std::move(source), limit);
+  subject.adversary = adversary_command(invocation, limit, "", word);
+  return subject;
+}
+
+}  // namespace
+
+void add_lint_options(Options& options, LintOptions& target) {
+  // The rows refer to their texts.
+  static const auto kLimitHelp = fmt::format(
+      "requests and window that fill the placeholders below (default: {}); a small limit, since "
+      "the traffic exceeds it",
+      kUsualLimit);
+  static const auto kStepsHelp =
+      fmt::format("cut a request off after this many lines (default: {})", ldb::kUsualSteps);
+  options.group("Script");
+  options.list("--limit", "LIMIT", target.limits, kLimitHelp).comma_separated().repeats();
+  options.value("--burst", "NUMBER", target.burst, kScriptBurstHelp).repeats();
+  options
+      .list("--keys", "KEY", target.script.keys,
+            "one of the KEYS of the script, with the placeholders below (default: {key})")
+      .repeats();
+  add_script_options(options, target.script, true);
+  options.value("--max-steps", "NUMBER", target.max_steps, kStepsHelp);
+}
+
+std::vector<LintSubject> make_lint_subjects(const LintOptions& options,
+                                            const Invocation& invocation) {
+  if (options.limits.size() > 1) {
+    throw UsageError("lint takes one --limit", kOneLimitHint);
+  }
+  const auto& operands = invocation.operands;
+  const auto& scripts = options.script.scripts;
+  if (operands.empty() && scripts.empty()) {
+    throw UsageError("no SCRIPT given", "rlctl lint my.lua --limit 5/60s --args '{now_ms}'");
+  }
+  const std::vector<std::string> usual{kUsualLimit};
+  const auto limit =
+      parse_limits(options.limits.empty() ? usual : options.limits, options.burst).front();
+  const auto max_steps = options.max_steps
+                             ? parse_between(*options.max_steps, "--max-steps", 1, ldb::kMostSteps)
+                             : ldb::kUsualSteps;
+  std::vector<LintSubject> subjects;
+  for (const auto& word : operands)
+    subjects.push_back(make_subject("", word, options, limit, invocation));
+  for (const auto& word : scripts) {
+    subjects.push_back(make_subject("--script", word, options, limit, invocation));
+  }
+  for (auto& subject : subjects) subject.max_steps = max_steps;
+  return subjects;
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,317 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/app/command.h"
+#include "cli/app/watch.h"
+#include "cli/commands/list/listing.h"
+#include "cli/commands/list/report.h"
+#include "cli/commands/list/watch.h"
+#include "cli/options/completions.h"
+#include "cli/options/limits.h"
+#include "cli/server/targets.h"
+#include "cli/terminal/progress.h"
+#include "state/state.h"
+
+namespace rlctl::cli {
+namespace {
+
+struct ListOptions {
+  std::optional<std::string> above, top, sort, algorithm, policy, limit;
+  OptionalValue watch;
+  bool no_ttl = false, shapes = false, totals = false;
+};
+
+struct SortName {
+  std::string_view name;
+  SortKey key;
+};
+
+constexpr std::array kSortNames{SortName{"used", SortKey::kUsed},
+                                SortName{"ratio", SortKey::kRatio}, SortName{"ttl", SortKey::kTtl},
+                                SortName{"bytes", SortKey::kBytes}, SortName{"key", SortKey::kKey}};
+
+void add_list_options(Options& options, ListOptions& target) {
+  options.group("Options");
+  options.value("--above", "SHARE", target.above,
+                "only keys with more than this share of their limit used: 80%");
+  options.value("--top", "NUMBER", target.top,
+                "only the first NUMBER keys in the order of --sort (default: by ratio)");
+  options
+      .value("--sort", "KEY", target.sort, "sort by used, ratio, ttl, bytes (largest first) or key")
+      .completes([](const Typed&) { return to_completions(kSortNames, &SortName::name); });
+  options.flag("--no-ttl", target.no_ttl, "only keys that never expire");
+  options.value("--algorithm", "NAME", target.algorithm, "only keys of this algorithm")
+      .completes(complete_algorithm);
+  options.value("--policy", "NAME", target.policy, "only keys of this policy")
+      .completes(complete_policy);
+  options
+      .value("--limit", "LIMIT", target.limit,
+             "the limit of keys that store none and belong to no policy, such as logs: 5/60s")
+      .once("keys with different limits need policies");
+  options.flag("--all", target.shapes,
+               "also keys that only look like a limiter's: numbers, sorted sets of times");
+  options.flag("--totals", target.totals, "print totals by algorithm and policy, but no keys")
+      .excludes("--top", "totals are of all keys")
+      .excludes("--sort", "totals are not sorted");
+  options
+      .optional_value("--watch", "TIME", target.watch,
+                      "show the first ones again every TIME (default: 1s) until Ctrl-C")
+      .mistakable(is_duration)
+      .excludes("--totals", "the screen shows keys");
+}
+
+/// "80%", "80" or "0.5%" as a share.
+double parse_share(const std::string& text) {
+  std::string_view digits = text;
+  if (digits.ends_with('%')) digits.remove_suffix(1);
+  const auto percent = to_decimal(digits);
+  constexpr double kMost = 1e6;
+  if (!percent || *percent < 0 || *percent > kMost) {
+    throw UsageError("--above must be a percentage such as 80%, not " + in_quotes(text));
+  }
+  return *percent / 100;
+}
+
+[[noreturn]] void refuse_value(const std::string& option, const std::string& text,
+                               std::span<const std::string_view> names) {
+  throw UsageError(option + " must be " + one_of(names) + ", not " + in_quotes(text) +
+                   did_you_mean(text, names));
+}
+
+SortKey parse_sort(const std::string& text) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, key] : kSortNames) {
+    if (name == text) return key;
+    names.push_back(name);
+  }
+  refuse_value("--sort", text, names);
+}
+
+limiter::Limit parse_one_limit(const std::string& text) {
+  if (text.find(',') != text.npos) {
+    throw UsageError("--limit takes one limit, not " + in_quotes(text));
+  }
+  return parse_limits({&text, 1}, std::nullopt).front();
+}
+
+/// The name of an algorithm that a key may be of.
+std::string parse_algorithm_name(const std::string& text) {
+  std::vector<std::string_view> names;
+  for (const auto& form : state::state_forms()) {
+    if (form.library != state::kOurLibrary) continue;
+    if (form.name == text) return text;
+    names.push_back(form.name);
+  }
+  refuse_value("--algorithm", text, names);
+}
+
+constexpr std::int64_t kMostRows = 1'000'000;
+
+ListPlan make_plan(const ListOptions& options, Invocation& invocation) {
+  ListPlan plan{.pattern = only_pattern(invocation.operands),
+                .only_without_ttl = options.no_ttl,
+                .has_shapes = options.shapes,
+                .only_totals = options.totals};
+  if (options.above) plan.above = parse_share(*options.above);
+  if (options.top) plan.top = parse_between(*options.top, "--top", 1, kMostRows);
+  if (options.sort) plan.sort = parse_sort(*options.sort);
+  if (plan.top && !plan.sort) plan.sort = SortKey::kRatio;
+  if (options.algorithm) plan.algorithm = parse_algorithm_name(*options.algorithm);
+  if (options.policy) plan.policy = invocation.configuration.policy(*options.policy).name;
+  if (options.limit) plan.limit = parse_one_limit(*options.limit);
+  return plan;
+}
+
+/// One listing of a database.
+class ListRun {
+ public:
+  ListRun(const ListPlan& plan, Invocation& invocation)
+      : plan_(plan),
+        invocation_(invocation),
+        listing_(plan, invocation.configuration),
+        rows_(plan.sort.value_or(SortKey::kKey), plan.top),
+        look_(look_of_list(invocation.out.fd())) {}
+
+  /// Throws ProblemError if the server fails: nothing was changed.
+  [[nodiscard]] ExitStatus run() {
+    try {
+      return list();
+    } catch (const redis::Error& error) {
+      throw ProblemError(without_doubt(describe(error)));
+    }
+  }
+
+ private:
+  [[nodiscard]] ExitStatus list() {
+    Connector connector(invocation_.connection, invocation_.configuration, invocation_.interrupt);
+    auto connection = connector.open();
+    listing_.scan(connection, [&](std::vector<ListRow> rows, double share) {
+      take(std::move(rows));
+      progress_.update(share, "the database");
+      invocation_.interrupt.check();
+    });
+    progress_.clear();
+    if (plan_.sort) write(rows_.take());
+    finish();
+    invocation_.out.flush();
+    listing_.unlisted().refused.require_readable();
+    return listed_ > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
+  }
+  void take(std::vector<ListRow> rows);
+  void count(const std::vector<ListRow>& rows);
+  void write(const std::vector<ListRow>& rows);
+  void finish();
+  void warn_of_mislimited();
+  [[nodiscard]] std::string unlisted_text() const;
+
+  const ListPlan& plan_;
+  Invocation& invocation_;
+  Listing listing_;
+  RowCollection rows_;
+  ListTotals totals_;
+  Look look_;
+  Progress progress_{is_terminal(STDERR_FILENO)};
+  std::int64_t listed_ = 0, without_limit_ = 0;
+};
+
+void ListRun::take(std::vector<ListRow> rows) {
+  if (!plan_.top) {
+    for (const auto& row : rows) totals_.add(row);
+  }
+  if (plan_.only_totals) {
+    count(rows);
+  } else if (plan_.sort) {
+    rows_.add(std::move(rows));
+  } else {
+    write(rows);
+  }
+}
+
+void ListRun::count(const std::vector<ListRow>& rows) {
+  listed_ += std::ssize(rows);
+  without_limit_ += std::ranges::count_if(rows, [](const auto& row) { return !row.limit; });
+}
+
+void ListRun::write(const std::vector<ListRow>& rows) {
+  if (rows.empty()) return;
+  progress_.clear();
+  auto& out = invocation_.out.buffer();
+  if (listed_ == 0 && !invocation_.json) append_list_titles(out, look_);
+  count(rows);
+  for (const auto& row : rows) {
+    if (invocation_.json) {
+      append_list_json(out, row);
+    } else {
+      append_list_row(out, row, look_);
+    }
+    invocation_.out.flush_if_large();
+  }
+  if (!plan_.sort) invocation_.out.flush();
+}
+
+/// "not listed: 12 keys that may be a limiter's (--all lists them), 340 keys of other programs"
+std::string ListRun::unlisted_text() const {
+  const auto& [others, shapes, unknown, refused] = listing_.unlisted();
+  std::string text;
+  const auto add = [&text](std::int64_t count, const std::string& keys) {
+    if (count > 0) text += (text.empty() ? "not listed: " : ", ") + keys;
+  };
+  add(unknown, counted(unknown, "key") + " whose limit is not known " +
+                   (plan_.limit ? "(a policy gives it)" : "(--limit or a policy gives it)"));
+  add(shapes, counted(shapes, "key") + " that may be a limiter's (--all lists them)");
+  add(static_cast<std::int64_t>(refused.count()), refused.text());
+  add(others, counted(others, "key") + " of other programs");
+  return text;
+}
+
+/// A limit that is not that of a key makes most of what its row says wrong.
+void ListRun::warn_of_mislimited() {
+  const auto& [keys, first, window] = listing_.mislimited();
+  if (keys == 0) return;
+  invocation_.out.flush();
+  warn(fmt::format("warning: {} the TTL of a longer window than {} limit, such as {} (~{}): is "
+                   "this the right limit?",
+                   keys == 1 ? "1 key has" : counted(keys, "key") + " have",
+                   keys == 1 ? "its" : "their", in_quotes(first), period_text(window)),
+       invocation_.command);
+}
+
+void ListRun::finish() {
+  warn_of_mislimited();
+  auto& out = invocation_.out.buffer();
+  if (invocation_.json) {
+    if (plan_.only_totals) totals_.append_json(out);
+    // A program that reads the lines would take them for all limiters.
+    const auto& unlisted = listing_.unlisted();
+    if (unlisted.refused.count() == 0 && unlisted.unknown == 0) return;
+  } else if (!plan_.top && totals_.keys() > 0) {
+    if (!plan_.only_totals) out += '\n';
+    totals_.append_text(out, look_);
+  }
+  auto text = unlisted_text();
+  if (without_limit_ > 0 && !invocation_.json) {
+    if (!text.empty()) text += "\n";
+    text += counted(without_limit_, "key") + (without_limit_ == 1 ? " stores" : " store") +
+            " no limit: --limit or a policy gives it";
+  }
+  if (listed_ == 0) {
+    text = (plan_.has_filter() ? "no limiter matches" : "no limiters found") +
+           (text.empty() ? text : "; " + text);
+    if (const auto hint = hint_at_literal(plan_.pattern); !hint.empty())
+      text += "\n  hint: " + hint;
+  }
+  if (!text.empty()) {
+    invocation_.out.flush();
+    write_stderr(text + "\n");
+  }
+}
+
+ExitStatus run_list(const ListOptions& options, Invocation& invocation) {
+  const auto plan = make_plan(options, invocation);
+  if (!options.watch.given) return ListRun(plan, invocation).run();
+  const Watch how{.interval = parse_watch(options.watch),
+                  .redraws = !invocation.json && may_draw(invocation.out.fd())};
+  watch_list(plan, how, invocation);
+}
+
+}  // namespace
+
+const Command list_command{
+    .name = "list",
+    .summary = "list the limiters in a database: who is limited, and why",
+    .synopsis = "[connection] list [options] [--] [PATTERN]",
+    .about =
+        "Lists every limiter key that matches the pattern (* ? [ab]), of this program and\n"
+        "of other libraries. Only reads, with SCAN, so that other clients are served\n"
+        "meanwhile. Searches all masters of a Cluster.",
+    .statuses =
+        {
+            "limiters were listed",
+            "there are none",
+            kStatusOfUsage,
+            kStatusUnreachable,
+            kStatusRefused,
+            "the server failed",
+        },
+    .epilogue = R"(
+Examples:
+  rlctl list --above 80%
+  rlctl list 'login:*' --top 20 --sort used
+  rlctl list --no-ttl --json | jq -r .key
+  rlctl list --watch
+)",
+    .add = add_command<ListOptions, add_list_options, run_list>,
+    .notes = [] { return list_algorithms(""); }};
+
+}  // namespace rlctl::cli

@@ -1,0 +1,172 @@
+#include "cli/commands/list/listing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <unordered_set>
+#include <utility>
+
+#include "cli/server/targets.h"
+#include "limiter/policies.h"
+#include "state/key_family.h"
+
+namespace rlctl::cli {
+
+bool ListPlan::has_filter() const {
+  return pattern != "*" || above || only_without_ttl || !algorithm.empty() || !policy.empty();
+}
+
+std::optional<double> ListRow::ratio() const {
+  return state::share_used(used, capacity);
+}
+
+bool comes_before(const ListRow& a, const ListRow& b, SortKey sort) {
+  // The larger first, of equals the key that comes first.
+  const auto rank = [sort](const ListRow& row) -> double {
+    constexpr double kUnknown = -1;
+    switch (sort) {
+      case SortKey::kUsed:
+        return row.used ? static_cast<double>(*row.used) : kUnknown;
+      case SortKey::kRatio:
+        return row.ratio().value_or(kUnknown);
+      case SortKey::kTtl:
+        return row.ttl ? static_cast<double>(row.ttl->count()) : HUGE_VAL;
+      case SortKey::kBytes:
+        return row.bytes ? static_cast<double>(*row.bytes) : kUnknown;
+      case SortKey::kKey:
+        break;
+    }
+    return 0;
+  };
+  const auto of_a = rank(a), of_b = rank(b);
+  return of_a != of_b ? of_a > of_b : a.key < b.key;
+}
+
+// ---- Reading ----
+
+Listing::Listing(const ListPlan& plan, ConfigurationSource& configuration)
+    : plan_(plan), configuration_(configuration.policies()) {}
+
+state::InspectionRequest Listing::request_for(const std::string& key) const {
+  auto target = found_target(key, configuration_);
+  const auto window = state::window_in_name(key);
+  const bool fits = !window || (plan_.limit && plan_.limit->window == *window);
+  if (!target.limit && fits) target.limit = plan_.limit;
+  return cli::request_for(target);
+}
+
+/// Returns nothing if the key is not a limiter's, or if the plan leaves it out.
+std::optional<ListRow> Listing::row_of(const state::Surveyed& surveyed) {
+  const auto& inspection = surveyed.inspection;
+  if (surveyed.refused) {
+    unlisted_.refused.add(inspection.key, *surveyed.refused);
+    return std::nullopt;
+  }
+  if (!inspection.exists()) return std::nullopt;
+  unlisted_.refused.found_readable();
+  if (!inspection.is_limiter()) {
+    ++unlisted_.others;
+    return std::nullopt;
+  }
+  const auto& form = *inspection.state.form;
+  if (!inspection.is_recognized() && !plan_.has_shapes) {
+    ++unlisted_.shapes;
+    return std::nullopt;
+  }
+  ListRow row{.key = inspection.key,
+              .library = form.library,
+              .algorithm = form.library.empty() ? std::string_view() : form.name,
+              .policy = {},
+              .used = inspection.used,
+              .remaining = inspection.remaining,
+              .limit = inspection.limit,
+              .capacity = inspection.capacity(),
+              .bytes = inspection.bytes,
+              .window = inspection.window,
+              .next_free = inspection.next_free,
+              .reset_after = inspection.reset_after,
+              .window_is_inferred = inspection.window_is_inferred,
+              .ttl = inspection.ttl};
+  if (row.remaining && row.capacity) row.remaining = std::min(*row.remaining, *row.capacity);
+  if (!configuration_.policies.empty()) {
+    const auto* policy = limiter::policy_for(configuration_, row.key);
+    if (policy != nullptr) row.policy = policy->name;
+  }
+  if (!wants(row)) return std::nullopt;
+  if (inspection.longer_window && mislimited_.keys++ == 0) {
+    mislimited_.first = row.key;
+    mislimited_.window = *inspection.longer_window;
+  }
+  return row;
+}
+
+bool Listing::wants(const ListRow& row) {
+  if (plan_.only_without_ttl && row.ttl) return false;
+  if (!plan_.algorithm.empty() && row.algorithm != plan_.algorithm) return false;
+  if (!plan_.policy.empty() && row.policy != plan_.policy) return false;
+  if (!plan_.above) return true;
+  const auto ratio = row.ratio();
+  if (!ratio) ++unlisted_.unknown;
+  return ratio && *ratio > *plan_.above;
+}
+
+std::vector<ListRow> Listing::rows_of(std::span<const state::Surveyed> page) {
+  std::vector<ListRow> rows;
+  for (const auto& surveyed : page) {
+    if (auto row = row_of(surveyed)) rows.push_back(*std::move(row));
+  }
+  return rows;
+}
+
+std::vector<ListRow> Listing::read(redis::Connection& connection, std::vector<std::string> keys) {
+  std::vector<state::InspectedKey> requests;
+  requests.reserve(keys.size());
+  for (auto& key : keys) {
+    const auto request = request_for(key);
+    requests.push_back({.key = std::move(key), .request = request});
+  }
+  return rows_of(state::survey(connection, requests));
+}
+
+void Listing::scan(redis::Connection& connection,
+                   const std::function<void(std::vector<ListRow>, double)>& on_rows) {
+  unlisted_ = {};
+  mislimited_ = {};
+  // A key that comes twice to the top is noticed there, so that memory stays bounded.
+  state::survey_all(connection, {.pattern = plan_.pattern,
+                                 .once = !plan_.top,
+                                 .ask = [this](const std::string& key) { return request_for(key); },
+                                 .on_page = [&](std::span<const state::Surveyed> page,
+                                                double share) { on_rows(rows_of(page), share); }});
+}
+
+// ---- Rows in order ----
+
+void RowCollection::add(std::vector<ListRow> rows) {
+  rows_.insert(rows_.end(), std::move_iterator(rows.begin()), std::move_iterator(rows.end()));
+  // Cutting a little more seldom costs less.
+  if (most_ && rows_.size() > 2 * static_cast<std::size_t>(*most_) + 1000) cut();
+}
+
+void RowCollection::cut() {
+  std::ranges::sort(rows_,
+                    [&](const ListRow& a, const ListRow& b) { return comes_before(a, b, sort_); });
+  // SCAN may return a key several times, with other figures if it was written meanwhile.
+  std::unordered_set<std::string_view> seen;
+  std::vector<ListRow> kept;
+  kept.reserve(rows_.size());  // the views stay valid
+  for (auto& row : rows_) {
+    if (most_ && kept.size() == static_cast<std::size_t>(*most_)) break;
+    if (seen.contains(row.key)) continue;
+    kept.push_back(std::move(row));
+    seen.insert(kept.back().key);
+  }
+  rows_ = std::move(kept);
+}
+
+std::vector<ListRow> RowCollection::take() {
+  cut();
+  return std::exchange(rows_, {});
+}
+
+}  // namespace rlctl::cli

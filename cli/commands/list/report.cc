@@ -1,0 +1,220 @@
+#include "cli/commands/list/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/terminal/table.h"
+#include "state/state.h"
+
+namespace rlctl::cli {
+namespace {
+
+using std::chrono::microseconds;
+
+/// A column of fixed width, since rows are written as they are found.
+struct Column {
+  std::string_view title;
+  std::size_t width;
+  std::size_t least_room = 0;  ///< it is left out on narrower terminals
+};
+
+// Each leaves the key some twenty-five columns at least.
+constexpr std::size_t kUsual = 65, kWide = 90, kWider = 100, kVeryWide = 125, kWidest = 140;
+constexpr std::array kColumns{Column{"used", 6},
+                              Column{"of", 11},
+                              Column{"full", 5},
+                              Column{"next free", 10, kUsual},
+                              Column{"empty in", 10, kVeryWide},
+                              Column{"ttl", 9, kWide},
+                              Column{"bytes", 8, kVeryWide}};
+constexpr Column kAlgorithm{"algorithm", 22, kWider};
+
+constexpr std::string_view kUnknown = "-";
+
+/// Right-aligned, followed by two spaces; nothing if the terminal is too narrow for the column.
+void append_cell(std::string& out, std::string_view text, const Column& column, Tone tone,
+                 const Look& look) {
+  if (look.columns < column.least_room) return;
+  pad(out, text.size(), column.width);
+  out.append(toned(text, tone, look.colour)).append("  ");
+}
+
+/// The widest terminals have room for the longest name, "throttled-py: sliding-window-counter".
+std::size_t algorithm_width(const Look& look) {
+  static const auto kLongest = [] {
+    std::size_t width = 0;
+    for (const auto& form : state::state_forms()) width = std::max(width, form.label().size());
+    return width;
+  }();
+  return look.columns < kWidest ? kAlgorithm.width : kLongest;
+}
+
+/// Left-aligned, followed by two spaces, also if it is too long.
+void append_algorithm(std::string& out, std::string_view text, Tone tone, const Look& look) {
+  if (look.columns < kAlgorithm.least_room) return;
+  out += toned(text, tone, look.colour);
+  pad(out, text.size(), algorithm_width(look));
+  out += "  ";
+}
+
+std::string number_text(const std::optional<std::int64_t>& number) {
+  return number ? std::to_string(*number) : std::string(kUnknown);
+}
+
+std::string limit_text(const ListRow& row) {
+  if (!row.limit && !row.window) return std::string(kUnknown);
+  auto text = row.limit ? std::to_string(*row.limit) : "?";
+  if (row.window_is_inferred) text += "/~";
+  if (row.window && !row.window_is_inferred) text += "/";
+  if (row.window) text += format_duration(*row.window);
+  return text;
+}
+
+/// Rounded down, so that only what is full shows as 100 %.
+std::string ratio_text(const ListRow& row) {
+  const auto ratio = row.ratio();
+  return ratio ? fmt::format("{:.0f}%", std::floor(*ratio * 100)) : std::string(kUnknown);
+}
+
+std::string next_free_text(const ListRow& row) {
+  if (!row.next_free) return std::string(kUnknown);
+  if (*row.next_free == microseconds{0}) return "now";
+  return *row.next_free == limiter::kNever ? "never" : wait_text(*row.next_free);
+}
+
+std::string reset_text(const ListRow& row) {
+  if (!row.reset_after) return std::string(kUnknown);
+  return *row.reset_after == limiter::kNever ? "never" : wait_text(*row.reset_after);
+}
+
+std::string algorithm_text(std::string_view library, std::string_view algorithm) {
+  if (library == state::kOurLibrary) return std::string(algorithm);
+  if (library.empty()) return "?";
+  return std::string(library).append(": ").append(algorithm);
+}
+
+Tone tone_of_ratio(const ListRow& row) {
+  constexpr double kNearlyFull = 0.8;
+  const auto ratio = row.ratio().value_or(0);
+  return ratio >= 1 ? Tone::kBad : ratio >= kNearlyFull ? Tone::kWarning : Tone::kPlain;
+}
+
+}  // namespace
+
+Look look_of_list(int fd) {
+  Look look = look_of(fd);
+  if (!is_terminal(fd)) look.columns = SIZE_MAX;
+  return look;
+}
+
+void append_list_titles(std::string& out, const Look& look) {
+  for (const auto& column : kColumns) append_cell(out, column.title, column, Tone::kDim, look);
+  append_algorithm(out, kAlgorithm.title, Tone::kDim, look);
+  out.append(toned("key", Tone::kDim, look.colour)).append("\n");
+}
+
+void append_list_row(std::string& out, const ListRow& row, const Look& look, LongKey long_key) {
+  const auto begin = out.size();
+  const std::array<std::string, kColumns.size()> cells{
+      number_text(row.used), limit_text(row), ratio_text(row),
+      next_free_text(row),   reset_text(row), row.ttl ? ttl_text(*row.ttl) : "none",
+      number_text(row.bytes)};
+  std::array<Tone, kColumns.size()> tones{};
+  tones[2] = tone_of_ratio(row);
+  if (!row.ttl) tones[5] = Tone::kBad;
+  for (std::size_t i = 0; i < kColumns.size(); ++i) {
+    append_cell(out, cells[i], kColumns[i], tones[i], look);
+  }
+  append_algorithm(out, algorithm_text(row.library, row.algorithm), Tone::kPlain, look);
+  auto key = escaped_text(row.key);
+  if (long_key == LongKey::kWithoutMiddle) {
+    const auto taken = display_width(std::string_view(out).substr(begin));
+    key = without_middle(key, look.columns - std::min(taken, look.columns), look.utf8 ? "…" : "..");
+  }
+  out.append(key).append("\n");
+}
+
+void append_list_json(std::string& out, const ListRow& row) {
+  JsonWriter(out)
+      .begin_object()
+      .bytes_field("key", row.key)
+      .known_field("library", row.library)
+      .known_field("algorithm", row.algorithm)
+      .known_field("policy", row.policy)
+      .field("used", row.used)
+      .field("limit", row.limit)
+      .field("window_us", row.window)
+      .field("window_inferred", row.window_is_inferred)
+      .field("ratio", row.ratio())
+      .field("remaining", row.remaining)
+      .field("next_free_us", row.next_free)
+      .field("reset_after_us", row.reset_after)
+      .field("ttl_us", row.ttl)
+      .field("bytes", row.bytes)
+      .end_object();
+  out += '\n';
+}
+
+// ---- Totals ----
+
+void ListTotals::Sum::add(const ListRow& row) {
+  ++keys;
+  if (row.ratio().value_or(0) >= 1) ++full;
+  if (!row.ttl) ++without_ttl;
+  // Where one is not known, neither is the sum.
+  if (bytes) bytes = row.bytes ? std::optional(*bytes + *row.bytes) : std::nullopt;
+}
+
+void ListTotals::add(const ListRow& row) {
+  all_.add(row);
+  algorithms_[{row.library, row.algorithm}].add(row);
+  if (!row.policy.empty()) policies_[row.policy].add(row);
+}
+
+void ListTotals::append_text(std::string& out, const Look& look) const {
+  std::vector<Cells> rows{{"", "keys", "full", "no ttl", "bytes"}};
+  const auto add = [&rows](std::string name, const Sum& sum) {
+    rows.push_back({std::move(name), std::to_string(sum.keys), std::to_string(sum.full),
+                    std::to_string(sum.without_ttl), number_text(sum.bytes)});
+  };
+  for (const auto& [name, sum] : algorithms_) add(algorithm_text(name.first, name.second), sum);
+  for (const auto& [name, sum] : policies_) add("policy " + escaped_text(name), sum);
+  if (algorithms_.size() != 1) add("all", all_);
+  const Columns columns(rows, Numbers::kAfterFirst);
+  bool is_first = true;
+  for (const auto& row : rows) {
+    const auto tone = std::exchange(is_first, false) ? Tone::kDim : Tone::kPlain;
+    out.append(toned(columns.line(row), tone, look.colour)).append("\n");
+  }
+}
+
+void ListTotals::append_json(std::string& out) const {
+  const auto append = [&out](std::string_view library, std::string_view algorithm,
+                             std::string_view policy, const Sum& sum) {
+    JsonWriter(out)
+        .begin_object()
+        .known_field("library", library)
+        .known_field("algorithm", algorithm)
+        .known_field("policy", policy)
+        .field("keys", sum.keys)
+        .field("full", sum.full)
+        .field("no_ttl", sum.without_ttl)
+        .field("bytes", sum.bytes)
+        .end_object();
+    out += '\n';
+  };
+  for (const auto& [name, sum] : algorithms_) append(name.first, name.second, {}, sum);
+  for (const auto& [name, sum] : policies_) append({}, {}, name, sum);
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,412 @@
+#include "cli/commands/quota/quota.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <unordered_set>
+#include <utility>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/app/command.h"
+#include "cli/options/completions.h"
+#include "cli/options/limits.h"
+#include "cli/server/complete_key.h"
+#include "cli/server/request_failure.h"
+#include "cli/server/targets.h"
+#include "cli/terminal/output.h"
+#include "redis/error.h"
+#include "state/key_family.h"
+#include "state/usage.h"
+
+namespace rlctl::cli {
+namespace {
+
+using state::Inspection;
+using std::chrono::microseconds;
+
+struct QuotaOptions {
+  LimitOptions limit;
+  std::optional<std::string> warning, critical, textfile, label_keys, seconds;
+  bool quiet = false, verbose = false, key_base64 = false;
+};
+
+constexpr std::string_view kDefaultWarning = "80%", kDefaultCritical = "95%";
+constexpr std::int64_t kMostKeys = 1'000'000;
+
+void add_quota_options(Options& options, QuotaOptions& target) {
+  options.group("Options");
+  options.value("-w,--warning", "RANGE", target.warning,
+                "warn if the use of a limit is outside this range: 800, 80%, @10:20 "
+                "(default: 80%)");
+  options.value("-c,--critical", "RANGE", target.critical,
+                "the same for the state CRITICAL (default: 95%)");
+  add_limit_options(options, target.limit, false);
+  options.flag("-q,--quiet", target.quiet, "print only what is not OK");
+  options.value(
+      "--textfile", "FILE", target.textfile,
+      "also write metrics for node_exporter's textfile collector to this file, whose name "
+      "ends in .prom");
+  options
+      .value("--label-keys", "NUMBER", target.label_keys,
+             "label the limits of this many KEYs by name in the metrics; the others share series "
+             "(default: 0)")
+      .needs("--textfile");
+  options.value("-t", "SECONDS", target.seconds, "the same as --timeout, with or without a unit")
+      .excludes("--timeout", "they are the same");
+  options.flag("-v", target.verbose, "accepted, as plugins must do; changes nothing");
+  add_key_option(options, target.key_base64);
+}
+
+/// The options of `rlctl quota`, without its keys.
+struct QuotaPlan {
+  Thresholds thresholds;
+  std::optional<Limiter> limiter;  ///< from --limit or --policy; takes precedence
+  bool names_algorithm = false;    ///< --algorithm or --policy is given
+};
+
+QuotaPlan make_quota_plan(const QuotaOptions& options, Invocation& invocation) {
+  QuotaPlan plan;
+  plan.thresholds.warning =
+      parse_range(options.warning.value_or(std::string(kDefaultWarning)), "--warning");
+  plan.thresholds.critical =
+      parse_range(options.critical.value_or(std::string(kDefaultCritical)), "--critical");
+  plan.limiter = resolve_optional_limiter(options.limit, invocation.configuration);
+  plan.names_algorithm = options.limit.algorithm || options.limit.policy;
+  return plan;
+}
+
+/// The time that -t gives: a number means seconds.
+std::string timeout_text(const std::string& text) {
+  constexpr double kMost = 1e9;
+  const auto seconds = to_decimal(text);
+  if (!seconds || *seconds < 0 || *seconds > kMost) return text;
+  return fmt::format("{:.0f}us", std::ceil(*seconds * 1e6));
+}
+
+/// The options of the connection with -t.
+ConnectionOptions connection_with(const QuotaOptions& options, const ConnectionOptions& general) {
+  auto connection = general;
+  if (!options.seconds) return connection;
+  connection.timeout = timeout_text(*options.seconds);
+  if (parse_duration_of(*connection.timeout, "-t").count() == 0) {
+    throw UsageError("-t: " + in_quotes(*options.seconds) + " leaves no time to answer");
+  }
+  return connection;
+}
+
+// ---- Keys and their limits ----
+
+/// The keys in Redis of one KEY.
+struct QuotaTargets {
+  std::string key;
+  /// At least one.
+  std::vector<KeyTarget> asked = {};
+  /// Names that `check` gives the keys of several limits: those that exist count too. They are read
+  /// apart, since the user may lack access to them.
+  std::vector<KeyTarget> guesses = {};
+
+  [[nodiscard]] bool limits_are_known() const { return asked.front().limit.has_value(); }
+};
+
+/// The same limit under the name that it has if `check` is given several limits for the key.
+std::optional<KeyTarget> as_one_of_several(const std::string& key, const KeyTarget& target) {
+  const bool can_be =
+      target.key == key && !state::window_in_name(key) && limiter::can_carry_several_limits(key);
+  if (!can_be) return std::nullopt;
+  auto result = target;
+  result.key = limiter::family_prefix(key) + limiter::window_suffix(target.limit->window);
+  return result;
+}
+
+QuotaTargets targets_of(const std::string& key, const QuotaPlan& plan,
+                        ConfigurationSource& configuration) {
+  QuotaTargets result{.key = key, .asked = find_targets(key, plan.limiter, configuration)};
+  // `check` with several limits does not write the key itself.
+  std::erase_if(result.asked, [](const auto& target) { return target.only_if_there; });
+  if (!result.limits_are_known()) {
+    for (auto& name : state::usual_family_names(key)) {
+      result.guesses.push_back({.key = std::move(name)});
+    }
+  } else if (result.asked.size() == 1) {
+    if (auto other = as_one_of_several(key, result.asked.front())) {
+      result.guesses.push_back(*std::move(other));
+    }
+  }
+  return result;
+}
+
+state::UsageGroup group_of(std::span<const KeyTarget> targets) {
+  state::UsageGroup group;
+  for (const auto& target : targets) {
+    group.push_back({.key = target.key, .request = request_for(target)});
+  }
+  return group;
+}
+
+// ---- Judging ----
+
+Problem unknown_limit(const Inspection& inspection) {
+  return {.code = "unknown_limit",
+          .message = "the state of " + in_quotes(inspection.key) + " does not include its limit",
+          .hint = "pass --limit or --policy"};
+}
+
+/// What keeps a key that was read from being judged.
+std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget& target,
+                                  bool names_algorithm) {
+  if (!inspection.exists()) return std::nullopt;
+  if (!inspection.is_limiter()) {
+    return Problem{.code = "WRONGTYPE",
+                   .message = in_quotes(inspection.key) + " holds " +
+                              state::describe_content(inspection.key, inspection.content),
+                   .hint = inspect_hint(inspection.key)};
+  }
+  const bool is_named = names_algorithm || !target.policy.empty();
+  if (is_named && target.algorithm != inspection.state.form->algorithm()) {
+    return Problem{.code = "WRONGTYPE",
+                   .message = in_quotes(inspection.key) + " holds " +
+                              what_it_holds(inspection.key, inspection.content, *target.algorithm) +
+                              ": check would fail"};
+  }
+  if (!inspection.used) return unknown_limit(inspection);
+  return std::nullopt;
+}
+
+Judgement judge(Inspection inspection, const KeyTarget& target, const QuotaPlan& plan) {
+  const bool is_named = plan.limiter && plan.limiter->policy != nullptr;
+  Judgement judgement{.policy = is_named ? plan.limiter->policy->name : target.policy};
+  if (inspection.is_limiter()) {
+    judgement.algorithm = inspection.state.form->name;
+  } else if (target.algorithm != nullptr) {
+    judgement.algorithm = target.algorithm->name;
+  }
+  if (plan.names_algorithm || !plan.limiter) judgement.series_algorithm = judgement.algorithm;
+  judgement.problem = problem_of(inspection, target, plan.names_algorithm);
+  judgement.inspection = std::move(inspection);
+  if (judgement.problem) return judgement;
+  const auto& seen = judgement.inspection;
+  const auto is_critical = alerts(plan.thresholds.critical, *seen.used, seen.capacity());
+  const auto is_warning = alerts(plan.thresholds.warning, *seen.used, seen.capacity());
+  if (!is_critical || !is_warning) {
+    judgement.problem = unknown_limit(seen);
+  } else if (*is_critical) {
+    judgement.state = PluginState::kCritical;
+  } else {
+    judgement.state = *is_warning ? PluginState::kWarning : PluginState::kOk;
+  }
+  return judgement;
+}
+
+// ---- A run ----
+
+/// What is wrong, with a hint that fits a plugin.
+Problem describe_read(const std::exception& error) {
+  auto problem = without_doubt(describe(error));  // looks change nothing
+  if (problem.code == "NOPERM" && !refuses_key(problem.message)) {
+    // A plugin's line cannot contain the bar of "+script|load".
+    const bool fits = problem.hint.find('|') == std::string::npos;
+    problem.hint = fits ? problem.hint + "; " : "";
+    problem.hint += "rlctl-quota(1) lists the rules that the user needs";
+  }
+  return problem;
+}
+
+Problem describe_read(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& reason) {
+    return describe_read(reason);
+  }
+}
+
+/// One look at all keys.
+class Judging {
+ public:
+  Judging(const QuotaPlan& plan, std::vector<QuotaTargets> targets)
+      : plan_(plan), targets_(std::move(targets)) {}
+
+  /// Throws redis::Error.
+  [[nodiscard]] std::vector<Judgement> read(redis::Connection& connection);
+
+ private:
+  void judge_operand(state::GroupUsage asked, state::GroupUsage guesses);
+  void add(Inspection inspection, const KeyTarget& target);
+  void add_unread(const Problem& problem);
+
+  const QuotaPlan& plan_;
+  std::vector<QuotaTargets> targets_;
+  std::size_t operand_ = 0;
+  std::unordered_set<std::string> judged_;  ///< keys in Redis
+  std::vector<Judgement> judgements_;
+};
+
+std::vector<Judgement> Judging::read(redis::Connection& connection) {
+  std::vector<state::UsageGroup> groups;
+  for (const auto& targets : targets_) {
+    groups.push_back(group_of(targets.asked));
+    if (!targets.guesses.empty()) groups.push_back(group_of(targets.guesses));
+  }
+  auto usages = state::read_usage(connection, groups);
+  auto usage = usages.begin();
+  for (operand_ = 0; operand_ < targets_.size(); ++operand_) {
+    auto asked = std::move(*usage++);
+    const bool has_guesses = !targets_[operand_].guesses.empty();
+    judge_operand(std::move(asked), has_guesses ? std::move(*usage++) : state::GroupUsage{});
+  }
+  return std::move(judgements_);
+}
+
+void Judging::judge_operand(state::GroupUsage asked, state::GroupUsage guesses) {
+  const auto& targets = targets_[operand_];
+  const bool has_others = std::any_of(guesses.keys.begin(), guesses.keys.end(),
+                                      [](const Inspection& key) { return key.exists(); });
+  for (std::size_t i = 0; i < asked.keys.size(); ++i) {
+    // If no limit is known and keys of several limits exist, KEY itself is simply not used.
+    const bool counts = targets.limits_are_known() || asked.keys[i].exists() || !has_others;
+    if (counts) add(std::move(asked.keys[i]), targets.asked[i]);
+  }
+  for (std::size_t i = 0; i < guesses.keys.size(); ++i) {
+    if (guesses.keys[i].exists()) add(std::move(guesses.keys[i]), targets.guesses[i]);
+  }
+  if (asked.error) return add_unread(describe_read(asked.error));
+  if (!guesses.error) return;
+  const auto problem = describe_read(guesses.error);
+  // A user who may only access KEY itself is told about KEY.
+  if (problem.code != "NOPERM" || !refuses_key(problem.message)) add_unread(problem);
+}
+
+void Judging::add(Inspection inspection, const KeyTarget& target) {
+  if (!judged_.insert(inspection.key).second) return;
+  auto judgement = judge(std::move(inspection), target, plan_);
+  judgement.operand = operand_;
+  judgement.is_only_operand =
+      targets_.size() == 1 && judgement.inspection.key == targets_.front().key;
+  judgements_.push_back(std::move(judgement));
+}
+
+void Judging::add_unread(const Problem& problem) {
+  const auto& key = targets_[operand_].key;
+  Judgement unread{.operand = operand_, .problem = problem, .was_read = false};
+  unread.inspection.key = key;
+  unread.problem->message = in_quotes(key) + ": " + problem.message;
+  judgements_.push_back(std::move(unread));
+}
+
+std::vector<Judgement> ask(const QuotaOptions& options, const QuotaPlan& plan,
+                           Invocation& invocation) {
+  const auto operands = decode_operands(
+      operands_or_lines(std::move(invocation.operands), invocation.interrupt), options.key_base64);
+  std::vector<QuotaTargets> targets;
+  for (const auto& key : distinct_keys(plan.limiter, operands, "rlctl quota api:acme")) {
+    targets.push_back(targets_of(key, plan, invocation.configuration));
+  }
+  Connector connector(connection_with(options, invocation.connection), invocation.configuration,
+                      invocation.interrupt);
+  try {
+    auto connection = connector.open();
+    return Judging(plan, std::move(targets)).read(connection);
+  } catch (const redis::Error& error) {
+    throw ProblemError(describe_read(error));
+  }
+}
+
+std::optional<MetricsFile> open_metrics(const QuotaOptions& options) {
+  if (!options.textfile) return std::nullopt;
+  std::int64_t keys = 0;
+  if (options.label_keys) keys = parse_between(*options.label_keys, "--label-keys", 0, kMostKeys);
+  return std::optional<MetricsFile>(std::in_place, *options.textfile,
+                                    static_cast<std::size_t>(keys));
+}
+
+PluginState worst_of(std::span<const Judgement> judgements) {
+  return std::max_element(judgements.begin(), judgements.end(), is_less_bad)->state;
+}
+
+bool is_any_read(std::span<const Judgement> judgements) {
+  return std::any_of(judgements.begin(), judgements.end(),
+                     [](const Judgement& judgement) { return judgement.was_read; });
+}
+
+ExitStatus run_quota(const QuotaOptions& options, Invocation& invocation) {
+  auto metrics = open_metrics(options);
+  QuotaPlan plan;
+  std::vector<Judgement> judgements;
+  try {
+    plan = make_quota_plan(options, invocation);
+    judgements = ask(options, plan, invocation);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception&) {
+    if (metrics) metrics->write_failure();
+    throw;
+  }
+  if (metrics && is_any_read(judgements)) {
+    metrics->write(judgements, system_time());
+  } else if (metrics) {
+    metrics->write_failure();
+  }
+  const auto state = worst_of(judgements);
+  auto& out = invocation.out.buffer();
+  const bool is_silent = options.quiet && state == PluginState::kOk;
+  if (invocation.json && !is_silent) append_json_report(out, judgements);
+  if (!invocation.json && !is_silent) {
+    append_plugin_report(out, judgements, plan.thresholds, options.quiet);
+  }
+  invocation.out.flush();
+  return to_status(state);
+}
+
+/// A plugin prints its failures to standard output, where its caller reads them. Nothing else goes
+/// to stderr, so that cron mails each failure once.
+ExitStatus report_quota_failure(const Problem& problem, bool json) {
+  std::string out;
+  json ? append_json_failure(out, problem) : append_plugin_failure(out, problem);
+  if (!write_all(STDOUT_FILENO, out)) write_stderr(render(problem, quota_command.name, json));
+  return to_status(PluginState::kUnknown);
+}
+
+std::string quota_notes() {
+  return list_algorithms("") + R"(
+A RANGE alerts if the use is outside it, or with @ inside it, in units of the
+limit or in percent: 80% alerts above 80 %, 10: below 10, @10:20 from 10 to 20.
+)";
+}
+
+}  // namespace
+
+const Command quota_command{
+    .name = "quota",
+    .summary = "report how much of a limit is used, as a monitoring plugin",
+    .synopsis =
+        "[connection] quota [options] [--] KEY...\n"
+        "[connection] quota --policy NAME [options] [--] [ARGUMENT...]",
+    .about =
+        "Compares the used part of each limit with thresholds and prints one line for\n"
+        "Nagios, Icinga, Sensu or cron; writes metrics for Prometheus. Only reads: takes\n"
+        "nothing and changes nothing.",
+    .statuses =
+        {
+            "OK",
+            "WARNING",
+            "CRITICAL",
+            "UNKNOWN: rlctl could not evaluate a limit, or wrong usage",
+        },
+    .epilogue = R"(  With several limits, the worst of them: 2, else 1, else 3, else 0.
+
+Examples:
+  rlctl quota api:acme
+  rlctl quota --limit 5/60s -w 3 -c '~:4' login:alice login:bob
+  rlctl quota -q --limit 1k/s --textfile /var/lib/node_exporter/a.prom api:acme
+  rlctl quota --policy login -w 50% ann
+)",
+    .add = add_command<QuotaOptions, add_quota_options, run_quota>,
+    .notes = quota_notes,
+    .report = report_quota_failure,
+    .unreported = to_status(PluginState::kUnknown),
+    .complete_operand = complete_key};
+
+}  // namespace rlctl::cli

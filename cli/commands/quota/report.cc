@@ -1,0 +1,266 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/commands/quota/quota.h"
+#include "cli/server/targets.h"
+
+namespace rlctl::cli {
+namespace {
+
+using std::chrono::microseconds;
+
+/// In the order of the enumerators.
+constexpr std::array<std::string_view, 4> kStateNames{"OK", "WARNING", "CRITICAL", "UNKNOWN"};
+
+std::string_view name_of(PluginState state) {
+  return kStateNames[static_cast<std::size_t>(state)];
+}
+
+int badness(PluginState state) {
+  switch (state) {
+    case PluginState::kOk:
+      return 0;
+    case PluginState::kUnknown:
+      return 1;
+    case PluginState::kWarning:
+      return 2;
+    case PluginState::kCritical:
+      break;
+  }
+  return 3;
+}
+
+/// A bar would begin the performance data.
+std::string without_bars(std::string text) {
+  for (auto at = text.find('|'); at != text.npos; at = text.find('|', at)) {
+    text.replace(at, 1, "\\x7c");
+  }
+  return text;
+}
+
+/// "31s", "1h2m": rounded up.
+std::string seconds_text(microseconds duration) {
+  const auto seconds = whole_seconds(duration);
+  constexpr std::chrono::minutes kMany{10};
+  return seconds < kMany ? fmt::format("{}s", seconds.count()) : wait_text(seconds);
+}
+
+std::string problem_text(const Problem& problem) {
+  return without_bars(escaped_message(problem.message));
+}
+
+/// A hint with a bar is left out: the bar would begin performance data, in any line, and a command
+/// in which it is escaped could not be copied.
+void append_hint(std::string& out, const std::string& hint) {
+  if (hint.empty() || hint.find('|') != hint.npos) return;
+  out.append("hint: ").append(escaped_message(hint)).append("\n");
+}
+
+/// "api:acme 82% used (820 of 1000), resets in 31s"
+std::string sentence(const Judgement& judgement) {
+  if (judgement.problem) return problem_text(*judgement.problem);
+  const auto& inspection = judgement.inspection;
+  const auto most = inspection.capacity();
+  const auto used = inspection.used.value_or(0);
+  auto out = without_bars(escaped_text(inspection.key));
+  if (used == 0) {
+    out += " unused";
+    if (most) out += fmt::format(" (0 of {})", *most);
+    // For ever, if a pattern was meant; nobody reads the standard error of a check.
+    if (!literal_key_warning(inspection.key).empty()) {
+      out += "; a KEY is not a pattern";
+    }
+    return out;
+  }
+  out += most ? fmt::format(" {}% used ({} of {})", percent_text(used, *most), used, *most)
+              : fmt::format(" {} used", used);
+  const auto& reset = inspection.reset_after;
+  if (reset && *reset > microseconds{0}) out += ", resets in " + seconds_text(*reset);
+  return out;
+}
+
+// ---- Performance data ----
+
+/// The label of a value of one of several keys: 'login:ann used'. Labels do not depend on which
+/// keys exist, so that graphs go on.
+std::string quoted_label(std::string_view key, std::string_view value) {
+  std::string out = "'";
+  for (const char c : without_bars(escaped_text(key))) {
+    if (c == '=') {
+      out += "\\x3d";
+    } else {
+      out.append(c == '\'' ? 2 : 1, c);
+    }
+  }
+  return out.append(" ").append(value).append("'");
+}
+
+void append_performance(std::string& out, const Judgement& judgement,
+                        const Thresholds& thresholds) {
+  const auto& inspection = judgement.inspection;
+  if (!inspection.used) return;
+  const auto most = inspection.capacity();
+  const auto most_text = most ? fmt::format(";{}", *most) : std::string();
+  const auto append = [&](std::string_view name, const std::string& value) {
+    out += out.empty() ? "" : " ";
+    out += judgement.is_only_operand ? std::string(name) : quoted_label(inspection.key, name);
+    out.append("=").append(value);
+  };
+  append("used", fmt::format("{};{};{};0{}", *inspection.used, range_text(thresholds.warning, most),
+                             range_text(thresholds.critical, most), most_text));
+  if (inspection.remaining) {
+    append("remaining", fmt::format("{};;;0{}", *inspection.remaining, most_text));
+  }
+  if (inspection.reset_after) {
+    append("reset", fmt::format("{}s", whole_seconds(*inspection.reset_after).count()));
+  }
+}
+
+/// "; others: 1 WARNING, 3 OK"
+std::string others_text(std::span<const Judgement> judgements, const Judgement& worst) {
+  if (judgements.size() == 1) return {};
+  std::string out;
+  for (const auto state :
+       {PluginState::kCritical, PluginState::kWarning, PluginState::kUnknown, PluginState::kOk}) {
+    const auto count = std::count_if(judgements.begin(), judgements.end(), [&](const auto& other) {
+      return &other != &worst && other.state == state;
+    });
+    if (count == 0) continue;
+    out += fmt::format("{}{} {}", out.empty() ? "; others: " : ", ", count, name_of(state));
+  }
+  return out;
+}
+
+void append_first_line(std::string& out, PluginState state, const std::string& text) {
+  out.append("RATELIMIT ").append(name_of(state)).append(" - ").append(text);
+}
+
+}  // namespace
+
+std::optional<double> Judgement::ratio() const {
+  return state::share_used(inspection.used, inspection.capacity());
+}
+
+std::string percent_text(std::int64_t used, std::int64_t most) {
+  auto rest = used % most;
+  const auto append_digit = [&](std::string& out) {
+    rest *= 10;
+    out += static_cast<char>('0' + rest / most);
+    rest %= most;
+  };
+  auto out = std::to_string(used / most);
+  append_digit(out);
+  append_digit(out);
+  out.erase(0, std::min(out.find_first_not_of('0'), out.size() - 1));
+  if (rest == 0) return out;
+  out += '.';
+  while (out.ends_with('.') || out.ends_with('0')) append_digit(out);
+  return out;
+}
+
+bool is_less_bad(const Judgement& a, const Judgement& b) {
+  const auto rank = [](const Judgement& judgement) {
+    return std::pair(badness(judgement.state), judgement.ratio().value_or(-1));
+  };
+  return rank(a) < rank(b);
+}
+
+void append_plugin_report(std::string& out, std::span<const Judgement> judgements,
+                          const Thresholds& thresholds, bool only_problems) {
+  const bool is_only = judgements.size() == 1;
+  const auto& worst = *std::max_element(judgements.begin(), judgements.end(), is_less_bad);
+  append_first_line(out, worst.state, sentence(worst) + others_text(judgements, worst));
+  std::string performance;
+  for (const auto& judgement : judgements) {
+    append_performance(performance, judgement, thresholds);
+  }
+  if (!performance.empty()) out.append(" | ").append(performance);
+  out += '\n';
+  if (is_only) {
+    if (worst.problem) append_hint(out, worst.problem->hint);
+    return;
+  }
+  for (const auto& judgement : judgements) {
+    if (only_problems && judgement.state == PluginState::kOk) continue;
+    out.append(name_of(judgement.state)).append(" ").append(sentence(judgement)).append("\n");
+  }
+}
+
+void append_plugin_failure(std::string& out, const Problem& problem) {
+  append_first_line(out, PluginState::kUnknown, problem_text(problem));
+  out += '\n';
+  append_hint(out, problem.hint);
+  if (problem.hint.empty() && problem.usage_advice) {
+    out += "Try 'rlctl quota --help'.\n";
+  }
+}
+
+// ---- JSON ----
+
+namespace {
+
+JsonWriter& begin_json(JsonWriter& json, PluginState state) {
+  return json.begin_object().field("status", lower_case(name_of(state)));
+}
+
+void append_problem(JsonWriter& json, const std::optional<Problem>& problem) {
+  json.name("error");
+  if (!problem) {
+    json.null();
+    return;
+  }
+  std::string text;
+  append_problem_json(text, *problem);
+  json.raw(text);
+}
+
+void append_limit_json(JsonWriter& json, const Judgement& judgement) {
+  const auto& inspection = judgement.inspection;
+  json.begin_object()
+      .bytes_field("key", inspection.key)
+      .field("status", lower_case(name_of(judgement.state)))
+      .known_field("policy", judgement.policy)
+      .known_field("algorithm", judgement.algorithm)
+      .field("limit", inspection.limit)
+      .field("window_us", inspection.window)
+      .field("burst", inspection.burst)
+      .field("used", inspection.used)
+      .field("ratio", judgement.ratio())
+      .field("remaining", inspection.remaining)
+      .field("reset_after_us", inspection.reset_after)
+      .field("ttl_us", inspection.ttl)
+      .field("bytes", inspection.bytes);
+}
+
+}  // namespace
+
+void append_json_report(std::string& out, std::span<const Judgement> judgements) {
+  const auto& worst = *std::max_element(judgements.begin(), judgements.end(), is_less_bad);
+  JsonWriter json(out);
+  begin_json(json, worst.state).name("limits").begin_array();
+  for (const auto& judgement : judgements) {
+    append_limit_json(json, judgement);
+    append_problem(json, judgement.problem);
+    json.end_object();
+  }
+  json.end_array();
+  append_problem(json, std::nullopt);
+  json.end_object();
+  out += '\n';
+}
+
+void append_json_failure(std::string& out, const Problem& problem) {
+  JsonWriter json(out);
+  begin_json(json, PluginState::kUnknown).name("limits").begin_array().end_array();
+  append_problem(json, problem);
+  json.end_object();
+  out += '\n';
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,108 @@
+#include "cli/commands/reset/lease.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "limiter/lease.h"
+#include "redis/error.h"
+#include "state/inspection.h"
+
+namespace rlctl::cli {
+namespace {
+
+/// Whether HOST, HOST:PID or the whole of HOST:PID:SINCE is given.
+bool names_holder(std::string_view given, std::string_view holder) {
+  return holder == given || (holder.starts_with(given) && holder[given.size()] == ':');
+}
+
+/// The leases that have not lapsed; empty if the key holds something else.
+std::vector<limiter::Lease> read_leases(redis::Connection& connection, const std::string& key) {
+  auto found = state::inspect(connection, key, {.entries = std::nullopt});
+  std::vector<limiter::Lease> leases;
+  if (!found.is_limiter() || found.state.form->name != "concurrency") return leases;
+  for (auto& entry : found.entries) {
+    if (entry.at <= found.now) continue;
+    leases.push_back({.key = key, .holder = std::move(entry.holder)});
+  }
+  return leases;
+}
+
+/// The lease that is meant; none if there is none. Throws UsageError if it may be one of several.
+std::optional<limiter::Lease> find_lease(redis::Connection& connection, const std::string& key,
+                                         const std::string& holder) {
+  std::vector<std::string> keys{key};
+  if (limiter::can_carry_several_limits(key)) keys.push_back(limiter::leases_key(key));
+  std::vector<limiter::Lease> meant;
+  for (const auto& each : keys) {
+    for (auto& lease : read_leases(connection, each)) {
+      if (lease.holder == holder) return std::move(lease);
+      if (names_holder(holder, lease.holder)) meant.push_back(std::move(lease));
+    }
+  }
+  if (meant.empty()) return std::nullopt;
+  if (meant.size() == 1) return std::move(meant.front());
+  std::vector<std::string> holders;
+  for (auto& lease : meant) holders.push_back(std::move(lease.holder));
+  throw UsageError("--holder: " + in_quotes(holder) + " stands for " +
+                       std::to_string(holders.size()) + " holders: " + first_keys(holders),
+                   "give one of them in full; " + inspect_hint(meant.front().key));
+}
+
+void append_holder(std::string& out, std::string_view result, std::string_view key,
+                   std::string_view holder, bool is_there, bool json) {
+  if (json) {
+    const auto known = [&](std::string_view text) {
+      return is_there ? std::optional(text) : std::nullopt;
+    };
+    JsonWriter(out)
+        .begin_object()
+        .bytes_field("key", key)
+        .field("result", result)
+        .field("type", known("zset"))
+        .field("library", known(state::kOurLibrary))
+        .field("algorithm", known("concurrency"))
+        .field("reason", std::optional<std::string_view>())
+        .bytes_field("holder", holder)
+        .end_object();
+  } else {
+    out.append(result).append(" key=");
+    escape_text(out, key);
+    if (is_there) out.append(" algorithm=concurrency");
+    out.append(" holder=");
+    escape_text(out, holder);
+  }
+  out += '\n';
+}
+
+}  // namespace
+
+ExitStatus free_lease(const ResetPlan& plan, const std::string& key, const std::string& holder,
+                      Invocation& invocation) {
+  require_not_empty(holder, "--holder: the holder");
+  ResetSession session(plan, invocation);
+  auto connection = session.connector.open();
+  std::optional<limiter::Lease> lease;
+  try {
+    lease = find_lease(connection, key, holder);
+  } catch (const redis::Error& error) {
+    throw ProblemError(without_doubt(describe(error)));  // it only reads
+  }
+  // The holder may release it meanwhile.
+  const bool is_there = lease && (plan.dry_run || limiter::release(connection, *lease).allowed);
+  if (!plan.quiet) {
+    const std::string_view dry_run = invocation.json ? "would_remove" : "would-remove";
+    append_holder(invocation.out.buffer(),
+                  !is_there      ? "none"
+                  : plan.dry_run ? dry_run
+                                 : "removed",
+                  is_there ? lease->key : key, is_there ? lease->holder : holder, is_there,
+                  invocation.json);
+    session.flush();
+  }
+  return is_there ? ExitStatus::kDone : ExitStatus::kDenied;
+}
+
+}  // namespace rlctl::cli

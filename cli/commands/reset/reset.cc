@@ -1,0 +1,508 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/app/command.h"
+#include "cli/commands/reset/lease.h"
+#include "cli/commands/reset/report.h"
+#include "cli/commands/reset/restore.h"
+#include "cli/options/completions.h"
+#include "cli/options/limits.h"
+#include "cli/server/complete_key.h"
+#include "cli/server/request_failure.h"
+#include "cli/server/targets.h"
+#include "cli/terminal/prompt.h"
+#include "redis/scan.h"
+#include "state/key_family.h"
+#include "state/saved_key.h"
+
+namespace rlctl::cli {
+namespace {
+
+using state::LeftReason;
+using state::ResetOutcome;
+using state::ResetResult;
+using state::SeenKey;
+
+// ---- KEY... ----
+
+/// A key as the user gave it.
+struct AskedKey {
+  std::string key;
+  std::vector<std::string> redis_keys;  ///< the key itself, and the keys for several limits
+};
+
+std::vector<AskedKey> make_asked_keys(const ResetPlan& plan, const Invocation& invocation) {
+  const Limiter* limiter = plan.limiter ? &*plan.limiter : nullptr;
+  const auto limits = limiter ? limiter->limits : std::vector<limiter::Limit>{};
+  std::vector<AskedKey> asked;
+  for (auto& key : asked_keys(limiter, invocation.operands)) {
+    AskedKey each{.key = key, .redis_keys = {key}};
+    for (auto& derived : limiter::redis_keys(key, limits)) {
+      if (derived != key) each.redis_keys.push_back(std::move(derived));
+    }
+    asked.push_back(std::move(each));
+  }
+  if (asked.empty()) {
+    throw UsageError("no KEY given", "rlctl reset KEY, or rlctl reset --match PATTERN");
+  }
+  return asked;
+}
+
+/// Adds the stored keys of all limits, since the limits are not known.
+void add_families(redis::Connection& connection, std::vector<AskedKey>& asked, Progress& progress) {
+  std::vector<std::string> keys;
+  for (const auto& each : asked) keys.push_back(each.key);
+  const auto families =
+      state::find_families(connection, keys, state::FamilyKeys::kLimiters,
+                           [&](double share) { progress.update(share, "the database"); });
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    asked[i].redis_keys.insert(asked[i].redis_keys.end(), families[i].begin(), families[i].end());
+  }
+}
+
+std::string why_left(const ResetOutcome& outcome) {
+  if (outcome.reason == LeftReason::kChanging) {
+    return "other clients changed it before each attempt to remove it";
+  }
+  if (outcome.reason == LeftReason::kTooLarge) {
+    return fmt::format("its dump is larger than {} MiB, and cannot be saved",
+                       state::kLongestDump >> 20);
+  }
+  if (outcome.reason == LeftReason::kForeign) {
+    const auto what = "it holds " + state::describe_form(*outcome.form);
+    return what + (outcome.form->library.empty() ? ", and may belong to another program"
+                                                 : ", not rlctl's");
+  }
+  if (outcome.reason == LeftReason::kUncertain) {
+    return "it holds " + state::describe_form(*outcome.form) +
+           ", and may belong to another program";
+  }
+  return "it holds " + state::with_article(outcome.type) + " that is not a limiter's state";
+}
+
+/// Reports the outcome for each Redis key, one line each, in the order of the asked keys. An asked
+/// key for which nothing was found gets one line with its own name.
+class KeysReport {
+ public:
+  KeysReport(std::vector<AskedKey> asked, ResetReport& report)
+      : asked_(std::move(asked)), report_(report) {
+    std::unordered_set<std::string> seen;
+    for (const auto& each : asked_) {
+      for (const auto& key : each.redis_keys) {
+        if (seen.insert(key).second) redis_keys_.push_back(key);
+      }
+      ends_.push_back(redis_keys_.size());
+    }
+  }
+
+  /// All Redis keys, without duplicates.
+  [[nodiscard]] const std::vector<std::string>& redis_keys() const { return redis_keys_; }
+
+  /// Adds the outcome for the next key.
+  void add(const ResetOutcome& outcome) {
+    ++outcomes_;
+    if (outcome.result != ResetResult::kNone) {
+      there_.insert(std::string(outcome.key));
+      report_.add(outcome);
+    }
+    if (outcome.reason && left_++ == 0) {
+      first_left_key_ = outcome.key;
+      first_left_ = "'" + std::string(outcome.key) + "': " + why_left(outcome);
+    }
+    const bool is_too_large = outcome.reason == LeftReason::kTooLarge;
+    too_large_ = too_large_ || is_too_large;
+    force_helps_ = force_helps_ ||
+                   (outcome.reason && outcome.reason != LeftReason::kChanging && !is_too_large);
+    for (; told_ < asked_.size() && ends_[told_] <= outcomes_; ++told_) tell(asked_[told_]);
+  }
+
+  /// Call after the last add(). Throws ProblemError if a key was left.
+  [[nodiscard]] ExitStatus finish() const {
+    if (left_ == 0) return missing_ > 0 ? ExitStatus::kDenied : ExitStatus::kDone;
+    throw ProblemError(
+        {.status = ExitStatus::kRejected,
+         .code = "left",
+         .message = (left_ == 1 ? "left " : count_of_keys(left_) + " were left; the first is ") +
+                    first_left_,
+         .hint = hint()});
+  }
+
+ private:
+  [[nodiscard]] std::string hint() const {
+    if (force_helps_) {
+      return inspect_hint(first_left_key_) + "; --force removes " +
+             (left_ == 1 ? "it anyway" : "all of them, whatever they hold");
+    }
+    return too_large_ ? "without --save, rlctl reset removes it for good" : "try again";
+  }
+
+  void tell(const AskedKey& asked) {
+    const bool there = std::any_of(asked.redis_keys.begin(), asked.redis_keys.end(),
+                                   [&](const auto& key) { return there_.contains(key); });
+    if (there) return;
+    if (++missing_ == 1) {
+      const auto warning = literal_key_warning(asked.key);
+      if (!warning.empty()) warn("warning: " + warning, "reset");
+    }
+    report_.add({.key = asked.key, .result = ResetResult::kNone});
+  }
+
+  std::vector<AskedKey> asked_;
+  ResetReport& report_;
+  std::vector<std::string> redis_keys_;
+  std::vector<std::size_t> ends_;  ///< for each asked key, the end of its Redis keys
+  std::unordered_set<std::string> there_;
+  std::size_t outcomes_ = 0, told_ = 0, left_ = 0, missing_ = 0;
+  std::string first_left_, first_left_key_;
+  bool force_helps_ = false, too_large_ = false;
+};
+
+/// An error names the keys that this user may not access, since the server may not.
+void reset_named(ResetSession& session, state::Resetter& resetter,
+                 std::span<const std::string> keys) {
+  try {
+    resetter.reset(keys);
+  } catch (const redis::Error& error) {
+    auto problem = describe(error);
+    if (problem.code != "NOPERM" || !refuses_key(problem.message)) throw;
+    // Replies may be outstanding on the other connection.
+    auto connection = session.connector.open();
+    auto refused = state::readable_keys(connection, keys).refused;
+    if (refused.empty()) refused = refused_keys(connection, keys);  // which it may only read
+    if (refused.empty()) throw;
+    // Valkey and Redis 8 name one.
+    const bool is_named = problem.message.find(in_quotes(refused.front())) != std::string::npos;
+    if (refused.size() > 1 || !is_named) problem.message += ": " + first_keys(refused);
+    if (session.report.removed() == 0) problem.message += "; nothing was removed";
+    throw ProblemError(problem);
+  }
+}
+
+/// Throws ProblemError if a key was left.
+ExitStatus reset_keys(const ResetPlan& plan, Invocation& invocation) {
+  auto asked = make_asked_keys(plan, invocation);
+  ResetSession session(plan, invocation);
+  auto connection = session.connector.open();
+  if (!plan.limiter) {
+    session.search([&] { add_families(connection, asked, session.progress); });
+  }
+  KeysReport keys(std::move(asked), session.report);
+  session.run(
+      connection, plan.dry_run, [&](const ResetOutcome& outcome) { keys.add(outcome); },
+      [&](state::Resetter& resetter) { reset_named(session, resetter, keys.redis_keys()); });
+  session.explain_undo();
+  return keys.finish();
+}
+
+// ---- --match ----
+
+/// The keys that would be removed.
+using Found = std::vector<SeenKey>;
+
+ResetOutcome would_remove(const SeenKey& seen) {
+  return {.key = seen.key,
+          .result = ResetResult::kWouldRemove,
+          .type = seen.type,
+          .form = seen.form,
+          .reason = std::nullopt};
+}
+
+/// The progress of a scan, for people.
+std::string scanned(const ResetSession& session) {
+  const auto removed = session.report.removed();
+  return removed == 0 ? "the database" : "the database, " + count_of_keys(removed) + " removed";
+}
+
+void scan(ResetSession& session, const std::string& pattern, redis::Connection& connection,
+          state::Resetter& resetter) {
+  redis::Scan scan(connection, pattern);
+  while (!scan.done()) {
+    const auto readable = state::readable_keys(connection, scan.next());
+    session.report.refused().add(readable);
+    resetter.reset(readable.keys);
+    session.progress.update(scan.share(), scanned(session));
+    session.invocation.interrupt.check();
+  }
+}
+
+/// Reports the keys that are left, each once, although SCAN may return one twice.
+class LeftKeys {
+ public:
+  explicit LeftKeys(ResetReport& report) : report_(report) {}
+
+  void add(const ResetOutcome& outcome) {
+    if (seen_.insert(std::hash<std::string_view>{}(outcome.key)).second) report_.add(outcome);
+  }
+
+ private:
+  ResetReport& report_;
+  std::unordered_set<std::size_t> seen_;  ///< hashes, since there may be many keys
+};
+
+/// The matching keys, sorted, without duplicates.
+Found look(const ResetPlan& plan, ResetSession& session) {
+  Found found;
+  LeftKeys left(session.report);
+  auto connection = session.connector.open();
+  const auto add = [&](const ResetOutcome& outcome) {
+    if (outcome.result == ResetResult::kWouldRemove) {
+      found.push_back({std::string(outcome.key), std::string(outcome.type), outcome.form});
+    } else {
+      left.add(outcome);
+    }
+  };
+  session.run(connection, true, add,
+              [&](state::Resetter& resetter) { scan(session, *plan.match, connection, resetter); });
+  session.progress.clear();
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+  const auto end = std::unique(found.begin(), found.end(),
+                               [](const auto& a, const auto& b) { return a.key == b.key; });
+  found.erase(end, found.end());
+  return found;
+}
+
+std::vector<std::string> keys_of(const Found& found) {
+  std::vector<std::string> keys;
+  keys.reserve(found.size());
+  for (const auto& each : found) keys.push_back(each.key);
+  return keys;
+}
+
+/// Lists, above the question, the keys without limiter state that --force removes.
+void warn_of_others(const Found& found) {
+  std::vector<std::string> others;
+  for (const auto& each : found) {
+    const auto outcome = would_remove(each);
+    const bool is_limiter = outcome.form != nullptr && !outcome.form->is_foreign();
+    if (!is_limiter) others.emplace_back(outcome.key);
+  }
+  if (others.empty()) return;
+  write_stderr("NOT limiter state: " + count_of_keys(others.size()) + ", " + first_keys(others) +
+               "\n");
+}
+
+bool ask(const Found& found, ResetSession& session) {
+  const auto count = count_of_keys(found.size());
+  if (!can_confirm()) {
+    throw ProblemError({.status = ExitStatus::kUsage,
+                        .code = "usage",
+                        .message = "refusing to remove " + count + " without --yes",
+                        .hint = "--dry-run lists what would be removed, --yes removes it"});
+  }
+  KindCounts kinds;
+  for (const auto& each : found) kinds.add(kind_of(would_remove(each)));
+  warn_of_others(found);
+  const bool yes =
+      confirm("remove " + count + " (" + kinds.text() + ") from " + session.connector.name() +
+                  ": " + first_keys(keys_of(found)) + "?\n[y/N] ",
+              session.invocation.interrupt);
+  if (!yes) write_stderr("nothing was removed\n");
+  return yes;
+}
+
+/// Calls `work` with a new connection, since the server may have closed the previous one while the
+/// user considered the question.
+void remove(ResetSession& session,
+            const std::function<void(redis::Connection&, state::Resetter&)>& work) {
+  LeftKeys left(session.report);
+  auto connection = session.connector.open();
+  const auto add = [&](const ResetOutcome& outcome) {
+    if (outcome.result == ResetResult::kLeft) {
+      left.add(outcome);
+    } else if (outcome.result != ResetResult::kNone) {
+      session.report.add(outcome);
+    }
+  };
+  session.run(connection, false, add,
+              [&](state::Resetter& resetter) { work(connection, resetter); });
+}
+
+/// Prints a hint at the likely mistake in a pattern that matches nothing.
+void hint_at_pattern(const std::string& pattern) {
+  if (const auto hint = hint_at_literal(pattern); !hint.empty()) {
+    write_stderr("  hint: " + hint + "\n");
+  } else if (!pattern.starts_with('{') && !pattern.starts_with('*')) {
+    std::string line = "  hint: keys with several limits have other names: --match '{";
+    escape_message(line, pattern);
+    write_stderr(line + "}:*'\n");
+  }
+}
+
+ExitStatus finish(const ResetPlan& plan, ResetSession& session) {
+  session.summarize();
+  session.explain_undo();
+  if (session.report.removed() == 0 && session.is_for_people()) hint_at_pattern(*plan.match);
+  if (session.report.kept() > 0) return ExitStatus::kRejected;
+  session.report.refused().require_readable();
+  return session.report.removed() > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
+}
+
+/// Throws ProblemError if --yes is missing and there is no terminal to ask on.
+ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
+  ResetSession session(plan, invocation);
+  if (plan.yes && !plan.dry_run) {
+    // Remove keys during the scan, so that memory does not grow with the number of keys.
+    remove(session, [&](redis::Connection& connection, state::Resetter& resetter) {
+      scan(session, *plan.match, connection, resetter);
+    });
+    return finish(plan, session);
+  }
+  const auto found = look(plan, session);
+  if (plan.dry_run) {
+    for (const auto& each : found) session.report.add(would_remove(each));
+    session.flush();
+    return finish(plan, session);
+  }
+  if (found.empty()) return finish(plan, session);
+  if (!ask(found, session)) return ExitStatus::kDenied;
+  remove(session, [&](redis::Connection&, state::Resetter& resetter) { resetter.reset(found); });
+  return finish(plan, session);
+}
+
+// ---- The command ----
+
+struct ResetOptions {
+  LimitOptions limit;
+  std::optional<std::string> match, holder, restore;
+  bool replace = false;
+  bool key_base64 = false;
+  ResetPlan plan;  ///< excludes --match and the limits
+};
+
+void add_restore_options(Options& options, ResetOptions& target) {
+  auto& restore = options
+                      .value("--restore", "FILE", target.restore,
+                             "put back the keys saved in this file; leave keys that already exist")
+                      .once("run reset once for each file");
+  constexpr std::string_view kHasKeys = "the file has the keys";
+  for (const auto* option : {"--match", "--holder", "--limit", "--policy", "--key-base64"}) {
+    restore.excludes(option, kHasKeys);
+  }
+  restore.excludes("--save", "nothing is removed")
+      .excludes("--force", "--replace replaces keys that exist")
+      .excludes("--verbose", "each key has a line")
+      .excludes("--yes", "nothing is asked");
+  options.flag("--replace", target.replace, "with --restore: replace keys that already exist")
+      .needs("--restore");
+}
+
+void add_reset_options(Options& options, ResetOptions& target) {
+  ResetPlan& plan = target.plan;
+  options.group("Options");
+  constexpr std::string_view kOwnLimits = "the stored state already includes the limits";
+  constexpr std::string_view kMatchSeveral =
+      "to match keys with several limits: --match '{login:*}:*'";
+  options
+      .value("--match", "PATTERN", target.match,
+             "reset every limiter whose key matches this Redis pattern: * ? [ab]")
+      .once("run reset once for each pattern")
+      .excludes("--policy", kOwnLimits, kMatchSeveral)
+      .excludes("--limit", kOwnLimits, kMatchSeveral)
+      .excludes("--algorithm", kOwnLimits, kMatchSeveral)
+      .excludes("--burst", kOwnLimits, kMatchSeveral)
+      .excludes("--key-base64", "a pattern is not a KEY");
+  options
+      .value("--holder", "HOLDER", target.holder,
+             "free only the lease of this holder: HOST:PID:SINCE, as inspect shows it, or HOST:PID "
+             "or HOST if only one lease is meant")
+      .excludes("--match", "leases are freed one by one")
+      .excludes("--force", "nothing but the lease is removed");
+  options
+      .value("--save", "FILE", plan.save,
+             "first save what is removed in this new file; --restore puts it back")
+      .excludes("--holder", "only whole keys can be saved")
+      .once("a reset has one file");
+  add_restore_options(options, target);
+  options.flag("--dry-run", plan.dry_run,
+               "list what would be removed or restored, and change nothing");
+  options.flag("--yes", plan.yes, "with --match: do not ask");
+  options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
+  options.flag("-v,--verbose", plan.verbose, "with --match: also list what is not removed");
+  options.flag("-q,--quiet", plan.quiet, kQuietHelp);
+  add_key_option(options, target.key_base64);
+  options.group("Limits of KEY");
+  add_limit_options(options, target.limit, false);
+}
+
+/// "-" would be standard input or output, which cannot be read twice or synced.
+void require_file(std::string_view option, const std::optional<std::string>& file) {
+  if (file != "-") return;
+  throw UsageError(std::string(option) + ": '-' is not a file", "a file of that name is ./-");
+}
+
+ExitStatus run_reset(const ResetOptions& options, Invocation& invocation) {
+  require_file("--save", options.plan.save);
+  require_file("--restore", options.restore);
+  ResetPlan plan = options.plan;
+  if (options.restore) {
+    if (!invocation.operands.empty()) {
+      throw UsageError("--restore takes no KEY: unexpected argument " +
+                       in_quotes(invocation.operands[0]));
+    }
+    return restore_keys(plan, *options.restore, options.replace, invocation);
+  }
+  if (options.match) {
+    require_pattern(*options.match, invocation.operands);
+    plan.match = *options.match;
+    return reset_matching(plan, invocation);
+  }
+  invocation.operands = decode_operands(std::move(invocation.operands), options.key_base64);
+  plan.limiter = resolve_optional_limiter(options.limit, invocation.configuration);
+  if (options.holder) {
+    const auto key = only_key(plan.limiter.value_or(Limiter{}), invocation.operands,
+                              "rlctl reset KEY --holder HOST:PID", "leases are freed one by one");
+    return free_lease(plan, key, *options.holder, invocation);
+  }
+  return reset_keys(plan, invocation);
+}
+
+}  // namespace
+
+const Command reset_command{
+    .name = "reset",
+    .summary = "remove what limiters store",
+    .synopsis =
+        "[connection] reset [options] [--] KEY...\n"
+        "[connection] reset --policy NAME [options] [--] [ARGUMENT...]\n"
+        "[connection] reset --holder HOLDER [options] [--] KEY\n"
+        "[connection] reset [options] --match PATTERN\n"
+        "[connection] reset [options] --restore FILE",
+    .about =
+        "Removes the stored state of limiters, so that they start afresh: of each KEY, or\n"
+        "of all keys that match. Other keys are left, except with --force.\n"
+        "A KEY with several limits has several keys in Redis: reset searches the whole\n"
+        "database for them, unless --limit or --policy names them, as scripts should.",
+    .statuses =
+        {
+            "something was removed, or would be",
+            "nothing was found; of several KEYs, one was missing; the answer was not\n"
+            "yes; with --restore, all keys have expired",
+            "wrong usage, or --yes is needed: nothing was removed; or output that\n"
+            "cannot be written",
+            kStatusUnreachable,
+            kStatusRefused,
+            "a KEY was left: it holds no limiter state, or, with --restore, it exists;\n"
+            "or the server failed (READONLY)",
+        },
+    .epilogue = R"(
+Examples:
+  rlctl reset login:alice
+  rlctl reset --limit 10/s --limit 100/min api:acme
+  rlctl reset import --holder web1:4711
+  rlctl reset --match 'login:*' --dry-run
+  rlctl reset --match 'login:*' --yes --save removed.jsonl
+  rlctl reset --restore removed.jsonl
+)",
+    .add = add_command<ResetOptions, add_reset_options, run_reset>,
+    .notes = algorithm_help,
+    .complete_operand = complete_key};
+
+}  // namespace rlctl::cli

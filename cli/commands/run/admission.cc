@@ -1,0 +1,225 @@
+#include "cli/commands/run/admission.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <utility>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/terminal.h"
+#include "redis/error.h"
+
+namespace rlctl::cli {
+namespace {
+
+using std::chrono::microseconds;
+
+/// A lease may be released at any time, long before it lapses.
+constexpr std::chrono::milliseconds kLongestPoll{1000}, kShortestPoll{500};
+
+/// How long to wait for a lease before the next question. Random, so that the many that wait for
+/// the same lease do not ask at the same time.
+microseconds poll_interval(microseconds retry_after) {
+  static std::minstd_rand random{std::random_device{}()};
+  std::uniform_int_distribution<std::int64_t> between{microseconds(kShortestPoll).count(),
+                                                      microseconds(kLongestPoll).count()};
+  return std::min(retry_after, microseconds{between(random)});
+}
+
+/// HOST:PID:SINCE, which no other process has.
+std::string own_holder() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {"localhost"};
+  return std::string(host.data()) + ":" + std::to_string(::getpid()) + ":" +
+         format_instant(system_time());
+}
+
+limiter::Lease make_lease(const RunPlan& plan) {
+  if (!plan.concurrency) return {};
+  return {.key = plan.limiter ? limiter::leases_key(plan.key) : plan.key,
+          .limit = *plan.concurrency,
+          .duration = plan.lease_duration,
+          .holder = own_holder()};
+}
+
+const limiter::Algorithm& concurrency() {
+  return *limiter::find_algorithm("concurrency");
+}
+
+/// Makes the error of a request for a lease clearer.
+Problem explain_lease(const redis::Error& error, const limiter::Lease& lease,
+                      redis::Connection& connection) {
+  Problem problem = describe(error);
+  if (is_about_keys(problem)) {
+    problem = explain_keys(std::move(problem), concurrency(), {&lease.key, 1}, connection);
+  }
+  return without_doubt(std::move(problem));
+}
+
+/// Renews the lease once the limits have counted the request, which an error then says.
+limiter::Decision renew_counted(redis::Connection& connection, const limiter::Lease& lease) {
+  try {
+    return limiter::renew(connection, lease);
+  } catch (const redis::Error& error) {
+    Problem problem = explain_lease(error, lease, connection);
+    problem.message += kWasCounted;
+    throw ProblemError(std::move(problem));
+  }
+}
+
+}  // namespace
+
+limiter::Decision release(Connector& connector, const limiter::Lease& lease) {
+  auto connection = connector.open_uninterrupted();
+  return limiter::release(connection, lease);
+}
+
+Admission::Admission(const RunPlan& plan, Connector& connector, Invocation& invocation)
+    : plan_(plan),
+      connector_(connector),
+      invocation_(invocation),
+      progress_(!plan.quiet && is_terminal(STDERR_FILENO)),
+      asker_(connector, plan.limiter ? *plan.limiter->algorithm : concurrency(),
+             invocation.interrupt, progress_),
+      lease_(make_lease(plan)) {
+  if (!plan.limiter) return;
+  request_ = {.keys = limiter::redis_keys(plan.key, plan.limiter->limits),
+              .limits = plan.limiter->limits,
+              .cost = plan.cost,
+              .now = {}};
+}
+
+Admitted Admission::take() {
+  std::optional<HeldLease> held;
+  try {
+    return try_to_take(held);
+  } catch (const Interrupted&) {
+    give_back(held);
+    throw;
+  } catch (const std::exception& error) {
+    const Problem problem = describe(error);
+    const bool covered = plan_.on_error.covers(problem);
+    if (!covered || !*plan_.on_error.allows) give_back(held);
+    if (!covered) throw;
+    write_stderr(plan_.on_error.warning(problem, invocation_.command));
+    return {.allowed = *plan_.on_error.allows, .lease = std::move(held)};
+  }
+}
+
+Admitted Admission::try_to_take(std::optional<HeldLease>& held) {
+  while (true) {
+    if (plan_.concurrency) {
+      const auto decision = take_lease(held);
+      if (!decision.allowed) {
+        if (!plan_.wait || left() <= microseconds{0}) return {.denial = lease_denial(decision)};
+        const auto nap = std::min(poll_interval(decision.retry_after), left());
+        asker_.sleep(nap, [this](microseconds) {
+          const auto at_most = plan_.wait_at_most ? ", at most " + seconds_up(left()) : "";
+          return "waiting for a lease of " + escaped_text(plan_.key) + at_most;
+        });
+        continue;
+      }
+    }
+    if (!plan_.limiter) return {.allowed = true, .lease = std::move(held)};
+    const auto decision = ask_limits();
+    if (decision.allowed) {
+      if (held) keep_lease(*held);
+      return {.allowed = true, .lease = std::move(held)};
+    }
+    give_back(held);
+    const bool is_worth_waiting = plan_.wait && plan_.concurrency &&
+                                  decision.retry_after != limiter::kNever &&
+                                  decision.retry_after <= left();
+    if (!is_worth_waiting) return {.denial = limit_denial(decision)};
+    asker_.sleep(decision.retry_after, plan_.key);
+  }
+}
+
+limiter::Decision Admission::take_lease(std::optional<HeldLease>& held) {
+  auto connection = connector_.open();
+  // Set before it is certain, so that an interrupted request is given back.
+  held = HeldLease{.lease = lease_, .since = Clock::now()};
+  try {
+    const auto decision = limiter::acquire(connection, lease_);
+    if (!decision.allowed) held.reset();
+    return decision;
+  } catch (const redis::Error& error) {
+    Problem problem = explain_lease(error, lease_, connection);
+    if (!is_in_doubt(problem)) {
+      held.reset();
+    } else if (!give_back(held)) {
+      problem.message += "; a lease may be taken until it lapses";
+    }
+    throw ProblemError(std::move(problem));
+  }
+}
+
+/// Renews the lease if asking the limits took so long that it may lapse before the command starts.
+void Admission::keep_lease(HeldLease& held) {
+  if (Clock::now() - held.since < lease_.duration / 3) return;
+  auto connection = connector_.open();
+  const auto sent = Clock::now();
+  if (!renew_counted(connection, lease_).allowed) {
+    throw ProblemError({.status = ExitStatus::kUnreachable,
+                        .code = kLeaseLost,
+                        .message = "the lease of " + in_quotes(plan_.key) +
+                                   " lapsed while the limits were being asked" + kWasCounted,
+                        .hint = "use a longer --lease than " + period_text(plan_.lease_duration)});
+  }
+  held.since = sent;
+}
+
+limiter::Decision Admission::ask_limits() {
+  // With a lease, the wait for the limits must not hold it: see try_to_take().
+  if (plan_.wait && !plan_.concurrency) return asker_.wait(request_, plan_.wait_at_most);
+  const auto decision = asker_.ask(request_);
+  if (decision.allowed) asker_.sleep(decision.delay, plan_.key);
+  return decision;
+}
+
+/// Returns false if that fails: then the lease lapses by itself.
+bool Admission::give_back(std::optional<HeldLease>& held) noexcept {
+  if (!held) return true;
+  const auto lease = std::exchange(held, std::nullopt)->lease;
+  try {
+    static_cast<void>(release(connector_, lease));
+    return true;
+  } catch (const std::exception& error) {
+    return false;
+  }
+}
+
+microseconds Admission::left() const {
+  if (!plan_.wait_at_most) return microseconds::max();
+  return *plan_.wait_at_most - std::chrono::duration_cast<microseconds>(Clock::now() - start_);
+}
+
+Problem Admission::limit_denial(const limiter::Decision& decision) const {
+  const auto number = static_cast<std::size_t>(std::max(decision.denied_by, 1)) - 1;
+  const auto& limits = plan_.limiter->limits;
+  const auto limit = limiter::format_limit(limits[std::min(number, limits.size() - 1)]);
+  std::string message = "denied: " + in_quotes(plan_.key) + " has reached its limit of " + limit;
+  if (decision.retry_after == limiter::kNever) {
+    message += ", which never allows a cost of " + std::to_string(plan_.cost);
+  } else {
+    message += "; retry in " + wait_text(decision.retry_after);
+  }
+  return {.status = plan_.denied_status, .code = "denied", .message = std::move(message)};
+}
+
+Problem Admission::lease_denial(const limiter::Decision& decision) const {
+  const auto key = in_quotes(plan_.key);
+  auto taken = lease_.limit == 1
+                   ? "the lease of " + key + " is taken; unless renewed, it lapses in "
+                   : "all " + std::to_string(lease_.limit) + " leases of " + key +
+                         " are taken; unless renewed, one lapses in ";
+  return {.status = plan_.denied_status,
+          .code = "denied",
+          .message = "denied: " + std::move(taken) + wait_text(decision.retry_after)};
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,167 @@
+#include <new>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/app/command.h"
+#include "cli/commands/run/admission.h"
+#include "cli/commands/run/program.h"
+#include "cli/commands/run/supervise.h"
+#include "cli/options/completions.h"
+#include "cli/server/complete_key.h"
+#include "cli/server/request_failure.h"
+#include "cli/terminal/output.h"
+
+namespace rlctl::cli {
+namespace {
+
+struct RunOptions {
+  LimitOptions limit;
+  std::optional<std::string> cost, concurrency, lease, denied_status, on_error;
+  OptionalValue wait;
+  bool kill_on_loss = false;
+  bool key_base64 = false;
+  bool quiet = false;
+};
+
+void add_run_options(Options& options, RunOptions& target) {
+  options.group("Options");
+  add_limit_options(options, target.limit, false);
+  options
+      .value("--cost", "NUMBER", target.cost, "units of the limits that a run takes (default: 1)")
+      .needs("--limit")
+      .unless("--policy");
+  options.value("--concurrency", "NUMBER", target.concurrency,
+                "run only while fewer than NUMBER others run, holding a lease of KEY");
+  options
+      .value("--lease", "TIME", target.lease,
+             "how long the lease outlives rlctl if rlctl dies; renewed in time (default: 30s)")
+      .needs("--concurrency");
+  options
+      .flag("--kill-on-loss", target.kill_on_loss,
+            "terminate the command if the lease is lost or rlctl is killed")
+      .needs("--concurrency");
+  options
+      .optional_value("--wait", "TIME", target.wait,
+                      "wait until allowed, at most TIME; deny as soon as that is known not to be "
+                      "enough")
+      .mistakable(is_duration);
+  options.value("-E,--denied-status", "NUMBER", target.denied_status,
+                "exit status if denied, 0 to 255 (default: 75)");
+  add_key_option(options, target.key_base64);
+  add_on_error_option(options, target.on_error);
+  options.flag("-q,--quiet", target.quiet, "print nothing if denied, only set the exit status");
+}
+
+microseconds parse_lease(const std::string& text) {
+  const auto lease = parse_duration_of(text, "--lease");
+  if (lease >= std::chrono::seconds{1}) return lease;
+  throw UsageError("--lease: " + in_quotes(text) + " is too short; use 1s or more");
+}
+
+constexpr const char* kRunExample = "rlctl run backup --limit 1/10m -- ./backup";
+
+RunPlan make_run_plan(const RunOptions& options, Invocation& invocation) {
+  RunPlan plan{
+      .kill_on_loss = options.kill_on_loss, .wait = options.wait.given, .quiet = options.quiet};
+  if (options.cost) {
+    plan.cost = parse_between(*options.cost, "--cost", 1, limiter::kLargestCost);
+  }
+  if (options.limit.policy || !options.limit.limits.empty()) {
+    plan.limiter = resolve_limiter(options.limit, plan.cost, invocation.configuration);
+  }
+  if (options.concurrency) {
+    plan.concurrency =
+        parse_between(*options.concurrency, "--concurrency", 1, limiter::kLargestLimit);
+  }
+  if (!plan.limiter && !plan.concurrency) {
+    throw UsageError("--limit or --concurrency is missing",
+                     "--limit 1/10m allows a run in any 10 minutes, --concurrency 1 one at a time");
+  }
+  if (plan.concurrency && plan.limiter && plan.limiter->algorithm->has_delay) {
+    throw UsageError("--concurrency cannot be combined with " +
+                         std::string(plan.limiter->algorithm->name) +
+                         ", whose delay would be spent holding a lease",
+                     "another --algorithm, such as gcra, denies at once");
+  }
+  if (options.lease) plan.lease_duration = parse_lease(*options.lease);
+  if (options.denied_status) {
+    plan.denied_status =
+        static_cast<ExitStatus>(parse_between(*options.denied_status, "--denied-status", 0, 255));
+  }
+  if (options.on_error) plan.on_error = parse_on_error(*options.on_error);
+  if (options.wait.value) plan.wait_at_most = parse_duration_of(*options.wait.value, "--wait");
+  plan.key = only_key(plan.limiter.value_or(Limiter{}),
+                      decode_operands(invocation.operands, options.key_base64), kRunExample,
+                      "the command to run follows --; quote a key that contains blanks");
+  return plan;
+}
+
+/// Every run would have the limits to itself.
+void refuse_private_server(const Connector& connector) {
+  if (!connector.is_private()) return;
+  throw UsageError("private: starts an empty server for this run only, which limits nothing",
+                   kNamePersistentServer);
+}
+
+ExitStatus run_run(const RunOptions& options, Invocation& invocation) {
+  const RunPlan plan = make_run_plan(options, invocation);
+  const Program program = find_program(std::move(invocation.program));
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
+  refuse_private_server(connector);
+  Admitted admitted;
+  try {
+    admitted = Admission(plan, connector, invocation).take();
+    if (!admitted.allowed) {
+      if (admitted.denial && !plan.quiet) {
+        write_stderr(render(*admitted.denial, invocation.command, invocation.json));
+      }
+      return plan.denied_status;
+    }
+    if (!admitted.lease) replace_process(program, invocation.interrupt);
+  } catch (const std::bad_alloc&) {
+    throw ProblemError(out_of_memory(kMayHaveBeenCounted));
+  }
+  return supervise(plan, program, std::move(*admitted.lease), connector, invocation);
+}
+
+ExitStatus report_run(const Problem& problem, bool json) {
+  write_stderr(render(problem, "run", json));
+  const bool is_own = problem.status == kCannotExecute || problem.status == kNotFound;
+  return is_own ? problem.status : kRunFailed;
+}
+
+}  // namespace
+
+const Command run_command{
+    .name = "run",
+    .summary = "run a command if a limiter allows it",
+    .synopsis =
+        "[connection] run --limit LIMIT [options] KEY -- COMMAND...\n"
+        "[connection] run --concurrency NUMBER [options] KEY -- COMMAND...\n"
+        "[connection] run --policy NAME [options] [ARG...] -- COMMAND...",
+    .about =
+        "Asks whether one more request for KEY is within the limit, as check does, and\n"
+        "runs COMMAND if so. With --concurrency, at most NUMBER run at the same time, on\n"
+        "all machines. Standard input and output belong to COMMAND.",
+    .epilogue = R"(
+Exit status:
+  that of COMMAND, or 128+n if signal n killed it; otherwise
+   75  denied (change it with -E)
+  125  rlctl failed: usage, configuration, server
+  126  COMMAND was found but cannot be run
+  127  COMMAND was not found; nothing was taken
+
+Examples:
+  rlctl run backup --limit 1/10m -- ./backup --full
+  rlctl run import --concurrency 3 --wait=5m -- ./import
+  rlctl run -q -E 0 report --limit 1/d --on-error allow -- ./report
+)",
+    .add = add_command<RunOptions, add_run_options, run_run>,
+    .notes = algorithm_help,
+    .report = report_run,
+    .unreported = kRunFailed,
+    .takes_program = true,
+    .complete_operand = complete_key};
+
+}  // namespace rlctl::cli

@@ -1,0 +1,284 @@
+#include "cli/commands/scripts/scripts.h"
+
+#include <array>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/app/subcommand.h"
+#include "cli/options/completions.h"
+#include "cli/server/complete_key.h"
+#include "cli/terminal/table.h"
+#include "limiter/check.h"
+#include "redis/connection.h"
+
+namespace rlctl::cli {
+
+const BundledScript& script_named(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const auto& script : bundled_scripts()) {
+    if (script.name == name) return script;
+    names.push_back(script.name);
+  }
+  throw UsageError("unknown script " + in_quotes(name) + did_you_mean(name, names),
+                   "rlctl scripts list lists them");
+}
+
+namespace {
+
+/// The scripts with these names; if there are none, those of the algorithms.
+std::vector<const BundledScript*> chosen_scripts(std::span<const std::string> names) {
+  std::vector<const BundledScript*> chosen;
+  for (const auto& name : names) chosen.push_back(&script_named(name));
+  if (!names.empty()) return chosen;
+  for (const auto& script : bundled_scripts()) {
+    if (script.is_algorithm) chosen.push_back(&script);
+  }
+  return chosen;
+}
+
+// ---- list ----
+
+ExitStatus list_scripts(const ScriptsOptions&, Invocation& invocation) {
+  auto& out = invocation.out.buffer();
+  std::vector<Cells> rows{{"name", "sha1", "bytes", "keys", "arguments"}};
+  for (const auto& script : bundled_scripts()) {
+    if (!invocation.json) {
+      rows.push_back({std::string(script.name), std::string(script.sha1),
+                      std::to_string(script.text.size()), std::string(script.keys),
+                      std::string(script.arguments)});
+      continue;
+    }
+    JsonWriter(out)
+        .begin_object()
+        .field("name", script.name)
+        .field("sha1", script.sha1)
+        .field("bytes", script.text.size())
+        .field("keys", script.keys)
+        .field("arguments", script.arguments)
+        .field("is_algorithm", script.is_algorithm)
+        .field("summary", script.summary)
+        .end_object();
+    out += '\n';
+  }
+  if (!invocation.json) append_rows(out, rows);
+  return ExitStatus::kDone;
+}
+
+// ---- show ----
+
+ExitStatus show_script(const ScriptsOptions&, Invocation& invocation) {
+  constexpr const char* kUsage = "rlctl scripts show gcra";
+  const auto& names = invocation.operands;
+  if (names.empty()) throw UsageError("no NAME given", kUsage);
+  require_at_most(1, names, kUsage);
+  const auto& script = script_named(names[0]);
+  auto& out = invocation.out.buffer();
+  if (invocation.json) {
+    JsonWriter(out)
+        .begin_object()
+        .field("name", script.name)
+        .field("sha1", script.sha1)
+        .field("text", script.text)
+        .end_object();
+    out += '\n';
+  } else {
+    out += script.text;
+  }
+  return ExitStatus::kDone;
+}
+
+// ---- load ----
+
+ExitStatus load_scripts(const ScriptsOptions&, Invocation& invocation) {
+  const auto chosen = chosen_scripts(invocation.operands);
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
+  auto connection = connector.open();
+  const auto servers = connection.servers();
+  auto& out = invocation.out.buffer();
+  for (const auto* script : chosen) {
+    const std::array<std::string_view, 3> load{"SCRIPT", "LOAD", script->text};
+    for (const auto& server : servers) connection.append_to(server, load);
+    connection.take_all();
+    if (invocation.json) {
+      JsonWriter(out)
+          .begin_object()
+          .field("name", script->name)
+          .field("sha1", script->sha1)
+          .field("servers", servers.size())
+          .end_object();
+      out += '\n';
+    } else {
+      out.append("loaded name=").append(script->name).append(" sha1=").append(script->sha1);
+      out.append(" servers=").append(std::to_string(servers.size())).append("\n");
+    }
+  }
+  return ExitStatus::kDone;
+}
+
+// ---- export ----
+
+struct ExportedFile {
+  const BundledScript* script;
+  std::string path;
+  bool is_there = false;  ///< with these contents
+};
+
+/// Throws UsageError if a file has other contents, unless `force` is given.
+std::vector<ExportedFile> files_to_export(const std::filesystem::path& folder, bool force) {
+  std::vector<ExportedFile> files;
+  for (const auto* script : chosen_scripts({})) {
+    ExportedFile file{script, (folder / (std::string(script->name) + ".lua")).string()};
+    std::error_code ignored;
+    if (std::filesystem::exists(file.path, ignored)) {
+      try {
+        // One byte more shows that it is longer.
+        file.is_there = read_all(open_file(file.path), script->text.size() + 1) == script->text;
+      } catch (const std::system_error& error) {
+        throw InputError("cannot read " + in_quotes(file.path) + ": " +
+                         errno_text(error.code().value()));
+      }
+      if (!file.is_there && !force) {
+        throw UsageError(in_quotes(file.path) + " has other contents",
+                         "--force replaces it; nothing was written");
+      }
+    }
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+ExitStatus export_scripts(const ScriptsOptions& options, Invocation& invocation) {
+  constexpr const char* kUsage = "rlctl scripts export lua";
+  const auto& folders = invocation.operands;
+  require_at_most(1, folders, kUsage);
+  if (folders.empty() || folders[0].empty()) throw UsageError("no DIR given", kUsage);
+  const auto files = files_to_export(folders[0], options.force);
+  std::error_code failed;
+  std::filesystem::create_directories(folders[0], failed);
+  if (failed) {
+    throw OutputError("cannot make the folder " + in_quotes(folders[0]) + ": " +
+                      errno_text(failed.value()));
+  }
+  auto& out = invocation.out.buffer();
+  for (const auto& file : files) {
+    if (!file.is_there) {
+      OutputFile written("export", file.path);
+      written.write(file.script->text);
+      written.commit();
+    }
+    const std::string_view result = file.is_there ? "unchanged" : "written";
+    if (invocation.json) {
+      JsonWriter(out)
+          .begin_object()
+          .field("name", file.script->name)
+          .field("sha1", file.script->sha1)
+          .bytes_field("file", file.path)
+          .field("result", result)
+          .end_object();
+    } else {
+      out.append(result).append(" file=").append(escaped_text(file.path));
+    }
+    out += '\n';
+  }
+  return ExitStatus::kDone;
+}
+
+// ---- The command ----
+
+struct ScriptsSubcommand {
+  std::string_view name;
+  enum class Takes { kNothing, kScripts, kFolder, kScriptAndKeys } takes;
+  ExitStatus (*run)(const ScriptsOptions& options, Invocation& invocation);
+};
+
+using Takes = ScriptsSubcommand::Takes;
+constexpr std::array kScriptsSubcommands{
+    ScriptsSubcommand{"list", Takes::kNothing, list_scripts},
+    ScriptsSubcommand{"show", Takes::kScripts, show_script},
+    ScriptsSubcommand{"load", Takes::kScripts, load_scripts},
+    ScriptsSubcommand{"export", Takes::kFolder, export_scripts},
+    ScriptsSubcommand{"call", Takes::kScriptAndKeys, call_script_once}};
+
+void add_scripts_options(Options& options, ScriptsOptions& target) {
+  options.group("Options of call", "call");
+  add_limit_options_of_algorithm(options, target.limit);
+  options.value("--cost", "NUMBER", target.cost, "units to take (default: 1)");
+  options.value("--now", "TIME", target.now, kNowHelp);
+  add_key_option(options, target.key_base64);
+  options.flag("--print", target.print, "print the redis-cli command line instead of calling");
+  options.group("Options of export", "export");
+  options.flag("--force", target.force, "replace files that have other contents");
+}
+
+ExitStatus run_scripts(const ScriptsOptions& options, Invocation& invocation) {
+  const auto& subcommand = find_subcommand<ScriptsSubcommand>(
+      kScriptsSubcommands, invocation.operands, "rlctl scripts list");
+  invocation.operands.erase(invocation.operands.begin());
+  if (subcommand.run == list_scripts) {
+    require_at_most(0, invocation.operands, "rlctl scripts show NAME prints a script");
+  }
+  return subcommand.run(options, invocation);
+}
+
+Completions complete_scripts(const Typed& typed) {
+  if (typed.operands.empty()) return to_completions(kScriptsSubcommands, &ScriptsSubcommand::name);
+  const auto* subcommand = subcommand_of<ScriptsSubcommand>(kScriptsSubcommands, typed.operands);
+  if (subcommand == nullptr) return {};
+  if (subcommand->takes == Takes::kFolder) return complete_file(typed);
+  if (subcommand->takes == Takes::kScriptAndKeys && typed.operands.size() > 1) {
+    return complete_key(typed);
+  }
+  if (subcommand->takes == Takes::kScriptAndKeys) return complete_counting_algorithm(typed);
+  return subcommand->takes == Takes::kNothing
+             ? Completions{}
+             : to_completions(bundled_scripts(), &BundledScript::name);
+}
+
+}  // namespace
+
+const Command scripts_command{
+    .name = "scripts",
+    .summary = "list, print, load or call the Lua scripts",
+    .synopsis =
+        "scripts list\n"
+        "scripts show NAME\n"
+        "[connection] scripts load [NAME...]\n"
+        "scripts export [--force] DIR\n"
+        "[connection] scripts call NAME --limit LIMIT [options] [--] KEY\n"
+        "[connection] scripts call NAME --policy POLICY [options] [ARG...]",
+    .about =
+        "list shows the name, SHA1, size and parameters of each script, show prints one,\n"
+        "load sends them to all masters with SCRIPT LOAD, export writes those of the\n"
+        "algorithms to files. call makes the one call that check would make, and prints\n"
+        "the script's reply; with --print, the redis-cli command line that makes it.\n"
+        "rlctl-scripts(7) describes the scripts.",
+    .statuses =
+        {
+            "done; call: allowed",
+            "call: denied",
+            "wrong usage, or a file cannot be written",
+            kStatusUnreachable,
+            kStatusRefused,
+            kStatusRejected,
+        },
+    .epilogue = R"(
+Examples:
+  rlctl scripts list | grep e5d1
+  rlctl scripts show gcra | sha1sum
+  rlctl scripts load
+  rlctl scripts call gcra login:alice --limit 5/60s
+  rlctl scripts call gcra login:alice --limit 5/60s --print
+)",
+    .add = add_command<ScriptsOptions, add_scripts_options, run_scripts>,
+    .notes = [] { return list_algorithms(""); },
+    .complete_operand = complete_scripts};
+
+}  // namespace rlctl::cli

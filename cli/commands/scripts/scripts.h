@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/app/command.h"
+#include "cli/commands/scripts/bundled_scripts.h"
+#include "cli/options/limits.h"
+
+namespace rlctl::cli {
+
+/// The options of `scripts`; all but `force` are those of `scripts call`.
+struct ScriptsOptions {
+  LimitOptions limit;
+  std::optional<std::string> cost, now;
+  bool key_base64 = false;
+  bool print = false;
+  bool force = false;
+};
+
+/// Throws UsageError if there is no script with this name.
+[[nodiscard]] const BundledScript& script_named(const std::string& name);
+
+/// Makes the one call of a script that `check` with these options would make, and prints the reply;
+/// or prints the redis-cli command line that makes it. Throws UsageError, ProblemError and
+/// redis::Error.
+[[nodiscard]] ExitStatus call_script_once(const ScriptsOptions& options, Invocation& invocation);
+
+}  // namespace rlctl::cli

@@ -1,0 +1,320 @@
+#include "cli/errors/failure.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/shell.h"
+#include "base/text.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/terminal.h"
+#include "limiter/configuration.h"
+#include "redis/connection.h"
+#include "redis/error.h"
+#include "redis/server_info.h"
+#include "redis/topology.h"
+#include "redis/url.h"
+
+namespace rlctl::cli {
+namespace {
+
+struct FailureRow {
+  redis::Failure failure;
+  ExitStatus status;
+  std::string_view code;  ///< if the server sent none
+  bool usage_advice;
+};
+
+constexpr std::string_view kNoMemory = "memory";
+
+constexpr FailureRow kFailures[] = {
+    {redis::Failure::kUsage, ExitStatus::kUsage, "usage", true},
+    {redis::Failure::kUnsupported, ExitStatus::kUsage, "unsupported", false},
+    {redis::Failure::kUnreachable, ExitStatus::kUnreachable, "unreachable", false},
+    {redis::Failure::kTimeout, ExitStatus::kUnreachable, "timeout", false},
+    {redis::Failure::kNotNow, ExitStatus::kUnreachable, "not_now", false},
+    {redis::Failure::kNotSent, ExitStatus::kUnreachable, "not_sent", false},
+    {redis::Failure::kRefused, ExitStatus::kRefused, "refused", false},
+    {redis::Failure::kRejected, ExitStatus::kRejected, "rejected", false},
+    {redis::Failure::kProtocol, ExitStatus::kUnreachable, "protocol", false},
+    {redis::Failure::kNoMemory, ExitStatus::kUsage, kNoMemory, false},
+};
+
+// ---- What to do about an error of the server ----
+
+std::string user_of(const redis::Error& error) {
+  const auto& user = error.server()->url.user;
+  return "user '" + (user.empty() ? std::string("default") : user) + "'";
+}
+
+std::string password_hint(const redis::Error& error) {
+  if (!error.server()->url.password.empty()) {
+    return user_of(error) + " is unknown or disabled, or has another password";
+  }
+  return "no password was given for " + user_of(error) +
+         "; use --askpass, --password-file or the variable REDISCLI_AUTH";
+}
+
+std::string unwanted_password_hint(const redis::Error& error) {
+  return user_of(error) +
+         " has no password on this server; name another with --user, or give no password";
+}
+
+/// The server's sentence names the command only in some versions, and for a script's commands; what
+/// was sent is known.
+std::string permission_hint(const redis::Error& error) {
+  const std::string_view sentence = error.what();
+  const auto grant = [&](const std::string& rule) {
+    const auto& user = error.server()->url.user;
+    return "grant it: ACL SETUSER " + (user.empty() ? std::string("default") : user) + " " + rule;
+  };
+  if (refuses_key(sentence)) {
+    return grant("~PATTERN, with a pattern that matches the key");
+  }
+  // Granted one at a time, some would let a script write and then fail.
+  const auto* others =
+      refuses_in_script(sentence) ? "; rlctl(1) lists all that the script needs" : "";
+  if (error.code() == "NOPERM" && !error.command().empty()) {
+    return grant(rule_for(error.command())) + others;
+  }
+  const auto begin = sentence.find('\'') + 1;
+  const auto end = begin == 0 ? sentence.npos : sentence.find('\'', begin);
+  const bool is_named = end != sentence.npos && sentence.find("run the '") != sentence.npos;
+  if (is_named) return grant(rule_for(sentence.substr(begin, end - begin))) + others;
+  return user_of(error) + " may not call one of the script's commands; rlctl(1) lists them";
+}
+
+std::string replica_hint(const redis::Error& error) {
+  const auto& master = redis::find_master(*error.server());
+  return master
+             ? "the server is a replica; name its master instead: --url " + redis::display(*master)
+             : "the server is a replica; name its master with --url";
+}
+
+std::string other_node_hint(const redis::Error& error) {
+  const auto& url = error.server()->url;
+  const std::string hint = "the key belongs to another node of the cluster";
+  const auto referral = redis::parse_referral(error.what(), {.host = url.host, .port = url.port});
+  if (!referral) return hint;
+  const redis::Url node{
+      .host = referral->server.host, .port = referral->server.port, .tls = url.tls};
+  return hint + "; name it instead: --url " + redis::display(node);
+}
+
+struct AdviceRow {
+  std::string_view code;
+  std::string_view hint;
+  std::string (*make_hint)(const redis::Error& error) = nullptr;  ///< instead of `hint`
+};
+
+// Stand-ins for codes that the server does not send.
+constexpr std::string_view kTooManyClients = "too many clients";
+constexpr std::string_view kUnwantedPassword = "unwanted password";
+constexpr std::string_view kNoAuth = "no AUTH";
+constexpr std::string_view kNoDatabase = "no database";
+constexpr std::string_view kUnknownCommand = "unknown command";
+
+constexpr AdviceRow kAdvice[] = {
+    {"LOADING", "the server is still loading its data; try again in a moment"},
+    {"BUSY",
+     "a script has been running for too long; try again, or stop it with SCRIPT KILL on that "
+     "server "
+     "(FUNCTION KILL if it is a function), unless it has written"},
+    {"MASTERDOWN", "the replica has lost its master; try again, or name the master with --url"},
+    {"CLUSTERDOWN", "part of the cluster is down; try again, or see redis-cli CLUSTER INFO"},
+    {"TRYAGAIN", "the cluster is moving the keys to another node; try again"},
+    {kTooManyClients, "try again, or raise the server's maxclients"},
+    {"NOAUTH", {}, password_hint},
+    {"WRONGPASS", {}, password_hint},
+    {kUnwantedPassword, {}, unwanted_password_hint},
+    {kNoAuth, "the server has no AUTH, with which rlctl logs in; its rename-command may hide it"},
+    {"NOPERM", {}, permission_hint},
+    {"DENIED", "without a password, the server accepts only clients on its own machine"},
+    {kNoDatabase, "see redis-cli CONFIG GET databases; most clusters have only database 0"},
+    {kUnknownCommand, "if it is a Sentinel, write --url redis+sentinel://HOST:PORT/MASTER"},
+    {"READONLY", {}, replica_hint},
+    {"OOM", "the server has reached its maxmemory; raise it, or remove keys"},
+    {"MISCONF", "the server cannot save its data and accepts no writes; its log gives the reason"},
+    {"NOREPLICAS", "too few replicas are connected; see the server's min-replicas-to-write"},
+    {"MOVED", {}, other_node_hint},
+    {"ASK", "the cluster is moving the key to another node; try again"},
+    {"CROSSSLOT",
+     "in a cluster, the keys of one request must share a slot; give them a common {tag}"},
+};
+
+/// The server's error code; empty if there is none, or only the generic ERR.
+std::string_view telling_code(const redis::Error& error) {
+  if (!error.code().empty() && error.code() != "ERR") return error.code();
+  // Inside a script, servers refuse a command with ERR.
+  const bool is_refused = error.failure() == redis::Failure::kRefused;
+  return is_refused && error.command() != "AUTH" ? "NOPERM" : "";
+}
+
+/// The code of the error's row.
+std::string_view advice_code(const redis::Error& error) {
+  if (const auto code = telling_code(error); !code.empty()) return code;
+  if (error.failure() == redis::Failure::kNotNow) return kTooManyClients;
+  if (std::string_view(error.what()).starts_with(kUnknownCommand)) return kUnknownCommand;
+  if (error.command() == "AUTH") {
+    return std::string_view(error.what()).find(kUnknownCommand) == std::string_view::npos
+               ? kUnwantedPassword
+               : kNoAuth;
+  }
+  return error.command() == "SELECT" ? kNoDatabase : "";
+}
+
+std::string advice(const redis::Error& error) {
+  const auto code = advice_code(error);
+  for (const AdviceRow& row : kAdvice) {
+    if (row.code != code) continue;
+    return row.make_hint != nullptr ? row.make_hint(error) : std::string(row.hint);
+  }
+  return {};
+}
+
+// ---- Exceptions ----
+
+/// A server's sentence may end in a full stop, after which no semicolon can follow.
+std::string without_full_stop(std::string message) {
+  if (message.ends_with('.') && !message.ends_with("..")) message.pop_back();
+  return message;
+}
+
+Problem describe_redis(const redis::Error& error) {
+  Problem problem{.message = without_full_stop(error.what()), .hint = error.hint()};
+  const auto code = telling_code(error);
+  for (const FailureRow& row : kFailures) {
+    if (row.failure != error.failure()) continue;
+    problem.status = row.status;
+    // ERR says as much as "rejected", but less than the other classes.
+    const bool is_err = error.code() == "ERR" && row.failure == redis::Failure::kRejected;
+    problem.code = !code.empty() ? code : is_err ? "ERR" : row.code;
+    problem.usage_advice = row.usage_advice;
+  }
+  if (!error.server()) return problem;
+  problem.server = redis::display(error.server()->url);
+  if (problem.message.find(problem.server) == problem.message.npos) {
+    problem.message = problem.server + ": " + problem.message;
+  }
+  if (problem.hint.empty()) problem.hint = advice(error);
+  return problem;
+}
+
+Problem describe_unmasked(const std::exception& error) {
+  if (const auto* e = dynamic_cast<const ProblemError*>(&error)) return e->problem();
+  if (const auto* e = dynamic_cast<const redis::Error*>(&error)) return describe_redis(*e);
+  if (const auto* e = dynamic_cast<const limiter::ConfigurationError*>(&error)) {
+    return {.code = "configuration", .message = e->what(), .hint = e->hint(), .of_command = false};
+  }
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return out_of_memory();
+  Problem problem{.code = "internal", .message = error.what()};
+  if (const auto* e = dynamic_cast<const UsageError*>(&error)) {
+    const bool is_input = dynamic_cast<const InputError*>(&error) != nullptr;
+    problem.hint = e->hint();
+    problem.code = is_input ? "input" : "usage";
+    problem.usage_advice = !is_input;
+  } else if (dynamic_cast<const OutputError*>(&error) != nullptr) {
+    problem.code = "output";
+  } else if (dynamic_cast<const Interrupted*>(&error) != nullptr) {
+    // Usually the signal ends the process; this status is for a signal that was ignored at start.
+    problem.status = ExitStatus::kUnreachable;
+    problem.code = "interrupted";
+  }
+  return problem;
+}
+
+/// Masks all that might be a password, and so everything from a URL to the last @ after it. The
+/// server's name would begin that, and has no password.
+std::string masked_message(const Problem& problem) {
+  const auto& message = problem.message;
+  const auto at = problem.server.empty() ? message.npos : message.find(problem.server);
+  if (at == message.npos) return masked(message);
+  return masked(message.substr(0, at)) + problem.server +
+         masked(message.substr(at + problem.server.size()));
+}
+
+}  // namespace
+
+Problem out_of_memory(std::string_view loss) {
+  return {.code = std::string(kNoMemory), .message = std::string("out of memory").append(loss)};
+}
+
+Problem describe(const std::exception& error) {
+  Problem problem = describe_unmasked(error);
+  problem.message = masked_message(problem);
+  return problem;
+}
+
+std::string rule_for(std::string_view command) {
+  std::string rule = "+" + lower_case(command);
+  std::replace(rule.begin(), rule.end(), ' ', '|');
+  return rule;
+}
+
+bool refuses_in_script(std::string_view message) {
+  return message.find("executing the script") != message.npos ||
+         message.find("failure in script") != message.npos;
+}
+
+bool refuses_key(std::string_view message) {
+  const auto at = message.find(" access ");
+  return at != message.npos && message.find("key", at) != message.npos;
+}
+
+Problem without_doubt(Problem problem) {
+  const std::string_view doubt = redis::kMayHaveRun;
+  if (!problem.hint.ends_with(doubt)) return problem;
+  problem.hint.resize(problem.hint.size() - doubt.size());
+  if (problem.hint.ends_with("; ")) problem.hint.resize(problem.hint.size() - 2);
+  return problem;
+}
+
+std::string render(const Problem& problem, std::string_view command, bool json) {
+  Problem shown = problem;
+  shown.message = masked_message(problem);
+  if (json) {
+    std::string out = "{\"error\":";
+    append_problem_json(out, shown);
+    return out + "}\n";
+  }
+  std::string out = "rlctl: ";
+  if (shown.of_command && !command.empty()) out.append(command).append(": ");
+  escape_message(out, shown.message);
+  out += '\n';
+  if (!shown.hint.empty()) {
+    out += "  hint: ";
+    escape_message(out, shown.hint);
+    out += '\n';
+  }
+  // An error has at most two lines.
+  if (shown.usage_advice && shown.hint.empty()) {
+    out += "Try 'rlctl ";
+    if (!command.empty()) out.append(command).append(" ");
+    out += "--help'.\n";
+  }
+  return without_micro_sign(std::move(out), locale_is_utf8());
+}
+
+void append_problem_json(std::string& out, const Problem& problem) {
+  JsonWriter(out)
+      .begin_object()
+      .field("code", problem.code)
+      .field("message", problem.message)
+      .known_field("hint", problem.hint)
+      .end_object();
+}
+
+void warn(const std::string& message, std::string_view command) {
+  write_stderr(render({.message = message}, command, false));
+}
+
+std::string inspect_hint(std::string_view key) {
+  std::string command = key.starts_with('-') ? "rlctl inspect -- " : "rlctl inspect ";
+  const bool is_shown = every_shell_reads(key) && key.find('\'') == key.npos;
+  command += is_shown ? shell_quoted(std::string(key)) : "KEY";
+  return command + " shows what it holds";
+}
+
+}  // namespace rlctl::cli

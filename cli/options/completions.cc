@@ -1,0 +1,79 @@
+#include "cli/options/completions.h"
+
+#include <iterator>
+#include <utility>
+
+#include "limiter/algorithm.h"
+#include "limiter/limit.h"
+
+namespace rlctl::cli {
+namespace {
+
+Completion to_completion(const limiter::Algorithm& algorithm) {
+  return {std::string(algorithm.name), std::string(algorithm.summary)};
+}
+
+/// Nothing if the configuration file has mistakes, so that what does not come from it is completed
+/// nevertheless.
+template <typename Complete>
+Completions from_configuration(Complete complete) {
+  try {
+    return complete();
+  } catch (const limiter::ConfigurationError&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+Completions joined(Completions completions, Completions others) {
+  std::move(others.words.begin(), others.words.end(), std::back_inserter(completions.words));
+  completions.files |= others.files;
+  return completions;
+}
+
+Completions complete_file(const Typed& /*typed*/) {
+  return {.files = true};
+}
+
+Completions complete_algorithm(const Typed& typed) {
+  auto completions = complete_counting_algorithm(typed);
+  for (const auto& algorithm : limiter::algorithms()) {
+    if (!limiter::counts_requests(algorithm)) completions.words.push_back(to_completion(algorithm));
+  }
+  return completions;
+}
+
+Completions complete_counting_algorithm(const Typed& /*typed*/) {
+  Completions completions;
+  for (const auto& algorithm : limiter::algorithms()) {
+    if (limiter::counts_requests(algorithm)) completions.words.push_back(to_completion(algorithm));
+  }
+  return completions;
+}
+
+Completions complete_policy(const Typed& typed) {
+  return from_configuration([&] {
+    Completions completions;
+    for (const auto& policy : typed.configuration.policies().policies) {
+      completions.words.push_back({policy.name, limiter::format_limits(policy.limits)});
+    }
+    return completions;
+  });
+}
+
+Completions complete_script_name(const Typed& typed) {
+  return from_configuration([&] {
+    return to_completions(typed.configuration.scripts().scripts, &limiter::ScriptSection::name);
+  });
+}
+
+Completions complete_script(const Typed& typed) {
+  return joined(complete_script_name(typed), complete_file(typed));
+}
+
+Completions complete_limiter(const Typed& typed) {
+  return joined(complete_algorithm(typed), complete_script(typed));
+}
+
+}  // namespace rlctl::cli

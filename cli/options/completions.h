@@ -1,0 +1,65 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/wait.h"
+#include "cli/options/configuration.h"
+#include "cli/options/options.h"
+
+namespace rlctl::cli {
+
+struct ConnectionOptions;
+
+/// A word that may stand where the user is typing.
+struct Completion {
+  std::string word;
+  std::string about = {};  ///< a few words for shells that show descriptions; may be empty
+};
+
+/// What a shell offers for an unfinished word. The words need not begin with it.
+struct Completions {
+  std::vector<Completion> words = {};
+  bool files = false;  ///< and the names of files
+};
+
+/// The command line before the unfinished word.
+struct Typed {
+  std::string_view word;                  ///< what there is of it
+  std::span<const std::string> operands;  ///< without the command
+  const Options& options;                 ///< those that are given
+  const ConnectionOptions& connection;
+  ConfigurationSource& configuration;
+  const Interrupt& interrupt;
+};
+
+// How to complete what several commands take. Nothing comes from a configuration file that cannot
+// be read or parsed; other mistakes in it do not matter.
+
+[[nodiscard]] Completions complete_file(const Typed& typed);
+/// The bundled algorithms.
+[[nodiscard]] Completions complete_algorithm(const Typed& typed);
+/// Those that count requests, which are all but concurrency.
+[[nodiscard]] Completions complete_counting_algorithm(const Typed& typed);
+/// The policies in the configuration file.
+[[nodiscard]] Completions complete_policy(const Typed& typed);
+/// The scripts in the configuration file.
+[[nodiscard]] Completions complete_script_name(const Typed& typed);
+/// The scripts in the configuration file, and files.
+[[nodiscard]] Completions complete_script(const Typed& typed);
+/// The scripts in the configuration file, files, and the bundled algorithms.
+[[nodiscard]] Completions complete_limiter(const Typed& typed);
+/// The names of a table's rows, without descriptions.
+template <typename Rows, typename Name = std::identity>
+[[nodiscard]] Completions to_completions(const Rows& rows, Name name = {}) {
+  Completions completions;
+  for (const auto& row : rows) completions.words.push_back({std::string(std::invoke(name, row))});
+  return completions;
+}
+/// The completions of both.
+[[nodiscard]] Completions joined(Completions completions, Completions others);
+
+}  // namespace rlctl::cli

@@ -1,0 +1,212 @@
+#include "cli/options/limits.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/options/completions.h"
+
+namespace rlctl::cli {
+namespace {
+
+constexpr const char* kLimitExample = "--limit 5/60s allows 5 in any 60 seconds";
+
+// Options does not copy help texts, so these must be static.
+
+std::string_view algorithm_text() {
+  static const std::string kText =
+      "how to limit; see below (default: " + std::string(limiter::kDefaultAlgorithm) + ")";
+  return kText;
+}
+
+std::string_view burst_text() {
+  static const std::string kText = "requests allowed at once by " +
+                                   limiter::algorithm_names(limiter::has_burst, "and") +
+                                   ", for each limit (default: the limit)";
+  return kText;
+}
+
+Limiter resolve_policy(const LimitOptions& options, std::int64_t cost,
+                       ConfigurationSource& configuration) {
+  const auto& policy = configuration.policy(*options.policy);
+  for (const auto& limit : policy.limits) limiter::require_usable(*policy.algorithm, limit, cost);
+  return {.algorithm = policy.algorithm, .limits = policy.limits, .policy = &policy};
+}
+
+/// The end of an error that takes_arguments() begins: ", not 2: 'a', 'b'".
+std::string but_given(std::span<const std::string> operands) {
+  if (operands.empty()) return ", but none was given";
+  std::string out = ", not " + std::to_string(operands.size());
+  for (const auto& operand : operands) {
+    out.append(&operand == operands.data() ? ": " : ", ").append(in_quotes(operand));
+  }
+  return out;
+}
+
+void add_limit_rows(Options& options, LimitOptions& target, bool required, bool has_algorithm) {
+  options
+      .list("--limit", "LIMIT", target.limits,
+            "requests and window: 5/60s, 100/min, 1M/30d; if there are several, all must allow the "
+            "request")
+      .comma_separated();
+  if (has_algorithm) {
+    auto& algorithm = options.value(
+        "--algorithm", "NAME", target.algorithm,
+        required ? algorithm_text() : "the algorithm that the key should have; see below");
+    algorithm.completes(complete_counting_algorithm);
+    if (!required) algorithm.needs("--limit", "", kLimitExample);
+  }
+  auto& burst = options.value("--burst", "NUMBER", target.burst, burst_text());
+  if (!required) burst.needs("--limit", "", kLimitExample);
+  auto& policy =
+      options
+          .value("--policy", "NAME", target.policy,
+                 "use the limit, algorithm and burst of this policy in the configuration; the "
+                 "operands are the arguments of its key")
+          .completes(complete_policy)
+          .excludes("--limit", kPolicyHasItsOwn);
+  if (has_algorithm) policy.excludes("--algorithm", kPolicyHasItsOwn);
+  policy.excludes("--burst", kPolicyHasItsOwn);
+}
+
+}  // namespace
+
+void add_limit_options(Options& options, LimitOptions& target, bool required) {
+  add_limit_rows(options, target, required, true);
+}
+
+void add_limit_options_of_algorithm(Options& options, LimitOptions& target) {
+  add_limit_rows(options, target, true, false);
+}
+
+std::string algorithm_help() {
+  return list_algorithms(limiter::kDefaultAlgorithm);
+}
+
+std::string list_algorithms(std::string_view default_name) {
+  constexpr std::size_t kColumn = 26;
+  std::string out = "\nAlgorithms:\n";
+  for (const auto& algorithm : limiter::algorithms()) {
+    if (!limiter::counts_requests(algorithm)) continue;
+    std::string line = "  " + std::string(algorithm.name);
+    line.append(kColumn - std::min(line.size(), kColumn - 1), ' ').append(algorithm.summary);
+    if (algorithm.name == default_name) line += " (default)";
+    out.append(line).append("\n");
+  }
+  return out;
+}
+
+Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
+                        ConfigurationSource& configuration) {
+  if (options.policy) return resolve_policy(options, cost, configuration);
+  Limiter result;
+  result.algorithm =
+      &parse_algorithm(options.algorithm.value_or(std::string(limiter::kDefaultAlgorithm)));
+  if (options.limits.empty()) {
+    throw UsageError("--limit is missing", kLimitExample);
+  }
+  result.limits = parse_limits(options.limits, options.burst);
+  for (const auto& limit : result.limits) limiter::require_usable(*result.algorithm, limit, cost);
+  return result;
+}
+
+std::vector<limiter::Limit> parse_limits(std::span<const std::string> texts,
+                                         const std::optional<std::string>& burst) {
+  std::vector<limiter::Limit> limits;
+  for (const auto& text : texts) {
+    limits.push_back(parsed("--limit", [&] { return limiter::parse_limit(masked(text)); }));
+    if (burst) limits.back().burst = parse_whole(masked(*burst), "--burst");
+  }
+  parsed("--limit", [&] { limiter::require_different_windows(limits); });
+  return limits;
+}
+
+const limiter::Algorithm& parse_algorithm(const std::string& name, std::string_view also) {
+  if (const auto* algorithm = limiter::find_algorithm(name)) {
+    if (limiter::counts_requests(*algorithm)) return *algorithm;
+    parsed("--algorithm", [&] { limiter::require_usable(*algorithm, {}); });
+  }
+  auto names = limiter::list_names(limiter::counts_requests);
+  if (!also.empty()) names.push_back(also);
+  refuse_word("--algorithm: unknown algorithm " + in_quotes(name), name, names);
+}
+
+std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
+                                                ConfigurationSource& configuration) {
+  if (!options.policy && options.limits.empty()) return std::nullopt;
+  if (options.policy || options.algorithm) return resolve_limiter(options, 1, configuration);
+  Limiter result{.limits = parse_limits(options.limits, options.burst)};
+  const auto& any_with_burst =
+      *std::find_if(limiter::algorithms().begin(), limiter::algorithms().end(), limiter::has_burst);
+  for (const auto& limit : result.limits) {
+    if (limit.burst) limiter::require_usable(any_with_burst, limit);
+  }
+  return result;
+}
+
+std::string only_key(const Limiter& limiter, std::span<const std::string> operands,
+                     std::string example, std::string several) {
+  if (limiter.policy != nullptr) {
+    if (operands.size() > limiter::argument_count(*limiter.policy)) {
+      throw UsageError(takes_arguments(*limiter.policy) + but_given(operands));
+    }
+  } else if (operands.empty()) {
+    throw UsageError("no KEY given", std::move(example));
+  } else if (operands.size() > 1) {
+    throw UsageError("expected one KEY, but got " + std::to_string(operands.size()) +
+                         ": the second is " + in_quotes(operands[1]),
+                     std::move(several));
+  }
+  return asked_keys(&limiter, operands).front();
+}
+
+std::vector<std::string> asked_keys(const Limiter* limiter, std::span<const std::string> operands) {
+  const auto* policy = limiter == nullptr ? nullptr : limiter->policy;
+  for (const auto& operand : operands) {
+    require_not_empty(operand,
+                      policy == nullptr ? "KEY" : "an argument of policy '" + policy->name + "'");
+  }
+  if (policy == nullptr) return {operands.begin(), operands.end()};
+  const auto count = limiter::argument_count(*policy);
+  const bool good =
+      count == 0 ? operands.empty() : !operands.empty() && operands.size() % count == 0;
+  if (!good) throw UsageError(takes_arguments(*policy) + but_given(operands));
+  if (count == 0) return {limiter::fill(*policy, {})};
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < operands.size(); i += count) {
+    keys.push_back(limiter::fill(*policy, operands.subspan(i, count)));
+  }
+  return keys;
+}
+
+void add_key_option(Options& options, bool& key_base64) {
+  options.flag("--key-base64", key_base64,
+               "each KEY is in base64, like key_base64 in JSON, for keys that are not text");
+}
+
+std::string decode_key(const std::string& text) {
+  if (auto key = from_base64(text)) return std::move(*key);
+  throw UsageError("--key-base64: " + in_quotes(text) + " is not base64",
+                   "printf %s KEY | base64 -w0 encodes a key");
+}
+
+std::vector<std::string> decode_operands(std::vector<std::string> operands, bool key_base64) {
+  if (!key_base64) return operands;
+  std::transform(operands.begin(), operands.end(), operands.begin(), decode_key);
+  return operands;
+}
+
+std::string takes_arguments(const limiter::Policy& policy) {
+  const auto count = limiter::argument_count(policy);
+  return "policy '" + policy.name + "' (key " + policy.key + ") takes " +
+         (count == 0 ? "no" : std::to_string(count)) + (count == 1 ? " argument" : " arguments");
+}
+
+void append_limit_fields(JsonWriter& json, const limiter::Algorithm& algorithm,
+                         const limiter::Limit& limit) {
+  json.field("limit", limit.limit)
+      .field("window_us", limit.window)
+      .field("burst", limiter::effective_burst(algorithm, limit));
+}
+
+}  // namespace rlctl::cli

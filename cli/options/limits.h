@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "cli/errors/failure.h"
+#include "cli/options/configuration.h"
+#include "cli/options/options.h"
+#include "limiter/algorithm.h"
+#include "limiter/limit.h"
+
+namespace rlctl::cli {
+
+/// --limit, --algorithm and --burst, or --policy.
+struct LimitOptions {
+  std::vector<std::string> limits = {};
+  std::optional<std::string> algorithm = {}, burst = {}, policy = {};
+};
+
+/// Why --policy excludes what a policy defines.
+inline constexpr std::string_view kPolicyHasItsOwn = "a policy has its own";
+
+/// If `required` is false, --algorithm and --burst require --limit, and --algorithm has no default.
+void add_limit_options(Options& options, LimitOptions& target, bool required);
+/// The same without --algorithm, for a command whose operand names it; a limit is required.
+void add_limit_options_of_algorithm(Options& options, LimitOptions& target);
+/// The section of --help that lists the values of --algorithm, with the default.
+[[nodiscard]] std::string algorithm_help();
+/// The same for a command with another default; empty: no default.
+[[nodiscard]] std::string list_algorithms(std::string_view default_name);
+
+/// The meaning of these options: one algorithm, and at least one limit.
+struct Limiter {
+  const limiter::Algorithm* algorithm = nullptr;  ///< null only from resolve_optional_limiter()
+  std::vector<limiter::Limit> limits = {};
+  const limiter::Policy* policy = nullptr;  ///< the policy that --policy names
+};
+
+/// Throws UsageError if the script would refuse this algorithm, limits and cost; for --policy also
+/// what reading the configuration throws.
+[[nodiscard]] Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
+                                      ConfigurationSource& configuration);
+
+/// The same for commands whose keys determine the algorithm: returns nothing if neither --limit nor
+/// --policy is given, and no algorithm for --limit without --algorithm.
+[[nodiscard]] std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
+                                                              ConfigurationSource& configuration);
+
+/// The limits of --limit, each with the burst of --burst. Throws UsageError, also for equal
+/// windows.
+[[nodiscard]] std::vector<limiter::Limit> parse_limits(std::span<const std::string> texts,
+                                                       const std::optional<std::string>& burst);
+/// The algorithm with this name, which must count requests. `also` is another word that the caller
+/// accepts; it may be empty. Throws UsageError.
+[[nodiscard]] const limiter::Algorithm& parse_algorithm(const std::string& name,
+                                                        std::string_view also = {});
+
+/// The only key of the operands: see asked_keys(). Throws UsageError if there is none or more than
+/// one, with the hints `example` and `several`.
+[[nodiscard]] std::string only_key(const Limiter& limiter, std::span<const std::string> operands,
+                                   std::string example, std::string several);
+
+/// The keys for the operands: the operands themselves or, for a policy, its key, filled with as
+/// many operands at a time as it has arguments. A policy without arguments has one key, and takes
+/// no operands. `limiter` may be null: then no operands give no keys. Throws UsageError for an
+/// empty operand, and for a number of operands that the policy does not take, such as none.
+[[nodiscard]] std::vector<std::string> asked_keys(const Limiter* limiter,
+                                                  std::span<const std::string> operands);
+
+/// Adds --key-base64.
+void add_key_option(Options& options, bool& key_base64);
+/// The key for which a KEY of --key-base64 stands. Throws UsageError.
+[[nodiscard]] std::string decode_key(const std::string& text);
+/// The operands as keys, or as arguments of a policy's key: decoded if `key_base64` is set. Throws
+/// UsageError.
+[[nodiscard]] std::vector<std::string> decode_operands(std::vector<std::string> operands,
+                                                       bool key_base64);
+
+/// The beginning of an error: "policy 'login' (key login:%s) takes 1 argument".
+[[nodiscard]] std::string takes_arguments(const limiter::Policy& policy);
+
+/// "limit":5,"window_us":60000000,"burst":null
+void append_limit_fields(JsonWriter& json, const limiter::Algorithm& algorithm,
+                         const limiter::Limit& limit);
+
+}  // namespace rlctl::cli

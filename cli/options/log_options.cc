@@ -1,0 +1,165 @@
+#include "cli/options/log_options.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "base/address.h"
+#include "base/text.h"
+#include "cli/errors/failure.h"
+#include "cli/options/completions.h"
+#include "limiter/algorithm.h"
+#include "replay/log_format.h"
+#include "traffic/pattern.h"
+
+namespace rlctl::cli {
+namespace {
+
+constexpr std::string_view kOfKeys = "keys";
+
+/// The name of a pattern is more likely meant as a pattern than as a file.
+void refuse_pattern(const std::string& operand) {
+  if (operand != kAdversary && traffic::find_pattern(operand) == nullptr) return;
+  throw UsageError(
+      fmt::format(
+          "--replay sends the requests of a log and takes no pattern: unexpected argument '{}'",
+          operand),
+      fmt::format("write the name of a file as ./{}", operand));
+}
+
+/// Checks the format and its fields without reading any file.
+void require_format(const replay::ReplayOptions& options) {
+  if (!options.format) return;
+  const auto* format = replay::find_log_format(*options.format);
+  if (format != nullptr) {
+    parsed("--format", [&] { return format->make_parser(options.fields); });
+    return;
+  }
+  std::vector<std::string_view> names;
+  for (const auto& one : replay::log_formats()) names.push_back(one.name);
+  refuse_word("--format: unknown format " + in_quotes(*options.format), *options.format, names);
+}
+
+}  // namespace
+
+void add_replay_options(Options& options, ReplayArguments& target) {
+  options.group("Recorded traffic");
+  options
+      .list("--replay", "FILE", target.files,
+            "send the requests of a log instead of a pattern; plain or gzip, - for standard input; "
+            "more FILEs may follow")
+      .repeats();
+  add_log_options(options, target);
+  options
+      .value(
+          "--suggest", "SHARE", target.suggest,
+          "find the smallest limit that denies at most this share: 1% of the requests, or 1%keys")
+      .needs("--replay", "", kNameLog)
+      .excludes("--script", "it runs models of the algorithms, and a script has none",
+                "name an --algorithm")
+      .repeats();
+}
+
+void add_log_options(Options& options, ReplayArguments& target) {
+  const auto of_log = [](Options::Row& row) { row.needs("--replay", "", kNameLog).repeats(); };
+  of_log(
+      options
+          .value("--format", "FORMAT", target.format, "format of all files (default: recognized)")
+          .completes([](const Typed&) {
+            return to_completions(replay::log_formats(), &replay::LogFormat::name);
+          }));
+  of_log(options.value("--time-field", "NAME", target.time_field,
+                       "field of JSON or CSV that holds the time"));
+  of_log(options.value("--key-field", "NAME", target.key_field,
+                       "field that holds the key (default: the client's address)"));
+  of_log(options.value("--cost-field", "NAME", target.cost_field,
+                       "field that holds the cost; '' for none"));
+  of_log(options.value("--ipv6-prefix", "BITS", target.ipv6_prefix,
+                       "treat keys that are addresses as clients: 64 for the /64 of an IPv6 "
+                       "address"));
+  of_log(options.flag("--strict", target.strict, "fail on a line that cannot be read"));
+}
+
+std::string format_help() {
+  constexpr std::size_t kColumn = 10;
+  std::string out = "\nFormats of logs:\n";
+  for (const auto& format : replay::log_formats()) {
+    out += fmt::format("  {:{}}{}\n", format.name, kColumn, format.summary);
+  }
+  return out;
+}
+
+std::optional<replay::ReplayOptions> parse_replay(const ReplayArguments& arguments,
+                                                  const std::vector<std::string>& operands) {
+  if (!arguments.given()) return std::nullopt;
+  replay::ReplayOptions options{.files = arguments.files,
+                                .format = arguments.format,
+                                .fields = {.time = arguments.time_field,
+                                           .key = arguments.key_field,
+                                           .cost = arguments.cost_field},
+                                .strict = arguments.strict};
+  if (arguments.ipv6_prefix) {
+    options.ipv6_prefix =
+        static_cast<int>(parse_between(*arguments.ipv6_prefix, "--ipv6-prefix", 1, kIpv6Bits));
+  }
+  for (const auto& operand : operands) {
+    refuse_pattern(operand);
+    options.files.push_back(operand);
+  }
+  for (const auto& file : options.files) require_not_empty(file, "--replay: the file name");
+  require_format(options);
+  return options;
+}
+
+traffic::DeniedShare parse_denied_share(const std::string& text) {
+  traffic::DeniedShare share;
+  std::string_view rest = text;
+  share.of_keys = rest.ends_with(kOfKeys);
+  if (share.of_keys) rest.remove_suffix(kOfKeys.size());
+  const bool has_percent = rest.ends_with('%');
+  if (has_percent) rest.remove_suffix(1);
+  const auto percent = to_decimal(rest);
+  if (has_percent && percent && !rest.starts_with('-') && *percent <= 100) {
+    // Not percent / 100, which would round again: 7 of 1000 is 0.7 %.
+    share.most = to_number<double>(std::string(rest) + "e-2").value_or(*percent / 100);
+    return share;
+  }
+  throw UsageError("--suggest must be a share like 1%, 0.1% or 1%keys, not " + in_quotes(text),
+                   "1% means of all requests, 1%keys of all keys");
+}
+
+std::string denied_share_text(const traffic::DeniedShare& share) {
+  return fmt::format("{:.6g} % of {}", share.most * 100, share.of_keys ? "keys" : "requests");
+}
+
+void require_costs(std::span<const traffic::Candidate> candidates,
+                   const replay::Recording& recording) {
+  for (const auto& candidate : candidates) {
+    if (candidate.foreign) continue;
+    try {
+      for (const auto& limit : candidate.limits) {
+        limiter::require_usable(*candidate.algorithm, limit, recording.max_cost());
+      }
+    } catch (const UsageError& error) {
+      throw UsageError(std::string("--replay: ") + error.what(),
+                       "--cost-field '' counts every request as 1");
+    }
+  }
+}
+
+void warn_of_lines(const replay::Recording& recording, std::string_view command) {
+  const auto& counts = recording.counts();
+  if (const auto& bad = recording.first_bad()) {
+    warn(fmt::format("warning: {} of {} lines cannot be read; the first is {}:{}: {}: '{}'",
+                     counts.bad, counts.lines, bad->file, bad->line, bad->why, bad->text),
+         command);
+  }
+  if (recording.without_key() > 0) {
+    warn(fmt::format("warning: {} of {} requests have the key '-', as logs write a value that is "
+                     "absent; they count as one client; --key-field takes another field",
+                     recording.without_key(), counts.requests),
+         command);
+  }
+}
+
+}  // namespace rlctl::cli

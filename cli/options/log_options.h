@@ -1,0 +1,61 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options/options.h"
+#include "replay/recording.h"
+#include "traffic/script.h"
+#include "traffic/suggestion.h"
+
+namespace rlctl::cli {
+
+/// The word that, instead of a pattern, requests a search for the worst schedule.
+inline constexpr std::string_view kAdversary = "adversary";
+
+/// --replay and its related options, as typed.
+struct ReplayArguments {
+  std::vector<std::string> files = {};  ///< excludes operands
+  std::optional<std::string> format = {}, time_field = {}, key_field = {}, cost_field = {};
+  std::optional<std::string> ipv6_prefix = {};
+  std::optional<std::string> suggest = {};
+  bool strict = false;
+
+  [[nodiscard]] bool given() const noexcept { return !files.empty(); }
+};
+
+// What a log has, and options that it therefore excludes; and the hints.
+inline constexpr std::string_view kLogHasTimes = "the log has the times";
+inline constexpr std::string_view kLogHasCosts = "the log has the costs";
+inline constexpr const char* kNameCosts = "--cost-field names their field";
+inline constexpr const char* kNameKeys = "--key-field names their field";
+inline constexpr const char* kNameLog = "name the log with --replay FILE";
+
+void add_replay_options(Options& options, ReplayArguments& target);
+/// Only the options that define how to read a log: --format to --strict.
+void add_log_options(Options& options, ReplayArguments& target);
+/// The section of --help that lists the formats.
+[[nodiscard]] std::string format_help();
+
+/// The meaning of these options; `operands` are further files. Empty without --replay. Throws
+/// UsageError for an unknown format or field, and for an operand that names a pattern. Reads no
+/// file.
+[[nodiscard]] std::optional<replay::ReplayOptions> parse_replay(
+    const ReplayArguments& arguments, const std::vector<std::string>& operands);
+
+/// Parses "1%", "0.1%" or "1%keys". Throws UsageError.
+[[nodiscard]] traffic::DeniedShare parse_denied_share(const std::string& text);
+/// Formats as "1 % of requests".
+[[nodiscard]] std::string denied_share_text(const traffic::DeniedShare& share);
+
+/// Throws UsageError if an algorithm among the limiters does not accept the costs of the log.
+void require_costs(std::span<const traffic::Candidate> candidates,
+                   const replay::Recording& recording);
+
+/// Warns if any lines could not be read, and if any have "-" instead of a key.
+void warn_of_lines(const replay::Recording& recording, std::string_view command);
+
+}  // namespace rlctl::cli

@@ -1,0 +1,458 @@
+#include "cli/options/script_options.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/file.h"
+#include "base/shell.h"
+#include "base/text.h"
+#include "cli/errors/failure.h"
+#include "cli/options/completions.h"
+#include "limiter/algorithm.h"
+
+namespace rlctl::cli {
+namespace {
+
+constexpr std::string_view kDefaultKey = "{key}";
+constexpr std::string_view kScriptOption = "--script";
+/// The keys of a section that are not in the table.
+constexpr std::string_view kFileKey = "file", kKeysKey = "keys";
+constexpr std::string_view kArguments = "--args", kFunction = "--function";
+
+void check_arguments(const std::string& text) {
+  for (const auto& word : shell_words(text)) static_cast<void>(traffic::Template(word));
+}
+void check_function(const std::string& text) {
+  if (text.empty()) throw UsageError("the name of the function is empty");
+}
+template <auto parse>
+void check(const std::string& text) {
+  static_cast<void>(parse(text));
+}
+
+constexpr std::array kSettings{
+    ScriptSetting{kFunction, "NAME",
+                  "call this function, if the script is a library of Redis functions (default: its "
+                  "only one)",
+                  &ScriptOptions::function, "", check_function},
+    ScriptSetting{kArguments, "WORDS",
+                  "ARGV of the script, in one string that is split as a shell does (default: none)",
+                  &ScriptOptions::arguments, "", check_arguments},
+    ScriptSetting{"--allowed-when", "CONDITION",
+                  "reply that means allowed: nonzero, zero, nil, '<=limit', always, or an "
+                  "expression over the reply r: 'r[1] > 0' (default: nonzero)",
+                  &ScriptOptions::allowed_when, "nonzero", check<traffic::parse_allowed_when>},
+    ScriptSetting{"--delay-unit", "UNIT", "the reply is a time to wait, in s, ms or us",
+                  &ScriptOptions::delay_unit, "", check<traffic::parse_delay_unit>},
+    ScriptSetting{"--remaining", "EXPR",
+                  "units that remain, as an expression over the reply r: 'r[2]'",
+                  &ScriptOptions::remaining, "", check<traffic::parse_number_expression>},
+    ScriptSetting{
+        "--retry-after", "EXPR",
+        "time until a denied request would be allowed, with its unit: s, ms or us; 'r[3] s'",
+        &ScriptOptions::retry_after, "", check<traffic::parse_wait_expression>},
+    ScriptSetting{
+        "--reset-after", "EXPR",
+        "time until the script no longer counts anything, with its unit: 'r[4] - now_ms ms'",
+        &ScriptOptions::reset_after, "", check<traffic::parse_wait_expression>},
+};
+
+bool is_about_reply(const ScriptSetting& row) {
+  return row.option != kArguments && row.option != kFunction;
+}
+
+/// Parses the value of an option, if it is given.
+template <typename Parse>
+auto parsed_value(std::string_view option, const std::optional<std::string>& value, Parse parse) {
+  using Parsed = decltype(parse(*value));
+  return value ? std::optional(parsed(option, [&] { return parse(*value); }))
+               : std::optional<Parsed>();
+}
+
+traffic::ReplyReading parse_reading(const ScriptOptions& options) {
+  traffic::ReplyReading reading{
+      .delay_unit = parsed_value("--delay-unit", options.delay_unit, traffic::parse_delay_unit),
+      .remaining = parsed_value("--remaining", options.remaining, traffic::parse_number_expression),
+      .retry_after =
+          parsed_value("--retry-after", options.retry_after, traffic::parse_wait_expression),
+      .reset_after =
+          parsed_value("--reset-after", options.reset_after, traffic::parse_wait_expression)};
+  if (auto condition =
+          parsed_value("--allowed-when", options.allowed_when, traffic::parse_allowed_when)) {
+    reading.allowed_when = std::move(*condition);
+  }
+  parsed("--delay-unit", [&] { traffic::require_usable(reading); });
+  return reading;
+}
+
+std::string with_option(std::string_view option, const std::string& message) {
+  return option.empty() ? message : std::string(option) + ": " + message;
+}
+
+NamedScript script_in_file(const std::string& path, const ScriptOptions& given) {
+  return {.name = script_name(path), .path = path, .options = given};
+}
+
+/// Sets the options that are not given to those of `others`.
+void add_missing(ScriptOptions& options, const ScriptOptions& others) {
+  if (options.keys.empty()) options.keys = others.keys;
+  for (const auto& row : kSettings) {
+    if (!(options.*row.value)) options.*row.value = others.*row.value;
+  }
+}
+
+[[noreturn]] void throw_no_script(std::string_view option, const std::string& value,
+                                  ConfigurationSource& configuration,
+                                  std::span<const std::string_view> bundled) {
+  if (limiter::find_algorithm(value) != nullptr) {
+    throw UsageError(with_option(option, in_quotes(value) + " is a bundled algorithm"),
+                     "--algorithm " + value);
+  }
+  const auto path = configuration.path();
+  std::vector<std::string_view> names(bundled.begin(), bundled.end());
+  for (const auto& script : configuration.scripts().scripts) names.push_back(script.name);
+  const auto meant = did_you_mean(value, names);
+  const auto hint = names.empty() ? "" : "there is " + one_of(names) + "; ";
+  throw UsageError(
+      with_option(
+          option,
+          fmt::format("no {} {}{}{}", bundled.empty() ? "script" : "bundled script",
+                      in_quotes(value),
+                      path ? ", and no script of that name in " + display_path(*path) : "", meant)),
+      hint + "for a file, write ./" + value);
+}
+
+/// Far more than any script has, and less than would fill the memory: a device never ends.
+constexpr std::size_t kLargestScript = std::size_t{16} << 20U;
+
+std::string read_standard_input() {
+  FileDescriptor input(STDIN_FILENO);
+  auto text = read_all(input, kLargestScript + 1);
+  static_cast<void>(input.release());
+  if (!text.empty()) return text;
+  throw UsageError("standard input is empty, but a script is read from it");
+}
+
+void require_one_input(const ScriptOptions& options, std::string_view taken_by) {
+  const auto wanted = std::count(options.scripts.begin(), options.scripts.end(), kStandardInput);
+  if (wanted > 0 && !taken_by.empty()) {
+    throw UsageError(
+        fmt::format("{} - and {} both read standard input", options.named_with, taken_by),
+        "pass a file for one of them");
+  }
+  if (wanted > 1) throw UsageError("--script - is given twice, but standard input is read once");
+}
+
+/// A script whose name is also another's, or a bundled algorithm's, gets the name that was typed.
+void make_names_differ(std::vector<NamedScript>& scripts, const std::vector<std::string>& typed) {
+  std::vector<std::string> names;
+  for (const auto& script : scripts) names.push_back(script.name);
+  for (std::size_t i = 0; i < scripts.size(); ++i) {
+    const bool is_taken = std::count(names.begin(), names.end(), names[i]) > 1 ||
+                          limiter::find_algorithm(names[i]) != nullptr;
+    if (is_taken) scripts[i].name = typed[i];
+  }
+}
+
+// ---- Sections of the configuration ----
+
+/// Collects the mistakes of a section.
+class SectionCheck {
+ public:
+  SectionCheck(const limiter::ScriptSection& section, const limiter::Configuration& configuration)
+      : section_(section), configuration_(configuration) {}
+
+  std::vector<limiter::ConfigurationMistake> mistakes() {
+    for (const auto& setting : section_.settings) check(setting);
+    if (section_.find(kFileKey) == nullptr) {
+      add(section_.line, "file is missing; write file = \"my.lua\"");
+    }
+    if (!mistakes_.empty()) return std::move(mistakes_);
+    try {
+      static_cast<void>(parse_reading(script_of(section_, configuration_).options));
+    } catch (const UsageError& error) {
+      add(section_.line, with_key(error.what()));
+    }
+    return std::move(mistakes_);
+  }
+
+ private:
+  using Setting = limiter::ScriptSection::Setting;
+
+  void add(std::size_t line, const std::string& message) {
+    mistakes_.push_back(limiter::mistake_at(
+        configuration_.file, line,
+        fmt::format("script '{}': {}", escape(section_.name, kMostShown), message),
+        "script." + section_.name));
+  }
+  /// A message that begins with an option, with the key instead.
+  static std::string with_key(std::string message) {
+    for (const auto& row : kSettings) {
+      if (message.starts_with(row.option)) message.replace(0, row.option.size(), row.key());
+    }
+    return message;
+  }
+  template <typename Use>
+  void attempt(std::size_t line, std::string_view key, Use use) {
+    try {
+      use();
+    } catch (const UsageError& error) {
+      add(line, with_option(key, error.what()));
+    }
+  }
+
+  void check(const Setting& setting) {
+    if (setting.key == kKeysKey) {
+      if (setting.values.empty()) add(setting.line, "keys is an empty list");
+      attempt(setting.line, kKeysKey, [&] {
+        for (const auto& key : setting.values) static_cast<void>(traffic::Template(key));
+      });
+      return;
+    }
+    const auto row = std::find_if(kSettings.begin(), kSettings.end(),
+                                  [&](const auto& each) { return each.key() == setting.key; });
+    if (row == kSettings.end() && setting.key != kFileKey) return refuse(setting);
+    const bool takes_words = row != kSettings.end() && row->option == kArguments;
+    if (setting.is_list && !takes_words) {
+      add(setting.line, setting.key + " must be a string, not a list");
+    } else if (row != kSettings.end()) {
+      attempt(setting.line, setting.key, [&] {
+        row->check(takes_words && setting.is_list ? joined_words(setting.values)
+                                                  : setting.values.front());
+      });
+    } else {
+      check_file(setting);
+    }
+  }
+
+  void check_file(const Setting& setting) {
+    if (setting.values.front().empty()) {
+      return add(setting.line, "file: the name of the file is empty");
+    }
+    const auto path = script_of(section_, configuration_).path;
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) {
+      add(setting.line,
+          fmt::format("file: cannot read {}: {}", in_quotes(path), errno_text(EISDIR)));
+    } else if (::access(path.c_str(), R_OK) != 0) {
+      add(setting.line,
+          fmt::format("file: cannot read {}: {}", in_quotes(path), errno_text(errno)));
+    }
+  }
+
+  void refuse(const Setting& setting) {
+    std::vector<std::string> keys{std::string(kFileKey), std::string(kKeysKey)};
+    for (const auto& row : kSettings) keys.push_back(row.key());
+    const std::vector<std::string_view> names(keys.begin(), keys.end());
+    add(setting.line, fmt::format("unknown key '{}'{}", escape(setting.key, kMostShown),
+                                  did_you_mean_or_all(setting.key, names)));
+  }
+
+  static constexpr std::size_t kMostShown = 40;
+  const limiter::ScriptSection& section_;
+  const limiter::Configuration& configuration_;
+  std::vector<limiter::ConfigurationMistake> mistakes_;
+};
+
+}  // namespace
+
+// ---- What is said about a script ----
+
+std::string ScriptSetting::key() const {
+  std::string key(option.substr(2));
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
+
+std::span<const ScriptSetting> script_settings() {
+  return kSettings;
+}
+
+bool has_reading(const ScriptOptions& options) {
+  return std::any_of(kSettings.begin(), kSettings.end(),
+                     [&](const auto& row) { return is_about_reply(row) && options.*row.value; });
+}
+
+bool reading_tells_limit(const ScriptOptions& options) {
+  return traffic::tells_limit(parse_reading(options));
+}
+
+std::vector<std::string> script_keys(const ScriptOptions& options) {
+  return options.keys.empty() ? std::vector{std::string(kDefaultKey)} : options.keys;
+}
+
+void add_script_options(Options& options, ScriptOptions& target, bool is_optional) {
+  options
+      .list(kScriptOption, "SCRIPT", target.scripts,
+            is_optional ? "the script, instead of the operand SCRIPT: a file, one that the "
+                          "configuration names, or - for standard input"
+                        : "run this Lua script, a file or one that the configuration names, "
+                          "instead of a bundled algorithm; - for standard input")
+      .completes(complete_script)
+      .repeats();
+  for (const auto& setting : kSettings) {
+    auto& row =
+        options.value(setting.option, setting.value_name, target.*setting.value, setting.help);
+    row.repeats();
+    if (!is_optional) row.needs(kScriptOption, "", "name the script with --script FILE.lua");
+  }
+}
+
+std::string placeholder_help() {
+  constexpr std::size_t kColumn = 21;
+  std::string out = "\nIn --keys and --args of a script:\n";
+  for (const auto& row : traffic::placeholders()) {
+    out += fmt::format("  {:{}}{}\n", fmt::format("{{{}}}", row.name), kColumn, row.summary);
+  }
+  return out;
+}
+
+std::optional<CommaOperands> split_at_comma(std::span<const std::string> operands,
+                                            const ScriptOptions& options) {
+  const auto comma = std::find(operands.begin(), operands.end(), ",");
+  if (comma == operands.end()) return std::nullopt;
+  if (options.arguments) {
+    throw UsageError("--args and ',' cannot be combined: both give the script's ARGV");
+  }
+  return CommaOperands{.before = {operands.begin(), comma},
+                       .arguments = joined_words({comma + 1, operands.end()})};
+}
+
+// ---- Which script ----
+
+bool is_script_file(std::string_view value) {
+  return value == kStandardInput || value.find('/') != value.npos || value.ends_with(".lua");
+}
+
+std::string script_name(const std::string& path) {
+  if (path == kStandardInput) return "stdin";
+  const auto name = std::filesystem::path(path).filename().string();
+  return name.empty() ? path : name;
+}
+
+NamedScript find_script(std::string_view option, const std::string& value,
+                        const ScriptOptions& given, ConfigurationSource& configuration,
+                        std::span<const std::string_view> bundled) {
+  require_not_empty(value, with_option(option, "the name"));
+  if (is_script_file(value)) return script_in_file(value, given);
+  if (const auto* section = configuration.script(value)) {
+    auto script = script_of(*section, configuration.scripts());
+    auto options = given;
+    add_missing(options, script.options);
+    script.options = std::move(options);
+    return script;
+  }
+  if (::access(value.c_str(), F_OK) == 0) return script_in_file(value, given);
+  throw_no_script(option, value, configuration, bundled);
+}
+
+std::string read_source(std::string_view option, const NamedScript& script) {
+  const bool is_input = script.path == kStandardInput;
+  std::string source;
+  try {
+    source =
+        is_input ? read_standard_input() : read_all(open_file(script.path), kLargestScript + 1);
+  } catch (const std::system_error& error) {
+    throw UsageError(with_option(
+        option, "cannot read " + in_quotes(script.path) + ": " + errno_text(error.code().value())));
+  }
+  if (source.size() <= kLargestScript) return source;
+  throw UsageError(with_option(
+      option,
+      fmt::format("{} is larger than {} MiB, the most that a script may have",
+                  is_input ? "standard input" : in_quotes(script.path), kLargestScript >> 20U)));
+}
+
+traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string source) {
+  traffic::ForeignLimiter limiter{.name = script.name,
+                                  .source = std::move(source),
+                                  .function = script.options.function.value_or(""),
+                                  .reading = parse_reading(script.options)};
+  if (script.options.function) parsed(kFunction, [&] { check_function(limiter.function); });
+  parsed("--keys", [&] {
+    for (const auto& key : script.options.keys) limiter.keys.emplace_back(key);
+  });
+  parsed("--args", [&] {
+    for (const auto& word : shell_words(script.options.arguments.value_or(""))) {
+      limiter.arguments.emplace_back(word);
+    }
+  });
+  return limiter;
+}
+
+NamedLimiters read_scripts(const ScriptOptions& options, ConfigurationSource& configuration,
+                           std::string_view input_reader) {
+  if (options.scripts.empty() && !options.keys.empty()) {
+    throw UsageError(
+        "--keys must be a whole number in decimal digits, not " + in_quotes(options.keys.front()),
+        "a key of a script needs --script FILE.lua");
+  }
+  require_one_input(options, input_reader);
+  std::vector<std::string> typed;
+  std::vector<NamedScript> scripts;
+  NamedLimiters named;
+  for (const auto& value : options.scripts) {
+    if (std::find(typed.begin(), typed.end(), value) != typed.end()) continue;
+    typed.push_back(value);
+    auto& script =
+        scripts.emplace_back(find_script(options.named_with, value, options, configuration));
+    script.options.keys = script_keys(script.options);
+    named.uses_configuration |= script.is_configured;
+  }
+  make_names_differ(scripts, typed);
+  for (const auto& script : scripts) {
+    // Reading standard input may wait: find mistakes in the options first.
+    auto limiter = make_limiter(script, {});
+    limiter.source = read_source(options.named_with, script);
+    parsed(kFunction, [&] { traffic::choose_function(limiter); });
+    named.limiters.push_back(std::make_shared<const traffic::ForeignLimiter>(std::move(limiter)));
+  }
+  return named;
+}
+
+// ---- Scripts in the configuration ----
+
+NamedScript script_of(const limiter::ScriptSection& section,
+                      const limiter::Configuration& configuration) {
+  NamedScript script{.name = section.name, .is_configured = true, .line = section.line};
+  if (const auto* file = section.find(kFileKey)) {
+    script.path = std::filesystem::path(configuration.file).parent_path() / file->values.front();
+  }
+  if (const auto* keys = section.find(kKeysKey)) script.options.keys = keys->values;
+  for (const auto& row : kSettings) {
+    const auto* setting = section.find(row.key());
+    if (setting == nullptr) continue;
+    script.options.*row.value =
+        setting->is_list ? joined_words(setting->values) : setting->values.front();
+  }
+  return script;
+}
+
+std::vector<limiter::ConfigurationMistake> script_mistakes(
+    const limiter::Configuration& configuration) {
+  std::vector<limiter::ConfigurationMistake> all;
+  for (const auto& section : configuration.scripts) {
+    auto mistakes = SectionCheck(section, configuration).mistakes();
+    std::move(mistakes.begin(), mistakes.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+std::string reading_text(const traffic::ForeignLimiter& limiter) {
+  const auto& [named, expression] = limiter.reading.allowed_when;
+  if (named == nullptr) return "allowed when " + escape(expression.source());
+  if (named->wait == traffic::NamedCondition::Wait::kOfRequest) {
+    return "allowed always, after a delay";
+  }
+  return fmt::format("allowed when its reply is {}", named->name);
+}
+
+}  // namespace rlctl::cli

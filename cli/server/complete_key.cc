@@ -1,0 +1,40 @@
+#include "cli/server/complete_key.h"
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "cli/server/connection.h"
+#include "cli/terminal/terminal.h"
+#include "redis/scan.h"
+
+namespace rlctl::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// For the server's keys. After that, the shell's line editor would seem to hang.
+constexpr auto kMostTime = 500ms;
+constexpr std::size_t kMostKeys = 100;
+
+}  // namespace
+
+Completions complete_key(const Typed& typed) {
+  if (environment("RLCTL_COMPLETE_KEYS") != "1") return {};
+  if (typed.options.is_given("--policy") || typed.connection.askpass) return {};
+  const auto end = std::chrono::steady_clock::now() + kMostTime;
+  Connector connector(typed.connection, typed.configuration, typed.interrupt);
+  if (connector.is_private()) return {};
+  auto connection = connector.open_with(typed.interrupt, kMostTime);
+  redis::Scan scan(connection, redis::escape_glob(typed.word) + "*");
+  std::set<std::string> keys;
+  while (!scan.done() && keys.size() < kMostKeys && std::chrono::steady_clock::now() < end) {
+    for (auto& key : scan.next()) keys.insert(std::move(key));
+  }
+  auto completions = to_completions(keys);
+  if (completions.words.size() > kMostKeys) completions.words.resize(kMostKeys);
+  return completions;
+}
+
+}  // namespace rlctl::cli

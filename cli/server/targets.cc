@@ -1,0 +1,131 @@
+#include "cli/server/targets.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "limiter/policies.h"
+#include "state/key_family.h"
+
+namespace rlctl::cli {
+namespace {
+
+constexpr std::string_view kQuoteIt = "quote the pattern: a shell replaces * with file names";
+
+std::vector<KeyTarget> policy_targets(const std::string& key, const limiter::PolicyMatch& match) {
+  const auto& [policy, asked, index] = match;
+  const auto target = [&policy = *policy](const std::string& name, std::size_t limit) {
+    return KeyTarget{.key = name,
+                     .limit = policy.limits[limit],
+                     .algorithm = policy.algorithm,
+                     .policy = policy.name};
+  };
+  if (index) return {target(key, *index)};
+  std::vector<KeyTarget> targets;
+  const auto keys = limiter::redis_keys(key, policy->limits);
+  for (std::size_t i = 0; i < keys.size(); ++i) targets.push_back(target(keys[i], i));
+  targets.push_back({.key = key, .only_if_there = true});
+  return targets;
+}
+
+}  // namespace
+
+std::vector<std::string> operands_or_lines(std::vector<std::string> operands,
+                                           const Interrupt& interrupt) {
+  if (operands.size() != 1 || operands.front() != "-") return operands;
+  std::vector<std::string> lines;
+  LineReader input("-");
+  while (!input.ended()) {
+    while (const auto line = input.next()) {
+      if (line->too_long) {
+        throw UsageError(fmt::format("standard input, line {}: longer than {} bytes", line->number,
+                                     LineReader::kMaxLine));
+      }
+      if (!line->text.empty()) lines.emplace_back(line->text);
+    }
+    if (input.end_of_file()) continue;
+    wait_for(input.fd(), POLLIN, &interrupt, kNoDeadline);
+    input.fill();
+  }
+  if (lines.empty()) throw UsageError("standard input has no KEY");
+  return lines;
+}
+
+std::vector<std::string> distinct_keys(const std::optional<Limiter>& limiter,
+                                       std::span<const std::string> operands, std::string example) {
+  auto keys = asked_keys(limiter ? &*limiter : nullptr, operands);
+  if (keys.empty()) throw UsageError("no KEY given", std::move(example));
+  std::set<std::string> seen;
+  std::erase_if(keys, [&](const auto& key) { return !seen.insert(key).second; });
+  return keys;
+}
+
+std::string literal_key_warning(std::string_view key) {
+  if (key.find_first_of("*?[") == key.npos) return {};
+  return "a KEY is taken literally; --match takes a pattern";
+}
+
+void require_pattern(const std::string& pattern, std::span<const std::string> operands) {
+  if (!operands.empty()) {
+    throw UsageError("--match takes no KEY: unexpected argument " + in_quotes(operands[0]),
+                     std::string(kQuoteIt));
+  }
+  require_not_empty(pattern, "--match: the pattern");
+}
+
+std::vector<KeyTarget> find_targets(const std::string& key, const std::optional<Limiter>& limiter,
+                                    ConfigurationSource& configuration) {
+  if (!limiter) {
+    const auto match = limiter::match_policy(configuration.policies(), key);
+    return match ? policy_targets(key, *match) : std::vector<KeyTarget>{{.key = key}};
+  }
+  std::vector<KeyTarget> targets;
+  const auto keys = limiter::redis_keys(key, limiter->limits);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    auto limit = limiter->limits[i];
+    // A policy without a burst has the default one, whatever is stored.
+    if (limiter->policy != nullptr) limit.burst = effective_burst(*limiter->algorithm, limit);
+    targets.push_back(
+        {.key = keys[i], .limit = limit, .algorithm = limiter->algorithm, .limit_is_asked = true});
+  }
+  if (keys.size() > 1) targets.push_back({.key = key, .only_if_there = true});
+  return targets;
+}
+
+std::string only_pattern(std::span<const std::string> operands) {
+  if (operands.empty()) return "*";
+  require_at_most(1, operands, std::string(kQuoteIt));
+  require_not_empty(operands[0], "the pattern");
+  return operands[0];
+}
+
+std::string hint_at_literal(std::string_view pattern) {
+  if (pattern.find_first_of("*?[") != pattern.npos) return {};
+  return "the pattern has no * ? or [ and matches only one key; was it quoted? '" +
+         escaped_message(pattern) + "*' matches all keys that begin so";
+}
+
+KeyTarget found_target(const std::string& key, const limiter::Configuration& configuration) {
+  KeyTarget target{.key = key};
+  if (configuration.policies.empty()) return target;
+  const auto match = limiter::match_policy(configuration, key);
+  if (!match) return target;
+  target.policy = match->policy->name;
+  target.algorithm = match->policy->algorithm;
+  if (match->limit) target.limit = match->policy->limits[*match->limit];
+  return target;
+}
+
+state::InspectionRequest request_for(const KeyTarget& target) {
+  state::InspectionRequest request{.algorithm = target.algorithm,
+                                   .window_in_name = state::window_in_name(target.key)};
+  (target.limit_is_asked ? request.limit : request.usual_limit) = target.limit;
+  return request;
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/wait.h"
+#include "cli/options/configuration.h"
+#include "cli/options/limits.h"
+#include "limiter/algorithm.h"
+#include "limiter/limit.h"
+#include "state/inspection.h"
+
+namespace rlctl::cli {
+
+// For commands that look at keys: which keys in Redis belong to a KEY, and what is known of them.
+
+/// The operands; if the only one is "-", the lines of standard input, without empty ones. Throws
+/// UsageError, InputError and Interrupted.
+[[nodiscard]] std::vector<std::string> operands_or_lines(std::vector<std::string> operands,
+                                                         const Interrupt& interrupt);
+
+/// The keys for the operands, as asked_keys() gives them, without duplicates, in order. Throws
+/// UsageError with the hint `example` if there is none.
+[[nodiscard]] std::vector<std::string> distinct_keys(const std::optional<Limiter>& limiter,
+                                                     std::span<const std::string> operands,
+                                                     std::string example);
+
+/// The warning about a KEY that is not there: "a KEY is taken literally; --match takes a pattern".
+/// Empty if it does not look like a pattern.
+[[nodiscard]] std::string literal_key_warning(std::string_view key);
+
+/// For --match: throws UsageError if the pattern is empty or there are operands beside it.
+void require_pattern(const std::string& pattern, std::span<const std::string> operands);
+
+/// The operand of a command that searches keys; "*" if there is none. Throws UsageError if there
+/// are several or it is empty.
+[[nodiscard]] std::string only_pattern(std::span<const std::string> operands);
+
+/// The hint if a pattern that matches nothing can match only one key: it has no * ? or [. Else
+/// empty.
+[[nodiscard]] std::string hint_at_literal(std::string_view pattern);
+
+/// A key in Redis, and what is known about it beforehand.
+struct KeyTarget {
+  std::string key;
+  std::optional<limiter::Limit> limit = {};
+  const limiter::Algorithm* algorithm = nullptr;  ///< null: not known
+  bool limit_is_asked = false;                    ///< `limit` takes precedence over the stored one
+  /// The key itself, besides those of its several limits: `check` does not write it.
+  bool only_if_there = false;
+  std::string policy = {};  ///< that has the limit, if the key's name led to it
+};
+
+/// At least one key in Redis that belongs to `key`:
+/// - with a limiter, the keys that redis_keys() names; for several limits also the key itself;
+/// - else, if a policy of the configuration fits, the key itself and the keys of the policy's
+///   limits; a stored limit takes precedence over the policy's;
+/// - else the key itself, without a limit.
+/// Reads the configuration only without a limiter.
+[[nodiscard]] std::vector<KeyTarget> find_targets(const std::string& key,
+                                                  const std::optional<Limiter>& limiter,
+                                                  ConfigurationSource& configuration);
+
+/// The target for a key that was found in Redis, such as by a scan: itself, with the limit of the
+/// policy that stores it there, if there is one.
+[[nodiscard]] KeyTarget found_target(const std::string& key,
+                                     const limiter::Configuration& configuration);
+
+/// How to read it.
+[[nodiscard]] state::InspectionRequest request_for(const KeyTarget& target);
+
+}  // namespace rlctl::cli

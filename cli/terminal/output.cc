@@ -1,0 +1,126 @@
+#include "cli/terminal/output.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/terminal/signals.h"
+
+namespace rlctl::cli {
+
+namespace {
+
+/// The number of bytes that a pipe accepts without blocking if poll() reports room. Whole lines if
+/// possible, so that lines of several processes do not mix.
+std::size_t size_of_piece(std::string_view text) {
+  if (text.size() <= PIPE_BUF) return text.size();
+  const auto newline = text.substr(0, PIPE_BUF).rfind('\n');
+  return newline == text.npos ? PIPE_BUF : newline + 1;
+}
+
+OutputError cannot_write(int error) {
+  return OutputError("cannot write to standard output: " + errno_text(error));
+}
+
+}  // namespace
+
+void Output::require_open() const {
+  const int flags = ::fcntl(fd_, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) throw cannot_write(EBADF);
+}
+
+void Output::flush() {
+  std::size_t written = 0;
+  try {
+    while (written < buffer_.size()) {
+      wait_for_room();
+      written += write_some(std::string_view(buffer_).substr(written));
+    }
+  } catch (...) {
+    buffer_.erase(0, written);  // so that a later flush() does not write it again
+    throw;
+  }
+  buffer_.clear();
+}
+
+/// A signal only ends the wait: the buffered answers were counted, so write what does not block.
+void Output::wait_for_room() const {
+  pollfd fds[] = {{fd_, POLLOUT, 0}, {interrupt_.fd(), POLLIN, 0}};
+  while (::poll(fds, 2, -1) <= 0 || fds[0].revents == 0) interrupt_.check();
+}
+
+std::size_t Output::write_some(std::string_view text) {
+  const auto count = ::write(fd_, text.data(), size_of_piece(text));
+  if (count >= 0) return static_cast<std::size_t>(count);
+  const int error = errno;
+  if (error == EINTR || error == EAGAIN || error == EWOULDBLOCK) return 0;
+  buffer_.clear();
+  // A terminal that has hung up takes nothing any more; its SIGHUP is the reason to tell.
+  if (error == EIO) interrupt_.check();
+  if (error == EPIPE && !ignores_pipe()) throw OutputClosed();
+  if (error == EPIPE) throw OutputError("standard output is closed");
+  throw cannot_write(error);
+}
+
+void write_stderr(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const auto count = ::write(STDERR_FILENO, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+void guard_standard_descriptors() noexcept {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    // open() returns the lowest free number, which is fd. The wrong access mode makes using it
+    // fail, as before: a closed standard input is not an empty one. For a program that is executed,
+    // it is closed again.
+    [[maybe_unused]] const int opened =
+        ::open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+  }
+}
+
+namespace {
+
+bool are_same(const std::string& a, const std::string& b) {
+  std::error_code unknown;
+  if (std::filesystem::exists(a, unknown) && !std::filesystem::is_regular_file(a, unknown)) {
+    return false;
+  }
+  return a != "-" && (a == b || std::filesystem::equivalent(a, b, unknown));
+}
+
+}  // namespace
+
+void require_different_files(std::span<const NamedFile> written, std::span<const NamedFile> read) {
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const auto& [option, path] = written[i];
+    for (const auto& [other_option, other] : written.subspan(i + 1)) {
+      if (!are_same(path, other)) continue;
+      throw UsageError(std::string(other_option) + ": " + in_quotes(other) +
+                           " would replace what " + std::string(option) + " writes",
+                       "write each to a file of its own");
+    }
+    for (const auto& [other_option, other] : read) {
+      if (!are_same(path, other)) continue;
+      throw UsageError(std::string(option) + ": " + in_quotes(path) + " is read by " +
+                           std::string(other_option) + " and would be lost",
+                       "write to another file");
+    }
+  }
+}
+
+void require_one_on_stdout(int asked, const char* hint) {
+  if (asked > 1) throw UsageError("standard output is asked for more than once", hint);
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,213 @@
+#include "cli/terminal/signals.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+namespace rlctl::cli {
+namespace {
+
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+// A signal handler can only use globals.
+std::atomic<Interrupt*> raised_by_handler{nullptr};
+std::atomic<bool> pipe_was_ignored{false}, size_was_ignored{false};
+
+std::atomic<const LastWords*> said_by_handler{nullptr};
+
+/// Lets the signal take its default action.
+void raise_default(int signal) noexcept {
+  std::signal(signal, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  static_cast<void>(std::raise(signal));
+}
+
+extern "C" void on_second_signal(int signal) {
+  if (const auto* words = said_by_handler.load()) words->write();
+  raise_default(signal);
+}
+
+std::atomic<BreakKey*> pressed_by_handler{nullptr};
+
+extern "C" void on_signal(int signal) {
+  auto* key = pressed_by_handler.load();
+  if (signal == SIGINT && key != nullptr && key->press()) return;
+  struct sigaction action {};
+  action.sa_handler = on_second_signal;
+  sigaction(signal, &action, nullptr);
+  if (auto* interrupt = raised_by_handler.load()) interrupt->raise(signal);
+}
+
+std::atomic<Suspension*> stopped_by_handler{nullptr};
+
+extern "C" void on_stop(int /*signal*/) {
+  const int saved_errno = errno;
+  if (auto* suspension = stopped_by_handler.load()) suspension->stop();
+  errno = saved_errno;
+}
+
+void handle_stop() noexcept {
+  struct sigaction action {};
+  action.sa_handler = on_stop;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGTSTP, &action, nullptr);
+}
+
+}  // namespace
+
+Signals::Signals() {
+  raised_by_handler = &interrupt_;
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = 0;  // without SA_RESTART, so that waits end
+  for (const int signal : kSignals) {
+    struct sigaction before {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+  }
+  pipe_was_ignored = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+  size_was_ignored = std::signal(SIGXFSZ, SIG_IGN) == SIG_IGN;
+}
+
+void restore_signals() noexcept {
+  for (const int signal : kSignals) {
+    struct sigaction now {};
+    sigaction(signal, nullptr, &now);
+    const bool ours = now.sa_handler == on_signal || now.sa_handler == on_second_signal;
+    if (ours) std::signal(signal, SIG_DFL);
+  }
+  if (!pipe_was_ignored) std::signal(SIGPIPE, SIG_DFL);
+  if (!size_was_ignored) std::signal(SIGXFSZ, SIG_DFL);
+}
+
+Signals::~Signals() {
+  restore_signals();
+  raised_by_handler = nullptr;
+}
+
+namespace {
+
+struct Pipe {
+  FileDescriptor read_end, write_end;
+};
+
+Pipe make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    throw std::system_error(errno, std::generic_category(), "cannot make a pipe");
+  }
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+void drain(int fd) noexcept {
+  char bytes[16];
+  while (::read(fd, bytes, sizeof bytes) > 0) {
+  }
+}
+
+}  // namespace
+
+BreakKey::BreakKey() {
+  auto ends = make_pipe();
+  read_end_ = std::move(ends.read_end);
+  write_end_ = std::move(ends.write_end);
+  pressed_by_handler = this;
+}
+
+BreakKey::~BreakKey() {
+  pressed_by_handler = nullptr;
+}
+
+void BreakKey::clear() noexcept {
+  drain(fd());
+  pressed_ = false;
+}
+
+/// Runs in the signal handler.
+bool BreakKey::press() noexcept {
+  const int saved_errno = errno;
+  const bool is_first = !pressed_.exchange(true);
+  if (is_first) {
+    [[maybe_unused]] const auto written = ::write(write_end_.get(), "!", 1);
+  }
+  errno = saved_errno;
+  return is_first;
+}
+
+LastWords::LastWords(std::string text) : text_(std::move(text)) {
+  said_by_handler = this;
+}
+
+LastWords::~LastWords() {
+  said_by_handler = nullptr;
+}
+
+void LastWords::write() const noexcept {
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text_.data(), text_.size());
+}
+
+bool ignores_pipe() noexcept {
+  return pipe_was_ignored;
+}
+
+void die_by(int signal) noexcept {
+  raise_default(signal);
+}
+
+namespace {
+
+extern "C" void on_resize(int /*signal*/) {}
+
+}  // namespace
+
+ResizeSignal::ResizeSignal() {
+  struct sigaction action {};
+  action.sa_handler = on_resize;
+  sigaction(SIGWINCH, &action, nullptr);
+}
+
+ResizeSignal::~ResizeSignal() {
+  std::signal(SIGWINCH, SIG_DFL);
+}
+
+Suspension::Suspension(int terminal, std::string_view leave, std::string_view enter)
+    : terminal_(terminal), leave_(leave), enter_(enter) {
+  auto ends = make_pipe();
+  read_end_ = std::move(ends.read_end);
+  write_end_ = std::move(ends.write_end);
+  stopped_by_handler = this;
+  struct sigaction before {};
+  sigaction(SIGTSTP, nullptr, &before);
+  if (before.sa_handler != SIG_IGN) handle_stop();
+}
+
+Suspension::~Suspension() {
+  struct sigaction now {};
+  sigaction(SIGTSTP, nullptr, &now);
+  if (now.sa_handler == on_stop) std::signal(SIGTSTP, SIG_DFL);
+  stopped_by_handler = nullptr;
+}
+
+void Suspension::clear() noexcept {
+  drain(fd());
+}
+
+/// Runs in the signal handler: must not allocate or lock.
+void Suspension::stop() noexcept {
+  [[maybe_unused]] auto written = ::write(terminal_, leave_.data(), leave_.size());
+  raise_default(SIGTSTP);  // returns when the process continues
+  handle_stop();
+  written = ::write(terminal_, enter_.data(), enter_.size());
+  written = ::write(write_end_.get(), "!", 1);
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,198 @@
+#include "cli/terminal/table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace rlctl::cli {
+
+// ---- Tables ----
+
+namespace {
+
+constexpr std::size_t kGapOfColumns = 2;
+
+/// The first column and the columns from `begin` to `end`, as rows.
+std::vector<Cells> rows_of(const std::vector<Cells>& columns, std::size_t begin, std::size_t end) {
+  std::vector<Cells> rows(columns.front().size());
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    rows[row].push_back(columns.front()[row]);
+    for (auto i = begin; i < end; ++i) rows[row].push_back(columns[i][row]);
+  }
+  return rows;
+}
+
+}  // namespace
+
+Columns::Columns(std::span<const Cells> rows, Numbers numbers) : numbers_(numbers) {
+  for (const auto& row : rows) {
+    widths_.resize(std::max(widths_.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths_[i] = std::max(widths_[i], display_width(row[i]));
+    }
+  }
+  for (const auto column : widths_) {
+    if (column > 0) width_ += column + (width_ > 0 ? kGapOfColumns : 0);
+  }
+}
+
+bool Columns::is_number(std::size_t column) const noexcept {
+  if (column == 0 || numbers_ == Numbers::kNone) return false;
+  return numbers_ == Numbers::kAfterFirst || column + 1 < widths_.size();
+}
+
+std::string Columns::line(const Cells& row) const {
+  std::string line;
+  std::size_t used = 0, column = 0;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (widths_[i] == 0) continue;
+    if (const auto width = display_width(row[i]); width > 0) {
+      const auto begin = is_number(i) ? column + widths_[i] - width : column;
+      pad(line, used, begin);
+      line += row[i];
+      used = begin + width;
+    }
+    column += widths_[i] + kGapOfColumns;
+  }
+  return line;
+}
+
+void append_filled(std::string& out, std::string_view text, std::size_t indent,
+                   std::size_t columns) {
+  auto used = indent;
+  while (!text.empty()) {
+    const auto word = text.substr(0, text.find(' '));
+    const auto width = display_width(word);
+    if (used > indent && used + 1 + width > columns) {
+      out.append("\n").append(indent, ' ');
+      used = indent;
+    } else if (used > indent) {
+      out += ' ';
+      ++used;
+    }
+    out += word;
+    used += width;
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+  }
+  out += '\n';
+}
+
+void append_rows(std::string& out, std::span<const Cells> rows) {
+  const Columns columns(rows, Numbers::kNone);
+  for (const auto& row : rows) out.append(columns.line(row)).append("\n");
+}
+
+void Table::add(std::string_view title, Cells cells) {
+  cells.emplace(cells.begin(), title);
+  columns_.push_back(std::move(cells));
+}
+
+void Table::append(std::string& out, const Look& look) const {
+  for (std::size_t begin = 1, end = 1; begin < columns_.size(); begin = end) {
+    auto fits = [&] {
+      return Columns(rows_of(columns_, begin, end + 1), Numbers::kAfterFirst).width() <=
+             look.columns;
+    };
+    do ++end;
+    while (end < columns_.size() && fits());
+    if (begin > 1) out += '\n';
+    const auto rows = rows_of(columns_, begin, end);
+    const Columns columns(rows, Numbers::kAfterFirst);
+    out.append(toned(columns.line(rows.front()), Tone::kDim, look.colour)).append("\n");
+    for (const auto& row : std::span(rows).subspan(1)) out.append(columns.line(row)).append("\n");
+  }
+}
+
+// ---- Facts ----
+
+namespace {
+
+/// The position of the third column, counted from the end of the label.
+constexpr std::size_t kAbout = 23;
+/// On terminals narrower than this, there are only two columns.
+constexpr std::size_t kNarrow = 60;
+constexpr std::size_t kGapOfRow = 2;
+constexpr std::size_t kIndent = 2;
+
+/// The end of the longest prefix of `text` that fits and can be a line: after a comma if possible,
+/// else at a space, else the first word.
+std::size_t end_of_line(std::string_view text, std::size_t columns) {
+  if (display_width(text) <= columns) return text.size();
+  std::size_t at_comma = 0, at_blank = 0;
+  for (auto blank = text.find(' '); blank != text.npos; blank = text.find(' ', blank + 1)) {
+    const bool fits = display_width(text.substr(0, blank)) <= columns;
+    if (!fits && at_blank > 0) break;
+    at_blank = blank;
+    if (!fits) break;
+    if (blank > 0 && (text[blank - 1] == ',' || text[blank - 1] == ';')) at_comma = blank;
+  }
+  if (at_blank == 0) return text.size();
+  return at_comma > 0 ? at_comma : at_blank;
+}
+
+}  // namespace
+
+std::size_t TextBlock::room() const noexcept {
+  return look_.columns > kLabel ? look_.columns - kLabel : 1;
+}
+
+void TextBlock::append_wrapped(std::string_view text, std::size_t indent) {
+  const auto room = look_.columns > indent ? look_.columns - indent : 1;
+  while (!text.empty()) {
+    const auto end = end_of_line(text, room);
+    out_.append(indent, ' ').append(text.substr(0, end)).append("\n");
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+void TextBlock::row(std::string_view label, std::string_view main, std::string_view about) {
+  if (label.empty() && main.empty()) return append_wrapped(about, kLabel);
+  out_ += tone(label, Tone::kLabel);
+  pad(out_, label.size(), kLabel);
+  out_ += main;
+  const auto used = display_width(main);
+  const auto column = std::max(kAbout, used + kGapOfRow);
+  const bool beside = look_.columns >= kNarrow && column + display_width(about) <= room();
+  if (!about.empty() && beside) {
+    pad(out_, used, column);
+    out_ += about;
+    about = {};
+  }
+  out_ += '\n';
+  append_wrapped(about, kLabel);
+}
+
+void TextBlock::item(std::string_view text) {
+  append_wrapped(text, kIndent);
+}
+
+void TextBlock::table(const std::vector<Cells>& lines) {
+  const Columns columns(lines, Numbers::kBetweenFirstAndLast);
+  const bool beside = kIndent + columns.width() <= look_.columns;
+  for (const auto& cells : lines) {
+    if (beside) {
+      item(columns.line(cells));
+    } else {
+      stack(cells);
+    }
+  }
+}
+
+/// Writes the first cell and below it the others, as many per line as fit.
+void TextBlock::stack(const Cells& cells) {
+  item(cells.front());
+  std::string line;
+  for (std::size_t i = 1; i < cells.size(); ++i) {
+    if (cells[i].empty()) continue;
+    const auto width = 2 * kIndent + display_width(line) + kGapOfRow + display_width(cells[i]);
+    if (!line.empty() && width > look_.columns) {
+      append_wrapped(line + ",", 2 * kIndent);
+      line.clear();
+    }
+    line += line.empty() ? cells[i] : ", " + cells[i];
+  }
+  append_wrapped(line, 2 * kIndent);
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,165 @@
+#include "cli/terminal/terminal.h"
+
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace rlctl::cli {
+
+// ---- The environment ----
+
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+std::string state_file(const std::string& name) {
+  auto folder = environment("XDG_STATE_HOME");
+  if (!folder || !folder->starts_with('/')) {
+    folder = environment("HOME");
+    if (!folder || !folder->starts_with('/')) return {};
+    folder->append("/.local/state");
+  }
+  return *folder + "/rlctl/" + name;
+}
+
+// ---- The terminal ----
+
+namespace {
+
+constexpr std::size_t kColumns = 80;
+constexpr std::size_t kLines = 24;
+
+/// All zero if the size is unknown.
+winsize size_of(int fd) noexcept {
+  winsize size{};
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0) return {};
+  return size;
+}
+
+bool names_utf8(std::string_view locale) noexcept {
+  for (const std::string_view name : {"utf-8", "utf8"}) {
+    for (std::size_t at = 0; at + name.size() <= locale.size(); ++at) {
+      if (::strncasecmp(locale.data() + at, name.data(), name.size()) == 0) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_terminal(int fd) noexcept {
+  return ::isatty(fd) == 1;
+}
+
+std::size_t terminal_width(int fd) noexcept {
+  const auto columns = size_of(fd).ws_col;
+  return columns == 0 ? kColumns : columns;
+}
+
+std::size_t terminal_height(int fd) noexcept {
+  const auto lines = size_of(fd).ws_row;
+  return lines == 0 ? kLines : lines;
+}
+
+bool may_draw(int fd) {
+  return is_terminal(fd) && environment("TERM").value_or("dumb") != "dumb";
+}
+
+bool may_colour(int fd) {
+  return may_draw(fd) && !environment("NO_COLOR");
+}
+
+bool locale_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    if (const auto locale = environment(name)) return names_utf8(*locale);
+  }
+  return false;
+}
+
+std::string without_micro_sign(std::string text, bool utf8) {
+  constexpr std::string_view kSign = " \u00b5s", kPlain = " us";
+  if (utf8) return text;
+  for (auto at = text.find(kSign); at != text.npos; at = text.find(kSign, at + 1)) {
+    if (at > 0 && is_digit(text[at - 1])) text.replace(at, kSign.size(), kPlain);
+  }
+  return text;
+}
+
+Look look_of(int fd) {
+  return {.columns = terminal_width(fd), .colour = may_colour(fd), .utf8 = locale_is_utf8()};
+}
+
+// ---- Colours and columns ----
+
+namespace {
+
+constexpr std::string_view kReset = "\033[0m";
+
+std::string_view sequence(Tone tone) {
+  switch (tone) {
+    case Tone::kLabel:
+      return "\033[1m";
+    case Tone::kDim:
+      return "\033[2m";
+    case Tone::kGood:
+      return "\033[32m";
+    case Tone::kWarning:
+      return "\033[33m";
+    case Tone::kBad:
+      return "\033[31m";
+    case Tone::kPlain:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string toned(std::string_view text, Tone tone, bool colour) {
+  std::string out;
+  if (!colour || tone == Tone::kPlain || text.empty()) return out.append(text);
+  return out.append(sequence(tone)).append(text).append(kReset);
+}
+
+std::string cut_to_width(std::string_view line, std::size_t columns) {
+  std::size_t bytes = 0;
+  bool coloured = false;
+  while (bytes < line.size()) {
+    const auto glyph = glyph_at(line.substr(bytes));
+    if (glyph.columns > columns) break;
+    if (line[bytes] == '\033') coloured = line.substr(bytes, glyph.bytes) != kReset;
+    columns -= glyph.columns;
+    bytes += glyph.bytes;
+  }
+  std::string out(line.substr(0, bytes));
+  if (coloured) out += kReset;
+  return out;
+}
+
+std::string without_middle(std::string_view text, std::size_t columns, std::string_view mark) {
+  auto width = display_width(text);
+  if (width <= columns) return std::string(text);
+  const auto of_mark = display_width(mark);
+  if (columns <= of_mark) return cut_to_width(text, columns);
+  const auto room = columns - of_mark;
+  auto out = cut_to_width(text, room - room / 2).append(mark);
+  while (width > room / 2) {
+    const auto glyph = glyph_at(text);
+    width -= glyph.columns;
+    text.remove_prefix(glyph.bytes);
+  }
+  return out.append(text);
+}
+
+void pad(std::string& out, std::size_t used, std::size_t columns) {
+  if (used < columns) out.append(columns - used, ' ');
+}
+
+}  // namespace rlctl::cli
