@@ -26,6 +26,7 @@ build  nlohmann-json3-dev    nlohmann/json.hpp
 build  libtomlplusplus-dev   toml++/toml.h
 build  zlib1g-dev            zlib.h
 build  libssl-dev            openssl/ssl.h
+build  libcli11-dev          CLI/CLI.hpp
 build  libedit-dev           histedit.h
 server redis-tools           redis-server valkey-server redis-check-rdb
 server redis-tools           redis-cli valkey-cli

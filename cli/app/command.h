@@ -1,19 +1,19 @@
 #pragma once
 
-#include <array>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/wait.h"
 #include "cli/errors/failure.h"
+#include "cli/options/command_line.h"
 #include "cli/options/completions.h"
 #include "cli/options/configuration.h"
 #include "cli/options/options.h"
+#include "cli/options/values.h"
 #include "cli/server/connection.h"
 #include "cli/terminal/output.h"
 
@@ -24,7 +24,7 @@ struct Invocation {
   std::string_view command;
   std::vector<std::string> operands;
   std::vector<std::string> program;  ///< see Command::takes_program
-  const Options& options;            ///< as given on the command line
+  Options options;                   ///< as given on the command line
   const ConnectionOptions& connection;
   ConfigurationSource& configuration;
   bool json = false;
@@ -45,29 +45,17 @@ inline constexpr std::string_view kStatusRejected =
 
 /// A command of rlctl, defined in its own file.
 struct Command {
-  std::string_view name;
-  std::string_view summary;   ///< its description in `rlctl --help`
-  std::string_view synopsis;  ///< what follows "Usage: rlctl ", one form per line
-  std::string_view about;     ///< a paragraph, in lines of at most 80 columns
-  /// What the exit statuses from 0 mean, in the help; an empty text is not listed.
-  std::array<std::string_view, 6> statuses = {};
-  std::string_view epilogue;  ///< the end of the help: remarks on the statuses, and examples
+  CommandText text;
   /// Declares the options and returns the function to run once they are set. Called for the chosen
   /// command and for its help, so it must have no other effects.
   Action (*add)(Options& options) = nullptr;
-  /// Makes the part of the help between the options and the exit statuses, such as a table.
-  std::string (*notes)() = nullptr;
   /// Reports a failure and returns the exit status, for a command that has statuses or messages of
   /// its own; also called for wrong usage, before the action. Null: the message goes to stderr, and
   /// the status is the problem's. Signals and a closed standard output end the process without it.
   ExitStatus (*report)(const Problem& problem, bool json) = nullptr;
-  /// The exit status if memory runs out before a failure can be reported.
-  ExitStatus unreported = ExitStatus::kUsage;
   /// The command line ends in "-- COMMAND [ARGUMENT...]". What follows the first -- is neither
   /// parsed nor changed, and is never empty when the action runs.
   bool takes_program = false;
-  /// How a shell completes an operand; null: nothing is known.
-  Completer complete_operand = nullptr;
 };
 
 /// An `add` function for Command: creates a Target, declares its options, and runs with it.
@@ -96,9 +84,8 @@ RLCTL_COMMANDS(RLCTL_DECLARE_COMMAND)
 [[nodiscard]] std::span<const Command* const> commands();
 /// The command of this name, or null.
 [[nodiscard]] const Command* find_command(std::string_view name) noexcept;
-/// rlctl's own commands, which have no Command, with their summaries.
-inline constexpr std::string_view kHelpCommand = "help", kVersionCommand = "version";
-inline constexpr std::pair<std::string_view, std::string_view> kOwnCommands[] = {
-    {kHelpCommand, "show the help of a command"}, {kVersionCommand, "show the version"}};
+/// rlctl's own commands, which have no Command.
+inline constexpr CommandText kHelpCommand{.name = "help", .summary = "show the help of a command"};
+inline constexpr CommandText kVersionCommand{.name = "version", .summary = "show the version"};
 
 }  // namespace rlctl::cli

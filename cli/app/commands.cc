@@ -13,7 +13,7 @@ std::span<const Command* const> commands() {
 
 const Command* find_command(std::string_view name) noexcept {
   for (const auto* command : commands()) {
-    if (command->name == name) return command;
+    if (command->text.name == name) return command;
   }
   return nullptr;
 }

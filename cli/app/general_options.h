@@ -16,6 +16,8 @@ struct GeneralOptions {
   bool short_help = false;
   bool help = false;
   bool version = false;
+
+  [[nodiscard]] bool asks_help() const { return help || short_help || version; }
 };
 
 void add_general_options(Options& options, GeneralOptions& target);

@@ -11,85 +11,68 @@
 namespace rlctl::cli {
 namespace {
 
-Completions names_of_commands() {
-  Completions completions;
-  for (const auto* command : commands()) {
-    completions.words.push_back({std::string(command->name), std::string(command->summary)});
-  }
-  for (const auto& [name, summary] : kOwnCommands) {
-    completions.words.push_back({std::string(name), std::string(summary)});
-  }
-  return completions;
-}
-
 void prepend(std::string_view prefix, Completions& completions) {
   for (auto& completion : completions.words) completion.word.insert(0, prefix);
 }
 
-/// The number of the words if there is none.
-std::size_t index_of_command(std::span<const std::string> words) {
-  GeneralOptions ignored;
-  Options options;
-  add_general_options(options, ignored);
-  return options.parse_unfinished(words).first_operand;
-}
-
-/// A line of which the last word is unfinished. Its options live as long as it does.
+/// A line of which the last word is unfinished.
 class UnfinishedLine {
  public:
   UnfinishedLine(std::span<const std::string> words, const Interrupt& interrupt)
-      : before_(words.first(words.size() - 1)), word_(words.back()), interrupt_(interrupt) {
-    add_general_options(options_, general_);
+      : words_(words), word_(words.back()), interrupt_(interrupt) {
+    auto options = line_.general();
+    add_general_options(options, general_);
+    for (const auto* command : cli::commands()) {
+      line_.add_command(command->text,
+                        [this, command](Options& declared) { action_ = command->add(declared); });
+    }
+    for (const auto* own : {&kHelpCommand, &kVersionCommand}) {
+      line_.add_command(*own, [](Options&) {});
+    }
+    line_.parse_unfinished(words.first(words.size() - 1));
+    operands_ = line_.operands();
   }
 
   [[nodiscard]] LineCompletions complete() {
-    const auto at = index_of_command(before_);
-    if (at < before_.size() && before_[at] == kHelpCommand) {
-      return {.completions = at + 1 == before_.size() ? names_of_commands() : Completions{}};
+    const auto* text = line_.command();
+    const auto* command = text == nullptr ? nullptr : find_command(text->name);
+    if (command != nullptr && command->takes_program && line_.after_separator()) {
+      const auto separator = std::ranges::find(words_, "--");
+      return {.program = static_cast<std::size_t>(separator - words_.begin()) + 1};
     }
-    const Command* command = at < before_.size() ? find_command(before_[at]) : nullptr;
-    if (at < before_.size() && command == nullptr) return {};
-    std::vector<std::string> arguments(before_.begin(), before_.end());
-    if (command != nullptr) {
-      if (const auto program = find_program(*command, at)) return {.program = program};
-      action_ = command->add(options_);
-      arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(at));
-    }
-    line_ = options_.parse_unfinished(arguments);
-    return {.completions = complete_word(command)};
+    return {.completions = complete_word()};
   }
 
  private:
-  [[nodiscard]] std::optional<std::size_t> find_program(const Command& command, std::size_t at) {
-    if (!command.takes_program) return std::nullopt;
-    const auto after = before_.subspan(at + 1);
-    const auto separator = std::ranges::find(after, "--");
-    if (separator == after.end()) return std::nullopt;
-    return at + 1 + static_cast<std::size_t>(separator - after.begin()) + 1;
+  [[nodiscard]] Completions complete_word() {
+    if (const auto value = line_.awaited_value()) return complete_value(*value, "", word_);
+    if (!line_.after_separator() && word_.starts_with('-')) return complete_option();
+    const auto* command = line_.innermost_command();
+    if (command == nullptr || command == &kHelpCommand) return complete_command();
+    Completions commands{.words =
+                             operands_.empty() ? line_.subcommands() : std::vector<Completion>{}};
+    return joined(std::move(commands), ask(command->complete_operand, word_));
   }
 
-  [[nodiscard]] Completions complete_word(const Command* command) {
-    if (line_.awaiting != nullptr) return complete_value(*line_.awaiting, "", word_);
-    if (!line_.after_separator && word_.starts_with('-')) return complete_option();
-    if (command == nullptr) return names_of_commands();
-    return ask(command->complete_operand, word_);
+  [[nodiscard]] Completions complete_command() const {
+    return {.words = operands_.empty() ? line_.commands() : std::vector<Completion>{}};
   }
 
   [[nodiscard]] Completions complete_option() {
     const auto equals = word_.find('=');
-    if (equals == word_.npos) return {.words = options_.completions(line_.operands)};
-    const auto* row = options_.find(word_.substr(0, equals));
-    if (row == nullptr) return {};
-    return complete_value(*row, word_.substr(0, equals + 1), word_.substr(equals + 1));
+    if (equals == word_.npos) return {.words = line_.options_to_follow()};
+    const auto value = line_.value_of(std::string(word_.substr(0, equals)));
+    if (!value) return {};
+    return complete_value(*value, word_.substr(0, equals + 1), word_.substr(equals + 1));
   }
 
   /// `typed` is what there is of the value, after `prefix` in the same word.
-  [[nodiscard]] Completions complete_value(const Options::Row& row, std::string_view prefix,
+  [[nodiscard]] Completions complete_value(const CommandLine::Value& value, std::string_view prefix,
                                            std::string_view typed) {
     const auto comma = typed.rfind(',');
-    const auto earlier = row.takes_several() && comma != typed.npos ? typed.substr(0, comma + 1)
-                                                                    : std::string_view{};
-    auto completions = ask(row.completion(), typed.substr(earlier.size()));
+    const auto earlier = value.comma_separated && comma != typed.npos ? typed.substr(0, comma + 1)
+                                                                      : std::string_view{};
+    auto completions = ask(value.complete, typed.substr(earlier.size()));
     const auto given = split_at_commas(earlier);
     std::erase_if(completions.words, [&given](const Completion& completion) {
       return std::ranges::find(given, completion.word) != given.end();
@@ -99,24 +82,24 @@ class UnfinishedLine {
     return completions;
   }
 
-  [[nodiscard]] Completions ask(Completer completion, std::string_view typed) {
-    if (completion == nullptr) return {};
+  [[nodiscard]] Completions ask(Completer completer, std::string_view typed) {
+    if (completer == nullptr) return {};
     ConfigurationSource configuration(general_.config);
-    return completion({.word = typed,
-                       .operands = line_.operands,
-                       .options = options_,
-                       .connection = general_.connection,
-                       .configuration = configuration,
-                       .interrupt = interrupt_});
+    return completer({.word = typed,
+                      .operands = operands_,
+                      .options = line_.options(),
+                      .connection = general_.connection,
+                      .configuration = configuration,
+                      .interrupt = interrupt_});
   }
 
-  std::span<const std::string> before_;
+  std::span<const std::string> words_;
   std::string_view word_;
   const Interrupt& interrupt_;
   GeneralOptions general_;
-  Options options_;
+  CommandLine line_;
   Action action_;  ///< owns the targets of the command's options
-  Options::Unfinished line_;
+  std::vector<std::string> operands_;
 };
 
 }  // namespace

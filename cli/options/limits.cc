@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/options/completions.h"
+#include "cli/options/values.h"
 
 namespace rlctl::cli {
 namespace {
@@ -50,15 +51,15 @@ void add_limit_rows(Options& options, LimitOptions& target, bool required, bool 
             "request")
       .comma_separated();
   if (has_algorithm) {
-    auto& algorithm = options.value(
+    auto algorithm = options.value(
         "--algorithm", "NAME", target.algorithm,
         required ? algorithm_text() : "the algorithm that the key should have; see below");
     algorithm.completes(complete_counting_algorithm);
     if (!required) algorithm.needs("--limit", "", kLimitExample);
   }
-  auto& burst = options.value("--burst", "NUMBER", target.burst, burst_text());
+  auto burst = options.value("--burst", "NUMBER", target.burst, burst_text());
   if (!required) burst.needs("--limit", "", kLimitExample);
-  auto& policy =
+  auto policy =
       options
           .value("--policy", "NAME", target.policy,
                  "use the limit, algorithm and burst of this policy in the configuration; the "

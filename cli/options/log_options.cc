@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
+#include "cli/options/values.h"
 #include "limiter/algorithm.h"
 #include "replay/log_format.h"
 #include "traffic/pattern.h"
@@ -44,11 +45,10 @@ void require_format(const replay::ReplayOptions& options) {
 
 void add_replay_options(Options& options, ReplayArguments& target) {
   options.group("Recorded traffic");
-  options
-      .list("--replay", "FILE", target.files,
-            "send the requests of a log instead of a pattern; plain or gzip, - for standard input; "
-            "more FILEs may follow")
-      .repeats();
+  options.list(
+      "--replay", "FILE", target.files,
+      "send the requests of a log instead of a pattern; plain or gzip, - for standard input; "
+      "more FILEs may follow");
   add_log_options(options, target);
   options
       .value(
@@ -56,12 +56,11 @@ void add_replay_options(Options& options, ReplayArguments& target) {
           "find the smallest limit that denies at most this share: 1% of the requests, or 1%keys")
       .needs("--replay", "", kNameLog)
       .excludes("--script", "it runs models of the algorithms, and a script has none",
-                "name an --algorithm")
-      .repeats();
+                "name an --algorithm");
 }
 
 void add_log_options(Options& options, ReplayArguments& target) {
-  const auto of_log = [](Options::Row& row) { row.needs("--replay", "", kNameLog).repeats(); };
+  const auto of_log = [](Option row) { row.needs("--replay", "", kNameLog); };
   of_log(
       options
           .value("--format", "FORMAT", target.format, "format of all files (default: recognized)")

@@ -3,476 +3,200 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <ranges>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/time.h"
-#include "cli/options/completions.h"
-#include "cli/terminal/table.h"
+#include "cli/options/cli11.h"
+#include "cli/options/values.h"
 
 namespace rlctl::cli {
 namespace {
 
-constexpr std::size_t kHelpWidth = 80;
-constexpr std::size_t kHelpColumn = 27;
-
-/// The text before a default or a detail.
-std::string_view first_clause(std::string_view text) {
-  return text.substr(0, std::min({text.find("; "), text.find(" ("), text.find(". ")}));
-}
-
-bool is_option(const std::string& argument) {
-  return argument.size() > 1 && argument.front() == '-';
-}
-
-std::string with_reason(std::string message, std::string_view why) {
-  if (!why.empty()) message.append(": ").append(why);
-  return message;
-}
-
 /// A value that begins with '-' follows '='.
-void append_words(std::vector<std::string>& words, std::string_view name,
+void append_words(std::vector<std::string>& words, const CLI::Option& option,
                   const std::string& value) {
-  if (value.size() > 1 && value.front() == '-') {
+  const auto name = long_name(option);
+  const bool takes_value = option.get_items_expected_max() > 0;
+  if (!takes_value && value == kNoValue) {
+    words.push_back(name);
+  } else if (!takes_value || (value.size() > 1 && value.front() == '-')) {
     words.push_back(fmt::format("{}={}", name, value));
   } else {
-    words.insert(words.end(), {std::string(name), value});
+    words.insert(words.end(), {name, value});
   }
 }
 
-/// A time in microseconds is never that close to January 1970.
-void refuse_seconds(std::chrono::microseconds now, std::string_view option) {
-  using std::chrono::microseconds;
-  constexpr microseconds kYears = std::chrono::years{10};
-  const auto today = system_time();
-  for (const auto& [name, scale] : {std::pair{"seconds", 1'000'000}, {"milliseconds", 1'000}}) {
-    if (std::chrono::abs(now - today / scale) > kYears / scale) continue;
-    throw UsageError(std::string(option) + ": '" + std::to_string(now.count()) + "' looks like " +
-                         name + " since 1970, but is read as microseconds",
-                     "use the output of date +%s%6N, or ISO 8601");
+std::vector<std::string> given_values(const CLI::Option& option) {
+  if (option.count() == 0) return {};
+  auto values = option.results();
+  if (option.get_multi_option_policy() != CLI::MultiOptionPolicy::TakeAll) {
+    values.erase(values.begin(), values.end() - 1);
+  }
+  return values;
+}
+
+void append_repeated(std::vector<std::string>& words, const CommandLineState& line,
+                     const CLI::App& command, bool of_server,
+                     const std::map<std::string_view, std::vector<std::string>>& resolved) {
+  for (const auto* option : line.own_options(command)) {
+    const bool is_of_server = option->get_group() == kConnectionGroup;
+    if (!option->get_configurable() || is_of_server != of_server) continue;
+    const auto found = resolved.find(long_name(*option));
+    const auto values = found == resolved.end() ? given_values(*option) : found->second;
+    for (const auto& value : values) append_words(words, *option, value);
   }
 }
 
 }  // namespace
 
-// ---- Rows ----
-
-Options::Row& Options::Row::excludes(std::string_view condition, std::string_view why,
-                                     std::string_view hint) {
-  rules_.push_back({true, condition, why, hint});
-  return *this;
+Take into(std::optional<std::string>& target) {
+  return [&target](const std::string& text) { target = text; };
 }
 
-Options::Row& Options::Row::needs(std::string_view condition, std::string_view why,
-                                  std::string_view hint) {
-  rules_.push_back({false, condition, why, hint});
-  return *this;
-}
-
-Options::Row& Options::Row::unless(std::string_view condition) {
-  rules_.back().unless.push_back(condition);
-  return *this;
-}
-
-Options::Row& Options::Row::once(std::string_view hint) {
-  once_hint_ = hint;
-  return *this;
-}
-
-Options::Row& Options::Row::repeats(Repeats at) {
-  when_ = at;
-  return *this;
-}
-
-Options::Row& Options::Row::comma_separated() {
-  comma_separated_ = true;
-  return *this;
-}
-
-Options::Row& Options::Row::mistakable(bool (*is_value)(const std::string& text)) {
-  is_value_ = is_value;
-  return *this;
-}
-
-Options::Row& Options::Row::completes(Completer complete) {
-  complete_ = complete;
-  return *this;
-}
-
-std::string_view Options::Row::name() const {
-  return names_.substr(names_.find(',') + 1);
-}
-
-bool Options::Row::is_named(std::string_view wanted) const {
-  return wanted == name() || wanted == names_.substr(0, names_.find(','));
-}
-
-void Options::Row::set(std::optional<std::string> text) {
-  if (!once_hint_.empty() && given_ > 0) {
-    throw UsageError(fmt::format("{} may be given only once, but {} follows {}", name(),
-                                 in_quotes(*text), in_quotes(values_.back())),
-                     std::string(once_hint_));
-  }
-  ++given_;
-  auto* list = target<std::vector<std::string>>();
-  if (list == nullptr) values_.clear();
-  if (text) values_.push_back(*text);
-  if (auto* flag = target<bool>()) *flag = true;
-  if (auto* value = target<std::optional<std::string>>()) *value = text;
-  if (auto* optional = target<OptionalValue>()) *optional = {.given = true, .value = text};
-  if (list != nullptr) list->push_back(*text);
-}
-
-/// The option is given without a value; `next` follows it.
-void Options::Row::refuse_detached(const std::string& next) const {
-  if (is_value_ == nullptr || !is_value_(next)) return;
-  throw UsageError(
-      fmt::format("{} takes its value after '=', not as the next argument {}", name(),
-                  in_quotes(next)),
-      fmt::format("write {}={}, or -- before an argument that only looks like it", name(), next));
-}
-
-Options::Row& Options::add(std::string_view names, std::string_view value_name, Row::Target target,
-                           std::string_view help) {
-  auto& row = rows_.emplace_back();
-  row.group_ = group_;
-  row.names_ = names;
-  row.value_name_ = value_name;
-  row.help_ = help;
-  row.target_ = target;
-  if (!group_needs_.empty()) row.needs(group_needs_);
-  return row;
-}
-
-// ---- Parsing ----
-
-const Options::Row* Options::find(std::string_view name) const {
-  const auto found = std::find_if(rows_.rbegin(), rows_.rend(),
-                                  [name](const Row& row) { return row.is_named(name); });
-  return found == rows_.rend() ? nullptr : &*found;
-}
-
-Options::Row* Options::row(std::string_view name) {
-  return const_cast<Row*>(find(name));
-}
-
-void Options::throw_unknown(const std::string& name, const std::string& hint) const {
-  if (auto known = unknown_hint_ ? unknown_hint_(name) : ""; !known.empty()) {
-    throw UsageError("unknown option " + in_quotes(name), std::move(known));
-  }
-  std::vector<std::string_view> names;
-  for (const auto& row : rows_) {
-    if (!row.help_.empty() && row.name().starts_with("--")) names.push_back(row.name());
-  }
-  throw UsageError("unknown option " + in_quotes(name) + did_you_mean(name, names), hint);
-}
-
-/// Reads arguments[at], which must be is_option(), and its value; returns the index after them.
-std::size_t Options::read_option(std::span<const std::string> arguments, std::size_t at,
-                                 std::vector<Token>& tokens) {
-  const auto next = arguments[at].starts_with("--") ? read_long(arguments, at, tokens)
-                                                    : read_short(arguments, at, tokens);
-  if (next <= arguments.size()) return next;
-  const auto& argument = arguments[at];
-  const auto name = argument.starts_with("--") ? argument : std::string{'-', argument.back()};
-  throw UsageError(fmt::format("option {} needs a value: {} {}", in_quotes(name), name,
-                               find(name)->value_name_));
-}
-
-// The next argument may be the value of an option, whatever it looks like. If there is none, these
-// functions return more than arguments.size().
-
-std::size_t Options::read_long(std::span<const std::string> arguments, std::size_t at,
-                               std::vector<Token>& tokens) {
-  const std::string& argument = arguments[at];
-  const auto equals = argument.find('=');
-  const auto name = argument.substr(0, equals);
-  auto* row = this->row(name);
-  if (row == nullptr) throw_unknown(name);
-  if (equals != argument.npos) {
-    if (row->is_flag()) {
-      throw UsageError("option " + in_quotes(name) + " takes no value");
-    }
-    tokens.push_back({row, argument.substr(equals + 1)});
-    return at + 1;
-  }
-  if (row->is_flag() || row->target<OptionalValue>() != nullptr) {
-    if (at + 1 < arguments.size()) row->refuse_detached(arguments[at + 1]);
-    tokens.push_back({row, std::nullopt});
-    return at + 1;
-  }
-  if (at + 1 < arguments.size()) tokens.push_back({row, arguments[at + 1]});
-  return at + 2;
-}
-
-std::size_t Options::read_short(std::span<const std::string> arguments, std::size_t at,
-                                std::vector<Token>& tokens) {
-  const std::string& argument = arguments[at];
-  for (std::size_t i = 1; i < argument.size(); ++i) {
-    const std::string name{'-', argument[i]};
-    auto* row = this->row(name);
-    if (row == nullptr) {
-      // "-limit": a long option with one dash missing.
-      const auto whole = argument.substr(0, argument.find('='));
-      if (find("-" + whole) != nullptr) throw_unknown(whole);
-      if (i > 1 || whole.size() == 2) throw_unknown(name);
-      throw_unknown(argument, "write -- before a KEY that begins with '-'");
-    }
-    if (row->is_flag()) {
-      tokens.push_back({row, std::nullopt});
-    } else if (i + 1 < argument.size()) {
-      tokens.push_back({row, argument.substr(i + 1)});
-      break;
-    } else {
-      if (at + 1 < arguments.size()) tokens.push_back({row, arguments[at + 1]});
-      return at + 2;
-    }
-  }
-  return at + 1;
-}
-
-bool Options::has(std::string_view name) const {
-  return std::any_of(rows_.begin(), rows_.end(),
-                     [name](const Row& row) { return !row.help_.empty() && row.is_named(name); });
-}
-
-Options::FirstOperand Options::find_operand(std::span<const std::string> arguments) {
-  std::vector<Token> ignored;
-  std::size_t at = 0;
-  while (at < arguments.size() && is_option(arguments[at])) {
-    if (arguments[at] == "--") return {.at = at + 1, .after_separator = true};
-    at = read_option(arguments, at, ignored);
-  }
-  return {.at = at};
-}
-
-/// Reads the arguments in any order; passes an option, at its index, to `read`, which returns the
-/// index after it.
-Options::Unfinished Options::read_each(std::span<const std::string> arguments,
-                                       const std::function<std::size_t(std::size_t)>& read) {
-  Unfinished line;
-  line.first_operand = arguments.size();
-  std::size_t at = 0;
-  while (at < arguments.size()) {
-    if (line.after_separator || !is_option(arguments[at])) {
-      if (line.operands.empty()) line.first_operand = at;
-      line.operands.push_back(arguments[at++]);
-    } else if (arguments[at] == "--") {
-      line.after_separator = true;
-      ++at;
-    } else {
-      at = read(at);
-    }
-  }
-  if (at > arguments.size()) {
-    const auto& last = arguments.back();
-    line.awaiting = find(last.starts_with("--") ? last : std::string{'-', last.back()});
-  }
-  return line;
-}
-
-std::vector<std::string> Options::parse(std::span<const std::string> arguments) {
-  std::vector<Token> tokens;
-  auto line = read_each(arguments, [&](auto at) { return read_option(arguments, at, tokens); });
-  set(tokens);
-  return std::move(line.operands);
-}
-
-void Options::set(std::vector<Token>& tokens) {
-  for (auto& [row, value] : tokens) {
-    for (; row->comma_separated_ && value->find(',') != value->npos;
-         value->erase(0, value->find(',') + 1)) {
-      row->set(value->substr(0, value->find(',')));
-    }
-    row->set(std::move(value));
-  }
+Take into(std::vector<std::string>& target) {
+  return [&target](const std::string& text) { target.push_back(text); };
 }
 
 // ---- Rules ----
 
-bool Options::holds(std::string_view condition, std::span<const std::string> operands) const {
-  if (!condition.starts_with("--")) return !operands.empty() && operands[0] == condition;
-  const auto space = condition.find(' ');
-  const auto* row = find(condition.substr(0, space));
-  if (row == nullptr || row->given_ == 0) return false;
-  return space == condition.npos ||
-         (!row->values_.empty() && row->values_.back() == condition.substr(space + 1));
+Option& Option::excludes(std::string_view name, std::string_view why, std::string_view hint) {
+  line_->rules.push_back({option_, true, name, why, hint});
+  return *this;
 }
 
-/// Whether the rule's option may not be given.
-bool Options::applies(const Row::Rule& rule, std::span<const std::string> operands) const {
-  return holds(rule.condition, operands) == rule.excludes &&
-         std::none_of(rule.unless.begin(), rule.unless.end(),
-                      [&](auto condition) { return holds(condition, operands); });
+Option& Option::needs(std::string_view name, std::string_view why, std::string_view hint) {
+  line_->rules.push_back({option_, false, name, why, hint});
+  return *this;
 }
 
-void Options::require(bool excludes, std::span<const std::string> operands) {
-  for (const auto& row : rows_) {
-    if (row.given_ == 0) continue;
-    for (const auto& rule : row.rules_) {
-      if (rule.excludes != excludes || !applies(rule, operands)) continue;
-      const auto format = excludes ? "{} and {} cannot be combined" : "{} requires {}";
-      throw UsageError(
-          with_reason(fmt::format(fmt::runtime(format), row.name(), rule.condition), rule.why),
-          std::string(rule.hint));
-    }
-  }
+Option& Option::once(std::string_view hint) {
+  line_->options[option_].once_hint = hint;
+  return *this;
 }
 
-void Options::require_consistent(std::span<const std::string> operands) {
-  require(true, operands);
-  require(false, operands);
+Option& Option::comma_separated() {
+  line_->options[option_].comma_separated = true;
+  return *this;
 }
 
-// ---- Completion ----
-
-Options::Unfinished Options::parse_unfinished(std::span<const std::string> arguments) {
-  std::vector<Token> tokens;
-  auto line = read_each(arguments, [&](std::size_t at) {
-    try {
-      return arguments[at].starts_with("--") ? read_long(arguments, at, tokens)
-                                             : read_short(arguments, at, tokens);
-    } catch (const UsageError&) {
-      return at + 1;
-    }
-  });
-  try {
-    set(tokens);
-  } catch (const UsageError&) {
-    // One that may be given only once was given again.
-  }
-  return line;
+Option& Option::rejects_detached(bool (*is_value)(const std::string& text)) {
+  line_->options[option_].is_value = is_value;
+  return *this;
 }
 
-Completer Options::Row::completion() const {
-  if (complete_ != nullptr) return complete_;
-  return value_name_ == "FILE" || value_name_ == "PATH" ? complete_file : nullptr;
+Option& Option::completes(Completer complete) {
+  line_->options[option_].complete = complete;
+  return *this;
 }
 
-bool Options::is_given(std::string_view name) const {
-  const auto* row = find(name);
-  return row != nullptr && row->given_ > 0;
+// ---- Declarations ----
+
+void Options::group(const std::string& title, Repeats repeats) {
+  app_->option_defaults()->group(title)->configurable(repeats == Repeats::kYes);
 }
 
-std::vector<Completion> Options::completions(std::span<const std::string> operands) {
-  const auto is_excluded = [&](const Row& row) {
-    const auto rules_out = [&](const Row::Rule& rule) {
-      return rule.excludes && applies(rule, operands);
-    };
-    if (std::any_of(row.rules_.begin(), row.rules_.end(), rules_out)) return true;
-    return std::any_of(rows_.begin(), rows_.end(), [&](const Row& other) {
-      return other.given_ > 0 &&
-             std::any_of(other.rules_.begin(), other.rules_.end(), [&](const Row::Rule& rule) {
-               return rule.excludes && rule.unless.empty() && rule.condition == row.name();
-             });
-    });
-  };
-  std::vector<Completion> found;
-  for (const auto& row : rows_) {
-    const bool is_list = row.target<std::vector<std::string>>() != nullptr;
-    const bool is_used = row.given_ > 0 && (!is_list || !row.once_hint_.empty());
-    if (row.help_.empty() || is_used || is_excluded(row)) continue;
-    found.push_back({std::string(row.name()), std::string(first_clause(row.help_))});
-  }
-  return found;
+Option Options::flag(const std::string& names, bool& target, std::string_view help) {
+  auto* option = app_->add_flag(names, target, std::string(help))->disable_flag_override();
+  return line_->add(*app_, *option);
 }
 
-// ---- What is made of the rows ----
+Option Options::value(const std::string& names, const std::string& type, Take take,
+                      std::string_view help) {
+  // Not bound to a variable: CLI11's own conversions split "[a,b]" and make an empty text none.
+  auto* option = app_->add_option(
+      names,
+      [take = std::move(take)](const CLI::results_t& texts) {
+        take(texts.back());
+        return true;
+      },
+      std::string(help));
+  option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  return line_->add(*app_, *option);
+}
 
-std::vector<std::string> Options::repeated(
-    Repeats when, const std::map<std::string_view, std::vector<std::string>>& resolved) const {
-  std::vector<std::string> words;
-  for (const auto& row : rows_) {
-    if (row.when_ != when) continue;
-    const auto found = resolved.find(row.name());
-    if (row.is_flag()) {
-      if (row.given_ > 0 && found == resolved.end()) words.emplace_back(row.name());
-      continue;
-    }
-    for (const auto& value : found == resolved.end() ? row.values_ : found->second) {
-      append_words(words, row.name(), value);
-    }
-  }
-  return words;
+Option Options::list(const std::string& names, const std::string& type, Take take,
+                     std::string_view help) {
+  // The details are found by the option, which does not exist before this function.
+  const auto declared = std::make_shared<CLI::Option*>(nullptr);
+  auto* option = app_->add_option(
+      names,
+      [take = std::move(take), line = line_, declared](const CLI::results_t& texts) {
+        for (const auto& text : texts) {
+          if (!line->options[*declared].comma_separated) {
+            take(text);
+            continue;
+          }
+          for (const auto& word : split_at_commas(text)) take(std::string(word));
+        }
+        return true;
+      },
+      std::string(help));
+  *declared = option;
+  option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  return line_->add(*app_, *option);
+}
+
+Option Options::optional_value(const std::string& names, const std::string& type,
+                               OptionalValue& target, std::string_view help) {
+  auto* option = app_->add_option(
+      names,
+      [&target](const CLI::results_t& texts) {
+        target.given = true;
+        target.value = texts.back() == kNoValue ? std::nullopt : std::optional(texts.back());
+        return true;
+      },
+      std::string(help));
+  // For CLI11, a flag: only '=' gives it a value.
+  option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->expected(0);
+  return line_->add(*app_, *option);
+}
+
+void Options::subcommand(const CommandText& text, std::function<void(Options&)> declare) {
+  line_->add(*app_, text, std::move(declare));
+}
+
+void Options::require_subcommand(std::string_view example) {
+  line_->commands.at(app_).example = example;
+}
+
+// ---- What is given ----
+
+bool Options::is_given(const std::string& name) const {
+  const auto* option = CommandLineState::find(*app_, name);
+  return option != nullptr && option->count() > 0;
 }
 
 std::vector<std::string> Options::repeated(
     const std::map<std::string_view, std::vector<std::string>>& resolved, bool with_server) const {
-  auto words = repeated(Repeats::kAlways, resolved);
-  if (!with_server) return words;
-  for (auto& word : repeated(Repeats::kWithServer, resolved)) words.push_back(std::move(word));
+  std::vector<std::string> words;
+  std::vector<const CLI::App*> commands;  // from the inner to the outer
+  for (const auto* command = app_; command != nullptr; command = command->get_parent()) {
+    commands.push_back(command);
+  }
+  for (const auto* command : std::ranges::reverse_view(commands)) {
+    append_repeated(words, *line_, *command, false, resolved);
+  }
+  if (with_server) append_repeated(words, *line_, line_->app, true, resolved);
   return words;
 }
 
-std::string Options::help(bool brief) const {
-  std::string out = brief && !rows_.empty() ? "\nOptions:\n" : "";
-  std::string_view group;
-  for (const auto& row : rows_) {
-    if (row.help_.empty()) continue;
-    if (!brief && row.group_ != group) out.append("\n").append(row.group_).append(":\n");
-    group = row.group_;
-    std::string left = row.names_.starts_with("--") ? "      " : "  ";
-    left += row.names_;
-    if (const auto comma = left.find(','); comma != left.npos) left.insert(comma + 1, " ");
-    if (row.target<OptionalValue>() != nullptr) {
-      left.append("[=").append(row.value_name_).append("]");
-    } else if (!row.value_name_.empty()) {
-      left.append(" ").append(row.value_name_);
-    }
-    out += left;
-    if (left.size() + 2 > kHelpColumn) {
-      out += '\n';
-      left.clear();
-    }
-    out.append(kHelpColumn - left.size(), ' ');
-    append_filled(out, brief ? first_clause(row.help_) : row.help_, kHelpColumn, kHelpWidth);
-  }
-  return out;
+std::vector<std::string> Options::repeated_server(
+    const std::map<std::string_view, std::vector<std::string>>& resolved) const {
+  std::vector<std::string> words;
+  append_repeated(words, *line_, line_->app, true, resolved);
+  return words;
 }
 
 // ---- Refusals ----
 
-void require_not_empty(std::string_view text, const std::string& what) {
-  if (text.empty()) throw UsageError(what + " is empty", "is the variable set?");
-}
-
-void require_at_most(std::size_t most, std::span<const std::string> operands, std::string hint) {
-  if (operands.size() <= most) return;
-  throw UsageError("unexpected argument " + in_quotes(operands[most]), std::move(hint));
-}
-
-void refuse_word(const std::string& message, std::string_view word,
-                 std::span<const std::string_view> names) {
-  throw UsageError(message + did_you_mean(word, names), "it is one of " + one_of(names));
-}
-
-// ---- Values ----
-
-std::int64_t parse_between(const std::string& text, std::string_view option, std::int64_t least,
-                           std::int64_t most) {
-  const auto value = parse_whole(masked(text), option);
-  if (value >= least && value <= most) return value;
-  throw UsageError(fmt::format("{} must be from {} to {}, not {}", option, least, most, value));
-}
-
-std::chrono::microseconds parse_duration_of(const std::string& text, std::string_view option) {
-  return parsed(option, [&] { return parse_duration(masked(text)); });
-}
-
-bool is_duration(const std::string& text) {
-  try {
-    static_cast<void>(parse_duration(text));
-    return true;
-  } catch (const UsageError&) {
-    return false;
-  }
-}
-
-std::chrono::microseconds parse_now(const std::string& text, std::string_view option) {
-  const auto now = parsed(option, [&] { return parse_instant(masked(text)); });
-  refuse_seconds(now, option);
-  return now;
+void refuse_both(std::string_view first, std::string_view second, std::string_view why,
+                 std::string_view hint) {
+  auto message = fmt::format("{} and {} cannot be combined", first, second);
+  if (!why.empty()) message.append(": ").append(why);
+  throw UsageError(message, std::string(hint));
 }
 
 }  // namespace rlctl::cli

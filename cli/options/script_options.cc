@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
+#include "cli/options/values.h"
 #include "limiter/algorithm.h"
 
 namespace rlctl::cli {
@@ -291,18 +292,16 @@ std::vector<std::string> script_keys(const ScriptOptions& options) {
 
 void add_script_options(Options& options, ScriptOptions& target, bool is_optional) {
   options
-      .list(kScriptOption, "SCRIPT", target.scripts,
+      .list(std::string(kScriptOption), "SCRIPT", target.scripts,
             is_optional ? "the script, instead of the operand SCRIPT: a file, one that the "
                           "configuration names, or - for standard input"
                         : "run this Lua script, a file or one that the configuration names, "
                           "instead of a bundled algorithm; - for standard input")
-      .completes(complete_script)
-      .repeats();
+      .completes(complete_script);
   for (const auto& setting : kSettings) {
-    auto& row =
-        options.value(setting.option, setting.value_name, target.*setting.value, setting.help);
-    row.repeats();
-    if (!is_optional) row.needs(kScriptOption, "", "name the script with --script FILE.lua");
+    auto option = options.value(std::string(setting.option), std::string(setting.value_name),
+                                target.*setting.value, setting.help);
+    if (!is_optional) option.needs(kScriptOption, "", "name the script with --script FILE.lua");
   }
 }
 

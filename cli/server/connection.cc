@@ -10,6 +10,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/errors/failure.h"
+#include "cli/options/values.h"
 #include "cli/terminal/prompt.h"
 #include "cli/terminal/terminal.h"
 #include "redis/error.h"
@@ -270,9 +271,7 @@ std::vector<std::string> rlctl_words(const Options& options, const ConnectionOpt
   if (const auto file = configuration.named_file(); file && needs_file) {
     words.insert(words.end(), {"--config", *file});
   }
-  for (auto& word : options.repeated(Repeats::kWithServer, values)) {
-    words.push_back(std::move(word));
-  }
+  for (auto& word : options.repeated_server(values)) words.push_back(std::move(word));
   return words;
 }
 
@@ -281,49 +280,38 @@ bool names_server(const ConnectionOptions& options) {
 }
 
 void add_connection_options(Options& options, ConnectionOptions& target) {
-  constexpr auto kServer = Repeats::kWithServer;
-  options.group("Connection");
-  options
-      .value("-u,--url", "URL", target.url,
-             "the server: redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, "
-             "unix:///PATH, "
-             "redis+cluster://HOST,..., redis+sentinel://HOST,.../MASTER, or private: for an empty "
-             "server that ends with this run (default: $RLCTL_URL, else the configuration's, else "
-             "redis://127.0.0.1:6379)")
-      .repeats(kServer);
-  options.value("-H,--host", "HOST", target.host, "server name or address").repeats(kServer);
-  options.value("-p,--port", "PORT", target.port, "server port").repeats(kServer);
+  options.group(kConnectionGroup);
+  options.value(
+      "-u,--url", "URL", target.url,
+      "the server: redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, "
+      "unix:///PATH, "
+      "redis+cluster://HOST,..., redis+sentinel://HOST,.../MASTER, or private: for an empty "
+      "server that ends with this run (default: $RLCTL_URL, else the configuration's, else "
+      "redis://127.0.0.1:6379)");
+  options.value("-H,--host", "HOST", target.host, "server name or address");
+  options.value("-p,--port", "PORT", target.port, "server port");
   options.value("-s,--socket", "PATH", target.socket, "server unix socket")
       .excludes("--host", kTwoServers)
-      .excludes("--port", kTwoServers)
-      .repeats(kServer);
-  options.value("-n,--db", "NUMBER", target.database, "database").repeats(kServer);
-  options.value("--user", "NAME", target.user, "ACL user").repeats(kServer);
-  options
-      .flag("--askpass", target.askpass,
-            "ask for the password on the terminal (default: see PASSWORDS in rlctl(1))")
-      .repeats(kServer);
-  options
-      .value("--password-file", "FILE", target.password_file,
-             "read the password from the first line of this file, which only its owner may read")
-      .repeats(kServer);
-  options.value("-a,--pass", "PASSWORD", target.password, "");
-  options.flag("--tls", target.tls, "use TLS, as for rediss://").repeats(kServer);
-  options
-      .value("--cacert", "FILE", target.cacert,
-             "TLS: certificate authorities to trust (default: the system's)")
-      .repeats(kServer);
+      .excludes("--port", kTwoServers);
+  options.value("-n,--db", "NUMBER", target.database, "database");
+  options.value("--user", "NAME", target.user, "ACL user");
+  options.flag("--askpass", target.askpass,
+               "ask for the password on the terminal (default: see PASSWORDS in rlctl(1))");
+  options.value(
+      "--password-file", "FILE", target.password_file,
+      "read the password from the first line of this file, which only its owner may read");
+  options.flag("--tls", target.tls, "use TLS, as for rediss://");
+  options.value("--cacert", "FILE", target.cacert,
+                "TLS: certificate authorities to trust (default: the system's)");
   options.value("--cert", "FILE", target.cert, "TLS: client certificate")
-      .needs("--key", "a certificate is of no use without its private key")
-      .repeats(kServer);
+      .needs("--key", "a certificate is of no use without its private key");
   options.value("--key", "FILE", target.key, "TLS: private key of the client certificate")
-      .needs("--cert")
-      .repeats(kServer);
-  options
-      .value("--sni", "NAME", target.sni,
-             "TLS: the name that the server's certificate must have (default: the host)")
-      .repeats(kServer);
-  options.flag("--insecure", target.insecure, "TLS: do not verify the server").repeats(kServer);
+      .needs("--cert");
+  options.value("--sni", "NAME", target.sni,
+                "TLS: the name that the server's certificate must have (default: the host)");
+  options.flag("--insecure", target.insecure, "TLS: do not verify the server");
+  options.group(kConnectionGroup, Repeats::kNo);
+  options.value("-a,--pass", "PASSWORD", target.password, "");
   options.value(
       "--timeout", "TIME", target.timeout,
       "time limit for connecting and for each answer (default: the configuration's, else 1s)");

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/options/values.h"
 #include "limiter/policies.h"
 #include "state/key_family.h"
 

@@ -6,35 +6,74 @@
 #include <string>
 #include <vector>
 
-#include "cli/errors/failure.h"
+#include "base/error.h"
+#include "cli/options/command_line.h"
 
 namespace rlctl::cli::options_test {
 namespace {
 
 using Words = std::vector<std::string>;
 
+constexpr CommandText kCheck{.name = "check", .summary = "ask", .synopsis = "check KEY"};
+constexpr CommandText kList{.name = "list", .summary = "list", .synopsis = "list"};
+constexpr CommandText kTwice{.name = "twice", .summary = "twice", .synopsis = "check twice"};
+
 struct Line {
-  bool json = false, quiet = false;
-  std::optional<std::string> port;
+  bool json = false, quiet = false, verbose = false, model = false, now = false;
+  std::optional<std::string> port, user, rate, clock, skip, title;
   std::vector<std::string> limits;
   OptionalValue wait;
-  Options options;
+  CommandLine line;
 
   Line() {
-    options.group("Options");
-    options.flag("--json", json, "JSON");
-    options.flag("-q,--quiet", quiet, "quiet");
-    options.value("-p,--port", "PORT", port, "port");
-    options.list("--limit", "LIMIT", limits, "limit");
-    options.optional_value("--wait", "TIME", wait, "wait");
+    auto general = line.general();
+    general.group(kConnectionGroup);
+    general.value("-p,--port", "PORT", port, "port");
+    general.group(kConnectionGroup, Repeats::kNo);
+    general.value("--user", "NAME", user, "user");
+    general.group("General", Repeats::kNo);
+    general.flag("--json", json, "JSON");
+    general.flag("-h", quiet, "short help");
+    general.flag("-v", verbose, "version");
+    line.add_command(kCheck, [this](Options& options) {
+      options.flag("-q,--quiet", quiet, "quiet");
+      options.flag("-v,--verbose", verbose, "verbose");
+      options.value("--rate", "RATE", rate, "rate").excludes("--model", "no server");
+      options.value("--skip", "NUMBER", skip, "skip").needs("--clock", "it is the clock's");
+      options.value("--clock", "CLOCK", clock, "clock").once("one is enough");
+      options.flag("--model", model, "model");
+      options.list("--limit", "LIMIT", limits, "limit").comma_separated();
+      options.optional_value("--wait", "TIME", wait,
+                             "a text that must be broken because it does not fit into the line");
+      options.group("Options", Repeats::kNo);
+      options.value("--title", "TEXT", title, "title");
+      options.subcommand(kTwice, [this](Options& twice) { twice.flag("--now", now, "now"); });
+    });
+    line.add_command(kList, [](Options&) {});
   }
 
-  Words parse(const Words& arguments) { return options.parse(arguments); }
+  /// The operands after `check`.
+  Words parse(Words arguments) {
+    arguments.insert(arguments.begin(), "check");
+    line.parse(arguments);
+    return line.operands();
+  }
 };
+
+std::string refusal(const Words& arguments) {
+  try {
+    Line line;
+    line.line.parse(arguments);
+    line.line.require_command();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
 
 }  // namespace
 
-TEST_CASE("options: every spelling of a value is accepted") {
+TEST_CASE("options: every spelling of a value is accepted, and the last one wins") {
   for (const Words& words : std::vector<Words>{
            {"-p", "1"}, {"-p1"}, {"--port", "1"}, {"--port=1"}, {"-qp1"}, {"-p2", "-p1"}}) {
     Line line;
@@ -44,20 +83,32 @@ TEST_CASE("options: every spelling of a value is accepted") {
 }
 
 TEST_CASE("options: a value may look like anything") {
-  for (const std::string value : {"", "--json", "--", "-", "[a,b]", "a=b", "++"}) {
+  for (const std::string value : {"", "--json", "-", "[a]", "a=b", "check"}) {
     Line line;
-    CHECK(line.parse({"--limit", value, "--limit=" + value}).empty());
-    CHECK(line.limits == Words{value, value});
+    CHECK(line.parse({"--limit", value}).empty());
+    CHECK(line.limits == Words{value});
     CHECK_FALSE(line.json);
   }
+  Line several;
+  several.parse({"--limit", "[a,b]", "--limit=c"});
+  CHECK(several.limits == Words{"[a", "b]", "c"});
+}
+
+TEST_CASE("options: a value that is empty is refused after '=', unless it may be") {
+  CHECK(refusal({"check", "--limit=", "next"}) == "option '--limit' has an empty value");
+  Line line;
+  CHECK(line.parse({"--title=", "next"}) == Words{"next"});
+  CHECK(line.title == "");
 }
 
 TEST_CASE("options: operands are kept in order, between options and after --") {
   Line line;
-  CHECK(line.parse({"a", "--json", "-", "++", "[x,y]", "--", "--quiet", "--"}) ==
-        Words{"a", "-", "++", "[x,y]", "--quiet", "--"});
+  CHECK(line.parse({"a", "--json", "-", "", "[x,y]", "{}", "list", "--", "--quiet", "++"}) ==
+        Words{"a", "-", "", "[x,y]", "{}", "list", "--quiet", "++"});
   CHECK(line.json);
   CHECK_FALSE(line.quiet);
+  CHECK(line.line.after_separator() == Words{"--quiet", "++"});
+  CHECK(refusal({"check", "++"}) == "unexpected argument '++'");
 }
 
 TEST_CASE("options: an optional value binds only with =") {
@@ -68,100 +119,76 @@ TEST_CASE("options: an optional value binds only with =") {
   Line tied;
   CHECK(tied.parse({"--wait=5s"}).empty());
   CHECK(tied.wait.value == "5s");
-  Line empty;
-  CHECK(empty.parse({"--wait="}).empty());
-  CHECK(empty.wait.value == "");
 }
 
-TEST_CASE("options: the first operand is found before the other options are known") {
+TEST_CASE("options: a command may give a general short option another meaning") {
   Line line;
-  CHECK(line.options.find_operand(Words{"-p", "1", "check", "--unknown"}).at == 2);
-  CHECK(line.options.find_operand(Words{"-q", "--", "check"}).at == 2);
-  CHECK(line.options.find_operand(Words{"-q"}).at == 1);
-  CHECK(line.options.find_operand(Words{"-q", "--", "check"}).after_separator);
-  // Here -- is the value of -p.
-  const auto found = line.options.find_operand(Words{"-p", "--", "check"});
-  CHECK(found.at == 2);
-  CHECK(!found.after_separator);
+  line.parse({"-v"});
+  CHECK(line.line.options().is_given("--verbose"));
+  CHECK_FALSE(line.line.general().is_given("-v"));
 }
 
-TEST_CASE("options: a later row takes a name over from an earlier one") {
-  Line line;
-  bool verbose = false;
-  line.options.flag("-q,--verbose", verbose, "verbose");
-  CHECK(line.parse({"-q"}).empty());
-  CHECK(verbose);
-  CHECK_FALSE(line.quiet);
+TEST_CASE("options: the first mistake is an unknown name") {
+  CHECK(refusal({"check", "--skip", "1", "--limti", "5"}) ==
+        "unknown option '--limti'; did you mean '--limit'?");
+  CHECK(refusal({"check", "-limit", "5"}) == "unknown option '-limit'; did you mean '--limit'?");
+  CHECK(refusal({"check", "-qx"}) == "unknown option '-x'");
+  CHECK(refusal({"chekc", "k"}) == "unknown command 'chekc'; did you mean 'check'?");
+  CHECK(refusal({"k", "check"}) == "unknown command 'k'");
+  CHECK(refusal({"--model", "check"}).starts_with("unknown option '--model'"));
 }
 
 TEST_CASE("options: the rules of the options are checked") {
-  const auto refusal = [](const Words& arguments) -> std::string {
-    Options options;
-    std::optional<std::string> rate, clock, skip;
-    bool model = false;
-    options.value("--rate", "RATE", rate, "rate")
-        .excludes("--model", "no server")
-        .unless("--rate 5/s")
-        .excludes("search", "it finds the times");
-    options.value("--skip", "NUMBER", skip, "skip").needs("--clock real").unless("--rate max");
-    options.value("--clock", "CLOCK", clock, "clock").once("one is enough");
-    options.flag("--model", model, "model");
-    try {
-      options.require_consistent(options.parse(arguments));
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "";
-  };
-  CHECK(refusal({"--model", "--rate", "9/s"}) ==
+  CHECK(refusal({"check", "--model", "--rate", "9/s"}) ==
         "--rate and --model cannot be combined: no server");
-  CHECK(refusal({"--model", "--rate", "9/s", "--rate", "5/s"}).empty());
-  CHECK(refusal({"search", "--rate=1/s"}) ==
-        "--rate and search cannot be combined: it finds the times");
-  CHECK(refusal({"search", "more", "--rate=1/s"}) ==
-        "--rate and search cannot be combined: it finds the times");
-  CHECK(refusal({"more", "search", "--rate=1/s"}).empty());
-  CHECK(refusal({"--skip", "1", "--clock", "virtual"}) == "--skip requires --clock real");
-  CHECK(refusal({"--skip", "1", "--clock", "real"}).empty());
-  CHECK(refusal({"--skip", "1", "--rate", "max"}).empty());
-  CHECK(refusal({"--skip", "1", "--model", "--rate", "1/s"}) ==
-        "--rate and --model cannot be combined: no server");
-  CHECK(refusal({"--clock", "a", "--clock=b"}) ==
+  CHECK(refusal({"check", "--skip", "1"}) == "--skip requires --clock: it is the clock's");
+  CHECK(refusal({"check", "--skip", "1", "--clock", "real"}).empty());
+  CHECK(refusal({"check", "--clock", "a", "--clock=b"}) ==
         "--clock may be given only once, but 'b' follows 'a'");
+  CHECK(refusal({"check", "--limit"}) == "option '--limit' needs a value: --limit LIMIT");
+  CHECK(refusal({"check", "--json=x"}) == "option '--json' takes no value");
 }
 
 TEST_CASE("options: the words that repeat a run are collected") {
-  Options options;
-  std::optional<std::string> port, rate, seed, quiet;
-  std::vector<std::string> files;
-  bool strict = false, tls = false;
-  options.value("-p,--port", "PORT", port, "port").repeats(Repeats::kWithServer);
-  options.flag("--tls", tls, "tls").repeats(Repeats::kWithServer);
-  options.list("--file", "FILE", files, "file").repeats();
-  options.flag("--strict", strict, "strict").repeats();
-  options.value("--rate", "RATE", rate, "rate").repeats();
-  options.value("--seed", "NUMBER", seed, "seed").repeats();
-  options.value("--quiet", "", quiet, "quiet");
-  options.parse(Words{"-p1", "--tls", "--file=-x", "--strict", "--file", "-", "--rate", "1",
-                      "--quiet", "1", "--rate", ""});
-  CHECK(options.repeated({{"--seed", {"7"}}}, false) ==
-        Words{"--file=-x", "--file", "-", "--strict", "--rate", "", "--seed", "7"});
-  CHECK(options.repeated({{"--rate", {}}, {"--file", {"y"}}}, true) ==
-        Words{"--file", "y", "--strict", "--port", "1", "--tls"});
+  Line line;
+  line.parse({"-p1", "--user", "ann", "--limit=-x", "--limit", "-", "--rate", "1", "--rate", "",
+              "--wait=5s", "-q", "--title", "t", "twice", "--now"});
+  CHECK(line.line.innermost_command() == &kTwice);
+  const auto options = line.line.options();
+  CHECK(options.repeated({{"--skip", {"7"}}}, false) == Words{"--quiet", "--rate", "", "--skip",
+                                                              "7", "--limit=-x", "--limit", "-",
+                                                              "--wait=5s", "--now"});
+  CHECK(options.repeated({{"--rate", {}}, {"--limit", {"y"}}, {"--quiet", {}}}, true) ==
+        Words{"--limit", "y", "--wait=5s", "--now", "--port", "1"});
 }
 
-TEST_CASE("options: help fits 80 columns") {
+TEST_CASE("options: help fits 80 columns, and a command of a command has its own") {
   Line line;
-  bool more = false;
-  line.options.flag("--an-option-of-uncommon-length", more,
-                    "a text that must be broken because it would not fit into the line at all");
-  const auto help = line.options.help();
+  const auto help = line.line.help(Words{"check"}, HelpExtent::kAll);
   std::size_t start = 0;
   for (auto end = help.find('\n'); end != help.npos; end = help.find('\n', start)) {
     CHECK(end - start <= 80);
     start = end + 1;
   }
   CHECK(help.find("      --wait[=TIME]") != help.npos);
+  CHECK(help.find("--now") == help.npos);
+  CHECK(line.line.help(Words{"check", "twice"}, HelpExtent::kShort).find("--now") != help.npos);
+}
+
+TEST_CASE("options: what may follow a line that is still being typed") {
+  const auto follow = [](const Words& words) {
+    Line line;
+    line.line.parse_unfinished(words);
+    std::string names;
+    for (const auto& option : line.line.options_to_follow()) names += option.word + " ";
+    return names;
+  };
+  CHECK(follow({"check", "--rate", "1", "--clock", "real", "--limit", "5"}) ==
+        "--quiet --verbose --skip --limit --wait --title --port --user --json -h -v ");
+  Line line;
+  line.line.parse_unfinished(Words{"check", "--unknown", "--limit"});
+  REQUIRE(line.line.awaited_value());
+  CHECK(line.line.awaited_value()->comma_separated);
 }
 
 }  // namespace rlctl::cli::options_test

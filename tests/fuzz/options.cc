@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cli/options/completions.h"
+#include "cli/options/command_line.h"
+#include "cli/options/values.h"
 #include "fuzz/fuzz.h"
 
 namespace fuzz::options {
@@ -14,22 +15,28 @@ namespace fuzz::options {
 using rlctl::UsageError;
 using namespace rlctl::cli;
 
+constexpr CommandText kCheck{.name = "check"};
+constexpr CommandText kTwice{.name = "twice"};
+
 struct Line {
-  bool json = false, quiet = false, now = false;
+  bool json = false, help = false, quiet = false, now = false;
   std::optional<std::string> port, rate;
   std::vector<std::string> limits;
   OptionalValue wait;
-  Options options;
+  CommandLine line;
 
   Line() {
-    options.group("Options");
-    options.flag("--json", json, "JSON").repeats();
-    options.flag("-q,--quiet", quiet, "quiet").repeats().excludes("--json", "of the output");
-    options.value("-p,--port", "PORT", port, "port").repeats().once("give one");
-    options.value("--rate", "RATE", rate, "rate").repeats().needs("--limit").unless("--json");
-    options.list("--limit", "LIMIT", limits, "limit").repeats().comma_separated();
-    options.optional_value("--wait", "TIME", wait, "wait").mistakable(is_duration);
-    options.flag("--now", now, "now").repeats().excludes("--rate max").needs("check");
+    auto general = line.general();
+    general.flag("--json", json, "JSON");
+    general.flag("-h", help, "help");
+    general.value("-p,--port", "PORT", port, "port").once("give one");
+    line.add_command(kCheck, [this](Options& options) {
+      options.flag("-q,--quiet", quiet, "quiet").excludes("--json", "of the output");
+      options.value("--rate", "RATE", rate, "rate").needs("--limit");
+      options.list("--limit", "LIMIT", limits, "limit").comma_separated();
+      options.optional_value("--wait", "TIME", wait, "wait");
+      options.subcommand(kTwice, [this](Options& twice) { twice.flag("--now", now, "now"); });
+    });
   }
 };
 
@@ -40,29 +47,30 @@ void test(std::string_view input) {
   while (!parts.done()) words.emplace_back(parts.until('\n'));
   const auto longest = 4 * input.size() + 500;
 
-  Line line;
-  const auto operands = accepted<UsageError>([&] { return line.options.parse(words); }, longest);
-  (void)accepted<UsageError>([&] { return Line().options.find_operand(words); }, longest);
   Line typed;
-  const auto unfinished = typed.options.parse_unfinished(words);
-  require(unfinished.first_operand <= words.size(), "an operand is one of the words");
-  (void)typed.options.completions(unfinished.operands);
+  typed.line.parse_unfinished(words);
+  (void)typed.line.options_to_follow();
+  (void)typed.line.awaited_value();
   for (const auto& word : words) {
     (void)accepted<UsageError>([&] { return parse_between(word, "--n", 1, 100); }, longest);
     (void)accepted<UsageError>([&] { return parse_duration_of(word, "--time"); }, longest);
     (void)accepted<UsageError>([&] { return parse_now(word); }, longest);
   }
-  if (!operands) return;
-  require(operands->size() <= words.size(), "operands are among the words");
-  const auto is_consistent = accepted<UsageError>(
-      [&] { return (line.options.require_consistent(*operands), true); }, longest);
-  if (!is_consistent) return;
+  Line line;
+  const auto is_accepted =
+      accepted<UsageError>([&] { return (line.line.parse(words), true); }, longest);
+  if (!is_accepted || line.line.command() == nullptr) return;
+  const auto operands = line.line.operands();
+  require(operands.size() <= words.size(), "operands are among the words");
 
-  auto again = line.options.repeated({}, true);
+  std::vector<std::string> again{"check"};
+  if (line.line.innermost_command() == &kTwice) again.emplace_back("twice");
+  for (auto& word : line.line.options().repeated({}, true)) again.push_back(std::move(word));
   again.emplace_back("--");
-  again.insert(again.end(), operands->begin(), operands->end());
+  again.insert(again.end(), operands.begin(), operands.end());
   Line same;
-  require(same.options.parse(again) == *operands, "the operands are the same");
+  same.line.parse(again);
+  require(same.line.operands() == operands, "the operands are the same");
   require(same.json == line.json && same.quiet == line.quiet && same.now == line.now &&
               same.port == line.port && same.rate == line.rate && same.limits == line.limits,
           "the options are the same");

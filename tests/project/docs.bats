@@ -110,10 +110,18 @@ links() { grep -oE '\]\([^)#]+' "$1" | cut -c3-; }
 
 # --- help and manual ---------------------------------------------------------------------------------
 
-commands() { rlctl --help | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p' | grep -vx help; }
+# commands [COMMAND]: those of rlctl, or of one of its commands.
+commands() { rlctl "$@" --help | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p' | grep -vx help; }
+
+# help_of_all [COMMAND]: the help, with that of the command's own commands.
+help_of_all() {
+  rlctl "$@" --help
+  local inner
+  for inner in ${1:+$(commands "$1")}; do rlctl "$1" "$inner" --help; done
+}
 
 # Long options that begin a line of the help, and those explained in a page of the manual.
-options_in_help() { rlctl "$@" --help | sed -nE 's/^ +(-[A-Za-z], *)?(--[a-z][a-z-]+).*/\2/p' | sort -u; }
+options_in_help() { help_of_all "$@" | sed -nE 's/^ +(-[A-Za-z], *)?(--[a-z][a-z-]+).*/\2/p' | sort -u; }
 options_in_page() { sed -nE '/^\*-/{s/\\//g;p}' "$1" | grep -oE -- '--[a-z][a-z-]+' | sort -u; }
 
 # page COMMAND: the command's page of the manual; for a command about a file it may be in section 5.
@@ -143,11 +151,14 @@ page() {
 }
 
 @test "help fits 80 columns and ends with an example" {
-  local command
+  local command inner words
   for command in '' $(commands); do
-    rlctl ${command:+"$command"} --help >"$BATS_TEST_TMPDIR/help"
-    run -1 grep -E '^.{81}' "$BATS_TEST_TMPDIR/help"
-    assert_regex "$(tail -n 1 "$BATS_TEST_TMPDIR/help")" '^  (\$ )?.*rlctl '
+    for inner in '' ${command:+$(commands "$command")}; do
+      words=(${command:+"$command"} ${inner:+"$inner"})
+      rlctl "${words[@]}" --help >"$BATS_TEST_TMPDIR/help"
+      run -1 grep -E '^.{81}' "$BATS_TEST_TMPDIR/help"
+      assert_regex "$(tail -n 1 "$BATS_TEST_TMPDIR/help")" '^  (\$ )?.*rlctl '
+    done
   done
 }
 

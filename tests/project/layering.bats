@@ -55,7 +55,7 @@ src/limiter/a.cc|#include <hiredis/hiredis.h>|hiredis is for src/redis alone
 src/limiter/a.cc|#include <openssl/ssl.h>|OpenSSL is for src/redis alone
 src/limiter/a.cc|#include <zlib.h>|zlib is for src/replay/input.cc alone
 cli/main.cc|#include <toml++/toml.h>|toml++ is for src/limiter/toml.h alone
-cli/main.cc|#include <histedit.h>|libedit is for cli/term/line_editor.cc alone
+cli/main.cc|#include <histedit.h>|libedit is for cli/terminal/line_editor.cc alone
 cli/main.cc|#include <nlohmann/json.hpp>|nlohmann-json is for src/replay/named_fields.cc and src/state/save_file.cc
 src/redis/good.cc|#include <iostream>|only cli prints
 src/redis/good.cc|std::cout << 1;|only cli prints

@@ -20,6 +20,7 @@
 #include "cli/app/command.h"
 #include "cli/errors/plugin_state.h"
 #include "cli/errors/refused_keys.h"
+#include "cli/options/values.h"
 #include "cli/server/connection.h"
 #include "cli/server/targets.h"
 #include "cli/terminal/progress.h"
@@ -335,37 +336,36 @@ ExitStatus run_audit(const AuditOptions& options, Invocation& invocation) {
 }
 
 ExitStatus report_audit_failure(const Problem& problem, bool json) {
-  write_stderr(render(problem, audit_command.name, json));
+  write_stderr(render(problem, audit_command.text.name, json));
   return to_status(PluginState::kUnknown);
 }
 
 }  // namespace
 
 const Command audit_command{
-    .name = "audit",
-    .summary = "find limiters that lock users out, open early, or waste memory",
-    .synopsis = "[connection] audit [options] [--] [PATTERN]",
-    .about =
-        "Searches all limiter keys that match the pattern (* ? [ab]) for problems in\n"
-        "production: keys that never expire or expire too early, times from a wrong\n"
-        "clock, large sorted sets, an eviction policy. Each finding comes with a fix.\n"
-        "Only reads, with SCAN.",
-    .statuses =
-        {
-            "OK: no findings",
-            kStatusWarning,
-            kStatusCritical,
-            "UNKNOWN: the server cannot be queried, or wrong usage; or OK, but the user\n"
-            "may not read all keys or may not call INFO",
-        },
-    .epilogue = R"(
+    .text = {.name = "audit",
+             .summary = "find limiters that lock users out, open early, or waste memory",
+             .synopsis = "[connection] audit [options] [--] [PATTERN]",
+             .about =
+                 "Searches all limiter keys that match the pattern (* ? [ab]) for problems in\n"
+                 "production: keys that never expire or expire too early, times from a wrong\n"
+                 "clock, large sorted sets, an eviction policy. Each finding comes with a fix.\n"
+                 "Only reads, with SCAN.",
+             .statuses =
+                 {
+                     "OK: no findings",
+                     kStatusWarning,
+                     kStatusCritical,
+                     "UNKNOWN: the server cannot be queried, or wrong usage; or OK, but the user\n"
+                     "may not read all keys or may not call INFO",
+                 },
+             .epilogue = R"(
 Examples:
   rlctl audit
   rlctl audit 'rate:*' --top all
   rlctl audit --json | jq -r 'select(.severity == "critical") | .mend'
-)",
+)"},
     .add = add_command<AuditOptions, add_audit_options, run_audit>,
-    .report = report_audit_failure,
-    .unreported = to_status(PluginState::kUnknown)};
+    .report = report_audit_failure};
 
 }  // namespace rlctl::cli

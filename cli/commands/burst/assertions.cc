@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "cli/errors/failure.h"
+#include "cli/options/values.h"
 
 namespace rlctl::cli {
 namespace {

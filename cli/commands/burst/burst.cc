@@ -545,29 +545,29 @@ Action add_burst(Options& options) {
 }  // namespace
 
 const Command burst_command{
-    .name = "burst",
-    .summary = "send traffic through limiters, and show what they allow",
-    .synopsis =
-        "[connection] burst [options] [PATTERN]\n"
-        "burst --script SCRIPT [options] [PATTERN] [KEY...] , ARG...\n"
-        "[connection] burst [options] --replay FILE...",
-    .about =
-        "Sends the same traffic through one limiter after another, and compares the most\n"
-        "that each allows within any one window with the limit. Time is virtual: a minute\n"
-        "of traffic takes a moment, and the same seed gives the same result. With\n"
-        "--clock real, each request is sent when it is due, and timed. The server is a\n"
-        "private one: RLCTL_URL and the configuration name servers that are in use, so\n"
-        "only --url, -H, -p or -s on the command line sends traffic to another server.",
-    .statuses =
-        {
-            "done",
-            "an assertion does not hold or proves nothing; --against: they differ",
-            "wrong usage, a log that cannot be read, or output that cannot be written",
-            kStatusUnreachable,
-            kStatusRefused,
-            "the server or the script failed (READONLY, OOM)",
-        },
-    .epilogue = R"(
+    .text =
+        {.name = "burst",
+         .summary = "send traffic through limiters, and show what they allow",
+         .synopsis = "[connection] burst [options] [PATTERN]\n"
+                     "burst --script SCRIPT [options] [PATTERN] [KEY...] , ARG...\n"
+                     "[connection] burst [options] --replay FILE...",
+         .about =
+             "Sends the same traffic through one limiter after another, and compares the most\n"
+             "that each allows within any one window with the limit. Time is virtual: a minute\n"
+             "of traffic takes a moment, and the same seed gives the same result. With\n"
+             "--clock real, each request is sent when it is due, and timed. The server is a\n"
+             "private one: RLCTL_URL and the configuration name servers that are in use, so\n"
+             "only --url, -H, -p or -s on the command line sends traffic to another server.",
+         .statuses =
+             {
+                 "done",
+                 "an assertion does not hold or proves nothing; --against: they differ",
+                 "wrong usage, a log that cannot be read, or output that cannot be written",
+                 kStatusUnreachable,
+                 kStatusRefused,
+                 "the server or the script failed (READONLY, OOM)",
+             },
+         .epilogue = R"(
 Examples:
   rlctl burst
   rlctl burst poisson --limit 100/10s --algorithm all --keys 50
@@ -580,8 +580,8 @@ Examples:
   rlctl burst --script my.lua --args '{now_ms}' --allowed-when 'r[1] > 0'
   rlctl burst --script a.lua --script b.lua '{key}' , '{now_ms}' '{limit}'
 )",
-    .add = add_burst,
-    .notes = burst_notes,
-    .complete_operand = complete_pattern};
+         .notes = burst_notes,
+         .complete_operand = complete_pattern},
+    .add = add_burst};
 
 }  // namespace rlctl::cli

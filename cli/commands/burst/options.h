@@ -19,6 +19,8 @@ inline constexpr std::string_view kAllAlgorithms = "all";
 inline constexpr std::string_view kDefaultLimit = "1000/60s", kSearchLimit = "5/60s";
 /// The values of --clock.
 inline constexpr std::string_view kVirtual = "virtual", kReal = "real";
+/// The --rate of a closed loop.
+inline constexpr std::string_view kMaxRate = "max";
 
 /// The arguments of `rlctl burst`, as typed.
 struct BurstOptions {
@@ -31,9 +33,12 @@ struct BurstOptions {
   std::optional<std::string> budget, exhaustive, tick, write;
   std::optional<std::string> svg, title, csv, jsonl, junit, against;
   bool model = false, overlay = false, quiet = false, refunds = false, no_stepping_back = false;
+  bool is_search = false;  ///< rlctl burst adversary
 };
 
 void add_burst_options(Options& options, BurstOptions& target);
+/// Throws UsageError for given options that cannot be used together.
+void require_consistent(const Options& options, const BurstOptions& given);
 /// The sections of --help that list the patterns, the algorithms and more.
 [[nodiscard]] std::string burst_notes();
 /// The patterns and `adversary`; with --replay, files.

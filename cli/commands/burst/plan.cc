@@ -14,6 +14,7 @@
 #include "cli/commands/burst/search_plan.h"
 #include "cli/errors/failure.h"
 #include "cli/options/limits.h"
+#include "cli/options/values.h"
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
 #include "redis/url.h"
@@ -55,7 +56,7 @@ ScriptOptions script_options(const BurstOptions& options) {
 // --- KEYS and ARGV as operands -------------------------------------------------------------------
 
 bool names_traffic(const std::string& operand) {
-  return operand == kAdversary || traffic::find_pattern(operand) != nullptr;
+  return traffic::find_pattern(operand) != nullptr;
 }
 
 /// Takes KEY... , ARG... of a script from the operands, which leaves the pattern, if any.
@@ -83,7 +84,6 @@ void take_words(BurstOptions& options, std::vector<std::string>& operands) {
 
 // --- The clock -----------------------------------------------------------------------------------
 
-constexpr std::string_view kMaxRate = "max";  // --rate max: a closed loop
 constexpr std::int64_t kMostClients = 10'000;
 /// As in redis-benchmark.
 constexpr std::size_t kClientsOfClosedLoop = 50;
@@ -125,24 +125,6 @@ std::optional<RealClock> parse_clock(const BurstOptions& options) {
 
 // --- A search ------------------------------------------------------------------------------------
 
-/// Throws UsageError for adversary with --replay, unless a file has that name.
-bool asks_adversary(const BurstOptions& options, const std::vector<std::string>& operands) {
-  if (!options.replay.given()) return operands.size() == 1 && operands[0] == kAdversary;
-  const bool is_named = std::find(operands.begin(), operands.end(), kAdversary) != operands.end();
-  if (!is_named || std::filesystem::exists(kAdversary)) return false;
-  throw UsageError(
-      "--replay and adversary cannot be combined: the search finds the times of the requests");
-}
-
-void require_searchable(const BurstOptions& options) {
-  if (key_count(options)) {
-    throw UsageError("--keys and adversary cannot be combined: a search uses one key");
-  }
-  if (options.limits.size() > 1) {
-    throw UsageError("adversary searches against one limit, but there are several --limit");
-  }
-}
-
 // --- The traffic and the limiters ----------------------------------------------------------------
 
 /// A hint for an operand that is not a pattern; empty if its meaning is unknown.
@@ -155,6 +137,20 @@ std::string hint_for(const std::string& operand, ConfigurationSource& configurat
   if (operand.find('{') == operand.npos) return {};
   return "quote the value of --args, which is one word: --args '{now_ms} {window_ms}', or write a "
          "comma before the words: KEY , '{now_ms}' '{window_ms}'";
+}
+
+void require_searchable(const BurstOptions& options, const std::vector<std::string>& operands,
+                        ConfigurationSource& configuration) {
+  if (!operands.empty()) {
+    throw UsageError("unexpected argument " + in_quotes(operands[0]),
+                     hint_for(operands[0], configuration));
+  }
+  if (key_count(options)) {
+    throw UsageError("--keys and adversary cannot be combined: a search uses one key");
+  }
+  if (options.limits.size() > 1) {
+    throw UsageError("adversary searches against one limit, but there are several --limit");
+  }
 }
 
 /// About operands of which the second is too many.
@@ -397,7 +393,7 @@ void set_traffic(BurstPlan& plan, const BurstOptions& options,
     }
     plan.request.limit = plan.limits.front();
   } else {
-    const bool searches = asks_adversary(options, operands);
+    const bool searches = options.is_search;
     if (!searches) plan.pattern = &parse_pattern(operands, plan.real, configuration);
     if (!searches && parse_costs(options.cost).size() > 1) {
       throw UsageError("--cost must be one number for a pattern, not " + in_quotes(*options.cost),
@@ -531,8 +527,9 @@ BurstPlan make_burst_plan(const BurstOptions& typed, const Invocation& invocatio
   auto options = typed;
   auto operands = invocation.operands;
   take_words(options, operands);
-  const bool searches = asks_adversary(options, operands);
-  if (searches) require_searchable(options);
+  const bool searches = options.is_search;
+  require_consistent(invocation.options, options);
+  if (searches) require_searchable(options, operands, invocation.configuration);
   if (options.title && options.title->find_first_not_of(' ') == std::string::npos) {
     throw UsageError("--title is empty", "omit it for a title from the traffic");
   }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/options/values.h"
 #include "traffic/template.h"
 
 namespace rlctl::cli {

@@ -9,6 +9,7 @@
 
 #include "base/prometheus.h"
 #include "cli/options/completions.h"
+#include "cli/options/values.h"
 #include "cli/server/asker.h"
 #include "cli/server/complete_key.h"
 #include "cli/terminal/progress.h"
@@ -44,7 +45,7 @@ void add_check_options(Options& options, CheckOptions& target) {
       .optional_value("--wait", "TIME", target.wait,
                       "sleep until allowed, at most TIME; deny at once if that is not enough. Also "
                       "sleep for the delay of leaky-bucket")
-      .mistakable(is_duration)
+      .rejects_detached(is_duration)
       .excludes("--now", kNowStandsStill)
       .excludes("--batch", "one key would delay all others")
       .excludes("--peek", "a peek takes no units");
@@ -228,26 +229,27 @@ ExitStatus run_check(const CheckOptions& options, Invocation& invocation) {
 }  // namespace
 
 const Command check_command{
-    .name = "check",
-    .summary = "ask a limiter, and record the request if it is allowed",
-    .synopsis =
-        "[connection] check --limit LIMIT [options] [--] KEY\n"
-        "[connection] check --limit LIMIT [options] --batch [FILE]\n"
-        "[connection] check --policy NAME [options] [--] [ARGUMENT...]",
-    .about =
-        "Asks whether one more request for KEY is within the limit, and records it if so.\n"
-        "KEY is the Redis key itself; with several --limit, the keys are {KEY}:60s and\n"
-        "so on.",
-    .statuses =
-        {
-            "allowed",
-            "denied",
-            kStatusOfUsage,
-            kStatusUnreachable,
-            kStatusRefused,
-            kStatusRejected,
-        },
-    .epilogue = R"(  A batch exits with the worst status of its lines; --on-error turns 3 to 5 into
+    .text =
+        {.name = "check",
+         .summary = "ask a limiter, and record the request if it is allowed",
+         .synopsis = "[connection] check --limit LIMIT [options] [--] KEY\n"
+                     "[connection] check --limit LIMIT [options] --batch [FILE]\n"
+                     "[connection] check --policy NAME [options] [--] [ARGUMENT...]",
+         .about =
+             "Asks whether one more request for KEY is within the limit, and records it if so.\n"
+             "KEY is the Redis key itself; with several --limit, the keys are {KEY}:60s and\n"
+             "so on.",
+         .statuses =
+             {
+                 "allowed",
+                 "denied",
+                 kStatusOfUsage,
+                 kStatusUnreachable,
+                 kStatusRefused,
+                 kStatusRejected,
+             },
+         .epilogue =
+             R"(  A batch exits with the worst status of its lines; --on-error turns 3 to 5 into
   0 or 1, and --shadow turns 1 into 0.
 
 Examples:
@@ -257,8 +259,8 @@ Examples:
   rlctl check --limit 100/s --algorithm leaky-bucket --wait=5s mail:out
   cut -f1 requests.tsv | rlctl check --limit 1000/h --batch
 )",
-    .add = add_command<CheckOptions, add_check_options, run_check>,
-    .notes = algorithm_help,
-    .complete_operand = complete_key};
+         .notes = algorithm_help,
+         .complete_operand = complete_key},
+    .add = add_command<CheckOptions, add_check_options, run_check>};
 
 }  // namespace rlctl::cli

@@ -1,26 +1,17 @@
 #include <array>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/text.h"
 #include "cli/app/command.h"
-#include "cli/app/subcommand.h"
 #include "cli/app/unfinished_line.h"
+#include "cli/options/values.h"
 #include "embedded_completions.h"
 
 namespace rlctl::cli {
 namespace {
-
-struct CompletionSubcommand {
-  std::string_view name;    ///< a shell, or "words"
-  std::string_view script;  ///< what completes rlctl's arguments in that shell, with these words
-};
-
-constexpr std::array kCompletionSubcommands{
-    CompletionSubcommand{"bash", embedded::k_rlctl_bash.text},
-    CompletionSubcommand{"zsh", embedded::k_rlctl_zsh.text},
-    CompletionSubcommand{"fish", embedded::k_rlctl_fish.text}, CompletionSubcommand{"words", {}}};
 
 /// Anything else could not be typed, or would not look like what it is.
 bool is_printable(std::string_view text) {
@@ -46,7 +37,7 @@ void write_completions(const LineCompletions& found, std::string& out) {
 
 /// Says nothing about errors, which would appear in the middle of the line that is typed.
 ExitStatus run_words(Invocation& invocation) {
-  std::vector<std::string> words(invocation.operands.begin() + 1, invocation.operands.end());
+  std::vector<std::string> words(invocation.operands.begin(), invocation.operands.end());
   if (words.empty()) words.emplace_back();
   try {
     write_completions(complete_line(words, invocation.interrupt), invocation.out.buffer());
@@ -58,44 +49,79 @@ ExitStatus run_words(Invocation& invocation) {
   return ExitStatus::kDone;
 }
 
-ExitStatus run_completion(Invocation& invocation) {
-  const auto& subcommand = find_subcommand<CompletionSubcommand>(
-      kCompletionSubcommands, invocation.operands, "rlctl completion bash");
-  if (subcommand.script.empty()) return run_words(invocation);
-  require_at_most(1, invocation.operands);
-  invocation.out.buffer() += subcommand.script;
-  return ExitStatus::kDone;
-}
+struct Shell {
+  CommandText text;
+  std::string_view script;  ///< what completes rlctl's arguments in that shell
+};
 
-Action add_completion(Options&) {
-  return run_completion;
+const std::array kShells{Shell{{.name = "bash",
+                                .summary = "print the script for bash",
+                                .synopsis = "completion bash",
+                                .about = "Prints what completes rlctl's arguments in bash.",
+                                .epilogue = "\nExample:\n  source <(rlctl completion bash)\n"},
+                               embedded::k_rlctl_bash.text},
+                         Shell{{.name = "zsh",
+                                .summary = "print the script for zsh",
+                                .synopsis = "completion zsh",
+                                .about = "Prints what completes rlctl's arguments in zsh.",
+                                .epilogue = "\nExample:\n  source <(rlctl completion zsh)\n"},
+                               embedded::k_rlctl_zsh.text},
+                         Shell{{.name = "fish",
+                                .summary = "print the script for fish",
+                                .synopsis = "completion fish",
+                                .about = "Prints what completes rlctl's arguments in fish.",
+                                .epilogue = "\nExample:\n  rlctl completion fish | source\n"},
+                               embedded::k_rlctl_fish.text}};
+
+constexpr CommandText kWordsText{
+    .name = "words",
+    .summary = "complete a command line, for those scripts",
+    .synopsis = "completion words -- WORD...",
+    .about =
+        "Prints what may stand for the last WORD, which may be empty; the WORDs are a\n"
+        "command line after 'rlctl'.",
+    .epilogue = R"(
+Exit status: 0 done, 1 the words are unknown, 2 wrong usage.
+
+Example:
+  rlctl completion words -- check --al
+)"};
+
+Action add_completion(Options& options) {
+  const auto chosen = std::make_shared<Action>();
+  options.require_subcommand("rlctl completion bash");
+  for (const auto& shell : kShells) {
+    options.subcommand(shell.text, [chosen, &shell](Options&) {
+      *chosen = [&shell](Invocation& invocation) {
+        require_at_most(0, invocation.operands);
+        invocation.out.buffer() += shell.script;
+        return ExitStatus::kDone;
+      };
+    });
+  }
+  options.subcommand(kWordsText, [chosen](Options&) { *chosen = run_words; });
+  return [chosen](Invocation& invocation) { return (*chosen)(invocation); };
 }
 
 }  // namespace
 
 const Command completion_command{
-    .name = "completion",
-    .summary = "print a script that completes rlctl's arguments in a shell",
-    .synopsis =
-        "completion bash|zsh|fish\n"
-        "completion words -- WORD...",
-    .about =
-        "Prints a script for the shell that completes commands, options and their\n"
-        "values: algorithms, patterns, and the policies and scripts of the configuration\n"
-        "file. The script calls 'rlctl completion words' at each Tab. It contacts no\n"
-        "server unless RLCTL_COMPLETE_KEYS=1 is set: then it completes KEYs too.",
-    .epilogue = R"(
+    .text = {.name = "completion",
+             .summary = "print a script that completes rlctl's arguments in a shell",
+             .synopsis = "completion bash|zsh|fish\n"
+                         "completion words -- WORD...",
+             .about =
+                 "Prints a script for the shell that completes commands, options and their\n"
+                 "values: algorithms, patterns, and the policies and scripts of the configuration\n"
+                 "file. The script calls 'rlctl completion words' at each Tab. It contacts no\n"
+                 "server unless RLCTL_COMPLETE_KEYS=1 is set: then it completes KEYs too.",
+             .epilogue = R"(
 Exit status: 0 done, 2 wrong usage; words: 1 if they are unknown.
 
 Examples:
   source <(rlctl completion bash)
   rlctl completion fish | source
-)",
-    .add = add_completion,
-    .complete_operand = [](const Typed& typed) {
-      return typed.operands.empty()
-                 ? to_completions(kCompletionSubcommands, &CompletionSubcommand::name)
-                 : Completions{};
-    }};
+)"},
+    .add = add_completion};
 
 }  // namespace rlctl::cli

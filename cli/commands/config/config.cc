@@ -12,10 +12,10 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/app/command.h"
-#include "cli/app/subcommand.h"
 #include "cli/options/completions.h"
 #include "cli/options/limits.h"
 #include "cli/options/script_options.h"
+#include "cli/options/values.h"
 #include "cli/terminal/table.h"
 #include "limiter/policies.h"
 #include "redis/url.h"
@@ -276,61 +276,89 @@ ExitStatus run_config_path(std::span<const std::string>, Invocation& invocation)
 
 // -------------------------------------------------------------------------------------------------
 
-struct Subcommand {
-  std::string_view name;
-  bool takes_names = false;
-  ExitStatus (*run)(std::span<const std::string> names, Invocation& invocation) = nullptr;
+using RunConfig = ExitStatus (*)(std::span<const std::string> names, Invocation& invocation);
+
+struct ConfigCommand {
+  CommandText text;
+  RunConfig run;
 };
 
-constexpr std::array kSubcommands{Subcommand{"check", false, run_config_check},
-                                  Subcommand{"show", true, run_config_show},
-                                  Subcommand{"path", false, run_config_path}};
+constexpr std::string_view kErrors =
+    "the configuration has an error or cannot be read, or wrong usage";
+constexpr std::string_view kNoFile = "there is no configuration file";
 
-ExitStatus run_config(Invocation& invocation) {
-  const std::span<const std::string> operands = invocation.operands;
-  const auto& subcommand =
-      find_subcommand<Subcommand>(kSubcommands, operands, "rlctl config check");
-  const auto names = operands.subspan(1);
-  if (!subcommand.takes_names) require_at_most(0, names, "name the file with --config FILE");
-  return subcommand.run(names, invocation);
-}
+const std::array kConfigCommands{
+    ConfigCommand{{.name = "check",
+                   .summary = "list every error in the file",
+                   .synopsis = "[--config FILE] config check",
+                   .about = "Lists every error in the configuration file. No server is contacted.",
+                   .statuses = {"no errors", kNoFile, kErrors},
+                   .epilogue = R"(
+Example:
+  rlctl --config new.toml config check && mv new.toml /etc/rlctl/config.toml
+)"},
+                  run_config_check},
+    ConfigCommand{
+        {.name = "show",
+         .summary = "print the settings in effect and where they come from",
+         .synopsis = "[--config FILE] config show [NAME...]",
+         .about = "Prints the settings in effect and where they come from; with NAMEs, these\n"
+                  "policies and scripts only. No server is contacted.",
+         .statuses = {"done", {}, kErrors},
+         .epilogue = R"(
+Example:
+  rlctl config show login --json
+)",
+         .complete_operand =
+             [](const Typed& typed) {
+               return joined(complete_policy(typed), complete_script_name(typed));
+             }},
+        run_config_show},
+    ConfigCommand{{.name = "path",
+                   .summary = "print the name of the file",
+                   .synopsis = "[--config FILE] config path",
+                   .about = "Prints the name of the configuration file.",
+                   .statuses = {"done", kNoFile, kErrors},
+                   .epilogue = "\nExample:\n  less $(rlctl config path)\n"},
+                  run_config_path}};
 
-Action add_config(Options&) {
-  return run_config;
-}
-
-Completions complete_config(const Typed& typed) {
-  if (typed.operands.empty()) return to_completions(kSubcommands, &Subcommand::name);
-  const auto* subcommand = subcommand_of<Subcommand>(kSubcommands, typed.operands);
-  if (subcommand == nullptr || !subcommand->takes_names) return {};
-  return joined(complete_policy(typed), complete_script_name(typed));
+Action add_config(Options& options) {
+  const auto chosen = std::make_shared<RunConfig>();
+  options.require_subcommand("rlctl config check");
+  for (const auto& command : kConfigCommands) {
+    options.subcommand(command.text, [chosen, &command](Options&) { *chosen = command.run; });
+  }
+  return [chosen](Invocation& invocation) {
+    if (*chosen != run_config_show) {
+      require_at_most(0, invocation.operands, "name the file with --config FILE");
+    }
+    return (*chosen)(invocation.operands, invocation);
+  };
 }
 
 }  // namespace
 
 const Command config_command{
-    .name = "config",
-    .summary = "check or show the configuration file",
-    .synopsis =
-        "[--config FILE] config check\n"
-        "[--config FILE] config show [NAME...]\n"
-        "[--config FILE] config path",
-    .about =
-        "check lists every error in the configuration file, show prints the settings in\n"
-        "effect and where they come from, path prints the name of the file. No server is\n"
-        "contacted. rlctl-config(5) describes the file.",
-    .statuses =
-        {
-            "done, no errors",
-            "there is no configuration file",
-            "it has an error or cannot be read, or wrong usage",
-        },
-    .epilogue = R"(
+    .text = {.name = "config",
+             .summary = "check or show the configuration file",
+             .synopsis = "[--config FILE] config check\n"
+                         "[--config FILE] config show [NAME...]\n"
+                         "[--config FILE] config path",
+             .about =
+                 "check lists every error in the configuration file, show prints the settings in\n"
+                 "effect and where they come from, path prints the name of the file. No server is\n"
+                 "contacted. rlctl-config(5) describes the file.",
+             .statuses =
+                 {
+                     "done, no errors",
+                     "there is no configuration file",
+                     "it has an error or cannot be read, or wrong usage",
+                 },
+             .epilogue = R"(
 Examples:
   rlctl --config new.toml config check && mv new.toml /etc/rlctl/config.toml
   rlctl config show login --json
-)",
-    .add = add_config,
-    .complete_operand = complete_config};
+)"},
+    .add = add_config};
 
 }  // namespace rlctl::cli

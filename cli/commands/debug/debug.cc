@@ -418,31 +418,31 @@ Completions complete_debug(const Typed& typed) {
 }  // namespace
 
 const Command debug_command{
-    .name = "debug",
-    .summary = "run a limiter's script line by line, and show what each line did",
-    .synopsis =
-        "[connection] debug SCRIPT KEY --limit LIMIT [--trace] [options]\n"
-        "[connection] debug SCRIPT [KEY...] [, ARG...] [options]\n"
-        "[connection] debug --policy NAME [--trace] [options] [ARGUMENT...]\n"
-        "debug SCRIPT --replay FILE [--skip NUMBER] [--trace] [options]",
-    .about =
-        "Runs a bundled script, a file, or a script that the configuration names, in the\n"
-        "server's debugger: step by step ('help' lists the commands), or with --trace all\n"
-        "at once, showing each line, its calls, their replies, and the variables it\n"
-        "changed. It runs on a private server with copies of the script's keys from the\n"
-        "server that the connection names, which is neither changed nor blocked.",
-    .statuses =
-        {
-            "the script returned, or you left or aborted it",
-            "it was cut off (--max-steps, no line in 5 seconds, an evaluation of 2),\n"
-            "--sync was not confirmed, or the coverage is below --fail-under",
-            "wrong usage or input, a command that failed, or output that\n"
-            "cannot be written",
-            kStatusUnreachable,
-            kStatusRefused,
-            "it raised an error, replied with one, or does not compile",
-        },
-    .epilogue = R"(
+    .text =
+        {.name = "debug",
+         .summary = "run a limiter's script line by line, and show what each line did",
+         .synopsis = "[connection] debug SCRIPT KEY --limit LIMIT [--trace] [options]\n"
+                     "[connection] debug SCRIPT [KEY...] [, ARG...] [options]\n"
+                     "[connection] debug --policy NAME [--trace] [options] [ARGUMENT...]\n"
+                     "debug SCRIPT --replay FILE [--skip NUMBER] [--trace] [options]",
+         .about =
+             "Runs a bundled script, a file, or a script that the configuration names, in the\n"
+             "server's debugger: step by step ('help' lists the commands), or with --trace all\n"
+             "at once, showing each line, its calls, their replies, and the variables it\n"
+             "changed. It runs on a private server with copies of the script's keys from the\n"
+             "server that the connection names, which is neither changed nor blocked.",
+         .statuses =
+             {
+                 "the script returned, or you left or aborted it",
+                 "it was cut off (--max-steps, no line in 5 seconds, an evaluation of 2),\n"
+                 "--sync was not confirmed, or the coverage is below --fail-under",
+                 "wrong usage or input, a command that failed, or output that\n"
+                 "cannot be written",
+                 kStatusUnreachable,
+                 kStatusRefused,
+                 "it raised an error, replied with one, or does not compile",
+             },
+         .epilogue = R"(
 Examples:
   rlctl debug sliding-window-log login:ann --limit 5/60s
   rlctl debug sliding-window-log login:ann --limit 5/60s --trace
@@ -453,8 +453,8 @@ Examples:
   rlctl debug gcra --limit 10/s --replay found.log --coverage --fail-under 90
   rlctl debug --policy login alice --print-command
 )",
-    .add = add_debug,
-    .notes = debug_notes,
-    .complete_operand = complete_debug};
+         .notes = debug_notes,
+         .complete_operand = complete_debug},
+    .add = add_debug};
 
 }  // namespace rlctl::cli

@@ -13,10 +13,10 @@
 #include "cli/options/completions.h"
 #include "cli/options/limits.h"
 #include "cli/options/script_options.h"
+#include "cli/options/values.h"
 #include "limiter/algorithm.h"
 #include "limiter/check.h"
 #include "lua/substitute.h"
-#include "traffic/pattern.h"
 #include "traffic/template.h"
 
 namespace rlctl::cli {
@@ -45,7 +45,7 @@ void add_script(Options& options, DebugOptions& target) {
       .value("--algorithm", "NAME", target.algorithm,
              "a bundled script, instead of the operand SCRIPT")
       .completes(complete_algorithm);
-  auto& policy =
+  auto policy =
       options
           .value("--policy", "NAME", target.policy,
                  "use the script, limit and burst of this policy in the configuration, not SCRIPT; "
@@ -60,10 +60,6 @@ void add_script(Options& options, DebugOptions& target) {
   options.list("--keys", "KEY", target.script.keys,
                "one of the KEYS of the script, with the placeholders below (default: the KEYs)");
   add_script_options(options, target.script, true);
-  options.value("--seed", "NUMBER", target.seed,
-                "accept the options of an 'rlctl burst' command: the pattern is ignored and KEY "
-                "defaults to 1; the seed is not used");
-  options.value("--budget", "NUMBER", target.budget, "no effect").needs("--seed");
 }
 
 void add_replay(Options& options, DebugOptions& target) {
@@ -84,13 +80,9 @@ void add_place(Options& options, DebugOptions& target) {
       .flag("--attach", target.attach,
             "debug on the server itself, in a fork: nothing that the script writes is kept")
       .excludes("--replay", "a log is replayed on a private server");
-  options
-      .flag("--sync", target.sync,
-            "with --attach, debug in the server process, which serves no other client; the "
-            "writes of the script are kept")
-      .needs("--attach", "a private server has no other clients")
-      .unless("--redis-cli")
-      .unless("--print-command");
+  options.flag("--sync", target.sync,
+               "with --attach, debug in the server process, which serves no other client; the "
+               "writes of the script are kept");
   options.flag("--yes", target.yes, "do not ask before --sync").needs("--sync");
 }
 
@@ -114,15 +106,12 @@ void add_form(Options& options, DebugOptions& target) {
       .value("--fail-under", "PERCENT", target.fail_under,
              "with --coverage, exit with status 1 if less than PERCENT of the lines was reached")
       .needs("--coverage");
-  options
-      .value("--max-steps", "NUMBER", target.max_steps,
-             "cut the script off after this many lines (default: 100000)")
-      .needs("--trace")
-      .unless("--coverage");
+  options.value("--max-steps", "NUMBER", target.max_steps,
+                "cut the script off after this many lines (default: 100000)");
   options.value("--maxlen", "BYTES", target.maxlen,
                 "show this much of a value, at least 60; 0: all of it (default: 256; with "
                 "--trace: 0)");
-  const auto without_the_rest = [](Options::Row& row) -> Options::Row& {
+  const auto without_the_rest = [](Option row) {
     for (const auto* other :
          {"--trace", "--coverage", "--max-steps", "--commands", "--maxlen", "--replay", "--json"}) {
       row.excludes(other);
@@ -168,7 +157,7 @@ void set_bundled(DebugPlan& plan, const limiter::Algorithm& algorithm) {
 
 /// The script's name, from --script, --algorithm or the first operand, which it takes.
 std::string script_word(const DebugOptions& options, Operands& operands) {
-  const auto& scripts = options.script.scripts;
+  const auto scripts = options.script.scripts;
   if (scripts.size() + (options.algorithm ? 1 : 0) > 1) {
     throw UsageError("one script is debugged at a time, but there are " +
                          std::to_string(scripts.size() + (options.algorithm ? 1 : 0)),
@@ -393,19 +382,8 @@ void require_own_reply(const DebugPlan& plan, const DebugOptions& options) {
   }
 }
 
-/// The operands of a command of burst: without its pattern, and with its first key.
-Operands operands_of_burst(Operands operands) {
-  static const std::vector<std::string> kFirstKey{"1"};
-  const bool has_pattern =
-      !operands.empty() &&
-      (traffic::find_pattern(operands.front()) != nullptr || operands.front() == kAdversary);
-  if (has_pattern) operands = operands.subspan(1);
-  return operands.empty() ? Operands(kFirstKey) : operands;
-}
-
 void set_call(DebugPlan& plan, const DebugOptions& options, const Invocation& invocation) {
   Operands operands = invocation.operands;
-  if (options.seed && !options.replay.given()) operands = operands_of_burst(operands);
   if (options.policy) {
     if (plan.replay) refuse_key(operands);
     return set_check(plan, options, invocation, operands);
@@ -540,6 +518,12 @@ DebugPlan make_debug_plan(const DebugOptions& options, const Invocation& invocat
                  .print_command = options.print_command,
                  .quiet = options.quiet,
                  .is_sure = options.yes};
+  if (options.sync && !options.attach && !options.redis_cli && !options.print_command) {
+    throw UsageError("--sync requires --attach: a private server has no other clients");
+  }
+  if (options.max_steps && !options.trace && !options.coverage) {
+    throw UsageError("--max-steps requires --trace");
+  }
   set_place(plan, options);
   set_form(plan, options, invocation.json);
   if (options.now) plan.now = parse_now(*options.now);

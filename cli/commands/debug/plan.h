@@ -29,7 +29,6 @@ struct DebugOptions {
   ReplayArguments replay = {};
   std::optional<std::string> skip;
   std::optional<std::string> lcov, fail_under, max_steps, maxlen, commands;
-  std::optional<std::string> seed, budget;  ///< of a command of burst; no effect
   bool attach = false, sync = false, yes = false;
   bool trace = false, coverage = false, redis_cli = false, print_command = false;
   bool quiet = false;

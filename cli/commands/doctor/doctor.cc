@@ -10,6 +10,7 @@
 #include "cli/commands/doctor/checks.h"
 #include "cli/commands/doctor/facts.h"
 #include "cli/errors/plugin_state.h"
+#include "cli/options/values.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "redis/error.h"
@@ -134,7 +135,7 @@ ExitStatus run_doctor(Invocation& invocation) {
 }
 
 ExitStatus report_doctor_failure(const Problem& problem, bool json) {
-  write_stderr(render(problem, doctor_command.name, json));
+  write_stderr(render(problem, doctor_command.text.name, json));
   return kUnknown;
 }
 
@@ -145,26 +146,25 @@ Action add_doctor(Options&) {
 }  // namespace
 
 const Command doctor_command{
-    .name = "doctor",
-    .summary = "check whether a server can be used for limiters",
-    .synopsis = "[connection] doctor",
-    .about =
-        "Checks the server: one line for each check, with what to do about a warning or\n"
-        "a failure. Writes no key; loads one small script.",
-    .statuses =
-        {
-            "every check is ok",
-            "there is a warning",
-            "there is a failure",
-            "the server cannot be queried, or wrong usage",
-        },
-    .epilogue = R"(
+    .text = {.name = "doctor",
+             .summary = "check whether a server can be used for limiters",
+             .synopsis = "[connection] doctor",
+             .about =
+                 "Checks the server: one line for each check, with what to do about a warning or\n"
+                 "a failure. Writes no key; loads one small script.",
+             .statuses =
+                 {
+                     "every check is ok",
+                     "there is a warning",
+                     "there is a failure",
+                     "the server cannot be queried, or wrong usage",
+                 },
+             .epilogue = R"(
 Examples:
   rlctl doctor
   rlctl doctor --url rediss://limits.example.com --json
-)",
+)"},
     .add = add_doctor,
-    .report = report_doctor_failure,
-    .unreported = kUnknown};
+    .report = report_doctor_failure};
 
 }  // namespace rlctl::cli

@@ -17,6 +17,7 @@
 #include "cli/errors/refused_keys.h"
 #include "cli/options/completions.h"
 #include "cli/options/limits.h"
+#include "cli/options/values.h"
 #include "cli/server/complete_key.h"
 #include "cli/server/targets.h"
 #include "cli/terminal/bars.h"
@@ -54,7 +55,7 @@ void add_inspect_options(Options& options, InspectOptions& target) {
   options
       .optional_value("--watch", "TIME", target.watch,
                       "repeat every TIME (default: 1s) until Ctrl-C")
-      .mistakable(is_duration)
+      .rejects_detached(is_duration)
       .excludes("--now", kNowStandsStill);
   options.value("--now", "TIME", target.now, kNowHelp);
   add_key_option(options, target.key_base64);
@@ -536,27 +537,26 @@ ExitStatus run_inspect(const InspectOptions& options, Invocation& invocation) {
 }  // namespace
 
 const Command inspect_command{
-    .name = "inspect",
-    .summary = "show what a limiter stores for a key, without changing it",
-    .synopsis =
-        "[connection] inspect [options] [--] KEY...\n"
-        "[connection] inspect --policy NAME [options] [--] [ARGUMENT...]\n"
-        "[connection] inspect [options] --match PATTERN",
-    .about =
-        "Shows which algorithm wrote a KEY, how much of its limit is used, and when the\n"
-        "next request will be allowed. Only reads: prunes nothing, touches no TTL, and\n"
-        "works on a replica. If the only KEY is -, reads KEYs from standard input, one\n"
-        "per line.",
-    .statuses =
-        {
-            "found",
-            "there is no such key",
-            kStatusOfUsage,
-            kStatusUnreachable,
-            kStatusRefused,
-            "the key holds no limiter state, or the server failed",
-        },
-    .epilogue = R"(  With several keys, the worst of them: 5, else 1, else 0.
+    .text = {.name = "inspect",
+             .summary = "show what a limiter stores for a key, without changing it",
+             .synopsis = "[connection] inspect [options] [--] KEY...\n"
+                         "[connection] inspect --policy NAME [options] [--] [ARGUMENT...]\n"
+                         "[connection] inspect [options] --match PATTERN",
+             .about =
+                 "Shows which algorithm wrote a KEY, how much of its limit is used, and when the\n"
+                 "next request will be allowed. Only reads: prunes nothing, touches no TTL, and\n"
+                 "works on a replica. If the only KEY is -, reads KEYs from standard input, one\n"
+                 "per line.",
+             .statuses =
+                 {
+                     "found",
+                     "there is no such key",
+                     kStatusOfUsage,
+                     kStatusUnreachable,
+                     kStatusRefused,
+                     "the key holds no limiter state, or the server failed",
+                 },
+             .epilogue = R"(  With several keys, the worst of them: 5, else 1, else 0.
 
 Examples:
   rlctl inspect login:alice
@@ -565,8 +565,8 @@ Examples:
   rlctl list --above 80% --json | jq -r .key | rlctl inspect -
   rlctl inspect --json --entries all -- "$key" | jq .used
 )",
-    .add = add_command<InspectOptions, add_inspect_options, run_inspect>,
-    .notes = [] { return list_algorithms(""); },
-    .complete_operand = complete_key};
+             .notes = [] { return list_algorithms(""); },
+             .complete_operand = complete_key},
+    .add = add_command<InspectOptions, add_inspect_options, run_inspect>};
 
 }  // namespace rlctl::cli

@@ -172,7 +172,7 @@ ExitStatus run_lint(const LintOptions& options, Invocation& invocation) {
 }
 
 ExitStatus report_lint_failure(const Problem& problem, bool json) {
-  write_stderr(render(problem, lint_command.name, json));
+  write_stderr(render(problem, lint_command.text.name, json));
   return to_status(PluginState::kUnknown);
 }
 
@@ -188,32 +188,32 @@ std::string lint_notes() {
 }  // namespace
 
 const Command lint_command{
-    .name = "lint",
-    .summary = "find flaws in a limiter script, line by line, by running it",
-    .synopsis = "lint [options] SCRIPT...",
-    .about =
-        "Runs a Lua script, a file or one that the configuration names, under light\n"
-        "traffic in virtual time on a private server, watches each command that it calls\n"
-        "and each key that it leaves, and reports what hurts in production: the line, the\n"
-        "call, why it hurts, and what to do.",
-    .statuses =
-        {
-            "OK: no findings, or only notes",
-            kStatusWarning,
-            kStatusCritical,
-            "UNKNOWN: wrong usage; or a script does not compile, failed or did not end;\n"
-            "or no findings, but something could not be tested",
-        },
-    .epilogue = R"(
+    .text =
+        {.name = "lint",
+         .summary = "find flaws in a limiter script, line by line, by running it",
+         .synopsis = "lint [options] SCRIPT...",
+         .about =
+             "Runs a Lua script, a file or one that the configuration names, under light\n"
+             "traffic in virtual time on a private server, watches each command that it calls\n"
+             "and each key that it leaves, and reports what hurts in production: the line, the\n"
+             "call, why it hurts, and what to do.",
+         .statuses =
+             {
+                 "OK: no findings, or only notes",
+                 kStatusWarning,
+                 kStatusCritical,
+                 "UNKNOWN: wrong usage; or a script does not compile, failed or did not end;\n"
+                 "or no findings, but something could not be tested",
+             },
+         .epilogue = R"(
 Examples:
   rlctl lint my.lua --limit 5/60s --args '{now_ms} {window_ms} {limit}'
   rlctl lint counter.lua --args '{window_s}' --allowed-when '<=limit'
   rlctl lint sliding-window-log
 )",
+         .notes = lint_notes,
+         .complete_operand = complete_limiter},
     .add = add_command<LintOptions, add_lint_options, run_lint>,
-    .notes = lint_notes,
-    .report = report_lint_failure,
-    .unreported = to_status(PluginState::kUnknown),
-    .complete_operand = complete_limiter};
+    .report = report_lint_failure};
 
 }  // namespace rlctl::cli

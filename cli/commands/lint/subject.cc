@@ -11,6 +11,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/options/limits.h"
+#include "cli/options/values.h"
 #include "ldb/trace.h"
 #include "limiter/algorithm.h"
 #include "lua/substitute.h"
@@ -127,13 +128,12 @@ void add_lint_options(Options& options, LintOptions& target) {
   static const auto kStepsHelp =
       fmt::format("cut a request off after this many lines (default: {})", ldb::kUsualSteps);
   options.group("Script");
-  options.list("--limit", "LIMIT", target.limits, kLimitHelp).comma_separated().repeats();
-  options.value("--burst", "NUMBER", target.burst, kScriptBurstHelp).repeats();
-  options
-      .list("--keys", "KEY", target.script.keys,
-            "one of the KEYS of the script, with the placeholders below (default: {key})")
-      .repeats();
+  options.list("--limit", "LIMIT", target.limits, kLimitHelp).comma_separated();
+  options.value("--burst", "NUMBER", target.burst, kScriptBurstHelp);
+  options.list("--keys", "KEY", target.script.keys,
+               "one of the KEYS of the script, with the placeholders below (default: {key})");
   add_script_options(options, target.script, true);
+  options.group("Script", Repeats::kNo);
   options.value("--max-steps", "NUMBER", target.max_steps, kStepsHelp);
 }
 
@@ -143,7 +143,7 @@ std::vector<LintSubject> make_lint_subjects(const LintOptions& options,
     throw UsageError("lint takes one --limit", kOneLimitHint);
   }
   const auto& operands = invocation.operands;
-  const auto& scripts = options.script.scripts;
+  const auto scripts = options.script.scripts;
   if (operands.empty() && scripts.empty()) {
     throw UsageError("no SCRIPT given", "rlctl lint my.lua --limit 5/60s --args '{now_ms}'");
   }

@@ -19,6 +19,7 @@
 #include "cli/commands/list/watch.h"
 #include "cli/options/completions.h"
 #include "cli/options/limits.h"
+#include "cli/options/values.h"
 #include "cli/server/targets.h"
 #include "cli/terminal/progress.h"
 #include "state/state.h"
@@ -67,7 +68,7 @@ void add_list_options(Options& options, ListOptions& target) {
   options
       .optional_value("--watch", "TIME", target.watch,
                       "show the first ones again every TIME (default: 1s) until Ctrl-C")
-      .mistakable(is_duration)
+      .rejects_detached(is_duration)
       .excludes("--totals", "the screen shows keys");
 }
 
@@ -288,30 +289,31 @@ ExitStatus run_list(const ListOptions& options, Invocation& invocation) {
 }  // namespace
 
 const Command list_command{
-    .name = "list",
-    .summary = "list the limiters in a database: who is limited, and why",
-    .synopsis = "[connection] list [options] [--] [PATTERN]",
-    .about =
-        "Lists every limiter key that matches the pattern (* ? [ab]), of this program and\n"
-        "of other libraries. Only reads, with SCAN, so that other clients are served\n"
-        "meanwhile. Searches all masters of a Cluster.",
-    .statuses =
-        {
-            "limiters were listed",
-            "there are none",
-            kStatusOfUsage,
-            kStatusUnreachable,
-            kStatusRefused,
-            "the server failed",
-        },
-    .epilogue = R"(
+    .text =
+        {.name = "list",
+         .summary = "list the limiters in a database: who is limited, and why",
+         .synopsis = "[connection] list [options] [--] [PATTERN]",
+         .about =
+             "Lists every limiter key that matches the pattern (* ? [ab]), of this program and\n"
+             "of other libraries. Only reads, with SCAN, so that other clients are served\n"
+             "meanwhile. Searches all masters of a Cluster.",
+         .statuses =
+             {
+                 "limiters were listed",
+                 "there are none",
+                 kStatusOfUsage,
+                 kStatusUnreachable,
+                 kStatusRefused,
+                 "the server failed",
+             },
+         .epilogue = R"(
 Examples:
   rlctl list --above 80%
   rlctl list 'login:*' --top 20 --sort used
   rlctl list --no-ttl --json | jq -r .key
   rlctl list --watch
 )",
-    .add = add_command<ListOptions, add_list_options, run_list>,
-    .notes = [] { return list_algorithms(""); }};
+         .notes = [] { return list_algorithms(""); }},
+    .add = add_command<ListOptions, add_list_options, run_list>};
 
 }  // namespace rlctl::cli

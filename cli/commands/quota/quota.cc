@@ -14,6 +14,7 @@
 #include "cli/app/command.h"
 #include "cli/options/completions.h"
 #include "cli/options/limits.h"
+#include "cli/options/values.h"
 #include "cli/server/complete_key.h"
 #include "cli/server/request_failure.h"
 #include "cli/server/targets.h"
@@ -365,7 +366,7 @@ ExitStatus run_quota(const QuotaOptions& options, Invocation& invocation) {
 ExitStatus report_quota_failure(const Problem& problem, bool json) {
   std::string out;
   json ? append_json_failure(out, problem) : append_plugin_failure(out, problem);
-  if (!write_all(STDOUT_FILENO, out)) write_stderr(render(problem, quota_command.name, json));
+  if (!write_all(STDOUT_FILENO, out)) write_stderr(render(problem, quota_command.text.name, json));
   return to_status(PluginState::kUnknown);
 }
 
@@ -379,23 +380,22 @@ limit or in percent: 80% alerts above 80 %, 10: below 10, @10:20 from 10 to 20.
 }  // namespace
 
 const Command quota_command{
-    .name = "quota",
-    .summary = "report how much of a limit is used, as a monitoring plugin",
-    .synopsis =
-        "[connection] quota [options] [--] KEY...\n"
-        "[connection] quota --policy NAME [options] [--] [ARGUMENT...]",
-    .about =
-        "Compares the used part of each limit with thresholds and prints one line for\n"
-        "Nagios, Icinga, Sensu or cron; writes metrics for Prometheus. Only reads: takes\n"
-        "nothing and changes nothing.",
-    .statuses =
-        {
-            "OK",
-            "WARNING",
-            "CRITICAL",
-            "UNKNOWN: rlctl could not evaluate a limit, or wrong usage",
-        },
-    .epilogue = R"(  With several limits, the worst of them: 2, else 1, else 3, else 0.
+    .text = {.name = "quota",
+             .summary = "report how much of a limit is used, as a monitoring plugin",
+             .synopsis = "[connection] quota [options] [--] KEY...\n"
+                         "[connection] quota --policy NAME [options] [--] [ARGUMENT...]",
+             .about =
+                 "Compares the used part of each limit with thresholds and prints one line for\n"
+                 "Nagios, Icinga, Sensu or cron; writes metrics for Prometheus. Only reads: takes\n"
+                 "nothing and changes nothing.",
+             .statuses =
+                 {
+                     "OK",
+                     "WARNING",
+                     "CRITICAL",
+                     "UNKNOWN: rlctl could not evaluate a limit, or wrong usage",
+                 },
+             .epilogue = R"(  With several limits, the worst of them: 2, else 1, else 3, else 0.
 
 Examples:
   rlctl quota api:acme
@@ -403,10 +403,9 @@ Examples:
   rlctl quota -q --limit 1k/s --textfile /var/lib/node_exporter/a.prom api:acme
   rlctl quota --policy login -w 50% ann
 )",
+             .notes = quota_notes,
+             .complete_operand = complete_key},
     .add = add_command<QuotaOptions, add_quota_options, run_quota>,
-    .notes = quota_notes,
-    .report = report_quota_failure,
-    .unreported = to_status(PluginState::kUnknown),
-    .complete_operand = complete_key};
+    .report = report_quota_failure};
 
 }  // namespace rlctl::cli

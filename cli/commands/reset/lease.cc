@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/options/values.h"
 #include "limiter/lease.h"
 #include "redis/error.h"
 #include "state/inspection.h"

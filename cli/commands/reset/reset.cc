@@ -15,6 +15,7 @@
 #include "cli/commands/reset/restore.h"
 #include "cli/options/completions.h"
 #include "cli/options/limits.h"
+#include "cli/options/values.h"
 #include "cli/server/complete_key.h"
 #include "cli/server/request_failure.h"
 #include "cli/server/targets.h"
@@ -378,10 +379,10 @@ struct ResetOptions {
 };
 
 void add_restore_options(Options& options, ResetOptions& target) {
-  auto& restore = options
-                      .value("--restore", "FILE", target.restore,
-                             "put back the keys saved in this file; leave keys that already exist")
-                      .once("run reset once for each file");
+  auto restore = options
+                     .value("--restore", "FILE", target.restore,
+                            "put back the keys saved in this file; leave keys that already exist")
+                     .once("run reset once for each file");
   constexpr std::string_view kHasKeys = "the file has the keys";
   for (const auto* option : {"--match", "--holder", "--limit", "--policy", "--key-base64"}) {
     restore.excludes(option, kHasKeys);
@@ -467,32 +468,32 @@ ExitStatus run_reset(const ResetOptions& options, Invocation& invocation) {
 }  // namespace
 
 const Command reset_command{
-    .name = "reset",
-    .summary = "remove what limiters store",
-    .synopsis =
-        "[connection] reset [options] [--] KEY...\n"
-        "[connection] reset --policy NAME [options] [--] [ARGUMENT...]\n"
-        "[connection] reset --holder HOLDER [options] [--] KEY\n"
-        "[connection] reset [options] --match PATTERN\n"
-        "[connection] reset [options] --restore FILE",
-    .about =
-        "Removes the stored state of limiters, so that they start afresh: of each KEY, or\n"
-        "of all keys that match. Other keys are left, except with --force.\n"
-        "A KEY with several limits has several keys in Redis: reset searches the whole\n"
-        "database for them, unless --limit or --policy names them, as scripts should.",
-    .statuses =
-        {
-            "something was removed, or would be",
-            "nothing was found; of several KEYs, one was missing; the answer was not\n"
-            "yes; with --restore, all keys have expired",
-            "wrong usage, or --yes is needed: nothing was removed; or output that\n"
-            "cannot be written",
-            kStatusUnreachable,
-            kStatusRefused,
-            "a KEY was left: it holds no limiter state, or, with --restore, it exists;\n"
-            "or the server failed (READONLY)",
-        },
-    .epilogue = R"(
+    .text =
+        {.name = "reset",
+         .summary = "remove what limiters store",
+         .synopsis = "[connection] reset [options] [--] KEY...\n"
+                     "[connection] reset --policy NAME [options] [--] [ARGUMENT...]\n"
+                     "[connection] reset --holder HOLDER [options] [--] KEY\n"
+                     "[connection] reset [options] --match PATTERN\n"
+                     "[connection] reset [options] --restore FILE",
+         .about =
+             "Removes the stored state of limiters, so that they start afresh: of each KEY, or\n"
+             "of all keys that match. Other keys are left, except with --force.\n"
+             "A KEY with several limits has several keys in Redis: reset searches the whole\n"
+             "database for them, unless --limit or --policy names them, as scripts should.",
+         .statuses =
+             {
+                 "something was removed, or would be",
+                 "nothing was found; of several KEYs, one was missing; the answer was not\n"
+                 "yes; with --restore, all keys have expired",
+                 "wrong usage, or --yes is needed: nothing was removed; or output that\n"
+                 "cannot be written",
+                 kStatusUnreachable,
+                 kStatusRefused,
+                 "a KEY was left: it holds no limiter state, or, with --restore, it exists;\n"
+                 "or the server failed (READONLY)",
+             },
+         .epilogue = R"(
 Examples:
   rlctl reset login:alice
   rlctl reset --limit 10/s --limit 100/min api:acme
@@ -501,8 +502,8 @@ Examples:
   rlctl reset --match 'login:*' --yes --save removed.jsonl
   rlctl reset --restore removed.jsonl
 )",
-    .add = add_command<ResetOptions, add_reset_options, run_reset>,
-    .notes = algorithm_help,
-    .complete_operand = complete_key};
+         .notes = algorithm_help,
+         .complete_operand = complete_key},
+    .add = add_command<ResetOptions, add_reset_options, run_reset>};
 
 }  // namespace rlctl::cli

@@ -8,6 +8,7 @@
 #include "cli/commands/run/program.h"
 #include "cli/commands/run/supervise.h"
 #include "cli/options/completions.h"
+#include "cli/options/values.h"
 #include "cli/server/complete_key.h"
 #include "cli/server/request_failure.h"
 #include "cli/terminal/output.h"
@@ -27,10 +28,8 @@ struct RunOptions {
 void add_run_options(Options& options, RunOptions& target) {
   options.group("Options");
   add_limit_options(options, target.limit, false);
-  options
-      .value("--cost", "NUMBER", target.cost, "units of the limits that a run takes (default: 1)")
-      .needs("--limit")
-      .unless("--policy");
+  options.value("--cost", "NUMBER", target.cost,
+                "units of the limits that a run takes (default: 1)");
   options.value("--concurrency", "NUMBER", target.concurrency,
                 "run only while fewer than NUMBER others run, holding a lease of KEY");
   options
@@ -45,7 +44,7 @@ void add_run_options(Options& options, RunOptions& target) {
       .optional_value("--wait", "TIME", target.wait,
                       "wait until allowed, at most TIME; deny as soon as that is known not to be "
                       "enough")
-      .mistakable(is_duration);
+      .rejects_detached(is_duration);
   options.value("-E,--denied-status", "NUMBER", target.denied_status,
                 "exit status if denied, 0 to 255 (default: 75)");
   add_key_option(options, target.key_base64);
@@ -64,6 +63,9 @@ constexpr const char* kRunExample = "rlctl run backup --limit 1/10m -- ./backup"
 RunPlan make_run_plan(const RunOptions& options, Invocation& invocation) {
   RunPlan plan{
       .kill_on_loss = options.kill_on_loss, .wait = options.wait.given, .quiet = options.quiet};
+  if (options.cost && !options.limit.policy && options.limit.limits.empty()) {
+    throw UsageError("--cost requires --limit");
+  }
   if (options.cost) {
     plan.cost = parse_between(*options.cost, "--cost", 1, limiter::kLargestCost);
   }
@@ -134,17 +136,16 @@ ExitStatus report_run(const Problem& problem, bool json) {
 }  // namespace
 
 const Command run_command{
-    .name = "run",
-    .summary = "run a command if a limiter allows it",
-    .synopsis =
-        "[connection] run --limit LIMIT [options] KEY -- COMMAND...\n"
-        "[connection] run --concurrency NUMBER [options] KEY -- COMMAND...\n"
-        "[connection] run --policy NAME [options] [ARG...] -- COMMAND...",
-    .about =
-        "Asks whether one more request for KEY is within the limit, as check does, and\n"
-        "runs COMMAND if so. With --concurrency, at most NUMBER run at the same time, on\n"
-        "all machines. Standard input and output belong to COMMAND.",
-    .epilogue = R"(
+    .text = {.name = "run",
+             .summary = "run a command if a limiter allows it",
+             .synopsis = "[connection] run --limit LIMIT [options] KEY -- COMMAND...\n"
+                         "[connection] run --concurrency NUMBER [options] KEY -- COMMAND...\n"
+                         "[connection] run --policy NAME [options] [ARG...] -- COMMAND...",
+             .about =
+                 "Asks whether one more request for KEY is within the limit, as check does, and\n"
+                 "runs COMMAND if so. With --concurrency, at most NUMBER run at the same time, on\n"
+                 "all machines. Standard input and output belong to COMMAND.",
+             .epilogue = R"(
 Exit status:
   that of COMMAND, or 128+n if signal n killed it; otherwise
    75  denied (change it with -E)
@@ -157,11 +158,10 @@ Examples:
   rlctl run import --concurrency 3 --wait=5m -- ./import
   rlctl run -q -E 0 report --limit 1/d --on-error allow -- ./report
 )",
+             .notes = algorithm_help,
+             .complete_operand = complete_key},
     .add = add_command<RunOptions, add_run_options, run_run>,
-    .notes = algorithm_help,
     .report = report_run,
-    .unreported = kRunFailed,
-    .takes_program = true,
-    .complete_operand = complete_key};
+    .takes_program = true};
 
 }  // namespace rlctl::cli

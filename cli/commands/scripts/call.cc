@@ -12,6 +12,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/commands/scripts/scripts.h"
+#include "cli/options/values.h"
 #include "cli/server/request_failure.h"
 #include "limiter/check.h"
 #include "limiter/limit.h"

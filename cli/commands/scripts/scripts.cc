@@ -2,6 +2,7 @@
 
 #include <array>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,8 +13,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/app/subcommand.h"
 #include "cli/options/completions.h"
+#include "cli/options/values.h"
 #include "cli/server/complete_key.h"
 #include "cli/terminal/table.h"
 #include "limiter/check.h"
@@ -193,92 +194,150 @@ ExitStatus export_scripts(const ScriptsOptions& options, Invocation& invocation)
 
 // ---- The command ----
 
-struct ScriptsSubcommand {
-  std::string_view name;
-  enum class Takes { kNothing, kScripts, kFolder, kScriptAndKeys } takes;
+/// A command of `scripts`; `declare` may be null.
+struct ScriptsCommand {
+  CommandText text;
   ExitStatus (*run)(const ScriptsOptions& options, Invocation& invocation);
+  void (*declare)(Options& options, ScriptsOptions& target) = nullptr;
 };
 
-using Takes = ScriptsSubcommand::Takes;
-constexpr std::array kScriptsSubcommands{
-    ScriptsSubcommand{"list", Takes::kNothing, list_scripts},
-    ScriptsSubcommand{"show", Takes::kScripts, show_script},
-    ScriptsSubcommand{"load", Takes::kScripts, load_scripts},
-    ScriptsSubcommand{"export", Takes::kFolder, export_scripts},
-    ScriptsSubcommand{"call", Takes::kScriptAndKeys, call_script_once}};
+void add_export_options(Options& options, ScriptsOptions& target) {
+  options.flag("--force", target.force, "replace files that have other contents");
+}
 
-void add_scripts_options(Options& options, ScriptsOptions& target) {
-  options.group("Options of call", "call");
+void add_call_options(Options& options, ScriptsOptions& target) {
   add_limit_options_of_algorithm(options, target.limit);
   options.value("--cost", "NUMBER", target.cost, "units to take (default: 1)");
   options.value("--now", "TIME", target.now, kNowHelp);
   add_key_option(options, target.key_base64);
   options.flag("--print", target.print, "print the redis-cli command line instead of calling");
-  options.group("Options of export", "export");
-  options.flag("--force", target.force, "replace files that have other contents");
 }
 
-ExitStatus run_scripts(const ScriptsOptions& options, Invocation& invocation) {
-  const auto& subcommand = find_subcommand<ScriptsSubcommand>(
-      kScriptsSubcommands, invocation.operands, "rlctl scripts list");
-  invocation.operands.erase(invocation.operands.begin());
-  if (subcommand.run == list_scripts) {
-    require_at_most(0, invocation.operands, "rlctl scripts show NAME prints a script");
-  }
-  return subcommand.run(options, invocation);
+Completions complete_script_named(const Typed&) {
+  return to_completions(bundled_scripts(), &BundledScript::name);
 }
 
-Completions complete_scripts(const Typed& typed) {
-  if (typed.operands.empty()) return to_completions(kScriptsSubcommands, &ScriptsSubcommand::name);
-  const auto* subcommand = subcommand_of<ScriptsSubcommand>(kScriptsSubcommands, typed.operands);
-  if (subcommand == nullptr) return {};
-  if (subcommand->takes == Takes::kFolder) return complete_file(typed);
-  if (subcommand->takes == Takes::kScriptAndKeys && typed.operands.size() > 1) {
-    return complete_key(typed);
+Completions complete_call(const Typed& typed) {
+  return typed.operands.empty() ? complete_counting_algorithm(typed) : complete_key(typed);
+}
+
+const std::array kScriptsCommands{
+    ScriptsCommand{{.name = "list",
+                    .summary = "list the scripts with their SHA1, size and parameters",
+                    .synopsis = "scripts list",
+                    .about = "Lists the name, SHA1, size and parameters of each script.",
+                    .epilogue = R"(
+Example:
+  rlctl scripts list | grep e5d1
+)"},
+                   list_scripts},
+    ScriptsCommand{{.name = "show",
+                    .summary = "print a script",
+                    .synopsis = "scripts show NAME",
+                    .about = "Prints a script.",
+                    .epilogue = R"(
+Example:
+  rlctl scripts show gcra | sha1sum
+)",
+                    .complete_operand = complete_script_named},
+                   show_script},
+    ScriptsCommand{
+        {.name = "load",
+         .summary = "send scripts to all masters with SCRIPT LOAD",
+         .synopsis = "[connection] scripts load [NAME...]",
+         .about = "Sends the scripts to all masters with SCRIPT LOAD; without a NAME, those\n"
+                  "of the algorithms.",
+         .epilogue = R"(
+Example:
+  rlctl scripts load
+)",
+         .complete_operand = complete_script_named},
+        load_scripts},
+    ScriptsCommand{{.name = "export",
+                    .summary = "write the scripts of the algorithms to files",
+                    .synopsis = "scripts export [--force] DIR",
+                    .about = "Writes the scripts of the algorithms to files in DIR.",
+                    .epilogue = R"(
+Example:
+  rlctl scripts export lua
+)",
+                    .complete_operand = complete_file},
+                   export_scripts,
+                   add_export_options},
+    ScriptsCommand{
+        {.name = "call",
+         .summary = "make the one call that check would make",
+         .synopsis = "[connection] scripts call NAME --limit LIMIT [options] [--] KEY\n"
+                     "[connection] scripts call NAME --policy POLICY [options] [ARG...]",
+         .about = "Makes the one call that check would make, and prints the script's reply; with\n"
+                  "--print, the redis-cli command line that makes it.",
+         .statuses = {"allowed", "denied", "wrong usage", kStatusUnreachable, kStatusRefused,
+                      kStatusRejected},
+         .epilogue = R"(
+Examples:
+  rlctl scripts call gcra login:alice --limit 5/60s
+  rlctl scripts call gcra login:alice --limit 5/60s --print
+)",
+         .notes = [] { return list_algorithms(""); },
+         .complete_operand = complete_call},
+        call_script_once,
+        add_call_options}};
+
+Action add_scripts(Options& options) {
+  struct Chosen {
+    ScriptsOptions options;
+    const ScriptsCommand* command = nullptr;
+  };
+  const auto chosen = std::make_shared<Chosen>();
+  options.require_subcommand("rlctl scripts list");
+  for (const auto& command : kScriptsCommands) {
+    options.subcommand(command.text, [chosen, &command](Options& declared) {
+      chosen->command = &command;
+      if (command.declare != nullptr) command.declare(declared, chosen->options);
+    });
   }
-  if (subcommand->takes == Takes::kScriptAndKeys) return complete_counting_algorithm(typed);
-  return subcommand->takes == Takes::kNothing
-             ? Completions{}
-             : to_completions(bundled_scripts(), &BundledScript::name);
+  return [chosen](Invocation& invocation) {
+    if (chosen->command->run == list_scripts) {
+      require_at_most(0, invocation.operands, "rlctl scripts show NAME prints a script");
+    }
+    return chosen->command->run(chosen->options, invocation);
+  };
 }
 
 }  // namespace
 
 const Command scripts_command{
-    .name = "scripts",
-    .summary = "list, print, load or call the Lua scripts",
-    .synopsis =
-        "scripts list\n"
-        "scripts show NAME\n"
-        "[connection] scripts load [NAME...]\n"
-        "scripts export [--force] DIR\n"
-        "[connection] scripts call NAME --limit LIMIT [options] [--] KEY\n"
-        "[connection] scripts call NAME --policy POLICY [options] [ARG...]",
-    .about =
-        "list shows the name, SHA1, size and parameters of each script, show prints one,\n"
-        "load sends them to all masters with SCRIPT LOAD, export writes those of the\n"
-        "algorithms to files. call makes the one call that check would make, and prints\n"
-        "the script's reply; with --print, the redis-cli command line that makes it.\n"
-        "rlctl-scripts(7) describes the scripts.",
-    .statuses =
-        {
-            "done; call: allowed",
-            "call: denied",
-            "wrong usage, or a file cannot be written",
-            kStatusUnreachable,
-            kStatusRefused,
-            kStatusRejected,
-        },
-    .epilogue = R"(
+    .text = {.name = "scripts",
+             .summary = "list, print, load or call the Lua scripts",
+             .synopsis = "scripts list\n"
+                         "scripts show NAME\n"
+                         "[connection] scripts load [NAME...]\n"
+                         "scripts export [--force] DIR\n"
+                         "[connection] scripts call NAME --limit LIMIT [options] [--] KEY\n"
+                         "[connection] scripts call NAME --policy POLICY [options] [ARG...]",
+             .about =
+                 "list shows the name, SHA1, size and parameters of each script, show prints one,\n"
+                 "load sends them to all masters with SCRIPT LOAD, export writes those of the\n"
+                 "algorithms to files. call makes the one call that check would make, and prints\n"
+                 "the script's reply; with --print, the redis-cli command line that makes it.\n"
+                 "rlctl-scripts(7) describes the scripts.",
+             .statuses =
+                 {
+                     "done; call: allowed",
+                     "call: denied",
+                     "wrong usage, or a file cannot be written",
+                     kStatusUnreachable,
+                     kStatusRefused,
+                     kStatusRejected,
+                 },
+             .epilogue = R"(
 Examples:
   rlctl scripts list | grep e5d1
   rlctl scripts show gcra | sha1sum
   rlctl scripts load
   rlctl scripts call gcra login:alice --limit 5/60s
   rlctl scripts call gcra login:alice --limit 5/60s --print
-)",
-    .add = add_command<ScriptsOptions, add_scripts_options, run_scripts>,
-    .notes = [] { return list_algorithms(""); },
-    .complete_operand = complete_scripts};
+)"},
+    .add = add_scripts};
 
 }  // namespace rlctl::cli

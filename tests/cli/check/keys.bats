@@ -48,7 +48,7 @@ END
 @test "a key may be named like a command and may precede the options" {
   run -0 rlctl check check --limit 5/60s
   run -0 rlctl check help --limit 5/60s
-  run -0 rlctl check --limit 5/60s -s "$socket" ++
+  run -0 rlctl check --limit 5/60s -s "$socket" -- ++
   assert_equal "$(cli EXISTS check help ++)" 3
 }
 

@@ -131,19 +131,3 @@ debug_in() { sed -n '1s/^# rlctl burst/rlctl debug -q/p' "$1"; }
   run -0 bash -c "$(debug_in found.log) --trace"
   assert_line --partial '+ gcra.lua:'
 }
-
-@test "a command that burst prints is debugged as it is, with debug in its place" {
-  cat >count.lua <<'LUA'
-return redis.call('INCR', KEYS[1]) <= tonumber(ARGV[1]) and 1 or 0
-LUA
-  local printed
-  for printed in "boundary --script count.lua --args {limit}" "adversary --budget 2000 --script count.lua --args {limit}" \
-    "boundary --algorithm gcra"; do
-    # shellcheck disable=SC2086 # words
-    run -0 --separate-stderr rlctl burst $printed --limit 5/60s
-    printed=$(sed -n '/^rlctl burst/,$p' <<<"$output" | sed 's/^rlctl burst/rlctl -u private: debug/')
-    assert_regex "$printed" ' --seed 1'
-    run -0 --separate-stderr bash -c "$printed --trace"
-    assert_line --regexp '^= '
-  done
-}

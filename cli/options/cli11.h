@@ -1,0 +1,88 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options/command_line.h"
+
+namespace rlctl::cli {
+
+/// CLI11's text for an option without a value.
+inline constexpr std::string_view kNoValue = "true";
+
+/// A rule of an option. CLI11 keeps it too, without the reason.
+struct OptionRule {
+  CLI::Option* option;
+  bool excludes;  ///< else it needs the other
+  std::string_view other, why, hint;
+};
+
+/// What CLI11 does not know of an option.
+struct OptionDetails {
+  CLI::App* command = nullptr;  ///< where it is declared
+  Completer complete = nullptr;
+  std::string_view once_hint = {};  ///< empty: may be repeated
+  bool comma_separated = false;
+  bool (*is_value)(const std::string& text) = nullptr;  ///< see Option::rejects_detached()
+};
+
+/// What CLI11 does not know of a command.
+struct CommandDetails {
+  const CommandText* text;
+  std::function<void(Options&)> declare;
+  bool is_declared = false;
+  std::string_view example = {};  ///< of a command that is none without a command of its own
+};
+
+struct CommandLineState {
+  CLI::App app{"", "rlctl"};
+  std::map<const CLI::Option*, OptionDetails> options = {};
+  std::map<const CLI::App*, CommandDetails> commands = {};
+  std::deque<OptionRule> rules = {};
+  std::size_t rules_given = 0;  ///< the first ones, which CLI11 has
+  std::function<std::string(const std::string&, const CommandText*)> explain_unknown = {};
+  std::vector<std::string> before_separator = {};
+  std::optional<std::vector<std::string>> after_separator = {};
+  bool is_before_command = false;  ///< what is wrong stands before the command
+  bool is_unfinished = false;      ///< the line is still being typed
+
+  Option add(CLI::App& command, CLI::Option& option);
+  /// Adds a command, which is declared when it is chosen.
+  void add(CLI::App& parent, const CommandText& text, std::function<void(Options&)> declare);
+  /// Declares the command's options, once.
+  void declare(CLI::App& command);
+  void give_rules_to_cli11();
+  /// The innermost chosen command, or rlctl itself.
+  [[nodiscard]] CLI::App& chosen();
+  /// The option of this name, of the command or of one around it. Null if there is none.
+  [[nodiscard]] static CLI::Option* find(CLI::App& command, const std::string& name);
+  /// The options that the command itself declares and --help shows, in order. (Since 2.6.2, CLI11
+  /// also lists those of the commands around it.)
+  [[nodiscard]] std::vector<const CLI::Option*> own_options(const CLI::App& command) const;
+};
+
+/// "--quiet" for "-q,--quiet".
+[[nodiscard]] std::string long_name(const CLI::Option& option);
+/// The text before a default or a detail.
+[[nodiscard]] std::string_view first_clause(std::string_view text);
+
+/// The help in rlctl's form. CLI11 wraps, trims and capitalises it differently in each version.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(const CommandLineState& line) : line_(&line) {}
+  /// CLI::AppFormatMode::All shows everything.
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override;
+
+ private:
+  const CommandLineState* line_;
+};
+
+}  // namespace rlctl::cli

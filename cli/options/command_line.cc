@@ -1,0 +1,467 @@
+#include "cli/options/command_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/options/cli11.h"
+#include "cli/options/values.h"
+
+namespace rlctl::cli {
+namespace {
+
+/// The options of which an empty text is a value.
+constexpr std::array<std::string_view, 2> kMayBeEmpty{"--args", "--title"};
+
+bool is_option(std::string_view argument) {
+  return argument.size() > 1 && argument.front() == '-';
+}
+
+/// Sets what precedes the first --, for CLI11, and what follows it.
+void split(CommandLineState& line, std::span<const std::string> arguments) {
+  const auto separator = std::find(arguments.begin(), arguments.end(), "--");
+  line.before_separator.assign(arguments.begin(), separator);
+  line.after_separator.reset();
+  if (separator != arguments.end()) line.after_separator.emplace(separator + 1, arguments.end());
+}
+
+/// What CLI11 parses, and the first argument that it would misunderstand: it takes "--name= next"
+/// for "--name next", and drops an operand "++".
+struct Prepared {
+  std::vector<std::string> words = {};  ///< the last one first, as CLI11 wants them
+  std::optional<UsageError> mistake = {};
+};
+
+Prepared prepare(std::span<const std::string> arguments) {
+  Prepared prepared;
+  auto& [words, mistake] = prepared;
+  const auto refuse = [&mistake](UsageError error) {
+    if (!mistake) mistake = std::move(error);
+  };
+  for (const auto& argument : arguments) {
+    if (argument == "++") {
+      refuse(UsageError("unexpected argument '++'", "write -- before it"));
+      continue;
+    }
+    if (!argument.starts_with("--") || argument.find('=') != argument.size() - 1) {
+      words.push_back(argument);
+      continue;
+    }
+    const auto name = argument.substr(0, argument.size() - 1);
+    if (std::ranges::find(kMayBeEmpty, name) == kMayBeEmpty.end()) {
+      refuse(UsageError("option " + in_quotes(name) + " has an empty value",
+                        "is the variable set?"));
+      continue;
+    }
+    words.insert(words.end(), {name, ""});
+  }
+  std::ranges::reverse(words);
+  return prepared;
+}
+
+// ---- Mistakes ----
+
+[[noreturn]] void throw_unknown_name(CommandLineState& line, const std::string& name,
+                                     const std::string& hint = {}) {
+  auto& chosen = line.is_before_command ? line.app : line.chosen();
+  if (line.explain_unknown) {
+    const auto commands = line.app.get_subcommands();
+    const bool has_command = !line.is_before_command && !commands.empty();
+    auto known = line.explain_unknown(
+        name, has_command ? line.commands.at(commands.front()).text : nullptr);
+    if (!known.empty()) throw UsageError("unknown option " + in_quotes(name), std::move(known));
+  }
+  std::vector<std::string> names;
+  for (const CLI::App* command = &chosen; command != nullptr; command = command->get_parent()) {
+    for (const auto* option : line.own_options(*command)) {
+      if (!option->get_lnames().empty()) names.push_back(long_name(*option));
+    }
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  throw UsageError("unknown option " + in_quotes(name) + did_you_mean(name, views), hint);
+}
+
+/// `argument` looks like an option, but CLI11 knows none.
+[[noreturn]] void throw_unknown(CommandLineState& line, const std::string& argument) {
+  const auto name = argument.substr(0, argument.find('='));
+  if (name.starts_with("--") || name.size() == 2) throw_unknown_name(line, name);
+  // "-limit": a long option with one dash missing.
+  if (CommandLineState::find(line.chosen(), "-" + name) != nullptr) throw_unknown_name(line, name);
+  throw_unknown_name(line, argument, "write -- before a KEY that begins with '-'");
+}
+
+void require_attached(const CommandLineState& line) {
+  for (const auto& [option, details] : line.options) {
+    if (details.is_value == nullptr || option->count() == 0) continue;
+    if (option->results().back() != kNoValue) continue;
+    const auto operands = line.app.remaining(true);
+    const auto found = std::ranges::find_if(operands, details.is_value);
+    if (found == operands.end()) continue;
+    const auto name = long_name(*option);
+    throw UsageError(
+        fmt::format("{} takes its value after '=', not as the next argument {}", name,
+                    in_quotes(*found)),
+        fmt::format("write {}={}, or -- before an argument that only looks like it", name, *found));
+  }
+}
+
+void require_rules(const CommandLineState& line, bool excludes) {
+  for (const auto& rule : line.rules) {
+    if (rule.excludes != excludes || rule.option->count() == 0) continue;
+    const auto* other =
+        CommandLineState::find(*line.options.at(rule.option).command, std::string(rule.other));
+    if ((other != nullptr && other->count() > 0) != excludes) continue;
+    const auto name = long_name(*rule.option);
+    if (excludes) refuse_both(name, rule.other, rule.why, rule.hint);
+    auto message = fmt::format("{} requires {}", name, rule.other);
+    if (!rule.why.empty()) message.append(": ").append(rule.why);
+    throw UsageError(message, std::string(rule.hint));
+  }
+}
+
+/// Throws what rlctl says of CLI11's error, which begins with an option's name.
+[[noreturn]] void throw_clearer(CommandLineState& line, const CLI::Error& error) {
+  require_rules(line, true);
+  require_rules(line, false);
+  const std::string message = error.what();
+  auto name = message.substr(0, message.find_first_of(" :,"));
+  if (!name.starts_with('-')) name.insert(0, name.size() == 1 ? "-" : "--");
+  const auto* option = CommandLineState::find(line.chosen(), name);
+  if (option == nullptr) throw UsageError(message);
+  if (option->get_items_expected_max() == 0) {
+    throw UsageError("option " + in_quotes(name) + " takes no value");
+  }
+  throw UsageError(fmt::format("option {} needs a value: {} {}", in_quotes(name), name,
+                               option->get_type_name()));
+}
+
+void require_once(const CommandLineState& line) {
+  for (const auto& [option, details] : line.options) {
+    if (details.once_hint.empty() || option->count() < 2) continue;
+    const auto& values = option->results();
+    throw UsageError(fmt::format("{} may be given only once, but {} follows {}", long_name(*option),
+                                 in_quotes(values[1]), in_quotes(values[0])),
+                     std::string(details.once_hint));
+  }
+}
+
+[[noreturn]] void throw_unknown_command(CLI::App& parent, const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto* command : parent.get_subcommands({})) names.push_back(command->get_name());
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  if (parent.get_parent() != nullptr) {
+    throw UsageError("unknown subcommand " + in_quotes(name) + did_you_mean_or_all(name, views));
+  }
+  // redis-cli takes -h as the host.
+  const auto suggestion = did_you_mean(name, views);
+  const bool is_host = suggestion.empty() && parent.get_option("-h")->count() > 0;
+  throw UsageError("unknown command " + in_quotes(name) + suggestion,
+                   is_host ? "-h shows help; name the server with -H or --host" : "");
+}
+
+/// CLI11 looks for what is missing before it looks for what is unknown.
+void require_known(CommandLineState& line) {
+  const bool has_command = !line.is_before_command && !line.app.get_subcommands().empty();
+  for (const auto& argument : line.app.remaining(true)) {
+    if (is_option(argument)) throw_unknown(line, argument);
+    if (!has_command) throw_unknown_command(line.app, argument);
+  }
+}
+
+/// CLI::App::help() would be that of the chosen command.
+std::string help_of(const CLI::App& command, HelpExtent extent) {
+  return command.get_formatter()->make_help(
+      &command, "",
+      extent == HelpExtent::kAll ? CLI::AppFormatMode::All : CLI::AppFormatMode::Normal);
+}
+
+std::vector<Completion> names_of_commands(const CLI::App& parent) {
+  std::vector<Completion> names;
+  for (const auto* command : parent.get_subcommands({})) {
+    names.push_back({command->get_name(), command->get_description()});
+  }
+  return names;
+}
+
+std::optional<CommandLine::Value> to_value(const CommandLineState& line,
+                                           const CLI::Option* option) {
+  if (option == nullptr || option->get_type_name().empty()) return std::nullopt;
+  const auto& details = line.options.at(option);
+  CommandLine::Value value{.complete = details.complete,
+                           .comma_separated = details.comma_separated};
+  const auto type = option->get_type_name();
+  if (value.complete == nullptr && (type == "FILE" || type == "PATH")) {
+    value.complete = complete_file;
+  }
+  return value;
+}
+
+}  // namespace
+
+// ---- The state ----
+
+Option CommandLineState::add(CLI::App& command, CLI::Option& option) {
+  options[&option].command = &command;
+  if (option.get_description().empty()) option.group("");
+  return {option, *this};
+}
+
+void CommandLineState::add(CLI::App& parent, const CommandText& text,
+                           std::function<void(Options&)> declare) {
+  auto* command = parent.add_subcommand(std::string(text.name), std::string(text.summary));
+  commands.emplace(command, CommandDetails{.text = &text, .declare = std::move(declare)});
+  command->preparse_callback([this, command, &parent](std::size_t) {
+    // Whatever stands before the command's name is neither an option nor a command.
+    if (parent.get_parent() == nullptr && !is_unfinished && !app.remaining().empty()) {
+      is_before_command = true;
+      require_known(*this);
+    }
+    this->declare(*command);
+  });
+}
+
+void CommandLineState::declare(CLI::App& command) {
+  auto& details = commands.at(&command);
+  if (std::exchange(details.is_declared, true)) return;
+  Options declared(command, *this);
+  declared.group("Options");
+  details.declare(declared);
+  give_rules_to_cli11();
+}
+
+void CommandLineState::give_rules_to_cli11() {
+  for (; rules_given < rules.size(); ++rules_given) {
+    const auto& rule = rules[rules_given];
+    auto* other = find(*options.at(rule.option).command, std::string(rule.other));
+    if (other == nullptr) continue;
+    if (rule.excludes) {
+      rule.option->excludes(other);
+    } else {
+      rule.option->needs(other);
+    }
+  }
+}
+
+CLI::App& CommandLineState::chosen() {
+  auto* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  return *command;
+}
+
+CLI::Option* CommandLineState::find(CLI::App& command, const std::string& name) {
+  for (auto* at = &command; at != nullptr; at = at->get_parent()) {
+    if (auto* option = at->get_option_no_throw(name)) return option;
+  }
+  return nullptr;
+}
+
+std::vector<const CLI::Option*> CommandLineState::own_options(const CLI::App& command) const {
+  return command.get_options([&](const CLI::Option* option) {
+    return !option->get_group().empty() && options.at(option).command == &command;
+  });
+}
+
+std::string long_name(const CLI::Option& option) {
+  return option.get_lnames().empty() ? "-" + option.get_snames().front()
+                                     : "--" + option.get_lnames().front();
+}
+
+// ---- Parsing ----
+
+CommandLine::CommandLine() : state_(std::make_unique<CommandLineState>()) {
+  auto& app = state_->app;
+  app.formatter(std::make_shared<HelpFormatter>(*state_));
+  app.option_defaults()->group("Options");  // the default differs between versions
+  // rlctl's own flags: CLI11's are inherited by each command, in a group that differs.
+  app.set_help_flag();
+  // At most one: an operand that is the name of another command is an operand.
+  app.fallthrough()->require_subcommand(0, 1)->allow_extras();
+}
+
+CommandLine::~CommandLine() = default;
+
+Options CommandLine::general() {
+  return {state_->app, *state_};
+}
+
+void CommandLine::add_command(const CommandText& text, std::function<void(Options&)> declare) {
+  state_->add(state_->app, text, std::move(declare));
+}
+
+void CommandLine::explain_unknown(
+    std::function<std::string(const std::string&, const CommandText*)> hint) {
+  state_->explain_unknown = std::move(hint);
+}
+
+void CommandLine::parse(std::span<const std::string> arguments,
+                        const std::function<bool()>& asks_help) {
+  state_->give_rules_to_cli11();
+  split(*state_, arguments);
+  auto [words, mistake] = prepare(state_->before_separator);
+  try {
+    state_->app.parse(std::move(words));
+    if (mistake) throw *mistake;
+    require_known(*state_);
+    require_once(*state_);
+    require_attached(*state_);
+  } catch (const CLI::Error& error) {
+    if (mistake) throw *mistake;
+    require_known(*state_);
+    if (!asks_help()) throw_clearer(*state_, error);
+  } catch (const UsageError&) {
+    if (mistake) throw *mistake;
+    require_known(*state_);
+    if (!asks_help()) throw;
+  }
+}
+
+const CommandText* CommandLine::command() const {
+  const auto chosen = state_->app.get_subcommands();
+  return chosen.empty() ? nullptr : state_->commands.at(chosen.front()).text;
+}
+
+bool CommandLine::fails_before_command() const {
+  return state_->is_before_command;
+}
+
+const CommandText* CommandLine::innermost_command() const {
+  const auto found = state_->commands.find(&state_->chosen());
+  return found == state_->commands.end() ? nullptr : found->second.text;
+}
+
+std::vector<std::string> CommandLine::operands_before_separator() const {
+  return state_->app.remaining(true);
+}
+
+std::vector<std::string> CommandLine::operands() const {
+  auto operands = operands_before_separator();
+  if (const auto& after = state_->after_separator) {
+    operands.insert(operands.end(), after->begin(), after->end());
+  }
+  return operands;
+}
+
+const std::optional<std::vector<std::string>>& CommandLine::after_separator() const {
+  return state_->after_separator;
+}
+
+Options CommandLine::options() const {
+  return {state_->chosen(), *state_};
+}
+
+void CommandLine::require_command() const {
+  auto& chosen = state_->chosen();
+  const auto operands = this->operands();
+  const auto found = state_->commands.find(&chosen);
+  if (found == state_->commands.end()) throw_unknown_command(chosen, operands.front());
+  if (found->second.example.empty()) return;
+  if (!operands.empty()) throw_unknown_command(chosen, operands.front());
+  std::vector<std::string> names;
+  for (const auto* command : chosen.get_subcommands({})) names.push_back(command->get_name());
+  throw UsageError("no subcommand given: use " +
+                       one_of(std::vector<std::string_view>(names.begin(), names.end())),
+                   std::string(found->second.example));
+}
+
+// ---- Help ----
+
+std::string CommandLine::help(HelpExtent extent) const {
+  return help_of(state_->chosen(), extent);
+}
+
+std::string CommandLine::help(std::span<const std::string> words, HelpExtent extent) {
+  auto* command = &state_->app;
+  for (const auto& word : words) {
+    const auto commands =
+        command->get_subcommands([&word](const CLI::App* one) { return one->get_name() == word; });
+    if (commands.empty()) throw_unknown_command(*command, word);
+    command = commands.front();
+    state_->declare(*command);
+  }
+  return help_of(*command, extent);
+}
+
+std::vector<std::string> CommandLine::commands_with(const std::string& option) {
+  std::vector<std::string> names;
+  const std::function<void(CLI::App&, const std::string&)> look = [&](CLI::App& parent,
+                                                                      const std::string& path) {
+    for (auto* command : parent.get_subcommands({})) {
+      state_->declare(*command);
+      const auto* found = command->get_option_no_throw(option);
+      if (found != nullptr && !found->get_group().empty())
+        names.push_back(path + command->get_name());
+      look(*command, path + command->get_name() + " ");
+    }
+  };
+  look(state_->app, "");
+  return names;
+}
+
+// ---- A line that is still being typed ----
+
+void CommandLine::parse_unfinished(std::span<const std::string> arguments) {
+  state_->give_rules_to_cli11();
+  split(*state_, arguments);
+  state_->is_unfinished = true;
+  const std::span<const std::string> words = state_->before_separator;
+  const auto read = [this](std::span<const std::string> some) {
+    try {
+      state_->app.parse(prepare(some).words);
+    } catch (const CLI::ArgumentMismatch&) {
+      return false;
+    } catch (const std::exception&) {
+      // What has been read up to the mistake is known.
+    }
+    return true;
+  };
+  // The value of the last option comes next.
+  if (!read(words)) read(words.first(words.size() - 1));
+}
+
+std::optional<CommandLine::Value> CommandLine::awaited_value() const {
+  const auto& words = state_->before_separator;
+  if (state_->after_separator || words.empty() || !is_option(words.back())) return std::nullopt;
+  const auto& last = words.back();
+  if (last.find('=') != last.npos) return std::nullopt;
+  const auto* option = CommandLineState::find(
+      state_->chosen(), last.starts_with("--") ? last : std::string{'-', last.back()});
+  if (option == nullptr || option->get_items_expected_max() == 0) return std::nullopt;
+  return to_value(*state_, option);
+}
+
+std::optional<CommandLine::Value> CommandLine::value_of(const std::string& option) const {
+  return to_value(*state_, CommandLineState::find(state_->chosen(), option));
+}
+
+std::vector<Completion> CommandLine::options_to_follow() const {
+  std::vector<Completion> found;
+  const auto is_given = [](const CLI::Option* option) { return option->count() > 0; };
+  for (const CLI::App* command = &state_->chosen(); command != nullptr;
+       command = command->get_parent()) {
+    for (const auto* option : state_->own_options(*command)) {
+      const bool is_list = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll &&
+                           option->get_items_expected_max() > 0 &&
+                           state_->options.at(option).once_hint.empty();
+      if (is_given(option) && !is_list) continue;
+      const auto excludes = option->get_excludes();
+      if (std::any_of(excludes.begin(), excludes.end(), is_given)) continue;
+      found.push_back({long_name(*option), std::string(first_clause(option->get_description()))});
+    }
+  }
+  return found;
+}
+
+std::vector<Completion> CommandLine::commands() const {
+  return names_of_commands(state_->app);
+}
+
+std::vector<Completion> CommandLine::subcommands() const {
+  return names_of_commands(state_->chosen());
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options/completions.h"
+#include "cli/options/options.h"
+
+namespace rlctl::cli {
+
+/// What --help shows of a command.
+struct CommandText {
+  std::string_view name = {};
+  std::string_view summary = {};   ///< its description in a list of commands
+  std::string_view synopsis = {};  ///< what follows "Usage: rlctl ", one form per line
+  std::string_view about = {};     ///< a paragraph, in lines of at most 80 columns
+  /// What the exit statuses from 0 mean; an empty text is not listed.
+  std::array<std::string_view, 6> statuses = {};
+  std::string_view epilogue = {};  ///< remarks on the statuses, and examples
+  /// Makes the part between the options and the exit statuses, such as a table.
+  std::string (*notes)() = nullptr;
+  /// How a shell completes an operand; null: nothing is known.
+  Completer complete_operand = nullptr;
+};
+
+/// -h shows usage and options on one screen; --help shows everything.
+enum class HelpExtent { kShort, kAll };
+
+/// The command line: which command is chosen, its options and its operands.
+///
+/// What CLI11 does not do by itself is done before it parses: what follows the first -- is taken as
+/// it is; "--name=" without a value is refused, because CLI11 would take the next argument.
+class CommandLine {
+ public:
+  CommandLine();
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  /// The options that every command accepts.
+  [[nodiscard]] Options general();
+  /// `declare` is called if the command is chosen, and for its help.
+  void add_command(const CommandText& text, std::function<void(Options&)> declare);
+  /// For the message about an unknown option: a hint, or nothing. `command` is null before one.
+  void explain_unknown(
+      std::function<std::string(const std::string& name, const CommandText* command)> hint);
+
+  /// Calls the Take of each given option. Throws UsageError on the first mistake. Unknown names
+  /// come first; others do not matter if `asks_help`, which is asked when the options have been
+  /// read.
+  void parse(
+      std::span<const std::string> arguments,
+      const std::function<bool()>& asks_help = [] { return false; });
+
+  /// Throws UsageError if no command is chosen, though there are operands, or if the chosen one
+  /// lacks a command of its own.
+  void require_command() const;
+
+  /// The chosen command; null if there is none, or if it is not known yet.
+  [[nodiscard]] const CommandText* command() const;
+  /// Whether what stands before it was refused.
+  [[nodiscard]] bool fails_before_command() const;
+  /// The same, or the command of it that is chosen too.
+  [[nodiscard]] const CommandText* innermost_command() const;
+  /// Without the command, in order; those after -- are last.
+  [[nodiscard]] std::vector<std::string> operands() const;
+  [[nodiscard]] std::vector<std::string> operands_before_separator() const;
+  /// What follows the first --; none if there is no --.
+  [[nodiscard]] const std::optional<std::vector<std::string>>& after_separator() const;
+  /// The options of the chosen command, or of a command of it.
+  [[nodiscard]] Options options() const;
+
+  /// The help of the chosen command, or of the one that these words choose; without one, of rlctl.
+  [[nodiscard]] std::string help(HelpExtent extent) const;
+  [[nodiscard]] std::string help(std::span<const std::string> words, HelpExtent extent);
+  /// The commands that have an option of this name that is shown.
+  [[nodiscard]] std::vector<std::string> commands_with(const std::string& option);
+
+  // ---- A line that is still being typed ----
+
+  /// Like parse(), but ignores mistakes.
+  void parse_unfinished(std::span<const std::string> arguments);
+  /// How the value of an option is completed.
+  struct Value {
+    Completer complete = nullptr;  ///< null: nothing is known of it
+    bool comma_separated = false;
+  };
+  /// The option whose value comes next, if the last argument is one.
+  [[nodiscard]] std::optional<Value> awaited_value() const;
+  [[nodiscard]] std::optional<Value> value_of(const std::string& option) const;
+  /// The options that may follow: without those that an exclusion rules out, and without those that
+  /// are given and take one value.
+  [[nodiscard]] std::vector<Completion> options_to_follow() const;
+  /// rlctl's commands.
+  [[nodiscard]] std::vector<Completion> commands() const;
+  /// The commands of the chosen command.
+  [[nodiscard]] std::vector<Completion> subcommands() const;
+
+ private:
+  std::unique_ptr<CommandLineState> state_;
+};
+
+}  // namespace rlctl::cli
