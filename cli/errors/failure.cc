@@ -208,7 +208,9 @@ Problem describe_unmasked(const std::exception& error) {
   if (const auto* e = dynamic_cast<const limiter::ConfigurationError*>(&error)) {
     return {.code = "configuration", .message = e->what(), .hint = e->hint(), .of_command = false};
   }
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return out_of_memory();
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    return {.code = std::string(kNoMemory), .message = "out of memory"};
+  }
   Problem problem{.code = "internal", .message = error.what()};
   if (const auto* e = dynamic_cast<const UsageError*>(&error)) {
     const bool is_input = dynamic_cast<const InputError*>(&error) != nullptr;
@@ -236,10 +238,6 @@ std::string masked_message(const Problem& problem) {
 }
 
 }  // namespace
-
-Problem out_of_memory(std::string_view loss) {
-  return {.code = std::string(kNoMemory), .message = std::string("out of memory").append(loss)};
-}
 
 Problem describe(const std::exception& error) {
   Problem problem = describe_unmasked(error);

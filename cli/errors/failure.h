@@ -50,9 +50,6 @@ class ProblemError : public std::runtime_error {
 /// replica, this asks the server once where its master is.
 [[nodiscard]] Problem describe(const std::exception& error);
 
-/// This process has no memory left; `loss` says what that cost, and begins with a semicolon.
-[[nodiscard]] Problem out_of_memory(std::string_view loss = {});
-
 /// The ACL rule for a command: "+evalsha", "+script|load".
 [[nodiscard]] std::string rule_for(std::string_view command);
 

@@ -36,7 +36,6 @@ void add_on_error_option(Options& options, std::optional<std::string>& target);
 
 // The ends of messages.
 inline constexpr const char* kWasCounted = "; the request was counted";
-inline constexpr std::string_view kMayHaveBeenCounted = "; the request may have been counted";
 /// "; the request was counted" or, if `cost` is negative, "; the refund was counted"; empty for 0.
 [[nodiscard]] std::string_view what_was_counted(std::int64_t cost);
 /// Flushes the answers. If that fails, the message ends in what `loss` returns.

@@ -161,14 +161,14 @@ constexpr CommandText kAdversaryText{
     .summary = "search for the schedule under which a limiter allows the most",
     .synopsis = "burst [options] adversary [options]",
     .about =
-        "Searches for the schedule of requests under which each limiter allows most within\n"
-        "any window of its limit, and removes the requests that are not needed for it.\n"
+        "Searches for the schedule of requests under which each limiter allows most\n"
+        "within any window of its limit, and removes the requests that it does not need.\n"
         "It also takes the options of 'rlctl burst' for limiters, --cost, --seed, --start\n"
         "and the report.",
     .epilogue = R"(
 Examples:
   rlctl burst adversary --algorithm gcra
-  rlctl burst adversary --script my.lua --limit 5/60s --args '{now_ms}' --write worst.log
+  rlctl burst adversary --script my.lua --limit 5/60s --write worst.log
 )"};
 
 // ---- Which options go together ----

@@ -196,23 +196,18 @@ ExitStatus check_key(const CheckPlan& plan, Invocation& invocation) {
                 .peek = plan.peek,
                 .shadow = plan.shadow};
   if (!plan.quiet) invocation.out.require_open();
+  Problem problem;
+  std::vector<limiter::Decision> states;
   try {
-    Problem problem;
-    std::vector<limiter::Decision> states;
-    try {
-      decide(plan, request, invocation, result, states);
-    } catch (const std::exception& error) {
-      problem = describe(error);
-      if (!plan.on_error.covers(problem)) throw;
-      result.decision.allowed = *plan.on_error.allows;
-      result.on_error = &problem;
-      write_stderr(plan.on_error.warning(problem, invocation.command));
-    }
-    print(plan, result, states, invocation);
-  } catch (const std::bad_alloc&) {
-    const bool records = !plan.peek && plan.cost != 0;
-    throw ProblemError(out_of_memory(records ? kMayHaveBeenCounted : ""));
+    decide(plan, request, invocation, result, states);
+  } catch (const std::exception& error) {
+    problem = describe(error);
+    if (!plan.on_error.covers(problem)) throw;
+    result.decision.allowed = *plan.on_error.allows;
+    result.on_error = &problem;
+    write_stderr(plan.on_error.warning(problem, invocation.command));
   }
+  print(plan, result, states, invocation);
   return status_of(result);
 }
 

@@ -111,19 +111,14 @@ ExitStatus run_run(const RunOptions& options, Invocation& invocation) {
   const Program program = find_program(std::move(invocation.program));
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   refuse_private_server(connector);
-  Admitted admitted;
-  try {
-    admitted = Admission(plan, connector, invocation).take();
-    if (!admitted.allowed) {
-      if (admitted.denial && !plan.quiet) {
-        write_stderr(render(*admitted.denial, invocation.command, invocation.json));
-      }
-      return plan.denied_status;
+  auto admitted = Admission(plan, connector, invocation).take();
+  if (!admitted.allowed) {
+    if (admitted.denial && !plan.quiet) {
+      write_stderr(render(*admitted.denial, invocation.command, invocation.json));
     }
-    if (!admitted.lease) replace_process(program, invocation.interrupt);
-  } catch (const std::bad_alloc&) {
-    throw ProblemError(out_of_memory(kMayHaveBeenCounted));
+    return plan.denied_status;
   }
+  if (!admitted.lease) replace_process(program, invocation.interrupt);
   return supervise(plan, program, std::move(*admitted.lease), connector, invocation);
 }
 
