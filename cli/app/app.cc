@@ -105,7 +105,6 @@ class App {
   [[nodiscard]] ExitStatus run_without_command() const;
   void parse(std::span<const std::string> arguments);
   [[nodiscard]] std::optional<std::string> asked_text();
-  [[nodiscard]] std::string hint_for_unknown(const std::string& option, bool has_command);
 
   std::optional<Signals> signals_;
   GeneralOptions general_;
@@ -124,9 +123,6 @@ App::App() {
   }
   for (const auto* own : {&kHelpCommand, &kVersionCommand})
     line_.add_command(*own, [](Options&) {});
-  line_.explain_unknown([this](const std::string& option, const CommandText* command) {
-    return hint_for_unknown(option, command != nullptr && find_command(command->name) != nullptr);
-  });
 }
 
 ExitStatus App::run(int argc, char** argv) {
@@ -138,17 +134,6 @@ ExitStatus App::run(int argc, char** argv) {
   const auto status = run_arguments(arguments, out);
   out.flush();
   return status;
-}
-
-/// The commands that have the option: the only one, or any.
-std::string App::hint_for_unknown(const std::string& option, bool has_command) {
-  const auto names = line_.commands_with(option);
-  if (!has_command) {
-    return names.empty() ? "" : "put the options of a command after the command";
-  }
-  return option.starts_with("--") && names.size() == 1
-             ? fmt::format("it is an option of rlctl {}", names[0])
-             : "";
 }
 
 /// Throws first if the line has no --, and so the options of a program were read as rlctl's own.

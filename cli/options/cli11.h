@@ -47,7 +47,6 @@ struct CommandLineState {
   std::map<const CLI::App*, CommandDetails> commands = {};
   std::deque<OptionRule> rules = {};
   std::size_t rules_given = 0;  ///< the first ones, which CLI11 has
-  std::function<std::string(const std::string&, const CommandText*)> explain_unknown = {};
   std::vector<std::string> before_separator = {};
   std::optional<std::vector<std::string>> after_separator = {};
   bool is_before_command = false;  ///< what is wrong stands before the command

@@ -54,8 +54,8 @@ Prepared prepare(std::span<const std::string> arguments) {
     }
     const auto name = argument.substr(0, argument.size() - 1);
     if (std::ranges::find(kMayBeEmpty, name) == kMayBeEmpty.end()) {
-      refuse(UsageError("option " + in_quotes(name) + " has an empty value",
-                        "is the variable set?"));
+      refuse(
+          UsageError("option " + in_quotes(name) + " has an empty value", "is the variable set?"));
       continue;
     }
     words.insert(words.end(), {name, ""});
@@ -66,18 +66,40 @@ Prepared prepare(std::span<const std::string> arguments) {
 
 // ---- Mistakes ----
 
+/// The commands that have an option of this name that is shown.
+std::vector<std::string> commands_with(CommandLineState& line, CLI::App& parent,
+                                       const std::string& option, const std::string& path = "") {
+  std::vector<std::string> names;
+  for (auto* command : parent.get_subcommands({})) {
+    line.declare(*command);
+    const auto name = path + command->get_name();
+    const auto* found = command->get_option_no_throw(option);
+    if (found != nullptr && !found->get_group().empty()) names.push_back(name);
+    for (auto& inner : commands_with(line, *command, option, name + " ")) names.push_back(inner);
+  }
+  return names;
+}
+
+/// Where the option belongs; empty if that is not clear.
+std::string place_of(CommandLineState& line, const std::string& option) {
+  const auto names = commands_with(line, line.app, option);
+  const auto chosen = line.app.get_subcommands();
+  const bool has_options =
+      !chosen.empty() && !line.is_before_command &&
+      !(line.own_options(*chosen.front()).empty() && chosen.front()->get_subcommands({}).empty());
+  if (!has_options) return names.empty() ? "" : "put the options of a command after the command";
+  const bool is_clear = names.size() == 1 && option.starts_with("--");
+  return is_clear ? fmt::format("it is an option of rlctl {}", names[0]) : "";
+}
+
 [[noreturn]] void throw_unknown_name(CommandLineState& line, const std::string& name,
                                      const std::string& hint = {}) {
-  auto& chosen = line.is_before_command ? line.app : line.chosen();
-  if (line.explain_unknown) {
-    const auto commands = line.app.get_subcommands();
-    const bool has_command = !line.is_before_command && !commands.empty();
-    auto known = line.explain_unknown(
-        name, has_command ? line.commands.at(commands.front()).text : nullptr);
-    if (!known.empty()) throw UsageError("unknown option " + in_quotes(name), std::move(known));
+  if (auto place = place_of(line, name); !place.empty()) {
+    throw UsageError("unknown option " + in_quotes(name), std::move(place));
   }
   std::vector<std::string> names;
-  for (const CLI::App* command = &chosen; command != nullptr; command = command->get_parent()) {
+  auto* command = line.is_before_command ? &line.app : &line.chosen();
+  for (; command != nullptr; command = command->get_parent()) {
     for (const auto* option : line.own_options(*command)) {
       if (!option->get_lnames().empty()) names.push_back(long_name(*option));
     }
@@ -293,11 +315,6 @@ void CommandLine::add_command(const CommandText& text, std::function<void(Option
   state_->add(state_->app, text, std::move(declare));
 }
 
-void CommandLine::explain_unknown(
-    std::function<std::string(const std::string&, const CommandText*)> hint) {
-  state_->explain_unknown = std::move(hint);
-}
-
 void CommandLine::parse(std::span<const std::string> arguments,
                         const std::function<bool()>& asks_help) {
   state_->give_rules_to_cli11();
@@ -384,22 +401,6 @@ std::string CommandLine::help(std::span<const std::string> words, HelpExtent ext
     state_->declare(*command);
   }
   return help_of(*command, extent);
-}
-
-std::vector<std::string> CommandLine::commands_with(const std::string& option) {
-  std::vector<std::string> names;
-  const std::function<void(CLI::App&, const std::string&)> look = [&](CLI::App& parent,
-                                                                      const std::string& path) {
-    for (auto* command : parent.get_subcommands({})) {
-      state_->declare(*command);
-      const auto* found = command->get_option_no_throw(option);
-      if (found != nullptr && !found->get_group().empty())
-        names.push_back(path + command->get_name());
-      look(*command, path + command->get_name() + " ");
-    }
-  };
-  look(state_->app, "");
-  return names;
 }
 
 // ---- A line that is still being typed ----

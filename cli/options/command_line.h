@@ -47,9 +47,6 @@ class CommandLine {
   [[nodiscard]] Options general();
   /// `declare` is called if the command is chosen, and for its help.
   void add_command(const CommandText& text, std::function<void(Options&)> declare);
-  /// For the message about an unknown option: a hint, or nothing. `command` is null before one.
-  void explain_unknown(
-      std::function<std::string(const std::string& name, const CommandText* command)> hint);
 
   /// Calls the Take of each given option. Throws UsageError on the first mistake. Unknown names
   /// come first; others do not matter if `asks_help`, which is asked when the options have been
@@ -79,8 +76,6 @@ class CommandLine {
   /// The help of the chosen command, or of the one that these words choose; without one, of rlctl.
   [[nodiscard]] std::string help(HelpExtent extent) const;
   [[nodiscard]] std::string help(std::span<const std::string> words, HelpExtent extent);
-  /// The commands that have an option of this name that is shown.
-  [[nodiscard]] std::vector<std::string> commands_with(const std::string& option);
 
   // ---- A line that is still being typed ----
 

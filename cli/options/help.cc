@@ -46,12 +46,11 @@ void append_options(std::string& out, std::span<const CLI::Option* const> option
 }
 
 void append_commands(std::string& out, const CLI::App& command) {
-  const auto subcommands = command.get_subcommands({});
-  if (subcommands.empty()) return;
-  out += "\nCommands:\n";
-  for (const auto* subcommand : subcommands) {
-    out += fmt::format("  {:<12}{}\n", subcommand->get_name(), subcommand->get_description());
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const auto* inner : command.get_subcommands({})) {
+    rows.emplace_back(inner->get_name(), inner->get_description());
   }
+  if (!rows.empty()) append_list(out, "Commands", rows);
 }
 
 /// A line for each status that the command explains; further lines of a text are indented.

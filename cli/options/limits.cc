@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/options/completions.h"
 #include "cli/options/values.h"
+#include "cli/terminal/table.h"
 
 namespace rlctl::cli {
 namespace {
@@ -85,15 +86,14 @@ std::string algorithm_help() {
 }
 
 std::string list_algorithms(std::string_view default_name) {
-  constexpr std::size_t kColumn = 26;
-  std::string out = "\nAlgorithms:\n";
+  std::vector<std::pair<std::string, std::string>> rows;
   for (const auto& algorithm : limiter::algorithms()) {
     if (!limiter::counts_requests(algorithm)) continue;
-    std::string line = "  " + std::string(algorithm.name);
-    line.append(kColumn - std::min(line.size(), kColumn - 1), ' ').append(algorithm.summary);
-    if (algorithm.name == default_name) line += " (default)";
-    out.append(line).append("\n");
+    const auto note = algorithm.name == default_name ? " (default)" : "";
+    rows.emplace_back(algorithm.name, std::string(algorithm.summary) + note);
   }
+  std::string out;
+  append_list(out, "Algorithms", rows);
   return out;
 }
 
@@ -115,8 +115,8 @@ std::vector<limiter::Limit> parse_limits(std::span<const std::string> texts,
                                          const std::optional<std::string>& burst) {
   std::vector<limiter::Limit> limits;
   for (const auto& text : texts) {
-    limits.push_back(parsed("--limit", [&] { return limiter::parse_limit(masked(text)); }));
-    if (burst) limits.back().burst = parse_whole(masked(*burst), "--burst");
+    limits.push_back(parsed("--limit", [&] { return limiter::parse_limit(text); }));
+    if (burst) limits.back().burst = parse_whole(*burst, "--burst");
   }
   parsed("--limit", [&] { limiter::require_different_windows(limits); });
   return limits;

@@ -9,6 +9,7 @@
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
 #include "cli/options/values.h"
+#include "cli/terminal/table.h"
 #include "limiter/algorithm.h"
 #include "replay/log_format.h"
 #include "traffic/pattern.h"
@@ -80,11 +81,10 @@ void add_log_options(Options& options, ReplayArguments& target) {
 }
 
 std::string format_help() {
-  constexpr std::size_t kColumn = 10;
-  std::string out = "\nFormats of logs:\n";
-  for (const auto& format : replay::log_formats()) {
-    out += fmt::format("  {:{}}{}\n", format.name, kColumn, format.summary);
-  }
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const auto& format : replay::log_formats()) rows.emplace_back(format.name, format.summary);
+  std::string out;
+  append_list(out, "Formats of logs", rows);
   return out;
 }
 

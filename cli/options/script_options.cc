@@ -17,6 +17,7 @@
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
 #include "cli/options/values.h"
+#include "cli/terminal/table.h"
 #include "limiter/algorithm.h"
 
 namespace rlctl::cli {
@@ -306,11 +307,12 @@ void add_script_options(Options& options, ScriptOptions& target, bool is_optiona
 }
 
 std::string placeholder_help() {
-  constexpr std::size_t kColumn = 21;
-  std::string out = "\nIn --keys and --args of a script:\n";
+  std::vector<std::pair<std::string, std::string>> rows;
   for (const auto& row : traffic::placeholders()) {
-    out += fmt::format("  {:{}}{}\n", fmt::format("{{{}}}", row.name), kColumn, row.summary);
+    rows.emplace_back(fmt::format("{{{}}}", row.name), row.summary);
   }
+  std::string out;
+  append_list(out, "In --keys and --args of a script", rows);
   return out;
 }
 

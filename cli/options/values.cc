@@ -47,13 +47,13 @@ void refuse_word(const std::string& message, std::string_view word,
 
 std::int64_t parse_between(const std::string& text, std::string_view option, std::int64_t least,
                            std::int64_t most) {
-  const auto value = parse_whole(masked(text), option);
+  const auto value = parse_whole(text, option);
   if (value >= least && value <= most) return value;
   throw UsageError(fmt::format("{} must be from {} to {}, not {}", option, least, most, value));
 }
 
 std::chrono::microseconds parse_duration_of(const std::string& text, std::string_view option) {
-  return parsed(option, [&] { return parse_duration(masked(text)); });
+  return parsed(option, [&] { return parse_duration(text); });
 }
 
 bool is_duration(const std::string& text) {
@@ -66,7 +66,7 @@ bool is_duration(const std::string& text) {
 }
 
 std::chrono::microseconds parse_now(const std::string& text, std::string_view option) {
-  const auto now = parsed(option, [&] { return parse_instant(masked(text)); });
+  const auto now = parsed(option, [&] { return parse_instant(text); });
   refuse_seconds(now, option);
   return now;
 }

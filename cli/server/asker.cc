@@ -22,17 +22,6 @@ constexpr std::chrono::seconds kKeepConnection{1};
 /// Interval between updates of the time left on a terminal.
 constexpr std::chrono::seconds kTick{1};
 
-/// How many units a refund of this (negative) cost gave back: by how much the remaining units rose,
-/// of the limit for which they rose most. `looks` were taken at each key before and after it.
-std::int64_t units_back(std::span<const limiter::Decision> looks, std::int64_t cost) {
-  const auto keys = looks.size() / 2;
-  std::int64_t units = 0;
-  for (std::size_t i = 0; i < keys; ++i) {
-    units = std::max(units, looks[keys + i].remaining - looks[i].remaining);
-  }
-  return std::min(units, -cost);
-}
-
 }  // namespace
 
 std::string seconds_up(microseconds duration) {
@@ -92,34 +81,6 @@ std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
     std::vector<limiter::Decision> looks;
     for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply, &algorithm_));
     return looks;
-  });
-}
-
-/// The script does not report how much came back. Looks in the same write tell, unless another
-/// client's request comes in between.
-limiter::Decision Asker::refund(const limiter::Request& request,
-                                std::optional<std::int64_t>& refunded) {
-  const auto send = [&](limiter::Checker& checker) {
-    checker.append_looks(request);
-    checker.append(request);
-    checker.append_looks(request);
-    return read_replies(2 * request.keys.size() + 1);
-  };
-  // Whatever the looks replied: a refund must not be made twice.
-  const auto lacks_script = [&](const auto& replies) {
-    return redis::is_unknown_script(replies[request.keys.size()]);
-  };
-  return exchange(request, true, [&](limiter::Checker& checker) {
-    auto replies = limiter::send_loading(
-        *connection_, algorithm_.script, [&] { return send(checker); }, lacks_script);
-    const auto decision = limiter::Checker::parse(replies[request.keys.size()], &algorithm_);
-    replies.erase(replies.begin() + std::ssize(request.keys));
-    const auto failed = [](const redis::Reply& reply) { return reply.is_error(); };
-    if (std::any_of(replies.begin(), replies.end(), failed)) return decision;
-    std::vector<limiter::Decision> looks;
-    for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply, &algorithm_));
-    refunded = units_back(looks, request.cost);
-    return decision;
   });
 }
 

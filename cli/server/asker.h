@@ -32,10 +32,6 @@ class Asker {
   /// Sends the request, which is recorded if allowed.
   [[nodiscard]] limiter::Decision ask(const limiter::Request& request);
 
-  /// Sends the request, a refund. Sets `refunded` if that can be found out.
-  [[nodiscard]] limiter::Decision refund(const limiter::Request& request,
-                                         std::optional<std::int64_t>& refunded);
-
   /// Looks at each key separately (cost 0) and records nothing: a decision for each.
   [[nodiscard]] std::vector<limiter::Decision> look(const limiter::Request& request);
 

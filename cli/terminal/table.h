@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/terminal/terminal.h"
@@ -39,6 +40,11 @@ class Columns {
 /// at column `indent`, where the first one already is.
 void append_filled(std::string& out, std::string_view text, std::size_t indent,
                    std::size_t columns);
+
+/// Appends a section of a help text: the title, then a line for each name with its summary,
+/// indented by two.
+void append_list(std::string& out, std::string_view title,
+                 std::span<const std::pair<std::string, std::string>> rows);
 
 /// Appends the rows as lines, all cells left-aligned.
 void append_rows(std::string& out, std::span<const Cells> rows);

@@ -21,6 +21,16 @@ TEST_CASE("a user who may not call INFO gets no findings about the server, and i
   CHECK_FALSE(state::audit_servers(connection).is_complete);
 }
 
+TEST_CASE("an error about a key's type is thrown, unless the user may not read the key") {
+  FakeCluster cluster;
+  cluster.serve(cluster.low, "low", support::always("TYPE", {"-LOADING the data\r\n"}));
+  auto connection = redis::Connection::open(cluster.url(), support::kLong);
+  const std::vector<std::string> keys{"bar", "foo", "bar"};
+  const auto error = support::error_of([&] { (void)state::readable_keys(connection, keys); });
+  CHECK(error.code() == "LOADING");
+  CHECK(connection.outstanding() == 0);
+}
+
 TEST_CASE("a node of a Cluster that hangs up does not pass for one that must not be asked") {
   FakeCluster cluster;
   cluster.serve(cluster.low, "low", support::always("INFO", {.bytes = {}, .hangs_up = true}));

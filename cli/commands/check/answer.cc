@@ -90,10 +90,6 @@ void ResultFormat::append_text(std::string& out, const Result& result) const {
     out += decision.allowed ? " on_error=allow\n" : " on_error=deny\n";
     return;
   }
-  if (result.refunded) {
-    out += " refunded=";
-    append_number(out, *result.refunded);
-  }
   out += " remaining=";
   append_number(out, decision.remaining);
   append_timing(out, result);

@@ -86,7 +86,7 @@ CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configurat
                  .headers = options.headers,
                  .quiet = options.quiet,
                  .key_base64 = options.key_base64};
-  if (options.cost) plan.cost = parse_whole(masked(*options.cost), "--cost");
+  if (options.cost) plan.cost = parse_whole(*options.cost, "--cost");
   if (plan.peek && plan.cost < 0) {
     throw UsageError("--peek takes nothing, so --cost must be 0 or more, not " +
                      in_quotes(*options.cost));
@@ -162,17 +162,14 @@ std::vector<limiter::Decision> states_after(const limiter::Request& request,
   }
 }
 
-/// Sets the decision of `result` and the units that it refunded, and `states` for the header
-/// fields.
+/// Sets the decision of `result`, and `states` for the header fields.
 void decide(const CheckPlan& plan, const limiter::Request& request, Invocation& invocation,
             Result& result, std::vector<limiter::Decision>& states) {
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   Progress progress(!plan.quiet && is_terminal(STDERR_FILENO));
   Asker asker(connector, *plan.limiter.algorithm, invocation.interrupt, progress);
-  const bool shows_refund = !plan.quiet && !plan.headers && !invocation.json;
   result.decision = [&] {
     if (plan.peek) return asker.peek(request);
-    if (plan.cost < 0 && shows_refund) return asker.refund(request, result.refunded);
     if (plan.wait) return asker.wait(request, plan.wait_at_most);
     return asker.ask(request);
   }();

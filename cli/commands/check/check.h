@@ -42,7 +42,6 @@ struct Result {
   std::span<const std::string> redis_keys = {};  ///< one for each limit
   std::int64_t cost = 1;
   limiter::Decision decision = {};
-  std::optional<std::int64_t> refunded = {};  ///< units that came back, if known
   bool peek = false;                          ///< nothing was recorded; retry_after is 0 or kNever
   const Problem* on_error = nullptr;          ///< no answer: --on-error set `decision.allowed`
   bool shadow = false;                        ///< the request passes even if it is denied

@@ -104,7 +104,7 @@ ExitStatus call_script_once(const ScriptsOptions& options, Invocation& invocatio
                                  fmt::join(limiter::list_names(limiter::counts_requests), ", ")));
   }
   operands.erase(operands.begin());
-  const std::int64_t cost = options.cost ? parse_whole(masked(*options.cost), "--cost") : 1;
+  const std::int64_t cost = options.cost ? parse_whole(*options.cost, "--cost") : 1;
   const auto limiter = limiter_for(std::string(name), options, cost, invocation.configuration);
   operands = decode_operands(std::move(operands), options.key_base64);
   const auto key =

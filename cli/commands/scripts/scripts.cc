@@ -132,8 +132,8 @@ struct ExportedFile {
   bool is_there = false;  ///< with these contents
 };
 
-/// Throws UsageError if a file has other contents, unless `force` is given.
-std::vector<ExportedFile> files_to_export(const std::filesystem::path& folder, bool force) {
+/// Throws UsageError if a file has other contents.
+std::vector<ExportedFile> files_to_export(const std::filesystem::path& folder) {
   std::vector<ExportedFile> files;
   for (const auto* script : chosen_scripts({})) {
     ExportedFile file{script, (folder / (std::string(script->name) + ".lua")).string()};
@@ -146,9 +146,9 @@ std::vector<ExportedFile> files_to_export(const std::filesystem::path& folder, b
         throw InputError("cannot read " + in_quotes(file.path) + ": " +
                          errno_text(error.code().value()));
       }
-      if (!file.is_there && !force) {
+      if (!file.is_there) {
         throw UsageError(in_quotes(file.path) + " has other contents",
-                         "--force replaces it; nothing was written");
+                         "remove it first; nothing was written");
       }
     }
     files.push_back(std::move(file));
@@ -156,12 +156,12 @@ std::vector<ExportedFile> files_to_export(const std::filesystem::path& folder, b
   return files;
 }
 
-ExitStatus export_scripts(const ScriptsOptions& options, Invocation& invocation) {
+ExitStatus export_scripts(const ScriptsOptions&, Invocation& invocation) {
   constexpr const char* kUsage = "rlctl scripts export lua";
   const auto& folders = invocation.operands;
   require_at_most(1, folders, kUsage);
   if (folders.empty() || folders[0].empty()) throw UsageError("no DIR given", kUsage);
-  const auto files = files_to_export(folders[0], options.force);
+  const auto files = files_to_export(folders[0]);
   std::error_code failed;
   std::filesystem::create_directories(folders[0], failed);
   if (failed) {
@@ -200,10 +200,6 @@ struct ScriptsCommand {
   ExitStatus (*run)(const ScriptsOptions& options, Invocation& invocation);
   void (*declare)(Options& options, ScriptsOptions& target) = nullptr;
 };
-
-void add_export_options(Options& options, ScriptsOptions& target) {
-  options.flag("--force", target.force, "replace files that have other contents");
-}
 
 void add_call_options(Options& options, ScriptsOptions& target) {
   add_limit_options_of_algorithm(options, target.limit);
@@ -255,15 +251,14 @@ Example:
         load_scripts},
     ScriptsCommand{{.name = "export",
                     .summary = "write the scripts of the algorithms to files",
-                    .synopsis = "scripts export [--force] DIR",
+                    .synopsis = "scripts export DIR",
                     .about = "Writes the scripts of the algorithms to files in DIR.",
                     .epilogue = R"(
 Example:
   rlctl scripts export lua
 )",
                     .complete_operand = complete_file},
-                   export_scripts,
-                   add_export_options},
+                   export_scripts},
     ScriptsCommand{
         {.name = "call",
          .summary = "make the one call that check would make",
@@ -312,7 +307,7 @@ const Command scripts_command{
              .synopsis = "scripts list\n"
                          "scripts show NAME\n"
                          "[connection] scripts load [NAME...]\n"
-                         "scripts export [--force] DIR\n"
+                         "scripts export DIR\n"
                          "[connection] scripts call NAME --limit LIMIT [options] [--] KEY\n"
                          "[connection] scripts call NAME --policy POLICY [options] [ARG...]",
              .about =

@@ -9,13 +9,12 @@
 
 namespace rlctl::cli {
 
-/// The options of `scripts`; all but `force` are those of `scripts call`.
+/// The options of `scripts call`.
 struct ScriptsOptions {
   LimitOptions limit;
   std::optional<std::string> cost, now;
   bool key_base64 = false;
   bool print = false;
-  bool force = false;
 };
 
 /// Throws UsageError if there is no script with this name.

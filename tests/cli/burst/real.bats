@@ -271,3 +271,9 @@ END
   assert_equal "$status" 3
   grep -q 'rlctl: burst: .*no answer' "$TMPDIR/err"
 }
+
+@test "a server that takes fewer clients is reported before any request" {
+  start_server --maxclients 3
+  run -3 rlctl burst -s "$socket" steady --clock real --clients 20 --limit 5/1s --duration 100ms
+  assert_output --partial 'max number of clients reached'
+}

@@ -460,6 +460,13 @@ TEST_CASE("inspection text: keys without a TTL are reported, rlctl's and others"
 TEST_CASE("inspection text: a list of small numbers may belong to another program") {
   auto inspection = of_content(log_content(seconds{1}, seconds{2}), seconds{3});
   CHECK(shown(inspection).find("may belong to another program") != std::string::npos);
+  // redis_rate counts seconds from 2017, and its keys have a TTL.
+  inspection = of_content({.type = "string", .text = "311926333.25"});
+  inspection.content.read_at = kNow;
+  inspection.state = state::decode("rate:ann", inspection.content);
+  REQUIRE(inspection.state.form != nullptr);
+  CHECK_FALSE(inspection.state.form->library.empty());
+  CHECK(shown(inspection).find("may belong to another program") != std::string::npos);
 }
 
 TEST_CASE("inspection text: never, a different clock and a long key are shown") {

@@ -61,7 +61,7 @@ concurrency'
   cli ACL DELUSER other >/dev/null
 }
 
-@test "export writes the scripts, and replaces other contents only with --force" {
+@test "export writes the scripts, and does not replace other contents" {
   run -0 rlctl scripts export new/lua
   assert_line 'written file=new/lua/gcra.lua'
   diff -r new/lua "$project/lua"
@@ -69,9 +69,10 @@ concurrency'
   rm new/lua/fixed-window.lua
   run -2 rlctl scripts export new/lua
   assert_output "rlctl: scripts: 'new/lua/token-bucket.lua' has other contents
-  hint: --force replaces it; nothing was written"
+  hint: remove it first; nothing was written"
   [[ ! -e new/lua/fixed-window.lua ]]
-  run -0 rlctl scripts export --force new/lua
+  rm new/lua/token-bucket.lua
+  run -0 rlctl scripts export new/lua
   assert_line 'written file=new/lua/token-bucket.lua'
   assert_line 'unchanged file=new/lua/gcra.lua'
   diff -r new/lua "$project/lua"
