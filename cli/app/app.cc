@@ -176,6 +176,7 @@ std::optional<std::string> App::asked_text() {
 
 ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& out) {
   parse(arguments);
+  out.set_colour(general_.colour);
   if (const auto text = asked_text()) {
     out.write(*text);
     return ExitStatus::kDone;

@@ -13,6 +13,7 @@ struct GeneralOptions {
   ConnectionOptions connection;
   std::optional<std::string> config;
   bool json = false;
+  Colour colour = Colour::kAuto;
   bool short_help = false;
   bool help = false;
   bool version = false;

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/wait.h"
+#include "cli/terminal/terminal.h"
 
 namespace rlctl::cli {
 
@@ -38,6 +39,9 @@ class Output {
   void require_open() const;
   [[nodiscard]] bool pending() const noexcept { return !buffer_.empty(); }
   [[nodiscard]] int fd() const noexcept { return fd_; }
+  /// How text for people is formatted there.
+  [[nodiscard]] Look look() const { return look_of(fd_, colour_); }
+  void set_colour(Colour when) noexcept { colour_ = when; }
 
   static constexpr std::size_t kLarge = std::size_t{1} << 16;
 
@@ -47,6 +51,7 @@ class Output {
 
   int fd_;
   const Interrupt& interrupt_;
+  Colour colour_ = Colour::kAuto;
   std::string buffer_;
 };
 

@@ -72,8 +72,10 @@ bool may_draw(int fd) {
   return is_terminal(fd) && environment("TERM").value_or("dumb") != "dumb";
 }
 
-bool may_colour(int fd) {
-  return may_draw(fd) && !environment("NO_COLOR");
+bool has_colour(int fd, Colour when) {
+  if (when != Colour::kAuto) return when == Colour::kAlways;
+  if (environment("NO_COLOR")) return false;
+  return may_draw(fd) || environment("CLICOLOR_FORCE").value_or("0") != "0";
 }
 
 bool locale_is_utf8() {
@@ -92,8 +94,8 @@ std::string without_micro_sign(std::string text, bool utf8) {
   return text;
 }
 
-Look look_of(int fd) {
-  return {.columns = terminal_width(fd), .colour = may_colour(fd), .utf8 = locale_is_utf8()};
+Look look_of(int fd, Colour when) {
+  return {.columns = terminal_width(fd), .colour = has_colour(fd, when), .utf8 = locale_is_utf8()};
 }
 
 // ---- Colours and columns ----

@@ -22,8 +22,10 @@ namespace rlctl::cli {
 [[nodiscard]] std::size_t terminal_height(int fd) noexcept;
 /// Whether it is a terminal with escape sequences: TERM is set and is not "dumb".
 [[nodiscard]] bool may_draw(int fd);
-/// Whether may_draw() is true and NO_COLOR is unset or empty.
-[[nodiscard]] bool may_colour(int fd);
+/// When output has colours. kAuto follows the variables NO_COLOR and CLICOLOR_FORCE, else
+/// may_draw().
+enum class Colour { kAuto, kAlways, kNever };
+[[nodiscard]] bool has_colour(int fd, Colour when = Colour::kAuto);
 /// Whether the terminal uses UTF-8: the first non-empty one of LC_ALL, LC_CTYPE and LANG decides.
 [[nodiscard]] bool locale_is_utf8();
 
@@ -38,7 +40,7 @@ struct Look {
   bool utf8 = false;  ///< else ASCII only, except in keys and members, which are data
 };
 
-[[nodiscard]] Look look_of(int fd);
+[[nodiscard]] Look look_of(int fd, Colour when = Colour::kAuto);
 
 /// The meaning of a piece of text, which decides its colour.
 enum class Tone { kPlain, kLabel, kDim, kGood, kWarning, kBad };

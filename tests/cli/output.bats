@@ -20,6 +20,22 @@ assert_json() {
   assert_output 'allowed key=login:ann limit=5/60s remaining=4 reset=60.000s'
 }
 
+@test "the answer has a colour on a terminal, or where one is asked for" {
+  local green=$'\e[32mallowed\e[0m key=k ' red=$'\e[31mdenied\e[0m key=k '
+  run -0 check k --limit 5/60s --color=always
+  assert_output --partial "$green"
+  CLICOLOR_FORCE=1 run -1 check k --limit 5/60s --cost 6
+  assert_output --partial "$red"
+  CLICOLOR_FORCE=1 NO_COLOR=1 run -0 rlctl check --batch --limit 5/60s <<<k
+  refute_output --partial $'\e'
+  run -0 rlctl check --batch --limit 5/60s --color always <<<k
+  assert_output --partial "$green"
+  CLICOLOR_FORCE=1 run -0 check k --limit 5/60s --color never
+  refute_output --partial $'\e'
+  run -2 check k --limit 5/60s --color=blue
+  assert_line --partial "--color must be auto, always or never, not 'blue'"
+}
+
 @test "if the cost can never be allowed, retry_after is never" {
   run -1 check k --limit 5/60s --cost 6
   assert_output 'denied key=k limit=5/60s remaining=5 retry_after=never reset=0.000s'

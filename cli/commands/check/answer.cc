@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/commands/check/check.h"
+#include "cli/terminal/terminal.h"
 
 namespace rlctl::cli {
 
@@ -53,7 +54,10 @@ void append_seconds(std::string& out, std::chrono::microseconds duration) {
   out += 's';
 }
 
-ResultFormat::ResultFormat(const Limiter& limiter, bool json) : json_(json) {
+ResultFormat::ResultFormat(const Limiter& limiter, bool json, bool colour)
+    : json_(json),
+      allowed_(toned("allowed", Tone::kGood, colour)),
+      denied_(toned("denied", Tone::kBad, colour)) {
   append_json_string(algorithm_, limiter.algorithm->name);
   settings_ = " limit=" + limiter::format_limits(limiter.limits);
   for (const auto& limit : limiter.limits) {
@@ -82,7 +86,7 @@ void ResultFormat::append(std::string& out, const Result& result) const {
 
 void ResultFormat::append_text(std::string& out, const Result& result) const {
   const auto& decision = result.decision;
-  out += passes(result) ? "allowed key=" : "denied key=";
+  out.append(passes(result) ? allowed_ : denied_).append(" key=");
   escape_text(out, result.key);
   out += settings_;
   if (would_deny(result)) out += " would_deny=true";

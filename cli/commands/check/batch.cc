@@ -34,7 +34,7 @@ class Batch {
         input_(file),
         connector_(invocation.connection, invocation.configuration, invocation.interrupt),
         link_(connector_, *plan.limiter.algorithm),
-        format_(plan.limiter, invocation.json),
+        format_(plan.limiter, invocation.json, invocation.out.look().colour),
         progress_(input_.total_bytes() > 0 && !is_terminal(STDOUT_FILENO) &&
                   is_terminal(STDERR_FILENO)),
         tally_(plan, invocation.command) {

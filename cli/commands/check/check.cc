@@ -133,7 +133,7 @@ void print(const CheckPlan& plan, const Result& result, std::span<const limiter:
   if (plan.headers) {
     append_headers(out, plan.limiter, result, states);
   } else {
-    ResultFormat(plan.limiter, invocation.json).append(out, result);
+    ResultFormat(plan.limiter, invocation.json, invocation.out.look().colour).append(out, result);
   }
   flush_answers(invocation.out, [&] {
     return std::string(is_counted(result) ? what_was_counted(result.cost) : "");

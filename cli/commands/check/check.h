@@ -42,9 +42,9 @@ struct Result {
   std::span<const std::string> redis_keys = {};  ///< one for each limit
   std::int64_t cost = 1;
   limiter::Decision decision = {};
-  bool peek = false;                          ///< nothing was recorded; retry_after is 0 or kNever
-  const Problem* on_error = nullptr;          ///< no answer: --on-error set `decision.allowed`
-  bool shadow = false;                        ///< the request passes even if it is denied
+  bool peek = false;                  ///< nothing was recorded; retry_after is 0 or kNever
+  const Problem* on_error = nullptr;  ///< no answer: --on-error set `decision.allowed`
+  bool shadow = false;                ///< the request passes even if it is denied
 };
 
 /// Whether the caller is told to let the request pass.
@@ -59,7 +59,7 @@ struct Result {
 /// the parts that all results share only once.
 class ResultFormat {
  public:
-  ResultFormat(const Limiter& limiter, bool json);
+  ResultFormat(const Limiter& limiter, bool json, bool colour = false);
 
   /// Appends one line.
   void append(std::string& out, const Result& result) const;
@@ -71,6 +71,7 @@ class ResultFormat {
   void append_json(std::string& out, const Result& result) const;
 
   bool json_;
+  std::string allowed_, denied_;          ///< text: the first word
   std::string algorithm_;                 ///< in JSON
   std::string settings_;                  ///< text: limit=10/1s algorithm=gcra burst=20
   std::vector<std::string> json_limits_;  ///< for each limit, the fields after its key

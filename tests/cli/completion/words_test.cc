@@ -153,7 +153,7 @@ TEST_CASE("completion: operands, and what the shell completes") {
          // The command after rlctl run KEY --.
          {"run k --limit 5/s -- ''", "program 5"},
          {"--json run k --limit 5/s -- ls --al", "program 6"},
-         {"run k --limit 5/s --co", "words --cost --concurrency --config"}});
+         {"run k --limit 5/s --co", "words --cost --concurrency --config --color"}});
 }
 
 TEST_CASE("completion: policies and scripts of the configuration, also of the one in --config") {

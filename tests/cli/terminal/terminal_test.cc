@@ -79,7 +79,7 @@ TEST_CASE("terminal: a file that is not a terminal has 80 columns, 24 lines and 
   CHECK_FALSE(is_terminal(null.get()));
   CHECK(terminal_width(null.get()) == 80);
   CHECK(terminal_height(null.get()) == 24);
-  CHECK_FALSE(may_colour(null.get()));
+  CHECK_FALSE(has_colour(null.get()));
 }
 
 TEST_CASE("terminal: the size may change, and colours are used unless disabled") {
@@ -98,7 +98,7 @@ TEST_CASE("terminal: the size may change, and colours are used unless disabled")
   CHECK(terminal_height(fd) == 10);
   const auto colour_with = [&](const std::map<std::string, std::string>& values) {
     const Environment environment(values);
-    return may_colour(fd);
+    return has_colour(fd);
   };
   CHECK(colour_with({{"TERM", "xterm"}}));
   CHECK(colour_with({{"TERM", "xterm"}, {"NO_COLOR", ""}}));
