@@ -192,7 +192,7 @@ class SectionCheck {
   void add(std::size_t line, const std::string& message) {
     mistakes_.push_back(limiter::mistake_at(
         configuration_.file, line,
-        fmt::format("script '{}': {}", escape(section_.name, kMostShown), message),
+        fmt::format("script '{}': {}", escape(section_.name, kMaxShown), message),
         "script." + section_.name));
   }
   /// A message that begins with an option, with the key instead.
@@ -254,11 +254,11 @@ class SectionCheck {
     std::vector<std::string> keys{std::string(kFileKey), std::string(kKeysKey)};
     for (const auto& row : kSettings) keys.push_back(row.key());
     const std::vector<std::string_view> names(keys.begin(), keys.end());
-    add(setting.line, fmt::format("unknown key '{}'{}", escape(setting.key, kMostShown),
+    add(setting.line, fmt::format("unknown key '{}'{}", escape(setting.key, kMaxShown),
                                   did_you_mean_or_all(setting.key, names)));
   }
 
-  static constexpr std::size_t kMostShown = 40;
+  static constexpr std::size_t kMaxShown = 40;
   const limiter::ScriptSection& section_;
   const limiter::Configuration& configuration_;
   std::vector<limiter::ConfigurationMistake> mistakes_;

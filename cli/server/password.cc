@@ -21,7 +21,7 @@
 namespace rlctl::cli {
 namespace {
 
-constexpr std::size_t kMostBytes = 4096;
+constexpr std::size_t kMaxBytes = 4096;
 
 /// Who else can do what with a file of this mode; empty if nobody can.
 std::string access_of_others(const struct stat& status, bool is_credential) {
@@ -79,19 +79,19 @@ std::string read_password(const PasswordFile& file) {
   try {
     const auto opened = open_file(file.path);
     require_private_file(file, opened);
-    text = read_all(opened, kMostBytes + 1);
+    text = read_all(opened, kMaxBytes + 1);
   } catch (const std::system_error& error) {
     throw InputError(fmt::format("cannot read the password file {}: {}", file.path,
                                  errno_text(error.code().value())));
   }
   const auto end = text.find('\n');
-  const bool is_cut = end == text.npos && text.size() > kMostBytes;
+  const bool is_cut = end == text.npos && text.size() > kMaxBytes;
   text.resize(std::min(end, text.size()));
   if (end != text.npos && text.ends_with('\r')) text.pop_back();
   const auto refuse = [&](const std::string& why) {
     throw InputError(fmt::format("the first line of the password file {} {}", file.path, why));
   };
-  if (is_cut) refuse(fmt::format("has more than {} bytes", kMostBytes));
+  if (is_cut) refuse(fmt::format("has more than {} bytes", kMaxBytes));
   if (text.empty()) refuse("is empty");
   if (text.find('\0') != text.npos) refuse("contains a NUL byte");
   return text;

@@ -114,7 +114,7 @@ std::string gauge_text(double share, std::size_t columns, bool utf8) {
 namespace {
 
 /// The maximum number of ticks between the ends of an axis.
-constexpr std::int64_t kMostTicks = 6;
+constexpr std::int64_t kMaxTicks = 6;
 
 microseconds round_down(microseconds time, microseconds unit) {
   const auto past = time % unit;
@@ -204,7 +204,7 @@ std::vector<Tick> recorded_ticks(const TimeAxis& axis) {
   const auto column = column_width(axis);
   const auto steps = tick_steps();
   const auto step = std::find_if(steps.begin(), steps.end() - 1, [&](const TickStep& one) {
-    return (end - begin) / one.length <= kMostTicks;
+    return (end - begin) / one.length <= kMaxTicks;
   });
   std::vector<Tick> ticks{{0, date_and_time(begin, column)}};
   for (auto tick = tick_before(begin, *step); tick < end;) {
@@ -224,7 +224,7 @@ std::vector<Tick> window_ticks(const TimeAxis& axis, microseconds window) {
   std::vector<Tick> ticks;
   ticks.push_back({0, offset_text(axis.from - axis.origin)});
   const auto edges = (axis.to - axis.from) / window;
-  const auto step = window * std::max<std::int64_t>(1, (edges + kMostTicks - 1) / kMostTicks);
+  const auto step = window * std::max<std::int64_t>(1, (edges + kMaxTicks - 1) / kMaxTicks);
   auto edge = axis.is_about_edge ? axis.origin : axis.origin + step;
   while (edge <= axis.from) edge += step;
   for (; edge < axis.to; edge += step) {

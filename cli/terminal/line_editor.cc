@@ -113,10 +113,10 @@ void LineHistory::read() {
   for (std::string line; std::getline(in, line); ++count) {
     if (!line.empty() && (lines_.empty() || lines_.back() != line)) lines_.push_back(line);
   }
-  if (lines_.size() > kMost) {
-    lines_.erase(lines_.begin(), lines_.end() - static_cast<std::ptrdiff_t>(kMost));
+  if (lines_.size() > kMax) {
+    lines_.erase(lines_.begin(), lines_.end() - static_cast<std::ptrdiff_t>(kMax));
   }
-  if (count > kMost) shorten();
+  if (count > kMax) shorten();
 }
 
 void LineHistory::shorten() const {
@@ -209,7 +209,7 @@ TypedLines::TypedLines(std::string prompt, std::string history_file, Complete co
   if (std::strcmp(::nl_langinfo(CODESET), "UTF-8") != 0) std::setlocale(LC_CTYPE, "C.UTF-8");
   editor_.reset(::el_init("rlctl", stdin, stdout, stderr));
   HistEvent event{};
-  ::history(list_.get(), &event, H_SETSIZE, static_cast<int>(LineHistory::kMost));
+  ::history(list_.get(), &event, H_SETSIZE, static_cast<int>(LineHistory::kMax));
   for (const auto& line : history_.lines()) {
     ::history(list_.get(), &event, H_ENTER, line.c_str());
   }

@@ -16,7 +16,7 @@ namespace rlctl::cli {
 /// processes may append to it. Ignores read and write failures: a history is not worth an error.
 class LineHistory {
  public:
-  static constexpr std::size_t kMost = 1000;
+  static constexpr std::size_t kMax = 1000;
 
   /// Reads the file, and shortens it if it is too long. An empty name means no file.
   explicit LineHistory(std::string file);

@@ -243,7 +243,7 @@ void Batch::on_reply(const redis::Reply& reply) {
   if (plan_.peek && link_.checker().note_missing_evalsha_ro(reply)) {
     pending.must_ask_again = true;
     settling_ = true;
-  } else if (unknown_script && loads_in_vain_ < limiter::kMostLoads) {
+  } else if (unknown_script && loads_in_vain_ < limiter::kMaxLoads) {
     pending.must_ask_again = true;
     needs_script_ = true;
     settling_ = true;
@@ -422,7 +422,7 @@ ExitStatus Batch::emit(Pending& pending) {
   } else {
     // Where one server of several fails, lines that others answer come between.
     const bool is_spread = failures_.status() == ExitStatus::kUnreachable &&
-                           ++answered_since_failure_ <= PendingLines::kMost;
+                           ++answered_since_failure_ <= PendingLines::kMax;
     if (!failures_.empty() && !is_spread) end_failures();
     tally_.add(result);
   }
@@ -439,9 +439,9 @@ void Batch::complain(const Pending& pending) {
   // Programs read all of them.
   if (!invocation_.json) {
     if (!failures_.is_alike(problem)) end_failures();
-    constexpr std::size_t kMostReported = 3;
+    constexpr std::size_t kMaxReported = 3;
     answered_since_failure_ = 0;
-    if (!failures_.add(pending.line, problem, kMostReported)) return;
+    if (!failures_.add(pending.line, problem, kMaxReported)) return;
   }
   if (problem.status == ExitStatus::kUsage) problem.hint.clear();
   problem.message = "line " + std::to_string(pending.line) + ": " + problem.message;

@@ -23,7 +23,7 @@ namespace {
 using std::chrono::microseconds;
 
 /// Each is a series of its own in --textfile.
-constexpr std::int64_t kMostTopDenied = 1000;
+constexpr std::int64_t kMaxTopDenied = 1000;
 
 struct CheckOptions {
   LimitOptions limit;
@@ -97,7 +97,7 @@ CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configurat
   if (options.textfile) plan.textfile = checked_textfile(*options.textfile);
   if (options.top_denied) {
     plan.top_denied = static_cast<std::size_t>(
-        parse_between(*options.top_denied, "--top-denied", 1, kMostTopDenied));
+        parse_between(*options.top_denied, "--top-denied", 1, kMaxTopDenied));
   }
   if (options.wait.value) plan.wait_at_most = parse_duration_of(*options.wait.value, "--wait");
   return plan;

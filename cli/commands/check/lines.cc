@@ -11,7 +11,7 @@ void Spellings::require_same(std::string_view key, const std::string& redis_key,
                              const limiter::Limit& limit) {
   const auto both = limiter::base_keys(redis_key, limit);
   if (both.size() < 2) return;
-  if (has_braces_.size() >= kMostKeys || bytes_ > kMostBytes) {
+  if (has_braces_.size() >= kMaxKeys || bytes_ > kMaxBytes) {
     has_braces_.clear();
     bytes_ = 0;
   }

@@ -15,8 +15,8 @@ namespace rlctl::cli {
 class Spellings {
  public:
   /// The most keys that are remembered, and the most bytes of them.
-  static constexpr std::size_t kMostKeys = 100'000;
-  static constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+  static constexpr std::size_t kMaxKeys = 100'000;
+  static constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
 
   /// Throws UsageError if an earlier key is the other spelling of this one. `redis_key` is the
   /// first of the key's several keys in Redis, for `limit`.

@@ -38,15 +38,15 @@ struct Pending {
 class PendingLines {
  public:
   /// Enough to keep the server busy, few enough that a lost connection leaves few in doubt.
-  static constexpr std::size_t kMost = 1000;
+  static constexpr std::size_t kMax = 1000;
   /// A line may be a megabyte long: no lines are added while all together hold more than this.
-  static constexpr std::size_t kMostBytes = std::size_t{8} << 20;
+  static constexpr std::size_t kMaxBytes = std::size_t{8} << 20;
   /// Longer lines free their memory.
   static constexpr std::size_t kShort = std::size_t{1} << 12;
 
-  PendingLines() : ring_(kMost) {}
+  PendingLines() : ring_(kMax) {}
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-  [[nodiscard]] bool full() const noexcept { return count_ == ring_.size() || bytes_ > kMostBytes; }
+  [[nodiscard]] bool full() const noexcept { return count_ == ring_.size() || bytes_ > kMaxBytes; }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
   /// The line at `index`, counted from 0 for the oldest.
   [[nodiscard]] Pending& operator[](std::size_t index) {

@@ -11,7 +11,7 @@ namespace rlctl::cli {
 namespace {
 
 /// The number of counters for each key shown, and their minimum: enough for nearly exact counts.
-constexpr std::size_t kCountersPerKey = 10, kFewestCounters = 1000;
+constexpr std::size_t kCountersPerKey = 10, kMinCounters = 1000;
 
 /// By how much a count of these keys may be too high.
 std::int64_t largest_error(const std::vector<TopKeys::Entry>& entries) {
@@ -24,7 +24,7 @@ std::int64_t largest_error(const std::vector<TopKeys::Entry>& entries) {
 
 Tally::Tally(const CheckPlan& plan, std::string_view command) : plan_(plan), command_(command) {
   if (plan.top_denied > 0) {
-    top_.emplace(std::max(kCountersPerKey * plan.top_denied, kFewestCounters));
+    top_.emplace(std::max(kCountersPerKey * plan.top_denied, kMinCounters));
   }
   if (!plan.textfile) return;
   write();

@@ -18,7 +18,7 @@ TopKeys::Counters::iterator TopKeys::place_for(std::string_view key) {
 }
 
 void TopKeys::add(std::string_view key) {
-  key = key.substr(0, kMostBytes);
+  key = key.substr(0, kMaxBytes);
   const auto found = by_key_.find(key);
   const auto counter = found == by_key_.end() ? place_for(key) : found->second;
   // Moving the node leaves the key, and the view of it, where they are.

@@ -17,7 +17,7 @@ namespace rlctl::cli {
 class TopKeys {
  public:
   /// Longer keys are cut, so that a few of them do not take all the memory.
-  static constexpr std::size_t kMostBytes = 1024;
+  static constexpr std::size_t kMaxBytes = 1024;
 
   struct Entry {
     std::string key;
