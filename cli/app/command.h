@@ -59,8 +59,7 @@ struct Command {
 };
 
 /// An `add` function for Command: creates a Target, declares its options, and runs with it.
-template <typename Target, void (*declare)(Options&, Target&),
-          ExitStatus (*run)(const Target&, Invocation&)>
+template <typename Target, void (*declare)(Options&, Target&), auto run>
 [[nodiscard]] Action add_command(Options& options) {
   auto target = std::make_shared<Target>();
   declare(options, *target);

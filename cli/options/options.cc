@@ -139,13 +139,13 @@ Option Options::list(const std::string& names, const std::string& type, Take tak
   return line_->add(*app_, *option);
 }
 
-Option Options::optional_value(const std::string& names, const std::string& type,
-                               OptionalValue& target, std::string_view help) {
+Option Options::optional_value(const std::string& names, const std::string& type, bool& given,
+                               Take take, std::string_view help) {
   auto* option = app_->add_option(
       names,
-      [&target](const CLI::results_t& texts) {
-        target.given = true;
-        target.value = texts.back() == kNoValue ? std::nullopt : std::optional(texts.back());
+      [&given, take = std::move(take)](const CLI::results_t& texts) {
+        given = true;
+        if (texts.back() != kNoValue) take(texts.back());
         return true;
       },
       std::string(help));

@@ -87,8 +87,13 @@ class Options {
               std::string_view help) {
     return list(names, type, into(target), help);
   }
-  Option optional_value(const std::string& names, const std::string& type, OptionalValue& target,
+  /// `take` is called only if there is a value.
+  Option optional_value(const std::string& names, const std::string& type, bool& given, Take take,
                         std::string_view help);
+  Option optional_value(const std::string& names, const std::string& type, OptionalValue& target,
+                        std::string_view help) {
+    return optional_value(names, type, target.given, into(target.value), help);
+  }
   /// A command of the command: `declare` is called if it is chosen, and for its help.
   void subcommand(const CommandText& text, std::function<void(Options&)> declare);
 

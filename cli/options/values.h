@@ -36,6 +36,17 @@ void require_at_most(std::size_t most, std::span<const std::string> operands,
 /// Parses a whole number from `least` to `most`.
 [[nodiscard]] std::int64_t parse_between(const std::string& text, std::string_view option,
                                          std::int64_t least, std::int64_t most);
+/// A parser for into(): a whole number from `least` to `most`.
+[[nodiscard]] inline auto number_between(std::string_view option, std::int64_t least,
+                                         std::int64_t most) {
+  return [=](const std::string& text) { return parse_between(text, option, least, most); };
+}
+/// A parser for into(): a duration with a unit.
+[[nodiscard]] std::chrono::microseconds parse_duration_of(const std::string& text,
+                                                          std::string_view option);
+[[nodiscard]] inline auto duration_of(std::string_view option) {
+  return [=](const std::string& text) { return parse_duration_of(text, option); };
+}
 /// Parses a duration with a unit: "90s", "1h30m".
 [[nodiscard]] std::chrono::microseconds parse_duration_of(const std::string& text,
                                                           std::string_view option);

@@ -33,17 +33,21 @@ std::string OnError::warning(const Problem& problem, std::string_view command) c
   return render(warning, command, false);
 }
 
-void add_on_error_option(Options& options, std::optional<std::string>& target) {
-  options
-      .value("--on-error", "ANSWER", target,
-             "fail, allow or deny when the server gives no answer (default: fail)")
-      .completes([](const Typed&) { return to_completions(kAnswers); });
-}
+namespace {
 
 OnError parse_on_error(const std::string& text) {
   if (text == "fail") return {};
   if (text == "allow" || text == "deny") return {.allows = text == "allow"};
   throw UsageError("--on-error: unknown answer " + in_quotes(text) + "; use " + one_of(kAnswers));
+}
+
+}  // namespace
+
+void add_on_error_option(Options& options, OnError& target) {
+  options
+      .value("--on-error", "ANSWER", into(target, parse_on_error),
+             "fail, allow or deny when the server gives no answer (default: fail)")
+      .completes([](const Typed&) { return to_completions(kAnswers); });
 }
 
 namespace {

@@ -30,9 +30,7 @@ struct OnError {
 };
 
 /// Adds --on-error.
-void add_on_error_option(Options& options, std::optional<std::string>& target);
-/// Throws UsageError.
-[[nodiscard]] OnError parse_on_error(const std::string& text);
+void add_on_error_option(Options& options, OnError& target);
 
 // The ends of messages.
 inline constexpr const char* kWasCounted = "; the request was counted";

@@ -243,7 +243,7 @@ void Batch::on_reply(const redis::Reply& reply) {
   if (plan_.peek && link_.checker().note_missing_evalsha_ro(reply)) {
     pending.must_ask_again = true;
     settling_ = true;
-  } else if (unknown_script && loads_in_vain_ < limiter::kMaxLoads) {
+  } else if (unknown_script && loads_in_vain_ < limiter::kMostLoads) {
     pending.must_ask_again = true;
     needs_script_ = true;
     settling_ = true;

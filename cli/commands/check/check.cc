@@ -25,24 +25,16 @@ using std::chrono::microseconds;
 /// Each is a series of its own in --textfile.
 constexpr std::int64_t kMaxTopDenied = 1000;
 
-struct CheckOptions {
-  LimitOptions limit;
-  std::optional<std::string> cost, now, on_error, textfile, top_denied;
-  OptionalValue wait, batch;
-  bool peek = false;
-  bool shadow = false;
-  bool headers = false;
-  bool quiet = false;
-  bool key_base64 = false;
-};
+std::int64_t parse_cost(const std::string& text) {
+  return parse_whole(text, "--cost");
+}
 
-void add_check_options(Options& options, CheckOptions& target) {
-  options.group("Options");
-  add_limit_options(options, target.limit, true);
-  options.value("--cost", "NUMBER", target.cost, kCostHelp);
-  options.flag("--peek", target.peek, "ask without recording; deny if fewer than --cost remain");
+void add_check_options(Options& options, CheckPlan& plan) {
+  add_limit_options(options, plan.limit, true);
+  options.value("--cost", "NUMBER", into(plan.cost, parse_cost), kCostHelp);
+  options.flag("--peek", plan.peek, "ask without recording; deny if fewer than --cost remain");
   options
-      .optional_value("--wait", "TIME", target.wait,
+      .optional_value("--wait", "TIME", plan.wait, into(plan.wait_at_most, duration_of("--wait")),
                       "sleep until allowed, at most TIME; deny at once if that is not enough. Also "
                       "sleep for the delay of leaky-bucket")
       .rejects_detached(is_duration)
@@ -50,57 +42,35 @@ void add_check_options(Options& options, CheckOptions& target) {
       .excludes("--batch", "one key would delay all others")
       .excludes("--peek", "a peek takes no units");
   options
-      .flag("--shadow", target.shadow,
+      .flag("--shadow", plan.shadow,
             "let every request pass, and only report what would be denied; record as usual")
       .excludes("--wait", "with it, no request waits");
-  add_key_option(options, target.key_base64);
-  options.value("--now", "TIME", target.now, kNowHelp);
-  add_on_error_option(options, target.on_error);
-  options.flag("-q,--quiet", target.quiet, kQuietHelp);
+  add_key_option(options, plan.key_base64);
+  options.value("--now", "TIME",
+                into(plan.now, [](const std::string& text) { return parse_now(text); }), kNowHelp);
+  add_on_error_option(options, plan.on_error);
+  options.flag("-q,--quiet", plan.quiet, kQuietHelp);
   options
-      .flag("--headers", target.headers,
+      .flag("--headers", plan.headers,
             "print the answer as HTTP header fields: RateLimit-Policy, RateLimit, Retry-After")
       .excludes("--json", "the header fields replace the result")
       .excludes("--quiet", "the header fields are the result")
       .excludes("--shadow", "clients would keep to a limit that is not enforced")
       .excludes("--batch", "header fields belong to one response");
-  options.optional_value("--batch", "FILE", target.batch,
+  options.optional_value("--batch", "FILE", plan.is_batch, into(plan.batch_file),
                          "check each line of FILE or standard input: KEY or KEY<TAB>COST; "
                          "answers come in order, without delay. FILE may also follow as an "
                          "argument");
   options
-      .value("--textfile", "FILE", target.textfile,
+      .value("--textfile", "FILE", into(plan.textfile, checked_textfile),
              "with --batch, count answers in this file for node_exporter's textfile collector; its "
              "name ends in .prom")
       .needs("--batch");
   options
-      .value("--top-denied", "NUMBER", target.top_denied,
+      .value("--top-denied", "NUMBER",
+             into(plan.top_denied, number_between("--top-denied", 1, kMaxTopDenied)),
              "with --batch, report this many of the most denied keys, in --textfile or at the end")
       .needs("--batch");
-}
-
-CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configuration) {
-  CheckPlan plan{.peek = options.peek,
-                 .wait = options.wait.given,
-                 .shadow = options.shadow,
-                 .headers = options.headers,
-                 .quiet = options.quiet,
-                 .key_base64 = options.key_base64};
-  if (options.cost) plan.cost = parse_whole(*options.cost, "--cost");
-  if (plan.peek && plan.cost < 0) {
-    throw UsageError("--peek takes nothing, so --cost must be 0 or more, not " +
-                     in_quotes(*options.cost));
-  }
-  plan.limiter = resolve_limiter(options.limit, plan.cost, configuration);
-  if (options.now) plan.now = parse_now(*options.now);
-  if (options.on_error) plan.on_error = parse_on_error(*options.on_error);
-  if (options.textfile) plan.textfile = checked_textfile(*options.textfile);
-  if (options.top_denied) {
-    plan.top_denied = static_cast<std::size_t>(
-        parse_between(*options.top_denied, "--top-denied", 1, kMaxTopDenied));
-  }
-  if (options.wait.value) plan.wait_at_most = parse_duration_of(*options.wait.value, "--wait");
-  return plan;
 }
 
 /// Throws unless one argument makes a key: a line of a batch has only one.
@@ -110,15 +80,15 @@ void require_batchable(const CheckPlan& plan) {
   throw UsageError("--batch reads one argument from each line, but " + takes_arguments(*policy));
 }
 
-std::string batch_file(const CheckOptions& options, const Invocation& invocation) {
+std::string batch_file(const CheckPlan& plan, const Invocation& invocation) {
   const auto& operands = invocation.operands;
-  const std::size_t files = operands.size() + (options.batch.value ? 1 : 0);
+  const std::size_t files = operands.size() + (plan.batch_file ? 1 : 0);
   if (files > 1) {
     throw UsageError("unexpected argument " + in_quotes(operands.back()) +
                      ": --batch reads its keys from one file or standard input");
   }
   const std::string file =
-      files == 0 ? "-" : options.batch.value.value_or(operands.empty() ? "" : operands[0]);
+      files == 0 ? "-" : plan.batch_file.value_or(operands.empty() ? "" : operands[0]);
   if (file.empty()) throw UsageError("--batch: the file name is empty");
   return file;
 }
@@ -208,11 +178,15 @@ ExitStatus check_key(const CheckPlan& plan, Invocation& invocation) {
   return status_of(result);
 }
 
-ExitStatus run_check(const CheckOptions& options, Invocation& invocation) {
-  const CheckPlan plan = make_plan(options, invocation.configuration);
-  if (options.batch.given) {
+ExitStatus run_check(CheckPlan& plan, Invocation& invocation) {
+  if (plan.peek && plan.cost < 0) {
+    throw UsageError("--peek takes nothing, so --cost must be 0 or more, not " +
+                     in_quotes(std::to_string(plan.cost)));
+  }
+  plan.limiter = resolve_limiter(plan.limit, plan.cost, invocation.configuration);
+  if (plan.is_batch) {
     require_batchable(plan);
-    return run_batch(plan, batch_file(options, invocation), invocation);
+    return run_batch(plan, batch_file(plan, invocation), invocation);
   }
   invocation.operands = decode_operands(std::move(invocation.operands), plan.key_base64);
   return check_key(plan, invocation);
@@ -253,6 +227,6 @@ Examples:
 )",
          .notes = algorithm_help,
          .complete_operand = complete_key},
-    .add = add_command<CheckOptions, add_check_options, run_check>};
+    .add = add_command<CheckPlan, add_check_options, run_check>};
 
 }  // namespace rlctl::cli

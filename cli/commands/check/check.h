@@ -19,9 +19,10 @@
 
 namespace rlctl::cli {
 
-/// What `check` does with one key or with each line of a batch.
+/// The options of `check`, which hold for one key or for each line of a batch.
 struct CheckPlan {
-  Limiter limiter = {};
+  LimitOptions limit = {};
+  Limiter limiter = {};  ///< the meaning of `limit`
   std::int64_t cost = 1;
   std::optional<std::chrono::microseconds> now = {};
   bool peek = false;
@@ -33,7 +34,9 @@ struct CheckPlan {
   bool key_base64 = false;
   OnError on_error = {};
   std::optional<std::string> textfile = {};
-  std::size_t top_denied = 0;
+  std::int64_t top_denied = 0;
+  bool is_batch = false;
+  std::optional<std::string> batch_file = {};
 };
 
 /// An answer to show.

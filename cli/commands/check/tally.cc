@@ -24,7 +24,8 @@ std::int64_t largest_error(const std::vector<TopKeys::Entry>& entries) {
 
 Tally::Tally(const CheckPlan& plan, std::string_view command) : plan_(plan), command_(command) {
   if (plan.top_denied > 0) {
-    top_.emplace(std::max(kCountersPerKey * plan.top_denied, kMinCounters));
+    top_.emplace(
+        std::max(kCountersPerKey * static_cast<std::size_t>(plan.top_denied), kMinCounters));
   }
   if (!plan.textfile) return;
   write();
@@ -80,7 +81,7 @@ std::string Tally::metrics() const {
   sample({"result", "error"}, errors_);
   if (plan_.shadow) sample({"result", "would_deny"}, denied_);
   if (!top_) return out;
-  const auto top = top_->top(plan_.top_denied);
+  const auto top = top_->top(static_cast<std::size_t>(plan_.top_denied));
   metrics.family("rlctl_check_top_denied_total", "counter",
                  "Denied requests of the keys that were denied most.");
   for (const auto& entry : top) sample({"key", entry.key}, entry.count);
@@ -98,7 +99,7 @@ void Tally::report_shadow() const {
 }
 
 void Tally::report_top() const {
-  const auto top = top_->top(plan_.top_denied);
+  const auto top = top_->top(static_cast<std::size_t>(plan_.top_denied));
   auto text = counted(denied_, "request") + (plan_.shadow ? " would have been denied" : " denied");
   if (!top.empty()) text += ", most often those of";
   if (const auto error = largest_error(top); error > 0) {

@@ -25,7 +25,8 @@ inline constexpr const char* kLeaseLost = "lease_lost";
 /// The options of `run`.
 struct RunPlan {
   std::string key = {};
-  std::optional<Limiter> limiter = {};
+  LimitOptions limit = {};
+  std::optional<Limiter> limiter = {};  ///< the meaning of `limit`
   std::int64_t cost = 1;
   std::optional<std::int64_t> concurrency = {};
   std::chrono::microseconds lease_duration = std::chrono::seconds{30};
@@ -33,6 +34,7 @@ struct RunPlan {
   bool wait = false;
   std::optional<std::chrono::microseconds> wait_at_most = {};  ///< none: no limit
   ExitStatus denied_status = kRunDenied;
+  bool key_base64 = false;
   bool quiet = false;
   OnError on_error = {};
 };

@@ -16,66 +16,53 @@
 namespace rlctl::cli {
 namespace {
 
-struct RunOptions {
-  LimitOptions limit;
-  std::optional<std::string> cost, concurrency, lease, denied_status, on_error;
-  OptionalValue wait;
-  bool kill_on_loss = false;
-  bool key_base64 = false;
-  bool quiet = false;
-};
-
-void add_run_options(Options& options, RunOptions& target) {
-  options.group("Options");
-  add_limit_options(options, target.limit, false);
-  options.value("--cost", "NUMBER", target.cost,
-                "units of the limits that a run takes (default: 1)");
-  options.value("--concurrency", "NUMBER", target.concurrency,
-                "run only while fewer than NUMBER others run, holding a lease of KEY");
-  options
-      .value("--lease", "TIME", target.lease,
-             "how long the lease outlives rlctl if rlctl dies; renewed in time (default: 30s)")
-      .needs("--concurrency");
-  options
-      .flag("--kill-on-loss", target.kill_on_loss,
-            "terminate the command if the lease is lost or rlctl is killed")
-      .needs("--concurrency");
-  options
-      .optional_value("--wait", "TIME", target.wait,
-                      "wait until allowed, at most TIME; deny as soon as that is known not to be "
-                      "enough")
-      .rejects_detached(is_duration);
-  options.value("-E,--denied-status", "NUMBER", target.denied_status,
-                "exit status if denied, 0 to 255 (default: 75)");
-  add_key_option(options, target.key_base64);
-  add_on_error_option(options, target.on_error);
-  options.flag("-q,--quiet", target.quiet, "print nothing if denied, only set the exit status");
-}
-
 microseconds parse_lease(const std::string& text) {
   const auto lease = parse_duration_of(text, "--lease");
   if (lease >= std::chrono::seconds{1}) return lease;
   throw UsageError("--lease: " + in_quotes(text) + " is too short; use 1s or more");
 }
 
+ExitStatus parse_denied_status(const std::string& text) {
+  return static_cast<ExitStatus>(parse_between(text, "--denied-status", 0, 255));
+}
+
+void add_run_options(Options& options, RunPlan& plan) {
+  add_limit_options(options, plan.limit, false);
+  options.value("--cost", "NUMBER",
+                into(plan.cost, number_between("--cost", 1, limiter::kLargestCost)),
+                "units of the limits that a run takes (default: 1)");
+  options.value("--concurrency", "NUMBER",
+                into(plan.concurrency, number_between("--concurrency", 1, limiter::kLargestLimit)),
+                "run only while fewer than NUMBER others run, holding a lease of KEY");
+  options
+      .value("--lease", "TIME", into(plan.lease_duration, parse_lease),
+             "how long the lease outlives rlctl if rlctl dies; renewed in time (default: 30s)")
+      .needs("--concurrency");
+  options
+      .flag("--kill-on-loss", plan.kill_on_loss,
+            "terminate the command if the lease is lost or rlctl is killed")
+      .needs("--concurrency");
+  options
+      .optional_value("--wait", "TIME", plan.wait, into(plan.wait_at_most, duration_of("--wait")),
+                      "wait until allowed, at most TIME; deny as soon as that is known not to be "
+                      "enough")
+      .rejects_detached(is_duration);
+  options.value("-E,--denied-status", "NUMBER", into(plan.denied_status, parse_denied_status),
+                "exit status if denied, 0 to 255 (default: 75)");
+  add_key_option(options, plan.key_base64);
+  add_on_error_option(options, plan.on_error);
+  options.flag("-q,--quiet", plan.quiet, "print nothing if denied, only set the exit status");
+}
+
 constexpr const char* kRunExample = "rlctl run backup --limit 1/10m -- ./backup";
 
-RunPlan make_run_plan(const RunOptions& options, Invocation& invocation) {
-  RunPlan plan{
-      .kill_on_loss = options.kill_on_loss, .wait = options.wait.given, .quiet = options.quiet};
-  if (options.cost && !options.limit.policy && options.limit.limits.empty()) {
+/// Sets what depends on the configuration and the operands, and refuses what does not go together.
+void complete(RunPlan& plan, Invocation& invocation) {
+  const bool has_limit = plan.limit.policy || !plan.limit.limits.empty();
+  if (invocation.options.is_given("--cost") && !has_limit) {
     throw UsageError("--cost requires --limit");
   }
-  if (options.cost) {
-    plan.cost = parse_between(*options.cost, "--cost", 1, limiter::kLargestCost);
-  }
-  if (options.limit.policy || !options.limit.limits.empty()) {
-    plan.limiter = resolve_limiter(options.limit, plan.cost, invocation.configuration);
-  }
-  if (options.concurrency) {
-    plan.concurrency =
-        parse_between(*options.concurrency, "--concurrency", 1, limiter::kLargestLimit);
-  }
+  if (has_limit) plan.limiter = resolve_limiter(plan.limit, plan.cost, invocation.configuration);
   if (!plan.limiter && !plan.concurrency) {
     throw UsageError("--limit or --concurrency is missing",
                      "--limit 1/10m allows a run in any 10 minutes, --concurrency 1 one at a time");
@@ -86,17 +73,9 @@ RunPlan make_run_plan(const RunOptions& options, Invocation& invocation) {
                          ", whose delay would be spent holding a lease",
                      "another --algorithm, such as gcra, denies at once");
   }
-  if (options.lease) plan.lease_duration = parse_lease(*options.lease);
-  if (options.denied_status) {
-    plan.denied_status =
-        static_cast<ExitStatus>(parse_between(*options.denied_status, "--denied-status", 0, 255));
-  }
-  if (options.on_error) plan.on_error = parse_on_error(*options.on_error);
-  if (options.wait.value) plan.wait_at_most = parse_duration_of(*options.wait.value, "--wait");
   plan.key = only_key(plan.limiter.value_or(Limiter{}),
-                      decode_operands(invocation.operands, options.key_base64), kRunExample,
+                      decode_operands(invocation.operands, plan.key_base64), kRunExample,
                       "the command to run follows --; quote a key that contains blanks");
-  return plan;
 }
 
 /// Every run would have the limits to itself.
@@ -106,8 +85,8 @@ void refuse_private_server(const Connector& connector) {
                    kNamePersistentServer);
 }
 
-ExitStatus run_run(const RunOptions& options, Invocation& invocation) {
-  const RunPlan plan = make_run_plan(options, invocation);
+ExitStatus run_run(RunPlan& plan, Invocation& invocation) {
+  complete(plan, invocation);
   const Program program = find_program(std::move(invocation.program));
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   refuse_private_server(connector);
@@ -155,7 +134,7 @@ Examples:
 )",
              .notes = algorithm_help,
              .complete_operand = complete_key},
-    .add = add_command<RunOptions, add_run_options, run_run>,
+    .add = add_command<RunPlan, add_run_options, run_run>,
     .report = report_run,
     .takes_program = true};
 

@@ -104,16 +104,15 @@ ExitStatus call_script_once(const ScriptsOptions& options, Invocation& invocatio
                                  fmt::join(limiter::list_names(limiter::counts_requests), ", ")));
   }
   operands.erase(operands.begin());
-  const std::int64_t cost = options.cost ? parse_whole(*options.cost, "--cost") : 1;
-  const auto limiter = limiter_for(std::string(name), options, cost, invocation.configuration);
+  const auto limiter =
+      limiter_for(std::string(name), options, options.cost, invocation.configuration);
   operands = decode_operands(std::move(operands), options.key_base64);
   const auto key =
       only_key(limiter, operands, std::string(kExample), "several limits need only one KEY");
-  limiter::Request request{.keys = limiter::redis_keys(key, limiter.limits),
-                           .limits = limiter.limits,
-                           .cost = cost,
-                           .now = {}};
-  if (options.now) request.now = parse_now(*options.now);
+  const limiter::Request request{.keys = limiter::redis_keys(key, limiter.limits),
+                                 .limits = limiter.limits,
+                                 .cost = options.cost,
+                                 .now = options.now};
   limiter::CheckCommand command(*limiter.algorithm);
   const auto call = command.of(request);
   auto& out = invocation.out.buffer();
@@ -129,8 +128,9 @@ ExitStatus call_script_once(const ScriptsOptions& options, Invocation& invocatio
   invocation.out.require_open();
   const auto decision = decide(*limiter.algorithm, call, invocation);
   append_reply(out, decision, invocation.json);
-  flush_answers(invocation.out,
-                [&] { return std::string(decision.allowed ? what_was_counted(cost) : ""); });
+  flush_answers(invocation.out, [&] {
+    return std::string(decision.allowed ? what_was_counted(options.cost) : "");
+  });
   return decision.allowed ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 

@@ -203,8 +203,11 @@ struct ScriptsCommand {
 
 void add_call_options(Options& options, ScriptsOptions& target) {
   add_limit_options_of_algorithm(options, target.limit);
-  options.value("--cost", "NUMBER", target.cost, "units to take (default: 1)");
-  options.value("--now", "TIME", target.now, kNowHelp);
+  const auto parse_cost = [](const std::string& text) { return parse_whole(text, "--cost"); };
+  options.value("--cost", "NUMBER", into(target.cost, parse_cost), "units to take (default: 1)");
+  options.value("--now", "TIME",
+                into(target.now, [](const std::string& text) { return parse_now(text); }),
+                kNowHelp);
   add_key_option(options, target.key_base64);
   options.flag("--print", target.print, "print the redis-cli command line instead of calling");
 }

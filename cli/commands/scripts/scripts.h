@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -12,7 +14,8 @@ namespace rlctl::cli {
 /// The options of `scripts call`.
 struct ScriptsOptions {
   LimitOptions limit;
-  std::optional<std::string> cost, now;
+  std::int64_t cost = 1;
+  std::optional<std::chrono::microseconds> now;
   bool key_base64 = false;
   bool print = false;
 };

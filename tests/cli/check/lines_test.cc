@@ -55,13 +55,13 @@ TEST_CASE("lines: keys with a tag of their own have one spelling") {
 TEST_CASE("lines: the number of remembered keys is bounded") {
   Spellings spellings;
   CHECK(refusal(spellings, "ann").empty());
-  for (std::size_t i = 1; i < Spellings::kMostKeys; ++i) {
+  for (std::size_t i = 1; i < Spellings::kMaxKeys; ++i) {
     REQUIRE(refusal(spellings, std::to_string(i)).empty());
   }
   CHECK(refusal(spellings, "{ann}").empty());
   Spellings long_keys;
   CHECK(refusal(long_keys, "ann").empty());
-  CHECK(refusal(long_keys, std::string(Spellings::kMostBytes, 'k')).empty());
+  CHECK(refusal(long_keys, std::string(Spellings::kMaxBytes, 'k')).empty());
   CHECK(refusal(long_keys, "{ann}").empty());
 }
 

@@ -80,7 +80,7 @@ TEST_CASE("top keys: frequent keys are found among many, with counts within thei
 
 TEST_CASE("top keys: a long key is cut, and keys may contain any bytes") {
   TopKeys keys(2);
-  const std::string start(TopKeys::kMostBytes, 'x');
+  const std::string start(TopKeys::kMaxBytes, 'x');
   keys.add(start + "a");
   keys.add(start + "b");
   keys.add(std::string("\0\xff", 2));

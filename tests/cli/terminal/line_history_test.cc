@@ -107,7 +107,7 @@ TEST_CASE("history: a file that is too long keeps its last thousand lines and it
   for (int i = 1; i <= 1500; ++i) text += "p " + std::to_string(i) + '\n';
   put(file, text);
   const LineHistory history(file);
-  REQUIRE(history.lines().size() == LineHistory::kMost);
+  REQUIRE(history.lines().size() == LineHistory::kMax);
   CHECK(history.lines().front() == "p 501");
   CHECK(history.lines().back() == "p 1500");
   CHECK(lines_in(file) == history.lines());
