@@ -15,7 +15,6 @@
 #include "base/error.h"
 #include "base/shell.h"
 #include "base/text.h"
-#include "cli/commands/debug/help.h"
 #include "cli/commands/debug/keys.h"
 #include "cli/commands/debug/view.h"
 #include "ldb/debugger.h"
@@ -115,6 +114,7 @@ constexpr std::string_view kTopics[] = {"breakpoints", "keys", "locals", "watche
 
 struct DebugCommands::Row {
   std::string_view name, letter, arguments, summary;
+  std::string_view example;  ///< for `help COMMAND`; empty: the name alone
   void (DebugCommands::*run)(std::string_view rest);
   bool needs_script = false;  ///< requires a script that has not ended
   bool repeats = true;        ///< an empty line repeats it: it shows or moves, and changes nothing
@@ -123,44 +123,45 @@ struct DebugCommands::Row {
 std::span<const DebugCommands::Row> DebugCommands::rows() {
   using Self = DebugCommands;
   static constexpr Row kRows[] = {
-      {"step", "s", "[TIMES]", "run this line", &Self::step, true},
-      {"next", "n", "[TIMES]", "run this line, and the functions that it calls", &Self::next, true},
-      {"finish", "f", "", "run until this function has returned", &Self::finish, true},
-      {"continue", "c", "", "run to a breakpoint, watch change or the end", &Self::go_on, true},
-      {"list", "l", "[LINE [AROUND]]", "the source around this line, or another", &Self::list},
-      {"whole", "w", "", "all of the source", &Self::whole},
+      {"step", "s", "[TIMES]", "run this line", "step 3", &Self::step, true},
+      {"next", "n", "[TIMES]", "run this line, and the functions that it calls", "", &Self::next,
+       true},
+      {"finish", "f", "", "run until this function has returned", "", &Self::finish, true},
+      {"continue", "c", "", "run to a breakpoint, watch change or the end",
+       "break 12, then continue", &Self::go_on, true},
+      {"list", "l", "[LINE [AROUND]]", "the source around this line, or another",
+       "list 40 3   line 40 and the three lines on either side", &Self::list},
+      {"whole", "w", "", "all of the source", "", &Self::whole},
       {"print", "p", "[EXPRESSION]", "all variables, or the value of t.a[2], count + 1",
-       &Self::print, true},
+       "print now - oldest", &Self::print, true},
       {"break", "b", "[LINE... | LINE if EXPRESSION | -LINE | 0]",
-       "set, remove (0: all) or list breakpoints", &Self::set_breakpoints, false, false},
+       "set, remove (0: all) or list breakpoints", "break 12 if count > 3; break -12 removes it",
+       &Self::set_breakpoints, false, false},
       {"watch", "", "[EXPRESSION | -NUMBER | 0]", "set, remove (0: all) or list watches",
-       &Self::watch, false, false},
-      {"info", "i", "breakpoints|keys|locals|watches", "list these", &Self::info},
-      {"trace", "t", "", "the active functions, innermost first", &Self::trace, true},
-      {"eval", "e", "CODE", "run Lua code with copies of the variables", &Self::eval, true, false},
-      {"redis", "r", "COMMAND [WORD...]", "call Redis", &Self::redis, false, false},
-      {"maxlen", "m", "[BYTES]", "set how much of a value to show; 0: all", &Self::maxlen},
-      {"abort", "a", "", "end the script with an error at this line", &Self::abort_script, true,
-       false},
-      {"restart", "", "", "reload the script, start over on the original state", &Self::restart,
+       "watch redis.call('ZCARD', KEYS[1]); watch -1 removes it", &Self::watch, false, false},
+      {"info", "i", "breakpoints|keys|locals|watches", "list these", "info k", &Self::info},
+      {"trace", "t", "", "the active functions, innermost first", "", &Self::trace, true},
+      {"eval", "e", "CODE", "run Lua code with copies of the variables",
+       "eval redis.call('GET', KEYS[1]), count + 1", &Self::eval, true, false},
+      {"redis", "r", "COMMAND [WORD...]", "call Redis", "redis ZRANGE login:ann 0 -1", &Self::redis,
        false, false},
-      {"again", "", "", "after its end: call it on the state that it left", &Self::again, false,
+      {"maxlen", "m", "[BYTES]", "set how much of a value to show; 0: all",
+       "maxlen 0    show values in full", &Self::maxlen},
+      {"abort", "a", "", "end the script with an error at this line", "", &Self::abort_script, true,
        false},
-      {"help", "h", "[COMMAND]", "list the commands, or explain one", &Self::help},
-      {"quit", "q", "", "leave", &Self::quit, false, false},
+      {"restart", "", "", "reload the script, start over on the original state", "", &Self::restart,
+       false, false},
+      {"again", "", "", "after its end: call it on the state that it left", "continue, then again",
+       &Self::again, false, false},
+      {"help", "h", "[COMMAND]", "list the commands, or explain one", "help break", &Self::help},
+      {"quit", "q", "", "leave", "", &Self::quit, false, false},
   };
   return kRows;
 }
 
 const DebugCommands::Row* DebugCommands::find(std::string_view word) {
-  struct Other {
-    std::string_view word, name;
-  };
-  constexpr Other kOthers[] = {
-      {"exit", "quit"}, {"backtrace", "trace"}, {"bt", "trace"}, {"where", "trace"}, {"?", "help"}};
-  for (const auto& other : kOthers) {
-    if (word == other.word) word = other.name;
-  }
+  if (word == "exit") word = "quit";
+  if (word == "?") word = "help";
   for (const auto& row : rows()) {
     if (word == row.name || (!row.letter.empty() && word == row.letter)) return &row;
   }
@@ -512,7 +513,7 @@ void DebugCommands::explain(const Row& row, std::string& out) {
   if (!row.arguments.empty()) out.append(" ").append(row.arguments);
   const bool is_long = out.size() + row.summary.size() > kWidth;
   out.append(is_long ? ":\n" : ": ").append(row.summary).append("\n");
-  out.append(explanation_of(row.name));
+  out.append("For example: ").append(row.example.empty() ? row.name : row.example).append("\n");
 }
 
 void DebugCommands::help(std::string_view rest) {
