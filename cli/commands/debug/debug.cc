@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -137,12 +136,12 @@ class DebugSession {
   }
 
   [[nodiscard]] ExitStatus run(Destination& lcov) {
-    if (plan_.interactive) {
+    if (plan_.is_interactive()) {
       const auto target = next_target();
       return run_by_hand(plan_, invocation_, *place_, target.debuggee, target.now);
     }
     prepare_coverage();
-    const auto status = plan_.is_whole_replay ? run_all() : run_one();
+    const auto status = plan_.is_whole_replay() ? run_all() : run_one();
     show_coverage(lcov);
     invocation_.out.flush();
     return is_covered() || status != ExitStatus::kDone ? status : ExitStatus::kDenied;
@@ -183,8 +182,8 @@ class DebugSession {
   [[nodiscard]] ldb::TraceResult trace(const DebugTarget& target,
                                        const std::function<void(const ldb::TracedLine&)>& on_line) {
     // Do not end a script halfway if it runs in the server itself.
-    ldb::TraceOptions options{.max_steps = plan_.max_steps,
-                              .lets_go = plan_.where == DebugWhere::kSync};
+    ldb::TraceOptions options{.max_steps = plan_.max_steps.value_or(ldb::kUsualSteps),
+                              .lets_go = plan_.where() == DebugWhere::kSync};
     if (freezes_time(plan_)) options.now = target.now;
     auto result = ldb::trace(
         target.debuggee, place_->mode(), [this] { return place_->connect(); }, options,
@@ -363,11 +362,6 @@ class DebugSession {
   std::optional<Coverage> coverage_;
 };
 
-void require_one_output(const DebugOptions& options, const Invocation& invocation) {
-  require_one_on_stdout((options.lcov == "-") + (invocation.json || options.trace),
-                        "use only one of --json, --trace and --lcov -");
-}
-
 void warn_of_comma(const DebugPlan& plan, const Invocation& invocation) {
   const auto key = key_with_comma(plan);
   if (key.empty() || plan.quiet) return;
@@ -378,12 +372,13 @@ void warn_of_comma(const DebugPlan& plan, const Invocation& invocation) {
       invocation.command);
 }
 
-ExitStatus run_debug(const DebugOptions& options, Invocation& invocation) {
-  auto plan = make_debug_plan(options, invocation);
+ExitStatus run_debug(const DebugPlan& given, Invocation& invocation) {
+  auto plan = make_debug_plan(given, invocation);
   warn_of_comma(plan, invocation);
-  if (plan.redis_cli || plan.print_command) return run_redis_cli(plan, invocation);
-  require_one_output(options, invocation);
-  Destination lcov("--lcov", options.lcov, invocation.out);
+  if (plan.is_for_redis_cli()) return run_redis_cli(plan, invocation);
+  require_one_on_stdout((plan.lcov == "-") + (invocation.json || plan.trace),
+                        "use only one of --json, --trace and --lcov -");
+  Destination lcov("--lcov", plan.lcov, invocation.out);
   try {
     return DebugSession(plan, invocation).run(lcov);
   } catch (const OutputClosed&) {
@@ -399,12 +394,6 @@ ExitStatus run_debug(const DebugOptions& options, Invocation& invocation) {
     }
     throw;
   }
-}
-
-Action add_debug(Options& options) {
-  auto target = std::make_shared<DebugOptions>();
-  add_debug_options(options, *target);
-  return [target](Invocation& invocation) { return run_debug(*target, invocation); };
 }
 
 /// The script, unless an option names it, and then KEYs.
@@ -455,6 +444,6 @@ Examples:
 )",
          .notes = debug_notes,
          .complete_operand = complete_debug},
-    .add = add_debug};
+    .add = add_command<DebugPlan, add_debug_options, run_debug>};
 
 }  // namespace rlctl::cli

@@ -130,7 +130,7 @@ void require_consent(const DebugPlan& plan, const std::string& server, const Int
       "--sync stops all of {} at every line: it serves no other client meanwhile, and what {} "
       "writes is kept",
       server, plan.debuggee.name);
-  if (plan.is_sure) return;
+  if (plan.yes) return;
   if (!can_confirm()) {
     throw ProblemError({.status = ExitStatus::kUsage,
                         .code = "usage",
@@ -152,7 +152,7 @@ DebugPlace::DebugPlace(const DebugPlan& plan, Invocation& invocation)
   }
   connector_ = std::make_unique<Connector>(invocation.connection, invocation.configuration,
                                            invocation.interrupt);
-  if (plan.where == DebugWhere::kPrivate) {
+  if (plan.where() == DebugWhere::kPrivate) {
     start_copy();
   } else {
     attach();
@@ -164,7 +164,7 @@ void DebugPlace::attach() {
     throw UsageError("--attach requires an existing server, which private: is not",
                      "omit one of them");
   }
-  if (plan_.where == DebugWhere::kSync) {
+  if (plan_.where() == DebugWhere::kSync) {
     require_consent(plan_, connector_->name(), invocation_.interrupt);
     return say("running in " + connector_->name() +
                " itself: it serves no other client meanwhile, and what is written is kept");
@@ -182,7 +182,7 @@ void DebugPlace::start_private(const std::optional<redis::ServerVersion>& like) 
   redis::PrivateServer::Options options;
   options.like = like;
   // While debugging, this is the interval in ms at which a running script can be stopped.
-  if (plan_.interactive) options.arguments = {"--lua-time-limit", "100"};
+  if (plan_.is_interactive()) options.arguments = {"--lua-time-limit", "100"};
   options.interrupt = &invocation_.interrupt;
   stay_on_this_cpu();
   server_.emplace(options);
@@ -265,7 +265,7 @@ void DebugPlace::replace(const std::vector<redis::DumpedKey>& keys,
 }
 
 ldb::Mode DebugPlace::mode() const noexcept {
-  return plan_.where == DebugWhere::kForked ? ldb::Mode::kForked : ldb::Mode::kSync;
+  return plan_.where() == DebugWhere::kForked ? ldb::Mode::kForked : ldb::Mode::kSync;
 }
 
 std::string DebugPlace::name() const {

@@ -54,7 +54,7 @@ class DebugPlace {
   void discard() noexcept { server_.reset(); }
   [[nodiscard]] ldb::Mode mode() const noexcept;
   /// Whether the server is private, with no keys but rlctl's.
-  [[nodiscard]] bool is_private() const noexcept { return plan_.where == DebugWhere::kPrivate; }
+  [[nodiscard]] bool is_private() const noexcept { return plan_.where() == DebugWhere::kPrivate; }
   /// For messages: the server that the keys were copied from; empty if none were.
   [[nodiscard]] const std::string& copied_from() const noexcept { return copied_from_; }
   /// For messages; contains no password.

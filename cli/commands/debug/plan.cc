@@ -31,23 +31,59 @@ std::string script_help() {
   return out;
 }
 
-void add_script(Options& options, DebugOptions& target) {
+std::int64_t parse_cost(const std::string& text) {
+  return parse_whole(masked(text), "--cost");
+}
+
+std::int64_t parse_skip(const std::string& text) {
+  return parse_between(text, "--skip", 0, INT64_MAX - 1);
+}
+
+std::string parse_commands(const std::string& text) {
+  if (text.empty()) throw UsageError("--commands: the file name is empty");
+  return text;
+}
+
+double parse_percent(const std::string& text) {
+  const auto percent = to_decimal(text);
+  if (percent && *percent >= 0 && *percent <= 100) return *percent;
+  throw UsageError(fmt::format("--fail-under: {} is not a percentage", in_quotes(text)),
+                   "a number from 0 to 100, such as 90 or 87.5");
+}
+
+std::int64_t parse_steps(const std::string& text) {
+  return parse_between(text, "--max-steps", 1, ldb::kMostSteps);
+}
+
+std::size_t parse_maxlen(const std::string& text) {
+  const auto bytes = parse_between(text, "--maxlen", 0, INT32_MAX);
+  if (bytes > 0 && bytes < kLeastMaxlen) {
+    throw UsageError(fmt::format("--maxlen must be at least {}, not {}", kLeastMaxlen, bytes),
+                     "use --maxlen 0 to show values in full");
+  }
+  return static_cast<std::size_t>(bytes);
+}
+
+void add_script(Options& options, DebugPlan& plan) {
   options.group("Script");
   options
-      .list("--limit", "LIMIT", target.limits,
+      .list("--limit", "LIMIT", plan.limit_options.limits,
             "requests and window: 5/60s, 100/min; for a bundled script, several make one decision")
       .comma_separated();
-  options.value("--burst", "NUMBER", target.burst, kScriptBurstHelp).needs("--limit");
-  options.value("--cost", "NUMBER", target.cost, kCostHelp)
+  options.value("--burst", "NUMBER", plan.limit_options.burst, kScriptBurstHelp).needs("--limit");
+  options.value("--cost", "NUMBER", into(plan.cost, parse_cost), kCostHelp)
       .excludes("--replay", kLogHasCosts, kNameCosts);
-  options.value("--now", "TIME", target.now, kNowHelp).excludes("--replay", kLogHasTimes);
   options
-      .value("--algorithm", "NAME", target.algorithm,
+      .value("--now", "TIME",
+             into(plan.now, [](const std::string& text) { return parse_now(text); }), kNowHelp)
+      .excludes("--replay", kLogHasTimes);
+  options
+      .value("--algorithm", "NAME", plan.limit_options.algorithm,
              "a bundled script, instead of the operand SCRIPT")
       .completes(complete_algorithm);
   auto policy =
       options
-          .value("--policy", "NAME", target.policy,
+          .value("--policy", "NAME", plan.limit_options.policy,
                  "use the script, limit and burst of this policy in the configuration, not SCRIPT; "
                  "the operands are the arguments of its key")
           .completes(complete_policy)
@@ -57,58 +93,58 @@ void add_script(Options& options, DebugOptions& target) {
           .excludes("--script", kPolicyHasItsOwn)
           .excludes("--keys", kPolicyHasItsOwn);
   for (const auto& setting : script_settings()) policy.excludes(setting.option, kPolicyHasItsOwn);
-  options.list("--keys", "KEY", target.script.keys,
+  options.list("--keys", "KEY", plan.script_options.keys,
                "one of the KEYS of the script, with the placeholders below (default: the KEYs)");
-  add_script_options(options, target.script, true);
+  add_script_options(options, plan.script_options, true);
 }
 
-void add_replay(Options& options, DebugOptions& target) {
+void add_replay(Options& options, DebugPlan& plan) {
   options.group("Recorded traffic");
-  options.list("--replay", "FILE", target.replay.files,
+  options.list("--replay", "FILE", plan.log_options.files,
                "requests of 'burst adversary --write' or of a log; plain or gzip, - for standard "
                "input");
   options
-      .value("--skip", "NUMBER", target.skip,
+      .value("--skip", "NUMBER", into(plan.skip, parse_skip),
              "run this many of them first, and debug the next (default: 0)")
       .needs("--replay", "", kNameLog);
-  add_log_options(options, target.replay);
+  add_log_options(options, plan.log_options);
 }
 
-void add_place(Options& options, DebugOptions& target) {
+void add_place(Options& options, DebugPlan& plan) {
   options.group("Place");
   options
-      .flag("--attach", target.attach,
+      .flag("--attach", plan.attach,
             "debug on the server itself, in a fork: nothing that the script writes is kept")
       .excludes("--replay", "a log is replayed on a private server");
-  options.flag("--sync", target.sync,
+  options.flag("--sync", plan.sync,
                "with --attach, debug in the server process, which serves no other client; the "
                "writes of the script are kept");
-  options.flag("--yes", target.yes, "do not ask before --sync").needs("--sync");
+  options.flag("--yes", plan.yes, "do not ask before --sync").needs("--sync");
 }
 
-void add_form(Options& options, DebugOptions& target) {
+void add_form(Options& options, DebugPlan& plan) {
   constexpr std::string_view kByHand = "commands are for stepping by hand";
   options.group("Output");
   options
-      .value("--commands", "FILE", target.commands,
+      .value("--commands", "FILE", into(plan.commands, parse_commands),
              "step by hand with the commands in a file, one per line; - for standard input")
       .excludes("--trace", kByHand)
       .excludes("--coverage", kByHand);
-  options.flag("--trace", target.trace,
+  options.flag("--trace", plan.trace,
                "show every line as it is executed, its calls and replies, and the variables it "
                "changed");
-  options.flag("--coverage", target.coverage,
+  options.flag("--coverage", plan.coverage,
                "show how often each line was reached; with --replay and without --skip, by all "
                "requests");
-  options.value("--lcov", "FILE", target.lcov, "with --coverage, write the counts in lcov's format")
+  options.value("--lcov", "FILE", plan.lcov, "with --coverage, write the counts in lcov's format")
       .needs("--coverage");
   options
-      .value("--fail-under", "PERCENT", target.fail_under,
+      .value("--fail-under", "PERCENT", into(plan.least_coverage, parse_percent),
              "with --coverage, exit with status 1 if less than PERCENT of the lines was reached")
       .needs("--coverage");
-  options.value("--max-steps", "NUMBER", target.max_steps,
+  options.value("--max-steps", "NUMBER", into(plan.max_steps, parse_steps),
                 "cut the script off after this many lines (default: 100000)");
-  options.value("--maxlen", "BYTES", target.maxlen,
+  options.value("--maxlen", "BYTES", into(plan.maxlen, parse_maxlen),
                 "show this much of a value, at least 60; 0: all of it (default: 256; with "
                 "--trace: 0)");
   const auto without_the_rest = [](Option row) {
@@ -118,20 +154,20 @@ void add_form(Options& options, DebugOptions& target) {
     }
     return row;
   };
-  without_the_rest(options.flag("--redis-cli", target.redis_cli, "start redis-cli --ldb instead"))
+  without_the_rest(options.flag("--redis-cli", plan.redis_cli, "start redis-cli --ldb instead"))
       .excludes("--print-command");
   without_the_rest(
-      options.flag("--print-command", target.print_command, "print the redis-cli --ldb command"));
-  options.flag("-q,--quiet", target.quiet, "do not print where the script runs");
+      options.flag("--print-command", plan.print_command, "print the redis-cli --ldb command"));
+  options.flag("-q,--quiet", plan.quiet, "do not print where the script runs");
 }
 
 }  // namespace
 
-void add_debug_options(Options& options, DebugOptions& target) {
-  add_script(options, target);
-  add_replay(options, target);
-  add_place(options, target);
-  add_form(options, target);
+void add_debug_options(Options& options, DebugPlan& plan) {
+  add_script(options, plan);
+  add_replay(options, plan);
+  add_place(options, plan);
+  add_form(options, plan);
 }
 
 std::string debug_notes() {
@@ -156,15 +192,16 @@ void set_bundled(DebugPlan& plan, const limiter::Algorithm& algorithm) {
 }
 
 /// The script's name, from --script, --algorithm or the first operand, which it takes.
-std::string script_word(const DebugOptions& options, Operands& operands) {
-  const auto scripts = options.script.scripts;
-  if (scripts.size() + (options.algorithm ? 1 : 0) > 1) {
-    throw UsageError("one script is debugged at a time, but there are " +
-                         std::to_string(scripts.size() + (options.algorithm ? 1 : 0)),
+std::string script_word(const DebugPlan& plan, Operands& operands) {
+  const auto& scripts = plan.script_options.scripts;
+  const auto& algorithm = plan.limit_options.algorithm;
+  const auto count = scripts.size() + (algorithm ? 1 : 0);
+  if (count > 1) {
+    throw UsageError(fmt::format("one script is debugged at a time, but there are {}", count),
                      "keep only one --script or --algorithm");
   }
   if (!scripts.empty()) return scripts.front();
-  if (options.algorithm) return *options.algorithm;
+  if (algorithm) return *algorithm;
   if (operands.empty()) throw UsageError("no SCRIPT given", std::string(kExample));
   const auto& word = operands.front();
   require_not_empty(word, "SCRIPT");
@@ -192,17 +229,18 @@ void require_free_input(const DebugPlan& plan, const std::string& script) {
 }
 
 /// Sets the script; returns what is said about it, for a call with KEYS and ARGV.
-NamedScript set_script(DebugPlan& plan, const DebugOptions& options, const std::string& word,
+NamedScript set_script(DebugPlan& plan, const std::string& word,
                        ConfigurationSource& configuration) {
-  if (options.algorithm) {
+  if (plan.limit_options.algorithm) {
     set_bundled(plan, bundled_script(word));
   } else if (const auto* algorithm = limiter::find_algorithm(word)) {
     set_bundled(plan, *algorithm);
   }
-  if (plan.algorithm != nullptr) return {.name = plan.debuggee.name, .options = options.script};
-  const std::string_view option = options.script.scripts.empty() ? "" : "--script";
+  if (plan.algorithm != nullptr)
+    return {.name = plan.debuggee.name, .options = plan.script_options};
+  const std::string_view option = plan.script_options.scripts.empty() ? "" : "--script";
   auto script =
-      find_script(option, word, options.script, configuration, limiter::list_names(nullptr));
+      find_script(option, word, plan.script_options, configuration, limiter::list_names(nullptr));
   require_free_input(plan, script.path);
   script.name = script_name(script.path);
   plan.path = script.path;
@@ -213,10 +251,6 @@ NamedScript set_script(DebugPlan& plan, const DebugOptions& options, const std::
 
 // ---- Called as by `check` ----
 
-std::int64_t parse_cost(const DebugOptions& options) {
-  return options.cost ? parse_whole(masked(*options.cost), "--cost") : 1;
-}
-
 void set_arguments(ldb::Debuggee& debuggee, const limiter::Algorithm& algorithm,
                    const limiter::Request& request) {
   limiter::CheckCommand command(algorithm);
@@ -226,15 +260,10 @@ void set_arguments(ldb::Debuggee& debuggee, const limiter::Algorithm& algorithm,
 }
 
 /// Sets a limiter, its key and its cost.
-void set_check(DebugPlan& plan, const DebugOptions& options, const Invocation& invocation,
-               Operands operands) {
-  LimitOptions limit_options{.limits = options.limits, .burst = options.burst};
-  if (options.policy) {
-    limit_options.policy = options.policy;
-  } else {
-    limit_options.algorithm = std::string(plan.algorithm->name);
-  }
-  const auto cost = parse_cost(options);
+void set_check(DebugPlan& plan, const Invocation& invocation, Operands operands) {
+  auto limit_options = plan.limit_options;
+  if (!limit_options.policy) limit_options.algorithm = std::string(plan.algorithm->name);
+  const auto cost = plan.cost.value_or(1);
   const auto limiter = resolve_limiter(limit_options, cost, invocation.configuration);
   set_bundled(plan, *limiter.algorithm);
   plan.limits = limiter.limits;
@@ -262,24 +291,25 @@ bool holds(const traffic::ForeignLimiter& foreign, std::string_view placeholder)
 }
 
 /// Sets the single --limit that fills templates. With --script, as under burst, it may be unused.
-void set_template_limit(DebugPlan& plan, const DebugOptions& options, const NamedScript& script,
+void set_template_limit(DebugPlan& plan, const NamedScript& script,
                         const traffic::ForeignLimiter& foreign) {
   const bool fills = any_of(foreign, [](const Template& text) { return text.tells_limit(); });
   const bool is_told = fills || reading_tells_limit(script.options);
-  if (options.limits.size() > 1) {
+  const auto& limits = plan.limit_options.limits;
+  if (limits.size() > 1) {
     throw UsageError("a script that is called with --keys and --args takes one --limit",
                      kOneLimitHint);
   }
-  if (options.limits.empty()) {
+  if (limits.empty()) {
     if (fills) throw UsageError("--limit is missing: --keys or --args use it");
     if (is_told) throw UsageError("--limit is missing: the reply is compared with it");
     return;
   }
-  if (!is_told && options.script.scripts.empty()) {
+  if (!is_told && plan.script_options.scripts.empty()) {
     throw UsageError("--limit has no effect: neither --keys nor --args contain {limit} or {window}",
                      "--args '{limit} {window_ms}', as the script expects");
   }
-  plan.limits = parse_limits(options.limits, options.burst);
+  plan.limits = parse_limits(limits, plan.limit_options.burst);
   parsed("--args", [&] { traffic::require_usable(foreign, plan.limits.front()); });
 }
 
@@ -306,10 +336,9 @@ std::string filled(const Template& text, const traffic::TemplateValues& values) 
   return out;
 }
 
-void fill(DebugPlan& plan, const DebugOptions& options, const traffic::ForeignLimiter& foreign,
-          Operands operands) {
+void fill(DebugPlan& plan, const traffic::ForeignLimiter& foreign, Operands operands) {
   require_key_operands(foreign, operands);
-  traffic::TemplateValues values{.cost = parse_cost(options),
+  traffic::TemplateValues values{.cost = plan.cost.value_or(1),
                                  .now = plan.now.value_or(system_time())};
   if (operands.size() == 1) values.key = operands.front();
   if (!plan.limits.empty()) values.limit = plan.limits.front();
@@ -328,8 +357,7 @@ void set_library(ldb::Debuggee& debuggee, std::string source, std::string_view f
   debuggee.source = lua::library_as_script(debuggee.shown, function);
 }
 
-void set_foreign(DebugPlan& plan, const DebugOptions& options, NamedScript script,
-                 Operands operands) {
+void set_foreign(DebugPlan& plan, NamedScript script, Operands operands) {
   if (plan.replay) script.options.keys = script_keys(script.options);
   auto foreign = make_limiter(script, plan.debuggee.source);
   parsed("--function", [&] { traffic::choose_function(foreign); });
@@ -339,12 +367,12 @@ void set_foreign(DebugPlan& plan, const DebugOptions& options, NamedScript scrip
     foreign.source = plan.debuggee.source;
     foreign.function.clear();
   }
-  set_template_limit(plan, options, script, foreign);
+  set_template_limit(plan, script, foreign);
   plan.reads_reply = has_reading(script.options);
-  if (options.cost && !holds(foreign, kCost)) {
+  if (plan.cost && !holds(foreign, kCost)) {
     throw UsageError("--cost has no effect: neither --keys nor --args contain {cost}");
   }
-  if (!plan.replay) fill(plan, options, foreign, operands);
+  if (!plan.replay) fill(plan, foreign, operands);
   plan.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(foreign));
 }
 
@@ -357,16 +385,6 @@ void refuse_key(Operands operands) {
                    kNameKeys);
 }
 
-void set_replay(DebugPlan& plan, const DebugOptions& options) {
-  plan.replay = parse_replay(options.replay, {});
-  if (options.skip) plan.skip = parse_between(*options.skip, "--skip", 0, INT64_MAX - 1);
-  plan.is_whole_replay = plan.replay && plan.coverage && !options.skip;
-  if (plan.is_whole_replay && plan.trace) {
-    throw UsageError("--trace shows one request, --coverage without --skip counts all",
-                     "--skip NUMBER selects the request after that many");
-  }
-}
-
 void require_own_contract(const DebugPlan& plan) {
   if (limiter::counts_requests(*plan.algorithm)) return;
   throw UsageError(
@@ -374,23 +392,23 @@ void require_own_contract(const DebugPlan& plan) {
       fmt::format("rlctl debug {} KEY --args '3 60000000 acquire ID'", plan.algorithm->name));
 }
 
-void require_own_reply(const DebugPlan& plan, const DebugOptions& options) {
+void require_own_reply(const DebugPlan& plan) {
   for (const auto& setting : script_settings()) {
-    if (!(options.script.*setting.value)) continue;
+    if (!(plan.script_options.*setting.value)) continue;
     throw UsageError(fmt::format("{} is for other scripts: the reply of {} is known",
                                  setting.option, plan.algorithm->name));
   }
 }
 
-void set_call(DebugPlan& plan, const DebugOptions& options, const Invocation& invocation) {
+void set_call(DebugPlan& plan, const Invocation& invocation) {
   Operands operands = invocation.operands;
-  if (options.policy) {
+  if (plan.limit_options.policy) {
     if (plan.replay) refuse_key(operands);
-    return set_check(plan, options, invocation, operands);
+    return set_check(plan, invocation, operands);
   }
-  const auto word = script_word(options, operands);
-  auto script = set_script(plan, options, word, invocation.configuration);
-  auto split = split_at_comma(operands, options.script);
+  const auto word = script_word(plan, operands);
+  auto script = set_script(plan, word, invocation.configuration);
+  auto split = split_at_comma(operands, plan.script_options);
   if (split) {
     script.options.arguments = std::move(split->arguments);
     operands = split->before;
@@ -398,70 +416,43 @@ void set_call(DebugPlan& plan, const DebugOptions& options, const Invocation& in
   if (plan.replay) refuse_key(operands);
   const bool has_words = !script.options.keys.empty() || script.options.arguments;
   if (plan.algorithm == nullptr || has_words) {
-    return set_foreign(plan, options, std::move(script), operands);
+    return set_foreign(plan, std::move(script), operands);
   }
   require_own_contract(plan);
-  require_own_reply(plan, options);
-  set_check(plan, options, invocation, operands);
+  require_own_reply(plan);
+  set_check(plan, invocation, operands);
 }
 
 // ---- Place and output ----
 
-void set_place(DebugPlan& plan, const DebugOptions& options) {
-  const bool is_classic = options.redis_cli || options.print_command;
-  if (options.sync) {
-    plan.where = DebugWhere::kSync;
-  } else if (options.attach || is_classic) {
-    plan.where = DebugWhere::kForked;
+/// Refuses options that have no effect with others, or contradict them.
+void require_consistent(const DebugPlan& plan, bool json) {
+  if (plan.sync && !plan.attach && !plan.is_for_redis_cli()) {
+    throw UsageError("--sync requires --attach: a private server has no other clients");
   }
-}
-
-void set_by_hand(DebugPlan& plan, const DebugOptions& options, bool json) {
-  if (json) throw UsageError("--json requires --trace or --coverage");
-  if (!options.commands) return;
-  if (options.commands->empty()) throw UsageError("--commands: the file name is empty");
-  plan.commands = *options.commands;
-}
-
-/// Standard input can serve only one purpose.
-void require_one_input(const DebugPlan& plan) {
-  if (!plan.reads_log_from_input() || !plan.reads_commands_from_input()) return;
-  throw UsageError("standard input cannot hold both the log of --replay and the commands",
-                   "name the log's file, or those of the commands with --commands");
-}
-
-double parse_percent(const std::string& text, std::string_view option) {
-  const auto percent = to_decimal(text);
-  if (percent && *percent >= 0 && *percent <= 100) return *percent;
-  throw UsageError(fmt::format("{}: {} is not a percentage", option, in_quotes(text)),
-                   "a number from 0 to 100, such as 90 or 87.5");
-}
-
-void set_form(DebugPlan& plan, const DebugOptions& options, bool json) {
-  if (plan.redis_cli || plan.print_command) return;
-  plan.interactive = !plan.trace && !plan.coverage;
-  if (options.maxlen) {
-    const auto bytes = parse_between(*options.maxlen, "--maxlen", 0, INT32_MAX);
-    if (bytes > 0 && bytes < kLeastMaxlen) {
-      throw UsageError(fmt::format("--maxlen must be at least {}, not {}", kLeastMaxlen, bytes),
-                       "use --maxlen 0 to show values in full");
-    }
-    plan.maxlen = static_cast<std::size_t>(bytes);
+  if (plan.max_steps && !plan.trace && !plan.coverage) {
+    throw UsageError("--max-steps requires --trace");
   }
-  if (plan.interactive) return set_by_hand(plan, options, json);
-  if (plan.maxlen && (!plan.trace || json)) {
-    throw UsageError(json ? "--maxlen has no effect: --json prints values in full"
-                          : "--maxlen has no effect: --coverage prints no values");
+  if (plan.is_interactive() && json) throw UsageError("--json requires --trace or --coverage");
+  if (plan.maxlen && json) {
+    throw UsageError("--maxlen has no effect: --json prints values in full");
   }
-  if (options.fail_under) plan.least_coverage = parse_percent(*options.fail_under, "--fail-under");
-  if (options.max_steps) {
-    plan.max_steps = parse_between(*options.max_steps, "--max-steps", 1, ldb::kMostSteps);
+  if (plan.maxlen && plan.coverage && !plan.trace) {
+    throw UsageError("--maxlen has no effect: --coverage prints no values");
+  }
+  if (plan.is_whole_replay() && plan.trace) {
+    throw UsageError("--trace shows one request, --coverage without --skip counts all",
+                     "--skip NUMBER selects the request after that many");
+  }
+  if (plan.reads_log_from_input() && plan.reads_commands_from_input()) {
+    throw UsageError("standard input cannot hold both the log of --replay and the commands",
+                     "name the log's file, or those of the commands with --commands");
   }
 }
 
 /// redis-cli sends the script unmodified, without a clock of its own.
 void require_own_clock(const DebugPlan& plan) {
-  if (!(plan.redis_cli || plan.print_command) || !freezes_time(plan)) return;
+  if (!plan.is_for_redis_cli() || !freezes_time(plan)) return;
   if (!contains_in_any_case(plan.debuggee.source, "time")) return;
   throw UsageError(
       "--now cannot be combined with redis-cli, where the script reads the server's clock",
@@ -470,12 +461,17 @@ void require_own_clock(const DebugPlan& plan) {
 
 }  // namespace
 
+DebugWhere DebugPlan::where() const noexcept {
+  if (sync) return DebugWhere::kSync;
+  return attach || is_for_redis_cli() ? DebugWhere::kForked : DebugWhere::kPrivate;
+}
+
 bool DebugPlan::reads_log_from_input() const {
   return replay && std::count(replay->files.begin(), replay->files.end(), kStandardInput) > 0;
 }
 
 bool DebugPlan::reads_commands_from_input() const {
-  return redis_cli || (interactive && commands == kStandardInput);
+  return redis_cli || (is_interactive() && commands == kStandardInput);
 }
 
 bool freezes_time(const DebugPlan& plan) {
@@ -511,25 +507,10 @@ std::optional<ldb::Debuggee> read_again(const DebugPlan& plan) {
   return debuggee;
 }
 
-DebugPlan make_debug_plan(const DebugOptions& options, const Invocation& invocation) {
-  DebugPlan plan{.trace = options.trace,
-                 .coverage = options.coverage,
-                 .redis_cli = options.redis_cli,
-                 .print_command = options.print_command,
-                 .quiet = options.quiet,
-                 .is_sure = options.yes};
-  if (options.sync && !options.attach && !options.redis_cli && !options.print_command) {
-    throw UsageError("--sync requires --attach: a private server has no other clients");
-  }
-  if (options.max_steps && !options.trace && !options.coverage) {
-    throw UsageError("--max-steps requires --trace");
-  }
-  set_place(plan, options);
-  set_form(plan, options, invocation.json);
-  if (options.now) plan.now = parse_now(*options.now);
-  set_replay(plan, options);
-  require_one_input(plan);
-  set_call(plan, options, invocation);
+DebugPlan make_debug_plan(DebugPlan plan, const Invocation& invocation) {
+  plan.replay = parse_replay(plan.log_options, {});
+  require_consistent(plan, invocation.json);
+  set_call(plan, invocation);
   require_own_clock(plan);
   return plan;
 }

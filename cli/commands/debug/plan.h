@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/app/command.h"
+#include "cli/options/limits.h"
 #include "cli/options/log_options.h"
 #include "cli/options/options.h"
 #include "cli/options/script_options.h"
@@ -21,23 +22,6 @@
 
 namespace rlctl::cli {
 
-/// The options of `rlctl debug` as typed.
-struct DebugOptions {
-  std::vector<std::string> limits = {};
-  ScriptOptions script = {};
-  std::optional<std::string> algorithm, burst, policy, cost, now;
-  ReplayArguments replay = {};
-  std::optional<std::string> skip;
-  std::optional<std::string> lcov, fail_under, max_steps, maxlen, commands;
-  bool attach = false, sync = false, yes = false;
-  bool trace = false, coverage = false, redis_cli = false, print_command = false;
-  bool quiet = false;
-};
-
-void add_debug_options(Options& options, DebugOptions& target);
-/// The sections of --help that list scripts, placeholders and formats.
-[[nodiscard]] std::string debug_notes();
-
 /// Where a script is debugged.
 enum class DebugWhere {
   kPrivate,  ///< on a private server
@@ -45,8 +29,26 @@ enum class DebugWhere {
   kSync,     ///< in that server itself
 };
 
-/// What `rlctl debug` has to do.
+/// What `rlctl debug` has to do: the options as given, and what make_debug_plan() concludes.
 struct DebugPlan {
+  LimitOptions limit_options = {};
+  ScriptOptions script_options = {};
+  ReplayArguments log_options = {};
+  std::optional<std::int64_t> cost = {};
+  std::optional<std::chrono::microseconds> now = {};
+  std::optional<std::int64_t> skip = {};  ///< log requests to run before the debugged one
+  bool attach = false, sync = false, yes = false;
+  bool trace = false, coverage = false, redis_cli = false, print_command = false;
+  bool quiet = false;
+  /// The file of the commands for interactive stepping; the terminal counts as standard input.
+  std::string commands{kStandardInput};
+  std::optional<std::string> lcov = {};
+  double least_coverage = 0;  ///< in percent
+  std::optional<std::int64_t> max_steps = {};
+  std::optional<std::size_t> maxlen = {};  ///< as ViewLengths::value
+
+  // ---- Concluded ----
+
   /// What to debug; with a log, without keys and arguments, which come from its requests.
   ldb::Debuggee debuggee = {};
   std::string path = {};                          ///< as in NamedScript; empty if it is bundled
@@ -58,23 +60,17 @@ struct DebugPlan {
   std::shared_ptr<const traffic::ForeignLimiter> foreign = {};
   bool reads_reply = false;  ///< show the decision that the reply is, as `foreign` reads it
   traffic::TemplateValues values = {};  ///< without a log, those of the call; without its key
-  std::optional<std::chrono::microseconds> now = {};
   std::optional<replay::ReplayOptions> replay = {};
-  std::int64_t skip = 0;         ///< log requests to run before the debugged one
-  bool is_whole_replay = false;  ///< all requests of the log are debugged
 
-  DebugWhere where = DebugWhere::kPrivate;
-  bool trace = false, coverage = false, redis_cli = false, print_command = false;
-  /// Interactive stepping: none of the modes above.
-  bool interactive = false;
-  /// The file of the commands for that; the terminal counts as standard input.
-  std::string commands{kStandardInput};
-  bool quiet = false;
-  bool is_sure = false;  ///< --yes
-  std::int64_t max_steps = ldb::kUsualSteps;
-  double least_coverage = 0;               ///< in percent
-  std::optional<std::size_t> maxlen = {};  ///< as ViewLengths::value
-
+  /// Whether the options ask for redis-cli or its command line.
+  [[nodiscard]] bool is_for_redis_cli() const noexcept { return redis_cli || print_command; }
+  /// Whether the user steps through the script by hand.
+  [[nodiscard]] bool is_interactive() const noexcept {
+    return !trace && !coverage && !is_for_redis_cli();
+  }
+  [[nodiscard]] DebugWhere where() const noexcept;
+  /// Whether all requests of the log are debugged.
+  [[nodiscard]] bool is_whole_replay() const noexcept { return replay && coverage && !skip; }
   /// Whether the log is standard input.
   [[nodiscard]] bool reads_log_from_input() const;
   /// Whether the commands for stepping by hand come from the terminal or standard input.
@@ -85,9 +81,14 @@ struct DebugPlan {
 /// `check` calls them get it as an argument.
 [[nodiscard]] bool freezes_time(const DebugPlan& plan);
 
-/// Makes a plan from the options and operands, and reads the script. Throws UsageError if the plan
-/// cannot run, before anything is started, and what reading the configuration throws.
-[[nodiscard]] DebugPlan make_debug_plan(const DebugOptions& options, const Invocation& invocation);
+/// Declares the options, which parse into the plan.
+void add_debug_options(Options& options, DebugPlan& plan);
+/// The sections of --help that list scripts, placeholders and formats.
+[[nodiscard]] std::string debug_notes();
+
+/// Completes the plan of the options with the operands, and reads the script. Throws UsageError if
+/// the plan cannot run, before anything is started, and what reading the configuration throws.
+[[nodiscard]] DebugPlan make_debug_plan(DebugPlan plan, const Invocation& invocation);
 
 /// Which words of its call a script may lack that ended in an error; empty if none does, or if it
 /// did not end so.

@@ -158,7 +158,7 @@ std::vector<std::string> redis_cli_ldb_words(const DebugPlan& plan, const redis:
   for (auto& word : redis_cli_tls_words(url)) words.push_back(std::move(word));
   if (url.database != 0) add({"-n", std::to_string(url.database)});
   if (!url.user.empty()) add({"--user", url.user});
-  add({plan.where == DebugWhere::kSync ? "--ldb-sync-mode" : "--ldb", "--eval", file});
+  add({plan.where() == DebugWhere::kSync ? "--ldb-sync-mode" : "--ldb", "--eval", file});
   words.insert(words.end(), plan.debuggee.keys.begin(), plan.debuggee.keys.end());
   if (!plan.debuggee.arguments.empty()) add({std::string(kComma)});
   words.insert(words.end(), plan.debuggee.arguments.begin(), plan.debuggee.arguments.end());
@@ -169,7 +169,7 @@ ExitStatus run_redis_cli(const DebugPlan& plan, Invocation& invocation) {
   require_sayable(plan.debuggee.keys);
   const Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   require_server(connector);
-  if (plan.redis_cli && plan.where == DebugWhere::kSync) {
+  if (plan.redis_cli && plan.where() == DebugWhere::kSync) {
     require_consent(plan, connector.name(), invocation.interrupt);
   }
   const auto& url = connector.url();

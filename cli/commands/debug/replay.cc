@@ -20,9 +20,10 @@ constexpr const char* kAgingHash = traffic::KeyAging::kHashName;
 
 void require_requests(const DebugPlan& plan, const replay::Recording& recording) {
   const auto there = recording.counts().requests;
-  if (plan.skip < there) return;
-  throw UsageError(fmt::format("--skip {} leaves no request: the log has {} request{}", plan.skip,
-                               there, plural(there)),
+  const auto skip = plan.skip.value_or(0);
+  if (skip < there) return;
+  throw UsageError(fmt::format("--skip {} leaves no request: the log has {} request{}", skip, there,
+                               plural(there)),
                    fmt::format("--skip {} debugs the last one", there - 1));
 }
 
@@ -60,8 +61,9 @@ void DebugReplay::connect(redis::Connection connection) {
 }
 
 void DebugReplay::run_skipped() {
-  if (plan_.skip > 0) skipped_->load(*connection_);
-  while (number_ < plan_.skip && advance()) {
+  const auto skip = plan_.skip.value_or(0);
+  if (skip > 0) skipped_->load(*connection_);
+  while (number_ < skip && advance()) {
     invocation_.interrupt.check();
     run();
   }
