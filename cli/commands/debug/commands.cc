@@ -20,7 +20,7 @@
 #include "ldb/debugger.h"
 #include "ldb/evaluation.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 namespace {
 
 using ldb::Halt;
@@ -112,16 +112,16 @@ constexpr std::string_view kTopics[] = {"breakpoints", "keys", "locals", "watche
 
 // ---- The table ----
 
-struct DebugCommands::Row {
+struct Commands::Row {
   std::string_view name, letter, arguments, summary;
   std::string_view example;  ///< for `help COMMAND`; empty: the name alone
-  void (DebugCommands::*run)(std::string_view rest);
+  void (Commands::*run)(std::string_view rest);
   bool needs_script = false;  ///< requires a script that has not ended
   bool repeats = true;        ///< an empty line repeats it: it shows or moves, and changes nothing
 };
 
-std::span<const DebugCommands::Row> DebugCommands::rows() {
-  using Self = DebugCommands;
+std::span<const Commands::Row> Commands::rows() {
+  using Self = Commands;
   static constexpr Row kRows[] = {
       {"step", "s", "[TIMES]", "run this line", "step 3", &Self::step, true},
       {"next", "n", "[TIMES]", "run this line, and the functions that it calls", "", &Self::next,
@@ -159,7 +159,7 @@ std::span<const DebugCommands::Row> DebugCommands::rows() {
   return kRows;
 }
 
-const DebugCommands::Row* DebugCommands::find(std::string_view word) {
+const Commands::Row* Commands::find(std::string_view word) {
   if (word == "exit") word = "quit";
   if (word == "?") word = "help";
   for (const auto& row : rows()) {
@@ -168,7 +168,7 @@ const DebugCommands::Row* DebugCommands::find(std::string_view word) {
   return nullptr;
 }
 
-AfterCommand DebugCommands::run(std::string_view line) {
+AfterCommand Commands::run(std::string_view line) {
   was_wrong_ = false;
   after_ = AfterCommand::kGoOn;
   auto rest = stripped(line);
@@ -188,7 +188,7 @@ AfterCommand DebugCommands::run(std::string_view line) {
   return AfterCommand::kGoOn;
 }
 
-std::string DebugCommands::unknown(std::string_view word) {
+std::string Commands::unknown(std::string_view word) {
   std::vector<std::string_view> names;
   for (const auto& known : rows()) names.push_back(known.name);
   const auto hint = hint_for(word);
@@ -199,12 +199,12 @@ std::string DebugCommands::unknown(std::string_view word) {
                          : near);
 }
 
-void DebugCommands::wrong(std::string_view message) {
+void Commands::wrong(std::string_view message) {
   was_wrong_ = true;
   view_.error(message);
 }
 
-void DebugCommands::run_row(const Row& row, std::string_view rest) {
+void Commands::run_row(const Row& row, std::string_view rest) {
   if (row.needs_script && !debugger_.running()) return wrong(kEnded);
   const bool was_running = debugger_.running();
   try {
@@ -217,12 +217,12 @@ void DebugCommands::run_row(const Row& row, std::string_view rest) {
 
 // ---- Moving ----
 
-void DebugCommands::show(const Halt& halt) {
+void Commands::show(const Halt& halt) {
   view_.halt(halt, debugger_.breakpoints());
 }
 
 /// Moves N times, or until something else stops the script.
-void DebugCommands::move(std::string_view times, Halt (ldb::Debugger::*by)()) {
+void Commands::move(std::string_view times, Halt (ldb::Debugger::*by)()) {
   int left = times.empty() ? 1 : to_number<int>(times).value_or(0);
   if (left < 1) throw UsageError("TIMES must be at least 1, not " + in_quotes(times));
   for (bool goes_on = true; goes_on && left > 0; --left) {
@@ -232,25 +232,25 @@ void DebugCommands::move(std::string_view times, Halt (ldb::Debugger::*by)()) {
   }
 }
 
-void DebugCommands::step(std::string_view rest) {
+void Commands::step(std::string_view rest) {
   move(rest, &ldb::Debugger::step);
 }
 
-void DebugCommands::next(std::string_view rest) {
+void Commands::next(std::string_view rest) {
   move(rest, &ldb::Debugger::next);
 }
 
-void DebugCommands::finish(std::string_view rest) {
+void Commands::finish(std::string_view rest) {
   require_nothing(rest);
   show(debugger_.finish());
 }
 
-void DebugCommands::go_on(std::string_view rest) {
+void Commands::go_on(std::string_view rest) {
   require_nothing(rest);
   show(debugger_.go_on());
 }
 
-void DebugCommands::abort_script(std::string_view rest) {
+void Commands::abort_script(std::string_view rest) {
   require_nothing(rest);
   const auto halt = debugger_.abort_script();
   if (debugger_.result().ending != ldb::Ending::kAborted) {
@@ -259,12 +259,12 @@ void DebugCommands::abort_script(std::string_view rest) {
   show(halt);
 }
 
-void DebugCommands::restart(std::string_view rest) {
+void Commands::restart(std::string_view rest) {
   require_nothing(rest);
   after_ = AfterCommand::kRestart;
 }
 
-void DebugCommands::again(std::string_view rest) {
+void Commands::again(std::string_view rest) {
   require_nothing(rest);
   if (debugger_.running()) {
     throw UsageError("the script has not ended; 'continue' resumes, 'restart' starts over");
@@ -272,14 +272,14 @@ void DebugCommands::again(std::string_view rest) {
   after_ = AfterCommand::kAgain;
 }
 
-void DebugCommands::quit(std::string_view rest) {
+void Commands::quit(std::string_view rest) {
   require_nothing(rest);
   after_ = AfterCommand::kQuit;
 }
 
 // ---- Looking ----
 
-void DebugCommands::list(std::string_view rest) {
+void Commands::list(std::string_view rest) {
   constexpr int kAround = 5;
   const auto words = words_of(rest);
   if (words.size() > 2) throw UsageError("expected at most LINE and AROUND");
@@ -293,24 +293,24 @@ void DebugCommands::list(std::string_view rest) {
                debugger_.breakpoints());
 }
 
-void DebugCommands::whole(std::string_view rest) {
+void Commands::whole(std::string_view rest) {
   require_nothing(rest);
   view_.source(1, view_.line_count(), debugger_.running() ? debugger_.line() : 0,
                debugger_.breakpoints());
 }
 
-void DebugCommands::print(std::string_view rest) {
+void Commands::print(std::string_view rest) {
   if (rest.empty()) return show_locals();
   answer(rest, debugger_.print(rest));
 }
 
-void DebugCommands::eval(std::string_view rest) {
+void Commands::eval(std::string_view rest) {
   if (rest.empty()) throw UsageError("CODE is missing: 'eval count + 1'");
   answer(rest, debugger_.evaluate(rest));
 }
 
 /// Also reports if the code assigned to one of the script's variables.
-void DebugCommands::answer(std::string_view code, const ldb::Evaluation& evaluation) {
+void Commands::answer(std::string_view code, const ldb::Evaluation& evaluation) {
   view_.evaluation(evaluation);
   was_wrong_ = evaluation.outcome != ldb::Evaluation::Outcome::kValues;
   const auto name = ldb::assigned_in(code);
@@ -319,7 +319,7 @@ void DebugCommands::answer(std::string_view code, const ldb::Evaluation& evaluat
   }
 }
 
-void DebugCommands::redis(std::string_view rest) {
+void Commands::redis(std::string_view rest) {
   const auto words = shell_words(rest);
   if (words.empty()) throw UsageError("COMMAND is missing: 'redis GET key'");
   const auto made = call(words);
@@ -328,12 +328,12 @@ void DebugCommands::redis(std::string_view rest) {
   was_wrong_ = made->failed();
 }
 
-void DebugCommands::trace(std::string_view rest) {
+void Commands::trace(std::string_view rest) {
   require_nothing(rest);
   for (const auto& frame : debugger_.backtrace()) view_.frame(frame);
 }
 
-void DebugCommands::maxlen(std::string_view rest) {
+void Commands::maxlen(std::string_view rest) {
   if (!rest.empty()) {
     const auto size = to_number<int>(rest);
     if (!size || *size < 0) {
@@ -351,7 +351,7 @@ void DebugCommands::maxlen(std::string_view rest) {
 
 // ---- Breakpoints and watches ----
 
-void DebugCommands::break_at(const std::string& word) {
+void Commands::break_at(const std::string& word) {
   const auto number = to_number<int>(word);
   if (!number || *number == std::numeric_limits<int>::min()) {
     throw UsageError(in_quotes(word) + " is not a line number");
@@ -370,7 +370,7 @@ void DebugCommands::break_at(const std::string& word) {
   }
 }
 
-void DebugCommands::set_breakpoints(std::string_view rest) {
+void Commands::set_breakpoints(std::string_view rest) {
   const auto words = words_of(rest);
   if (words.empty()) show_breakpoints();
   if (words.size() > 1 && words[1] == "if") {
@@ -385,7 +385,7 @@ void DebugCommands::set_breakpoints(std::string_view rest) {
   for (const auto& word : words) break_at(word);
 }
 
-void DebugCommands::watch(std::string_view rest) {
+void Commands::watch(std::string_view rest) {
   if (rest.empty()) {
     show_watches();
   } else if (rest == "0") {
@@ -403,19 +403,19 @@ void DebugCommands::watch(std::string_view rest) {
   }
 }
 
-void DebugCommands::show_breakpoints() {
+void Commands::show_breakpoints() {
   if (debugger_.breakpoints().empty()) view_.say("no breakpoints; 'break LINE' makes one");
   for (const auto& [line, breakpoint] : debugger_.breakpoints()) view_.breakpoint(breakpoint);
 }
 
-void DebugCommands::show_watches() {
+void Commands::show_watches() {
   if (debugger_.watches().empty()) view_.say("no watches; 'watch EXPRESSION' makes one");
   for (const auto& one : debugger_.watches()) view_.watch(one, debugger_.running());
 }
 
 // ---- info ----
 
-void DebugCommands::info(std::string_view rest) {
+void Commands::info(std::string_view rest) {
   std::string_view topic;
   for (const auto known : kTopics) {
     if (!rest.empty() && known.starts_with(rest)) topic = known;
@@ -434,7 +434,7 @@ void DebugCommands::info(std::string_view rest) {
   }
 }
 
-void DebugCommands::show_locals() {
+void Commands::show_locals() {
   if (debugger_.locals().empty()) view_.say("no variables here");
   for (const auto& local : debugger_.locals()) view_.local(local);
   if (debugger_.is_approximate() && !debugger_.locals().empty()) {
@@ -442,7 +442,7 @@ void DebugCommands::show_locals() {
   }
 }
 
-void DebugCommands::show_keys() {
+void Commands::show_keys() {
   if (keys_.empty()) view_.say("the script has no KEYS");
   for (const auto& key : keys_) {
     show_key(key);
@@ -451,7 +451,7 @@ void DebugCommands::show_keys() {
 }
 
 /// Uses the debugger's own command while a script runs: the server may not answer other clients.
-std::optional<ldb::Call> DebugCommands::call(const std::vector<std::string>& words) {
+std::optional<ldb::Call> Commands::call(const std::vector<std::string>& words) {
   if (debugger_.running()) {
     auto made = debugger_.call(words);
     if (debugger_.running()) return made;
@@ -462,7 +462,7 @@ std::optional<ldb::Call> DebugCommands::call(const std::vector<std::string>& wor
   return made;
 }
 
-void DebugCommands::show_key(const std::string& key) {
+void Commands::show_key(const std::string& key) {
   constexpr int kLast = 99;  // the last index of a list or sorted set to show
   const auto asked = call({"TYPE", key});
   if (!asked) return;
@@ -490,7 +490,7 @@ void DebugCommands::show_key(const std::string& key) {
 
 // ---- Help and completion ----
 
-std::string DebugCommands::help() {
+std::string Commands::help() {
   constexpr std::size_t kColumn = 28;  // leaves 52 of 80 columns to the longest summary
   std::string out;
   for (const auto& row : rows()) {
@@ -506,7 +506,7 @@ std::string DebugCommands::help() {
   return out + "An empty line repeats the last command if it moved or showed something.\n";
 }
 
-void DebugCommands::explain(const Row& row, std::string& out) {
+void Commands::explain(const Row& row, std::string& out) {
   constexpr std::size_t kWidth = 76;
   out += row.name;
   if (!row.letter.empty()) out.append(", ").append(row.letter);
@@ -516,7 +516,7 @@ void DebugCommands::explain(const Row& row, std::string& out) {
   out.append("For example: ").append(row.example.empty() ? row.name : row.example).append("\n");
 }
 
-void DebugCommands::help(std::string_view rest) {
+void Commands::help(std::string_view rest) {
   std::string answer;
   if (rest.empty()) {
     answer = help();
@@ -532,7 +532,7 @@ void DebugCommands::help(std::string_view rest) {
   }
 }
 
-std::vector<std::string> DebugCommands::complete(std::string_view line) const {
+std::vector<std::string> Commands::complete(std::string_view line) const {
   const auto found = candidates(line);
   std::vector<std::string> words(found.begin(), found.end());
   std::stable_sort(words.begin(), words.end(), [](const auto& a, const auto& b) {
@@ -542,7 +542,7 @@ std::vector<std::string> DebugCommands::complete(std::string_view line) const {
   return words;
 }
 
-std::set<std::string> DebugCommands::candidates(std::string_view line) const {
+std::set<std::string> Commands::candidates(std::string_view line) const {
   const auto begin = line.find_last_of(" \t(){}[]+-*/%^#<>=~,;.") + 1;
   const auto prefix = line.substr(begin);
   auto before = line.substr(0, begin);
@@ -573,4 +573,4 @@ std::set<std::string> DebugCommands::candidates(std::string_view line) const {
   return found;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

@@ -13,7 +13,7 @@
 #include "ldb/call_log.h"
 #include "ldb/debugger.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 
 /// What happens to the session after a command.
 enum class AfterCommand {
@@ -26,14 +26,14 @@ enum class AfterCommand {
 
 /// The commands of `rlctl debug`: those of Redis' own debugger, with their letters, and more. Use
 /// one object per session.
-class DebugCommands {
+class Commands {
  public:
   /// Calls Redis while no script runs; returns none if there is no server to ask.
   using CallAfterwards = std::function<std::optional<ldb::Call>(const std::vector<std::string>&)>;
 
   /// `debugger` and `view` must outlive this. `keys` are those of the script.
-  DebugCommands(ldb::Debugger& debugger, DebugView& view, std::vector<std::string> keys,
-                CallAfterwards call_afterwards = {})
+  Commands(ldb::Debugger& debugger, View& view, std::vector<std::string> keys,
+           CallAfterwards call_afterwards = {})
       : debugger_(debugger),
         view_(view),
         keys_(std::move(keys)),
@@ -97,7 +97,7 @@ class DebugCommands {
   [[nodiscard]] std::optional<ldb::Call> call(const std::vector<std::string>& words);
 
   ldb::Debugger& debugger_;
-  DebugView& view_;
+  View& view_;
   std::vector<std::string> keys_;
   CallAfterwards call_afterwards_;
   bool was_wrong_ = false;
@@ -105,4 +105,4 @@ class DebugCommands {
   std::string last_;
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

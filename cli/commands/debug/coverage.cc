@@ -10,7 +10,7 @@
 #include "cli/terminal/terminal.h"
 #include "lua/lexer.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 namespace {
 
 std::string count_text(std::int64_t hits) {
@@ -99,4 +99,4 @@ void Coverage::append_lcov(std::string& out, std::string_view path) const {
   out += fmt::format("LF:{}\nLH:{}\nend_of_record\n", hits_.size(), reached());
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

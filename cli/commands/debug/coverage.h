@@ -8,7 +8,7 @@
 
 #include "cli/terminal/terminal.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 
 /// How often runs of a script reached each of its lines.
 class Coverage {
@@ -39,4 +39,4 @@ class Coverage {
   std::int64_t runs_ = 0;
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

@@ -37,14 +37,13 @@
 #include "redis/reply.h"
 #include "traffic/script.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 namespace {
 
 using ldb::Ending;
 
 /// Reports "my.lua:12: WRONGTYPE Operation against ...", for a run that is not traced.
-void tell_failure(const DebugPlan& plan, const ldb::TraceResult& result,
-                  const Invocation& invocation) {
+void tell_failure(const Plan& plan, const ldb::TraceResult& result, const Invocation& invocation) {
   if (status_of(result) == ExitStatus::kDone) return;
   const bool is_cut_off = result.ending == Ending::kCutOff;
   const bool is_reply = result.ending == Ending::kReturned;
@@ -115,7 +114,7 @@ class TraceView {
   Output& out_;
   Look look_;
   bool is_terminal_;
-  DebugView text_;
+  View text_;
   std::optional<TraceJson> json_;
 };
 
@@ -124,10 +123,10 @@ class TraceView {
 /// The most distinct calls to search for keys.
 constexpr std::size_t kMostCalls = 1000;
 
-class DebugSession {
+class Session {
  public:
   /// Changes the plan's source if the server accepts it only in another form.
-  DebugSession(DebugPlan& plan, Invocation& invocation) : plan_(plan), invocation_(invocation) {
+  Session(Plan& plan, Invocation& invocation) : plan_(plan), invocation_(invocation) {
     // Read the log before a server is started.
     if (plan.replay) replay_.emplace(plan, invocation);
     place_.emplace(plan, invocation);
@@ -148,7 +147,7 @@ class DebugSession {
   }
 
  private:
-  [[nodiscard]] DebugTarget next_target() {
+  [[nodiscard]] Target next_target() {
     if (!replay_) return {.debuggee = plan_.debuggee, .now = plan_.now, .values = plan_.values};
     replay_->run_skipped();
     auto call = replay_->last();
@@ -158,8 +157,7 @@ class DebugSession {
 
   /// Warns of keys that were not copied: the script did not see their contents, which may change
   /// its result.
-  void warn_of_other_keys(const std::set<std::vector<std::string>>& calls,
-                          const DebugTarget& target) {
+  void warn_of_other_keys(const std::set<std::vector<std::string>>& calls, const Target& target) {
     if (plan_.quiet || place_->copied_from().empty()) return;
     auto connection = place_->connect();
     std::set<std::string> others;
@@ -179,11 +177,11 @@ class DebugSession {
          invocation_.command);
   }
 
-  [[nodiscard]] ldb::TraceResult trace(const DebugTarget& target,
+  [[nodiscard]] ldb::TraceResult trace(const Target& target,
                                        const std::function<void(const ldb::TracedLine&)>& on_line) {
     // Do not end a script halfway if it runs in the server itself.
     ldb::TraceOptions options{.max_steps = plan_.max_steps.value_or(ldb::kUsualSteps),
-                              .lets_go = plan_.where() == DebugWhere::kSync};
+                              .lets_go = plan_.where() == Where::kSync};
     if (freezes_time(plan_)) options.now = target.now;
     auto result = ldb::trace(
         target.debuggee, place_->mode(), [this] { return place_->connect(); }, options,
@@ -240,7 +238,7 @@ class DebugSession {
     return status;
   }
 
-  void show(TraceView& view, const DebugTarget& target, const ldb::TraceResult& result,
+  void show(TraceView& view, const Target& target, const ldb::TraceResult& result,
             const KeyWatch* watch) {
     std::vector<KeyChange> keys;
     std::string kept;
@@ -355,14 +353,14 @@ class DebugSession {
     return path.empty() ? plan_.debuggee.name : path;
   }
 
-  const DebugPlan& plan_;
+  const Plan& plan_;
   Invocation& invocation_;
-  std::optional<DebugReplay> replay_;
-  std::optional<DebugPlace> place_;
+  std::optional<Replay> replay_;
+  std::optional<Place> place_;
   std::optional<Coverage> coverage_;
 };
 
-void warn_of_comma(const DebugPlan& plan, const Invocation& invocation) {
+void warn_of_comma(const Plan& plan, const Invocation& invocation) {
   const auto key = key_with_comma(plan);
   if (key.empty() || plan.quiet) return;
   warn(
@@ -372,15 +370,15 @@ void warn_of_comma(const DebugPlan& plan, const Invocation& invocation) {
       invocation.command);
 }
 
-ExitStatus run_debug(const DebugPlan& given, Invocation& invocation) {
-  auto plan = make_debug_plan(given, invocation);
+ExitStatus run(const Plan& given, Invocation& invocation) {
+  auto plan = make_plan(given, invocation);
   warn_of_comma(plan, invocation);
   if (plan.is_for_redis_cli()) return run_redis_cli(plan, invocation);
   require_one_on_stdout((plan.lcov == "-") + (invocation.json || plan.trace),
                         "use only one of --json, --trace and --lcov -");
   Destination lcov("--lcov", plan.lcov, invocation.out);
   try {
-    return DebugSession(plan, invocation).run(lcov);
+    return Session(plan, invocation).run(lcov);
   } catch (const OutputClosed&) {
     throw;
   } catch (const std::exception& error) {
@@ -397,7 +395,7 @@ ExitStatus run_debug(const DebugPlan& given, Invocation& invocation) {
 }
 
 /// The script, unless an option names it, and then KEYs.
-Completions complete_debug(const Typed& typed) {
+Completions complete_operand(const Typed& typed) {
   const auto& options = typed.options;
   const bool is_named = options.is_given("--algorithm") || options.is_given("--script") ||
                         options.is_given("--policy");
@@ -405,6 +403,9 @@ Completions complete_debug(const Typed& typed) {
 }
 
 }  // namespace
+}  // namespace rlctl::cli::debug
+
+namespace rlctl::cli {
 
 const Command debug_command{
     .text =
@@ -442,8 +443,8 @@ Examples:
   rlctl debug gcra --limit 10/s --replay found.log --coverage --fail-under 90
   rlctl debug --policy login alice --print-command
 )",
-         .notes = debug_notes,
-         .complete_operand = complete_debug},
-    .add = add_command<DebugPlan, add_debug_options, run_debug>};
+         .notes = debug::notes,
+         .complete_operand = debug::complete_operand},
+    .add = add_command<debug::Plan, debug::add_options, debug::run>};
 
 }  // namespace rlctl::cli

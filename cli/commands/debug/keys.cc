@@ -15,7 +15,7 @@
 #include "redis/server_info.h"
 #include "state/inspection.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 namespace {
 
 using std::chrono::milliseconds;
@@ -154,8 +154,8 @@ std::string text_of(const KeyChange& change, bool utf8) {
   return out;
 }
 
-KeyWatch::KeyWatch(redis::Connection& connection, const DebugPlan& plan,
-                   std::vector<std::string> keys, std::optional<std::chrono::microseconds> now)
+KeyWatch::KeyWatch(redis::Connection& connection, const Plan& plan, std::vector<std::string> keys,
+                   std::optional<std::chrono::microseconds> now)
     : plan_(plan), now_(now) {
   for (auto& key : keys) {
     if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys_.push_back(std::move(key));
@@ -233,4 +233,4 @@ std::vector<KeyChange> KeyWatch::changes(redis::Connection& connection) const {
   return changes;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

@@ -13,7 +13,7 @@
 #include "redis/connection.h"
 #include "redis/key_copy.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 
 /// The contents of a key for display: a limiter's state, or the first elements.
 struct KeyText {
@@ -50,7 +50,7 @@ class KeyWatch {
  public:
   /// Takes a snapshot of the keys. `now` is the script's time; none: the server's clock. The plan
   /// must outlive this. Throws redis::Error.
-  KeyWatch(redis::Connection& connection, const DebugPlan& plan, std::vector<std::string> keys,
+  KeyWatch(redis::Connection& connection, const Plan& plan, std::vector<std::string> keys,
            std::optional<std::chrono::microseconds> now);
   /// Compares the keys with the snapshot: the script's keys in order, changed or not, then other
   /// keys that changed. Throws redis::Error.
@@ -68,10 +68,10 @@ class KeyWatch {
   [[nodiscard]] KeyChange compare(const std::string& key, const Held* before,
                                   const Held* after) const;
 
-  const DebugPlan& plan_;
+  const Plan& plan_;
   std::vector<std::string> keys_;
   std::optional<std::chrono::microseconds> now_;
   HeldKeys before_;
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

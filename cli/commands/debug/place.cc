@@ -19,7 +19,7 @@
 #include "redis/error.h"
 #include "redis/scan.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 namespace {
 
 using redis::CopiedKey;
@@ -125,7 +125,7 @@ std::string why_not_forked(const redis::Url& url, const ldb::Debuggee& debuggee)
   return {};
 }
 
-void require_consent(const DebugPlan& plan, const std::string& server, const Interrupt& interrupt) {
+void require_consent(const Plan& plan, const std::string& server, const Interrupt& interrupt) {
   const auto warning = fmt::format(
       "--sync stops all of {} at every line: it serves no other client meanwhile, and what {} "
       "writes is kept",
@@ -142,8 +142,7 @@ void require_consent(const DebugPlan& plan, const std::string& server, const Int
       {.status = ExitStatus::kDenied, .code = "refused", .message = "nothing was debugged"});
 }
 
-DebugPlace::DebugPlace(const DebugPlan& plan, Invocation& invocation)
-    : plan_(plan), invocation_(invocation) {
+Place::Place(const Plan& plan, Invocation& invocation) : plan_(plan), invocation_(invocation) {
   if (plan.replay) {
     refuse_server(invocation.connection);
     start_private({});
@@ -152,19 +151,19 @@ DebugPlace::DebugPlace(const DebugPlan& plan, Invocation& invocation)
   }
   connector_ = std::make_unique<Connector>(invocation.connection, invocation.configuration,
                                            invocation.interrupt);
-  if (plan.where() == DebugWhere::kPrivate) {
+  if (plan.where() == Where::kPrivate) {
     start_copy();
   } else {
     attach();
   }
 }
 
-void DebugPlace::attach() {
+void Place::attach() {
   if (connector_->is_private()) {
     throw UsageError("--attach requires an existing server, which private: is not",
                      "omit one of them");
   }
-  if (plan_.where() == DebugWhere::kSync) {
+  if (plan_.where() == Where::kSync) {
     require_consent(plan_, connector_->name(), invocation_.interrupt);
     return say("running in " + connector_->name() +
                " itself: it serves no other client meanwhile, and what is written is kept");
@@ -178,7 +177,7 @@ void DebugPlace::attach() {
                    "omit --attach to use a private server with the same keys, or add --sync");
 }
 
-void DebugPlace::start_private(const std::optional<redis::ServerVersion>& like) {
+void Place::start_private(const std::optional<redis::ServerVersion>& like) {
   redis::PrivateServer::Options options;
   options.like = like;
   // While debugging, this is the interval in ms at which a running script can be stopped.
@@ -190,7 +189,7 @@ void DebugPlace::start_private(const std::optional<redis::ServerVersion>& like) 
   version_ = redis::version_of(connection);
 }
 
-void DebugPlace::start_copy() {
+void Place::start_copy() {
   if (connector_->is_private()) {
     start_private({});
     return say("running " + private_text() + ", which has no keys");
@@ -213,16 +212,16 @@ void DebugPlace::start_copy() {
   say(message);
 }
 
-void DebugPlace::say(const std::string& message) const {
+void Place::say(const std::string& message) const {
   if (!plan_.quiet) warn(message, invocation_.command);
 }
 
-std::string DebugPlace::private_text() {
+std::string Place::private_text() {
   return version_ ? fmt::format("on a private server ({})", display(*version_))
                   : "on a private server";
 }
 
-redis::Connection DebugPlace::connect() {
+redis::Connection Place::connect() {
   // An attached session must be ended properly, or its script may run on by itself.
   if (!server_) {
     auto connection = connector_->open_uninterrupted();
@@ -235,7 +234,7 @@ redis::Connection DebugPlace::connect() {
   return redis::Connection::open(server_->url(), kPrivateTimeout, &invocation_.interrupt);
 }
 
-std::vector<redis::DumpedKey> DebugPlace::keep() {
+std::vector<redis::DumpedKey> Place::keep() {
   auto connection = connect();
   std::set<std::string> keys;
   for (redis::Scan scan(connection, "*"); !scan.done();) {
@@ -246,8 +245,8 @@ std::vector<redis::DumpedKey> DebugPlace::keep() {
   return redis::dump_keys(connection, list);
 }
 
-void DebugPlace::replace(const std::vector<redis::DumpedKey>& keys,
-                         const std::function<void(redis::Connection&)>& check) {
+void Place::replace(const std::vector<redis::DumpedKey>& keys,
+                    const std::function<void(redis::Connection&)>& check) {
   if (!is_private()) {
     auto connection = connect();
     return check(connection);
@@ -264,12 +263,12 @@ void DebugPlace::replace(const std::vector<redis::DumpedKey>& keys,
   }
 }
 
-ldb::Mode DebugPlace::mode() const noexcept {
-  return plan_.where() == DebugWhere::kForked ? ldb::Mode::kForked : ldb::Mode::kSync;
+ldb::Mode Place::mode() const noexcept {
+  return plan_.where() == Where::kForked ? ldb::Mode::kForked : ldb::Mode::kSync;
 }
 
-std::string DebugPlace::name() const {
+std::string Place::name() const {
   return is_private() ? "a private server" : connector_->name();
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

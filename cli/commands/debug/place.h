@@ -16,14 +16,14 @@
 #include "redis/server_info.h"
 #include "redis/url.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 
 /// Why a script cannot be debugged in a fork of a server at this URL; empty if it can.
 [[nodiscard]] std::string why_not_forked(const redis::Url& url, const ldb::Debuggee& debuggee);
 
 /// Asks whether rlctl may stop a server at every line, unless the plan already allows it. Throws
 /// ProblemError if it may not, or if there is no terminal to ask at.
-void require_consent(const DebugPlan& plan, const std::string& server, const Interrupt& interrupt);
+void require_consent(const Plan& plan, const std::string& server, const Interrupt& interrupt);
 
 /// The server on which a script is debugged.
 ///
@@ -32,11 +32,11 @@ void require_consent(const DebugPlan& plan, const std::string& server, const Int
 /// from that one, which is only read. If no server is named and none answers, or with a log, for
 /// which no server is asked, the private server starts empty. Unless the plan is quiet, stderr
 /// reports where the script runs and what was copied.
-class DebugPlace {
+class Place {
  public:
   /// Connects, starts and copies. Throws what these throw, UsageError if the plan cannot run there,
   /// and Interrupted; leaves nothing behind then.
-  DebugPlace(const DebugPlan& plan, Invocation& invocation);
+  Place(const Plan& plan, Invocation& invocation);
 
   /// A connection to the server on which the script runs. On a server that is not private, Ctrl-C
   /// does not end its waits: the caller checks the interrupt.
@@ -54,7 +54,7 @@ class DebugPlace {
   void discard() noexcept { server_.reset(); }
   [[nodiscard]] ldb::Mode mode() const noexcept;
   /// Whether the server is private, with no keys but rlctl's.
-  [[nodiscard]] bool is_private() const noexcept { return plan_.where() == DebugWhere::kPrivate; }
+  [[nodiscard]] bool is_private() const noexcept { return plan_.where() == Where::kPrivate; }
   /// For messages: the server that the keys were copied from; empty if none were.
   [[nodiscard]] const std::string& copied_from() const noexcept { return copied_from_; }
   /// For messages; contains no password.
@@ -67,7 +67,7 @@ class DebugPlace {
   void say(const std::string& message) const;
   [[nodiscard]] std::string private_text();
 
-  const DebugPlan& plan_;
+  const Plan& plan_;
   Invocation& invocation_;
   std::string copied_from_;
   std::unique_ptr<Connector> connector_;  ///< null with a log
@@ -75,4 +75,4 @@ class DebugPlace {
   std::optional<redis::ServerVersion> version_;  ///< of the private server
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

@@ -19,7 +19,7 @@
 #include "lua/substitute.h"
 #include "traffic/template.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 namespace {
 
 std::string script_help() {
@@ -64,7 +64,7 @@ std::size_t parse_maxlen(const std::string& text) {
   return static_cast<std::size_t>(bytes);
 }
 
-void add_script(Options& options, DebugPlan& plan) {
+void add_script(Options& options, Plan& plan) {
   options.group("Script");
   options
       .list("--limit", "LIMIT", plan.limit_options.limits,
@@ -98,7 +98,7 @@ void add_script(Options& options, DebugPlan& plan) {
   add_script_options(options, plan.script_options, true);
 }
 
-void add_replay(Options& options, DebugPlan& plan) {
+void add_replay(Options& options, Plan& plan) {
   options.group("Recorded traffic");
   options.list("--replay", "FILE", plan.log_options.files,
                "requests of 'burst adversary --write' or of a log; plain or gzip, - for standard "
@@ -110,7 +110,7 @@ void add_replay(Options& options, DebugPlan& plan) {
   add_log_options(options, plan.log_options);
 }
 
-void add_place(Options& options, DebugPlan& plan) {
+void add_place(Options& options, Plan& plan) {
   options.group("Place");
   options
       .flag("--attach", plan.attach,
@@ -122,7 +122,7 @@ void add_place(Options& options, DebugPlan& plan) {
   options.flag("--yes", plan.yes, "do not ask before --sync").needs("--sync");
 }
 
-void add_form(Options& options, DebugPlan& plan) {
+void add_form(Options& options, Plan& plan) {
   constexpr std::string_view kByHand = "commands are for stepping by hand";
   options.group("Output");
   options
@@ -163,14 +163,14 @@ void add_form(Options& options, DebugPlan& plan) {
 
 }  // namespace
 
-void add_debug_options(Options& options, DebugPlan& plan) {
+void add_options(Options& options, Plan& plan) {
   add_script(options, plan);
   add_replay(options, plan);
   add_place(options, plan);
   add_form(options, plan);
 }
 
-std::string debug_notes() {
+std::string notes() {
   return script_help() + placeholder_help() + format_help();
 }
 
@@ -185,14 +185,14 @@ constexpr std::string_view kKey = "key", kCost = "cost";
 
 // ---- Which script ----
 
-void set_bundled(DebugPlan& plan, const limiter::Algorithm& algorithm) {
+void set_bundled(Plan& plan, const limiter::Algorithm& algorithm) {
   plan.algorithm = &algorithm;
   plan.debuggee.name = std::string(algorithm.name) + ".lua";
   plan.debuggee.source = algorithm.script;
 }
 
 /// The script's name, from --script, --algorithm or the first operand, which it takes.
-std::string script_word(const DebugPlan& plan, Operands& operands) {
+std::string script_word(const Plan& plan, Operands& operands) {
   const auto& scripts = plan.script_options.scripts;
   const auto& algorithm = plan.limit_options.algorithm;
   const auto count = scripts.size() + (algorithm ? 1 : 0);
@@ -217,7 +217,7 @@ const limiter::Algorithm& bundled_script(const std::string& name) {
 }
 
 /// Standard input can serve only one purpose.
-void require_free_input(const DebugPlan& plan, const std::string& script) {
+void require_free_input(const Plan& plan, const std::string& script) {
   if (script != kStandardInput) return;
   if (plan.reads_log_from_input()) {
     throw UsageError("--replay - and the script - both read standard input",
@@ -229,8 +229,7 @@ void require_free_input(const DebugPlan& plan, const std::string& script) {
 }
 
 /// Sets the script; returns what is said about it, for a call with KEYS and ARGV.
-NamedScript set_script(DebugPlan& plan, const std::string& word,
-                       ConfigurationSource& configuration) {
+NamedScript set_script(Plan& plan, const std::string& word, ConfigurationSource& configuration) {
   if (plan.limit_options.algorithm) {
     set_bundled(plan, bundled_script(word));
   } else if (const auto* algorithm = limiter::find_algorithm(word)) {
@@ -260,7 +259,7 @@ void set_arguments(ldb::Debuggee& debuggee, const limiter::Algorithm& algorithm,
 }
 
 /// Sets a limiter, its key and its cost.
-void set_check(DebugPlan& plan, const Invocation& invocation, Operands operands) {
+void set_check(Plan& plan, const Invocation& invocation, Operands operands) {
   auto limit_options = plan.limit_options;
   if (!limit_options.policy) limit_options.algorithm = std::string(plan.algorithm->name);
   const auto cost = plan.cost.value_or(1);
@@ -291,7 +290,7 @@ bool holds(const traffic::ForeignLimiter& foreign, std::string_view placeholder)
 }
 
 /// Sets the single --limit that fills templates. With --script, as under burst, it may be unused.
-void set_template_limit(DebugPlan& plan, const NamedScript& script,
+void set_template_limit(Plan& plan, const NamedScript& script,
                         const traffic::ForeignLimiter& foreign) {
   const bool fills = any_of(foreign, [](const Template& text) { return text.tells_limit(); });
   const bool is_told = fills || reading_tells_limit(script.options);
@@ -336,7 +335,7 @@ std::string filled(const Template& text, const traffic::TemplateValues& values) 
   return out;
 }
 
-void fill(DebugPlan& plan, const traffic::ForeignLimiter& foreign, Operands operands) {
+void fill(Plan& plan, const traffic::ForeignLimiter& foreign, Operands operands) {
   require_key_operands(foreign, operands);
   traffic::TemplateValues values{.cost = plan.cost.value_or(1),
                                  .now = plan.now.value_or(system_time())};
@@ -357,7 +356,7 @@ void set_library(ldb::Debuggee& debuggee, std::string source, std::string_view f
   debuggee.source = lua::library_as_script(debuggee.shown, function);
 }
 
-void set_foreign(DebugPlan& plan, NamedScript script, Operands operands) {
+void set_foreign(Plan& plan, NamedScript script, Operands operands) {
   if (plan.replay) script.options.keys = script_keys(script.options);
   auto foreign = make_limiter(script, plan.debuggee.source);
   parsed("--function", [&] { traffic::choose_function(foreign); });
@@ -385,14 +384,14 @@ void refuse_key(Operands operands) {
                    kNameKeys);
 }
 
-void require_own_contract(const DebugPlan& plan) {
+void require_own_contract(const Plan& plan) {
   if (limiter::counts_requests(*plan.algorithm)) return;
   throw UsageError(
       fmt::format("{} does not take --limit: pass --args", plan.algorithm->name),
       fmt::format("rlctl debug {} KEY --args '3 60000000 acquire ID'", plan.algorithm->name));
 }
 
-void require_own_reply(const DebugPlan& plan) {
+void require_own_reply(const Plan& plan) {
   for (const auto& setting : script_settings()) {
     if (!(plan.script_options.*setting.value)) continue;
     throw UsageError(fmt::format("{} is for other scripts: the reply of {} is known",
@@ -400,7 +399,7 @@ void require_own_reply(const DebugPlan& plan) {
   }
 }
 
-void set_call(DebugPlan& plan, const Invocation& invocation) {
+void set_call(Plan& plan, const Invocation& invocation) {
   Operands operands = invocation.operands;
   if (plan.limit_options.policy) {
     if (plan.replay) refuse_key(operands);
@@ -426,7 +425,7 @@ void set_call(DebugPlan& plan, const Invocation& invocation) {
 // ---- Place and output ----
 
 /// Refuses options that have no effect with others, or contradict them.
-void require_consistent(const DebugPlan& plan, bool json) {
+void require_consistent(const Plan& plan, bool json) {
   if (plan.sync && !plan.attach && !plan.is_for_redis_cli()) {
     throw UsageError("--sync requires --attach: a private server has no other clients");
   }
@@ -451,7 +450,7 @@ void require_consistent(const DebugPlan& plan, bool json) {
 }
 
 /// redis-cli sends the script unmodified, without a clock of its own.
-void require_own_clock(const DebugPlan& plan) {
+void require_own_clock(const Plan& plan) {
   if (!plan.is_for_redis_cli() || !freezes_time(plan)) return;
   if (!contains_in_any_case(plan.debuggee.source, "time")) return;
   throw UsageError(
@@ -461,24 +460,24 @@ void require_own_clock(const DebugPlan& plan) {
 
 }  // namespace
 
-DebugWhere DebugPlan::where() const noexcept {
-  if (sync) return DebugWhere::kSync;
-  return attach || is_for_redis_cli() ? DebugWhere::kForked : DebugWhere::kPrivate;
+Where Plan::where() const noexcept {
+  if (sync) return Where::kSync;
+  return attach || is_for_redis_cli() ? Where::kForked : Where::kPrivate;
 }
 
-bool DebugPlan::reads_log_from_input() const {
+bool Plan::reads_log_from_input() const {
   return replay && std::count(replay->files.begin(), replay->files.end(), kStandardInput) > 0;
 }
 
-bool DebugPlan::reads_commands_from_input() const {
+bool Plan::reads_commands_from_input() const {
   return redis_cli || (is_interactive() && commands == kStandardInput);
 }
 
-bool freezes_time(const DebugPlan& plan) {
+bool freezes_time(const Plan& plan) {
   return plan.foreign != nullptr && (plan.now || plan.replay);
 }
 
-std::string missing_words(const DebugPlan& plan, const ldb::TraceResult& result) {
+std::string missing_words(const Plan& plan, const ldb::TraceResult& result) {
   const bool is_error = result.ending == ldb::Ending::kRunTimeError ||
                         (result.ending == ldb::Ending::kReturned && result.reply->is_error());
   if (!is_error || plan.foreign == nullptr || plan.replay) return {};
@@ -491,7 +490,7 @@ std::string missing_words(const DebugPlan& plan, const ldb::TraceResult& result)
   return "no ARGV was given: write ' , ' (a comma between spaces) before the arguments";
 }
 
-std::string key_with_comma(const DebugPlan& plan) {
+std::string key_with_comma(const Plan& plan) {
   if (plan.foreign == nullptr || plan.replay || !plan.debuggee.arguments.empty()) return {};
   for (const auto& key : plan.debuggee.keys) {
     if (key.size() > 1 && key.ends_with(',')) return key;
@@ -499,7 +498,7 @@ std::string key_with_comma(const DebugPlan& plan) {
   return {};
 }
 
-std::optional<ldb::Debuggee> read_again(const DebugPlan& plan) {
+std::optional<ldb::Debuggee> read_again(const Plan& plan) {
   if (plan.path.empty() || plan.path == kStandardInput) return std::nullopt;
   auto debuggee = plan.debuggee;
   debuggee.source = read_source("", {.name = debuggee.name, .path = plan.path});
@@ -507,7 +506,7 @@ std::optional<ldb::Debuggee> read_again(const DebugPlan& plan) {
   return debuggee;
 }
 
-DebugPlan make_debug_plan(DebugPlan plan, const Invocation& invocation) {
+Plan make_plan(Plan plan, const Invocation& invocation) {
   plan.replay = parse_replay(plan.log_options, {});
   require_consistent(plan, invocation.json);
   set_call(plan, invocation);
@@ -515,4 +514,4 @@ DebugPlan make_debug_plan(DebugPlan plan, const Invocation& invocation) {
   return plan;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

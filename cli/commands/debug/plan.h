@@ -20,17 +20,17 @@
 #include "replay/recording.h"
 #include "traffic/script.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 
 /// Where a script is debugged.
-enum class DebugWhere {
+enum class Where {
   kPrivate,  ///< on a private server
   kForked,   ///< in a fork of the server that the connection's options name
   kSync,     ///< in that server itself
 };
 
-/// What `rlctl debug` has to do: the options as given, and what make_debug_plan() concludes.
-struct DebugPlan {
+/// What `rlctl debug` has to do: the options as given, and what make_plan() concludes.
+struct Plan {
   LimitOptions limit_options = {};
   ScriptOptions script_options = {};
   ReplayArguments log_options = {};
@@ -68,7 +68,7 @@ struct DebugPlan {
   [[nodiscard]] bool is_interactive() const noexcept {
     return !trace && !coverage && !is_for_redis_cli();
   }
-  [[nodiscard]] DebugWhere where() const noexcept;
+  [[nodiscard]] Where where() const noexcept;
   /// Whether all requests of the log are debugged.
   [[nodiscard]] bool is_whole_replay() const noexcept { return replay && coverage && !skip; }
   /// Whether the log is standard input.
@@ -79,25 +79,25 @@ struct DebugPlan {
 
 /// Whether TIME replies `now` to the script because no argument holds the time. Scripts called as
 /// `check` calls them get it as an argument.
-[[nodiscard]] bool freezes_time(const DebugPlan& plan);
+[[nodiscard]] bool freezes_time(const Plan& plan);
 
 /// Declares the options, which parse into the plan.
-void add_debug_options(Options& options, DebugPlan& plan);
+void add_options(Options& options, Plan& plan);
 /// The sections of --help that list scripts, placeholders and formats.
-[[nodiscard]] std::string debug_notes();
+[[nodiscard]] std::string notes();
 
 /// Completes the plan of the options with the operands, and reads the script. Throws UsageError if
 /// the plan cannot run, before anything is started, and what reading the configuration throws.
-[[nodiscard]] DebugPlan make_debug_plan(DebugPlan plan, const Invocation& invocation);
+[[nodiscard]] Plan make_plan(Plan plan, const Invocation& invocation);
 
 /// Which words of its call a script may lack that ended in an error; empty if none does, or if it
 /// did not end so.
-[[nodiscard]] std::string missing_words(const DebugPlan& plan, const ldb::TraceResult& result);
+[[nodiscard]] std::string missing_words(const Plan& plan, const ldb::TraceResult& result);
 /// A KEY that ends in a comma, as if ARGV followed; empty if there is none.
-[[nodiscard]] std::string key_with_comma(const DebugPlan& plan);
+[[nodiscard]] std::string key_with_comma(const Plan& plan);
 
 /// The plan's debuggee with its file's current contents; none if it does not come from a file.
 /// Throws UsageError if the file cannot be read.
-[[nodiscard]] std::optional<ldb::Debuggee> read_again(const DebugPlan& plan);
+[[nodiscard]] std::optional<ldb::Debuggee> read_again(const Plan& plan);
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

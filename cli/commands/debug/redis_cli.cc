@@ -24,7 +24,7 @@
 #include "cli/terminal/signals.h"
 #include "cli/terminal/terminal.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 namespace {
 
 namespace fs = std::filesystem;
@@ -90,7 +90,7 @@ std::string inherited_file(const ldb::Debuggee& script) {
 }
 
 /// The file that redis-cli opens.
-std::string file_of(const DebugPlan& plan, Invocation& invocation) {
+std::string file_of(const Plan& plan, Invocation& invocation) {
   // A library's function runs as a script of its own.
   const bool is_file =
       plan.algorithm == nullptr && plan.path != kStandardInput && plan.function.empty();
@@ -139,7 +139,7 @@ std::string bundled_file(const ldb::Debuggee& script) {
   return holds(path, script.source) ? path.string() : std::string();
 }
 
-std::vector<std::string> redis_cli_ldb_words(const DebugPlan& plan, const redis::Url& url,
+std::vector<std::string> redis_cli_ldb_words(const Plan& plan, const redis::Url& url,
                                              const std::string& file) {
   require_sayable(plan.debuggee.keys);
   if (url.scheme == redis::Scheme::kCluster || url.scheme == redis::Scheme::kSentinel) {
@@ -158,18 +158,18 @@ std::vector<std::string> redis_cli_ldb_words(const DebugPlan& plan, const redis:
   for (auto& word : redis_cli_tls_words(url)) words.push_back(std::move(word));
   if (url.database != 0) add({"-n", std::to_string(url.database)});
   if (!url.user.empty()) add({"--user", url.user});
-  add({plan.where() == DebugWhere::kSync ? "--ldb-sync-mode" : "--ldb", "--eval", file});
+  add({plan.where() == Where::kSync ? "--ldb-sync-mode" : "--ldb", "--eval", file});
   words.insert(words.end(), plan.debuggee.keys.begin(), plan.debuggee.keys.end());
   if (!plan.debuggee.arguments.empty()) add({std::string(kComma)});
   words.insert(words.end(), plan.debuggee.arguments.begin(), plan.debuggee.arguments.end());
   return words;
 }
 
-ExitStatus run_redis_cli(const DebugPlan& plan, Invocation& invocation) {
+ExitStatus run_redis_cli(const Plan& plan, Invocation& invocation) {
   require_sayable(plan.debuggee.keys);
   const Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   require_server(connector);
-  if (plan.redis_cli && plan.where() == DebugWhere::kSync) {
+  if (plan.redis_cli && plan.where() == Where::kSync) {
     require_consent(plan, connector.name(), invocation.interrupt);
   }
   const auto& url = connector.url();
@@ -183,4 +183,4 @@ ExitStatus run_redis_cli(const DebugPlan& plan, Invocation& invocation) {
   return ExitStatus::kDone;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

@@ -8,7 +8,7 @@
 #include "ldb/session.h"
 #include "redis/url.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 
 // The classic debugger, redis-cli --ldb, with the plan's script, keys and arguments.
 
@@ -19,13 +19,12 @@ namespace rlctl::cli {
 /// The words of `redis-cli --ldb --eval FILE key , argument`, which debugs the same script on the
 /// server at this URL. They do not include the password: redis-cli takes it from REDISCLI_AUTH.
 /// Throws UsageError for keys that this command cannot express.
-[[nodiscard]] std::vector<std::string> redis_cli_ldb_words(const DebugPlan& plan,
-                                                           const redis::Url& url,
+[[nodiscard]] std::vector<std::string> redis_cli_ldb_words(const Plan& plan, const redis::Url& url,
                                                            const std::string& file);
 
 /// --print-command: prints the command on one line; a bundled script without an installed file is
 /// written to a new folder, which stderr reports. --redis-cli: executes redis-cli in place of this
 /// process; throws ProblemError if that fails.
-ExitStatus run_redis_cli(const DebugPlan& plan, Invocation& invocation);
+ExitStatus run_redis_cli(const Plan& plan, Invocation& invocation);
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

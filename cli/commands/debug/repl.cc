@@ -29,26 +29,26 @@
 #include "redis/error.h"
 #include "traffic/script.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 namespace {
 
 using ldb::Ending;
 
 constexpr std::string_view kPrompt = "debug> ";
 
-bool reads_terminal(const DebugPlan& plan) {
+bool reads_terminal(const Plan& plan) {
   return plan.reads_commands_from_input() && is_terminal(STDIN_FILENO);
 }
 
 /// The script's time. If none is given and the server is private, it is the current time, so that a
 /// restarted run has the same result.
 std::optional<std::chrono::microseconds> clock_of(
-    const DebugPlace& place, const std::optional<std::chrono::microseconds>& now) {
+    const Place& place, const std::optional<std::chrono::microseconds>& now) {
   return now || !place.is_private() ? now : system_time();
 }
 
 /// No practical deadline if the server's is unknown: Ctrl-C ends the wait.
-ldb::Session::Limits limits_at(const DebugPlace& place) {
+ldb::Session::Limits limits_at(const Place& place) {
   ldb::Session::Limits limits;
   if (!place.is_private()) limits.run = std::chrono::hours(24);
   return limits;
@@ -56,8 +56,8 @@ ldb::Session::Limits limits_at(const DebugPlace& place) {
 
 class Repl {
  public:
-  Repl(const DebugPlan& plan, Invocation& invocation, DebugPlace& place,
-       const ldb::Debuggee& debuggee, std::optional<std::chrono::microseconds> now)
+  Repl(const Plan& plan, Invocation& invocation, Place& place, const ldb::Debuggee& debuggee,
+       std::optional<std::chrono::microseconds> now)
       : plan_(plan),
         invocation_(invocation),
         place_(place),
@@ -280,17 +280,17 @@ class Repl {
     return result.ending == Ending::kAborted ? ExitStatus::kDone : status_of(result);
   }
 
-  const DebugPlan& plan_;
+  const Plan& plan_;
   Invocation& invocation_;
-  DebugPlace& place_;
+  Place& place_;
   ldb::Debuggee debuggee_;
   bool stops_clock_;  ///< TIME replies `now_`, not only the script's arguments
   std::optional<std::chrono::microseconds> now_;
   bool is_typed_;
   std::optional<BreakKey> key_;
   ldb::Debugger debugger_;
-  DebugView view_;
-  DebugCommands commands_;
+  View view_;
+  Commands commands_;
   std::vector<redis::DumpedKey> first_state_;  ///< of a private server
   std::optional<KeyWatch> key_watch_;
   std::int64_t wrong_count_ = 0;  ///< commands that failed
@@ -300,10 +300,10 @@ class Repl {
 
 }  // namespace
 
-ExitStatus run_by_hand(const DebugPlan& plan, Invocation& invocation, DebugPlace& place,
+ExitStatus run_by_hand(const Plan& plan, Invocation& invocation, Place& place,
                        const ldb::Debuggee& debuggee,
                        std::optional<std::chrono::microseconds> now) {
   return Repl(plan, invocation, place, debuggee, now).run();
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

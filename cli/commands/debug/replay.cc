@@ -13,12 +13,12 @@
 #include "limiter/algorithm.h"
 #include "redis/reply.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 namespace {
 
 constexpr const char* kAgingHash = traffic::KeyAging::kHashName;
 
-void require_requests(const DebugPlan& plan, const replay::Recording& recording) {
+void require_requests(const Plan& plan, const replay::Recording& recording) {
   const auto there = recording.counts().requests;
   const auto skip = plan.skip.value_or(0);
   if (skip < there) return;
@@ -27,7 +27,7 @@ void require_requests(const DebugPlan& plan, const replay::Recording& recording)
                    fmt::format("--skip {} debugs the last one", there - 1));
 }
 
-traffic::Candidate candidate_of(const DebugPlan& plan) {
+traffic::Candidate candidate_of(const Plan& plan) {
   traffic::Candidate candidate{.limits = plan.limits};
   if (plan.foreign == nullptr) {
     candidate.algorithm = plan.algorithm;
@@ -41,7 +41,7 @@ traffic::Candidate candidate_of(const DebugPlan& plan) {
 
 }  // namespace
 
-DebugReplay::DebugReplay(const DebugPlan& plan, const Invocation& invocation)
+Replay::Replay(const Plan& plan, const Invocation& invocation)
     : plan_(plan),
       invocation_(invocation),
       recording_(*plan.replay, invocation.interrupt),
@@ -55,12 +55,12 @@ DebugReplay::DebugReplay(const DebugPlan& plan, const Invocation& invocation)
   skipped_ = traffic::make_script(candidate_, *traffic_, "");
 }
 
-void DebugReplay::connect(redis::Connection connection) {
+void Replay::connect(redis::Connection connection) {
   connection_.emplace(std::move(connection));
   aging_.emplace(*connection_, kAgingHash);
 }
 
-void DebugReplay::run_skipped() {
+void Replay::run_skipped() {
   const auto skip = plan_.skip.value_or(0);
   if (skip > 0) skipped_->load(*connection_);
   while (number_ < skip && advance()) {
@@ -69,13 +69,13 @@ void DebugReplay::run_skipped() {
   }
 }
 
-std::optional<DebugTarget> DebugReplay::next() {
+std::optional<Target> Replay::next() {
   if (!advance()) return std::nullopt;
   age(called_.keys);
   return target();
 }
 
-DebugTarget DebugReplay::last() {
+Target Replay::last() {
   static_cast<void>(advance());
   auto keys = traffic::made_keys(*skipped_, *connection_);
   keys.insert(keys.end(), used_.begin(), used_.end());
@@ -85,24 +85,24 @@ DebugTarget DebugReplay::last() {
   return target();
 }
 
-std::string DebugReplay::request_text() const {
+std::string Replay::request_text() const {
   return fmt::format("request {} of {}, of {}, for {}", number_, recording_.counts().requests,
                      instant_text(arrival_.at), in_quotes(traffic_->key_name(arrival_.key)));
 }
 
-DebugTarget DebugReplay::target() const {
-  DebugTarget call{.debuggee = plan_.debuggee,
-                   .now = arrival_.at,
-                   .values = {.limit = candidate_.limits.front(),
-                              .cost = arrival_.cost,
-                              .id = number_,
-                              .now = arrival_.at}};
+Target Replay::target() const {
+  Target call{.debuggee = plan_.debuggee,
+              .now = arrival_.at,
+              .values = {.limit = candidate_.limits.front(),
+                         .cost = arrival_.cost,
+                         .id = number_,
+                         .now = arrival_.at}};
   call.debuggee.keys = called_.keys;
   call.debuggee.arguments = called_.arguments;
   return call;
 }
 
-bool DebugReplay::advance() {
+bool Replay::advance() {
   if (!traffic_->next(arrival_)) return false;
   ++number_;
   const auto call = script_->call(arrival_);
@@ -112,19 +112,19 @@ bool DebugReplay::advance() {
   return true;
 }
 
-void DebugReplay::age(const std::vector<std::string>& keys) {
+void Replay::age(const std::vector<std::string>& keys) {
   const std::vector<std::string_view> named(keys.begin(), keys.end());
   if (aging_->advance(arrival_.at, named)) traffic::KeyAging::require_done(connection_->read());
 }
 
-void DebugReplay::run() {
+void Replay::run() {
   age(called_.keys);
   skipped_->call(arrival_).append_to(*connection_);
   const auto reply = connection_->read();
   if (reply.is_error()) tell(redis::to_error(reply));
 }
 
-void DebugReplay::tell(const redis::Error& error) {
+void Replay::tell(const redis::Error& error) {
   if (std::exchange(has_told_, true) || plan_.quiet) return;
   const auto shown = script_->with_question(error, arrival_, number_);
   warn(fmt::format("warning: request {} ended in an error, as others may: {}", number_,
@@ -132,4 +132,4 @@ void DebugReplay::tell(const redis::Error& error) {
        invocation_.command);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

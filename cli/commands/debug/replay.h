@@ -18,10 +18,10 @@
 #include "traffic/script.h"
 #include "traffic/traffic.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 
 /// A script call to debug, and its time.
-struct DebugTarget {
+struct Target {
   ldb::Debuggee debuggee;
   std::optional<std::chrono::microseconds> now = {};
   traffic::TemplateValues values = {};  ///< of the call, without its key
@@ -29,12 +29,12 @@ struct DebugTarget {
 
 /// Turns a log's requests into calls of the debugged script, in order, each at its own time: TTLs
 /// elapse with that time, and the script sees it.
-class DebugReplay {
+class Replay {
  public:
   /// Reads the plan's log; bad lines are reported on stderr. Throws what replay::Recording throws,
   /// and UsageError if the log has too few requests to skip or a cost that the script does not
   /// accept. The plan and the invocation must outlive this.
-  DebugReplay(const DebugPlan& plan, const Invocation& invocation);
+  Replay(const Plan& plan, const Invocation& invocation);
 
   /// Call this first. Throws redis::Error.
   void connect(redis::Connection connection);
@@ -44,23 +44,23 @@ class DebugReplay {
   void run_skipped();
 
   /// The next request, with its keys aged to its time; none at the end. Throws redis::Error.
-  [[nodiscard]] std::optional<DebugTarget> next();
+  [[nodiscard]] std::optional<Target> next();
 
   /// The next request, which there must be, as the only one to come: all keys are aged to its time,
   /// and look as the script left them. Throws redis::Error.
-  [[nodiscard]] DebugTarget last();
+  [[nodiscard]] Target last();
 
   /// "request 2 of 28, of 2026-11-20T06:11:15Z, for 'ann'": the last one from next() or last().
   [[nodiscard]] std::string request_text() const;
 
  private:
-  [[nodiscard]] DebugTarget target() const;
+  [[nodiscard]] Target target() const;
   [[nodiscard]] bool advance();
   void age(const std::vector<std::string>& keys);
   void run();
   void tell(const redis::Error& error);
 
-  const DebugPlan& plan_;
+  const Plan& plan_;
   const Invocation& invocation_;
   replay::Recording recording_;
   std::unique_ptr<traffic::Traffic> traffic_;
@@ -77,4 +77,4 @@ class DebugReplay {
   ldb::Debuggee called_;     ///< without its source
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

@@ -15,7 +15,7 @@
 #include "lua/lexer.h"
 #include "redis/error.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 namespace {
 
 using ldb::Ending;
@@ -193,19 +193,19 @@ std::optional<std::string> returned_text(const ldb::TraceResult& result) {
   return ldb::with_source_lines(text, result.text_lines);
 }
 
-DebugView::DebugView(std::string& out, const Look& look, const ldb::Debuggee& debuggee,
-                     const ViewLengths& lengths)
+View::View(std::string& out, const Look& look, const ldb::Debuggee& debuggee,
+           const ViewLengths& lengths)
     : out_(out), look_(look), debuggee_(debuggee), lengths_(lengths) {
   read_source();
 }
 
-void DebugView::read_source() {
+void View::read_source() {
   source_ = lua::source_lines(debuggee_.shown_source());
 }
 
 // ---- Pieces ----
 
-std::string DebugView::shortened(std::string text) const {
+std::string View::shortened(std::string text) const {
   if (maxlen() == 0 || text.size() <= maxlen()) return text;
   auto size = maxlen();
   while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
@@ -213,12 +213,12 @@ std::string DebugView::shortened(std::string text) const {
   return text.append(kCut);
 }
 
-std::string DebugView::value_text(const ldb::Value& value) const {
+std::string View::value_text(const ldb::Value& value) const {
   return shortened(escaped_message(ldb::text_of(value)));
 }
 
 /// The values on one line: "3", "1, nil", "(error: ...)".
-std::string DebugView::short_text(const ldb::Evaluation& evaluation) const {
+std::string View::short_text(const ldb::Evaluation& evaluation) const {
   if (evaluation.outcome != Outcome::kValues) {
     return shortened("(error: " + escaped_message(evaluation.message) + ")");
   }
@@ -230,34 +230,34 @@ std::string DebugView::short_text(const ldb::Evaluation& evaluation) const {
 }
 
 /// Empty for a number outside the source.
-std::string DebugView::source_line(int line) const {
+std::string View::source_line(int line) const {
   const auto index = static_cast<std::size_t>(line) - 1;
   return line > 0 && index < source_.size() ? source_text(source_[index]) : std::string();
 }
 
 /// A line of the source without its indentation.
-std::string DebugView::statement(int line) const {
+std::string View::statement(int line) const {
   auto text = source_line(line);
   return text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
 }
 
 /// "limit.lua:24"
-std::string DebugView::place(int line) const {
+std::string View::place(int line) const {
   return fmt::format("{}:{}", escaped_message(debuggee_.name), line);
 }
 
-void DebugView::say(std::string_view text) {
+void View::say(std::string_view text) {
   out_ += escaped_message(text);
   out_ += '\n';
 }
 
-void DebugView::error(std::string_view message) {
+void View::error(std::string_view message) {
   last_error_ = escaped_message(message);
   out_ += tone("!", Tone::kBad) + "   " + tone(shortened(last_error_), Tone::kBad) + '\n';
 }
 
 /// "debug> 1, 2" for redis.debug(1, 2), "log> notice: text" for redis.log().
-void DebugView::message(const ldb::ScriptMessage& message) {
+void View::message(const ldb::ScriptMessage& message) {
   const bool is_log = !message.level.empty();
   out_ += bar() + tone(is_log ? "log>" : "debug>", Tone::kDim) + " " +
           (is_log ? message.level + ": " : "") + shortened(escaped_message(message.text)) + '\n';
@@ -265,7 +265,7 @@ void DebugView::message(const ldb::ScriptMessage& message) {
 
 // ---- A stop ----
 
-void DebugView::heading(const ldb::Halt& halt, const Breakpoints& breakpoints) {
+void View::heading(const ldb::Halt& halt, const Breakpoints& breakpoints) {
   std::string why;
   switch (halt.why) {
     case Why::kStarted:
@@ -296,7 +296,7 @@ void DebugView::heading(const ldb::Halt& halt, const Breakpoints& breakpoints) {
   out_ += fmt::format("{} {}{}\n", tone("*", Tone::kGood), place(halt.line), why);
 }
 
-void DebugView::halt(const ldb::Halt& halt, const Breakpoints& breakpoints) {
+void View::halt(const ldb::Halt& halt, const Breakpoints& breakpoints) {
   if (halt.calls_before > 0) {
     out_ += bar() + fmt::format("{} calls before these\n", halt.calls_before);
   }
@@ -316,7 +316,7 @@ void DebugView::halt(const ldb::Halt& halt, const Breakpoints& breakpoints) {
   source(halt.line - kAround, halt.line + kAround, halt.line, breakpoints);
 }
 
-void DebugView::source(int first, int last, int current, const Breakpoints& breakpoints) {
+void View::source(int first, int last, int current, const Breakpoints& breakpoints) {
   const int end = std::min(last, line_count());
   const auto width = std::to_string(line_count()).size();
   for (int line = std::max(first, 1); line <= end; ++line) {
@@ -333,12 +333,12 @@ void DebugView::source(int first, int last, int current, const Breakpoints& brea
 
 // ---- Answers ----
 
-void DebugView::local(const ldb::LocalChange& local) {
+void View::local(const ldb::LocalChange& local) {
   out_ += bar() + tone(escaped_message(local.local.name) + ":", Tone::kLabel) + " " +
           value_text(local.value) + '\n';
 }
 
-void DebugView::call(const ldb::Call& call) {
+void View::call(const ldb::Call& call) {
   out_ += bar() + tone("redis>", Tone::kDim) + " " + shortened(command_text(call));
   if (call.reply && !call.failed()) {
     out_.append(kBlanksBeforeReply).append(shortened(escaped_message(*call.reply)));
@@ -347,24 +347,24 @@ void DebugView::call(const ldb::Call& call) {
   if (call.failed()) error(call.error.value_or("it was refused"));
 }
 
-void DebugView::breakpoint(const ldb::Breakpoint& breakpoint) {
+void View::breakpoint(const ldb::Breakpoint& breakpoint) {
   const auto condition =
       breakpoint.condition.empty() ? "" : " if " + escaped_message(breakpoint.condition);
   out_ += fmt::format("breakpoint at {}{}: {}\n", breakpoint.line, condition,
                       statement(breakpoint.line));
 }
 
-void DebugView::watch(const ldb::Watch& watch, bool has_value) {
+void View::watch(const ldb::Watch& watch, bool has_value) {
   out_ += fmt::format("watch {}: {}", watch.number, escaped_message(watch.expression));
   out_ += has_value ? ": " + short_text(watch.last) + '\n' : "\n";
 }
 
-void DebugView::frame(const ldb::Frame& frame) {
+void View::frame(const ldb::Frame& frame) {
   out_ += fmt::format("{}  in {}: {}\n", place(frame.line), escaped_message(frame.name),
                       statement(frame.line));
 }
 
-void DebugView::evaluation(const ldb::Evaluation& evaluation) {
+void View::evaluation(const ldb::Evaluation& evaluation) {
   if (evaluation.outcome != Outcome::kValues) return error(evaluation.message);
   if (evaluation.values.empty()) return say("(no value)");
   if (evaluation.values.size() == 1) {
@@ -376,18 +376,18 @@ void DebugView::evaluation(const ldb::Evaluation& evaluation) {
   }
 }
 
-std::string DebugView::outcome_line(const ldb::TraceResult& result) const {
+std::string View::outcome_line(const ldb::TraceResult& result) const {
   return tone("=", is_good(result) ? Tone::kGood : Tone::kBad) + " " +
          escaped_message(outcome_text(result));
 }
 
-void DebugView::result(const ldb::TraceResult& result) {
+void View::result(const ldb::TraceResult& result) {
   out_ += outcome_line(result) + '\n';
 }
 
 // ---- A trace ----
 
-void DebugView::traced(const ldb::TracedLine& line) {
+void View::traced(const ldb::TracedLine& line) {
   last_error_.clear();
   auto text = tone("+", Tone::kGood) + " " + tone(place(line.line), Tone::kDim) + "  " +
               source_line(line.line);
@@ -401,7 +401,7 @@ void DebugView::traced(const ldb::TracedLine& line) {
   for (const auto& change : line.changed) local(change);
 }
 
-void DebugView::traced_result(const ldb::TraceResult& result, std::string_view changes) {
+void View::traced_result(const ldb::TraceResult& result, std::string_view changes) {
   const bool raised = result.ending == Ending::kRunTimeError;
   if (raised && result.lines > 0 && last_error_ != escaped_message(result.message)) {
     error(result.message);
@@ -416,7 +416,7 @@ void DebugView::traced_result(const ldb::TraceResult& result, std::string_view c
   }
 }
 
-void DebugView::reading(const ReplyAsRead& reading) {
+void View::reading(const ReplyAsRead& reading) {
   const auto& decision = reading.decision;
   if (!reading.problem.empty()) return error(reading.problem);
   std::string text = decision.allowed ? "allowed" : "denied";
@@ -550,4 +550,4 @@ void TraceJson::key(const KeyChange& change) {
       .field("changed", change.changed);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

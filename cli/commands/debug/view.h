@@ -15,7 +15,7 @@
 #include "ldb/trace.h"
 #include "limiter/decision.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::debug {
 
 // ---- How a run ended ----
 
@@ -65,11 +65,11 @@ struct ViewLengths {
 ///     |   len: 5
 ///     ...
 ///     = {0, 0, 12041000, 59310000, 0, 1}    19 lines, 3 redis calls; nothing was changed
-class DebugView {
+class View {
  public:
   /// Appends to `out` and reads `debuggee`; both must outlive this.
-  DebugView(std::string& out, const Look& look, const ldb::Debuggee& debuggee,
-            const ViewLengths& lengths = {});
+  View(std::string& out, const Look& look, const ldb::Debuggee& debuggee,
+       const ViewLengths& lengths = {});
 
   using Breakpoints = std::map<int, ldb::Breakpoint>;
 
@@ -155,4 +155,4 @@ class TraceJson {
   std::vector<std::string_view> source_;
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

@@ -12,7 +12,7 @@
 #include "redis/connection.h"
 #include "support/server.h"
 
-namespace rlctl::cli::commands_test {
+namespace rlctl::cli::debug::commands_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -53,8 +53,8 @@ class Desk {
   ldb::Debuggee debuggee_;
   std::optional<ldb::Debugger> debugger_;
   std::string text_;
-  std::optional<DebugView> view_;
-  std::optional<DebugCommands> commands_;
+  std::optional<View> view_;
+  std::optional<Commands> commands_;
 };
 
 constexpr auto kScript =
@@ -158,4 +158,4 @@ TEST_CASE("debug commands: each command tells whether the session continues") {
   CHECK(desk.after == AfterCommand::kQuit);
 }
 
-}  // namespace rlctl::cli::commands_test
+}  // namespace rlctl::cli::debug::commands_test

@@ -6,7 +6,7 @@
 
 namespace cli_debug_coverage_test {
 
-using rlctl::cli::Coverage;
+using rlctl::cli::debug::Coverage;
 
 namespace {
 

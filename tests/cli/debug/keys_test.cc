@@ -14,9 +14,9 @@
 namespace cli_debug_keys_test {
 
 using namespace std::chrono_literals;
-using rlctl::cli::DebugPlan;
-using rlctl::cli::KeyWatch;
-using rlctl::cli::text_of;
+using rlctl::cli::debug::KeyWatch;
+using rlctl::cli::debug::Plan;
+using rlctl::cli::debug::text_of;
 using rlctl::redis::Connection;
 
 namespace {
@@ -32,7 +32,7 @@ std::vector<std::string> told(Connection& connection, const std::vector<Command>
                               std::vector<std::string> keys, const std::vector<Command>& commands) {
   call(connection, {{"FLUSHALL"}});
   call(connection, before);
-  const DebugPlan plan;
+  const Plan plan;
   const KeyWatch watch(connection, plan, std::move(keys), {});
   call(connection, commands);
   std::vector<std::string> lines;
@@ -83,7 +83,7 @@ TEST_CASE("a TTL that counts down is not a change, but one that is set to anothe
   if (!server) return;
   auto connection = Connection::open(server->url(), 10s);
   call(connection, {{"SET", "k", "5", "PX", "100000"}});
-  const DebugPlan plan;
+  const Plan plan;
   const KeyWatch watch(connection, plan, {"k"}, {});
   (void)connection.call({"BLPOP", "none", "0.05"});
   CHECK_FALSE(watch.changes(connection).front().changed);
@@ -113,8 +113,8 @@ TEST_CASE("a limiter's state is reported with its meaning and the limits of each
     if (!rlctl::limiter::counts_requests(algorithm)) continue;
     CAPTURE(algorithm.name);
     call(connection, {{"FLUSHALL"}});
-    DebugPlan plan{.algorithm = &algorithm,
-                   .limits = {{.limit = 5, .window = 60s}, {.limit = 9, .window = 3600s}}};
+    Plan plan{.algorithm = &algorithm,
+              .limits = {{.limit = 5, .window = 60s}, {.limit = 9, .window = 3600s}}};
     const rlctl::limiter::Request request{
         .keys = {"{k}:60s", "{k}:3600s"}, .limits = plan.limits, .now = 1767225660s};
     rlctl::limiter::Checker checker(connection, algorithm);

@@ -8,7 +8,7 @@
 
 namespace cli_debug_place_test {
 
-using rlctl::cli::why_not_forked;
+using rlctl::cli::debug::why_not_forked;
 using rlctl::redis::Url;
 using support::contains;
 

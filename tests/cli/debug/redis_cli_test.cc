@@ -7,12 +7,12 @@
 
 namespace cli_debug_redis_cli_test {
 
-using rlctl::cli::DebugPlan;
-using rlctl::cli::redis_cli_ldb_words;
+using rlctl::cli::debug::Plan;
+using rlctl::cli::debug::redis_cli_ldb_words;
 using rlctl::redis::Url;
 
 TEST_CASE("redis-cli is given the keys, then the arguments after a comma") {
-  DebugPlan plan;
+  Plan plan;
   plan.debuggee.keys = {"a", "b c"};
   const Url url{.host = "h", .port = 1, .password = "secret"};
   const std::vector<std::string> start{"redis-cli", "-h", "h", "-p", "1", "--ldb", "--eval", "f"};

@@ -10,7 +10,7 @@
 #include "support/json_record.h"
 #include "support/server.h"
 
-namespace rlctl::cli::trace_view_test {
+namespace rlctl::cli::debug::view_test {
 namespace {
 
 using ldb::Call;
@@ -33,13 +33,13 @@ LocalChange local(const std::string& name, double number, bool approximate = fal
 
 std::string text_of(const TracedLine& line, const Look& look = kPlain, bool cuts = false) {
   std::string out;
-  DebugView(out, look, kDebuggee, {.value = 0, .cuts_source = cuts}).traced(line);
+  View(out, look, kDebuggee, {.value = 0, .cuts_source = cuts}).traced(line);
   return out;
 }
 
 std::string text_of(const TraceResult& result, std::string_view changes = "nothing was changed") {
   std::string out;
-  DebugView(out, kPlain, kDebuggee, {.value = 0}).traced_result(result, changes);
+  View(out, kPlain, kDebuggee, {.value = 0}).traced_result(result, changes);
   return out;
 }
 
@@ -165,7 +165,7 @@ TEST_CASE("a result shows how and where a script ended") {
 
 TEST_CASE("an error is shown only once, at its line") {
   std::string out;
-  DebugView text(out, kPlain, kDebuggee, {.value = 0});
+  View text(out, kPlain, kDebuggee, {.value = 0});
   text.traced({.line = 3, .calls = {{.words = {"GET"}, .error = "why"}}});
   text.traced_result(
       {.ending = Ending::kRunTimeError, .message = "why", .error_line = 3, .lines = 1}, "");
@@ -180,4 +180,4 @@ TEST_CASE("a trace without probes is marked as such") {
         std::string::npos);
 }
 
-}  // namespace rlctl::cli::trace_view_test
+}  // namespace rlctl::cli::debug::view_test
