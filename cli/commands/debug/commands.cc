@@ -40,7 +40,7 @@ std::string_view take_word(std::string_view& rest) {
   return word;
 }
 
-std::vector<std::string> words_of(std::string_view rest) {
+std::vector<std::string> split_words(std::string_view rest) {
   std::vector<std::string> words;
   while (!stripped(rest).empty()) words.emplace_back(take_word(rest));
   return words;
@@ -57,7 +57,7 @@ void require_nothing(std::string_view rest) {
   throw UsageError("unexpected argument " + in_quotes(rest));
 }
 
-/// "t.a" for "print 1 + t.a."; empty if the line does not end in a dot.
+/// Returns the table before a final dot: "t.a" for "print 1 + t.a."; empty if there is no such dot.
 std::string_view path_before_dot(std::string_view line) {
   if (!line.ends_with('.')) return {};
   line.remove_suffix(1);
@@ -69,7 +69,7 @@ std::string_view path_before_dot(std::string_view line) {
   return line.substr(begin);
 }
 
-/// The equivalent here of another debugger's command.
+/// Returns what to use here instead of a command that other debuggers have; empty if it is unknown.
 std::string_view hint_for(std::string_view word) {
   struct Hint {
     std::string_view word, hint;
@@ -221,7 +221,7 @@ void Commands::show(const Halt& halt) {
   view_.halt(halt, debugger_.breakpoints());
 }
 
-/// Moves N times, or until something else stops the script.
+/// Moves TIMES times, or until something else stops the script.
 void Commands::move(std::string_view times, Halt (ldb::Debugger::*by)()) {
   int left = times.empty() ? 1 : to_number<int>(times).value_or(0);
   if (left < 1) throw UsageError("TIMES must be at least 1, not " + in_quotes(times));
@@ -281,7 +281,7 @@ void Commands::quit(std::string_view rest) {
 
 void Commands::list(std::string_view rest) {
   constexpr int kAround = 5;
-  const auto words = words_of(rest);
+  const auto words = split_words(rest);
   if (words.size() > 2) throw UsageError("expected at most LINE and AROUND");
   int line = words.empty() ? 0 : line_number(words[0]);
   const int around = words.size() < 2 ? kAround : std::min(line_number(words[1]), 1'000'000);
@@ -309,7 +309,7 @@ void Commands::eval(std::string_view rest) {
   answer(rest, debugger_.evaluate(rest));
 }
 
-/// Also reports if the code assigned to one of the script's variables.
+/// Shows the result of the code, and reports if it assigned to one of the script's variables.
 void Commands::answer(std::string_view code, const ldb::Evaluation& evaluation) {
   view_.evaluation(evaluation);
   was_wrong_ = evaluation.outcome != ldb::Evaluation::Outcome::kValues;
@@ -339,9 +339,9 @@ void Commands::maxlen(std::string_view rest) {
     if (!size || *size < 0) {
       throw UsageError(in_quotes(rest) + " is not a number of bytes; 0 shows all");
     }
-    if (*size > 0 && *size < kLeastMaxlen) {
+    if (*size > 0 && *size < kMinMaxlen) {
       throw UsageError(
-          fmt::format("BYTES must be at least {}, not {}; 0 shows all", kLeastMaxlen, *size));
+          fmt::format("BYTES must be at least {}, not {}; 0 shows all", kMinMaxlen, *size));
     }
     view_.set_maxlen(static_cast<std::size_t>(*size));
   }
@@ -371,7 +371,7 @@ void Commands::break_at(const std::string& word) {
 }
 
 void Commands::set_breakpoints(std::string_view rest) {
-  const auto words = words_of(rest);
+  const auto words = split_words(rest);
   if (words.empty()) show_breakpoints();
   if (words.size() > 1 && words[1] == "if") {
     take_word(rest);
@@ -450,7 +450,7 @@ void Commands::show_keys() {
   }
 }
 
-/// Uses the debugger's own command while a script runs: the server may not answer other clients.
+/// Calls Redis, through the debugger while a script runs: the server may not answer other clients.
 std::optional<ldb::Call> Commands::call(const std::vector<std::string>& words) {
   if (debugger_.running()) {
     auto made = debugger_.call(words);
@@ -464,10 +464,10 @@ std::optional<ldb::Call> Commands::call(const std::vector<std::string>& words) {
 
 void Commands::show_key(const std::string& key) {
   constexpr int kLast = 99;  // the last index of a list or sorted set to show
-  const auto asked = call({"TYPE", key});
-  if (!asked) return;
-  const auto reply = asked->reply.value_or("");
-  const auto is_type = [&](std::string_view type) { return reply.find(type) != reply.npos; };
+  const auto type = call({"TYPE", key});
+  if (!type) return;
+  const auto reply = type->reply.value_or("");
+  const auto is_type = [&](std::string_view name) { return reply.find(name) != reply.npos; };
   const auto readings = key_readings();
   const auto look = std::find_if(readings.begin(), readings.end(), [&](const KeyReading& one) {
     return is_type(fmt::format("+{}\"", one.type));
@@ -479,9 +479,9 @@ void Commands::show_key(const std::string& key) {
     if (!made) return;
     content = made->reply.value_or("");
   }
-  const auto told = call({"PTTL", key});
-  if (!told) return;
-  const auto ttl = to_number<std::int64_t>(told->reply.value_or("")).value_or(-1);
+  const auto pttl = call({"PTTL", key});
+  if (!pttl) return;
+  const auto ttl = to_number<std::int64_t>(pttl->reply.value_or("")).value_or(-1);
   view_.say(fmt::format("{}: {}{}, {}", in_quotes(key),
                         look == readings.end() ? "" : std::string(look->type) + ", ",
                         view_.shortened(std::move(content)),

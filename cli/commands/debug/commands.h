@@ -17,7 +17,7 @@ namespace rlctl::cli::debug {
 
 /// What happens to the session after a command.
 enum class AfterCommand {
-  kGoOn,
+  kGoOn,     ///< read the next command
   kEnded,    ///< the command ended the script
   kRestart,  ///< run the script again, as its file is now, from the original state
   kAgain,    ///< run the script again, on the state that it left
@@ -48,11 +48,11 @@ class Commands {
   /// Whether the last line was invalid, impossible at that point, or ended in an error.
   [[nodiscard]] bool was_wrong() const noexcept { return was_wrong_; }
 
-  /// The completions of a line's last word: commands, variables, lines, topics. In order, numbers
-  /// by their value.
+  /// Returns the completions of a line's last word (commands, variables, lines, topics), sorted,
+  /// numbers by their value.
   [[nodiscard]] std::vector<std::string> complete(std::string_view line) const;
 
-  /// The help text on all commands.
+  /// Returns the list of all commands.
   [[nodiscard]] static std::string help();
 
  private:
@@ -101,7 +101,7 @@ class Commands {
   std::vector<std::string> keys_;
   CallAfterwards call_afterwards_;
   bool was_wrong_ = false;
-  AfterCommand after_ = AfterCommand::kGoOn;  ///< set by the line that runs
+  AfterCommand after_ = AfterCommand::kGoOn;  ///< what the current line asks for
   std::string last_;
 };
 

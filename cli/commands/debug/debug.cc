@@ -43,7 +43,8 @@ namespace {
 using ldb::Ending;
 
 /// Reports "my.lua:12: WRONGTYPE Operation against ...", for a run that is not traced.
-void tell_failure(const Plan& plan, const ldb::TraceResult& result, const Invocation& invocation) {
+void report_failure(const Plan& plan, const ldb::TraceResult& result,
+                    const Invocation& invocation) {
   if (status_of(result) == ExitStatus::kDone) return;
   const bool is_cut_off = result.ending == Ending::kCutOff;
   const bool is_reply = result.ending == Ending::kReturned;
@@ -81,7 +82,7 @@ class TraceView {
     // Show a long run as it proceeds.
     is_terminal_ ? out_.flush() : out_.flush_if_large();
   }
-  /// `kept`: what happened to the script's writes; empty: see the keys.
+  /// `kept` says what happened to the script's writes; if it is empty, `keys` do.
   void result(const ldb::TraceResult& result, const std::vector<KeyChange>& keys,
               std::string_view kept) {
     if (json_) {
@@ -120,8 +121,8 @@ class TraceView {
 
 // ---- The session ----
 
-/// The most distinct calls to search for keys.
-constexpr std::size_t kMostCalls = 1000;
+/// The maximum number of distinct calls that are searched for keys.
+constexpr std::size_t kMaxCalls = 1000;
 
 class Session {
  public:
@@ -205,7 +206,7 @@ class Session {
     const auto result = trace(target, [&](const ldb::TracedLine& line) {
       if (plan_.trace) view.line(line);
       for (const auto& call : line.calls) {
-        if (!call.raw && calls.size() < kMostCalls) calls.insert(call.words);
+        if (!call.raw && calls.size() < kMaxCalls) calls.insert(call.words);
       }
     });
     const auto problem = problem_of(result);
@@ -213,9 +214,9 @@ class Session {
     if (result.ending != Ending::kCutOff) warn_of_other_keys(calls, target);
     if (plan_.trace) {
       show(view, target, result, watch ? &*watch : nullptr);
-      tell_missing_words(result);
+      report_missing_words(result);
     } else {
-      tell_failure(plan_, result, invocation_);
+      report_failure(plan_, result, invocation_);
     }
     return status_of(result);
   }
@@ -229,7 +230,7 @@ class Session {
       const bool is_cut_off = result.ending == Ending::kCutOff;
       if (status == ExitStatus::kDone || is_cut_off) {
         status = status_of(result);
-        tell_failure(plan_, result, invocation_);
+        report_failure(plan_, result, invocation_);
       }
       // The server is still busy with the script.
       if (is_cut_off) break;
@@ -251,19 +252,19 @@ class Session {
     }
     view.result(result, keys, kept);
     if (plan_.reads_reply && result.ending == Ending::kReturned && !result.reply->is_error()) {
-      view.reading(reading_of(*result.reply, target.values));
+      view.reading(interpret(*result.reply, target.values));
     }
   }
 
-  void tell_missing_words(const ldb::TraceResult& result) {
+  void report_missing_words(const ldb::TraceResult& result) {
     const auto missing = missing_words(plan_, result);
     if (missing.empty()) return;
     invocation_.out.flush();
     warn(missing, invocation_.command);
   }
 
-  [[nodiscard]] ReplyAsRead reading_of(redis::ReplyView reply,
-                                       const traffic::TemplateValues& values) const {
+  [[nodiscard]] ReplyAsRead interpret(redis::ReplyView reply,
+                                      const traffic::TemplateValues& values) const {
     try {
       return {.decision =
                   traffic::read_reply(reply, plan_.foreign->reading, values, plan_.foreign->name)};
@@ -272,8 +273,8 @@ class Session {
     }
   }
 
-  /// None if the server no longer answers because the script runs on: it may have caught the error
-  /// meant to end it.
+  /// Returns none if the server no longer answers because the script runs on: it may have caught
+  /// the error meant to end it.
   [[nodiscard]] std::optional<std::vector<KeyChange>> changes_after(const ldb::TraceResult& result,
                                                                     const KeyWatch& watch) {
     constexpr std::chrono::seconds kPatience{1};
@@ -287,8 +288,8 @@ class Session {
     }
   }
 
-  /// The source in the form that the server accepts; as it is if none is, or if this user may not
-  /// load scripts.
+  /// Returns the source in the form that the server accepts, or unchanged if it accepts none, or if
+  /// this user may not load scripts.
   [[nodiscard]] std::string accepted_source() {
     const auto& debuggee = plan_.debuggee;
     auto connection = place_->connect();
@@ -304,7 +305,7 @@ class Session {
     }
   }
 
-  /// A script that does not compile has no coverage; the error is reported when it is run.
+  /// Sets up the coverage, except for a script that does not compile: running it reports the error.
   void prepare_coverage() {
     if (!plan_.coverage) return;
     auto connection = place_->connect();
@@ -334,15 +335,15 @@ class Session {
     }
   }
 
-  /// Reports if less was reached than --fail-under asks for.
+  /// Returns false, with a warning, if the coverage is below --fail-under.
   [[nodiscard]] bool is_covered() const {
-    if (!coverage_ || !coverage_->is_below(plan_.least_coverage)) return true;
-    warn(fmt::format("--fail-under {}: only {}", plan_.least_coverage, coverage_->summary()),
+    if (!coverage_ || !coverage_->is_below(plan_.min_coverage)) return true;
+    warn(fmt::format("--fail-under {}: only {}", plan_.min_coverage, coverage_->summary()),
          invocation_.command);
     return false;
   }
 
-  /// The source path under which other tools find it.
+  /// Returns the path of the source for lcov: absolute, if the file exists.
   [[nodiscard]] std::string source_path() const {
     std::error_code failed;
     if (plan_.algorithm == nullptr && plan_.path != kStandardInput) {
@@ -384,7 +385,7 @@ ExitStatus run(const Plan& given, Invocation& invocation) {
   } catch (const std::exception& error) {
     // Show what was traced so far.
     invocation.out.flush();
-    // With --attach, a signal interrupts no wait; it ends the process nevertheless.
+    // With --attach, a signal interrupts no wait, but it still ends the process.
     const bool is_ending = dynamic_cast<const Interrupted*>(&error) != nullptr;
     if (invocation.interrupt.signal() != 0 && !is_ending) {
       write_stderr(render(describe(error), invocation.command, invocation.json));
@@ -394,7 +395,7 @@ ExitStatus run(const Plan& given, Invocation& invocation) {
   }
 }
 
-/// The script, unless an option names it, and then KEYs.
+/// Completes the script, unless an option names it, then KEYs.
 Completions complete_operand(const Typed& typed) {
   const auto& options = typed.options;
   const bool is_named = options.is_given("--algorithm") || options.is_given("--script") ||

@@ -21,21 +21,21 @@ namespace {
 using std::chrono::milliseconds;
 
 /// With more keys than this, only the script's own are watched.
-constexpr std::int64_t kMostWatchedKeys = 1000;
-/// In ms. Resetting a TTL to its recent value does not count as a change.
+constexpr std::int64_t kMaxWatchedKeys = 1000;
+/// A TTL that was set again to nearly the same time, within this many ms, has not changed.
 constexpr std::int64_t kSameTtl = 1000;
 
 // ---- What a key holds ----
 
-constexpr std::size_t kMostBytes = 40;       // of one element
-constexpr std::size_t kMostElements = 3;     // of one key
-constexpr std::int64_t kFewElements = 1000;  // few enough to fetch all and show some
+constexpr std::size_t kMaxBytes = 40;       // shown of one element
+constexpr std::size_t kMaxElements = 3;     // shown of one key
+constexpr std::int64_t kMaxFetched = 1000;  // of a type that can be read only as a whole
 
 std::string quoted(std::string_view bytes) {
-  return '"' + escape(bytes, kMostBytes) + '"';
+  return '"' + escape(bytes, kMaxBytes) + '"';
 }
 
-/// "3 elements: "a", "b", ..."
+/// Formats a count and some of the elements: 3 elements: "a", "b", ...
 std::string counted_elements(std::int64_t count, std::string_view what, const std::string& some,
                              bool is_all) {
   std::string out = counted(count, what);
@@ -45,23 +45,23 @@ std::string counted_elements(std::int64_t count, std::string_view what, const st
 
 std::string string_text(redis::Connection& connection, const std::string& key) {
   const auto size = connection.call({"STRLEN", key}).integer();
-  const auto reply = connection.call({"GETRANGE", key, "0", std::to_string(kMostBytes)});
+  const auto reply = connection.call({"GETRANGE", key, "0", std::to_string(kMaxBytes)});
   auto out = quoted(reply.text());
-  if (size > static_cast<std::int64_t>(kMostBytes)) out += fmt::format(" ({} bytes)", size);
+  if (size > static_cast<std::int64_t>(kMaxBytes)) out += fmt::format(" ({} bytes)", size);
   return out;
 }
 
 std::string elements_text(redis::Connection& connection, const KeyReading& reading,
                           const std::string& key) {
   const auto count = connection.call({reading.count, key}).integer();
-  if (!redis::is_read_in_part(reading.type) && count > kFewElements)
+  if (!redis::is_read_in_part(reading.type) && count > kMaxFetched)
     return counted_elements(count, reading.unit, "", true);
-  const auto words = reading.command(key, kMostElements - 1);
+  const auto words = reading.command(key, kMaxElements - 1);
   const std::vector<std::string_view> command(words.begin(), words.end());
   const auto reply = connection.call(command);
   const std::size_t step = reading.between.empty() ? 1 : 2;
   std::string some;
-  const auto shown = std::min(reply.size(), kMostElements * step);
+  const auto shown = std::min(reply.size(), kMaxElements * step);
   for (std::size_t i = 0; i + step <= shown; i += step) {
     if (i > 0) some += ", ";
     some += quoted(reply[i].text());
@@ -71,7 +71,7 @@ std::string elements_text(redis::Connection& connection, const KeyReading& readi
     some += reading.type == "zset" ? std::string(reply[i + 1].text()) : quoted(reply[i + 1].text());
   }
   return counted_elements(count, reading.unit, some,
-                          count <= static_cast<std::int64_t>(kMostElements));
+                          count <= static_cast<std::int64_t>(kMaxElements));
 }
 
 std::string content_text(redis::Connection& connection, const redis::DumpedKey& dump) {
@@ -84,7 +84,8 @@ std::string content_text(redis::Connection& connection, const redis::DumpedKey& 
   return fmt::format("{} {}", length, length == 1 ? "entry" : "entries");
 }
 
-/// "4 of 5 used"; empty if this is not a limiter's state, or not enough of it is known.
+/// Formats the state of a limiter: "4 of 5 used"; empty if the key holds none, or too little is
+/// known.
 std::string limiter_text(const state::Inspection& inspection) {
   const auto most = inspection.burst ? inspection.burst : inspection.limit;
   const bool is_known = inspection.is_limiter() && !inspection.state.form->is_foreign() &&
@@ -97,8 +98,9 @@ std::string limiter_text(const state::Inspection& inspection) {
 
 // ---- When it expires ----
 
-/// The expiry time by the server's clock, to about two ms.
-std::optional<std::int64_t> expiry_of(redis::Connection& connection, const redis::DumpedKey& dump) {
+/// Returns when a key expires, in ms since 1970 by the server's clock, to about two ms.
+std::optional<std::int64_t> expiry_time(redis::Connection& connection,
+                                        const redis::DumpedKey& dump) {
   if (!dump.ttl) return std::nullopt;
   connection.append({"TIME"});
   connection.append({"PTTL", dump.key});
@@ -179,7 +181,7 @@ KeyText KeyWatch::describe(redis::Connection& connection, const redis::DumpedKey
 
 KeyWatch::HeldKeys KeyWatch::look(redis::Connection& connection) const {
   auto keys = keys_;
-  if (connection.call({"DBSIZE"}).integer() <= kMostWatchedKeys) {
+  if (connection.call({"DBSIZE"}).integer() <= kMaxWatchedKeys) {
     redis::Scan scan(connection, "*");
     while (!scan.done()) {
       for (auto& key : scan.next()) {
@@ -191,7 +193,7 @@ KeyWatch::HeldKeys KeyWatch::look(redis::Connection& connection) const {
   for (auto& dump : redis::dump_keys(connection, keys)) {
     if (!dump.exists()) continue;
     Held one{.dump = std::move(dump)};
-    one.expires_at_ms = expiry_of(connection, one.dump);
+    one.expires_at_ms = expiry_time(connection, one.dump);
     one.text = describe(connection, one.dump);
     auto key = one.dump.key;
     held.insert_or_assign(std::move(key), std::move(one));

@@ -22,16 +22,16 @@ struct KeyText {
   std::string ttl = {};      ///< "ttl 59.3 s", "no ttl"
   bool operator==(const KeyText&) const = default;
 };
-/// "list, 4 of 5 used, ttl 59.3 s"
+/// Formats a key's contents: "list, 4 of 5 used, ttl 59.3 s".
 [[nodiscard]] std::string text_of(const KeyText& text);
 
-/// A key before and after a script ran; none: the key did not exist.
+/// A key before and after a script ran; `before` or `after` is none if the key did not exist then.
 struct KeyChange {
   std::string key = {};
   std::optional<KeyText> before = {}, after = {};
   bool changed = false;
 };
-/// "'k': list, 4 of 5 used → 5 of 5 used, ttl 60 s"; without `utf8`, "->".
+/// Formats a change: "'k': list, 4 of 5 used → 5 of 5 used, ttl 60 s"; without `utf8`, with "->".
 [[nodiscard]] std::string text_of(const KeyChange& change, bool utf8);
 
 /// How to count and show the contents of a key of each type.
@@ -39,7 +39,7 @@ struct KeyReading {
   std::string_view type, count, unit;  ///< "list", "LLEN", "element"
   std::string_view between = {};       ///< separates the two elements of a pair; empty: no pairs
 
-  /// The command that reads a key, up to index `last` if it takes indices.
+  /// Returns the command that reads a key, up to index `last` if the command takes indices.
   [[nodiscard]] std::vector<std::string> command(const std::string& key, int last) const;
 };
 [[nodiscard]] std::span<const KeyReading> key_readings();

@@ -24,10 +24,10 @@ namespace {
 
 using redis::CopiedKey;
 
-/// For each answer of a private server, including large keys.
+/// The timeout for each answer of a private server, which may send large keys.
 constexpr std::chrono::seconds kPrivateTimeout{30};
 
-/// The server that the connection's options name.
+/// The server that the connection options name, from which keys are copied.
 struct Source {
   std::optional<redis::Connection> connection = {};
   std::optional<redis::ServerVersion> version = {};
@@ -38,7 +38,7 @@ bool is_no_answer(const Problem& problem) {
          (problem.code == "unreachable" || problem.code == "timeout");
 }
 
-/// Leaves out the connection if no server was named and none answers.
+/// Connects to the source; without a connection if no server was named and none answers.
 Source open_source(Connector& connector, const Interrupt& interrupt) {
   Source source;
   try {
@@ -52,10 +52,10 @@ Source open_source(Connector& connector, const Interrupt& interrupt) {
   return source;
 }
 
-/// "'a'", "'a' and 'b'", "7 keys"
+/// Formats the names of a few keys, or the number of many: "'a' and 'b'", "7 keys".
 std::string keys_text(std::span<const std::string> keys) {
-  constexpr std::size_t kMost = 3;
-  if (keys.size() > kMost) return fmt::format("{} keys", keys.size());
+  constexpr std::size_t kMax = 3;
+  if (keys.size() > kMax) return fmt::format("{} keys", keys.size());
   std::string out;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (i > 0) out += i + 1 == keys.size() ? " and " : ", ";
@@ -64,7 +64,7 @@ std::string keys_text(std::span<const std::string> keys) {
   return out;
 }
 
-/// The end of a sentence that reports what was copied.
+/// Formats the end of a message that reports which keys were copied.
 std::string copied_text(std::span<const CopiedKey> copied, const std::string& from) {
   std::vector<std::string> there, missing;
   for (const auto& key : copied) (key.type == "none" ? missing : there).push_back(key.key);
@@ -75,9 +75,9 @@ std::string copied_text(std::span<const CopiedKey> copied, const std::string& fr
   return out;
 }
 
-/// The script and the debugger take turns, thousands of times. On one CPU neither waits for another
-/// CPU to wake up, which takes several times as long as a step; a server started from here stays on
-/// this CPU, too.
+/// Keeps this process on one CPU. The script and the debugger take turns, thousands of times. On
+/// one CPU neither waits for another CPU to wake up, which takes several times as long as a step; a
+/// server started from here stays on this CPU, too.
 void stay_on_this_cpu() noexcept {
 #ifdef __linux__
   const int cpu = ::sched_getcpu();
@@ -85,12 +85,13 @@ void stay_on_this_cpu() noexcept {
   cpu_set_t only;
   CPU_ZERO(&only);
   CPU_SET(static_cast<std::size_t>(cpu), &only);
-  // If this is not permitted, everything works without it.
+  // Where this is not permitted, debugging is only slower.
   static_cast<void>(::sched_setaffinity(0, sizeof(only), &only));
 #endif
 }
 
-/// Runs reads only, so errors omit the hint that commands may have been executed.
+/// Calls `read`, whose errors omit the hint that commands may have been executed: reading again
+/// does no harm.
 template <typename Read>
 auto reading(Read read) {
   try {

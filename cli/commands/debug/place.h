@@ -18,7 +18,7 @@
 
 namespace rlctl::cli::debug {
 
-/// Why a script cannot be debugged in a fork of a server at this URL; empty if it can.
+/// Tells why a script cannot be debugged in a fork of the server at this URL; empty if it can.
 [[nodiscard]] std::string why_not_forked(const redis::Url& url, const ldb::Debuggee& debuggee);
 
 /// Asks whether rlctl may stop a server at every line, unless the plan already allows it. Throws
@@ -27,37 +27,37 @@ void require_consent(const Plan& plan, const std::string& server, const Interrup
 
 /// The server on which a script is debugged.
 ///
-/// With kPrivate, it is a private server like the one that the connection's options name (of the
-/// same family and major version, if one is installed), with the state of the script's keys copied
-/// from that one, which is only read. If no server is named and none answers, or with a log, for
-/// which no server is asked, the private server starts empty. Unless the plan is quiet, stderr
+/// With Where::kPrivate, it is a private server like the one that the connection options name (of
+/// the same family and major version, if one is installed), with the state of the script's keys
+/// copied from that one, which is only read. If no server is named and none answers, or with a log,
+/// for which no server is asked, the private server starts empty. Unless the plan is quiet, stderr
 /// reports where the script runs and what was copied.
 class Place {
  public:
-  /// Connects, starts and copies. Throws what these throw, UsageError if the plan cannot run there,
-  /// and Interrupted; leaves nothing behind then.
+  /// Connects, starts and copies. Throws redis::Error, ProblemError, UsageError if the plan cannot
+  /// run there, and Interrupted; then, no server is left running.
   Place(const Plan& plan, Invocation& invocation);
 
-  /// A connection to the server on which the script runs. On a server that is not private, Ctrl-C
+  /// Connects to the server on which the script runs. On a server that is not private, Ctrl-C
   /// does not end its waits: the caller checks the interrupt.
   [[nodiscard]] redis::Connection connect();
-  /// All keys of a private server, as they are now.
+  /// Dumps all keys of a private server.
   [[nodiscard]] std::vector<redis::DumpedKey> keep();
   /// Starts another private server like this one, calls `check` with it while it is empty, and
   /// restores these keys. If any of that throws, keeps the old server; else kills it, even if it
   /// hangs. Elsewhere, only checks.
   void replace(const std::vector<redis::DumpedKey>& keys,
                const std::function<void(redis::Connection&)>& check);
-  /// False if the private server was discarded.
+  /// Returns false if the private server was discarded.
   [[nodiscard]] bool is_there() const noexcept { return !is_private() || server_.has_value(); }
   /// Kills the private server; only replace() may be called after that.
   void discard() noexcept { server_.reset(); }
   [[nodiscard]] ldb::Mode mode() const noexcept;
   /// Whether the server is private, with no keys but rlctl's.
   [[nodiscard]] bool is_private() const noexcept { return plan_.where() == Where::kPrivate; }
-  /// For messages: the server that the keys were copied from; empty if none were.
+  /// The name of the server that the keys were copied from; empty if none were.
   [[nodiscard]] const std::string& copied_from() const noexcept { return copied_from_; }
-  /// For messages; contains no password.
+  /// The name of the server for messages, without a password.
   [[nodiscard]] std::string name() const;
 
  private:

@@ -57,8 +57,8 @@ std::int64_t parse_steps(const std::string& text) {
 
 std::size_t parse_maxlen(const std::string& text) {
   const auto bytes = parse_between(text, "--maxlen", 0, INT32_MAX);
-  if (bytes > 0 && bytes < kLeastMaxlen) {
-    throw UsageError(fmt::format("--maxlen must be at least {}, not {}", kLeastMaxlen, bytes),
+  if (bytes > 0 && bytes < kMinMaxlen) {
+    throw UsageError(fmt::format("--maxlen must be at least {}, not {}", kMinMaxlen, bytes),
                      "use --maxlen 0 to show values in full");
   }
   return static_cast<std::size_t>(bytes);
@@ -139,7 +139,7 @@ void add_form(Options& options, Plan& plan) {
   options.value("--lcov", "FILE", plan.lcov, "with --coverage, write the counts in lcov's format")
       .needs("--coverage");
   options
-      .value("--fail-under", "PERCENT", into(plan.least_coverage, parse_percent),
+      .value("--fail-under", "PERCENT", into(plan.min_coverage, parse_percent),
              "with --coverage, exit with status 1 if less than PERCENT of the lines was reached")
       .needs("--coverage");
   options.value("--max-steps", "NUMBER", into(plan.max_steps, parse_steps),
@@ -191,7 +191,8 @@ void set_bundled(Plan& plan, const limiter::Algorithm& algorithm) {
   plan.debuggee.source = algorithm.script;
 }
 
-/// The script's name, from --script, --algorithm or the first operand, which it takes.
+/// Returns the script's name from --script or --algorithm, else takes the first operand off
+/// `operands`.
 std::string script_word(const Plan& plan, Operands& operands) {
   const auto& scripts = plan.script_options.scripts;
   const auto& algorithm = plan.limit_options.algorithm;
@@ -213,10 +214,10 @@ const limiter::Algorithm& bundled_script(const std::string& name) {
   if (const auto* algorithm = limiter::find_algorithm(name)) return *algorithm;
   const auto names = limiter::list_names(nullptr);
   throw UsageError("--algorithm: no bundled script " + in_quotes(name) + did_you_mean(name, names),
-                   "there is " + one_of(names));
+                   "available: " + one_of(names));
 }
 
-/// Standard input can serve only one purpose.
+/// Refuses a script on standard input if the log or the commands are read from there, too.
 void require_free_input(const Plan& plan, const std::string& script) {
   if (script != kStandardInput) return;
   if (plan.reads_log_from_input()) {
@@ -228,7 +229,7 @@ void require_free_input(const Plan& plan, const std::string& script) {
                    "add --trace, or name the file of the commands with --commands");
 }
 
-/// Sets the script; returns what is said about it, for a call with KEYS and ARGV.
+/// Sets the script, and returns its settings for a call with KEYS and ARGV.
 NamedScript set_script(Plan& plan, const std::string& word, ConfigurationSource& configuration) {
   if (plan.limit_options.algorithm) {
     set_bundled(plan, bundled_script(word));
@@ -258,7 +259,7 @@ void set_arguments(ldb::Debuggee& debuggee, const limiter::Algorithm& algorithm,
   debuggee.arguments.assign(call.arguments.begin(), call.arguments.end());
 }
 
-/// Sets a limiter, its key and its cost.
+/// Sets limiter, key and cost for a call as `check` makes it.
 void set_check(Plan& plan, const Invocation& invocation, Operands operands) {
   auto limit_options = plan.limit_options;
   if (!limit_options.policy) limit_options.algorithm = std::string(plan.algorithm->name);
@@ -289,11 +290,11 @@ bool holds(const traffic::ForeignLimiter& foreign, std::string_view placeholder)
   return any_of(foreign, [placeholder](const Template& text) { return text.holds(placeholder); });
 }
 
-/// Sets the single --limit that fills templates. With --script, as under burst, it may be unused.
+/// Sets the single --limit that fills templates. With --script, as in burst, it may be unused.
 void set_template_limit(Plan& plan, const NamedScript& script,
                         const traffic::ForeignLimiter& foreign) {
   const bool fills = any_of(foreign, [](const Template& text) { return text.tells_limit(); });
-  const bool is_told = fills || reading_tells_limit(script.options);
+  const bool is_used = fills || reading_tells_limit(script.options);
   const auto& limits = plan.limit_options.limits;
   if (limits.size() > 1) {
     throw UsageError("a script that is called with --keys and --args takes one --limit",
@@ -301,10 +302,10 @@ void set_template_limit(Plan& plan, const NamedScript& script,
   }
   if (limits.empty()) {
     if (fills) throw UsageError("--limit is missing: --keys or --args use it");
-    if (is_told) throw UsageError("--limit is missing: the reply is compared with it");
+    if (is_used) throw UsageError("--limit is missing: the reply is compared with it");
     return;
   }
-  if (!is_told && plan.script_options.scripts.empty()) {
+  if (!is_used && plan.script_options.scripts.empty()) {
     throw UsageError("--limit has no effect: neither --keys nor --args contain {limit} or {window}",
                      "--args '{limit} {window_ms}', as the script expects");
   }
@@ -312,7 +313,8 @@ void set_template_limit(Plan& plan, const NamedScript& script,
   parsed("--args", [&] { traffic::require_usable(foreign, plan.limits.front()); });
 }
 
-/// Checks the KEYs: used as typed, unless --keys derives others from one.
+/// Refuses KEYs that do not fit --keys, which derives keys from one KEY; without --keys, the script
+/// gets the KEYs as typed.
 void require_key_operands(const traffic::ForeignLimiter& foreign, Operands operands) {
   const bool has_key = holds(foreign, kKey);
   if (has_key && operands.size() != 1) {
@@ -350,7 +352,7 @@ void fill(Plan& plan, const traffic::ForeignLimiter& foreign, Operands operands)
   plan.values.key = {};
 }
 
-/// The debugger runs EVAL only.
+/// Sets a script that calls one function of a library: the debugger runs EVAL only.
 void set_library(ldb::Debuggee& debuggee, std::string source, std::string_view function) {
   debuggee.shown = std::move(source);
   debuggee.source = lua::library_as_script(debuggee.shown, function);
@@ -449,7 +451,7 @@ void require_consistent(const Plan& plan, bool json) {
   }
 }
 
-/// redis-cli sends the script unmodified, without a clock of its own.
+/// Refuses --now for a script that asks for the time under redis-cli, which cannot set its clock.
 void require_own_clock(const Plan& plan) {
   if (!plan.is_for_redis_cli() || !freezes_time(plan)) return;
   if (!contains_in_any_case(plan.debuggee.source, "time")) return;

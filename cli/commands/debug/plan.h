@@ -25,11 +25,11 @@ namespace rlctl::cli::debug {
 /// Where a script is debugged.
 enum class Where {
   kPrivate,  ///< on a private server
-  kForked,   ///< in a fork of the server that the connection's options name
-  kSync,     ///< in that server itself
+  kForked,   ///< in a fork of the server that the connection options name
+  kSync,     ///< in the server that the connection options name
 };
 
-/// What `rlctl debug` has to do: the options as given, and what make_plan() concludes.
+/// What `rlctl debug` has to do: the options as given, and what they mean.
 struct Plan {
   LimitOptions limit_options = {};
   ScriptOptions script_options = {};
@@ -43,23 +43,23 @@ struct Plan {
   /// The file of the commands for interactive stepping; the terminal counts as standard input.
   std::string commands{kStandardInput};
   std::optional<std::string> lcov = {};
-  double least_coverage = 0;  ///< in percent
+  double min_coverage = 0;  ///< in percent
   std::optional<std::int64_t> max_steps = {};
-  std::optional<std::size_t> maxlen = {};  ///< as ViewLengths::value
+  std::optional<std::size_t> maxlen = {};  ///< the bytes of a value to show; 0: all
 
-  // ---- Concluded ----
+  // ---- What make_plan() concludes from these ----
 
   /// What to debug; with a log, without keys and arguments, which come from its requests.
   ldb::Debuggee debuggee = {};
-  std::string path = {};                          ///< as in NamedScript; empty if it is bundled
-  std::string function = {};                      ///< the library's function, if it is a library
-  const limiter::Algorithm* algorithm = nullptr;  ///< the bundled algorithm; null: a file
-  /// At least one if the script is called as `check` calls it.
+  std::string path = {};      ///< the file, or kStandardInput; empty for a bundled script
+  std::string function = {};  ///< the function to call, if the script is a library
+  const limiter::Algorithm* algorithm = nullptr;  ///< of a bundled script; null for a file
+  /// The limits; at least one if the script is called as `check` calls it.
   std::vector<limiter::Limit> limits = {};
   /// How to make keys and arguments, also of a log's requests; null: as `check` does.
   std::shared_ptr<const traffic::ForeignLimiter> foreign = {};
-  bool reads_reply = false;  ///< show the decision that the reply is, as `foreign` reads it
-  traffic::TemplateValues values = {};  ///< without a log, those of the call; without its key
+  bool reads_reply = false;             ///< show the decision that `foreign` reads from the reply
+  traffic::TemplateValues values = {};  ///< of placeholders, except the key; unset with a log
   std::optional<replay::ReplayOptions> replay = {};
 
   /// Whether the options ask for redis-cli or its command line.
@@ -90,13 +90,14 @@ void add_options(Options& options, Plan& plan);
 /// the plan cannot run, before anything is started, and what reading the configuration throws.
 [[nodiscard]] Plan make_plan(Plan plan, const Invocation& invocation);
 
-/// Which words of its call a script may lack that ended in an error; empty if none does, or if it
-/// did not end so.
+/// Tells which words a script may have lacked that ended in an error; empty if it lacked none, or
+/// ended otherwise.
 [[nodiscard]] std::string missing_words(const Plan& plan, const ldb::TraceResult& result);
-/// A KEY that ends in a comma, as if ARGV followed; empty if there is none.
+/// Returns a KEY that ends in a comma, as if ARGV followed; empty if there is none.
 [[nodiscard]] std::string key_with_comma(const Plan& plan);
 
-/// The plan's debuggee with its file's current contents; none if it does not come from a file.
+/// Reads the script's file again and returns the plan's debuggee with it; none if the script is not
+/// from a file.
 /// Throws UsageError if the file cannot be read.
 [[nodiscard]] std::optional<ldb::Debuggee> read_again(const Plan& plan);
 

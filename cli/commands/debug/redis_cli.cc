@@ -36,7 +36,7 @@ ProblemError cannot_write(const std::string& path, int error) {
       {.code = "output", .message = "cannot write " + path + ": " + errno_text(error)});
 }
 
-void require_sayable(const std::vector<std::string>& keys) {
+void require_expressible(const std::vector<std::string>& keys) {
   for (const auto& key : keys) {
     if (key.find('\0') != key.npos) {
       throw UsageError("redis-cli --eval does not accept a key with a NUL", "--trace takes it");
@@ -60,7 +60,7 @@ bool holds(const fs::path& path, std::string_view text) {
   return content == text;
 }
 
-/// For mkdtemp() and mkstemp().
+/// Returns a path for mkdtemp() or mkstemp().
 std::string path_template() {
   return temporary_folder() + "/rlctl-script-XXXXXX";
 }
@@ -89,8 +89,8 @@ std::string inherited_file(const ldb::Debuggee& script) {
   return fmt::format("/dev/fd/{}", file);
 }
 
-/// The file that redis-cli opens.
-std::string file_of(const Plan& plan, Invocation& invocation) {
+/// Returns the file that redis-cli opens, and writes it if the script is in none.
+std::string script_file(const Plan& plan, Invocation& invocation) {
   // A library's function runs as a script of its own.
   const bool is_file =
       plan.algorithm == nullptr && plan.path != kStandardInput && plan.function.empty();
@@ -141,7 +141,7 @@ std::string bundled_file(const ldb::Debuggee& script) {
 
 std::vector<std::string> redis_cli_ldb_words(const Plan& plan, const redis::Url& url,
                                              const std::string& file) {
-  require_sayable(plan.debuggee.keys);
+  require_expressible(plan.debuggee.keys);
   if (url.scheme == redis::Scheme::kCluster || url.scheme == redis::Scheme::kSentinel) {
     throw UsageError("redis-cli needs one server, but " + redis::display(url) + " names several",
                      "name the one that has the keys: --url redis://HOST:PORT");
@@ -166,14 +166,14 @@ std::vector<std::string> redis_cli_ldb_words(const Plan& plan, const redis::Url&
 }
 
 ExitStatus run_redis_cli(const Plan& plan, Invocation& invocation) {
-  require_sayable(plan.debuggee.keys);
+  require_expressible(plan.debuggee.keys);
   const Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   require_server(connector);
   if (plan.redis_cli && plan.where() == Where::kSync) {
     require_consent(plan, connector.name(), invocation.interrupt);
   }
   const auto& url = connector.url();
-  const auto words = redis_cli_ldb_words(plan, url, file_of(plan, invocation));
+  const auto words = redis_cli_ldb_words(plan, url, script_file(plan, invocation));
   if (plan.redis_cli) become(words, url);
   if (!url.password.empty() && !environment("REDISCLI_AUTH") && !plan.quiet) {
     warn("redis-cli takes the password from the variable REDISCLI_AUTH", invocation.command);

@@ -12,13 +12,13 @@ namespace rlctl::cli::debug {
 
 // The classic debugger, redis-cli --ldb, with the plan's script, keys and arguments.
 
-/// The installed file of a bundled script, which `cmake --install` puts next to the program; empty
-/// if there is none, or if its contents differ.
+/// Returns the installed file of a bundled script, which `cmake --install` puts next to the
+/// program; empty if there is none, or if its contents differ.
 [[nodiscard]] std::string bundled_file(const ldb::Debuggee& script);
 
-/// The words of `redis-cli --ldb --eval FILE key , argument`, which debugs the same script on the
-/// server at this URL. They do not include the password: redis-cli takes it from REDISCLI_AUTH.
-/// Throws UsageError for keys that this command cannot express.
+/// Returns the words of `redis-cli --ldb --eval FILE key , argument`, which debugs the same script
+/// on the server at this URL. They do not include the password: redis-cli takes it from
+/// REDISCLI_AUTH. Throws UsageError for keys that this command cannot express.
 [[nodiscard]] std::vector<std::string> redis_cli_ldb_words(const Plan& plan, const redis::Url& url,
                                                            const std::string& file);
 

@@ -40,15 +40,15 @@ bool reads_terminal(const Plan& plan) {
   return plan.reads_commands_from_input() && is_terminal(STDIN_FILENO);
 }
 
-/// The script's time. If none is given and the server is private, it is the current time, so that a
-/// restarted run has the same result.
-std::optional<std::chrono::microseconds> clock_of(
+/// Returns the script's time: the current time if none is given and the server is private, so that
+/// a restarted run has the same result.
+std::optional<std::chrono::microseconds> script_clock(
     const Place& place, const std::optional<std::chrono::microseconds>& now) {
   return now || !place.is_private() ? now : system_time();
 }
 
-/// No practical deadline if the server's is unknown: Ctrl-C ends the wait.
-ldb::Session::Limits limits_at(const Place& place) {
+/// Allows a script to run for a day in a server whose time limit is unknown: Ctrl-C ends the wait.
+ldb::Session::Limits session_limits(const Place& place) {
   ldb::Session::Limits limits;
   if (!place.is_private()) limits.run = std::chrono::hours(24);
   return limits;
@@ -63,7 +63,7 @@ class Repl {
         place_(place),
         debuggee_(debuggee),
         stops_clock_(freezes_time(plan) || !now),
-        now_(clock_of(place, now)),
+        now_(script_clock(place, now)),
         is_typed_(reads_terminal(plan)),
         debugger_(
             debuggee_, place.mode(), [this] { return place_.connect(); }, debugger_options()),
@@ -107,7 +107,7 @@ class Repl {
     if (stops_clock_) options.now = now_;
     options.may_hang = place_.is_private();
     options.wants_stop = [this] { return key_ && key_->pressed(); };
-    options.limits = limits_at(place_);
+    options.limits = session_limits(place_);
     return options;
   }
 
@@ -172,13 +172,14 @@ class Repl {
     return !place_.is_private() && place_.mode() == ldb::Mode::kSync && debugger_.running();
   }
 
-  /// Throws UsageError. May change the source into a form that the server accepts.
+  /// Throws UsageError if the script does not compile. May change the source into a form that the
+  /// server accepts.
   static void require_compiles(redis::Connection& connection, ldb::Debuggee& debuggee) {
     if (lua::read_shebang(debuggee.source)) {
       try {
         debuggee.source = traffic::load_accepted(connection, debuggee.source, debuggee.name).source;
       } catch (const redis::Error&) {
-        // The reason follows.
+        // find_compile_error() tells the reason.
       }
     }
     const auto error = ldb::find_compile_error(connection, debuggee);
@@ -194,7 +195,7 @@ class Repl {
     begin();
   }
 
-  /// Returns false if no more commands follow.
+  /// Runs one line of commands; returns false if it ends the session.
   [[nodiscard]] bool answer(const std::string& line) {
     if (!key_) key_.emplace();
     auto& out = invocation_.out.buffer();
@@ -205,7 +206,7 @@ class Repl {
     if (after == AfterCommand::kEnded) show_end();
     if (after == AfterCommand::kRestart) begin_again();
     if (after == AfterCommand::kAgain) call_again();
-    // Whatever Ctrl-C was meant to stop has ended.
+    // The command that Ctrl-C was meant to stop has ended.
     if (is_typed_) {
       key_->clear();
     } else {
@@ -244,7 +245,7 @@ class Repl {
     if (!changed) view_.say("no key was changed");
   }
 
-  /// Calls Redis if the keys are still as the script left them.
+  /// Calls Redis after the end of the script; none if no server keeps the state that it left.
   [[nodiscard]] std::optional<ldb::Call> call_afterwards(const std::vector<std::string>& words) {
     if (!place_.is_private() || !place_.is_there()) return std::nullopt;
     auto connection = place_.connect();
@@ -291,10 +292,10 @@ class Repl {
   ldb::Debugger debugger_;
   View view_;
   Commands commands_;
-  std::vector<redis::DumpedKey> first_state_;  ///< of a private server
+  std::vector<redis::DumpedKey> first_state_;  ///< what `restart` restores on a private server
   std::optional<KeyWatch> key_watch_;
   std::int64_t wrong_count_ = 0;  ///< commands that failed
-  std::int64_t first_wrong_ = 0;  ///< the line of the first of them
+  std::int64_t first_wrong_ = 0;  ///< the line of the first command that failed
   std::string wrong_line_;
 };
 

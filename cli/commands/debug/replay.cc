@@ -27,13 +27,13 @@ void require_requests(const Plan& plan, const replay::Recording& recording) {
                    fmt::format("--skip {} debugs the last one", there - 1));
 }
 
-traffic::Candidate candidate_of(const Plan& plan) {
+traffic::Candidate make_candidate(const Plan& plan) {
   traffic::Candidate candidate{.limits = plan.limits};
   if (plan.foreign == nullptr) {
     candidate.algorithm = plan.algorithm;
   } else {
     candidate.foreign = plan.foreign;
-    // The limit is not used in this case.
+    // The script does not use the limit.
     if (candidate.limits.empty()) candidate.limits.emplace_back();
   }
   return candidate;
@@ -46,7 +46,7 @@ Replay::Replay(const Plan& plan, const Invocation& invocation)
       invocation_(invocation),
       recording_(*plan.replay, invocation.interrupt),
       traffic_(recording_.traffic()),
-      candidate_(candidate_of(plan)) {
+      candidate_(make_candidate(plan)) {
   warn_of_lines(recording_, invocation.command);
   require_requests(plan, recording_);
   require_costs({&candidate_, 1}, recording_);
@@ -121,11 +121,11 @@ void Replay::run() {
   age(called_.keys);
   skipped_->call(arrival_).append_to(*connection_);
   const auto reply = connection_->read();
-  if (reply.is_error()) tell(redis::to_error(reply));
+  if (reply.is_error()) warn_once(redis::to_error(reply));
 }
 
-void Replay::tell(const redis::Error& error) {
-  if (std::exchange(has_told_, true) || plan_.quiet) return;
+void Replay::warn_once(const redis::Error& error) {
+  if (std::exchange(has_warned_, true) || plan_.quiet) return;
   const auto shown = script_->with_question(error, arrival_, number_);
   warn(fmt::format("warning: request {} ended in an error, as others may: {}", number_,
                    shown.what()),

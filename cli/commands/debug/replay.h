@@ -24,7 +24,7 @@ namespace rlctl::cli::debug {
 struct Target {
   ldb::Debuggee debuggee;
   std::optional<std::chrono::microseconds> now = {};
-  traffic::TemplateValues values = {};  ///< of the call, without its key
+  traffic::TemplateValues values = {};  ///< the values of placeholders, except the key
 };
 
 /// Turns a log's requests into calls of the debugged script, in order, each at its own time: TTLs
@@ -36,21 +36,23 @@ class Replay {
   /// accept. The plan and the invocation must outlive this.
   Replay(const Plan& plan, const Invocation& invocation);
 
-  /// Call this first. Throws redis::Error.
+  /// Sets the connection to the server; the functions below need it. Throws redis::Error.
   void connect(redis::Connection connection);
 
   /// Runs the skipped requests as ordinary calls; the first error reply is reported on stderr.
   /// Throws redis::Error if the connection fails, and Interrupted.
   void run_skipped();
 
-  /// The next request, with its keys aged to its time; none at the end. Throws redis::Error.
+  /// Returns the next request, with its keys aged to its time; none after the last one. Throws
+  /// redis::Error.
   [[nodiscard]] std::optional<Target> next();
 
-  /// The next request, which there must be, as the only one to come: all keys are aged to its time,
-  /// and look as the script left them. Throws redis::Error.
+  /// Returns the next request, which must exist, for a caller that needs no further one: all keys
+  /// are aged to its time, and are as the script left them. Throws redis::Error.
   [[nodiscard]] Target last();
 
-  /// "request 2 of 28, of 2026-11-20T06:11:15Z, for 'ann'": the last one from next() or last().
+  /// Describes the last request from next() or last(): "request 2 of 28, of 2026-11-20T06:11:15Z,
+  /// for 'ann'".
   [[nodiscard]] std::string request_text() const;
 
  private:
@@ -58,23 +60,22 @@ class Replay {
   [[nodiscard]] bool advance();
   void age(const std::vector<std::string>& keys);
   void run();
-  void tell(const redis::Error& error);
+  void warn_once(const redis::Error& error);
 
   const Plan& plan_;
   const Invocation& invocation_;
   replay::Recording recording_;
   std::unique_ptr<traffic::Traffic> traffic_;
   traffic::Candidate candidate_;
-  std::unique_ptr<traffic::Script> script_;   ///< says what to debug
-  std::unique_ptr<traffic::Script> skipped_;  ///< runs the requests before that
-  bool has_told_ = false;
+  std::unique_ptr<traffic::Script> script_;   ///< makes the calls to debug
+  std::unique_ptr<traffic::Script> skipped_;  ///< runs the skipped requests
+  bool has_warned_ = false;
   std::optional<redis::Connection> connection_;
   std::optional<traffic::KeyAging> aging_;
   std::set<std::string> used_;  ///< the keys of all requests so far
-  // The current request.
-  traffic::Arrival arrival_;
-  std::int64_t number_ = 0;  ///< from 1
-  ldb::Debuggee called_;     ///< without its source
+  traffic::Arrival arrival_;    ///< the current request
+  std::int64_t number_ = 0;     ///< the number of the current request, from 1
+  ldb::Debuggee called_;        ///< the call of the current request, without the source
 };
 
 }  // namespace rlctl::cli::debug

@@ -60,7 +60,7 @@ bool is_plain(char c) {
   return c > ' ' && c < '\x7f' && c != '"' && c != '\'' && c != '\\';
 }
 
-/// Whether a word needs no quotes; UTF-8 does not require them.
+/// Whether a word needs no quotes; UTF-8 needs none.
 bool needs_no_quotes(std::string_view word) {
   std::string escaped;
   escape_text(escaped, word);
@@ -99,7 +99,7 @@ std::string command_text(const ldb::Call& call) {
 
 // ---- Source ----
 
-/// A source line, escaped, with tabs as blanks.
+/// Formats a source line: escaped, with tabs as blanks.
 std::string source_text(std::string_view line) {
   constexpr std::string_view kTab = "    ";
   std::string out;
@@ -117,7 +117,7 @@ bool is_good(const ldb::TraceResult& result) {
   return result.ending == Ending::kReturned && result.reply && !result.reply->is_error();
 }
 
-/// How a run ended: "{1, 4}", "error at line 12: ...". Raw.
+/// Formats how a run ended, not escaped: "{1, 4}", "error at line 12: ...".
 std::string outcome_text(const ldb::TraceResult& result) {
   const auto place = result.error_line > 0 ? fmt::format(" line {}", result.error_line) : "";
   const auto at = place.empty() ? "" : " at" + place;
@@ -158,7 +158,7 @@ std::optional<Problem> problem_of(const ldb::TraceResult& result) {
 ExitStatus status_of(const ldb::TraceResult& result) {
   switch (result.ending) {
     case Ending::kReturned:
-      // As elsewhere, an error reply of a script means rejected.
+      // As in other commands, an error reply of a script means rejected.
       return result.reply && result.reply->is_error() ? ExitStatus::kRejected : ExitStatus::kDone;
     case Ending::kCutOff:
       return ExitStatus::kDenied;
@@ -217,7 +217,7 @@ std::string View::value_text(const ldb::Value& value) const {
   return shortened(escaped_message(ldb::text_of(value)));
 }
 
-/// The values on one line: "3", "1, nil", "(error: ...)".
+/// Formats the values on one line: "3", "1, nil", "(error: ...)".
 std::string View::short_text(const ldb::Evaluation& evaluation) const {
   if (evaluation.outcome != Outcome::kValues) {
     return shortened("(error: " + escaped_message(evaluation.message) + ")");
@@ -229,19 +229,19 @@ std::string View::short_text(const ldb::Evaluation& evaluation) const {
   return text.empty() ? "(no value)" : shortened(std::move(text));
 }
 
-/// Empty for a number outside the source.
+/// Returns a line of the source; empty for a number outside it.
 std::string View::source_line(int line) const {
   const auto index = static_cast<std::size_t>(line) - 1;
   return line > 0 && index < source_.size() ? source_text(source_[index]) : std::string();
 }
 
-/// A line of the source without its indentation.
+/// Returns a line of the source without its indentation.
 std::string View::statement(int line) const {
   auto text = source_line(line);
   return text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
 }
 
-/// "limit.lua:24"
+/// Formats a place in the source: "limit.lua:24".
 std::string View::place(int line) const {
   return fmt::format("{}:{}", escaped_message(debuggee_.name), line);
 }
@@ -256,7 +256,7 @@ void View::error(std::string_view message) {
   out_ += tone("!", Tone::kBad) + "   " + tone(shortened(last_error_), Tone::kBad) + '\n';
 }
 
-/// "debug> 1, 2" for redis.debug(1, 2), "log> notice: text" for redis.log().
+/// Shows "debug> 1, 2" for redis.debug(1, 2), "log> notice: text" for redis.log().
 void View::message(const ldb::ScriptMessage& message) {
   const bool is_log = !message.level.empty();
   out_ += bar() + tone(is_log ? "log>" : "debug>", Tone::kDim) + " " +
@@ -435,7 +435,7 @@ void View::reading(const ReplyAsRead& reading) {
 
 namespace {
 
-/// "returned", "run_time_error"
+/// Returns the name of an ending in JSON: "returned", "run_time_error".
 std::string_view name_of(ldb::Ending ending) {
   using ldb::Ending;
   switch (ending) {
@@ -457,7 +457,7 @@ std::string_view name_of(ldb::Ending ending) {
   return "lost";
 }
 
-/// One event on one line.
+/// A JSON event, which the destructor ends with a line end.
 class Event {
  public:
   Event(std::string& out, std::string_view event) : out_(out), json_(out) {

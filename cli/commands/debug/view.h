@@ -19,14 +19,14 @@ namespace rlctl::cli::debug {
 
 // ---- How a run ended ----
 
-/// The problem if no script answered: the server refused, or the connection broke.
+/// Returns the problem if no script answered: the server refused, or the connection broke.
 [[nodiscard]] std::optional<Problem> problem_of(const ldb::TraceResult& result);
 [[nodiscard]] ExitStatus status_of(const ldb::TraceResult& result);
-/// What happened to the script's writes on a server that is not private. A script cannot be ended
-/// if it catches the error meant to end it, or is inside one long call.
+/// Describes what happened to the script's writes on a server that is not private. A script cannot
+/// be ended if it catches the error meant to end it, or is inside one long call.
 [[nodiscard]] std::string kept_text(ldb::Mode mode, ldb::Ending ending);
-/// What a script returned, in Lua's notation: {0, 5, "a\n", nil, +OK, -ERR no}; raw. None if it did
-/// not return.
+/// Formats what a script returned in Lua's notation, not escaped: {0, 5, "a\n", nil, +OK, -ERR no}.
+/// None if it did not return.
 [[nodiscard]] std::optional<std::string> returned_text(const ldb::TraceResult& result);
 
 // ---- How its reply reads ----
@@ -34,13 +34,13 @@ namespace rlctl::cli::debug {
 /// What a reply means to a caller that reads it as the options or the configuration say.
 struct ReplyAsRead {
   limiter::Decision decision = {};
-  std::string problem = {};  ///< why it cannot be read; empty: it can
+  std::string problem = {};  ///< why the reply cannot be read; empty: `decision` is set
 };
 
 // ---- What it did ----
 
-/// The fewest bytes of a value to show, except 0 for all, as in Redis' own debugger.
-inline constexpr int kLeastMaxlen = 60;
+/// The minimum of bytes of a value to show, as in Redis' own debugger; 0, for all, is allowed too.
+inline constexpr int kMinMaxlen = 60;
 
 struct ViewLengths {
   std::size_t value = 256;   ///< the bytes of a value to show; 0: all
@@ -73,7 +73,7 @@ class View {
 
   using Breakpoints = std::map<int, ldb::Breakpoint>;
 
-  /// The debuggee has another source.
+  /// Reads the source of the debuggee again, after it has changed.
   void read_source();
   void halt(const ldb::Halt& halt, const Breakpoints& breakpoints);
   /// Shows lines of the source; numbers outside it are skipped.
@@ -92,12 +92,12 @@ class View {
   void say(std::string_view text);
 
   void traced(const ldb::TracedLine& line);
-  /// `changes` is one line, "nothing was changed", or empty.
+  /// Shows the result of a trace. `changes` is text such as "nothing was changed", or empty.
   void traced_result(const ldb::TraceResult& result, std::string_view changes);
-  /// "denied, retry_after 12.041 s"
+  /// Shows a decision: "reads as denied, retry_after 12.041 s".
   void reading(const ReplyAsRead& reading);
 
-  /// `text` cut to maxlen(), at a character boundary.
+  /// Returns `text` cut to maxlen() bytes, at a character boundary.
   [[nodiscard]] std::string shortened(std::string text) const;
   void set_maxlen(std::size_t bytes) { lengths_.value = bytes; }
   [[nodiscard]] std::size_t maxlen() const noexcept { return lengths_.value; }
@@ -122,7 +122,7 @@ class View {
   const ldb::Debuggee& debuggee_;
   std::vector<std::string_view> source_;
   ViewLengths lengths_;
-  std::string last_error_;  ///< the traced line's, as shown
+  std::string last_error_;  ///< the last error that the traced line shows
 };
 
 /// A trace as JSON, one event per line; no field changes its type except to null:
