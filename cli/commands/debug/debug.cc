@@ -412,8 +412,7 @@ const Command debug_command{
     .text =
         {.name = "debug",
          .summary = "run a limiter's script line by line, and show what each line did",
-         .synopsis = "[connection] debug SCRIPT KEY --limit LIMIT [--trace] [options]\n"
-                     "[connection] debug SCRIPT [KEY...] [, ARG...] [options]\n"
+         .synopsis = "[connection] debug SCRIPT [KEY...] [, ARG...] [--trace] [options]\n"
                      "[connection] debug --policy NAME [--trace] [options] [ARGUMENT...]\n"
                      "debug SCRIPT --replay FILE [--skip NUMBER] [--trace] [options]",
          .about =

@@ -70,31 +70,35 @@ void add_script(Options& options, Plan& plan) {
       .list("--limit", "LIMIT", plan.limit_options.limits,
             "requests and window: 5/60s, 100/min; for a bundled script, several make one decision")
       .comma_separated();
-  options.value("--burst", "NUMBER", plan.limit_options.burst, kScriptBurstHelp).needs("--limit");
+  options
+      .value("--burst", "NUMBER", plan.limit_options.burst,
+             "requests that may come at once (in scripts with a burst; default: the limit)")
+      .needs("--limit");
   options.value("--cost", "NUMBER", into(plan.cost, parse_cost), kCostHelp)
       .excludes("--replay", kLogHasCosts, kNameCosts);
   options
       .value("--now", "TIME",
-             into(plan.now, [](const std::string& text) { return parse_now(text); }), kNowHelp)
+             into(plan.now, [](const std::string& text) { return parse_now(text); }),
+             "use this time, not the server's clock (microseconds since 1970, or ISO 8601 with a "
+             "zone)")
       .excludes("--replay", kLogHasTimes);
   options
       .value("--algorithm", "NAME", plan.limit_options.algorithm,
              "a bundled script, instead of the operand SCRIPT")
       .completes(complete_algorithm);
-  auto policy =
-      options
-          .value("--policy", "NAME", plan.limit_options.policy,
-                 "use the script, limit and burst of this policy in the configuration, not SCRIPT; "
-                 "the operands are the arguments of its key")
-          .completes(complete_policy)
-          .excludes("--limit", kPolicyHasItsOwn)
-          .excludes("--burst", kPolicyHasItsOwn)
-          .excludes("--algorithm", kPolicyHasItsOwn)
-          .excludes("--script", kPolicyHasItsOwn)
-          .excludes("--keys", kPolicyHasItsOwn);
+  auto policy = options
+                    .value("--policy", "NAME", plan.limit_options.policy,
+                           "use script, limits and burst of a configured policy (the operands are "
+                           "the arguments of its key)")
+                    .completes(complete_policy)
+                    .excludes("--limit", kPolicyHasItsOwn)
+                    .excludes("--burst", kPolicyHasItsOwn)
+                    .excludes("--algorithm", kPolicyHasItsOwn)
+                    .excludes("--script", kPolicyHasItsOwn)
+                    .excludes("--keys", kPolicyHasItsOwn);
   for (const auto& setting : script_settings()) policy.excludes(setting.option, kPolicyHasItsOwn);
   options.list("--keys", "KEY", plan.script_options.keys,
-               "one of the KEYS of the script, with the placeholders below (default: the KEYs)");
+               "one of the KEYS of the script (with the placeholders below; default: the KEYs)");
   add_script_options(options, plan.script_options, true);
 }
 
@@ -114,11 +118,11 @@ void add_place(Options& options, Plan& plan) {
   options.group("Place");
   options
       .flag("--attach", plan.attach,
-            "debug on the server itself, in a fork: nothing that the script writes is kept")
+            "debug in a fork of the server itself (what the script writes is not kept)")
       .excludes("--replay", "a log is replayed on a private server");
   options.flag("--sync", plan.sync,
-               "with --attach, debug in the server process, which serves no other client; the "
-               "writes of the script are kept");
+               "with --attach, debug in the server process (which then serves no other client; "
+               "what the script writes is kept)");
   options.flag("--yes", plan.yes, "do not ask before --sync").needs("--sync");
 }
 
@@ -127,20 +131,20 @@ void add_form(Options& options, Plan& plan) {
   options.group("Output");
   options
       .value("--commands", "FILE", into(plan.commands, parse_commands),
-             "step by hand with the commands in a file, one per line; - for standard input")
+             "step by hand with the commands in a file (one per line; - for standard input)")
       .excludes("--trace", kByHand)
       .excludes("--coverage", kByHand);
-  options.flag("--trace", plan.trace,
-               "show every line as it is executed, its calls and replies, and the variables it "
-               "changed");
+  options.flag(
+      "--trace", plan.trace,
+      "show every line as it is executed (its calls and replies, and the variables it changed)");
   options.flag("--coverage", plan.coverage,
                "show how often each line was reached; with --replay and without --skip, by all "
                "requests");
   options.value("--lcov", "FILE", plan.lcov, "with --coverage, write the counts in lcov's format")
       .needs("--coverage");
   options
-      .value("--fail-under", "PERCENT", into(plan.min_coverage, parse_percent),
-             "with --coverage, exit with status 1 if less than PERCENT of the lines was reached")
+      .value("--fail-under", "NUMBER", into(plan.min_coverage, parse_percent),
+             "exit with status 1 below this coverage in percent (with --coverage)")
       .needs("--coverage");
   options.value("--max-steps", "NUMBER", into(plan.max_steps, parse_steps),
                 "cut the script off after this many lines (default: 100000)");
