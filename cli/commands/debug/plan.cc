@@ -64,6 +64,36 @@ std::size_t parse_maxlen(const std::string& text) {
   return static_cast<std::size_t>(bytes);
 }
 
+/// Declares the options of add_script_options(), whose help texts begin with more than -h has room
+/// for, with texts of which the first clause takes one line.
+void add_short_script_options(Options& options, ScriptOptions& script, Option& policy) {
+  constexpr std::pair<std::string_view, std::string_view> kTexts[] = {
+      {"--function", "the function of a library to call (default: its only one)"},
+      {"--args", "ARGV of the script (in one string that is split as a shell does; default: none)"},
+      {"--allowed-when",
+       "reply that means allowed (nonzero, zero, nil, '<=limit', always, or an expression over the "
+       "reply r: 'r[1] > 0'; default: nonzero)"},
+      {"--remaining", "units that remain (an expression over the reply r: 'r[2]')"},
+      {"--retry-after",
+       "time until a denied request would be allowed (with its unit, s, ms or us: 'r[3] s')"},
+      {"--reset-after",
+       "time until the script no longer counts anything (with its unit: 'r[4] - now_ms ms')"}};
+  options
+      .list("--script", "SCRIPT", script.scripts,
+            "the script, instead of the operand SCRIPT (a file, one that the configuration names, "
+            "or - for standard input)")
+      .completes(complete_script);
+  for (const auto& setting : script_settings()) {
+    auto help = setting.help;
+    for (const auto& [option, text] : kTexts) {
+      if (option == setting.option) help = text;
+    }
+    options.value(std::string(setting.option), std::string(setting.value_name),
+                  script.*setting.value, help);
+    policy.excludes(setting.option, kPolicyHasItsOwn);
+  }
+}
+
 void add_script(Options& options, Plan& plan) {
   options.group("Script");
   options
@@ -96,10 +126,9 @@ void add_script(Options& options, Plan& plan) {
                     .excludes("--algorithm", kPolicyHasItsOwn)
                     .excludes("--script", kPolicyHasItsOwn)
                     .excludes("--keys", kPolicyHasItsOwn);
-  for (const auto& setting : script_settings()) policy.excludes(setting.option, kPolicyHasItsOwn);
   options.list("--keys", "KEY", plan.script_options.keys,
                "one of the KEYS of the script (with the placeholders below; default: the KEYs)");
-  add_script_options(options, plan.script_options, true);
+  add_short_script_options(options, plan.script_options, policy);
 }
 
 void add_replay(Options& options, Plan& plan) {

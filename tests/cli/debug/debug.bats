@@ -154,3 +154,7 @@ LUA
   run -0 --separate-stderr rlctl debug fixed-window --limit 1/60s --replay requests.log --skip 1 --trace
   [[ $stderr == *"debugging request 2 of 2, of 2026-11-20T06:11:11Z, for 'bob'"* ]]
 }
+
+@test "-h fits on a screen of 45 lines" {
+  (($(rlctl debug -h | wc -l) <= 45))
+}
