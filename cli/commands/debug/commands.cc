@@ -52,11 +52,6 @@ int line_number(std::string_view text) {
   throw UsageError(in_quotes(text) + " is not a line number");
 }
 
-void require_nothing(std::string_view rest) {
-  if (rest.empty()) return;
-  throw UsageError("unexpected argument " + in_quotes(rest));
-}
-
 /// Returns the table before a final dot: "t.a" for "print 1 + t.a."; empty if there is no such dot.
 std::string_view path_before_dot(std::string_view line) {
   if (!line.ends_with('.')) return {};
@@ -208,6 +203,9 @@ void Commands::run_row(const Row& row, std::string_view rest) {
   if (row.needs_script && !debugger_.running()) return wrong(kEnded);
   const bool was_running = debugger_.running();
   try {
+    if (row.arguments.empty() && !rest.empty()) {
+      throw UsageError("unexpected argument " + in_quotes(rest));
+    }
     (this->*row.run)(rest);
   } catch (const UsageError& error) {
     wrong(fmt::format("{}: {}", row.name, error.what()));
@@ -240,18 +238,15 @@ void Commands::next(std::string_view rest) {
   move(rest, &ldb::Debugger::next);
 }
 
-void Commands::finish(std::string_view rest) {
-  require_nothing(rest);
+void Commands::finish(std::string_view /*rest*/) {
   show(debugger_.finish());
 }
 
-void Commands::go_on(std::string_view rest) {
-  require_nothing(rest);
+void Commands::go_on(std::string_view /*rest*/) {
   show(debugger_.go_on());
 }
 
-void Commands::abort_script(std::string_view rest) {
-  require_nothing(rest);
+void Commands::abort_script(std::string_view /*rest*/) {
   const auto halt = debugger_.abort_script();
   if (debugger_.result().ending != ldb::Ending::kAborted) {
     view_.error("the script caught the error meant to end it, and continued");
@@ -259,21 +254,18 @@ void Commands::abort_script(std::string_view rest) {
   show(halt);
 }
 
-void Commands::restart(std::string_view rest) {
-  require_nothing(rest);
+void Commands::restart(std::string_view /*rest*/) {
   after_ = AfterCommand::kRestart;
 }
 
-void Commands::again(std::string_view rest) {
-  require_nothing(rest);
+void Commands::again(std::string_view /*rest*/) {
   if (debugger_.running()) {
     throw UsageError("the script has not ended; 'continue' resumes, 'restart' starts over");
   }
   after_ = AfterCommand::kAgain;
 }
 
-void Commands::quit(std::string_view rest) {
-  require_nothing(rest);
+void Commands::quit(std::string_view /*rest*/) {
   after_ = AfterCommand::kQuit;
 }
 
@@ -293,8 +285,7 @@ void Commands::list(std::string_view rest) {
                debugger_.breakpoints());
 }
 
-void Commands::whole(std::string_view rest) {
-  require_nothing(rest);
+void Commands::whole(std::string_view /*rest*/) {
   view_.source(1, view_.line_count(), debugger_.running() ? debugger_.line() : 0,
                debugger_.breakpoints());
 }
@@ -328,8 +319,7 @@ void Commands::redis(std::string_view rest) {
   was_wrong_ = made->failed();
 }
 
-void Commands::trace(std::string_view rest) {
-  require_nothing(rest);
+void Commands::trace(std::string_view /*rest*/) {
   for (const auto& frame : debugger_.backtrace()) view_.frame(frame);
 }
 

@@ -19,9 +19,9 @@ using namespace std::chrono_literals;
 using Words = std::vector<std::string>;
 
 /// A command session at the beginning of a script.
-class Desk {
+class CommandSession {
  public:
-  explicit Desk(std::string source)
+  explicit CommandSession(std::string source)
       : server_(support::start_server()),
         debuggee_{.name = "test.lua",
                   .source = std::move(source),
@@ -66,96 +66,97 @@ constexpr auto kScript =
 }  // namespace
 
 TEST_CASE("debug commands: the first word is completed to a command") {
-  const Desk desk(kScript);
-  if (!desk) return;
-  CHECK(desk.complete("st") == Words{"step"});
-  CHECK(desk.complete("re") == Words{"redis", "restart"});
-  CHECK(desk.complete("  wh") == Words{"whole"});
-  CHECK(desk.complete("x").empty());
-  CHECK(desk.complete("").size() == 19);
-  CHECK(desk.complete("help ma") == Words{"maxlen"});
+  const CommandSession session(kScript);
+  if (!session) return;
+  CHECK(session.complete("st") == Words{"step"});
+  CHECK(session.complete("re") == Words{"redis", "restart"});
+  CHECK(session.complete("  wh") == Words{"whole"});
+  CHECK(session.complete("x").empty());
+  CHECK(session.complete("").size() == 19);
+  CHECK(session.complete("help ma") == Words{"maxlen"});
 }
 
 TEST_CASE("debug commands: further words are completed to what the command takes") {
-  Desk desk(kScript);
-  if (!desk) return;
-  CHECK(desk.complete("info l") == Words{"locals"});
-  CHECK(desk.complete("i ") == Words{"breakpoints", "keys", "locals", "watches"});
-  CHECK(desk.complete("break ") == Words{"1", "2", "4"});
-  CHECK(desk.complete("break 4 ") == Words{"if"});
-  CHECK(desk.complete("redis GET us") == Words{"user:1", "user:2"});
-  CHECK(desk.complete("print K") == Words{"KEYS"});
-  CHECK(desk.complete("step ").empty());
-  CHECK(desk.complete("nonsense ").empty());
+  CommandSession session(kScript);
+  if (!session) return;
+  CHECK(session.complete("info l") == Words{"locals"});
+  CHECK(session.complete("i ") == Words{"breakpoints", "keys", "locals", "watches"});
+  CHECK(session.complete("break ") == Words{"1", "2", "4"});
+  CHECK(session.complete("break 4 ") == Words{"if"});
+  CHECK(session.complete("redis GET us") == Words{"user:1", "user:2"});
+  CHECK(session.complete("print K") == Words{"KEYS"});
+  CHECK(session.complete("step ").empty());
+  CHECK(session.complete("nonsense ").empty());
 }
 
 TEST_CASE("debug commands: line numbers are completed in their order as numbers") {
-  Desk desk(
+  CommandSession session(
       "local a = 1\n"
       "a = 2\na = 3\na = 4\na = 5\na = 6\na = 7\na = 8\na = 9\n"
       "a = 10\n"
       "return a\n");
-  if (!desk) return;
-  CHECK(desk.complete("break ") == Words{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"});
-  CHECK(desk.complete("list 1") == Words{"1", "10", "11"});
+  if (!session) return;
+  CHECK(session.complete("break ") ==
+        Words{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"});
+  CHECK(session.complete("list 1") == Words{"1", "10", "11"});
 }
 
 TEST_CASE("debug commands: each command is explained with an example, in 80 columns") {
-  Desk desk(kScript);
-  if (!desk) return;
-  for (const auto& command : desk.complete("")) {
+  CommandSession session(kScript);
+  if (!session) return;
+  for (const auto& command : session.complete("")) {
     CAPTURE(command);
-    const auto text = desk.run("help " + command);
+    const auto text = session.run("help " + command);
     CHECK(text.starts_with(command));
     CHECK(text.find("\nFor example: ") != std::string::npos);
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
   }
-  std::istringstream list(desk.run("help"));
+  std::istringstream list(session.run("help"));
   for (std::string line; std::getline(list, line);) {
     CAPTURE(line);
     CHECK(line.size() <= 80);
   }
-  CHECK(desk.run("help n").starts_with("next, n [TIMES]: "));
-  CHECK(desk.run("help brek") == "!   help: unknown command 'brek'; did you mean 'break'?\n");
-  CHECK(desk.run("help xyzzy") == "!   help: unknown command 'xyzzy'; 'help' lists them\n");
+  CHECK(session.run("help n").starts_with("next, n [TIMES]: "));
+  CHECK(session.run("help brek") == "!   help: unknown command 'brek'; did you mean 'break'?\n");
+  CHECK(session.run("help xyzzy") == "!   help: unknown command 'xyzzy'; 'help' lists them\n");
 }
 
 TEST_CASE("debug commands: visible variables are completed wherever a name can begin") {
-  Desk desk(kScript);
-  if (!desk) return;
-  CHECK(desk.complete("print c").empty());
-  desk.run("step");
-  CHECK(desk.complete("print c") == Words{"count"});
-  desk.run("step");
-  CHECK(desk.complete("p c") == Words{"cost", "count"});
-  CHECK(desk.complete("eval 1 + cou") == Words{"count"});
-  CHECK(desk.complete("watch (cos") == Words{"cost"});
-  CHECK(desk.complete("break 4 if cou") == Words{"count"});
+  CommandSession session(kScript);
+  if (!session) return;
+  CHECK(session.complete("print c").empty());
+  session.run("step");
+  CHECK(session.complete("print c") == Words{"count"});
+  session.run("step");
+  CHECK(session.complete("p c") == Words{"cost", "count"});
+  CHECK(session.complete("eval 1 + cou") == Words{"count"});
+  CHECK(session.complete("watch (cos") == Words{"cost"});
+  CHECK(session.complete("break 4 if cou") == Words{"count"});
 }
 
 TEST_CASE("debug commands: each command tells whether the session continues") {
-  Desk desk(kScript);
-  if (!desk) return;
-  desk.run("step");
-  CHECK(desk.after == AfterCommand::kGoOn);
-  desk.run("");
-  CHECK(desk.after == AfterCommand::kGoOn);
-  CHECK(desk.run("again") ==
+  CommandSession session(kScript);
+  if (!session) return;
+  session.run("step");
+  CHECK(session.after == AfterCommand::kGoOn);
+  session.run("");
+  CHECK(session.after == AfterCommand::kGoOn);
+  CHECK(session.run("again") ==
         "!   again: the script has not ended; 'continue' resumes, 'restart' starts over\n");
-  CHECK(desk.after == AfterCommand::kGoOn);
-  desk.run("restart");
-  CHECK(desk.after == AfterCommand::kRestart);
-  desk.run("continue");
-  CHECK(desk.after == AfterCommand::kEnded);
-  desk.run("again");
-  CHECK(desk.after == AfterCommand::kAgain);
-  CHECK(desk.run("step") ==
+  CHECK(session.after == AfterCommand::kGoOn);
+  session.run("restart");
+  CHECK(session.after == AfterCommand::kRestart);
+  session.run("continue");
+  CHECK(session.after == AfterCommand::kEnded);
+  session.run("again");
+  CHECK(session.after == AfterCommand::kAgain);
+  CHECK(session.run("step") ==
         "!   the script has ended; 'again' calls it on the state that it left, 'restart' starts "
         "over\n");
-  CHECK(desk.after == AfterCommand::kGoOn);
-  CHECK(desk.run("quit") == "");
-  CHECK(desk.after == AfterCommand::kQuit);
+  CHECK(session.after == AfterCommand::kGoOn);
+  CHECK(session.run("quit") == "");
+  CHECK(session.after == AfterCommand::kQuit);
 }
 
 }  // namespace rlctl::cli::debug::commands_test

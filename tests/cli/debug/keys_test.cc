@@ -28,8 +28,9 @@ void call(Connection& connection, const std::vector<Command>& commands) {
 }
 
 /// The report on these keys after the commands, one line each.
-std::vector<std::string> told(Connection& connection, const std::vector<Command>& before,
-                              std::vector<std::string> keys, const std::vector<Command>& commands) {
+std::vector<std::string> report(Connection& connection, const std::vector<Command>& before,
+                                std::vector<std::string> keys,
+                                const std::vector<Command>& commands) {
   call(connection, {{"FLUSHALL"}});
   call(connection, before);
   const Plan plan;
@@ -49,23 +50,23 @@ TEST_CASE("the contents of keys of every type are reported before and after") {
   if (!server) return;
   auto connection = Connection::open(server->url(), 10s);
   const auto expiring =
-      told(connection, {{"SET", "k", "5"}}, {"k"}, {{"SET", "k", "6", "PX", "3600000"}});
+      report(connection, {{"SET", "k", "5"}}, {"k"}, {{"SET", "k", "6", "PX", "3600000"}});
   REQUIRE(expiring.size() == 1);
   CHECK(expiring[0].starts_with("'k': string, \"5\" → \"6\", no ttl → ttl "));
   CHECK(
-      told(connection, {{"RPUSH", "k", "a", "b"}}, {"k"}, {{"RPUSH", "k", "c", "d"}}) ==
+      report(connection, {{"RPUSH", "k", "a", "b"}}, {"k"}, {{"RPUSH", "k", "c", "d"}}) ==
       Lines{"'k': list, 2 elements: \"a\", \"b\" → 4 elements: \"a\", \"b\", \"c\", ..., no ttl"});
-  CHECK(told(connection, {{"HSET", "k", "f", "1"}}, {"k"}, {{"HSET", "k", "f", "2"}}) ==
+  CHECK(report(connection, {{"HSET", "k", "f", "1"}}, {"k"}, {{"HSET", "k", "f", "2"}}) ==
         Lines{"'k': hash, 1 field: \"f\" = \"1\" → 1 field: \"f\" = \"2\", no ttl"});
-  CHECK(told(connection, {{"ZADD", "k", "1.5", "m"}}, {"k"}, {{"ZADD", "k", "2.5", "m"}}) ==
+  CHECK(report(connection, {{"ZADD", "k", "1.5", "m"}}, {"k"}, {{"ZADD", "k", "2.5", "m"}}) ==
         Lines{"'k': zset, 1 member: \"m\" at 1.5 → 1 member: \"m\" at 2.5, no ttl"});
-  CHECK(told(connection, {{"SADD", "k", "m"}}, {"k"}, {{"DEL", "k"}}) ==
+  CHECK(report(connection, {{"SADD", "k", "m"}}, {"k"}, {{"DEL", "k"}}) ==
         Lines{"'k': set, 1 member: \"m\", no ttl → removed"});
-  CHECK(told(connection, {}, {"k"}, {{"XADD", "k", "1-1", "f", "v"}}) ==
+  CHECK(report(connection, {}, {"k"}, {{"XADD", "k", "1-1", "f", "v"}}) ==
         Lines{"'k': not there → stream, 1 entry, no ttl"});
-  CHECK(told(connection, {{"SET", "k", "1"}}, {"k"}, {{"DEL", "k"}, {"RPUSH", "k", "1"}}) ==
+  CHECK(report(connection, {{"SET", "k", "1"}}, {"k"}, {{"DEL", "k"}, {"RPUSH", "k", "1"}}) ==
         Lines{"'k': string, \"1\", no ttl → list, 1 element: \"1\", no ttl"});
-  CHECK(told(connection, {}, {"k"}, {{"SET", "k", std::string(100, 'x') + "\n"}}) ==
+  CHECK(report(connection, {}, {"k"}, {{"SET", "k", std::string(100, 'x') + "\n"}}) ==
         Lines{"'k': not there → string, \"" + std::string(40, 'x') + "...\" (101 bytes), no ttl"});
 }
 
@@ -73,8 +74,8 @@ TEST_CASE("a key that was only read, or is still missing, is reported as before"
   auto server = support::start_server();
   if (!server) return;
   auto connection = Connection::open(server->url(), 10s);
-  CHECK(told(connection, {{"SET", "k", "5"}, {"SET", "other", "1"}}, {"k", "none", "k"},
-             {{"GET", "k"}, {"GET", "other"}, {"EXISTS", "none"}}) ==
+  CHECK(report(connection, {{"SET", "k", "5"}, {"SET", "other", "1"}}, {"k", "none", "k"},
+               {{"GET", "k"}, {"GET", "other"}, {"EXISTS", "none"}}) ==
         Lines{"'k': string, \"5\", no ttl, as before", "'none': not there, as before"});
 }
 
@@ -99,8 +100,8 @@ TEST_CASE("other keys are reported if they changed, appeared or disappeared") {
   auto server = support::start_server();
   if (!server) return;
   auto connection = Connection::open(server->url(), 10s);
-  CHECK(told(connection, {{"SET", "a", "1"}, {"SET", "b", "1"}, {"SET", "c", "1"}}, {"k"},
-             {{"INCR", "a"}, {"DEL", "b"}, {"SET", "d\n", "1"}}) ==
+  CHECK(report(connection, {{"SET", "a", "1"}, {"SET", "b", "1"}, {"SET", "c", "1"}}, {"k"},
+               {{"INCR", "a"}, {"DEL", "b"}, {"SET", "d\n", "1"}}) ==
         Lines{"'k': not there, as before", "'a': string, \"1\" → \"2\", no ttl",
               "'b': string, \"1\", no ttl → removed", "'d\\n': not there → string, \"1\", no ttl"});
 }
