@@ -75,8 +75,7 @@ void add_log_options(Options& options, ReplayArguments& target) {
   of_log(options.value("--cost-field", "NAME", target.cost_field,
                        "field that holds the cost; '' for none"));
   of_log(options.value("--ipv6-prefix", "BITS", target.ipv6_prefix,
-                       "treat keys that are addresses as clients: 64 for the /64 of an IPv6 "
-                       "address"));
+                       "the part of an IPv6 address that is the client (64: its /64)"));
   of_log(options.flag("--strict", target.strict, "fail on a line that cannot be read"));
 }
 

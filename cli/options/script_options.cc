@@ -41,29 +41,27 @@ void check(const std::string& text) {
 }
 
 constexpr std::array kSettings{
-    ScriptSetting{kFunction, "NAME",
-                  "call this function, if the script is a library of Redis functions (default: its "
-                  "only one)",
+    ScriptSetting{kFunction, "NAME", "the function of a library to call (default: its only one)",
                   &ScriptOptions::function, "", check_function},
     ScriptSetting{kArguments, "WORDS",
-                  "ARGV of the script, in one string that is split as a shell does (default: none)",
+                  "ARGV of the script (in one string that is split as a shell does; default: none)",
                   &ScriptOptions::arguments, "", check_arguments},
     ScriptSetting{"--allowed-when", "CONDITION",
-                  "reply that means allowed: nonzero, zero, nil, '<=limit', always, or an "
-                  "expression over the reply r: 'r[1] > 0' (default: nonzero)",
+                  "reply that means allowed (nonzero, zero, nil, '<=limit', always, or an "
+                  "expression over the reply r: 'r[1] > 0'; default: nonzero)",
                   &ScriptOptions::allowed_when, "nonzero", check<traffic::parse_allowed_when>},
     ScriptSetting{"--delay-unit", "UNIT", "the reply is a time to wait, in s, ms or us",
                   &ScriptOptions::delay_unit, "", check<traffic::parse_delay_unit>},
     ScriptSetting{"--remaining", "EXPR",
-                  "units that remain, as an expression over the reply r: 'r[2]'",
+                  "units that remain (an expression over the reply r: 'r[2]')",
                   &ScriptOptions::remaining, "", check<traffic::parse_number_expression>},
     ScriptSetting{
         "--retry-after", "EXPR",
-        "time until a denied request would be allowed, with its unit: s, ms or us; 'r[3] s'",
+        "time until a denied request would be allowed (with its unit, s, ms or us: 'r[3] s')",
         &ScriptOptions::retry_after, "", check<traffic::parse_wait_expression>},
     ScriptSetting{
         "--reset-after", "EXPR",
-        "time until the script no longer counts anything, with its unit: 'r[4] - now_ms ms'",
+        "time until the script no longer counts anything (with its unit: 'r[4] - now_ms ms')",
         &ScriptOptions::reset_after, "", check<traffic::parse_wait_expression>},
 };
 
@@ -122,7 +120,7 @@ void add_missing(ScriptOptions& options, const ScriptOptions& others) {
   std::vector<std::string_view> names(bundled.begin(), bundled.end());
   for (const auto& script : configuration.scripts().scripts) names.push_back(script.name);
   const auto meant = did_you_mean(value, names);
-  const auto hint = names.empty() ? "" : "there is " + one_of(names) + "; ";
+  const auto hint = names.empty() ? "" : "available: " + one_of(names) + "; ";
   throw UsageError(
       with_option(
           option,
@@ -294,10 +292,10 @@ std::vector<std::string> script_keys(const ScriptOptions& options) {
 void add_script_options(Options& options, ScriptOptions& target, bool is_optional) {
   options
       .list(std::string(kScriptOption), "SCRIPT", target.scripts,
-            is_optional ? "the script, instead of the operand SCRIPT: a file, one that the "
-                          "configuration names, or - for standard input"
-                        : "run this Lua script, a file or one that the configuration names, "
-                          "instead of a bundled algorithm; - for standard input")
+            is_optional ? "the script, instead of the operand SCRIPT (a file, one that the "
+                          "configuration names, or - for standard input)"
+                        : "run this Lua script, not a bundled algorithm (a file, one that the "
+                          "configuration names, or - for standard input)")
       .completes(complete_script);
   for (const auto& setting : kSettings) {
     auto option = options.value(std::string(setting.option), std::string(setting.value_name),

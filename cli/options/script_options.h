@@ -46,7 +46,7 @@ struct ScriptSetting {
 
 /// The help text of --burst where it only fills a placeholder.
 inline constexpr std::string_view kScriptBurstHelp =
-    "requests that may come at once in scripts with a burst (default: the limit)";
+    "requests that may come at once (in scripts with a burst; default: the limit)";
 /// What to do with a second --limit where one fills the placeholders.
 inline constexpr const char* kOneLimitHint = "write further limits in --args";
 

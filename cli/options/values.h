@@ -12,7 +12,7 @@ namespace rlctl::cli {
 // Texts of options that several commands have.
 
 inline constexpr std::string_view kNowHelp =
-    "use this time, not the server's clock: microseconds since 1970, or ISO 8601 with a zone";
+    "use this time, not the server's clock (microseconds since 1970, or ISO 8601 with a zone)";
 /// Why an option that waits excludes --now.
 inline constexpr std::string_view kNowStandsStill = "a given time does not advance";
 inline constexpr std::string_view kCostHelp =

@@ -64,53 +64,18 @@ std::size_t parse_maxlen(const std::string& text) {
   return static_cast<std::size_t>(bytes);
 }
 
-/// Declares the options of add_script_options(), whose help texts begin with more than -h has room
-/// for, with texts of which the first clause takes one line.
-void add_short_script_options(Options& options, ScriptOptions& script, Option& policy) {
-  constexpr std::pair<std::string_view, std::string_view> kTexts[] = {
-      {"--function", "the function of a library to call (default: its only one)"},
-      {"--args", "ARGV of the script (in one string that is split as a shell does; default: none)"},
-      {"--allowed-when",
-       "reply that means allowed (nonzero, zero, nil, '<=limit', always, or an expression over the "
-       "reply r: 'r[1] > 0'; default: nonzero)"},
-      {"--remaining", "units that remain (an expression over the reply r: 'r[2]')"},
-      {"--retry-after",
-       "time until a denied request would be allowed (with its unit, s, ms or us: 'r[3] s')"},
-      {"--reset-after",
-       "time until the script no longer counts anything (with its unit: 'r[4] - now_ms ms')"}};
-  options
-      .list("--script", "SCRIPT", script.scripts,
-            "the script, instead of the operand SCRIPT (a file, one that the configuration names, "
-            "or - for standard input)")
-      .completes(complete_script);
-  for (const auto& setting : script_settings()) {
-    auto help = setting.help;
-    for (const auto& [option, text] : kTexts) {
-      if (option == setting.option) help = text;
-    }
-    options.value(std::string(setting.option), std::string(setting.value_name),
-                  script.*setting.value, help);
-    policy.excludes(setting.option, kPolicyHasItsOwn);
-  }
-}
-
 void add_script(Options& options, Plan& plan) {
   options.group("Script");
   options
       .list("--limit", "LIMIT", plan.limit_options.limits,
             "requests and window: 5/60s, 100/min; for a bundled script, several make one decision")
       .comma_separated();
-  options
-      .value("--burst", "NUMBER", plan.limit_options.burst,
-             "requests that may come at once (in scripts with a burst; default: the limit)")
-      .needs("--limit");
+  options.value("--burst", "NUMBER", plan.limit_options.burst, kScriptBurstHelp).needs("--limit");
   options.value("--cost", "NUMBER", into(plan.cost, parse_cost), kCostHelp)
       .excludes("--replay", kLogHasCosts, kNameCosts);
   options
       .value("--now", "TIME",
-             into(plan.now, [](const std::string& text) { return parse_now(text); }),
-             "use this time, not the server's clock (microseconds since 1970, or ISO 8601 with a "
-             "zone)")
+             into(plan.now, [](const std::string& text) { return parse_now(text); }), kNowHelp)
       .excludes("--replay", kLogHasTimes);
   options
       .value("--algorithm", "NAME", plan.limit_options.algorithm,
@@ -128,7 +93,8 @@ void add_script(Options& options, Plan& plan) {
                     .excludes("--keys", kPolicyHasItsOwn);
   options.list("--keys", "KEY", plan.script_options.keys,
                "one of the KEYS of the script (with the placeholders below; default: the KEYs)");
-  add_short_script_options(options, plan.script_options, policy);
+  for (const auto& setting : script_settings()) policy.excludes(setting.option, kPolicyHasItsOwn);
+  add_script_options(options, plan.script_options, true);
 }
 
 void add_replay(Options& options, Plan& plan) {
