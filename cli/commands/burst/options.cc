@@ -125,8 +125,6 @@ void add_report(Options& options, BurstOptions& target) {
   options.value("--svg", "FILE", target.svg, "write the plot as SVG; - for standard output");
   options.value("--title", "TEXT", target.title, "title of the SVG (default: from the traffic)")
       .needs("--svg");
-  options.flag("--overlay", target.overlay, "all limiters in one chart of the SVG")
-      .needs("--svg", "the terminal shows a chart for each limiter");
   options.value("--csv", "FILE", target.csv,
                 "write a row of CSV for each algorithm; - for standard output");
   options.value("--jsonl", "FILE", target.jsonl,
@@ -200,7 +198,6 @@ void require_searchable(const Options& options, const BurstOptions& given) {
       Refusal{"--key-skew", "a search uses one key"},
       Refusal{"--clients", kNoRealTime},
       Refusal{"--pipeline", kNoRealTime},
-      Refusal{"--overlay", "each limiter has a schedule of its own"},
       Refusal{"--csv", kTable},
       Refusal{"--jsonl", kTable}};
   refuse_given(options, refusals, kAdversary);

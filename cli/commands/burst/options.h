@@ -32,7 +32,7 @@ struct BurstOptions {
   std::optional<std::string> clock, clients, pipeline;
   std::optional<std::string> budget, exhaustive, tick, write;
   std::optional<std::string> svg, title, csv, jsonl, junit, against;
-  bool model = false, overlay = false, quiet = false, refunds = false, no_stepping_back = false;
+  bool model = false, quiet = false, refunds = false, no_stepping_back = false;
   bool is_search = false;  ///< rlctl burst adversary
 };
 

@@ -535,7 +535,6 @@ BurstPlan make_burst_plan(const BurstOptions& typed, const Invocation& invocatio
   }
   BurstPlan plan{.real = parse_clock(options),
                  .title = options.title,
-                 .overlay = options.overlay,
                  .model = options.model};
   auto limits = options.limits;
   if (limits.empty()) limits.emplace_back(searches ? kSearchLimit : kDefaultLimit);

@@ -45,7 +45,6 @@ struct BurstPlan {
   std::vector<std::string> replay_command = {};     ///< replays a search's schedule
   std::optional<SearchPlan> search = {};            ///< instead of traffic
   std::optional<std::string> title = {};            ///< of a picture; none: from the traffic
-  bool overlay = false;                             ///< a picture has all limiters in one chart
   bool model = false;                               ///< the models decide, without a server
 };
 

@@ -30,15 +30,12 @@ constexpr std::size_t kMostSvgColumns = 120;
 constexpr std::size_t kCaptionLetters = 92;
 constexpr std::size_t kNameLetters = 44;  // beside the verdict
 constexpr std::size_t kWhyLetters = 120;
-constexpr double kOverlayChart = 260, kOverlayRow = 18;
 constexpr std::size_t kTitleLetters = 68, kTitleLettersBesideClock = 44;
 constexpr std::size_t kTitleLines = 3;
 constexpr std::size_t kKeyLetters = 24;    // in the verdict
 constexpr std::size_t kAxisLetters = 100;  // along the axis
 /// The highest value has a label if it is this many times the limit.
 constexpr double kLabelledAbove = 1.25;
-/// The number of styles of curves in an overlay: see kStyle.
-constexpr std::size_t kCurves = 7;
 /// Leaves room above the highest value.
 constexpr double kHeadroom = 1.08;
 
@@ -61,14 +58,6 @@ constexpr std::string_view kStyle = R"svg(<style>
   .within { fill: none; stroke: #1f6fb4; stroke-width: 2; stroke-linejoin: round; }
   .area { fill: #1f6fb4; fill-opacity: 0.15; }
   .worst { fill: #c2410c; fill-opacity: 0.12; stroke: #c2410c; stroke-width: 0.75; }
-  .curve { fill: none; stroke-width: 3; stroke-linejoin: round; }
-  .curve0 { stroke: #1f6fb4; }
-  .curve1 { stroke: #b26a00; stroke-dasharray: 9 4; }
-  .curve2 { stroke: #0b7a5b; stroke-dasharray: 3 3; }
-  .curve3 { stroke: #a8327e; stroke-dasharray: 12 3 3 3; }
-  .curve4 { stroke: #6b4bd8; stroke-dasharray: 6 2 2 2 2 2; }
-  .curve5 { stroke: #50606e; stroke-dasharray: 18 5; }
-  .curve6 { stroke: #97202f; stroke-dasharray: 2 6; }
   .limit { stroke: #c2410c; stroke-width: 1.5; stroke-dasharray: 6 4; fill: none; }
   @media (prefers-color-scheme: dark) {
     .paper { fill: #15191e; }
@@ -80,13 +69,6 @@ constexpr std::string_view kStyle = R"svg(<style>
     .denied, .hatching, .limit { stroke: #ff9256; }
     .worst { fill: #ff9256; stroke: #ff9256; }
     .within { stroke: #62aef0; }
-    .curve0 { stroke: #62aef0; }
-    .curve1 { stroke: #f0b050; }
-    .curve2 { stroke: #4fd0a8; }
-    .curve3 { stroke: #f28ac8; }
-    .curve4 { stroke: #ab98ff; }
-    .curve5 { stroke: #b4c0cc; }
-    .curve6 { stroke: #ff7d8a; }
     .area { fill: #62aef0; fill-opacity: 0.2; }
   }
 </style>
@@ -136,14 +118,9 @@ class Drawing {
     open();
     header();
     double y = kHeader + title_height_;
-    if (report_.plan.overlay) {
-      overlay(y);
-      y += overlay_height();
-    } else {
-      for (const auto& run : report_.runs) {
-        panel(run, y);
-        y += panel_height(run);
-      }
+    for (const auto& run : report_.runs) {
+      panel(run, y);
+      y += panel_height(run);
     }
     axis(y - kBelow);
     caption(y + kAxis - 8);
@@ -216,15 +193,6 @@ class Drawing {
             y - 9);
       words(14, content);
     };
-    if (report_.plan.overlay) {
-      if (scale_.has_chart) line("limit", "limit");
-      text(kRight, y, "soft end",
-           scale_.has_chart
-               ? fmt::format("allowed{} within the last {}", one_key ? " to the key named" : "",
-                             period_text(scale_.window))
-               : "allowed requests in " + column_text(axis_));
-      return;
-    }
     if (scale_.has_chart) {
       line("within", fmt::format("allowed{} within the last {}", one_key ? " to that key" : "",
                                  period_text(scale_.window)));
@@ -309,59 +277,6 @@ class Drawing {
     text(kLeft - 8, bottom + 4, "soft end", "0");
     if (most_within_ > limit * kLabelledAbove) {
       text(kLeft - 8, y_of(most_within_) + 4, "soft end", fmt::format("{:.0f}", most_within_));
-    }
-  }
-
-  /// What an overlay shows of a run: the units allowed within the last window or, if they are not
-  /// drawn, the allowed requests in each column.
-  [[nodiscard]] std::vector<std::int64_t> curve_of(const BurstRun& run) const {
-    if (scale_.has_chart) return within_window_of(run, axis_, scale_);
-    std::vector<std::int64_t> curve;
-    for (const auto& bin : columns_of(run, axis_)) curve.push_back(bin.allowed);
-    return curve;
-  }
-
-  [[nodiscard]] double overlay_height() const {
-    return kOverlayRow * static_cast<double>(report_.runs.size()) + kOverlayChart + kBelow + 14;
-  }
-
-  /// All runs in one chart. Curves that are equal stay visible: later ones are thinner.
-  void overlay(double top) {
-    double y = top - 4;
-    for (std::size_t i = 0; i < report_.runs.size(); ++i) {
-      const auto& run = report_.runs[i];
-      y += kOverlayRow;
-      print("<path class=\"curve curve{}\" d=\"M20 {:.1f}h48\"/>\n", i % kCurves, y - 4);
-      text(kLeft, y, "name", cut_to_width(run.name, kNameLetters));
-      text(kRight, y, verdict_class(run), verdict_of(run));
-    }
-    double most = scale_.has_chart ? static_cast<double>(scale_.limit) : 1;
-    for (const auto& run : report_.runs) {
-      for (const auto count : curve_of(run)) most = std::max(most, static_cast<double>(count));
-    }
-    overlay_curves(y + 18, most);
-  }
-
-  void overlay_curves(double top, double most) {
-    const auto bottom = top + kOverlayChart;
-    const auto y_of = [&](double units) {
-      return bottom - kOverlayChart * units / (most * kHeadroom);
-    };
-    edges(top, bottom);
-    for (std::size_t i = 0; i < report_.runs.size(); ++i) {
-      auto line = fmt::format("M{:.1f} {:.1f}", kLeft, bottom);
-      double column = 0;
-      for (const auto count : curve_of(report_.runs[i])) {
-        line += fmt::format("L{:.1f} {:.1f}", x_of(++column), y_of(static_cast<double>(count)));
-      }
-      print("<path class=\"curve curve{}\" style=\"stroke-width: {:.1f}\" d=\"{}\"/>\n",
-            i % kCurves, 2 + 0.9 * static_cast<double>(report_.runs.size() - 1 - i), line);
-    }
-    grid_line(bottom);
-    text(kLeft - 8, bottom + 4, "soft end", "0");
-    if (scale_.has_chart) limit_line(y_of(static_cast<double>(scale_.limit)));
-    if (!scale_.has_chart || most > static_cast<double>(scale_.limit) * kLabelledAbove) {
-      text(kLeft - 8, y_of(most) + 4, "soft end", fmt::format("{:.0f}", most));
     }
   }
 
@@ -474,10 +389,6 @@ Drawing::Drawing(const BurstReport& report)
   title_height_ = kTitleLine * static_cast<double>(title_lines().size() - 1);
   height_ =
       kHeader + title_height_ + kAxis + kCaptionLine * static_cast<double>(caption_.size()) + 12;
-  if (report.plan.overlay) {
-    height_ += overlay_height();
-    return;
-  }
   for (const auto& run : report.runs) height_ += panel_height(run);
 }
 

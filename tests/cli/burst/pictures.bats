@@ -1,6 +1,6 @@
 load ../../support/common
 
-# Titles, overlays, the pictures of searches, and why an algorithm did what it did.
+# Titles, the pictures of searches, and why an algorithm did what it did.
 
 setup() { cd "$BATS_TEST_TMPDIR" || return; }
 
@@ -35,29 +35,6 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
   run -0 xmllint --xpath 'string(//*[@class="title"][last()]/@y)' x.svg
   assert_output 72.0
   has 0 text '[not(@class="title")][@y <= 72]'
-}
-
-# --- overlays ----------------------------------------------------------------------------------------
-
-@test "an overlay has a curve for each limiter, in styles of their own" {
-  rlctl burst spike -q --model --limit 20/s --algorithm all --overlay --svg x.svg
-  xmllint --noout x.svg
-  has 7 path '[starts-with(@class, "curve")][@style]'
-  # Six of seven styles are dashed, each differently.
-  run -0 bash -c "grep -oE '^  \.curve[0-9] .*dasharray: [0-9 ]+' x.svg | sed 's/.*: //' | sort -u | wc -l"
-  assert_output 6
-  run -0 texts name x.svg
-  assert_equal "$output" "$(rlctl burst --model --limit 20/s --algorithm all --json | jq -r '.runs[].algorithm')"
-  has 2 path '[@class="limit"]' # in the legend and in the chart
-  has 1 rect # the paper: no bars
-}
-
-@test "an overlay of a log with several keys shows allowed requests" {
-  printf '%s a\n%s b\n' 100 101 104 105 >x.log
-  rlctl burst -q --model --replay x.log --limit 1/10s --overlay --svg x.svg
-  run -0 texts 'soft end' x.svg
-  assert_line --partial 'allowed requests in '
-  has 0 path '[@class="limit"]'
 }
 
 @test "the axis ends when the last delayed request goes on" {
