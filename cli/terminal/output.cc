@@ -6,8 +6,6 @@
 
 #include <cerrno>
 #include <climits>
-#include <filesystem>
-#include <system_error>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -86,36 +84,6 @@ void guard_standard_descriptors() noexcept {
     // it is closed again.
     [[maybe_unused]] const int opened =
         ::open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
-  }
-}
-
-namespace {
-
-bool are_same(const std::string& a, const std::string& b) {
-  std::error_code unknown;
-  if (std::filesystem::exists(a, unknown) && !std::filesystem::is_regular_file(a, unknown)) {
-    return false;
-  }
-  return a != "-" && (a == b || std::filesystem::equivalent(a, b, unknown));
-}
-
-}  // namespace
-
-void require_different_files(std::span<const NamedFile> written, std::span<const NamedFile> read) {
-  for (std::size_t i = 0; i < written.size(); ++i) {
-    const auto& [option, path] = written[i];
-    for (const auto& [other_option, other] : written.subspan(i + 1)) {
-      if (!are_same(path, other)) continue;
-      throw UsageError(std::string(other_option) + ": " + in_quotes(other) +
-                           " would replace what " + std::string(option) + " writes",
-                       "write each to a file of its own");
-    }
-    for (const auto& [other_option, other] : read) {
-      if (!are_same(path, other)) continue;
-      throw UsageError(std::string(option) + ": " + in_quotes(path) + " is read by " +
-                           std::string(other_option) + " and would be lost",
-                       "write to another file");
-    }
   }
 }
 

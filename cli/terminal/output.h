@@ -2,7 +2,6 @@
 
 #include <exception>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -89,15 +88,6 @@ class Destination {
   bool to_stdout_ = false;
   std::optional<OutputFile> file_;
 };
-
-/// An option with the path of a file that is read or written.
-struct NamedFile {
-  std::string_view option;
-  std::string path;
-};
-/// Throws UsageError if a file that is written would replace another such file, or one that is
-/// read. Only regular files are compared: "-" and /dev/null may be given more than once.
-void require_different_files(std::span<const NamedFile> written, std::span<const NamedFile> read);
 
 /// Throws UsageError if standard output is asked for more than once.
 void require_one_on_stdout(int asked, const char* hint);

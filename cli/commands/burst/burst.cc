@@ -499,26 +499,9 @@ void warn_of_missing_clock(const BurstPlan& plan, const Invocation& invocation) 
   }
 }
 
-void require_own_files(const BurstOptions& options, const BurstPlan& plan) {
-  std::vector<NamedFile> written, read;
-  const auto add = [&](std::string_view option, const std::optional<std::string>& path) {
-    if (path) written.push_back({option, *path});
-  };
-  add("--svg", options.svg);
-  add("--csv", options.csv);
-  add("--jsonl", options.jsonl);
-  add("--junit", options.junit);
-  add("--write", options.write);
-  if (plan.replay) {
-    for (const auto& file : plan.replay->files) read.push_back({"--replay", file});
-  }
-  require_different_files(written, read);
-}
-
 ExitStatus run_burst_command(const BurstOptions& options, Invocation& invocation) {
   std::vector<Assertion> assertions;
   auto plan = make_burst_plan(options, invocation);
-  require_own_files(options, plan);
   warn_of_missing_clock(plan, invocation);
   const auto measures = plan.search ? search_measures() : burst_measures();
   for (const auto& text : options.assertions) {
