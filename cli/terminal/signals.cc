@@ -19,8 +19,6 @@ constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 std::atomic<Interrupt*> raised_by_handler{nullptr};
 std::atomic<bool> pipe_was_ignored{false}, size_was_ignored{false};
 
-std::atomic<const LastWords*> said_by_handler{nullptr};
-
 /// Lets the signal take its default action.
 void raise_default(int signal) noexcept {
   std::signal(signal, SIG_DFL);
@@ -31,19 +29,12 @@ void raise_default(int signal) noexcept {
   static_cast<void>(std::raise(signal));
 }
 
-extern "C" void on_second_signal(int signal) {
-  if (const auto* words = said_by_handler.load()) words->write();
-  raise_default(signal);
-}
-
 std::atomic<BreakKey*> pressed_by_handler{nullptr};
 
 extern "C" void on_signal(int signal) {
   auto* key = pressed_by_handler.load();
   if (signal == SIGINT && key != nullptr && key->press()) return;
-  struct sigaction action {};
-  action.sa_handler = on_second_signal;
-  sigaction(signal, &action, nullptr);
+  std::signal(signal, SIG_DFL);  // a second one ends the process
   if (auto* interrupt = raised_by_handler.load()) interrupt->raise(signal);
 }
 
@@ -82,8 +73,7 @@ void restore_signals() noexcept {
   for (const int signal : kSignals) {
     struct sigaction now {};
     sigaction(signal, nullptr, &now);
-    const bool ours = now.sa_handler == on_signal || now.sa_handler == on_second_signal;
-    if (ours) std::signal(signal, SIG_DFL);
+    if (now.sa_handler == on_signal) std::signal(signal, SIG_DFL);
   }
   if (!pipe_was_ignored) std::signal(SIGPIPE, SIG_DFL);
   if (!size_was_ignored) std::signal(SIGXFSZ, SIG_DFL);
@@ -141,18 +131,6 @@ bool BreakKey::press() noexcept {
   }
   errno = saved_errno;
   return is_first;
-}
-
-LastWords::LastWords(std::string text) : text_(std::move(text)) {
-  said_by_handler = this;
-}
-
-LastWords::~LastWords() {
-  said_by_handler = nullptr;
-}
-
-void LastWords::write() const noexcept {
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text_.data(), text_.size());
 }
 
 bool ignores_pipe() noexcept {

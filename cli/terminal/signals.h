@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <string>
 #include <string_view>
 
 #include "base/file.h"
@@ -51,22 +50,6 @@ class BreakKey {
  private:
   FileDescriptor read_end_, write_end_;
   std::atomic<bool> pressed_ = false;
-};
-
-/// While it exists, a second signal, which ends the process at once, first writes this text to
-/// stderr: what the process leaves behind. Requires Signals. One instance at a time.
-class LastWords {
- public:
-  explicit LastWords(std::string text);
-  ~LastWords();
-  LastWords(const LastWords&) = delete;
-  LastWords& operator=(const LastWords&) = delete;
-
-  /// Called by the signal handler.
-  void write() const noexcept;
-
- private:
-  std::string text_;
 };
 
 /// Whether SIGPIPE was ignored when the process started.

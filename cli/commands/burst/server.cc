@@ -92,10 +92,10 @@ void BurstServer::open(std::size_t count) {
 
 std::span<redis::Connection> BurstServer::connections(std::size_t count) {
   if (connections_.size() < count) open(count);
-  if (!connector_.is_private() && !last_words_) {
+  if (!connector_.is_private() && !is_prefix_shown_) {
     require_writable();
     warn("writing under '" + prefix_ + "' on " + connector_.name(), invocation_.command);
-    last_words_.emplace(render({.message = rest()}, invocation_.command, false));
+    is_prefix_shown_ = true;
   }
   return connections_;
 }

@@ -8,7 +8,6 @@
 
 #include "cli/app/command.h"
 #include "cli/server/connection.h"
-#include "cli/terminal/signals.h"
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "traffic/script.h"
@@ -64,9 +63,8 @@ class BurstServer {
   std::string prefix_;
   int runs_ = 0;
   std::vector<redis::Connection> connections_;
-  std::optional<LastWords> last_words_;
   bool is_foreign_ = false;  ///< a foreign script is asked, which may set no TTLs
-  bool has_warned_ = false;
+  bool is_prefix_shown_ = false, has_warned_ = false;
 };
 
 /// Removes the keys of a script when it is destroyed. A foreign script may have written other keys
