@@ -4,8 +4,8 @@
 
 #include "cli/app/command.h"
 #include "cli/commands/burst/assertions.h"
+#include "cli/commands/burst/data.h"
 #include "cli/commands/burst/options.h"
-#include "cli/commands/burst/plan.h"
 
 namespace rlctl::cli {
 

@@ -13,7 +13,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/commands/burst/wording.h"
+#include "cli/commands/burst/report.h"
 #include "cli/options/log_options.h"
 #include "cli/options/script_options.h"
 #include "cli/terminal/bars.h"

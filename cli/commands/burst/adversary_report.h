@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "adversary/finding.h"
-#include "cli/commands/burst/plan.h"
-#include "cli/commands/burst/report.h"
+#include "cli/commands/burst/data.h"
 #include "cli/terminal/terminal.h"
 #include "limiter/limit.h"
 #include "traffic/script.h"

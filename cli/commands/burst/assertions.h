@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/app/command.h"
+#include "cli/commands/burst/data.h"
 #include "cli/commands/burst/measures.h"
-#include "cli/commands/burst/report.h"
 
 namespace rlctl::cli {
 
@@ -37,5 +37,12 @@ struct Assertion {
 /// Writes the failures to stderr, and returns the exit status.
 [[nodiscard]] ExitStatus tell_failures(const std::vector<std::string>& failures,
                                        const Invocation& invocation);
+
+/// The assertions as a JUnit report, which CI servers read: a suite for each run, and in it a case
+/// for each assertion, and for a comparison one more in the first suite. The time of both is how
+/// long the traffic of the run lasted, by its clock, so that under the virtual clock the same run
+/// gives the same report.
+[[nodiscard]] std::string junit_report(const BurstReport& report,
+                                       std::span<const Assertion> assertions);
 
 }  // namespace rlctl::cli

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "cli/commands/burst/trial.h"
-#include "cli/commands/burst/wording.h"
+#include "cli/commands/burst/report.h"
+#include "cli/commands/burst/server.h"
 
 namespace rlctl::cli {
 namespace {

@@ -7,26 +7,12 @@
 
 #include "adversary/difference.h"
 #include "base/json.h"
-#include "cli/commands/burst/plan.h"
+#include "cli/commands/burst/data.h"
 #include "cli/commands/burst/server.h"
 #include "cli/terminal/table.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::cli {
-
-/// The first request of a run about which two limiters differ.
-struct FoundDifference {
-  std::int64_t request = 0;  ///< its number in the traffic, from 1
-  traffic::Arrival arrival = {};
-  std::string key = {};  ///< its name
-  bool allowed = false;  ///< by the first limiter; the other answers the contrary
-  /// The fewest requests of one key that show a difference; none if they were not asked again, or
-  /// if that showed none.
-  std::optional<adversary::Difference> shrunk = {};
-  /// The requests of the key alone were asked again and show no difference: the limiter looks at
-  /// other keys or at the key's name, or the difference depends on when a key expires.
-  bool vanishes_alone = false;
-};
 
 /// Compares the decisions of two runs under the same traffic.
 class DecisionComparison {

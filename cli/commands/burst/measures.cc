@@ -10,6 +10,8 @@
 #include "base/json.h"
 #include "base/shell.h"
 #include "base/time.h"
+#include "cli/commands/burst/difference.h"
+#include "cli/commands/burst/report.h"
 
 namespace rlctl::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/app/command.h"
-#include "cli/commands/burst/report.h"
+#include "cli/commands/burst/data.h"
 #include "limiter/decision.h"
 #include "traffic/traffic.h"
 

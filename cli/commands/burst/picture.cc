@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/commands/burst/report.h"
 #include "traffic/pattern.h"
 
 namespace rlctl::cli {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands/burst/report.h"
+#include "cli/commands/burst/data.h"
 #include "cli/terminal/bars.h"
 #include "cli/terminal/terminal.h"
 #include "traffic/outcome.h"

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/commands/burst/wording.h"
+#include "cli/commands/burst/report.h"
 #include "cli/terminal/bars.h"
 #include "cli/terminal/table.h"
 #include "cli/terminal/terminal.h"

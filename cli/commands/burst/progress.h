@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/commands/burst/plan.h"
+#include "cli/commands/burst/data.h"
 #include "cli/terminal/progress.h"
 #include "replay/recording.h"
 #include "traffic/real_run.h"

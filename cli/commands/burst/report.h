@@ -3,73 +3,23 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "cli/commands/burst/difference.h"
-#include "cli/commands/burst/plan.h"
-#include "replay/recording.h"
-#include "traffic/outcome.h"
-#include "traffic/suggestion.h"
+#include "cli/app/command.h"
+#include "cli/commands/burst/data.h"
+#include "cli/terminal/table.h"
+#include "cli/terminal/terminal.h"
 
 namespace rlctl::cli {
 
-/// What a search found besides the schedule under which a limiter allows the most.
-struct SearchFindings {
-  /// By any clock, as a multiple of the limit; none if no clock that steps back was tried.
-  std::optional<double> most_stepping_back = {};
-  std::int64_t wrongly_denied = 0;  ///< requests
-  /// All schedules within bounds, if the search tries them all.
-  std::optional<std::int64_t> tried = {};
-  std::int64_t undecided = 0;  ///< schedules that the search left out: see kUndecided
-  bool has_refunds = false;    ///< in that schedule: its outcome lacks them
-};
+/// A report for people: the traffic and the limits, a table, the plot, and the command that repeats
+/// the run.
+void append_burst_text(std::string& out, const BurstReport& report, const Look& look);
 
-/// The most units that the traffic asked for within one window.
-struct OfferedLoad {
-  traffic::Worst worst = {};
-  std::chrono::microseconds window{0};  ///< of the limit that this exceeds most
-};
-
-/// How one limiter handled the traffic. Keys have names here, and numbers in traffic::Outcome.
-/// Names are data: escape them before printing.
-struct BurstRun {
-  std::string name = {};    ///< the limiter's
-  bool is_bundled = false;  ///< not a script of the user's
-  traffic::Outcome outcome = {};
-  std::optional<SearchFindings> search = {};  ///< if a search found the traffic
-  std::optional<OfferedLoad> offered = {};    ///< if assertions need it
-  /// What the replies of a script suggest about how they were read.
-  std::optional<std::string> hint = {};
-  /// The origin of the run's times. Under the real clock each run has its own: the beginning of its
-  /// traffic, or of the window before the edge that its pattern surrounds. With a log, the time of
-  /// the first request. Otherwise 0: all runs have the same times.
-  std::chrono::microseconds begin{0};
-  /// Why a bundled algorithm treated the traffic so: a sentence without a full stop.
-  std::optional<std::string> why = {};
-  /// The verdict of a picture; by default, that of its worst window.
-  std::optional<std::string> verdict = {};
-  std::string worst_key = {};  ///< empty if nothing was allowed
-  std::vector<std::pair<std::string, std::int64_t>> top_denied = {};  ///< key, requests
-  std::optional<std::int64_t> burst = {};              ///< the burst of the suggestion, if any
-  std::optional<traffic::Suggestion> suggestion = {};  ///< if the plan asks for one
-};
-
-/// The results of `rlctl burst`, for every output format.
-struct BurstReport {
-  BurstPlan plan = {};
-  std::shared_ptr<const replay::Recording> recording = {};  ///< of the plan's log, if any
-  bool is_search = false;           ///< the runs have the schedules that a search found
-  std::vector<BurstRun> runs = {};  ///< in the order of the candidates
-  /// The last run covers only the beginning of the traffic, or some runs are missing.
-  bool interrupted = false;
-  bool failed = false;                             ///< an error, not Ctrl-C, interrupted the report
-  std::optional<FoundDifference> difference = {};  ///< of the plan's two limiters, if it compares
-};
+// --- What the outputs have in common -------------------------------------------------------------
 
 /// A command as lines to paste at once, of at most `columns` if possible. An option and its value
 /// stay on one line if they fit.
@@ -101,6 +51,46 @@ inline constexpr std::string_view kUndecided =
 [[nodiscard]] std::string ratio_text(double ratio);
 /// "1000/s", "12.5/s"
 [[nodiscard]] std::string rate_text(double per_second);
+/// What the replies of a script suggest: that it returns nothing, or that --allowed-when does not
+/// fit them. None if they look right, and for a bundled algorithm.
+[[nodiscard]] std::optional<std::string> reply_hint(const BurstRun& run,
+                                                    const traffic::Candidate& candidate);
+
+/// Writes a run's hint to stderr, if it has one.
+void warn_of_hint(const BurstRun& run, const Invocation& invocation);
+/// Text for XML, also within an attribute. Characters that XML does not allow are escaped as in a
+/// message.
+[[nodiscard]] std::string xml(std::string_view text);
+
+// --- Rows and words of texts ---------------------------------------------------------------------
+
+/// A command that can be pasted into a shell, on as many lines as it needs.
+void append_pasteable(std::string& out, const std::vector<std::string>& command, const Look& look);
+
+/// A row for each foreign script: its name, and how its reply is read.
+void append_script_rows(TextBlock& block, const BurstPlan& plan);
+
+/// The row for the virtual clock.
+void append_virtual_clock(TextBlock& block);
+
+/// A row whose text is wrapped at blanks if it is too wide.
+void append_sentence(std::string& out, std::string_view label, std::string_view text,
+                     const Look& look);
+
+/// The verdict on a limiter that did not exceed the limit.
+struct Verdict {
+  std::string_view text = {};
+  Tone tone = Tone::kGood;
+};
+/// None if it exceeded the limit. A limiter that allows nothing has kept it, but has not succeeded.
+[[nodiscard]] std::optional<Verdict> verdict_within_limit(std::int64_t allowed, double ratio);
+
+/// Exact to the µs, since a limiter may be off by one: 59.999999 s is not 60 s.
+[[nodiscard]] std::string exact_text(std::chrono::microseconds span);
+/// "0", "+59.999999 s"
+[[nodiscard]] std::string exact_offset_text(std::chrono::microseconds offset);
+/// "from the beginning of a window, 2026-01-01T00:00:00Z": the origin of such offsets.
+[[nodiscard]] std::string window_origin_text(std::chrono::microseconds begin);
 
 // --- Times of a run under the real clock ---------------------------------------------------------
 

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "adversary/trial.h"
 #include "cli/app/command.h"
 #include "cli/server/connection.h"
 #include "redis/connection.h"
@@ -87,6 +89,26 @@ class Cleaning {
   BurstServer& server_;
   const traffic::Script& script_;
   bool is_foreign_;
+};
+
+/// A limiter of burst on trial: the model of an algorithm, or a script on a server, whose keys are
+/// removed at the end. Ctrl-C ends it.
+class LimiterTrial {
+ public:
+  /// `server`: null for models. The references must outlive this. Throws what make_script() and the
+  /// trials throw.
+  LimiterTrial(const traffic::Candidate& candidate, BurstServer* server);
+
+  [[nodiscard]] adversary::Trial& trial() { return *trial_; }
+  /// Null for a model.
+  [[nodiscard]] adversary::ScriptTrial* script_trial() { return script_trial_; }
+
+ private:
+  adversary::TrialKeys keys_;
+  std::unique_ptr<traffic::Script> script_;
+  std::optional<Cleaning> cleaning_;
+  std::unique_ptr<adversary::Trial> trial_;
+  adversary::ScriptTrial* script_trial_ = nullptr;
 };
 
 }  // namespace rlctl::cli

@@ -10,8 +10,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/commands/burst/wording.h"
-#include "cli/commands/burst/xml.h"
+#include "cli/commands/burst/report.h"
 #include "cli/terminal/bars.h"
 #include "cli/terminal/terminal.h"
 

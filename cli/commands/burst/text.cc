@@ -1,4 +1,4 @@
-#include "cli/commands/burst/text.h"
+#include "cli/commands/burst/report.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,6 @@
 #include "base/time.h"
 #include "cli/commands/burst/difference.h"
 #include "cli/commands/burst/picture.h"
-#include "cli/commands/burst/wording.h"
 #include "cli/options/log_options.h"
 #include "cli/terminal/bars.h"
 #include "cli/terminal/table.h"

@@ -5,7 +5,7 @@
 
 #include "cli/commands/burst/measures.h"
 #include "cli/commands/burst/picture.h"
-#include "cli/commands/burst/text.h"
+#include "cli/commands/burst/report.h"
 #include "support/json_record.h"
 
 namespace rlctl::cli::forms_test {

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/shell.h"
-#include "cli/commands/burst/xml.h"
 
 namespace rlctl::cli::report_test {
 namespace {
