@@ -92,7 +92,7 @@ class AdversarySession {
             .base = report_.base,
             .tick = report_.search().tick,
             .rounding = run.rounded_by != nullptr ? run.rounded_by->tick : microseconds{0},
-            .steps_back = report_.search().steps_back};
+            .steps_back = report_.search().steps_back()};
   }
 
   /// `limiter`: a trial, with its states or without.
@@ -148,10 +148,10 @@ class AdversarySession {
 class SearchFiles {
  public:
   /// Opens the files. Throws UsageError if more than one output goes to standard output.
-  SearchFiles(const BurstOptions& options, Invocation& invocation)
-      : log_("--write", options.write, invocation.out),
-        svg_("--svg", options.svg, invocation.out),
-        junit_("--junit", options.junit, invocation.out) {
+  SearchFiles(const BurstPlan& plan, Invocation& invocation)
+      : log_("--write", plan.search->write, invocation.out),
+        svg_("--svg", plan.svg, invocation.out),
+        junit_("--junit", plan.junit, invocation.out) {
     require_one_on_stdout(invocation.json + on_stdout(),
                           "use only one of --json, --write -, --svg - and --junit -");
   }
@@ -176,15 +176,15 @@ class SearchFiles {
 };
 
 /// Throws UsageError for several limiters with a log, which has the schedule of one.
-void require_one_log(const BurstPlan& plan, const BurstOptions& options) {
-  if (!options.write || plan.candidates.size() == 1) return;
+void require_one_log(const BurstPlan& plan) {
+  if (!plan.search->write || plan.candidates.size() == 1) return;
   throw UsageError(fmt::format("--write requires one limiter, not {}", plan.candidates.size()),
                    "name one with --algorithm");
 }
 
 /// Throws UsageError for an assertion about a clock that steps back if the search tries none.
 void require_tried(const std::vector<Assertion>& assertions, const BurstPlan& plan) {
-  if (plan.search->steps_back) return;
+  if (plan.search->steps_back()) return;
   for (const auto& assertion : assertions) {
     if (!assertion.measure.needs_stepping_back) continue;
     throw UsageError(
@@ -196,12 +196,12 @@ void require_tried(const std::vector<Assertion>& assertions, const BurstPlan& pl
 
 }  // namespace
 
-ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
-                         const std::vector<Assertion>& assertions, Invocation& invocation) {
+ExitStatus run_adversary(const BurstPlan& plan, const std::vector<Assertion>& assertions,
+                         Invocation& invocation) {
   require_tried(assertions, plan);
-  require_one_log(plan, options);
-  SearchFiles files(options, invocation);
-  const bool shows_progress = !options.quiet && is_terminal(STDERR_FILENO);
+  require_one_log(plan);
+  SearchFiles files(plan, invocation);
+  const bool shows_progress = !plan.quiet && is_terminal(STDERR_FILENO);
   AdversaryReport report{.plan = plan, .base = base_for(plan)};
   try {
     AdversarySession(report, invocation, shows_progress).run();
@@ -211,7 +211,7 @@ ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
     report.interrupted = true;
   }
   if (!report.interrupted) files.write_log(report);
-  if (!options.quiet && files.on_stdout() == 0) {
+  if (!plan.quiet && files.on_stdout() == 0) {
     auto& out = invocation.out;
     if (invocation.json) {
       append_adversary_json(out.buffer(), report);

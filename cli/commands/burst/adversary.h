@@ -5,13 +5,12 @@
 #include "cli/app/command.h"
 #include "cli/commands/burst/assertions.h"
 #include "cli/commands/burst/data.h"
-#include "cli/commands/burst/options.h"
 
 namespace rlctl::cli {
 
 /// `rlctl burst adversary`: searches against each of the plan's limiters in turn, and removes their
 /// keys. After Ctrl-C the report covers the findings so far.
-[[nodiscard]] ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
+[[nodiscard]] ExitStatus run_adversary(const BurstPlan& plan,
                                        const std::vector<Assertion>& assertions,
                                        Invocation& invocation);
 

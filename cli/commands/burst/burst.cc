@@ -17,7 +17,6 @@
 #include "cli/commands/burst/adversary.h"
 #include "cli/commands/burst/assertions.h"
 #include "cli/commands/burst/measures.h"
-#include "cli/commands/burst/options.h"
 #include "cli/commands/burst/picture.h"
 #include "cli/commands/burst/plan.h"
 #include "cli/commands/burst/progress.h"
@@ -396,13 +395,13 @@ std::shared_ptr<const replay::Recording> read_recording(const BurstPlan& plan,
 /// Writes one report in every requested format.
 class Reporting {
  public:
-  Reporting(const BurstOptions& options, Invocation& invocation)
-      : quiet_(options.quiet),
+  Reporting(const BurstPlan& plan, Invocation& invocation)
+      : quiet_(plan.quiet),
         invocation_(invocation),
-        svg_("--svg", options.svg, invocation.out),
-        csv_("--csv", options.csv, invocation.out),
-        jsonl_("--jsonl", options.jsonl, invocation.out),
-        junit_("--junit", options.junit, invocation.out) {
+        svg_("--svg", plan.svg, invocation.out),
+        csv_("--csv", plan.csv, invocation.out),
+        jsonl_("--jsonl", plan.jsonl, invocation.out),
+        junit_("--junit", plan.junit, invocation.out) {
     const int on_stdout =
         svg_.to_stdout() + csv_.to_stdout() + jsonl_.to_stdout() + junit_.to_stdout();
     require_one_on_stdout(on_stdout + invocation.json,
@@ -460,15 +459,15 @@ class Reporting {
 };
 
 /// Runs the plan and writes the report; after an error or Ctrl-C it covers the runs so far.
-BurstReport run_and_report(BurstPlan plan, const BurstOptions& options,
-                           std::span<const Assertion> assertions, Invocation& invocation) {
-  Reporting reporting(options, invocation);
-  const bool shows_progress = !options.quiet && is_terminal(STDERR_FILENO);
-  BurstReport report{.plan = std::move(plan)};
-  report.recording = read_recording(report.plan, invocation, shows_progress);
+BurstReport run_and_report(const BurstPlan& plan, std::span<const Assertion> assertions,
+                           Invocation& invocation) {
+  Reporting reporting(plan, invocation);
+  const bool shows_progress = !plan.quiet && is_terminal(STDERR_FILENO);
+  BurstReport report{.plan = plan};
+  report.recording = read_recording(plan, invocation, shows_progress);
   try {
     const auto on_decision = reporting.on_decision();
-    const bool draws = options.svg || (!options.quiet && !invocation.json);
+    const bool draws = plan.svg || (!plan.quiet && !invocation.json);
     Session(report, invocation, shows_progress, on_decision, !assertions.empty(), draws).run();
   } catch (const std::exception&) {
     // After Ctrl-C, stopping the run may have caused the error; any other error must not lose the
@@ -496,20 +495,20 @@ void warn_of_missing_clock(const BurstPlan& plan, const Invocation& invocation) 
   }
 }
 
-ExitStatus run_burst_command(const BurstOptions& options, Invocation& invocation) {
+ExitStatus run_burst_command(BurstPlan& plan, Invocation& invocation) {
   std::vector<Assertion> assertions;
-  auto plan = make_burst_plan(options, invocation);
+  complete_plan(plan, invocation);
   warn_of_missing_clock(plan, invocation);
   const auto measures = plan.search ? search_measures() : burst_measures();
-  for (const auto& text : options.assertions) {
+  for (const auto& text : plan.assertion_texts) {
     assertions.push_back(parse_assertion(text, plan.real.has_value(), measures));
   }
-  if (plan.search) return run_adversary(plan, options, assertions, invocation);
-  const auto report = run_and_report(std::move(plan), options, assertions, invocation);
+  if (plan.search) return run_adversary(plan, assertions, invocation);
+  const auto report = run_and_report(plan, assertions, invocation);
   // After Ctrl-C no assertion is checked: the process ends by the signal.
   if (report.interrupted) invocation.interrupt.check();
   auto failures = failures_of(assertions, report.runs);
-  if (options.quiet && report.difference) {
+  if (plan.quiet && report.difference) {
     failures.push_back("the limiters differ, " + difference_text(report.plan, *report.difference));
   }
   const auto status = tell_failures(failures, invocation);
@@ -517,9 +516,9 @@ ExitStatus run_burst_command(const BurstOptions& options, Invocation& invocation
 }
 
 Action add_burst(Options& options) {
-  auto target = std::make_shared<BurstOptions>();
-  add_burst_options(options, *target);
-  return [target](Invocation& invocation) { return run_burst_command(*target, invocation); };
+  const auto plan = std::make_shared<BurstPlan>();
+  add_burst_options(options, *plan);
+  return [plan](Invocation& invocation) { return run_burst_command(*plan, invocation); };
 }
 
 }  // namespace

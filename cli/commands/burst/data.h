@@ -10,6 +10,10 @@
 #include <vector>
 
 #include "adversary/difference.h"
+#include "adversary/search.h"
+#include "cli/options/log_options.h"
+#include "cli/options/script_options.h"
+#include "limiter/algorithm.h"
 #include "limiter/limit.h"
 #include "replay/recording.h"
 #include "traffic/outcome.h"
@@ -35,18 +39,42 @@ struct RealClock {
 
 /// How `rlctl burst adversary` searches.
 struct SearchPlan {
-  std::int64_t budget = 0;             ///< requests against each limiter
-  std::chrono::microseconds tick{1};   ///< times are multiples of this
-  std::vector<std::int64_t> costs{1};  ///< refunds are below 0, and last
-  bool steps_back = true;              ///< also with a clock that steps back
+  std::int64_t budget = adversary::kUsualBudget;  ///< requests against each limiter
   /// Tries every schedule of at most this many requests at critical times, instead of `budget`.
   std::optional<int> exhaustive = {};
+  std::chrono::microseconds tick{1};      ///< times are multiples of this
+  bool refunds = false;                   ///< --refunds
+  std::vector<std::int64_t> costs = {};   ///< of the requests; refunds are below 0, and last
+  bool no_stepping_back = false;          ///< --no-stepping-back
+  std::optional<std::string> write = {};  ///< the file for the schedule
+
+  /// Whether it also tries a clock that steps back.
+  [[nodiscard]] bool steps_back() const noexcept { return !no_stepping_back && !exhaustive; }
 };
 
-/// What `rlctl burst` will do.
+/// What `rlctl burst` will do. The options set the first part, complete_plan() the rest.
 struct BurstPlan {
+  // Texts whose meaning depends on other options.
+  std::vector<std::string> limit_texts = {}, assertion_texts = {};
+  std::optional<std::string> burst_text = {};
+  ScriptOptions script = {};  ///< with the KEYS and ARGV among the operands
+  ReplayArguments log = {};
+  std::vector<const limiter::Algorithm*> algorithms = {};  ///< each once
+  std::optional<std::string> against = {};  ///< the limiter to compare the only other one with
+  bool model = false;                       ///< the models decide, without a server
+  traffic::PatternRequest request = {};     ///< of the pattern
+  std::optional<std::uint32_t> keys = {};   ///< the number of keys
+  std::vector<std::int64_t> costs{1};
+  std::optional<std::chrono::microseconds> start = {};
+  std::optional<bool> is_real = {};  ///< --clock; by default real only with --rate max
+  bool max_rate = false;             ///< --rate max
+  std::optional<std::size_t> clients = {}, pipeline = {};
+  std::optional<SearchPlan> search = {};  ///< instead of traffic
+  // The files of the report, and the title of the SVG; none: from the traffic.
+  std::optional<std::string> svg = {}, title = {}, csv = {}, jsonl = {}, junit = {};
+  bool quiet = false;
+
   const traffic::Pattern* pattern = nullptr;         ///< null: a log or a search
-  traffic::PatternRequest request = {};              ///< of the pattern
   std::optional<replay::ReplayOptions> replay = {};  ///< the log, instead of a pattern
   /// Find the limit that denies at most this share.
   std::optional<traffic::DeniedShare> suggest = {};
@@ -57,9 +85,6 @@ struct BurstPlan {
   std::optional<RealClock> real = {};               ///< none: the virtual clock
   std::vector<std::string> command = {};            ///< repeats this plan
   std::vector<std::string> replay_command = {};     ///< replays a search's schedule
-  std::optional<SearchPlan> search = {};            ///< instead of traffic
-  std::optional<std::string> title = {};            ///< of a picture; none: from the traffic
-  bool model = false;                               ///< the models decide, without a server
 };
 
 /// What a search found besides the schedule under which a limiter allows the most.
