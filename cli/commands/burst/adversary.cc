@@ -25,14 +25,13 @@
 #include "traffic/pattern.h"
 #include "traffic/script.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 namespace {
 
 using std::chrono::microseconds;
 
 /// AdversaryRun::rounded_by.
-const traffic::Placeholder* rounding_of(const traffic::Candidate& candidate,
-                                        const BurstPlan& plan) {
+const traffic::Placeholder* rounding_of(const traffic::Candidate& candidate, const Plan& plan) {
   // If the time is coarser, a finding shows more than the rounding.
   constexpr int kTicksOfWindow = 10;
   if (!candidate.foreign) return nullptr;
@@ -43,7 +42,7 @@ const traffic::Placeholder* rounding_of(const traffic::Candidate& candidate,
 }
 
 /// The start of a window.
-microseconds base_for(const BurstPlan& plan) {
+microseconds base_for(const Plan& plan) {
   return traffic::window_from(plan.request.start, plan.limits.front().window);
 }
 
@@ -52,7 +51,7 @@ class AdversarySession {
  public:
   AdversarySession(AdversaryReport& report, Invocation& invocation, bool shows_progress)
       : report_(report), plan_(report.plan), invocation_(invocation), progress_(shows_progress) {
-    if (!plan_.model) server_ = std::make_unique<BurstServer>(invocation, plan_.candidates);
+    if (!plan_.model) server_ = std::make_unique<Server>(invocation, plan_.candidates);
   }
 
   /// Appends the runs to the report.
@@ -61,7 +60,7 @@ class AdversarySession {
       AdversaryRun run{.candidate = &candidate, .rounded_by = rounding_of(candidate, plan_)};
       run.result = plan_.model ? search_model(run) : search_script(run);
       report_.interrupted = run.result.interrupted;
-      auto measured = as_burst_run(report_, run);
+      auto measured = as_run(report_, run);
       run.hint = measured.hint = reply_hint(measured, candidate);
       progress_.clear();
       warn_of_hint(measured, invocation_);
@@ -115,7 +114,7 @@ class AdversarySession {
       return search_script(run, false);
     } catch (const redis::Error& error) {
       if (!server_->may_retry(error, *run.candidate)) throw;
-      server_ = std::make_unique<BurstServer>(invocation_, plan_.candidates);
+      server_ = std::make_unique<Server>(invocation_, plan_.candidates);
       static_cast<void>(search_script(run, true));
       throw;
     }
@@ -138,17 +137,17 @@ class AdversarySession {
   }
 
   AdversaryReport& report_;
-  const BurstPlan& plan_;
+  const Plan& plan_;
   Invocation& invocation_;
   Progress progress_;
-  std::unique_ptr<BurstServer> server_;  ///< null with --model
+  std::unique_ptr<Server> server_;  ///< null with --model
 };
 
 /// The files that a search writes: the log, the picture and the JUnit report.
 class SearchFiles {
  public:
   /// Opens the files. Throws UsageError if more than one output goes to standard output.
-  SearchFiles(const BurstPlan& plan, Invocation& invocation)
+  SearchFiles(const Plan& plan, Invocation& invocation)
       : log_("--write", plan.search->write, invocation.out),
         svg_("--svg", plan.svg, invocation.out),
         junit_("--junit", plan.junit, invocation.out) {
@@ -164,8 +163,8 @@ class SearchFiles {
     log_.commit();
   }
   /// The runs have the schedules that were found as their traffic.
-  void write_report(const BurstReport& report, std::span<const Assertion> assertions) {
-    if (svg_.is_wanted()) svg_.write(burst_svg(report));
+  void write_report(const Report& report, std::span<const Assertion> assertions) {
+    if (svg_.is_wanted()) svg_.write(draw_svg(report));
     svg_.commit();
     if (junit_.is_wanted()) junit_.write(junit_report(report, assertions));
     junit_.commit();
@@ -176,14 +175,14 @@ class SearchFiles {
 };
 
 /// Throws UsageError for several limiters with a log, which has the schedule of one.
-void require_one_log(const BurstPlan& plan) {
+void require_one_log(const Plan& plan) {
   if (!plan.search->write || plan.candidates.size() == 1) return;
   throw UsageError(fmt::format("--write requires one limiter, not {}", plan.candidates.size()),
                    "name one with --algorithm");
 }
 
 /// Throws UsageError for an assertion about a clock that steps back if the search tries none.
-void require_tried(const std::vector<Assertion>& assertions, const BurstPlan& plan) {
+void require_tried(const std::vector<Assertion>& assertions, const Plan& plan) {
   if (plan.search->steps_back()) return;
   for (const auto& assertion : assertions) {
     if (!assertion.measure.needs_stepping_back) continue;
@@ -196,7 +195,7 @@ void require_tried(const std::vector<Assertion>& assertions, const BurstPlan& pl
 
 }  // namespace
 
-ExitStatus run_adversary(const BurstPlan& plan, const std::vector<Assertion>& assertions,
+ExitStatus run_adversary(const Plan& plan, const std::vector<Assertion>& assertions,
                          Invocation& invocation) {
   require_tried(assertions, plan);
   require_one_log(plan);
@@ -222,11 +221,11 @@ ExitStatus run_adversary(const BurstPlan& plan, const std::vector<Assertion>& as
   }
   // After Ctrl-C no assertion is checked: the process ends by the signal.
   if (report.interrupted) invocation.interrupt.check();
-  BurstReport found{.plan = plan, .is_search = true};
-  for (const auto& run : report.runs) found.runs.push_back(as_burst_run(report, run));
+  Report found{.plan = plan, .is_search = true};
+  for (const auto& run : report.runs) found.runs.push_back(as_run(report, run));
   files.write_report(found, assertions);
   for (const auto& text : warnings_of(assertions, found.runs)) warn(text, invocation.command);
-  return tell_failures(failures_of(assertions, found.runs), invocation);
+  return report_failures(failures_of(assertions, found.runs), invocation);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

@@ -22,7 +22,7 @@
 #include "limiter/decision.h"
 #include "traffic/outcome.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 namespace {
 
 using adversary::Finding;
@@ -31,7 +31,7 @@ using std::chrono::microseconds;
 // --- Text ----------------------------------------------------------------------------------------
 
 /// The most instants in the text report; --json has all of them.
-constexpr std::size_t kMostRows = 20;
+constexpr std::size_t kMaxRows = 20;
 
 constexpr std::string_view kUnbounded = "as many as were sent: no bound was found";
 
@@ -80,7 +80,7 @@ void append_schedule(std::string& out, const Finding& finding, const AdversaryRe
                      const Look& look) {
   const auto instants = adversary::instants_of(finding.schedule);
   std::vector<std::string> at, cost, asked, allowed, denied;
-  for (const auto& instant : std::span(instants).first(std::min(instants.size(), kMostRows))) {
+  for (const auto& instant : std::span(instants).first(std::min(instants.size(), kMaxRows))) {
     const auto answers = std::span(finding.answers).subspan(instant.first, instant.count);
     const auto passed = static_cast<std::size_t>(std::count_if(
         answers.begin(), answers.end(), [](const auto& answer) { return answer.allowed; }));
@@ -97,8 +97,8 @@ void append_schedule(std::string& out, const Finding& finding, const AdversaryRe
   table.add("allowed", std::move(allowed));
   table.add("denied", std::move(denied));
   table.append(out, look);
-  if (instants.size() > kMostRows) {
-    out += fmt::format("  and {} more; --json lists all\n", instants.size() - kMostRows);
+  if (instants.size() > kMaxRows) {
+    out += fmt::format("  and {} more; --json lists all\n", instants.size() - kMaxRows);
   }
 }
 
@@ -264,7 +264,7 @@ void write_finding(JsonWriter& json, std::string_view name, const std::optional<
 
 /// The finding worth replaying: too much allowed, else a wrong denial, else the most allowed. A
 /// replay sorts requests by time, so that it cannot show what needs a clock that steps back.
-const Finding& telling_finding(const AdversaryReport& report, const AdversaryRun& run) {
+const Finding& finding_to_replay(const AdversaryReport& report, const AdversaryRun& run) {
   const auto& most = run.result.most;
   const auto& wrong = run.result.wrongly_denied;
   const bool keeps_limit = most.score.worst <= report.limit().limit;
@@ -335,7 +335,7 @@ void append_adversary_json(std::string& out, const AdversaryReport& report) {
 }
 
 std::string schedule_log(const AdversaryReport& report, const AdversaryRun& run) {
-  const auto& finding = telling_finding(report, run);
+  const auto& finding = finding_to_replay(report, run);
   auto log = comment(command_line(report.plan.replay_command)) +
              comment(command_line(report.plan.command));
   log += fmt::format("# {}: {} allowed {}, {} of {} requests wrongly denied\n",
@@ -348,7 +348,7 @@ std::string schedule_log(const AdversaryReport& report, const AdversaryRun& run)
   return log;
 }
 
-BurstRun as_burst_run(const AdversaryReport& report, const AdversaryRun& run) {
+Run as_run(const AdversaryReport& report, const AdversaryRun& run) {
   const auto& finding = run.result.most;
   std::int64_t highest_cost = 1;
   bool has_refunds = false;
@@ -366,7 +366,7 @@ BurstRun as_burst_run(const AdversaryReport& report, const AdversaryRun& run) {
     if (cost > 0) recorder.add({.at = at, .cost = cost}, decision);
   }
   const auto& wrong = run.result.wrongly_denied;
-  BurstRun burst{.name = std::string(name_of(*run.candidate))};
+  Run burst{.name = std::string(name_of(*run.candidate))};
   burst.outcome = recorder.finish();
   // The measurement knows no refunds.
   if (!has_refunds) burst.why = why_of(*run.candidate, burst.outcome.measured, highest_cost, true);
@@ -386,4 +386,4 @@ BurstRun as_burst_run(const AdversaryReport& report, const AdversaryRun& run) {
   return burst;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

@@ -13,7 +13,7 @@
 #include "limiter/limit.h"
 #include "traffic/script.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 
 /// The result of the search against one limiter.
 struct AdversaryRun {
@@ -28,7 +28,7 @@ struct AdversaryRun {
 
 /// The results of `rlctl burst adversary`, for every output format.
 struct AdversaryReport {
-  const BurstPlan& plan;
+  const Plan& plan;
   std::chrono::microseconds base{0};    ///< the origin of all times: the start of a window
   std::vector<AdversaryRun> runs = {};  ///< in the order of the candidates
   bool interrupted = false;             ///< the last search is incomplete, or some are missing
@@ -54,6 +54,6 @@ void append_adversary_json(std::string& out, const AdversaryReport& report);
 [[nodiscard]] std::string schedule_log(const AdversaryReport& report, const AdversaryRun& run);
 
 /// A run's findings in the form of measured traffic, for assertions and pictures.
-[[nodiscard]] BurstRun as_burst_run(const AdversaryReport& report, const AdversaryRun& run);
+[[nodiscard]] Run as_run(const AdversaryReport& report, const AdversaryRun& run);
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

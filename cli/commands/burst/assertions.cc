@@ -15,7 +15,7 @@
 #include "cli/errors/failure.h"
 #include "cli/options/values.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 namespace {
 
 struct Comparison {
@@ -43,13 +43,13 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-bool has_measure(const std::vector<BurstMeasure>& measures, std::string_view name) {
+bool has_measure(const std::vector<AssertedMeasure>& measures, std::string_view name) {
   return std::any_of(measures.begin(), measures.end(),
-                     [name](const BurstMeasure& measure) { return measure.name == name; });
+                     [name](const AssertedMeasure& measure) { return measure.name == name; });
 }
 
-BurstMeasure find_measure(std::string_view name, const std::string& text,
-                          const std::vector<BurstMeasure>& measures) {
+AssertedMeasure find_measure(std::string_view name, const std::string& text,
+                             const std::vector<AssertedMeasure>& measures) {
   std::vector<std::string_view> names;
   for (const auto& measure : measures) {
     if (measure.name == name) return measure;
@@ -57,7 +57,7 @@ BurstMeasure find_measure(std::string_view name, const std::string& text,
   }
   auto message =
       "--assert: " + in_quotes(text) + " compares " + in_quotes(name) + ", which is not a measure";
-  if (has_measure(burst_measures(), name)) {
+  if (has_measure(traffic_measures(), name)) {
     throw UsageError(message + " of a search", "patterns and --replay measure it");
   }
   if (has_measure(search_measures(), name)) {
@@ -76,9 +76,9 @@ double parse_value(std::string_view number, const std::string& text) {
 /// The value with as few decimals as tell it from the bound, at least two; whole numbers as they
 /// are.
 std::string rounded_text(const Assertion& assertion, double value) {
-  constexpr int kFewest = 2, kMost = 9;
+  constexpr int kMinDecimals = 2, kMaxDecimals = 9;
   constexpr double kPrecision = 0.005;  // relative
-  for (int decimals = kFewest; decimals <= kMost; ++decimals) {
+  for (int decimals = kMinDecimals; decimals <= kMaxDecimals; ++decimals) {
     const double scale = std::pow(10, decimals);
     const double rounded = std::round(value * scale) / scale;
     const bool is_close = std::abs(rounded - value) <= kPrecision * std::abs(value);
@@ -92,8 +92,7 @@ std::string rounded_text(const Assertion& assertion, double value) {
 }
 
 /// The part of a failure message after the name of a run.
-std::string value_text(const Assertion& assertion, const BurstRun& run,
-                       std::optional<double> value) {
+std::string value_text(const Assertion& assertion, const Run& run, std::optional<double> value) {
   const auto& measure = assertion.measure;
   if (value) return " has " + rounded_text(assertion, *value);
   const auto sent = run.outcome.measured.sent;
@@ -104,7 +103,7 @@ std::string value_text(const Assertion& assertion, const BurstRun& run,
 }
 
 /// "assertion 'worst<=1' does not hold: fixed-window has 2"; none if it holds.
-std::optional<std::string> failure_of(const Assertion& assertion, std::span<const BurstRun> runs) {
+std::optional<std::string> failure_of(const Assertion& assertion, std::span<const Run> runs) {
   std::string values;
   for (const auto& run : runs) {
     const auto value = assertion.measure.of(run);
@@ -118,7 +117,7 @@ std::optional<std::string> failure_of(const Assertion& assertion, std::span<cons
 }
 
 /// Why a run could not have broken the assertion, so that it proves nothing; none if it could.
-std::optional<std::string> why_vacuous(const Assertion& assertion, const BurstRun& run) {
+std::optional<std::string> why_vacuous(const Assertion& assertion, const Run& run) {
   if (assertion.measure.reach == nullptr) return std::nullopt;
   const auto reach = assertion.measure.reach(run);
   const auto holds = [&](double value) { return assertion.compare(value, assertion.value); };
@@ -136,7 +135,7 @@ std::optional<std::string> why_vacuous(const Assertion& assertion, const BurstRu
 }
 
 /// "assertion 'worst<=1' proves nothing about gcra: nothing was allowed", for each cause.
-std::vector<std::string> vacuous_of(const Assertion& assertion, std::span<const BurstRun> runs) {
+std::vector<std::string> vacuous_of(const Assertion& assertion, std::span<const Run> runs) {
   std::vector<std::pair<std::string, std::string>> names_of;  // by cause
   for (const auto& run : runs) {
     const auto value = assertion.measure.of(run);
@@ -160,14 +159,14 @@ std::vector<std::string> vacuous_of(const Assertion& assertion, std::span<const 
 }
 
 /// Whether it holds for the run, but would not if the value were high enough.
-bool holds_as_upper_bound(const Assertion& assertion, const BurstRun& run) {
+bool holds_as_upper_bound(const Assertion& assertion, const Run& run) {
   const auto value = assertion.measure.of(run);
   return value && assertion.compare(*value, assertion.value) &&
          !assertion.compare(HUGE_VAL, assertion.value);
 }
 
 /// For each run about which a search can prove nothing, since it had to leave schedules out.
-std::vector<std::string> unproven_of(const Assertion& assertion, std::span<const BurstRun> runs) {
+std::vector<std::string> unproven_of(const Assertion& assertion, std::span<const Run> runs) {
   std::vector<std::string> texts;
   for (const auto& run : runs) {
     if (!run.search || !run.search->tried || run.search->undecided == 0) continue;
@@ -184,7 +183,7 @@ std::vector<std::string> unproven_of(const Assertion& assertion, std::span<const
 }  // namespace
 
 Assertion parse_assertion(const std::string& text, bool real_clock,
-                          const std::vector<BurstMeasure>& measures) {
+                          const std::vector<AssertedMeasure>& measures) {
   const auto at = text.find_first_of("<>=!");
   const std::string_view rest =
       at == text.npos ? std::string_view{} : std::string_view(text).substr(at);
@@ -205,7 +204,7 @@ Assertion parse_assertion(const std::string& text, bool real_clock,
 }
 
 std::vector<std::string> failures_of(std::span<const Assertion> assertions,
-                                     std::span<const BurstRun> runs) {
+                                     std::span<const Run> runs) {
   std::vector<std::string> failures;
   for (const auto& assertion : assertions) {
     if (auto failure = failure_of(assertion, runs)) failures.push_back(std::move(*failure));
@@ -223,7 +222,7 @@ std::vector<std::string> failures_of(std::span<const Assertion> assertions,
 }
 
 std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
-                                     std::span<const BurstRun> runs) {
+                                     std::span<const Run> runs) {
   std::vector<std::string> warnings;
   for (const auto& run : runs) {
     if (!run.search || run.search->tried || run.search->undecided == 0) continue;
@@ -235,7 +234,7 @@ std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
   return warnings;
 }
 
-ExitStatus tell_failures(const std::vector<std::string>& failures, const Invocation& invocation) {
+ExitStatus report_failures(const std::vector<std::string>& failures, const Invocation& invocation) {
   for (const auto& failure : failures) {
     write_stderr(render({.status = ExitStatus::kDenied, .code = "assertion", .message = failure},
                         invocation.command, invocation.json));
@@ -247,7 +246,7 @@ ExitStatus tell_failures(const std::vector<std::string>& failures, const Invocat
 
 namespace {
 
-std::string seconds_of(const BurstRun& run) {
+std::string seconds_of(const Run& run) {
   const auto& timeline = run.outcome.timeline;
   const auto& timing = run.outcome.timing;
   const std::chrono::duration<double> length = timeline.end() - timeline.begin();
@@ -257,7 +256,7 @@ std::string seconds_of(const BurstRun& run) {
 /// The cases of one suite.
 class Suite {
  public:
-  Suite(const BurstReport& report, const BurstRun& run)
+  Suite(const Report& report, const Run& run)
       : name_(fmt::format("rlctl.burst.{}.{}", traffic_name(report), run.name)),
         seconds_(seconds_of(run)) {}
 
@@ -292,7 +291,7 @@ class Suite {
   std::size_t cases_ = 0, failed_ = 0;
 };
 
-void add_comparison(Suite& suite, const BurstReport& report) {
+void add_comparison(Suite& suite, const Report& report) {
   std::vector<std::string> failures;
   if (report.difference) failures.push_back(difference_text(report.plan, *report.difference));
   suite.add(fmt::format("--against {}", name_of(report.plan.candidates[1])), "difference",
@@ -301,7 +300,7 @@ void add_comparison(Suite& suite, const BurstReport& report) {
 
 }  // namespace
 
-std::string junit_report(const BurstReport& report, std::span<const Assertion> assertions) {
+std::string junit_report(const Report& report, std::span<const Assertion> assertions) {
   std::string suites;
   std::size_t cases = 0, failed = 0;
   for (const auto& run : report.runs) {
@@ -321,4 +320,4 @@ std::string junit_report(const BurstReport& report, std::span<const Assertion> a
       cases, failed, suites);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

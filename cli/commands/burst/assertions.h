@@ -8,12 +8,12 @@
 #include "cli/commands/burst/data.h"
 #include "cli/commands/burst/measures.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 
 /// A condition of --assert, which must hold for every run: "worst<=1".
 struct Assertion {
   std::string text;  ///< as given
-  BurstMeasure measure;
+  AssertedMeasure measure;
   bool (*compare)(double, double) = nullptr;
   double value = 0;
 };
@@ -22,27 +22,26 @@ struct Assertion {
 /// UsageError, also if the name is not one of the measures, or if the measure needs the real clock
 /// and the clock is virtual.
 [[nodiscard]] Assertion parse_assertion(const std::string& text, bool real_clock,
-                                        const std::vector<BurstMeasure>& measures);
+                                        const std::vector<AssertedMeasure>& measures);
 
 /// A message for each assertion that does not hold. An assertion about an unknown value does not
 /// hold; without runs every value is unknown. An assertion about times fails if the sender
 /// fell behind, and every assertion fails if no limiter could have broken it under this traffic, or
 /// if it is an upper bound and a search that tries every schedule had to leave some out.
 [[nodiscard]] std::vector<std::string> failures_of(std::span<const Assertion> assertions,
-                                                   std::span<const BurstRun> runs);
+                                                   std::span<const Run> runs);
 /// A warning for each search that tried some schedules and had to leave others out, if an upper
 /// bound holds for it: nothing was proved in any case, but the user should know.
 [[nodiscard]] std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
-                                                   std::span<const BurstRun> runs);
+                                                   std::span<const Run> runs);
 /// Writes the failures to stderr, and returns the exit status.
-[[nodiscard]] ExitStatus tell_failures(const std::vector<std::string>& failures,
-                                       const Invocation& invocation);
+[[nodiscard]] ExitStatus report_failures(const std::vector<std::string>& failures,
+                                         const Invocation& invocation);
 
 /// The assertions as a JUnit report, which CI servers read: a suite for each run, and in it a case
 /// for each assertion, and for a comparison one more in the first suite. The time of both is how
 /// long the traffic of the run lasted, by its clock, so that under the virtual clock the same run
 /// gives the same report.
-[[nodiscard]] std::string junit_report(const BurstReport& report,
-                                       std::span<const Assertion> assertions);
+[[nodiscard]] std::string junit_report(const Report& report, std::span<const Assertion> assertions);
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

@@ -39,11 +39,11 @@
 #include "traffic/traffic.h"
 #include "traffic/virtual_run.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 namespace {
 
 /// Called for each decision, with the names of the run and of the key.
-using OnBurstDecision = std::function<void(std::string_view run, std::string_view key,
+using OnNamedDecision = std::function<void(std::string_view run, std::string_view key,
                                            const traffic::Arrival&, const limiter::Decision&)>;
 
 std::string reading_progress(std::int64_t bytes, std::int64_t total) {
@@ -55,8 +55,8 @@ std::string reading_progress(std::int64_t bytes, std::int64_t total) {
                      static_cast<double>(total) / kMegabyte);
 }
 
-BurstRun with_names(std::string name, traffic::Outcome outcome, const traffic::Traffic& traffic) {
-  BurstRun run{.name = std::move(name)};
+Run with_names(std::string name, traffic::Outcome outcome, const traffic::Traffic& traffic) {
+  Run run{.name = std::move(name)};
   if (outcome.measured.allowed > 0) run.worst_key = traffic.key_name(outcome.measured.worst.key);
   for (const auto& [key, denied] : outcome.top_denied) {
     run.top_denied.emplace_back(traffic.key_name(key), denied);
@@ -65,14 +65,14 @@ BurstRun with_names(std::string name, traffic::Outcome outcome, const traffic::T
   return run;
 }
 
-/// The requests of one run, the origin of its times (BurstRun::begin), and the zero of its
+/// The requests of one run, the origin of its times (Run::begin), and the zero of its
 /// timelines: an edge of a window, or for dates and times of day 1970.
 struct RunTraffic {
   std::unique_ptr<traffic::Traffic> traffic = {};
   std::chrono::microseconds begin{0}, zero{0};
 };
 
-RunTraffic virtual_traffic(const BurstPlan& plan, const replay::Recording* recording) {
+RunTraffic virtual_traffic(const Plan& plan, const replay::Recording* recording) {
   if (recording) return {.traffic = recording->traffic(), .begin = recording->first()};
   const auto start = plan.request.start;
   return {.traffic = traffic::make_traffic(*plan.pattern, plan.request),
@@ -108,7 +108,7 @@ std::chrono::microseconds round_trip_of(redis::Connection& connection) {
 }
 
 /// Traffic that begins as soon as the connections and the script are ready.
-RunTraffic traffic_soon(const BurstPlan& plan, const replay::Recording* recording,
+RunTraffic traffic_soon(const Plan& plan, const replay::Recording* recording,
                         std::chrono::microseconds round_trip) {
   constexpr std::chrono::microseconds kReady{50'000}, kForEachClient{200};
   constexpr int kRoundTrips = 6;  // twice as many as a run needs before its first request
@@ -129,7 +129,7 @@ RunTraffic traffic_soon(const BurstPlan& plan, const replay::Recording* recordin
   return run;
 }
 
-std::string_view advice_of(const BurstPlan& plan) {
+std::string_view advice_of(const Plan& plan) {
   if (plan.replay) return "a log with fewer requests a second";
   return plan.pattern->rate.empty() ? "fewer --requests" : "a lower --rate";
 }
@@ -139,8 +139,8 @@ std::string_view advice_of(const BurstPlan& plan) {
 /// the report covers the decisions so far.
 class Session {
  public:
-  Session(BurstReport& report, Invocation& invocation, bool shows_progress,
-          const OnBurstDecision& on_decision, bool has_assertions, bool draws)
+  Session(Report& report, Invocation& invocation, bool shows_progress,
+          const OnNamedDecision& on_decision, bool has_assertions, bool draws)
       : report_(report),
         plan_(report.plan),
         recording_(report.recording.get()),
@@ -149,7 +149,7 @@ class Session {
         on_decision_(on_decision),
         has_assertions_(has_assertions),
         draws_(draws) {
-    if (!plan_.model) server_ = std::make_unique<BurstServer>(invocation, plan_.candidates);
+    if (!plan_.model) server_ = std::make_unique<Server>(invocation, plan_.candidates);
     if (plan_.is_comparison) comparison_.emplace();
   }
 
@@ -199,8 +199,8 @@ class Session {
   }
 
   /// The result of a run, whose times are from `begin`.
-  BurstRun finished(const traffic::Candidate& candidate, traffic::Outcome outcome,
-                    const traffic::Traffic& traffic, std::chrono::microseconds begin) {
+  Run finished(const traffic::Candidate& candidate, traffic::Outcome outcome,
+               const traffic::Traffic& traffic, std::chrono::microseconds begin) {
     auto run = with_names(std::string(name_of(candidate)), std::move(outcome), traffic);
     run.begin = begin;
     if (allowed_) draw_key(*allowed_, run.outcome);
@@ -216,19 +216,19 @@ class Session {
   }
 
   /// If a script never ends, runs it again in the same way, to name the request to blame.
-  BurstRun run_virtual(std::size_t number) {
+  Run run_virtual(std::size_t number) {
     try {
       return run_virtual(number, false);
     } catch (const redis::Error& error) {
       const auto& candidate = plan_.candidates[number];
       if (!server_ || !server_->may_retry(error, candidate)) throw;
-      server_ = std::make_unique<BurstServer>(invocation_, plan_.candidates);
+      server_ = std::make_unique<Server>(invocation_, plan_.candidates);
       static_cast<void>(run_virtual(number, true));
       throw;
     }
   }
 
-  BurstRun run_virtual(std::size_t number, bool one_at_a_time) {
+  Run run_virtual(std::size_t number, bool one_at_a_time) {
     const auto& candidate = plan_.candidates[number];
     const std::string name(name_of(candidate));
     const auto [traffic, begin, zero] = virtual_traffic(plan_, recording_);
@@ -259,7 +259,7 @@ class Session {
     return finished(candidate, std::move(outcome), *traffic, begin);
   }
 
-  BurstRun run_real(std::size_t number) {
+  Run run_real(std::size_t number) {
     const auto& candidate = plan_.candidates[number];
     const std::string name(name_of(candidate));
     const auto connections = server_->connections(plan_.real->clients);
@@ -309,16 +309,16 @@ class Session {
   /// the decisions are written as they come.
   void compare() {
     constexpr int kTries = 3;
-    tell_difference();
-    for (int i = 1; i < kTries && !on_decision_ && may_be_by_real_time(); ++i) {
+    find_difference();
+    for (int i = 1; i < kTries && !on_decision_ && difference_may_be_timing_noise(); ++i) {
       is_again_ = true;
       report_.runs.clear();
       report_.difference.reset();
       comparison_.emplace();
       run_all();
-      tell_difference();
+      find_difference();
     }
-    if (!may_be_by_real_time()) return;
+    if (!difference_may_be_timing_noise()) return;
     warn(
         "warning: the server was held up while TTLs ran, so that real time may have made the "
         "difference; use an idle machine",
@@ -326,15 +326,15 @@ class Session {
   }
 
   /// A difference that was asked for again is that of the virtual clock.
-  [[nodiscard]] bool may_be_by_real_time() const {
+  [[nodiscard]] bool difference_may_be_timing_noise() const {
     const auto& difference = report_.difference;
     if (!difference || difference->shrunk || report_.interrupted) return false;
     return std::any_of(report_.runs.begin(), report_.runs.end(),
-                       [](const BurstRun& run) { return run.outcome.was_held_up; });
+                       [](const Run& run) { return run.outcome.was_held_up; });
   }
 
   /// Ctrl-C stops the shrinking; the report keeps the difference.
-  void tell_difference() {
+  void find_difference() {
     if (!comparison_->found() || report_.interrupted) return;
     report_.difference = comparison_->found();
     const auto traffic = virtual_traffic(plan_, recording_).traffic;
@@ -356,26 +356,26 @@ class Session {
     report_.interrupted = invocation_.interrupt.signal() != 0;
   }
 
-  BurstReport& report_;
-  const BurstPlan& plan_;
+  Report& report_;
+  const Plan& plan_;
   const replay::Recording* recording_;  ///< null if a pattern makes the traffic
   Invocation& invocation_;
-  BurstProgress progress_;
-  const OnBurstDecision& on_decision_;
+  RunsProgress progress_;
+  const OnNamedDecision& on_decision_;
   bool has_assertions_, draws_;
   bool is_again_ = false;  ///< the runs are repeated: their warnings have been written
-  /// Of the current run: the allowed units of all keys, to draw those of one key.
+  /// The units that the current run allowed to all keys, to draw those of one key.
   std::optional<replay::Spool> allowed_;
-  /// Of the current run: as a limiter that allows everything would have treated its requests.
+  /// How a limiter that allows everything would have treated the requests of the current run.
   std::optional<traffic::Measurement> all_allowed_;
   std::optional<DecisionComparison> comparison_;  ///< of the decisions of the two runs
-  std::unique_ptr<BurstServer> server_;
+  std::unique_ptr<Server> server_;
 };
 
 /// Reads the plan's log, and warns about lines that it cannot read; null if the plan has no log.
 /// Throws what replay::Recording throws, and UsageError if a limiter of the plan does not accept
 /// the highest cost in the log.
-std::shared_ptr<const replay::Recording> read_recording(const BurstPlan& plan,
+std::shared_ptr<const replay::Recording> read_recording(const Plan& plan,
                                                         const Invocation& invocation,
                                                         bool shows_progress) {
   if (!plan.replay) return nullptr;
@@ -395,7 +395,7 @@ std::shared_ptr<const replay::Recording> read_recording(const BurstPlan& plan,
 /// Writes one report in every requested format.
 class Reporting {
  public:
-  Reporting(const BurstPlan& plan, Invocation& invocation)
+  Reporting(const Plan& plan, Invocation& invocation)
       : quiet_(plan.quiet),
         invocation_(invocation),
         svg_("--svg", plan.svg, invocation.out),
@@ -411,7 +411,7 @@ class Reporting {
   }
 
   /// The callback for a Session; empty without --jsonl.
-  OnBurstDecision on_decision() {
+  OnNamedDecision on_decision() {
     if (!jsonl_.is_wanted()) return {};
     return [this](std::string_view run, std::string_view key, const traffic::Arrival& arrival,
                   const limiter::Decision& decision) {
@@ -422,15 +422,15 @@ class Reporting {
 
   /// Writes all outputs; for an interrupted report only the text or the JSON, since the other
   /// formats cannot state that it was interrupted.
-  void finish(const BurstReport& report, std::span<const Assertion> assertions) {
+  void finish(const Report& report, std::span<const Assertion> assertions) {
     write_decisions(0);
     if (!report.interrupted) {
       jsonl_.commit();
       std::string csv;
-      append_burst_csv(csv, report);
+      append_csv(csv, report);
       csv_.write(csv);
       csv_.commit();
-      if (svg_.is_wanted()) svg_.write(burst_svg(report));
+      if (svg_.is_wanted()) svg_.write(draw_svg(report));
       svg_.commit();
       if (junit_.is_wanted()) junit_.write(junit_report(report, assertions));
       junit_.commit();
@@ -438,9 +438,9 @@ class Reporting {
     if (quiet_) return;
     auto& out = invocation_.out;
     if (invocation_.json) {
-      append_burst_json(out.buffer(), report);
+      append_json(out.buffer(), report);
     } else {
-      append_burst_text(out.buffer(), report, look_of(out.fd()));
+      append_text(out.buffer(), report, look_of(out.fd()));
     }
     out.flush();
   }
@@ -459,11 +459,11 @@ class Reporting {
 };
 
 /// Runs the plan and writes the report; after an error or Ctrl-C it covers the runs so far.
-BurstReport run_and_report(const BurstPlan& plan, std::span<const Assertion> assertions,
-                           Invocation& invocation) {
+Report run_and_report(const Plan& plan, std::span<const Assertion> assertions,
+                      Invocation& invocation) {
   Reporting reporting(plan, invocation);
   const bool shows_progress = !plan.quiet && is_terminal(STDERR_FILENO);
-  BurstReport report{.plan = plan};
+  Report report{.plan = plan};
   report.recording = read_recording(plan, invocation, shows_progress);
   try {
     const auto on_decision = reporting.on_decision();
@@ -483,7 +483,7 @@ BurstReport run_and_report(const BurstPlan& plan, std::span<const Assertion> ass
   return report;
 }
 
-void warn_of_missing_clock(const BurstPlan& plan, const Invocation& invocation) {
+void warn_of_missing_clock(const Plan& plan, const Invocation& invocation) {
   if (plan.real) return;
   for (const auto& candidate : plan.candidates) {
     if (!candidate.foreign || !traffic::lacks_clock(*candidate.foreign)) continue;
@@ -495,11 +495,11 @@ void warn_of_missing_clock(const BurstPlan& plan, const Invocation& invocation) 
   }
 }
 
-ExitStatus run_burst_command(BurstPlan& plan, Invocation& invocation) {
+ExitStatus run_command(Plan& plan, Invocation& invocation) {
   std::vector<Assertion> assertions;
   complete_plan(plan, invocation);
   warn_of_missing_clock(plan, invocation);
-  const auto measures = plan.search ? search_measures() : burst_measures();
+  const auto measures = plan.search ? search_measures() : traffic_measures();
   for (const auto& text : plan.assertion_texts) {
     assertions.push_back(parse_assertion(text, plan.real.has_value(), measures));
   }
@@ -511,17 +511,21 @@ ExitStatus run_burst_command(BurstPlan& plan, Invocation& invocation) {
   if (plan.quiet && report.difference) {
     failures.push_back("the limiters differ, " + difference_text(report.plan, *report.difference));
   }
-  const auto status = tell_failures(failures, invocation);
+  const auto status = report_failures(failures, invocation);
   return report.difference ? ExitStatus::kDenied : status;
 }
 
-Action add_burst(Options& options) {
-  const auto plan = std::make_shared<BurstPlan>();
-  add_burst_options(options, *plan);
-  return [plan](Invocation& invocation) { return run_burst_command(*plan, invocation); };
+Action declare(Options& options) {
+  const auto plan = std::make_shared<Plan>();
+  add_options(options, *plan);
+  return [plan](Invocation& invocation) { return run_command(*plan, invocation); };
 }
 
 }  // namespace
+
+}  // namespace rlctl::cli::burst
+
+namespace rlctl::cli {
 
 const Command burst_command{
     .text =
@@ -559,8 +563,8 @@ Examples:
   rlctl burst --script my.lua --args '{now_ms}' --allowed-when 'r[1] > 0'
   rlctl burst --script a.lua --script b.lua '{key}' , '{now_ms}' '{limit}'
 )",
-         .notes = burst_notes,
-         .complete_operand = complete_pattern},
-    .add = add_burst};
+         .notes = burst::notes,
+         .complete_operand = burst::complete_pattern},
+    .add = burst::declare};
 
 }  // namespace rlctl::cli

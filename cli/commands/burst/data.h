@@ -22,7 +22,7 @@
 #include "traffic/suggestion.h"
 #include "traffic/traffic.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 
 // The data of burst: what it will do, what it found, and both together as a report.
 
@@ -53,7 +53,7 @@ struct SearchPlan {
 };
 
 /// What `rlctl burst` will do. The options set the first part, complete_plan() the rest.
-struct BurstPlan {
+struct Plan {
   // Texts whose meaning depends on other options.
   std::vector<std::string> limit_texts = {}, assertion_texts = {};
   std::optional<std::string> burst_text = {};
@@ -106,7 +106,7 @@ struct OfferedLoad {
 
 /// How one limiter handled the traffic. Keys have names here, and numbers in traffic::Outcome.
 /// Names are data: escape them before printing.
-struct BurstRun {
+struct Run {
   std::string name = {};    ///< the limiter's
   bool is_bundled = false;  ///< not a script of the user's
   traffic::Outcome outcome = {};
@@ -143,15 +143,15 @@ struct FoundDifference {
 };
 
 /// The results of `rlctl burst`, for every output format.
-struct BurstReport {
-  BurstPlan plan = {};
+struct Report {
+  Plan plan = {};
   std::shared_ptr<const replay::Recording> recording = {};  ///< of the plan's log, if any
-  bool is_search = false;           ///< the runs have the schedules that a search found
-  std::vector<BurstRun> runs = {};  ///< in the order of the candidates
+  bool is_search = false;      ///< the runs have the schedules that a search found
+  std::vector<Run> runs = {};  ///< in the order of the candidates
   /// The last run covers only the beginning of the traffic, or some runs are missing.
   bool interrupted = false;
   bool failed = false;                             ///< an error, not Ctrl-C, interrupted the report
   std::optional<FoundDifference> difference = {};  ///< of the plan's two limiters, if it compares
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

@@ -9,7 +9,7 @@
 #include "cli/commands/burst/report.h"
 #include "cli/commands/burst/server.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 namespace {
 
 using std::chrono::microseconds;
@@ -28,7 +28,7 @@ adversary::Schedule schedule_of(const FoundDifference& found, traffic::Traffic& 
 void append_schedule(std::string& out, const adversary::Difference& difference,
                      std::string_view one, std::string_view other, microseconds window,
                      const Look& look) {
-  constexpr std::size_t kMostShown = 20;
+  constexpr std::size_t kMaxShown = 20;
   const auto& schedule = difference.schedule;
   const auto base = schedule.front().at - schedule.front().at % window;
   const auto alike = [&](std::size_t i, std::size_t j) {
@@ -51,7 +51,7 @@ void append_schedule(std::string& out, const adversary::Difference& difference,
     first = last;
   }
   // The last row has the difference.
-  if (rows.size() > kMostShown) rows.erase(rows.begin(), rows.end() - kMostShown);
+  if (rows.size() > kMaxShown) rows.erase(rows.begin(), rows.end() - kMaxShown);
   rows.insert(rows.begin(),
               {"at", "requests", shows_cost ? "cost" : "", escape(one), escape(other)});
   append_rows(out, rows);
@@ -72,8 +72,8 @@ void DecisionComparison::add(const traffic::Arrival& arrival, bool allowed) {
   found_ = {.request = static_cast<std::int64_t>(next_), .arrival = arrival, .allowed = before};
 }
 
-void shrink_difference(FoundDifference& found, const BurstPlan& plan, traffic::Traffic& traffic,
-                       BurstServer* server, const adversary::KeepsShrinking& keeps_on) {
+void shrink_difference(FoundDifference& found, const Plan& plan, traffic::Traffic& traffic,
+                       Server* server, const adversary::KeepsShrinking& keeps_on) {
   constexpr std::int64_t kBudget = 200'000;
   const auto schedule = schedule_of(found, traffic);
   found.key = traffic.key_name(found.arrival.key);
@@ -87,14 +87,14 @@ void shrink_difference(FoundDifference& found, const BurstPlan& plan, traffic::T
                                    budget, keeps_on);
 }
 
-std::string difference_text(const BurstPlan& plan, const FoundDifference& found) {
+std::string difference_text(const Plan& plan, const FoundDifference& found) {
   const auto one = name_of(plan.candidates[0]), other = name_of(plan.candidates[1]);
   return fmt::format("first at request {} (key {}): {} allows it, {} denies it",
                      grouped(found.request), in_quotes(found.key),
                      escape(found.allowed ? one : other), escape(found.allowed ? other : one));
 }
 
-void append_difference_text(std::string& out, const BurstPlan& plan,
+void append_difference_text(std::string& out, const Plan& plan,
                             const std::optional<FoundDifference>& found, std::int64_t requests,
                             const Look& look) {
   const auto one = name_of(plan.candidates[0]), other = name_of(plan.candidates[1]);
@@ -122,7 +122,7 @@ void append_difference_text(std::string& out, const BurstPlan& plan,
   append_schedule(out, *found->shrunk, one, other, plan.limits.front().window, look);
 }
 
-void write_difference(JsonWriter& json, const BurstPlan& plan,
+void write_difference(JsonWriter& json, const Plan& plan,
                       const std::optional<FoundDifference>& found) {
   json.begin_object().field("algorithm", name_of(plan.candidates[1]));
   json.field("differs", found.has_value());
@@ -147,4 +147,4 @@ void write_difference(JsonWriter& json, const BurstPlan& plan,
   json.end_array().end_object();
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

@@ -12,12 +12,12 @@
 #include "cli/terminal/table.h"
 #include "traffic/traffic.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 
 /// Compares the decisions of two runs under the same traffic.
 class DecisionComparison {
  public:
-  /// Of one run, in order; the second run begins with start_second().
+  /// Adds a decision of a run, in order; the second run begins with start_second().
   void add(const traffic::Arrival& arrival, bool allowed);
   void start_second() { is_second_ = true; }
   [[nodiscard]] const std::optional<FoundDifference>& found() const { return found_; }
@@ -31,17 +31,17 @@ class DecisionComparison {
 
 /// Shrinks a difference: `traffic` is the same again, from its beginning. `server`: null with
 /// --model. `keeps_on` may end the shrinking early.
-void shrink_difference(FoundDifference& found, const BurstPlan& plan, traffic::Traffic& traffic,
-                       BurstServer* server, const adversary::KeepsShrinking& keeps_on);
+void shrink_difference(FoundDifference& found, const Plan& plan, traffic::Traffic& traffic,
+                       Server* server, const adversary::KeepsShrinking& keeps_on);
 
 /// "first at request 31 (key 'a'): fixed-window allows it, gcra denies it"
-[[nodiscard]] std::string difference_text(const BurstPlan& plan, const FoundDifference& found);
+[[nodiscard]] std::string difference_text(const Plan& plan, const FoundDifference& found);
 /// What `--against` found, as a part of the report.
-void append_difference_text(std::string& out, const BurstPlan& plan,
+void append_difference_text(std::string& out, const Plan& plan,
                             const std::optional<FoundDifference>& found, std::int64_t requests,
                             const Look& look);
 /// The value of a JSON field.
-void write_difference(JsonWriter& json, const BurstPlan& plan,
+void write_difference(JsonWriter& json, const Plan& plan,
                       const std::optional<FoundDifference>& found);
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

@@ -13,7 +13,7 @@
 #include "cli/commands/burst/difference.h"
 #include "cli/commands/burst/report.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 namespace {
 
 using std::chrono::microseconds;
@@ -57,10 +57,10 @@ enum Outputs : unsigned {
 struct Measure {
   std::string_view name;
   unsigned outputs = kInAll;
-  Value (*of)(const BurstRun&) = nullptr;
+  Value (*of)(const Run&) = nullptr;
   Value (*shown)(double) = nullptr;  ///< for JSON and CSV; assertions compare the exact value
-  /// For assertions; null: BurstMeasure::reach.
-  Reach (*reach)(const BurstRun&) = nullptr;
+  /// The values that it could have had, see AssertedMeasure::reach; may be null.
+  Reach (*reach)(const Run&) = nullptr;
 };
 
 /// A group of measures. Its name is that of an object in JSON, and a prefix in CSV and assertions;
@@ -71,7 +71,7 @@ struct MeasureGroup {
   bool needs_real_clock = false;
 };
 
-const Measured& measured(const BurstRun& run) {
+const Measured& measured(const Run& run) {
   return run.outcome.measured;
 }
 
@@ -81,37 +81,37 @@ double as_double(std::int64_t number) {
 
 /// The value that these members lead to: of<&Measured::worst, &Worst::ratio>.
 template <auto... members>
-Value of(const BurstRun& run) {
+Value of(const Run& run) {
   return value_of((measured(run).*....*members));
 }
 
 /// A member of the worst minute or of the timing; unknown if the run has none.
 template <auto member>
-Value of_minute(const BurstRun& run) {
+Value of_minute(const Run& run) {
   const auto& minute = measured(run).worst_minute;
   return minute ? value_of((*minute).*member) : Value();
 }
 template <auto member>
-Value of_timing(const BurstRun& run) {
+Value of_timing(const Run& run) {
   const auto& timing = run.outcome.timing;
   return timing ? value_of((*timing).*member) : Value();
 }
 
 /// A member of the errors of a report; unknown if no decision has made it.
 template <auto errors, auto member>
-Value of_reported(const BurstRun& run) {
+Value of_reported(const Run& run) {
   const auto& all = measured(run).*errors;
   return all.compared > 0 ? value_of(all.*member) : Value();
 }
 
 /// A value that needs at least one request.
-Value of_requests(const BurstRun& run, double value) {
+Value of_requests(const Run& run, double value) {
   return measured(run).sent > 0 ? Value(value) : Value();
 }
 
 /// A value that needs at least one allowed request.
 template <microseconds Worst::*time>
-Value of_allowed(const BurstRun& run) {
+Value of_allowed(const Run& run) {
   return measured(run).worst.allowed > 0 ? value_of(measured(run).worst.*time) : Value();
 }
 
@@ -122,7 +122,7 @@ Reach up_to(std::int64_t most) {
   return {.most = as_double(most)};
 }
 
-Reach reach_of_requests(const BurstRun& run) {
+Reach reach_of_requests(const Run& run) {
   return up_to(measured(run).sent);
 }
 
@@ -131,7 +131,7 @@ Reach nothing_allowed() {
   return {.least = -HUGE_VAL, .most = 0, .because = "nothing was allowed"};
 }
 
-Reach reach_of_worst(const BurstRun& run) {
+Reach reach_of_worst(const Run& run) {
   const auto& all = measured(run);
   if (all.worst.allowed == 0) return nothing_allowed();
   // Delays may bring requests together.
@@ -143,49 +143,48 @@ Reach reach_of_worst(const BurstRun& run) {
               run.offered->worst.allowed, format_duration(run.offered->window))};
 }
 
-Reach reach_of_delay(const BurstRun& run) {
+Reach reach_of_delay(const Run& run) {
   return measured(run).allowed == 0 ? nothing_allowed() : Reach{};
 }
 
 /// No client is shut out for longer than the traffic lasts.
-Reach reach_of_shut_out(const BurstRun& run) {
+Reach reach_of_shut_out(const Run& run) {
   const auto& timeline = run.outcome.timeline;
   return up_to((timeline.end() - timeline.begin()).count());
 }
 
-Reach reach_of_broken(const BurstRun& run) {
+Reach reach_of_broken(const Run& run) {
   auto reach = up_to(measured(run).retry_error.compared);
   if (reach.most == 0) reach.because = "no retry_after was compared";
   return reach;
 }
 
-Reach reach_of_retry_error(const BurstRun& run) {
+Reach reach_of_retry_error(const Run& run) {
   auto reach = reach_of_broken(run);
   if (reach.most > 0) reach.most = HUGE_VAL;
   return reach;
 }
 
-Reach reach_of_search(const BurstRun& run) {
+Reach reach_of_search(const Run& run) {
   const bool allows_nothing =
       measured(run).allowed == 0 && run.search && run.search->most_stepping_back == 0;
   return allows_nothing ? nothing_allowed() : Reach{};
 }
 
 constexpr Measure kCountMeasures[] = {
-    {"worst", kInAssert,
-     [](const BurstRun& run) { return of_requests(run, measured(run).worst.ratio); }, nullptr,
-     reach_of_worst},
+    {"worst", kInAssert, [](const Run& run) { return of_requests(run, measured(run).worst.ratio); },
+     nullptr, reach_of_worst},
     {"sent", kInAll, of<&Measured::sent>},
     {"allowed", kInAll, of<&Measured::allowed>, nullptr, reach_of_requests},
     {"denied", kInAll, of<&Measured::denied>, nullptr, reach_of_requests},
     {"denied_share", kInAssert,
-     [](const BurstRun& run) {
+     [](const Run& run) {
        return of_requests(run, as_double(measured(run).denied) / as_double(measured(run).sent));
      },
-     nullptr, [](const BurstRun&) { return up_to(1); }},
+     nullptr, [](const Run&) { return up_to(1); }},
     {"keys", kInAll, of<&Measured::keys>},
     {"keys_denied", kInAll, of<&Measured::keys_denied>, nullptr,
-     [](const BurstRun& run) { return up_to(measured(run).keys); }},
+     [](const Run& run) { return up_to(measured(run).keys); }},
 };
 
 // If nothing was allowed, these times are null in JSON, but 0 in CSV.
@@ -231,8 +230,7 @@ constexpr Measure kResetMeasures[] = {
 };
 
 constexpr Measure kMemoryMeasures[] = {
-    {"bytes_per_key", kInAll,
-     [](const BurstRun& run) { return value_of(run.outcome.bytes_per_key); }},
+    {"bytes_per_key", kInAll, [](const Run& run) { return value_of(run.outcome.bytes_per_key); }},
 };
 
 /// Rounds to three decimals; further ones are noise.
@@ -250,7 +248,7 @@ constexpr Measure kServerMeasures[] = {
     {"offered_per_second", kInData, of_timing<&Timing::offered_per_second>, rate_value},
     {"achieved_per_second", kInAll, of_timing<&Timing::achieved_per_second>, rate_value},
     {"valid", kInData,
-     [](const BurstRun& run) {
+     [](const Run& run) {
        const auto& timing = run.outcome.timing;
        return timing ? Value(timing->is_valid()) : Value();
      }},
@@ -316,20 +314,20 @@ const Histogram* histogram_of(const std::optional<Timing>& timing, const TimedSp
 }
 
 /// None for a log, which uses no random numbers.
-std::optional<std::uint64_t> seed_of(const BurstReport& report) {
+std::optional<std::uint64_t> seed_of(const Report& report) {
   return report.plan.pattern ? std::optional(report.plan.request.seed) : std::nullopt;
 }
 
-std::optional<std::size_t> clients_of(const BurstReport& report) {
+std::optional<std::size_t> clients_of(const Report& report) {
   return report.plan.real ? std::optional(report.plan.real->clients) : std::nullopt;
 }
-std::optional<std::size_t> pipeline_of(const BurstReport& report) {
+std::optional<std::size_t> pipeline_of(const Report& report) {
   return report.plan.real ? report.plan.real->pipeline : std::nullopt;
 }
 
 // --- JSON ----------------------------------------------------------------------------------------
 
-Value shown_value(const Measure& measure, const BurstRun& run) {
+Value shown_value(const Measure& measure, const Run& run) {
   auto value = measure.of(run);
   const auto* number = std::get_if<double>(&value);
   return measure.shown != nullptr && number != nullptr ? measure.shown(*number) : value;
@@ -346,7 +344,7 @@ void write_value(JsonWriter& json, const Value& value) {
   std::visit(write, value);
 }
 
-void write_measures(JsonWriter& json, const MeasureGroup& group, const BurstRun& run) {
+void write_measures(JsonWriter& json, const MeasureGroup& group, const Run& run) {
   for (const auto& measure : group.measures) {
     if ((measure.outputs & kInJson) == 0) continue;
     json.name(measure.name);
@@ -355,7 +353,7 @@ void write_measures(JsonWriter& json, const MeasureGroup& group, const BurstRun&
 }
 
 /// An object of the group's name, or null.
-void write_object(JsonWriter& json, const MeasureGroup& group, const BurstRun& run, bool known) {
+void write_object(JsonWriter& json, const MeasureGroup& group, const Run& run, bool known) {
   json.name(group.name);
   if (!known) {
     json.null();
@@ -389,7 +387,7 @@ void write_times(JsonWriter& json, const std::optional<Timing>& timing) {
   json.end_object();
 }
 
-void write_suggestion(JsonWriter& json, const BurstReport& report, const BurstRun& run) {
+void write_suggestion(JsonWriter& json, const Report& report, const Run& run) {
   json.name("suggestion");
   const auto& share = report.plan.suggest;
   if (!share || !run.suggestion) {
@@ -408,7 +406,7 @@ void write_suggestion(JsonWriter& json, const BurstReport& report, const BurstRu
   json.end_array().end_object();
 }
 
-void write_run(JsonWriter& json, const BurstReport& report, const BurstRun& run) {
+void write_run(JsonWriter& json, const Report& report, const Run& run) {
   json.begin_object().field("algorithm", run.name);
   write_measures(json, kCountGroup, run);
   json.name(kWorstGroup.name).begin_object();
@@ -501,7 +499,7 @@ void add_names(CsvLine& line, const MeasureGroup& group) {
   }
 }
 
-void add_values(CsvLine& line, const MeasureGroup& group, const BurstRun& run) {
+void add_values(CsvLine& line, const MeasureGroup& group, const Run& run) {
   const auto text = [](const auto& known) {
     if constexpr (std::is_same_v<decltype(known), const std::monostate&>) {
       return std::string();
@@ -533,7 +531,7 @@ void add_csv_names(CsvLine& line) {
   line.end();
 }
 
-void add_csv_times(CsvLine& line, const BurstRun& run) {
+void add_csv_times(CsvLine& line, const Run& run) {
   for (const auto& span : kTimedSpans) {
     const auto* times = histogram_of(run.outcome.timing, span);
     line.add(times != nullptr ? fmt::to_string(times->count()) : std::string());
@@ -551,11 +549,11 @@ std::optional<double> as_number(const Value& value) {
   return std::nullopt;
 }
 
-void add_asserted(std::vector<BurstMeasure>& all, const MeasureGroup& group) {
+void add_asserted(std::vector<AssertedMeasure>& all, const MeasureGroup& group) {
   for (const auto& measure : group.measures) {
     if ((measure.outputs & kInAssert) == 0) continue;
     all.push_back({.name = full_name(group.name, measure.name),
-                   .of = [of = measure.of](const BurstRun& run) { return as_number(of(run)); },
+                   .of = [of = measure.of](const Run& run) { return as_number(of(run)); },
                    .needs_real_clock = group.needs_real_clock,
                    .reach = measure.reach});
   }
@@ -563,11 +561,11 @@ void add_asserted(std::vector<BurstMeasure>& all, const MeasureGroup& group) {
 
 /// `times` selects the Histogram of a Timing.
 template <typename Times>
-void add_asserted_times(std::vector<BurstMeasure>& all, Times times, std::string_view prefix) {
+void add_asserted_times(std::vector<AssertedMeasure>& all, Times times, std::string_view prefix) {
   for (const auto& statistic : time_statistics()) {
     if (!statistic.is_asserted) continue;
     all.push_back({.name = full_name(prefix, fmt::format("{}_us", statistic.name)),
-                   .of = [times, &statistic](const BurstRun& run) -> std::optional<double> {
+                   .of = [times, &statistic](const Run& run) -> std::optional<double> {
                      const auto& timing = run.outcome.timing;
                      return timing ? statistic.of(std::invoke(times, *timing)) : std::nullopt;
                    },
@@ -578,7 +576,7 @@ void add_asserted_times(std::vector<BurstMeasure>& all, Times times, std::string
 
 }  // namespace
 
-void append_burst_json(std::string& out, const BurstReport& report) {
+void append_json(std::string& out, const Report& report) {
   const auto& plan = report.plan;
   const auto& limit = plan.limits.front();
   JsonWriter json(out);
@@ -603,7 +601,7 @@ void append_burst_json(std::string& out, const BurstReport& report) {
   out += '\n';
 }
 
-void append_burst_csv(std::string& out, const BurstReport& report) {
+void append_csv(std::string& out, const Report& report) {
   CsvLine names(out);
   add_csv_names(names);
   const auto& limit = report.plan.limits.front();
@@ -641,8 +639,8 @@ void append_decision_json(std::string& out, std::string_view run, std::string_vi
   out += '\n';
 }
 
-std::vector<BurstMeasure> burst_measures() {
-  std::vector<BurstMeasure> all;
+std::vector<AssertedMeasure> traffic_measures() {
+  std::vector<AssertedMeasure> all;
   for (const auto* group : kBeforeClock) add_asserted(all, *group);
   add_asserted_times(all, waited_for, "");
   add_asserted_times(all, &Timing::service, "service");
@@ -650,14 +648,14 @@ std::vector<BurstMeasure> burst_measures() {
   return all;
 }
 
-std::vector<BurstMeasure> search_measures() {
+std::vector<AssertedMeasure> search_measures() {
   const auto found = [](auto value) {
-    return [value](const BurstRun& run) -> std::optional<double> {
+    return [value](const Run& run) -> std::optional<double> {
       if (!run.search) return std::nullopt;
       return value(*run.search);
     };
   };
-  return {burst_measures().front(),
+  return {traffic_measures().front(),
           {.name = "most_stepping_back",
            .of = found([](const SearchFindings& all) { return all.most_stepping_back; }),
            .needs_stepping_back = true,
@@ -666,4 +664,4 @@ std::vector<BurstMeasure> search_measures() {
            .of = found([](const SearchFindings& all) { return as_double(all.wrongly_denied); })}};
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

@@ -13,16 +13,16 @@
 #include "limiter/decision.h"
 #include "traffic/traffic.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 
 // A report's numbers for programs: JSON, CSV and assertions, all generated from the tables in
 // measures.cc.
 
 /// One JSON object and a line end. Unknown values are null.
-void append_burst_json(std::string& out, const BurstReport& report);
+void append_json(std::string& out, const Report& report);
 
 /// A line of column names, then one row per run. Unknown values are empty.
-void append_burst_csv(std::string& out, const BurstReport& report);
+void append_csv(std::string& out, const Report& report);
 
 /// One decision of the run with this name: a JSON object and a line end.
 void append_decision_json(std::string& out, std::string_view run, std::string_view key,
@@ -35,19 +35,19 @@ struct Reach {
 };
 
 /// A number of a run that --assert can compare.
-struct BurstMeasure {
+struct AssertedMeasure {
   std::string name;
-  std::function<std::optional<double>(const BurstRun&)> of;  ///< none if it is unknown
+  std::function<std::optional<double>(const Run&)> of;  ///< none if it is unknown
   bool needs_real_clock = false;
   bool needs_stepping_back = false;  ///< known only if a search tries a clock that steps back
   std::int64_t needs_answers = 0;    ///< with fewer, the value is unknown
   /// Null for a number that is not the limiter's, such as the requests sent, and for one that tells
   /// something whatever it is.
-  Reach (*reach)(const BurstRun&) = nullptr;
+  Reach (*reach)(const Run&) = nullptr;
 };
 
-[[nodiscard]] std::vector<BurstMeasure> burst_measures();
+[[nodiscard]] std::vector<AssertedMeasure> traffic_measures();
 /// The measures of a search.
-[[nodiscard]] std::vector<BurstMeasure> search_measures();
+[[nodiscard]] std::vector<AssertedMeasure> search_measures();
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

@@ -19,15 +19,15 @@
 #include "cli/options/values.h"
 #include "traffic/pattern.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 namespace {
 
 /// The values of --clock.
 constexpr std::string_view kVirtual = "virtual", kReal = "real";
 /// The --rate of a closed loop.
 constexpr std::string_view kMaxRate = "max";
-constexpr std::int64_t kMostClients = 10'000;
-constexpr std::int64_t kMostBudget = 1'000'000'000'000, kMostExhaustive = 32;
+constexpr std::int64_t kMaxClients = 10'000;
+constexpr std::int64_t kMaxBudget = 1'000'000'000'000, kMaxExhaustive = 32;
 
 std::string pattern_help() {
   constexpr std::size_t kColumn = 10;
@@ -69,11 +69,11 @@ double parse_rate(const std::string& text) {
 }
 
 double parse_skew(const std::string& text) {
-  constexpr double kMostSkew = 100;
+  constexpr double kMaxSkew = 100;
   const auto value = to_decimal(text);
-  if (value && *value >= 0 && *value <= kMostSkew) return *value;
+  if (value && *value >= 0 && *value <= kMaxSkew) return *value;
   throw UsageError(
-      fmt::format("--key-skew must be a number from 0 to {}, not {}", kMostSkew, in_quotes(text)));
+      fmt::format("--key-skew must be a number from 0 to {}, not {}", kMaxSkew, in_quotes(text)));
 }
 
 /// Several costs, of which a pattern takes only one: without duplicates, in the order of first
@@ -128,7 +128,7 @@ const std::string& budget_help() {
   return text;
 }
 
-void add_limiters(Options& options, BurstPlan& plan) {
+void add_limiters(Options& options, Plan& plan) {
   constexpr std::string_view kNoServer = "the models use no server";
   options.group("Limiters");
   options.list("--limit", "LIMIT", plan.limit_texts, limit_help()).comma_separated();
@@ -161,7 +161,7 @@ void add_limiters(Options& options, BurstPlan& plan) {
       .excludes("--socket", kNoServer);
 }
 
-void add_traffic(Options& options, BurstPlan& plan) {
+void add_traffic(Options& options, Plan& plan) {
   options.group("Traffic");
   options.value(
       "--rate", "RATE",
@@ -208,7 +208,7 @@ void add_traffic(Options& options, BurstPlan& plan) {
   add_replay_options(options, plan.log);
 }
 
-void add_clock(Options& options, BurstPlan& plan) {
+void add_clock(Options& options, Plan& plan) {
   options.group("Clock");
   options
       .value("--clock", "CLOCK", into(plan.is_real, parse_clock),
@@ -217,13 +217,13 @@ void add_clock(Options& options, BurstPlan& plan) {
       .completes([](const Typed&) {
         return to_completions(std::array{kVirtual, kReal});
       });
-  options.value("--clients", "NUMBER", into_number(plan.clients, "--clients", 1, kMostClients),
+  options.value("--clients", "NUMBER", into_number(plan.clients, "--clients", 1, kMaxClients),
                 "number of connections, under the real clock (default: 1; 50 with --rate max)");
-  options.value("--pipeline", "NUMBER", into_number(plan.pipeline, "--pipeline", 1, kMostClients),
+  options.value("--pipeline", "NUMBER", into_number(plan.pipeline, "--pipeline", 1, kMaxClients),
                 "requests in flight per connection, with --rate max (default: 1)");
 }
 
-void add_report(Options& options, BurstPlan& plan) {
+void add_report(Options& options, Plan& plan) {
   options.group("Report", Repeats::kNo);
   options.list("--assert", "EXPRESSION", plan.assertion_texts,
                "exit with status 1 unless this holds for each algorithm: 'worst<=1', 'denied==0'");
@@ -241,16 +241,16 @@ void add_report(Options& options, BurstPlan& plan) {
   options.flag("-q,--quiet", plan.quiet, "print no report, only set the exit status");
 }
 
-void add_adversary_options(Options& options, BurstPlan& plan) {
+void add_adversary_options(Options& options, Plan& plan) {
   auto& search = plan.search.emplace();
   options.group("Options");
   options
-      .value("--budget", "NUMBER", into_number(search.budget, "--budget", 1, kMostBudget),
+      .value("--budget", "NUMBER", into_number(search.budget, "--budget", 1, kMaxBudget),
              budget_help())
       .excludes("--exhaustive", "an exhaustive search tries all schedules");
   options
       .value("--exhaustive", "NUMBER",
-             into_number(search.exhaustive, "--exhaustive", 1, kMostExhaustive),
+             into_number(search.exhaustive, "--exhaustive", 1, kMaxExhaustive),
              "try every schedule of up to this many requests at the times at which a limiter's "
              "answer may change")
       .excludes("--seed", "nothing in an exhaustive search is random");
@@ -296,7 +296,7 @@ void refuse_given(const Options& options, std::span<const Refusal> refusals,
   }
 }
 
-void require_searchable(const Options& options, const BurstPlan& plan) {
+void require_searchable(const Options& options, const Plan& plan) {
   constexpr std::string_view kTimes = "the search finds the times of the requests";
   constexpr std::string_view kNoRealTime = "a search covers too many windows for real time";
   constexpr std::string_view kTable = "the report is a small table; --json has all of it";
@@ -330,7 +330,7 @@ void require_virtual(const Options& options, std::string_view real) {
 
 }  // namespace
 
-void add_burst_options(Options& options, BurstPlan& plan) {
+void add_options(Options& options, Plan& plan) {
   add_limiters(options, plan);
   add_traffic(options, plan);
   add_clock(options, plan);
@@ -339,7 +339,7 @@ void add_burst_options(Options& options, BurstPlan& plan) {
                      [&plan](Options& adversary) { add_adversary_options(adversary, plan); });
 }
 
-void require_consistent(const Options& options, const BurstPlan& plan) {
+void require_consistent(const Options& options, const Plan& plan) {
   const bool is_real = plan.is_real.value_or(plan.max_rate);
   if (plan.search) require_searchable(options, plan);
   if (plan.is_real && is_real) require_virtual(options, "--clock real");
@@ -383,8 +383,8 @@ Completions complete_pattern(const Typed& typed) {
   return patterns;
 }
 
-std::string burst_notes() {
+std::string notes() {
   return pattern_help() + format_help() + list_algorithms({}) + placeholder_help();
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

@@ -5,7 +5,7 @@
 #include "cli/commands/burst/report.h"
 #include "traffic/pattern.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 namespace {
 
 using std::chrono::microseconds;
@@ -15,13 +15,13 @@ constexpr std::int64_t kBinsOfWindow = 8;
 
 }  // namespace
 
-bool draws_one_key(const BurstReport& report) {
+bool draws_one_key(const Report& report) {
   return report.plan.pattern && traffic_keys(report) > 1;
 }
 
-BurstScale scale_of(const BurstReport& report) {
+Scale scale_of(const Report& report) {
   const auto& limit = report.plan.limits.front();
-  BurstScale scale{
+  Scale scale{
       .window = limit.window,
       .limit = limit.limit,
       .has_chart = (report.plan.pattern || traffic_keys(report) == 1) && !has_refunds(report)};
@@ -49,12 +49,12 @@ BurstScale scale_of(const BurstReport& report) {
   return scale;
 }
 
-TimeAxis axis_of(const BurstScale& scale, std::size_t most_columns) {
+TimeAxis axis_of(const Scale& scale, std::size_t most_columns) {
   return make_time_axis(scale.begin, scale.end, scale.window, most_columns, scale.recorded_at,
                         scale.zero);
 }
 
-TimeAxis axis_of_run(const TimeAxis& axis, const BurstRun& run) {
+TimeAxis axis_of_run(const TimeAxis& axis, const Run& run) {
   auto own = axis;
   own.from += run.begin;
   own.to += run.begin;
@@ -62,13 +62,13 @@ TimeAxis axis_of_run(const TimeAxis& axis, const BurstRun& run) {
   return own;
 }
 
-std::vector<traffic::Timeline::Bin> columns_of(const BurstRun& run, const TimeAxis& axis) {
+std::vector<traffic::Timeline::Bin> columns_of(const Run& run, const TimeAxis& axis) {
   const auto own = axis_of_run(axis, run);
   return run.outcome.timeline.columns(own.from, column_width(own), own.columns);
 }
 
-std::vector<std::int64_t> within_window_of(const BurstRun& run, const TimeAxis& axis,
-                                           const BurstScale& scale) {
+std::vector<std::int64_t> within_window_of(const Run& run, const TimeAxis& axis,
+                                           const Scale& scale) {
   if (!scale.has_chart) return {};
   return allowed_within_window(run.outcome.departures, axis_of_run(axis, run), scale.window);
 }
@@ -110,4 +110,4 @@ std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timelin
   return columns;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

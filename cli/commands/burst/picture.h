@@ -12,28 +12,28 @@
 #include "cli/terminal/terminal.h"
 #include "traffic/outcome.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 
 // A report as a picture, in the terminal and as SVG.
 
 /// A plot as wide as the terminal. For each algorithm it shows the units allowed within the last
 /// window against the limit, and below them the allowed and denied requests, all on one time axis
 /// and one scale. Appends nothing if no request was sent.
-void append_burst_plot(std::string& out, const BurstReport& report, const Look& look);
+void append_plot(std::string& out, const Report& report, const Look& look);
 
-/// The same plot as an SVG document: one panel per algorithm, light or dark to match the reader's
+/// The plot as an SVG document: one panel per algorithm, light or dark to match the reader's
 /// screen, without embedded scripts or fonts.
-[[nodiscard]] std::string burst_svg(const BurstReport& report);
+[[nodiscard]] std::string draw_svg(const Report& report);
 
 // --- What both have in common --------------------------------------------------------------------
 
 /// Whether a picture shows the units allowed to one of several keys: the key of the worst window.
 /// The requests that it counts are those of all keys.
-[[nodiscard]] bool draws_one_key(const BurstReport& report);
+[[nodiscard]] bool draws_one_key(const Report& report);
 
 /// The scale that all panels of a picture share.
-struct BurstScale {
-  /// The extent of the traffic, relative to BurstRun::begin.
+struct Scale {
+  /// The extent of the traffic, relative to Run::begin.
   std::chrono::microseconds begin{0}, end{0};
   std::chrono::microseconds window{1};  ///< of the first limit, which is the one drawn
   std::int64_t limit = 1;               ///< units
@@ -43,24 +43,23 @@ struct BurstScale {
   bool has_chart = true;
   /// Columns begin at multiples of their width from this, as the bins of the timelines do.
   std::optional<std::chrono::microseconds> zero = {};
-  /// The instant of BurstRun::begin, if the report shows_dates().
+  /// The instant of Run::begin, if the report shows_dates().
   std::optional<std::chrono::microseconds> recorded_at = {};
 };
 
-[[nodiscard]] BurstScale scale_of(const BurstReport& report);
+[[nodiscard]] Scale scale_of(const Report& report);
 
 /// The axis of all runs, with at most this many columns.
-[[nodiscard]] TimeAxis axis_of(const BurstScale& scale, std::size_t most_columns);
-/// The same axis in a run's own time.
-[[nodiscard]] TimeAxis axis_of_run(const TimeAxis& axis, const BurstRun& run);
+[[nodiscard]] TimeAxis axis_of(const Scale& scale, std::size_t most_columns);
+/// The axis of all runs in a run's own time.
+[[nodiscard]] TimeAxis axis_of_run(const TimeAxis& axis, const Run& run);
 
 /// A run's requests in the columns of the axis of all runs.
-[[nodiscard]] std::vector<traffic::Timeline::Bin> columns_of(const BurstRun& run,
-                                                             const TimeAxis& axis);
+[[nodiscard]] std::vector<traffic::Timeline::Bin> columns_of(const Run& run, const TimeAxis& axis);
 /// The units that a run allowed within the last window, in the same columns: see
 /// allowed_within_window(). Empty if they are not drawn.
-[[nodiscard]] std::vector<std::int64_t> within_window_of(const BurstRun& run, const TimeAxis& axis,
-                                                         const BurstScale& scale);
+[[nodiscard]] std::vector<std::int64_t> within_window_of(const Run& run, const TimeAxis& axis,
+                                                         const Scale& scale);
 
 /// For each column, the most units allowed within one window that ends there, which is what a limit
 /// bounds. Counts whole bins of the timeline, so never more than was allowed. Empty if the bins are
@@ -69,4 +68,4 @@ struct BurstScale {
                                                               const TimeAxis& axis,
                                                               std::chrono::microseconds window);
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

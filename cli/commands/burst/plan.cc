@@ -23,7 +23,7 @@
 #include "redis/url.h"
 #include "traffic/template.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 namespace {
 
 using limiter::Algorithm;
@@ -40,7 +40,7 @@ bool names_traffic(const std::string& operand) {
 }
 
 /// Takes KEY... , ARG... of a script from the operands, which leaves the pattern, if any.
-void extract_keys_and_args(BurstPlan& plan, std::vector<std::string>& operands) {
+void extract_keys_and_args(Plan& plan, std::vector<std::string>& operands) {
   auto& script = plan.script;
   if (script.scripts.empty()) return;
   auto words = split_at_comma(operands, script);
@@ -64,13 +64,13 @@ void extract_keys_and_args(BurstPlan& plan, std::vector<std::string>& operands) 
 
 // --- The clock -----------------------------------------------------------------------------------
 
-/// As in redis-benchmark.
+/// The default --clients of a closed loop, as in redis-benchmark.
 constexpr std::size_t kClientsOfClosedLoop = 50;
 constexpr std::chrono::seconds kClosedLoop{10};
 
 /// The real clock, which takes the duration of a closed loop from the request; none for the virtual
 /// clock.
-std::optional<RealClock> make_clock(BurstPlan& plan) {
+std::optional<RealClock> make_clock(Plan& plan) {
   if (!plan.is_real.value_or(plan.max_rate)) return std::nullopt;
   if (!plan.max_rate) return RealClock{.clients = plan.clients.value_or(1)};
   RealClock clock{.clients = plan.clients.value_or(kClientsOfClosedLoop),
@@ -159,7 +159,7 @@ void require_costs(const traffic::Candidate& candidate, const SearchPlan& search
 }
 
 /// Completes the search. Throws UsageError if it cannot run.
-void complete_search(SearchPlan& search, const BurstPlan& plan) {
+void complete_search(SearchPlan& search, const Plan& plan) {
   search.costs = plan.costs;
   if (search.refunds) {
     for (const auto cost : plan.costs) search.costs.push_back(-cost);
@@ -182,7 +182,7 @@ std::string hint_for(const std::string& operand, ConfigurationSource& configurat
          "comma before the words: KEY , '{now_ms}' '{window_ms}'";
 }
 
-/// About operands of which the second is too many.
+/// A hint for several operands, of which the second is too many.
 std::string hint_for(const std::vector<std::string>& operands, ConfigurationSource& configuration) {
   for (const auto& operand : operands) {
     if (operand.size() < 2 || !operand.ends_with(',')) continue;
@@ -246,7 +246,7 @@ std::vector<traffic::Candidate> make_candidates(const std::vector<const Algorith
 }
 
 /// What reads standard input besides --script; empty if nothing does.
-std::string_view input_user(const BurstPlan& plan) {
+std::string_view input_user(const Plan& plan) {
   const bool is_log = plan.replay && std::count(plan.replay->files.begin(),
                                                 plan.replay->files.end(), kStandardInput) > 0;
   if (is_log) return "--replay -";
@@ -255,7 +255,7 @@ std::string_view input_user(const BurstPlan& plan) {
 
 /// The foreign scripts first, then the algorithms to compare them with. `burst_is_for_another`: a
 /// limiter that is not among them takes a burst.
-void add_candidates(BurstPlan& plan, const Invocation& invocation, bool burst_is_for_another) {
+void add_candidates(Plan& plan, const Invocation& invocation, bool burst_is_for_another) {
   const auto scripts = read_scripts(plan.script, invocation.configuration, input_user(plan));
   plan.has_configured_script = scripts.uses_configuration;
   for (const auto& script : scripts.limiters) {
@@ -281,7 +281,7 @@ void add_candidates(BurstPlan& plan, const Invocation& invocation, bool burst_is
 }
 
 /// Adds the limiter to compare with; there must be one other.
-void add_against(BurstPlan& plan, const Invocation& invocation) {
+void add_against(Plan& plan, const Invocation& invocation) {
   if (!plan.against) return;
   if (plan.algorithms.empty() && plan.script.scripts.empty()) {
     throw UsageError("--against compares with one limiter, but none is named",
@@ -317,7 +317,7 @@ void add_against(BurstPlan& plan, const Invocation& invocation) {
 }
 
 /// Completes the request of a pattern or a search.
-void complete_request(BurstPlan& plan) {
+void complete_request(Plan& plan) {
   auto& request = plan.request;
   request.keys = plan.keys.value_or(1);
   request.cost = plan.costs.front();
@@ -334,7 +334,7 @@ void complete_request(BurstPlan& plan) {
 }
 
 /// Sets the traffic: a log, a pattern or a search.
-void set_traffic(BurstPlan& plan, const std::vector<std::string>& operands,
+void set_traffic(Plan& plan, const std::vector<std::string>& operands,
                  ConfigurationSource& configuration) {
   plan.replay = parse_replay(plan.log, operands);
   plan.request.limit = plan.limits.front();
@@ -352,7 +352,7 @@ void set_traffic(BurstPlan& plan, const std::vector<std::string>& operands,
 
 /// Throws UsageError, before anything starts, if the pattern rejects the request or makes fewer
 /// requests than --requests asks for.
-void require_traffic(const BurstPlan& plan) {
+void require_traffic(const Plan& plan) {
   const auto traffic = traffic::make_traffic(*plan.pattern, plan.request);
   const auto& requests = plan.request.requests;
   if (!requests || plan.request.duration || *requests <= traffic->size()) return;
@@ -364,7 +364,7 @@ void require_traffic(const BurstPlan& plan) {
 // --- The command that repeats the plan -----------------------------------------------------------
 
 /// Whether the algorithms are those of `--algorithm all`.
-bool has_all_algorithms(const BurstPlan& plan) {
+bool has_all_algorithms(const Plan& plan) {
   std::vector<std::string_view> names;
   for (const auto& candidate : plan.candidates) {
     if (!candidate.foreign) names.push_back(candidate.algorithm->name);
@@ -373,8 +373,8 @@ bool has_all_algorithms(const BurstPlan& plan) {
 }
 
 /// Comma-separated lists of the names, each short enough for a line of a narrow terminal.
-std::vector<std::string> algorithm_lists(const BurstPlan& plan) {
-  constexpr std::size_t kMostLetters = 34;
+std::vector<std::string> algorithm_lists(const Plan& plan) {
+  constexpr std::size_t kMaxLetters = 34;
   std::vector<std::string> lists;
   if (has_all_algorithms(plan)) return {std::string(kAllAlgorithms)};
   const auto named =
@@ -382,7 +382,7 @@ std::vector<std::string> algorithm_lists(const BurstPlan& plan) {
   for (const auto& candidate : named) {
     if (candidate.foreign) continue;
     const auto name = candidate.algorithm->name;
-    if (lists.empty() || lists.back().size() + 1 + name.size() > kMostLetters) {
+    if (lists.empty() || lists.back().size() + 1 + name.size() > kMaxLetters) {
       lists.emplace_back(name);
     } else {
       lists.back().append(",").append(name);
@@ -394,7 +394,7 @@ std::vector<std::string> algorithm_lists(const BurstPlan& plan) {
 using Resolved = std::map<std::string_view, std::vector<std::string>>;
 
 /// The options for the limiters and their limits.
-Resolved resolved_limiters(const BurstPlan& plan, const Invocation& invocation) {
+Resolved resolved_limiters(const Plan& plan, const Invocation& invocation) {
   Resolved values{{"--algorithm", algorithm_lists(plan)}};
   for (const auto& limit : plan.limits) {
     values["--limit"].push_back(limiter::format_limit(limit));
@@ -418,7 +418,7 @@ Resolved resolved_limiters(const BurstPlan& plan, const Invocation& invocation) 
 
 /// Every option that affects the result. The server is included only under the real clock, without
 /// its password: under the virtual clock all servers give the same result.
-std::vector<std::string> command_words(const BurstPlan& plan, const Invocation& invocation) {
+std::vector<std::string> command_words(const Plan& plan, const Invocation& invocation) {
   auto values = resolved_limiters(plan, invocation);
   if (plan.keys) values["--keys"].push_back(std::to_string(*plan.keys));
   if (plan.replay) {
@@ -450,7 +450,7 @@ std::vector<std::string> command_words(const BurstPlan& plan, const Invocation& 
 }
 
 /// The command that replays a search's schedule, from the --write file, against the same limiters.
-std::vector<std::string> replay_words(const BurstPlan& plan, const Invocation& invocation) {
+std::vector<std::string> replay_words(const Plan& plan, const Invocation& invocation) {
   const auto& file = plan.search->write;
   auto values = resolved_limiters(plan, invocation);
   for (const auto* option : {"--seed", "--budget", "--tick", "--cost", "--start", "--clock",
@@ -465,7 +465,7 @@ std::vector<std::string> replay_words(const BurstPlan& plan, const Invocation& i
 
 }  // namespace
 
-void complete_plan(BurstPlan& plan, const Invocation& invocation) {
+void complete_plan(Plan& plan, const Invocation& invocation) {
   auto operands = invocation.operands;
   extract_keys_and_args(plan, operands);
   require_consistent(invocation.options, plan);
@@ -488,4 +488,4 @@ void complete_plan(BurstPlan& plan, const Invocation& invocation) {
   if (plan.pattern) require_traffic(plan);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

@@ -7,7 +7,7 @@
 #include "cli/options/completions.h"
 #include "cli/options/options.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 
 // The command line of burst.
 
@@ -18,14 +18,14 @@ inline constexpr const char *kDefaultLimit = "1000/60s", *kSearchLimit = "5/60s"
 inline constexpr const char* kAllAlgorithms = "all";
 
 /// Declares the options, which set the first part of the plan.
-void add_burst_options(Options& options, BurstPlan& plan);
+void add_options(Options& options, Plan& plan);
 /// Throws UsageError for options that cannot be used together.
-void require_consistent(const Options& options, const BurstPlan& plan);
+void require_consistent(const Options& options, const Plan& plan);
 /// Sets the rest of the plan. Throws UsageError if it cannot run, before anything starts.
-void complete_plan(BurstPlan& plan, const Invocation& invocation);
+void complete_plan(Plan& plan, const Invocation& invocation);
 /// The sections of --help that list the patterns, the algorithms and more.
-[[nodiscard]] std::string burst_notes();
+[[nodiscard]] std::string notes();
 /// The patterns and `adversary`; with --replay, files.
 [[nodiscard]] Completions complete_pattern(const Typed& typed);
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

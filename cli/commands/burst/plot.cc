@@ -13,7 +13,7 @@
 #include "cli/terminal/table.h"
 #include "cli/terminal/terminal.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 namespace {
 
 using Bins = std::vector<traffic::Timeline::Bin>;
@@ -21,11 +21,11 @@ using Bins = std::vector<traffic::Timeline::Bin>;
 constexpr std::string_view kAllowed = "allowed", kDenied = "denied";
 constexpr std::string_view kLimit = " limit";
 /// A wider plot would not show more.
-constexpr std::size_t kMostColumns = 200;
-constexpr std::size_t kFewestColumns = 10;
+constexpr std::size_t kMaxColumns = 200;
+constexpr std::size_t kMinColumns = 10;
 /// Rows of a chart up to the limit (fewer with many runs), and the most rows above it.
-constexpr int kRows = 2, kRowsOfMany = 1, kMostRowsAbove = 12;
-constexpr std::size_t kMany = 3;
+constexpr int kRows = 2, kRowsOfMany = 1, kMaxRowsAbove = 12;
+constexpr std::size_t kManyRuns = 3;
 
 /// Filled eighths of a row from `bottom` to `top`; at least one for a value above `bottom`.
 std::size_t level_in(double value, double bottom, double top) {
@@ -36,7 +36,7 @@ std::size_t level_in(double value, double bottom, double top) {
 
 class Plot {
  public:
-  Plot(std::string& out, const BurstReport& report, const Look& look);
+  Plot(std::string& out, const Report& report, const Look& look);
 
   void append() {
     for (const auto& run : report_.runs) {
@@ -49,7 +49,7 @@ class Plot {
 
  private:
   /// How far the limit was exceeded, if it was, and for which key if there are several.
-  [[nodiscard]] std::string verdict_of(const BurstRun& run) const {
+  [[nodiscard]] std::string verdict_of(const Run& run) const {
     const auto& worst = run.outcome.measured.worst;
     const bool says_key = traffic_keys(report_) > 1 && worst.allowed > 0;
     const auto key = says_key ? "key " + escaped_message(run.worst_key) : std::string();
@@ -62,7 +62,7 @@ class Plot {
     return display_width(with_span) + 2 <= look_.columns ? with_span : text;
   }
 
-  void append_run(const BurstRun& run) {
+  void append_run(const Run& run) {
     const auto& worst = run.outcome.measured.worst;
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
     const auto verdict = verdict_of(run);
@@ -81,11 +81,11 @@ class Plot {
     const auto height = limit / rows_;
     const auto most = static_cast<double>(*std::max_element(within.begin(), within.end()));
     const int above =
-        std::clamp(static_cast<int>(std::ceil((most - limit) / height)), 0, kMostRowsAbove);
+        std::clamp(static_cast<int>(std::ceil((most - limit) / height)), 0, kMaxRowsAbove);
     for (int row = above; row > 0; --row) {
       const auto bottom = limit + (row - 1) * height;
       // The top row covers the rest, however much a limiter allows.
-      const auto top = row == kMostRowsAbove ? std::max(most, bottom + height) : bottom + height;
+      const auto top = row == kMaxRowsAbove ? std::max(most, bottom + height) : bottom + height;
       append_chart_row(within, bottom, top, row == above ? fmt::format("{:.0f}", top) : "",
                        Tone::kBad);
     }
@@ -165,17 +165,17 @@ class Plot {
   }
 
   std::string& out_;
-  const BurstReport& report_;
+  const Report& report_;
   const Look& look_;
   const Glyphs& glyphs_;
-  BurstScale scale_;
+  Scale scale_;
   std::size_t gutter_ = kAllowed.size();
   TimeAxis axis_;
   std::int64_t highest_ = 1;  ///< the most requests in a column
   int rows_ = kRows;
 };
 
-Plot::Plot(std::string& out, const BurstReport& report, const Look& look)
+Plot::Plot(std::string& out, const Report& report, const Look& look)
     : out_(out),
       report_(report),
       look_(look),
@@ -183,23 +183,22 @@ Plot::Plot(std::string& out, const BurstReport& report, const Look& look)
       scale_(scale_of(report)) {
   gutter_ = std::max(gutter_, std::to_string(std::max(scale_.limit, scale_.most)).size());
   const auto taken = gutter_ + 2;
-  const auto columns =
-      look.columns > taken + kFewestColumns ? look.columns - taken : kFewestColumns;
-  axis_ = axis_of(scale_, std::min(columns, kMostColumns));
+  const auto columns = look.columns > taken + kMinColumns ? look.columns - taken : kMinColumns;
+  axis_ = axis_of(scale_, std::min(columns, kMaxColumns));
   for (const auto& run : report.runs) {
     for (const auto& bin : columns_of(run, axis_)) {
       highest_ = std::max({highest_, bin.allowed, bin.denied});
     }
   }
-  if (report.runs.size() >= kMany) rows_ = kRowsOfMany;
+  if (report.runs.size() >= kManyRuns) rows_ = kRowsOfMany;
 }
 
 }  // namespace
 
-void append_burst_plot(std::string& out, const BurstReport& report, const Look& look) {
-  const auto sent_nothing = [](const BurstRun& run) { return run.outcome.measured.sent == 0; };
+void append_plot(std::string& out, const Report& report, const Look& look) {
+  const auto sent_nothing = [](const Run& run) { return run.outcome.measured.sent == 0; };
   if (std::all_of(report.runs.begin(), report.runs.end(), sent_nothing)) return;
   Plot(out, report, look).append();
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

@@ -13,7 +13,7 @@
 #include "cli/commands/burst/report.h"
 #include "cli/terminal/terminal.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 namespace {
 
 using traffic::RealProgress;
@@ -74,7 +74,7 @@ std::vector<Part> parts_of(const RunInProgress& run, const RealProgress& progres
 }
 
 /// How long a run will take, if the plan limits its time and not its number of requests.
-std::optional<double> planned_seconds(const BurstPlan& plan, const replay::Recording* recording) {
+std::optional<double> planned_seconds(const Plan& plan, const replay::Recording* recording) {
   const auto& duration = plan.real->is_closed_loop() ? plan.real->duration : plan.request.duration;
   std::optional<std::chrono::duration<double>> planned = duration;
   if (plan.replay) {
@@ -94,7 +94,7 @@ std::string real_progress_text(const RunInProgress& run, const RealProgress& pro
   return fitting(parts_of(run, progress), columns);
 }
 
-void BurstProgress::update(std::size_t number, std::int64_t done, std::int64_t size) {
+void RunsProgress::update(std::size_t number, std::int64_t done, std::int64_t size) {
   const auto runs = static_cast<double>(plan_.candidates.size());
   const auto all = static_cast<double>(std::max<std::int64_t>(size, 1));
   const auto share = std::min(static_cast<double>(done) / all, 1.0);
@@ -102,8 +102,8 @@ void BurstProgress::update(std::size_t number, std::int64_t done, std::int64_t s
                    fmt::format("{:.0f} requests", runs * static_cast<double>(size)));
 }
 
-void BurstProgress::update(std::size_t number, std::string_view name, std::int64_t size,
-                           const RealProgress& progress) {
+void RunsProgress::update(std::size_t number, std::string_view name, std::int64_t size,
+                          const RealProgress& progress) {
   if (!progress_.enabled()) return;
   const RunInProgress run{.name = name,
                           .number = number,
@@ -115,8 +115,8 @@ void BurstProgress::update(std::size_t number, std::string_view name, std::int64
   progress_.update(real_progress_text(run, progress, terminal_width(STDERR_FILENO) - 1));
 }
 
-void BurstProgress::suggest(std::size_t number, std::string_view name, double share,
-                            std::int64_t limit) {
+void RunsProgress::suggest(std::size_t number, std::string_view name, double share,
+                           std::int64_t limit) {
   if (!progress_.enabled()) return;
   const auto all = static_cast<double>(plan_.candidates.size());
   progress_.update(fmt::format("{:3.0f}%  of the suggestions; {}: trying {}; Ctrl-C stops",
@@ -124,10 +124,10 @@ void BurstProgress::suggest(std::size_t number, std::string_view name, double sh
                                escaped_message(name), limit));
 }
 
-void BurstProgress::shrink(std::int64_t asked, std::int64_t most) {
+void RunsProgress::shrink(std::int64_t asked, std::int64_t most) {
   if (!progress_.enabled()) return;
   progress_.update(fmt::format("shrinking the difference: {} of at most {} requests; Ctrl-C stops",
                                grouped(asked), grouped(most)));
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

@@ -11,7 +11,7 @@
 #include "replay/recording.h"
 #include "traffic/real_run.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 
 /// A run under the real clock, and how long it will take.
 struct RunInProgress {
@@ -29,10 +29,10 @@ struct RunInProgress {
                                              std::size_t columns);
 
 /// The progress of all runs together, on a terminal.
-class BurstProgress {
+class RunsProgress {
  public:
   /// `recording`: the plan's log, or null.
-  BurstProgress(const BurstPlan& plan, bool enabled, const replay::Recording* recording)
+  RunsProgress(const Plan& plan, bool enabled, const replay::Recording* recording)
       : plan_(plan), recording_(recording), progress_(enabled) {}
 
   /// Run `number`, from 0, under the virtual clock.
@@ -48,9 +48,9 @@ class BurstProgress {
   void clear() noexcept { progress_.clear(); }
 
  private:
-  const BurstPlan& plan_;
+  const Plan& plan_;
   const replay::Recording* recording_;
   Progress progress_;
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

@@ -16,13 +16,13 @@
 #include "limiter/why.h"
 #include "traffic/pattern.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 namespace {
 
 using traffic::Histogram;
 using traffic::Timing;
 
-constexpr int kMostDecimals = 9;
+constexpr int kMaxDecimals = 9;
 
 /// "p99 1.2 ms", or "at most" the longest time if there are too few times.
 std::string tail_text(const Histogram& histogram) {
@@ -112,16 +112,16 @@ std::string clock_text(const RealClock& clock) {
   return text;
 }
 
-bool has_refunds(const BurstReport& report) {
+bool has_refunds(const Report& report) {
   return std::any_of(report.runs.begin(), report.runs.end(),
                      [](const auto& run) { return run.search && run.search->has_refunds; });
 }
 
-bool shows_dates(const BurstReport& report) {
+bool shows_dates(const Report& report) {
   return report.recording && !report.plan.real;
 }
 
-std::string traffic_text(const BurstReport& report) {
+std::string traffic_text(const Report& report) {
   if (report.plan.real && report.plan.real->is_closed_loop()) return "as fast as answers come";
   if (report.is_search) return std::string(kSearchSummary);
   if (!report.plan.pattern) return "recorded traffic";
@@ -130,19 +130,19 @@ std::string traffic_text(const BurstReport& report) {
   return std::string(report.plan.pattern->summary);
 }
 
-std::string_view traffic_name(const BurstReport& report) {
+std::string_view traffic_name(const Report& report) {
   if (report.is_search) return kAdversary;
   return report.plan.pattern ? report.plan.pattern->name : "replay";
 }
 
-std::int64_t traffic_keys(const BurstReport& report) {
+std::int64_t traffic_keys(const Report& report) {
   if (report.recording) return static_cast<std::int64_t>(report.recording->keys());
   return report.plan.request.keys;
 }
 
 std::string ratio_text(double ratio) {
   std::string text;
-  for (int decimals = 2; decimals <= kMostDecimals; ++decimals) {
+  for (int decimals = 2; decimals <= kMaxDecimals; ++decimals) {
     text = fmt::format("{:.{}f}", ratio, decimals);
     const bool reads_one = text.front() == '1' && text.find_first_not_of("0", 2) == text.npos;
     if (ratio == 1 || !reads_one) break;
@@ -162,7 +162,7 @@ std::string rate_text(double per_second) {
   return fmt::format("{:.{}f}/s", per_second, per_second < 100 ? 1 : 0);
 }
 
-std::optional<std::string> why_overloaded(const BurstRun& run) {
+std::optional<std::string> why_overloaded(const Run& run) {
   constexpr double kLongEnough = 1;  // seconds: the wait for the last answers hardly matters
   const auto& timing = run.outcome.timing;
   if (!timing || timing->seconds < kLongEnough) return std::nullopt;
@@ -172,7 +172,7 @@ std::optional<std::string> why_overloaded(const BurstRun& run) {
       rate_text(timing->achieved_per_second), rate_text(timing->sent_per_second));
 }
 
-std::optional<std::string> why_invalid(const BurstRun& run) {
+std::optional<std::string> why_invalid(const Run& run) {
   const auto& timing = run.outcome.timing;
   if (!timing || timing->is_valid()) return std::nullopt;
   auto text = fmt::format("{}: the sender fell behind: lag {}, service {}", run.name,
@@ -186,7 +186,7 @@ std::optional<std::string> why_invalid(const BurstRun& run) {
 
 // --- Hints ---------------------------------------------------------------------------------------
 
-std::optional<std::string> reply_hint(const BurstRun& run, const traffic::Candidate& candidate) {
+std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& candidate) {
   const auto& measured = run.outcome.measured;
   const auto& replies = run.outcome.replies;
   if (!candidate.foreign || measured.sent == 0 || replies.first.empty()) return std::nullopt;
@@ -219,7 +219,7 @@ std::optional<std::string> reply_hint(const BurstRun& run, const traffic::Candid
                      replies_text(replies));
 }
 
-void warn_of_hint(const BurstRun& run, const Invocation& invocation) {
+void warn_of_hint(const Run& run, const Invocation& invocation) {
   if (!run.hint) return;
   warn(fmt::format("warning: {}: {}", run.name, *run.hint), invocation.command);
 }
@@ -230,7 +230,7 @@ void append_pasteable(std::string& out, const std::vector<std::string>& command,
   for (const auto& line : command_lines(command, look.columns)) out.append(line).append("\n");
 }
 
-void append_script_rows(TextBlock& block, const BurstPlan& plan) {
+void append_script_rows(TextBlock& block, const Plan& plan) {
   for (const auto& candidate : plan.candidates) {
     if (!candidate.foreign) continue;
     block.row("script", escaped_text(candidate.foreign->name), reading_text(*candidate.foreign));
@@ -282,4 +282,4 @@ std::string xml(std::string_view text) {
   return out;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

@@ -13,11 +13,11 @@
 #include "cli/terminal/table.h"
 #include "cli/terminal/terminal.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 
 /// A report for people: the traffic and the limits, a table, the plot, and the command that repeats
 /// the run.
-void append_burst_text(std::string& out, const BurstReport& report, const Look& look);
+void append_text(std::string& out, const Report& report, const Look& look);
 
 // --- What the outputs have in common -------------------------------------------------------------
 
@@ -25,20 +25,20 @@ void append_burst_text(std::string& out, const BurstReport& report, const Look& 
 /// stay on one line if they fit.
 [[nodiscard]] std::vector<std::string> command_lines(const std::vector<std::string>& words,
                                                      std::size_t columns);
-/// BurstRun::why.
+/// Run::why.
 [[nodiscard]] std::optional<std::string> why_of(const traffic::Candidate& candidate,
                                                 const traffic::Measured& measured,
                                                 std::int64_t highest_cost, bool is_search);
 /// "boundary", "replay" for a log, or "adversary".
-[[nodiscard]] std::string_view traffic_name(const BurstReport& report);
+[[nodiscard]] std::string_view traffic_name(const Report& report);
 /// The number of keys in the traffic.
-[[nodiscard]] std::int64_t traffic_keys(const BurstReport& report);
+[[nodiscard]] std::int64_t traffic_keys(const Report& report);
 /// Whether the schedule that a search found has refunds, which pictures do not show.
-[[nodiscard]] bool has_refunds(const BurstReport& report);
+[[nodiscard]] bool has_refunds(const Report& report);
 /// "open loop, 1 client", "closed loop, 50 clients, pipeline 1"
 [[nodiscard]] std::string clock_text(const RealClock& clock);
 /// Whether times are shown as dates and times of day: those of a log under the virtual clock.
-[[nodiscard]] bool shows_dates(const BurstReport& report);
+[[nodiscard]] bool shows_dates(const Report& report);
 /// The schedule of a search, in a few words.
 inline constexpr std::string_view kSearchSummary =
     "the schedule that makes a limiter allow the most";
@@ -46,18 +46,18 @@ inline constexpr std::string_view kSearchSummary =
 inline constexpr std::string_view kUndecided =
     "their answers change if keys live a moment longer or shorter";
 /// A few words about the traffic.
-[[nodiscard]] std::string traffic_text(const BurstReport& report);
+[[nodiscard]] std::string traffic_text(const Report& report);
 /// "2.00"; with more decimals if two would round a ratio other than 1 to 1.00.
 [[nodiscard]] std::string ratio_text(double ratio);
 /// "1000/s", "12.5/s"
 [[nodiscard]] std::string rate_text(double per_second);
 /// What the replies of a script suggest: that it returns nothing, or that --allowed-when does not
 /// fit them. None if they look right, and for a bundled algorithm.
-[[nodiscard]] std::optional<std::string> reply_hint(const BurstRun& run,
+[[nodiscard]] std::optional<std::string> reply_hint(const Run& run,
                                                     const traffic::Candidate& candidate);
 
 /// Writes a run's hint to stderr, if it has one.
-void warn_of_hint(const BurstRun& run, const Invocation& invocation);
+void warn_of_hint(const Run& run, const Invocation& invocation);
 /// Text for XML, also within an attribute. Characters that XML does not allow are escaped as in a
 /// message.
 [[nodiscard]] std::string xml(std::string_view text);
@@ -68,7 +68,7 @@ void warn_of_hint(const BurstRun& run, const Invocation& invocation);
 void append_pasteable(std::string& out, const std::vector<std::string>& command, const Look& look);
 
 /// A row for each foreign script: its name, and how its reply is read.
-void append_script_rows(TextBlock& block, const BurstPlan& plan);
+void append_script_rows(TextBlock& block, const Plan& plan);
 
 /// The row for the virtual clock.
 void append_virtual_clock(TextBlock& block);
@@ -82,7 +82,8 @@ struct Verdict {
   std::string_view text = {};
   Tone tone = Tone::kGood;
 };
-/// None if it exceeded the limit. A limiter that allows nothing has kept it, but has not succeeded.
+/// The verdict; none if the limiter exceeded the limit. One that allows nothing has kept the limit,
+/// but has not succeeded.
 [[nodiscard]] std::optional<Verdict> verdict_within_limit(std::int64_t allowed, double ratio);
 
 /// Exact to the µs, since a limiter may be off by one: 59.999999 s is not 60 s.
@@ -116,9 +117,9 @@ inline constexpr double kP99 = 99;
 
 /// "fixed-window: the server answered 500/s of 1000/s, ..."; none if it kept up, or if the traffic
 /// was too short to tell.
-[[nodiscard]] std::optional<std::string> why_overloaded(const BurstRun& run);
+[[nodiscard]] std::optional<std::string> why_overloaded(const Run& run);
 
 /// "fixed-window: the sender fell behind: ..."; none if the run is valid or was not timed.
-[[nodiscard]] std::optional<std::string> why_invalid(const BurstRun& run);
+[[nodiscard]] std::optional<std::string> why_invalid(const Run& run);
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

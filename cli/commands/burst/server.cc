@@ -13,7 +13,7 @@
 #include "redis/error.h"
 #include "redis/scan.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 namespace {
 
 constexpr std::string_view kPrivatePrefix = "burst:";
@@ -71,7 +71,7 @@ void require_answer(redis::Connection& connection, std::size_t number, std::size
 
 }  // namespace
 
-BurstServer::BurstServer(Invocation& invocation, std::span<const traffic::Candidate> candidates)
+Server::Server(Invocation& invocation, std::span<const traffic::Candidate> candidates)
     : invocation_(invocation),
       connector_(with_default_server(invocation.connection), invocation.configuration,
                  invocation.interrupt),
@@ -81,7 +81,7 @@ BurstServer::BurstServer(Invocation& invocation, std::span<const traffic::Candid
   if (!connector_.is_private()) prefix_ = random_prefix(is_foreign_);
 }
 
-void BurstServer::open(std::size_t count) {
+void Server::open(std::size_t count) {
   make_room_for(count);
   while (connections_.size() < count) {
     invocation_.interrupt.check();
@@ -92,7 +92,7 @@ void BurstServer::open(std::size_t count) {
   }
 }
 
-std::span<redis::Connection> BurstServer::connections(std::size_t count) {
+std::span<redis::Connection> Server::connections(std::size_t count) {
   if (connections_.size() < count) open(count);
   if (!connector_.is_private() && !is_prefix_shown_) {
     require_writable();
@@ -104,7 +104,7 @@ std::span<redis::Connection> BurstServer::connections(std::size_t count) {
 
 /// Throws the server's error if it takes no writes, for example because it is a replica. A user who
 /// may write but not remove keys is warned after the run.
-void BurstServer::require_writable() {
+void Server::require_writable() {
   try {
     redis::unlink_keys(connections_.front(), {&prefix_, 1});
   } catch (const redis::Error& error) {
@@ -112,20 +112,20 @@ void BurstServer::require_writable() {
   }
 }
 
-bool BurstServer::may_retry(const redis::Error& error, const traffic::Candidate& candidate) const {
+bool Server::may_retry(const redis::Error& error, const traffic::Candidate& candidate) const {
   return error.failure() == redis::Failure::kTimeout && candidate.foreign && is_private() &&
          invocation_.interrupt.signal() == 0;
 }
 
-std::string BurstServer::when_they_expire() const {
+std::string Server::when_they_expire() const {
   return is_foreign_ ? "stay unless the script lets them expire" : "expire by themselves";
 }
 
-std::string BurstServer::rest() const {
+std::string Server::rest() const {
   return "keys under '" + prefix_ + "' may be left; they " + when_they_expire();
 }
 
-bool BurstServer::leaves_keys() noexcept {
+bool Server::leaves_keys() noexcept {
   if (invocation_.interrupt.signal() == 0) return false;
   if (is_private()) return true;
   const bool is_busy = std::any_of(connections_.begin(), connections_.end(),
@@ -134,7 +134,7 @@ bool BurstServer::leaves_keys() noexcept {
   return is_busy;
 }
 
-void BurstServer::remove(const std::vector<std::string>& keys) noexcept {
+void Server::remove(const std::vector<std::string>& keys) noexcept {
   if (keys.empty()) return;
   try {
     unlink(keys);
@@ -143,7 +143,7 @@ void BurstServer::remove(const std::vector<std::string>& keys) noexcept {
   }
 }
 
-void BurstServer::remove_made(const traffic::Script& script) noexcept {
+void Server::remove_made(const traffic::Script& script) noexcept {
   if (connector_.is_private() || !script.registry()) return;
   try {
     auto connection = connector_.open_uninterrupted();
@@ -153,7 +153,7 @@ void BurstServer::remove_made(const traffic::Script& script) noexcept {
   }
 }
 
-void BurstServer::remove_all() noexcept {
+void Server::remove_all() noexcept {
   if (connector_.is_private()) return;
   try {
     auto connection = connector_.open_uninterrupted();
@@ -164,7 +164,7 @@ void BurstServer::remove_all() noexcept {
   }
 }
 
-void BurstServer::warn_of_rest(const std::exception& error) {
+void Server::warn_of_rest(const std::exception& error) {
   if (connector_.is_private()) return;  // a private server ends with this process
   if (std::exchange(has_warned_, true)) return;
   warn("warning: cannot remove the keys under '" + prefix_ + "', which " + when_they_expire() +
@@ -174,7 +174,7 @@ void BurstServer::warn_of_rest(const std::exception& error) {
 
 /// Uses an open connection if possible, since the server may not accept another one; after an error
 /// the open ones are unusable.
-void BurstServer::unlink(std::span<const std::string> keys) {
+void Server::unlink(std::span<const std::string> keys) {
   try {
     const bool is_idle = !connections_.empty() && connections_.front().outstanding() == 0;
     if (is_idle) return redis::unlink_keys(connections_.front(), keys);
@@ -186,7 +186,7 @@ void BurstServer::unlink(std::span<const std::string> keys) {
   redis::unlink_keys(connection, keys);
 }
 
-LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, BurstServer* server) {
+LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, Server* server) {
   using Place = adversary::StateScope::Place;
   constexpr std::chrono::microseconds kTolerance{20'000};
   if (server == nullptr) {
@@ -211,4 +211,4 @@ LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, BurstServer* ser
   trial_ = std::move(trial);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

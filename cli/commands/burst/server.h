@@ -14,14 +14,14 @@
 #include "redis/error.h"
 #include "traffic/script.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 
 /// The server on which the scripts of a burst run, and the keys that they write there. The server
 /// is private unless the command line names one: RLCTL_URL and the configuration name servers that
 /// are in use.
-class BurstServer {
+class Server {
  public:
-  BurstServer(Invocation& invocation, std::span<const traffic::Candidate> candidates);
+  Server(Invocation& invocation, std::span<const traffic::Candidate> candidates);
 
   /// `count` connections, at least one, which all runs share; the first call opens them and, unless
   /// the server is private, writes the prefix of the keys to stderr. Ctrl-C does not break the
@@ -35,7 +35,7 @@ class BurstServer {
   /// A new prefix for the next run, which must not find keys that an earlier run failed to remove.
   [[nodiscard]] std::string next_prefix() { return prefix_ + std::to_string(++runs_) + ':'; }
   [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return connector_.timeout(); }
-  /// That of the command, which the connections ignore.
+  /// The interrupt of the command, which the connections ignore.
   [[nodiscard]] const Interrupt& interrupt() const noexcept { return invocation_.interrupt; }
   /// Whether this error may come from a foreign script that never ends, on a server that can be
   /// replaced to find out which request is to blame.
@@ -73,7 +73,7 @@ class BurstServer {
 /// too, so those that it made and everything under the prefix are removed.
 class Cleaning {
  public:
-  Cleaning(BurstServer& server, const traffic::Candidate& candidate, const traffic::Script& script)
+  Cleaning(Server& server, const traffic::Candidate& candidate, const traffic::Script& script)
       : server_(server), script_(script), is_foreign_(candidate.foreign != nullptr) {}
   ~Cleaning() {
     if (server_.leaves_keys()) return;
@@ -86,7 +86,7 @@ class Cleaning {
   Cleaning& operator=(const Cleaning&) = delete;
 
  private:
-  BurstServer& server_;
+  Server& server_;
   const traffic::Script& script_;
   bool is_foreign_;
 };
@@ -97,7 +97,7 @@ class LimiterTrial {
  public:
   /// `server`: null for models. The references must outlive this. Throws what make_script() and the
   /// trials throw.
-  LimiterTrial(const traffic::Candidate& candidate, BurstServer* server);
+  LimiterTrial(const traffic::Candidate& candidate, Server* server);
 
   [[nodiscard]] adversary::Trial& trial() { return *trial_; }
   /// Null for a model.
@@ -111,4 +111,4 @@ class LimiterTrial {
   adversary::ScriptTrial* script_trial_ = nullptr;
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

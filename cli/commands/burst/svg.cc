@@ -14,7 +14,7 @@
 #include "cli/terminal/bars.h"
 #include "cli/terminal/terminal.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 namespace {
 
 // In px; viewers scale the picture. The style uses no variables: not every viewer supports them.
@@ -25,7 +25,7 @@ constexpr double kNameHeight = 26;  ///< the algorithm, above its panel
 constexpr double kChart = 110, kBelowChart = 10, kCounts = 44, kBelow = 22;
 constexpr double kAxis = 44, kCaptionLine = 17;
 constexpr double kSoftLetter = 6.5;  ///< the width of an average letter of class soft, and more
-constexpr std::size_t kMostSvgColumns = 120;
+constexpr std::size_t kMaxSvgColumns = 120;
 constexpr std::size_t kCaptionLetters = 92;
 constexpr std::size_t kNameLetters = 44;  // beside the verdict
 constexpr std::size_t kWhyLetters = 120;
@@ -111,7 +111,7 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t letters,
 
 class Drawing {
  public:
-  explicit Drawing(const BurstReport& report);
+  explicit Drawing(const Report& report);
 
   [[nodiscard]] std::string draw() {
     open();
@@ -205,7 +205,7 @@ class Drawing {
                      one_key ? "all keys," : "requests", column_text(axis_)));
   }
 
-  void panel(const BurstRun& run, double top) {
+  void panel(const Run& run, double top) {
     const auto& worst = run.outcome.measured.worst;
     text(20, top + 14, "name", cut_to_width(run.name, kNameLetters));
     text(kRight, top + 14, verdict_class(run), verdict_of(run));
@@ -220,7 +220,7 @@ class Drawing {
     counts(run, counts_top);
   }
 
-  [[nodiscard]] std::string verdict_of(const BurstRun& run) const {
+  [[nodiscard]] std::string verdict_of(const Run& run) const {
     if (run.verdict) return *run.verdict;
     const auto& worst = run.outcome.measured.worst;
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
@@ -232,13 +232,13 @@ class Drawing {
                        verdict);
   }
 
-  [[nodiscard]] static std::string_view verdict_class(const BurstRun& run) {
+  [[nodiscard]] static std::string_view verdict_class(const Run& run) {
     const auto& worst = run.outcome.measured.worst;
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
     return kept && kept->tone == Tone::kGood ? "end" : "over end";
   }
 
-  [[nodiscard]] static std::vector<std::string> why_lines(const BurstRun& run) {
+  [[nodiscard]] static std::vector<std::string> why_lines(const Run& run) {
     if (!run.why) return {};
     return lines_of(*run.why, kWhyLetters);
   }
@@ -252,7 +252,7 @@ class Drawing {
           from, top, to - from, bottom - top);
   }
 
-  void chart(const BurstRun& run, double top) {
+  void chart(const Run& run, double top) {
     const auto bottom = top + kChart;
     const auto y_of = [&](double units) {
       return bottom - kChart * units / (most_within_ * kHeadroom);
@@ -288,7 +288,7 @@ class Drawing {
     text(kLeft - 8, y + 4, "soft end", std::to_string(scale_.limit));
   }
 
-  void counts(const BurstRun& run, double top) {
+  void counts(const Run& run, double top) {
     const auto bottom = top + kCounts;
     const auto bins = columns_of(run, axis_);
     const auto bar = [&](std::string_view kind, std::size_t column, double from, double count) {
@@ -339,7 +339,7 @@ class Drawing {
     return kLeft + (kRight - kLeft) * column / static_cast<double>(axis_.columns);
   }
 
-  [[nodiscard]] double panel_height(const BurstRun& run) const {
+  [[nodiscard]] double panel_height(const Run& run) const {
     return panel_height_ + kWhyLine * static_cast<double>(why_lines(run).size());
   }
 
@@ -355,8 +355,8 @@ class Drawing {
                        period_text(limit.window));
   }
 
-  const BurstReport& report_;
-  BurstScale scale_;
+  const Report& report_;
+  Scale scale_;
   TimeAxis axis_;
   std::vector<Tick> ticks_;
   std::vector<std::string> caption_;
@@ -368,10 +368,10 @@ class Drawing {
   std::string out_;
 };
 
-Drawing::Drawing(const BurstReport& report)
+Drawing::Drawing(const Report& report)
     : report_(report),
       scale_(scale_of(report)),
-      axis_(axis_of(scale_, kMostSvgColumns)),
+      axis_(axis_of(scale_, kMaxSvgColumns)),
       ticks_(ticks_of(axis_, scale_.window, kAxisLetters)),
       caption_(command_lines(report.plan.command, kCaptionLetters)),
       most_within_(static_cast<double>(scale_.limit)) {
@@ -393,8 +393,8 @@ Drawing::Drawing(const BurstReport& report)
 
 }  // namespace
 
-std::string burst_svg(const BurstReport& report) {
+std::string draw_svg(const Report& report) {
   return Drawing(report).draw();
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

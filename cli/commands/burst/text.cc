@@ -18,7 +18,7 @@
 #include "cli/terminal/table.h"
 #include "cli/terminal/terminal.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::burst {
 namespace {
 
 using std::chrono::microseconds;
@@ -32,16 +32,16 @@ using traffic::Timing;
 constexpr std::string_view kNoValue = "-";
 
 /// A run's name, escaped for a terminal.
-std::string shown_name(const BurstRun& run) {
+std::string shown_name(const Run& run) {
   return escaped_message(run.name);
 }
 
 /// "2.770 %"; a nonzero share never prints as 0.
 std::string percent_text(double share) {
-  constexpr double kLeast = 0.001;
+  constexpr double kMinPercent = 0.001;
   const double percent = 100 * share;
-  return percent > 0 && percent < kLeast ? fmt::format("<{} %", kLeast)
-                                         : fmt::format("{:.3f} %", percent);
+  return percent > 0 && percent < kMinPercent ? fmt::format("<{} %", kMinPercent)
+                                              : fmt::format("{:.3f} %", percent);
 }
 
 /// Adds a column; `cell` returns the text for a row.
@@ -53,11 +53,10 @@ void add_column(Table& table, std::string_view title, const Rows& rows, const Ce
 }
 
 /// A table with a row for each run of a report. The first column holds their names.
-class BurstColumns {
+class RunTable {
  public:
   /// `title` is the heading of the names. The report must outlive this.
-  explicit BurstColumns(const BurstReport& report, std::string_view title = {})
-      : runs_(report.runs) {
+  explicit RunTable(const Report& report, std::string_view title = {}) : runs_(report.runs) {
     add(title, shown_name);
   }
 
@@ -68,7 +67,7 @@ class BurstColumns {
   void append(std::string& out, const Look& look) const { table_.append(out, look); }
 
  private:
-  const std::vector<BurstRun>& runs_;
+  const std::vector<Run>& runs_;
   Table table_;
 };
 
@@ -102,9 +101,9 @@ void append_file(TextBlock& block, const replay::RecordedFile& file, std::string
 }
 
 void append_replay_rows(TextBlock& block, const replay::Recording& recording) {
-  constexpr std::size_t kMostFiles = 8;  // the last line counts the rest
+  constexpr std::size_t kMaxFiles = 8;  // the last line counts the rest
   const auto& files = recording.files();
-  const auto shown = files.size() > kMostFiles ? kMostFiles - 1 : files.size();
+  const auto shown = files.size() > kMaxFiles ? kMaxFiles - 1 : files.size();
   for (std::size_t i = 0; i < shown; ++i) append_file(block, files[i], i == 0 ? "replay" : "");
   if (shown < files.size()) block.row("", fmt::format("and {} files", files.size() - shown));
   const auto keys = static_cast<std::int64_t>(recording.keys());
@@ -113,7 +112,7 @@ void append_replay_rows(TextBlock& block, const replay::Recording& recording) {
 }
 
 /// The traffic and the limits.
-void append_traffic(TextBlock& block, const BurstReport& report) {
+void append_traffic(TextBlock& block, const Report& report) {
   std::string about;
   if (report.recording) {
     append_replay_rows(block, *report.recording);
@@ -129,7 +128,7 @@ void append_traffic(TextBlock& block, const BurstReport& report) {
   block.row("limit", limits_text(report.plan.limits), about);
 }
 
-void append_header(TextBlock& block, const BurstReport& report) {
+void append_header(TextBlock& block, const Report& report) {
   append_traffic(block, report);
   append_script_rows(block, report.plan);
   if (report.plan.real) {
@@ -146,33 +145,32 @@ void append_header(TextBlock& block, const BurstReport& report) {
 
 // --- What was decided ----------------------------------------------------------------------------
 
-std::string worst_text(const BurstRun& run, const Look& look) {
+std::string worst_text(const Run& run, const Look& look) {
   const auto& worst = run.outcome.measured.worst;
   const auto text =
       fmt::format("{}  {}{}", worst.allowed, ratio_text(worst.ratio), glyphs(look.utf8).times);
   return toned(text, worst.ratio > 1 ? Tone::kBad : Tone::kGood, look.colour);
 }
 
-std::string retry_text(const BurstRun& run, const Look& look) {
+std::string retry_text(const Run& run, const Look& look) {
   const auto& error = run.outcome.measured.retry_error;
   if (error.compared == 0) return std::string(kNoValue);
   const auto text = fmt::format("{} of {} kept", error.compared - error.broken, error.compared);
   return toned(text, error.broken > 0 ? Tone::kBad : Tone::kPlain, look.colour);
 }
 
-void add_counts(BurstColumns& columns) {
+void add_counts(RunTable& columns) {
   const auto add = [&](std::string_view title, std::int64_t Measured::*count) {
-    columns.add(title, [count](const BurstRun& run) {
-      return fmt::to_string(run.outcome.measured.*count);
-    });
+    columns.add(title,
+                [count](const Run& run) { return fmt::to_string(run.outcome.measured.*count); });
   };
   add("sent", &Measured::sent);
   add("allowed", &Measured::allowed);
   add("denied", &Measured::denied);
 }
 
-void add_share(BurstColumns& columns) {
-  columns.add("of all", [](const BurstRun& run) {
+void add_share(RunTable& columns) {
+  columns.add("of all", [](const Run& run) {
     const auto& measured = run.outcome.measured;
     if (measured.sent == 0) return std::string(kNoValue);
     return percent_text(static_cast<double>(measured.denied) / static_cast<double>(measured.sent));
@@ -180,87 +178,83 @@ void add_share(BurstColumns& columns) {
 }
 
 /// A time of a run: an instant, or relative to `origin`.
-std::string moment_text(const BurstReport& report, const BurstRun& run, microseconds time,
+std::string moment_text(const Report& report, const Run& run, microseconds time,
                         microseconds origin) {
   return shows_dates(report) ? instant_text(time) : offset_text(time - run.begin - origin);
 }
 
-void add_worst(BurstColumns& columns, const BurstReport& report, const Look& look,
-               microseconds origin) {
+void add_worst(RunTable& columns, const Report& report, const Look& look, microseconds origin) {
   const bool one_limit = report.plan.limits.size() == 1;
   const auto window = report.plan.limits.front().window;
   columns.add(one_limit ? "worst in " + period_text(window) : "worst in a window",
-              [&](const BurstRun& run) { return worst_text(run, look); });
+              [&](const Run& run) { return worst_text(run, look); });
   if (!one_limit) {
-    columns.add("of", [&](const BurstRun& run) {
+    columns.add("of", [&](const Run& run) {
       return limiter::format_limit(report.plan.limits[run.outcome.measured.worst.limit]);
     });
   }
-  columns.add("within", [](const BurstRun& run) {
+  columns.add("within", [](const Run& run) {
     const auto& worst = run.outcome.measured.worst;
     return worst.allowed > 0 ? span_text(worst.span) : std::string(kNoValue);
   });
-  columns.add("at", [&report, origin](const BurstRun& run) {
+  columns.add("at", [&report, origin](const Run& run) {
     const auto& worst = run.outcome.measured.worst;
     return worst.allowed > 0 ? moment_text(report, run, worst.from, origin) : std::string(kNoValue);
   });
 }
 
-void add_denials(BurstColumns& columns, const BurstReport& report, const Look& look,
-                 microseconds origin) {
-  columns.add("first denial", [&report, origin](const BurstRun& run) {
+void add_denials(RunTable& columns, const Report& report, const Look& look, microseconds origin) {
+  columns.add("first denial", [&report, origin](const Run& run) {
     const auto& first = run.outcome.measured.first_denial;
     return first ? moment_text(report, run, *first, origin) : std::string(kNoValue);
   });
-  columns.add("longest shut out", [](const BurstRun& run) {
+  columns.add("longest shut out", [](const Run& run) {
     const auto& measured = run.outcome.measured;
     return measured.first_denial ? span_text(measured.longest_shut_out) : std::string(kNoValue);
   });
-  const auto delays = [](const BurstRun& run) {
-    return run.outcome.measured.longest_delay.count() > 0;
-  };
+  const auto delays = [](const Run& run) { return run.outcome.measured.longest_delay.count() > 0; };
   if (std::any_of(report.runs.begin(), report.runs.end(), delays)) {
-    columns.add("longest delay", [delays](const BurstRun& run) {
+    columns.add("longest delay", [delays](const Run& run) {
       return delays(run) ? span_text(run.outcome.measured.longest_delay) : std::string(kNoValue);
     });
   }
-  columns.add("retry_after", [&](const BurstRun& run) { return retry_text(run, look); });
+  columns.add("retry_after", [&](const Run& run) { return retry_text(run, look); });
   if (traffic_keys(report) > 1) {
-    columns.add("keys denied", [](const BurstRun& run) {
+    columns.add("keys denied", [](const Run& run) {
       const auto& measured = run.outcome.measured;
       return fmt::format("{} of {}", measured.keys_denied, measured.keys);
     });
   }
-  columns.add("bytes/key", [](const BurstRun& run) {
+  columns.add("bytes/key", [](const Run& run) {
     const auto& bytes = run.outcome.bytes_per_key;
     return bytes ? fmt::format("{:.0f}", *bytes) : std::string(kNoValue);
   });
 }
 
 /// The worst clock minute, as monitoring shows it.
-void add_worst_minute(BurstColumns& columns) {
+void add_worst_minute(RunTable& columns) {
   constexpr std::string_view kSeconds = ":00Z";
-  columns.add("worst minute", [kSeconds](const BurstRun& run) {
+  columns.add("worst minute", [kSeconds](const Run& run) {
     const auto& minute = run.outcome.measured.worst_minute;
     if (!minute) return std::string(kNoValue);
     auto text = instant_text(minute->from);
     return text.replace(text.size() - kSeconds.size(), text.npos, "Z");
   });
-  columns.add("denied in it", [](const BurstRun& run) {
+  columns.add("denied in it", [](const Run& run) {
     const auto& minute = run.outcome.measured.worst_minute;
     return minute ? fmt::format("{} of {}", minute->denied, minute->sent) : std::string(kNoValue);
   });
 }
 
-std::string_view origin_text(const BurstReport& report, const TimeAxis& axis) {
+std::string_view origin_text(const Report& report, const TimeAxis& axis) {
   if (axis.is_about_edge) return "from the edge of a window";
   return report.recording ? "from the first request" : "from the beginning";
 }
 
-void append_table(std::string& out, const BurstReport& report, const Look& look) {
+void append_table(std::string& out, const Report& report, const Look& look) {
   const auto scale = scale_of(report);
   const auto axis = axis_of(scale, 2);
-  BurstColumns columns(report);
+  RunTable columns(report);
   add_counts(columns);
   if (report.recording) add_share(columns);
   add_worst(columns, report, look, axis.origin);
@@ -276,7 +270,7 @@ void append_table(std::string& out, const BurstReport& report, const Look& look)
 }
 
 /// Where the remaining and the reset_after that a script reports differ from an exact log.
-void append_misreports(TextBlock& block, const BurstReport& report) {
+void append_misreports(TextBlock& block, const Report& report) {
   for (std::size_t i = 0; i < std::min(report.runs.size(), report.plan.candidates.size()); ++i) {
     if (!report.plan.candidates[i].foreign) continue;
     const auto& run = report.runs[i];
@@ -295,15 +289,14 @@ void append_misreports(TextBlock& block, const BurstReport& report) {
   }
 }
 
-void append_why(std::string& out, const BurstReport& report, const BurstRun& run,
-                const Look& look) {
+void append_why(std::string& out, const Report& report, const Run& run, const Look& look) {
   const bool says_key = traffic_keys(report) > 1;
   const auto key = says_key ? " (key " + escaped_message(run.worst_key) + ")" : std::string();
   append_sentence(out, "why", shown_name(run) + key + ": " + *run.why, look);
 }
 
 /// A script that kept the limit under one traffic may not keep it under another.
-void append_note_of_script(std::string& out, const BurstRun& run, const Look& look) {
+void append_note_of_script(std::string& out, const Run& run, const Look& look) {
   const auto& measured = run.outcome.measured;
   if (run.is_bundled || measured.allowed == 0 || measured.worst.ratio > 1) return;
   append_sentence(out, "note",
@@ -314,11 +307,11 @@ void append_note_of_script(std::string& out, const BurstRun& run, const Look& lo
 }
 
 /// The most denied keys.
-void append_top_denied(TextBlock& block, const BurstReport& report) {
-  constexpr std::size_t kMostShown = 3;
+void append_top_denied(TextBlock& block, const Report& report) {
+  constexpr std::size_t kMaxShown = 3;
   for (const auto& run : report.runs) {
     std::string text;
-    for (std::size_t i = 0; i < std::min(kMostShown, run.top_denied.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(kMaxShown, run.top_denied.size()); ++i) {
       const auto& [key, count] = run.top_denied[i];
       text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", escaped_text(key), count);
     }
@@ -327,8 +320,8 @@ void append_top_denied(TextBlock& block, const BurstReport& report) {
   }
 }
 
-/// The same for a log, whose keys are real clients: all of `top_denied`, with shares.
-void append_top_denied_table(std::string& out, const BurstReport& report, const Look& look) {
+/// The most denied keys of a log, which are real clients: all of `top_denied`, with shares.
+void append_top_denied_table(std::string& out, const Report& report, const Look& look) {
   for (const auto& run : report.runs) {
     if (run.top_denied.empty()) continue;
     const auto all = static_cast<double>(run.outcome.measured.denied);
@@ -364,16 +357,16 @@ std::string time_text(const std::optional<nanoseconds>& time) {
 
 /// Adds a column; a run that was not timed has no value.
 template <typename Text>
-void add_timed(BurstColumns& columns, std::string_view title, const Text& value) {
-  columns.add(title, [&value](const BurstRun& run) {
+void add_timed(RunTable& columns, std::string_view title, const Text& value) {
+  columns.add(title, [&value](const Run& run) {
     const auto& timing = run.outcome.timing;
     return timing ? value(*timing) : std::string(kNoValue);
   });
 }
 
-void append_times(std::string& out, const BurstReport& report, const Look& look,
-                  std::string_view title, Histogram Timing::*times) {
-  BurstColumns columns(report, title);
+void append_times(std::string& out, const Report& report, const Look& look, std::string_view title,
+                  Histogram Timing::*times) {
+  RunTable columns(report, title);
   add_timed(columns, "n",
             [&](const Timing& timing) { return fmt::to_string((timing.*times).count()); });
   for (const auto& percentile : kPercentiles) {
@@ -399,8 +392,8 @@ std::string server_text(const Timing& timing) {
 }
 
 /// The rates; on a schedule also whether the sender kept up.
-void append_rates(std::string& out, const BurstReport& report, const Look& look) {
-  BurstColumns columns(report, "rates");
+void append_rates(std::string& out, const Report& report, const Look& look) {
+  RunTable columns(report, "rates");
   const bool on_schedule = !report.plan.real->is_closed_loop();
   const auto rate = [](double per_second) {
     return per_second > 0 ? rate_text(per_second) : std::string(kNoValue);
@@ -423,10 +416,10 @@ void append_rates(std::string& out, const BurstReport& report, const Look& look)
 }
 
 /// The answers needed for each percentile that some run lacks; empty if no run lacks any.
-std::string needs_text(const BurstReport& report) {
+std::string needs_text(const Report& report) {
   std::string text;
   for (const auto& percentile : kPercentiles) {
-    const auto lacks = [&](const BurstRun& run) {
+    const auto lacks = [&](const Run& run) {
       const auto& timing = run.outcome.timing;
       return timing && timing->service.count() < percentile.needs();
     };
@@ -438,7 +431,7 @@ std::string needs_text(const BurstReport& report) {
   return text;
 }
 
-void append_words(std::string& out, const BurstReport& report, const Look& look) {
+void append_words(std::string& out, const Report& report, const Look& look) {
   TextBlock block(out, look);
   if (!report.plan.real->is_closed_loop()) {
     block.row("response", "from due to answered", "however late it was sent");
@@ -448,7 +441,7 @@ void append_words(std::string& out, const BurstReport& report, const Look& look)
   if (!needs.empty()) block.row(kNoValue, "too few answers", needs);
 }
 
-void append_burst_times(std::string& out, const BurstReport& report, const Look& look) {
+void append_timing(std::string& out, const Report& report, const Look& look) {
   if (!report.plan.real->is_closed_loop()) {
     append_times(out, report, look, "response time", &Timing::response);
     out += '\n';
@@ -461,12 +454,12 @@ void append_burst_times(std::string& out, const BurstReport& report, const Look&
 
 // --- The limit to choose -------------------------------------------------------------------------
 
-std::string limit_text(std::int64_t limit, const BurstReport& report) {
+std::string limit_text(std::int64_t limit, const Report& report) {
   return fmt::format("{} per {}", limit, period_text(report.plan.limits.front().window));
 }
 
-void append_verdict(TextBlock& block, const Suggestion& suggestion, const BurstReport& report,
-                    const BurstRun& run) {
+void append_verdict(TextBlock& block, const Suggestion& suggestion, const Report& report,
+                    const Run& run) {
   const auto share = denied_share_text(*report.plan.suggest);
   if (suggestion.chosen) {
     block.row("suggested", limit_text(suggestion.tried[*suggestion.chosen].limit, report),
@@ -479,11 +472,11 @@ void append_verdict(TextBlock& block, const Suggestion& suggestion, const BurstR
 }
 
 /// If few keys have all denials, the user may have meant a share of the keys.
-void append_whose(TextBlock& block, const Suggestion& suggestion, const BurstReport& report) {
-  constexpr std::int64_t kFew = 100;  // one key in this many
+void append_whose(TextBlock& block, const Suggestion& suggestion, const Report& report) {
+  constexpr std::int64_t kKeysForOne = 100;  // few: one key in this many
   if (!suggestion.chosen || report.plan.suggest->of_keys) return;
   const auto& tried = suggestion.tried[*suggestion.chosen];
-  if (tried.keys_denied == 0 || tried.keys_denied > tried.keys / kFew) return;
+  if (tried.keys_denied == 0 || tried.keys_denied > tried.keys / kKeysForOne) return;
   block.row("",
             fmt::format("{} of {} keys {} all of these denials", tried.keys_denied, tried.keys,
                         tried.keys_denied == 1 ? "has" : "have"),
@@ -491,7 +484,7 @@ void append_whose(TextBlock& block, const Suggestion& suggestion, const BurstRep
 }
 
 /// One line per limiter, for comparison.
-void append_summary(std::string& out, const BurstReport& report, const Look& look) {
+void append_summary(std::string& out, const Report& report, const Look& look) {
   std::vector<std::string> names, limits, shares, keys;
   for (const auto& run : report.runs) {
     if (!run.suggestion) continue;
@@ -511,8 +504,8 @@ void append_summary(std::string& out, const BurstReport& report, const Look& loo
   out += '\n';
 }
 
-void append_tried(std::string& out, const Suggestion& suggestion, const BurstReport& report,
-                  const BurstRun& run, const Look& look) {
+void append_tried(std::string& out, const Suggestion& suggestion, const Report& report,
+                  const Run& run, const Look& look) {
   const auto& all = suggestion.tried;
   Table table;
   add_column(table, shown_name(run), all, [&](const auto& tried) {
@@ -530,7 +523,7 @@ void append_tried(std::string& out, const Suggestion& suggestion, const BurstRep
   table.append(out, look);
 }
 
-void append_suggestions(std::string& out, const BurstReport& report, const Look& look) {
+void append_suggestions(std::string& out, const Report& report, const Look& look) {
   if (!report.plan.suggest) return;
   for (const auto& run : report.runs) {
     if (!run.suggestion) continue;
@@ -543,7 +536,7 @@ void append_suggestions(std::string& out, const BurstReport& report, const Look&
   append_summary(out, report, look);
 }
 
-void append_report(std::string& out, const BurstReport& report, const Look& look) {
+void append_report(std::string& out, const Report& report, const Look& look) {
   TextBlock block(out, look);
   append_header(block, report);
   out += '\n';
@@ -562,11 +555,11 @@ void append_report(std::string& out, const BurstReport& report, const Look& look
     }
     out += '\n';
     if (report.plan.real) {
-      append_burst_times(out, report, look);
+      append_timing(out, report, look);
       out += '\n';
     }
     append_suggestions(out, report, look);
-    append_burst_plot(out, report, look);
+    append_plot(out, report, look);
     out += '\n';
   }
   if (report.plan.is_comparison && (!report.interrupted || report.difference)) {
@@ -579,10 +572,10 @@ void append_report(std::string& out, const BurstReport& report, const Look& look
 
 }  // namespace
 
-void append_burst_text(std::string& out, const BurstReport& report, const Look& look) {
+void append_text(std::string& out, const Report& report, const Look& look) {
   std::string text;
   append_report(text, report, look);
   out += without_micro_sign(std::move(text), look.utf8);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

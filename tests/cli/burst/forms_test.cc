@@ -8,14 +8,14 @@
 #include "cli/commands/burst/report.h"
 #include "support/json_record.h"
 
-namespace rlctl::cli::forms_test {
+namespace rlctl::cli::burst::forms_test {
 namespace {
 
-BurstReport report_of(std::string name, std::vector<std::string> command = {"rlctl", "burst"}) {
-  BurstReport report{.plan = {.pattern = &traffic::patterns().front(),
-                              .limits = {{.limit = 10, .window = std::chrono::seconds{60}}},
-                              .command = std::move(command)}};
-  BurstRun run{.name = std::move(name)};
+Report report_of(std::string name, std::vector<std::string> command = {"rlctl", "burst"}) {
+  Report report{.plan = {.pattern = &traffic::patterns().front(),
+                         .limits = {{.limit = 10, .window = std::chrono::seconds{60}}},
+                         .command = std::move(command)}};
+  Run run{.name = std::move(name)};
   run.outcome.timeline.add(std::chrono::seconds{60}, true);
   run.outcome.measured.sent = run.outcome.measured.allowed = 1;
   report.runs.push_back(std::move(run));
@@ -31,36 +31,36 @@ bool holds(const std::string& text, const std::string& part) {
 TEST_CASE("burst names: the name of a run is treated as data in every format") {
   const auto report = report_of("a,\"b\"\x1b<c>");
   std::string text, json, csv, line;
-  append_burst_text(text, report, {});
-  append_burst_json(json, report);
-  append_burst_csv(csv, report);
+  append_text(text, report, {});
+  append_json(json, report);
+  append_csv(csv, report);
   append_decision_json(line, report.runs[0].name, "k", {}, {});
   CHECK(!holds(text, "\x1b"));
   CHECK(holds(text, "a,\"b\"\\x1b<c>"));
   CHECK(holds(recorded("burst", json), R"("algorithm":"a,\"b\"\u001b<c>")"));
   CHECK(holds(csv, ",\"a,\"\"b\"\"\x1b<c>\","));
   CHECK(holds(recorded("burst", line), R"("algorithm":"a,\"b\"\u001b<c>")"));
-  CHECK(holds(burst_svg(report), "a,&quot;b&quot;\\x1b&lt;c&gt;"));
+  CHECK(holds(draw_svg(report), "a,&quot;b&quot;\\x1b&lt;c&gt;"));
 }
 
 TEST_CASE("burst svg: text is escaped, control bytes too, which XML cannot hold") {
-  const auto svg = burst_svg(report_of("gcra", {"rlctl", "<a&b>\"\x01"}));
+  const auto svg = draw_svg(report_of("gcra", {"rlctl", "<a&b>\"\x01"}));
   CHECK(holds(svg, "rlctl $'&lt;a&amp;b&gt;&quot;\\x01'"));
   CHECK(!holds(svg, "<a&"));
 }
 
 TEST_CASE("burst svg: a long command continues on another line") {
   const std::string word(60, 'w');
-  const auto svg = burst_svg(report_of("gcra", {"rlctl", word, word}));
+  const auto svg = draw_svg(report_of("gcra", {"rlctl", word, word}));
   CHECK(holds(svg, ">rlctl " + word + " \\</text>"));
   CHECK(holds(svg, ">    " + word + "</text>"));
 }
 
 TEST_CASE("burst svg: an interrupted run is marked") {
   auto report = report_of("gcra");
-  CHECK(!holds(burst_svg(report), "interrupted"));
+  CHECK(!holds(draw_svg(report), "interrupted"));
   report.interrupted = true;
-  CHECK(holds(burst_svg(report), "interrupted"));
+  CHECK(holds(draw_svg(report), "interrupted"));
 }
 
-}  // namespace rlctl::cli::forms_test
+}  // namespace rlctl::cli::burst::forms_test

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "support/json_record.h"
-namespace rlctl::cli::measures_test {
+namespace rlctl::cli::burst::measures_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -16,9 +16,8 @@ bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-BurstReport report_of(std::optional<traffic::Timing> timing) {
-  BurstReport report{
-      .plan = {.limits = {{.limit = 10, .window = 60s}}, .command = {"rlctl", "burst"}}};
+Report report_of(std::optional<traffic::Timing> timing) {
+  Report report{.plan = {.limits = {{.limit = 10, .window = 60s}}, .command = {"rlctl", "burst"}}};
   report.runs.push_back({.name = "gcra"});
   report.runs.front().outcome.timing = std::move(timing);
   return report;
@@ -26,14 +25,14 @@ BurstReport report_of(std::optional<traffic::Timing> timing) {
 
 std::string json_of(std::optional<traffic::Timing> timing) {
   std::string out;
-  append_burst_json(out, report_of(std::move(timing)));
+  append_json(out, report_of(std::move(timing)));
   return recorded("burst", std::move(out));
 }
 
 /// The names of the columns, and the row of the only run.
-std::pair<std::string, std::string> csv_of(const BurstReport& report) {
+std::pair<std::string, std::string> csv_of(const Report& report) {
   std::string out;
-  append_burst_csv(out, report);
+  append_csv(out, report);
   const auto end = out.find('\n');
   return {out.substr(0, end), out.substr(end + 1)};
 }
@@ -81,4 +80,4 @@ TEST_CASE("burst timing: a CSV row has as many columns as the header") {
   CHECK(holds(timed, ",real,3,4,,,,true,1,2000,,,,,,,2000,2000,0,"));
 }
 
-}  // namespace rlctl::cli::measures_test
+}  // namespace rlctl::cli::burst::measures_test

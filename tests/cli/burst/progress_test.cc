@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/terminal/terminal.h"
 
-namespace rlctl::cli::progress_test {
+namespace rlctl::cli::burst::progress_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -79,4 +79,4 @@ TEST_CASE("burst progress: the wait for the edge of a window is shown") {
   CHECK(real_progress_text(run, progress, 40) == "waiting 43 s for the edge of a window");
 }
 
-}  // namespace rlctl::cli::progress_test
+}  // namespace rlctl::cli::burst::progress_test

@@ -6,13 +6,13 @@
 
 #include "base/shell.h"
 
-namespace rlctl::cli::report_test {
+namespace rlctl::cli::burst::report_test {
 namespace {
 
 using namespace std::chrono_literals;
 
-BurstRun run_with(std::chrono::nanoseconds lag, std::chrono::nanoseconds service, int count) {
-  BurstRun run{.name = "gcra"};
+Run run_with(std::chrono::nanoseconds lag, std::chrono::nanoseconds service, int count) {
+  Run run{.name = "gcra"};
   auto& timing = run.outcome.timing.emplace();
   for (int i = 0; i < count; ++i) {
     timing.lag.add(lag);
@@ -64,7 +64,7 @@ TEST_CASE("burst report: a percentile needs ten longer durations") {
 
 TEST_CASE("burst report: the reason why a run is invalid includes the numbers") {
   CHECK(why_invalid(run_with(1us, 1ms, 2000)) == std::nullopt);
-  CHECK(why_invalid(BurstRun{}) == std::nullopt);
+  CHECK(why_invalid(Run{}) == std::nullopt);
   CHECK(why_invalid(run_with(1200us, 100us, 2000)) ==
         "gcra: the sender fell behind: lag p99 1.20 ms, service p99 100 µs; the times are not "
         "reliable");
@@ -87,4 +87,4 @@ TEST_CASE(
   CHECK(waited_for(*run.outcome.timing).max() == 1ms);
 }
 
-}  // namespace rlctl::cli::report_test
+}  // namespace rlctl::cli::burst::report_test

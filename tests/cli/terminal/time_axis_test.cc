@@ -193,7 +193,7 @@ TEST_CASE("allowed within a window: the curve rises with requests and falls when
   const auto timeline = timeline_of(allowed);
   const auto axis = make_time_axis(timeline.begin(), timeline.end(), kWindow, 36);
   REQUIRE(axis.columns == 36);  // 5 s each
-  const auto within = allowed_within_window(timeline, axis, kWindow);
+  const auto within = burst::allowed_within_window(timeline, axis, kWindow);
   REQUIRE(within.size() == 36);
   CHECK(within[0] == 10);
   CHECK(within[5] == 10);
@@ -211,7 +211,7 @@ TEST_CASE("allowed within a window: the curve never exceeds the true values") {
   for (int i = 0; i < 100; ++i) allowed.push_back(kMinute + kWindow + milliseconds{i * 13});
   const auto timeline = timeline_of(allowed);
   const auto axis = make_time_axis(timeline.begin(), timeline.end(), kWindow, 70);
-  const auto within = allowed_within_window(timeline, axis, kWindow);
+  const auto within = burst::allowed_within_window(timeline, axis, kWindow);
   CHECK(*std::max_element(within.begin(), within.end()) == 100);
 }
 
@@ -221,7 +221,7 @@ TEST_CASE(
   timeline.begin_at(kMinute);
   for (int i = 0; i < 5; ++i) timeline.add(kMinute + milliseconds{i}, true);
   const auto axis = make_time_axis(kMinute, kMinute + 4 * kWindow, kWindow, 40);
-  const auto within = allowed_within_window(timeline, axis, kWindow);
+  const auto within = burst::allowed_within_window(timeline, axis, kWindow);
   CHECK(within.front() == 5);
   CHECK(within.back() == 0);
   CHECK(within[within.size() / 2] == 0);
@@ -230,8 +230,8 @@ TEST_CASE(
 TEST_CASE("allowed within a window: there is no curve if the window is too short for the bins") {
   const auto timeline = timeline_of({kMinute, kMinute + seconds{3'600}});
   const auto axis = make_time_axis(timeline.begin(), timeline.end(), seconds{1}, 70);
-  CHECK(allowed_within_window(timeline, axis, seconds{1}).empty());
-  CHECK(!allowed_within_window(timeline, axis, kWindow).empty());
+  CHECK(burst::allowed_within_window(timeline, axis, seconds{1}).empty());
+  CHECK(!burst::allowed_within_window(timeline, axis, kWindow).empty());
 }
 
 }  // namespace rlctl::cli::time_axis_test
