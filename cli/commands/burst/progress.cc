@@ -75,16 +75,18 @@ std::vector<Part> parts_of(const RunInProgress& run, const RealProgress& progres
 
 /// How long a run will take, if the plan limits its time and not its number of requests.
 std::optional<double> planned_seconds(const Plan& plan, const replay::Recording* recording) {
-  const auto& duration = plan.real->is_closed_loop() ? plan.real->duration : plan.request.duration;
-  std::optional<std::chrono::duration<double>> planned = duration;
-  if (plan.replay) {
-    if (!plan.real->is_closed_loop()) planned = recording->last() - recording->first();
-  } else if ((plan.request.requests && !plan.real->duration) || plan.pattern->rate.empty()) {
-    return std::nullopt;
-  } else if (!planned) {
-    planned = traffic::kPatternWindows * plan.request.limit.window;
+  using Seconds = std::chrono::duration<double>;
+  const bool is_closed_loop = plan.real->is_closed_loop();
+  const auto& request = plan.request;
+  if (recording != nullptr && !is_closed_loop) {
+    return Seconds(recording->last() - recording->first()).count();
   }
-  return planned ? std::optional(planned->count()) : std::nullopt;
+  const auto& duration = is_closed_loop ? plan.real->duration : request.duration;
+  const bool limits_requests = request.requests && !plan.real->duration;
+  if (plan.pattern && (limits_requests || plan.pattern->rate.empty())) return std::nullopt;
+  if (duration) return Seconds(*duration).count();
+  if (is_closed_loop) return std::nullopt;
+  return Seconds(traffic::kPatternWindows * request.limit.window).count();
 }
 
 }  // namespace
