@@ -29,7 +29,7 @@ struct OptionDetails {
   CLI::App* command = nullptr;  ///< where it is declared
   Completer complete = nullptr;
   std::string_view once_hint = {};  ///< empty: may be repeated
-  bool comma_separated = false;
+  bool comma_separated = false, only_in_long_help = false;
   bool (*is_value)(const std::string& text) = nullptr;  ///< see Option::rejects_detached()
 };
 

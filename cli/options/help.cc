@@ -108,10 +108,16 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/,
   const bool all = mode == CLI::AppFormatMode::All;
   if (app->get_parent() == nullptr) return general_help(*app, line_->own_options(*app), all);
   const auto& command = *line_->commands.at(app).text;
+  auto options = line_->own_options(*app);
+  if (!all) {
+    std::erase_if(options, [this](const auto* option) {
+      return line_->options.at(option).only_in_long_help;
+    });
+  }
   auto out = usage(command.synopsis);
   if (all) out.append("\n").append(command.about).append("\n");
   append_commands(out, *app);
-  append_options(out, line_->own_options(*app), all);
+  append_options(out, options, all);
   out += "\nConnection and general options: see rlctl --help\n";
   if (!all) return out;
   if (command.notes != nullptr) out += command.notes();

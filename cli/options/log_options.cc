@@ -52,16 +52,15 @@ void add_replay_options(Options& options, ReplayArguments& target) {
       "more FILEs may follow");
   add_log_options(options, target);
   options
-      .value(
-          "--suggest", "SHARE", target.suggest,
-          "find the smallest limit that denies at most this share: 1% of the requests, or 1%keys")
+      .value("--suggest", "SHARE", target.suggest,
+             "find the smallest limit that denies at most SHARE; 1% of the requests, or 1%keys")
       .needs("--replay", "", kNameLog)
       .excludes("--script", "it runs models of the algorithms, and a script has none",
                 "name an --algorithm");
 }
 
 void add_log_options(Options& options, ReplayArguments& target) {
-  const auto of_log = [](Option row) { row.needs("--replay", "", kNameLog); };
+  const auto of_log = [](Option row) { row.needs("--replay", "", kNameLog).only_in_long_help(); };
   of_log(
       options
           .value("--format", "FORMAT", target.format, "format of all files (default: recognized)")

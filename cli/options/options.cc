@@ -87,6 +87,11 @@ Option& Option::rejects_detached(bool (*is_value)(const std::string& text)) {
   return *this;
 }
 
+Option& Option::only_in_long_help() {
+  line_->options[option_].only_in_long_help = true;
+  return *this;
+}
+
 Option& Option::completes(Completer complete) {
   line_->options[option_].complete = complete;
   return *this;

@@ -53,6 +53,8 @@ class Option {
   Option& comma_separated();
   /// For an optional value: refuses an operand for which this is true, as in "--watch 5s".
   Option& rejects_detached(bool (*is_value)(const std::string& text));
+  /// A detail, which -h does not show.
+  Option& only_in_long_help();
   /// How a shell completes the value. Without this, only a FILE or a PATH is completed.
   Option& completes(Completer complete);
 

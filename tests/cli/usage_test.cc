@@ -83,6 +83,14 @@ TEST_CASE("the short help fits 80 columns") {
   }
 }
 
+TEST_CASE("the short help of burst fits 45 lines, without the details of how a log is read") {
+  const auto text = shown("burst -h");
+  CHECK(std::count(text.begin(), text.end(), '\n') <= 45);
+  CHECK(contains(text, "--replay"));
+  CHECK(!contains(text, "--time-field"));
+  CHECK(contains(shown("burst --help"), "--time-field"));
+}
+
 TEST_CASE("the help of check lists the algorithms that count requests and marks the default") {
   const auto help = shown("check --help");
   auto at = help.find("\nAlgorithms:\n");

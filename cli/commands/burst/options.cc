@@ -147,12 +147,12 @@ void add_limiters(Options& options, Plan& plan) {
   add_script_options(options, plan.script, false);
   options
       .value("--against", "NAME", plan.against,
-             "show the first request that the limiter and this other one, an algorithm or a "
-             "script, decide differently, and exit with status 1")
+             "compare with this algorithm or script; show the first request that the two decide "
+             "differently, and exit with status 1")
       .excludes("--suggest", "the limits are the same for both")
       .completes(complete_limiter);
   options.value("--burst", "NUMBER", plan.burst_text,
-                "requests that may come at once in algorithms with a burst (default: the limit)");
+                "requests that may come at once; for algorithms with a burst (default: the limit)");
   options.flag("--model", plan.model, "decide in this process, without a server; fast")
       .excludes("--script", "a script runs on a server only")
       .excludes("--url", kNoServer)
@@ -169,7 +169,7 @@ void add_traffic(Options& options, Plan& plan) {
         plan.max_rate = text == kMaxRate;
         plan.request.rate = plan.max_rate ? std::nullopt : std::optional(parse_rate(text));
       },
-      "rate of requests: 400/s, 24k/min, or max: as fast as the server answers (default: "
+      "rate of requests: 400/s, 24k/min, or max; max is as fast as the server answers (default: "
       "from the limit)");
   options.value("--duration", "TIME", into_duration(plan.request.duration, "--duration"),
                 "how long the traffic lasts (default: three windows; 10s with --rate max)");
@@ -202,7 +202,7 @@ void add_traffic(Options& options, Plan& plan) {
   options
       .value("--start", "TIME",
              into(plan.start, [](const std::string& text) { return parse_now(text, "--start"); }),
-             "when the traffic begins: microseconds since 1970, or ISO 8601 with a zone (default: "
+             "when the traffic begins; microseconds since 1970, or ISO 8601 with a zone (default: "
              "2026-01-01T00:00:00Z)")
       .excludes("--replay", kLogHasTimes);
   add_replay_options(options, plan.log);
@@ -226,7 +226,7 @@ void add_clock(Options& options, Plan& plan) {
 void add_report(Options& options, Plan& plan) {
   options.group("Report", Repeats::kNo);
   options.list("--assert", "EXPRESSION", plan.assertion_texts,
-               "exit with status 1 unless this holds for each algorithm: 'worst<=1', 'denied==0'");
+               "exit with status 1 unless this holds: 'worst<=1'; it must hold for each algorithm");
   options.value("--junit", "FILE", plan.junit,
                 "write the assertions as a JUnit report for CI; - for standard output");
   options.value("--svg", "FILE", plan.svg, "write the plot as SVG; - for standard output");
@@ -251,7 +251,7 @@ void add_adversary_options(Options& options, Plan& plan) {
   options
       .value("--exhaustive", "NUMBER",
              into_number(search.exhaustive, "--exhaustive", 1, kMaxExhaustive),
-             "try every schedule of up to this many requests at the times at which a limiter's "
+             "try every schedule of up to this many requests; at the times at which a limiter's "
              "answer may change")
       .excludes("--seed", "nothing in an exhaustive search is random");
   options.flag("--refunds", search.refunds, "also refund: requests with each cost below 0")
@@ -259,7 +259,7 @@ void add_adversary_options(Options& options, Plan& plan) {
   options.flag("--no-stepping-back", search.no_stepping_back,
                "do not try a clock that steps back; an exhaustive search never does");
   options.value("--tick", "TIME", into_duration(search.tick, "--tick"),
-                "try only times that are multiples of this, for limiters with a coarse clock "
+                "try only times that are multiples of this; for limiters with a coarse clock "
                 "(default: 1us)");
   options.group("Options", Repeats::kNo);
   options.value("--write", "FILE", search.write,
