@@ -30,7 +30,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// AdversaryRun::rounded_by.
+/// The placeholder whose rounding may explain a finding, see AdversaryRun::rounded_by; else null.
 const traffic::Placeholder* rounding_of(const traffic::Candidate& candidate, const Plan& plan) {
   // If the time is coarser, a finding shows more than the rounding.
   constexpr int kTicksOfWindow = 10;

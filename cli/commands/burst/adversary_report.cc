@@ -271,7 +271,7 @@ const Finding& finding_to_replay(const AdversaryReport& report, const AdversaryR
   return keeps_limit && wrong && !adversary::steps_back(wrong->schedule) ? *wrong : most;
 }
 
-/// SearchFindings::most_stepping_back.
+/// The most that was allowed by any clock, see SearchFindings::most_stepping_back.
 std::optional<double> most_by_any_clock(const AdversaryReport& report,
                                         const adversary::SearchResult& result) {
   if (!result.has_stepped_back) return std::nullopt;

@@ -48,9 +48,9 @@ void append_adversary_text(std::string& all, const AdversaryReport& report, cons
 /// One JSON object and a line end.
 void append_adversary_json(std::string& out, const AdversaryReport& report);
 
-/// The telling finding of a run as a log for --replay, with `time key cost` on each line: too much
-/// allowed, else a wrong denial by a clock that does not step back, else the most allowed. The log
-/// begins with the command that replays it.
+/// The finding of a run that is worth replaying, as a log for --replay, with `time key cost` on
+/// each line: too much allowed, else a wrong denial by a clock that does not step back, else the
+/// most allowed. The log begins with the command that replays it.
 [[nodiscard]] std::string schedule_log(const AdversaryReport& report, const AdversaryRun& run);
 
 /// A run's findings in the form of measured traffic, for assertions and pictures.

@@ -25,7 +25,7 @@ void append_text(std::string& out, const Report& report, const Look& look);
 /// stay on one line if they fit.
 [[nodiscard]] std::vector<std::string> command_lines(const std::vector<std::string>& words,
                                                      std::size_t columns);
-/// Run::why.
+/// Why a bundled algorithm treated the traffic so, see Run::why; none if it is not known.
 [[nodiscard]] std::optional<std::string> why_of(const traffic::Candidate& candidate,
                                                 const traffic::Measured& measured,
                                                 std::int64_t highest_cost, bool is_search);

@@ -473,10 +473,10 @@ void append_verdict(TextBlock& block, const Suggestion& suggestion, const Report
 
 /// If few keys have all denials, the user may have meant a share of the keys.
 void append_whose(TextBlock& block, const Suggestion& suggestion, const Report& report) {
-  constexpr std::int64_t kKeysForOne = 100;  // few: one key in this many
+  constexpr std::int64_t kOneIn = 100;  // few: one key in this many
   if (!suggestion.chosen || report.plan.suggest->of_keys) return;
   const auto& tried = suggestion.tried[*suggestion.chosen];
-  if (tried.keys_denied == 0 || tried.keys_denied > tried.keys / kKeysForOne) return;
+  if (tried.keys_denied == 0 || tried.keys_denied > tried.keys / kOneIn) return;
   block.row("",
             fmt::format("{} of {} keys {} all of these denials", tried.keys_denied, tried.keys,
                         tried.keys_denied == 1 ? "has" : "have"),
