@@ -30,7 +30,7 @@ struct Finding {
   bool is_critical = false;  ///< somebody is locked out, or let in; else a waste or a risk
   std::string key = {};      ///< empty: it concerns the server
   std::string detail = {};   ///< why it hurts
-  /// The command that mends it: "rlctl" or "redis-cli", and its words without the server. Empty:
+  /// The command that fixes it: "rlctl" or "redis-cli", and its words without the server. Empty:
   /// see `advice`.
   std::vector<std::string> command = {};
   std::string advice = {};

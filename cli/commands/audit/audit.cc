@@ -82,7 +82,7 @@ class AuditReport {
   [[nodiscard]] std::int64_t count_of(bool critical) const;
   void write_text(const Finding& finding, const Look& look);
   void write_json(const Finding& finding);
-  [[nodiscard]] std::string mend_of(const Finding& finding) const;
+  [[nodiscard]] std::string fix_for(const Finding& finding) const;
 
   std::int64_t top_;
   const redis::Url& url_;
@@ -122,7 +122,7 @@ std::vector<std::string> with_key_in_base64(std::vector<std::string> words) {
 }
 
 /// The command with the server, ready to paste into a shell, or advice.
-std::string AuditReport::mend_of(const Finding& finding) const {
+std::string AuditReport::fix_for(const Finding& finding) const {
   if (finding.command.empty()) return "# " + finding.advice;  // does no harm in a shell
   if (finding.command.front() == "rlctl") {
     auto words = rlctl_words_;
@@ -160,7 +160,7 @@ void AuditReport::write_text(const Finding& finding, const Look& look) {
   std::string indent;
   pad(indent, 0, kSeverity);
   invocation_.out.write(line + "\n" + indent + escaped_message(finding.detail) + "\n" + indent +
-                        toned(escaped_message(mend_of(finding)), Tone::kDim, look.colour) + "\n");
+                        toned(escaped_message(fix_for(finding)), Tone::kDim, look.colour) + "\n");
 }
 
 void AuditReport::write_json(const Finding& finding) {
@@ -174,7 +174,7 @@ void AuditReport::write_json(const Finding& finding) {
   } else {
     json.bytes_field("key", finding.key);
   }
-  json.field("detail", finding.detail).field("mend", mend_of(finding)).end_object();
+  json.field("detail", finding.detail).field("fix", fix_for(finding)).end_object();
   out += '\n';
 }
 
@@ -363,7 +363,7 @@ const Command audit_command{
 Examples:
   rlctl audit
   rlctl audit 'rate:*' --top all
-  rlctl audit --json | jq -r 'select(.severity == "critical") | .mend'
+  rlctl audit --json | jq -r 'select(.severity == "critical") | .fix'
 )"},
     .add = add_command<AuditOptions, add_audit_options, run_audit>,
     .report = report_audit_failure};

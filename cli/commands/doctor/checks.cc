@@ -94,25 +94,25 @@ std::optional<CheckResult> check_connection(const Examination& examination) {
   // A check waits for one round trip.
   constexpr int kLeastPerTimeout = 10;
   const auto& url = examination.url;
-  std::vector<std::string> wrong, mends;
+  std::vector<std::string> wrong, fixes;
   if (examination.round_trip > examination.timeout / kLeastPerTimeout) {
     wrong.push_back(fmt::format("that is more than a tenth of the timeout, {}",
                                 format_duration(examination.timeout)));
-    mends.emplace_back("use a server nearby, or raise --timeout: each check takes a round trip");
+    fixes.emplace_back("use a server nearby, or raise --timeout: each check takes a round trip");
   }
   if (url.tls && url.tls->insecure) {
     wrong.emplace_back("anybody in between can read the password and forge the answers");
-    mends.emplace_back("leave out --insecure, and name the authority with --cacert");
+    fixes.emplace_back("leave out --insecure, and name the authority with --cacert");
   }
   if (!url.tls && leaves_machine(url) && !url.password.empty()) {
     wrong.emplace_back("the password can be read in transit");
-    mends.emplace_back("use TLS: rediss:// or --tls");
+    fixes.emplace_back("use TLS: rediss:// or --tls");
   }
   auto detail = fmt::format("{}, {}, round trip {}", redis::display(url), transport_text(url),
                             latency_text(examination.round_trip));
   if (wrong.empty()) return CheckResult{.detail = detail};
   return CheckResult{Health::kWarning, fmt::format("{}; {}", detail, fmt::join(wrong, "; ")),
-                     fmt::format("{}", fmt::join(mends, "; "))};
+                     fmt::format("{}", fmt::join(fixes, "; "))};
 }
 
 // ---- server, role ----
@@ -232,14 +232,14 @@ std::optional<CheckResult> check_memory(const ServerFacts& server) {
                                   server.fact("maxmemory_human"), policy);
   const auto used = server.number("used_memory").value_or(0) -
                     server.number("mem_not_counted_for_evict").value_or(0);
-  constexpr std::string_view kMend = "raise maxmemory, or remove keys";
+  constexpr std::string_view kFix = "raise maxmemory, or remove keys";
   const bool evicts = policy != "noeviction";
   // A server that evicts is a little above it now and then, until the next command.
   if (used > most + (evicts ? most / 20 : 0)) {
     return CheckResult{
         Health::kFailure,
         detail + (evicts ? ", but too little can be evicted" : "") + ": check is refused with OOM",
-        std::string(kMend)};
+        std::string(kFix)};
   }
   if (evicts) {
     const auto evicted = server.number("evicted_keys").value_or(0);
@@ -251,7 +251,7 @@ std::optional<CheckResult> check_memory(const ServerFacts& server) {
   }
   if (!is_nearly(used, most)) return CheckResult{.detail = detail};
   return CheckResult{Health::kWarning, detail + ": check will soon be refused with OOM",
-                     std::string(kMend)};
+                     std::string(kFix)};
 }
 
 // ---- persistence ----
@@ -267,23 +267,23 @@ CheckResult loading_result(const ServerFacts& server) {
 
 /// The last snapshot failed.
 CheckResult snapshot_result(const ServerFacts& server) {
-  constexpr std::string_view kMend =
+  constexpr std::string_view kFix =
       "the server's log has the reason; usually its disk is full or its dir is not writable";
   constexpr std::string_view kFailed = "the last snapshot (BGSAVE) failed";
   const auto stops = setting_in(server.stop_writes);
   const auto save = setting_in(server.save);
   if (stops && save && *stops == "yes" && !save->empty()) {
     return {Health::kFailure, fmt::format("{}: check is refused with MISCONF", kFailed),
-            std::string(kMend)};
+            std::string(kFix)};
   }
   if (!stops) {
     const auto unknown = not_known(server.stop_writes);
     return {Health::kWarning,
             fmt::format("{}; whether writes are refused is {}", kFailed, unknown.detail),
-            unknown.mend};
+            unknown.fix};
   }
   return {Health::kWarning, fmt::format("{}: a restart forgets newer limiters", kFailed),
-          std::string(kMend)};
+          std::string(kFix)};
 }
 
 std::optional<CheckResult> check_persistence(const ServerFacts& server) {
@@ -320,14 +320,14 @@ std::optional<CheckResult> check_replication(const ServerFacts& server) {
   const auto detail = fmt::format("writes require {}{}, {} connected and in time",
                                   setting ? "" : "at least ", counted(wanted, "replica"), *good);
   if (*good >= wanted) return CheckResult{.detail = detail};
-  constexpr std::string_view kMend = "connect the replicas, or lower min-replicas-to-write";
+  constexpr std::string_view kFix = "connect the replicas, or lower min-replicas-to-write";
   constexpr int kFirstForScripts = 7;
   if (server.version && server.version->major_number() < kFirstForScripts) {
     return CheckResult{Health::kWarning, detail + "; before 7.0, scripts write anyway",
-                       std::string(kMend)};
+                       std::string(kFix)};
   }
   return CheckResult{Health::kFailure, detail + ": check is refused with NOREPLICAS",
-                     std::string(kMend)};
+                     std::string(kFix)};
 }
 
 // ---- cluster ----
@@ -335,7 +335,7 @@ std::optional<CheckResult> check_replication(const ServerFacts& server) {
 /// The Cluster, as one of its nodes sees it.
 std::optional<CheckResult> check_view(const ServerFacts& server) {
   using redis::kSlots;
-  constexpr std::string_view kMend = "see redis-cli --cluster check HOST:PORT";
+  constexpr std::string_view kFix = "see redis-cli --cluster check HOST:PORT";
   if (server.cluster.is_error()) return not_known(server.cluster);
   const auto number = [&](std::string_view name) {
     return to_number<std::int64_t>(redis::info_field(server.cluster.text(), name)).value_or(0);
@@ -353,13 +353,13 @@ std::optional<CheckResult> check_view(const ServerFacts& server) {
     return CheckResult{Health::kFailure,
                        fmt::format("the state of the Cluster is '{}'; the nodes of {} are down",
                                    state, counted(failing, "slot")),
-                       std::string(kMend)};
+                       std::string(kFix)};
   }
   if (const auto doubtful = number("cluster_slots_pfail"); doubtful > 0) {
     return CheckResult{
         Health::kWarning,
         fmt::format("the nodes of {} do not answer the others", counted(doubtful, "slot")),
-        std::string(kMend)};
+        std::string(kFix)};
   }
   return CheckResult{.detail =
                          "every slot has a master; several keys of one call need a common {tag}"};

@@ -15,7 +15,7 @@ enum class Health { kOk = 0, kWarning = 1, kFailure = 2 };
 struct CheckResult {
   Health health = Health::kOk;
   std::string detail = {};  ///< what was seen
-  std::string mend = {};    ///< what to do about it; empty if nothing is to do
+  std::string fix = {};     ///< what to do about it; empty if nothing is to do
 };
 
 /// One line of the report.

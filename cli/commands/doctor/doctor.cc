@@ -69,9 +69,9 @@ void DoctorReport::add_text(std::string_view check, const CheckResult& result) {
   pad(out, check.size(), kCheckColumns);
   escape_message(out, result.detail);
   out += '\n';
-  if (!result.mend.empty()) {
+  if (!result.fix.empty()) {
     pad(out, 0, kHealthColumns + kCheckColumns);
-    escape_message(out, result.mend);
+    escape_message(out, result.fix);
     out += '\n';
   }
   out_.buffer() += without_micro_sign(std::move(out), look_.utf8);
@@ -84,7 +84,7 @@ void DoctorReport::add_json(std::string_view check, const CheckResult& result) {
       .field("check", check)
       .field("status", row_of(result.health).name)
       .field("detail", result.detail)
-      .known_field("mend", result.mend)
+      .known_field("fix", result.fix)
       .end_object();
   out += '\n';
 }

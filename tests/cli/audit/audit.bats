@@ -1,6 +1,6 @@
 load ../../support/common
 
-# Incidents of production, planted: what `rlctl audit` says of each, and that what it tells to type mends it.
+# Incidents of production, planted: what `rlctl audit` says of each, and that what it tells to type fixes it.
 
 # Windows of 30 days: a fixed window must not end during a test.
 
@@ -16,10 +16,10 @@ algorithms=(fixed-window gcra leaky-bucket sliding-window-counter sliding-window
 
 # found [OPTION…]: each finding as FINDING SEVERITY KEY.
 found() { rlctl audit --json "$@" | jq -r '[.finding, .severity, .key] | join(" ")'; }
-# mend KEY: runs what the finding about the key says.
-mend() {
+# fix KEY: runs what the finding about the key says.
+fix() {
   local line
-  line=$(rlctl audit --json | jq -r --arg key "$1" 'select(.key == $key) | .mend')
+  line=$(rlctl audit --json | jq -r --arg key "$1" 'select(.key == $key) | .fix')
   [[ $line == rlctl* || $line == redis-cli* ]] || fail "no command: $line"
   eval "$line" >/dev/null
 }
@@ -40,7 +40,7 @@ mend() {
   assert_equal "$(rlctl audit --json)" ''
 }
 
-@test "a key of each algorithm that lost its TTL is found, and the command mends it" {
+@test "a key of each algorithm that lost its TTL is found, and the command fixes it" {
   local name
   for name in "${algorithms[@]}"; do
     rlctl check -q "$name" --limit 5/30d --algorithm "$name"
@@ -52,7 +52,7 @@ mend() {
   assert_failure 1
   assert_line 'warning   no_ttl     gcra'
   assert_line '7 warnings in 7 limiter keys'
-  for name in "${algorithms[@]}"; do mend "$name"; done
+  for name in "${algorithms[@]}"; do fix "$name"; done
   # The logs do not store their window: nothing is removed that may still count.
   run found
   assert_equal "$(sort <<<"$output")" $'no_ttl warning sliding-window-log\nno_ttl warning sliding-window-zset'
@@ -63,7 +63,7 @@ mend() {
       log log log zset zset zset
   } >"$BATS_TEST_TMPDIR/c.toml"
   export RLCTL_CONFIG=$BATS_TEST_TMPDIR/c.toml
-  for name in sliding-window-log sliding-window-zset; do mend "$name"; done
+  for name in sliding-window-log sliding-window-zset; do fix "$name"; done
   run rlctl audit
   assert_success
 }
@@ -79,7 +79,7 @@ mend() {
   assert_line 'ttl_short critical gcra'
   run rlctl audit
   assert_failure 2
-  for name in fixed-window gcra leaky-bucket sliding-window-counter token-bucket; do mend "$name"; done
+  for name in fixed-window gcra leaky-bucket sliding-window-counter token-bucket; do fix "$name"; done
   assert_equal "$(found)" ''
 }
 
@@ -87,7 +87,7 @@ mend() {
   rlctl check -q a --limit 5/30d --algorithm fixed-window
   cli EXPIRE a 6000000000 >/dev/null
   assert_equal "$(found)" 'ttl_long warning a'
-  mend a
+  fix a
   assert_equal "$(found)" ''
 }
 
@@ -99,7 +99,7 @@ mend() {
   done
   run found
   assert_equal "$(grep future <<<"$output" | sort)" "$(printf 'future critical %s\n' "${algorithms[@]}" | sort)"
-  for name in "${algorithms[@]}"; do mend "$name"; done
+  for name in "${algorithms[@]}"; do fix "$name"; done
   assert_equal "$(found)" ''
 }
 
@@ -176,7 +176,7 @@ mend() {
   assert_line 'warning   no_ttl     it'"'"'s\n\x1b[31m\x20$x'
 }
 
-@test "in every shell, the commands mend what they name and do nothing else, whatever keys are called" {
+@test "in every shell, the commands fix what they name and do nothing else, whatever keys are called" {
   local key shell names later
   later=$(($(date +%s) + 86400))000000
   names=($'\n\';touch pwned #' $'\'\e;touch pwned;\'' $'\x01`touch pwned` $(touch pwned) \\' '=ls' '-n'
@@ -186,7 +186,7 @@ mend() {
     command -v "$shell" >/dev/null || continue
     cli FLUSHALL >/dev/null
     rlctl check -q victim --limit 5/60s --algorithm gcra
-    # One that redis-cli mends, and one that rlctl mends.
+    # One that redis-cli fixes, and one that rlctl fixes.
     printf 'victim\0evil' | base64 | rlctl check -q --key-base64 --batch --limit 5/60s --algorithm gcra --now "$later" >/dev/null
     printf 'victim\0kept' | base64 | rlctl check -q --key-base64 --batch --limit 5/60s --algorithm gcra >/dev/null
     cli --quoted-input PERSIST '"victim\x00kept"' >/dev/null
@@ -195,10 +195,10 @@ mend() {
       rlctl check -q --limit 5/60s --algorithm gcra --now "$later" -- "=$key"
     done
     cli EVAL 'for _, key in ipairs(KEYS) do redis.call("PERSIST", key) end' "${#names[@]}" "${names[@]}" >/dev/null
-    rlctl audit --json --top all | jq -r .mend >mends || true
-    assert_equal "$(wc -l <mends)" $((2 * ${#names[@]} + 2))
-    run -0 "$shell" <mends
-    [[ ! -e pwned ]] || fail "run by $shell: $(<mends)"
+    rlctl audit --json --top all | jq -r .fix >fixes || true
+    assert_equal "$(wc -l <fixes)" $((2 * ${#names[@]} + 2))
+    run -0 "$shell" <fixes
+    [[ ! -e pwned ]] || fail "run by $shell: $(<fixes)"
     assert_equal "$(found)" ''
     assert_equal "$(cli EXISTS victim)" 1
     assert_equal "$(cli DBSIZE)" $((${#names[@]} + 2))
@@ -237,8 +237,8 @@ mend() {
 no_ttl critical rlflx:bob'
   assert_equal "$(rlctl audit --json 'LIMITS:*' | jq -r .detail)" \
     'no TTL, and only a TTL would end its window: 5 of 5 used, denied forever'
-  mend LIMITS:LIMITER/eve/5/1/minute
-  mend rlflx:bob
+  fix LIMITS:LIMITER/eve/5/1/minute
+  fix rlflx:bob
   assert_equal "$(found)" ''
 }
 
@@ -246,7 +246,7 @@ no_ttl critical rlflx:bob'
   cli HSET @upstash/ratelimit:ann refilledAt "$(date +%s)000" tokens -7 >/dev/null
   cli EXPIRE @upstash/ratelimit:ann 60 >/dev/null
   assert_equal "$(found)" 'negative warning @upstash/ratelimit:ann'
-  mend @upstash/ratelimit:ann
+  fix @upstash/ratelimit:ann
   assert_equal "$(found)" ''
 }
 
@@ -256,7 +256,7 @@ no_ttl critical rlflx:bob'
   cli ZADD hist:ann:views "$(date +%s)" page >/dev/null
   assert_equal "$(found | sort)" 'no_ttl warning limit:max_connections
 no_ttl warning rate:login:ann'
-  assert_equal "$(rlctl audit --json rate:login:ann | jq -r .mend)" "rlctl --url unix://$socket inspect -- rate:login:ann"
+  assert_equal "$(rlctl audit --json rate:login:ann | jq -r .fix)" "rlctl --url unix://$socket inspect -- rate:login:ann"
 }
 
 @test "buckets with a burst of hours, and with any number of units, are healthy" {
@@ -292,7 +292,7 @@ END
   rlctl check -q -n 3 k --limit 5/60s --algorithm gcra
   cli -n 3 PERSIST k >/dev/null
   run -1 rlctl -n 3 audit --json
-  assert_equal "$(jq -r .mend <<<"$output")" "redis-cli -s $socket -n 3 PEXPIRE k 60000"
+  assert_equal "$(jq -r .fix <<<"$output")" "redis-cli -s $socket -n 3 PEXPIRE k 60000"
   cli -n 3 FLUSHDB >/dev/null
 }
 

@@ -12,7 +12,7 @@ needs_telling_server() {
 says() {
   cli ACL SETUSER limiter reset on '>pw' '~login:*' "$@" >/dev/null
   REDISCLI_AUTH=pw run rlctl doctor --user limiter --json
-  jq -r 'select(.check == "acl") | [.status, .detail, .mend // ""] | join(" ")' <<<"$output"
+  jq -r 'select(.check == "acl") | [.status, .detail, .fix // ""] | join(" ")' <<<"$output"
 }
 
 # rules_of PAGE: the rules in the first block of the section ACCESS RULES of a page.

@@ -4,7 +4,7 @@ load ../../support/common
 load ../../support/cluster
 load ../../support/tls
 
-# finds STATUS CHECK DETAIL [MEND]: the output has the check with this status ("ok", …), and with texts that
+# finds STATUS CHECK DETAIL [FIX]: the output has the check with this status ("ok", …), and with texts that
 # contain these.
 finds() {
   local lines
@@ -46,9 +46,9 @@ checks='connection server role load scripts acl clock memory persistence replica
   start_server --maxmemory 100mb --maxmemory-policy allkeys-lru
   run -1 --separate-stderr rlctl doctor --json
   assert_equal "$(jq -r .check <<<"$output" | xargs)" "$checks"
-  assert_equal "$(jq -c 'keys' <<<"$output" | sort -u)" '["check","detail","mend","status"]'
-  assert_equal "$(jq -r 'select(.mend == null) | .status' <<<"$output" | sort -u)" ok
-  assert_equal "$(jq -r 'select(.mend != null) | .check + " " + .status' <<<"$output")" 'memory warning'
+  assert_equal "$(jq -c 'keys' <<<"$output" | sort -u)" '["check","detail","fix","status"]'
+  assert_equal "$(jq -r 'select(.fix == null) | .status' <<<"$output" | sort -u)" ok
+  assert_equal "$(jq -r 'select(.fix != null) | .check + " " + .status' <<<"$output")" 'memory warning'
 }
 
 @test "without a server, or with wrong usage, the status is 3" {
