@@ -151,7 +151,7 @@ const Command doctor_command{
              .synopsis = "[connection] doctor",
              .about =
                  "Checks the server: one line for each check, with what to do about a warning or\n"
-                 "a failure. Writes no key; loads one small script.",
+                 "a failure. Writes no key; loads a script that does nothing.",
              .statuses =
                  {
                      "every check is ok",

@@ -62,7 +62,7 @@ struct Examination {
   std::vector<std::string_view> algorithms = {};  ///< of the policies; examine() does not know them
 };
 
-/// Asks all of them. Only reads, except that it loads the script of permissions.h. Throws
+/// Asks all of them. Only reads, except that it loads a script. Throws
 /// ProblemError, redis::Error, if the first one cannot be asked, and Interrupted.
 [[nodiscard]] Examination examine(Connector& connector, const Interrupt& interrupt);
 

@@ -1,73 +1,14 @@
 #include "cli/commands/doctor/permissions.h"
 
 #include <algorithm>
-#include <cstddef>
+#include <ranges>
 
 #include "cli/errors/failure.h"
 #include "limiter/algorithm.h"
-#include "limiter/check.h"
 #include "redis/error.h"
 
 namespace rlctl::cli {
 namespace {
-
-// For each command in ARGV: 1 if the user may call it, 0 if not, -1 if the server does not have it.
-// Replies nil before Redis 7.0. Commands must be complete: acl_check_cmd crashes Redis 7.0 and
-// Valkey 9 if arguments are missing. It also refuses a user who has no access to the key, so the
-// refused command is called: its error tells which of the two is missing.
-constexpr std::string_view kPermissionScript = R"(
-if not redis.acl_check_cmd then return false end
-local result = {}
-for i, command in ipairs(ARGV) do
-  local words = {}
-  for word in string.gmatch(command, '%S+') do words[#words + 1] = word end
-  local is_known, is_granted = pcall(redis.acl_check_cmd, unpack(words))
-  if is_known and not is_granted then
-    local refusal = redis.pcall(unpack(words))
-    is_granted = string.find(refusal.err or '', ' access ', 1, true)
-  end
-  result[i] = not is_known and -1 or is_granted and 1 or 0
-end
-return result
-)";
-
-/// A key that nobody has.
-constexpr std::string_view kKey = "rlctl-doctor";
-
-struct CallRow {
-  std::string_view command;
-  /// Complete, with kKey as the key. Does nothing to a key that does not exist, if there is a way.
-  std::string_view call;
-};
-constexpr CallRow kCalls[] = {
-    {"DEL", "DEL rlctl-doctor"},
-    {"EVALSHA", "EVALSHA ffffffffffffffffffffffffffffffffffffffff 0"},
-    {"EXEC", "EXEC"},
-    {"GET", "GET rlctl-doctor"},
-    {"GETRANGE", "GETRANGE rlctl-doctor 0 0"},
-    {"HLEN", "HLEN rlctl-doctor"},
-    {"HMGET", "HMGET rlctl-doctor 0"},
-    {"LINDEX", "LINDEX rlctl-doctor 0"},
-    {"LLEN", "LLEN rlctl-doctor"},
-    {"LRANGE", "LRANGE rlctl-doctor 0 0"},
-    {"LTRIM", "LTRIM rlctl-doctor 0 0"},
-    {"MULTI", "MULTI"},
-    {"PEXPIRE", "PEXPIRE rlctl-doctor 1"},
-    {"PTTL", "PTTL rlctl-doctor"},
-    {"RPUSH", "RPUSH rlctl-doctor 0"},
-    {"SCAN", "SCAN 0 COUNT 1"},
-    {"SCRIPT LOAD", "SCRIPT LOAD return"},
-    {"SET", "SET rlctl-doctor 0 XX"},
-    {"SETRANGE", "SETRANGE rlctl-doctor 0 0"},
-    {"TIME", "TIME"},
-    {"TYPE", "TYPE rlctl-doctor"},
-    {"UNLINK", "UNLINK rlctl-doctor"},
-    {"ZADD", "ZADD rlctl-doctor XX 0 0"},
-    {"ZCARD", "ZCARD rlctl-doctor"},
-    {"ZCOUNT", "ZCOUNT rlctl-doctor 0 0"},
-    {"ZRANGE", "ZRANGE rlctl-doctor 0 0"},
-    {"ZREMRANGEBYRANK", "ZREMRANGEBYRANK rlctl-doctor 0 0"},
-};
 
 /// The commands in "call('TIME')" and "pcall('GET', ...)", in the order of the script.
 std::vector<std::string> commands_of(std::string_view script) {
@@ -81,33 +22,51 @@ std::vector<std::string> commands_of(std::string_view script) {
   return commands;
 }
 
-redis::Reply call_permission_script(redis::Connection& connection, std::string_view sha1) {
-  std::vector<std::string_view> calls;
-  for (const auto& row : kCalls) calls.push_back(row.call);
-  connection.append_evalsha(sha1, {}, calls);
-  return connection.read();
-}
-
-/// What the refusal of a command itself shows.
-void note_refusal(Permissions& permissions, const redis::Reply& reply, std::string_view command) {
-  if (!reply.is_error()) return;
-  const auto error = redis::to_error(reply);
-  if (error.failure() == redis::Failure::kRefused && !refuses_key(error.what())) {
-    permissions.insert_or_assign(std::string(command), Permission::kDenied);
-  } else if (std::string_view(error.what()).starts_with("unknown command")) {
-    permissions.insert_or_assign(std::string(command), Permission::kMissing);
-  }
-}
-
-/// Whether ACL GETUSER says that the user may call every command, as its flags did until Redis 7.0.
-bool may_call_all(redis::ReplyView rules) {
-  for (std::size_t i = 0; i + 1 < rules.size(); i += 2) {
-    if (rules[i].text() != "flags") continue;
-    for (std::size_t flag = 0; flag < rules[i + 1].size(); ++flag) {
-      if (rules[i + 1][flag].text() == "allcommands") return true;
+/// The commands of `check` that COMMAND INFO is asked for, whose reply is in the same order.
+std::vector<std::string> commands_to_look_up() {
+  std::vector<std::string> commands;
+  for (const auto& use : uses_of_check()) {
+    for (const auto& command : use.commands) {
+      const bool is_new = std::ranges::find(commands, command) == commands.end();
+      // Before Redis 7.0, COMMAND INFO knows no subcommands.
+      if (is_new && command.find(' ') == command.npos) commands.push_back(command);
     }
   }
-  return false;
+  return commands;
+}
+
+/// A field of the reply to ACL GETUSER; nothing if the server does not have it.
+std::optional<redis::ReplyView> field(redis::ReplyView user, std::string_view name) {
+  for (std::size_t i = 0; i + 1 < user.size(); i += 2) {
+    if (user[i].text() == name) return user[i + 1];
+  }
+  return std::nullopt;
+}
+
+/// Applies rules such as "-@all +get +config|get", as ACL GETUSER lists them, from left to right. A
+/// category other than @all may or may not contain the command.
+Permission apply_rules(std::string_view rules, std::string_view command) {
+  const auto rule = rule_for(command).substr(1);
+  auto result = Permission::kDenied;
+  for (const auto part : std::views::split(rules, ' ')) {
+    const std::string_view word(part.begin(), part.end());
+    const auto to = word.starts_with('+') ? Permission::kGranted : Permission::kDenied;
+    const auto target = word.substr(std::min<std::size_t>(1, word.size()));
+    if (target == "@all" || target == rule || target == rule.substr(0, rule.find('|'))) {
+      result = to;
+    } else if (target.starts_with('@') && result != to) {
+      result = Permission::kUnknown;
+    }
+  }
+  return result;
+}
+
+/// What calling the command itself has shown.
+Permission permission_shown_by(const redis::Reply& reply) {
+  if (!reply.is_error()) return Permission::kGranted;
+  const auto error = redis::to_error(reply);
+  const bool is_denied = error.failure() == redis::Failure::kRefused && !refuses_key(error.what());
+  return is_denied ? Permission::kDenied : Permission::kUnknown;
 }
 
 }  // namespace
@@ -132,35 +91,42 @@ std::vector<Use> other_uses() {
 }
 
 PermissionAnswers ask_permissions(redis::Connection& connection, const std::string& user) {
-  const auto load = [&] { return connection.call({"SCRIPT", "LOAD", kPermissionScript}); };
-  PermissionAnswers answers{.user = user.empty() ? "default" : user, .load = load()};
-  for (int loads = 1;; ++loads) {
-    if (answers.load.is_error()) return answers;
-    answers.call = call_permission_script(connection, answers.load.text());
-    if (loads == limiter::kMostLoads || !redis::is_unknown_script(*answers.call)) break;
-    answers.load = load();
+  const auto name = user.empty() ? "default" : user;
+  const auto commands = commands_to_look_up();
+  std::vector<std::string_view> command_info{"COMMAND", "INFO"};
+  command_info.insert(command_info.end(), commands.begin(), commands.end());
+  PermissionAnswers answers{.user = name,
+                            .load = connection.call({"SCRIPT", "LOAD", "return 1"}),
+                            .rules = connection.call({"ACL", "GETUSER", name}),
+                            .known = connection.call(redis::Arguments(command_info))};
+  if (!answers.load.is_error()) {
+    answers.run = connection.call({"EVALSHA", answers.load.text(), "0"});
   }
-  if (answers.call->is_nil()) answers.rules = connection.call({"ACL", "GETUSER", answers.user});
-  answers.watch = connection.call({"WATCH", kKey});
   return answers;
 }
 
-Permissions permissions_in(const PermissionAnswers& answers) {
-  Permissions permissions;
-  const bool all = answers.rules && may_call_all(*answers.rules);
-  for (std::size_t i = 0; i < std::size(kCalls); ++i) {
-    const std::string command(kCalls[i].command);
-    if (all) permissions[command] = Permission::kGranted;
-    if (!answers.call || answers.call->size() != std::size(kCalls)) continue;
-    const auto number = (*answers.call)[i].integer();
-    permissions[command] = number == 1   ? Permission::kGranted
-                           : number == 0 ? Permission::kDenied
-                                         : Permission::kMissing;
+Permission permission(const PermissionAnswers& answers, std::string_view command) {
+  if (command == "SCRIPT LOAD") return permission_shown_by(answers.load);
+  if (command == "EVALSHA" && answers.run) return permission_shown_by(*answers.run);
+  if (answers.rules.is_error()) return Permission::kUnknown;
+  const auto rules = field(answers.rules, "commands");
+  if (!rules) return Permission::kUnknown;
+  const auto result = apply_rules(rules->text(), command);
+  // A selector may grant what the other rules deny.
+  const auto selectors = field(answers.rules, "selectors");
+  const bool has_selectors = selectors && selectors->size() > 0;
+  return has_selectors && result == Permission::kDenied ? Permission::kUnknown : result;
+}
+
+std::vector<std::string> missing_commands(const PermissionAnswers& answers, const Use& use) {
+  const auto commands = commands_to_look_up();
+  std::vector<std::string> missing;
+  if (answers.known.size() != commands.size()) return missing;
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const bool is_used = std::ranges::find(use.commands, commands[i]) != use.commands.end();
+    if (is_used && answers.known[i].size() == 0) missing.push_back(commands[i]);
   }
-  note_refusal(permissions, answers.load, "SCRIPT LOAD");
-  if (answers.call) note_refusal(permissions, *answers.call, "EVALSHA");
-  if (answers.watch) note_refusal(permissions, *answers.watch, "WATCH");
-  return permissions;
+  return missing;
 }
 
 }  // namespace rlctl::cli

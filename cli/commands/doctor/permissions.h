@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,40 +10,39 @@
 
 namespace rlctl::cli {
 
-/// What a user can do with rlctl, and the commands that this calls, as command_name() names them.
+/// A use of rlctl, and the commands that it calls: "GET", "SCRIPT LOAD".
 struct Use {
-  std::string_view name;  ///< of the algorithm, or of the command of rlctl
+  std::string_view name;  ///< an algorithm of `check`, or a command of rlctl
   std::vector<std::string> commands;
 };
 
-/// One for each algorithm that `check` offers, in their order. The scripts themselves say which
-/// commands they call.
+/// `check` with each algorithm, in their order. The scripts themselves say which commands they
+/// call.
 [[nodiscard]] std::vector<Use> uses_of_check();
-/// Those of `inspect` and `reset`, only with the commands that they cannot do without.
+/// `inspect`, `reset` and searches, with the commands that they cannot do without.
 [[nodiscard]] std::vector<Use> other_uses();
 
-enum class Permission {
-  kGranted,
-  kDenied,
-  kMissing
-};  ///< kMissing: the server has no such command
-
-/// By command. Those that are not in it are not known. They say nothing about keys.
-using Permissions = std::map<std::string, Permission, std::less<>>;
-
-/// What the server says about the commands of all uses.
+/// What a server replied about its commands. A reply is an error if the user may not ask.
 struct PermissionAnswers {
-  std::string user;                        ///< as whom the connection is logged in
-  redis::Reply load;                       ///< SCRIPT LOAD of the script that asks
-  std::optional<redis::Reply> call = {};   ///< EVALSHA of it, unless it was not loaded
-  std::optional<redis::Reply> rules = {};  ///< ACL GETUSER, if the script cannot tell
-  std::optional<redis::Reply> watch = {};  ///< WATCH, about which no script can tell
+  std::string user;                      ///< as whom the connection is logged in
+  redis::Reply load;                     ///< SCRIPT LOAD of a script that does nothing
+  redis::Reply rules;                    ///< ACL GETUSER
+  redis::Reply known;                    ///< COMMAND INFO of the commands that `check` calls
+  std::optional<redis::Reply> run = {};  ///< EVALSHA of the script, if it was loaded
 };
 
-/// Asks for them, and writes nothing. The connection watches a key afterwards. `user` is the one of
-/// the URL. Throws redis::Error if the connection fails.
+/// Asks the server, and writes nothing. `user` is the one of the URL. Throws redis::Error if the
+/// connection fails.
 [[nodiscard]] PermissionAnswers ask_permissions(redis::Connection& connection,
                                                 const std::string& user);
-[[nodiscard]] Permissions permissions_in(const PermissionAnswers& answers);
+
+/// Whether the server has shown that the user may call the command, or that it may not. Says
+/// nothing about access to keys.
+enum class Permission { kUnknown, kGranted, kDenied };
+[[nodiscard]] Permission permission(const PermissionAnswers& answers, std::string_view command);
+
+/// The commands of a use that the server does not have, as far as it could be asked.
+[[nodiscard]] std::vector<std::string> missing_commands(const PermissionAnswers& answers,
+                                                        const Use& use);
 
 }  // namespace rlctl::cli

@@ -4,8 +4,8 @@ load ../../support/common
 
 setup_file() { start_server; }
 
-needs_telling_server() {
-  if cli INFO server | grep -q '^redis_version:6'; then skip 'only servers from 7.0 on can tell'; fi
+needs_plain_rules() {
+  if cli INFO server | grep -q '^redis_version:6'; then skip 'servers before 7.0 report categories for rules'; fi
 }
 
 # What the check acl says, in one line with what to do, to the user limiter with these rules.
@@ -14,6 +14,9 @@ says() {
   REDISCLI_AUTH=pw run rlctl doctor --user limiter --json
   jq -r 'select(.check == "acl") | [.status, .detail, .fix // ""] | join(" ")' <<<"$output"
 }
+
+# What it says if the user may call ACL GETUSER besides.
+says_knowing() { says "$@" '+acl|getuser'; }
 
 # rules_of PAGE: the rules in the first block of the section ACCESS RULES of a page.
 rules_of() {
@@ -25,23 +28,23 @@ rules_of() {
 without() { printf '%s\n' "${@:2}" | grep -vxF -- "$1"; }
 
 @test "a user with the rules of rlctl(1) may check, and lacks each rule that is taken away" {
-  needs_telling_server
+  needs_plain_rules
   local rule rules rest
   mapfile -t rules < <(rules_of .1)
-  run says "${rules[@]}"
+  run says_knowing "${rules[@]}"
   assert_output --partial "ok user 'limiter' may call what check needs, with sliding-window-log; lacks"
   for rule in "${rules[@]}"; do
     mapfile -t rest < <(without "$rule" "${rules[@]}")
-    run says "${rest[@]}"
+    run says_knowing "${rest[@]}"
     assert_output --regexp "^failure user 'limiter' lacks \\${rule//|/\\|} for check with sliding-window-log(;| )"
     assert_output --regexp " grant it: ACL SETUSER limiter \\${rule//|/\\|}$"
   done
 }
 
 @test "the rules of other algorithms, inspect and reset are known too" {
-  needs_telling_server
+  needs_plain_rules
   local command rule rules
-  run says +evalsha '+script|load' +time +get +set +setrange +del +pttl +pexpire
+  run says_knowing +evalsha '+script|load' +time +get +set +setrange +del +pttl +pexpire
   assert_output --partial 'with fixed-window, sliding-window-counter, token-bucket, gcra, leaky-bucket; lacks'
   run says +@all
   assert_output "ok user 'limiter' may call what check needs, with every algorithm "
@@ -52,7 +55,7 @@ without() { printf '%s\n' "${@:2}" | grep -vxF -- "$1"; }
       run says +@all "-${rule#+}"
       assert_output --regexp "lacks [^;]*\\${rule//|/\\|}( [^;]*)? for $command"
     done
-    run says "${rules[@]}" +evalsha '+script|load'
+    run says_knowing "${rules[@]}" +evalsha '+script|load'
     refute_output --partial "for $command"
   done
   run says +@all -scan
@@ -60,31 +63,62 @@ without() { printf '%s\n' "${@:2}" | grep -vxF -- "$1"; }
 }
 
 @test "with policies, the user must be allowed what all of them use" {
-  needs_telling_server
+  needs_plain_rules
   local rules
   mapfile -t rules < <(rules_of .1)
   export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
   printf '[policy.a]\nkey = "a:%%s"\nlimit = "5/60s"\n' >"$RLCTL_CONFIG"
-  run says "${rules[@]}"
+  run says_knowing "${rules[@]}"
   assert_output --partial "ok user 'limiter' may call what check needs, with sliding-window-log; lacks"
   printf '[policy.%s]\nkey = "b:%%s"\nlimit = "5/60s"\nalgorithm = "%s"\n' b gcra c fixed-window >>"$RLCTL_CONFIG"
-  run says "${rules[@]}"
+  run says_knowing "${rules[@]}"
   assert_output --partial "failure user 'limiter' lacks +get +del +setrange +set for check with fixed-window, gcra; lacks"
   assert_output --partial ' grant them: ACL SETUSER limiter +get +del +setrange +set'
-  run says -@all
+  run says_knowing -@all
   assert_output --partial 'for check with fixed-window, sliding-window-log, gcra'
-  run says "${rules[@]}" +get +set +setrange +del
+  run says_knowing "${rules[@]}" +get +set +setrange +del
   assert_output --partial "ok user 'limiter' may call what check needs, with"
 }
 
-@test "a server that cannot tell is asked for the user's rules, and else it is not known" {
-  start_server
-  cli INFO server | grep -q '^redis_version:6' || skip 'servers from 7.0 on can tell'
-  run rlctl doctor
-  assert_line --regexp "^ok +acl +user 'default' may call what check needs"
+@test "a user who may not call ACL GETUSER is told which rules are needed, and nothing is claimed" {
+  local rules
+  mapfile -t rules < <(rules_of .1)
+  run says "${rules[@]}"
+  assert_output --regexp "^warning not known whether user 'limiter' may call what check needs, \
+with sliding-window-log: it may not call ACL GETUSER # needed: "
+  diff <(grep -oE '\+\S+' <<<"${output#*# needed: }" | sort) <(printf '%s\n' "${rules[@]}" | sort)
   run says '+@all' -acl
-  assert_output --partial 'warning'
-  assert_output --partial 'cannot report what it may call'
+  assert_output --partial "warning not known whether user 'limiter' may call"
+  # What a command itself has shown is known.
+  run says "${rules[@]}" -evalsha
+  assert_output --partial "failure user 'limiter' lacks +evalsha for check with sliding-window-log; lacks +evalsha for reset # needed: "
+  run says -@all
+  assert_output --partial 'failure'
+  assert_output --partial '# needed: +evalsha +script|load +time'
+  run rlctl doctor
+  assert_line --regexp "^ok +acl +user 'default' may call what check needs, with every algorithm"
+}
+
+@test "rules that name categories or selectors are not interpreted" {
+  needs_plain_rules
+  local rules each
+  mapfile -t rules < <(rules_of .1)
+  for each in '+@all -@list +acl' '+@all -@dangerous +acl|getuser' \
+    '-@all +@read +@write +@scripting +@fast +acl|getuser' selector; do
+    if [[ $each == selector ]]; then
+      run says_knowing +evalsha '+script|load' '(+@all ~login:*)'
+    else
+      # shellcheck disable=SC2086 # one word for each rule
+      run says $each
+    fi
+    assert_output --partial "warning not known whether user 'limiter' may call what check needs"
+    assert_output --partial 'its rules name categories or selectors # needed: +evalsha'
+  done
+  # A category that can only grant what is granted, or deny what is denied, leaves no doubt.
+  run says '+@all' '+@list'
+  assert_output --partial "ok user 'limiter' may call"
+  run says_knowing '-@list' "${rules[@]}"
+  assert_output --partial "ok user 'limiter' may call"
 }
 
 @test "INFO or CONFIG refused: what they would tell is not known, and the rule is named" {
