@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "cli/app/command.h"
 #include "cli/app/general_options.h"
+#include "cli/errors/plugin_state.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/signals.h"
 #include "limiter/algorithm.h"
@@ -237,7 +238,8 @@ ExitStatus App::report(const std::exception& error) {
   if (command != nullptr && command->report != nullptr) return command->report(problem, json_);
   const bool is_of_command = command != nullptr && !line_.fails_before_command();
   write_stderr(render(problem, is_of_command ? command->text.name : "", json_));
-  return problem.status;
+  const bool is_unknown = command != nullptr && command->judges;
+  return is_unknown ? to_status(PluginState::kUnknown) : problem.status;
 }
 
 }  // namespace

@@ -53,6 +53,8 @@ struct Command {
   /// its own; also called for wrong usage, before the action. Null: the message goes to stderr, and
   /// the status is the problem's. Signals and a closed standard output end the process without it.
   ExitStatus (*report)(const Problem& problem, bool json) = nullptr;
+  /// Exits with the states of monitoring plugins: any failure is UNKNOWN.
+  bool judges = false;
   /// The command line ends in "-- COMMAND [ARGUMENT...]". What follows the first -- is neither
   /// parsed nor changed, and is never empty when the action runs.
   bool takes_program = false;

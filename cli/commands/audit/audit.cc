@@ -21,6 +21,7 @@
 #include "cli/errors/plugin_state.h"
 #include "cli/errors/refused_keys.h"
 #include "cli/options/values.h"
+#include "cli/report/findings.h"
 #include "cli/server/connection.h"
 #include "cli/server/targets.h"
 #include "cli/terminal/progress.h"
@@ -54,11 +55,12 @@ std::int64_t parse_top(const std::optional<std::string>& text, bool json) {
   return *text == "all" ? kAll : parse_between(*text, "--top", 1, kMost);
 }
 
-std::string_view severity_of(const Finding& finding) {
-  return finding.is_critical ? "critical" : "warning";
+report::Severity severity_of(bool critical) {
+  return critical ? report::Severity::kCritical : report::Severity::kWarning;
 }
 
-/// The findings, the worst kinds first. Of each kind it keeps as many as are shown.
+/// Collects the findings, and writes them with the worst kinds first. Of each kind it keeps as many
+/// as are shown.
 class AuditReport {
  public:
   AuditReport(std::int64_t top, const redis::Url& url, Invocation& invocation)
@@ -66,28 +68,27 @@ class AuditReport {
         url_(url),
         invocation_(invocation),
         rlctl_words_(
-            rlctl_words(invocation.options, invocation.connection, invocation.configuration)) {}
+            rlctl_words(invocation.options, invocation.connection, invocation.configuration)),
+        written_(invocation.out, invocation.json) {}
 
   void add(Finding finding);
+  /// Writes what was added, once.
   void write();
-  [[nodiscard]] PluginState state() const;
-  /// "1 critical finding, 2 warnings"
-  [[nodiscard]] std::string counts() const;
+  /// What write() has written.
+  [[nodiscard]] const report::Findings& written() const noexcept { return written_; }
 
  private:
   struct Kind {
     std::int64_t count = 0;
     std::vector<Finding> shown;
   };
-  [[nodiscard]] std::int64_t count_of(bool critical) const;
-  void write_text(const Finding& finding, const Look& look);
-  void write_json(const Finding& finding);
   [[nodiscard]] std::string fix_for(const Finding& finding) const;
 
   std::int64_t top_;
   const redis::Url& url_;
   Invocation& invocation_;
   std::vector<std::string> rlctl_words_;
+  report::Findings written_;
   std::map<std::pair<bool, state::FindingKind>, Kind> kinds_;  ///< false: critical
 };
 
@@ -97,14 +98,22 @@ void AuditReport::add(Finding finding) {
 }
 
 void AuditReport::write() {
-  const Look look = look_of(invocation_.out.fd());
   for (auto& [id, kind] : kinds_) {
+    const auto severity = severity_of(!id.first);
     std::ranges::sort(kind.shown, {}, &Finding::key);
     for (const auto& finding : kind.shown) {
-      invocation_.json ? write_json(finding) : write_text(finding, look);
-      invocation_.out.flush_if_large();
+      written_.add({.severity = severity,
+                    .detail = finding.detail,
+                    .fix = fix_for(finding),
+                    .name = name_of(finding.kind),
+                    .subject = finding.key.empty() ? "the server" : escaped_text(finding.key)},
+                   [&](JsonWriter& json) {
+                     finding.key.empty() ? json.name("key").null()
+                                         : json.bytes_field("key", finding.key);
+                   });
     }
-    const auto more = kind.count - static_cast<std::int64_t>(kind.shown.size());
+    const auto more = kind.count - std::ssize(kind.shown);
+    written_.count_hidden(severity, more);
     if (more > 0 && !invocation_.json) {
       invocation_.out.write(
           fmt::format("and {} more with {}; --top all shows them\n", more, name_of(id.second)));
@@ -146,58 +155,6 @@ std::string AuditReport::fix_for(const Finding& finding) const {
   const std::vector<std::string_view> command(finding.command.begin() + 1, finding.command.end());
   append_redis_command(words, command);
   return command_line(words);
-}
-
-void AuditReport::write_text(const Finding& finding, const Look& look) {
-  constexpr std::size_t kSeverity = 10, kName = 10;
-  std::string line =
-      toned(severity_of(finding), finding.is_critical ? Tone::kBad : Tone::kWarning, look.colour);
-  pad(line, severity_of(finding).size(), kSeverity);
-  const auto name = name_of(finding.kind);
-  line += name;
-  pad(line, name.size(), kName + 1);
-  line += finding.key.empty() ? "the server" : escaped_text(finding.key);
-  std::string indent;
-  pad(indent, 0, kSeverity);
-  invocation_.out.write(line + "\n" + indent + escaped_message(finding.detail) + "\n" + indent +
-                        toned(escaped_message(fix_for(finding)), Tone::kDim, look.colour) + "\n");
-}
-
-void AuditReport::write_json(const Finding& finding) {
-  auto& out = invocation_.out.buffer();
-  JsonWriter json(out);
-  json.begin_object()
-      .field("finding", name_of(finding.kind))
-      .field("severity", severity_of(finding));
-  if (finding.key.empty()) {
-    json.name("key").null();
-  } else {
-    json.bytes_field("key", finding.key);
-  }
-  json.field("detail", finding.detail).field("fix", fix_for(finding)).end_object();
-  out += '\n';
-}
-
-std::int64_t AuditReport::count_of(bool critical) const {
-  std::int64_t count = 0;
-  for (const auto& [id, kind] : kinds_) count += id.first != critical ? kind.count : 0;
-  return count;
-}
-
-PluginState AuditReport::state() const {
-  if (count_of(true) > 0) return PluginState::kCritical;
-  return count_of(false) > 0 ? PluginState::kWarning : PluginState::kOk;
-}
-
-std::string AuditReport::counts() const {
-  if (kinds_.empty()) return "no findings";
-  std::string text;
-  const auto add = [&text](std::int64_t count, std::string_view what) {
-    if (count > 0) text.append(text.empty() ? "" : ", ").append(counted(count, what));
-  };
-  add(count_of(true), "critical finding");
-  add(count_of(false), "warning");
-  return text;
 }
 
 /// Audits keys as a scan finds them.
@@ -292,7 +249,8 @@ void audit_all(const std::string& pattern, redis::Connection& connection, Auditi
 /// "2 warnings in 12 limiter keys, 340 other keys; not judged: the TTLs of 3, whose window no
 /// policy gives"
 std::string summary(const AuditReport& report, const Auditing& auditing) {
-  auto text = fmt::format("{} in {}", report.counts(), counted(auditing.limiters(), "limiter key"));
+  auto text = fmt::format("{} in {}", report.written().counts(),
+                          counted(auditing.limiters(), "limiter key"));
   if (auditing.others() > 0) text += ", " + counted(auditing.others(), "other key");
   if (auditing.unjudged() > 0) {
     text += fmt::format("; not judged: the TTL{} of {}, whose window no policy gives",
@@ -331,13 +289,8 @@ ExitStatus run_audit(const AuditOptions& options, Invocation& invocation) {
   }
   if (!invocation.json) invocation.out.write(summary(report, auditing) + "\n");
   invocation.out.flush();
-  const bool is_unknown = report.state() == PluginState::kOk && !is_complete;
-  return to_status(is_unknown ? PluginState::kUnknown : report.state());
-}
-
-ExitStatus report_audit_failure(const Problem& problem, bool json) {
-  write_stderr(render(problem, audit_command.text.name, json));
-  return to_status(PluginState::kUnknown);
+  const bool is_unknown = report.written().state() == PluginState::kOk && !is_complete;
+  return to_status(is_unknown ? PluginState::kUnknown : report.written().state());
 }
 
 }  // namespace
@@ -366,6 +319,6 @@ Examples:
   rlctl audit --json | jq -r 'select(.severity == "critical") | .fix'
 )"},
     .add = add_command<AuditOptions, add_audit_options, run_audit>,
-    .report = report_audit_failure};
+    .judges = true};
 
 }  // namespace rlctl::cli

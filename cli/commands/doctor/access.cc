@@ -36,25 +36,25 @@ void add_new(std::vector<std::string>& words, const std::vector<std::string>& ot
 // ---- scripts ----
 
 /// What a script of ours fails with, other than for want of a right.
-std::optional<CheckResult> script_failure(const redis::Reply& reply) {
+std::optional<Finding> script_failure(const redis::Reply& reply) {
   if (!reply.is_error() || redis::is_unknown_script(reply)) return std::nullopt;
   const auto error = redis::to_error(reply);
   if (error.failure() == redis::Failure::kNotNow) {
-    return CheckResult{Health::kWarning, fmt::format("not known: {}", error.what()),
-                       describe(error).hint};
+    return Finding{Severity::kWarning, fmt::format("not known: {}", error.what()),
+                   describe(error).hint};
   }
   if (error.failure() == redis::Failure::kRefused) {
-    return CheckResult{Health::kFailure, fmt::format("{}: {}", error.command(), error.what()),
-                       describe(error).hint};
+    return Finding{Severity::kFailure, fmt::format("{}: {}", error.command(), error.what()),
+                   describe(error).hint};
   }
-  return CheckResult{
-      Health::kFailure,
+  return Finding{
+      Severity::kFailure,
       fmt::format("the server runs no Lua scripts: {}: {}", error.command(), error.what()),
       "use a server with Lua whose EVALSHA and SCRIPT LOAD are not renamed or disabled"};
 }
 
 /// Commands that the server does not have, so that scripts which call them fail.
-std::optional<CheckResult> check_commands(const PermissionAnswers& answers) {
+std::optional<Finding> check_commands(const PermissionAnswers& answers) {
   std::vector<std::string> commands, algorithms;
   for (const auto& use : uses_of_check()) {
     const auto missing = missing_commands(answers, use);
@@ -64,11 +64,10 @@ std::optional<CheckResult> check_commands(const PermissionAnswers& answers) {
   if (commands.empty()) return std::nullopt;
   const bool has_default =
       std::ranges::find(algorithms, limiter::kDefaultAlgorithm) == algorithms.end();
-  return CheckResult{
-      has_default ? Health::kWarning : Health::kFailure,
-      fmt::format("the server has no {}, which {} call{}", joined(commands, ", "),
-                  joined(algorithms, ", "), algorithms.size() == 1 ? "s" : ""),
-      "remove rename-command from the server's configuration, or use another algorithm"};
+  return Finding{has_default ? Severity::kWarning : Severity::kFailure,
+                 fmt::format("the server has no {}, which {} call{}", joined(commands, ", "),
+                             joined(algorithms, ", "), algorithms.size() == 1 ? "s" : ""),
+                 "remove rename-command from the server's configuration, or use another algorithm"};
 }
 
 // ---- acl ----
@@ -132,17 +131,17 @@ std::string doubt(const redis::Reply& rules) {
 
 }  // namespace
 
-std::optional<CheckResult> check_scripts(const ServerFacts& server) {
+std::optional<Finding> check_scripts(const ServerFacts& server) {
   if (server.is_sentinel() || server.is_busy()) return std::nullopt;
   const auto& answers = server.permissions;
   if (auto failed = script_failure(answers.load)) return failed;
   if (auto failed = script_failure(*answers.run)) return failed;
   if (auto missing = check_commands(answers)) return missing;
-  return CheckResult{.detail = "Lua scripts run; rlctl loaded one to find out"};
+  return Finding{.detail = "Lua scripts run; rlctl loaded one to find out"};
 }
 
-std::optional<CheckResult> check_acl(const ServerFacts& server,
-                                     std::span<const std::string_view> algorithms) {
+std::optional<Finding> check_acl(const ServerFacts& server,
+                                 std::span<const std::string_view> algorithms) {
   const auto& answers = server.permissions;
   if (server.is_sentinel() || server.is_busy() || !runs_scripts(answers)) return std::nullopt;
   std::vector<std::string> denied, lacking, unknown, doubtful, needed;
@@ -159,16 +158,16 @@ std::optional<CheckResult> check_acl(const ServerFacts& server,
   const auto all_needed = "# needed: " + rules_for(needed);
   if (!denied.empty()) {
     const auto rules = rules_for(denied);
-    return CheckResult{Health::kFailure,
-                       fmt::format("{} lacks {} for check with {}{}", user, rules,
-                                   joined(lacking, ", "), other_rules(answers)),
-                       unknown.empty() ? grant(answers.user, rules) : all_needed};
+    return Finding{Severity::kFailure,
+                   fmt::format("{} lacks {} for check with {}{}", user, rules,
+                               joined(lacking, ", "), other_rules(answers)),
+                   unknown.empty() ? grant(answers.user, rules) : all_needed};
   }
   if (!unknown.empty()) {
-    return CheckResult{Health::kWarning,
-                       fmt::format("not known whether {} may call what check needs, with {}: {}",
-                                   user, joined(doubtful, ", "), doubt(answers.rules)),
-                       all_needed};
+    return Finding{Severity::kWarning,
+                   fmt::format("not known whether {} may call what check needs, with {}: {}", user,
+                               joined(doubtful, ", "), doubt(answers.rules)),
+                   all_needed};
   }
   std::vector<std::string> allowed;
   const auto uses = uses_of_check();
@@ -178,8 +177,8 @@ std::optional<CheckResult> check_acl(const ServerFacts& server,
   }
   const auto with =
       allowed.size() == uses.size() ? std::string("every algorithm") : joined(allowed, ", ");
-  return CheckResult{.detail = fmt::format("{} may call what check needs, with {}{}", user, with,
-                                           other_rules(answers))};
+  return Finding{.detail = fmt::format("{} may call what check needs, with {}{}", user, with,
+                                       other_rules(answers))};
 }
 
 }  // namespace rlctl::cli

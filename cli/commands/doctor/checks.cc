@@ -23,16 +23,16 @@ using std::chrono::microseconds;
 
 /// Merges the results of several servers: those of the worst, with their names unless all are the
 /// same.
-std::optional<CheckResult> merge(const std::vector<std::pair<std::string, CheckResult>>& results) {
+std::optional<Finding> merge(const std::vector<std::pair<std::string, Finding>>& results) {
   if (results.empty()) return std::nullopt;
   auto merged = std::ranges::max_element(results, {}, [](const auto& row) {
-                  return row.second.health;
+                  return row.second.severity;
                 })->second;
   const auto is_same = [&](const auto& row) { return row.second.detail == merged.detail; };
   if (std::ranges::all_of(results, is_same)) return merged;
   std::vector<std::string> details;
   for (const auto& [name, result] : results) {
-    if (result.health == merged.health) details.push_back(name + ": " + result.detail);
+    if (result.severity == merged.severity) details.push_back(name + ": " + result.detail);
   }
   merged.detail = fmt::format("{}", fmt::join(details, "; "));
   return merged;
@@ -40,10 +40,10 @@ std::optional<CheckResult> merge(const std::vector<std::pair<std::string, CheckR
 
 /// The result of a check of each server.
 template <typename Check>
-std::optional<CheckResult> merged(const Examination& examination, const Check& check) {
+std::optional<Finding> merged(const Examination& examination, const Check& check) {
   const auto& servers = examination.servers;
   if (servers.size() == 1) return check(servers.front());
-  std::vector<std::pair<std::string, CheckResult>> results;
+  std::vector<std::pair<std::string, Finding>> results;
   for (const auto& server : servers) {
     if (auto result = check(server)) results.emplace_back(server.name, *std::move(result));
   }
@@ -51,18 +51,18 @@ std::optional<CheckResult> merged(const Examination& examination, const Check& c
 }
 
 /// A check of each server.
-template <std::optional<CheckResult> (*check)(const ServerFacts&)>
-std::optional<CheckResult> on_each(const Examination& examination) {
+template <std::optional<Finding> (*check)(const ServerFacts&)>
+std::optional<Finding> on_each(const Examination& examination) {
   return merged(examination, check);
 }
 
-CheckResult not_known(const redis::Reply& refusal) {
+Finding not_known(const redis::Reply& refusal) {
   const auto error = redis::to_error(refusal);
   if (error.failure() == redis::Failure::kRefused) {
-    return {Health::kWarning, fmt::format("not known: the user may not call {}", error.command()),
+    return {Severity::kWarning, fmt::format("not known: the user may not call {}", error.command()),
             describe(error).hint};
   }
-  return {Health::kWarning, fmt::format("not known: {}: {}", error.command(), error.what()),
+  return {Severity::kWarning, fmt::format("not known: {}: {}", error.command(), error.what()),
           "look at the server itself"};
 }
 
@@ -90,7 +90,7 @@ std::string transport_text(const redis::Url& url) {
   return url.tls->insecure ? "TLS, server not verified" : "TLS, server verified";
 }
 
-std::optional<CheckResult> check_connection(const Examination& examination) {
+std::optional<Finding> check_connection(const Examination& examination) {
   // A check waits for one round trip.
   constexpr int kLeastPerTimeout = 10;
   const auto& url = examination.url;
@@ -110,25 +110,25 @@ std::optional<CheckResult> check_connection(const Examination& examination) {
   }
   auto detail = fmt::format("{}, {}, round trip {}", redis::display(url), transport_text(url),
                             latency_text(examination.round_trip));
-  if (wrong.empty()) return CheckResult{.detail = detail};
-  return CheckResult{Health::kWarning, fmt::format("{}; {}", detail, fmt::join(wrong, "; ")),
-                     fmt::format("{}", fmt::join(fixes, "; "))};
+  if (wrong.empty()) return Finding{.detail = detail};
+  return Finding{Severity::kWarning, fmt::format("{}; {}", detail, fmt::join(wrong, "; ")),
+                 fmt::format("{}", fmt::join(fixes, "; "))};
 }
 
 // ---- server, role ----
 
-std::optional<CheckResult> check_server(const ServerFacts& server) {
+std::optional<Finding> check_server(const ServerFacts& server) {
   constexpr int kOldest = 6;
   if (server.is_busy()) return std::nullopt;
   if (!server.version) {
     return server.info.is_error() ? not_known(server.info)
-                                  : CheckResult{Health::kWarning, "not known: INFO has no version",
-                                                "rlctl is tested with Redis and Valkey"};
+                                  : Finding{Severity::kWarning, "not known: INFO has no version",
+                                            "rlctl is tested with Redis and Valkey"};
   }
   const auto name = redis::display(*server.version);
-  if (server.version->major_number() >= kOldest) return CheckResult{.detail = name};
-  return CheckResult{Health::kWarning, name + " is older than 6.0, the oldest that rlctl supports",
-                     "update the server"};
+  if (server.version->major_number() >= kOldest) return Finding{.detail = name};
+  return Finding{Severity::kWarning, name + " is older than 6.0, the oldest that rlctl supports",
+                 "update the server"};
 }
 
 /// "mymaster" in "master0:name=mymaster,status=ok,..."; empty if the Sentinel watches none.
@@ -139,29 +139,29 @@ std::string_view sentinel_master(const ServerFacts& server) {
   return line.substr(kName.size(), line.find(',') - kName.size());
 }
 
-CheckResult sentinel_result(const ServerFacts& server, const redis::Url& url) {
+Finding sentinel_result(const ServerFacts& server, const redis::Url& url) {
   const auto master = sentinel_master(server);
-  return {Health::kFailure, "this is a Sentinel, which has no keys",
+  return {Severity::kFailure, "this is a Sentinel, which has no keys",
           fmt::format("name the master through it: --url redis+sentinel://{}/{}",
                       redis::has_tcp(url) ? redis::display(redis::HostPort{url.host, url.port})
                                           : "HOST:PORT",
                       master.empty() ? "MASTER" : master)};
 }
 
-CheckResult replica_result(const ServerFacts& server, const redis::Url& url) {
+Finding replica_result(const ServerFacts& server, const redis::Url& url) {
   const auto host = server.fact("master_host");
   const redis::Url master{.host = std::string(host),
                           .port = static_cast<int>(server.number("master_port").value_or(0)),
                           .tls = url.tls};
   const bool is_lost = server.fact("master_link_status") == "down";
   const auto name = host.empty() ? std::string("its master") : redis::display(master);
-  return {Health::kWarning,
+  return {Severity::kWarning,
           fmt::format("a replica of {}{}: it refuses check and reset with READONLY", name,
                       is_lost ? ", to which it has no connection" : ""),
           "name the master: --url " + (host.empty() ? std::string("URL") : name)};
 }
 
-std::optional<CheckResult> check_role(const Examination& examination) {
+std::optional<Finding> check_role(const Examination& examination) {
   const auto& server = examination.servers.front();
   const auto& url = examination.url;
   if (server.is_busy()) return std::nullopt;
@@ -169,21 +169,20 @@ std::optional<CheckResult> check_role(const Examination& examination) {
   const auto role = server.role();
   if (role.empty()) return not_known(server.info);
   if (server.is_of_cluster()) {
-    return CheckResult{.detail =
-                           counted(std::ssize(examination.servers), "master") + " of a Cluster"};
+    return Finding{.detail = counted(std::ssize(examination.servers), "master") + " of a Cluster"};
   }
   if (role != "master") return replica_result(server, url);
   const auto replicas = server.number("connected_slaves");
-  if (!replicas) return CheckResult{.detail = "master"};
-  return CheckResult{.detail = "master with " + counted(*replicas, "replica")};
+  if (!replicas) return Finding{.detail = "master"};
+  return Finding{.detail = "master with " + counted(*replicas, "replica")};
 }
 
 // ---- load ----
 
-std::optional<CheckResult> check_load(const ServerFacts& server) {
+std::optional<Finding> check_load(const ServerFacts& server) {
   if (server.is_busy()) {
     const auto error = redis::to_error(server.info);
-    return CheckResult{Health::kFailure, error.what(), describe(error).hint};
+    return Finding{Severity::kFailure, error.what(), describe(error).hint};
   }
   if (server.is_sentinel()) return std::nullopt;
   if (server.info.is_error()) return not_known(server.info);
@@ -191,43 +190,42 @@ std::optional<CheckResult> check_load(const ServerFacts& server) {
   const auto setting = setting_in(server.max_clients);
   const auto most =
       (setting ? to_number<std::int64_t>(*setting) : server.number("maxclients")).value_or(0);
-  if (most == 0) return CheckResult{.detail = counted(clients, "client")};
+  if (most == 0) return Finding{.detail = counted(clients, "client")};
   const auto detail = fmt::format("{} of at most {}", counted(clients, "client"), most);
-  if (!is_nearly(clients, most)) return CheckResult{.detail = detail};
-  return CheckResult{Health::kWarning, detail + ": the server will soon refuse connections",
-                     "raise the server's maxclients, or find out who keeps connections open: "
-                     "redis-cli CLIENT LIST"};
+  if (!is_nearly(clients, most)) return Finding{.detail = detail};
+  return Finding{Severity::kWarning, detail + ": the server will soon refuse connections",
+                 "raise the server's maxclients, or find out who keeps connections open: "
+                 "redis-cli CLIENT LIST"};
 }
 
 // ---- clock ----
 
-std::optional<CheckResult> check_clock(const ServerFacts& server) {
+std::optional<Finding> check_clock(const ServerFacts& server) {
   constexpr microseconds kMost = std::chrono::milliseconds(100);
   if (is_skipped(server)) return std::nullopt;
   if (server.clock.time.is_error()) return not_known(server.clock.time);
   const microseconds distance{std::abs(server.clock.ahead.count())};
   const auto margin = latency_text(server.clock.margin);
   if (distance <= server.clock.margin) {
-    return CheckResult{.detail = fmt::format("agrees with this machine's to within {}", margin)};
+    return Finding{.detail = fmt::format("agrees with this machine's to within {}", margin)};
   }
   const auto detail = fmt::format("{} {} this machine's, give or take {}", latency_text(distance),
                                   server.clock.ahead.count() > 0 ? "ahead of" : "behind", margin);
-  if (distance - server.clock.margin <= kMost) return CheckResult{.detail = detail};
-  return CheckResult{
-      Health::kWarning,
-      detail + ": this matters to callers that pass their own time, as with --now",
-      "synchronize both clocks (NTP), or let the server's clock decide, the default"};
+  if (distance - server.clock.margin <= kMost) return Finding{.detail = detail};
+  return Finding{Severity::kWarning,
+                 detail + ": this matters to callers that pass their own time, as with --now",
+                 "synchronize both clocks (NTP), or let the server's clock decide, the default"};
 }
 
 // ---- memory ----
 
-std::optional<CheckResult> check_memory(const ServerFacts& server) {
+std::optional<Finding> check_memory(const ServerFacts& server) {
   if (is_skipped(server)) return std::nullopt;
   if (server.info.is_error()) return not_known(server.info);
   const auto most = server.number("maxmemory").value_or(0);
   const auto policy = server.fact("maxmemory_policy");
   const auto human = server.fact("used_memory_human");
-  if (most == 0) return CheckResult{.detail = fmt::format("{} used, no maxmemory", human)};
+  if (most == 0) return Finding{.detail = fmt::format("{} used, no maxmemory", human)};
   const auto detail = fmt::format("{} of {} used, maxmemory-policy {}", human,
                                   server.fact("maxmemory_human"), policy);
   const auto used = server.number("used_memory").value_or(0) -
@@ -236,104 +234,103 @@ std::optional<CheckResult> check_memory(const ServerFacts& server) {
   const bool evicts = policy != "noeviction";
   // A server that evicts is a little above it now and then, until the next command.
   if (used > most + (evicts ? most / 20 : 0)) {
-    return CheckResult{
-        Health::kFailure,
+    return Finding{
+        Severity::kFailure,
         detail + (evicts ? ", but too little can be evicted" : "") + ": check is refused with OOM",
         std::string(kFix)};
   }
   if (evicts) {
     const auto evicted = server.number("evicted_keys").value_or(0);
-    return CheckResult{Health::kWarning,
-                       detail +
-                           ": the server may evict limiters, which then allow their full limit" +
-                           (evicted > 0 ? fmt::format("; {} keys were evicted", evicted) : ""),
-                       "set maxmemory-policy noeviction, on a server of its own for limiters"};
+    return Finding{Severity::kWarning,
+                   detail + ": the server may evict limiters, which then allow their full limit" +
+                       (evicted > 0 ? fmt::format("; {} keys were evicted", evicted) : ""),
+                   "set maxmemory-policy noeviction, on a server of its own for limiters"};
   }
-  if (!is_nearly(used, most)) return CheckResult{.detail = detail};
-  return CheckResult{Health::kWarning, detail + ": check will soon be refused with OOM",
-                     std::string(kFix)};
+  if (!is_nearly(used, most)) return Finding{.detail = detail};
+  return Finding{Severity::kWarning, detail + ": check will soon be refused with OOM",
+                 std::string(kFix)};
 }
 
 // ---- persistence ----
 
-CheckResult loading_result(const ServerFacts& server) {
+Finding loading_result(const ServerFacts& server) {
   const auto percent = server.fact("loading_loaded_perc");
   return {
-      Health::kFailure,
+      Severity::kFailure,
       fmt::format("the server is still loading its data{}{}: check is refused with LOADING",
                   percent.empty() ? "" : ", ", percent.empty() ? "" : fmt::format("{}%", percent)),
       "try again in a moment"};
 }
 
 /// The last snapshot failed.
-CheckResult snapshot_result(const ServerFacts& server) {
+Finding snapshot_result(const ServerFacts& server) {
   constexpr std::string_view kFix =
       "the server's log has the reason; usually its disk is full or its dir is not writable";
   constexpr std::string_view kFailed = "the last snapshot (BGSAVE) failed";
   const auto stops = setting_in(server.stop_writes);
   const auto save = setting_in(server.save);
   if (stops && save && *stops == "yes" && !save->empty()) {
-    return {Health::kFailure, fmt::format("{}: check is refused with MISCONF", kFailed),
+    return {Severity::kFailure, fmt::format("{}: check is refused with MISCONF", kFailed),
             std::string(kFix)};
   }
   if (!stops) {
     const auto unknown = not_known(server.stop_writes);
-    return {Health::kWarning,
+    return {Severity::kWarning,
             fmt::format("{}; whether writes are refused is {}", kFailed, unknown.detail),
             unknown.fix};
   }
-  return {Health::kWarning, fmt::format("{}: a restart forgets newer limiters", kFailed),
+  return {Severity::kWarning, fmt::format("{}: a restart forgets newer limiters", kFailed),
           std::string(kFix)};
 }
 
-std::optional<CheckResult> check_persistence(const ServerFacts& server) {
+std::optional<Finding> check_persistence(const ServerFacts& server) {
   if (is_skipped(server)) return std::nullopt;
   if (server.info.is_error()) return not_known(server.info);
   if (server.fact("loading") == "1") return loading_result(server);
   const bool has_aof = server.fact("aof_enabled") == "1";
   if (has_aof && server.fact("aof_last_write_status") == "err") {
-    return CheckResult{Health::kFailure,
-                       "the server cannot write its AOF: check is refused with MISCONF",
-                       "the server's log has the reason; usually its disk is full"};
+    return Finding{Severity::kFailure,
+                   "the server cannot write its AOF: check is refused with MISCONF",
+                   "the server's log has the reason; usually its disk is full"};
   }
   if (server.fact("rdb_last_bgsave_status") == "err") return snapshot_result(server);
-  if (has_aof) return CheckResult{.detail = "AOF: a restart forgets at most the last moments"};
+  if (has_aof) return Finding{.detail = "AOF: a restart forgets at most the last moments"};
   const auto save = setting_in(server.save);
-  if (!save) return CheckResult{.detail = "no AOF: a restart may forget limiters"};
-  return CheckResult{.detail = save->empty()
-                                   ? "none: after a restart, every limiter allows its full limit"
-                                   : "snapshots: a restart forgets what came after the last one"};
+  if (!save) return Finding{.detail = "no AOF: a restart may forget limiters"};
+  return Finding{.detail = save->empty()
+                               ? "none: after a restart, every limiter allows its full limit"
+                               : "snapshots: a restart forgets what came after the last one"};
 }
 
 // ---- replication ----
 
-std::optional<CheckResult> check_replication(const ServerFacts& server) {
+std::optional<Finding> check_replication(const ServerFacts& server) {
   if (is_skipped(server)) return std::nullopt;
   if (server.info.is_error()) return not_known(server.info);
   if (server.fact("role") != "master") return std::nullopt;
   // Only there if the server requires replicas.
   const auto good = server.number("min_slaves_good_slaves");
-  if (!good) return CheckResult{.detail = "writes require no replicas"};
+  if (!good) return Finding{.detail = "writes require no replicas"};
   const auto setting = setting_in(server.min_replicas);
   if (!setting && *good > 0) return not_known(server.min_replicas);
   const auto wanted = setting ? to_number<std::int64_t>(*setting).value_or(0) : 1;
   const auto detail = fmt::format("writes require {}{}, {} connected and in time",
                                   setting ? "" : "at least ", counted(wanted, "replica"), *good);
-  if (*good >= wanted) return CheckResult{.detail = detail};
+  if (*good >= wanted) return Finding{.detail = detail};
   constexpr std::string_view kFix = "connect the replicas, or lower min-replicas-to-write";
   constexpr int kFirstForScripts = 7;
   if (server.version && server.version->major_number() < kFirstForScripts) {
-    return CheckResult{Health::kWarning, detail + "; before 7.0, scripts write anyway",
-                       std::string(kFix)};
+    return Finding{Severity::kWarning, detail + "; before 7.0, scripts write anyway",
+                   std::string(kFix)};
   }
-  return CheckResult{Health::kFailure, detail + ": check is refused with NOREPLICAS",
-                     std::string(kFix)};
+  return Finding{Severity::kFailure, detail + ": check is refused with NOREPLICAS",
+                 std::string(kFix)};
 }
 
 // ---- cluster ----
 
 /// The Cluster, as one of its nodes sees it.
-std::optional<CheckResult> check_view(const ServerFacts& server) {
+std::optional<Finding> check_view(const ServerFacts& server) {
   using redis::kSlots;
   constexpr std::string_view kFix = "see redis-cli --cluster check HOST:PORT";
   if (server.cluster.is_error()) return not_known(server.cluster);
@@ -342,52 +339,51 @@ std::optional<CheckResult> check_view(const ServerFacts& server) {
   };
   const auto assigned = number("cluster_slots_assigned");
   if (assigned < kSlots) {
-    return CheckResult{Health::kFailure,
-                       fmt::format("{} of {} slots belong to no node: keys there are refused",
-                                   kSlots - assigned, kSlots),
-                       "assign them: redis-cli --cluster fix HOST:PORT"};
+    return Finding{Severity::kFailure,
+                   fmt::format("{} of {} slots belong to no node: keys there are refused",
+                               kSlots - assigned, kSlots),
+                   "assign them: redis-cli --cluster fix HOST:PORT"};
   }
   const auto state = redis::info_field(server.cluster.text(), "cluster_state");
   const auto failing = number("cluster_slots_fail");
   if (state != "ok" || failing > 0) {
-    return CheckResult{Health::kFailure,
-                       fmt::format("the state of the Cluster is '{}'; the nodes of {} are down",
-                                   state, counted(failing, "slot")),
-                       std::string(kFix)};
+    return Finding{Severity::kFailure,
+                   fmt::format("the state of the Cluster is '{}'; the nodes of {} are down", state,
+                               counted(failing, "slot")),
+                   std::string(kFix)};
   }
   if (const auto doubtful = number("cluster_slots_pfail"); doubtful > 0) {
-    return CheckResult{
-        Health::kWarning,
+    return Finding{
+        Severity::kWarning,
         fmt::format("the nodes of {} do not answer the others", counted(doubtful, "slot")),
         std::string(kFix)};
   }
-  return CheckResult{.detail =
-                         "every slot has a master; several keys of one call need a common {tag}"};
+  return Finding{.detail = "every slot has a master; several keys of one call need a common {tag}"};
 }
 
-std::optional<CheckResult> check_cluster(const Examination& examination) {
+std::optional<Finding> check_cluster(const Examination& examination) {
   const auto& first = examination.servers.front();
   if (is_skipped(first)) return std::nullopt;
   if (first.mode().empty()) return not_known(first.info);
-  if (!first.is_of_cluster()) return CheckResult{.detail = "not a Cluster"};
+  if (!first.is_of_cluster()) return Finding{.detail = "not a Cluster"};
   if (examination.no_slots) {
     const auto error = redis::to_error(*examination.no_slots);
-    return CheckResult{
-        Health::kFailure,
+    return Finding{
+        Severity::kFailure,
         fmt::format("rlctl cannot find the masters: {}: {}", error.command(), error.what()),
         describe(error).hint};
   }
   if (!examination.failed.empty()) {
     const auto& problem = examination.failed.front();
     const auto more = examination.failed.size() - 1;
-    return CheckResult{
-        Health::kFailure, problem.message + (more == 0 ? "" : fmt::format("; and {} more", more)),
-        problem.hint.empty() ? "start it, or let a replica take over" : problem.hint};
+    return Finding{Severity::kFailure,
+                   problem.message + (more == 0 ? "" : fmt::format("; and {} more", more)),
+                   problem.hint.empty() ? "start it, or let a replica take over" : problem.hint};
   }
   return on_each<check_view>(examination);
 }
 
-std::optional<CheckResult> check_access(const Examination& examination) {
+std::optional<Finding> check_access(const Examination& examination) {
   return merged(examination, [&](const ServerFacts& server) {
     return check_acl(server, examination.algorithms);
   });

@@ -2,27 +2,21 @@
 
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "cli/commands/doctor/facts.h"
+#include "cli/report/findings.h"
 
 namespace rlctl::cli {
 
-/// The values are the exit statuses, as those of PluginState.
-enum class Health { kOk = 0, kWarning = 1, kFailure = 2 };
-
-struct CheckResult {
-  Health health = Health::kOk;
-  std::string detail = {};  ///< what was seen
-  std::string fix = {};     ///< what to do about it; empty if nothing is to do
-};
+using report::Finding;
+using report::Severity;
 
 /// One line of the report.
 struct CheckRow {
   std::string_view name;
   /// None if the check does not apply.
-  std::optional<CheckResult> (*check)(const Examination& examination);
+  std::optional<Finding> (*check)(const Examination& examination);
 };
 
 /// All checks, in the order of the report. The first one is the connection's.

@@ -1,111 +1,32 @@
-#include <array>
 #include <exception>
-#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "base/json.h"
-#include "base/text.h"
 #include "cli/app/command.h"
 #include "cli/commands/doctor/checks.h"
 #include "cli/commands/doctor/facts.h"
 #include "cli/errors/plugin_state.h"
 #include "cli/options/values.h"
-#include "cli/terminal/output.h"
-#include "cli/terminal/terminal.h"
+#include "cli/report/findings.h"
 #include "redis/error.h"
 
 namespace rlctl::cli {
 namespace {
 
-/// The exit status if the server gave no answer.
-constexpr auto kUnknown = to_status(PluginState::kUnknown);
-
-struct HealthRow {
-  std::string_view name;
-  Tone tone;
-};
-/// In the order of the enumerators.
-constexpr std::array<HealthRow, 3> kHealthRows{
-    {{"ok", Tone::kGood}, {"warning", Tone::kWarning}, {"failure", Tone::kBad}}};
-
-const HealthRow& row_of(Health health) {
-  return kHealthRows[static_cast<std::size_t>(health)];
-}
-
-/// Prints results as they come, and counts them.
-class DoctorReport {
- public:
-  DoctorReport(Output& out, bool json) : out_(out), json_(json), look_(look_of(out.fd())) {}
-
-  void add(std::string_view check, const CheckResult& result) {
-    ++counts_[static_cast<std::size_t>(result.health)];
-    json_ ? add_json(check, result) : add_text(check, result);
-  }
-  /// The last line.
-  void end();
-  [[nodiscard]] Health worst() const {
-    if (counts_[2] > 0) return Health::kFailure;
-    return counts_[1] > 0 ? Health::kWarning : Health::kOk;
-  }
-
- private:
-  void add_text(std::string_view check, const CheckResult& result);
-  void add_json(std::string_view check, const CheckResult& result);
-
-  Output& out_;
-  bool json_;
-  Look look_;
-  std::array<std::int64_t, 3> counts_{};
-};
-
-void DoctorReport::add_text(std::string_view check, const CheckResult& result) {
-  constexpr std::size_t kHealthColumns = 9, kCheckColumns = 13;
-  std::string out;
-  const auto& [name, tone] = row_of(result.health);
-  out += toned(name, tone, look_.colour);
-  pad(out, name.size(), kHealthColumns);
-  out += check;
-  pad(out, check.size(), kCheckColumns);
-  escape_message(out, result.detail);
-  out += '\n';
-  if (!result.fix.empty()) {
-    pad(out, 0, kHealthColumns + kCheckColumns);
-    escape_message(out, result.fix);
-    out += '\n';
-  }
-  out_.buffer() += without_micro_sign(std::move(out), look_.utf8);
-}
-
-void DoctorReport::add_json(std::string_view check, const CheckResult& result) {
-  auto& out = out_.buffer();
-  JsonWriter(out)
-      .begin_object()
-      .field("check", check)
-      .field("status", row_of(result.health).name)
-      .field("detail", result.detail)
-      .known_field("fix", result.fix)
-      .end_object();
-  out += '\n';
-}
-
-void DoctorReport::end() {
-  if (json_) return;
-  const auto [ok, warnings, failures] = counts_;
-  std::string text;
-  if (warnings > 0) text = counted(warnings, "warning");
-  if (failures > 0) text += (text.empty() ? "" : ", ") + counted(failures, "failure");
-  out_.buffer() += (text.empty() ? "no warnings, no failures" : text) + "\n";
+/// Adds the result of a check.
+void add(report::Findings& findings, std::string_view check, Finding result) {
+  result.name = check;
+  findings.add(result);
 }
 
 /// The server cannot be asked: the only check. Throws the exception if the server is not to blame.
-ExitStatus report_no_answer(DoctorReport& report, const std::exception& error) {
+ExitStatus add_no_answer(report::Findings& findings, const std::exception& error) {
   const auto problem = without_doubt(describe(error));
   if (problem.status == ExitStatus::kUsage) throw;
-  report.add(check_rows().front().name, {Health::kFailure, problem.message, problem.hint});
-  report.end();
-  return problem.status == ExitStatus::kUnreachable ? kUnknown
-                                                    : static_cast<ExitStatus>(Health::kFailure);
+  add(findings, check_rows().front().name, {Severity::kFailure, problem.message, problem.hint});
+  return to_status(problem.status == ExitStatus::kUnreachable ? PluginState::kUnknown
+                                                              : findings.state());
 }
 
 std::vector<std::string_view> algorithms_of(const limiter::Configuration& configuration) {
@@ -118,25 +39,22 @@ ExitStatus run_doctor(Invocation& invocation) {
   require_at_most(0, invocation.operands, "doctor checks the server; inspect shows a KEY");
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   const auto algorithms = algorithms_of(invocation.configuration.policies());
-  DoctorReport report(invocation.out, invocation.json);
+  report::Findings findings(invocation.out, invocation.json, {"check", "status"});
+  auto status = ExitStatus::kDone;
   try {
     auto examination = examine(connector, invocation.interrupt);
     examination.algorithms = algorithms;
     for (const auto& row : check_rows()) {
-      if (const auto result = row.check(examination)) report.add(row.name, *result);
+      if (auto result = row.check(examination)) add(findings, row.name, *std::move(result));
     }
+    status = to_status(findings.state());
   } catch (const ProblemError& error) {
-    return report_no_answer(report, error);
+    status = add_no_answer(findings, error);
   } catch (const redis::Error& error) {
-    return report_no_answer(report, error);
+    status = add_no_answer(findings, error);
   }
-  report.end();
-  return static_cast<ExitStatus>(report.worst());
-}
-
-ExitStatus report_doctor_failure(const Problem& problem, bool json) {
-  write_stderr(render(problem, doctor_command.text.name, json));
-  return kUnknown;
+  if (!invocation.json) invocation.out.write(findings.counts("no warnings, no failures") + "\n");
+  return status;
 }
 
 Action add_doctor(Options&) {
@@ -165,6 +83,6 @@ Examples:
   rlctl doctor --url rediss://limits.example.com --json
 )"},
     .add = add_doctor,
-    .report = report_doctor_failure};
+    .judges = true};
 
 }  // namespace rlctl::cli

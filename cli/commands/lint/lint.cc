@@ -1,12 +1,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstddef>
 #include <cstdint>
-#include <map>
+#include <iterator>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -17,8 +15,8 @@
 #include "cli/errors/failure.h"
 #include "cli/errors/plugin_state.h"
 #include "cli/options/completions.h"
+#include "cli/report/findings.h"
 #include "cli/terminal/progress.h"
-#include "cli/terminal/table.h"
 #include "cli/terminal/terminal.h"
 #include "lint/findings.h"
 
@@ -28,120 +26,41 @@ namespace {
 using lint::Finding;
 using lint::Severity;
 
-constexpr std::size_t kMostColumns = 80;
-
-std::string_view severity_of(const Finding& finding) {
+report::Severity severity_of(const Finding& finding) {
   switch (finding.severity) {
     case Severity::kNote:
-      return "note";
+      return report::Severity::kNote;
     case Severity::kWarning:
-      return "warning";
+      return report::Severity::kWarning;
     case Severity::kCritical:
       break;
   }
-  return "critical";
+  return report::Severity::kCritical;
 }
 
-/// What was found in all scripts.
-class LintReport {
- public:
-  explicit LintReport(Invocation& invocation)
-      : invocation_(invocation), look_(look_of(invocation.out.fd())) {}
-
-  void add(const LintSubject& subject, const lint::Observation& observation);
-  /// Finding nothing in one of the scripts does not prove that it is sound.
-  void doubt() { is_doubtful_ = true; }
-  void finish();
-  [[nodiscard]] PluginState state() const {
-    if (counts_.count(Severity::kCritical) > 0) return PluginState::kCritical;
-    if (counts_.count(Severity::kWarning) > 0) return PluginState::kWarning;
-    return is_doubtful_ ? PluginState::kUnknown : PluginState::kOk;
-  }
-
- private:
-  void write_text(const LintSubject& subject, const Finding& finding);
-  void write_json(const LintSubject& subject, const Finding& finding);
-  [[nodiscard]] std::string counts() const;
-
-  Invocation& invocation_;
-  Look look_;
-  bool is_doubtful_ = false;
-  std::map<Severity, std::int64_t> counts_;
-  std::int64_t scripts_ = 0, requests_ = 0;
-  std::vector<std::string> next_;  ///< commands that look for more
-};
-
-void LintReport::add(const LintSubject& subject, const lint::Observation& observation) {
-  ++scripts_;
-  requests_ += static_cast<std::int64_t>(observation.requests.size());
-  if (!subject.adversary.empty()) next_.push_back(subject.adversary);
-  for (const auto& finding : lint::find_flaws(observation)) {
-    ++counts_[finding.severity];
-    invocation_.json ? write_json(subject, finding) : write_text(subject, finding);
-  }
-  invocation_.out.flush();
+void add(report::Findings& findings, const LintSubject& subject, const Finding& finding) {
+  findings.add(
+      {.severity = severity_of(finding),
+       .detail = finding.detail,
+       .fix = finding.fix,
+       .name = finding.name,
+       .subject = escaped_message(finding.what),
+       .place = fmt::format("{}:{}", subject.place, finding.line)},
+      [&](JsonWriter& json) {
+        json.field("script", subject.place).field("line", finding.line).field("call", finding.what);
+      });
 }
 
-void LintReport::write_text(const LintSubject& subject, const Finding& finding) {
-  constexpr std::size_t kIndent = 4;
-  const auto tone = finding.severity == Severity::kCritical ? Tone::kBad : Tone::kWarning;
-  const auto place = fmt::format("{}:{}: ", escaped_message(subject.place), finding.line);
-  std::string head =
-      place + toned(finding.name, tone, look_.colour) + ": " + escaped_message(finding.what);
-  constexpr std::string_view kCut = "...";
-  if (display_width(head) > kMostColumns) {
-    head = cut_to_width(head, kMostColumns - kCut.size()) + std::string(kCut);
+/// The commands that search for what lint does not look for.
+std::string next_steps(const std::vector<LintSubject>& subjects) {
+  std::string out;
+  for (const auto& subject : subjects) {
+    if (subject.adversary.empty()) continue;
+    out +=
+        fmt::format("{}    {}\n", out.empty() ? "Search for requests that exceed the limit:\n" : "",
+                    escaped_message(subject.adversary));
   }
-  std::string text = head + "\n";
-  const auto filled = [](const std::string& sentence) {
-    std::string lines(kIndent, ' ');
-    append_filled(lines, escaped_message(sentence), kIndent, kMostColumns);
-    return lines;
-  };
-  text += filled(fmt::format("{}: {}", severity_of(finding), finding.detail));
-  text += toned(filled("Fix: " + finding.fix + "."), Tone::kDim, look_.colour);
-  invocation_.out.write(text);
-}
-
-void LintReport::write_json(const LintSubject& subject, const Finding& finding) {
-  auto& out = invocation_.out.buffer();
-  JsonWriter(out)
-      .begin_object()
-      .field("finding", finding.name)
-      .field("severity", severity_of(finding))
-      .field("script", subject.place)
-      .field("line", finding.line)
-      .field("call", finding.what)
-      .field("detail", finding.detail)
-      .field("fix", finding.fix)
-      .end_object();
-  out += '\n';
-}
-
-/// "1 critical finding, 2 warnings, 1 note"
-std::string LintReport::counts() const {
-  std::string text;
-  for (const auto& [severity, name] :
-       {std::pair(Severity::kCritical, "critical finding"),
-        std::pair(Severity::kWarning, "warning"), std::pair(Severity::kNote, "note")}) {
-    const auto count = counts_.find(severity);
-    if (count == counts_.end()) continue;
-    text += (text.empty() ? "" : ", ") + counted(count->second, name);
-  }
-  return text.empty() ? "no findings" : text;
-}
-
-void LintReport::finish() {
-  if (!invocation_.json) {
-    auto text = fmt::format("{} in {}, by {}\n", counts(), counted(scripts_, "script"),
-                            counted(requests_, "request"));
-    for (const auto& command : next_) {
-      text += (&command == &next_.front() ? "Search for requests that exceed the limit:\n" : "") +
-              fmt::format("    {}\n", escaped_message(command));
-    }
-    invocation_.out.write(text);
-  }
-  invocation_.out.flush();
+  return out;
 }
 
 ExitStatus run_lint(const LintOptions& options, Invocation& invocation) {
@@ -153,7 +72,9 @@ ExitStatus run_lint(const LintOptions& options, Invocation& invocation) {
   auto connection = invocation.connection;
   connection.url = "private:";
   Connector connector(connection, invocation.configuration, invocation.interrupt);
-  LintReport report(invocation);
+  report::Findings findings(invocation.out, invocation.json);
+  bool is_doubtful = false;
+  std::int64_t requests = 0;
   for (const auto& subject : subjects) {
     Progress progress(is_terminal(STDERR_FILENO));
     LintObserver observer(subject, connector, invocation, progress);
@@ -164,16 +85,20 @@ ExitStatus run_lint(const LintOptions& options, Invocation& invocation) {
     for (const auto& warning : warnings) {
       warn(fmt::format("warning: {}: {}", subject.place, warning), invocation.command);
     }
-    report.add(subject, observation);
-    if (!observer.doubts().empty()) report.doubt();
+    is_doubtful |= !observer.doubts().empty();
+    requests += std::ssize(observation.requests);
+    for (const auto& finding : lint::find_flaws(observation)) add(findings, subject, finding);
+    invocation.out.flush();
   }
-  report.finish();
-  return to_status(report.state());
-}
-
-ExitStatus report_lint_failure(const Problem& problem, bool json) {
-  write_stderr(render(problem, lint_command.text.name, json));
-  return to_status(PluginState::kUnknown);
+  if (!invocation.json) {
+    invocation.out.write(fmt::format("{} in {}, by {}\n", findings.counts(),
+                                     counted(std::ssize(subjects), "script"),
+                                     counted(requests, "request")) +
+                         next_steps(subjects));
+  }
+  invocation.out.flush();
+  const bool is_unknown = findings.state() == PluginState::kOk && is_doubtful;
+  return to_status(is_unknown ? PluginState::kUnknown : findings.state());
 }
 
 std::string lint_notes() {
@@ -214,6 +139,6 @@ Examples:
          .notes = lint_notes,
          .complete_operand = complete_limiter},
     .add = add_command<LintOptions, add_lint_options, run_lint>,
-    .report = report_lint_failure};
+    .judges = true};
 
 }  // namespace rlctl::cli

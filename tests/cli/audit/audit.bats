@@ -50,7 +50,7 @@ fix() {
   assert_equal "$(sort <<<"$output")" "$(printf 'no_ttl warning %s\n' "${algorithms[@]}" | sort)"
   run rlctl audit
   assert_failure 1
-  assert_line 'warning   no_ttl     gcra'
+  assert_line 'warning   no_ttl       gcra'
   assert_line '7 warnings in 7 limiter keys'
   for name in "${algorithms[@]}"; do fix "$name"; done
   # The logs do not store their window: nothing is removed that may still count.
@@ -173,7 +173,7 @@ fix() {
   rlctl check -q "$key" --limit 5/60s --algorithm gcra
   cli PERSIST "$key" >/dev/null
   run rlctl audit
-  assert_line 'warning   no_ttl     it'"'"'s\n\x1b[31m\x20$x'
+  assert_line 'warning   no_ttl       it'"'"'s\n\x1b[31m\x20$x'
 }
 
 @test "in every shell, the commands fix what they name and do nothing else, whatever keys are called" {

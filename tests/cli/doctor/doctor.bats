@@ -87,7 +87,7 @@ checks='connection server role load scripts acl clock memory persistence replica
   needs_terminal
   start_server --maxmemory 100mb --maxmemory-policy allkeys-lru
   expect_status 1 at_terminal '' 'TERM=xterm rlctl doctor'
-  assert_regex "$(<"$BATS_TEST_TMPDIR/screen")" $'\e\\[[0-9;]+mwarning\e\\[0?m  memory'
+  assert_regex "$(<"$BATS_TEST_TMPDIR/screen")" $'\e\\[[0-9;]+mwarning\e\\[0?m   memory'
   run -1 rlctl doctor
   refute_output --partial $'\e'
 }

@@ -1,0 +1,101 @@
+#include "cli/report/findings.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/terminal/table.h"
+
+namespace rlctl::cli::report {
+namespace {
+
+constexpr std::size_t kMaxColumns = 80;
+
+struct SeverityRow {
+  std::string_view name, counted;
+  Tone tone;
+  PluginState state;
+};
+/// By Severity.
+constexpr std::array<SeverityRow, 5> kSeverities{{
+    {"ok", "", Tone::kGood, PluginState::kOk},
+    {"note", "note", Tone::kWarning, PluginState::kOk},
+    {"warning", "warning", Tone::kWarning, PluginState::kWarning},
+    {"failure", "failure", Tone::kBad, PluginState::kCritical},
+    {"critical", "critical finding", Tone::kBad, PluginState::kCritical},
+}};
+
+const SeverityRow& row_of(Severity severity) {
+  return kSeverities.at(static_cast<std::size_t>(severity));
+}
+
+}  // namespace
+
+void Findings::add(const Finding& finding, const std::function<void(JsonWriter&)>& add_subject) {
+  ++count_of(finding.severity);
+  auto& out = out_.buffer();
+  if (json_) {
+    JsonWriter json(out);
+    json.begin_object()
+        .field(names_.name, finding.name)
+        .field(names_.severity, row_of(finding.severity).name);
+    if (add_subject) add_subject(json);
+    json.field("detail", finding.detail).known_field("fix", finding.fix).end_object();
+    out += '\n';
+  } else {
+    out += finding.place.empty() ? text(finding) : text_at_place(finding);
+  }
+  out_.flush_if_large();
+}
+
+/// The severity, the name and a fact in columns; what else is known about it below the fact.
+std::string Findings::text(const Finding& finding) const {
+  constexpr std::size_t kNameColumn = 10, kFactColumn = 23;
+  const auto& severity = row_of(finding.severity);
+  std::string out = toned(severity.name, severity.tone, look_.colour);
+  pad(out, severity.name.size(), kNameColumn);
+  out += finding.name;
+  pad(out, kNameColumn + finding.name.size(), kFactColumn);
+  const std::string indent(kFactColumn, ' ');
+  if (!finding.subject.empty()) out += finding.subject + "\n" + indent;
+  out += without_micro_sign(escaped_message(finding.detail), look_.utf8) + "\n";
+  if (finding.fix.empty()) return out;
+  return out + indent + toned(escaped_message(finding.fix), Tone::kDim, look_.colour) + "\n";
+}
+
+/// Begins with the place, as compilers do, so that editors can jump to it.
+std::string Findings::text_at_place(const Finding& finding) const {
+  constexpr std::size_t kIndent = 4;
+  constexpr std::string_view kCut = "...";
+  const auto& severity = row_of(finding.severity);
+  auto head = fmt::format("{}: {}: {}", escaped_message(finding.place),
+                          toned(finding.name, severity.tone, look_.colour), finding.subject);
+  if (display_width(head) > kMaxColumns) {
+    head = cut_to_width(head, kMaxColumns - kCut.size()) + std::string(kCut);
+  }
+  const auto filled = [](const std::string& sentence) {
+    std::string lines(kIndent, ' ');
+    append_filled(lines, escaped_message(sentence), kIndent, kMaxColumns);
+    return lines;
+  };
+  return head + "\n" + filled(fmt::format("{}: {}", severity.name, finding.detail)) +
+         toned(filled("Fix: " + finding.fix + "."), Tone::kDim, look_.colour);
+}
+
+std::string Findings::counts(std::string_view none) const {
+  std::string text;
+  for (auto i = counts_.size() - 1; i > 0; --i) {
+    if (counts_[i] == 0) continue;
+    text.append(text.empty() ? "" : ", ").append(counted(counts_[i], kSeverities[i].counted));
+  }
+  return text.empty() ? std::string(none) : text;
+}
+
+PluginState Findings::state() const {
+  auto state = PluginState::kOk;
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    if (counts_[i] > 0) state = kSeverities[i].state;  // in the order of severity
+  }
+  return state;
+}
+
+}  // namespace rlctl::cli::report

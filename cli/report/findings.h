@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "cli/errors/plugin_state.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/terminal.h"
+
+namespace rlctl::cli::report {
+
+/// From the least to the most.
+enum class Severity { kOk, kNote, kWarning, kFailure, kCritical };
+
+/// One entry of the report of `audit`, `doctor` or `lint`. Only `subject` is escaped.
+struct Finding {
+  Severity severity = Severity::kOk;
+  std::string detail = {};     ///< what was seen, or why it hurts
+  std::string fix = {};        ///< what to do about it; may be empty
+  std::string_view name = {};  ///< of the kind of finding, or of the check: "no_ttl"
+  std::string subject = {};    ///< the key or the call that it is about, in text; may be empty
+  std::string place = {};      ///< "FILE:LINE", for a finding in a script
+};
+
+/// Writes findings to standard output as they come, as text or as JSON, and counts them.
+class Findings {
+ public:
+  /// What JSON calls the name and the severity of a finding.
+  struct JsonNames {
+    std::string_view name, severity;
+  };
+  Findings(Output& out, bool json, JsonNames names = {"finding", "severity"})
+      : out_(out), json_(json), names_(names), look_(look_of(out.fd())) {}
+
+  /// `add_subject` writes the fields of JSON for the subject and the place.
+  void add(const Finding& finding, const std::function<void(JsonWriter&)>& add_subject = {});
+  /// Counts findings that are not shown.
+  void count_hidden(Severity severity, std::int64_t count) { count_of(severity) += count; }
+
+  /// "1 critical finding, 2 warnings", the worst first; `none` if there are only kOk ones.
+  [[nodiscard]] std::string counts(std::string_view none = "no findings") const;
+  /// By the worst finding; a note is OK.
+  [[nodiscard]] PluginState state() const;
+
+ private:
+  [[nodiscard]] std::int64_t& count_of(Severity severity) {
+    return counts_.at(static_cast<std::size_t>(severity));
+  }
+  [[nodiscard]] std::string text(const Finding& finding) const;
+  [[nodiscard]] std::string text_at_place(const Finding& finding) const;
+
+  Output& out_;
+  bool json_;
+  JsonNames names_;
+  Look look_;
+  std::array<std::int64_t, 5> counts_{};  ///< by Severity
+};
+
+}  // namespace rlctl::cli::report
