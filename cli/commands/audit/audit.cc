@@ -30,29 +30,28 @@
 #include "state/audit.h"
 #include "state/survey.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::audit {
 namespace {
 
 using state::Finding;
 
-struct AuditOptions {
-  std::optional<std::string> top;
-};
-
-constexpr std::int64_t kUsualTop = 20;
+constexpr std::int64_t kDefaultTop = 20;
 constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
 
-void add_audit_options(Options& options, AuditOptions& target) {
-  options.group("Options");
-  options.value(
-      "--top", "NUMBER", target.top,
-      "show at most NUMBER keys for each finding, or all (default: 20; with --json: all)");
+struct Plan {
+  std::optional<std::int64_t> top;  ///< the keys that are shown for each kind of finding
+};
+
+std::int64_t parse_top(const std::string& text) {
+  constexpr std::int64_t kMax = 1'000'000'000;
+  return text == "all" ? kAll : parse_between(text, "--top", 1, kMax);
 }
 
-std::int64_t parse_top(const std::optional<std::string>& text, bool json) {
-  if (!text) return json ? kAll : kUsualTop;
-  constexpr std::int64_t kMost = 1'000'000'000;
-  return *text == "all" ? kAll : parse_between(*text, "--top", 1, kMost);
+void declare_options(Options& options, Plan& plan) {
+  options.group("Options");
+  options.value(
+      "--top", "NUMBER", into(plan.top, parse_top),
+      "show at most NUMBER keys for each finding, or all (default: 20; with --json: all)");
 }
 
 report::Severity severity_of(bool critical) {
@@ -61,9 +60,9 @@ report::Severity severity_of(bool critical) {
 
 /// Collects the findings, and writes them with the worst kinds first. Of each kind it keeps as many
 /// as are shown.
-class AuditReport {
+class Report {
  public:
-  AuditReport(std::int64_t top, const redis::Url& url, Invocation& invocation)
+  Report(std::int64_t top, const redis::Url& url, Invocation& invocation)
       : top_(top),
         url_(url),
         invocation_(invocation),
@@ -92,12 +91,12 @@ class AuditReport {
   std::map<std::pair<bool, state::FindingKind>, Kind> kinds_;  ///< false: critical
 };
 
-void AuditReport::add(Finding finding) {
+void Report::add(Finding finding) {
   auto& kind = kinds_[{!finding.is_critical, finding.kind}];
   if (kind.count++ < top_) kind.shown.push_back(std::move(finding));
 }
 
-void AuditReport::write() {
+void Report::write() {
   for (auto& [id, kind] : kinds_) {
     const auto severity = severity_of(!id.first);
     std::ranges::sort(kind.shown, {}, &Finding::key);
@@ -131,7 +130,7 @@ std::vector<std::string> with_key_in_base64(std::vector<std::string> words) {
 }
 
 /// The command with the server, ready to paste into a shell, or advice.
-std::string AuditReport::fix_for(const Finding& finding) const {
+std::string Report::fix_for(const Finding& finding) const {
   if (finding.command.empty()) return "# " + finding.advice;  // does no harm in a shell
   if (finding.command.front() == "rlctl") {
     auto words = rlctl_words_;
@@ -158,10 +157,10 @@ std::string AuditReport::fix_for(const Finding& finding) const {
 }
 
 /// Audits keys as a scan finds them.
-class Auditing {
+class KeyAudit {
  public:
-  Auditing(redis::Connection& connection, const limiter::Configuration& configuration,
-           AuditReport& report)
+  KeyAudit(redis::Connection& connection, const limiter::Configuration& configuration,
+           Report& report)
       : connection_(connection), configuration_(configuration), report_(report) {}
 
   [[nodiscard]] state::InspectionRequest request_for(const std::string& key) const {
@@ -181,12 +180,12 @@ class Auditing {
 
   redis::Connection& connection_;
   const limiter::Configuration& configuration_;
-  AuditReport& report_;
+  Report& report_;
   std::int64_t readable_ = 0, limiters_ = 0, unjudged_ = 0;
   RefusedKeys refused_;
 };
 
-void Auditing::take(std::span<const state::Surveyed> page) {
+void KeyAudit::take(std::span<const state::Surveyed> page) {
   std::vector<Finding> findings;
   for (const auto& [inspection, refused] : page) {
     if (refused) {
@@ -215,7 +214,7 @@ void Auditing::take(std::span<const state::Surveyed> page) {
 }
 
 /// Looks at the keys again, and drops the findings that are not there any more.
-void Auditing::confirm(std::vector<Finding>& findings) const {
+void KeyAudit::confirm(std::vector<Finding>& findings) const {
   std::vector<state::InspectedKey> requests;
   for (const auto& finding : findings) {
     if (!requests.empty() && requests.back().key == finding.key) continue;
@@ -232,15 +231,15 @@ void Auditing::confirm(std::vector<Finding>& findings) const {
   });
 }
 
-void audit_all(const std::string& pattern, redis::Connection& connection, Auditing& auditing,
+void audit_all(const std::string& pattern, redis::Connection& connection, KeyAudit& audit,
                Invocation& invocation) {
   Progress progress(is_terminal(STDERR_FILENO));
   state::survey_all(connection,
                     {.pattern = pattern,
-                     .ask = [&](const std::string& key) { return auditing.request_for(key); },
+                     .ask = [&](const std::string& key) { return audit.request_for(key); },
                      .on_page =
                          [&](std::span<const state::Surveyed> page, double share) {
-                           auditing.take(page);
+                           audit.take(page);
                            progress.update(share, "the database");
                            invocation.interrupt.check();
                          }});
@@ -248,29 +247,29 @@ void audit_all(const std::string& pattern, redis::Connection& connection, Auditi
 
 /// "2 warnings in 12 limiter keys, 340 other keys; not judged: the TTLs of 3, whose window no
 /// policy gives"
-std::string summary(const AuditReport& report, const Auditing& auditing) {
-  auto text = fmt::format("{} in {}", report.written().counts(),
-                          counted(auditing.limiters(), "limiter key"));
-  if (auditing.others() > 0) text += ", " + counted(auditing.others(), "other key");
-  if (auditing.unjudged() > 0) {
+std::string summary(const Report& report, const KeyAudit& audit) {
+  auto text =
+      fmt::format("{} in {}", report.written().counts(), counted(audit.limiters(), "limiter key"));
+  if (audit.others() > 0) text += ", " + counted(audit.others(), "other key");
+  if (audit.unjudged() > 0) {
     text += fmt::format("; not judged: the TTL{} of {}, whose window no policy gives",
-                        plural(auditing.unjudged()), auditing.unjudged());
+                        plural(audit.unjudged()), audit.unjudged());
   }
   return text;
 }
 
-ExitStatus run_audit(const AuditOptions& options, Invocation& invocation) {
+ExitStatus run(const Plan& plan, Invocation& invocation) {
   const auto pattern = only_pattern(invocation.operands);
-  const auto top = parse_top(options.top, invocation.json);
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
-  AuditReport report(top, connector.url(), invocation);
+  Report report(plan.top.value_or(invocation.json ? kAll : kDefaultTop), connector.url(),
+                invocation);
   auto connection = connector.open();
-  Auditing auditing(connection, invocation.configuration.policies(), report);
+  KeyAudit audit(connection, invocation.configuration.policies(), report);
   state::ServerAudit servers;
   try {
     servers = state::audit_servers(connection);
     for (auto& finding : servers.findings) report.add(std::move(finding));
-    audit_all(pattern, connection, auditing, invocation);
+    audit_all(pattern, connection, audit, invocation);
   } catch (const redis::Error& error) {
     report.write();                                      // what was found until then
     throw ProblemError(without_doubt(describe(error)));  // nothing was changed
@@ -278,22 +277,25 @@ ExitStatus run_audit(const AuditOptions& options, Invocation& invocation) {
     report.write();
     throw;
   }
-  auditing.refused().require_readable();
+  audit.refused().require_readable();
   report.write();
-  const bool is_complete = servers.is_complete && auditing.refused().count() == 0;
+  const bool is_complete = servers.is_complete && audit.refused().count() == 0;
   if (!servers.is_complete) {
     warn("warning: eviction is not checked: the user needs +info", invocation.command);
   }
-  if (auditing.refused().count() > 0) {
-    warn("warning: not audited: " + auditing.refused().text(), invocation.command);
+  if (audit.refused().count() > 0) {
+    warn("warning: not audited: " + audit.refused().text(), invocation.command);
   }
-  if (!invocation.json) invocation.out.write(summary(report, auditing) + "\n");
+  if (!invocation.json) invocation.out.write(summary(report, audit) + "\n");
   invocation.out.flush();
   const bool is_unknown = report.written().state() == PluginState::kOk && !is_complete;
   return to_status(is_unknown ? PluginState::kUnknown : report.written().state());
 }
 
 }  // namespace
+}  // namespace rlctl::cli::audit
+
+namespace rlctl::cli {
 
 const Command audit_command{
     .text = {.name = "audit",
@@ -318,7 +320,7 @@ Examples:
   rlctl audit 'rate:*' --top all
   rlctl audit --json | jq -r 'select(.severity == "critical") | .fix'
 )"},
-    .add = add_command<AuditOptions, add_audit_options, run_audit>,
+    .add = add_command<audit::Plan, audit::declare_options, audit::run>,
     .judges = true};
 
 }  // namespace rlctl::cli

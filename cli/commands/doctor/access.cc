@@ -13,7 +13,7 @@
 #include "limiter/algorithm.h"
 #include "redis/error.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::doctor {
 namespace {
 
 std::string joined(const std::vector<std::string>& words, std::string_view between) {
@@ -181,4 +181,4 @@ std::optional<Finding> check_acl(const ServerFacts& server,
                                        other_rules(answers))};
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::doctor

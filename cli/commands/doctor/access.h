@@ -6,7 +6,7 @@
 
 #include "cli/commands/doctor/checks.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::doctor {
 
 /// Whether the server runs scripts, and has the commands that ours call.
 [[nodiscard]] std::optional<Finding> check_scripts(const ServerFacts& server);
@@ -15,4 +15,4 @@ namespace rlctl::cli {
 [[nodiscard]] std::optional<Finding> check_acl(const ServerFacts& server,
                                                std::span<const std::string_view> algorithms);
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::doctor

@@ -14,7 +14,7 @@
 #include "redis/error.h"
 #include "redis/slots.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::doctor {
 namespace {
 
 using std::chrono::microseconds;
@@ -407,4 +407,4 @@ std::span<const CheckRow> check_rows() {
   return kChecks;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::doctor

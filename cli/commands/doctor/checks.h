@@ -7,7 +7,7 @@
 #include "cli/commands/doctor/facts.h"
 #include "cli/report/findings.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::doctor {
 
 using report::Finding;
 using report::Severity;
@@ -22,4 +22,4 @@ struct CheckRow {
 /// All checks, in the order of the report. The first one is the connection's.
 [[nodiscard]] std::span<const CheckRow> check_rows();
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::doctor

@@ -11,7 +11,7 @@
 #include "cli/report/findings.h"
 #include "redis/error.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::doctor {
 namespace {
 
 /// Adds the result of a check.
@@ -35,7 +35,7 @@ std::vector<std::string_view> algorithms_of(const limiter::Configuration& config
   return names;
 }
 
-ExitStatus run_doctor(Invocation& invocation) {
+ExitStatus run(Invocation& invocation) {
   require_at_most(0, invocation.operands, "doctor checks the server; inspect shows a KEY");
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   const auto algorithms = algorithms_of(invocation.configuration.policies());
@@ -57,11 +57,10 @@ ExitStatus run_doctor(Invocation& invocation) {
   return status;
 }
 
-Action add_doctor(Options&) {
-  return run_doctor;
-}
-
 }  // namespace
+}  // namespace rlctl::cli::doctor
+
+namespace rlctl::cli {
 
 const Command doctor_command{
     .text = {.name = "doctor",
@@ -82,7 +81,7 @@ Examples:
   rlctl doctor
   rlctl doctor --url rediss://limits.example.com --json
 )"},
-    .add = add_doctor,
+    .add = [](Options&) -> Action { return doctor::run; },
     .judges = true};
 
 }  // namespace rlctl::cli

@@ -13,7 +13,7 @@
 #include "redis/error.h"
 #include "redis/topology.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::doctor {
 namespace {
 
 using redis::Connection;
@@ -147,4 +147,4 @@ Examination examine(Connector& connector, const Interrupt& interrupt) {
   return examination;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::doctor

@@ -14,7 +14,7 @@
 #include "redis/server_info.h"
 #include "redis/url.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::doctor {
 
 /// The value in a reply to CONFIG GET; none if it was refused.
 [[nodiscard]] std::optional<std::string_view> setting_in(const redis::Reply& reply);
@@ -66,4 +66,4 @@ struct Examination {
 /// ProblemError, redis::Error, if the first one cannot be asked, and Interrupted.
 [[nodiscard]] Examination examine(Connector& connector, const Interrupt& interrupt);
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::doctor

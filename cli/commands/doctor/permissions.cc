@@ -7,7 +7,7 @@
 #include "limiter/algorithm.h"
 #include "redis/error.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::doctor {
 namespace {
 
 /// The commands in "call('TIME')" and "pcall('GET', ...)", in the order of the script.
@@ -129,4 +129,4 @@ std::vector<std::string> missing_commands(const PermissionAnswers& answers, cons
   return missing;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::doctor

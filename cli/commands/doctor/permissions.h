@@ -8,7 +8,7 @@
 #include "redis/connection.h"
 #include "redis/reply.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::doctor {
 
 /// A use of rlctl, and the commands that it calls: "GET", "SCRIPT LOAD".
 struct Use {
@@ -45,4 +45,4 @@ enum class Permission { kUnknown, kGranted, kDenied };
 [[nodiscard]] std::vector<std::string> missing_commands(const PermissionAnswers& answers,
                                                         const Use& use);
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::doctor

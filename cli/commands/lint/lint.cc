@@ -20,11 +20,11 @@
 #include "cli/terminal/terminal.h"
 #include "lint/findings.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::lint {
 namespace {
 
-using lint::Finding;
-using lint::Severity;
+using rlctl::lint::Finding;
+using rlctl::lint::Severity;
 
 report::Severity severity_of(const Finding& finding) {
   switch (finding.severity) {
@@ -38,7 +38,7 @@ report::Severity severity_of(const Finding& finding) {
   return report::Severity::kCritical;
 }
 
-void add(report::Findings& findings, const LintSubject& subject, const Finding& finding) {
+void add(report::Findings& findings, const Subject& subject, const Finding& finding) {
   findings.add(
       {.severity = severity_of(finding),
        .detail = finding.detail,
@@ -52,7 +52,7 @@ void add(report::Findings& findings, const LintSubject& subject, const Finding& 
 }
 
 /// The commands that search for what lint does not look for.
-std::string next_steps(const std::vector<LintSubject>& subjects) {
+std::string next_steps(const std::vector<Subject>& subjects) {
   std::string out;
   for (const auto& subject : subjects) {
     if (subject.adversary.empty()) continue;
@@ -63,8 +63,8 @@ std::string next_steps(const std::vector<LintSubject>& subjects) {
   return out;
 }
 
-ExitStatus run_lint(const LintOptions& options, Invocation& invocation) {
-  const auto subjects = make_lint_subjects(options, invocation);
+ExitStatus run(const Plan& plan, Invocation& invocation) {
+  const auto subjects = make_subjects(plan, invocation);
   if (names_server(invocation.connection)) {
     throw UsageError("lint runs scripts on a private server, never on one that an option names",
                      kNameNoServer);
@@ -77,7 +77,7 @@ ExitStatus run_lint(const LintOptions& options, Invocation& invocation) {
   std::int64_t requests = 0;
   for (const auto& subject : subjects) {
     Progress progress(is_terminal(STDERR_FILENO));
-    LintObserver observer(subject, connector, invocation, progress);
+    Observer observer(subject, connector, invocation, progress);
     const auto observation = observer.observe();
     progress.clear();
     auto warnings = observer.doubts();
@@ -87,7 +87,8 @@ ExitStatus run_lint(const LintOptions& options, Invocation& invocation) {
     }
     is_doubtful |= !observer.doubts().empty();
     requests += std::ssize(observation.requests);
-    for (const auto& finding : lint::find_flaws(observation)) add(findings, subject, finding);
+    for (const auto& finding : rlctl::lint::find_flaws(observation))
+      add(findings, subject, finding);
     invocation.out.flush();
   }
   if (!invocation.json) {
@@ -101,16 +102,19 @@ ExitStatus run_lint(const LintOptions& options, Invocation& invocation) {
   return to_status(is_unknown ? PluginState::kUnknown : findings.state());
 }
 
-std::string lint_notes() {
+std::string notes() {
   constexpr std::size_t kColumn = 21;
   std::string out = "\nFindings:\n";
-  for (const auto& kind : lint::finding_kinds()) {
+  for (const auto& kind : rlctl::lint::finding_kinds()) {
     out += fmt::format("  {:{}}{}\n", kind.name, kColumn, kind.summary);
   }
   return out + placeholder_help();
 }
 
 }  // namespace
+}  // namespace rlctl::cli::lint
+
+namespace rlctl::cli {
 
 const Command lint_command{
     .text =
@@ -136,9 +140,9 @@ Examples:
   rlctl lint counter.lua --args '{window_s}' --allowed-when '<=limit'
   rlctl lint sliding-window-log
 )",
-         .notes = lint_notes,
+         .notes = lint::notes,
          .complete_operand = complete_limiter},
-    .add = add_command<LintOptions, add_lint_options, run_lint>,
+    .add = add_command<lint::Plan, lint::declare_options, lint::run>,
     .judges = true};
 
 }  // namespace rlctl::cli

@@ -14,7 +14,7 @@
 #include "redis/error.h"
 #include "traffic/pattern.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::lint {
 namespace {
 
 using ldb::Ending;
@@ -25,7 +25,7 @@ constexpr int kMostToFill = 100;
 constexpr int kPartOfWindow = 16;
 
 /// Whose requests they are.
-class LintTraffic final : public traffic::Traffic {
+class KeyNames final : public traffic::Traffic {
  public:
   [[nodiscard]] bool next(traffic::Arrival& /*arrival*/) override { return false; }
   [[nodiscard]] std::string_view key_name(std::uint32_t key) const override {
@@ -54,14 +54,14 @@ std::vector<std::string_view> views(const std::set<std::string>& words) {
 
 }  // namespace
 
-LintObserver::LintObserver(const LintSubject& subject, Connector& connector,
-                           const Invocation& invocation, Progress& progress)
+Observer::Observer(const Subject& subject, Connector& connector, const Invocation& invocation,
+                   Progress& progress)
     : subject_(subject),
       connector_(connector),
       invocation_(invocation),
       progress_(progress),
       debuggee_{.name = subject.place, .source = subject.runnable, .shown = subject.source},
-      traffic_(std::make_unique<LintTraffic>()),
+      traffic_(std::make_unique<KeyNames>()),
       script_(traffic::make_script(subject.candidate, *traffic_, "",
                                    {.virtual_clock = false, .registers_made_keys = false})),
       connection_(connector.open()) {
@@ -75,7 +75,7 @@ LintObserver::LintObserver(const LintSubject& subject, Connector& connector,
   seen_.window = limit.window;
 }
 
-lint::Observation LintObserver::observe() {
+rlctl::lint::Observation Observer::observe() {
   // Early in a window of the clock, at a time with six decimals.
   constexpr microseconds kDecimals{123'457}, kMillisecond{1000};
   const auto window = seen_.window;
@@ -111,7 +111,7 @@ lint::Observation LintObserver::observe() {
   return std::move(seen_);
 }
 
-void LintObserver::observe_once() {
+void Observer::observe_once() {
   begin_run();
   send_main_traffic();
   check_replies();
@@ -122,7 +122,7 @@ void LintObserver::observe_once() {
   }
 }
 
-void LintObserver::send_main_traffic() {
+void Observer::send_main_traffic() {
   using std::chrono::hours;
   const auto window = seen_.window;
   if (fill(start_)) allowed_ = filled_;
@@ -141,9 +141,9 @@ void LintObserver::send_main_traffic() {
 }
 
 /// Without a denial, or if the replies look inverted, denials prove nothing.
-void LintObserver::check_replies() {
+void Observer::check_replies() {
   const auto& requests = seen_.requests;
-  const auto is_allowed = [](const lint::Request& each) { return each.allowed == true; };
+  const auto is_allowed = [](const rlctl::lint::Request& each) { return each.allowed == true; };
   const bool any_allowed = std::any_of(requests.begin(), requests.end(), is_allowed);
   const bool any_denied = !std::all_of(requests.begin(), requests.end(), is_allowed);
   if (!any_allowed) {
@@ -165,13 +165,13 @@ void LintObserver::check_replies() {
 }
 
 /// The key of this run that expires first, by the last command that set its TTL.
-std::optional<lint::EarlyExpiry> LintObserver::first_expiry() const {
-  std::map<std::string, lint::EarlyExpiry> keys;
+std::optional<rlctl::lint::EarlyExpiry> Observer::first_expiry() const {
+  std::map<std::string, rlctl::lint::EarlyExpiry> keys;
   for (Index i = 0; i < seen_.requests.size(); ++i) {
     const auto& request = seen_.requests[i];
     if (request.run != run_) continue;
     for (const auto& call : request.calls) {
-      const auto ttl = lint::ttl_set_by(call);
+      const auto ttl = rlctl::lint::ttl_set_by(call);
       if (!ttl) continue;
       const auto from = ttl->is_absolute ? microseconds{0} : request.at;
       const microseconds end{
@@ -186,7 +186,7 @@ std::optional<lint::EarlyExpiry> LintObserver::first_expiry() const {
 }
 
 /// Finds out whether a key expires while what it holds still counts.
-void LintObserver::test_early_expiry() {
+void Observer::test_early_expiry() {
   // A counter of a window of the clock rightly expires at its end, in a whole unit, whenever it
   // began; another TTL may end there once by chance.
   for (const auto from : {start_, start_ + seen_.window / 4}) {
@@ -199,7 +199,7 @@ void LintObserver::test_early_expiry() {
 }
 
 /// By a request after the key expired, once as it is and once with the key kept.
-void LintObserver::test_expiry(const lint::EarlyExpiry& first, microseconds from) {
+void Observer::test_expiry(const rlctl::lint::EarlyExpiry& first, microseconds from) {
   const auto latest = from + seen_.window - tick_;
   auto then = first.end + tick_;
   if (then > latest) return;
@@ -223,7 +223,7 @@ void LintObserver::test_expiry(const lint::EarlyExpiry& first, microseconds from
 
 /// Finds out whether denied requests count: by a request a window after the limit was reached, once
 /// with denied ones before it and once without.
-void LintObserver::test_denials() {
+void Observer::test_denials() {
   constexpr std::string_view kName = "denied-write";
   begin_run();
   if (!fill(start_)) return not_tested(kName, why_not_full());
@@ -255,7 +255,7 @@ void LintObserver::test_denials() {
 
 /// A script with a limit of its own, lower than the one that it is tested for, shows little of what
 /// it would do at that one.
-void LintObserver::check_limit() {
+void Observer::check_limit() {
   const auto& limit = subject_.candidate.limits.front();
   const auto at_once = std::min(limit.limit, limit.burst_or_limit());
   if (!allowed_ || *allowed_ >= at_once) return;
@@ -264,18 +264,18 @@ void LintObserver::check_limit() {
                   counted(*allowed_, "request"), at_once));
 }
 
-void LintObserver::not_tested(std::string_view finding, std::string_view why) {
+void Observer::not_tested(std::string_view finding, std::string_view why) {
   doubts_.push_back(fmt::format("not tested: {}: {}", finding, why));
 }
 
-std::string_view LintObserver::why_not_full() const {
+std::string_view Observer::why_not_full() const {
   if (delays_) return "requests are delayed, not denied";
   return "nothing was denied at one instant";
 }
 
 // ---- Requests ----
 
-void LintObserver::begin_run() {
+void Observer::begin_run() {
   ++run_;
   known_.clear();
   static_cast<void>(ask({"FLUSHALL"}));
@@ -283,34 +283,34 @@ void LintObserver::begin_run() {
 }
 
 /// From now on TTLs are those that Redis has.
-void LintObserver::forget_ttls() {
+void Observer::forget_ttls() {
   static_cast<void>(ask({"UNLINK", traffic::KeyAging::kHashName}));
   aging_.emplace(connection_, traffic::KeyAging::kHashName, script_->may_read_ttl());
 }
 
 /// Lets virtual time pass for all keys of this run; real time passes from now on.
-void LintObserver::age(microseconds to) {
+void Observer::age(microseconds to) {
   if (aging_->advance(to, views(known_))) finish_aging();
 }
 
 /// Real time stops for all keys of this run: otherwise that of all requests of one instant adds up.
-void LintObserver::protect_keys(microseconds at) {
+void Observer::protect_keys(microseconds at) {
   age(at);  // for keys that were not known before
   if (aging_->pause()) finish_aging();
 }
 
-void LintObserver::finish_aging() {
+void Observer::finish_aging() {
   const auto reply = connection_.read();
   traffic::KeyAging::require_done(reply);
   is_held_up_ |= traffic::KeyAging::is_late(reply);
 }
 
-bool LintObserver::is_gone(const std::string& key, microseconds at) {
+bool Observer::is_gone(const std::string& key, microseconds at) {
   age(at);
   return ask({"EXISTS", key}).integer() == 0;
 }
 
-bool LintObserver::fill(microseconds at) {
+bool Observer::fill(microseconds at) {
   const auto most = std::min<std::int64_t>(seen_.limit + 1, kMostToFill);
   filled_ = 0;
   for (const auto step : {microseconds{0}, tick_}) {
@@ -321,17 +321,17 @@ bool LintObserver::fill(microseconds at) {
   return false;
 }
 
-LintObserver::Index LintObserver::send(microseconds at, std::uint32_t key) {
+Observer::Index Observer::send(microseconds at, std::uint32_t key) {
   invocation_.interrupt.check();
   progress_.update(fmt::format("{}: {} requests; Ctrl-C stops", subject_.place, number_));
   const traffic::Arrival arrival{.at = at, .key = key};
   const auto call = script_->call(arrival);
   ++number_;
-  lint::Request request{.run = run_,
-                        .client = static_cast<int>(key),
-                        .at = at,
-                        .keys = strings(call.keys),
-                        .arguments = strings(call.arguments)};
+  rlctl::lint::Request request{.run = run_,
+                               .client = static_cast<int>(key),
+                               .at = at,
+                               .keys = strings(call.keys),
+                               .arguments = strings(call.arguments)};
   known_.insert(request.keys.begin(), request.keys.end());
   age(at);
   const auto result = trace(arrival, request);
@@ -348,7 +348,7 @@ LintObserver::Index LintObserver::send(microseconds at, std::uint32_t key) {
   return seen_.requests.size() - 1;
 }
 
-ldb::TraceResult LintObserver::trace(const traffic::Arrival& arrival, lint::Request& request) {
+ldb::TraceResult Observer::trace(const traffic::Arrival& arrival, rlctl::lint::Request& request) {
   debuggee_.keys = request.keys;
   debuggee_.arguments = request.arguments;
   ldb::TraceOptions options{.max_steps = subject_.max_steps, .now = arrival.at};
@@ -365,8 +365,7 @@ ldb::TraceResult LintObserver::trace(const traffic::Arrival& arrival, lint::Requ
       });
 }
 
-void LintObserver::require_returned(const ldb::TraceResult& result,
-                                    const traffic::Arrival& arrival) {
+void Observer::require_returned(const ldb::TraceResult& result, const traffic::Arrival& arrival) {
   if (result.ending == Ending::kReturned && !result.reply->is_error()) return;
   const auto place = result.error_line > 0 ? fmt::format("{}:{}", subject_.place, result.error_line)
                                            : subject_.place;
@@ -401,13 +400,13 @@ void LintObserver::require_returned(const ldb::TraceResult& result,
 
 // ---- What the server knows ----
 
-redis::Reply LintObserver::ask(const std::vector<std::string>& words) {
+redis::Reply Observer::ask(const std::vector<std::string>& words) {
   const std::vector<std::string_view> command(words.begin(), words.end());
   auto reply = connection_.call(redis::Arguments(command));
   return reply;
 }
 
-bool LintObserver::writes(const std::string& command) {
+bool Observer::writes(const std::string& command) {
   const auto name = lower_case(command);
   const auto found = writes_.find(name);
   if (found != writes_.end()) return found->second;
@@ -421,7 +420,7 @@ bool LintObserver::writes(const std::string& command) {
 }
 
 /// An error means that the command has no keys.
-std::vector<std::string> LintObserver::keys_of(const std::vector<std::string>& words) {
+std::vector<std::string> Observer::keys_of(const std::vector<std::string>& words) {
   std::vector<std::string> command{"COMMAND", "GETKEYS"};
   command.insert(command.end(), words.begin(), words.end());
   const auto reply = ask(command);
@@ -430,7 +429,7 @@ std::vector<std::string> LintObserver::keys_of(const std::vector<std::string>& w
   return keys;
 }
 
-void LintObserver::look_at_keys(lint::Request& request) {
+void Observer::look_at_keys(rlctl::lint::Request& request) {
   std::set<std::string> written;
   for (auto& call : request.calls) {
     if (call.words.empty() || !call.reply) continue;
@@ -448,4 +447,4 @@ void LintObserver::look_at_keys(lint::Request& request) {
   protect_keys(request.at);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::lint

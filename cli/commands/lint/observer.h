@@ -20,19 +20,19 @@
 #include "traffic/key_aging.h"
 #include "traffic/script.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::lint {
 
 /// Sends traffic to a script on a private server, in virtual time, and records each command that
 /// the script calls, by its debugger.
-class LintObserver {
+class Observer {
  public:
   /// Starts the server. All arguments must outlive this. Throws what starting throws.
-  LintObserver(const LintSubject& subject, Connector& connector, const Invocation& invocation,
-               Progress& progress);
+  Observer(const Subject& subject, Connector& connector, const Invocation& invocation,
+           Progress& progress);
 
   /// Throws redis::Error and ProblemError if the script fails or does not end, naming the request,
   /// and Interrupted.
-  [[nodiscard]] lint::Observation observe();
+  [[nodiscard]] rlctl::lint::Observation observe();
   /// What had to be changed so that the server accepts the script, for a warning; may be empty.
   [[nodiscard]] const std::string& change() const noexcept { return change_; }
   /// What could not be tested, and why, for warnings; may be empty.
@@ -46,7 +46,7 @@ class LintObserver {
   void send_main_traffic();
   void check_replies();
   void test_early_expiry();
-  void test_expiry(const lint::EarlyExpiry& first, std::chrono::microseconds from);
+  void test_expiry(const rlctl::lint::EarlyExpiry& first, std::chrono::microseconds from);
   void test_denials();
   void check_limit();
   void not_tested(std::string_view finding, std::string_view why);
@@ -58,7 +58,7 @@ class LintObserver {
   /// Sends at one instant until a request is denied, and if none is, one tick apart; returns
   /// whether one was, and sets `filled_`.
   bool fill(std::chrono::microseconds at);
-  [[nodiscard]] std::optional<lint::EarlyExpiry> first_expiry() const;
+  [[nodiscard]] std::optional<rlctl::lint::EarlyExpiry> first_expiry() const;
   [[nodiscard]] bool is_denied(Index index) const { return seen_.requests[index].allowed == false; }
   /// Whether the key has expired at this time, to which virtual time passes.
   [[nodiscard]] bool is_gone(const std::string& key, std::chrono::microseconds at);
@@ -67,14 +67,15 @@ class LintObserver {
   void finish_aging();
   void forget_ttls();
 
-  [[nodiscard]] ldb::TraceResult trace(const traffic::Arrival& arrival, lint::Request& request);
+  [[nodiscard]] ldb::TraceResult trace(const traffic::Arrival& arrival,
+                                       rlctl::lint::Request& request);
   [[nodiscard]] std::vector<std::string> keys_of(const std::vector<std::string>& words);
   [[nodiscard]] bool writes(const std::string& command);
-  void look_at_keys(lint::Request& request);
+  void look_at_keys(rlctl::lint::Request& request);
   void require_returned(const ldb::TraceResult& result, const traffic::Arrival& arrival);
   [[nodiscard]] redis::Reply ask(const std::vector<std::string>& words);
 
-  const LintSubject& subject_;
+  const Subject& subject_;
   Connector& connector_;
   const Invocation& invocation_;
   Progress& progress_;
@@ -95,7 +96,7 @@ class LintObserver {
   /// Keys may have expired by real time: see traffic::KeyAging::is_late().
   bool is_held_up_ = false;
   std::chrono::microseconds start_{0}, tick_{0};
-  lint::Observation seen_;
+  rlctl::lint::Observation seen_;
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::lint

@@ -16,10 +16,10 @@
 #include "limiter/algorithm.h"
 #include "lua/substitute.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::lint {
 namespace {
 
-constexpr const char* kUsualLimit = "5/60s";
+constexpr const char* kDefaultLimit = "5/60s";
 
 /// The bundled algorithm with this source; null if there is none.
 const limiter::Algorithm* algorithm_in(std::string_view source) {
@@ -42,28 +42,28 @@ std::string adversary_command(const Invocation& invocation, const limiter::Limit
   return command_line(words);
 }
 
-LintSubject bundled_subject(const limiter::Algorithm& algorithm, std::string place,
-                            const limiter::Limit& limit, const Invocation& invocation) {
+Subject bundled_subject(const limiter::Algorithm& algorithm, std::string place,
+                        const limiter::Limit& limit, const Invocation& invocation) {
   if (!limiter::counts_requests(algorithm)) {
     throw UsageError(
         std::string(algorithm.name) + " does not take --limit: pass --args",
         "rlctl lint " + std::string(algorithm.name) +
             " --limit 3/60s --args '{limit} {window_us} acquire {id}' --allowed-when 'r[1] == 1'");
   }
-  LintSubject subject{.place = std::move(place),
-                      .source = std::string(algorithm.script),
-                      .runnable = std::string(algorithm.script),
-                      .candidate = {.algorithm = &algorithm, .limits = {limit}}};
+  Subject subject{.place = std::move(place),
+                  .source = std::string(algorithm.script),
+                  .runnable = std::string(algorithm.script),
+                  .candidate = {.algorithm = &algorithm, .limits = {limit}}};
   traffic::require_usable(subject.candidate);
   subject.adversary = adversary_command(invocation, limit, std::string(algorithm.name), "");
   return subject;
 }
 
-LintSubject foreign_subject(const NamedScript& script, std::string place, std::string source,
-                            const limiter::Limit& limit) {
+Subject foreign_subject(const NamedScript& script, std::string place, std::string source,
+                        const limiter::Limit& limit) {
   auto limiter = make_limiter(script, std::move(source));
   parsed("--function", [&] { traffic::choose_function(limiter); });
-  LintSubject subject{.place = std::move(place), .source = limiter.source};
+  Subject subject{.place = std::move(place), .source = limiter.source};
   // The debugger runs EVAL only.
   if (!limiter.function.empty()) {
     limiter.source = lua::library_as_script(limiter.source, limiter.function);
@@ -84,18 +84,17 @@ bool says_how_to_call(const ScriptOptions& options) {
                      [&](const auto& row) { return (options.*row.value).has_value(); });
 }
 
-LintSubject make_subject(std::string_view option, const std::string& word,
-                         const LintOptions& options, const limiter::Limit& limit,
-                         const Invocation& invocation) {
-  const bool is_called_as_told = says_how_to_call(options.script);
+Subject make_subject(std::string_view option, const std::string& word, const Plan& plan,
+                     const limiter::Limit& limit, const Invocation& invocation) {
+  const bool is_called_as_told = says_how_to_call(plan.script);
   if (const auto* algorithm = limiter::find_algorithm(word)) {
     auto place = std::string(algorithm->name) + ".lua";
     if (!is_called_as_told) return bundled_subject(*algorithm, std::move(place), limit, invocation);
-    NamedScript script{.name = place, .options = options.script};
+    NamedScript script{.name = place, .options = plan.script};
     script.options.keys = script_keys(script.options);
     return foreign_subject(script, std::move(place), std::string(algorithm->script), limit);
   }
-  auto script = find_script(option, word, options.script, invocation.configuration,
+  auto script = find_script(option, word, plan.script, invocation.configuration,
                             limiter::list_names(nullptr));
   auto source = [&] {
     try {
@@ -119,48 +118,48 @@ LintSubject make_subject(std::string_view option, const std::string& word,
 
 }  // namespace
 
-void add_lint_options(Options& options, LintOptions& target) {
+void declare_options(Options& options, Plan& plan) {
   // The rows refer to their texts.
   static const auto kLimitHelp = fmt::format(
       "requests and window that fill the placeholders below (default: {}); a small limit, since "
       "the traffic exceeds it",
-      kUsualLimit);
+      kDefaultLimit);
   static const auto kStepsHelp =
       fmt::format("cut a request off after this many lines (default: {})", ldb::kUsualSteps);
   options.group("Script");
-  options.list("--limit", "LIMIT", target.limits, kLimitHelp).comma_separated();
-  options.value("--burst", "NUMBER", target.burst, kScriptBurstHelp);
-  options.list("--keys", "KEY", target.script.keys,
+  options.list("--limit", "LIMIT", plan.limits, kLimitHelp).comma_separated();
+  options.value("--burst", "NUMBER", plan.burst, kScriptBurstHelp);
+  options.list("--keys", "KEY", plan.script.keys,
                "one of the KEYS of the script, with the placeholders below (default: {key})");
-  add_script_options(options, target.script, true);
+  add_script_options(options, plan.script, true);
   options.group("Script", Repeats::kNo);
-  options.value("--max-steps", "NUMBER", target.max_steps, kStepsHelp);
+  options.value("--max-steps", "NUMBER",
+                into(plan.max_steps,
+                     [](const std::string& text) {
+                       return parse_between(text, "--max-steps", 1, ldb::kMostSteps);
+                     }),
+                kStepsHelp);
 }
 
-std::vector<LintSubject> make_lint_subjects(const LintOptions& options,
-                                            const Invocation& invocation) {
-  if (options.limits.size() > 1) {
+std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocation) {
+  if (plan.limits.size() > 1) {
     throw UsageError("lint takes one --limit", kOneLimitHint);
   }
   const auto& operands = invocation.operands;
-  const auto scripts = options.script.scripts;
-  if (operands.empty() && scripts.empty()) {
+  if (operands.empty() && plan.script.scripts.empty()) {
     throw UsageError("no SCRIPT given", "rlctl lint my.lua --limit 5/60s --args '{now_ms}'");
   }
-  const std::vector<std::string> usual{kUsualLimit};
+  const std::vector<std::string> by_default{kDefaultLimit};
   const auto limit =
-      parse_limits(options.limits.empty() ? usual : options.limits, options.burst).front();
-  const auto max_steps = options.max_steps
-                             ? parse_between(*options.max_steps, "--max-steps", 1, ldb::kMostSteps)
-                             : ldb::kUsualSteps;
-  std::vector<LintSubject> subjects;
+      parse_limits(plan.limits.empty() ? by_default : plan.limits, plan.burst).front();
+  std::vector<Subject> subjects;
   for (const auto& word : operands)
-    subjects.push_back(make_subject("", word, options, limit, invocation));
-  for (const auto& word : scripts) {
-    subjects.push_back(make_subject("--script", word, options, limit, invocation));
+    subjects.push_back(make_subject("", word, plan, limit, invocation));
+  for (const auto& word : plan.script.scripts) {
+    subjects.push_back(make_subject("--script", word, plan, limit, invocation));
   }
-  for (auto& subject : subjects) subject.max_steps = max_steps;
+  for (auto& subject : subjects) subject.max_steps = plan.max_steps;
   return subjects;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::lint
