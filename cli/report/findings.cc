@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/errors/plugin_state.h"
 #include "cli/terminal/table.h"
 
 namespace rlctl::cli::report {
@@ -90,12 +91,12 @@ std::string Findings::counts(std::string_view none) const {
   return text.empty() ? std::string(none) : text;
 }
 
-PluginState Findings::state() const {
+ExitStatus Findings::status(bool is_complete) const {
   auto state = PluginState::kOk;
   for (std::size_t i = 0; i < counts_.size(); ++i) {
     if (counts_[i] > 0) state = kSeverities[i].state;  // in the order of severity
   }
-  return state;
+  return to_status(state == PluginState::kOk && !is_complete ? PluginState::kUnknown : state);
 }
 
 }  // namespace rlctl::cli::report

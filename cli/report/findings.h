@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "cli/errors/plugin_state.h"
+#include "cli/errors/failure.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 
@@ -27,7 +27,8 @@ struct Finding {
   std::string place = {};      ///< "FILE:LINE", for a finding in a script
 };
 
-/// Writes findings to standard output as they come, as text or as JSON, and counts them.
+/// Writes findings to standard output as they come, as text or as JSON, and counts them. The caller
+/// flushes.
 class Findings {
  public:
   /// What JSON calls the name and the severity of a finding.
@@ -44,8 +45,9 @@ class Findings {
 
   /// "1 critical finding, 2 warnings", the worst first; `none` if there are only kOk ones.
   [[nodiscard]] std::string counts(std::string_view none = "no findings") const;
-  /// By the worst finding; a note is OK.
-  [[nodiscard]] PluginState state() const;
+  /// The exit status: that of the worst finding, or UNKNOWN if there is none above a note and not
+  /// everything could be examined.
+  [[nodiscard]] ExitStatus status(bool is_complete = true) const;
 
  private:
   [[nodiscard]] std::int64_t& count_of(Severity severity) {

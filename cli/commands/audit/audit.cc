@@ -88,7 +88,8 @@ class Report {
   Invocation& invocation_;
   std::vector<std::string> rlctl_words_;
   report::Findings written_;
-  std::map<std::pair<bool, state::FindingKind>, Kind> kinds_;  ///< false: critical
+  /// By whether they are mere warnings, so that critical ones come first, and by kind.
+  std::map<std::pair<bool, state::FindingKind>, Kind> kinds_;
 };
 
 void Report::add(Finding finding) {
@@ -121,7 +122,8 @@ void Report::write() {
   invocation_.out.flush();
 }
 
-/// The words of one of rlctl's commands about a key, its last word; any shell passes them on.
+/// The words of a command of rlctl whose last word is a key, in base64 unless every shell passes
+/// the key on unchanged.
 std::vector<std::string> with_key_in_base64(std::vector<std::string> words) {
   if (every_shell_reads(words.back())) return words;
   words.back() = to_base64(words.back());
@@ -129,7 +131,7 @@ std::vector<std::string> with_key_in_base64(std::vector<std::string> words) {
   return words;
 }
 
-/// The command with the server, ready to paste into a shell, or advice.
+/// The command that fixes a finding, with the server, ready to paste into a shell; or advice.
 std::string Report::fix_for(const Finding& finding) const {
   if (finding.command.empty()) return "# " + finding.advice;  // does no harm in a shell
   if (finding.command.front() == "rlctl") {
@@ -166,12 +168,12 @@ class KeyAudit {
   [[nodiscard]] state::InspectionRequest request_for(const std::string& key) const {
     return cli::request_for(found_target(key, configuration_));
   }
-  void take(std::span<const state::Surveyed> page);
+  void audit_page(std::span<const state::Surveyed> page);
 
   [[nodiscard]] std::int64_t limiters() const noexcept { return limiters_; }
-  /// Those that are no limiter's, or only look like one's.
+  /// Readable keys that hold no limiter's state, or only look as if they did.
   [[nodiscard]] std::int64_t others() const noexcept { return readable_ - limiters_; }
-  /// The limiters whose TTL nothing can be compared with.
+  /// Limiters whose window is not known, so that their TTL cannot be compared with it.
   [[nodiscard]] std::int64_t unjudged() const noexcept { return unjudged_; }
   [[nodiscard]] const RefusedKeys& refused() const noexcept { return refused_; }
 
@@ -181,18 +183,18 @@ class KeyAudit {
   redis::Connection& connection_;
   const limiter::Configuration& configuration_;
   Report& report_;
-  std::int64_t readable_ = 0, limiters_ = 0, unjudged_ = 0;
+  std::int64_t readable_ = 0, limiters_ = 0, unjudged_ = 0;  ///< numbers of keys
   RefusedKeys refused_;
 };
 
-void KeyAudit::take(std::span<const state::Surveyed> page) {
+void KeyAudit::audit_page(std::span<const state::Surveyed> page) {
   std::vector<Finding> findings;
   for (const auto& [inspection, refused] : page) {
     if (refused) {
       refused_.add(inspection.key, *refused);
       continue;
     }
-    if (!inspection.exists()) continue;  // it is gone meanwhile
+    if (!inspection.exists()) continue;  // removed since SCAN returned it
     ++readable_;
     refused_.found_readable();
     if (inspection.is_recognized()) {
@@ -203,7 +205,7 @@ void KeyAudit::take(std::span<const state::Surveyed> page) {
       findings.push_back(std::move(finding));
     }
   }
-  // A key that was written between its TTL and its contents seemed to be what it never was.
+  // A key that was written after its TTL and before its contents were read looks wrong once.
   if (!findings.empty()) confirm(findings);
   // A busy key may be written at the same moment of the second look, too.
   const auto may_be_torn = [](const Finding& finding) {
@@ -213,7 +215,7 @@ void KeyAudit::take(std::span<const state::Surveyed> page) {
   for (auto& finding : findings) report_.add(std::move(finding));
 }
 
-/// Looks at the keys again, and drops the findings that are not there any more.
+/// Reads the keys of the findings again, and drops the findings that have gone.
 void KeyAudit::confirm(std::vector<Finding>& findings) const {
   std::vector<state::InspectedKey> requests;
   for (const auto& finding : findings) {
@@ -239,7 +241,7 @@ void audit_all(const std::string& pattern, redis::Connection& connection, KeyAud
                      .ask = [&](const std::string& key) { return audit.request_for(key); },
                      .on_page =
                          [&](std::span<const state::Surveyed> page, double share) {
-                           audit.take(page);
+                           audit.audit_page(page);
                            progress.update(share, "the database");
                            invocation.interrupt.check();
                          }});
@@ -271,8 +273,8 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
     for (auto& finding : servers.findings) report.add(std::move(finding));
     audit_all(pattern, connection, audit, invocation);
   } catch (const redis::Error& error) {
-    report.write();                                      // what was found until then
-    throw ProblemError(without_doubt(describe(error)));  // nothing was changed
+    report.write();                                      // what was found before the error
+    throw ProblemError(without_doubt(describe(error)));  // audit changes nothing
   } catch (...) {
     report.write();
     throw;
@@ -288,8 +290,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   }
   if (!invocation.json) invocation.out.write(summary(report, audit) + "\n");
   invocation.out.flush();
-  const bool is_unknown = report.written().state() == PluginState::kOk && !is_complete;
-  return to_status(is_unknown ? PluginState::kUnknown : report.written().state());
+  return report.written().status(is_complete);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -20,22 +20,13 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
   return fmt::format("{}", fmt::join(words, between));
 }
 
-/// "+time +script|load"
-std::string rules_for(const std::vector<std::string>& commands) {
-  std::vector<std::string> rules;
-  for (const auto& command : commands) rules.push_back(rule_for(command));
-  return joined(rules, " ");
-}
-
-void add_new(std::vector<std::string>& words, const std::vector<std::string>& others) {
-  for (const auto& word : others) {
-    if (std::ranges::find(words, word) == words.end()) words.push_back(word);
-  }
+bool contains(std::span<const std::string> words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
 }
 
 // ---- scripts ----
 
-/// What a script of ours fails with, other than for want of a right.
+/// The result if SCRIPT LOAD or EVALSHA failed.
 std::optional<Finding> script_failure(const redis::Reply& reply) {
   if (!reply.is_error() || redis::is_unknown_script(reply)) return std::nullopt;
   const auto error = redis::to_error(reply);
@@ -53,21 +44,54 @@ std::optional<Finding> script_failure(const redis::Reply& reply) {
       "use a server with Lua whose EVALSHA and SCRIPT LOAD are not renamed or disabled"};
 }
 
+// ---- uses and their commands ----
+
+/// Some uses, and some of the commands that they call, each once.
+struct Affected {
+  std::vector<std::string> uses, commands;
+
+  [[nodiscard]] bool any() const noexcept { return !uses.empty(); }
+  /// "+time +script|load"
+  [[nodiscard]] std::string rules() const {
+    std::vector<std::string> rules;
+    for (const auto& command : commands) rules.push_back(rule_for(command));
+    return joined(rules, " ");
+  }
+};
+
+/// The uses that call a command for which `is_meant` is true, and these commands.
+template <typename IsMeant>
+Affected affected(const std::vector<Use>& uses, const IsMeant& is_meant) {
+  Affected result;
+  for (const auto& use : uses) {
+    bool any = false;
+    for (const auto& command : use.commands) {
+      if (!is_meant(command)) continue;
+      any = true;
+      if (!contains(result.commands, command)) result.commands.push_back(command);
+    }
+    if (any) result.uses.emplace_back(use.name);
+  }
+  return result;
+}
+
+Affected with_permission(Permission wanted, const std::vector<Use>& uses,
+                         const PermissionAnswers& answers) {
+  return affected(
+      uses, [&](const std::string& command) { return permission(answers, command) == wanted; });
+}
+
 /// Commands that the server does not have, so that scripts which call them fail.
 std::optional<Finding> check_commands(const PermissionAnswers& answers) {
-  std::vector<std::string> commands, algorithms;
-  for (const auto& use : uses_of_check()) {
-    const auto missing = missing_commands(answers, use);
-    if (!missing.empty()) algorithms.emplace_back(use.name);
-    add_new(commands, missing);
-  }
-  if (commands.empty()) return std::nullopt;
-  const bool has_default =
-      std::ranges::find(algorithms, limiter::kDefaultAlgorithm) == algorithms.end();
-  return Finding{has_default ? Severity::kWarning : Severity::kFailure,
-                 fmt::format("the server has no {}, which {} call{}", joined(commands, ", "),
-                             joined(algorithms, ", "), algorithms.size() == 1 ? "s" : ""),
-                 "remove rename-command from the server's configuration, or use another algorithm"};
+  const auto missing = affected(
+      uses_of_check(), [&](const std::string& command) { return is_missing(answers, command); });
+  if (!missing.any()) return std::nullopt;
+  const bool has_default = !contains(missing.uses, limiter::kDefaultAlgorithm);
+  return Finding{
+      has_default ? Severity::kWarning : Severity::kFailure,
+      fmt::format("the server has no {}, which {} call{}", joined(missing.commands, ", "),
+                  joined(missing.uses, ", "), missing.uses.size() == 1 ? "s" : ""),
+      "remove rename-command from the server's configuration, or use another algorithm"};
 }
 
 // ---- acl ----
@@ -86,32 +110,24 @@ bool runs_scripts(const PermissionAnswers& answers) {
   return runs(answers.load) && (!answers.run || runs(*answers.run));
 }
 
-std::vector<std::string> commands_with(Permission wanted, const Use& use,
-                                       const PermissionAnswers& answers) {
-  std::vector<std::string> commands;
-  std::ranges::copy_if(use.commands, std::back_inserter(commands),
-                       [&](const auto& command) { return permission(answers, command) == wanted; });
-  return commands;
-}
-
 /// "; lacks +watch +multi +exec for inspect"
 std::string other_rules(const PermissionAnswers& answers) {
   std::string out;
   for (const auto& use : other_uses()) {
-    const auto denied = commands_with(Permission::kDenied, use, answers);
-    if (!denied.empty()) out += fmt::format("; lacks {} for {}", rules_for(denied), use.name);
+    const auto denied = with_permission(Permission::kDenied, {use}, answers);
+    if (denied.any()) out += fmt::format("; lacks {} for {}", denied.rules(), use.name);
   }
   return out;
 }
 
 /// The uses of `check` that the policies need; without policies, the one that lacks the least.
-std::vector<Use> wanted_uses(std::span<const std::string_view> algorithms,
+std::vector<Use> needed_uses(std::span<const std::string_view> algorithms,
                              const PermissionAnswers& answers) {
   auto uses = uses_of_check();
   if (algorithms.empty()) {
     return {*std::ranges::min_element(uses, {}, [&](const Use& use) {
-      return std::tuple(commands_with(Permission::kDenied, use, answers).size(),
-                        !commands_with(Permission::kUnknown, use, answers).empty(),
+      return std::tuple(with_permission(Permission::kDenied, {use}, answers).commands.size(),
+                        with_permission(Permission::kUnknown, {use}, answers).any(),
                         use.name != limiter::kDefaultAlgorithm);
     })};
   }
@@ -144,39 +160,32 @@ std::optional<Finding> check_acl(const ServerFacts& server,
                                  std::span<const std::string_view> algorithms) {
   const auto& answers = server.permissions;
   if (server.is_sentinel() || server.is_busy() || !runs_scripts(answers)) return std::nullopt;
-  std::vector<std::string> denied, lacking, unknown, doubtful, needed;
-  for (const auto& use : wanted_uses(algorithms, answers)) {
-    add_new(needed, use.commands);
-    const auto its_denied = commands_with(Permission::kDenied, use, answers);
-    if (!its_denied.empty()) lacking.emplace_back(use.name);
-    add_new(denied, its_denied);
-    const auto its_unknown = commands_with(Permission::kUnknown, use, answers);
-    if (!its_unknown.empty()) doubtful.emplace_back(use.name);
-    add_new(unknown, its_unknown);
-  }
+  const auto needed = needed_uses(algorithms, answers);
+  const auto denied = with_permission(Permission::kDenied, needed, answers);
+  const auto unknown = with_permission(Permission::kUnknown, needed, answers);
   const auto user = "user " + in_quotes(answers.user);
-  const auto all_needed = "# needed: " + rules_for(needed);
-  if (!denied.empty()) {
-    const auto rules = rules_for(denied);
+  const auto all_rules =
+      "# needed: " + affected(needed, [](const std::string&) { return true; }).rules();
+  if (denied.any()) {
     return Finding{Severity::kFailure,
-                   fmt::format("{} lacks {} for check with {}{}", user, rules,
-                               joined(lacking, ", "), other_rules(answers)),
-                   unknown.empty() ? grant(answers.user, rules) : all_needed};
+                   fmt::format("{} lacks {} for check with {}{}", user, denied.rules(),
+                               joined(denied.uses, ", "), other_rules(answers)),
+                   unknown.any() ? all_rules : grant(answers.user, denied.rules())};
   }
-  if (!unknown.empty()) {
+  if (unknown.any()) {
     return Finding{Severity::kWarning,
                    fmt::format("not known whether {} may call what check needs, with {}: {}", user,
-                               joined(doubtful, ", "), doubt(answers.rules)),
-                   all_needed};
+                               joined(unknown.uses, ", "), doubt(answers.rules)),
+                   all_rules};
   }
-  std::vector<std::string> allowed;
+  std::vector<std::string_view> granted;
   const auto uses = uses_of_check();
   for (const auto& use : uses) {
-    const auto granted = commands_with(Permission::kGranted, use, answers);
-    if (granted.size() == use.commands.size()) allowed.emplace_back(use.name);
+    const auto its_granted = with_permission(Permission::kGranted, {use}, answers);
+    if (its_granted.commands.size() == use.commands.size()) granted.push_back(use.name);
   }
-  const auto with =
-      allowed.size() == uses.size() ? std::string("every algorithm") : joined(allowed, ", ");
+  const auto with = granted.size() == uses.size() ? "every algorithm"
+                                                  : fmt::format("{}", fmt::join(granted, ", "));
   return Finding{.detail = fmt::format("{} may call what check needs, with {}{}", user, with,
                                        other_rules(answers))};
 }

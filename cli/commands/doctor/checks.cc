@@ -71,10 +71,10 @@ bool is_skipped(const ServerFacts& server) {
   return server.is_sentinel() || server.is_busy();
 }
 
-constexpr std::int64_t kNearlyPercent = 90;
+constexpr std::int64_t kNearlyFullPercent = 90;
 
-bool is_nearly(std::int64_t used, std::int64_t most) {
-  return most > 0 && 100 * used >= kNearlyPercent * most;
+bool is_nearly_full(std::int64_t used, std::int64_t max) {
+  return max > 0 && 100 * used >= kNearlyFullPercent * max;
 }
 
 // ---- connection ----
@@ -91,11 +91,11 @@ std::string transport_text(const redis::Url& url) {
 }
 
 std::optional<Finding> check_connection(const Examination& examination) {
-  // A check waits for one round trip.
-  constexpr int kLeastPerTimeout = 10;
+  // Each `check` waits for a round trip.
+  constexpr int kMinRoundTrips = 10;
   const auto& url = examination.url;
   std::vector<std::string> wrong, fixes;
-  if (examination.round_trip > examination.timeout / kLeastPerTimeout) {
+  if (examination.round_trip > examination.timeout / kMinRoundTrips) {
     wrong.push_back(fmt::format("that is more than a tenth of the timeout, {}",
                                 format_duration(examination.timeout)));
     fixes.emplace_back("use a server nearby, or raise --timeout: each check takes a round trip");
@@ -118,7 +118,7 @@ std::optional<Finding> check_connection(const Examination& examination) {
 // ---- server, role ----
 
 std::optional<Finding> check_server(const ServerFacts& server) {
-  constexpr int kOldest = 6;
+  constexpr int kMinVersion = 6;
   if (server.is_busy()) return std::nullopt;
   if (!server.version) {
     return server.info.is_error() ? not_known(server.info)
@@ -126,7 +126,7 @@ std::optional<Finding> check_server(const ServerFacts& server) {
                                             "rlctl is tested with Redis and Valkey"};
   }
   const auto name = redis::display(*server.version);
-  if (server.version->major_number() >= kOldest) return Finding{.detail = name};
+  if (server.version->major_number() >= kMinVersion) return Finding{.detail = name};
   return Finding{Severity::kWarning, name + " is older than 6.0, the oldest that rlctl supports",
                  "update the server"};
 }
@@ -188,11 +188,11 @@ std::optional<Finding> check_load(const ServerFacts& server) {
   if (server.info.is_error()) return not_known(server.info);
   const auto clients = server.number("connected_clients").value_or(0);
   const auto setting = setting_in(server.max_clients);
-  const auto most =
+  const auto max =
       (setting ? to_number<std::int64_t>(*setting) : server.number("maxclients")).value_or(0);
-  if (most == 0) return Finding{.detail = counted(clients, "client")};
-  const auto detail = fmt::format("{} of at most {}", counted(clients, "client"), most);
-  if (!is_nearly(clients, most)) return Finding{.detail = detail};
+  if (max == 0) return Finding{.detail = counted(clients, "client")};
+  const auto detail = fmt::format("{} of at most {}", counted(clients, "client"), max);
+  if (!is_nearly_full(clients, max)) return Finding{.detail = detail};
   return Finding{Severity::kWarning, detail + ": the server will soon refuse connections",
                  "raise the server's maxclients, or find out who keeps connections open: "
                  "redis-cli CLIENT LIST"};
@@ -201,7 +201,7 @@ std::optional<Finding> check_load(const ServerFacts& server) {
 // ---- clock ----
 
 std::optional<Finding> check_clock(const ServerFacts& server) {
-  constexpr microseconds kMost = std::chrono::milliseconds(100);
+  constexpr microseconds kMaxDistance = std::chrono::milliseconds(100);
   if (is_skipped(server)) return std::nullopt;
   if (server.clock.time.is_error()) return not_known(server.clock.time);
   const microseconds distance{std::abs(server.clock.ahead.count())};
@@ -211,7 +211,7 @@ std::optional<Finding> check_clock(const ServerFacts& server) {
   }
   const auto detail = fmt::format("{} {} this machine's, give or take {}", latency_text(distance),
                                   server.clock.ahead.count() > 0 ? "ahead of" : "behind", margin);
-  if (distance - server.clock.margin <= kMost) return Finding{.detail = detail};
+  if (distance - server.clock.margin <= kMaxDistance) return Finding{.detail = detail};
   return Finding{Severity::kWarning,
                  detail + ": this matters to callers that pass their own time, as with --now",
                  "synchronize both clocks (NTP), or let the server's clock decide, the default"};
@@ -222,22 +222,22 @@ std::optional<Finding> check_clock(const ServerFacts& server) {
 std::optional<Finding> check_memory(const ServerFacts& server) {
   if (is_skipped(server)) return std::nullopt;
   if (server.info.is_error()) return not_known(server.info);
-  const auto most = server.number("maxmemory").value_or(0);
+  const auto max = server.number("maxmemory").value_or(0);
   const auto policy = server.fact("maxmemory_policy");
   const auto human = server.fact("used_memory_human");
-  if (most == 0) return Finding{.detail = fmt::format("{} used, no maxmemory", human)};
+  if (max == 0) return Finding{.detail = fmt::format("{} used, no maxmemory", human)};
   const auto detail = fmt::format("{} of {} used, maxmemory-policy {}", human,
                                   server.fact("maxmemory_human"), policy);
   const auto used = server.number("used_memory").value_or(0) -
                     server.number("mem_not_counted_for_evict").value_or(0);
-  constexpr std::string_view kFix = "raise maxmemory, or remove keys";
+  constexpr const char* kFix = "raise maxmemory, or remove keys";
   const bool evicts = policy != "noeviction";
   // A server that evicts is a little above it now and then, until the next command.
-  if (used > most + (evicts ? most / 20 : 0)) {
+  if (used > max + (evicts ? max / 20 : 0)) {
     return Finding{
         Severity::kFailure,
         detail + (evicts ? ", but too little can be evicted" : "") + ": check is refused with OOM",
-        std::string(kFix)};
+        kFix};
   }
   if (evicts) {
     const auto evicted = server.number("evicted_keys").value_or(0);
@@ -246,9 +246,8 @@ std::optional<Finding> check_memory(const ServerFacts& server) {
                        (evicted > 0 ? fmt::format("; {} keys were evicted", evicted) : ""),
                    "set maxmemory-policy noeviction, on a server of its own for limiters"};
   }
-  if (!is_nearly(used, most)) return Finding{.detail = detail};
-  return Finding{Severity::kWarning, detail + ": check will soon be refused with OOM",
-                 std::string(kFix)};
+  if (!is_nearly_full(used, max)) return Finding{.detail = detail};
+  return Finding{Severity::kWarning, detail + ": check will soon be refused with OOM", kFix};
 }
 
 // ---- persistence ----
@@ -262,16 +261,15 @@ Finding loading_result(const ServerFacts& server) {
       "try again in a moment"};
 }
 
-/// The last snapshot failed.
+/// The result if the last snapshot failed.
 Finding snapshot_result(const ServerFacts& server) {
-  constexpr std::string_view kFix =
+  constexpr const char* kFix =
       "the server's log has the reason; usually its disk is full or its dir is not writable";
   constexpr std::string_view kFailed = "the last snapshot (BGSAVE) failed";
   const auto stops = setting_in(server.stop_writes);
   const auto save = setting_in(server.save);
   if (stops && save && *stops == "yes" && !save->empty()) {
-    return {Severity::kFailure, fmt::format("{}: check is refused with MISCONF", kFailed),
-            std::string(kFix)};
+    return {Severity::kFailure, fmt::format("{}: check is refused with MISCONF", kFailed), kFix};
   }
   if (!stops) {
     const auto unknown = not_known(server.stop_writes);
@@ -279,8 +277,7 @@ Finding snapshot_result(const ServerFacts& server) {
             fmt::format("{}; whether writes are refused is {}", kFailed, unknown.detail),
             unknown.fix};
   }
-  return {Severity::kWarning, fmt::format("{}: a restart forgets newer limiters", kFailed),
-          std::string(kFix)};
+  return {Severity::kWarning, fmt::format("{}: a restart forgets newer limiters", kFailed), kFix};
 }
 
 std::optional<Finding> check_persistence(const ServerFacts& server) {
@@ -317,22 +314,20 @@ std::optional<Finding> check_replication(const ServerFacts& server) {
   const auto detail = fmt::format("writes require {}{}, {} connected and in time",
                                   setting ? "" : "at least ", counted(wanted, "replica"), *good);
   if (*good >= wanted) return Finding{.detail = detail};
-  constexpr std::string_view kFix = "connect the replicas, or lower min-replicas-to-write";
-  constexpr int kFirstForScripts = 7;
-  if (server.version && server.version->major_number() < kFirstForScripts) {
-    return Finding{Severity::kWarning, detail + "; before 7.0, scripts write anyway",
-                   std::string(kFix)};
+  constexpr const char* kFix = "connect the replicas, or lower min-replicas-to-write";
+  constexpr int kFirstThatRefusesScripts = 7;
+  if (server.version && server.version->major_number() < kFirstThatRefusesScripts) {
+    return Finding{Severity::kWarning, detail + "; before 7.0, scripts write anyway", kFix};
   }
-  return Finding{Severity::kFailure, detail + ": check is refused with NOREPLICAS",
-                 std::string(kFix)};
+  return Finding{Severity::kFailure, detail + ": check is refused with NOREPLICAS", kFix};
 }
 
 // ---- cluster ----
 
-/// The Cluster, as one of its nodes sees it.
+/// Checks the Cluster as one of its nodes sees it.
 std::optional<Finding> check_view(const ServerFacts& server) {
   using redis::kSlots;
-  constexpr std::string_view kFix = "see redis-cli --cluster check HOST:PORT";
+  constexpr const char* kFix = "see redis-cli --cluster check HOST:PORT";
   if (server.cluster.is_error()) return not_known(server.cluster);
   const auto number = [&](std::string_view name) {
     return to_number<std::int64_t>(redis::info_field(server.cluster.text(), name)).value_or(0);
@@ -350,13 +345,12 @@ std::optional<Finding> check_view(const ServerFacts& server) {
     return Finding{Severity::kFailure,
                    fmt::format("the state of the Cluster is '{}'; the nodes of {} are down", state,
                                counted(failing, "slot")),
-                   std::string(kFix)};
+                   kFix};
   }
   if (const auto doubtful = number("cluster_slots_pfail"); doubtful > 0) {
     return Finding{
         Severity::kWarning,
-        fmt::format("the nodes of {} do not answer the others", counted(doubtful, "slot")),
-        std::string(kFix)};
+        fmt::format("the nodes of {} do not answer the others", counted(doubtful, "slot")), kFix};
   }
   return Finding{.detail = "every slot has a master; several keys of one call need a common {tag}"};
 }

@@ -25,8 +25,8 @@ ExitStatus add_no_answer(report::Findings& findings, const std::exception& error
   const auto problem = without_doubt(describe(error));
   if (problem.status == ExitStatus::kUsage) throw;
   add(findings, check_rows().front().name, {Severity::kFailure, problem.message, problem.hint});
-  return to_status(problem.status == ExitStatus::kUnreachable ? PluginState::kUnknown
-                                                              : findings.state());
+  return problem.status == ExitStatus::kUnreachable ? to_status(PluginState::kUnknown)
+                                                    : findings.status();
 }
 
 std::vector<std::string_view> algorithms_of(const limiter::Configuration& configuration) {
@@ -47,7 +47,7 @@ ExitStatus run(Invocation& invocation) {
     for (const auto& row : check_rows()) {
       if (auto result = row.check(examination)) add(findings, row.name, *std::move(result));
     }
-    status = to_status(findings.state());
+    status = findings.status();
   } catch (const ProblemError& error) {
     status = add_no_answer(findings, error);
   } catch (const redis::Error& error) {

@@ -19,7 +19,7 @@ namespace rlctl::cli::doctor {
 /// The value in a reply to CONFIG GET; none if it was refused.
 [[nodiscard]] std::optional<std::string_view> setting_in(const redis::Reply& reply);
 
-/// The reply to TIME.
+/// The reply to TIME, and how it compares with this machine's clock.
 struct ClockAnswer {
   redis::Reply time;
   /// How far the server's clock is ahead of this machine's, give or take `margin`.
@@ -39,7 +39,7 @@ struct ServerFacts {
 
   /// A line of INFO; empty if it is not known.
   [[nodiscard]] std::string_view fact(std::string_view line) const;
-  /// The same as a number; none if it is not known.
+  /// A line of INFO as a number; none if it is not known.
   [[nodiscard]] std::optional<std::int64_t> number(std::string_view line) const;
   /// "standalone", "cluster" or "sentinel"; empty if that is not known.
   [[nodiscard]] std::string_view mode() const;
@@ -62,8 +62,8 @@ struct Examination {
   std::vector<std::string_view> algorithms = {};  ///< of the policies; examine() does not know them
 };
 
-/// Asks all of them. Only reads, except that it loads a script. Throws
-/// ProblemError, redis::Error, if the first one cannot be asked, and Interrupted.
+/// Asks the servers. Only reads, except that it loads a script. Throws ProblemError and
+/// redis::Error if the first server cannot be asked, and Interrupted.
 [[nodiscard]] Examination examine(Connector& connector, const Interrupt& interrupt);
 
 }  // namespace rlctl::cli::doctor

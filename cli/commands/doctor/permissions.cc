@@ -1,7 +1,7 @@
 #include "cli/commands/doctor/permissions.h"
 
 #include <algorithm>
-#include <ranges>
+#include <iterator>
 
 #include "cli/errors/failure.h"
 #include "limiter/algorithm.h"
@@ -48,8 +48,9 @@ std::optional<redis::ReplyView> field(redis::ReplyView user, std::string_view na
 Permission apply_rules(std::string_view rules, std::string_view command) {
   const auto rule = rule_for(command).substr(1);
   auto result = Permission::kDenied;
-  for (const auto part : std::views::split(rules, ' ')) {
-    const std::string_view word(part.begin(), part.end());
+  while (!rules.empty()) {
+    const auto word = rules.substr(0, rules.find(' '));
+    rules.remove_prefix(std::min(word.size() + 1, rules.size()));
     const auto to = word.starts_with('+') ? Permission::kGranted : Permission::kDenied;
     const auto target = word.substr(std::min<std::size_t>(1, word.size()));
     if (target == "@all" || target == rule || target == rule.substr(0, rule.find('|'))) {
@@ -118,15 +119,11 @@ Permission permission(const PermissionAnswers& answers, std::string_view command
   return has_selectors && result == Permission::kDenied ? Permission::kUnknown : result;
 }
 
-std::vector<std::string> missing_commands(const PermissionAnswers& answers, const Use& use) {
+bool is_missing(const PermissionAnswers& answers, std::string_view command) {
   const auto commands = commands_to_look_up();
-  std::vector<std::string> missing;
-  if (answers.known.size() != commands.size()) return missing;
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    const bool is_used = std::ranges::find(use.commands, commands[i]) != use.commands.end();
-    if (is_used && answers.known[i].size() == 0) missing.push_back(commands[i]);
-  }
-  return missing;
+  const auto index = std::ranges::find(commands, command) - commands.begin();
+  return answers.known.size() == commands.size() && index < std::ssize(commands) &&
+         answers.known[static_cast<std::size_t>(index)].size() == 0;
 }
 
 }  // namespace rlctl::cli::doctor

@@ -41,8 +41,7 @@ struct PermissionAnswers {
 enum class Permission { kUnknown, kGranted, kDenied };
 [[nodiscard]] Permission permission(const PermissionAnswers& answers, std::string_view command);
 
-/// The commands of a use that the server does not have, as far as it could be asked.
-[[nodiscard]] std::vector<std::string> missing_commands(const PermissionAnswers& answers,
-                                                        const Use& use);
+/// Whether the server has shown that it does not have a command of `check`.
+[[nodiscard]] bool is_missing(const PermissionAnswers& answers, std::string_view command);
 
 }  // namespace rlctl::cli::doctor

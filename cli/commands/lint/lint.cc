@@ -51,7 +51,7 @@ void add(report::Findings& findings, const Subject& subject, const Finding& find
       });
 }
 
-/// The commands that search for what lint does not look for.
+/// The commands that search for schedules which exceed the limit, which lint does not look for.
 std::string next_steps(const std::vector<Subject>& subjects) {
   std::string out;
   for (const auto& subject : subjects) {
@@ -73,7 +73,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   connection.url = "private:";
   Connector connector(connection, invocation.configuration, invocation.interrupt);
   report::Findings findings(invocation.out, invocation.json);
-  bool is_doubtful = false;
+  bool is_complete = true;
   std::int64_t requests = 0;
   for (const auto& subject : subjects) {
     Progress progress(is_terminal(STDERR_FILENO));
@@ -85,7 +85,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
     for (const auto& warning : warnings) {
       warn(fmt::format("warning: {}: {}", subject.place, warning), invocation.command);
     }
-    is_doubtful |= !observer.doubts().empty();
+    is_complete &= observer.doubts().empty();
     requests += std::ssize(observation.requests);
     for (const auto& finding : rlctl::lint::find_flaws(observation))
       add(findings, subject, finding);
@@ -98,8 +98,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
                          next_steps(subjects));
   }
   invocation.out.flush();
-  const bool is_unknown = findings.state() == PluginState::kOk && is_doubtful;
-  return to_status(is_unknown ? PluginState::kUnknown : findings.state());
+  return findings.status(is_complete);
 }
 
 std::string notes() {

@@ -21,10 +21,11 @@ using ldb::Ending;
 using std::chrono::microseconds;
 
 /// The most requests sent to reach the limit, at one instant and again one tick apart.
-constexpr int kMostToFill = 100;
+constexpr int kMaxToFill = 100;
+/// The traffic begins this part of a window after the window, and its ticks are no longer.
 constexpr int kPartOfWindow = 16;
 
-/// Whose requests they are.
+/// Supplies key names only; lint sends its requests itself.
 class KeyNames final : public traffic::Traffic {
  public:
   [[nodiscard]] bool next(traffic::Arrival& /*arrival*/) override { return false; }
@@ -34,8 +35,8 @@ class KeyNames final : public traffic::Traffic {
   [[nodiscard]] std::int64_t size() const override { return 0; }
 };
 
-/// Without exact words, nothing found would prove nothing.
-ProblemError unprepared(const std::string& place) {
+/// The script cannot be observed exactly, so that "no findings" would prove nothing.
+ProblemError not_observable(const std::string& place) {
   return ProblemError(
       {.status = ExitStatus::kRejected,
        .code = "unprepared",
@@ -75,7 +76,7 @@ Observer::Observer(const Subject& subject, Connector& connector, const Invocatio
   seen_.window = limit.window;
 }
 
-rlctl::lint::Observation Observer::observe() {
+Observation Observer::observe() {
   // Early in a window of the clock, at a time with six decimals.
   constexpr microseconds kDecimals{123'457}, kMillisecond{1000};
   const auto window = seen_.window;
@@ -140,10 +141,10 @@ void Observer::send_main_traffic() {
   send(start_ + later + tick_, 1);
 }
 
-/// Without a denial, or if the replies look inverted, denials prove nothing.
+/// Notes a doubt if no request was denied or the replies look inverted: denials then prove nothing.
 void Observer::check_replies() {
   const auto& requests = seen_.requests;
-  const auto is_allowed = [](const rlctl::lint::Request& each) { return each.allowed == true; };
+  const auto is_allowed = [](const Request& each) { return each.allowed == true; };
   const bool any_allowed = std::any_of(requests.begin(), requests.end(), is_allowed);
   const bool any_denied = !std::all_of(requests.begin(), requests.end(), is_allowed);
   if (!any_allowed) {
@@ -152,7 +153,7 @@ void Observer::check_replies() {
     doubts_.emplace_back(
         "the reply may be inverted: the first request was denied, and a later one was "
         "allowed; see --allowed-when");
-  } else if (!any_denied && seen_.limit >= kMostToFill) {
+  } else if (!any_denied && seen_.limit >= kMaxToFill) {
     doubts_.emplace_back(
         "nothing was denied, since the traffic does not reach the limit: use a smaller --limit");
   } else if (!any_denied && !delays_) {
@@ -165,8 +166,8 @@ void Observer::check_replies() {
 }
 
 /// The key of this run that expires first, by the last command that set its TTL.
-std::optional<rlctl::lint::EarlyExpiry> Observer::first_expiry() const {
-  std::map<std::string, rlctl::lint::EarlyExpiry> keys;
+std::optional<EarlyExpiry> Observer::first_expiry() const {
+  std::map<std::string, EarlyExpiry> keys;
   for (Index i = 0; i < seen_.requests.size(); ++i) {
     const auto& request = seen_.requests[i];
     if (request.run != run_) continue;
@@ -198,8 +199,8 @@ void Observer::test_early_expiry() {
   }
 }
 
-/// By a request after the key expired, once as it is and once with the key kept.
-void Observer::test_expiry(const rlctl::lint::EarlyExpiry& first, microseconds from) {
+/// Tests the expiry of a key by a request after it, once as it is and once with the key kept.
+void Observer::test_expiry(const EarlyExpiry& first, microseconds from) {
   const auto latest = from + seen_.window - tick_;
   auto then = first.end + tick_;
   if (then > latest) return;
@@ -282,7 +283,7 @@ void Observer::begin_run() {
   forget_ttls();
 }
 
-/// From now on TTLs are those that Redis has.
+/// Virtual time starts anew: TTLs are now those that Redis has.
 void Observer::forget_ttls() {
   static_cast<void>(ask({"UNLINK", traffic::KeyAging::kHashName}));
   aging_.emplace(connection_, traffic::KeyAging::kHashName, script_->may_read_ttl());
@@ -311,10 +312,10 @@ bool Observer::is_gone(const std::string& key, microseconds at) {
 }
 
 bool Observer::fill(microseconds at) {
-  const auto most = std::min<std::int64_t>(seen_.limit + 1, kMostToFill);
+  const auto max = std::min<std::int64_t>(seen_.limit + 1, kMaxToFill);
   filled_ = 0;
   for (const auto step : {microseconds{0}, tick_}) {
-    for (std::int64_t i = 0; i < most; ++i, ++filled_, at += step) {
+    for (std::int64_t i = 0; i < max; ++i, ++filled_, at += step) {
       if (is_denied(send(at))) return true;
     }
   }
@@ -327,11 +328,11 @@ Observer::Index Observer::send(microseconds at, std::uint32_t key) {
   const traffic::Arrival arrival{.at = at, .key = key};
   const auto call = script_->call(arrival);
   ++number_;
-  rlctl::lint::Request request{.run = run_,
-                               .client = static_cast<int>(key),
-                               .at = at,
-                               .keys = strings(call.keys),
-                               .arguments = strings(call.arguments)};
+  Request request{.run = run_,
+                  .client = static_cast<int>(key),
+                  .at = at,
+                  .keys = strings(call.keys),
+                  .arguments = strings(call.arguments)};
   known_.insert(request.keys.begin(), request.keys.end());
   age(at);
   const auto result = trace(arrival, request);
@@ -348,7 +349,7 @@ Observer::Index Observer::send(microseconds at, std::uint32_t key) {
   return seen_.requests.size() - 1;
 }
 
-ldb::TraceResult Observer::trace(const traffic::Arrival& arrival, rlctl::lint::Request& request) {
+ldb::TraceResult Observer::trace(const traffic::Arrival& arrival, Request& request) {
   debuggee_.keys = request.keys;
   debuggee_.arguments = request.arguments;
   ldb::TraceOptions options{.max_steps = subject_.max_steps, .now = arrival.at};
@@ -357,7 +358,7 @@ ldb::TraceResult Observer::trace(const traffic::Arrival& arrival, rlctl::lint::R
       debuggee_, ldb::Mode::kSync, [this] { return connector_.open(); }, options,
       [&](const ldb::TracedLine& line) {
         for (const auto& call : line.calls) {
-          if (call.raw) throw unprepared(subject_.place);
+          if (call.raw) throw not_observable(subject_.place);
           request.calls.push_back({.line = line.line, .words = call.words});
           if (!call.failed()) request.calls.back().reply = call.reply;
         }
@@ -429,7 +430,7 @@ std::vector<std::string> Observer::keys_of(const std::vector<std::string>& words
   return keys;
 }
 
-void Observer::look_at_keys(rlctl::lint::Request& request) {
+void Observer::look_at_keys(Request& request) {
   std::set<std::string> written;
   for (auto& call : request.calls) {
     if (call.words.empty() || !call.reply) continue;

@@ -22,6 +22,10 @@
 
 namespace rlctl::cli::lint {
 
+using rlctl::lint::EarlyExpiry;
+using rlctl::lint::Observation;
+using rlctl::lint::Request;
+
 /// Sends traffic to a script on a private server, in virtual time, and records each command that
 /// the script calls, by its debugger.
 class Observer {
@@ -32,8 +36,8 @@ class Observer {
 
   /// Throws redis::Error and ProblemError if the script fails or does not end, naming the request,
   /// and Interrupted.
-  [[nodiscard]] rlctl::lint::Observation observe();
-  /// What had to be changed so that the server accepts the script, for a warning; may be empty.
+  [[nodiscard]] Observation observe();
+  /// What rlctl changed in the script so that the server accepts it, for a warning; may be empty.
   [[nodiscard]] const std::string& change() const noexcept { return change_; }
   /// What could not be tested, and why, for warnings; may be empty.
   [[nodiscard]] const std::vector<std::string>& doubts() const noexcept { return doubts_; }
@@ -46,7 +50,7 @@ class Observer {
   void send_main_traffic();
   void check_replies();
   void test_early_expiry();
-  void test_expiry(const rlctl::lint::EarlyExpiry& first, std::chrono::microseconds from);
+  void test_expiry(const EarlyExpiry& first, std::chrono::microseconds from);
   void test_denials();
   void check_limit();
   void not_tested(std::string_view finding, std::string_view why);
@@ -58,7 +62,7 @@ class Observer {
   /// Sends at one instant until a request is denied, and if none is, one tick apart; returns
   /// whether one was, and sets `filled_`.
   bool fill(std::chrono::microseconds at);
-  [[nodiscard]] std::optional<rlctl::lint::EarlyExpiry> first_expiry() const;
+  [[nodiscard]] std::optional<EarlyExpiry> first_expiry() const;
   [[nodiscard]] bool is_denied(Index index) const { return seen_.requests[index].allowed == false; }
   /// Whether the key has expired at this time, to which virtual time passes.
   [[nodiscard]] bool is_gone(const std::string& key, std::chrono::microseconds at);
@@ -67,11 +71,10 @@ class Observer {
   void finish_aging();
   void forget_ttls();
 
-  [[nodiscard]] ldb::TraceResult trace(const traffic::Arrival& arrival,
-                                       rlctl::lint::Request& request);
+  [[nodiscard]] ldb::TraceResult trace(const traffic::Arrival& arrival, Request& request);
   [[nodiscard]] std::vector<std::string> keys_of(const std::vector<std::string>& words);
   [[nodiscard]] bool writes(const std::string& command);
-  void look_at_keys(rlctl::lint::Request& request);
+  void look_at_keys(Request& request);
   void require_returned(const ldb::TraceResult& result, const traffic::Arrival& arrival);
   [[nodiscard]] redis::Reply ask(const std::vector<std::string>& words);
 
@@ -92,11 +95,11 @@ class Observer {
   int run_ = 0;
   std::int64_t filled_ = 0;  ///< the requests that the last fill() sent before one was denied
   std::optional<std::int64_t> allowed_ = {};  ///< the same for the main traffic, if one was denied
-  bool delays_ = false;                       ///< some request was allowed with a delay
+  bool delays_ = false;                       ///< a request was allowed with a delay
   /// Keys may have expired by real time: see traffic::KeyAging::is_late().
   bool is_held_up_ = false;
   std::chrono::microseconds start_{0}, tick_{0};
-  rlctl::lint::Observation seen_;
+  Observation seen_;
 };
 
 }  // namespace rlctl::cli::lint

@@ -77,7 +77,7 @@ Subject foreign_subject(const NamedScript& script, std::string place, std::strin
   return subject;
 }
 
-bool says_how_to_call(const ScriptOptions& options) {
+bool gives_call(const ScriptOptions& options) {
   const auto settings = script_settings();
   return !options.keys.empty() ||
          std::any_of(settings.begin(), settings.end(),
@@ -86,10 +86,10 @@ bool says_how_to_call(const ScriptOptions& options) {
 
 Subject make_subject(std::string_view option, const std::string& word, const Plan& plan,
                      const limiter::Limit& limit, const Invocation& invocation) {
-  const bool is_called_as_told = says_how_to_call(plan.script);
+  const bool is_call_given = gives_call(plan.script);
   if (const auto* algorithm = limiter::find_algorithm(word)) {
     auto place = std::string(algorithm->name) + ".lua";
-    if (!is_called_as_told) return bundled_subject(*algorithm, std::move(place), limit, invocation);
+    if (!is_call_given) return bundled_subject(*algorithm, std::move(place), limit, invocation);
     NamedScript script{.name = place, .options = plan.script};
     script.options.keys = script_keys(script.options);
     return foreign_subject(script, std::move(place), std::string(algorithm->script), limit);
@@ -107,7 +107,7 @@ Subject make_subject(std::string_view option, const std::string& word, const Pla
   if (source.find_first_not_of(" \t\r\n") == source.npos) {
     throw InputError("the script " + in_quotes(script.path) + " is empty");
   }
-  if (const auto* algorithm = algorithm_in(source); algorithm && !is_called_as_told) {
+  if (const auto* algorithm = algorithm_in(source); algorithm && !is_call_given) {
     return bundled_subject(*algorithm, std::move(place), limit, invocation);
   }
   script.options.keys = script_keys(script.options);

@@ -26,7 +26,7 @@ void declare_options(Options& options, Plan& plan);
 struct Subject {
   std::string place = {};   ///< its file as typed, in front of a line number
   std::string source = {};  ///< as its author wrote it, with the lines that are reported
-  /// The same, as the debugger runs it: a library of functions becomes a script.
+  /// The source as the debugger runs it: a library of functions becomes a script.
   std::string runnable = {};
   traffic::Candidate candidate = {};
   std::int64_t max_steps = 0;  ///< see Plan
