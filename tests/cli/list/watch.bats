@@ -31,12 +31,9 @@ in_pipe() {
     'rlctl check -q k7 --limit 5/1h --cost 4 --algorithm gcra; wait_until grep -q "100%.*k7" "$screen"; printf "\003"' \
     'rlctl list --watch=100ms'
   run -0 sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r$//' "$BATS_TEST_TMPDIR/screen"
-  assert_output --partial '30 limiters, 0 full; '
-  assert_output --partial 'script calls a second; the database was scanned '
-  assert_output --partial 'moved most between the last two scans'
-  assert_line --regexp '^ +4  k7$'
+  assert_line --regexp '^30 limiters, 0 full; the database was scanned [0-9]+ s ago$'
   # The last text, which stays: 20 lines without what is not rows.
-  assert_equal "$(sed -n $'/\e\\[?1049l/,$p' "$BATS_TEST_TMPDIR/screen" | grep -c '5/1h')" 9
+  assert_equal "$(sed -n $'/\e\\[?1049l/,$p' "$BATS_TEST_TMPDIR/screen" | grep -c '5/1h')" 16
 }
 
 @test "on a narrow terminal columns are left out, and a long key loses its middle" {
@@ -87,18 +84,7 @@ in_pipe() {
   assert_equal "$stderr" '1 key stores no limit: --limit or a policy gives it'
 }
 
-@test "a key that enters the filter has not moved by all that is used" {
-  rlctl check -q near --limit 1000/1d --cost 500 --algorithm gcra
-  rlctl check -q moves --limit 1000/1d --cost 600 --algorithm gcra
-  in_pipe 'wait_until has 2 "1 matching limiter,"
-    rlctl check -q near --limit 1000/1d --cost 10 --algorithm gcra
-    wait_until has 2 "2 matching limiters,"
-    rlctl check -q moves --limit 1000/1d --cost 5 --algorithm gcra
-    wait_until grep -qE "^ +5  moves$" "$out"' --above 50%
-  run -1 grep -E '^ +[0-9]+  near$' "$out"
-}
-
-@test "a lost connection neither empties the list nor moves keys" {
+@test "a lost connection does not empty the list" {
   add_many
   in_pipe 'wait_until has 1 limiters
     for _ in {1..20}; do
@@ -107,7 +93,6 @@ in_pipe() {
     done
     wait_until has "$(($(grep -c limiters "$out") + 3))" limiters' --top 3
   assert_equal "$(grep -c '5/1h' "$out")" "$((3 * $(grep -c limiters "$out")))"
-  run -1 grep 'moved most' "$out"
 }
 
 @test "a server that is gone is reported once" {
