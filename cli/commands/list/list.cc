@@ -142,7 +142,8 @@ class ListRun {
         invocation_(invocation),
         listing_(plan, invocation.configuration),
         rows_(plan.sort.value_or(SortKey::kKey), plan.top),
-        look_(look_of_list(invocation.out.fd())) {}
+        look_(look_of_list(invocation.out.fd())),
+        table_(look_) {}
 
   /// Throws ProblemError if the server fails: nothing was changed.
   [[nodiscard]] ExitStatus run() {
@@ -182,6 +183,7 @@ class ListRun {
   RowCollection rows_;
   ListTotals totals_;
   Look look_;
+  ListTable table_;
   Progress progress_{is_terminal(STDERR_FILENO)};
   std::int64_t listed_ = 0, without_limit_ = 0;
 };
@@ -208,13 +210,14 @@ void ListRun::write(const std::vector<ListRow>& rows) {
   if (rows.empty()) return;
   progress_.clear();
   auto& out = invocation_.out.buffer();
-  if (listed_ == 0 && !invocation_.json) append_list_titles(out, look_);
+  if (!invocation_.json) table_.widen(rows);
+  if (listed_ == 0 && !invocation_.json) table_.append_titles(out);
   count(rows);
   for (const auto& row : rows) {
     if (invocation_.json) {
       append_list_json(out, row);
     } else {
-      append_list_row(out, row, look_);
+      table_.append_row(out, row);
     }
     invocation_.out.flush_if_large();
   }

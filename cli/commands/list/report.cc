@@ -21,50 +21,38 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// A column of fixed width, since rows are written as they are found.
 struct Column {
   std::string_view title;
-  std::size_t width;
+  std::size_t least_width;
   std::size_t least_room = 0;  ///< it is left out on narrower terminals
 };
 
 // Each leaves the key some twenty-five columns at least.
 constexpr std::size_t kUsual = 65, kWide = 90, kWider = 100, kVeryWide = 125, kWidest = 140;
+/// The numbers are right-aligned, the algorithm is not.
 constexpr std::array kColumns{Column{"used", 6},
                               Column{"of", 11},
                               Column{"full", 5},
                               Column{"next free", 10, kUsual},
                               Column{"empty in", 10, kVeryWide},
                               Column{"ttl", 9, kWide},
-                              Column{"bytes", 8, kVeryWide}};
-constexpr Column kAlgorithm{"algorithm", 22, kWider};
+                              Column{"bytes", 8, kVeryWide},
+                              Column{"algorithm", 22, kWider}};
+constexpr std::size_t kRatioColumn = 2, kTtlColumn = 5, kAlgorithmColumn = kColumns.size() - 1;
+
+using RowCells = std::array<std::string, kColumns.size()>;
 
 constexpr std::string_view kUnknown = "-";
 
-/// Right-aligned, followed by two spaces; nothing if the terminal is too narrow for the column.
-void append_cell(std::string& out, std::string_view text, const Column& column, Tone tone,
-                 const Look& look) {
-  if (look.columns < column.least_room) return;
-  pad(out, text.size(), column.width);
-  out.append(toned(text, tone, look.colour)).append("  ");
-}
-
-/// The widest terminals have room for the longest name, "throttled-py: sliding-window-counter".
-std::size_t algorithm_width(const Look& look) {
+/// The longest name of an algorithm, "throttled-py: sliding-window-counter", for which the widest
+/// terminals have room.
+std::size_t longest_algorithm() {
   static const auto kLongest = [] {
     std::size_t width = 0;
     for (const auto& form : state::state_forms()) width = std::max(width, form.label().size());
     return width;
   }();
-  return look.columns < kWidest ? kAlgorithm.width : kLongest;
-}
-
-/// Left-aligned, followed by two spaces, also if it is too long.
-void append_algorithm(std::string& out, std::string_view text, Tone tone, const Look& look) {
-  if (look.columns < kAlgorithm.least_room) return;
-  out += toned(text, tone, look.colour);
-  pad(out, text.size(), algorithm_width(look));
-  out += "  ";
+  return kLongest;
 }
 
 std::string number_text(const std::optional<std::int64_t>& number) {
@@ -109,6 +97,32 @@ Tone tone_of_ratio(const ListRow& row) {
   return ratio >= 1 ? Tone::kBad : ratio >= kNearlyFull ? Tone::kWarning : Tone::kPlain;
 }
 
+RowCells cells_of(const ListRow& row) {
+  return {number_text(row.used),  limit_text(row),
+          ratio_text(row),        next_free_text(row),
+          reset_text(row),        row.ttl ? ttl_text(*row.ttl) : "none",
+          number_text(row.bytes), algorithm_text(row.library, row.algorithm)};
+}
+
+/// The cells of a line, each followed by two spaces.
+void append_cells(std::string& out, const RowCells& cells, std::span<const Tone> tones,
+                  std::span<const std::size_t> widths, const Look& look) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (widths[i] == 0) continue;
+    const auto width = display_width(cells[i]);
+    if (i != kAlgorithmColumn) pad(out, width, widths[i]);
+    out += toned(cells[i], tones[i], look.colour);
+    if (i == kAlgorithmColumn) pad(out, width, widths[i]);
+    out += "  ";
+  }
+}
+
+/// A number in a table of counts. On a terminal a dot stands for 0, so that the others stand out.
+std::string count_text(std::int64_t count, const Look& look) {
+  if (count != 0 || !look.colour) return std::to_string(count);
+  return toned(look.utf8 ? "·" : ".", Tone::kDim, true);
+}
+
 }  // namespace
 
 Look look_of_list(int fd) {
@@ -117,29 +131,42 @@ Look look_of_list(int fd) {
   return look;
 }
 
-void append_list_titles(std::string& out, const Look& look) {
-  for (const auto& column : kColumns) append_cell(out, column.title, column, Tone::kDim, look);
-  append_algorithm(out, kAlgorithm.title, Tone::kDim, look);
-  out.append(toned("key", Tone::kDim, look.colour)).append("\n");
+ListTable::ListTable(const Look& look) : look_(look) {
+  for (const auto& column : kColumns) {
+    widths_.push_back(look.columns < column.least_room ? 0 : column.least_width);
+  }
+  if (look.columns >= kWidest) widths_[kAlgorithmColumn] = longest_algorithm();
 }
 
-void append_list_row(std::string& out, const ListRow& row, const Look& look, LongKey long_key) {
-  const auto begin = out.size();
-  const std::array<std::string, kColumns.size()> cells{
-      number_text(row.used), limit_text(row), ratio_text(row),
-      next_free_text(row),   reset_text(row), row.ttl ? ttl_text(*row.ttl) : "none",
-      number_text(row.bytes)};
-  std::array<Tone, kColumns.size()> tones{};
-  tones[2] = tone_of_ratio(row);
-  if (!row.ttl) tones[5] = Tone::kBad;
-  for (std::size_t i = 0; i < kColumns.size(); ++i) {
-    append_cell(out, cells[i], kColumns[i], tones[i], look);
+void ListTable::widen(std::span<const ListRow> rows) {
+  for (const auto& row : rows) {
+    const auto cells = cells_of(row);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (widths_[i] > 0) widths_[i] = std::max(widths_[i], display_width(cells[i]));
+    }
   }
-  append_algorithm(out, algorithm_text(row.library, row.algorithm), Tone::kPlain, look);
+}
+
+void ListTable::append_titles(std::string& out) const {
+  RowCells titles;
+  std::array<Tone, kColumns.size()> tones;
+  std::ranges::transform(kColumns, titles.begin(), &Column::title);
+  tones.fill(Tone::kDim);
+  append_cells(out, titles, tones, widths_, look_);
+  out.append(toned("key", Tone::kDim, look_.colour)).append("\n");
+}
+
+void ListTable::append_row(std::string& out, const ListRow& row, LongKey long_key) const {
+  const auto begin = out.size();
+  std::array<Tone, kColumns.size()> tones{};
+  tones[kRatioColumn] = tone_of_ratio(row);
+  if (!row.ttl) tones[kTtlColumn] = Tone::kBad;
+  append_cells(out, cells_of(row), tones, widths_, look_);
   auto key = escaped_text(row.key);
   if (long_key == LongKey::kWithoutMiddle) {
     const auto taken = display_width(std::string_view(out).substr(begin));
-    key = without_middle(key, look.columns - std::min(taken, look.columns), look.utf8 ? "…" : "..");
+    key = without_middle(key, look_.columns - std::min(taken, look_.columns),
+                         look_.utf8 ? "…" : "..");
   }
   out.append(key).append("\n");
 }
@@ -183,9 +210,9 @@ void ListTotals::add(const ListRow& row) {
 
 void ListTotals::append_text(std::string& out, const Look& look) const {
   std::vector<Cells> rows{{"", "keys", "full", "no ttl", "bytes"}};
-  const auto add = [&rows](std::string name, const Sum& sum) {
-    rows.push_back({std::move(name), std::to_string(sum.keys), std::to_string(sum.full),
-                    std::to_string(sum.without_ttl), number_text(sum.bytes)});
+  const auto add = [&](std::string name, const Sum& sum) {
+    rows.push_back({std::move(name), count_text(sum.keys, look), count_text(sum.full, look),
+                    count_text(sum.without_ttl, look), number_text(sum.bytes)});
   };
   for (const auto& [name, sum] : algorithms_) add(algorithm_text(name.first, name.second), sum);
   for (const auto& [name, sum] : policies_) add("policy " + escaped_text(name), sum);

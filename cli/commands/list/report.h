@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cli/commands/list/listing.h"
 #include "cli/terminal/terminal.h"
@@ -15,13 +18,25 @@ namespace rlctl::cli {
 /// How to write rows to this descriptor: only a terminal may be too narrow for some columns.
 [[nodiscard]] Look look_of_list(int fd);
 
-/// The line with the columns' titles. Keys come last, since they may be of any width.
-void append_list_titles(std::string& out, const Look& look);
 /// How to show a key for which a terminal has no room in the row's line.
 enum class LongKey { kWhole, kWithoutMiddle };
-/// A line for a row.
-void append_list_row(std::string& out, const ListRow& row, const Look& look,
-                     LongKey long_key = LongKey::kWhole);
+
+/// A table whose rows are written while others are still to be found. Keys come last, since they
+/// may be of any width.
+class ListTable {
+ public:
+  explicit ListTable(const Look& look);
+
+  /// Widens the columns so that they hold these rows.
+  void widen(std::span<const ListRow> rows);
+  void append_titles(std::string& out) const;
+  void append_row(std::string& out, const ListRow& row, LongKey long_key = LongKey::kWhole) const;
+
+ private:
+  Look look_;
+  std::vector<std::size_t> widths_;  ///< 0: the terminal has no room for the column
+};
+
 /// One JSON object and a line end.
 void append_list_json(std::string& out, const ListRow& row);
 

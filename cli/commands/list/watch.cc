@@ -19,6 +19,7 @@
 #include "cli/errors/failure.h"
 #include "cli/server/connection.h"
 #include "cli/terminal/progress.h"
+#include "cli/terminal/table.h"
 #include "cli/terminal/terminal.h"
 
 namespace rlctl::cli {
@@ -128,13 +129,13 @@ void ListWatch::refresh() {
   last_.rows = first.take();
 }
 
-/// "100000 limiters, 3 full, the limit of 2 not known; the database was scanned 3 s ago"
+/// "100000 limiters, 3 full, the limit of 2 not known; scanned 3 s ago"
 std::string ListWatch::summary() const {
   const auto* what = plan_.has_filter() ? "matching limiter" : "limiter";
   auto text = fmt::format("{}, {} full", counted(std::ssize(last_.keys), what), last_.full);
   if (last_.unknown > 0) text += fmt::format(", the limit of {} not known", last_.unknown);
   const auto age = std::chrono::floor<std::chrono::seconds>(Clock::now() - scanned_);
-  return text + fmt::format("; the database was scanned {} s ago", age.count());
+  return text + fmt::format("; scanned {} s ago", age.count());
 }
 
 std::string ListWatch::text() const {
@@ -144,9 +145,11 @@ std::string ListWatch::text() const {
     return out;
   }
   const Look look = look_of_list(invocation_.out.fd());
-  out.append(toned(summary(), Tone::kDim, look.colour)).append("\n");
-  append_list_titles(out, look);
-  for (const auto& row : last_.rows) append_list_row(out, row, look, LongKey::kWithoutMiddle);
+  append_filled(out, toned(summary(), Tone::kDim, look.colour), 0, look.columns);
+  ListTable table(look);
+  table.widen(last_.rows);
+  table.append_titles(out);
+  for (const auto& row : last_.rows) table.append_row(out, row, LongKey::kWithoutMiddle);
   return out;
 }
 

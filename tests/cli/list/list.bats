@@ -144,6 +144,23 @@ TOML
   assert_equal "$(rlctl list --all --json | jq -c '[.key, .library, .used]')" '["hits",null,12]'
 }
 
+@test "columns are as wide as what they hold, for the numbers of other programs too" {
+  cli SET clock 1700000000000000 EX 100 >/dev/null
+  use a 3
+  run --separate-stderr rlctl list --all --sort key
+  assert_success
+  local column=${lines[0]%%used*}used
+  assert_equal "${lines[1]:0:${#column}}" '               3'
+  assert_equal "${lines[2]:0:${#column}}" 1700000000000000
+}
+
+@test "on a terminal a dot stands for no keys in the sums" {
+  needs_terminal
+  use a 1
+  run -0 at_terminal '' 'TERM=xterm LC_ALL=C rlctl list --totals'
+  assert_regex "$(<"$BATS_TEST_TMPDIR/screen")" $'gcra +1 +\e\\[[0-9;]*m\\.\e'
+}
+
 @test "keys with control bytes are escaped, and a key that is not UTF-8 has its base64" {
   use $'a\e[31m\n' 1
   use $'\xff' 1

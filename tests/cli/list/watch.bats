@@ -31,7 +31,7 @@ in_pipe() {
     'rlctl check -q k7 --limit 5/1h --cost 4 --algorithm gcra; wait_until grep -q "100%.*k7" "$screen"; printf "\003"' \
     'rlctl list --watch=100ms'
   run -0 sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r$//' "$BATS_TEST_TMPDIR/screen"
-  assert_line --regexp '^30 limiters, 0 full; the database was scanned [0-9]+ s ago$'
+  assert_line --regexp '^30 limiters, 0 full; scanned [0-9]+ s ago$'
   # The last text, which stays: 20 lines without what is not rows.
   assert_equal "$(sed -n $'/\e\\[?1049l/,$p' "$BATS_TEST_TMPDIR/screen" | grep -c '5/1h')" 16
 }
@@ -51,7 +51,7 @@ in_pipe() {
 @test "in a pipe one text follows the other, and --top says how many keys" {
   in_pipe 'wait_until has 3 limiters' --top 4 --sort key
   run -0 head -n 6 "$out"
-  assert_line --index 0 --regexp '^30 limiters, 0 full; .*the database was scanned [0-9]+ s ago$'
+  assert_line --index 0 --regexp '^30 limiters, 0 full; .*scanned [0-9]+ s ago$'
   assert_line --index 2 --regexp ' k1$'
   assert_line --index 5 --regexp ' k12$'
 }
