@@ -31,71 +31,59 @@
 namespace rlctl::cli {
 namespace {
 
-struct InspectOptions {
+/// The options of `rlctl inspect`.
+struct InspectPlan {
   LimitOptions limit;
-  std::optional<std::string> entries, now, match;
+  std::optional<std::string> match;
+  std::optional<std::chrono::microseconds> now;
+  std::optional<std::int64_t> entries = 20;  ///< none: all
+  bool entries_are_asked = false;            ///< --entries is given; else a screen may show fewer
   OptionalValue watch;
   bool key_base64 = false;
+
+  std::optional<Limiter> limiter = {};  ///< from --limit or --policy; takes precedence
+  std::size_t columns_for_bars = 0;     ///< 0: no bars
+
+  [[nodiscard]] bool names_algorithm() const { return limit.algorithm || limit.policy; }
 };
 
-constexpr std::int64_t kMostEntries = 1'000'000'000;
-
-void add_inspect_options(Options& options, InspectOptions& target) {
-  options.group("Options");
-  options
-      .value("--match", "PATTERN", target.match,
-             "show every limiter whose key matches this Redis pattern: * ? [ab]")
-      .once("run inspect once for each pattern")
-      .excludes("--policy", "the policy of a key follows from its name")
-      .excludes("--watch", "rlctl list --watch shows many keys")
-      .excludes("--key-base64", "a pattern is not a KEY");
-  add_limit_options(options, target.limit, false);
-  options.value("--entries", "NUMBER", target.entries,
-                "list this many of the newest entries, or all (default: 20)");
-  options
-      .optional_value("--watch", "TIME", target.watch,
-                      "repeat every TIME (default: 1s) until Ctrl-C")
-      .rejects_detached(is_duration)
-      .excludes("--now", kNowStandsStill);
-  options.value("--now", "TIME", target.now, kNowHelp);
-  add_key_option(options, target.key_base64);
-}
+constexpr std::int64_t kMaxEntries = 1'000'000'000;
 
 std::optional<std::int64_t> parse_entries(const std::string& text) {
   if (text == "all") return std::nullopt;
   try {
     const auto number = parse_whole(text, "--entries");
-    if (number >= 0 && number <= kMostEntries) return number;
+    if (number >= 0 && number <= kMaxEntries) return number;
   } catch (const UsageError&) {
     // The error below also names "all".
   }
-  throw UsageError("--entries must be from 0 to " + std::to_string(kMostEntries) +
-                   ", or all, not " + in_quotes(text));
+  throw UsageError("--entries must be from 0 to " + std::to_string(kMaxEntries) + ", or all, not " +
+                   in_quotes(text));
 }
 
-/// The options of `rlctl inspect`, without its keys.
-struct InspectPlan {
-  std::optional<Limiter> limiter;  ///< from --limit or --policy; takes precedence
-  bool names_algorithm = false;    ///< --algorithm or --policy is given
-  std::optional<std::chrono::microseconds> now;
-  std::optional<std::int64_t> entries = 20;  ///< none: all
-  bool entries_are_asked = false;            ///< --entries is given; else a screen may show fewer
-  std::optional<Watch> watch;                ///< none: show once
-  std::size_t columns_for_bars = 0;          ///< 0: no bars
-};
-
-InspectPlan make_plan(const InspectOptions& options, Invocation& invocation) {
-  InspectPlan plan;
-  plan.limiter = resolve_optional_limiter(options.limit, invocation.configuration);
-  plan.names_algorithm = options.limit.algorithm || options.limit.policy;
-  if (options.entries) plan.entries = parse_entries(*options.entries);
-  plan.entries_are_asked = options.entries.has_value();
-  if (options.now) plan.now = parse_now(*options.now);
-  if (options.watch.given) {
-    plan.watch = {.interval = parse_watch(options.watch),
-                  .redraws = !invocation.json && may_draw(invocation.out.fd())};
-  }
-  return plan;
+void add_inspect_options(Options& options, InspectPlan& plan) {
+  options.group("Options");
+  options
+      .value("--match", "PATTERN", plan.match,
+             "show every limiter whose key matches this Redis pattern: * ? [ab]")
+      .once("run inspect once for each pattern")
+      .excludes("--policy", "the policy of a key follows from its name")
+      .excludes("--watch", "rlctl list --watch shows many keys")
+      .excludes("--key-base64", "a pattern is not a KEY");
+  add_limit_options(options, plan.limit, false);
+  const auto take_entries = [&plan](const std::string& text) {
+    plan.entries = parse_entries(text);
+    plan.entries_are_asked = true;
+  };
+  options.value("--entries", "NUMBER", take_entries,
+                "list this many of the newest entries, or all (default: 20)");
+  options
+      .optional_value("--watch", "TIME", plan.watch, "repeat every TIME (default: 1s) until Ctrl-C")
+      .rejects_detached(is_duration)
+      .excludes("--now", kNowStandsStill);
+  options.value("--now", "TIME", into(plan.now, [](const auto& text) { return parse_now(text); }),
+                kNowHelp);
+  add_key_option(options, plan.key_base64);
 }
 
 // ---- The keys in Redis that belong to a key ----
@@ -208,7 +196,7 @@ void Inspector::warn_of_algorithm(const Inspection& inspection, KeyResults& resu
                            ? plan_.limiter->policy
                            : limiter::policy_for(configuration_.policies(), inspection.key);
   const limiter::Algorithm* named = policy != nullptr ? policy->algorithm : nullptr;
-  if (plan_.names_algorithm) named = plan_.limiter->algorithm;
+  if (plan_.names_algorithm()) named = plan_.limiter->algorithm;
   if (named == nullptr || named == inspection.state.form->algorithm()) return;
   std::string from = policy != nullptr ? "policy " + in_quotes(policy->name) : "--algorithm";
   results.warnings.push_back(
@@ -285,9 +273,10 @@ ExitStatus status_of(const KeyResults& results) {
 /// One run of the command: the data that all looks at the keys share.
 class Inspecting {
  public:
-  Inspecting(const InspectPlan& plan, std::vector<std::string> keys, Invocation& invocation)
+  Inspecting(const InspectPlan& plan, bool redraws, std::vector<std::string> keys,
+             Invocation& invocation)
       : plan_(plan),
-        redraws_(plan.watch && plan.watch->redraws),
+        redraws_(redraws),
         keys_(std::move(keys)),
         invocation_(invocation),
         connector_(invocation.connection, invocation.configuration, invocation.interrupt),
@@ -359,7 +348,7 @@ void Inspecting::read_key(const std::string& key, bool is_found) {
                                 : inspector_.inspect(*connection_, key));
     status_ = std::max(status_, status_of(results_.back()));
   } catch (const redis::Error& error) {
-    if (plan_.watch || !is_of_one_key(error)) throw;
+    if (plan_.watch.given || !is_of_one_key(error)) throw;
     tell(key, error);
   }
 }
@@ -391,7 +380,7 @@ void Inspecting::read_keys(bool are_found, const Look& look, std::string& out) {
     if (redraws_ || results_.size() == before) continue;
     if (!std::exchange(is_first, false) && !invocation_.json) out += '\n';
     out += text(results_.back(), look, std::nullopt);
-    if (!plan_.watch) invocation_.out.flush();  // there may be many keys
+    if (!plan_.watch.given) invocation_.out.flush();  // there may be many keys
     warn(results_.back());
     results_.clear();
   }
@@ -504,28 +493,33 @@ ExitStatus write_all(Inspecting& inspecting, Invocation& invocation,
   return inspecting.status();
 }
 
-ExitStatus inspect_matching(const InspectPlan& plan, const std::string& pattern,
-                            Invocation& invocation) {
-  require_pattern(pattern, invocation.operands);
+ExitStatus inspect_matching(const InspectPlan& plan, Invocation& invocation) {
+  require_pattern(*plan.match, invocation.operands);
   if (plan.limiter && plan.limiter->limits.size() > 1) {
     throw UsageError("--match takes one --limit: each key that matches has one");
   }
-  Inspecting inspecting(plan, {}, invocation);
+  Inspecting inspecting(plan, false, {}, invocation);
   return write_all(inspecting, invocation,
-                   [&](std::string& out) { inspecting.read_matching(pattern, out); });
+                   [&](std::string& out) { inspecting.read_matching(*plan.match, out); });
 }
 
-ExitStatus run_inspect(const InspectOptions& options, Invocation& invocation) {
-  if (options.match) {
-    return inspect_matching(make_plan(options, invocation), *options.match, invocation);
+ExitStatus run_inspect(const InspectPlan& options, Invocation& invocation) {
+  auto plan = options;
+  if (!plan.match) {
+    auto operands = operands_or_lines(std::move(invocation.operands), invocation.interrupt);
+    invocation.operands = decode_operands(std::move(operands), plan.key_base64);
   }
-  auto operands = operands_or_lines(std::move(invocation.operands), invocation.interrupt);
-  invocation.operands = decode_operands(std::move(operands), options.key_base64);
-  const InspectPlan plan = make_plan(options, invocation);
+  plan.limiter = resolve_optional_limiter(plan.limit, invocation.configuration);
+  if (plan.match) return inspect_matching(plan, invocation);
+  Watch how;
+  if (plan.watch.given) {
+    how = {.interval = parse_watch(plan.watch),
+           .redraws = !invocation.json && may_draw(invocation.out.fd())};
+  }
   const auto keys = distinct_keys(plan.limiter, invocation.operands, "rlctl inspect login:alice");
-  Inspecting inspecting(plan, keys, invocation);
-  if (plan.watch) {
-    watch(*plan.watch, invocation, [&] {
+  Inspecting inspecting(plan, how.redraws, keys, invocation);
+  if (plan.watch.given) {
+    watch(how, invocation, [&] {
       std::string text;
       inspecting.read(text);
       return text;
@@ -567,6 +561,6 @@ Examples:
 )",
              .notes = [] { return list_algorithms(""); },
              .complete_operand = complete_key},
-    .add = add_command<InspectOptions, add_inspect_options, run_inspect>};
+    .add = add_command<InspectPlan, add_inspect_options, run_inspect>};
 
 }  // namespace rlctl::cli

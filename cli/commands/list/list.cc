@@ -27,12 +27,6 @@
 namespace rlctl::cli {
 namespace {
 
-struct ListOptions {
-  std::optional<std::string> above, top, sort, algorithm, policy, limit;
-  OptionalValue watch;
-  bool no_ttl = false, shapes = false, totals = false;
-};
-
 struct SortName {
   std::string_view name;
   SortKey key;
@@ -41,36 +35,6 @@ struct SortName {
 constexpr std::array kSortNames{SortName{"used", SortKey::kUsed},
                                 SortName{"ratio", SortKey::kRatio}, SortName{"ttl", SortKey::kTtl},
                                 SortName{"bytes", SortKey::kBytes}, SortName{"key", SortKey::kKey}};
-
-void add_list_options(Options& options, ListOptions& target) {
-  options.group("Options");
-  options.value("--above", "SHARE", target.above,
-                "only keys with more than this share of their limit used: 80%");
-  options.value("--top", "NUMBER", target.top,
-                "only the first NUMBER keys in the order of --sort (default: by ratio)");
-  options
-      .value("--sort", "KEY", target.sort, "sort by used, ratio, ttl, bytes (largest first) or key")
-      .completes([](const Typed&) { return to_completions(kSortNames, &SortName::name); });
-  options.flag("--no-ttl", target.no_ttl, "only keys that never expire");
-  options.value("--algorithm", "NAME", target.algorithm, "only keys of this algorithm")
-      .completes(complete_algorithm);
-  options.value("--policy", "NAME", target.policy, "only keys of this policy")
-      .completes(complete_policy);
-  options
-      .value("--limit", "LIMIT", target.limit,
-             "the limit of keys that store none and belong to no policy, such as logs: 5/60s")
-      .once("keys with different limits need policies");
-  options.flag("--all", target.shapes,
-               "also keys that only look like a limiter's: numbers, sorted sets of times");
-  options.flag("--totals", target.totals, "print totals by algorithm and policy, but no keys")
-      .excludes("--top", "totals are of all keys")
-      .excludes("--sort", "totals are not sorted");
-  options
-      .optional_value("--watch", "TIME", target.watch,
-                      "show the first ones again every TIME (default: 1s) until Ctrl-C")
-      .rejects_detached(is_duration)
-      .excludes("--totals", "the screen shows keys");
-}
 
 /// "80%", "80" or "0.5%" as a share.
 double parse_share(const std::string& text) {
@@ -117,21 +81,41 @@ std::string parse_algorithm_name(const std::string& text) {
   refuse_value("--algorithm", text, names);
 }
 
-constexpr std::int64_t kMostRows = 1'000'000;
+constexpr std::int64_t kMaxRows = 1'000'000;
 
-ListPlan make_plan(const ListOptions& options, Invocation& invocation) {
-  ListPlan plan{.pattern = only_pattern(invocation.operands),
-                .only_without_ttl = options.no_ttl,
-                .has_shapes = options.shapes,
-                .only_totals = options.totals};
-  if (options.above) plan.above = parse_share(*options.above);
-  if (options.top) plan.top = parse_between(*options.top, "--top", 1, kMostRows);
-  if (options.sort) plan.sort = parse_sort(*options.sort);
-  if (plan.top && !plan.sort) plan.sort = SortKey::kRatio;
-  if (options.algorithm) plan.algorithm = parse_algorithm_name(*options.algorithm);
-  if (options.policy) plan.policy = invocation.configuration.policy(*options.policy).name;
-  if (options.limit) plan.limit = parse_one_limit(*options.limit);
-  return plan;
+void add_list_options(Options& options, ListPlan& plan) {
+  options.group("Options");
+  options.value("--above", "SHARE", into(plan.above, parse_share),
+                "only keys with more than this share of their limit used: 80%");
+  options.value(
+      "--top", "NUMBER",
+      into(plan.top, [](const auto& text) { return parse_between(text, "--top", 1, kMaxRows); }),
+      "only the first NUMBER keys in the order of --sort (default: by ratio)");
+  options
+      .value("--sort", "KEY", into(plan.sort, parse_sort),
+             "sort by used, ratio, ttl, bytes (largest first) or key")
+      .completes([](const Typed&) { return to_completions(kSortNames, &SortName::name); });
+  options.flag("--no-ttl", plan.only_without_ttl, "only keys that never expire");
+  options
+      .value("--algorithm", "NAME", into(plan.algorithm, parse_algorithm_name),
+             "only keys of this algorithm")
+      .completes(complete_algorithm);
+  options.value("--policy", "NAME", plan.policy, "only keys of this policy")
+      .completes(complete_policy);
+  options
+      .value("--limit", "LIMIT", into(plan.limit, parse_one_limit),
+             "the limit of keys that store none and belong to no policy, such as logs: 5/60s")
+      .once("keys with different limits need policies");
+  options.flag("--all", plan.has_shapes,
+               "also keys that only look like a limiter's: numbers, sorted sets of times");
+  options.flag("--totals", plan.only_totals, "print totals by algorithm and policy, but no keys")
+      .excludes("--top", "totals are of all keys")
+      .excludes("--sort", "totals are not sorted");
+  options
+      .optional_value("--watch", "TIME", plan.watch,
+                      "show the first ones again every TIME (default: 1s) until Ctrl-C")
+      .rejects_detached(is_duration)
+      .excludes("--totals", "the screen shows keys");
 }
 
 /// One listing of a database.
@@ -281,10 +265,13 @@ void ListRun::finish() {
   }
 }
 
-ExitStatus run_list(const ListOptions& options, Invocation& invocation) {
-  const auto plan = make_plan(options, invocation);
-  if (!options.watch.given) return ListRun(plan, invocation).run();
-  const Watch how{.interval = parse_watch(options.watch),
+ExitStatus run_list(const ListPlan& options, Invocation& invocation) {
+  auto plan = options;
+  plan.pattern = only_pattern(invocation.operands);
+  if (plan.top && !plan.sort) plan.sort = SortKey::kRatio;
+  if (plan.policy) (void)invocation.configuration.policy(*plan.policy);  // it must exist
+  if (!plan.watch.given) return ListRun(plan, invocation).run();
+  const Watch how{.interval = parse_watch(plan.watch),
                   .redraws = !invocation.json && may_draw(invocation.out.fd())};
   watch_list(plan, how, invocation);
 }
@@ -317,6 +304,6 @@ Examples:
   rlctl list --watch
 )",
          .notes = [] { return list_algorithms(""); }},
-    .add = add_command<ListOptions, add_list_options, run_list>};
+    .add = add_command<ListPlan, add_list_options, run_list>};
 
 }  // namespace rlctl::cli

@@ -13,7 +13,7 @@
 namespace rlctl::cli {
 
 bool ListPlan::has_filter() const {
-  return pattern != "*" || above || only_without_ttl || !algorithm.empty() || !policy.empty();
+  return pattern != "*" || above || only_without_ttl || algorithm || policy;
 }
 
 std::optional<double> ListRow::ratio() const {
@@ -102,8 +102,8 @@ std::optional<ListRow> Listing::row_of(const state::Surveyed& surveyed) {
 
 bool Listing::wants(const ListRow& row) {
   if (plan_.only_without_ttl && row.ttl) return false;
-  if (!plan_.algorithm.empty() && row.algorithm != plan_.algorithm) return false;
-  if (!plan_.policy.empty() && row.policy != plan_.policy) return false;
+  if (plan_.algorithm && row.algorithm != *plan_.algorithm) return false;
+  if (plan_.policy && row.policy != *plan_.policy) return false;
   if (!plan_.above) return true;
   const auto ratio = row.ratio();
   if (!ratio) ++unlisted_.unknown;

@@ -11,6 +11,7 @@
 
 #include "cli/errors/refused_keys.h"
 #include "cli/options/configuration.h"
+#include "cli/options/options.h"
 #include "limiter/limit.h"
 #include "redis/connection.h"
 #include "state/survey.h"
@@ -30,11 +31,11 @@ struct ListPlan {
   std::optional<std::int64_t> top = {};  ///< at most this many
   std::optional<SortKey> sort = {};      ///< none: as they are found
   bool only_without_ttl = false;
-  std::string algorithm = {};  ///< only of this one; empty: of all
-  std::string policy = {};     ///< only of this one; empty: of all
-  bool has_shapes = false;     ///< also what only looks like a limiter's state
+  std::optional<std::string> algorithm = {}, policy = {};  ///< only keys of this one; none: of all
+  bool has_shapes = false;  ///< also what only looks like a limiter's state
   bool only_totals = false;
   std::optional<limiter::Limit> limit = {};  ///< of keys whose limit is not known otherwise
+  OptionalValue watch = {};
 
   /// Whether some limiters are left out.
   [[nodiscard]] bool has_filter() const;

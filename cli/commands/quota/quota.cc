@@ -29,55 +29,49 @@ namespace {
 using state::Inspection;
 using std::chrono::microseconds;
 
-struct QuotaOptions {
+/// The options of `rlctl quota`. Ranges are parsed when the command runs: its metrics say if it
+/// failed, also because of a wrong range.
+struct QuotaPlan {
   LimitOptions limit;
-  std::optional<std::string> warning, critical, textfile, label_keys, seconds;
+  std::string warning = "80%", critical = "95%";
+  std::optional<std::string> textfile, seconds;
+  std::int64_t label_keys = 0;
   bool quiet = false, verbose = false, key_base64 = false;
+
+  Thresholds thresholds = {};
+  std::optional<Limiter> limiter = {};  ///< from --limit or --policy; takes precedence
+
+  [[nodiscard]] bool names_algorithm() const { return limit.algorithm || limit.policy; }
 };
 
-constexpr std::string_view kDefaultWarning = "80%", kDefaultCritical = "95%";
-constexpr std::int64_t kMostKeys = 1'000'000;
+constexpr std::int64_t kMaxKeys = 1'000'000;
 
-void add_quota_options(Options& options, QuotaOptions& target) {
+void add_quota_options(Options& options, QuotaPlan& plan) {
+  const auto keep = [](const std::string& text) { return text; };
   options.group("Options");
-  options.value("-w,--warning", "RANGE", target.warning,
+  options.value("-w,--warning", "RANGE", into(plan.warning, keep),
                 "warn if the use of a limit is outside this range: 800, 80%, @10:20 "
                 "(default: 80%)");
-  options.value("-c,--critical", "RANGE", target.critical,
+  options.value("-c,--critical", "RANGE", into(plan.critical, keep),
                 "the same for the state CRITICAL (default: 95%)");
-  add_limit_options(options, target.limit, false);
-  options.flag("-q,--quiet", target.quiet, "print only what is not OK");
+  add_limit_options(options, plan.limit, false);
+  options.flag("-q,--quiet", plan.quiet, "print only what is not OK");
   options.value(
-      "--textfile", "FILE", target.textfile,
+      "--textfile", "FILE", plan.textfile,
       "also write metrics for node_exporter's textfile collector to this file, whose name "
       "ends in .prom");
   options
-      .value("--label-keys", "NUMBER", target.label_keys,
-             "label the limits of this many KEYs by name in the metrics; the others share series "
-             "(default: 0)")
+      .value(
+          "--label-keys", "NUMBER",
+          into(plan.label_keys,
+               [](const auto& text) { return parse_between(text, "--label-keys", 0, kMaxKeys); }),
+          "label the limits of this many KEYs by name in the metrics; the others share series "
+          "(default: 0)")
       .needs("--textfile");
-  options.value("-t", "SECONDS", target.seconds, "the same as --timeout, with or without a unit")
+  options.value("-t", "SECONDS", plan.seconds, "the same as --timeout, with or without a unit")
       .excludes("--timeout", "they are the same");
-  options.flag("-v", target.verbose, "accepted, as plugins must do; changes nothing");
-  add_key_option(options, target.key_base64);
-}
-
-/// The options of `rlctl quota`, without its keys.
-struct QuotaPlan {
-  Thresholds thresholds;
-  std::optional<Limiter> limiter;  ///< from --limit or --policy; takes precedence
-  bool names_algorithm = false;    ///< --algorithm or --policy is given
-};
-
-QuotaPlan make_quota_plan(const QuotaOptions& options, Invocation& invocation) {
-  QuotaPlan plan;
-  plan.thresholds.warning =
-      parse_range(options.warning.value_or(std::string(kDefaultWarning)), "--warning");
-  plan.thresholds.critical =
-      parse_range(options.critical.value_or(std::string(kDefaultCritical)), "--critical");
-  plan.limiter = resolve_optional_limiter(options.limit, invocation.configuration);
-  plan.names_algorithm = options.limit.algorithm || options.limit.policy;
-  return plan;
+  options.flag("-v", plan.verbose, "accepted, as plugins must do; changes nothing");
+  add_key_option(options, plan.key_base64);
 }
 
 /// The time that -t gives: a number means seconds.
@@ -89,12 +83,12 @@ std::string timeout_text(const std::string& text) {
 }
 
 /// The options of the connection with -t.
-ConnectionOptions connection_with(const QuotaOptions& options, const ConnectionOptions& general) {
+ConnectionOptions connection_with(const QuotaPlan& plan, const ConnectionOptions& general) {
   auto connection = general;
-  if (!options.seconds) return connection;
-  connection.timeout = timeout_text(*options.seconds);
+  if (!plan.seconds) return connection;
+  connection.timeout = timeout_text(*plan.seconds);
   if (parse_duration_of(*connection.timeout, "-t").count() == 0) {
-    throw UsageError("-t: " + in_quotes(*options.seconds) + " leaves no time to answer");
+    throw UsageError("-t: " + in_quotes(*plan.seconds) + " leaves no time to answer");
   }
   return connection;
 }
@@ -185,8 +179,8 @@ Judgement judge(Inspection inspection, const KeyTarget& target, const QuotaPlan&
   } else if (target.algorithm != nullptr) {
     judgement.algorithm = target.algorithm->name;
   }
-  if (plan.names_algorithm || !plan.limiter) judgement.series_algorithm = judgement.algorithm;
-  judgement.problem = problem_of(inspection, target, plan.names_algorithm);
+  if (plan.names_algorithm() || !plan.limiter) judgement.series_algorithm = judgement.algorithm;
+  judgement.problem = problem_of(inspection, target, plan.names_algorithm());
   judgement.inspection = std::move(inspection);
   if (judgement.problem) return judgement;
   const auto& seen = judgement.inspection;
@@ -297,15 +291,14 @@ void Judging::add_unread(const Problem& problem) {
   judgements_.push_back(std::move(unread));
 }
 
-std::vector<Judgement> ask(const QuotaOptions& options, const QuotaPlan& plan,
-                           Invocation& invocation) {
+std::vector<Judgement> ask(const QuotaPlan& plan, Invocation& invocation) {
   const auto operands = decode_operands(
-      operands_or_lines(std::move(invocation.operands), invocation.interrupt), options.key_base64);
+      operands_or_lines(std::move(invocation.operands), invocation.interrupt), plan.key_base64);
   std::vector<QuotaTargets> targets;
   for (const auto& key : distinct_keys(plan.limiter, operands, "rlctl quota api:acme")) {
     targets.push_back(targets_of(key, plan, invocation.configuration));
   }
-  Connector connector(connection_with(options, invocation.connection), invocation.configuration,
+  Connector connector(connection_with(plan, invocation.connection), invocation.configuration,
                       invocation.interrupt);
   try {
     auto connection = connector.open();
@@ -313,14 +306,6 @@ std::vector<Judgement> ask(const QuotaOptions& options, const QuotaPlan& plan,
   } catch (const redis::Error& error) {
     throw ProblemError(describe_read(error));
   }
-}
-
-std::optional<MetricsFile> open_metrics(const QuotaOptions& options) {
-  if (!options.textfile) return std::nullopt;
-  std::int64_t keys = 0;
-  if (options.label_keys) keys = parse_between(*options.label_keys, "--label-keys", 0, kMostKeys);
-  return std::optional<MetricsFile>(std::in_place, *options.textfile,
-                                    static_cast<std::size_t>(keys));
 }
 
 PluginState worst_of(std::span<const Judgement> judgements) {
@@ -332,13 +317,16 @@ bool is_any_read(std::span<const Judgement> judgements) {
                      [](const Judgement& judgement) { return judgement.was_read; });
 }
 
-ExitStatus run_quota(const QuotaOptions& options, Invocation& invocation) {
-  auto metrics = open_metrics(options);
-  QuotaPlan plan;
+ExitStatus run_quota(const QuotaPlan& options, Invocation& invocation) {
+  auto plan = options;
+  std::optional<MetricsFile> metrics;
+  if (plan.textfile) metrics.emplace(*plan.textfile, static_cast<std::size_t>(plan.label_keys));
   std::vector<Judgement> judgements;
   try {
-    plan = make_quota_plan(options, invocation);
-    judgements = ask(options, plan, invocation);
+    plan.thresholds = {.warning = parse_range(plan.warning, "--warning"),
+                       .critical = parse_range(plan.critical, "--critical")};
+    plan.limiter = resolve_optional_limiter(plan.limit, invocation.configuration);
+    judgements = ask(plan, invocation);
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception&) {
@@ -352,10 +340,10 @@ ExitStatus run_quota(const QuotaOptions& options, Invocation& invocation) {
   }
   const auto state = worst_of(judgements);
   auto& out = invocation.out.buffer();
-  const bool is_silent = options.quiet && state == PluginState::kOk;
+  const bool is_silent = plan.quiet && state == PluginState::kOk;
   if (invocation.json && !is_silent) append_json_report(out, judgements);
   if (!invocation.json && !is_silent) {
-    append_plugin_report(out, judgements, plan.thresholds, options.quiet);
+    append_plugin_report(out, judgements, plan.thresholds, plan.quiet);
   }
   invocation.out.flush();
   return to_status(state);
@@ -405,7 +393,7 @@ Examples:
 )",
              .notes = quota_notes,
              .complete_operand = complete_key},
-    .add = add_command<QuotaOptions, add_quota_options, run_quota>,
+    .add = add_command<QuotaPlan, add_quota_options, run_quota>,
     .report = report_quota_failure};
 
 }  // namespace rlctl::cli

@@ -33,9 +33,14 @@ class KindCounts {
 
 /// The options of `reset`.
 struct ResetPlan {
-  std::optional<std::string> match = {};  ///< none: the operands are keys
-  std::optional<Limiter> limiter = {};    ///< the limiter of the keys, if known
-  std::optional<std::string> save = {};   ///< the file that keeps what is removed
+  std::optional<std::string> match = {};    ///< none: the operands are keys
+  std::optional<std::string> holder = {};   ///< whose lease is freed
+  std::optional<std::string> save = {};     ///< the file that keeps what is removed
+  std::optional<std::string> restore = {};  ///< the file with the keys to put back
+  LimitOptions limit = {};
+  std::optional<Limiter> limiter = {};  ///< the limiter of the keys, if known
+  bool replace = false;
+  bool key_base64 = false;
   bool dry_run = false;
   bool yes = false;
   bool force = false;

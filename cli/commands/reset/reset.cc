@@ -370,17 +370,9 @@ ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
 
 // ---- The command ----
 
-struct ResetOptions {
-  LimitOptions limit;
-  std::optional<std::string> match, holder, restore;
-  bool replace = false;
-  bool key_base64 = false;
-  ResetPlan plan;  ///< excludes --match and the limits
-};
-
-void add_restore_options(Options& options, ResetOptions& target) {
+void add_restore_options(Options& options, ResetPlan& plan) {
   auto restore = options
-                     .value("--restore", "FILE", target.restore,
+                     .value("--restore", "FILE", plan.restore,
                             "put back the keys saved in this file; leave keys that already exist")
                      .once("run reset once for each file");
   constexpr std::string_view kHasKeys = "the file has the keys";
@@ -391,18 +383,17 @@ void add_restore_options(Options& options, ResetOptions& target) {
       .excludes("--force", "--replace replaces keys that exist")
       .excludes("--verbose", "each key has a line")
       .excludes("--yes", "nothing is asked");
-  options.flag("--replace", target.replace, "with --restore: replace keys that already exist")
+  options.flag("--replace", plan.replace, "with --restore: replace keys that already exist")
       .needs("--restore");
 }
 
-void add_reset_options(Options& options, ResetOptions& target) {
-  ResetPlan& plan = target.plan;
+void add_reset_options(Options& options, ResetPlan& plan) {
   options.group("Options");
   constexpr std::string_view kOwnLimits = "the stored state already includes the limits";
   constexpr std::string_view kMatchSeveral =
       "to match keys with several limits: --match '{login:*}:*'";
   options
-      .value("--match", "PATTERN", target.match,
+      .value("--match", "PATTERN", plan.match,
              "reset every limiter whose key matches this Redis pattern: * ? [ab]")
       .once("run reset once for each pattern")
       .excludes("--policy", kOwnLimits, kMatchSeveral)
@@ -411,7 +402,7 @@ void add_reset_options(Options& options, ResetOptions& target) {
       .excludes("--burst", kOwnLimits, kMatchSeveral)
       .excludes("--key-base64", "a pattern is not a KEY");
   options
-      .value("--holder", "HOLDER", target.holder,
+      .value("--holder", "HOLDER", plan.holder,
              "free only the lease of this holder: HOST:PID:SINCE, as inspect shows it, or HOST:PID "
              "or HOST if only one lease is meant")
       .excludes("--match", "leases are freed one by one")
@@ -421,16 +412,16 @@ void add_reset_options(Options& options, ResetOptions& target) {
              "first save what is removed in this new file; --restore puts it back")
       .excludes("--holder", "only whole keys can be saved")
       .once("a reset has one file");
-  add_restore_options(options, target);
+  add_restore_options(options, plan);
   options.flag("--dry-run", plan.dry_run,
                "list what would be removed or restored, and change nothing");
   options.flag("--yes", plan.yes, "with --match: do not ask");
   options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
   options.flag("-v,--verbose", plan.verbose, "with --match: also list what is not removed");
   options.flag("-q,--quiet", plan.quiet, kQuietHelp);
-  add_key_option(options, target.key_base64);
+  add_key_option(options, plan.key_base64);
   options.group("Limits of KEY");
-  add_limit_options(options, target.limit, false);
+  add_limit_options(options, plan.limit, false);
 }
 
 /// "-" would be standard input or output, which cannot be read twice or synced.
@@ -439,28 +430,27 @@ void require_file(std::string_view option, const std::optional<std::string>& fil
   throw UsageError(std::string(option) + ": '-' is not a file", "a file of that name is ./-");
 }
 
-ExitStatus run_reset(const ResetOptions& options, Invocation& invocation) {
-  require_file("--save", options.plan.save);
-  require_file("--restore", options.restore);
-  ResetPlan plan = options.plan;
-  if (options.restore) {
+ExitStatus run_reset(const ResetPlan& options, Invocation& invocation) {
+  auto plan = options;
+  require_file("--save", plan.save);
+  require_file("--restore", plan.restore);
+  if (plan.restore) {
     if (!invocation.operands.empty()) {
       throw UsageError("--restore takes no KEY: unexpected argument " +
                        in_quotes(invocation.operands[0]));
     }
-    return restore_keys(plan, *options.restore, options.replace, invocation);
+    return restore_keys(plan, invocation);
   }
-  if (options.match) {
-    require_pattern(*options.match, invocation.operands);
-    plan.match = *options.match;
+  if (plan.match) {
+    require_pattern(*plan.match, invocation.operands);
     return reset_matching(plan, invocation);
   }
-  invocation.operands = decode_operands(std::move(invocation.operands), options.key_base64);
-  plan.limiter = resolve_optional_limiter(options.limit, invocation.configuration);
-  if (options.holder) {
+  invocation.operands = decode_operands(std::move(invocation.operands), plan.key_base64);
+  plan.limiter = resolve_optional_limiter(plan.limit, invocation.configuration);
+  if (plan.holder) {
     const auto key = only_key(plan.limiter.value_or(Limiter{}), invocation.operands,
                               "rlctl reset KEY --holder HOST:PID", "leases are freed one by one");
-    return free_lease(plan, key, *options.holder, invocation);
+    return free_lease(plan, key, *plan.holder, invocation);
   }
   return reset_keys(plan, invocation);
 }
@@ -504,6 +494,6 @@ Examples:
 )",
          .notes = algorithm_help,
          .complete_operand = complete_key},
-    .add = add_command<ResetOptions, add_reset_options, run_reset>};
+    .add = add_command<ResetPlan, add_reset_options, run_reset>};
 
 }  // namespace rlctl::cli

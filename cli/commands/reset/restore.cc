@@ -155,12 +155,11 @@ void restore_all(state::SaveFileReader& reader, state::Restorer& restorer,
 
 }  // namespace
 
-ExitStatus restore_keys(const ResetPlan& plan, const std::string& file, bool replace,
-                        Invocation& invocation) {
+ExitStatus restore_keys(const ResetPlan& plan, Invocation& invocation) {
   if (!plan.quiet) invocation.out.require_open();
-  state::SaveFileReader reader(file);
+  state::SaveFileReader reader(*plan.restore);
   if (reader.is_cut()) {
-    warn("warning: the last line of " + in_quotes(file) +
+    warn("warning: the last line of " + in_quotes(*plan.restore) +
              " is incomplete; if its writing was stopped there, its key was not removed",
          invocation.command);
   }
@@ -169,7 +168,7 @@ ExitStatus restore_keys(const ResetPlan& plan, const std::string& file, bool rep
   Progress progress(!plan.quiet && is_terminal(STDERR_FILENO));
   RestoreReport report(plan, invocation);
   state::Restorer restorer(
-      connection, {.replace = replace, .dry_run = plan.dry_run},
+      connection, {.replace = plan.replace, .dry_run = plan.dry_run},
       [&](const SavedKey& key, RestoreResult result) { report.add(key, result); });
   restore_all(reader, restorer, report, progress, invocation);
   if (!plan.quiet && !invocation.json) write_stderr(report.summary() + "\n");
