@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/inspect/inspect.h"
+#include "cli/report/usage_json.h"
 #include "cli/terminal/bars.h"
 #include "cli/terminal/table.h"
 #include "limiter/limit.h"
@@ -585,18 +586,11 @@ void append_inspection_json(std::string& out, const Inspection& inspection) {
       .field("type", inspection.content.type)
       .field("library", library)
       .field("algorithm",
-             inspection.is_limiter() ? std::optional(inspection.state.form->name) : std::nullopt)
-      .field("limit", inspection.limit)
-      .field("window_us", inspection.window)
-      .field("burst", inspection.burst);
+             inspection.is_limiter() ? std::optional(inspection.state.form->name) : std::nullopt);
+  append_usage(json, inspection);
+  json.field("burst", inspection.burst).field("next_free_us", inspection.next_free);
   append_inferred(json, inspection);
-  json.field("used", inspection.used)
-      .field("remaining", inspection.remaining)
-      .field("next_free_us", inspection.next_free)
-      .field("reset_after_us", inspection.reset_after)
-      .field("ttl_us", inspection.ttl)
-      .field("bytes", inspection.bytes)
-      .field("stored", inspection.stored)
+  json.field("stored", inspection.stored)
       .field("now_us", inspection.now)
       .field("changed_while_read", inspection.changed_while_read);
   append_entries(json, inspection);

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/report/usage_json.h"
 #include "cli/terminal/table.h"
 #include "state/state.h"
 
@@ -172,22 +173,16 @@ void ListTable::append_row(std::string& out, const ListRow& row, LongKey long_ke
 }
 
 void append_list_json(std::string& out, const ListRow& row) {
-  JsonWriter(out)
-      .begin_object()
+  JsonWriter json(out);
+  json.begin_object()
       .bytes_field("key", row.key)
       .known_field("library", row.library)
       .known_field("algorithm", row.algorithm)
-      .known_field("policy", row.policy)
-      .field("used", row.used)
-      .field("limit", row.limit)
-      .field("window_us", row.window)
-      .field("window_inferred", row.window_is_inferred)
+      .known_field("policy", row.policy);
+  append_usage(json, row);
+  json.field("window_inferred", row.window_is_inferred)
       .field("ratio", row.ratio())
-      .field("remaining", row.remaining)
       .field("next_free_us", row.next_free)
-      .field("reset_after_us", row.reset_after)
-      .field("ttl_us", row.ttl)
-      .field("bytes", row.bytes)
       .end_object();
   out += '\n';
 }

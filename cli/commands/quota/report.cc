@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/quota/quota.h"
+#include "cli/report/usage_json.h"
 #include "cli/server/targets.h"
 
 namespace rlctl::cli {
@@ -226,16 +227,9 @@ void append_limit_json(JsonWriter& json, const Judgement& judgement) {
       .bytes_field("key", inspection.key)
       .field("status", lower_case(name_of(judgement.state)))
       .known_field("policy", judgement.policy)
-      .known_field("algorithm", judgement.algorithm)
-      .field("limit", inspection.limit)
-      .field("window_us", inspection.window)
-      .field("burst", inspection.burst)
-      .field("used", inspection.used)
-      .field("ratio", judgement.ratio())
-      .field("remaining", inspection.remaining)
-      .field("reset_after_us", inspection.reset_after)
-      .field("ttl_us", inspection.ttl)
-      .field("bytes", inspection.bytes);
+      .known_field("algorithm", judgement.algorithm);
+  append_usage(json, inspection);
+  json.field("burst", inspection.burst).field("ratio", judgement.ratio());
 }
 
 }  // namespace

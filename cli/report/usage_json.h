@@ -1,0 +1,20 @@
+#pragma once
+
+#include "base/json.h"
+
+namespace rlctl::cli {
+
+/// Writes the fields that describe how much of a limit is used, the same in all commands. `Usage`
+/// is state::Inspection, or has members of the same names; unknown values are null.
+template <typename Usage>
+void append_usage(JsonWriter& json, const Usage& usage) {
+  json.field("limit", usage.limit)
+      .field("window_us", usage.window)
+      .field("used", usage.used)
+      .field("remaining", usage.remaining)
+      .field("reset_after_us", usage.reset_after)
+      .field("ttl_us", usage.ttl)
+      .field("bytes", usage.bytes);
+}
+
+}  // namespace rlctl::cli
