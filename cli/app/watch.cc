@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr microseconds kLeast{100'000};
+constexpr microseconds kMinInterval{100'000};
 
 /// The problem, if another attempt may succeed.
 std::optional<Problem> passing_problem(const std::exception& error) {
@@ -119,9 +119,9 @@ class Watching {
 microseconds parse_watch(const OptionalValue& option) {
   if (!option.value) return Watch{}.interval;
   const auto interval = parsed("--watch", [&] { return parse_duration(masked(*option.value)); });
-  if (interval < kLeast) {
+  if (interval < kMinInterval) {
     throw UsageError("--watch: " + in_quotes(*option.value) +
-                     " is too short; it must be at least " + format_duration(kLeast));
+                     " is too short; it must be at least " + format_duration(kMinInterval));
   }
   return interval;
 }

@@ -91,7 +91,7 @@ void add_inspect_options(Options& options, InspectPlan& plan) {
 using state::Inspection;
 
 /// The window for the layout of bars if it is not known beforehand.
-constexpr std::chrono::minutes kUsualWindow{1};
+constexpr std::chrono::minutes kDefaultWindow{1};
 
 /// Results of a scan are reused for at least this long.
 constexpr std::chrono::seconds kScanAgain{1};
@@ -144,7 +144,7 @@ Found Inspector::look(redis::Connection& connection, const KeyTarget& target) {
   request.entries = plan_.entries;
   if (plan_.columns_for_bars > 0) {
     const auto window = target.limit ? target.limit->window : request.window_in_name;
-    request.bars = bars_for(window.value_or(kUsualWindow), plan_.columns_for_bars);
+    request.bars = bars_for(window.value_or(kDefaultWindow), plan_.columns_for_bars);
   }
   Found found{.inspection = state::inspect(
                   connection, target.key, request, [this](std::int64_t done, std::int64_t total) {

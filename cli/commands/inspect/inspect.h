@@ -18,7 +18,7 @@ struct Found {
 
 /// Appends a description of a key for people, most important facts first. No line is wider than the
 /// look allows, except for keys and holders, which are never cut. Inferred values have the prefix
-/// '~'. The text includes `server` if nothing is stored.
+/// '~'. The text includes `server` if the key does not exist.
 void append_inspection_text(std::string& out, const Found& found, const Look& look,
                             std::string_view server = {});
 

@@ -26,10 +26,10 @@ using state::Inspection;
 using state::Keeping;
 using std::chrono::microseconds;
 
-constexpr std::size_t kMostGauge = 40;
-constexpr std::size_t kMostBars = 200;
+constexpr std::size_t kMaxGauge = 40;
+constexpr std::size_t kMaxBars = 200;
 /// From this share on, the limit is nearly reached.
-constexpr double kNearly = 0.8;
+constexpr double kNearlyFull = 0.8;
 
 double as_double(microseconds duration) {
   return static_cast<double>(duration.count());
@@ -128,16 +128,16 @@ Tone tone_of_use(const Inspection& inspection) {
   if (!most || !inspection.remaining || !inspection.used) return Tone::kPlain;
   if (*inspection.remaining == 0) return Tone::kBad;
   const auto share = static_cast<double>(*inspection.used) / static_cast<double>(*most);
-  return share >= kNearly ? Tone::kWarning : Tone::kGood;
+  return share >= kNearlyFull ? Tone::kWarning : Tone::kGood;
 }
 
 void append_gauge(TextBlock& block, const Inspection& inspection, double share) {
   constexpr std::size_t kPercent = 7;
-  constexpr double kMost = 9.99;
+  constexpr double kMaxShown = 9.99;
   if (block.room() <= kPercent) return;
-  const auto columns = std::min(block.room() - kPercent, kMostGauge);
+  const auto columns = std::min(block.room() - kPercent, kMaxGauge);
   const auto gauge = gauge_text(share, columns, block.look().utf8);
-  const auto percent = share > kMost
+  const auto percent = share > kMaxShown
                            ? std::string(">999")
                            : fmt::format("{:3.0f}", std::floor(std::max(share, 0.0) * 100));
   block.row("", fmt::format("{} {} %", block.tone(gauge, tone_of_use(inspection)), percent));
@@ -494,9 +494,9 @@ void append_leases(TextBlock& block, const Inspection& inspection) {
 void append_absent(std::string& out, const Found& found, std::string_view server) {
   const auto& inspection = found.inspection;
   escape_text(out, inspection.key);
-  out += ": nothing is stored";
+  out += ": not found";
   if (!server.empty()) escape_message(out.append(" in "), server);
-  out += "; as if unused";
+  out += ": the limiter is unused";
   if (inspection.remaining) out += fmt::format("; {} remaining", *inspection.remaining);
   if (!found.policy.empty()) escape_message(out, " (policy '" + found.policy + "')");
   out += '\n';
@@ -539,7 +539,7 @@ void append_inspection_text(std::string& out, const Found& found, const Look& lo
 
 std::size_t columns_for_bars(const Look& look) noexcept {
   const std::size_t room = look.columns > TextBlock::kLabel ? look.columns - TextBlock::kLabel : 1;
-  return std::min(room, kMostBars);
+  return std::min(room, kMaxBars);
 }
 
 // --- JSON ---

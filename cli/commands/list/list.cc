@@ -41,8 +41,8 @@ double parse_share(const std::string& text) {
   std::string_view digits = text;
   if (digits.ends_with('%')) digits.remove_suffix(1);
   const auto percent = to_decimal(digits);
-  constexpr double kMost = 1e6;
-  if (!percent || *percent < 0 || *percent > kMost) {
+  constexpr double kMax = 1e6;
+  if (!percent || *percent < 0 || *percent > kMax) {
     throw UsageError("--above must be a percentage such as 80%, not " + in_quotes(text));
   }
   return *percent / 100;
@@ -106,7 +106,7 @@ void add_list_options(Options& options, ListPlan& plan) {
       .value("--limit", "LIMIT", into(plan.limit, parse_one_limit),
              "the limit of keys that store none and belong to no policy, such as logs: 5/60s")
       .once("keys with different limits need policies");
-  options.flag("--all", plan.has_shapes,
+  options.flag("--all", plan.include_unrecognized,
                "also keys that only look like a limiter's: numbers, sorted sets of times");
   options.flag("--totals", plan.only_totals, "print totals by algorithm and policy, but no keys")
       .excludes("--top", "totals are of all keys")
@@ -151,15 +151,19 @@ class ListRun {
     if (plan_.sort) write(rows_.take());
     finish();
     invocation_.out.flush();
-    listing_.unlisted().refused.require_readable();
+    listing_.skipped().refused.require_readable();
     return listed_ > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
   }
   void take(std::vector<ListRow> rows);
   void count(const std::vector<ListRow>& rows);
   void write(const std::vector<ListRow>& rows);
   void finish();
-  void warn_of_mislimited();
-  [[nodiscard]] std::string unlisted_text() const;
+  void warn_of_window_mismatch();
+  [[nodiscard]] std::string skipped_text() const;
+  /// How to give keys their limits. --limit does not apply to keys whose names have another window.
+  [[nodiscard]] std::string_view limit_advice() const {
+    return plan_.limit ? "define a policy" : "pass --limit or define a policy";
+  }
 
   const ListPlan& plan_;
   Invocation& invocation_;
@@ -209,23 +213,23 @@ void ListRun::write(const std::vector<ListRow>& rows) {
 }
 
 /// "not listed: 12 keys that may be a limiter's (--all lists them), 340 keys of other programs"
-std::string ListRun::unlisted_text() const {
-  const auto& [others, shapes, unknown, refused] = listing_.unlisted();
+std::string ListRun::skipped_text() const {
+  const auto& [others, unrecognized, unknown, refused] = listing_.skipped();
   std::string text;
   const auto add = [&text](std::int64_t count, const std::string& keys) {
     if (count > 0) text += (text.empty() ? "not listed: " : ", ") + keys;
   };
-  add(unknown, counted(unknown, "key") + " whose limit is not known " +
-                   (plan_.limit ? "(a policy gives it)" : "(--limit or a policy gives it)"));
-  add(shapes, counted(shapes, "key") + " that may be a limiter's (--all lists them)");
+  add(unknown,
+      counted(unknown, "key") + " whose limit is not known (" + std::string(limit_advice()) + ")");
+  add(unrecognized, counted(unrecognized, "key") + " that may be a limiter's (--all lists them)");
   add(static_cast<std::int64_t>(refused.count()), refused.text());
   add(others, counted(others, "key") + " of other programs");
   return text;
 }
 
 /// A limit that is not that of a key makes most of what its row says wrong.
-void ListRun::warn_of_mislimited() {
-  const auto& [keys, first, window] = listing_.mislimited();
+void ListRun::warn_of_window_mismatch() {
+  const auto& [keys, first, window] = listing_.window_mismatch();
   if (keys == 0) return;
   invocation_.out.flush();
   warn(fmt::format("warning: {} the TTL of a longer window than {} limit, such as {} (~{}): is "
@@ -236,22 +240,23 @@ void ListRun::warn_of_mislimited() {
 }
 
 void ListRun::finish() {
-  warn_of_mislimited();
+  warn_of_window_mismatch();
   auto& out = invocation_.out.buffer();
   if (invocation_.json) {
     if (plan_.only_totals) totals_.append_json(out);
     // A program that reads the lines would take them for all limiters.
-    const auto& unlisted = listing_.unlisted();
-    if (unlisted.refused.count() == 0 && unlisted.unknown == 0) return;
+    const auto& skipped = listing_.skipped();
+    if (skipped.refused.count() == 0 && skipped.unknown == 0) return;
   } else if (!plan_.top && totals_.keys() > 0) {
     if (!plan_.only_totals) out += '\n';
     totals_.append_text(out, look_);
   }
-  auto text = unlisted_text();
+  auto text = skipped_text();
   if (without_limit_ > 0 && !invocation_.json) {
     if (!text.empty()) text += "\n";
-    text += counted(without_limit_, "key") + (without_limit_ == 1 ? " stores" : " store") +
-            " no limit: --limit or a policy gives it";
+    text += counted(without_limit_, "key") +
+            (without_limit_ == 1 ? " does not store its limit; " : " do not store their limits; ") +
+            std::string(limit_advice());
   }
   if (listed_ == 0) {
     text = (plan_.has_filter() ? "no limiter matches" : "no limiters found") +

@@ -59,18 +59,18 @@ state::InspectionRequest Listing::request_for(const std::string& key) const {
 std::optional<ListRow> Listing::row_of(const state::Surveyed& surveyed) {
   const auto& inspection = surveyed.inspection;
   if (surveyed.refused) {
-    unlisted_.refused.add(inspection.key, *surveyed.refused);
+    skipped_.refused.add(inspection.key, *surveyed.refused);
     return std::nullopt;
   }
   if (!inspection.exists()) return std::nullopt;
-  unlisted_.refused.found_readable();
+  skipped_.refused.found_readable();
   if (!inspection.is_limiter()) {
-    ++unlisted_.others;
+    ++skipped_.others;
     return std::nullopt;
   }
   const auto& form = *inspection.state.form;
-  if (!inspection.is_recognized() && !plan_.has_shapes) {
-    ++unlisted_.shapes;
+  if (!inspection.is_recognized() && !plan_.include_unrecognized) {
+    ++skipped_.unrecognized;
     return std::nullopt;
   }
   ListRow row{.key = inspection.key,
@@ -93,9 +93,9 @@ std::optional<ListRow> Listing::row_of(const state::Surveyed& surveyed) {
     if (policy != nullptr) row.policy = policy->name;
   }
   if (!wants(row)) return std::nullopt;
-  if (inspection.longer_window && mislimited_.keys++ == 0) {
-    mislimited_.first = row.key;
-    mislimited_.window = *inspection.longer_window;
+  if (inspection.longer_window && window_mismatch_.keys++ == 0) {
+    window_mismatch_.first = row.key;
+    window_mismatch_.window = *inspection.longer_window;
   }
   return row;
 }
@@ -106,7 +106,7 @@ bool Listing::wants(const ListRow& row) {
   if (plan_.policy && row.policy != *plan_.policy) return false;
   if (!plan_.above) return true;
   const auto ratio = row.ratio();
-  if (!ratio) ++unlisted_.unknown;
+  if (!ratio) ++skipped_.unknown;
   return ratio && *ratio > *plan_.above;
 }
 
@@ -130,8 +130,8 @@ std::vector<ListRow> Listing::read(redis::Connection& connection, std::vector<st
 
 void Listing::scan(redis::Connection& connection,
                    const std::function<void(std::vector<ListRow>, double)>& on_rows) {
-  unlisted_ = {};
-  mislimited_ = {};
+  skipped_ = {};
+  window_mismatch_ = {};
   // A key that comes twice to the top is noticed there, so that memory stays bounded.
   state::survey_all(connection, {.pattern = plan_.pattern,
                                  .once = !plan_.top,

@@ -32,7 +32,7 @@ struct ListPlan {
   std::optional<SortKey> sort = {};      ///< none: as they are found
   bool only_without_ttl = false;
   std::optional<std::string> algorithm = {}, policy = {};  ///< only keys of this one; none: of all
-  bool has_shapes = false;  ///< also what only looks like a limiter's state
+  bool include_unrecognized = false;  ///< also what only looks like a limiter's state
   bool only_totals = false;
   std::optional<limiter::Limit> limit = {};  ///< of keys whose limit is not known otherwise
   OptionalValue watch = {};
@@ -61,15 +61,15 @@ struct ListRow {
 [[nodiscard]] bool comes_before(const ListRow& a, const ListRow& b, SortKey sort);
 
 /// How many keys were not listed, and why.
-struct Unlisted {
-  std::int64_t others = 0;   ///< no limiter's
-  std::int64_t shapes = 0;   ///< only look like one's
-  std::int64_t unknown = 0;  ///< limiters of which --above cannot tell
+struct SkippedCounts {
+  std::int64_t others = 0;        ///< no limiter's
+  std::int64_t unrecognized = 0;  ///< only look like one's
+  std::int64_t unknown = 0;       ///< limiters of which --above cannot tell
   RefusedKeys refused = {};
 };
 
 /// The listed keys whose limit has too short a window: see Inspection::longer_window.
-struct Mislimited {
+struct WindowMismatch {
   std::int64_t keys = 0;
   std::string first;       ///< one of them
   microseconds window{0};  ///< the one that its TTL shows
@@ -84,15 +84,15 @@ class Listing {
 
   /// Calls `on_rows` with the rows of each page that the plan asks for, and with the share of the
   /// database that was scanned. Each key comes once, unless the plan asks for the top only. Throws
-  /// redis::Error, as does read(); a key that is refused to this user is counted in unlisted().
+  /// redis::Error, as does read(); a key that is refused to this user is counted in skipped().
   void scan(redis::Connection& connection,
             const std::function<void(std::vector<ListRow>, double)>& on_rows);
   /// The rows of these keys, of those that exist.
   [[nodiscard]] std::vector<ListRow> read(redis::Connection& connection,
                                           std::vector<std::string> keys);
 
-  [[nodiscard]] const Unlisted& unlisted() const noexcept { return unlisted_; }
-  [[nodiscard]] const Mislimited& mislimited() const noexcept { return mislimited_; }
+  [[nodiscard]] const SkippedCounts& skipped() const noexcept { return skipped_; }
+  [[nodiscard]] const WindowMismatch& window_mismatch() const noexcept { return window_mismatch_; }
 
  private:
   [[nodiscard]] state::InspectionRequest request_for(const std::string& key) const;
@@ -102,8 +102,8 @@ class Listing {
 
   const ListPlan& plan_;
   const limiter::Configuration& configuration_;
-  Unlisted unlisted_;
-  Mislimited mislimited_;
+  SkippedCounts skipped_;
+  WindowMismatch window_mismatch_;
 };
 
 /// Collects rows: the first ones in the plan's order, or all.
@@ -112,7 +112,7 @@ class RowCollection {
   /// Keeps the first `most` rows in that order; none: all.
   RowCollection(SortKey sort, std::optional<std::int64_t> most) : sort_(sort), most_(most) {}
   void add(std::vector<ListRow> rows);
-  /// In order, and nothing stays.
+  /// Returns the rows sorted and leaves the collection empty.
   [[nodiscard]] std::vector<ListRow> take();
 
  private:

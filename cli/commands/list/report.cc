@@ -29,12 +29,12 @@ struct Column {
 };
 
 // Each leaves the key some twenty-five columns at least.
-constexpr std::size_t kUsual = 65, kWide = 90, kWider = 100, kVeryWide = 125, kWidest = 140;
+constexpr std::size_t kMedium = 65, kWide = 90, kWider = 100, kVeryWide = 125, kWidest = 140;
 /// The numbers are right-aligned, the algorithm is not.
 constexpr std::array kColumns{Column{"used", 6},
                               Column{"of", 11},
                               Column{"full", 5},
-                              Column{"next free", 10, kUsual},
+                              Column{"next free", 10, kMedium},
                               Column{"empty in", 10, kVeryWide},
                               Column{"ttl", 9, kWide},
                               Column{"bytes", 8, kVeryWide},

@@ -114,7 +114,7 @@ void ListWatch::scan() {
     invocation_.interrupt.check();
   });
   result.rows = first.take();
-  result.unknown += listing_.unlisted().unknown;
+  result.unknown += listing_.skipped().unknown;
   last_ = std::move(result);
   scanned_ = Clock::now();
   next_scan_ = scanned_ + kPauseForScan * (scanned_ - begin);

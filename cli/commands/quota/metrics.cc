@@ -13,7 +13,7 @@ using std::chrono::microseconds;
 
 constexpr std::string_view kLastSuccess = "rlctl_last_success_timestamp_seconds";
 /// Larger files are not this command's.
-constexpr std::size_t kMostPrevious = std::size_t{1} << 24;
+constexpr std::size_t kMaxPrevious = std::size_t{1} << 24;
 
 double in_seconds(microseconds time) {
   return static_cast<double>(time.count()) / 1e6;
@@ -29,24 +29,24 @@ std::string limit_label(const state::Inspection& inspection) {
 /// Keys that share a series.
 struct Series {
   std::vector<PrometheusLabel> labels;
-  const Judgement* fullest = nullptr;
+  const LimitStatus* fullest = nullptr;
   std::optional<std::int64_t> bytes = {};  ///< of those whose size is known
 };
 
 /// In the order of the first key of each.
-std::vector<Series> series_of(std::span<const Judgement> judgements, std::size_t with_key,
+std::vector<Series> series_of(std::span<const LimitStatus> statuses, std::size_t with_key,
                               const std::vector<PrometheusLabel>& file_label) {
   std::vector<Series> all;
   std::map<std::vector<std::string>, std::size_t> indices;
-  for (const auto& judgement : judgements) {
-    const auto& inspection = judgement.inspection;
+  for (const auto& status : statuses) {
+    const auto& inspection = status.inspection;
     if (!inspection.used) continue;
-    const bool has_key = judgement.operand < with_key;
-    const std::vector<std::string> values{judgement.policy, judgement.series_algorithm,
+    const bool has_key = status.operand < with_key;
+    const std::vector<std::string> values{status.policy, status.series_algorithm,
                                           limit_label(inspection), has_key ? inspection.key : ""};
     const auto [found, is_new] = indices.emplace(values, all.size());
     if (is_new) {
-      all.push_back({.labels = file_label, .fullest = &judgement});
+      all.push_back({.labels = file_label, .fullest = &status});
       auto& labels = all.back().labels;
       labels.push_back({"policy", values[0]});
       labels.push_back({"algorithm", values[1]});
@@ -56,8 +56,8 @@ std::vector<Series> series_of(std::span<const Judgement> judgements, std::size_t
     auto& series = all[found->second];
     const auto bytes = inspection.exists() ? inspection.bytes : 0;
     if (bytes) series.bytes = series.bytes.value_or(0) + *bytes;
-    const auto ratio = [](const Judgement& of) { return of.ratio().value_or(-1); };
-    if (ratio(*series.fullest) < ratio(judgement)) series.fullest = &judgement;
+    const auto ratio = [](const LimitStatus& of) { return of.ratio().value_or(-1); };
+    if (ratio(*series.fullest) < ratio(status)) series.fullest = &status;
   }
   return all;
 }
@@ -103,7 +103,7 @@ std::string previous_contents(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return {};
   try {
-    return read_all(open_file(path), kMostPrevious);
+    return read_all(open_file(path), kMaxPrevious);
   } catch (const std::system_error&) {
     return {};  // then the time of the last success is not known
   }
@@ -117,16 +117,16 @@ MetricsFile::MetricsFile(const std::string& path, std::size_t keys_with_labels)
       file_label_{textfile_label(path)},
       file_("--textfile", checked_textfile(path)) {}
 
-void MetricsFile::write(std::span<const Judgement> judgements, microseconds now) {
+void MetricsFile::write(std::span<const LimitStatus> statuses, microseconds now) {
   std::string text;
   PrometheusWriter metrics(text);
   append_health(metrics, file_label_, true, in_seconds(now));
-  const auto unknown = std::count_if(judgements.begin(), judgements.end(), [](const auto& one) {
+  const auto unknown = std::count_if(statuses.begin(), statuses.end(), [](const auto& one) {
     return one.state == PluginState::kUnknown;
   });
   metrics.family("rlctl_unknown_limits", "gauge", "Number of limits that could not be evaluated.");
   metrics.sample(file_label_, static_cast<double>(unknown));
-  const auto all = series_of(judgements, keys_with_labels_, file_label_);
+  const auto all = series_of(statuses, keys_with_labels_, file_label_);
   for (const auto& metric : kMetrics) {
     metrics.family(metric.name, "gauge", metric.help);
     for (const auto& series : all) {

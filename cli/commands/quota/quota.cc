@@ -76,9 +76,9 @@ void add_quota_options(Options& options, QuotaPlan& plan) {
 
 /// The time that -t gives: a number means seconds.
 std::string timeout_text(const std::string& text) {
-  constexpr double kMost = 1e9;
+  constexpr double kMax = 1e9;
   const auto seconds = to_decimal(text);
-  if (!seconds || *seconds < 0 || *seconds > kMost) return text;
+  if (!seconds || *seconds < 0 || *seconds > kMax) return text;
   return fmt::format("{:.0f}us", std::ceil(*seconds * 1e6));
 }
 
@@ -171,29 +171,29 @@ std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget&
   return std::nullopt;
 }
 
-Judgement judge(Inspection inspection, const KeyTarget& target, const QuotaPlan& plan) {
+LimitStatus judge(Inspection inspection, const KeyTarget& target, const QuotaPlan& plan) {
   const bool is_named = plan.limiter && plan.limiter->policy != nullptr;
-  Judgement judgement{.policy = is_named ? plan.limiter->policy->name : target.policy};
+  LimitStatus status{.policy = is_named ? plan.limiter->policy->name : target.policy};
   if (inspection.is_limiter()) {
-    judgement.algorithm = inspection.state.form->name;
+    status.algorithm = inspection.state.form->name;
   } else if (target.algorithm != nullptr) {
-    judgement.algorithm = target.algorithm->name;
+    status.algorithm = target.algorithm->name;
   }
-  if (plan.names_algorithm() || !plan.limiter) judgement.series_algorithm = judgement.algorithm;
-  judgement.problem = problem_of(inspection, target, plan.names_algorithm());
-  judgement.inspection = std::move(inspection);
-  if (judgement.problem) return judgement;
-  const auto& seen = judgement.inspection;
+  if (plan.names_algorithm() || !plan.limiter) status.series_algorithm = status.algorithm;
+  status.problem = problem_of(inspection, target, plan.names_algorithm());
+  status.inspection = std::move(inspection);
+  if (status.problem) return status;
+  const auto& seen = status.inspection;
   const auto is_critical = alerts(plan.thresholds.critical, *seen.used, seen.capacity());
   const auto is_warning = alerts(plan.thresholds.warning, *seen.used, seen.capacity());
   if (!is_critical || !is_warning) {
-    judgement.problem = unknown_limit(seen);
+    status.problem = unknown_limit(seen);
   } else if (*is_critical) {
-    judgement.state = PluginState::kCritical;
+    status.state = PluginState::kCritical;
   } else {
-    judgement.state = *is_warning ? PluginState::kWarning : PluginState::kOk;
+    status.state = *is_warning ? PluginState::kWarning : PluginState::kOk;
   }
-  return judgement;
+  return status;
 }
 
 // ---- A run ----
@@ -225,7 +225,7 @@ class Judging {
       : plan_(plan), targets_(std::move(targets)) {}
 
   /// Throws redis::Error.
-  [[nodiscard]] std::vector<Judgement> read(redis::Connection& connection);
+  [[nodiscard]] std::vector<LimitStatus> read(redis::Connection& connection);
 
  private:
   void judge_operand(state::GroupUsage asked, state::GroupUsage guesses);
@@ -236,10 +236,10 @@ class Judging {
   std::vector<QuotaTargets> targets_;
   std::size_t operand_ = 0;
   std::unordered_set<std::string> judged_;  ///< keys in Redis
-  std::vector<Judgement> judgements_;
+  std::vector<LimitStatus> statuses_;
 };
 
-std::vector<Judgement> Judging::read(redis::Connection& connection) {
+std::vector<LimitStatus> Judging::read(redis::Connection& connection) {
   std::vector<state::UsageGroup> groups;
   for (const auto& targets : targets_) {
     groups.push_back(group_of(targets.asked));
@@ -252,7 +252,7 @@ std::vector<Judgement> Judging::read(redis::Connection& connection) {
     const bool has_guesses = !targets_[operand_].guesses.empty();
     judge_operand(std::move(asked), has_guesses ? std::move(*usage++) : state::GroupUsage{});
   }
-  return std::move(judgements_);
+  return std::move(statuses_);
 }
 
 void Judging::judge_operand(state::GroupUsage asked, state::GroupUsage guesses) {
@@ -276,22 +276,21 @@ void Judging::judge_operand(state::GroupUsage asked, state::GroupUsage guesses) 
 
 void Judging::add(Inspection inspection, const KeyTarget& target) {
   if (!judged_.insert(inspection.key).second) return;
-  auto judgement = judge(std::move(inspection), target, plan_);
-  judgement.operand = operand_;
-  judgement.is_only_operand =
-      targets_.size() == 1 && judgement.inspection.key == targets_.front().key;
-  judgements_.push_back(std::move(judgement));
+  auto status = judge(std::move(inspection), target, plan_);
+  status.operand = operand_;
+  status.is_only_operand = targets_.size() == 1 && status.inspection.key == targets_.front().key;
+  statuses_.push_back(std::move(status));
 }
 
 void Judging::add_unread(const Problem& problem) {
   const auto& key = targets_[operand_].key;
-  Judgement unread{.operand = operand_, .problem = problem, .was_read = false};
+  LimitStatus unread{.operand = operand_, .problem = problem, .was_read = false};
   unread.inspection.key = key;
   unread.problem->message = in_quotes(key) + ": " + problem.message;
-  judgements_.push_back(std::move(unread));
+  statuses_.push_back(std::move(unread));
 }
 
-std::vector<Judgement> ask(const QuotaPlan& plan, Invocation& invocation) {
+std::vector<LimitStatus> ask(const QuotaPlan& plan, Invocation& invocation) {
   const auto operands = decode_operands(
       operands_or_lines(std::move(invocation.operands), invocation.interrupt), plan.key_base64);
   std::vector<QuotaTargets> targets;
@@ -308,42 +307,42 @@ std::vector<Judgement> ask(const QuotaPlan& plan, Invocation& invocation) {
   }
 }
 
-PluginState worst_of(std::span<const Judgement> judgements) {
-  return std::max_element(judgements.begin(), judgements.end(), is_less_bad)->state;
+PluginState worst_of(std::span<const LimitStatus> statuses) {
+  return std::max_element(statuses.begin(), statuses.end(), less_severe)->state;
 }
 
-bool is_any_read(std::span<const Judgement> judgements) {
-  return std::any_of(judgements.begin(), judgements.end(),
-                     [](const Judgement& judgement) { return judgement.was_read; });
+bool is_any_read(std::span<const LimitStatus> statuses) {
+  return std::any_of(statuses.begin(), statuses.end(),
+                     [](const LimitStatus& status) { return status.was_read; });
 }
 
 ExitStatus run_quota(const QuotaPlan& options, Invocation& invocation) {
   auto plan = options;
   std::optional<MetricsFile> metrics;
   if (plan.textfile) metrics.emplace(*plan.textfile, static_cast<std::size_t>(plan.label_keys));
-  std::vector<Judgement> judgements;
+  std::vector<LimitStatus> statuses;
   try {
     plan.thresholds = {.warning = parse_range(plan.warning, "--warning"),
                        .critical = parse_range(plan.critical, "--critical")};
     plan.limiter = resolve_optional_limiter(plan.limit, invocation.configuration);
-    judgements = ask(plan, invocation);
+    statuses = ask(plan, invocation);
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception&) {
     if (metrics) metrics->write_failure();
     throw;
   }
-  if (metrics && is_any_read(judgements)) {
-    metrics->write(judgements, system_time());
+  if (metrics && is_any_read(statuses)) {
+    metrics->write(statuses, system_time());
   } else if (metrics) {
     metrics->write_failure();
   }
-  const auto state = worst_of(judgements);
+  const auto state = worst_of(statuses);
   auto& out = invocation.out.buffer();
   const bool is_silent = plan.quiet && state == PluginState::kOk;
-  if (invocation.json && !is_silent) append_json_report(out, judgements);
+  if (invocation.json && !is_silent) append_json_report(out, statuses);
   if (!invocation.json && !is_silent) {
-    append_plugin_report(out, judgements, plan.thresholds, plan.quiet);
+    append_plugin_report(out, statuses, plan.thresholds, plan.quiet);
   }
   invocation.out.flush();
   return to_status(state);

@@ -23,7 +23,7 @@ struct Thresholds {
 };
 
 /// A limit, how much of it is used, and what that means.
-struct Judgement {
+struct LimitStatus {
   state::Inspection inspection = {};  ///< only its key, if it could not be read
   std::string policy = {};            ///< to which the key belongs, if to one
   std::string algorithm = {};         ///< that wrote the key or, if it does not exist, would
@@ -40,7 +40,7 @@ struct Judgement {
 };
 
 /// The worst state comes last: OK, UNKNOWN, WARNING, CRITICAL; in it, the fullest limit.
-[[nodiscard]] bool is_less_bad(const Judgement& a, const Judgement& b);
+[[nodiscard]] bool less_severe(const LimitStatus& a, const LimitStatus& b);
 
 /// "66.6", "80", "80.04": the percentage, rounded down so that it is whole only if it is exact.
 /// Requires used >= 0 and most > 0.
@@ -48,13 +48,13 @@ struct Judgement {
 
 /// Appends the first line, which names the worst limit and holds all performance data; for several
 /// limits, then one line each, with `only_problems` without those that are OK.
-void append_plugin_report(std::string& out, std::span<const Judgement> judgements,
+void append_plugin_report(std::string& out, std::span<const LimitStatus> statuses,
                           const Thresholds& thresholds, bool only_problems);
 /// The same for a failure that leaves nothing to judge.
 void append_plugin_failure(std::string& out, const Problem& problem);
 
 /// Appends one JSON object and a line end.
-void append_json_report(std::string& out, std::span<const Judgement> judgements);
+void append_json_report(std::string& out, std::span<const LimitStatus> statuses);
 void append_json_failure(std::string& out, const Problem& problem);
 
 /// The file for node_exporter's textfile collector.
@@ -67,7 +67,7 @@ class MetricsFile {
   MetricsFile(const std::string& path, std::size_t keys_with_labels);
 
   /// Writes the file after the server was asked at `now`.
-  void write(std::span<const Judgement> judgements, std::chrono::microseconds now);
+  void write(std::span<const LimitStatus> statuses, std::chrono::microseconds now);
   /// Writes it after the server could not be asked; keeps the time of the last success.
   void write_failure();
 

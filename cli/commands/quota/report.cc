@@ -23,7 +23,7 @@ std::string_view name_of(PluginState state) {
   return kStateNames[static_cast<std::size_t>(state)];
 }
 
-int badness(PluginState state) {
+int severity(PluginState state) {
   switch (state) {
     case PluginState::kOk:
       return 0;
@@ -48,8 +48,8 @@ std::string without_bars(std::string text) {
 /// "31s", "1h2m": rounded up.
 std::string seconds_text(microseconds duration) {
   const auto seconds = whole_seconds(duration);
-  constexpr std::chrono::minutes kMany{10};
-  return seconds < kMany ? fmt::format("{}s", seconds.count()) : wait_text(seconds);
+  constexpr std::chrono::minutes kMaxInSeconds{10};
+  return seconds < kMaxInSeconds ? fmt::format("{}s", seconds.count()) : wait_text(seconds);
 }
 
 std::string problem_text(const Problem& problem) {
@@ -64,9 +64,9 @@ void append_hint(std::string& out, const std::string& hint) {
 }
 
 /// "api:acme 82% used (820 of 1000), resets in 31s"
-std::string sentence(const Judgement& judgement) {
-  if (judgement.problem) return problem_text(*judgement.problem);
-  const auto& inspection = judgement.inspection;
+std::string sentence(const LimitStatus& status) {
+  if (status.problem) return problem_text(*status.problem);
+  const auto& inspection = status.inspection;
   const auto most = inspection.capacity();
   const auto used = inspection.used.value_or(0);
   auto out = without_bars(escaped_text(inspection.key));
@@ -102,15 +102,14 @@ std::string quoted_label(std::string_view key, std::string_view value) {
   return out.append(" ").append(value).append("'");
 }
 
-void append_performance(std::string& out, const Judgement& judgement,
-                        const Thresholds& thresholds) {
-  const auto& inspection = judgement.inspection;
+void append_performance(std::string& out, const LimitStatus& status, const Thresholds& thresholds) {
+  const auto& inspection = status.inspection;
   if (!inspection.used) return;
   const auto most = inspection.capacity();
   const auto most_text = most ? fmt::format(";{}", *most) : std::string();
   const auto append = [&](std::string_view name, const std::string& value) {
     out += out.empty() ? "" : " ";
-    out += judgement.is_only_operand ? std::string(name) : quoted_label(inspection.key, name);
+    out += status.is_only_operand ? std::string(name) : quoted_label(inspection.key, name);
     out.append("=").append(value);
   };
   append("used", fmt::format("{};{};{};0{}", *inspection.used, range_text(thresholds.warning, most),
@@ -124,12 +123,12 @@ void append_performance(std::string& out, const Judgement& judgement,
 }
 
 /// "; others: 1 WARNING, 3 OK"
-std::string others_text(std::span<const Judgement> judgements, const Judgement& worst) {
-  if (judgements.size() == 1) return {};
+std::string others_text(std::span<const LimitStatus> statuses, const LimitStatus& worst) {
+  if (statuses.size() == 1) return {};
   std::string out;
   for (const auto state :
        {PluginState::kCritical, PluginState::kWarning, PluginState::kUnknown, PluginState::kOk}) {
-    const auto count = std::count_if(judgements.begin(), judgements.end(), [&](const auto& other) {
+    const auto count = std::count_if(statuses.begin(), statuses.end(), [&](const auto& other) {
       return &other != &worst && other.state == state;
     });
     if (count == 0) continue;
@@ -144,7 +143,7 @@ void append_first_line(std::string& out, PluginState state, const std::string& t
 
 }  // namespace
 
-std::optional<double> Judgement::ratio() const {
+std::optional<double> LimitStatus::ratio() const {
   return state::share_used(inspection.used, inspection.capacity());
 }
 
@@ -165,21 +164,21 @@ std::string percent_text(std::int64_t used, std::int64_t most) {
   return out;
 }
 
-bool is_less_bad(const Judgement& a, const Judgement& b) {
-  const auto rank = [](const Judgement& judgement) {
-    return std::pair(badness(judgement.state), judgement.ratio().value_or(-1));
+bool less_severe(const LimitStatus& a, const LimitStatus& b) {
+  const auto rank = [](const LimitStatus& status) {
+    return std::pair(severity(status.state), status.ratio().value_or(-1));
   };
   return rank(a) < rank(b);
 }
 
-void append_plugin_report(std::string& out, std::span<const Judgement> judgements,
+void append_plugin_report(std::string& out, std::span<const LimitStatus> statuses,
                           const Thresholds& thresholds, bool only_problems) {
-  const bool is_only = judgements.size() == 1;
-  const auto& worst = *std::max_element(judgements.begin(), judgements.end(), is_less_bad);
-  append_first_line(out, worst.state, sentence(worst) + others_text(judgements, worst));
+  const bool is_only = statuses.size() == 1;
+  const auto& worst = *std::max_element(statuses.begin(), statuses.end(), less_severe);
+  append_first_line(out, worst.state, sentence(worst) + others_text(statuses, worst));
   std::string performance;
-  for (const auto& judgement : judgements) {
-    append_performance(performance, judgement, thresholds);
+  for (const auto& status : statuses) {
+    append_performance(performance, status, thresholds);
   }
   if (!performance.empty()) out.append(" | ").append(performance);
   out += '\n';
@@ -187,9 +186,9 @@ void append_plugin_report(std::string& out, std::span<const Judgement> judgement
     if (worst.problem) append_hint(out, worst.problem->hint);
     return;
   }
-  for (const auto& judgement : judgements) {
-    if (only_problems && judgement.state == PluginState::kOk) continue;
-    out.append(name_of(judgement.state)).append(" ").append(sentence(judgement)).append("\n");
+  for (const auto& status : statuses) {
+    if (only_problems && status.state == PluginState::kOk) continue;
+    out.append(name_of(status.state)).append(" ").append(sentence(status)).append("\n");
   }
 }
 
@@ -221,26 +220,26 @@ void append_problem(JsonWriter& json, const std::optional<Problem>& problem) {
   json.raw(text);
 }
 
-void append_limit_json(JsonWriter& json, const Judgement& judgement) {
-  const auto& inspection = judgement.inspection;
+void append_limit_json(JsonWriter& json, const LimitStatus& status) {
+  const auto& inspection = status.inspection;
   json.begin_object()
       .bytes_field("key", inspection.key)
-      .field("status", lower_case(name_of(judgement.state)))
-      .known_field("policy", judgement.policy)
-      .known_field("algorithm", judgement.algorithm);
+      .field("status", lower_case(name_of(status.state)))
+      .known_field("policy", status.policy)
+      .known_field("algorithm", status.algorithm);
   append_usage(json, inspection);
-  json.field("burst", inspection.burst).field("ratio", judgement.ratio());
+  json.field("burst", inspection.burst).field("ratio", status.ratio());
 }
 
 }  // namespace
 
-void append_json_report(std::string& out, std::span<const Judgement> judgements) {
-  const auto& worst = *std::max_element(judgements.begin(), judgements.end(), is_less_bad);
+void append_json_report(std::string& out, std::span<const LimitStatus> statuses) {
+  const auto& worst = *std::max_element(statuses.begin(), statuses.end(), less_severe);
   JsonWriter json(out);
   begin_json(json, worst.state).name("limits").begin_array();
-  for (const auto& judgement : judgements) {
-    append_limit_json(json, judgement);
-    append_problem(json, judgement.problem);
+  for (const auto& status : statuses) {
+    append_limit_json(json, status);
+    append_problem(json, status.problem);
     json.end_object();
   }
   json.end_array();

@@ -105,10 +105,10 @@ class RestoreReport {
 
 /// The next keys, which together are not much larger than a megabyte.
 std::vector<SavedKey> next_keys(state::SaveFileReader& reader) {
-  constexpr std::size_t kMostKeys = 200, kMostBytes = std::size_t{1} << 20;
+  constexpr std::size_t kMaxKeys = 200, kMaxBytes = std::size_t{1} << 20;
   std::vector<SavedKey> keys;
   std::size_t bytes = 0;
-  while (keys.size() < kMostKeys && bytes < kMostBytes) {
+  while (keys.size() < kMaxKeys && bytes < kMaxBytes) {
     auto key = reader.next();
     if (!key) break;
     bytes += key->dump.size();

@@ -155,9 +155,9 @@ lease() {
 
 @test "for a missing key the status is 1, and for a key that is not a limiter's 5" {
   run -1 rlctl inspect nobody
-  assert_output "nobody: nothing is stored in $RLCTL_URL; as if unused"
+  assert_output "nobody: not found in $RLCTL_URL: the limiter is unused"
   run -1 rlctl inspect nobody --limit 5/60s
-  assert_output --partial '; as if unused; 5 remaining'
+  assert_output --partial ': the limiter is unused; 5 remaining'
   cli HSET sessions a 1
   run -5 rlctl inspect sessions
   assert_line --regexp '^key        sessions +hash, [0-9]+ bytes, no ttl$'
@@ -218,7 +218,7 @@ END
   assert_line "           the limit of policy 'login'"
   assert_line --regexp '^used       5 of 5 +next free in '
   run -1 rlctl inspect login:bob
-  assert_output "login:bob: nothing is stored in $RLCTL_URL; as if unused; 5 remaining (policy 'login')"
+  assert_output "login:bob: not found in $RLCTL_URL: the limiter is unused; 5 remaining (policy 'login')"
   rlctl check -q --policy api acme
   run -0 rlctl inspect api:acme --json
   assert_equal "$(jq -sc 'map([.key, .limit])' <<<"$output")" '[["{api:acme}:1s",10],["{api:acme}:60s",100]]'
@@ -287,7 +287,7 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
     "stty cols 80; echo \$\$ >$BATS_TEST_TMPDIR/pid; exec rlctl inspect nobody"
   run -0 cat "$BATS_TEST_TMPDIR/screen"
   assert_output --regexp $'\r *[0-9]+%  of the database; Ctrl-C stops\e\\[K'
-  assert_output --regexp $'\r\e\\[Knobody: nothing is stored in '"$RLCTL_URL"'; as if unused'
+  assert_output --regexp $'\r\e\\[Knobody: not found in '"$RLCTL_URL"': the limiter is unused'
   cli CLIENT PAUSE 1300
   run -1 --separate-stderr rlctl inspect nobody
   assert_equal "$stderr" ''

@@ -432,9 +432,9 @@ TEST_CASE("inspection text: a missing key and another program's key are reported
   Inspection absent;
   absent.key = "login ann\n";
   absent.content.type = "none";
-  CHECK(shown(absent) == "\nlogin\\x20ann\\n: nothing is stored; as if unused\n");
+  CHECK(shown(absent) == "\nlogin\\x20ann\\n: not found: the limiter is unused\n");
   absent.remaining = 5;
-  CHECK(shown(absent) == "\nlogin\\x20ann\\n: nothing is stored; as if unused; 5 remaining\n");
+  CHECK(shown(absent) == "\nlogin\\x20ann\\n: not found: the limiter is unused; 5 remaining\n");
   auto hash = of_content({.type = "hash"});
   hash.bytes.reset();
   CHECK(shown(hash) ==

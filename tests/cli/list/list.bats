@@ -111,7 +111,7 @@ TOML
   rlctl check -q '{m}' --limit 5/60s --limit 9/1d
   run --separate-stderr rlctl list --above 80%
   assert_line --index 1 --regexp ' a$'
-  assert_equal "$stderr" 'not listed: 3 keys whose limit is not known (--limit or a policy gives it)'
+  assert_equal "$stderr" 'not listed: 3 keys whose limit is not known (pass --limit or define a policy)'
   assert_equal "$(rlctl list --limit 5/60s --json '{m}*' --sort key | jq -c '[.limit, .window_us]' | paste -sd ' ')" \
     '[5,60000000] [null,86400000000]'
   run rlctl list log
@@ -250,7 +250,7 @@ TOML
 @test "keys that store no limit, and a pattern that matches only one key, are said to be so" {
   use log 5 sliding-window-log
   run -0 --separate-stderr rlctl list
-  assert_equal "$stderr" '1 key stores no limit: --limit or a policy gives it'
+  assert_equal "$stderr" '1 key does not store its limit; pass --limit or define a policy'
   run -1 --separate-stderr rlctl list lo
   assert_equal "${stderr_lines[0]}" 'no limiter matches'
   assert_equal "${stderr_lines[1]}" "  hint: the pattern has no * ? or [ and matches only one key; was it quoted? 'lo*' matches all keys that begin so"

@@ -81,7 +81,7 @@ in_pipe() {
   run -0 head -n 1 "$out"
   assert_output --regexp '^0 matching limiters, 0 full, the limit of 1 not known; '
   run -0 --separate-stderr rlctl list --totals unknown
-  assert_equal "$stderr" '1 key stores no limit: --limit or a policy gives it'
+  assert_equal "$stderr" '1 key does not store its limit; pass --limit or define a policy'
 }
 
 @test "a lost connection does not empty the list" {
