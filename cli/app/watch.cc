@@ -90,7 +90,7 @@ class Watching {
  private:
   /// Wraps the header, since the end of an error may be its cause.
   void draw(const std::string& header, Tone tone, bool keeps_header = false) {
-    const Look look = look_of(invocation_.out.fd());
+    const Look look = invocation_.out.look();
     std::string lines;
     for (std::string_view rest = header; !rest.empty();) {
       const auto line = cut_to_width(rest, look.columns);

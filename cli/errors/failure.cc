@@ -145,7 +145,7 @@ constexpr AdviceRow kAdvice[] = {
 };
 
 /// The server's error code; empty if there is none, or only the generic ERR.
-std::string_view telling_code(const redis::Error& error) {
+std::string_view specific_error_code(const redis::Error& error) {
   if (!error.code().empty() && error.code() != "ERR") return error.code();
   // Inside a script, servers refuse a command with ERR.
   const bool is_refused = error.failure() == redis::Failure::kRefused;
@@ -154,7 +154,7 @@ std::string_view telling_code(const redis::Error& error) {
 
 /// The code of the error's row.
 std::string_view advice_code(const redis::Error& error) {
-  if (const auto code = telling_code(error); !code.empty()) return code;
+  if (const auto code = specific_error_code(error); !code.empty()) return code;
   if (error.failure() == redis::Failure::kNotNow) return kTooManyClients;
   if (std::string_view(error.what()).starts_with(kUnknownCommand)) return kUnknownCommand;
   if (error.command() == "AUTH") {
@@ -184,7 +184,7 @@ std::string without_full_stop(std::string message) {
 
 Problem describe_redis(const redis::Error& error) {
   Problem problem{.message = without_full_stop(error.what()), .hint = error.hint()};
-  const auto code = telling_code(error);
+  const auto code = specific_error_code(error);
   for (const FailureRow& row : kFailures) {
     if (row.failure != error.failure()) continue;
     problem.status = row.status;
@@ -261,7 +261,7 @@ bool refuses_key(std::string_view message) {
   return at != message.npos && message.find("key", at) != message.npos;
 }
 
-Problem without_doubt(Problem problem) {
+Problem drop_in_doubt_note(Problem problem) {
   const std::string_view doubt = redis::kMayHaveRun;
   if (!problem.hint.ends_with(doubt)) return problem;
   problem.hint.resize(problem.hint.size() - doubt.size());

@@ -61,7 +61,7 @@ class ProblemError : public std::runtime_error {
 
 /// Removes the hint that the request may have been executed: for commands that only read, and for
 /// messages that already include it.
-[[nodiscard]] Problem without_doubt(Problem problem);
+[[nodiscard]] Problem drop_in_doubt_note(Problem problem);
 
 /// The text for stderr, with line ends: lines, or one JSON object. Masks all passwords in URLs,
 /// except in the server's name, which has none.

@@ -36,7 +36,7 @@ class Findings {
     std::string_view name, severity;
   };
   Findings(Output& out, bool json, JsonNames names = {"finding", "severity"})
-      : out_(out), json_(json), names_(names), look_(look_of(out.fd())) {}
+      : out_(out), json_(json), names_(names), look_(out.look()) {}
 
   /// `add_subject` writes the fields of JSON for the subject and the place.
   void add(const Finding& finding, const std::function<void(JsonWriter&)>& add_subject = {});

@@ -48,7 +48,7 @@ auto Asker::exchange(const limiter::Request& request, bool records, Exchange exc
     if (is_about_keys(problem)) {
       problem = explain_keys(std::move(problem), algorithm_, request.keys, *connection_);
     }
-    throw ProblemError(records ? may_have_been_counted(problem) : without_doubt(problem));
+    throw ProblemError(records ? may_have_been_counted(problem) : drop_in_doubt_note(problem));
   }
 }
 

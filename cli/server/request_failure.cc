@@ -104,7 +104,7 @@ bool is_in_doubt(const Problem& problem) {
 Problem may_have_been_counted(Problem problem) {
   if (!is_in_doubt(problem) && !refuses_in_script(problem.message)) return problem;
   problem.message += "; the request may have been counted";
-  return without_doubt(problem);
+  return drop_in_doubt_note(problem);
 }
 
 namespace {

@@ -273,8 +273,8 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
     for (auto& finding : servers.findings) report.add(std::move(finding));
     audit_all(pattern, connection, audit, invocation);
   } catch (const redis::Error& error) {
-    report.write();                                      // what was found before the error
-    throw ProblemError(without_doubt(describe(error)));  // audit changes nothing
+    report.write();                                           // what was found before the error
+    throw ProblemError(drop_in_doubt_note(describe(error)));  // audit changes nothing
   } catch (...) {
     report.write();
     throw;

@@ -215,7 +215,7 @@ ExitStatus run_adversary(const Plan& plan, const std::vector<Assertion>& asserti
     if (invocation.json) {
       append_adversary_json(out.buffer(), report);
     } else {
-      append_adversary_text(out.buffer(), report, look_of(out.fd()));
+      append_adversary_text(out.buffer(), report, out.look());
     }
     out.flush();
   }

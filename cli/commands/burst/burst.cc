@@ -440,7 +440,7 @@ class Reporting {
     if (invocation_.json) {
       append_json(out.buffer(), report);
     } else {
-      append_text(out.buffer(), report, look_of(out.fd()));
+      append_text(out.buffer(), report, out.look());
     }
     out.flush();
   }

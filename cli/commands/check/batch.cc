@@ -333,7 +333,7 @@ void Batch::ask_again() {
 /// The problem of a line that was sent before the connection failed with this error.
 Problem Batch::unanswered(const redis::Error& error) const {
   Problem problem = describe(error);
-  return plan_.peek ? without_doubt(problem) : may_have_been_counted(problem);
+  return plan_.peek ? drop_in_doubt_note(problem) : may_have_been_counted(problem);
 }
 
 void Batch::lose_connection(const redis::Error& error) {

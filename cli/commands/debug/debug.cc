@@ -67,7 +67,7 @@ class TraceView {
  public:
   TraceView(Invocation& invocation, const ldb::Debuggee& debuggee, std::size_t maxlen)
       : out_(invocation.out),
-        look_(look_of(out_.fd())),
+        look_(out_.look()),
         is_terminal_(is_terminal(out_.fd())),
         text_(out_.buffer(), look_, debuggee, {.value = maxlen, .cuts_source = is_terminal_}) {
     if (invocation.json) json_.emplace(out_.buffer(), debuggee);
@@ -331,7 +331,7 @@ class Session {
     if (invocation_.json) {
       coverage_->append_json(out.buffer());
     } else {
-      coverage_->append_text(out.buffer(), look_of(out.fd()));
+      coverage_->append_text(out.buffer(), out.look());
     }
   }
 

@@ -97,7 +97,7 @@ auto reading(Read read) {
   try {
     return read();
   } catch (const redis::Error& error) {
-    throw ProblemError(without_doubt(describe(error)));
+    throw ProblemError(drop_in_doubt_note(describe(error)));
   }
 }
 

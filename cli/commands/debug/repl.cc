@@ -67,7 +67,7 @@ class Repl {
         is_typed_(reads_terminal(plan)),
         debugger_(
             debuggee_, place.mode(), [this] { return place_.connect(); }, debugger_options()),
-        view_(invocation.out.buffer(), look_of(invocation.out.fd()), debuggee_,
+        view_(invocation.out.buffer(), invocation.out.look(), debuggee_,
               {.value = plan.maxlen.value_or(ViewLengths().value)}),
         commands_(debugger_, view_, debuggee.keys,
                   [this](const auto& words) { return call_afterwards(words); }) {}
@@ -237,7 +237,7 @@ class Repl {
     }
     auto connection = place_.connect();
     bool changed = false;
-    const bool utf8 = look_of(invocation_.out.fd()).utf8;
+    const bool utf8 = invocation_.out.look().utf8;
     for (const auto& change : key_watch_->changes(connection)) {
       if (change.changed) view_.say("  " + text_of(change, utf8));
       changed = changed || change.changed;

@@ -22,7 +22,7 @@ void add(report::Findings& findings, std::string_view check, Finding result) {
 
 /// The server cannot be asked: the only check. Throws the exception if the server is not to blame.
 ExitStatus add_no_answer(report::Findings& findings, const std::exception& error) {
-  const auto problem = without_doubt(describe(error));
+  const auto problem = drop_in_doubt_note(describe(error));
   if (problem.status == ExitStatus::kUsage) throw;
   add(findings, check_rows().front().name, {Severity::kFailure, problem.message, problem.hint});
   return problem.status == ExitStatus::kUnreachable ? to_status(PluginState::kUnknown)

@@ -96,7 +96,7 @@ void ask_masters(Examination& examination, const Reply& slots, const Interrupt& 
     } catch (const redis::Error& error) {
       const bool has_origin = error.server() != nullptr;
       examination.failed.push_back(
-          without_doubt(describe(has_origin ? error : error.from(server, error.command()))));
+          drop_in_doubt_note(describe(has_origin ? error : error.from(server, error.command()))));
     }
   }
   if (!answers.empty()) examination.servers = std::move(answers);

@@ -354,7 +354,7 @@ void Inspecting::read_key(const std::string& key, bool is_found) {
 }
 
 void Inspecting::read(std::string& out) {
-  const Look look = look_of(invocation_.out.fd());
+  const Look look = invocation_.out.look();
   fit_to(look);
   status_ = ExitStatus::kDone;
   results_.clear();
@@ -362,7 +362,7 @@ void Inspecting::read(std::string& out) {
     read_keys(false, look, out);
   } catch (const redis::Error& error) {
     drop_connection();
-    throw ProblemError(without_doubt(describe(error)));  // looks change nothing
+    throw ProblemError(drop_in_doubt_note(describe(error)));  // looks change nothing
   } catch (...) {
     drop_connection();
     throw;
@@ -387,7 +387,7 @@ void Inspecting::read_keys(bool are_found, const Look& look, std::string& out) {
 }
 
 void Inspecting::read_matching(const std::string& pattern, std::string& out) {
-  const Look look = look_of(invocation_.out.fd());
+  const Look look = invocation_.out.look();
   fit_to(look);
   try {
     connection_.emplace(connector_.open());
@@ -395,7 +395,7 @@ void Inspecting::read_matching(const std::string& pattern, std::string& out) {
     read_keys(true, look, out);
   } catch (const redis::Error& error) {
     drop_connection();
-    throw ProblemError(without_doubt(describe(error)));
+    throw ProblemError(drop_in_doubt_note(describe(error)));
   }
   if (!keys_.empty()) return;
   status_ = ExitStatus::kDenied;

@@ -126,7 +126,7 @@ class ListRun {
         invocation_(invocation),
         listing_(plan, invocation.configuration),
         rows_(plan.sort.value_or(SortKey::kKey), plan.top),
-        look_(look_of_list(invocation.out.fd())),
+        look_(look_of_list(invocation.out)),
         table_(look_) {}
 
   /// Throws ProblemError if the server fails: nothing was changed.
@@ -134,7 +134,7 @@ class ListRun {
     try {
       return list();
     } catch (const redis::Error& error) {
-      throw ProblemError(without_doubt(describe(error)));
+      throw ProblemError(drop_in_doubt_note(describe(error)));
     }
   }
 

@@ -126,9 +126,9 @@ std::string count_text(std::int64_t count, const Look& look) {
 
 }  // namespace
 
-Look look_of_list(int fd) {
-  Look look = look_of(fd);
-  if (!is_terminal(fd)) look.columns = SIZE_MAX;
+Look look_of_list(const Output& out) {
+  Look look = out.look();
+  if (!is_terminal(out.fd())) look.columns = SIZE_MAX;
   return look;
 }
 

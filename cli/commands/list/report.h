@@ -16,7 +16,7 @@
 namespace rlctl::cli {
 
 /// How to write rows to this descriptor: only a terminal may be too narrow for some columns.
-[[nodiscard]] Look look_of_list(int fd);
+[[nodiscard]] Look look_of_list(const Output& out);
 
 /// How to show a key for which a terminal has no room in the row's line.
 enum class LongKey { kWhole, kWithoutMiddle };

@@ -59,7 +59,7 @@ class ListWatch {
       }
     } catch (const redis::Error& error) {
       connection_.reset();
-      throw ProblemError(without_doubt(describe(error)));
+      throw ProblemError(drop_in_doubt_note(describe(error)));
     } catch (...) {
       connection_.reset();
       throw;
@@ -144,7 +144,7 @@ std::string ListWatch::text() const {
     for (const auto& row : last_.rows) append_list_json(out, row);
     return out;
   }
-  const Look look = look_of_list(invocation_.out.fd());
+  const Look look = look_of_list(invocation_.out);
   append_filled(out, toned(summary(), Tone::kDim, look.colour), 0, look.columns);
   ListTable table(look);
   table.widen(last_.rows);

@@ -200,7 +200,7 @@ LimitStatus judge(Inspection inspection, const KeyTarget& target, const QuotaPla
 
 /// What is wrong, with a hint that fits a plugin.
 Problem describe_read(const std::exception& error) {
-  auto problem = without_doubt(describe(error));  // looks change nothing
+  auto problem = drop_in_doubt_note(describe(error));  // looks change nothing
   if (problem.code == "NOPERM" && !refuses_key(problem.message)) {
     // A plugin's line cannot contain the bar of "+script|load".
     const bool fits = problem.hint.find('|') == std::string::npos;

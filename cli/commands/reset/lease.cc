@@ -89,7 +89,7 @@ ExitStatus free_lease(const ResetPlan& plan, const std::string& key, const std::
   try {
     lease = find_lease(connection, key, holder);
   } catch (const redis::Error& error) {
-    throw ProblemError(without_doubt(describe(error)));  // it only reads
+    throw ProblemError(drop_in_doubt_note(describe(error)));  // it only reads
   }
   // The holder may release it meanwhile.
   const bool is_there = lease && (plan.dry_run || limiter::release(connection, *lease).allowed);

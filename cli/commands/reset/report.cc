@@ -225,7 +225,7 @@ void ResetSession::search(const std::function<void()>& work) {
     work();
   } catch (const redis::Error& error) {
     progress.clear();
-    Problem problem = without_doubt(describe(error));
+    Problem problem = drop_in_doubt_note(describe(error));
     if (error.code() == "NOPERM") {
       problem.hint += ", or pass --limit or --policy to avoid the search";
     }
@@ -255,7 +255,7 @@ void ResetSession::explain_undo() {
 }
 
 Problem ResetSession::explain(Problem problem, std::span<const std::string> in_doubt) const {
-  problem = without_doubt(std::move(problem));
+  problem = drop_in_doubt_note(std::move(problem));
   if (!in_doubt.empty()) {
     problem.message += "; " + first_keys(in_doubt) + " may have been removed";
   }

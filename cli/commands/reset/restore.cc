@@ -119,7 +119,7 @@ std::vector<SavedKey> next_keys(state::SaveFileReader& reader) {
 
 /// Adds how many keys are back.
 Problem with_restored(Problem problem, const RestoreReport& report) {
-  problem = without_doubt(std::move(problem));
+  problem = drop_in_doubt_note(std::move(problem));
   problem.message += "; " + (report.restored() == 0 ? "no key" : count_of_keys(report.restored())) +
                      " had been restored; run it again to continue";
   return problem;

@@ -57,7 +57,7 @@ Problem explain_lease(const redis::Error& error, const limiter::Lease& lease,
   if (is_about_keys(problem)) {
     problem = explain_keys(std::move(problem), concurrency(), {&lease.key, 1}, connection);
   }
-  return without_doubt(std::move(problem));
+  return drop_in_doubt_note(std::move(problem));
 }
 
 /// Renews the lease once the limits have counted the request, which an error then says.
