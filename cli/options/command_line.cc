@@ -39,9 +39,9 @@ struct Prepared {
 
 Prepared prepare(std::span<const std::string> arguments) {
   Prepared prepared;
-  auto& [words, mistake] = prepared;
-  const auto refuse = [&mistake](UsageError error) {
-    if (!mistake) mistake = std::move(error);
+  auto& words = prepared.words;
+  const auto refuse = [&prepared](UsageError error) {
+    if (!prepared.mistake) prepared.mistake = std::move(error);
   };
   for (const auto& argument : arguments) {
     if (argument == "++") {

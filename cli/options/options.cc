@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <ranges>
 #include <utility>
 
 #include "base/error.h"
@@ -181,9 +180,8 @@ std::vector<std::string> Options::repeated(
   for (const auto* command = app_; command != nullptr; command = command->get_parent()) {
     commands.push_back(command);
   }
-  for (const auto* command : std::ranges::reverse_view(commands)) {
-    append_repeated(words, *line_, *command, false, resolved);
-  }
+  std::ranges::reverse(commands);
+  for (const auto* command : commands) append_repeated(words, *line_, *command, false, resolved);
   if (with_server) append_repeated(words, *line_, line_->app, true, resolved);
   return words;
 }

@@ -32,7 +32,7 @@ my @cases = (
     command => sub { [qw(burst adversary --model --algorithm gcra --budget 300 -q --write), $_[0]] }, file => 'schedule'},
   {name => 'debug --lcov', command => sub { [qw(debug gcra k2 --limit 5/60s --coverage --lcov), $_[0]] },
     file => 'lcov', slow => 1},
-  {name => 'scripts export', command => sub { [qw(scripts export --force), $_[0] =~ s/\/[^\/]*$//r] },
+  {name => 'scripts export', command => sub { [qw(scripts export), $_[0] =~ s/\/[^\/]*$//r] },
     file => 'gcra.lua', many => 1},
   # Its script, in a folder that is new each time.
   {name => 'debug --print-command', command => sub { [qw(debug gcra k2 --limit 5/60s --print-command)] },

@@ -115,17 +115,17 @@ Take into_number(Target& target, std::string_view option, std::int64_t least,
 // ---- Declarations ----
 
 const std::string& limit_help() {
-  static const auto text = fmt::format(
+  static const auto kText = fmt::format(
       "requests and window: 5/60s, 100/min; several make one decision (default: {}; {} for "
       "adversary)",
       kDefaultLimit, kSearchLimit);
-  return text;
+  return kText;
 }
 
 const std::string& budget_help() {
-  static const auto text =
+  static const auto kText =
       fmt::format("requests to try against each limiter (default: {})", adversary::kUsualBudget);
-  return text;
+  return kText;
 }
 
 void add_limiters(Options& options, Plan& plan) {

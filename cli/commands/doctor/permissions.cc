@@ -64,7 +64,7 @@ Permission apply_rules(std::string_view rules, std::string_view command) {
 
 /// What calling the command itself has shown.
 Permission permission_shown_by(const redis::Reply& reply) {
-  if (!reply.is_error()) return Permission::kGranted;
+  if (!reply.is_error() || redis::is_unknown_script(reply)) return Permission::kGranted;
   const auto error = redis::to_error(reply);
   const bool is_denied = error.failure() == redis::Failure::kRefused && !refuses_key(error.what());
   return is_denied ? Permission::kDenied : Permission::kUnknown;
