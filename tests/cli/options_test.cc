@@ -73,15 +73,6 @@ std::string refusal(const Words& arguments) {
 
 }  // namespace
 
-TEST_CASE("options: every spelling of a value is accepted, and the last one wins") {
-  for (const Words& words : std::vector<Words>{
-           {"-p", "1"}, {"-p1"}, {"--port", "1"}, {"--port=1"}, {"-qp1"}, {"-p2", "-p1"}}) {
-    Line line;
-    CHECK(line.parse(words).empty());
-    CHECK(line.port == "1");
-  }
-}
-
 TEST_CASE("options: a value may look like anything") {
   for (const std::string value : {"", "--json", "-", "[a]", "a=b", "check"}) {
     Line line;
@@ -109,16 +100,6 @@ TEST_CASE("options: operands are kept in order, between options and after --") {
   CHECK_FALSE(line.quiet);
   CHECK(line.line.after_separator() == Words{"--quiet", "++"});
   CHECK(refusal({"check", "++"}) == "unexpected argument '++'");
-}
-
-TEST_CASE("options: an optional value binds only with =") {
-  Line bare;
-  CHECK(bare.parse({"--wait", "5s"}) == Words{"5s"});
-  CHECK(bare.wait.given);
-  CHECK_FALSE(bare.wait.value);
-  Line tied;
-  CHECK(tied.parse({"--wait=5s"}).empty());
-  CHECK(tied.wait.value == "5s");
 }
 
 TEST_CASE("options: a command may give a general short option another meaning") {

@@ -156,13 +156,18 @@ SCRIPT
   done
 }
 
-@test "after kill -9 of rlctl no private server is left, and the next run removes its folder" {
+# Starts a batch on a private server, $pid, and sends it a line; it waits for more on $input.
+start_batch() {
   mkfifo "$BATS_TEST_TMPDIR/lines"
   exec {input}<>"$BATS_TEST_TMPDIR/lines"
   echo k >&"$input"
   rlctl -u private: check --limit 5/60s --batch "$BATS_TEST_TMPDIR/lines" \
     >"$BATS_TEST_TMPDIR/out" 3>&- 4>&- &
-  local pid=$!
+  pid=$!
+}
+
+@test "after kill -9 of rlctl no private server is left, and the next run removes its folder" {
+  start_batch
   wait_until grep -q allowed "$BATS_TEST_TMPDIR/out"
   run -0 private_servers
   assert_output --regexp '^[0-9]+$'
@@ -177,12 +182,7 @@ SCRIPT
 }
 
 @test "a running private server of another run is not removed" {
-  mkfifo "$BATS_TEST_TMPDIR/lines"
-  exec {input}<>"$BATS_TEST_TMPDIR/lines"
-  echo k >&"$input"
-  rlctl -u private: check --limit 5/60s --batch "$BATS_TEST_TMPDIR/lines" \
-    >"$BATS_TEST_TMPDIR/out" 3>&- 4>&- &
-  local pid=$!
+  start_batch
   wait_until grep -q remaining=4 "$BATS_TEST_TMPDIR/out"
   run -0 rlctl -u private: check k --limit 5/60s
   assert_output --partial remaining=4

@@ -9,20 +9,25 @@ namespace limiter_sliding_window_log_test {
 
 using namespace rlctl::test;
 
-TEST_CASE("sliding-window-log: an exact log, case by case") {
-  check_log_by_hand(algorithm("sliding-window-log"));
+constexpr const char* kLogs[] = {"sliding-window-log", "sliding-window-zset"};
+
+TEST_CASE("sliding-window-log and -zset: an exact log, case by case") {
+  for (const auto* name : kLogs) check_log_by_hand(algorithm(name));
 }
 
-TEST_CASE("sliding-window-log: no window exceeds the limit, and nothing is denied without need") {
-  check_log_is_exact(algorithm("sliding-window-log"));
+TEST_CASE(
+    "sliding-window-log and -zset: no window exceeds the limit, and nothing is denied without "
+    "need") {
+  for (const auto* name : kLogs) check_log_is_exact(algorithm(name));
 }
 
-TEST_CASE("sliding-window-log: a call with a shorter window frees nothing of a longer one") {
-  check_log_of_two_windows(algorithm("sliding-window-log"));
+TEST_CASE(
+    "sliding-window-log and -zset: a call with a shorter window frees nothing of a longer one") {
+  for (const auto* name : kLogs) check_log_of_two_windows(algorithm(name));
 }
 
-TEST_CASE("sliding-window-log: script and model agree on random traffic") {
-  check_script_against_model(algorithm("sliding-window-log"));
+TEST_CASE("sliding-window-log and -zset: script and model agree on random traffic") {
+  for (const auto* name : kLogs) check_script_against_model(algorithm(name));
 }
 
 TEST_CASE("sliding-window-log: units of the first and of the latest time are read") {

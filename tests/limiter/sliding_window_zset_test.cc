@@ -11,22 +11,6 @@ namespace limiter_sliding_window_zset_test {
 using namespace rlctl::test;
 using namespace std::chrono_literals;
 
-TEST_CASE("sliding-window-zset: an exact log, case by case") {
-  check_log_by_hand(algorithm("sliding-window-zset"));
-}
-
-TEST_CASE("sliding-window-zset: no window exceeds the limit, and nothing is denied without need") {
-  check_log_is_exact(algorithm("sliding-window-zset"));
-}
-
-TEST_CASE("sliding-window-zset: a call with a shorter window frees nothing of a longer one") {
-  check_log_of_two_windows(algorithm("sliding-window-zset"));
-}
-
-TEST_CASE("sliding-window-zset: script and model agree on random traffic") {
-  check_script_against_model(algorithm("sliding-window-zset"));
-}
-
 TEST_CASE("sliding-window-zset: the sequence continues within one microsecond and then restarts") {
   TestServer server;
   ScriptLimiter script(server, algorithm("sliding-window-zset"));

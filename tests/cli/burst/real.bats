@@ -241,13 +241,18 @@ END
   assert_line 'signal 2'
 }
 
-@test "with an unresponsive server a second Ctrl-C ends burst at once" {
-  start_server
-  rlctl burst steady --clock real --limit 100/200ms --rate 300/s --duration 60s -s "$socket" --timeout 1h \
+# stop_under_burst TIMEOUT: starts a burst, $pid, and stops its server.
+stop_under_burst() {
+  rlctl burst steady --clock real --limit 100/200ms --rate 300/s --duration 60s -s "$socket" --timeout "$1" \
     >"$TMPDIR/out" 2>"$TMPDIR/err" 3>&- &
-  local pid=$! status=0
+  pid=$! status=0
   wait_until eval '(($(cli DBSIZE) > 0))'
   kill -STOP "$server_pid"
+}
+
+@test "with an unresponsive server a second Ctrl-C ends burst at once" {
+  start_server
+  stop_under_burst 1h
   kill -TERM "$pid"
   # It has received the first signal and is still running.
   wait_until grep -q '^ShdPnd:.*0000$' "/proc/$pid/status"
@@ -260,11 +265,7 @@ END
 
 @test "a server that does not answer in time is reported" {
   start_server
-  rlctl burst steady --clock real --limit 100/200ms --rate 300/s --duration 60s -s "$socket" --timeout 2s \
-    >"$TMPDIR/out" 2>"$TMPDIR/err" 3>&- &
-  local pid=$! status=0
-  wait_until eval '(($(cli DBSIZE) > 0))'
-  kill -STOP "$server_pid"
+  stop_under_burst 2s
   wait "$pid" || status=$?
   kill -CONT "$server_pid"
   assert_equal "$status" 3

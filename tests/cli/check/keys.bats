@@ -40,18 +40,6 @@ END
   keeps "$key" "$key"
 }
 
-@test "a single dash is a key" {
-  run -0 rlctl check - --limit 5/60s
-  assert_equal "$(cli EXISTS -)" 1
-}
-
-@test "a key may be named like a command and may precede the options" {
-  run -0 rlctl check check --limit 5/60s
-  run -0 rlctl check help --limit 5/60s
-  run -0 rlctl check --limit 5/60s -s "$socket" -- ++
-  assert_equal "$(cli EXISTS check help ++)" 3
-}
-
 @test "several limits have several keys in one slot" {
   run -0 rlctl check login:ann --limit 5/s --limit 9/1m --limit 99/1500ms --limit 99/7us --now 5
   run -0 sort <(cli KEYS '*')

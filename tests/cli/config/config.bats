@@ -364,12 +364,6 @@ END
   hint "chmod 600 $users, or pass --url, or --config /dev/null to ignore the file"
 }
 
-@test "config show reports every mistake as an error" {
-  printf 'colour = "red"\n[policy.a]\nkey="a"\nlimit="1/s"\n' >"$users"
-  wrong "$users:1: unknown key 'colour'; it is one of url, password_file, tls, cacert, cert, key, sni, insecure, timeout, policy or script" config show
-  wrong "$users:1: unknown key 'colour'; it is one of url, password_file, tls, cacert, cert, key, sni, insecure, timeout, policy or script" config show a
-}
-
 @test "config check: invalid TOML is reported with its line" {
   printf '\nurl = "private:\n' >"$users"
   run -2 --separate-stderr rlctl config check
@@ -436,11 +430,6 @@ out     out       leaky-bucket        1/1s,60/60s    20      -"
   assert_line $'cafe\u0301    c        sliding-window-log  1/1s   -      -'
 }
 
-@test "config show: a limit is shown in a form that --limit accepts" {
-  some_policies
-  rlctl check -q -u private: --timeout 30s --limit "$(rlctl config show login | awk 'END { print $4 }')" k
-}
-
 @test "config show NAME: only these policies, in this order" {
   some_policies
   run -0 rlctl config show out login
@@ -464,8 +453,6 @@ timeout  1s                      (default)'
   run -0 jq -c '[.file, .policies]' <<<"$output"
   assert_output '[null,[]]'
 }
-
-# --- usage ---------------------------------------------------------------------------------------------
 
 # --- scripts -------------------------------------------------------------------------------------------
 
