@@ -33,7 +33,7 @@ my @cases = (
   {name => 'debug --lcov', command => sub { [qw(debug gcra k2 --limit 5/60s --coverage --lcov), $_[0]] },
     file => 'lcov', slow => 1},
   {name => 'scripts export', command => sub { [qw(scripts export), $_[0] =~ s/\/[^\/]*$//r] },
-    file => 'gcra.lua', many => 1},
+    file => 'gcra.lua', many => 1, new => 1},
   # Its script, in a folder that is new each time.
   {name => 'debug --print-command', command => sub { [qw(debug gcra k2 --limit 5/60s --print-command)] },
     new => 1, file => 'rlctl-script', many => 1, env => {TMPDIR => $to}});
@@ -75,8 +75,8 @@ PERL
     wrong("$what: the file is not named", $ran) if "$ran->{out}$ran->{err}" !~ ($case->{many} ? qr/\Q$to/ : qr/\Q$file/);
     my $now = slurp($file);
     if ($case->{many}) {
-      wrong("$what: the file is neither old nor new", $ran) if defined $now && $now ne $old && $now ne $whole;
-      wrong("$what: left behind: " . names(), $ran) if names() =~ ($old ? qr/\.lua\S/ : qr/./);
+      wrong("$what: the file is neither old nor new", $ran) if defined $now && $now ne ($old // '') && $now ne $whole;
+      wrong("$what: left behind: " . names(), $ran) if names() =~ ($name eq 'scripts export' ? qr/\.lua\S/ : qr/./);
       next;
     }
     wrong("$what: the file is " . ($now // 'gone'), $ran)
