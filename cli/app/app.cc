@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -110,20 +109,14 @@ class App {
   std::optional<Signals> signals_;
   GeneralOptions general_;
   CommandLine line_;
-  std::map<std::string_view, Action> actions_;  ///< of the commands that are declared
-  bool json_ = false;                           ///< errors as JSON
+  Actions actions_;
+  bool json_ = false;  ///< errors as JSON
 };
 
 App::App() {
   auto options = line_.general();
   add_general_options(options, general_);
-  for (const auto* command : commands()) {
-    line_.add_command(command->text, [this, command](Options& declared) {
-      actions_[command->text.name] = command->add(declared);
-    });
-  }
-  for (const auto* own : {&kHelpCommand, &kVersionCommand})
-    line_.add_command(*own, [](Options&) {});
+  add_commands(line_, actions_);
 }
 
 ExitStatus App::run(int argc, char** argv) {
@@ -145,8 +138,7 @@ void App::parse(std::span<const std::string> arguments) {
   } catch (const UsageError&) {
     mistake = std::current_exception();
   }
-  const auto* text = line_.command();
-  const auto* command = text == nullptr ? nullptr : find_command(text->name);
+  const auto* command = chosen_command(line_);
   // Not -v: the program's own, where -- is forgotten, must not end in status 0.
   const auto is_help = [](const std::string& argument) {
     return argument == "--help" || argument == "-h" || argument == "--version" || argument == "-V";
@@ -154,7 +146,7 @@ void App::parse(std::span<const std::string> arguments) {
   if (command != nullptr && command->takes_program && !line_.after_separator() &&
       std::none_of(arguments.begin(), arguments.end(), is_help)) {
     throw UsageError("-- is missing before the command to run",
-                     with_separator(*text, line_.operands_before_separator(), arguments));
+                     with_separator(command->text, line_.operands_before_separator(), arguments));
   }
   if (mistake) std::rethrow_exception(mistake);
 }
@@ -182,21 +174,20 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
     out.write(*text);
     return ExitStatus::kDone;
   }
-  if (arguments.empty() || (line_.command() == nullptr && line_.operands().empty())) {
+  if (line_.command() == nullptr && line_.operands().empty()) {
     return run_without_command();
   }
   line_.require_command();
-  const auto name = line_.command()->name;
-  if (name == kVersionCommand.name) {
-    require_no_operands(name, line_.operands());
+  if (const auto* command = chosen_command(line_)) return run_command(*command, out);
+  auto operands = line_.operands();
+  if (line_.command() == &kVersionCommand) {
+    require_no_operands(kVersionCommand.name, operands);
     out.write(version_text(general_.json));
-  } else if (name == kHelpCommand.name) {
-    auto words = line_.operands();
-    if (!words.empty() && (words[0] == name || words[0] == kVersionCommand.name)) words.clear();
-    out.write(line_.help(words, HelpExtent::kAll));
-  } else {
-    return run_command(*find_command(name), out);
+    return ExitStatus::kDone;
   }
+  const auto is_own = [&](const CommandText& own) { return operands.front() == own.name; };
+  if (!operands.empty() && (is_own(kHelpCommand) || is_own(kVersionCommand))) operands.clear();
+  out.write(line_.help(operands, HelpExtent::kAll));
   return ExitStatus::kDone;
 }
 
@@ -223,7 +214,7 @@ ExitStatus App::run_command(const Command& command, Output& out) {
       .json = general_.json,
       .interrupt = signals_->interrupt(),
       .out = out};
-  return actions_.at(command.text.name)(invocation);
+  return actions_.at(&command)(invocation);
 }
 
 ExitStatus App::report(const std::exception& error) {
@@ -232,8 +223,7 @@ ExitStatus App::report(const std::exception& error) {
   }
   if (dynamic_cast<const OutputClosed*>(&error) != nullptr) die_by(SIGPIPE);
   const Problem problem = describe(error);
-  const auto* text = line_.command();
-  const auto* command = text == nullptr ? nullptr : find_command(text->name);
+  const auto* command = chosen_command(line_);
   // What stands before the command may be wrong; the command's statuses hold nevertheless.
   if (command != nullptr && command->report != nullptr) return command->report(problem, json_);
   const bool is_of_command = command != nullptr && !line_.fails_before_command();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -68,8 +69,18 @@ template <typename Target, void (*declare)(Options&, Target&), auto run>
   return [target](Invocation& invocation) { return run(*target, invocation); };
 }
 
+/// A command of a command, such as `config check`.
+struct Subcommand {
+  CommandText text;
+  Action (*add)(Options& options) = nullptr;  ///< as Command::add
+};
+/// Declares the commands of a command that does nothing without one, and returns the function that
+/// runs the chosen one. `example` is the hint if there is none. `rows` must outlive the line.
+[[nodiscard]] Action add_subcommands(Options& options, std::span<const Subcommand> rows,
+                                     std::string_view example);
+
 /// All commands, in the order of `rlctl --help`: X(check) stands for `extern const Command
-/// check_command`, which cli/check/check.cc defines.
+/// check_command`, which cli/commands/check/check.cc defines.
 #define RLCTL_COMMANDS(X) \
   X(check)                \
   X(run)                  \
@@ -83,8 +94,12 @@ RLCTL_COMMANDS(RLCTL_DECLARE_COMMAND)
 
 /// All commands, in the same order.
 [[nodiscard]] std::span<const Command* const> commands();
-/// The command of this name, or null.
-[[nodiscard]] const Command* find_command(std::string_view name) noexcept;
+/// Adds all commands, `help` and `version`. The actions of the commands that are declared go to
+/// `actions`, which must outlive the line.
+using Actions = std::map<const Command*, Action>;
+void add_commands(CommandLine& line, Actions& actions);
+/// The command that the line has chosen. Null if there is none, and for `help` and `version`.
+[[nodiscard]] const Command* chosen_command(const CommandLine& line);
 /// rlctl's own commands, which have no Command.
 inline constexpr CommandText kHelpCommand{.name = "help", .summary = "show the help of a command"};
 inline constexpr CommandText kVersionCommand{.name = "version", .summary = "show the version"};

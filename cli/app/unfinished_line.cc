@@ -22,20 +22,13 @@ class UnfinishedLine {
       : words_(words), word_(words.back()), interrupt_(interrupt) {
     auto options = line_.general();
     add_general_options(options, general_);
-    for (const auto* command : cli::commands()) {
-      line_.add_command(command->text,
-                        [this, command](Options& declared) { action_ = command->add(declared); });
-    }
-    for (const auto* own : {&kHelpCommand, &kVersionCommand}) {
-      line_.add_command(*own, [](Options&) {});
-    }
+    add_commands(line_, actions_);
     line_.parse_unfinished(words.first(words.size() - 1));
     operands_ = line_.operands();
   }
 
   [[nodiscard]] LineCompletions complete() {
-    const auto* text = line_.command();
-    const auto* command = text == nullptr ? nullptr : find_command(text->name);
+    const auto* command = chosen_command(line_);
     if (command != nullptr && command->takes_program && line_.after_separator()) {
       const auto separator = std::ranges::find(words_, "--");
       return {.program = static_cast<std::size_t>(separator - words_.begin()) + 1};
@@ -98,7 +91,7 @@ class UnfinishedLine {
   const Interrupt& interrupt_;
   GeneralOptions general_;
   CommandLine line_;
-  Action action_;  ///< owns the targets of the command's options
+  Actions actions_;  ///< they own the targets of the options
   std::vector<std::string> operands_;
 };
 

@@ -116,14 +116,11 @@ class Watching {
 
 }  // namespace
 
-microseconds parse_watch(const OptionalValue& option) {
-  if (!option.value) return Watch{}.interval;
-  const auto interval = parsed("--watch", [&] { return parse_duration(masked(*option.value)); });
-  if (interval < kMinInterval) {
-    throw UsageError("--watch: " + in_quotes(*option.value) +
-                     " is too short; it must be at least " + format_duration(kMinInterval));
-  }
-  return interval;
+microseconds parse_watch(const std::string& text) {
+  const auto interval = parse_duration_of(text, "--watch");
+  if (interval >= kMinInterval) return interval;
+  throw UsageError("--watch: " + in_quotes(text) + " is too short; it must be at least " +
+                   format_duration(kMinInterval));
 }
 
 void watch(const Watch& how, Invocation& invocation, const std::function<std::string()>& read) {

@@ -15,8 +15,8 @@ struct Watch {
   bool redraws = false;
 };
 
-/// Parses the value of --watch[=TIME]. Throws UsageError below 100 ms.
-[[nodiscard]] std::chrono::microseconds parse_watch(const OptionalValue& option);
+/// Parses the TIME of --watch=TIME. Throws UsageError below 100 ms.
+[[nodiscard]] std::chrono::microseconds parse_watch(const std::string& text);
 
 /// Shows what `read` returns, at once and then every interval, until a signal or an error ends it.
 /// After the first text, reports a failure to get an answer (exit status 3), on the screen or once

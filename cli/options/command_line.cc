@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
+#include <exception>
 #include <utility>
 
 #include "base/error.h"
@@ -320,21 +320,22 @@ void CommandLine::parse(std::span<const std::string> arguments,
   state_->give_rules_to_cli11();
   split(*state_, arguments);
   auto [words, mistake] = prepare(state_->before_separator);
+  std::optional<CLI::Error> wrong_line;
+  std::exception_ptr wrong_value;
   try {
     state_->app.parse(std::move(words));
-    if (mistake) throw *mistake;
-    require_known(*state_);
-    require_once(*state_);
-    require_attached(*state_);
   } catch (const CLI::Error& error) {
-    if (mistake) throw *mistake;
-    require_known(*state_);
-    if (!asks_help()) throw_clearer(*state_, error);
+    wrong_line = error;
   } catch (const UsageError&) {
-    if (mistake) throw *mistake;
-    require_known(*state_);
-    if (!asks_help()) throw;
+    wrong_value = std::current_exception();
   }
+  if (mistake) throw *mistake;
+  require_known(*state_);
+  if (asks_help()) return;
+  if (wrong_line) throw_clearer(*state_, *wrong_line);
+  if (wrong_value) std::rethrow_exception(wrong_value);
+  require_once(*state_);
+  require_attached(*state_);
 }
 
 const CommandText* CommandLine::command() const {

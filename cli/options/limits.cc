@@ -46,11 +46,10 @@ std::string but_given(std::span<const std::string> operands) {
 }
 
 void add_limit_rows(Options& options, LimitOptions& target, bool required, bool has_algorithm) {
-  options
-      .list("--limit", "LIMIT", target.limits,
-            "requests and window: 5/60s, 100/min, 1M/30d; if there are several, all must allow the "
-            "request")
-      .comma_separated();
+  options.comma_list(
+      "--limit", "LIMIT", target.limits,
+      "requests and window: 5/60s, 100/min, 1M/30d; if there are several, all must allow the "
+      "request");
   if (has_algorithm) {
     auto algorithm = options.value(
         "--algorithm", "NAME", target.algorithm,

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "base/error.h"
@@ -76,11 +75,6 @@ Option& Option::once(std::string_view hint) {
   return *this;
 }
 
-Option& Option::comma_separated() {
-  line_->options[option_].comma_separated = true;
-  return *this;
-}
-
 Option& Option::rejects_detached(bool (*is_value)(const std::string& text)) {
   line_->options[option_].is_value = is_value;
   return *this;
@@ -123,24 +117,25 @@ Option Options::value(const std::string& names, const std::string& type, Take ta
 
 Option Options::list(const std::string& names, const std::string& type, Take take,
                      std::string_view help) {
-  // The details are found by the option, which does not exist before this function.
-  const auto declared = std::make_shared<CLI::Option*>(nullptr);
   auto* option = app_->add_option(
       names,
-      [take = std::move(take), line = line_, declared](const CLI::results_t& texts) {
-        for (const auto& text : texts) {
-          if (!line->options[*declared].comma_separated) {
-            take(text);
-            continue;
-          }
-          for (const auto& word : split_at_commas(text)) take(std::string(word));
-        }
+      [take = std::move(take)](const CLI::results_t& texts) {
+        std::ranges::for_each(texts, take);
         return true;
       },
       std::string(help));
-  *declared = option;
   option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   return line_->add(*app_, *option);
+}
+
+Option Options::comma_list(const std::string& names, const std::string& type, Take take,
+                           std::string_view help) {
+  const auto take_each = [take = std::move(take)](const std::string& text) {
+    for (const auto& word : split_at_commas(text)) take(std::string(word));
+  };
+  const auto option = list(names, type, take_each, help);
+  line_->options[option.option_].comma_separated = true;
+  return option;
 }
 
 Option Options::optional_value(const std::string& names, const std::string& type, bool& given,

@@ -30,12 +30,6 @@ template <typename Target, typename Parse>
   return [&target, parse](const std::string& text) { target = parse(text); };
 }
 
-/// An option with an optional value, which must follow '=': --wait, --wait=5s.
-struct OptionalValue {
-  bool given = false;
-  std::optional<std::string> value;
-};
-
 /// A declared option, to which its command adds rules. The texts must be literals, or live as long
 /// as the command line.
 class Option {
@@ -49,8 +43,6 @@ class Option {
   Option& needs(std::string_view name, std::string_view why = {}, std::string_view hint = {});
   /// Refuses a second value: "--match may be given only once".
   Option& once(std::string_view hint);
-  /// For a list: a value may consist of several, separated by commas.
-  Option& comma_separated();
   /// For an optional value: refuses an operand for which this is true, as in "--watch 5s".
   Option& rejects_detached(bool (*is_value)(const std::string& text));
   /// A detail, which -h does not show.
@@ -59,6 +51,7 @@ class Option {
   Option& completes(Completer complete);
 
  private:
+  friend class Options;
   CLI::Option* option_;
   CommandLineState* line_;
 };
@@ -89,13 +82,17 @@ class Options {
               std::string_view help) {
     return list(names, type, into(target), help);
   }
-  /// `take` is called only if there is a value.
+  /// A list of which each value may consist of several, separated by commas.
+  Option comma_list(const std::string& names, const std::string& type, Take take,
+                    std::string_view help);
+  Option comma_list(const std::string& names, const std::string& type,
+                    std::vector<std::string>& target, std::string_view help) {
+    return comma_list(names, type, into(target), help);
+  }
+  /// An option with an optional value, which must follow '=': --wait, --wait=5s. `take` is called
+  /// only if there is a value.
   Option optional_value(const std::string& names, const std::string& type, bool& given, Take take,
                         std::string_view help);
-  Option optional_value(const std::string& names, const std::string& type, OptionalValue& target,
-                        std::string_view help) {
-    return optional_value(names, type, target.given, into(target.value), help);
-  }
   /// A command of the command: `declare` is called if it is chosen, and for its help.
   void subcommand(const CommandText& text, std::function<void(Options&)> declare);
 

@@ -65,10 +65,18 @@ bool is_duration(const std::string& text) {
   }
 }
 
-std::chrono::microseconds parse_now(const std::string& text, std::string_view option) {
+std::int64_t parse_cost(const std::string& text) {
+  return parse_whole(text, "--cost");
+}
+
+std::chrono::microseconds parse_time_of(const std::string& text, std::string_view option) {
   const auto now = parsed(option, [&] { return parse_instant(text); });
   refuse_seconds(now, option);
   return now;
+}
+
+std::chrono::microseconds parse_now(const std::string& text) {
+  return parse_time_of(text, "--now");
 }
 
 }  // namespace rlctl::cli

@@ -41,21 +41,22 @@ void require_at_most(std::size_t most, std::span<const std::string> operands,
                                          std::int64_t most) {
   return [=](const std::string& text) { return parse_between(text, option, least, most); };
 }
-/// A parser for into(): a duration with a unit.
-[[nodiscard]] std::chrono::microseconds parse_duration_of(const std::string& text,
-                                                          std::string_view option);
-[[nodiscard]] inline auto duration_of(std::string_view option) {
-  return [=](const std::string& text) { return parse_duration_of(text, option); };
-}
 /// Parses a duration with a unit: "90s", "1h30m".
 [[nodiscard]] std::chrono::microseconds parse_duration_of(const std::string& text,
                                                           std::string_view option);
+/// A parser for into(): a duration with a unit.
+[[nodiscard]] inline auto duration_of(std::string_view option) {
+  return [=](const std::string& text) { return parse_duration_of(text, option); };
+}
 /// Whether parse_duration_of() accepts the text.
 [[nodiscard]] bool is_duration(const std::string& text);
-/// Parses the value of --now or of another option that takes a time, in µs since 1970. Refuses a
-/// number that looks like seconds or milliseconds, such as the output of `date +%s`, which would
-/// mean January 1970.
-[[nodiscard]] std::chrono::microseconds parse_now(const std::string& text,
-                                                  std::string_view option = "--now");
+/// Parses the value of --cost, a whole number that may be negative.
+[[nodiscard]] std::int64_t parse_cost(const std::string& text);
+/// Parses a time, in µs since 1970. Refuses a number that looks like seconds or milliseconds, such
+/// as the output of `date +%s`, which would mean January 1970.
+[[nodiscard]] std::chrono::microseconds parse_time_of(const std::string& text,
+                                                      std::string_view option);
+/// Parses the value of --now, a time.
+[[nodiscard]] std::chrono::microseconds parse_now(const std::string& text);
 
 }  // namespace rlctl::cli

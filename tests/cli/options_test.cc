@@ -22,7 +22,8 @@ struct Line {
   bool json = false, quiet = false, verbose = false, model = false, now = false;
   std::optional<std::string> port, user, rate, clock, skip, title;
   std::vector<std::string> limits;
-  OptionalValue wait;
+  bool waits = false;
+  std::optional<std::string> wait;
   CommandLine line;
 
   Line() {
@@ -42,8 +43,8 @@ struct Line {
       options.value("--skip", "NUMBER", skip, "skip").needs("--clock", "it is the clock's");
       options.value("--clock", "CLOCK", clock, "clock").once("one is enough");
       options.flag("--model", model, "model");
-      options.list("--limit", "LIMIT", limits, "limit").comma_separated();
-      options.optional_value("--wait", "TIME", wait,
+      options.comma_list("--limit", "LIMIT", limits, "limit");
+      options.optional_value("--wait", "TIME", waits, into(wait),
                              "a text that must be broken because it does not fit into the line");
       options.group("Options", Repeats::kNo);
       options.value("--title", "TEXT", title, "title");

@@ -22,7 +22,8 @@ struct Line {
   bool json = false, help = false, quiet = false, now = false;
   std::optional<std::string> port, rate;
   std::vector<std::string> limits;
-  OptionalValue wait;
+  bool waits = false;
+  std::optional<std::string> wait;
   CommandLine line;
 
   Line() {
@@ -33,8 +34,8 @@ struct Line {
     line.add_command(kCheck, [this](Options& options) {
       options.flag("-q,--quiet", quiet, "quiet").excludes("--json", "of the output");
       options.value("--rate", "RATE", rate, "rate").needs("--limit");
-      options.list("--limit", "LIMIT", limits, "limit").comma_separated();
-      options.optional_value("--wait", "TIME", wait, "wait");
+      options.comma_list("--limit", "LIMIT", limits, "limit");
+      options.optional_value("--wait", "TIME", waits, into(wait), "wait");
       options.subcommand(kTwice, [this](Options& twice) { twice.flag("--now", now, "now"); });
     });
   }

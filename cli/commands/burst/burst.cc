@@ -515,12 +515,6 @@ ExitStatus run_command(Plan& plan, Invocation& invocation) {
   return report.difference ? ExitStatus::kDenied : status;
 }
 
-Action declare(Options& options) {
-  const auto plan = std::make_shared<Plan>();
-  add_options(options, *plan);
-  return [plan](Invocation& invocation) { return run_command(*plan, invocation); };
-}
-
 }  // namespace
 
 }  // namespace rlctl::cli::burst
@@ -565,6 +559,6 @@ Examples:
 )",
          .notes = burst::notes,
          .complete_operand = burst::complete_pattern},
-    .add = burst::declare};
+    .add = add_command<burst::Plan, burst::add_options, burst::run_command>};
 
 }  // namespace rlctl::cli

@@ -44,7 +44,7 @@ struct SearchPlan {
   std::optional<int> exhaustive = {};
   std::chrono::microseconds tick{1};      ///< times are multiples of this
   bool refunds = false;                   ///< --refunds
-  std::vector<std::int64_t> costs = {};   ///< of the requests; refunds are below 0, and last
+  std::vector<std::int64_t> costs = {};   ///< the costs of requests; refunds are below 0, and last
   bool no_stepping_back = false;          ///< --no-stepping-back
   std::optional<std::string> write = {};  ///< the file for the schedule
 
@@ -62,7 +62,7 @@ struct Plan {
   std::vector<const limiter::Algorithm*> algorithms = {};  ///< each once
   std::optional<std::string> against = {};  ///< the limiter to compare the only other one with
   bool model = false;                       ///< the models decide, without a server
-  traffic::PatternRequest request = {};     ///< of the pattern
+  traffic::PatternRequest request = {};     ///< what the pattern is asked for
   std::optional<std::uint32_t> keys = {};   ///< the number of keys
   std::vector<std::int64_t> costs{1};
   std::optional<std::chrono::microseconds> start = {};
@@ -80,11 +80,11 @@ struct Plan {
   std::optional<traffic::DeniedShare> suggest = {};
   std::vector<limiter::Limit> limits = {};          ///< with the requested burst
   std::vector<traffic::Candidate> candidates = {};  ///< each with its own limits; scripts first
-  bool is_comparison = false;                       ///< of the decisions of two candidates
-  bool has_configured_script = false;               ///< one of them is from the configuration
-  std::optional<RealClock> real = {};               ///< none: the virtual clock
-  std::vector<std::string> command = {};            ///< repeats this plan
-  std::vector<std::string> replay_command = {};     ///< replays a search's schedule
+  bool is_comparison = false;                    ///< whether two candidates' decisions are compared
+  bool has_configured_script = false;            ///< one of them is from the configuration
+  std::optional<RealClock> real = {};            ///< none: the virtual clock
+  std::vector<std::string> command = {};         ///< repeats this plan
+  std::vector<std::string> replay_command = {};  ///< replays a search's schedule
 };
 
 /// What a search found besides the schedule under which a limiter allows the most.
@@ -101,7 +101,7 @@ struct SearchFindings {
 /// The most units that the traffic asked for within one window.
 struct OfferedLoad {
   traffic::Worst worst = {};
-  std::chrono::microseconds window{0};  ///< of the limit that this exceeds most
+  std::chrono::microseconds window{0};  ///< the window of the limit that is exceeded most
 };
 
 /// How one limiter handled the traffic. Keys have names here, and numbers in traffic::Outcome.
@@ -133,7 +133,7 @@ struct FoundDifference {
   std::int64_t request = 0;  ///< its number in the traffic, from 1
   traffic::Arrival arrival = {};
   std::string key = {};  ///< its name
-  bool allowed = false;  ///< by the first limiter; the other answers the contrary
+  bool allowed = false;  ///< the first limiter's answer; the other differs
   /// The fewest requests of one key that show a difference; none if they were not asked again, or
   /// if that showed none.
   std::optional<adversary::Difference> shrunk = {};

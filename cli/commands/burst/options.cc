@@ -131,14 +131,13 @@ const std::string& budget_help() {
 void add_limiters(Options& options, Plan& plan) {
   constexpr std::string_view kNoServer = "the models use no server";
   options.group("Limiters");
-  options.list("--limit", "LIMIT", plan.limit_texts, limit_help()).comma_separated();
+  options.comma_list("--limit", "LIMIT", plan.limit_texts, limit_help());
   options
-      .list(
+      .comma_list(
           "--algorithm", "NAMES",
           [&plan](const std::string& name) { add_algorithms(plan.algorithms, name); },
           "algorithms to test, separated by commas, or all (default: "
           "fixed-window,sliding-window-log)")
-      .comma_separated()
       .completes([](const Typed& typed) {
         auto completions = complete_counting_algorithm(typed);
         completions.words.push_back({std::string(kAllAlgorithms), "all that count requests"});
@@ -200,10 +199,11 @@ void add_traffic(Options& options, Plan& plan) {
              "seed for the random generator (default: 1)")
       .excludes("--replay", "nothing in a log is random");
   options
-      .value("--start", "TIME",
-             into(plan.start, [](const std::string& text) { return parse_now(text, "--start"); }),
-             "when the traffic begins; microseconds since 1970, or ISO 8601 with a zone (default: "
-             "2026-01-01T00:00:00Z)")
+      .value(
+          "--start", "TIME",
+          into(plan.start, [](const std::string& text) { return parse_time_of(text, "--start"); }),
+          "when the traffic begins; microseconds since 1970, or ISO 8601 with a zone (default: "
+          "2026-01-01T00:00:00Z)")
       .excludes("--replay", kLogHasTimes);
   add_replay_options(options, plan.log);
 }

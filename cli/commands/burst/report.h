@@ -119,7 +119,7 @@ inline constexpr double kP99 = 99;
 /// was too short to tell.
 [[nodiscard]] std::optional<std::string> why_overloaded(const Run& run);
 
-/// "fixed-window: the sender fell behind: ..."; none if the run is valid or was not timed.
+/// "fixed-window: the sender fell behind: ..."; empty if the run is valid or was not timed.
 [[nodiscard]] std::optional<std::string> why_invalid(const Run& run);
 
 }  // namespace rlctl::cli::burst

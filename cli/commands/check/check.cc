@@ -25,10 +25,6 @@ using std::chrono::microseconds;
 /// Each is a series of its own in --textfile.
 constexpr std::int64_t kMaxTopDenied = 1000;
 
-std::int64_t parse_cost(const std::string& text) {
-  return parse_whole(text, "--cost");
-}
-
 void add_check_options(Options& options, CheckPlan& plan) {
   add_limit_options(options, plan.limit, true);
   options.value("--cost", "NUMBER", into(plan.cost, parse_cost), kCostHelp);
@@ -46,8 +42,7 @@ void add_check_options(Options& options, CheckPlan& plan) {
             "let every request pass, and only report what would be denied; record as usual")
       .excludes("--wait", "with it, no request waits");
   add_key_option(options, plan.key_base64);
-  options.value("--now", "TIME",
-                into(plan.now, [](const std::string& text) { return parse_now(text); }), kNowHelp);
+  options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
   add_on_error_option(options, plan.on_error);
   options.flag("-q,--quiet", plan.quiet, kQuietHelp);
   options

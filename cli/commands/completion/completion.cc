@@ -49,58 +49,49 @@ ExitStatus run_words(Invocation& invocation) {
   return ExitStatus::kDone;
 }
 
-struct Shell {
-  CommandText text;
-  std::string_view script;  ///< what completes rlctl's arguments in that shell
-};
+/// Prints what completes rlctl's arguments in a shell.
+template <const auto& script>
+ExitStatus print_script(Invocation& invocation) {
+  require_at_most(0, invocation.operands);
+  invocation.out.buffer() += script.text;
+  return ExitStatus::kDone;
+}
 
-const std::array kShells{Shell{{.name = "bash",
-                                .summary = "print the script for bash",
-                                .synopsis = "completion bash",
-                                .about = "Prints what completes rlctl's arguments in bash.",
-                                .epilogue = "\nExample:\n  source <(rlctl completion bash)\n"},
-                               embedded::k_rlctl_bash.text},
-                         Shell{{.name = "zsh",
-                                .summary = "print the script for zsh",
-                                .synopsis = "completion zsh",
-                                .about = "Prints what completes rlctl's arguments in zsh.",
-                                .epilogue = "\nExample:\n  source <(rlctl completion zsh)\n"},
-                               embedded::k_rlctl_zsh.text},
-                         Shell{{.name = "fish",
-                                .summary = "print the script for fish",
-                                .synopsis = "completion fish",
-                                .about = "Prints what completes rlctl's arguments in fish.",
-                                .epilogue = "\nExample:\n  rlctl completion fish | source\n"},
-                               embedded::k_rlctl_fish.text}};
-
-constexpr CommandText kWordsText{
-    .name = "words",
-    .summary = "complete a command line, for those scripts",
-    .synopsis = "completion words -- WORD...",
-    .about =
-        "Prints what may stand for the last WORD, which may be empty; the WORDs are a\n"
-        "command line after 'rlctl'.",
-    .epilogue = R"(
+constexpr std::array kCompletionCommands{
+    Subcommand{{.name = "bash",
+                .summary = "print the script for bash",
+                .synopsis = "completion bash",
+                .about = "Prints what completes rlctl's arguments in bash.",
+                .epilogue = "\nExample:\n  source <(rlctl completion bash)\n"},
+               [](Options&) -> Action { return print_script<embedded::k_rlctl_bash>; }},
+    Subcommand{{.name = "zsh",
+                .summary = "print the script for zsh",
+                .synopsis = "completion zsh",
+                .about = "Prints what completes rlctl's arguments in zsh.",
+                .epilogue = "\nExample:\n  source <(rlctl completion zsh)\n"},
+               [](Options&) -> Action { return print_script<embedded::k_rlctl_zsh>; }},
+    Subcommand{{.name = "fish",
+                .summary = "print the script for fish",
+                .synopsis = "completion fish",
+                .about = "Prints what completes rlctl's arguments in fish.",
+                .epilogue = "\nExample:\n  rlctl completion fish | source\n"},
+               [](Options&) -> Action { return print_script<embedded::k_rlctl_fish>; }},
+    Subcommand{
+        {.name = "words",
+         .summary = "complete a command line, for those scripts",
+         .synopsis = "completion words -- WORD...",
+         .about = "Prints what may stand for the last WORD, which may be empty; the WORDs are a\n"
+                  "command line after 'rlctl'.",
+         .epilogue = R"(
 Exit status: 0 done, 1 the words are unknown, 2 wrong usage.
 
 Example:
   rlctl completion words -- check --al
-)"};
+)"},
+        [](Options&) -> Action { return run_words; }}};
 
 Action add_completion(Options& options) {
-  const auto chosen = std::make_shared<Action>();
-  options.require_subcommand("rlctl completion bash");
-  for (const auto& shell : kShells) {
-    options.subcommand(shell.text, [chosen, &shell](Options&) {
-      *chosen = [&shell](Invocation& invocation) {
-        require_at_most(0, invocation.operands);
-        invocation.out.buffer() += shell.script;
-        return ExitStatus::kDone;
-      };
-    });
-  }
-  options.subcommand(kWordsText, [chosen](Options&) { *chosen = run_words; });
-  return [chosen](Invocation& invocation) { return (*chosen)(invocation); };
+  return add_subcommands(options, kCompletionCommands, "rlctl completion bash");
 }
 
 }  // namespace

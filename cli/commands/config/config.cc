@@ -56,7 +56,12 @@ void warn_of_clashes(const limiter::Configuration& configuration, std::string_vi
   }
 }
 
-ExitStatus run_config_check(std::span<const std::string>, Invocation& invocation) {
+void refuse_operands(const Invocation& invocation) {
+  require_at_most(0, invocation.operands, "name the file with --config FILE");
+}
+
+ExitStatus run_config_check(Invocation& invocation) {
+  refuse_operands(invocation);
   auto& out = invocation.out.buffer();
   const auto path = invocation.configuration.path();
   if (!path) throw_no_file(invocation.configuration);
@@ -248,8 +253,8 @@ void show_json(const ConnectionSettings& settings, const Chosen& chosen, Invocat
   out += '\n';
 }
 
-ExitStatus run_config_show(std::span<const std::string> names, Invocation& invocation) {
-  const auto shown = chosen(names, invocation.configuration);
+ExitStatus run_config_show(Invocation& invocation) {
+  const auto shown = chosen(invocation.operands, invocation.configuration);
   const auto settings = resolve_connection(invocation.connection, invocation.configuration);
   if (invocation.json) {
     show_json(settings, shown, invocation);
@@ -261,7 +266,8 @@ ExitStatus run_config_show(std::span<const std::string> names, Invocation& invoc
 
 // --- path ----------------------------------------------------------------------------------------
 
-ExitStatus run_config_path(std::span<const std::string>, Invocation& invocation) {
+ExitStatus run_config_path(Invocation& invocation) {
+  refuse_operands(invocation);
   auto& out = invocation.out.buffer();
   const auto path = invocation.configuration.path();
   if (!path) throw_no_file(invocation.configuration);
@@ -276,29 +282,22 @@ ExitStatus run_config_path(std::span<const std::string>, Invocation& invocation)
 
 // -------------------------------------------------------------------------------------------------
 
-using RunConfig = ExitStatus (*)(std::span<const std::string> names, Invocation& invocation);
-
-struct ConfigCommand {
-  CommandText text;
-  RunConfig run;
-};
-
 constexpr std::string_view kErrors =
     "the configuration has an error or cannot be read, or wrong usage";
 constexpr std::string_view kNoFile = "there is no configuration file";
 
-const std::array kConfigCommands{
-    ConfigCommand{{.name = "check",
-                   .summary = "list every error in the file",
-                   .synopsis = "[--config FILE] config check",
-                   .about = "Lists every error in the configuration file. No server is contacted.",
-                   .statuses = {"no errors", kNoFile, kErrors},
-                   .epilogue = R"(
+constexpr std::array kConfigCommands{
+    Subcommand{{.name = "check",
+                .summary = "list every error in the file",
+                .synopsis = "[--config FILE] config check",
+                .about = "Lists every error in the configuration file. No server is contacted.",
+                .statuses = {"no errors", kNoFile, kErrors},
+                .epilogue = R"(
 Example:
   rlctl --config new.toml config check && mv new.toml /etc/rlctl/config.toml
 )"},
-                  run_config_check},
-    ConfigCommand{
+               [](Options&) -> Action { return run_config_check; }},
+    Subcommand{
         {.name = "show",
          .summary = "print the settings in effect and where they come from",
          .synopsis = "[--config FILE] config show [NAME...]",
@@ -313,27 +312,17 @@ Example:
              [](const Typed& typed) {
                return joined(complete_policy(typed), complete_script_name(typed));
              }},
-        run_config_show},
-    ConfigCommand{{.name = "path",
-                   .summary = "print the name of the file",
-                   .synopsis = "[--config FILE] config path",
-                   .about = "Prints the name of the configuration file.",
-                   .statuses = {"done", kNoFile, kErrors},
-                   .epilogue = "\nExample:\n  less $(rlctl config path)\n"},
-                  run_config_path}};
+        [](Options&) -> Action { return run_config_show; }},
+    Subcommand{{.name = "path",
+                .summary = "print the name of the file",
+                .synopsis = "[--config FILE] config path",
+                .about = "Prints the name of the configuration file.",
+                .statuses = {"done", kNoFile, kErrors},
+                .epilogue = "\nExample:\n  less $(rlctl config path)\n"},
+               [](Options&) -> Action { return run_config_path; }}};
 
 Action add_config(Options& options) {
-  const auto chosen = std::make_shared<RunConfig>();
-  options.require_subcommand("rlctl config check");
-  for (const auto& command : kConfigCommands) {
-    options.subcommand(command.text, [chosen, &command](Options&) { *chosen = command.run; });
-  }
-  return [chosen](Invocation& invocation) {
-    if (*chosen != run_config_show) {
-      require_at_most(0, invocation.operands, "name the file with --config FILE");
-    }
-    return (*chosen)(invocation.operands, invocation);
-  };
+  return add_subcommands(options, kConfigCommands, "rlctl config check");
 }
 
 }  // namespace

@@ -31,10 +31,6 @@ std::string script_help() {
   return out;
 }
 
-std::int64_t parse_cost(const std::string& text) {
-  return parse_whole(masked(text), "--cost");
-}
-
 std::int64_t parse_skip(const std::string& text) {
   return parse_between(text, "--skip", 0, INT64_MAX - 1);
 }
@@ -66,16 +62,13 @@ std::size_t parse_maxlen(const std::string& text) {
 
 void add_script(Options& options, Plan& plan) {
   options.group("Script");
-  options
-      .list("--limit", "LIMIT", plan.limit_options.limits,
-            "requests and window: 5/60s, 100/min; for a bundled script, several make one decision")
-      .comma_separated();
+  options.comma_list(
+      "--limit", "LIMIT", plan.limit_options.limits,
+      "requests and window: 5/60s, 100/min; for a bundled script, several make one decision");
   options.value("--burst", "NUMBER", plan.limit_options.burst, kScriptBurstHelp).needs("--limit");
   options.value("--cost", "NUMBER", into(plan.cost, parse_cost), kCostHelp)
       .excludes("--replay", kLogHasCosts, kNameCosts);
-  options
-      .value("--now", "TIME",
-             into(plan.now, [](const std::string& text) { return parse_now(text); }), kNowHelp)
+  options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp)
       .excludes("--replay", kLogHasTimes);
   options
       .value("--algorithm", "NAME", plan.limit_options.algorithm,

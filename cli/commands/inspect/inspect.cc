@@ -38,7 +38,8 @@ struct InspectPlan {
   std::optional<std::chrono::microseconds> now;
   std::optional<std::int64_t> entries = 20;  ///< none: all
   bool entries_are_asked = false;            ///< --entries is given; else a screen may show fewer
-  OptionalValue watch;
+  bool watches = false;
+  std::chrono::microseconds watch_interval = Watch{}.interval;
   bool key_base64 = false;
 
   std::optional<Limiter> limiter = {};  ///< from --limit or --policy; takes precedence
@@ -78,11 +79,11 @@ void add_inspect_options(Options& options, InspectPlan& plan) {
   options.value("--entries", "NUMBER", take_entries,
                 "list this many of the newest entries, or all (default: 20)");
   options
-      .optional_value("--watch", "TIME", plan.watch, "repeat every TIME (default: 1s) until Ctrl-C")
+      .optional_value("--watch", "TIME", plan.watches, into(plan.watch_interval, parse_watch),
+                      "repeat every TIME (default: 1s) until Ctrl-C")
       .rejects_detached(is_duration)
       .excludes("--now", kNowStandsStill);
-  options.value("--now", "TIME", into(plan.now, [](const auto& text) { return parse_now(text); }),
-                kNowHelp);
+  options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
   add_key_option(options, plan.key_base64);
 }
 
@@ -348,7 +349,7 @@ void Inspecting::read_key(const std::string& key, bool is_found) {
                                 : inspector_.inspect(*connection_, key));
     status_ = std::max(status_, status_of(results_.back()));
   } catch (const redis::Error& error) {
-    if (plan_.watch.given || !is_of_one_key(error)) throw;
+    if (plan_.watches || !is_of_one_key(error)) throw;
     tell(key, error);
   }
 }
@@ -380,7 +381,7 @@ void Inspecting::read_keys(bool are_found, const Look& look, std::string& out) {
     if (redraws_ || results_.size() == before) continue;
     if (!std::exchange(is_first, false) && !invocation_.json) out += '\n';
     out += text(results_.back(), look, std::nullopt);
-    if (!plan_.watch.given) invocation_.out.flush();  // there may be many keys
+    if (!plan_.watches) invocation_.out.flush();  // there may be many keys
     warn(results_.back());
     results_.clear();
   }
@@ -503,8 +504,7 @@ ExitStatus inspect_matching(const InspectPlan& plan, Invocation& invocation) {
                    [&](std::string& out) { inspecting.read_matching(*plan.match, out); });
 }
 
-ExitStatus run_inspect(const InspectPlan& options, Invocation& invocation) {
-  auto plan = options;
+ExitStatus run_inspect(InspectPlan& plan, Invocation& invocation) {
   if (!plan.match) {
     auto operands = operands_or_lines(std::move(invocation.operands), invocation.interrupt);
     invocation.operands = decode_operands(std::move(operands), plan.key_base64);
@@ -512,13 +512,13 @@ ExitStatus run_inspect(const InspectPlan& options, Invocation& invocation) {
   plan.limiter = resolve_optional_limiter(plan.limit, invocation.configuration);
   if (plan.match) return inspect_matching(plan, invocation);
   Watch how;
-  if (plan.watch.given) {
-    how = {.interval = parse_watch(plan.watch),
+  if (plan.watches) {
+    how = {.interval = plan.watch_interval,
            .redraws = !invocation.json && may_draw(invocation.out.fd())};
   }
   const auto keys = distinct_keys(plan.limiter, invocation.operands, "rlctl inspect login:alice");
   Inspecting inspecting(plan, how.redraws, keys, invocation);
-  if (plan.watch.given) {
+  if (plan.watches) {
     watch(how, invocation, [&] {
       std::string text;
       inspecting.read(text);

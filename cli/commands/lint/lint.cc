@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -17,6 +18,7 @@
 #include "cli/options/completions.h"
 #include "cli/report/findings.h"
 #include "cli/terminal/progress.h"
+#include "cli/terminal/table.h"
 #include "cli/terminal/terminal.h"
 #include "lint/findings.h"
 
@@ -102,11 +104,10 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
 }
 
 std::string notes() {
-  constexpr std::size_t kColumn = 21;
-  std::string out = "\nFindings:\n";
-  for (const auto& kind : rlctl::lint::finding_kinds()) {
-    out += fmt::format("  {:{}}{}\n", kind.name, kColumn, kind.summary);
-  }
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const auto& kind : rlctl::lint::finding_kinds()) rows.emplace_back(kind.name, kind.summary);
+  std::string out;
+  append_list(out, "Findings", rows);
   return out + placeholder_help();
 }
 

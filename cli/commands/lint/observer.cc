@@ -283,7 +283,7 @@ void Observer::begin_run() {
   forget_ttls();
 }
 
-/// Virtual time starts anew: TTLs are now those that Redis has.
+/// Restarts virtual time: TTLs are now those that Redis has.
 void Observer::forget_ttls() {
   static_cast<void>(ask({"UNLINK", traffic::KeyAging::kHashName}));
   aging_.emplace(connection_, traffic::KeyAging::kHashName, script_->may_read_ttl());

@@ -127,7 +127,7 @@ void declare_options(Options& options, Plan& plan) {
   static const auto kStepsHelp =
       fmt::format("cut a request off after this many lines (default: {})", ldb::kUsualSteps);
   options.group("Script");
-  options.list("--limit", "LIMIT", plan.limits, kLimitHelp).comma_separated();
+  options.comma_list("--limit", "LIMIT", plan.limits, kLimitHelp);
   options.value("--burst", "NUMBER", plan.burst, kScriptBurstHelp);
   options.list("--keys", "KEY", plan.script.keys,
                "one of the KEYS of the script, with the placeholders below (default: {key})");

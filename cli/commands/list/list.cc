@@ -112,7 +112,7 @@ void add_list_options(Options& options, ListPlan& plan) {
       .excludes("--top", "totals are of all keys")
       .excludes("--sort", "totals are not sorted");
   options
-      .optional_value("--watch", "TIME", plan.watch,
+      .optional_value("--watch", "TIME", plan.watches, into(plan.watch_interval, parse_watch),
                       "show the first ones again every TIME (default: 1s) until Ctrl-C")
       .rejects_detached(is_duration)
       .excludes("--totals", "the screen shows keys");
@@ -270,13 +270,12 @@ void ListRun::finish() {
   }
 }
 
-ExitStatus run_list(const ListPlan& options, Invocation& invocation) {
-  auto plan = options;
+ExitStatus run_list(ListPlan& plan, Invocation& invocation) {
   plan.pattern = only_pattern(invocation.operands);
   if (plan.top && !plan.sort) plan.sort = SortKey::kRatio;
   if (plan.policy) (void)invocation.configuration.policy(*plan.policy);  // it must exist
-  if (!plan.watch.given) return ListRun(plan, invocation).run();
-  const Watch how{.interval = parse_watch(plan.watch),
+  if (!plan.watches) return ListRun(plan, invocation).run();
+  const Watch how{.interval = plan.watch_interval,
                   .redraws = !invocation.json && may_draw(invocation.out.fd())};
   watch_list(plan, how, invocation);
 }

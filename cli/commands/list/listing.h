@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/app/watch.h"
 #include "cli/errors/refused_keys.h"
 #include "cli/options/configuration.h"
 #include "cli/options/options.h"
@@ -35,7 +36,8 @@ struct ListPlan {
   bool include_unrecognized = false;  ///< also what only looks like a limiter's state
   bool only_totals = false;
   std::optional<limiter::Limit> limit = {};  ///< of keys whose limit is not known otherwise
-  OptionalValue watch = {};
+  bool watches = false;
+  std::chrono::microseconds watch_interval = Watch{}.interval;
 
   /// Whether some limiters are left out.
   [[nodiscard]] bool has_filter() const;

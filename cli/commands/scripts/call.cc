@@ -78,7 +78,7 @@ limiter::Decision decide(const limiter::Algorithm& algorithm, const limiter::Scr
 constexpr std::string_view kExample = "rlctl scripts call gcra KEY --limit 5/60s";
 
 /// The limits for the script with this name.
-Limiter limiter_for(const std::string& name, const ScriptsOptions& options, std::int64_t cost,
+Limiter limiter_for(const std::string& name, const CallOptions& options, std::int64_t cost,
                     ConfigurationSource& configuration) {
   auto limit = options.limit;
   if (!limit.policy) limit.algorithm = name;
@@ -92,7 +92,7 @@ Limiter limiter_for(const std::string& name, const ScriptsOptions& options, std:
 
 }  // namespace
 
-ExitStatus call_script_once(const ScriptsOptions& options, Invocation& invocation) {
+ExitStatus call_script_once(const CallOptions& options, Invocation& invocation) {
   auto operands = invocation.operands;
   if (operands.empty()) throw UsageError("no NAME given", std::string(kExample));
   const auto& script = script_named(operands.front());

@@ -47,7 +47,8 @@ std::vector<const BundledScript*> chosen_scripts(std::span<const std::string> na
 
 // ---- list ----
 
-ExitStatus list_scripts(const ScriptsOptions&, Invocation& invocation) {
+ExitStatus list_scripts(Invocation& invocation) {
+  require_at_most(0, invocation.operands, "rlctl scripts show NAME prints a script");
   auto& out = invocation.out.buffer();
   std::vector<Cells> rows{{"name", "sha1", "bytes", "keys", "arguments"}};
   for (const auto& script : bundled_scripts()) {
@@ -75,7 +76,7 @@ ExitStatus list_scripts(const ScriptsOptions&, Invocation& invocation) {
 
 // ---- show ----
 
-ExitStatus show_script(const ScriptsOptions&, Invocation& invocation) {
+ExitStatus show_script(Invocation& invocation) {
   constexpr const char* kUsage = "rlctl scripts show gcra";
   const auto& names = invocation.operands;
   if (names.empty()) throw UsageError("no NAME given", kUsage);
@@ -98,7 +99,7 @@ ExitStatus show_script(const ScriptsOptions&, Invocation& invocation) {
 
 // ---- load ----
 
-ExitStatus load_scripts(const ScriptsOptions&, Invocation& invocation) {
+ExitStatus load_scripts(Invocation& invocation) {
   const auto chosen = chosen_scripts(invocation.operands);
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   auto connection = connector.open();
@@ -156,7 +157,7 @@ std::vector<ExportedFile> files_to_export(const std::filesystem::path& folder) {
   return files;
 }
 
-ExitStatus export_scripts(const ScriptsOptions&, Invocation& invocation) {
+ExitStatus export_scripts(Invocation& invocation) {
   constexpr const char* kUsage = "rlctl scripts export lua";
   const auto& folders = invocation.operands;
   require_at_most(1, folders, kUsage);
@@ -194,20 +195,10 @@ ExitStatus export_scripts(const ScriptsOptions&, Invocation& invocation) {
 
 // ---- The command ----
 
-/// A command of `scripts`; `declare` may be null.
-struct ScriptsCommand {
-  CommandText text;
-  ExitStatus (*run)(const ScriptsOptions& options, Invocation& invocation);
-  void (*declare)(Options& options, ScriptsOptions& target) = nullptr;
-};
-
-void add_call_options(Options& options, ScriptsOptions& target) {
+void add_call_options(Options& options, CallOptions& target) {
   add_limit_options_of_algorithm(options, target.limit);
-  const auto parse_cost = [](const std::string& text) { return parse_whole(text, "--cost"); };
   options.value("--cost", "NUMBER", into(target.cost, parse_cost), "units to take (default: 1)");
-  options.value("--now", "TIME",
-                into(target.now, [](const std::string& text) { return parse_now(text); }),
-                kNowHelp);
+  options.value("--now", "TIME", into(target.now, parse_now), kNowHelp);
   add_key_option(options, target.key_base64);
   options.flag("--print", target.print, "print the redis-cli command line instead of calling");
 }
@@ -220,27 +211,27 @@ Completions complete_call(const Typed& typed) {
   return typed.operands.empty() ? complete_counting_algorithm(typed) : complete_key(typed);
 }
 
-const std::array kScriptsCommands{
-    ScriptsCommand{{.name = "list",
-                    .summary = "list the scripts with their SHA1, size and parameters",
-                    .synopsis = "scripts list",
-                    .about = "Lists the name, SHA1, size and parameters of each script.",
-                    .epilogue = R"(
+constexpr std::array kScriptsCommands{
+    Subcommand{{.name = "list",
+                .summary = "list the scripts with their SHA1, size and parameters",
+                .synopsis = "scripts list",
+                .about = "Lists the name, SHA1, size and parameters of each script.",
+                .epilogue = R"(
 Example:
   rlctl scripts list | grep e5d1
 )"},
-                   list_scripts},
-    ScriptsCommand{{.name = "show",
-                    .summary = "print a script",
-                    .synopsis = "scripts show NAME",
-                    .about = "Prints a script.",
-                    .epilogue = R"(
+               [](Options&) -> Action { return list_scripts; }},
+    Subcommand{{.name = "show",
+                .summary = "print a script",
+                .synopsis = "scripts show NAME",
+                .about = "Prints a script.",
+                .epilogue = R"(
 Example:
   rlctl scripts show gcra | sha1sum
 )",
-                    .complete_operand = complete_script_named},
-                   show_script},
-    ScriptsCommand{
+                .complete_operand = complete_script_named},
+               [](Options&) -> Action { return show_script; }},
+    Subcommand{
         {.name = "load",
          .summary = "send scripts to all masters with SCRIPT LOAD",
          .synopsis = "[connection] scripts load [NAME...]",
@@ -251,18 +242,18 @@ Example:
   rlctl scripts load
 )",
          .complete_operand = complete_script_named},
-        load_scripts},
-    ScriptsCommand{{.name = "export",
-                    .summary = "write the scripts of the algorithms to files",
-                    .synopsis = "scripts export DIR",
-                    .about = "Writes the scripts of the algorithms to files in DIR.",
-                    .epilogue = R"(
+        [](Options&) -> Action { return load_scripts; }},
+    Subcommand{{.name = "export",
+                .summary = "write the scripts of the algorithms to files",
+                .synopsis = "scripts export DIR",
+                .about = "Writes the scripts of the algorithms to files in DIR.",
+                .epilogue = R"(
 Example:
   rlctl scripts export lua
 )",
-                    .complete_operand = complete_file},
-                   export_scripts},
-    ScriptsCommand{
+                .complete_operand = complete_file},
+               [](Options&) -> Action { return export_scripts; }},
+    Subcommand{
         {.name = "call",
          .summary = "make the one call that check would make",
          .synopsis = "[connection] scripts call NAME --limit LIMIT [options] [--] KEY\n"
@@ -278,28 +269,10 @@ Examples:
 )",
          .notes = [] { return list_algorithms(""); },
          .complete_operand = complete_call},
-        call_script_once,
-        add_call_options}};
+        add_command<CallOptions, add_call_options, call_script_once>}};
 
 Action add_scripts(Options& options) {
-  struct Chosen {
-    ScriptsOptions options;
-    const ScriptsCommand* command = nullptr;
-  };
-  const auto chosen = std::make_shared<Chosen>();
-  options.require_subcommand("rlctl scripts list");
-  for (const auto& command : kScriptsCommands) {
-    options.subcommand(command.text, [chosen, &command](Options& declared) {
-      chosen->command = &command;
-      if (command.declare != nullptr) command.declare(declared, chosen->options);
-    });
-  }
-  return [chosen](Invocation& invocation) {
-    if (chosen->command->run == list_scripts) {
-      require_at_most(0, invocation.operands, "rlctl scripts show NAME prints a script");
-    }
-    return chosen->command->run(chosen->options, invocation);
-  };
+  return add_subcommands(options, kScriptsCommands, "rlctl scripts list");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace rlctl::cli {
 
 /// The options of `scripts call`.
-struct ScriptsOptions {
+struct CallOptions {
   LimitOptions limit;
   std::int64_t cost = 1;
   std::optional<std::chrono::microseconds> now;
@@ -26,6 +26,6 @@ struct ScriptsOptions {
 /// Makes the one call of a script that `check` with these options would make, and prints the reply;
 /// or prints the redis-cli command line that makes it. Throws UsageError, ProblemError and
 /// redis::Error.
-[[nodiscard]] ExitStatus call_script_once(const ScriptsOptions& options, Invocation& invocation);
+[[nodiscard]] ExitStatus call_script_once(const CallOptions& options, Invocation& invocation);
 
 }  // namespace rlctl::cli

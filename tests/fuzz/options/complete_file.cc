@@ -1,4 +1,4 @@
-// In place of that of cli/completions.cc, which needs everything that can be completed.
+// In place of that of cli/options/completions.cc, which needs everything that can be completed.
 #include "cli/options/completions.h"
 
 rlctl::cli::Completions rlctl::cli::complete_file(const Typed& typed) {
