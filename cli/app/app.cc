@@ -114,8 +114,7 @@ class App {
 };
 
 App::App() {
-  auto options = line_.general();
-  add_general_options(options, general_);
+  line_.set_general([this](Options& options) { add_general_options(options, general_); });
   add_commands(line_, actions_);
 }
 
@@ -130,11 +129,22 @@ ExitStatus App::run(int argc, char** argv) {
   return status;
 }
 
+/// What the command needs, if its name is the first word.
+CommandLine::Declares declares(std::span<const std::string> arguments) {
+  const auto all = commands();
+  const auto found =
+      arguments.empty() ? all.end() : std::ranges::find(all, arguments[0], [](const auto* command) {
+        return command->text.name;
+      });
+  return found == all.end() ? CommandLine::Declares::kAll : (*found)->declares;
+}
+
 /// Throws first if the line has no --, and so the options of a program were read as rlctl's own.
 void App::parse(std::span<const std::string> arguments) {
   std::exception_ptr mistake;
   try {
-    line_.parse(arguments, [this] { return general_.asks_help(); });
+    line_.parse(
+        arguments, [this] { return general_.asks_help(); }, declares(arguments));
   } catch (const UsageError&) {
     mistake = std::current_exception();
   }

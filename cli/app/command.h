@@ -56,6 +56,8 @@ struct Command {
   ExitStatus (*report)(const Problem& problem, bool json) = nullptr;
   /// Exits with the states of monitoring plugins: any failure is UNKNOWN.
   bool judges = false;
+  /// For a command that scripts call all the time, and that repeats no command line.
+  CommandLine::Declares declares = CommandLine::Declares::kAll;
   /// The command line ends in "-- COMMAND [ARGUMENT...]". What follows the first -- is neither
   /// parsed nor changed, and is never empty when the action runs.
   bool takes_program = false;

@@ -20,8 +20,7 @@ class UnfinishedLine {
  public:
   UnfinishedLine(std::span<const std::string> words, const Interrupt& interrupt)
       : words_(words), word_(words.back()), interrupt_(interrupt) {
-    auto options = line_.general();
-    add_general_options(options, general_);
+    line_.set_general([this](Options& options) { add_general_options(options, general_); });
     add_commands(line_, actions_);
     line_.parse_unfinished(words.first(words.size() - 1));
     operands_ = line_.operands();

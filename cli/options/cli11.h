@@ -17,20 +17,21 @@ namespace rlctl::cli {
 /// CLI11's text for an option without a value.
 inline constexpr std::string_view kNoValue = "true";
 
-/// A rule of an option. CLI11 keeps it too, without the reason.
-struct OptionRule {
-  CLI::Option* option;
-  bool excludes;  ///< else it needs the other
-  std::string_view other, why, hint;
-};
-
 /// What CLI11 does not know of an option.
 struct OptionDetails {
-  CLI::App* command = nullptr;  ///< where it is declared
+  CLI::App* command;  ///< where it is declared
+  CLI::Option* option;
   Completer complete = nullptr;
   std::string_view once_hint = {};  ///< empty: may be repeated
   bool comma_separated = false, only_in_long_help = false;
   bool (*is_value)(const std::string& text) = nullptr;  ///< see Option::rejects_detached()
+};
+
+/// A rule of an option. CLI11 keeps it too, without the reason.
+struct OptionRule {
+  const OptionDetails* option;
+  bool excludes;  ///< else it needs the other
+  std::string_view other, why, hint;
 };
 
 /// What CLI11 does not know of a command.
@@ -42,8 +43,10 @@ struct CommandDetails {
 };
 
 struct CommandLineState {
+  CommandLineState();
+
   CLI::App app{"", "rlctl"};
-  std::map<const CLI::Option*, OptionDetails> options = {};
+  std::deque<OptionDetails> options = {};  ///< in the order of their declaration
   std::map<const CLI::App*, CommandDetails> commands = {};
   std::deque<OptionRule> rules = {};
   std::size_t rules_given = 0;  ///< the first ones, which CLI11 has
@@ -51,8 +54,11 @@ struct CommandLineState {
   std::optional<std::vector<std::string>> after_separator = {};
   bool is_before_command = false;  ///< what is wrong stands before the command
   bool is_unfinished = false;      ///< the line is still being typed
+  bool declares_all = true;        ///< see CommandLine::Declares
 
-  Option add(CLI::App& command, CLI::Option& option);
+  /// Whether the option may be on the line, or all are declared. `names` are "-q,--quiet".
+  [[nodiscard]] bool wants(std::string_view names) const;
+  OptionDetails& add(CLI::App& command, CLI::Option& option);
   /// Adds a command, which is declared when it is chosen.
   void add(CLI::App& parent, const CommandText& text, std::function<void(Options&)> declare);
   /// Declares the command's options, once.
@@ -61,10 +67,10 @@ struct CommandLineState {
   /// The innermost chosen command, or rlctl itself.
   [[nodiscard]] CLI::App& chosen();
   /// The option of this name, of the command or of one around it. Null if there is none.
-  [[nodiscard]] static CLI::Option* find(CLI::App& command, const std::string& name);
+  [[nodiscard]] const OptionDetails* find(const CLI::App& command, std::string_view name) const;
   /// The options that the command itself declares and --help shows, in order. (Since 2.6.2, CLI11
   /// also lists those of the commands around it.)
-  [[nodiscard]] std::vector<const CLI::Option*> own_options(const CLI::App& command) const;
+  [[nodiscard]] std::vector<const OptionDetails*> own_options(const CLI::App& command) const;
 };
 
 /// "--quiet" for "-q,--quiet".

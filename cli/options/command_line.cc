@@ -101,7 +101,7 @@ std::string place_of(CommandLineState& line, const std::string& option) {
   auto* command = line.is_before_command ? &line.app : &line.chosen();
   for (; command != nullptr; command = command->get_parent()) {
     for (const auto* option : line.own_options(*command)) {
-      if (!option->get_lnames().empty()) names.push_back(long_name(*option));
+      if (!option->option->get_lnames().empty()) names.push_back(long_name(*option->option));
     }
   }
   const std::vector<std::string_view> views(names.begin(), names.end());
@@ -113,18 +113,18 @@ std::string place_of(CommandLineState& line, const std::string& option) {
   const auto name = argument.substr(0, argument.find('='));
   if (name.starts_with("--") || name.size() == 2) throw_unknown_name(line, name);
   // "-limit": a long option with one dash missing.
-  if (CommandLineState::find(line.chosen(), "-" + name) != nullptr) throw_unknown_name(line, name);
+  if (line.find(line.chosen(), "-" + name) != nullptr) throw_unknown_name(line, name);
   throw_unknown_name(line, argument, "write -- before a KEY that begins with '-'");
 }
 
 void require_attached(const CommandLineState& line) {
-  for (const auto& [option, details] : line.options) {
-    if (details.is_value == nullptr || option->count() == 0) continue;
-    if (option->results().back() != kNoValue) continue;
+  for (const auto& details : line.options) {
+    if (details.is_value == nullptr || details.option->count() == 0) continue;
+    if (details.option->results().back() != kNoValue) continue;
     const auto operands = line.app.remaining(true);
     const auto found = std::ranges::find_if(operands, details.is_value);
     if (found == operands.end()) continue;
-    const auto name = long_name(*option);
+    const auto name = long_name(*details.option);
     throw UsageError(
         fmt::format("{} takes its value after '=', not as the next argument {}", name,
                     in_quotes(*found)),
@@ -134,11 +134,10 @@ void require_attached(const CommandLineState& line) {
 
 void require_rules(const CommandLineState& line, bool excludes) {
   for (const auto& rule : line.rules) {
-    if (rule.excludes != excludes || rule.option->count() == 0) continue;
-    const auto* other =
-        CommandLineState::find(*line.options.at(rule.option).command, std::string(rule.other));
-    if ((other != nullptr && other->count() > 0) != excludes) continue;
-    const auto name = long_name(*rule.option);
+    if (rule.excludes != excludes || rule.option->option->count() == 0) continue;
+    const auto* other = line.find(*rule.option->command, rule.other);
+    if ((other != nullptr && other->option->count() > 0) != excludes) continue;
+    const auto name = long_name(*rule.option->option);
     if (excludes) refuse_both(name, rule.other, rule.why, rule.hint);
     auto message = fmt::format("{} requires {}", name, rule.other);
     if (!rule.why.empty()) message.append(": ").append(rule.why);
@@ -153,22 +152,23 @@ void require_rules(const CommandLineState& line, bool excludes) {
   const std::string message = error.what();
   auto name = message.substr(0, message.find_first_of(" :,"));
   if (!name.starts_with('-')) name.insert(0, name.size() == 1 ? "-" : "--");
-  const auto* option = CommandLineState::find(line.chosen(), name);
-  if (option == nullptr) throw UsageError(message);
-  if (option->get_items_expected_max() == 0) {
+  const auto* found = line.find(line.chosen(), name);
+  if (found == nullptr) throw UsageError(message);
+  if (found->option->get_items_expected_max() == 0) {
     throw UsageError("option " + in_quotes(name) + " takes no value");
   }
   throw UsageError(fmt::format("option {} needs a value: {} {}", in_quotes(name), name,
-                               option->get_type_name()));
+                               found->option->get_type_name()));
 }
 
 void require_once(const CommandLineState& line) {
-  for (const auto& [option, details] : line.options) {
-    if (details.once_hint.empty() || option->count() < 2) continue;
-    const auto& values = option->results();
-    throw UsageError(fmt::format("{} may be given only once, but {} follows {}", long_name(*option),
-                                 in_quotes(values[1]), in_quotes(values[0])),
-                     std::string(details.once_hint));
+  for (const auto& details : line.options) {
+    if (details.once_hint.empty() || details.option->count() < 2) continue;
+    const auto& values = details.option->results();
+    throw UsageError(
+        fmt::format("{} may be given only once, but {} follows {}", long_name(*details.option),
+                    in_quotes(values[1]), in_quotes(values[0])),
+        std::string(details.once_hint));
   }
 }
 
@@ -186,6 +186,10 @@ void require_once(const CommandLineState& line) {
                    is_host ? "-h shows help; name the server with -H or --host" : "");
 }
 
+bool has_unknown(const CommandLineState& line) {
+  return std::ranges::any_of(line.app.remaining(true), is_option);
+}
+
 /// CLI11 looks for what is missing before it looks for what is unknown.
 void require_known(CommandLineState& line) {
   const bool has_command = !line.is_before_command && !line.app.get_subcommands().empty();
@@ -196,8 +200,8 @@ void require_known(CommandLineState& line) {
 }
 
 /// CLI::App::help() would be that of the chosen command.
-std::string help_of(const CLI::App& command, HelpExtent extent) {
-  return command.get_formatter()->make_help(
+std::string help_of(const CommandLineState& line, const CLI::App& command, HelpExtent extent) {
+  return HelpFormatter(line).make_help(
       &command, "",
       extent == HelpExtent::kAll ? CLI::AppFormatMode::All : CLI::AppFormatMode::Normal);
 }
@@ -210,27 +214,40 @@ std::vector<Completion> names_of_commands(const CLI::App& parent) {
   return names;
 }
 
-std::optional<CommandLine::Value> to_value(const CommandLineState& line,
-                                           const CLI::Option* option) {
-  if (option == nullptr || option->get_type_name().empty()) return std::nullopt;
-  const auto& details = line.options.at(option);
-  CommandLine::Value value{.complete = details.complete,
-                           .comma_separated = details.comma_separated};
-  const auto type = option->get_type_name();
-  if (value.complete == nullptr && (type == "FILE" || type == "PATH")) {
-    value.complete = complete_file;
-  }
-  return value;
+std::optional<CommandLine::Value> to_value(const OptionDetails* details) {
+  const auto type = details == nullptr ? "" : details->option->get_type_name();
+  if (type.empty()) return std::nullopt;
+  const bool is_file = details->complete == nullptr && (type == "FILE" || type == "PATH");
+  return CommandLine::Value{.complete = is_file ? complete_file : details->complete,
+                            .comma_separated = details->comma_separated};
 }
 
 }  // namespace
 
 // ---- The state ----
 
-Option CommandLineState::add(CLI::App& command, CLI::Option& option) {
-  options[&option].command = &command;
+CommandLineState::CommandLineState() {
+  // rlctl's own flags: CLI11's are inherited by each command, in a group that differs.
+  app.set_help_flag();
+  // At most one: an operand that is the name of another command is an operand.
+  app.fallthrough()->require_subcommand(0, 1)->allow_extras();
+}
+
+bool CommandLineState::wants(std::string_view names) const {
+  const auto is_spelled = [names](std::string_view word) {
+    if (!is_option(word)) return false;
+    const auto comma = names.find(',');
+    const auto name = names.substr(comma == names.npos ? 0 : comma + 1);
+    if (word.starts_with("--")) return word.substr(0, word.find('=')) == name;
+    // Several letters may follow one dash.
+    return !names.starts_with("--") && word.find(names[1]) != word.npos;
+  };
+  return declares_all || std::ranges::any_of(before_separator, is_spelled);
+}
+
+OptionDetails& CommandLineState::add(CLI::App& command, CLI::Option& option) {
   if (option.get_description().empty()) option.group("");
-  return {option, *this};
+  return options.emplace_back(OptionDetails{.command = &command, .option = &option});
 }
 
 void CommandLineState::add(CLI::App& parent, const CommandText& text,
@@ -259,12 +276,12 @@ void CommandLineState::declare(CLI::App& command) {
 void CommandLineState::give_rules_to_cli11() {
   for (; rules_given < rules.size(); ++rules_given) {
     const auto& rule = rules[rules_given];
-    auto* other = find(*options.at(rule.option).command, std::string(rule.other));
+    const auto* other = find(*rule.option->command, rule.other);
     if (other == nullptr) continue;
     if (rule.excludes) {
-      rule.option->excludes(other);
+      rule.option->option->excludes(other->option);
     } else {
-      rule.option->needs(other);
+      rule.option->option->needs(other->option);
     }
   }
 }
@@ -275,17 +292,25 @@ CLI::App& CommandLineState::chosen() {
   return *command;
 }
 
-CLI::Option* CommandLineState::find(CLI::App& command, const std::string& name) {
-  for (auto* at = &command; at != nullptr; at = at->get_parent()) {
-    if (auto* option = at->get_option_no_throw(name)) return option;
+const OptionDetails* CommandLineState::find(const CLI::App& command, std::string_view name) const {
+  const bool is_long = name.starts_with("--");
+  for (const auto* at = &command; at != nullptr; at = at->get_parent()) {
+    for (const auto& details : options) {
+      if (details.command != at) continue;
+      const auto& names = is_long ? details.option->get_lnames() : details.option->get_snames();
+      if (std::ranges::find(names, name.substr(is_long ? 2 : 1)) != names.end()) return &details;
+    }
   }
   return nullptr;
 }
 
-std::vector<const CLI::Option*> CommandLineState::own_options(const CLI::App& command) const {
-  return command.get_options([&](const CLI::Option* option) {
-    return !option->get_group().empty() && options.at(option).command == &command;
-  });
+std::vector<const OptionDetails*> CommandLineState::own_options(const CLI::App& command) const {
+  std::vector<const OptionDetails*> own;
+  for (const auto& details : options) {
+    const bool is_shown = !details.option->get_group().empty();
+    if (details.command == &command && is_shown) own.push_back(&details);
+  }
+  return own;
 }
 
 std::string long_name(const CLI::Option& option) {
@@ -295,40 +320,50 @@ std::string long_name(const CLI::Option& option) {
 
 // ---- Parsing ----
 
-CommandLine::CommandLine() : state_(std::make_unique<CommandLineState>()) {
-  auto& app = state_->app;
-  app.formatter(std::make_shared<HelpFormatter>(*state_));
-  app.option_defaults()->group("Options");  // the default differs between versions
-  // rlctl's own flags: CLI11's are inherited by each command, in a group that differs.
-  app.set_help_flag();
-  // At most one: an operand that is the name of another command is an operand.
-  app.fallthrough()->require_subcommand(0, 1)->allow_extras();
-}
-
+CommandLine::CommandLine() : state_(std::make_unique<CommandLineState>()) {}
 CommandLine::~CommandLine() = default;
 
-Options CommandLine::general() {
-  return {state_->app, *state_};
+void CommandLine::set_general(std::function<void(Options&)> declare) {
+  declare_general_ = std::move(declare);
 }
 
 void CommandLine::add_command(const CommandText& text, std::function<void(Options&)> declare) {
-  state_->add(state_->app, text, std::move(declare));
+  commands_.emplace_back(&text, std::move(declare));
+}
+
+void CommandLine::begin(std::span<const std::string> arguments, Declares declares) {
+  state_ = std::make_unique<CommandLineState>();
+  state_->declares_all = declares == Declares::kAll;
+  split(*state_, arguments);
+  Options general(state_->app, *state_);
+  general.group("Options");  // CLI11's default differs between versions
+  if (declare_general_) declare_general_(general);
+  state_->give_rules_to_cli11();
+  for (const auto& [text, declare] : commands_) {
+    const auto& words = state_->before_separator;
+    const bool is_named = std::ranges::find(words, text->name) != words.end();
+    if (is_named || state_->declares_all) state_->add(state_->app, *text, declare);
+  }
 }
 
 void CommandLine::parse(std::span<const std::string> arguments,
-                        const std::function<bool()>& asks_help) {
-  state_->give_rules_to_cli11();
-  split(*state_, arguments);
+                        const std::function<bool()>& asks_help, Declares declares) {
+  begin(arguments, declares);
   auto [words, mistake] = prepare(state_->before_separator);
   std::optional<CLI::Error> wrong_line;
   std::exception_ptr wrong_value;
   try {
     state_->app.parse(std::move(words));
+    require_rules(*state_, true);
+    require_rules(*state_, false);
   } catch (const CLI::Error& error) {
     wrong_line = error;
   } catch (const UsageError&) {
     wrong_value = std::current_exception();
   }
+  const bool is_plain = !mistake && !wrong_line && !wrong_value && !asks_help() &&
+                        command() != nullptr && !has_unknown(*state_);
+  if (!is_plain && declares == Declares::kWhatMayBeGiven) return parse(arguments, asks_help);
   if (mistake) throw *mistake;
   require_known(*state_);
   if (asks_help()) return;
@@ -389,7 +424,7 @@ void CommandLine::require_command() const {
 // ---- Help ----
 
 std::string CommandLine::help(HelpExtent extent) const {
-  return help_of(state_->chosen(), extent);
+  return help_of(*state_, state_->chosen(), extent);
 }
 
 std::string CommandLine::help(std::span<const std::string> words, HelpExtent extent) {
@@ -401,14 +436,13 @@ std::string CommandLine::help(std::span<const std::string> words, HelpExtent ext
     command = commands.front();
     state_->declare(*command);
   }
-  return help_of(*command, extent);
+  return help_of(*state_, *command, extent);
 }
 
 // ---- A line that is still being typed ----
 
 void CommandLine::parse_unfinished(std::span<const std::string> arguments) {
-  state_->give_rules_to_cli11();
-  split(*state_, arguments);
+  begin(arguments, Declares::kAll);
   state_->is_unfinished = true;
   const std::span<const std::string> words = state_->before_separator;
   const auto read = [this](std::span<const std::string> some) {
@@ -430,14 +464,14 @@ std::optional<CommandLine::Value> CommandLine::awaited_value() const {
   if (state_->after_separator || words.empty() || !is_option(words.back())) return std::nullopt;
   const auto& last = words.back();
   if (last.find('=') != last.npos) return std::nullopt;
-  const auto* option = CommandLineState::find(
-      state_->chosen(), last.starts_with("--") ? last : std::string{'-', last.back()});
-  if (option == nullptr || option->get_items_expected_max() == 0) return std::nullopt;
-  return to_value(*state_, option);
+  const auto* found =
+      state_->find(state_->chosen(), last.starts_with("--") ? last : std::string{'-', last.back()});
+  const bool takes_next = found != nullptr && found->option->get_items_expected_max() > 0;
+  return takes_next ? to_value(found) : std::nullopt;
 }
 
 std::optional<CommandLine::Value> CommandLine::value_of(const std::string& option) const {
-  return to_value(*state_, CommandLineState::find(state_->chosen(), option));
+  return to_value(state_->find(state_->chosen(), option));
 }
 
 std::vector<Completion> CommandLine::options_to_follow() const {
@@ -445,10 +479,10 @@ std::vector<Completion> CommandLine::options_to_follow() const {
   const auto is_given = [](const CLI::Option* option) { return option->count() > 0; };
   for (const CLI::App* command = &state_->chosen(); command != nullptr;
        command = command->get_parent()) {
-    for (const auto* option : state_->own_options(*command)) {
+    for (const auto* details : state_->own_options(*command)) {
+      const auto* option = details->option;
       const bool is_list = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll &&
-                           option->get_items_expected_max() > 0 &&
-                           state_->options.at(option).once_hint.empty();
+                           option->get_items_expected_max() > 0 && details->once_hint.empty();
       if (is_given(option) && !is_list) continue;
       const auto excludes = option->get_excludes();
       if (std::any_of(excludes.begin(), excludes.end(), is_given)) continue;

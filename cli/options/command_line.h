@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/options/completions.h"
@@ -43,17 +44,22 @@ class CommandLine {
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
-  /// The options that every command accepts.
-  [[nodiscard]] Options general();
+  /// Sets what declares the options that every command accepts.
+  void set_general(std::function<void(Options&)> declare);
   /// `declare` is called if the command is chosen, and for its help.
   void add_command(const CommandText& text, std::function<void(Options&)> declare);
 
+  /// What is declared before the line is read. Declaring is most of what CLI11 does, so a command
+  /// that must start soon declares only what may be on the line; Options::repeated() then lacks the
+  /// rest. If there is a mistake, or help is asked for, the line is read again with everything.
+  enum class Declares { kAll, kWhatMayBeGiven };
   /// Calls the Take of each given option. Throws UsageError on the first mistake. Unknown names
   /// come first; others do not matter if `asks_help`, which is asked when the options have been
   /// read.
   void parse(
       std::span<const std::string> arguments,
-      const std::function<bool()>& asks_help = [] { return false; });
+      const std::function<bool()>& asks_help = [] { return false; },
+      Declares declares = Declares::kAll);
 
   /// Throws UsageError if no command is chosen, though there are operands, or if the chosen one
   /// lacks a command of its own.
@@ -98,7 +104,11 @@ class CommandLine {
   [[nodiscard]] std::vector<Completion> subcommands() const;
 
  private:
-  std::unique_ptr<CommandLineState> state_;
+  void begin(std::span<const std::string> arguments, Declares declares);
+
+  std::function<void(Options&)> declare_general_;
+  std::vector<std::pair<const CommandText*, std::function<void(Options&)>>> commands_;
+  std::unique_ptr<CommandLineState> state_;  ///< of the line that was read last
 };
 
 }  // namespace rlctl::cli

@@ -33,15 +33,16 @@ void append_row(std::string& out, const CLI::Option& option, bool all) {
 }
 
 /// Without `all`, the groups are one list.
-void append_options(std::string& out, std::span<const CLI::Option* const> options, bool all) {
+void append_options(std::string& out, std::span<const OptionDetails* const> options, bool all) {
   if (!all && !options.empty()) out += "\nOptions:\n";
   std::string group;
-  for (const auto* option : options) {
-    if (all && option->get_group() != group) {
-      group = option->get_group();
+  for (const auto* details : options) {
+    const auto& option = *details->option;
+    if (all && option.get_group() != group) {
+      group = option.get_group();
       out.append("\n").append(group).append(":\n");
     }
-    append_row(out, *option, all);
+    if (all || !details->only_in_long_help) append_row(out, option, all);
   }
 }
 
@@ -76,7 +77,7 @@ std::string usage(std::string_view synopsis) {
   return out;
 }
 
-std::string general_help(const CLI::App& app, std::span<const CLI::Option* const> options,
+std::string general_help(const CLI::App& app, std::span<const OptionDetails* const> options,
                          bool all) {
   std::string out =
       "Usage: rlctl [connection] COMMAND [options] [--] [KEY...]\n"
@@ -108,16 +109,10 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/,
   const bool all = mode == CLI::AppFormatMode::All;
   if (app->get_parent() == nullptr) return general_help(*app, line_->own_options(*app), all);
   const auto& command = *line_->commands.at(app).text;
-  auto options = line_->own_options(*app);
-  if (!all) {
-    std::erase_if(options, [this](const auto* option) {
-      return line_->options.at(option).only_in_long_help;
-    });
-  }
   auto out = usage(command.synopsis);
   if (all) out.append("\n").append(command.about).append("\n");
   append_commands(out, *app);
-  append_options(out, options, all);
+  append_options(out, line_->own_options(*app), all);
   out += "\nConnection and general options: see rlctl --help\n";
   if (!all) return out;
   if (command.notes != nullptr) out += command.notes();

@@ -39,12 +39,13 @@ std::vector<std::string> given_values(const CLI::Option& option) {
 void append_repeated(std::vector<std::string>& words, const CommandLineState& line,
                      const CLI::App& command, bool of_server,
                      const std::map<std::string_view, std::vector<std::string>>& resolved) {
-  for (const auto* option : line.own_options(command)) {
-    const bool is_of_server = option->get_group() == kConnectionGroup;
-    if (!option->get_configurable() || is_of_server != of_server) continue;
-    const auto found = resolved.find(long_name(*option));
-    const auto values = found == resolved.end() ? given_values(*option) : found->second;
-    for (const auto& value : values) append_words(words, *option, value);
+  for (const auto* details : line.own_options(command)) {
+    const auto& option = *details->option;
+    const bool is_of_server = option.get_group() == kConnectionGroup;
+    if (!option.get_configurable() || is_of_server != of_server) continue;
+    const auto found = resolved.find(long_name(option));
+    const auto values = found == resolved.end() ? given_values(option) : found->second;
+    for (const auto& value : values) append_words(words, option, value);
   }
 }
 
@@ -60,33 +61,37 @@ Take into(std::vector<std::string>& target) {
 
 // ---- Rules ----
 
-Option& Option::excludes(std::string_view name, std::string_view why, std::string_view hint) {
-  line_->rules.push_back({option_, true, name, why, hint});
+Option& Option::add_rule(bool excludes, std::string_view name, std::string_view why,
+                         std::string_view hint) {
+  if (details_ != nullptr) line_->rules.push_back({details_, excludes, name, why, hint});
   return *this;
+}
+
+Option& Option::excludes(std::string_view name, std::string_view why, std::string_view hint) {
+  return add_rule(true, name, why, hint);
 }
 
 Option& Option::needs(std::string_view name, std::string_view why, std::string_view hint) {
-  line_->rules.push_back({option_, false, name, why, hint});
-  return *this;
+  return add_rule(false, name, why, hint);
 }
 
 Option& Option::once(std::string_view hint) {
-  line_->options[option_].once_hint = hint;
+  if (details_ != nullptr) details_->once_hint = hint;
   return *this;
 }
 
 Option& Option::rejects_detached(bool (*is_value)(const std::string& text)) {
-  line_->options[option_].is_value = is_value;
+  if (details_ != nullptr) details_->is_value = is_value;
   return *this;
 }
 
 Option& Option::only_in_long_help() {
-  line_->options[option_].only_in_long_help = true;
+  if (details_ != nullptr) details_->only_in_long_help = true;
   return *this;
 }
 
 Option& Option::completes(Completer complete) {
-  line_->options[option_].complete = complete;
+  if (details_ != nullptr) details_->complete = complete;
   return *this;
 }
 
@@ -96,61 +101,65 @@ void Options::group(const std::string& title, Repeats repeats) {
   app_->option_defaults()->group(title)->configurable(repeats == Repeats::kYes);
 }
 
-Option Options::flag(const std::string& names, bool& target, std::string_view help) {
-  auto* option = app_->add_flag(names, target, std::string(help))->disable_flag_override();
-  return line_->add(*app_, *option);
+Option Options::flag(std::string_view names, bool& target, std::string_view help) {
+  if (!line_->wants(names)) return {nullptr, *line_};
+  auto* option = app_->add_flag(std::string(names), target, std::string(help));
+  option->disable_flag_override();
+  return {&line_->add(*app_, *option), *line_};
 }
 
-Option Options::value(const std::string& names, const std::string& type, Take take,
+/// Not bound to a variable: CLI11's own conversions split "[a,b]" and make an empty text none.
+Option Options::add(std::string_view names, std::string_view type,
+                    std::function<void(const std::vector<std::string>&)> take_all,
+                    std::string_view help, bool is_list) {
+  if (!line_->wants(names)) return {nullptr, *line_};
+  auto* option = app_->add_option(
+      std::string(names),
+      [take_all = std::move(take_all)](const CLI::results_t& texts) {
+        take_all(texts);
+        return true;
+      },
+      std::string(help));
+  option->type_name(std::string(type))
+      ->multi_option_policy(is_list ? CLI::MultiOptionPolicy::TakeAll
+                                    : CLI::MultiOptionPolicy::TakeLast);
+  return {&line_->add(*app_, *option), *line_};
+}
+
+Option Options::value(std::string_view names, std::string_view type, Take take,
                       std::string_view help) {
-  // Not bound to a variable: CLI11's own conversions split "[a,b]" and make an empty text none.
-  auto* option = app_->add_option(
-      names,
-      [take = std::move(take)](const CLI::results_t& texts) {
-        take(texts.back());
-        return true;
-      },
-      std::string(help));
-  option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  return line_->add(*app_, *option);
+  const auto take_last = [take = std::move(take)](const auto& texts) { take(texts.back()); };
+  return add(names, type, take_last, help, false);
 }
 
-Option Options::list(const std::string& names, const std::string& type, Take take,
+Option Options::list(std::string_view names, std::string_view type, Take take,
                      std::string_view help) {
-  auto* option = app_->add_option(
-      names,
-      [take = std::move(take)](const CLI::results_t& texts) {
-        std::ranges::for_each(texts, take);
-        return true;
-      },
-      std::string(help));
-  option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  return line_->add(*app_, *option);
+  const auto take_each = [take = std::move(take)](const auto& texts) {
+    std::ranges::for_each(texts, take);
+  };
+  return add(names, type, take_each, help, true);
 }
 
-Option Options::comma_list(const std::string& names, const std::string& type, Take take,
+Option Options::comma_list(std::string_view names, std::string_view type, Take take,
                            std::string_view help) {
-  const auto take_each = [take = std::move(take)](const std::string& text) {
-    for (const auto& word : split_at_commas(text)) take(std::string(word));
+  const auto take_parts = [take = std::move(take)](const std::string& text) {
+    std::ranges::for_each(split_at_commas(text), take);
   };
-  const auto option = list(names, type, take_each, help);
-  line_->options[option.option_].comma_separated = true;
+  auto option = list(names, type, take_parts, help);
+  if (option.details_ != nullptr) option.details_->comma_separated = true;
   return option;
 }
 
-Option Options::optional_value(const std::string& names, const std::string& type, bool& given,
+Option Options::optional_value(std::string_view names, std::string_view type, bool& given,
                                Take take, std::string_view help) {
-  auto* option = app_->add_option(
-      names,
-      [&given, take = std::move(take)](const CLI::results_t& texts) {
-        given = true;
-        if (texts.back() != kNoValue) take(texts.back());
-        return true;
-      },
-      std::string(help));
+  const auto take_last = [&given, take = std::move(take)](const auto& texts) {
+    given = true;
+    if (texts.back() != kNoValue) take(texts.back());
+  };
+  auto option = add(names, type, take_last, help, false);
   // For CLI11, a flag: only '=' gives it a value.
-  option->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->expected(0);
-  return line_->add(*app_, *option);
+  if (option.details_ != nullptr) option.details_->option->expected(0);
+  return option;
 }
 
 void Options::subcommand(const CommandText& text, std::function<void(Options&)> declare) {
@@ -163,9 +172,9 @@ void Options::require_subcommand(std::string_view example) {
 
 // ---- What is given ----
 
-bool Options::is_given(const std::string& name) const {
-  const auto* option = CommandLineState::find(*app_, name);
-  return option != nullptr && option->count() > 0;
+bool Options::is_given(std::string_view name) const {
+  const auto* found = line_->find(*app_, name);
+  return found != nullptr && found->option->count() > 0;
 }
 
 std::vector<std::string> Options::repeated(

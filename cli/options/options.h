@@ -9,12 +9,12 @@
 
 namespace CLI {
 class App;
-class Option;
 }  // namespace CLI
 
 namespace rlctl::cli {
 
 struct CommandLineState;
+struct OptionDetails;
 struct CommandText;
 using Completer = struct Completions (*)(const struct Typed&);  // see completions.h
 
@@ -34,7 +34,8 @@ template <typename Target, typename Parse>
 /// as the command line.
 class Option {
  public:
-  Option(CLI::Option& option, CommandLineState& line) : option_(&option), line_(&line) {}
+  /// `details` are null for an option that cannot be on the line, whose rules do not matter.
+  Option(OptionDetails* details, CommandLineState& line) : details_(details), line_(&line) {}
 
   /// Refuses both options: "--wait and --now cannot be combined: WHY". The other one may be
   /// declared later; `why` and `hint` may be empty.
@@ -52,7 +53,10 @@ class Option {
 
  private:
   friend class Options;
-  CLI::Option* option_;
+  Option& add_rule(bool excludes, std::string_view name, std::string_view why,
+                   std::string_view hint);
+
+  OptionDetails* details_;
   CommandLineState* line_;
 };
 
@@ -69,29 +73,29 @@ class Options {
   /// The heading in --help for the options that are added next.
   void group(const std::string& title, Repeats repeats = Repeats::kYes);
   /// `names` are "-q,--quiet", or one name. An option without a help text is not shown.
-  Option flag(const std::string& names, bool& target, std::string_view help);
+  Option flag(std::string_view names, bool& target, std::string_view help);
   /// `type` names the value in the help: NUMBER.
-  Option value(const std::string& names, const std::string& type, Take take, std::string_view help);
-  Option value(const std::string& names, const std::string& type,
-               std::optional<std::string>& target, std::string_view help) {
+  Option value(std::string_view names, std::string_view type, Take take, std::string_view help);
+  Option value(std::string_view names, std::string_view type, std::optional<std::string>& target,
+               std::string_view help) {
     return value(names, type, into(target), help);
   }
   /// `take` is called for each value.
-  Option list(const std::string& names, const std::string& type, Take take, std::string_view help);
-  Option list(const std::string& names, const std::string& type, std::vector<std::string>& target,
+  Option list(std::string_view names, std::string_view type, Take take, std::string_view help);
+  Option list(std::string_view names, std::string_view type, std::vector<std::string>& target,
               std::string_view help) {
     return list(names, type, into(target), help);
   }
   /// A list of which each value may consist of several, separated by commas.
-  Option comma_list(const std::string& names, const std::string& type, Take take,
+  Option comma_list(std::string_view names, std::string_view type, Take take,
                     std::string_view help);
-  Option comma_list(const std::string& names, const std::string& type,
-                    std::vector<std::string>& target, std::string_view help) {
+  Option comma_list(std::string_view names, std::string_view type, std::vector<std::string>& target,
+                    std::string_view help) {
     return comma_list(names, type, into(target), help);
   }
   /// An option with an optional value, which must follow '=': --wait, --wait=5s. `take` is called
   /// only if there is a value.
-  Option optional_value(const std::string& names, const std::string& type, bool& given, Take take,
+  Option optional_value(std::string_view names, std::string_view type, bool& given, Take take,
                         std::string_view help);
   /// A command of the command: `declare` is called if it is chosen, and for its help.
   void subcommand(const CommandText& text, std::function<void(Options&)> declare);
@@ -99,7 +103,7 @@ class Options {
   /// The command does nothing without one of its commands, such as that of `example`.
   void require_subcommand(std::string_view example);
 
-  [[nodiscard]] bool is_given(const std::string& name) const;
+  [[nodiscard]] bool is_given(std::string_view name) const;
 
   /// The options that repeat a run, with the given values or, for options in `resolved`, with the
   /// values there, even if the option was not given. In the order of their declaration; options for
@@ -111,6 +115,10 @@ class Options {
       const std::map<std::string_view, std::vector<std::string>>& resolved) const;
 
  private:
+  Option add(std::string_view names, std::string_view type,
+             std::function<void(const std::vector<std::string>&)> take_all, std::string_view help,
+             bool is_list);
+
   CLI::App* app_;
   CommandLineState* line_;
 };

@@ -19,7 +19,7 @@ constexpr CommandText kList{.name = "list", .summary = "list", .synopsis = "list
 constexpr CommandText kTwice{.name = "twice", .summary = "twice", .synopsis = "check twice"};
 
 struct Line {
-  bool json = false, quiet = false, verbose = false, model = false, now = false;
+  bool json = false, quiet = false, verbose = false, version = false, model = false, now = false;
   std::optional<std::string> port, user, rate, clock, skip, title;
   std::vector<std::string> limits;
   bool waits = false;
@@ -27,15 +27,16 @@ struct Line {
   CommandLine line;
 
   Line() {
-    auto general = line.general();
-    general.group(kConnectionGroup);
-    general.value("-p,--port", "PORT", port, "port");
-    general.group(kConnectionGroup, Repeats::kNo);
-    general.value("--user", "NAME", user, "user");
-    general.group("General", Repeats::kNo);
-    general.flag("--json", json, "JSON");
-    general.flag("-h", quiet, "short help");
-    general.flag("-v", verbose, "version");
+    line.set_general([this](Options& general) {
+      general.group(kConnectionGroup);
+      general.value("-p,--port", "PORT", port, "port");
+      general.group(kConnectionGroup, Repeats::kNo);
+      general.value("--user", "NAME", user, "user");
+      general.group("General", Repeats::kNo);
+      general.flag("--json", json, "JSON");
+      general.flag("-h", quiet, "short help");
+      general.flag("-v", version, "version");
+    });
     line.add_command(kCheck, [this](Options& options) {
       options.flag("-q,--quiet", quiet, "quiet");
       options.flag("-v,--verbose", verbose, "verbose");
@@ -107,7 +108,7 @@ TEST_CASE("options: a command may give a general short option another meaning") 
   Line line;
   line.parse({"-v"});
   CHECK(line.line.options().is_given("--verbose"));
-  CHECK_FALSE(line.line.general().is_given("-v"));
+  CHECK_FALSE(line.version);
 }
 
 TEST_CASE("options: the first mistake is an unknown name") {
@@ -144,8 +145,32 @@ TEST_CASE("options: the words that repeat a run are collected") {
         Words{"--limit", "y", "--wait=5s", "--now", "--port", "1"});
 }
 
+TEST_CASE("options: what may be given is declared, and everything if that is not enough") {
+  const auto parse = [](Line& line, const Words& words) {
+    line.line.parse(
+        words, [] { return false; }, CommandLine::Declares::kWhatMayBeGiven);
+  };
+  Line line;
+  parse(line, {"check", "-qp1", "k", "--limit=5", "--wait"});
+  CHECK(line.quiet);
+  CHECK(line.port == "1");
+  CHECK(line.limits == Words{"5"});
+  CHECK(line.waits);
+  CHECK(line.line.operands() == Words{"k"});
+  CHECK(line.line.options().repeated({{"--rate", {"1"}}}, false) ==
+        Words{"--quiet", "--limit", "5", "--wait"});
+  const auto refused = [&](const Words& words, const char* message) {
+    Line refusing;
+    CHECK_THROWS_WITH_AS(parse(refusing, words), message, UsageError);
+  };
+  refused({"check", "--limti", "5"}, "unknown option '--limti'; did you mean '--limit'?");
+  refused({"check", "--skip", "1"}, "--skip requires --clock: it is the clock's");
+  refused({"check", "--limit"}, "option '--limit' needs a value: --limit LIMIT");
+}
+
 TEST_CASE("options: help fits 80 columns, and a command of a command has its own") {
   Line line;
+  line.line.parse({});
   const auto help = line.line.help(Words{"check"}, HelpExtent::kAll);
   std::size_t start = 0;
   for (auto end = help.find('\n'); end != help.npos; end = help.find('\n', start)) {

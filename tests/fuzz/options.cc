@@ -27,10 +27,11 @@ struct Line {
   CommandLine line;
 
   Line() {
-    auto general = line.general();
-    general.flag("--json", json, "JSON");
-    general.flag("-h", help, "help");
-    general.value("-p,--port", "PORT", port, "port").once("give one");
+    line.set_general([this](Options& general) {
+      general.flag("--json", json, "JSON");
+      general.flag("-h", help, "help");
+      general.value("-p,--port", "PORT", port, "port").once("give one");
+    });
     line.add_command(kCheck, [this](Options& options) {
       options.flag("-q,--quiet", quiet, "quiet").excludes("--json", "of the output");
       options.value("--rate", "RATE", rate, "rate").needs("--limit");

@@ -222,6 +222,7 @@ Examples:
 )",
          .notes = algorithm_help,
          .complete_operand = complete_key},
-    .add = add_command<CheckPlan, add_check_options, run_check>};
+    .add = add_command<CheckPlan, add_check_options, run_check>,
+    .declares = CommandLine::Declares::kWhatMayBeGiven};
 
 }  // namespace rlctl::cli

@@ -136,6 +136,7 @@ Examples:
              .complete_operand = complete_key},
     .add = add_command<RunPlan, add_run_options, run_run>,
     .report = report_run,
+    .declares = CommandLine::Declares::kWhatMayBeGiven,
     .takes_program = true};
 
 }  // namespace rlctl::cli
