@@ -63,9 +63,10 @@
 # A test must wait for its background processes by ID: a plain `wait` would wait for its server too. Start
 # background processes with `3>&-`, or bats waits for them.
 #
-# The environment is clean: RLCTL_*, REDISCLI_*, XDG_* and NO_COLOR are unset, HOME is a folder private to
-# the run, $RLCTL_CONFIG names a configuration that only has a long timeout, and $RLCTL_URL names a socket
-# that does not exist until a server is started, so that no test can reach port 6379 by mistake.
+# The environment is clean: RLCTL_*, REDISCLI_*, XDG_*, TERM and what chooses colours are unset, HOME is a
+# folder private to the run, $RLCTL_CONFIG names a configuration that only has a long timeout, and
+# $RLCTL_URL names a socket that does not exist until a server is started, so that no test can reach port
+# 6379 by mistake.
 
 bats_require_minimum_version 1.5.0
 project=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
@@ -78,7 +79,7 @@ if [[ ${rlctl_test_run-} != "$BATS_RUN_TMPDIR" ]]; then
   while read -r variable; do
     case $variable in
       RLCTL_BUILD | RLCTL_FAULTS | RLCTL_REDIS_SERVER | RLCTL_TEST_*) ;;
-      RLCTL_* | REDISCLI_* | REDIS_* | XDG_* | NO_COLOR | CLICOLOR* | FORCE_COLOR) unset "$variable" ;;
+      RLCTL_* | REDISCLI_* | REDIS_* | XDG_* | TERM | NO_COLOR | CLICOLOR*) unset "$variable" ;;
     esac
   done < <(compgen -e)
   export rlctl_test_run=$BATS_RUN_TMPDIR
