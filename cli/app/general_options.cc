@@ -35,7 +35,7 @@ void add_general_options(Options& options, GeneralOptions& target) {
   options
       .value("--color", "WHEN", into(target.colour, parse_colour),
              "colours: auto, always or never (default: auto; see ENVIRONMENT in rlctl(1))")
-      .completes([](const Typed&) { return to_completions(kColours); });
+      .completes([](const CompletionContext&) { return to_completions(kColours); });
   options.flag("-h", target.short_help, "show the usage and the options in brief");
   options.flag("--help", target.help, "show all help");
   options.flag("-V,--version", target.version, "show the version");

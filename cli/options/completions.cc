@@ -32,11 +32,11 @@ Completions joined(Completions completions, Completions others) {
   return completions;
 }
 
-Completions complete_file(const Typed& /*typed*/) {
+Completions complete_file(const CompletionContext& /*typed*/) {
   return {.files = true};
 }
 
-Completions complete_algorithm(const Typed& typed) {
+Completions complete_algorithm(const CompletionContext& typed) {
   auto completions = complete_counting_algorithm(typed);
   for (const auto& algorithm : limiter::algorithms()) {
     if (!limiter::counts_requests(algorithm)) completions.words.push_back(to_completion(algorithm));
@@ -44,7 +44,7 @@ Completions complete_algorithm(const Typed& typed) {
   return completions;
 }
 
-Completions complete_counting_algorithm(const Typed& /*typed*/) {
+Completions complete_counting_algorithm(const CompletionContext& /*typed*/) {
   Completions completions;
   for (const auto& algorithm : limiter::algorithms()) {
     if (limiter::counts_requests(algorithm)) completions.words.push_back(to_completion(algorithm));
@@ -52,7 +52,7 @@ Completions complete_counting_algorithm(const Typed& /*typed*/) {
   return completions;
 }
 
-Completions complete_policy(const Typed& typed) {
+Completions complete_policy(const CompletionContext& typed) {
   return from_configuration([&] {
     Completions completions;
     for (const auto& policy : typed.configuration.policies().policies) {
@@ -62,17 +62,17 @@ Completions complete_policy(const Typed& typed) {
   });
 }
 
-Completions complete_script_name(const Typed& typed) {
+Completions complete_script_name(const CompletionContext& typed) {
   return from_configuration([&] {
     return to_completions(typed.configuration.scripts().scripts, &limiter::ScriptSection::name);
   });
 }
 
-Completions complete_script(const Typed& typed) {
+Completions complete_script(const CompletionContext& typed) {
   return joined(complete_script_name(typed), complete_file(typed));
 }
 
-Completions complete_limiter(const Typed& typed) {
+Completions complete_limiter(const CompletionContext& typed) {
   return joined(complete_algorithm(typed), complete_script(typed));
 }
 

@@ -27,7 +27,7 @@ struct Completions {
 };
 
 /// The command line before the unfinished word.
-struct Typed {
+struct CompletionContext {
   std::string_view word;                  ///< what there is of it
   std::span<const std::string> operands;  ///< without the command
   const Options& options;                 ///< those that are given
@@ -39,19 +39,19 @@ struct Typed {
 // How to complete what several commands take. Nothing comes from a configuration file that cannot
 // be read or parsed; other mistakes in it do not matter.
 
-[[nodiscard]] Completions complete_file(const Typed& typed);
+[[nodiscard]] Completions complete_file(const CompletionContext& typed);
 /// The bundled algorithms.
-[[nodiscard]] Completions complete_algorithm(const Typed& typed);
+[[nodiscard]] Completions complete_algorithm(const CompletionContext& typed);
 /// Those that count requests, which are all but concurrency.
-[[nodiscard]] Completions complete_counting_algorithm(const Typed& typed);
+[[nodiscard]] Completions complete_counting_algorithm(const CompletionContext& typed);
 /// The policies in the configuration file.
-[[nodiscard]] Completions complete_policy(const Typed& typed);
+[[nodiscard]] Completions complete_policy(const CompletionContext& typed);
 /// The scripts in the configuration file.
-[[nodiscard]] Completions complete_script_name(const Typed& typed);
+[[nodiscard]] Completions complete_script_name(const CompletionContext& typed);
 /// The scripts in the configuration file, and files.
-[[nodiscard]] Completions complete_script(const Typed& typed);
+[[nodiscard]] Completions complete_script(const CompletionContext& typed);
 /// The scripts in the configuration file, files, and the bundled algorithms.
-[[nodiscard]] Completions complete_limiter(const Typed& typed);
+[[nodiscard]] Completions complete_limiter(const CompletionContext& typed);
 /// The names of a table's rows, without descriptions.
 template <typename Rows, typename Name = std::identity>
 [[nodiscard]] Completions to_completions(const Rows& rows, Name name = {}) {

@@ -65,9 +65,9 @@ void add_limit_rows(Options& options, LimitOptions& target, bool required, bool 
                  "use the limit, algorithm and burst of this policy in the configuration; the "
                  "operands are the arguments of its key")
           .completes(complete_policy)
-          .excludes("--limit", kPolicyHasItsOwn);
-  if (has_algorithm) policy.excludes("--algorithm", kPolicyHasItsOwn);
-  policy.excludes("--burst", kPolicyHasItsOwn);
+          .excludes("--limit", kPolicyDefinesIt);
+  if (has_algorithm) policy.excludes("--algorithm", kPolicyDefinesIt);
+  policy.excludes("--burst", kPolicyDefinesIt);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct LimitOptions {
 };
 
 /// Why --policy excludes what a policy defines.
-inline constexpr std::string_view kPolicyHasItsOwn = "a policy has its own";
+inline constexpr std::string_view kPolicyDefinesIt = "the policy defines it";
 
 /// If `required` is false, --algorithm and --burst require --limit, and --algorithm has no default.
 void add_limit_options(Options& options, LimitOptions& target, bool required);

@@ -32,14 +32,9 @@ void refuse_pattern(const std::string& operand) {
 /// Checks the format and its fields without reading any file.
 void require_format(const replay::ReplayOptions& options) {
   if (!options.format) return;
-  const auto* format = replay::find_log_format(*options.format);
-  if (format != nullptr) {
-    parsed("--format", [&] { return format->make_parser(options.fields); });
-    return;
-  }
-  std::vector<std::string_view> names;
-  for (const auto& one : replay::log_formats()) names.push_back(one.name);
-  refuse_word("--format: unknown format " + in_quotes(*options.format), *options.format, names);
+  const auto& format =
+      find_named(replay::log_formats(), *options.format, "--format: unknown format");
+  parsed("--format", [&] { return format.make_parser(options.fields); });
 }
 
 }  // namespace
@@ -64,7 +59,7 @@ void add_log_options(Options& options, ReplayArguments& target) {
   of_log(
       options
           .value("--format", "FORMAT", target.format, "format of all files (default: recognized)")
-          .completes([](const Typed&) {
+          .completes([](const CompletionContext&) {
             return to_completions(replay::log_formats(), &replay::LogFormat::name);
           }));
   of_log(options.value("--time-field", "NAME", target.time_field,

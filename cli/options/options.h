@@ -16,7 +16,7 @@ namespace rlctl::cli {
 struct CommandLineState;
 struct OptionDetails;
 struct CommandText;
-using Completer = struct Completions (*)(const struct Typed&);  // see completions.h
+using Completer = struct Completions (*)(const struct CompletionContext&);  // see completions.h
 
 /// Takes the text of a value. Throws UsageError, which names the option, if the value is wrong.
 using Take = std::function<void(const std::string& text)>;

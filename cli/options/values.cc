@@ -40,7 +40,7 @@ void require_at_most(std::size_t most, std::span<const std::string> operands, st
 
 void refuse_word(const std::string& message, std::string_view word,
                  std::span<const std::string_view> names) {
-  throw UsageError(message + did_you_mean(word, names), "it is one of " + one_of(names));
+  throw UsageError(message + did_you_mean(word, names), "expected one of: " + one_of(names));
 }
 
 // ---- Values ----

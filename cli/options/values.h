@@ -6,6 +6,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
 
 namespace rlctl::cli {
 
@@ -14,7 +19,7 @@ namespace rlctl::cli {
 inline constexpr std::string_view kNowHelp =
     "use this time, not the server's clock (microseconds since 1970, or ISO 8601 with a zone)";
 /// Why an option that waits excludes --now.
-inline constexpr std::string_view kNowStandsStill = "a given time does not advance";
+inline constexpr std::string_view kNowFixesTheClock = "--now fixes the clock";
 inline constexpr std::string_view kCostHelp =
     "units to take (default: 1); 0 takes nothing, a negative number gives back";
 inline constexpr std::string_view kQuietHelp = "print no results, only set the exit status";
@@ -30,6 +35,17 @@ void require_at_most(std::size_t most, std::span<const std::string> operands,
 /// lists all.
 [[noreturn]] void refuse_word(const std::string& message, std::string_view word,
                               std::span<const std::string_view> names);
+/// The row of a table whose `name` is this word. If there is none, the word is refused: `unknown`
+/// says of what, such as "--sort: unknown order".
+template <typename Rows>
+const auto& find_named(const Rows& rows, std::string_view word, std::string_view unknown) {
+  std::vector<std::string_view> names;
+  for (const auto& row : rows) {
+    if (row.name == word) return row;
+    names.push_back(row.name);
+  }
+  refuse_word(fmt::format("{} {}", unknown, in_quotes(word)), word, names);
+}
 
 // Parsers for values that several commands have. All throw UsageError, which names the option.
 

@@ -20,7 +20,7 @@ constexpr std::size_t kMaxKeys = 100;
 
 }  // namespace
 
-Completions complete_key(const Typed& typed) {
+Completions complete_key(const CompletionContext& typed) {
   if (environment("RLCTL_COMPLETE_KEYS") != "1") return {};
   if (typed.options.is_given("--policy") || typed.connection.askpass) return {};
   const auto end = std::chrono::steady_clock::now() + kMaxTime;

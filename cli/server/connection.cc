@@ -153,7 +153,8 @@ void set_tls(redis::Url& url, const ConnectionOptions& options,
 
 std::chrono::microseconds parse_timeout(const std::string& text) {
   const auto timeout = parse_duration_of(text, "--timeout");
-  if (timeout.count() == 0) throw UsageError("--timeout: '" + text + "' leaves no time to answer");
+  if (timeout.count() == 0)
+    throw UsageError("--timeout must be greater than 0, not " + in_quotes(text));
   return timeout;
 }
 

@@ -47,7 +47,7 @@ void add_on_error_option(Options& options, OnError& target) {
   options
       .value("--on-error", "ANSWER", into(target, parse_on_error),
              "fail, allow or deny when the server gives no answer (default: fail)")
-      .completes([](const Typed&) { return to_completions(kAnswers); });
+      .completes([](const CompletionContext&) { return to_completions(kAnswers); });
 }
 
 namespace {

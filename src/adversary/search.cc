@@ -22,10 +22,10 @@ constexpr std::size_t kElite = 12;
 constexpr double kBackwardShare = 0.3;
 /// A budget must fill the limit this many times, so that at least the most telling schedules are
 /// tried.
-constexpr std::int64_t kLeastFills = 40;
+constexpr std::int64_t kMinFills = 40;
 /// The latest time of a request, in windows, unless the known schedules take longer. Those with a
 /// clock that steps back, or with refunds, do not.
-constexpr std::int64_t kMostWindows = 8;
+constexpr std::int64_t kMaxWindows = 8;
 
 /// The requests that it takes to fill the limit with the smallest cost.
 std::int64_t most_fills(const SearchRequest& request) {
@@ -154,20 +154,20 @@ class Hunt {
 
   [[nodiscard]] Schedule child() {
     constexpr double kFresh = 0.1;
-    constexpr std::size_t kMostChanges = 3;
+    constexpr std::size_t kMaxChanges = 3;
     if (elite_.empty() || random_.uniform() < kFresh) return fresh();
     auto schedule = shifted(elite_[pick(elite_.size())].schedule, -request_.base);
-    for (auto changes = 1 + pick(kMostChanges); changes > 0; --changes) change(schedule);
+    for (auto changes = 1 + pick(kMaxChanges); changes > 0; --changes) change(schedule);
     mend(schedule);
     return schedule;
   }
 
   /// A few bursts with gaps between them.
   [[nodiscard]] Schedule fresh() {
-    constexpr std::size_t kMostBursts = 4;
+    constexpr std::size_t kMaxBursts = 4;
     Schedule schedule;
     microseconds at = pick_gap();
-    for (auto bursts = 1 + pick(kMostBursts); bursts > 0; --bursts) {
+    for (auto bursts = 1 + pick(kMaxBursts); bursts > 0; --bursts) {
       const auto cost = pick_cost();
       schedule.insert(schedule.end(), pick_count(cost), {at, cost});
       at += pick_gap();
@@ -231,7 +231,7 @@ class Hunt {
   void mend(Schedule& schedule) const {
     if (schedule.size() > most_requests_) schedule.resize(most_requests_);
     if (schedule.empty()) schedule.push_back({.cost = request_.costs[0]});
-    const auto latest = kMostWindows * request_.limit.window;
+    const auto latest = kMaxWindows * request_.limit.window;
     for (auto& request : schedule) request.at = std::clamp(request.at, microseconds{0}, latest);
     if (clock_steps_back_) return;
     std::stable_sort(schedule.begin(), schedule.end(), is_earlier);
@@ -368,7 +368,7 @@ class Shrinker {
 microseconds latest_time(const SearchRequest& request) {
   // No search takes place if the budget does not fill the limit.
   const auto fills = std::min(most_fills(request), request.budget);
-  return std::max(kMostWindows * request.limit.window,
+  return std::max(kMaxWindows * request.limit.window,
                   latest_of_forward(request.limit, fills, most_requests(fills)));
 }
 
@@ -411,11 +411,11 @@ bool is_confirmed(Trial& trial, SearchResult& result) try {
 SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
                     const OnSearchProgress& on_progress) {
   const auto fills = most_fills(request);
-  if (request.budget / kLeastFills < fills) {
+  if (request.budget / kMinFills < fills) {
     throw UsageError(fmt::format(
         "a budget of {} requests is too small for a limit that {} requests fill: give at least "
         "{}, or a smaller limit, which has the same flaws",
-        request.budget, fills, kLeastFills * fills));
+        request.budget, fills, kMinFills * fills));
   }
   auto result = Search(trial, request, interrupt, on_progress).run();
   if (result.interrupted || is_confirmed(trial, result)) return result;

@@ -13,14 +13,14 @@
 namespace rlctl::adversary {
 
 /// The requests that a search sends unless the user chooses another number.
-inline constexpr std::int64_t kUsualBudget = 50'000;
+inline constexpr std::int64_t kDefaultBudget = 50'000;
 
 struct SearchRequest {
   limiter::Limit limit = {};  ///< the limit that must hold
   /// Each request has one of these; the first is above 0, one below 0 is a refund.
   std::vector<std::int64_t> costs{1};
   /// Requests; shrinking sends at most as many again for each finding.
-  std::int64_t budget = kUsualBudget;
+  std::int64_t budget = kDefaultBudget;
   std::uint64_t seed = 1;
   microseconds base{0};  ///< a multiple of the window; no request is earlier
   /// The times of requests are the base plus multiples of this, which leaves out differences that a

@@ -6,7 +6,7 @@ namespace rlctl::adversary {
 namespace {
 
 /// Beyond this many, states that no schedule uses are dropped.
-constexpr std::size_t kMostStates = 20'000;
+constexpr std::size_t kMaxStates = 20'000;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ std::size_t SharedStates::HashOfQuestion::operator()(const Question& question) c
 
 void SharedStates::ask(std::span<const Branch> branches, std::span<Outcome> outcomes) {
   using Stage = Known::Stage;
-  if (states_.size() > kMostStates) drop_unused();
+  if (states_.size() > kMaxStates) drop_unused();
   std::vector<Entry*> entries, queue;
   for (const auto& [from, request, is_kept] : branches) {
     auto& entry = *known_.try_emplace({from, request}).first;

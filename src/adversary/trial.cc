@@ -31,7 +31,7 @@ std::vector<traffic::Arrival> arrivals_of(std::span<const Schedule> schedules) {
 /// Held-up schedules are asked again until none is. Not more often in a row than this, and no more
 /// requests than this and as many as were asked for the first time: a script that takes
 /// milliseconds looks as if it were held up each time.
-constexpr int kMostAgain = 20;
+constexpr int kMaxRepeats = 20;
 constexpr std::int64_t kRequestsAgain = 20'000;
 
 constexpr std::string_view kElsewhere = "keeps state in keys that are not among its KEYS";
@@ -228,7 +228,7 @@ std::vector<Answers> ScriptTrial::ask_together(std::span<const Schedule> schedul
   std::vector<std::size_t> asked(schedules.size());
   std::iota(asked.begin(), asked.end(), std::size_t{0});
   asked_ += requests_of(schedules);
-  for (int again = 0; again < kMostAgain && !held_up_.empty(); ++again) {
+  for (int again = 0; again < kMaxRepeats && !held_up_.empty(); ++again) {
     if (asked_again_ >= kRequestsAgain + asked_) break;
     std::vector<std::size_t> late;
     for (const auto i : held_up_) late.push_back(asked[i]);

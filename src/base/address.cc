@@ -15,9 +15,9 @@ namespace {
 
 /// Whether the text is ":443"; nothing counts as a port too.
 bool is_port_suffix(std::string_view text) {
-  constexpr std::size_t kMostDigits = 5;
+  constexpr std::size_t kMaxDigits = 5;
   if (text.empty()) return true;
-  if (text.front() != ':' || text.size() < 2 || text.size() > 1 + kMostDigits) return false;
+  if (text.front() != ':' || text.size() < 2 || text.size() > 1 + kMaxDigits) return false;
   text.remove_prefix(1);
   return std::all_of(text.begin(), text.end(), is_digit);
 }

@@ -80,7 +80,7 @@ class PathWalk {
   [[nodiscard]] Place end(bool follows_last);
 
  private:
-  static constexpr int kMostLinks = 40;  // as in Linux
+  static constexpr int kMaxLinks = 40;  // as in Linux
 
   /// Removes the first component; a slash at the end stands for one more, ".".
   std::string take_name();
@@ -119,7 +119,7 @@ void PathWalk::follow(const FileDescriptor& link, const struct stat& status) {
         option_, path_,
         "it is, or is reached by, another user's symbolic link in a world-writable folder");
   }
-  if (++links_ > kMostLinks) fail(ELOOP);
+  if (++links_ > kMaxLinks) fail(ELOOP);
   std::array<char, PATH_MAX> target{};
   const auto size = ::readlinkat(link.get(), "", target.data(), target.size());
   if (size < 0) fail(errno);

@@ -264,7 +264,7 @@ std::optional<double> to_decimal(std::string_view text) noexcept {
 }
 
 std::int64_t parse_whole(std::string_view text, std::string_view what) {
-  constexpr std::int64_t kMost = INT64_MAX - 1;
+  constexpr std::int64_t kMax = INT64_MAX - 1;
   auto rest = text;
   const bool negative = rest.starts_with('-');
   if (negative) rest.remove_prefix(1);
@@ -273,8 +273,8 @@ std::int64_t parse_whole(std::string_view text, std::string_view what) {
     throw UsageError(
         fmt::format("{} must be a whole number in decimal digits, not '{}'", what, text));
   }
-  const auto value = bounded_value(digits, kMost);
-  if (value > kMost) throw UsageError(fmt::format("{} is out of range: '{}'", what, text));
+  const auto value = bounded_value(digits, kMax);
+  if (value > kMax) throw UsageError(fmt::format("{} is out of range: '{}'", what, text));
   return negative ? -value : value;
 }
 
@@ -385,7 +385,7 @@ std::string did_you_mean(std::string_view typed, std::span<const std::string_vie
 std::string did_you_mean_or_all(std::string_view typed,
                                 std::span<const std::string_view> candidates) {
   auto meant = did_you_mean(typed, candidates);
-  return meant.empty() ? "; it is one of " + one_of(candidates) : meant;
+  return meant.empty() ? "; expected one of: " + one_of(candidates) : meant;
 }
 
 std::string one_of(std::span<const std::string_view> words) {

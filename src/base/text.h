@@ -125,7 +125,7 @@ void mask_passwords(char* text, std::size_t size);
                                        std::span<const std::string_view> candidates);
 /// "a, b or c"
 [[nodiscard]] std::string one_of(std::span<const std::string_view> words);
-/// "; did you mean 'check'?", or if no candidate is close, "; it is one of …" with all of them.
+/// "; did you mean 'check'?", or if no candidate is close, "; expected one of: …" with all of them.
 [[nodiscard]] std::string did_you_mean_or_all(std::string_view typed,
                                               std::span<const std::string_view> candidates);
 

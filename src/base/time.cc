@@ -143,12 +143,12 @@ microseconds scan_time_of_day(Scanner& scanner, std::string_view text) {
     not_an_instant(text, "has no time of day");
   }
   if (scanner.any_of(":")) {
-    constexpr std::size_t kMostDecimals = 6;
+    constexpr std::size_t kMaxDecimals = 6;
     if (!scanner.number(2, second)) not_an_instant(text, "has no seconds after ':'");
     if (scanner.any_of(".")) {
-      const auto decimals = scanner.fraction(kMostDecimals, us);
+      const auto decimals = scanner.fraction(kMaxDecimals, us);
       if (decimals == 0) not_an_instant(text, "has no digits after '.'");
-      if (decimals > kMostDecimals) not_an_instant(text, "has more than six decimals");
+      if (decimals > kMaxDecimals) not_an_instant(text, "has more than six decimals");
     }
     if (scanner.at_digit()) not_an_instant(text, "has more than two digits of seconds");
   }

@@ -21,16 +21,16 @@ using Outcome = Evaluation::Outcome;
 using Why = Halt::Why;
 
 /// The limit of a server's debugger.
-constexpr std::size_t kMostBreakpoints = 64;
+constexpr std::size_t kMaxBreakpoints = 64;
 /// The calls and messages kept since the last stop.
-constexpr std::size_t kMostKept = 20;
+constexpr std::size_t kMaxKept = 20;
 
 template <typename Item>
 std::int64_t add_last(std::vector<Item>& kept, std::vector<Item> more) {
   kept.insert(kept.end(), std::make_move_iterator(more.begin()),
               std::make_move_iterator(more.end()));
-  if (kept.size() <= kMostKept) return 0;
-  const auto extra = kept.size() - kMostKept;
+  if (kept.size() <= kMaxKept) return 0;
+  const auto extra = kept.size() - kMaxKept;
   kept.erase(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(extra));
   return static_cast<std::int64_t>(extra);
 }
@@ -305,7 +305,7 @@ Halt Debugger::step_back_to(const std::vector<std::size_t>& functions) {
 /// If false, the script must run in steps, checking watches and breakpoints at each.
 bool Debugger::can_run_freely() const {
   return watches_.empty() && (stops_by_itself_ || walk_->passes_probes()) &&
-         breakpoints_.size() <= kMostBreakpoints;
+         breakpoints_.size() <= kMaxBreakpoints;
 }
 
 /// Sets the breakpoints in the server, or removes them all.
@@ -315,7 +315,7 @@ void Debugger::send_breakpoints(bool are_set) {
     const auto found = text_lines_.find(line);
     if (are_set && found != text_lines_.end()) wanted.insert(found->second);
   }
-  // First remove breakpoints: the server has room for kMostBreakpoints.
+  // First remove breakpoints: the server has room for kMaxBreakpoints.
   for (const int line : sent_) {
     if (running() && !wanted.contains(line)) {
       (void)walk_->session().ask({"break", std::to_string(-line)});

@@ -210,7 +210,7 @@ ProbeReader::ProbeReader(const ProbedScript& script) : script_(script) {
     std::size_t first = 0;
     do {
       parts_.push_back({i, first});
-      first += ProbePart::kMostValues;
+      first += ProbePart::kMaxValues;
     } while (first < probe.functions.size() + probe.locals.size());
   }
 }
@@ -236,15 +236,15 @@ bool ProbeReader::read_values(std::string_view text, std::size_t& probe) {
 ProbeReading ProbeReader::reading_of(std::size_t index) {
   const auto& probe = script_.probes[index];
   const auto value = [&](std::size_t i) -> const Value& {
-    return last_[ProbePart::place_of(probe.function, i)][i % ProbePart::kMostValues];
+    return last_[ProbePart::place_of(probe.function, i)][i % ProbePart::kMaxValues];
   };
   const auto activation_of = [&](std::size_t function) -> std::int64_t {
     for (std::size_t i = 0; i < probe.functions.size(); ++i) {
       if (probe.functions[i] != function) continue;
       // Whatever a server writes, it is a number that exists.
-      constexpr double kMost = 1e15;
+      constexpr double kMax = 1e15;
       const auto number = value(i).number;
-      return number >= 0 && number <= kMost ? static_cast<std::int64_t>(number) : 0;
+      return number >= 0 && number <= kMax ? static_cast<std::int64_t>(number) : 0;
     }
     return 0;
   };

@@ -63,7 +63,7 @@ class ProbeReader {
 
   const ProbedScript& script_;
   std::vector<ProbePart> parts_;  ///< [n]: part number n + 1
-  std::map<std::size_t, std::array<Value, ProbePart::kMostValues>> last_;  ///< by place
+  std::map<std::size_t, std::array<Value, ProbePart::kMaxValues>> last_;  ///< by place
 };
 
 }  // namespace rlctl::ldb

@@ -92,11 +92,11 @@ class ProbeWriter {
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       auto& plan = plans_[i];
       const auto& function = scopes_.functions[i];
-      plan.can_mark = i > 0 && function.most_locals < lua::kMostLocals;
-      plan.probed = plans_[function.parent].probed && upvalues_of(i) <= lua::kMostUpvalues;
+      plan.can_mark = i > 0 && function.most_locals < lua::kMaxLocals;
+      plan.probed = plans_[function.parent].probed && upvalues_of(i) <= lua::kMaxUpvalues;
       plan.can_mark = plan.can_mark && plan.probed;
       const std::size_t ours = (mentions(i, "redis") ? 1U : 0U) + (mentions(i, "server") ? 1U : 0U);
-      if (i > 0 && ours > 0 && function.outer.size() + ours > lua::kMostUpvalues) return false;
+      if (i > 0 && ours > 0 && function.outer.size() + ours > lua::kMaxUpvalues) return false;
     }
     return true;
   }
@@ -223,7 +223,7 @@ class ProbeWriter {
     std::size_t next = 0;
     probe.part = parts_ + 1;
     do {
-      const auto end = std::min(next + ProbePart::kMostValues, values.size());
+      const auto end = std::min(next + ProbePart::kMaxValues, values.size());
       const char* more = end < values.size() ? "-" : "";
       // Not 0: Lua 5.1 stores 0 and -0 as one constant, the first to appear.
       const auto place = ProbePart::place_of(probe.function, next);

@@ -29,15 +29,15 @@ struct FunctionLines {
 /// script.
 struct ProbePart {
   /// Keeps within Lua's registers.
-  static constexpr std::size_t kMostValues = 30;
+  static constexpr std::size_t kMaxValues = 30;
 
   std::size_t probe = 0;
   std::size_t first = 0;  ///< index of its first value
 
   /// Probes of the same function share places; a place holds the last reported values.
   static std::size_t place_of(std::size_t function, std::size_t first) {
-    constexpr std::size_t kMostParts = 16;  // 200 locals and 60 upvalues with markers need 9
-    return function * kMostParts + first / kMostValues;
+    constexpr std::size_t kMaxParts = 16;  // 200 locals and 60 upvalues with markers need 9
+    return function * kMaxParts + first / kMaxValues;
   }
 };
 
@@ -50,7 +50,7 @@ struct Probe {
   std::size_t part = 0;                ///< the number of its first part
 
   [[nodiscard]] bool is_one_part() const noexcept {
-    return functions.size() + locals.size() <= ProbePart::kMostValues;
+    return functions.size() + locals.size() <= ProbePart::kMaxValues;
   }
 };
 

@@ -182,8 +182,8 @@ using redis::ReplyType;
 
 /// The limits of a debugger command: LDB's own, the same in all versions.
 constexpr std::size_t kLongestWord = 1024;
-constexpr std::size_t kMostWords = 1024;
-constexpr std::size_t kMostBytes = std::size_t{1024} * 1024;
+constexpr std::size_t kMaxWords = 1024;
+constexpr std::size_t kMaxBytes = std::size_t{1024} * 1024;
 /// The bytes that Valkey 9 reads at once; an incomplete command crashes the server.
 constexpr std::size_t kAlwaysTaken = 1024;
 
@@ -258,12 +258,12 @@ std::size_t wire_size(const std::vector<std::string>& words) {
 
 void require_speakable(const std::vector<std::string>& words) {
   if (words.empty()) fail_usage("command without a word");
-  if (words.size() > kMostWords) fail_usage("command of more than 1024 words");
+  if (words.size() > kMaxWords) fail_usage("command of more than 1024 words");
   for (const auto& word : words) {
     if (word.empty()) fail_usage("empty word");
     if (word.size() > kLongestWord) fail_usage("word of more than 1024 bytes");
   }
-  if (wire_size(words) > kMostBytes) fail_usage("command of more than 1 MiB");
+  if (wire_size(words) > kMaxBytes) fail_usage("command of more than 1 MiB");
 }
 
 /// Valkey 9 crashes on an empty script; a comment avoids that.

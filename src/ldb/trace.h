@@ -25,10 +25,10 @@ struct TracedLine {
 
 /// Lines after which a script is cut off, unless the user chooses another number, and the most that
 /// can be chosen.
-inline constexpr std::int64_t kUsualSteps = 100'000, kMostSteps = 1'000'000'000;
+inline constexpr std::int64_t kDefaultSteps = 100'000, kMaxSteps = 1'000'000'000;
 
 struct TraceOptions {
-  std::int64_t max_steps = kUsualSteps;
+  std::int64_t max_steps = kDefaultSteps;
   /// After `max_steps`, let the script run on to its end without stops (kSync; a forked script
   /// never runs on); otherwise end it with an error, keeping what it has written until then.
   bool lets_go = false;

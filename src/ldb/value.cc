@@ -231,7 +231,7 @@ bool may_be_rounded(std::string_view digits) {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : rest_(text), may_retry_(text.size() * kMostRetries) {}
+  explicit Parser(std::string_view text) : rest_(text), may_retry_(text.size() * kMaxRetries) {}
   /// Returns none if the form is unknown.
   std::optional<Value> all() {
     Value found;
@@ -401,7 +401,7 @@ class Parser {
 
   [[nodiscard]] bool at_cut() const { return rest_ == kCut; }
 
-  static constexpr std::size_t kMostRetries = 16;  ///< of each byte, on average
+  static constexpr std::size_t kMaxRetries = 16;  ///< of each byte, on average
   std::string_view rest_;
   std::size_t may_retry_;  ///< bytes
 };

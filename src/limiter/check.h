@@ -59,7 +59,7 @@ class CheckCommand {
 
 /// After this many SCRIPT LOADs without effect, NOSCRIPT becomes an error: others may flush scripts
 /// meanwhile, but hardly as often.
-inline constexpr int kMostLoads = 3;
+inline constexpr int kMaxLoads = 3;
 
 /// Loads the script with SCRIPT LOAD and reads the reply. Throws redis::Error.
 void load_script(redis::Connection& connection, std::string_view text);
@@ -69,7 +69,7 @@ template <typename Send, typename LacksScript>
 [[nodiscard]] auto send_loading(redis::Connection& connection, std::string_view text, Send send,
                                 LacksScript lacks_script) {
   auto replies = send();
-  for (int loads = 0; loads < kMostLoads && lacks_script(replies); ++loads) {
+  for (int loads = 0; loads < kMaxLoads && lacks_script(replies); ++loads) {
     load_script(connection, text);
     replies = send();
   }

@@ -227,7 +227,7 @@ void Reader::refuse_unknown(const toml::table& table) {
                  is_plural ? "; write [policy.NAME] or [script.NAME]"
                            : "; write " + table_name(cut(key.str())));
     } else {
-      refuse_key(key, node, "", "; it is one of " + one_of(kKeys));
+      refuse_key(key, node, "", "; expected one of: " + one_of(kKeys));
     }
   }
 }
@@ -315,7 +315,7 @@ void Reader::read_connection(const toml::table& table) {
   if (const auto* timeout = text_of(table, "timeout", "timeout")) {
     attempt(table.get("timeout")->source().begin, "timeout", [&] {
       if (parse_duration(*timeout).count() == 0) {
-        throw UsageError(fmt::format("'{}' leaves no time to answer", *timeout));
+        throw UsageError(fmt::format("must be greater than 0, not '{}'", *timeout));
       }
       configuration_.timeout = *timeout;
     });

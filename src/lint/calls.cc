@@ -149,8 +149,8 @@ bool is_upkeep(const Call& call) {
 
 std::optional<std::int64_t> integer_reply(const Call& call) {
   const auto value = call.reply ? number_in(*call.reply) : std::nullopt;
-  constexpr double kMost = 9e18;
-  if (!value || !(std::abs(*value) <= kMost)) return std::nullopt;
+  constexpr double kMax = 9e18;
+  if (!value || !(std::abs(*value) <= kMax)) return std::nullopt;
   return static_cast<std::int64_t>(*value);
 }
 

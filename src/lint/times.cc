@@ -279,11 +279,11 @@ std::vector<double> known_numbers(const Request& request) {
 /// Whether only "%.14g" writes a number like this: from 1e14 on with an exponent and at most 14
 /// digits. Servers that use exponents themselves write all digits.
 bool has_lua_exponent(const std::string& text) {
-  constexpr double kLeast = 1e14, kMost = 1e17;
+  constexpr double kMin = 1e14, kMax = 1e17;
   constexpr int kDigits = 14;
   const auto exponent = text.find("e+");
   const auto value = number_in(text);
-  if (exponent == text.npos || !value || *value < kLeast || *value >= kMost) return false;
+  if (exponent == text.npos || !value || *value < kMin || *value >= kMax) return false;
   return std::count_if(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(exponent),
                        [](char c) { return is_digit(c); }) <= kDigits;
 }

@@ -125,7 +125,7 @@ void ScopeParser::activate(std::size_t local) {
   open().active.push_back(local);
   auto& function = scopes.functions[open().function];
   function.most_locals = std::max(function.most_locals, open().active.size());
-  if (function.most_locals > kMostLocals) throw NotUnderstood{};
+  if (function.most_locals > kMaxLocals) throw NotUnderstood{};
 }
 
 void ScopeParser::declare(std::string_view name, int line, bool is_hidden) {

@@ -69,7 +69,7 @@ struct Scopes {
 };
 
 /// What Lua 5.1 allows in one function.
-inline constexpr std::size_t kMostLocals = 200, kMostUpvalues = 60;
+inline constexpr std::size_t kMaxLocals = 200, kMaxUpvalues = 60;
 
 /// "__rl", with as many underscores as it takes for it not to begin any name in the source.
 [[nodiscard]] std::string unused_name(const Scopes& scopes);

@@ -93,7 +93,7 @@ class SubstitutedScript {
   [[nodiscard]] std::optional<std::string> text() const {
     if (!has_room()) return std::nullopt;
     const auto own_locals = (replaces_redis_ ? 1U : 0U) + (replacements_.empty() ? 0U : 1U);
-    const bool is_wrapped = scopes_.functions[0].most_locals + own_locals > kMostLocals;
+    const bool is_wrapped = scopes_.functions[0].most_locals + own_locals > kMaxLocals;
     // "..." would take the place of a local, for `arg`.
     const auto* varargs = scopes_.functions[0].uses_varargs ? "..." : "";
     auto before = prefix();
@@ -123,7 +123,7 @@ class SubstitutedScript {
       const bool uses_redis = function.globals.contains("redis");
       const bool uses_server = function.globals.contains("server");
       const auto ours = (uses_redis ? for_redis : 0U) + (uses_redis || uses_server ? for_ours : 0U);
-      if (ours > 0 && function.outer.size() + ours > kMostUpvalues) return false;
+      if (ours > 0 && function.outer.size() + ours > kMaxUpvalues) return false;
     }
     return true;
   }

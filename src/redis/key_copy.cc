@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::string_view kNone = "none";
-constexpr std::size_t kMostShown = 100;  // bytes of a key in a message
+constexpr std::size_t kMaxShown = 100;  // bytes of a key in a message
 
 // ---- Reading at one instant ----
 
@@ -153,7 +153,7 @@ const TypeRow& row_of(std::string_view type, const std::string& key) {
       Failure::kUnsupported,
       fmt::format("'{}' holds {}, which can be copied only as a dump, and the dump cannot be "
                   "read, or is too new for the other server",
-                  escape(key, kMostShown),
+                  escape(key, kMaxShown),
                   type == "stream" ? "a stream" : fmt::format("'{}'", escape(type))),
       {}, "use a server of the same version: RLCTL_REDIS_SERVER names its program");
 }

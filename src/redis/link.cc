@@ -24,7 +24,7 @@ constexpr int kChunksAtOnce = 64;
 
 // The most bytes of replies that are kept while requests cannot be sent; room() takes thrice as
 // much.
-constexpr std::size_t kMostUnread = ReplyReader::kMostMemory / 4;
+constexpr std::size_t kMaxUnread = ReplyReader::kMaxMemory / 4;
 
 // The commands whose first argument is a command in its own right, for messages.
 constexpr std::array<std::string_view, 6> kContainers{"SCRIPT", "CONFIG", "OBJECT",
@@ -226,11 +226,11 @@ struct Link::State {
   // The server stops reading if its replies are not taken, so take them meanwhile.
   void flush(Deadline until) {
     while (!send_some()) {
-      if (input.view().size() > kMostUnread) {
+      if (input.view().size() > kMaxUnread) {
         throw Error(Failure::kProtocol,
                     fmt::format("{}: more than {} bytes of replies came, and the requests could "
                                 "not be sent",
-                                transport->name(), kMostUnread));
+                                transport->name(), kMaxUnread));
       }
       // A peer that always has more bytes would never make the transport wait until its deadline.
       if (Clock::now() >= until) throw Error(Failure::kTimeout, "no answer in time");

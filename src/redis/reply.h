@@ -65,9 +65,9 @@ class Reply : public ReplyView {
 class ReplyReader {
  public:
   /// What one reply may take. A server's largest value has half of it.
-  static constexpr std::size_t kMostMemory = std::size_t{1} << 30;
+  static constexpr std::size_t kMaxMemory = std::size_t{1} << 30;
 
-  explicit ReplyReader(std::size_t most_memory = kMostMemory);
+  explicit ReplyReader(std::size_t most_memory = kMaxMemory);
   ~ReplyReader();
   /// The next reply; none if it is not complete. Takes bytes from the front of `bytes`, perhaps
   /// with some of the replies that follow. Throws Error(kProtocol) if they are not RESP2 or the

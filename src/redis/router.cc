@@ -28,7 +28,7 @@ constexpr int kPausePerAttempt = 4;
 constexpr seconds kRefreshPause{1};
 constexpr milliseconds kUrgentRefreshPause{100};
 /// After so many referrals of one command in a row, it waits for the Cluster to agree.
-constexpr int kMostReferrals = 5;
+constexpr int kMaxReferrals = 5;
 /// After so long without commands, servers may have hung up unnoticed.
 constexpr milliseconds kIdle{1};
 /// The timer's id in the poller; those of the servers are small.
@@ -461,7 +461,7 @@ void Router::on_moved(Id id, Node& node, Reply reply, const std::string& formatt
   auto& command = command_of(id);
   command.slot = referral->slot;
   nodes_.mark_stale();
-  if (++command.referrals > kMostReferrals) return park(id, formatted, to_error(reply));
+  if (++command.referrals > kMaxReferrals) return park(id, formatted, to_error(reply));
   place(id, owner, formatted);
   refresh(nodes_.knows_all() ? kRefreshPause : kUrgentRefreshPause);
 }
@@ -470,7 +470,7 @@ void Router::on_ask(Id id, Node& node, Reply reply, const std::string& formatted
   const auto referral = parse_referral(reply.text(), node.address);
   if (!referral) return answer(id, std::move(reply));
   Node& importer = node_at(referral->server);
-  if (++command_of(id).referrals > kMostReferrals || !connect(importer)) {
+  if (++command_of(id).referrals > kMaxReferrals || !connect(importer)) {
     if (importer.why_down && is_final(*importer.why_down)) return refuse(id, importer, formatted);
     return park(id, formatted, to_error(reply));
   }
@@ -489,7 +489,7 @@ bool Router::load_again(const InFlight& refused, Node& node, std::string_view fo
   if (words.size() < 2) return false;
   const auto script = options_.scripts.find(words[1]);
   if (script == options_.scripts.end()) return false;
-  if (++command_of(refused.id).referrals > kMostReferrals) return false;
+  if (++command_of(refused.id).referrals > kMaxReferrals) return false;
   // The first of a pipeline loads it for those that were sent before that.
   const auto load = node.scripts.find(words[1]);
   if (load == node.scripts.end() || load->second < node.answered) {

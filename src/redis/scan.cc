@@ -63,7 +63,7 @@ void Scan::append() {
 /// pages has doubled, and in a circle it comes again.
 void Scan::require_progress(ReplyView reply) {
   const bool comes_again = pages_ > 0 && cursor_ == kept_cursor_;
-  if (comes_again || pages_ == kMostPages) {
+  if (comes_again || pages_ == kMaxPages) {
     throw error_about(reply, {Failure::kProtocol, "the server's SCAN never ends"});
   }
   if (std::has_single_bit(++pages_)) kept_cursor_ = cursor_;

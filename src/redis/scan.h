@@ -23,7 +23,7 @@ class Scan {
   /// The approximate number of keys that the server examines per call.
   static constexpr std::string_view kDefaultCount = "1000";
   /// The most calls for one server: of 1000 keys each, for more keys than any server holds.
-  static constexpr std::uint64_t kMostPages = std::uint64_t{1} << 24U;
+  static constexpr std::uint64_t kMaxPages = std::uint64_t{1} << 24U;
 
   /// Sends nothing. `pattern` is a Redis glob; see escape_glob().
   explicit Scan(Connection& connection, std::string pattern, std::string_view count = kDefaultCount)

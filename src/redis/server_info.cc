@@ -73,10 +73,10 @@ pid_t start(const std::string& program, int output) {
 
 /// Reads the first line.
 std::string read_line(int fd, Deadline deadline, const Interrupt* interrupt) {
-  constexpr std::size_t kMost = 4096;
+  constexpr std::size_t kMax = 4096;
   std::string text;
   std::array<char, 512> piece{};
-  while (text.find('\n') == text.npos && text.size() < kMost) {
+  while (text.find('\n') == text.npos && text.size() < kMax) {
     if (wait_for(fd, POLLIN, interrupt, deadline) == Wake::kDeadline) break;
     const auto size = ::read(fd, piece.data(), piece.size());
     if (size < 0 && errno == EINTR) continue;
@@ -226,10 +226,10 @@ std::int64_t number_after(std::string_view name, std::string_view line) {
 }  // namespace
 
 std::chrono::microseconds server_time(ReplyView reply, std::size_t at) {
-  constexpr std::int64_t kMost = 1'000'000'000'000;
+  constexpr std::int64_t kMax = 1'000'000'000'000;
   const auto part = [&](std::size_t i) {
     const auto number = i < reply.size() ? to_number<std::int64_t>(reply[i].text()) : std::nullopt;
-    if (!number || *number < 0 || *number > kMost) {
+    if (!number || *number < 0 || *number > kMax) {
       throw error_about(reply, {Failure::kProtocol, "the reply to TIME is not a time"});
     }
     return *number;

@@ -123,7 +123,7 @@ Arguments keys_of(Arguments command) {
 }
 
 int common_slot(Arguments keys) {
-  constexpr std::size_t kMostKeyBytes = 80;  // bytes of a key
+  constexpr std::size_t kMaxKeyBytes = 80;  // bytes of a key
   if (keys.empty()) return -1;
   const int slot = slot_of(keys.front());
   if (keys.size() == 1) return slot;
@@ -132,7 +132,7 @@ int common_slot(Arguments keys) {
     throw Error(Failure::kUsage,
                 fmt::format("'{}' and '{}' are in different slots of the Cluster, so that no "
                             "command can use both",
-                            escape(keys.front(), kMostKeyBytes), escape(key, kMostKeyBytes)),
+                            escape(keys.front(), kMaxKeyBytes), escape(key, kMaxKeyBytes)),
                 {}, "keys share a slot if they have the same part in braces: {user}:a, {user}:b");
   }
   return slot;

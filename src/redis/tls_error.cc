@@ -31,8 +31,8 @@ Error cannot_connect(const TlsPeer& peer, const std::string& why, std::string hi
 std::string text_of(const ASN1_STRING* text) {
   const auto& ssl = openssl();
   const auto* bytes = reinterpret_cast<const char*>(ssl.ASN1_STRING_get0_data(text));
-  constexpr std::size_t kMost = 80;
-  return escape({bytes, static_cast<std::size_t>(ssl.ASN1_STRING_length(text))}, kMost);
+  constexpr std::size_t kMax = 80;
+  return escape({bytes, static_cast<std::size_t>(ssl.ASN1_STRING_length(text))}, kMax);
 }
 
 std::string address_text(const ASN1_OCTET_STRING* address) {
@@ -73,8 +73,8 @@ std::vector<std::string> names_of(const X509* certificate) {
 
 // "a", "a and b", "a, b, c, d and 3 more"
 std::string list(const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 4;
-  const auto count = std::min(names.size(), kMost);
+  constexpr std::size_t kMax = 4;
+  const auto count = std::min(names.size(), kMax);
   const auto more = names.size() - count;
   std::string text = names.front();
   for (std::size_t i = 1; i < count; ++i) {

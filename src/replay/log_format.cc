@@ -374,8 +374,8 @@ const LogFormat* recognize(std::string_view beginning, const FieldOptions& field
 }
 
 std::optional<std::int64_t> read_cost(std::string_view text) noexcept {
-  constexpr std::size_t kMostDigits = 18;
-  if (text.empty() || text.size() > kMostDigits) return std::nullopt;
+  constexpr std::size_t kMaxDigits = 18;
+  if (text.empty() || text.size() > kMaxDigits) return std::nullopt;
   std::int64_t cost = 0;
   for (const char c : text) {
     if (c < '0' || c > '9') return std::nullopt;

@@ -111,8 +111,8 @@ struct LogFields {
 };
 
 constexpr std::size_t kNoColumn = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t kMostRecord = std::size_t{1} << 20;  // bytes, if it spans several lines
-constexpr int kMostLines = 64;
+constexpr std::size_t kMaxRecordBytes = std::size_t{1} << 20;  // bytes, if it spans several lines
+constexpr int kMaxLines = 64;
 constexpr std::size_t kShownNames = 200;
 
 enum class FieldEnd {
@@ -296,9 +296,9 @@ class CsvParser final : public LineParser {
   /// of quotes can close them.
   FieldEnd split_whole(LineSplitter& lines, LineSplitter::Line& line) {
     auto end = split(line.text);
-    for (int more = 1; end == FieldEnd::kOpen && more < kMostLines; ++more) {
+    for (int more = 1; end == FieldEnd::kOpen && more < kMaxLines; ++more) {
       const auto before = line.text.size();
-      if (!lines.extend(line, kMostRecord)) break;
+      if (!lines.extend(line, kMaxRecordBytes)) break;
       const auto added = line.text.substr(before);
       if (std::count(added.begin(), added.end(), '"') % 2 != 0) end = split(line.text);
     }

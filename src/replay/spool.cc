@@ -70,7 +70,7 @@ static_assert(sizeof(Record) == 16 && std::is_trivially_copyable_v<Record>);
 
 /// The records that a reader buffers of all runs together, and at least of each.
 constexpr std::size_t kReadAhead = std::size_t{1} << 16;
-constexpr std::size_t kLeastReadAhead = 256;
+constexpr std::size_t kMinReadAhead = 256;
 
 bool earlier(const Record& a, const Record& b) noexcept {
   return a.at_us < b.at_us;
@@ -169,7 +169,7 @@ SpoolReader::SpoolReader(const Spool& spool) : spool_(spool) {
     stop_ = next_ + spool.buffer_.size();
     return;
   }
-  per_source_ = std::max(kLeastReadAhead, kReadAhead / spool.runs_.size());
+  per_source_ = std::max(kMinReadAhead, kReadAhead / spool.runs_.size());
   sources_.reserve(spool.runs_.size());
   for (const auto& run : spool.runs_) {
     sources_.push_back({.read = run.begin, .end = run.end});

@@ -127,11 +127,11 @@ int places_of(EpochUnit unit, std::int64_t whole) {
 
 /// Takes decimal digits; returns the largest number if there are too many.
 std::int64_t scan_whole(Scanner& scanner) {
-  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
   std::int64_t whole = 0;
   int digit = 0;
   while (scanner.number(1, digit)) {
-    whole = whole > (kMost - digit) / 10 ? kMost : whole * 10 + digit;
+    whole = whole > (kMax - digit) / 10 ? kMax : whole * 10 + digit;
   }
   return whole;
 }
@@ -139,14 +139,14 @@ std::int64_t scan_whole(Scanner& scanner) {
 /// Rewrites a number with an exponent, as in JSON: 1.7e9 is 1700000000. Returns none for anything
 /// else.
 std::optional<std::string> without_exponent(std::string_view text) {
-  constexpr int kMost = 30;
+  constexpr int kMax = 30;
   const auto at = text.find_first_of("eE");
   if (at == text.npos || text.find_first_not_of("0123456789.") != at) return std::nullopt;
   if (at == 0 || !is_digit(text[0])) return std::nullopt;
   auto power = text.substr(at + 1);
   if (power.starts_with('+')) power.remove_prefix(1);
   const auto exponent = to_number<int>(power);
-  if (!exponent || *exponent < 0 || *exponent > kMost) return std::nullopt;
+  if (!exponent || *exponent < 0 || *exponent > kMax) return std::nullopt;
   std::string digits(text.substr(0, at));
   auto point = std::min(digits.find('.'), digits.size());
   if (point < digits.size()) digits.erase(point, 1);

@@ -33,8 +33,8 @@ bool has_prefix(std::string_view key, std::span<const std::string_view> prefixes
 }
 
 std::optional<State> count_state(const Content& content) {
-  constexpr std::int64_t kMost = 999'999'999;  // a longer number is an ID or a time
-  const auto count = parse_number(content.text, kMost);
+  constexpr std::int64_t kMax = 999'999'999;  // a longer number is an ID or a time
+  const auto count = parse_number(content.text, kMax);
   if (!count) return std::nullopt;
   return State{.certain = content.expires, .counts = {{.units = *count}}};
 }
@@ -68,9 +68,9 @@ std::optional<State> read_minute_counter(std::string_view key, const Content& co
 std::optional<State> read_indexed_counter(std::string_view key, const Content& content) {
   // Of windows of three hours and less, the number tells the length to a tenth of a second. A
   // length that is not round is that of some other number, such as an ID.
-  constexpr std::int64_t kLeast = 150'000;
+  constexpr std::int64_t kMin = 150'000;
   const auto number = last_number(key);
-  if (!number || *number < kLeast || !content.until) return std::nullopt;
+  if (!number || *number < kMin || !content.until) return std::nullopt;
   const auto window = roundest_window(
       {.least = content.read_at / (*number + 1), .most = content.read_at / *number});
   const auto begin = window * *number;

@@ -61,8 +61,8 @@ microseconds longest_use(const Inspection& key) {
   if (!capacity || !key.limit || *key.limit <= 0) return window;
   const double share = static_cast<double>(*capacity + 1) / static_cast<double>(*key.limit);
   const double us = static_cast<double>(window.count()) * std::max(share, 1.0);
-  constexpr auto kMost = static_cast<double>(limiter::kLongestRefill.count());
-  return microseconds{static_cast<std::int64_t>(std::min(us, kMost))};
+  constexpr auto kMax = static_cast<double>(limiter::kLongestRefill.count());
+  return microseconds{static_cast<std::int64_t>(std::min(us, kMax))};
 }
 
 /// How long the key must be there; 0 if that is not known.

@@ -23,9 +23,9 @@ constexpr microseconds kTolerance = seconds{2};
 
 /// A count as INCRBY and DECRBY keep it; some libraries give units back before they were taken.
 std::optional<std::int64_t> parse_count(std::string_view text) {
-  constexpr std::int64_t kMost = 999'999'999'999'999;
+  constexpr std::int64_t kMax = 999'999'999'999'999;
   const bool negative = text.starts_with('-');
-  const auto count = parse_number(text.substr(negative ? 1 : 0), kMost);
+  const auto count = parse_number(text.substr(negative ? 1 : 0), kMax);
   if (!count || (negative && *count == 0)) return std::nullopt;
   return negative ? -*count : *count;
 }
@@ -66,7 +66,7 @@ struct Lifetime {
 constexpr microseconds kExtra = seconds{1};
 
 /// A counter whose name has the number of its window since 1970. The window follows from this
-/// number, 1 to kMostWindows, and from the time at which the key expires.
+/// number, 1 to kMaxWindows, and from the time at which the key expires.
 std::optional<State> read_numbered_counter(std::int64_t number, Lifetime lifetime,
                                            const Content& content) {
   const auto count = parse_count(content.text);
@@ -275,8 +275,8 @@ std::optional<State> read_bucket(const Content& content, std::string_view time_f
   if (content.size != 2 || !tokens || !time) return std::nullopt;
   const auto number = to_number<double>(*tokens);
   const auto at = present_time(*time, unit);
-  constexpr double kMost = 1e15;
-  if (!number || !(std::abs(*number) <= kMost) || !at) return std::nullopt;
+  constexpr double kMax = 1e15;
+  if (!number || !(std::abs(*number) <= kMax) || !at) return std::nullopt;
   bucket.tokens = *number;
   bucket.at = *at;
   auto state = library_state(content);
@@ -408,7 +408,7 @@ std::optional<State> read_rack_attack(std::string_view key, const Content& conte
   };
   auto part = take();
   if (part.starts_with('g') && parse_number(part.substr(1), INT64_MAX)) part = take();
-  const auto number = parse_number(part, kMostWindows);
+  const auto number = parse_number(part, kMaxWindows);
   if (!number || rest.empty()) return std::nullopt;
   return read_numbered_counter(*number, {.least = 1, .most = 1}, content);
 }

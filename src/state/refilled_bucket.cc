@@ -32,14 +32,14 @@ double RefilledBucket::left_at(const limiter::Limit& limit, microseconds t) cons
 
 microseconds RefilledBucket::first_with(const limiter::Limit& limit, double wanted) const {
   // Capped so that adding it to a time does not overflow.
-  constexpr auto kMost = static_cast<double>(limiter::kLongestRefill.count());
+  constexpr auto kMax = static_cast<double>(limiter::kLongestRefill.count());
   auto missing = wanted - left_at_first(limit);
   if (missing <= 0) return at;
   if (whole) missing = std::ceil(missing);
   const auto each = interval(limit);
   const auto steps = std::ceil(missing / tokens_of_step(limit, each));
   return at + microseconds{static_cast<std::int64_t>(
-                  std::min(kMost, steps * static_cast<double>(each.count())))};
+                  std::min(kMax, steps * static_cast<double>(each.count())))};
 }
 
 }  // namespace rlctl::state

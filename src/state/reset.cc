@@ -35,7 +35,7 @@ struct Resetter::Look {
 namespace {
 
 /// Keys in a round trip. Each may have ends of any size, which are kept until it is removed.
-constexpr std::size_t kMostAtOnce = 200;
+constexpr std::size_t kMaxAtOnce = 200;
 
 std::optional<LeftReason> reason_to_leave(const State& state) {
   if (state.form == nullptr) return LeftReason::kNoLimiterState;
@@ -100,7 +100,7 @@ void Resetter::reset(std::span<const std::string> keys) {
 
 void Resetter::reset(std::span<const SeenKey> keys) {
   while (!keys.empty()) {
-    const auto some = keys.first(std::min(kMostAtOnce, keys.size()));
+    const auto some = keys.first(std::min(kMaxAtOnce, keys.size()));
     Looks looks;
     looks.reserve(some.size());
     for (const auto& key : some) looks.push_back({.key = key.key, .seen = &key});

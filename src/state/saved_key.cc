@@ -13,12 +13,12 @@
 namespace rlctl::state {
 namespace {
 
-constexpr std::size_t kMostReadAtOnce = 20;
+constexpr std::size_t kMaxReadAtOnce = 20;
 
 void append_save(redis::Connection& connection, const TypedKey& key, std::size_t longest) {
   const std::string_view keys[] = {key.key};
   const auto longest_text = std::to_string(longest), most = std::to_string(kLongestReadable);
-  const auto size = key.type == "string" ? most : std::to_string(kMostReadable);
+  const auto size = key.type == "string" ? most : std::to_string(kMaxReadable);
   std::vector<std::string_view> arguments{key.type, longest_text, most, size};
   for (const auto word : redis::command_to_read(key.type)) arguments.push_back(word);
   connection.append_evalsha(embedded::k_save.sha1, keys, arguments);
@@ -68,8 +68,8 @@ bool is_same(const SavedKey& present, const SavedKey& saved) {
     return false;
   }
   // As in restore.lua.
-  constexpr std::chrono::milliseconds kMostApart{2};
-  if (saved.expires_at && std::chrono::abs(*present.expires_at - *saved.expires_at) > kMostApart) {
+  constexpr std::chrono::milliseconds kMaxApart{2};
+  if (saved.expires_at && std::chrono::abs(*present.expires_at - *saved.expires_at) > kMaxApart) {
     return false;
   }
   return in_order(saved.type, *present.contents) == in_order(saved.type, *saved.contents);
@@ -94,13 +94,13 @@ RestoreResult parse_result(redis::ReplyView reply) {
 void read_saved(redis::Connection& connection, std::span<const TypedKey> keys,
                 const std::function<void(std::optional<SavedKey>)>& use, std::size_t longest) {
   for (int loads = 0; !keys.empty();) {
-    const auto some = keys.first(std::min(kMostReadAtOnce, keys.size()));
+    const auto some = keys.first(std::min(kMaxReadAtOnce, keys.size()));
     for (const auto& key : some) append_save(connection, key, longest);
     std::size_t used = 0;
     bool must_load = false;  // at first, and after a SCRIPT FLUSH: then the rest is read again
     for (const auto& key : some) {
       const auto reply = connection.read();
-      must_load = must_load || (redis::is_unknown_script(reply) && loads < limiter::kMostLoads);
+      must_load = must_load || (redis::is_unknown_script(reply) && loads < limiter::kMaxLoads);
       if (must_load) continue;
       use(parse_saved(key, reply));
       ++used;
@@ -172,7 +172,7 @@ bool Restorer::restore(std::span<const SavedKey> keys, Results& results) {
     } else if (by_dump && redis::is_foreign_dump(reply)) {
       understands_dumps_ = false;
       if (!keys[index].contents) results[index] = RestoreResult::kForeign;
-    } else if (redis::is_unknown_script(reply) && loads_ < limiter::kMostLoads) {
+    } else if (redis::is_unknown_script(reply) && loads_ < limiter::kMaxLoads) {
       is_loaded_ = false;
     } else if (!refused) {
       refused = redis::to_error(reply, embedded::k_restore.text);

@@ -24,13 +24,13 @@ struct SavedKey {
   std::string dump = {};  ///< the argument of RESTORE; empty if it is too long to be read
   std::string sha1 = {};  ///< of the dump, in hex
   /// The reply to redis::command_to_read(), for a server that does not understand the dump; none
-  /// for another type and if there is more than kLongestReadable or kMostReadable.
+  /// for another type and if there is more than kLongestReadable or kMaxReadable.
   std::optional<std::vector<std::string>> contents = {};
 };
 
 /// Reading the contents of more takes a server longer than a DUMP should. The first is in bytes, of
 /// a dump and of a string; the second is in elements.
-inline constexpr std::size_t kLongestReadable = std::size_t{1} << 20, kMostReadable = 100'000;
+inline constexpr std::size_t kLongestReadable = std::size_t{1} << 20, kMaxReadable = 100'000;
 
 /// A longer dump could not be restored: RESTORE takes one argument, which has at most 512 MB unless
 /// proto-max-bulk-len is set, and the server would be busy with it for too long.

@@ -197,9 +197,9 @@ std::optional<State> read_leases(std::string_view /*key*/, const Content& conten
 
 /// Scores in ms from 2001 to 2286: thirteen digits.
 std::optional<State> read_ms_zset(std::string_view /*key*/, const Content& content) {
-  constexpr double kLeastMs = 1e12, kMostMs = 1e13;
+  constexpr double kMinMs = 1e12, kMaxMs = 1e13;
   const auto is_ms = [](const std::optional<double>& score) {
-    return score && *score >= kLeastMs && *score < kMostMs;
+    return score && *score >= kMinMs && *score < kMaxMs;
   };
   const bool all =
       is_ms(to_number<double>(content.first.score)) && is_ms(to_number<double>(content.last.score));
@@ -219,8 +219,8 @@ std::optional<State> read_timed_zset(std::string_view /*key*/, const Content& co
 }
 
 std::optional<State> read_foreign_counter(std::string_view /*key*/, const Content& content) {
-  constexpr std::int64_t kMost = 999'999'999'999'999'999;  // longer numbers are IDs
-  const auto count = parse_number(content.text, kMost);
+  constexpr std::int64_t kMax = 999'999'999'999'999'999;  // longer numbers are IDs
+  const auto count = parse_number(content.text, kMax);
   if (!count) return std::nullopt;
   return State{.counts = {{.units = *count}}};
 }
@@ -362,11 +362,11 @@ std::string describe_content(std::string_view key, const Content& content) {
 namespace {
 
 constexpr std::string_view kLastOfText = "127";
-static_assert(Content::kMostText == 128);
+static_assert(Content::kMaxText == 128);
 /// An entry may be of any size, which is unknown until it arrives, and a server builds all replies
 /// to one write before it sends the first. So the ends of lists and sorted sets are read a few keys
 /// at a time: first one key, then twice as many each time, up to this many...
-constexpr std::size_t kMostEnds = 16;
+constexpr std::size_t kMaxEnds = 16;
 /// ... and again one key if the last ends were larger than this in total.
 constexpr std::size_t kManyBytes = std::size_t{1} << 20;
 /// How often to read a key that seems empty: it expired or changed its type between the two halves
@@ -466,7 +466,7 @@ std::size_t size_of_parts(const Content& content) {
 
 /// Also gives the rest's memory back.
 void cut_text(std::string& text) {
-  if (text.size() > Content::kMostText) text = text.substr(0, Content::kMostText);
+  if (text.size() > Content::kMaxText) text = text.substr(0, Content::kMaxText);
 }
 
 void cut_parts(Content& content) {
@@ -508,7 +508,7 @@ Indices read_groups(redis::Connection& connection, std::span<const std::string> 
   while (!ends.empty()) {
     const auto group = ends.first(std::min(most, ends.size()));
     const auto bytes = read_group(connection, keys, contents, group, parts, empty);
-    most = bytes > kManyBytes ? 1 : std::min(most * 2, kMostEnds);
+    most = bytes > kManyBytes ? 1 : std::min(most * 2, kMaxEnds);
     ends = ends.subspan(group.size());
   }
   read_group(connection, keys, contents, {small_ones, which.end()}, parts, empty);
@@ -546,8 +546,8 @@ std::vector<Content> read_typed(redis::Connection& connection, std::span<const s
 }  // namespace
 
 microseconds to_ttl(std::int64_t pttl) {
-  constexpr std::int64_t kMost = 9'000'000'000'000;
-  return std::chrono::milliseconds{std::clamp<std::int64_t>(pttl, 0, kMost)};
+  constexpr std::int64_t kMax = 9'000'000'000'000;
+  return std::chrono::milliseconds{std::clamp<std::int64_t>(pttl, 0, kMax)};
 }
 
 void set_expiry(Content& content, std::int64_t pttl, microseconds now) {

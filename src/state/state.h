@@ -32,10 +32,10 @@ struct Content {
     bool operator==(const Edge&) const = default;
   };
   /// Limiters store shorter texts: only the beginning of a longer one is read.
-  static constexpr std::size_t kMostText = 128;
+  static constexpr std::size_t kMaxText = 128;
 
   std::string type;            ///< as TYPE prints it: "string", "list"; "none": no such key
-  std::string text = {};       ///< for a string, its first kMostText bytes
+  std::string text = {};       ///< for a string, its first kMaxText bytes
   bool expires = false;        ///< it has a TTL
   Edge first = {}, last = {};  ///< for a list or a sorted set; whole, or cut: see Parts
   /// For a hash: the number of its fields, and the values of those that hash_fields() names, whole
@@ -179,7 +179,7 @@ void set_expiry(Content& content, std::int64_t pttl, microseconds now);
 /// How much is kept of an entry of a list or sorted set, and of a field of a hash.
 enum class Parts {
   kWhole,
-  kCut,  ///< the first Content::kMostText bytes, so that the contents of many keys stay small
+  kCut,  ///< the first Content::kMaxText bytes, so that the contents of many keys stay small
 };
 
 /// Reads what decode() needs from each key, in the order of `keys`: TYPE of all, then the time,

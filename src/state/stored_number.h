@@ -33,18 +33,18 @@ namespace rlctl::state {
 }
 
 /// The most windows that there can have been since 1970: they are no shorter than a ms.
-inline constexpr std::int64_t kMostWindows = kLatestInstant / std::chrono::milliseconds{1};
+inline constexpr std::int64_t kMaxWindows = kLatestInstant / std::chrono::milliseconds{1};
 
 /// A key's name that ends in a colon and a number: "a:17" is "a" and 17.
 struct NumberedName {
   std::string_view name;
-  std::int64_t number = 0;  ///< 0 to kMostWindows
+  std::int64_t number = 0;  ///< 0 to kMaxWindows
 };
 
 [[nodiscard]] inline std::optional<NumberedName> parse_numbered(std::string_view key) {
   const auto colon = key.rfind(':');
   if (colon == key.npos) return std::nullopt;
-  const auto number = parse_number(key.substr(colon + 1), kMostWindows);
+  const auto number = parse_number(key.substr(colon + 1), kMaxWindows);
   if (!number) return std::nullopt;
   return NumberedName{.name = key.substr(0, colon), .number = *number};
 }

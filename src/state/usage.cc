@@ -154,7 +154,7 @@ std::vector<GroupUsage> read_usage(redis::Connection& connection,
     replies = read_replies(has_evalsha_ro);
   }
   for (int loads = 1;
-       loads < limiter::kMostLoads && std::ranges::any_of(replies, redis::is_unknown_script);
+       loads < limiter::kMaxLoads && std::ranges::any_of(replies, redis::is_unknown_script);
        ++loads) {
     replies = read_replies(has_evalsha_ro);
   }

@@ -41,9 +41,9 @@ void KeyAging::append(std::chrono::microseconds to, std::span<const std::string_
 bool KeyAging::advance(std::chrono::microseconds to, std::span<const std::string_view> keys) {
   auto named = redis::each_once(keys);
   // Not too many share the few ms after which they count as held up.
-  constexpr int kMostAlike = 32;
+  constexpr int kMaxAlike = 32;
   const bool is_alike = under_way_ && to == at_ && named == named_;
-  if (is_alike && ++alike_ < kMostAlike) return false;
+  if (is_alike && ++alike_ < kMaxAlike) return false;
   alike_ = 0;
   append(to, std::vector<std::string_view>(named.begin(), named.end()));
   under_way_ = true;

@@ -106,7 +106,7 @@ void RepliesSeen::add(redis::ReplyView reply) {
   any_negative |= verdict.type() == redis::ReplyType::kInteger && verdict.integer() < 0;
   all_count = all_count && reply.type() == redis::ReplyType::kInteger && reply.integer() > 0;
   if (all_count) highest = std::max(highest, reply.integer());
-  if (first.size() < kMost) first.push_back(reply_text(reply));
+  if (first.size() < kMax) first.push_back(reply_text(reply));
 }
 
 bool Timing::is_valid() const {
@@ -154,7 +154,7 @@ void Timeline::add(microseconds at, bool allowed, std::int64_t count) {
   if (bins_.empty()) begin_at(at);
   end_ = std::max(end_, at);
   auto index = static_cast<std::size_t>((at - first_) / width_);
-  while (index >= kMost) {
+  while (index >= kMax) {
     widen();
     index = static_cast<std::size_t>((at - first_) / width_);
   }

@@ -73,14 +73,14 @@ struct Timing {
 };
 
 /// How many requests were allowed and denied over time, in bins of equal width, for a plot. The
-/// length of the traffic need not be known in advance: whenever there would be more than kMost
+/// length of the traffic need not be known in advance: whenever there would be more than kMax
 /// bins, neighbours are merged, at most five into one, so that there are soon between a fifth of
-/// kMost and kMost. Bins begin at multiples of their width from zero(), and each width divides all
+/// kMax and kMax. Bins begin at multiples of their width from zero(), and each width divides all
 /// round widths from 16 times itself on: a chart whose columns begin at multiples of a round width
-/// from zero() has no bin in two columns if it has at most a hundredth of kMost of them.
+/// from zero() has no bin in two columns if it has at most a hundredth of kMax of them.
 class Timeline {
  public:
-  static constexpr std::size_t kMost = 32768;
+  static constexpr std::size_t kMax = 32768;
 
   struct Bin {
     std::int64_t allowed = 0, denied = 0;
@@ -121,9 +121,9 @@ class Timeline {
 
 /// What a script replied, for a hint on how its replies are read.
 struct RepliesSeen {
-  static constexpr std::size_t kMost = 3;
+  static constexpr std::size_t kMax = 3;
 
-  std::vector<std::string> first = {};  ///< as reply_text(), at most kMost
+  std::vector<std::string> first = {};  ///< as reply_text(), at most kMax
   bool all_nil = true;
   bool any_negative = false;  ///< a whole number, or the first element of an array
   bool all_count = true;      ///< each is a number that is above 0, as INCR replies it

@@ -388,9 +388,8 @@ void require_meaning(const Pattern& pattern, const PatternRequest& request) {
   if (request.requests) require_positive("requests", as_double(*request.requests));
   require_positive("cost", as_double(request.cost));
   require_positive("keys", request.keys);
-  if (request.keys > kMostPatternKeys) {
-    throw UsageError(
-        fmt::format("keys must be at most {}, not {}", kMostPatternKeys, request.keys));
+  if (request.keys > kMaxPatternKeys) {
+    throw UsageError(fmt::format("keys must be at most {}, not {}", kMaxPatternKeys, request.keys));
   }
   if (!(request.key_skew >= 0 && request.key_skew < HUGE_VAL)) {
     throw UsageError(fmt::format("key skew must be 0 or more, not {}", request.key_skew));

@@ -16,7 +16,7 @@ namespace rlctl::traffic {
 inline constexpr int kPatternWindows = 3;
 
 /// Each key takes memory.
-inline constexpr std::uint32_t kMostPatternKeys = 10'000'000;
+inline constexpr std::uint32_t kMaxPatternKeys = 10'000'000;
 
 /// The parameters of a pattern. The same values give the same traffic on every machine, but with a
 /// key_skew a rare request may get another key: std::pow() may differ in its last bits.
@@ -29,7 +29,7 @@ struct PatternRequest {
   /// of its own (steady, poisson, on-off).
   std::optional<microseconds> duration = {};
   std::optional<std::int64_t> requests = {};  ///< ends the traffic, regardless of its duration
-  std::uint32_t keys = 1;                     ///< at most kMostPatternKeys
+  std::uint32_t keys = 1;                     ///< at most kMaxPatternKeys
   double key_skew = 0;  ///< Zipf's exponent: key n has a share in proportion to 1 / n^skew
   std::int64_t cost = 1;
   std::uint64_t seed = 1;

@@ -413,7 +413,7 @@ void Exchange::turn(Instant until, const OnAnswers& on_answers) {
 
 /// Requests handed over before a send: many at a time cost less, but the first must wait for the
 /// last.
-constexpr int kMostAtOnce = 32;
+constexpr int kMaxAtOnce = 32;
 
 /// Stay awake for this long before a request is due: the kernel's timers are 50 to 100 µs late.
 constexpr std::chrono::microseconds kAwake{200};
@@ -452,7 +452,7 @@ class Schedule {
     if (has_next_) due_ = exchange_.clock().at(next_.at);
   }
   void ask_for_due() {
-    for (int i = 0; i < kMostAtOnce && has_next_ && due_ <= RealClock::now(); ++i) {
+    for (int i = 0; i < kMaxAtOnce && has_next_ && due_ <= RealClock::now(); ++i) {
       exchange_.ask(client_, next_, due_);
       client_ = (client_ + 1) % clients_;
       fetch();

@@ -305,7 +305,7 @@ class ReplyExpression::Parser {
       advance();
       const auto index = token_.number;
       if (token_.kind != TokenKind::kNumber || index < 1 || index != std::floor(index) ||
-          index > kMostElements) {
+          index > kMaxElements) {
         throw_expected("the number of an element, from 1,");
       }
       advance();
@@ -338,7 +338,7 @@ class ReplyExpression::Parser {
              likely.empty() ? "" : fmt::format("; did you mean '{}'?", likely));
   }
 
-  static constexpr long double kMostElements = 1e6;
+  static constexpr long double kMaxElements = 1e6;
 
   std::string_view text_;    ///< for messages
   std::string_view source_;  ///< the expression, with which the text begins

@@ -34,8 +34,8 @@ constexpr std::string_view kExpressionExample = "'r[1] > 0'";
 
 // The most that a message shows of a reply: the elements, the bytes of each text before it is
 // escaped, and the bytes of the whole line.
-constexpr std::size_t kMostElements = 8;
-constexpr std::size_t kMostBytes = 60;
+constexpr std::size_t kMaxElements = 8;
+constexpr std::size_t kMaxBytes = 60;
 constexpr std::size_t kLongestLine = 300;
 
 /// A reply that does not fit an option: "--remaining 'r[2]' expects a number at column 1".
@@ -111,11 +111,11 @@ std::optional<microseconds> time_of(std::string_view option, const WaitExpressio
 
 std::int64_t remaining_of(const ReplyExpression& reading, redis::ReplyView reply,
                           const TemplateValues& values) {
-  constexpr auto kMost = static_cast<long double>(limiter::kLargestProduct);
+  constexpr auto kMax = static_cast<long double>(limiter::kLargestProduct);
   try {
     const auto count = reading.number(reply, values);
     if (!count) return limiter::kNotTold;
-    return std::llround(std::clamp(std::floor(*count), 0.0L, kMost));
+    return std::llround(std::clamp(std::floor(*count), 0.0L, kMax));
   } catch (const UnreadableReply& unreadable) {
     throw_misfit("--remaining", reading, unreadable);
   }
@@ -241,13 +241,13 @@ std::string reply_text(redis::ReplyView reply) {
         auto element = reply[i].type() == ReplyType::kArray ? "[...]" : reply_text(reply[i]);
         if (i > 0) element.insert(0, ", ");
         const bool fits = out.size() + element.size() + kRest.size() <= kLongestLine;
-        if (i == kMostElements || !fits) return out.append(kRest);
+        if (i == kMaxElements || !fits) return out.append(kRest);
         out += element;
       }
       return out + "]";
     }
     default:
-      return "'" + escape(reply.text(), kMostBytes) + "'";
+      return "'" + escape(reply.text(), kMaxBytes) + "'";
   }
 }
 

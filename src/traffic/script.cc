@@ -89,7 +89,7 @@ class BundledScript final : public Script {
 
 // --- Foreign scripts -----------------------------------------------------------------------------
 
-constexpr std::size_t kMostShown = 60;  // bytes of a key or an argument, in a message
+constexpr std::size_t kMaxShown = 60;  // bytes of a key or an argument, in a message
 
 bool any_tells_time(const std::vector<Template>& templates) {
   return std::any_of(templates.begin(), templates.end(),
@@ -210,7 +210,7 @@ redis::Error error_of(redis::ReplyView reply, std::string_view name, std::string
 
 std::string quoted_words(std::span<const std::string_view> words) {
   std::string out;
-  for (const auto word : words) out += " '" + escape(word, kMostShown) + "'";
+  for (const auto word : words) out += " '" + escape(word, kMaxShown) + "'";
   return words.empty() ? " none" : out;
 }
 

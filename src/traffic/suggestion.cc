@@ -11,7 +11,7 @@
 namespace rlctl::traffic {
 namespace {
 
-constexpr std::int64_t kLeastLimit = 1, kMostLimit = limiter::kLargestLimit;
+constexpr std::int64_t kMinLimit = 1, kMaxLimit = limiter::kLargestLimit;
 /// The limits shown around the suggested one, as multiples of it.
 constexpr std::array kAround{0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0};
 /// A larger limit may deny more than a smaller one, so bisection can miss a smaller limit: this
@@ -29,8 +29,8 @@ class Suggesting {
         share_(share),
         interrupt_(interrupt),
         on_progress_(on_progress),
-        least_(last_usable(kLeastLimit)),
-        most_(last_usable(kMostLimit)) {}
+        least_(last_usable(kMinLimit)),
+        most_(last_usable(kMaxLimit)) {}
 
   [[nodiscard]] Suggestion run() {
     Suggestion suggestion;

@@ -13,10 +13,9 @@
 namespace adversary_search_test {
 
 using namespace std::chrono_literals;
+using namespace rlctl;
 using namespace rlctl::adversary;
 using namespace rlctl::test;
-using rlctl::Interrupt;
-using rlctl::UsageError;
 using rlctl::adversary::Schedule;
 
 namespace {

@@ -7,13 +7,8 @@
 
 namespace base_instant_test {
 
-using rlctl::format_instant;
-using rlctl::parse_instant;
-using rlctl::UsageError;
-using std::chrono::microseconds;
-
+using namespace rlctl;
 using namespace std::chrono_literals;
-using namespace rlctl::limiter;
 
 TEST_CASE("a whole number is read as microseconds since 1970") {
   CHECK(parse_instant("0") == 0us);

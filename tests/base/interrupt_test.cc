@@ -9,8 +9,7 @@
 
 namespace base_interrupt_test {
 
-using rlctl::Interrupt;
-using rlctl::Interrupted;
+using namespace rlctl;
 
 namespace {
 

@@ -14,11 +14,7 @@
 namespace base_poller_test {
 
 using namespace std::chrono_literals;
-using rlctl::Clock;
-using rlctl::FileDescriptor;
-using rlctl::Interrupt;
-using rlctl::kNoDeadline;
-using rlctl::Poller;
+using namespace rlctl;
 
 namespace {
 

@@ -33,15 +33,15 @@ std::string json(std::string_view raw) {
 }  // namespace
 
 TEST_CASE("text: the value of digits is bounded") {
-  constexpr auto kMost = std::numeric_limits<std::int64_t>::max() - 1;
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max() - 1;
   CHECK(bounded_value("007", 10) == 7);
   CHECK(bounded_value("10", 10) == 10);
   CHECK(bounded_value("11", 10) == 11);
   CHECK(bounded_value("12", 10) == 11);
   CHECK(bounded_value("5", 0) == 1);
   CHECK(bounded_value("9", 4) == 5);
-  CHECK(bounded_value(std::to_string(kMost), kMost) == kMost);
-  CHECK(bounded_value("99999999999999999999", kMost) == kMost + 1);
+  CHECK(bounded_value(std::to_string(kMax), kMax) == kMax);
+  CHECK(bounded_value("99999999999999999999", kMax) == kMax + 1);
 }
 
 TEST_CASE("text: base64 keeps every byte") {

@@ -226,11 +226,14 @@ TABLE
   assert_equal "$stderr" "rlctl: cannot connect to unix://$socket: connection refused"
 }
 
-@test "a file that is not a socket is reported" {
+@test "a file that is not a socket, and a host that cannot be resolved, are reported" {
   touch "$BATS_TEST_TMPDIR/file"
   run -3 --separate-stderr rlctl -s "$BATS_TEST_TMPDIR/file" check k --limit 5/60s
   assert_equal "$stderr" \
     "rlctl: cannot connect to unix://$BATS_TEST_TMPDIR/file: connection refused"
+  run -3 --separate-stderr rlctl -u redis://nobody.invalid check k --limit 5/60s
+  assert_output ''
+  assert_regex "$stderr" '^rlctl: cannot connect to redis://nobody\.invalid:6379: '
 }
 
 @test "a server that does not accept connections is reported" {
@@ -242,10 +245,4 @@ TABLE
   wait_until test -e "$socket.full"
   run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s --timeout 200ms
   assert_equal "$stderr" "rlctl: cannot connect to unix://$socket: no answer within 200ms"
-}
-
-@test "a host that cannot be resolved is reported" {
-  run -3 --separate-stderr rlctl -u redis://nobody.invalid check k --limit 5/60s
-  assert_output ''
-  assert_regex "$stderr" '^rlctl: cannot connect to redis://nobody\.invalid:6379: '
 }

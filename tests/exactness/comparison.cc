@@ -25,7 +25,7 @@ constexpr std::uint64_t kSlots = 1'000;
 /// Runs for further differences, once one is sure.
 constexpr int kFewRuns = 5;
 /// How often a case is asked again until the server was not held up.
-constexpr int kMostRuns = 1'000;
+constexpr int kMaxRuns = 1'000;
 /// A TTL of a millisecond lasts for longer than this.
 constexpr microseconds kHeldUp{900};
 
@@ -187,7 +187,7 @@ void compare(const redis::Url& server, const limiter::Algorithm& algorithm, cons
     Lane again(connect(), algorithm, range.prefix + "again");
     const int runs = done.first ? kFewRuns : kRunsToBeSure;
     int different = 0;
-    for (int run = 0; run < kMostRuns && different < runs; ++run) {
+    for (int run = 0; run < kMaxRuns && different < runs; ++run) {
       auto asked = make_case(algorithm, difference.seed,
                              fmt::format("{}again{}-{}:", range.prefix, difference.seed, run));
       const auto keys = asked.keys;

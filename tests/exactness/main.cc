@@ -97,8 +97,8 @@ Options read_options(const std::vector<std::string>& words) {
 
 /// The calls of a case up to a difference, for a shell; of many, the last.
 std::string to_commands(const Case& asked, const Algorithm& algorithm, std::size_t last) {
-  constexpr std::size_t kMost = 30;
-  const auto begin = last < kMost ? 0 : last - kMost;
+  constexpr std::size_t kMax = 30;
+  const auto begin = last < kMax ? 0 : last - kMax;
   std::string text = begin > 0 ? fmt::format("\n    ({} calls before these)", begin) : "";
   for (auto i = begin; i <= last; ++i) {
     text += fmt::format("\n    redis-cli --eval lua/{}.lua", algorithm.name);

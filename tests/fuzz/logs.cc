@@ -11,8 +11,7 @@
 
 namespace fuzz::logs {
 
-using rlctl::InputError;
-using rlctl::UsageError;
+using namespace rlctl;
 using namespace rlctl::replay;
 
 /// Bytes that come some at a time.

@@ -42,7 +42,7 @@ void require_consistent(const Scopes& scopes, std::string_view source) {
 bool has_room(const Scopes& scopes, const rlctl::ldb::ProbeOptions& options) {
   const auto& main = scopes.functions[0];
   const std::size_t own = options.probes || main.globals.contains("server") ? 2 : 1;
-  return main.most_locals + own <= kMostLocals;
+  return main.most_locals + own <= kMaxLocals;
 }
 
 void test_probes(std::string_view source, const Scopes& scopes, rlctl::ldb::ProbeOptions options) {

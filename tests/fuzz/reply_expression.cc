@@ -11,8 +11,7 @@ namespace fuzz::reply_expression {
 
 using rlctl::UsageError;
 using namespace rlctl::traffic;
-using rlctl::redis::Error;
-using rlctl::redis::ReplyView;
+using namespace rlctl::redis;
 
 /// Of a message that quotes the text so many times, each byte as four at most.
 std::size_t longest_message(std::string_view text, std::size_t times = 1) {

@@ -12,7 +12,7 @@ namespace fuzz::resp {
 
 using namespace rlctl::redis;
 
-constexpr std::size_t kMostReplies = 1000;
+constexpr std::size_t kMaxReplies = 1000;
 
 struct Outcome {
   std::string content = {};
@@ -49,10 +49,10 @@ Outcome read_pieces(std::string_view input, std::size_t piece) {
 
 Outcome read_connection(std::string_view input, std::size_t piece) {
   Connection connection(std::make_unique<FixedServer>(input, piece), std::chrono::hours{1});
-  for (std::size_t i = 0; i < kMostReplies; ++i) connection.append({"ECHO", "x"});
+  for (std::size_t i = 0; i < kMaxReplies; ++i) connection.append({"ECHO", "x"});
   Outcome outcome;
   try {
-    for (std::size_t i = 0; i < kMostReplies; ++i) add(outcome, connection.read());
+    for (std::size_t i = 0; i < kMaxReplies; ++i) add(outcome, connection.read());
   } catch (const Error& error) {
     require(!has_control(error.what()), "a message has no control bytes", error.what());
     outcome.is_refused = error.failure() == Failure::kProtocol;
@@ -85,7 +85,7 @@ void test(std::string_view input) {
   require(whole.content == bytewise.content, "the replies are the same", bytewise.content);
   require(whole.is_refused == bytewise.is_refused, "what is refused is the same");
   require(whole.elements <= input.size(), "each element takes a byte at least");
-  if (whole.replies < kMostReplies && input.find("MOVED") == input.npos &&
+  if (whole.replies < kMaxReplies && input.find("MOVED") == input.npos &&
       input.find("ASK") == input.npos && input.find("CLUSTER") == input.npos &&
       input.find("TRYAGAIN") == input.npos && input.find("SENTINEL") == input.npos) {
     const auto connection = read_connection(input, 1 + input.size() % 7);

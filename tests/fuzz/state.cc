@@ -66,9 +66,9 @@ void test(std::string_view input) {
                                                    "set",    "none", "stream"};
   Parts parts(input);
   Content content{.type = std::string(kTypes[parts.choice(kTypes.size() - 1)])};
-  constexpr std::int64_t kMostNow = 4'000'000'000'000'000;
+  constexpr std::int64_t kMaxNow = 4'000'000'000'000'000;
   const auto ttl = parts.number(), time = parts.number(), size = parts.number();
-  const microseconds now{time < 0 || time > kMostNow ? 1'700'000'000'000'000 : time};
+  const microseconds now{time < 0 || time > kMaxNow ? 1'700'000'000'000'000 : time};
   set_expiry(content, ttl, now);
   content.size = size;
   const auto key = parts.until('\n');
@@ -83,7 +83,7 @@ void test(std::string_view input) {
       if (content.type == "zset") edge->score = parts.until('\n');
     }
   } else {
-    content.text = parts.rest().substr(0, Content::kMostText);
+    content.text = parts.rest().substr(0, Content::kMaxText);
   }
   const auto state = decode(key, content);
   (void)is_recognized(key, content, state);

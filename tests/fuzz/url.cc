@@ -6,9 +6,7 @@
 
 namespace fuzz::url {
 
-using rlctl::redis::Error;
-using rlctl::redis::Scheme;
-using rlctl::redis::Url;
+using namespace rlctl::redis;
 
 void require_in_bounds(const Url& url) {
   require(rlctl::redis::is_port(url.port), "a port is one");

@@ -162,7 +162,7 @@ TEST_CASE("a script that the server does not have is loaded, and the request is 
 
 TEST_CASE("a script that is missing again and again after loading is an error") {
   support::Wire wire{.to_read = {kNoScript}};
-  for (int i = 0; i < kMostLoads; ++i) {
+  for (int i = 0; i < kMaxLoads; ++i) {
     wire.to_read.insert(wire.to_read.end(), {kLoaded, kNoScript});
   }
   auto connection = support::over(wire);

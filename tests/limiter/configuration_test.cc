@@ -120,10 +120,11 @@ TEST_CASE("policies keep the order of the file, whatever their notation") {
 TEST_CASE("a long value is shortened in a message") {
   const std::string lots(200'000, 'x');
   const auto shown = std::string(40, 'x') + "...";
-  CHECK(mistake_in(lots + " = 1") == "1: unknown key '" + shown +
-                                         "'; it is one of url, password_file, tls, cacert, cert, "
-                                         "key, sni, insecure, timeout, policy or "
-                                         "script");
+  CHECK(mistake_in(lots + " = 1") ==
+        "1: unknown key '" + shown +
+            "'; expected one of: url, password_file, tls, cacert, cert, "
+            "key, sni, insecure, timeout, policy or "
+            "script");
   CHECK(mistake_in("url = ['" + lots + "']") == "1: url must be a string, not a list");
   for (const std::string& text :
        {"timeout = '" + lots + "'", "policy = '" + lots + "'", "[policy." + lots + "]\nkey = 'k'",
@@ -192,7 +193,7 @@ TEST_CASE("an unknown name is reported with its line and a suggestion") {
   CHECK(mistake_in_policy("limt = '5/60s'") ==
         "3: unknown key 'limt' in [policy.p]; did you mean 'limit'?");
   CHECK(mistake_in("[policy.'a b']\nkey = 'k'\nlimit = '1/s'\nwindow = 5\n") ==
-        "4: unknown key 'window' in [policy.\"a b\"]; it is one of key, algorithm, limit, "
+        "4: unknown key 'window' in [policy.\"a b\"]; expected one of: key, algorithm, limit, "
         "burst or ipv6_prefix");
 }
 
@@ -219,7 +220,7 @@ TEST_CASE("values are checked like those on the command line") {
         "1: url: bad port in the URL: '99999'; the port is 1 to 65535");
   CHECK(mistake_in("timeout = '1'") ==
         "1: timeout: '1' has no unit after 1; use us, ms, s, m, h or d");
-  CHECK(mistake_in("timeout = '0s'") == "1: timeout: '0s' leaves no time to answer");
+  CHECK(mistake_in("timeout = '0s'") == "1: timeout: must be greater than 0, not '0s'");
   CHECK(mistake_in_setting("limit = '5/5q'").starts_with("limit: '5/5q' has "));
   CHECK(mistake_in_policy("limit = [\"1/s\",\n\"5\"]") ==
         "4: policy 'p': limit: '5' is not a limit; write LIMIT/WINDOW, such as 5/60s or 100/min");
@@ -251,7 +252,7 @@ TEST_CASE("ipv6_prefix is a number of bits, and the key has an argument for an a
   CHECK(mistake_in_setting("ipv6_prefix = '/64'") == range + "the string '/64'");
   CHECK(mistake_in_setting("ipv6_prefix = true") == range + "true");
   CHECK(mistake_in_policy("ipv6 = 64") ==
-        "3: unknown key 'ipv6' in [policy.p]; it is one of key, algorithm, limit, burst or "
+        "3: unknown key 'ipv6' in [policy.p]; expected one of: key, algorithm, limit, burst or "
         "ipv6_prefix");
   CHECK(mistake_in_policy("ipv6_prefx = 64") ==
         "3: unknown key 'ipv6_prefx' in [policy.p]; did you mean 'ipv6_prefix'?");

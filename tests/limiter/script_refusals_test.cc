@@ -446,20 +446,19 @@ struct Bounds {
 
 std::vector<Bounds> bounds() {
   constexpr double kAt = 1.7e15, kLast = 4e15, kReset = 9e15, kMinute = 60e6, kLongest = 1e14;
-  constexpr int kMost = 1'000'000'000;
+  constexpr int kMax = 1'000'000'000;
   return {
       {"fixed-window",
-       {packed("fixed ", 0.0, kMost, 5, 1.0), packed("fixed~", kLast, 0, 5, kLongest)},
+       {packed("fixed ", 0.0, kMax, 5, 1.0), packed("fixed~", kLast, 0, 5, kLongest)},
        {packed("fixed!", kAt, 1, 5, kMinute), packed("fixed ", -1.0, 1, 5, kMinute),
-        packed("fixed ", kLast + 1, 1, 5, kMinute), packed("fixed ", kAt, kMost + 1, 5, kMinute),
+        packed("fixed ", kLast + 1, 1, 5, kMinute), packed("fixed ", kAt, kMax + 1, 5, kMinute),
         packed("fixed ", kAt, 1, 5, 0.0), packed("fixed ", kAt, 1, 5, kLongest + 1)}},
       {"sliding-window-counter",
-       {packed("counter ", 0.0, kMost, 0, 5, 1.0),
-        packed("counter~", kReset, 0, kMost, 5, kLongest)},
+       {packed("counter ", 0.0, kMax, 0, 5, 1.0), packed("counter~", kReset, 0, kMax, 5, kLongest)},
        {packed("counter!", kAt, 1, 1, 5, kMinute), packed("counter ", -1.0, 1, 1, 5, kMinute),
         packed("counter ", kReset + 1, 1, 1, 5, kMinute),
-        packed("counter ", kAt, kMost + 1, 1, 5, kMinute),
-        packed("counter ", kAt, 1, kMost + 1, 5, kMinute), packed("counter ", kAt, 1, 1, 5, 0.0),
+        packed("counter ", kAt, kMax + 1, 1, 5, kMinute),
+        packed("counter ", kAt, 1, kMax + 1, 5, kMinute), packed("counter ", kAt, 1, 1, 5, 0.0),
         packed("counter ", kAt, 1, 1, 5, kLongest + 1)}},
       {"token-bucket",
        {packed("tokens ", 0.0, 0.0, 5, kMinute, 5), packed("tokens~", 1e9, kLast, 5, kMinute, 5)},

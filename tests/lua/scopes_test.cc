@@ -11,9 +11,7 @@ namespace ldb_lua_scopes_test {
 
 namespace {
 
-using rlctl::lua::find_scopes;
-using rlctl::lua::lex;
-using rlctl::lua::Scopes;
+using namespace rlctl::lua;
 using Strings = std::vector<std::string>;
 
 Scopes scopes(std::string_view source) {

@@ -7,9 +7,7 @@
 
 namespace lua_substitute_test {
 
-using rlctl::lua::one_line;
-using rlctl::lua::Substitutes;
-using rlctl::lua::with_substitutes;
+using namespace rlctl::lua;
 
 TEST_CASE("substitutes are on the first line, so that lines keep their numbers") {
   const Substitutes time{.time = true};

@@ -183,7 +183,7 @@ TEST_CASE("a reply that never ends is not read beyond its deadline, whatever it 
 }
 
 TEST_CASE("a length costs no memory until its bytes arrive") {
-  constexpr long kMostKib = 64L * 1024;
+  constexpr long kMaxKib = 64L * 1024;
   std::string nested;
   for (int depth = 0; depth < 7; ++depth) nested += "*2147483647\r\n";
   const std::string claims[] = {"*2147483647\r\n",
@@ -203,7 +203,7 @@ TEST_CASE("a length costs no memory until its bytes arrive") {
     const auto before = peak_kib();
     const auto error = error_of([&] { (void)connection.call({"PING"}); });
     CHECK(error.failure() == Failure::kTimeout);
-    CHECK(peak_kib() - before < kMostKib);
+    CHECK(peak_kib() - before < kMaxKib);
   }
 }
 

@@ -50,12 +50,12 @@ TEST_CASE("a reply that never ends is refused once it takes more memory than one
                                   {"*1000000000\r\n", "*0\r\n"},
                                   {"*1000000000\r\n*1\r\n", "$-1\r\n*1\r\n"},
                                   {"*1000000000\r\n", "$4\r\nabcd\r\n"}};
-  constexpr std::size_t kMost = std::size_t{1} << 20;
+  constexpr std::size_t kMax = std::size_t{1} << 20;
   for (const auto& endless : kEndless) {
     const auto first = endless.first, rest = endless.rest;
     CAPTURE(first);
     CAPTURE(rest);
-    rlctl::redis::ReplyReader reader(kMost);
+    rlctl::redis::ReplyReader reader(kMax);
     std::size_t fed = 0;
     bool is_whole = false;
     const auto feed = [&](std::string_view bytes) {
@@ -66,13 +66,13 @@ TEST_CASE("a reply that never ends is refused once it takes more memory than one
     for (int i = 0; i < 500; ++i) often += rest;
     const auto error = error_of([&] {
       feed(first);
-      while (fed <= 2 * kMost) feed(often);
+      while (fed <= 2 * kMax) feed(often);
     });
     CHECK_FALSE(is_whole);
     CHECK(error.failure() == Failure::kProtocol);
     CHECK(std::string_view(error.what()) == "a reply is too large");
     CHECK(error.hint() == "rlctl reads replies of up to 1 MiB");
-    CHECK(fed <= kMost + first.size() + often.size());
+    CHECK(fed <= kMax + first.size() + often.size());
   }
 }
 

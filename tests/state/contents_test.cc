@@ -96,8 +96,8 @@ TEST_CASE("of large entries and fields, no more than what tells a form is kept i
   (void)server.call({"HSET", "hash", hash_fields().front(), large});
   const auto contents = read_contents(server.connection(), keys, Parts::kCut);
   const auto check_cut = [](const std::string& text) {
-    CHECK(text.size() == Content::kMostText);
-    CHECK(text.capacity() < 2 * Content::kMostText);
+    CHECK(text.size() == Content::kMaxText);
+    CHECK(text.capacity() < 2 * Content::kMaxText);
   };
   for (std::size_t i = 0; i < 2; ++i) {
     check_cut(contents.at(i).first.member);

@@ -27,7 +27,7 @@ using namespace rlctl::test;
 
 namespace {
 
-constexpr std::int64_t kMost = 1'000'000'000;
+constexpr std::int64_t kMax = 1'000'000'000;
 
 /// A copy that can be passed to a script without touching the key. It expires too: the scripts of
 /// lists and sorted sets take small numbers that do not for another program's.
@@ -58,7 +58,7 @@ std::int64_t used_by_script(TestServer& server, const Algorithm& algorithm, cons
   if (algorithm.has_burst) {
     const auto by_span =
         4e15 * static_cast<double>(limit.limit) / static_cast<double>(limit.window.count());
-    limit.burst = std::min({kMost, (std::int64_t{1} << 53) / limit.limit,
+    limit.burst = std::min({kMax, (std::int64_t{1} << 53) / limit.limit,
                             static_cast<std::int64_t>(std::min(by_span, 1e9))});
     const std::int64_t all = *limit.burst + (algorithm.name == "leaky-bucket" ? 1 : 0);
     const auto remaining = ask_copy(server, algorithm, key, limit, 0, now).remaining;
@@ -66,7 +66,7 @@ std::int64_t used_by_script(TestServer& server, const Algorithm& algorithm, cons
   }
   // There is no larger limit. One larger than necessary would not help: the fraction of an estimate
   // would be lost next to it.
-  if (about + 5 > kMost) return -1;
+  if (about + 5 > kMax) return -1;
   limit.limit = about + 5;
   return limit.limit - ask_copy(server, algorithm, key, limit, 0, now).remaining;
 }

@@ -201,7 +201,7 @@ TEST_CASE("large contents are saved as a dump only, and come back from it") {
       redis.call('HSET', 'hash', i, '')
       redis.call('ZADD', 'zset', 0, string.format('%x', i))
     end)";
-  (void)place.call({"EVAL", kFill, "0", std::to_string(kMostReadable + 1)});
+  (void)place.call({"EVAL", kFill, "0", std::to_string(kMaxReadable + 1)});
   const std::vector<std::string> keys{"mixed", "string", "list", "set", "hash", "zset"};
   CHECK(place.reset(keys, [](int) {}) == 6);
   SaveFileReader reader(place.path());
@@ -211,7 +211,7 @@ TEST_CASE("large contents are saved as a dump only, and come back from it") {
   }
   for (const auto& [key, result] : place.restore()) CHECK(result == "r");
   CHECK(place.call({"GET", "mixed"}).text() == mixed);
-  CHECK(place.call({"LLEN", "list"}).integer() == static_cast<int>(kMostReadable) + 1);
+  CHECK(place.call({"LLEN", "list"}).integer() == static_cast<int>(kMaxReadable) + 1);
 }
 
 TEST_CASE("contents up to the bounds are saved") {
@@ -219,7 +219,7 @@ TEST_CASE("contents up to the bounds are saved") {
   auto& connection = server.connection();
   (void)connection.call({"SETRANGE", "string", std::to_string(kLongestReadable - 1), "x"});
   constexpr std::string_view kFill = "for i = 1, ARGV[1] do redis.call('RPUSH', 'list', 0) end";
-  (void)connection.call({"EVAL", kFill, "0", std::to_string(kMostReadable)});
+  (void)connection.call({"EVAL", kFill, "0", std::to_string(kMaxReadable)});
   const TypedKey keys[] = {{.key = "string", .type = "string"}, {.key = "list", .type = "list"}};
   read_saved(connection, keys, [](const std::optional<SavedKey>& key) {
     REQUIRE(key);

@@ -147,7 +147,7 @@ TEST_CASE("a string longer than any limiter's is not a limiter's, even if it sta
   server.call({"SET", "l", packed("gcra ", 1.7e15, 4, 5, 6e7, 5) + std::string(200, ' ')});
   const std::vector<std::string> keys{"k", "l"};
   for (const auto& content : read_contents(server.connection(), keys)) {
-    CHECK(content.text.size() == Content::kMostText);
+    CHECK(content.text.size() == Content::kMaxText);
     CHECK(name_of(content).empty());
   }
 }

@@ -57,7 +57,7 @@ TEST_CASE("a survey keeps only the beginning of a large entry") {
   static_cast<void>(server.call({"RPUSH", "list", std::string(std::size_t{1} << 20, 'x')}));
   const std::vector<InspectedKey> asked{{.key = "list"}};
   const auto found = survey(server.connection(), asked);
-  CHECK(found.at(0).inspection.content.first.member.size() == Content::kMostText);
+  CHECK(found.at(0).inspection.content.first.member.size() == Content::kMaxText);
 }
 
 TEST_CASE("a key that the user may not read is told apart from those that he may") {

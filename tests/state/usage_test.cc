@@ -149,7 +149,7 @@ TEST_CASE("large members are cut before they are sent") {
   server.call({"RPUSH", "k", std::string(1 << 20, 'x')});
   const UsageGroup group{{.key = "k"}};
   const auto seen = read_usage(server.connection(), {&group, 1}).at(0).keys.at(0);
-  CHECK(seen.content.first.member.size() == Content::kMostText);
+  CHECK(seen.content.first.member.size() == Content::kMaxText);
   CHECK_FALSE(seen.is_limiter());
 }
 

@@ -35,10 +35,10 @@ std::int64_t make_count(Random& random) {
 }
 
 std::int64_t make_window_us(Random& random) {
-  constexpr std::array<std::int64_t, 4> kUsual{1'000'000, 60'000'000, 3'600'000'000, kMonthUs};
+  constexpr std::array<std::int64_t, 4> kTypical{1'000'000, 60'000'000, 3'600'000'000, kMonthUs};
   const auto kind = random.uniform(1, 100);
   if (kind <= 15) return random.uniform(1, 20);
-  if (kind <= 40) return random.one_of(kUsual);
+  if (kind <= 40) return random.one_of(kTypical);
   if (kind <= 95) return random.log_uniform(1, kMonthUs);
   return kind <= 98 ? random.log_uniform(1, kMaxWindowUs) : kMaxWindowUs;
 }

@@ -13,8 +13,7 @@
 namespace support {
 
 using rlctl::FileDescriptor;
-using rlctl::redis::Scheme;
-using rlctl::redis::Url;
+using namespace rlctl::redis;
 
 std::string Peer::read_until(std::string_view end) {
   std::string all;

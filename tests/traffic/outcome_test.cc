@@ -173,14 +173,14 @@ TEST_CASE("a short timeline has a bin for each µs, including empty ones") {
 
 TEST_CASE("if there would be too many bins, neighbours are merged") {
   Timeline timeline;
-  constexpr auto kMost = static_cast<std::int64_t>(Timeline::kMost);
-  for (std::int64_t us = 0; us < kMost; ++us) timeline.add(kBegin + microseconds{us}, us % 2 == 0);
-  CHECK(timeline.bins().size() == Timeline::kMost);
-  timeline.add(kBegin + microseconds{kMost}, true);
+  constexpr auto kMax = static_cast<std::int64_t>(Timeline::kMax);
+  for (std::int64_t us = 0; us < kMax; ++us) timeline.add(kBegin + microseconds{us}, us % 2 == 0);
+  CHECK(timeline.bins().size() == Timeline::kMax);
+  timeline.add(kBegin + microseconds{kMax}, true);
   CHECK(timeline.width() == 2us);
-  REQUIRE(timeline.bins().size() == Timeline::kMost / 2 + 1);
+  REQUIRE(timeline.bins().size() == Timeline::kMax / 2 + 1);
   CHECK(timeline.bins().front() == Timeline::Bin{1, 1});
-  CHECK(timeline.bins()[Timeline::kMost / 2 - 1] == Timeline::Bin{1, 1});
+  CHECK(timeline.bins()[Timeline::kMax / 2 - 1] == Timeline::Bin{1, 1});
   CHECK(timeline.bins().back() == Timeline::Bin{1, 0});
 }
 
@@ -213,8 +213,8 @@ TEST_CASE("every request is in the bin of its time, however long the traffic is"
     }
     const auto width = timeline.width();
     CHECK(timeline.end() == at);
-    CHECK(timeline.bins().size() <= Timeline::kMost);
-    if (width > 1us) CHECK(timeline.bins().size() >= Timeline::kMost / 6);
+    CHECK(timeline.bins().size() <= Timeline::kMax);
+    if (width > 1us) CHECK(timeline.bins().size() >= Timeline::kMax / 6);
     std::vector<Timeline::Bin> expected(timeline.bins().size());
     for (const auto& [when, allowed] : all) {
       auto& bin = expected.at(static_cast<std::size_t>((when - timeline.first()) / width));

@@ -9,8 +9,7 @@
 
 namespace traffic_random_test {
 
-using rlctl::traffic::natural_log;
-using rlctl::traffic::Random;
+using namespace rlctl::traffic;
 
 TEST_CASE("the logarithm is accurate to the last few bits") {
   rlctl::test::Random random;

@@ -39,7 +39,7 @@ struct RealClock {
 
 /// How `rlctl burst adversary` searches.
 struct SearchPlan {
-  std::int64_t budget = adversary::kUsualBudget;  ///< requests against each limiter
+  std::int64_t budget = adversary::kDefaultBudget;  ///< requests against each limiter
   /// Tries every schedule of at most this many requests at critical times, instead of `budget`.
   std::optional<int> exhaustive = {};
   std::chrono::microseconds tick{1};      ///< times are multiples of this

@@ -124,7 +124,7 @@ const std::string& limit_help() {
 
 const std::string& budget_help() {
   static const auto kText =
-      fmt::format("requests to try against each limiter (default: {})", adversary::kUsualBudget);
+      fmt::format("requests to try against each limiter (default: {})", adversary::kDefaultBudget);
   return kText;
 }
 
@@ -138,7 +138,7 @@ void add_limiters(Options& options, Plan& plan) {
           [&plan](const std::string& name) { add_algorithms(plan.algorithms, name); },
           "algorithms to test, separated by commas, or all (default: "
           "fixed-window,sliding-window-log)")
-      .completes([](const Typed& typed) {
+      .completes([](const CompletionContext& typed) {
         auto completions = complete_counting_algorithm(typed);
         completions.words.push_back({std::string(kAllAlgorithms), "all that count requests"});
         return completions;
@@ -182,7 +182,7 @@ void add_traffic(Options& options, Plan& plan) {
       [&plan](const std::string& text) {
         if (!is_number(text)) return plan.script.keys.push_back(text);
         plan.keys =
-            static_cast<std::uint32_t>(parse_between(text, "--keys", 1, traffic::kMostPatternKeys));
+            static_cast<std::uint32_t>(parse_between(text, "--keys", 1, traffic::kMaxPatternKeys));
       },
       "number of keys (default: 1); with --script, one of its KEYS, given once for each "
       "(default: {key})");
@@ -214,7 +214,7 @@ void add_clock(Options& options, Plan& plan) {
       .value("--clock", "CLOCK", into(plan.is_real, parse_clock),
              "clock of the traffic: virtual or real; virtual takes no time, real sends each "
              "request when it is due (default: virtual)")
-      .completes([](const Typed&) {
+      .completes([](const CompletionContext&) {
         return to_completions(std::array{kVirtual, kReal});
       });
   options.value("--clients", "NUMBER", into_number(plan.clients, "--clients", 1, kMaxClients),
@@ -373,7 +373,7 @@ void require_consistent(const Options& options, const Plan& plan) {
   }
 }
 
-Completions complete_pattern(const Typed& typed) {
+Completions complete_pattern(const CompletionContext& typed) {
   if (typed.options.is_given("--replay")) return complete_file(typed);
   Completions patterns;
   if (!typed.operands.empty()) return patterns;

@@ -26,6 +26,6 @@ void complete_plan(Plan& plan, const Invocation& invocation);
 /// The sections of --help that list the patterns, the algorithms and more.
 [[nodiscard]] std::string notes();
 /// The patterns and `adversary`; with --replay, files.
-[[nodiscard]] Completions complete_pattern(const Typed& typed);
+[[nodiscard]] Completions complete_pattern(const CompletionContext& typed);
 
 }  // namespace rlctl::cli::burst

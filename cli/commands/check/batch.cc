@@ -87,11 +87,11 @@ class Batch {
   ResultFormat format_;
   Progress progress_;
   PendingLines pending_;
-  std::size_t next_reply_ = 0;  ///< no line before this index waits for a reply
-  bool needs_script_ = false;   ///< a reply was NOSCRIPT
-  bool settling_ = false;       ///< send nothing new until settle() has run
-  int loads_in_vain_ = 0;       ///< since the last reply other than NOSCRIPT
-  bool readable_ = false;       ///< whether the last poll() found the connection readable
+  std::size_t next_reply_ = 0;   ///< no line before this index waits for a reply
+  bool needs_script_ = false;    ///< a reply was NOSCRIPT
+  bool settling_ = false;        ///< send nothing new until settle() has run
+  int failed_script_loads_ = 0;  ///< since the last reply other than NOSCRIPT
+  bool readable_ = false;        ///< whether the last poll() found the connection readable
   Clock::time_point last_progress_{};
   limiter::Request request_;    ///< reused for every line
   std::int64_t unwritten_ = 0;  ///< counted requests whose answers may still be in the buffer
@@ -243,12 +243,12 @@ void Batch::on_reply(const redis::Reply& reply) {
   if (plan_.peek && link_.checker().note_missing_evalsha_ro(reply)) {
     pending.must_ask_again = true;
     settling_ = true;
-  } else if (unknown_script && loads_in_vain_ < limiter::kMostLoads) {
+  } else if (unknown_script && failed_script_loads_ < limiter::kMaxLoads) {
     pending.must_ask_again = true;
     needs_script_ = true;
     settling_ = true;
   } else {
-    if (!unknown_script) loads_in_vain_ = 0;
+    if (!unknown_script) failed_script_loads_ = 0;
     try {
       pending.decision = limiter::Checker::parse(reply, plan_.limiter.algorithm);
       if (plan_.peek) pending.looks.push_back(pending.decision);
@@ -298,7 +298,7 @@ void Batch::settle() {
 
 /// Loads the script, and returns the problem if that fails.
 std::optional<Problem> Batch::load_script() {
-  ++loads_in_vain_;
+  ++failed_script_loads_;
   try {
     link_.checker().load();
   } catch (const redis::Error& error) {
@@ -555,7 +555,7 @@ void end_early(const Invocation& invocation, End end) {
   } catch (const redis::Error&) {
     // The connection cannot be used any more.
   } catch (const Interrupted&) {
-    // It is known.
+    // Already reported by the caller.
   }
 }
 

@@ -34,7 +34,7 @@ void add_check_options(Options& options, CheckPlan& plan) {
                       "sleep until allowed, at most TIME; deny at once if that is not enough. Also "
                       "sleep for the delay of leaky-bucket")
       .rejects_detached(is_duration)
-      .excludes("--now", kNowStandsStill)
+      .excludes("--now", kNowFixesTheClock)
       .excludes("--batch", "one key would delay all others")
       .excludes("--peek", "a peek takes no units");
   options

@@ -309,7 +309,7 @@ Example:
   rlctl config show login --json
 )",
          .complete_operand =
-             [](const Typed& typed) {
+             [](const CompletionContext& typed) {
                return joined(complete_policy(typed), complete_script_name(typed));
              }},
         [](Options&) -> Action { return run_config_show; }},

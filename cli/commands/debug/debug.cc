@@ -181,7 +181,7 @@ class Session {
   [[nodiscard]] ldb::TraceResult trace(const Target& target,
                                        const std::function<void(const ldb::TracedLine&)>& on_line) {
     // Do not end a script halfway if it runs in the server itself.
-    ldb::TraceOptions options{.max_steps = plan_.max_steps.value_or(ldb::kUsualSteps),
+    ldb::TraceOptions options{.max_steps = plan_.max_steps.value_or(ldb::kDefaultSteps),
                               .lets_go = plan_.where() == Where::kSync};
     if (freezes_time(plan_)) options.now = target.now;
     auto result = ldb::trace(
@@ -396,7 +396,7 @@ ExitStatus run(const Plan& given, Invocation& invocation) {
 }
 
 /// Completes the script, unless an option names it, then KEYs.
-Completions complete_operand(const Typed& typed) {
+Completions complete_operand(const CompletionContext& typed) {
   const auto& options = typed.options;
   const bool is_named = options.is_given("--algorithm") || options.is_given("--script") ||
                         options.is_given("--policy");

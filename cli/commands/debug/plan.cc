@@ -48,7 +48,7 @@ double parse_percent(const std::string& text) {
 }
 
 std::int64_t parse_steps(const std::string& text) {
-  return parse_between(text, "--max-steps", 1, ldb::kMostSteps);
+  return parse_between(text, "--max-steps", 1, ldb::kMaxSteps);
 }
 
 std::size_t parse_maxlen(const std::string& text) {
@@ -79,14 +79,14 @@ void add_script(Options& options, Plan& plan) {
                            "use script, limits and burst of a configured policy (the operands are "
                            "the arguments of its key)")
                     .completes(complete_policy)
-                    .excludes("--limit", kPolicyHasItsOwn)
-                    .excludes("--burst", kPolicyHasItsOwn)
-                    .excludes("--algorithm", kPolicyHasItsOwn)
-                    .excludes("--script", kPolicyHasItsOwn)
-                    .excludes("--keys", kPolicyHasItsOwn);
+                    .excludes("--limit", kPolicyDefinesIt)
+                    .excludes("--burst", kPolicyDefinesIt)
+                    .excludes("--algorithm", kPolicyDefinesIt)
+                    .excludes("--script", kPolicyDefinesIt)
+                    .excludes("--keys", kPolicyDefinesIt);
   options.list("--keys", "KEY", plan.script_options.keys,
                "one of the KEYS of the script (with the placeholders below; default: the KEYs)");
-  for (const auto& setting : script_settings()) policy.excludes(setting.option, kPolicyHasItsOwn);
+  for (const auto& setting : script_settings()) policy.excludes(setting.option, kPolicyDefinesIt);
   add_script_options(options, plan.script_options, true);
 }
 
@@ -203,10 +203,7 @@ std::string script_word(const Plan& plan, Operands& operands) {
 }
 
 const limiter::Algorithm& bundled_script(const std::string& name) {
-  if (const auto* algorithm = limiter::find_algorithm(name)) return *algorithm;
-  const auto names = limiter::list_names(nullptr);
-  throw UsageError("--algorithm: no bundled script " + in_quotes(name) + did_you_mean(name, names),
-                   "available: " + one_of(names));
+  return find_named(limiter::algorithms(), name, "--algorithm: no bundled script");
 }
 
 /// Refuses a script on standard input if the log or the commands are read from there, too.

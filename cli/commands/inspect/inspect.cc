@@ -82,7 +82,7 @@ void add_inspect_options(Options& options, InspectPlan& plan) {
       .optional_value("--watch", "TIME", plan.watches, into(plan.watch_interval, parse_watch),
                       "repeat every TIME (default: 1s) until Ctrl-C")
       .rejects_detached(is_duration)
-      .excludes("--now", kNowStandsStill);
+      .excludes("--now", kNowFixesTheClock);
   options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
   add_key_option(options, plan.key_base64);
 }

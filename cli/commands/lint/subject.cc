@@ -125,7 +125,7 @@ void declare_options(Options& options, Plan& plan) {
       "the traffic exceeds it",
       kDefaultLimit);
   static const auto kStepsHelp =
-      fmt::format("cut a request off after this many lines (default: {})", ldb::kUsualSteps);
+      fmt::format("cut a request off after this many lines (default: {})", ldb::kDefaultSteps);
   options.group("Script");
   options.comma_list("--limit", "LIMIT", plan.limits, kLimitHelp);
   options.value("--burst", "NUMBER", plan.burst, kScriptBurstHelp);
@@ -136,7 +136,7 @@ void declare_options(Options& options, Plan& plan) {
   options.value("--max-steps", "NUMBER",
                 into(plan.max_steps,
                      [](const std::string& text) {
-                       return parse_between(text, "--max-steps", 1, ldb::kMostSteps);
+                       return parse_between(text, "--max-steps", 1, ldb::kMaxSteps);
                      }),
                 kStepsHelp);
 }

@@ -16,7 +16,7 @@ namespace rlctl::cli::lint {
 struct Plan {
   std::vector<std::string> limits = {};  ///< as typed: --burst belongs to them
   std::optional<std::string> burst = {};
-  std::int64_t max_steps = ldb::kUsualSteps;  ///< lines that a request may execute
+  std::int64_t max_steps = ldb::kDefaultSteps;  ///< lines that a request may execute
   ScriptOptions script = {};
 };
 

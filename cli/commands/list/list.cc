@@ -48,19 +48,8 @@ double parse_share(const std::string& text) {
   return *percent / 100;
 }
 
-[[noreturn]] void refuse_value(const std::string& option, const std::string& text,
-                               std::span<const std::string_view> names) {
-  throw UsageError(option + " must be " + one_of(names) + ", not " + in_quotes(text) +
-                   did_you_mean(text, names));
-}
-
 SortKey parse_sort(const std::string& text) {
-  std::vector<std::string_view> names;
-  for (const auto& [name, key] : kSortNames) {
-    if (name == text) return key;
-    names.push_back(name);
-  }
-  refuse_value("--sort", text, names);
+  return find_named(kSortNames, text, "--sort: unknown key").key;
 }
 
 limiter::Limit parse_one_limit(const std::string& text) {
@@ -78,7 +67,7 @@ std::string parse_algorithm_name(const std::string& text) {
     if (form.name == text) return text;
     names.push_back(form.name);
   }
-  refuse_value("--algorithm", text, names);
+  refuse_word("--algorithm: unknown algorithm " + in_quotes(text), text, names);
 }
 
 constexpr std::int64_t kMaxRows = 1'000'000;
@@ -94,7 +83,8 @@ void add_list_options(Options& options, ListPlan& plan) {
   options
       .value("--sort", "KEY", into(plan.sort, parse_sort),
              "sort by used, ratio, ttl, bytes (largest first) or key")
-      .completes([](const Typed&) { return to_completions(kSortNames, &SortName::name); });
+      .completes(
+          [](const CompletionContext&) { return to_completions(kSortNames, &SortName::name); });
   options.flag("--no-ttl", plan.only_without_ttl, "only keys that never expire");
   options
       .value("--algorithm", "NAME", into(plan.algorithm, parse_algorithm_name),
@@ -109,7 +99,7 @@ void add_list_options(Options& options, ListPlan& plan) {
   options.flag("--all", plan.include_unrecognized,
                "also keys that only look like a limiter's: numbers, sorted sets of times");
   options.flag("--totals", plan.only_totals, "print totals by algorithm and policy, but no keys")
-      .excludes("--top", "totals are of all keys")
+      .excludes("--top", "--totals always covers all keys")
       .excludes("--sort", "totals are not sorted");
   options
       .optional_value("--watch", "TIME", plan.watches, into(plan.watch_interval, parse_watch),

@@ -88,7 +88,7 @@ ConnectionOptions connection_with(const QuotaPlan& plan, const ConnectionOptions
   if (!plan.seconds) return connection;
   connection.timeout = timeout_text(*plan.seconds);
   if (parse_duration_of(*connection.timeout, "-t").count() == 0) {
-    throw UsageError("-t: " + in_quotes(*plan.seconds) + " leaves no time to answer");
+    throw UsageError("-t must be greater than 0, not " + in_quotes(*plan.seconds));
   }
   return connection;
 }

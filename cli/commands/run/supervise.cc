@@ -133,7 +133,7 @@ bool is_stop_for_shell(int signal) {
 }
 
 /// Ends as the child did, so that a shell sees 128+n and a loop around rlctl ends by Ctrl-C.
-ExitStatus end_as(int status) {
+ExitStatus exit_like_child(int status) {
   if (WIFEXITED(status)) return static_cast<ExitStatus>(WEXITSTATUS(status));
   const int signal = WTERMSIG(status);
   const rlimit no_core{.rlim_cur = 0, .rlim_max = 0};
@@ -157,7 +157,7 @@ class Supervisor {
   void wait(const SignalQueue& signals) const;
   void forward(const signalfd_siginfo& info);
   void look_at_child();
-  void look_at_lease();
+  void check_lease();
   void lose(const std::string& why);
   void release_lease() const;
   void warn_of(const std::string& code, const std::string& what) const {
@@ -193,7 +193,7 @@ ExitStatus Supervisor::run(const Program& program) {
     renewal_.reset();
     release_lease();
   }
-  return end_as(*status_);
+  return exit_like_child(*status_);
 }
 
 void Supervisor::supervise_child(const Program& program, const SignalQueue& signals) {
@@ -209,7 +209,7 @@ void Supervisor::supervise_child(const Program& program, const SignalQueue& sign
         forward(*info);
       }
     }
-    if (!status_) look_at_lease();
+    if (!status_) check_lease();
   }
 }
 
@@ -251,7 +251,7 @@ void Supervisor::look_at_child() {
   }
 }
 
-void Supervisor::look_at_lease() {
+void Supervisor::check_lease() {
   const auto now = Clock::now();
   if (renewal_ && renewal_->is_refused()) {
     lose("is lost: it lapsed or was removed before it could be renewed");

@@ -23,13 +23,7 @@
 namespace rlctl::cli {
 
 const BundledScript& script_named(const std::string& name) {
-  std::vector<std::string_view> names;
-  for (const auto& script : bundled_scripts()) {
-    if (script.name == name) return script;
-    names.push_back(script.name);
-  }
-  throw UsageError("unknown script " + in_quotes(name) + did_you_mean(name, names),
-                   "rlctl scripts list lists them");
+  return find_named(bundled_scripts(), name, "unknown script");
 }
 
 namespace {
@@ -203,11 +197,11 @@ void add_call_options(Options& options, CallOptions& target) {
   options.flag("--print", target.print, "print the redis-cli command line instead of calling");
 }
 
-Completions complete_script_named(const Typed&) {
+Completions complete_script_named(const CompletionContext&) {
   return to_completions(bundled_scripts(), &BundledScript::name);
 }
 
-Completions complete_call(const Typed& typed) {
+Completions complete_call(const CompletionContext& typed) {
   return typed.operands.empty() ? complete_counting_algorithm(typed) : complete_key(typed);
 }
 

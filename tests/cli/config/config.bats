@@ -309,7 +309,7 @@ limit = "5/60s"
 key = "api:%s"
 limit = "5/60q"
 END
-  local warning="rlctl: warning: $users:2: unknown key 'colour'; it is one of url, password_file, tls, cacert, cert, key, sni, insecure, timeout, policy or script; 'rlctl config check' shows 1 more error"
+  local warning="rlctl: warning: $users:2: unknown key 'colour'; expected one of: url, password_file, tls, cacert, cert, key, sni, insecure, timeout, policy or script; 'rlctl config check' shows 1 more error"
   local call
   for call in 'check --policy login ann' 'check -q login:ann --limit 5/60s' \
     'check login:ann --limit 5/60s --json' 'inspect login:ann' 'reset login:ann' \

@@ -14,9 +14,7 @@
 namespace cli_debug_keys_test {
 
 using namespace std::chrono_literals;
-using rlctl::cli::debug::KeyWatch;
-using rlctl::cli::debug::Plan;
-using rlctl::cli::debug::text_of;
+using namespace rlctl::cli::debug;
 using rlctl::redis::Connection;
 
 namespace {

@@ -7,8 +7,7 @@
 
 namespace cli_debug_redis_cli_test {
 
-using rlctl::cli::debug::Plan;
-using rlctl::cli::debug::redis_cli_ldb_words;
+using namespace rlctl::cli::debug;
 using rlctl::redis::Url;
 
 TEST_CASE("redis-cli is given the keys, then the arguments after a comma") {

@@ -18,7 +18,7 @@
 namespace {
 
 /// Of each stream; ../validate leaves out a line that is cut. More of the same proves nothing.
-constexpr std::size_t kMost = std::size_t{1} << 20;
+constexpr std::size_t kMax = std::size_t{1} << 20;
 
 struct Recording {
   std::string name;  ///< of the files, without suffix; empty if nothing is recorded
@@ -59,7 +59,7 @@ void record(int fd, const char* bytes, std::size_t size) {
   // A child between fork and exec does not speak for the process.
   if (the_one.name.empty() || the_one.process != getpid()) return;
   auto& recorded = the_one.recorded[static_cast<std::size_t>(fd)];
-  size = std::min(size, kMost - recorded);
+  size = std::min(size, kMax - recorded);
   recorded += size;
   if (size > 0) append(the_one.name + "." + std::to_string(fd), bytes, size);
 }
