@@ -108,7 +108,7 @@ class CommandLine {
 
   std::function<void(Options&)> declare_general_;
   std::vector<std::pair<const CommandText*, std::function<void(Options&)>>> commands_;
-  std::unique_ptr<CommandLineState> state_;  ///< of the line that was read last
+  std::unique_ptr<CommandLineState> state_;  ///< what parse() has read; begin() replaces it
 };
 
 }  // namespace rlctl::cli

@@ -63,7 +63,8 @@ class ProbeReader {
 
   const ProbedScript& script_;
   std::vector<ProbePart> parts_;  ///< [n]: part number n + 1
-  std::map<std::size_t, std::array<Value, ProbePart::kMaxValues>> last_;  ///< by place
+  /// The values that each place of the script had last; see ProbePart::place_of().
+  std::map<std::size_t, std::array<Value, ProbePart::kMaxValues>> last_;
 };
 
 }  // namespace rlctl::ldb

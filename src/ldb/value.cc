@@ -401,7 +401,8 @@ class Parser {
 
   [[nodiscard]] bool at_cut() const { return rest_ == kCut; }
 
-  static constexpr std::size_t kMaxRetries = 16;  ///< of each byte, on average
+  /// How often a byte of the text may be read again, on average.
+  static constexpr std::size_t kMaxRetries = 16;
   std::string_view rest_;
   std::size_t may_retry_;  ///< bytes
 };

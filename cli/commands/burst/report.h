@@ -119,7 +119,8 @@ inline constexpr double kP99 = 99;
 /// was too short to tell.
 [[nodiscard]] std::optional<std::string> why_overloaded(const Run& run);
 
-/// "fixed-window: the sender fell behind: ..."; empty if the run is valid or was not timed.
+/// Says why the measured times of a run cannot be trusted, such as "fixed-window: the sender fell
+/// behind: ..."; none if they can, or if nothing was timed.
 [[nodiscard]] std::optional<std::string> why_invalid(const Run& run);
 
 }  // namespace rlctl::cli::burst
