@@ -82,7 +82,7 @@ struct Subcommand {
                                      std::string_view example);
 
 /// All commands, in the order of `rlctl --help`: X(check) stands for `extern const Command
-/// check_command`, which cli/commands/check/check.cc defines.
+/// check_command`, which cli/commands/check/command.cc defines.
 #define RLCTL_COMMANDS(X) \
   X(check)                \
   X(run)                  \

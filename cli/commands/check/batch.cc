@@ -11,9 +11,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/commands/check/batch_link.h"
-#include "cli/commands/check/check.h"
 #include "cli/commands/check/lines.h"
 #include "cli/commands/check/pending.h"
+#include "cli/commands/check/plan.h"
 #include "cli/commands/check/tally.h"
 #include "cli/server/asker.h"
 #include "cli/terminal/progress.h"
@@ -21,14 +21,14 @@
 #include "limiter/check.h"
 #include "redis/error.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::check {
 namespace {
 
 using std::chrono::microseconds;
 
 class Batch {
  public:
-  Batch(const CheckPlan& plan, const std::string& file, Invocation& invocation)
+  Batch(const Plan& plan, const std::string& file, Invocation& invocation)
       : plan_(plan),
         invocation_(invocation),
         input_(file),
@@ -79,7 +79,7 @@ class Batch {
   void fill_input();
   [[nodiscard]] bool may_take() const { return !pending_.full() && !settling_; }
 
-  const CheckPlan& plan_;
+  const Plan& plan_;
   Invocation& invocation_;
   LineReader input_;
   Connector connector_;
@@ -561,7 +561,7 @@ void end_early(const Invocation& invocation, End end) {
 
 }  // namespace
 
-ExitStatus run_batch(const CheckPlan& plan, const std::string& file, Invocation& invocation) {
+ExitStatus run_batch(const Plan& plan, const std::string& file, Invocation& invocation) {
   Batch batch(plan, file, invocation);
   try {
     return batch.run();
@@ -575,4 +575,4 @@ ExitStatus run_batch(const CheckPlan& plan, const std::string& file, Invocation&
   }
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::check

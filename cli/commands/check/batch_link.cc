@@ -3,7 +3,7 @@
 #include <chrono>
 #include <exception>
 
-namespace rlctl::cli {
+namespace rlctl::cli::check {
 namespace {
 
 constexpr std::chrono::seconds kReconnectPause{1};
@@ -37,4 +37,4 @@ void BatchLink::drop(const Problem& problem) {
   if (!answered_) next_attempt_ = Clock::now() + kReconnectPause;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::check

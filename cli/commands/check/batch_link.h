@@ -10,7 +10,7 @@
 #include "limiter/check.h"
 #include "redis/connection.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::check {
 
 /// The connection of a batch: opened when a line needs it, dropped when it fails. After an attempt
 /// that failed, or a connection on which no reply came, the next attempt comes a second later.
@@ -44,4 +44,4 @@ class BatchLink {
   Clock::time_point next_attempt_{};
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::check

@@ -5,10 +5,10 @@
 #include <iterator>
 
 #include "base/time.h"
-#include "cli/commands/check/check.h"
+#include "cli/commands/check/plan.h"
 #include "limiter/limit.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::check {
 namespace {
 
 using std::chrono::seconds;
@@ -76,4 +76,4 @@ void append_headers(std::string& out, const Limiter& limiter, const Result& resu
   if (retry) fmt::format_to(std::back_inserter(out), "Retry-After: {}\n", retry->count());
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::check

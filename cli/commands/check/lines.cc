@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::check {
 
 void Spellings::require_same(std::string_view key, const std::string& redis_key,
                              const limiter::Limit& limit) {
@@ -64,4 +64,4 @@ std::string FailureRun::others() const {
   return (others_ == 1 ? text : text + " to " + std::to_string(last_)) + ")";
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::check

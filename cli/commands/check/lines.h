@@ -8,7 +8,7 @@
 #include "cli/errors/failure.h"
 #include "limiter/limit.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::check {
 
 /// The spellings of a batch's keys. With several limits, KEY and {KEY} have the same keys in Redis:
 /// two lines that mean different keys would share a limit.
@@ -50,4 +50,4 @@ class FailureRun {
   std::size_t others_ = 0, first_ = 0, last_ = 0;
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::check

@@ -9,7 +9,7 @@
 #include "cli/errors/failure.h"
 #include "limiter/decision.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::check {
 
 /// A line without a result so far. Short strings keep their memory from line to line.
 struct Pending {
@@ -74,4 +74,4 @@ class PendingLines {
   std::size_t bytes_ = 0;  ///< of all pending lines
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::check

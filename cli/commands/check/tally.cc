@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/terminal/table.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::check {
 namespace {
 
 /// The number of counters for each key shown, and their minimum: enough for nearly exact counts.
@@ -22,7 +22,7 @@ std::int64_t largest_error(const std::vector<TopKeys::Entry>& entries) {
 
 }  // namespace
 
-Tally::Tally(const CheckPlan& plan, std::string_view command) : plan_(plan), command_(command) {
+Tally::Tally(const Plan& plan, std::string_view command) : plan_(plan), command_(command) {
   if (plan.top_denied > 0) {
     top_.emplace(
         std::max(kCountersPerKey * static_cast<std::size_t>(plan.top_denied), kMinCounters));
@@ -116,4 +116,4 @@ void Tally::report_top() const {
   write_stderr(out);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::check

@@ -8,10 +8,10 @@
 
 #include "base/prometheus.h"
 #include "base/wait.h"
-#include "cli/commands/check/check.h"
+#include "cli/commands/check/plan.h"
 #include "cli/commands/check/top_keys.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::check {
 
 /// Counts the answers of a batch: for --shadow, --textfile and --top-denied.
 class Tally {
@@ -21,7 +21,7 @@ class Tally {
 
   /// The arguments must outlive this. Writes the text file for the first time, and throws
   /// OutputError if it cannot be written.
-  Tally(const CheckPlan& plan, std::string_view command);
+  Tally(const Plan& plan, std::string_view command);
 
   /// A decision of the limiter.
   void add(const Result& result);
@@ -44,7 +44,7 @@ class Tally {
   void report_shadow() const;
   void report_top() const;
 
-  const CheckPlan& plan_;
+  const Plan& plan_;
   std::string_view command_;
   std::int64_t allowed_ = 0, denied_ = 0, errors_ = 0;
   std::optional<TopKeys> top_;
@@ -52,4 +52,4 @@ class Tally {
   bool has_warned_ = false;
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::check

@@ -3,7 +3,7 @@
 #include <iterator>
 #include <utility>
 
-namespace rlctl::cli {
+namespace rlctl::cli::check {
 
 /// The counter of a key that has none yet: a new one, or that of the rarest key, whose count it
 /// takes over, since the new key may have been added that often before.
@@ -36,4 +36,4 @@ std::vector<TopKeys::Entry> TopKeys::top(std::size_t most) const {
   return entries;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::check

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace rlctl::cli {
+namespace rlctl::cli::check {
 
 /// The most frequent keys of a stream, in bounded memory: Space-Saving (Metwally, Agrawal and El
 /// Abbadi, 2005). After n additions, every key that was added more than n / counters times has a
@@ -46,4 +46,4 @@ class TopKeys {
   std::unordered_map<std::string_view, Counters::iterator> by_key_;  ///< views of by_count_'s keys
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::check

@@ -11,7 +11,7 @@
 #include "redis/error.h"
 #include "state/inspection.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::reset {
 namespace {
 
 /// Whether HOST, HOST:PID or the whole of HOST:PID:SINCE is given.
@@ -80,10 +80,10 @@ void append_holder(std::string& out, std::string_view result, std::string_view k
 
 }  // namespace
 
-ExitStatus free_lease(const ResetPlan& plan, const std::string& key, const std::string& holder,
+ExitStatus free_lease(const Plan& plan, const std::string& key, const std::string& holder,
                       Invocation& invocation) {
   require_not_empty(holder, "--holder: the holder");
-  ResetSession session(plan, invocation);
+  Session session(plan, invocation);
   auto connection = session.connector.open();
   std::optional<limiter::Lease> lease;
   try {
@@ -106,4 +106,4 @@ ExitStatus free_lease(const ResetPlan& plan, const std::string& key, const std::
   return is_there ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::reset

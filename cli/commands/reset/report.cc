@@ -15,7 +15,7 @@
 #include "redis/error.h"
 #include "redis/server_info.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::reset {
 namespace {
 
 using state::LeftReason;
@@ -69,7 +69,7 @@ std::string KindCounts::text() const {
   return text;
 }
 
-void ResetReport::add(const ResetOutcome& outcome) {
+void Report::add(const ResetOutcome& outcome) {
   const bool change =
       outcome.result == ResetResult::kRemoved || outcome.result == ResetResult::kWouldRemove;
   if (change) {
@@ -99,7 +99,7 @@ void ResetReport::add(const ResetOutcome& outcome) {
               invocation_.json);
 }
 
-std::string ResetReport::summary() const {
+std::string Report::summary() const {
   std::string text = fmt::format("{} {}", plan_.dry_run ? "would remove" : "removed",
                                  removed() == 0 ? "no key" : count_of_keys(removed()));
   if (removed() > 0) text += fmt::format(" ({})", removed_.text());
@@ -125,7 +125,7 @@ std::string ResetReport::summary() const {
   return text;
 }
 
-void append_line(std::string& out, const ResetLine& line, bool json) {
+void append_line(std::string& out, const Line& line, bool json) {
   const auto append = [&out](std::string_view name, std::string_view value) {
     if (!value.empty()) out.append(" ").append(name).append("=").append(value);
   };
@@ -177,7 +177,7 @@ std::string first_keys(std::span<const std::string> keys) {
 
 // ---- The session ----
 
-ResetSession::ResetSession(const ResetPlan& plan_in, Invocation& invocation_in)
+Session::Session(const Plan& plan_in, Invocation& invocation_in)
     : plan(plan_in),
       invocation(invocation_in),
       connector(invocation.connection, invocation.configuration, invocation.interrupt),
@@ -187,9 +187,9 @@ ResetSession::ResetSession(const ResetPlan& plan_in, Invocation& invocation_in)
   if (plan.save && !plan.dry_run) save_file.emplace(*plan.save);
 }
 
-void ResetSession::run(redis::Connection& connection, bool dry_run,
-                       const state::Resetter::Report& on_outcome,
-                       const std::function<void(state::Resetter&)>& work) {
+void Session::run(redis::Connection& connection, bool dry_run,
+                  const state::Resetter::Report& on_outcome,
+                  const std::function<void(state::Resetter&)>& work) {
   auto* save_to = dry_run || !save_file ? nullptr : &*save_file;
   state::Resetter resetter(connection,
                            {.force = plan.force,
@@ -220,7 +220,7 @@ void ResetSession::run(redis::Connection& connection, bool dry_run,
   }
 }
 
-void ResetSession::search(const std::function<void()>& work) {
+void Session::search(const std::function<void()>& work) {
   try {
     work();
   } catch (const redis::Error& error) {
@@ -234,19 +234,19 @@ void ResetSession::search(const std::function<void()>& work) {
   progress.clear();
 }
 
-void ResetSession::flush() {
+void Session::flush() {
   if (!invocation.out.pending()) return;
   progress.clear();
   invocation.out.flush();
 }
 
-void ResetSession::summarize() {
+void Session::summarize() {
   progress.clear();
   if (!is_for_people()) return;
   write_stderr(report.summary() + "\n");
 }
 
-void ResetSession::explain_undo() {
+void Session::explain_undo() {
   if (!save_file || save_file->keys() == 0 || !is_for_people()) return;
   auto words = rlctl_words(invocation.options, invocation.connection, invocation.configuration);
   words.insert(words.end(), {"reset", "--restore", save_file->path()});
@@ -254,7 +254,7 @@ void ResetSession::explain_undo() {
                "\n");
 }
 
-Problem ResetSession::explain(Problem problem, std::span<const std::string> in_doubt) const {
+Problem Session::explain(Problem problem, std::span<const std::string> in_doubt) const {
   problem = drop_in_doubt_note(std::move(problem));
   if (!in_doubt.empty()) {
     problem.message += "; " + first_keys(in_doubt) + " may have been removed";
@@ -265,4 +265,4 @@ Problem ResetSession::explain(Problem problem, std::span<const std::string> in_d
   return problem;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::reset

@@ -16,7 +16,7 @@
 #include "state/reset.h"
 #include "state/save_file.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::reset {
 
 /// Counts keys by kind: by algorithm, or by type if the algorithm is unknown.
 class KindCounts {
@@ -32,7 +32,7 @@ class KindCounts {
 };
 
 /// The options of `reset`.
-struct ResetPlan {
+struct Plan {
   std::optional<std::string> match = {};    ///< none: the operands are keys
   std::optional<std::string> holder = {};   ///< whose lease is freed
   std::optional<std::string> save = {};     ///< the file that keeps what is removed
@@ -49,11 +49,10 @@ struct ResetPlan {
 };
 
 /// The report of `reset`: one line per key on standard output, and a summary.
-class ResetReport {
+class Report {
  public:
   /// `plan` and `invocation` must outlive it.
-  ResetReport(const ResetPlan& plan, Invocation& invocation)
-      : plan_(plan), invocation_(invocation) {}
+  Report(const Plan& plan, Invocation& invocation) : plan_(plan), invocation_(invocation) {}
 
   /// Counts a key and appends its line. For --match, without --verbose, only keys that were
   /// removed, would be removed, have changed meanwhile, or are too large to be saved get a line.
@@ -70,7 +69,7 @@ class ResetReport {
   [[nodiscard]] std::string summary() const;
 
  private:
-  const ResetPlan& plan_;
+  const Plan& plan_;
   Invocation& invocation_;
   KindCounts removed_;  ///< in a dry run: would be removed
   KindCounts foreign_;  ///< left, since another program may own them
@@ -84,11 +83,11 @@ class ResetReport {
 
 /// Appends the line of a key, as text or JSON. Empty words are not known; `result` and `reason` are
 /// written as in text. As text, shows the type only if `shows_type`.
-struct ResetLine {
+struct Line {
   std::string_view key, result, type, library, algorithm, reason;
   bool shows_type = false;
 };
-void append_line(std::string& out, const ResetLine& line, bool json);
+void append_line(std::string& out, const Line& line, bool json);
 
 /// Formats "1 key" or "412 keys".
 [[nodiscard]] std::string count_of_keys(std::size_t count);
@@ -96,10 +95,10 @@ void append_line(std::string& out, const ResetLine& line, bool json);
 [[nodiscard]] std::string first_keys(std::span<const std::string> keys);
 
 /// The parts that both kinds of reset share: server, results, and the report of a failure half way.
-struct ResetSession {
+struct Session {
   /// Both arguments must outlive the session. Throws what Connector() throws; OutputError if the
   /// results or the file of --save cannot be written; UsageError if that file exists.
-  ResetSession(const ResetPlan& plan, Invocation& invocation);
+  Session(const Plan& plan, Invocation& invocation);
 
   /// Whether the output is for people: neither JSON nor quiet.
   [[nodiscard]] bool is_for_people() const noexcept { return !plan.quiet && !invocation.json; }
@@ -117,15 +116,15 @@ struct ResetSession {
   /// Writes to stderr how to undo what was done, except with --json or --quiet.
   void explain_undo();
 
-  const ResetPlan& plan;
+  const Plan& plan;
   Invocation& invocation;
   Connector connector;
   Progress progress;
-  ResetReport report;
+  Report report;
   std::optional<state::SaveFile> save_file;  ///< none in a dry run
 
  private:
   [[nodiscard]] Problem explain(Problem problem, std::span<const std::string> in_doubt) const;
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::reset

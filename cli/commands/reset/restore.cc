@@ -13,7 +13,7 @@
 #include "state/save_file.h"
 #include "state/saved_key.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::reset {
 namespace {
 
 using state::RestoreResult;
@@ -33,8 +33,7 @@ constexpr std::array<ResultWords, 6> kRestoreWords{{{"restored", ""},
 /// The report of --restore: a line for each key, and how many there were of each result.
 class RestoreReport {
  public:
-  RestoreReport(const ResetPlan& plan, Invocation& invocation)
-      : plan_(plan), invocation_(invocation) {}
+  RestoreReport(const Plan& plan, Invocation& invocation) : plan_(plan), invocation_(invocation) {}
 
   void add(const SavedKey& key, RestoreResult result) {
     ++counts_[static_cast<std::size_t>(result)];
@@ -97,7 +96,7 @@ class RestoreReport {
     return counts_[static_cast<std::size_t>(result)];
   }
 
-  const ResetPlan& plan_;
+  const Plan& plan_;
   Invocation& invocation_;
   std::array<std::size_t, kRestoreWords.size()> counts_{};
   std::string first_left_;
@@ -155,7 +154,7 @@ void restore_all(state::SaveFileReader& reader, state::Restorer& restorer,
 
 }  // namespace
 
-ExitStatus restore_keys(const ResetPlan& plan, Invocation& invocation) {
+ExitStatus restore_keys(const Plan& plan, Invocation& invocation) {
   if (!plan.quiet) invocation.out.require_open();
   state::SaveFileReader reader(*plan.restore);
   if (reader.is_cut()) {
@@ -175,4 +174,4 @@ ExitStatus restore_keys(const ResetPlan& plan, Invocation& invocation) {
   return report.finish();
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::reset

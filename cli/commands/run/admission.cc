@@ -13,7 +13,7 @@
 #include "cli/terminal/terminal.h"
 #include "redis/error.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::run {
 namespace {
 
 using std::chrono::microseconds;
@@ -38,7 +38,7 @@ std::string own_holder() {
          format_instant(system_time());
 }
 
-limiter::Lease make_lease(const RunPlan& plan) {
+limiter::Lease make_lease(const Plan& plan) {
   if (!plan.concurrency) return {};
   return {.key = plan.limiter ? limiter::leases_key(plan.key) : plan.key,
           .limit = *plan.concurrency,
@@ -78,7 +78,7 @@ limiter::Decision release(Connector& connector, const limiter::Lease& lease) {
   return limiter::release(connection, lease);
 }
 
-Admission::Admission(const RunPlan& plan, Connector& connector, Invocation& invocation)
+Admission::Admission(const Plan& plan, Connector& connector, Invocation& invocation)
     : plan_(plan),
       connector_(connector),
       invocation_(invocation),
@@ -222,4 +222,4 @@ Problem Admission::lease_denial(const limiter::Decision& decision) const {
           .message = "denied: " + std::move(taken) + wait_text(decision.retry_after)};
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::run

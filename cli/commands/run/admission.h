@@ -14,16 +14,16 @@
 #include "cli/terminal/progress.h"
 #include "limiter/lease.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::run {
 
 /// The usual status if denied: EX_TEMPFAIL in sysexits.h.
-inline constexpr auto kRunDenied = static_cast<ExitStatus>(75);
+inline constexpr auto kDenied = static_cast<ExitStatus>(75);
 
 /// The code of what happens to a lease that its holder needs.
 inline constexpr const char* kLeaseLost = "lease_lost";
 
 /// The options of `run`.
-struct RunPlan {
+struct Plan {
   std::string key = {};
   LimitOptions limit = {};
   std::optional<Limiter> limiter = {};  ///< the meaning of `limit`
@@ -33,7 +33,7 @@ struct RunPlan {
   bool kill_on_loss = false;
   bool wait = false;
   std::optional<std::chrono::microseconds> wait_at_most = {};  ///< none: no limit
-  ExitStatus denied_status = kRunDenied;
+  ExitStatus denied_status = kDenied;
   bool key_base64 = false;
   bool quiet = false;
   OnError on_error = {};
@@ -60,7 +60,7 @@ struct Admitted {
 /// Asks for what a command needs before it may run: a lease, then the limits.
 class Admission {
  public:
-  Admission(const RunPlan& plan, Connector& connector, Invocation& invocation);
+  Admission(const Plan& plan, Connector& connector, Invocation& invocation);
 
   /// Waits if requested. If the limits deny the request, or something fails, the lease has been
   /// given back, unless --on-error lets the command run: then it is kept. Throws what Asker throws
@@ -77,7 +77,7 @@ class Admission {
   [[nodiscard]] Problem limit_denial(const limiter::Decision& decision) const;
   [[nodiscard]] Problem lease_denial(const limiter::Decision& decision) const;
 
-  const RunPlan& plan_;
+  const Plan& plan_;
   Connector& connector_;
   Invocation& invocation_;
   Progress progress_;
@@ -87,4 +87,4 @@ class Admission {
   Clock::time_point start_ = Clock::now();
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::run

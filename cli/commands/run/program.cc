@@ -13,7 +13,7 @@
 #include "cli/server/request_failure.h"
 #include "cli/terminal/signals.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::run {
 namespace {
 
 /// 0, or the errno with which executing the file would fail.
@@ -111,4 +111,4 @@ void replace_process(const Program& program, const Interrupt& interrupt) {
   throw ProblemError(cannot_execute(program, error, kWasCounted));
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::run

@@ -6,10 +6,10 @@
 #include "base/wait.h"
 #include "cli/errors/failure.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::run {
 
 /// The status of every failure of rlctl itself, as of env(1) and timeout(1).
-inline constexpr auto kRunFailed = static_cast<ExitStatus>(125);
+inline constexpr auto kFailed = static_cast<ExitStatus>(125);
 /// The statuses with which shells, env(1) and timeout(1) report that a command cannot be run.
 inline constexpr auto kCannotExecute = static_cast<ExitStatus>(126);
 inline constexpr auto kNotFound = static_cast<ExitStatus>(127);
@@ -48,4 +48,4 @@ class Execution {
 /// message.
 [[nodiscard]] Problem cannot_execute(const Program& program, int error, std::string after);
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::run

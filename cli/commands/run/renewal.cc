@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-namespace rlctl::cli {
+namespace rlctl::cli::run {
 namespace {
 
 constexpr std::chrono::seconds kPauseAfterFailure{1};
@@ -86,4 +86,4 @@ std::optional<Clock::time_point> Renewal::renew() {
   }
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::run

@@ -10,7 +10,7 @@
 #include "cli/commands/run/admission.h"
 #include "cli/server/connection.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::run {
 
 /// Renews a lease every third of its duration, in a thread, so that a server that hangs delays
 /// nothing else. Tries again each second after a failure. Uses `connector`, which nothing else may
@@ -52,4 +52,4 @@ class Renewal {
   std::thread thread_;
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::run

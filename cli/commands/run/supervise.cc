@@ -22,7 +22,7 @@
 #include "cli/commands/run/renewal.h"
 #include "cli/terminal/signals.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::run {
 namespace {
 
 /// How long the command may take to end after SIGTERM (--kill-on-loss).
@@ -109,7 +109,7 @@ pid_t start(const Program& program, const SignalQueue& signals, bool dies_with_r
   if (child == 0) {
     if (dies_with_rlctl) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (::getppid() != parent) ::_exit(static_cast<int>(kRunFailed));
+      if (::getppid() != parent) ::_exit(static_cast<int>(kFailed));
     }
     signals.restore();
     const int error = execution.execute();
@@ -146,7 +146,7 @@ ExitStatus exit_like_child(int status) {
 
 class Supervisor {
  public:
-  Supervisor(const RunPlan& plan, HeldLease held, Connector& connector, Invocation& invocation)
+  Supervisor(const Plan& plan, HeldLease held, Connector& connector, Invocation& invocation)
       : plan_(plan), held_(std::move(held)), connector_(connector), invocation_(invocation) {}
 
   ExitStatus run(const Program& program);
@@ -169,7 +169,7 @@ class Supervisor {
     return "; more than " + std::to_string(*plan_.concurrency) + " may be running";
   }
 
-  const RunPlan& plan_;
+  const Plan& plan_;
   HeldLease held_;
   Connector& connector_;
   Invocation& invocation_;
@@ -294,9 +294,9 @@ void Supervisor::release_lease() const {
 
 }  // namespace
 
-ExitStatus supervise(const RunPlan& plan, const Program& program, HeldLease held,
-                     Connector& connector, Invocation& invocation) {
+ExitStatus supervise(const Plan& plan, const Program& program, HeldLease held, Connector& connector,
+                     Invocation& invocation) {
   return Supervisor(plan, std::move(held), connector, invocation).run(program);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::run

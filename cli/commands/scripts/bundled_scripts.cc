@@ -5,7 +5,7 @@
 #include "limiter/algorithm.h"
 #include "state/helpers.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::scripts {
 namespace {
 
 BundledScript script_of(const limiter::Algorithm& algorithm) {
@@ -41,4 +41,4 @@ std::span<const BundledScript> bundled_scripts() {
   return kScripts;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::scripts

@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-namespace rlctl::cli {
+namespace rlctl::cli::scripts {
 
 /// A Lua script that `rlctl scripts` lists: that of an algorithm, or a helper of a
 /// command.
@@ -21,4 +21,4 @@ struct BundledScript {
 /// The algorithms in the order of the manual, then the helpers that handle stored state.
 [[nodiscard]] std::span<const BundledScript> bundled_scripts();
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::scripts

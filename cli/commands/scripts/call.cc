@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/shell.h"
 #include "base/text.h"
-#include "cli/commands/scripts/scripts.h"
+#include "cli/commands/scripts/call.h"
 #include "cli/options/values.h"
 #include "cli/server/request_failure.h"
 #include "limiter/check.h"
@@ -19,7 +19,7 @@
 #include "redis/connection.h"
 #include "redis/error.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::scripts {
 namespace {
 
 // ---- The command line of redis-cli ----
@@ -134,4 +134,4 @@ ExitStatus call_script_once(const CallOptions& options, Invocation& invocation) 
   return decision.allowed ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::scripts

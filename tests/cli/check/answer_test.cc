@@ -1,4 +1,4 @@
-#include "cli/commands/check/check.h"
+#include "cli/commands/check/plan.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include "limiter/algorithm.h"
 #include "support/json_record.h"
 
-namespace rlctl::cli::answer_test {
+namespace rlctl::cli::check::answer_test {
 namespace {
 
 using std::chrono::microseconds;
@@ -127,4 +127,4 @@ TEST_CASE("result: an error in a batch takes the place of its result") {
         "\"hint\":null}}\n");
 }
 
-}  // namespace rlctl::cli::answer_test
+}  // namespace rlctl::cli::check::answer_test

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace rlctl::cli::lines_test {
+namespace rlctl::cli::check::lines_test {
 
 namespace {
 
@@ -97,4 +97,4 @@ TEST_CASE("lines: a server's error is not reported twice") {
   CHECK(run.others() == "the same error on 1 more line (2)");
 }
 
-}  // namespace rlctl::cli::lines_test
+}  // namespace rlctl::cli::check::lines_test

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-namespace rlctl::cli::top_keys_test {
+namespace rlctl::cli::check::top_keys_test {
 namespace {
 
 /// "b:2 a:1+1": each key with its count and, if there is one, its error.
@@ -90,4 +90,4 @@ TEST_CASE("top keys: a long key is cut, and keys may contain any bytes") {
   CHECK(all[1].key == std::string("\0\xff", 2));
 }
 
-}  // namespace rlctl::cli::top_keys_test
+}  // namespace rlctl::cli::check::top_keys_test

@@ -9,7 +9,7 @@
 #include "cli/commands/scripts/bundled_scripts.h"
 #include "cli/options/limits.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::scripts {
 
 /// The options of `scripts call`.
 struct CallOptions {
@@ -28,4 +28,4 @@ struct CallOptions {
 /// redis::Error.
 [[nodiscard]] ExitStatus call_script_once(const CallOptions& options, Invocation& invocation);
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::scripts

@@ -10,7 +10,7 @@
 #include "cli/options/values.h"
 #include "embedded_completions.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::completion {
 namespace {
 
 /// Anything else could not be typed, or would not look like what it is.
@@ -57,7 +57,7 @@ ExitStatus print_script(Invocation& invocation) {
   return ExitStatus::kDone;
 }
 
-constexpr std::array kCompletionCommands{
+constexpr std::array kCommands{
     Subcommand{{.name = "bash",
                 .summary = "print the script for bash",
                 .synopsis = "completion bash",
@@ -90,11 +90,14 @@ Example:
 )"},
         [](Options&) -> Action { return run_words; }}};
 
-Action add_completion(Options& options) {
-  return add_subcommands(options, kCompletionCommands, "rlctl completion bash");
+Action add(Options& options) {
+  return add_subcommands(options, kCommands, "rlctl completion bash");
 }
 
 }  // namespace
+}  // namespace rlctl::cli::completion
+
+namespace rlctl::cli {
 
 const Command completion_command{
     .text = {.name = "completion",
@@ -113,6 +116,6 @@ Examples:
   source <(rlctl completion bash)
   rlctl completion fish | source
 )"},
-    .add = add_completion};
+    .add = completion::add};
 
 }  // namespace rlctl::cli

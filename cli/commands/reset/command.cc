@@ -24,7 +24,7 @@
 #include "state/key_family.h"
 #include "state/saved_key.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::reset {
 namespace {
 
 using state::LeftReason;
@@ -40,7 +40,7 @@ struct AskedKey {
   std::vector<std::string> redis_keys;  ///< the key itself, and the keys for several limits
 };
 
-std::vector<AskedKey> make_asked_keys(const ResetPlan& plan, const Invocation& invocation) {
+std::vector<AskedKey> make_asked_keys(const Plan& plan, const Invocation& invocation) {
   const Limiter* limiter = plan.limiter ? &*plan.limiter : nullptr;
   const auto limits = limiter ? limiter->limits : std::vector<limiter::Limit>{};
   std::vector<AskedKey> asked;
@@ -93,7 +93,7 @@ std::string why_left(const ResetOutcome& outcome) {
 /// key for which nothing was found gets one line with its own name.
 class KeysReport {
  public:
-  KeysReport(std::vector<AskedKey> asked, ResetReport& report)
+  KeysReport(std::vector<AskedKey> asked, Report& report)
       : asked_(std::move(asked)), report_(report) {
     std::unordered_set<std::string> seen;
     for (const auto& each : asked_) {
@@ -157,7 +157,7 @@ class KeysReport {
   }
 
   std::vector<AskedKey> asked_;
-  ResetReport& report_;
+  Report& report_;
   std::vector<std::string> redis_keys_;
   std::vector<std::size_t> ends_;  ///< for each asked key, the end of its Redis keys
   std::unordered_set<std::string> there_;
@@ -167,8 +167,7 @@ class KeysReport {
 };
 
 /// An error names the keys that this user may not access, since the server may not.
-void reset_named(ResetSession& session, state::Resetter& resetter,
-                 std::span<const std::string> keys) {
+void reset_named(Session& session, state::Resetter& resetter, std::span<const std::string> keys) {
   try {
     resetter.reset(keys);
   } catch (const redis::Error& error) {
@@ -188,9 +187,9 @@ void reset_named(ResetSession& session, state::Resetter& resetter,
 }
 
 /// Throws ProblemError if a key was left.
-ExitStatus reset_keys(const ResetPlan& plan, Invocation& invocation) {
+ExitStatus reset_keys(const Plan& plan, Invocation& invocation) {
   auto asked = make_asked_keys(plan, invocation);
-  ResetSession session(plan, invocation);
+  Session session(plan, invocation);
   auto connection = session.connector.open();
   if (!plan.limiter) {
     session.search([&] { add_families(connection, asked, session.progress); });
@@ -217,12 +216,12 @@ ResetOutcome would_remove(const SeenKey& seen) {
 }
 
 /// The progress of a scan, for people.
-std::string scanned(const ResetSession& session) {
+std::string scanned(const Session& session) {
   const auto removed = session.report.removed();
   return removed == 0 ? "the database" : "the database, " + count_of_keys(removed) + " removed";
 }
 
-void scan(ResetSession& session, const std::string& pattern, redis::Connection& connection,
+void scan(Session& session, const std::string& pattern, redis::Connection& connection,
           state::Resetter& resetter) {
   redis::Scan scan(connection, pattern);
   while (!scan.done()) {
@@ -237,19 +236,19 @@ void scan(ResetSession& session, const std::string& pattern, redis::Connection& 
 /// Reports the keys that are left, each once, although SCAN may return one twice.
 class LeftKeys {
  public:
-  explicit LeftKeys(ResetReport& report) : report_(report) {}
+  explicit LeftKeys(Report& report) : report_(report) {}
 
   void add(const ResetOutcome& outcome) {
     if (seen_.insert(std::hash<std::string_view>{}(outcome.key)).second) report_.add(outcome);
   }
 
  private:
-  ResetReport& report_;
+  Report& report_;
   std::unordered_set<std::size_t> seen_;  ///< hashes, since there may be many keys
 };
 
 /// The matching keys, sorted, without duplicates.
-Found look(const ResetPlan& plan, ResetSession& session) {
+Found look(const Plan& plan, Session& session) {
   Found found;
   LeftKeys left(session.report);
   auto connection = session.connector.open();
@@ -290,7 +289,7 @@ void warn_of_others(const Found& found) {
                "\n");
 }
 
-bool ask(const Found& found, ResetSession& session) {
+bool ask(const Found& found, Session& session) {
   const auto count = count_of_keys(found.size());
   if (!can_confirm()) {
     throw ProblemError({.status = ExitStatus::kUsage,
@@ -311,7 +310,7 @@ bool ask(const Found& found, ResetSession& session) {
 
 /// Calls `work` with a new connection, since the server may have closed the previous one while the
 /// user considered the question.
-void remove(ResetSession& session,
+void remove(Session& session,
             const std::function<void(redis::Connection&, state::Resetter&)>& work) {
   LeftKeys left(session.report);
   auto connection = session.connector.open();
@@ -337,7 +336,7 @@ void hint_at_pattern(const std::string& pattern) {
   }
 }
 
-ExitStatus finish(const ResetPlan& plan, ResetSession& session) {
+ExitStatus finish(const Plan& plan, Session& session) {
   session.summarize();
   session.explain_undo();
   if (session.report.removed() == 0 && session.is_for_people()) hint_at_pattern(*plan.match);
@@ -347,8 +346,8 @@ ExitStatus finish(const ResetPlan& plan, ResetSession& session) {
 }
 
 /// Throws ProblemError if --yes is missing and there is no terminal to ask on.
-ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
-  ResetSession session(plan, invocation);
+ExitStatus reset_matching(const Plan& plan, Invocation& invocation) {
+  Session session(plan, invocation);
   if (plan.yes && !plan.dry_run) {
     // Remove keys during the scan, so that memory does not grow with the number of keys.
     remove(session, [&](redis::Connection& connection, state::Resetter& resetter) {
@@ -370,7 +369,7 @@ ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
 
 // ---- The command ----
 
-void add_restore_options(Options& options, ResetPlan& plan) {
+void add_restore_options(Options& options, Plan& plan) {
   auto restore = options
                      .value("--restore", "FILE", plan.restore,
                             "put back the keys saved in this file; leave keys that already exist")
@@ -387,7 +386,7 @@ void add_restore_options(Options& options, ResetPlan& plan) {
       .needs("--restore");
 }
 
-void add_reset_options(Options& options, ResetPlan& plan) {
+void add_options(Options& options, Plan& plan) {
   options.group("Options");
   constexpr std::string_view kOwnLimits = "the stored state already includes the limits";
   constexpr std::string_view kMatchSeveral =
@@ -430,7 +429,7 @@ void require_file(std::string_view option, const std::optional<std::string>& fil
   throw UsageError(std::string(option) + ": '-' is not a file", "a file of that name is ./-");
 }
 
-ExitStatus run_reset(const ResetPlan& options, Invocation& invocation) {
+ExitStatus run(const Plan& options, Invocation& invocation) {
   auto plan = options;
   require_file("--save", plan.save);
   require_file("--restore", plan.restore);
@@ -456,6 +455,9 @@ ExitStatus run_reset(const ResetPlan& options, Invocation& invocation) {
 }
 
 }  // namespace
+}  // namespace rlctl::cli::reset
+
+namespace rlctl::cli {
 
 const Command reset_command{
     .text =
@@ -494,6 +496,6 @@ Examples:
 )",
          .notes = algorithm_help,
          .complete_operand = complete_key},
-    .add = add_command<ResetPlan, add_reset_options, run_reset>};
+    .add = add_command<reset::Plan, reset::add_options, reset::run>};
 
 }  // namespace rlctl::cli

@@ -1,4 +1,4 @@
-#include "cli/commands/check/check.h"
+#include "cli/commands/check/plan.h"
 
 #include <new>
 #include <optional>
@@ -17,7 +17,7 @@
 #include "limiter/limit.h"
 #include "redis/error.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::check {
 namespace {
 
 using std::chrono::microseconds;
@@ -25,7 +25,7 @@ using std::chrono::microseconds;
 /// Each is a series of its own in --textfile.
 constexpr std::int64_t kMaxTopDenied = 1000;
 
-void add_check_options(Options& options, CheckPlan& plan) {
+void add_options(Options& options, Plan& plan) {
   add_limit_options(options, plan.limit, true);
   options.value("--cost", "NUMBER", into(plan.cost, parse_cost), kCostHelp);
   options.flag("--peek", plan.peek, "ask without recording; deny if fewer than --cost remain");
@@ -69,13 +69,13 @@ void add_check_options(Options& options, CheckPlan& plan) {
 }
 
 /// Throws unless one argument makes a key: a line of a batch has only one.
-void require_batchable(const CheckPlan& plan) {
+void require_batchable(const Plan& plan) {
   const auto* policy = plan.limiter.policy;
   if (policy == nullptr || limiter::argument_count(*policy) == 1) return;
   throw UsageError("--batch reads one argument from each line, but " + takes_arguments(*policy));
 }
 
-std::string batch_file(const CheckPlan& plan, const Invocation& invocation) {
+std::string batch_file(const Plan& plan, const Invocation& invocation) {
   const auto& operands = invocation.operands;
   const std::size_t files = operands.size() + (plan.batch_file ? 1 : 0);
   if (files > 1) {
@@ -91,7 +91,7 @@ std::string batch_file(const CheckPlan& plan, const Invocation& invocation) {
 // ---- One key ----
 
 /// `states` are those of the keys, for the header fields.
-void print(const CheckPlan& plan, const Result& result, std::span<const limiter::Decision> states,
+void print(const Plan& plan, const Result& result, std::span<const limiter::Decision> states,
            Invocation& invocation) {
   if (plan.quiet) return;
   auto& out = invocation.out.buffer();
@@ -128,7 +128,7 @@ std::vector<limiter::Decision> states_after(const limiter::Request& request,
 }
 
 /// Sets the decision of `result`, and `states` for the header fields.
-void decide(const CheckPlan& plan, const limiter::Request& request, Invocation& invocation,
+void decide(const Plan& plan, const limiter::Request& request, Invocation& invocation,
             Result& result, std::vector<limiter::Decision>& states) {
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   Progress progress(!plan.quiet && is_terminal(STDERR_FILENO));
@@ -142,7 +142,7 @@ void decide(const CheckPlan& plan, const limiter::Request& request, Invocation& 
   if (connector.is_private()) warn_of_private_server(invocation);
 }
 
-ExitStatus check_key(const CheckPlan& plan, Invocation& invocation) {
+ExitStatus check_key(const Plan& plan, Invocation& invocation) {
   const std::string key =
       only_key(plan.limiter, invocation.operands, "rlctl check KEY --limit 5/60s",
                plan.wait && !plan.wait_at_most
@@ -173,7 +173,7 @@ ExitStatus check_key(const CheckPlan& plan, Invocation& invocation) {
   return status_of(result);
 }
 
-ExitStatus run_check(CheckPlan& plan, Invocation& invocation) {
+ExitStatus run(Plan& plan, Invocation& invocation) {
   if (plan.peek && plan.cost < 0) {
     throw UsageError("--peek takes nothing, so --cost must be 0 or more, not " +
                      in_quotes(std::to_string(plan.cost)));
@@ -188,6 +188,9 @@ ExitStatus run_check(CheckPlan& plan, Invocation& invocation) {
 }
 
 }  // namespace
+}  // namespace rlctl::cli::check
+
+namespace rlctl::cli {
 
 const Command check_command{
     .text =
@@ -222,7 +225,7 @@ Examples:
 )",
          .notes = algorithm_help,
          .complete_operand = complete_key},
-    .add = add_command<CheckPlan, add_check_options, run_check>,
+    .add = add_command<check::Plan, check::add_options, check::run>,
     .declares = CommandLine::Declares::kWhatMayBeGiven};
 
 }  // namespace rlctl::cli

@@ -13,7 +13,7 @@
 #include "cli/server/request_failure.h"
 #include "cli/terminal/output.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::run {
 namespace {
 
 microseconds parse_lease(const std::string& text) {
@@ -26,7 +26,7 @@ ExitStatus parse_denied_status(const std::string& text) {
   return static_cast<ExitStatus>(parse_between(text, "--denied-status", 0, 255));
 }
 
-void add_run_options(Options& options, RunPlan& plan) {
+void add_options(Options& options, Plan& plan) {
   add_limit_options(options, plan.limit, false);
   options.value("--cost", "NUMBER",
                 into(plan.cost, number_between("--cost", 1, limiter::kLargestCost)),
@@ -54,10 +54,10 @@ void add_run_options(Options& options, RunPlan& plan) {
   options.flag("-q,--quiet", plan.quiet, "print nothing if denied, only set the exit status");
 }
 
-constexpr const char* kRunExample = "rlctl run backup --limit 1/10m -- ./backup";
+constexpr const char* kExample = "rlctl run backup --limit 1/10m -- ./backup";
 
 /// Sets what depends on the configuration and the operands, and refuses what does not go together.
-void complete(RunPlan& plan, Invocation& invocation) {
+void complete(Plan& plan, Invocation& invocation) {
   const bool has_limit = plan.limit.policy || !plan.limit.limits.empty();
   if (invocation.options.is_given("--cost") && !has_limit) {
     throw UsageError("--cost requires --limit");
@@ -74,7 +74,7 @@ void complete(RunPlan& plan, Invocation& invocation) {
                      "another --algorithm, such as gcra, denies at once");
   }
   plan.key = only_key(plan.limiter.value_or(Limiter{}),
-                      decode_operands(invocation.operands, plan.key_base64), kRunExample,
+                      decode_operands(invocation.operands, plan.key_base64), kExample,
                       "the command to run follows --; quote a key that contains blanks");
 }
 
@@ -85,7 +85,7 @@ void refuse_private_server(const Connector& connector) {
                    kNamePersistentServer);
 }
 
-ExitStatus run_run(RunPlan& plan, Invocation& invocation) {
+ExitStatus run(Plan& plan, Invocation& invocation) {
   complete(plan, invocation);
   const Program program = find_program(std::move(invocation.program));
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
@@ -101,13 +101,16 @@ ExitStatus run_run(RunPlan& plan, Invocation& invocation) {
   return supervise(plan, program, std::move(*admitted.lease), connector, invocation);
 }
 
-ExitStatus report_run(const Problem& problem, bool json) {
+ExitStatus report(const Problem& problem, bool json) {
   write_stderr(render(problem, "run", json));
   const bool is_own = problem.status == kCannotExecute || problem.status == kNotFound;
-  return is_own ? problem.status : kRunFailed;
+  return is_own ? problem.status : kFailed;
 }
 
 }  // namespace
+}  // namespace rlctl::cli::run
+
+namespace rlctl::cli {
 
 const Command run_command{
     .text = {.name = "run",
@@ -134,8 +137,8 @@ Examples:
 )",
              .notes = algorithm_help,
              .complete_operand = complete_key},
-    .add = add_command<RunPlan, add_run_options, run_run>,
-    .report = report_run,
+    .add = add_command<run::Plan, run::add_options, run::run>,
+    .report = run::report,
     .declares = CommandLine::Declares::kWhatMayBeGiven,
     .takes_program = true};
 

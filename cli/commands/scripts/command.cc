@@ -1,4 +1,4 @@
-#include "cli/commands/scripts/scripts.h"
+#include "cli/commands/scripts/call.h"
 
 #include <array>
 #include <filesystem>
@@ -20,7 +20,7 @@
 #include "limiter/check.h"
 #include "redis/connection.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::scripts {
 
 const BundledScript& script_named(const std::string& name) {
   return find_named(bundled_scripts(), name, "unknown script");
@@ -205,7 +205,7 @@ Completions complete_call(const CompletionContext& typed) {
   return typed.operands.empty() ? complete_counting_algorithm(typed) : complete_key(typed);
 }
 
-constexpr std::array kScriptsCommands{
+constexpr std::array kCommands{
     Subcommand{{.name = "list",
                 .summary = "list the scripts with their SHA1, size and parameters",
                 .synopsis = "scripts list",
@@ -265,11 +265,14 @@ Examples:
          .complete_operand = complete_call},
         add_command<CallOptions, add_call_options, call_script_once>}};
 
-Action add_scripts(Options& options) {
-  return add_subcommands(options, kScriptsCommands, "rlctl scripts list");
+Action add(Options& options) {
+  return add_subcommands(options, kCommands, "rlctl scripts list");
 }
 
 }  // namespace
+}  // namespace rlctl::cli::scripts
+
+namespace rlctl::cli {
 
 const Command scripts_command{
     .text = {.name = "scripts",
@@ -303,6 +306,6 @@ Examples:
   rlctl scripts call gcra login:alice --limit 5/60s
   rlctl scripts call gcra login:alice --limit 5/60s --print
 )"},
-    .add = add_scripts};
+    .add = scripts::add};
 
 }  // namespace rlctl::cli

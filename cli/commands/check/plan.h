@@ -17,10 +17,10 @@
 #include "limiter/check.h"
 #include "limiter/decision.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::check {
 
 /// The options of `check`, which hold for one key or for each line of a batch.
-struct CheckPlan {
+struct Plan {
   LimitOptions limit = {};
   Limiter limiter = {};  ///< the meaning of `limit`
   std::int64_t cost = 1;
@@ -98,7 +98,7 @@ void append_seconds(std::string& out, std::chrono::microseconds duration);
 /// KEY or KEY<TAB>COST; blank lines and those that begin with # are skipped, and an invalid line
 /// gets an error in its place. Returns the worst status of any line. Throws InputError, OutputError
 /// and Interrupted.
-[[nodiscard]] ExitStatus run_batch(const CheckPlan& plan, const std::string& file,
+[[nodiscard]] ExitStatus run_batch(const Plan& plan, const std::string& file,
                                    Invocation& invocation);
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::check

@@ -4,10 +4,10 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/commands/check/check.h"
+#include "cli/commands/check/plan.h"
 #include "cli/terminal/terminal.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::check {
 
 // ---- Results ----
 
@@ -170,4 +170,4 @@ bool is_counted(const Result& result) {
   return result.decision.allowed && result.cost != 0 && !result.peek && result.on_error == nullptr;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::check

@@ -20,7 +20,7 @@
 #include "limiter/policies.h"
 #include "redis/url.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::config {
 namespace {
 
 /// A missing file is not a mistake, but leaves nothing to show.
@@ -60,7 +60,7 @@ void refuse_operands(const Invocation& invocation) {
   require_at_most(0, invocation.operands, "name the file with --config FILE");
 }
 
-ExitStatus run_config_check(Invocation& invocation) {
+ExitStatus check(Invocation& invocation) {
   refuse_operands(invocation);
   auto& out = invocation.out.buffer();
   const auto path = invocation.configuration.path();
@@ -253,7 +253,7 @@ void show_json(const ConnectionSettings& settings, const Chosen& chosen, Invocat
   out += '\n';
 }
 
-ExitStatus run_config_show(Invocation& invocation) {
+ExitStatus show(Invocation& invocation) {
   const auto shown = chosen(invocation.operands, invocation.configuration);
   const auto settings = resolve_connection(invocation.connection, invocation.configuration);
   if (invocation.json) {
@@ -266,7 +266,7 @@ ExitStatus run_config_show(Invocation& invocation) {
 
 // --- path ----------------------------------------------------------------------------------------
 
-ExitStatus run_config_path(Invocation& invocation) {
+ExitStatus path(Invocation& invocation) {
   refuse_operands(invocation);
   auto& out = invocation.out.buffer();
   const auto path = invocation.configuration.path();
@@ -286,7 +286,7 @@ constexpr std::string_view kErrors =
     "the configuration has an error or cannot be read, or wrong usage";
 constexpr std::string_view kNoFile = "there is no configuration file";
 
-constexpr std::array kConfigCommands{
+constexpr std::array kCommands{
     Subcommand{{.name = "check",
                 .summary = "list every error in the file",
                 .synopsis = "[--config FILE] config check",
@@ -296,7 +296,7 @@ constexpr std::array kConfigCommands{
 Example:
   rlctl --config new.toml config check && mv new.toml /etc/rlctl/config.toml
 )"},
-               [](Options&) -> Action { return run_config_check; }},
+               [](Options&) -> Action { return check; }},
     Subcommand{
         {.name = "show",
          .summary = "print the settings in effect and where they come from",
@@ -312,20 +312,23 @@ Example:
              [](const CompletionContext& typed) {
                return joined(complete_policy(typed), complete_script_name(typed));
              }},
-        [](Options&) -> Action { return run_config_show; }},
+        [](Options&) -> Action { return show; }},
     Subcommand{{.name = "path",
                 .summary = "print the name of the file",
                 .synopsis = "[--config FILE] config path",
                 .about = "Prints the name of the configuration file.",
                 .statuses = {"done", kNoFile, kErrors},
                 .epilogue = "\nExample:\n  less $(rlctl config path)\n"},
-               [](Options&) -> Action { return run_config_path; }}};
+               [](Options&) -> Action { return path; }}};
 
-Action add_config(Options& options) {
-  return add_subcommands(options, kConfigCommands, "rlctl config check");
+Action add(Options& options) {
+  return add_subcommands(options, kCommands, "rlctl config check");
 }
 
 }  // namespace
+}  // namespace rlctl::cli::config
+
+namespace rlctl::cli {
 
 const Command config_command{
     .text = {.name = "config",
@@ -348,6 +351,6 @@ Examples:
   rlctl --config new.toml config check && mv new.toml /etc/rlctl/config.toml
   rlctl config show login --json
 )"},
-    .add = add_config};
+    .add = config::add};
 
 }  // namespace rlctl::cli
