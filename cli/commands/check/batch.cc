@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <optional>
 #include <string>
@@ -10,11 +11,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/commands/check/batch_link.h"
 #include "cli/commands/check/lines.h"
-#include "cli/commands/check/pending.h"
 #include "cli/commands/check/plan.h"
-#include "cli/commands/check/tally.h"
 #include "cli/server/asker.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/terminal.h"
@@ -25,6 +23,101 @@ namespace rlctl::cli::check {
 namespace {
 
 using std::chrono::microseconds;
+
+// ---- The connection ----
+
+/// The connection of a batch: opened when a line needs it, dropped when it fails. After an attempt
+/// that failed, or a connection on which no reply came, the next attempt comes a second later.
+class BatchLink {
+ public:
+  BatchLink(Connector& connector, const limiter::Algorithm& algorithm)
+      : connector_(connector), algorithm_(algorithm) {}
+
+  /// Opens the connection if needed. Returns false if that fails; then problem() gives the reason.
+  /// Throws Interrupted, and errors in the command line.
+  bool ensure() {
+    if (connection_) return true;
+    if (Clock::now() < next_attempt_) return false;
+    try {
+      connection_.emplace(connector_.open());
+      checker_.emplace(*connection_, algorithm_);
+      answered_ = false;
+      return true;
+    } catch (const std::exception& error) {
+      const Problem problem = describe(error);
+      if (problem.status < ExitStatus::kUnreachable || problem.code == "interrupted") throw;
+      problem_ = problem;
+      next_attempt_ = Clock::now() + kReconnectPause;
+      return false;
+    }
+  }
+  [[nodiscard]] bool is_open() const noexcept { return connection_.has_value(); }
+  [[nodiscard]] redis::Connection& connection() { return *connection_; }
+  [[nodiscard]] limiter::Checker& checker() { return *checker_; }
+  [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
+  [[nodiscard]] std::size_t outstanding() const {
+    return connection_ ? connection_->outstanding() : 0;
+  }
+  /// A reply came, so a later failure is a new one.
+  void answered() noexcept { answered_ = true; }
+  /// Closes the connection. Until the next attempt, lines are not sent, and problem() is this one,
+  /// as "not asked: ...".
+  void drop(const Problem& problem) {
+    checker_.reset();
+    connection_.reset();
+    problem_ = problem;
+    problem_.message = "not asked: " + problem.message;
+    problem_.hint.clear();
+    if (!answered_) next_attempt_ = Clock::now() + kReconnectPause;
+  }
+
+ private:
+  static constexpr std::chrono::seconds kReconnectPause{1};
+
+  Connector& connector_;
+  const limiter::Algorithm& algorithm_;
+  std::optional<redis::Connection> connection_;
+  std::optional<limiter::Checker> checker_;
+  bool answered_ = false;
+  Problem problem_;
+  Clock::time_point next_attempt_{};
+};
+
+// ---- Lines without a result so far ----
+
+/// A line without a result so far.
+struct Pending {
+  enum class State {
+    kAsked,     ///< waiting for replies
+    kAskAgain,  ///< the server did not know the script or EVALSHA_RO; nothing was counted
+    kExplain,   ///< failed; the reason is determined when no reply is outstanding
+    kAnswered,
+    kFailed,
+  };
+  State state = State::kFailed;
+  std::size_t line = 0;
+  std::size_t bytes = 0;  ///< approximate memory use
+  std::string key;
+  std::vector<std::string> redis_keys;
+  std::int64_t cost = 1;
+  std::size_t replies_to_come = 0;
+  bool must_ask_again = false;           ///< a reply says so
+  bool was_sent = false;                 ///< and may have been counted
+  std::vector<limiter::Decision> looks;  ///< --peek: one for each key
+  limiter::Decision decision;
+  Problem problem;
+};
+
+/// Enough to keep the server busy, few enough that a lost connection leaves few in doubt.
+constexpr std::size_t kMaxPending = 1000;
+/// A line may be a megabyte long: no lines are added while all together hold more than this.
+constexpr std::size_t kMaxPendingBytes = std::size_t{8} << 20;
+
+// ---- The batch ----
+
+std::string in_doubt_text(std::int64_t requests) {
+  return counted(requests, "request") + " in flight may have been counted";
+}
 
 class Batch {
  public:
@@ -43,41 +136,440 @@ class Batch {
     if (!plan.quiet) invocation.out.require_open();
   }
 
-  ExitStatus run();
+  ExitStatus run() {
+    while (true) {
+      // Read replies first, to notice that an idle connection has ended before sending on it.
+      take_replies();
+      if (settling_ && link_.outstanding() == 0) settle();
+      emit_answers();
+      const bool input_is_used_up = take_lines();
+      send();
+      emit_answers();
+      if (pending_.empty() && input_.ended()) break;
+      progress_.update(input_.taken_bytes(), input_.total_bytes(), input_.lines());
+      report(tally_.write_if_due());
+      wait(input_is_used_up || !may_take());
+    }
+    progress_.clear();
+    flush();
+    end_reports();
+    if (input_failure_) std::rethrow_exception(input_failure_);
+    return worst_;
+  }
+
   /// After Ctrl-C: puts out the answers that came, and reports what may have been counted.
-  void end_interrupted();
+  void end_interrupted() {
+    if (link_.is_open() && link_.connection().give_up()) {
+      while (link_.outstanding() > 0) {
+        const auto reply = link_.connection().try_read();
+        if (!reply) break;
+        on_reply(*reply);
+      }
+    }
+    std::int64_t in_doubt = 0;
+    for (; !pending_.empty(); pending_.pop_front()) {
+      const Pending& pending = pending_.front();
+      const bool is_unanswered =
+          pending.state == Pending::State::kAsked ||
+          (pending.state == Pending::State::kFailed && is_in_doubt(pending.problem));
+      if (pending.state == Pending::State::kAnswered) {
+        emit(pending);
+      } else if (is_unanswered && pending.was_sent && pending.cost != 0 && !plan_.peek) {
+        ++in_doubt;
+      }
+    }
+    end_reports();
+    if (in_doubt > 0) report(in_doubt_text(in_doubt));
+  }
+
   /// Reports what remains to be said at the end, also after a signal: failures, and totals.
-  void end_reports();
+  void end_reports() {
+    if (std::exchange(has_reported_, true)) return;
+    end_failures();
+    progress_.clear();
+    tally_.end();
+  }
 
  private:
-  bool take_lines();
-  void take(const LineReader::Line& line);
-  void read_line(const LineReader::Line& line, Pending& pending);
-  void ask(Pending& pending);
-  void send();
-  void take_replies();
-  Pending& replied();
-  void on_reply(const redis::Reply& reply);
-  void finish(Pending& pending);
-  void settle();
-  [[nodiscard]] std::optional<Problem> load_script();
-  void ask_again();
-  [[nodiscard]] Problem unanswered(const redis::Error& error) const;
-  void lose_connection(const redis::Error& error);
-  void emit_answers();
-  void flush();
-  [[nodiscard]] std::string lost_answers();
-  [[nodiscard]] Result result_of(const Pending& pending) const;
-  ExitStatus emit(Pending& pending);
-  void complain(const Pending& pending);
-  void end_failures();
-  void report(const std::string& text);
-  void wait(bool may_block);
-  bool poll_once(bool may_block);
-  [[nodiscard]] int wait_ms() const;
-  void check_timeout();
-  void fill_input();
-  [[nodiscard]] bool may_take() const { return !pending_.full() && !settling_; }
+  /// Returns true if more input must be read to get the next line.
+  bool take_lines() {
+    while (may_take()) {
+      const auto line = input_.next();
+      if (!line) return true;
+      const bool blank = line->text.find_first_not_of(" \t") == std::string_view::npos;
+      if (!blank && !line->text.starts_with('#')) take(*line);
+    }
+    return false;
+  }
+
+  void take(const LineReader::Line& line) {
+    // The text is stored as the key and once more for each limit; an error message repeats it too.
+    const auto* policy = plan_.limiter.policy;
+    const auto key_size = line.text.size() + (policy == nullptr ? 0 : policy->key.size());
+    Pending& pending = pending_.emplace_back();
+    pending.line = line.number;
+    pending.bytes = key_size * (1 + plan_.limiter.limits.size());
+    pending_bytes_ += pending.bytes;
+    try {
+      read_line(line, pending);
+    } catch (const UsageError& error) {
+      pending.problem = describe(error);
+      return;
+    }
+    if (!link_.ensure()) {
+      pending.problem = link_.problem();
+      return;
+    }
+    if (link_.outstanding() == 0) last_progress_ = Clock::now();
+    ask(pending);
+  }
+
+  /// Parses KEY or KEY<TAB>COST; a key that contains a tab must have a cost. Throws UsageError.
+  void read_line(const LineReader::Line& line, Pending& pending) {
+    if (line.too_long) {
+      throw UsageError("the line is longer than " + std::to_string(LineReader::kMaxLine) +
+                       " bytes");
+    }
+    const auto tab = line.text.rfind('\t');
+    pending.key = line.text.substr(0, tab);
+    pending.cost = plan_.cost;
+    if (tab != std::string_view::npos) {
+      const auto text = line.text.substr(tab + 1);
+      pending.cost = parse_whole(text, "cost");
+      if (plan_.peek && pending.cost < 0) {
+        throw UsageError("cost " + std::string(text) + " is below 0, and --peek takes nothing");
+      }
+      limiter::require_usable(*plan_.limiter.algorithm, plan_.limiter.limits.front(), pending.cost);
+    }
+    if (pending.key.empty()) throw UsageError("the key is empty");
+    if (plan_.key_base64) pending.key = decode_key(pending.key);
+    if (const auto* policy = plan_.limiter.policy) {
+      pending.key = limiter::fill(*policy, std::span(&pending.key, 1));
+    }
+    if (plan_.limiter.limits.size() == 1) {
+      pending.redis_keys.resize(1);
+      pending.redis_keys[0] = pending.key;
+    } else {
+      pending.redis_keys = limiter::redis_keys(pending.key, plan_.limiter.limits);
+      spellings_.require_same(pending.key, pending.redis_keys[0], plan_.limiter.limits[0]);
+    }
+  }
+
+  void ask(Pending& pending) {
+    pending.state = Pending::State::kAsked;
+    pending.must_ask_again = false;
+    pending.was_sent = true;
+    pending.looks.clear();
+    pending.problem.message.clear();
+    pending.replies_to_come = plan_.peek ? pending.redis_keys.size() : 1;
+    // Swap the keys in and out to avoid copies.
+    request_.keys.swap(pending.redis_keys);
+    request_.cost = pending.cost;
+    if (plan_.peek) {
+      link_.checker().append_read_only_looks(request_);
+    } else {
+      link_.checker().append(request_);
+    }
+    request_.keys.swap(pending.redis_keys);
+  }
+
+  void send() {
+    if (!link_.is_open() || !link_.connection().has_unsent()) return;
+    try {
+      link_.connection().send_some();
+    } catch (const redis::Error& error) {
+      lose_connection(error);
+    }
+  }
+
+  void take_replies() {
+    if (!link_.is_open() || !readable_) return;
+    try {
+      while (const auto reply = link_.connection().try_read()) on_reply(*reply);
+    } catch (const redis::Error& error) {
+      lose_connection(error);
+    }
+    check_timeout();  // bytes arrived, but perhaps no whole reply
+  }
+
+  /// The line to which the next reply belongs.
+  Pending& replied() {
+    while (next_reply_ < pending_.size() && pending_[next_reply_].state != Pending::State::kAsked) {
+      ++next_reply_;
+    }
+    if (next_reply_ < pending_.size()) return pending_[next_reply_];
+    throw redis::Error(redis::Failure::kProtocol, "the server sent an unexpected reply");
+  }
+
+  void on_reply(const redis::Reply& reply) {
+    Pending& pending = replied();
+    last_progress_ = Clock::now();
+    link_.answered();
+    --pending.replies_to_come;
+    const bool unknown_script = redis::is_unknown_script(reply);
+    if (plan_.peek && link_.checker().note_missing_evalsha_ro(reply)) {
+      pending.must_ask_again = true;
+      settling_ = true;
+    } else if (unknown_script && failed_script_loads_ < limiter::kMaxLoads) {
+      pending.must_ask_again = true;
+      needs_script_ = true;
+      settling_ = true;
+    } else {
+      if (!unknown_script) failed_script_loads_ = 0;
+      try {
+        pending.decision = limiter::Checker::parse(reply, plan_.limiter.algorithm);
+        if (plan_.peek) pending.looks.push_back(pending.decision);
+      } catch (const redis::Error& error) {
+        // One server of several may fail by itself.
+        pending.problem = redis::failure_of(reply) != nullptr ? unanswered(error) : describe(error);
+      }
+    }
+    if (pending.replies_to_come > 0) return;
+    finish(pending);
+  }
+
+  /// Sets the state of a line whose replies have all come.
+  void finish(Pending& pending) {
+    if (pending.must_ask_again) {
+      pending.state = Pending::State::kAskAgain;
+      pending.was_sent = false;
+    } else if (pending.problem.message.empty()) {
+      pending.state = Pending::State::kAnswered;
+      if (plan_.peek) {
+        pending.decision = merge_looks(*plan_.limiter.algorithm, plan_.limiter.limits, pending.cost,
+                                       pending.looks);
+      }
+    } else if (is_about_keys(pending.problem)) {
+      pending.state = Pending::State::kExplain;
+      settling_ = true;
+    } else {
+      pending.state = Pending::State::kFailed;
+    }
+  }
+
+  /// Does the work that requires that no replies are outstanding: explains failures, and repeats,
+  /// in order, the requests that failed with NOSCRIPT or for want of EVALSHA_RO.
+  void settle() {
+    settling_ = false;
+    next_reply_ = 0;
+    for (auto& pending : pending_) {
+      if (pending.state != Pending::State::kExplain) continue;
+      pending.problem = explain_keys(std::move(pending.problem), *plan_.limiter.algorithm,
+                                     pending.redis_keys, link_.connection());
+      pending.state = Pending::State::kFailed;
+    }
+    const auto problem = std::exchange(needs_script_, false) ? load_script() : std::nullopt;
+    for (auto& pending : pending_) {
+      if (pending.state != Pending::State::kAskAgain) continue;
+      if (problem) {
+        pending.state = Pending::State::kFailed;
+        pending.problem = *problem;
+      } else {
+        ask(pending);
+      }
+    }
+    last_progress_ = Clock::now();
+  }
+
+  /// Loads the script, and returns the problem if that fails.
+  std::optional<Problem> load_script() {
+    ++failed_script_loads_;
+    try {
+      link_.checker().load();
+    } catch (const redis::Error& error) {
+      const auto problem = describe(error);
+      // An error reply leaves the connection usable.
+      const bool is_reply =
+          error.failure() == redis::Failure::kNotSent || error.failure() == redis::Failure::kNotNow;
+      const bool is_lost =
+          (error.code().empty() && !is_reply) || error.failure() == redis::Failure::kUnreachable;
+      if (is_lost) link_.drop(problem);
+      return problem;
+    }
+    return std::nullopt;
+  }
+
+  /// The problem of a line that was sent before the connection failed with this error.
+  Problem unanswered(const redis::Error& error) const {
+    Problem problem = describe(error);
+    return plan_.peek ? drop_in_doubt_note(problem) : may_have_been_counted(problem);
+  }
+
+  void lose_connection(const redis::Error& error) {
+    const Problem problem = describe(error);
+    const Problem in_doubt = unanswered(error);
+    for (auto& pending : pending_) {
+      if (pending.state == Pending::State::kAsked) {
+        pending.problem = in_doubt;
+      } else if (pending.state == Pending::State::kAskAgain) {
+        pending.problem = problem;
+      } else if (pending.state != Pending::State::kExplain) {
+        continue;
+      }
+      pending.state = Pending::State::kFailed;
+    }
+    link_.drop(problem);
+    needs_script_ = false;
+    settling_ = false;
+    next_reply_ = 0;
+  }
+
+  void emit_answers() {
+    while (!pending_.empty()) {
+      const Pending& pending = pending_.front();
+      if (pending.state != Pending::State::kAnswered && pending.state != Pending::State::kFailed) {
+        return;
+      }
+      worst_ = std::max(worst_, emit(pending));
+      pending_bytes_ -= pending.bytes;
+      pending_.pop_front();
+      if (next_reply_ > 0) --next_reply_;
+      if (invocation_.out.buffer().size() >= Output::kLarge) flush();
+    }
+  }
+
+  void flush() {
+    flush_answers(invocation_.out, [this] { return lost_answers(); });
+    unwritten_ = 0;
+  }
+
+  /// The end of the error if the output cannot be written: the requests whose answers nobody sees.
+  std::string lost_answers() const {
+    std::int64_t counted_ones = unwritten_, in_doubt = 0;
+    for (const auto& pending : pending_) {
+      if (pending.state == Pending::State::kAnswered && is_counted(result_of(pending))) {
+        ++counted_ones;
+      } else if (pending.state == Pending::State::kAsked && pending.cost != 0 && !plan_.peek) {
+        ++in_doubt;
+      }
+    }
+    std::string text;
+    if (counted_ones > 0) {
+      text += "; " + counted(counted_ones, "request") + (counted_ones == 1 ? " was" : " were") +
+              " counted and may be missing from the output";
+    }
+    if (in_doubt > 0) text += "; " + in_doubt_text(in_doubt);
+    return text;
+  }
+
+  Result result_of(const Pending& pending) const {
+    return {.key = pending.key,
+            .redis_keys = pending.redis_keys,
+            .cost = pending.cost,
+            .decision = pending.decision,
+            .peek = plan_.peek,
+            .shadow = plan_.shadow};
+  }
+
+  ExitStatus emit(const Pending& pending) {
+    Result result = result_of(pending);
+    if (pending.state == Pending::State::kFailed) {
+      complain(pending);
+      tally_.add_error();
+      if (!plan_.on_error.covers(pending.problem)) {
+        if (!plan_.quiet) {
+          format_.append_error(invocation_.out.buffer(), pending.line, pending.problem);
+        }
+        return pending.problem.status;
+      }
+      result.decision = {.allowed = *plan_.on_error.allows};
+      result.on_error = &pending.problem;
+    } else {
+      // Where one server of several fails, lines that others answer come between.
+      const bool is_spread = failures_.status() == ExitStatus::kUnreachable &&
+                             ++answered_since_failure_ <= kMaxPending;
+      if (!failures_.empty() && !is_spread) end_failures();
+      tally_.add(result);
+    }
+    if (!plan_.quiet) format_.append(invocation_.out.buffer(), result);
+    if (!plan_.quiet && is_counted(result)) ++unwritten_;
+    return status_of(result);
+  }
+
+  /// Reports a failure on stderr, unless the lines before it failed alike. Reports nothing if the
+  /// results are JSON, which include the errors.
+  void complain(const Pending& pending) {
+    if (invocation_.json && !plan_.quiet) return;
+    Problem problem = pending.problem;
+    // Programs read all of them.
+    if (!invocation_.json) {
+      if (!failures_.is_alike(problem)) end_failures();
+      constexpr std::size_t kMaxReported = 3;
+      answered_since_failure_ = 0;
+      if (!failures_.add(pending.line, problem, kMaxReported)) return;
+    }
+    if (problem.status == ExitStatus::kUsage) problem.hint.clear();
+    problem.message = "line " + std::to_string(pending.line) + ": " + problem.message;
+    problem.of_command = true;
+    problem.usage_advice = false;
+    progress_.clear();
+    flush();  // so that a terminal shows both in order
+    write_stderr(plan_.on_error.covers(problem)
+                     ? plan_.on_error.warning(problem, invocation_.command)
+                     : render(problem, invocation_.command, invocation_.json));
+  }
+
+  void end_failures() { report(std::exchange(failures_, {}).others()); }
+
+  void report(const std::string& text) {
+    if (text.empty()) return;
+    progress_.clear();
+    warn(text, invocation_.command);
+  }
+
+  /// Waits for input, replies or room to send. Writes the answers out before it blocks.
+  void wait(bool may_block) {
+    const bool unflushed = invocation_.out.pending();
+    if (poll_once(may_block && !unflushed) || !may_block || !unflushed) return;
+    flush();
+    poll_once(true);
+  }
+
+  bool poll_once(bool may_block) {
+    const bool open = link_.is_open();
+    const bool unsent = open && link_.connection().has_unsent();
+    pollfd fds[] = {{may_take() && !input_.end_of_file() ? input_.fd() : -1, POLLIN, 0},
+                    {open ? link_.connection().fd() : -1,
+                     static_cast<short>(unsent ? POLLIN | POLLOUT : POLLIN), 0},
+                    {invocation_.interrupt.fd(), POLLIN, 0}};
+    const int ready = ::poll(fds, 3, may_block ? wait_ms() : 0);
+    invocation_.interrupt.check();
+    readable_ = ready > 0 && (fds[1].revents & ~POLLOUT) != 0;
+    if (ready > 0 && fds[0].revents != 0) fill_input();
+    if (ready <= 0 && may_block) check_timeout();
+    return ready > 0;
+  }
+
+  int wait_ms() const {
+    auto until = tally_.next_write();
+    if (link_.outstanding() > 0) until = std::min(until, last_progress_ + connector_.timeout());
+    if (until == kNoDeadline) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX));
+  }
+
+  void check_timeout() {
+    if (link_.outstanding() == 0 || Clock::now() < last_progress_ + connector_.timeout()) return;
+    try {
+      link_.connection().time_out(connector_.timeout());
+      readable_ = true;  // errors, of a server among several that is late
+      last_progress_ = Clock::now();
+    } catch (const redis::Error& error) {
+      lose_connection(error);
+    }
+  }
+
+  void fill_input() {
+    try {
+      input_.fill();
+    } catch (const InputError&) {
+      input_failure_ = std::current_exception();  // thrown once all lines are answered
+    }
+  }
+
+  [[nodiscard]] bool may_take() const {
+    return pending_.size() < kMaxPending && pending_bytes_ <= kMaxPendingBytes && !settling_;
+  }
 
   const Plan& plan_;
   Invocation& invocation_;
@@ -86,12 +578,13 @@ class Batch {
   BatchLink link_;
   ResultFormat format_;
   Progress progress_;
-  PendingLines pending_;
-  std::size_t next_reply_ = 0;   ///< no line before this index waits for a reply
-  bool needs_script_ = false;    ///< a reply was NOSCRIPT
-  bool settling_ = false;        ///< send nothing new until settle() has run
-  int failed_script_loads_ = 0;  ///< since the last reply other than NOSCRIPT
-  bool readable_ = false;        ///< whether the last poll() found the connection readable
+  std::deque<Pending> pending_;    ///< the oldest comes first
+  std::size_t pending_bytes_ = 0;  ///< approximate memory use of all of them
+  std::size_t next_reply_ = 0;     ///< no line before this index waits for a reply
+  bool needs_script_ = false;      ///< a reply was NOSCRIPT
+  bool settling_ = false;          ///< send nothing new until settle() has run
+  int failed_script_loads_ = 0;    ///< since the last reply other than NOSCRIPT
+  bool readable_ = false;          ///< whether the last poll() found the connection readable
   Clock::time_point last_progress_{};
   limiter::Request request_;    ///< reused for every line
   std::int64_t unwritten_ = 0;  ///< counted requests whose answers may still be in the buffer
@@ -103,447 +596,6 @@ class Batch {
   bool has_reported_ = false;
   std::exception_ptr input_failure_;
 };
-
-ExitStatus Batch::run() {
-  while (true) {
-    // Read replies first, to notice that an idle connection has ended before sending on it.
-    take_replies();
-    if (settling_ && link_.outstanding() == 0) settle();
-    emit_answers();
-    const bool input_is_used_up = take_lines();
-    send();
-    emit_answers();
-    if (pending_.empty() && input_.ended()) break;
-    progress_.update(input_.taken_bytes(), input_.total_bytes(), input_.lines());
-    report(tally_.write_if_due());
-    wait(input_is_used_up || !may_take());
-  }
-  progress_.clear();
-  flush();
-  end_reports();
-  if (input_failure_) std::rethrow_exception(input_failure_);
-  return worst_;
-}
-
-/// Returns true if more input must be read to get the next line.
-bool Batch::take_lines() {
-  while (may_take()) {
-    const auto line = input_.next();
-    if (!line) return true;
-    const bool blank = line->text.find_first_not_of(" \t") == std::string_view::npos;
-    if (!blank && !line->text.starts_with('#')) take(*line);
-  }
-  return false;
-}
-
-void Batch::take(const LineReader::Line& line) {
-  // The text is stored as the key and once more for each limit; an error message repeats it too.
-  const auto* policy = plan_.limiter.policy;
-  const auto key_size = line.text.size() + (policy == nullptr ? 0 : policy->key.size());
-  Pending& pending = pending_.push(key_size * (1 + plan_.limiter.limits.size()));
-  pending.line = line.number;
-  pending.state = Pending::State::kFailed;
-  pending.was_sent = false;
-  try {
-    read_line(line, pending);
-  } catch (const UsageError& error) {
-    pending.problem = describe(error);
-    return;
-  }
-  if (!link_.ensure()) {
-    pending.problem = link_.problem();
-    return;
-  }
-  if (link_.outstanding() == 0) last_progress_ = Clock::now();
-  ask(pending);
-}
-
-/// Parses KEY or KEY<TAB>COST; a key that contains a tab must have a cost. Throws UsageError.
-void Batch::read_line(const LineReader::Line& line, Pending& pending) {
-  if (line.too_long) {
-    throw UsageError("the line is longer than " + std::to_string(LineReader::kMaxLine) + " bytes");
-  }
-  const auto tab = line.text.rfind('\t');
-  pending.key = line.text.substr(0, tab);
-  pending.cost = plan_.cost;
-  if (tab != std::string_view::npos) {
-    const auto text = line.text.substr(tab + 1);
-    pending.cost = parse_whole(text, "cost");
-    if (plan_.peek && pending.cost < 0) {
-      throw UsageError("cost " + std::string(text) + " is below 0, and --peek takes nothing");
-    }
-    limiter::require_usable(*plan_.limiter.algorithm, plan_.limiter.limits.front(), pending.cost);
-  }
-  if (pending.key.empty()) throw UsageError("the key is empty");
-  if (plan_.key_base64) pending.key = decode_key(pending.key);
-  if (const auto* policy = plan_.limiter.policy) {
-    pending.key = limiter::fill(*policy, std::span(&pending.key, 1));
-  }
-  if (plan_.limiter.limits.size() == 1) {
-    pending.redis_keys.resize(1);
-    pending.redis_keys[0] = pending.key;
-  } else {
-    pending.redis_keys = limiter::redis_keys(pending.key, plan_.limiter.limits);
-    spellings_.require_same(pending.key, pending.redis_keys[0], plan_.limiter.limits[0]);
-  }
-}
-
-void Batch::ask(Pending& pending) {
-  pending.state = Pending::State::kAsked;
-  pending.must_ask_again = false;
-  pending.was_sent = true;
-  pending.looks.clear();
-  pending.problem.message.clear();
-  pending.replies_to_come = plan_.peek ? pending.redis_keys.size() : 1;
-  // Swap the keys in and out to avoid copies.
-  request_.keys.swap(pending.redis_keys);
-  request_.cost = pending.cost;
-  if (plan_.peek) {
-    link_.checker().append_read_only_looks(request_);
-  } else {
-    link_.checker().append(request_);
-  }
-  request_.keys.swap(pending.redis_keys);
-}
-
-void Batch::send() {
-  if (!link_.is_open() || !link_.connection().has_unsent()) return;
-  try {
-    link_.connection().send_some();
-  } catch (const redis::Error& error) {
-    lose_connection(error);
-  }
-}
-
-void Batch::take_replies() {
-  if (!link_.is_open() || !readable_) return;
-  try {
-    while (const auto reply = link_.connection().try_read()) on_reply(*reply);
-  } catch (const redis::Error& error) {
-    lose_connection(error);
-  }
-  check_timeout();  // bytes arrived, but perhaps no whole reply
-}
-
-/// The line to which the next reply belongs.
-Pending& Batch::replied() {
-  while (next_reply_ < pending_.size() && pending_[next_reply_].state != Pending::State::kAsked) {
-    ++next_reply_;
-  }
-  if (next_reply_ < pending_.size()) return pending_[next_reply_];
-  throw redis::Error(redis::Failure::kProtocol, "the server sent an unexpected reply");
-}
-
-void Batch::on_reply(const redis::Reply& reply) {
-  Pending& pending = replied();
-  last_progress_ = Clock::now();
-  link_.answered();
-  --pending.replies_to_come;
-  const bool unknown_script = redis::is_unknown_script(reply);
-  if (plan_.peek && link_.checker().note_missing_evalsha_ro(reply)) {
-    pending.must_ask_again = true;
-    settling_ = true;
-  } else if (unknown_script && failed_script_loads_ < limiter::kMaxLoads) {
-    pending.must_ask_again = true;
-    needs_script_ = true;
-    settling_ = true;
-  } else {
-    if (!unknown_script) failed_script_loads_ = 0;
-    try {
-      pending.decision = limiter::Checker::parse(reply, plan_.limiter.algorithm);
-      if (plan_.peek) pending.looks.push_back(pending.decision);
-    } catch (const redis::Error& error) {
-      // One server of several may fail by itself.
-      pending.problem = redis::failure_of(reply) != nullptr ? unanswered(error) : describe(error);
-    }
-  }
-  if (pending.replies_to_come > 0) return;
-  finish(pending);
-}
-
-/// Sets the state of a line whose replies have all come.
-void Batch::finish(Pending& pending) {
-  if (pending.must_ask_again) {
-    pending.state = Pending::State::kAskAgain;
-    pending.was_sent = false;
-  } else if (pending.problem.message.empty()) {
-    pending.state = Pending::State::kAnswered;
-    if (plan_.peek) {
-      pending.decision =
-          merge_looks(*plan_.limiter.algorithm, plan_.limiter.limits, pending.cost, pending.looks);
-    }
-  } else if (is_about_keys(pending.problem)) {
-    pending.state = Pending::State::kExplain;
-    settling_ = true;
-  } else {
-    pending.state = Pending::State::kFailed;
-  }
-}
-
-/// Does the work that requires that no replies are outstanding.
-void Batch::settle() {
-  settling_ = false;
-  bool must_ask_again = false;
-  for (std::size_t i = 0; i < pending_.size(); ++i) {
-    Pending& pending = pending_[i];
-    if (pending.state == Pending::State::kAskAgain) must_ask_again = true;
-    if (pending.state != Pending::State::kExplain) continue;
-    pending.problem = explain_keys(std::move(pending.problem), *plan_.limiter.algorithm,
-                                   pending.redis_keys, link_.connection());
-    pending.state = Pending::State::kFailed;
-  }
-  if (must_ask_again) ask_again();
-  last_progress_ = Clock::now();
-}
-
-/// Loads the script, and returns the problem if that fails.
-std::optional<Problem> Batch::load_script() {
-  ++failed_script_loads_;
-  try {
-    link_.checker().load();
-  } catch (const redis::Error& error) {
-    const auto problem = describe(error);
-    // An error reply leaves the connection usable.
-    const bool is_reply =
-        error.failure() == redis::Failure::kNotSent || error.failure() == redis::Failure::kNotNow;
-    const bool is_lost =
-        (error.code().empty() && !is_reply) || error.failure() == redis::Failure::kUnreachable;
-    if (is_lost) link_.drop(problem);
-    return problem;
-  }
-  return std::nullopt;
-}
-
-/// Repeats, in order, the requests that failed with NOSCRIPT or for want of EVALSHA_RO.
-void Batch::ask_again() {
-  const auto problem = std::exchange(needs_script_, false) ? load_script() : std::nullopt;
-  for (std::size_t i = 0; i < pending_.size(); ++i) {
-    Pending& pending = pending_[i];
-    if (pending.state != Pending::State::kAskAgain) continue;
-    if (problem) {
-      pending.state = Pending::State::kFailed;
-      pending.problem = *problem;
-    } else {
-      ask(pending);
-    }
-  }
-  next_reply_ = 0;
-}
-
-/// The problem of a line that was sent before the connection failed with this error.
-Problem Batch::unanswered(const redis::Error& error) const {
-  Problem problem = describe(error);
-  return plan_.peek ? drop_in_doubt_note(problem) : may_have_been_counted(problem);
-}
-
-void Batch::lose_connection(const redis::Error& error) {
-  const Problem problem = describe(error);
-  const Problem in_doubt = unanswered(error);
-  for (std::size_t i = 0; i < pending_.size(); ++i) {
-    Pending& pending = pending_[i];
-    if (pending.state == Pending::State::kAsked) {
-      pending.problem = in_doubt;
-    } else if (pending.state == Pending::State::kAskAgain) {
-      pending.problem = problem;
-    } else if (pending.state != Pending::State::kExplain) {
-      continue;
-    }
-    pending.state = Pending::State::kFailed;
-  }
-  link_.drop(problem);
-  settling_ = false;
-  next_reply_ = 0;
-}
-
-void Batch::emit_answers() {
-  while (!pending_.empty()) {
-    Pending& pending = pending_[0];
-    if (pending.state != Pending::State::kAnswered && pending.state != Pending::State::kFailed) {
-      return;
-    }
-    worst_ = std::max(worst_, emit(pending));
-    pending_.pop();
-    if (next_reply_ > 0) --next_reply_;
-    if (invocation_.out.buffer().size() >= Output::kLarge) flush();
-  }
-}
-
-void Batch::flush() {
-  flush_answers(invocation_.out, [this] { return lost_answers(); });
-  unwritten_ = 0;
-}
-
-std::string in_doubt_text(std::int64_t requests) {
-  return counted(requests, "request") + " in flight may have been counted";
-}
-
-/// The end of the error if the output cannot be written: the requests whose answers nobody sees.
-std::string Batch::lost_answers() {
-  std::int64_t counted_ones = unwritten_, in_doubt = 0;
-  for (std::size_t i = 0; i < pending_.size(); ++i) {
-    const Pending& pending = pending_[i];
-    if (pending.state == Pending::State::kAnswered && is_counted(result_of(pending))) {
-      ++counted_ones;
-    } else if (pending.state == Pending::State::kAsked && pending.cost != 0 && !plan_.peek) {
-      ++in_doubt;
-    }
-  }
-  std::string text;
-  if (counted_ones > 0) {
-    text += "; " + counted(counted_ones, "request") + (counted_ones == 1 ? " was" : " were") +
-            " counted and may be missing from the output";
-  }
-  if (in_doubt > 0) text += "; " + in_doubt_text(in_doubt);
-  return text;
-}
-
-Result Batch::result_of(const Pending& pending) const {
-  return {.key = pending.key,
-          .redis_keys = pending.redis_keys,
-          .cost = pending.cost,
-          .decision = pending.decision,
-          .peek = plan_.peek,
-          .shadow = plan_.shadow};
-}
-
-ExitStatus Batch::emit(Pending& pending) {
-  Result result = result_of(pending);
-  if (pending.state == Pending::State::kFailed) {
-    complain(pending);
-    tally_.add_error();
-    if (!plan_.on_error.covers(pending.problem)) {
-      if (!plan_.quiet) {
-        format_.append_error(invocation_.out.buffer(), pending.line, pending.problem);
-      }
-      return pending.problem.status;
-    }
-    result.decision = {.allowed = *plan_.on_error.allows};
-    result.on_error = &pending.problem;
-  } else {
-    // Where one server of several fails, lines that others answer come between.
-    const bool is_spread = failures_.status() == ExitStatus::kUnreachable &&
-                           ++answered_since_failure_ <= PendingLines::kMax;
-    if (!failures_.empty() && !is_spread) end_failures();
-    tally_.add(result);
-  }
-  if (!plan_.quiet) format_.append(invocation_.out.buffer(), result);
-  if (!plan_.quiet && is_counted(result)) ++unwritten_;
-  return status_of(result);
-}
-
-/// Reports a failure on stderr, unless the lines before it failed alike. Reports nothing if the
-/// results are JSON, which include the errors.
-void Batch::complain(const Pending& pending) {
-  if (invocation_.json && !plan_.quiet) return;
-  Problem problem = pending.problem;
-  // Programs read all of them.
-  if (!invocation_.json) {
-    if (!failures_.is_alike(problem)) end_failures();
-    constexpr std::size_t kMaxReported = 3;
-    answered_since_failure_ = 0;
-    if (!failures_.add(pending.line, problem, kMaxReported)) return;
-  }
-  if (problem.status == ExitStatus::kUsage) problem.hint.clear();
-  problem.message = "line " + std::to_string(pending.line) + ": " + problem.message;
-  problem.of_command = true;
-  problem.usage_advice = false;
-  progress_.clear();
-  flush();  // so that a terminal shows both in order
-  write_stderr(plan_.on_error.covers(problem)
-                   ? plan_.on_error.warning(problem, invocation_.command)
-                   : render(problem, invocation_.command, invocation_.json));
-}
-
-void Batch::end_failures() {
-  report(std::exchange(failures_, {}).others());
-}
-
-void Batch::report(const std::string& text) {
-  if (text.empty()) return;
-  progress_.clear();
-  warn(text, invocation_.command);
-}
-
-void Batch::end_reports() {
-  if (std::exchange(has_reported_, true)) return;
-  end_failures();
-  progress_.clear();
-  tally_.end();
-}
-
-/// Waits for input, replies or room to send. Writes the answers out before it blocks.
-void Batch::wait(bool may_block) {
-  const bool unflushed = invocation_.out.pending();
-  if (poll_once(may_block && !unflushed) || !may_block || !unflushed) return;
-  flush();
-  poll_once(true);
-}
-
-bool Batch::poll_once(bool may_block) {
-  const bool open = link_.is_open();
-  const bool unsent = open && link_.connection().has_unsent();
-  pollfd fds[] = {{may_take() && !input_.end_of_file() ? input_.fd() : -1, POLLIN, 0},
-                  {open ? link_.connection().fd() : -1,
-                   static_cast<short>(unsent ? POLLIN | POLLOUT : POLLIN), 0},
-                  {invocation_.interrupt.fd(), POLLIN, 0}};
-  const int ready = ::poll(fds, 3, may_block ? wait_ms() : 0);
-  invocation_.interrupt.check();
-  readable_ = ready > 0 && (fds[1].revents & ~POLLOUT) != 0;
-  if (ready > 0 && fds[0].revents != 0) fill_input();
-  if (ready <= 0 && may_block) check_timeout();
-  return ready > 0;
-}
-
-int Batch::wait_ms() const {
-  auto until = tally_.next_write();
-  if (link_.outstanding() > 0) until = std::min(until, last_progress_ + connector_.timeout());
-  if (until == kNoDeadline) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
-  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX));
-}
-
-void Batch::check_timeout() {
-  if (link_.outstanding() == 0 || Clock::now() < last_progress_ + connector_.timeout()) return;
-  try {
-    link_.connection().time_out(connector_.timeout());
-    readable_ = true;  // errors, of a server among several that is late
-    last_progress_ = Clock::now();
-  } catch (const redis::Error& error) {
-    lose_connection(error);
-  }
-}
-
-void Batch::fill_input() {
-  try {
-    input_.fill();
-  } catch (const InputError&) {
-    input_failure_ = std::current_exception();  // thrown once all lines are answered
-  }
-}
-
-void Batch::end_interrupted() {
-  if (link_.is_open() && link_.connection().give_up()) {
-    while (link_.outstanding() > 0) {
-      const auto reply = link_.connection().try_read();
-      if (!reply) break;
-      on_reply(*reply);
-    }
-  }
-  std::int64_t in_doubt = 0;
-  for (; !pending_.empty(); pending_.pop()) {
-    Pending& pending = pending_[0];
-    const bool is_unanswered =
-        pending.state == Pending::State::kAsked ||
-        (pending.state == Pending::State::kFailed && is_in_doubt(pending.problem));
-    if (pending.state == Pending::State::kAnswered) {
-      emit(pending);
-    } else if (is_unanswered && pending.was_sent && pending.cost != 0 && !plan_.peek) {
-      ++in_doubt;
-    }
-  }
-  end_reports();
-  if (in_doubt > 0) report(in_doubt_text(in_doubt));
-}
 
 /// Runs the end of a batch, which must not hide why it ended.
 template <typename End>

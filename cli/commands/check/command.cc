@@ -1,26 +1,28 @@
-#include "cli/commands/check/plan.h"
-
-#include <new>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/prometheus.h"
+#include "base/text.h"
+#include "cli/app/command.h"
+#include "cli/commands/check/plan.h"
 #include "cli/options/completions.h"
+#include "cli/options/limits.h"
 #include "cli/options/values.h"
 #include "cli/server/asker.h"
 #include "cli/server/complete_key.h"
+#include "cli/server/request_failure.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/terminal.h"
 #include "limiter/limit.h"
-#include "redis/error.h"
 
 namespace rlctl::cli::check {
 namespace {
-
-using std::chrono::microseconds;
 
 /// Each is a series of its own in --textfile.
 constexpr std::int64_t kMaxTopDenied = 1000;
@@ -36,11 +38,11 @@ void add_options(Options& options, Plan& plan) {
       .rejects_detached(is_duration)
       .excludes("--now", kNowFixesTheClock)
       .excludes("--batch", "one key would delay all others")
-      .excludes("--peek", "a peek takes no units");
+      .excludes("--peek");
   options
       .flag("--shadow", plan.shadow,
             "let every request pass, and only report what would be denied; record as usual")
-      .excludes("--wait", "with it, no request waits");
+      .excludes("--wait");
   add_key_option(options, plan.key_base64);
   options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
   add_on_error_option(options, plan.on_error);
@@ -48,10 +50,10 @@ void add_options(Options& options, Plan& plan) {
   options
       .flag("--headers", plan.headers,
             "print the answer as HTTP header fields: RateLimit-Policy, RateLimit, Retry-After")
-      .excludes("--json", "the header fields replace the result")
-      .excludes("--quiet", "the header fields are the result")
-      .excludes("--shadow", "clients would keep to a limit that is not enforced")
-      .excludes("--batch", "header fields belong to one response");
+      .excludes("--json")
+      .excludes("--quiet")
+      .excludes("--batch")
+      .excludes("--shadow", "clients would keep to a limit that is not enforced");
   options.optional_value("--batch", "FILE", plan.is_batch, into(plan.batch_file),
                          "check each line of FILE or standard input: KEY or KEY<TAB>COST; "
                          "answers come in order, without delay. FILE may also follow as an "
@@ -76,16 +78,15 @@ void require_batchable(const Plan& plan) {
 }
 
 std::string batch_file(const Plan& plan, const Invocation& invocation) {
-  const auto& operands = invocation.operands;
-  const std::size_t files = operands.size() + (plan.batch_file ? 1 : 0);
-  if (files > 1) {
-    throw UsageError("unexpected argument " + in_quotes(operands.back()) +
+  auto files = invocation.operands;
+  if (plan.batch_file) files.insert(files.begin(), *plan.batch_file);
+  if (files.size() > 1) {
+    throw UsageError("unexpected argument " + in_quotes(files.back()) +
                      ": --batch reads its keys from one file or standard input");
   }
-  const std::string file =
-      files == 0 ? "-" : plan.batch_file.value_or(operands.empty() ? "" : operands[0]);
-  if (file.empty()) throw UsageError("--batch: the file name is empty");
-  return file;
+  if (files.empty()) return "-";
+  if (files[0].empty()) throw UsageError("--batch: the file name is empty");
+  return files[0];
 }
 
 // ---- One key ----
@@ -120,9 +121,7 @@ std::vector<limiter::Decision> states_after(const limiter::Request& request,
   if (request.keys.size() == 1) return {decision};
   try {
     return asker.look(request);
-  } catch (const ProblemError&) {
-    return {};
-  } catch (const redis::Error&) {
+  } catch (const std::runtime_error&) {  // of the server
     return {};
   }
 }

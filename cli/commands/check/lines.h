@@ -1,14 +1,24 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
+#include "base/prometheus.h"
+#include "base/wait.h"
+#include "cli/commands/check/plan.h"
 #include "cli/errors/failure.h"
 #include "limiter/limit.h"
 
 namespace rlctl::cli::check {
+
+// What a batch remembers of its lines.
 
 /// The spellings of a batch's keys. With several limits, KEY and {KEY} have the same keys in Redis:
 /// two lines that mean different keys would share a limit.
@@ -48,6 +58,81 @@ class FailureRun {
   ExitStatus status_ = ExitStatus::kDone;
   std::size_t reported_ = 0;
   std::size_t others_ = 0, first_ = 0, last_ = 0;
+};
+
+/// The most frequent keys of a stream, in bounded memory: Space-Saving (Metwally, Agrawal and El
+/// Abbadi, 2005). After n additions, every key that was added more than n / counters times has a
+/// counter. A count is never too low, and too high by at most its error, which is at most
+/// n / counters; it is 0 as long as there were no more keys than counters.
+class TopKeys {
+ public:
+  /// Longer keys are cut, so that a few of them do not take all the memory.
+  static constexpr std::size_t kMaxBytes = 1024;
+
+  struct Entry {
+    std::string key;
+    std::int64_t count = 0;
+    std::int64_t error = 0;  ///< by how much the count may be too high
+  };
+
+  /// `counters` must be at least 1.
+  explicit TopKeys(std::size_t counters) : counters_(counters) {}
+
+  void add(std::string_view key);
+  /// At most `most` keys, the most frequent first.
+  [[nodiscard]] std::vector<Entry> top(std::size_t most) const;
+
+ private:
+  struct Counter {
+    std::string key;
+    std::int64_t error = 0;
+  };
+  using Counters = std::multimap<std::int64_t, Counter>;
+
+  Counters::iterator place_for(std::string_view key);
+
+  std::size_t counters_;
+  Counters by_count_;
+  std::unordered_map<std::string_view, Counters::iterator> by_key_;  ///< views of by_count_'s keys
+};
+
+/// Counts the answers of a batch: for --shadow, --textfile and --top-denied.
+class Tally {
+ public:
+  /// How often the text file is written.
+  static constexpr std::chrono::seconds kInterval{10};
+
+  /// The arguments must outlive this. Writes the text file for the first time, and throws
+  /// OutputError if it cannot be written.
+  Tally(const Plan& plan, std::string_view command);
+
+  /// A decision of the limiter.
+  void add(const Result& result);
+  /// A line without a decision, whatever --on-error made of it.
+  void add_error() { ++errors_; }
+
+  /// When write_if_due() has something to do next.
+  [[nodiscard]] Deadline next_write() const noexcept { return next_write_; }
+  /// Writes the text file if it is time. If that fails, returns a warning, once: the answers matter
+  /// more.
+  [[nodiscard]] std::string write_if_due();
+  /// Reports the totals: on stderr, and in the text file. Throws OutputError if that cannot be
+  /// written.
+  void end();
+
+ private:
+  [[nodiscard]] std::string metrics() const;
+  [[nodiscard]] std::vector<PrometheusLabel> labels(PrometheusLabel last) const;
+  void write() const;
+  void report_shadow() const;
+  void report_top() const;
+
+  const Plan& plan_;
+  std::string_view command_;
+  std::int64_t allowed_ = 0, denied_ = 0, errors_ = 0;
+  std::optional<TopKeys> top_;
+  Deadline next_write_ = kNoDeadline;
+  bool has_warned_ = false;
 };
 
 }  // namespace rlctl::cli::check

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,7 +13,6 @@
 #include "cli/errors/failure.h"
 #include "cli/options/limits.h"
 #include "cli/server/request_failure.h"
-#include "limiter/check.h"
 #include "limiter/decision.h"
 
 namespace rlctl::cli::check {
@@ -50,6 +48,10 @@ struct Result {
   bool shadow = false;                ///< the request passes even if it is denied
 };
 
+/// Whether it is the answer to a request that the server recorded.
+[[nodiscard]] inline bool is_counted(const Result& result) {
+  return result.decision.allowed && result.cost != 0 && !result.peek && result.on_error == nullptr;
+}
 /// Whether the caller is told to let the request pass.
 [[nodiscard]] inline bool passes(const Result& result) {
   return result.decision.allowed || result.shadow;
@@ -88,11 +90,6 @@ void append_headers(std::string& out, const Limiter& limiter, const Result& resu
 
 /// Appends a duration as "12.041s", rounded up to ms so that a caller does not return too early.
 void append_seconds(std::string& out, std::chrono::microseconds duration);
-
-// ---- What one key and a batch have in common ----
-
-/// Whether the answer is to a request that the server recorded.
-[[nodiscard]] bool is_counted(const Result& result);
 
 /// Answers the lines of `file` ("-": standard input) in order, each as soon as possible. A line is
 /// KEY or KEY<TAB>COST; blank lines and those that begin with # are skipped, and an invalid line

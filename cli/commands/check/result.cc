@@ -1,17 +1,21 @@
+#include "cli/commands/check/plan.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <optional>
-#include <utility>
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/commands/check/plan.h"
+#include "base/time.h"
 #include "cli/terminal/terminal.h"
+#include "limiter/limit.h"
 
 namespace rlctl::cli::check {
-
-// ---- Results ----
-
 namespace {
+
+using std::chrono::seconds;
 
 std::string_view denied_key(const Result& result) {
   const auto number = static_cast<std::size_t>(result.decision.denied_by);
@@ -45,13 +49,7 @@ void append_timing(std::string& out, const Result& result) {
 
 void append_seconds(std::string& out, std::chrono::microseconds duration) {
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(duration).count();
-  append_number(out, ms / 1000);
-  out += '.';
-  const auto fraction = ms % 1000;
-  if (fraction < 100) out += '0';
-  if (fraction < 10) out += '0';
-  append_number(out, fraction);
-  out += 's';
+  fmt::format_to(std::back_inserter(out), "{}.{:03}s", ms / 1000, ms % 1000);
 }
 
 ResultFormat::ResultFormat(const Limiter& limiter, bool json, bool colour)
@@ -164,10 +162,71 @@ void ResultFormat::append_error(std::string& out, std::size_t line, const Proble
   out += '\n';
 }
 
-// ---- What was counted ----
+// ---- Header fields ----
 
-bool is_counted(const Result& result) {
-  return result.decision.allowed && result.cost != 0 && !result.peek && result.on_error == nullptr;
+namespace {
+
+/// A String of RFC 9651, which has printable ASCII characters only. Others, and the percent sign,
+/// are percent-encoded, so that no name can end the line.
+std::string header_string(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c < ' ' || c > '~' || c == '%') {
+      fmt::format_to(std::back_inserter(out), "%{:02X}", static_cast<unsigned char>(c));
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+/// The name of one limit: the policy's, the window, or for one of a policy's several limits both.
+std::string limit_name(const Limiter& limiter, const limiter::Limit& limit) {
+  const auto window = limiter::window_suffix(limit.window);
+  if (limiter.policy == nullptr) return header_string(window);
+  const auto& name = limiter.policy->name;
+  return header_string(limiter.limits.size() == 1 ? name : name + ":" + window);
+}
+
+/// The draft has no parts of a second: such a window is left out, since any other would be another
+/// limit.
+std::string policy_item(const Limiter& limiter, const limiter::Limit& limit) {
+  auto item = fmt::format("{};q={}", limit_name(limiter, limit), limit.limit);
+  const auto window = std::chrono::floor<seconds>(limit.window);
+  if (window == limit.window) item += fmt::format(";w={}", window.count());
+  return item;
+}
+
+/// The time until the request would be allowed; none if that is not known, or never.
+std::optional<seconds> retry_after(const Result& result) {
+  const auto& decision = result.decision;
+  const bool known = result.on_error == nullptr && !result.peek;
+  if (decision.allowed || !known || decision.retry_after == limiter::kNever) return std::nullopt;
+  return std::max(whole_seconds(decision.retry_after), seconds{1});
+}
+
+}  // namespace
+
+void append_headers(std::string& out, const Limiter& limiter, const Result& result,
+                    std::span<const limiter::Decision> states) {
+  out += "RateLimit-Policy: ";
+  for (const auto& limit : limiter.limits) {
+    if (&limit != &limiter.limits.front()) out += ", ";
+    out += policy_item(limiter, limit);
+  }
+  out += '\n';
+  const auto retry = retry_after(result);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    auto reset = whole_seconds(states[i].reset_after);
+    // By the draft, Retry-After should not be earlier than t.
+    if (retry) reset = std::min(reset, *retry);
+    out += i == 0 ? "RateLimit: " : ", ";
+    fmt::format_to(std::back_inserter(out), "{};r={};t={}", limit_name(limiter, limiter.limits[i]),
+                   states[i].remaining, reset.count());
+  }
+  if (!states.empty()) out += '\n';
+  if (retry) fmt::format_to(std::back_inserter(out), "Retry-After: {}\n", retry->count());
 }
 
 }  // namespace rlctl::cli::check

@@ -1,4 +1,4 @@
-#include "cli/commands/check/top_keys.h"
+#include "cli/commands/check/lines.h"
 
 #include <doctest/doctest.h>
 
