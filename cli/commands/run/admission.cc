@@ -1,15 +1,20 @@
-#include "cli/commands/run/admission.h"
-
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
 #include <random>
+#include <string>
 #include <utility>
 
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/run/plan.h"
+#include "cli/server/asker.h"
 #include "cli/terminal/output.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/terminal.h"
 #include "redis/error.h"
 
@@ -60,166 +65,184 @@ Problem explain_lease(const redis::Error& error, const limiter::Lease& lease,
   return drop_in_doubt_note(std::move(problem));
 }
 
-/// Renews the lease once the limits have counted the request, which an error then says.
-limiter::Decision renew_counted(redis::Connection& connection, const limiter::Lease& lease) {
-  try {
-    return limiter::renew(connection, lease);
-  } catch (const redis::Error& error) {
-    Problem problem = explain_lease(error, lease, connection);
+/// One call of admit().
+class Admission {
+ public:
+  Admission(const Plan& plan, Connector& connector, Invocation& invocation)
+      : plan_(plan),
+        connector_(connector),
+        invocation_(invocation),
+        progress_(!plan.quiet && is_terminal(STDERR_FILENO)),
+        asker_(connector, plan.limiter ? *plan.limiter->algorithm : concurrency(),
+               invocation.interrupt, progress_),
+        lease_(make_lease(plan)) {
+    if (!plan.limiter) return;
+    request_ = {.keys = limiter::redis_keys(plan.key, plan.limiter->limits),
+                .limits = plan.limiter->limits,
+                .cost = plan.cost,
+                .now = {}};
+  }
+
+  Admitted take() {
+    try {
+      return try_to_take();
+    } catch (const Interrupted&) {
+      give_back();
+      throw;
+    } catch (const std::exception& error) {
+      const Problem problem = describe(error);
+      const bool covered = plan_.on_error.covers(problem);
+      if (!covered || !*plan_.on_error.allows) give_back();
+      if (!covered) throw;
+      write_stderr(plan_.on_error.warning(problem, invocation_.command));
+      return {.allowed = *plan_.on_error.allows, .lease = std::move(held_)};
+    }
+  }
+
+ private:
+  Admitted try_to_take() {
+    while (true) {
+      if (plan_.concurrency) {
+        const auto decision = take_lease();
+        if (!decision.allowed) {
+          if (!plan_.wait || left() <= microseconds{0}) return {.denial = lease_denial(decision)};
+          wait_for_lease(decision);
+          continue;
+        }
+      }
+      if (!plan_.limiter) return {.allowed = true, .lease = std::move(held_)};
+      const auto decision = ask_limits();
+      if (decision.allowed) {
+        if (held_) keep_lease();
+        return {.allowed = true, .lease = std::move(held_)};
+      }
+      give_back();
+      const bool is_worth_waiting = plan_.wait && plan_.concurrency &&
+                                    decision.retry_after != limiter::kNever &&
+                                    decision.retry_after <= left();
+      if (!is_worth_waiting) return {.denial = limit_denial(decision)};
+      asker_.sleep(decision.retry_after, plan_.key);
+    }
+  }
+
+  limiter::Decision take_lease() {
+    auto connection = connector_.open();
+    // Set before it is certain, so that an interrupted request is given back.
+    held_ = HeldLease{.lease = lease_, .since = Clock::now()};
+    try {
+      const auto decision = limiter::acquire(connection, lease_);
+      if (!decision.allowed) held_.reset();
+      return decision;
+    } catch (const redis::Error& error) {
+      Problem problem = explain_lease(error, lease_, connection);
+      if (!is_in_doubt(problem)) {
+        held_.reset();
+      } else if (!give_back()) {
+        problem.message += "; a lease may be taken until it lapses";
+      }
+      throw ProblemError(std::move(problem));
+    }
+  }
+
+  void wait_for_lease(const limiter::Decision& denial) {
+    const auto nap = std::min(poll_interval(denial.retry_after), left());
+    asker_.sleep(nap, [this](microseconds) {
+      const auto at_most = plan_.wait_at_most ? ", at most " + seconds_up(left()) : "";
+      return "waiting for a lease of " + escaped_text(plan_.key) + at_most;
+    });
+  }
+
+  /// Renews the lease if asking the limits took so long that it may lapse before the command
+  /// starts. The limits have counted the request, which an error says.
+  void keep_lease() {
+    if (Clock::now() - held_->since < lease_.duration / 3) return;
+    auto connection = connector_.open();
+    const auto sent = Clock::now();
+    Problem problem{.status = ExitStatus::kUnreachable,
+                    .code = kLeaseLost,
+                    .message = "the lease of " + in_quotes(plan_.key) +
+                               " lapsed while the limits were being asked",
+                    .hint = "use a longer --lease than " + period_text(plan_.lease_duration)};
+    try {
+      if (limiter::renew(connection, lease_).allowed) {
+        held_->since = sent;
+        return;
+      }
+    } catch (const redis::Error& error) {
+      problem = explain_lease(error, lease_, connection);
+    }
     problem.message += kWasCounted;
     throw ProblemError(std::move(problem));
   }
-}
+
+  limiter::Decision ask_limits() {
+    // With a lease, the wait for the limits must not hold it: see try_to_take().
+    if (plan_.wait && !plan_.concurrency) return asker_.wait(request_, plan_.wait_at_most);
+    const auto decision = asker_.ask(request_);
+    if (decision.allowed) asker_.sleep(decision.delay, plan_.key);
+    return decision;
+  }
+
+  /// Returns false if that fails: then the lease lapses by itself.
+  bool give_back() noexcept {
+    if (!held_) return true;
+    const auto lease = std::exchange(held_, std::nullopt)->lease;
+    try {
+      static_cast<void>(release(connector_, lease));
+      return true;
+    } catch (const std::exception& error) {
+      return false;
+    }
+  }
+
+  [[nodiscard]] microseconds left() const {
+    if (!plan_.wait_at_most) return microseconds::max();
+    return *plan_.wait_at_most - std::chrono::duration_cast<microseconds>(Clock::now() - start_);
+  }
+
+  [[nodiscard]] Problem denial(std::string message) const {
+    return {.status = plan_.denied_status,
+            .code = "denied",
+            .message = "denied: " + std::move(message)};
+  }
+  [[nodiscard]] Problem limit_denial(const limiter::Decision& decision) const {
+    const auto number = static_cast<std::size_t>(std::max(decision.denied_by, 1)) - 1;
+    const auto& limits = plan_.limiter->limits;
+    const auto limit = limiter::format_limit(limits[std::min(number, limits.size() - 1)]);
+    return denial(in_quotes(plan_.key) + " has reached its limit of " + limit +
+                  (decision.retry_after == limiter::kNever
+                       ? ", which never allows a cost of " + std::to_string(plan_.cost)
+                       : "; retry in " + wait_text(decision.retry_after)));
+  }
+  [[nodiscard]] Problem lease_denial(const limiter::Decision& decision) const {
+    const auto key = in_quotes(plan_.key);
+    const auto taken = lease_.limit == 1
+                           ? "the lease of " + key + " is taken; unless renewed, it lapses in "
+                           : "all " + std::to_string(lease_.limit) + " leases of " + key +
+                                 " are taken; unless renewed, one lapses in ";
+    return denial(taken + wait_text(decision.retry_after));
+  }
+
+  const Plan& plan_;
+  Connector& connector_;
+  Invocation& invocation_;
+  Progress progress_;
+  Asker asker_;
+  limiter::Request request_;
+  limiter::Lease lease_;
+  std::optional<HeldLease> held_;
+  Clock::time_point start_ = Clock::now();
+};
 
 }  // namespace
+
+Admitted admit(const Plan& plan, Connector& connector, Invocation& invocation) {
+  return Admission(plan, connector, invocation).take();
+}
 
 limiter::Decision release(Connector& connector, const limiter::Lease& lease) {
   auto connection = connector.open_uninterrupted();
   return limiter::release(connection, lease);
-}
-
-Admission::Admission(const Plan& plan, Connector& connector, Invocation& invocation)
-    : plan_(plan),
-      connector_(connector),
-      invocation_(invocation),
-      progress_(!plan.quiet && is_terminal(STDERR_FILENO)),
-      asker_(connector, plan.limiter ? *plan.limiter->algorithm : concurrency(),
-             invocation.interrupt, progress_),
-      lease_(make_lease(plan)) {
-  if (!plan.limiter) return;
-  request_ = {.keys = limiter::redis_keys(plan.key, plan.limiter->limits),
-              .limits = plan.limiter->limits,
-              .cost = plan.cost,
-              .now = {}};
-}
-
-Admitted Admission::take() {
-  std::optional<HeldLease> held;
-  try {
-    return try_to_take(held);
-  } catch (const Interrupted&) {
-    give_back(held);
-    throw;
-  } catch (const std::exception& error) {
-    const Problem problem = describe(error);
-    const bool covered = plan_.on_error.covers(problem);
-    if (!covered || !*plan_.on_error.allows) give_back(held);
-    if (!covered) throw;
-    write_stderr(plan_.on_error.warning(problem, invocation_.command));
-    return {.allowed = *plan_.on_error.allows, .lease = std::move(held)};
-  }
-}
-
-Admitted Admission::try_to_take(std::optional<HeldLease>& held) {
-  while (true) {
-    if (plan_.concurrency) {
-      const auto decision = take_lease(held);
-      if (!decision.allowed) {
-        if (!plan_.wait || left() <= microseconds{0}) return {.denial = lease_denial(decision)};
-        const auto nap = std::min(poll_interval(decision.retry_after), left());
-        asker_.sleep(nap, [this](microseconds) {
-          const auto at_most = plan_.wait_at_most ? ", at most " + seconds_up(left()) : "";
-          return "waiting for a lease of " + escaped_text(plan_.key) + at_most;
-        });
-        continue;
-      }
-    }
-    if (!plan_.limiter) return {.allowed = true, .lease = std::move(held)};
-    const auto decision = ask_limits();
-    if (decision.allowed) {
-      if (held) keep_lease(*held);
-      return {.allowed = true, .lease = std::move(held)};
-    }
-    give_back(held);
-    const bool is_worth_waiting = plan_.wait && plan_.concurrency &&
-                                  decision.retry_after != limiter::kNever &&
-                                  decision.retry_after <= left();
-    if (!is_worth_waiting) return {.denial = limit_denial(decision)};
-    asker_.sleep(decision.retry_after, plan_.key);
-  }
-}
-
-limiter::Decision Admission::take_lease(std::optional<HeldLease>& held) {
-  auto connection = connector_.open();
-  // Set before it is certain, so that an interrupted request is given back.
-  held = HeldLease{.lease = lease_, .since = Clock::now()};
-  try {
-    const auto decision = limiter::acquire(connection, lease_);
-    if (!decision.allowed) held.reset();
-    return decision;
-  } catch (const redis::Error& error) {
-    Problem problem = explain_lease(error, lease_, connection);
-    if (!is_in_doubt(problem)) {
-      held.reset();
-    } else if (!give_back(held)) {
-      problem.message += "; a lease may be taken until it lapses";
-    }
-    throw ProblemError(std::move(problem));
-  }
-}
-
-/// Renews the lease if asking the limits took so long that it may lapse before the command starts.
-void Admission::keep_lease(HeldLease& held) {
-  if (Clock::now() - held.since < lease_.duration / 3) return;
-  auto connection = connector_.open();
-  const auto sent = Clock::now();
-  if (!renew_counted(connection, lease_).allowed) {
-    throw ProblemError({.status = ExitStatus::kUnreachable,
-                        .code = kLeaseLost,
-                        .message = "the lease of " + in_quotes(plan_.key) +
-                                   " lapsed while the limits were being asked" + kWasCounted,
-                        .hint = "use a longer --lease than " + period_text(plan_.lease_duration)});
-  }
-  held.since = sent;
-}
-
-limiter::Decision Admission::ask_limits() {
-  // With a lease, the wait for the limits must not hold it: see try_to_take().
-  if (plan_.wait && !plan_.concurrency) return asker_.wait(request_, plan_.wait_at_most);
-  const auto decision = asker_.ask(request_);
-  if (decision.allowed) asker_.sleep(decision.delay, plan_.key);
-  return decision;
-}
-
-/// Returns false if that fails: then the lease lapses by itself.
-bool Admission::give_back(std::optional<HeldLease>& held) noexcept {
-  if (!held) return true;
-  const auto lease = std::exchange(held, std::nullopt)->lease;
-  try {
-    static_cast<void>(release(connector_, lease));
-    return true;
-  } catch (const std::exception& error) {
-    return false;
-  }
-}
-
-microseconds Admission::left() const {
-  if (!plan_.wait_at_most) return microseconds::max();
-  return *plan_.wait_at_most - std::chrono::duration_cast<microseconds>(Clock::now() - start_);
-}
-
-Problem Admission::limit_denial(const limiter::Decision& decision) const {
-  const auto number = static_cast<std::size_t>(std::max(decision.denied_by, 1)) - 1;
-  const auto& limits = plan_.limiter->limits;
-  const auto limit = limiter::format_limit(limits[std::min(number, limits.size() - 1)]);
-  std::string message = "denied: " + in_quotes(plan_.key) + " has reached its limit of " + limit;
-  if (decision.retry_after == limiter::kNever) {
-    message += ", which never allows a cost of " + std::to_string(plan_.cost);
-  } else {
-    message += "; retry in " + wait_text(decision.retry_after);
-  }
-  return {.status = plan_.denied_status, .code = "denied", .message = std::move(message)};
-}
-
-Problem Admission::lease_denial(const limiter::Decision& decision) const {
-  const auto key = in_quotes(plan_.key);
-  auto taken = lease_.limit == 1
-                   ? "the lease of " + key + " is taken; unless renewed, it lapses in "
-                   : "all " + std::to_string(lease_.limit) + " leases of " + key +
-                         " are taken; unless renewed, one lapses in ";
-  return {.status = plan_.denied_status,
-          .code = "denied",
-          .message = "denied: " + std::move(taken) + wait_text(decision.retry_after)};
 }
 
 }  // namespace rlctl::cli::run

@@ -1,12 +1,9 @@
-#include <new>
 #include <string>
 #include <utility>
 
 #include "base/text.h"
 #include "cli/app/command.h"
-#include "cli/commands/run/admission.h"
-#include "cli/commands/run/program.h"
-#include "cli/commands/run/supervise.h"
+#include "cli/commands/run/plan.h"
 #include "cli/options/completions.h"
 #include "cli/options/values.h"
 #include "cli/server/complete_key.h"
@@ -90,7 +87,7 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
   const Program program = find_program(std::move(invocation.program));
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   refuse_private_server(connector);
-  auto admitted = Admission(plan, connector, invocation).take();
+  auto admitted = admit(plan, connector, invocation);
   if (!admitted.allowed) {
     if (admitted.denial && !plan.quiet) {
       write_stderr(render(*admitted.denial, invocation.command, invocation.json));

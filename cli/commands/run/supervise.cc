@@ -1,32 +1,111 @@
-#include "cli/commands/run/supervise.h"
-
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/commands/run/renewal.h"
+#include "base/wait.h"
+#include "cli/commands/run/plan.h"
 #include "cli/terminal/signals.h"
 
 namespace rlctl::cli::run {
 namespace {
 
-/// How long the command may take to end after SIGTERM (--kill-on-loss).
-constexpr std::chrono::seconds kGrace{10};
+// ---- Programs ----
+
+/// 0, or the errno with which executing the file would fail.
+int error_of_executing(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return errno;
+  if (S_ISDIR(status.st_mode)) return EISDIR;
+  if (!S_ISREG(status.st_mode)) return EACCES;
+  return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;
+}
+
+/// Where a shell looks for a program: in the folders of PATH, unless its name contains a slash.
+std::vector<std::string> places_of(const std::string& name) {
+  if (name.empty() || name.find('/') != name.npos) return {name};
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "/usr/bin:/bin" : path;
+  std::vector<std::string> places;
+  while (true) {
+    const auto colon = rest.find(':');
+    const auto folder = rest.substr(0, colon);  // an empty one is the current folder
+    places.push_back(std::string(folder.empty() ? "." : folder) + "/" + name);
+    if (colon == rest.npos) return places;
+    rest.remove_prefix(colon + 1);
+  }
+}
+
+bool means_not_found(int error) {
+  return error == ENOENT || error == ENOTDIR;
+}
+
+std::string cannot_run(const Program& program, int error) {
+  return "cannot run " + in_quotes(program.words.front()) + ": " + errno_text(error);
+}
+
+/// The failure of Execution::execute(), of a program that was found. `after` is the end of the
+/// message.
+Problem cannot_execute(const Program& program, int error, std::string after) {
+  // The file was there when it was looked for: what is missing is named in its first line.
+  const bool lacks_interpreter = means_not_found(error);
+  return {.status = kCannotExecute,
+          .code = "cannot_execute",
+          .message = cannot_run(program, error) + std::move(after),
+          .hint = lacks_interpreter ? "the interpreter that its #! line names may be missing" : ""};
+}
+
+/// The memory that execute() needs, since a child may not allocate any after fork().
+class Execution {
+ public:
+  explicit Execution(const Program& program) {
+    // execv() takes char*, but changes nothing.
+    const auto pointer = [](const std::string& word) { return const_cast<char*>(word.c_str()); };
+    static std::string shell = "/bin/sh";
+    for (const auto& word : program.words) words_.push_back(pointer(word));
+    words_.push_back(nullptr);
+    shell_words_ = {shell.data(), pointer(program.path)};
+    shell_words_.insert(shell_words_.end(), words_.begin() + 1, words_.end());
+  }
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  /// Executes the program in this process; a script without #! runs in /bin/sh, as in a shell.
+  /// Returns errno if that fails. Safe after fork().
+  [[nodiscard]] int execute() noexcept {
+    ::execv(shell_words_[1], words_.data());
+    if (errno == ENOEXEC) ::execv(shell_words_[0], shell_words_.data());
+    return errno;
+  }
+
+ private:
+  std::vector<char*> words_;
+  std::vector<char*> shell_words_;
+};
 
 // ---- Signals ----
 
@@ -128,10 +207,6 @@ pid_t start(const Program& program, const SignalQueue& signals, bool dies_with_r
   throw ProblemError(cannot_execute(program, error, ""));
 }
 
-bool is_stop_for_shell(int signal) {
-  return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
-}
-
 /// Ends as the child did, so that a shell sees 128+n and a loop around rlctl ends by Ctrl-C.
 ExitStatus exit_like_child(int status) {
   if (WIFEXITED(status)) return static_cast<ExitStatus>(WEXITSTATUS(status));
@@ -142,24 +217,222 @@ ExitStatus exit_like_child(int status) {
   return static_cast<ExitStatus>(128 + signal);
 }
 
+// ---- The lease ----
+
+/// Renews a lease every third of its duration, in a thread, so that a server that hangs delays
+/// nothing else. Tries again each second after a failure. Uses `connector`, which nothing else may
+/// use meanwhile. The thread has the signal mask of its creator.
+class Renewal {
+ public:
+  Renewal(Connector& connector, const HeldLease& held)
+      : connector_(connector),
+        lease_(held.lease),
+        wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        since_(held.since) {
+    if (!wake_) throw std::system_error(errno, std::generic_category(), "cannot make an eventfd");
+    thread_ = std::thread([this] { run(); });
+  }
+  /// Ends a renewal that is under way.
+  ~Renewal() {
+    stopped_.raise(SIGTERM);
+    thread_.join();
+  }
+  Renewal(const Renewal&) = delete;
+  Renewal& operator=(const Renewal&) = delete;
+
+  /// When the lease lapses, by this machine's clock: counted from the time at which the last
+  /// successful request was sent, so never too late, unless the machine was suspended, which stops
+  /// this clock but not the server's.
+  [[nodiscard]] Clock::time_point lapses() const {
+    const std::scoped_lock lock(mutex_);
+    return since_ + lease_.duration;
+  }
+  /// Whether the server refused a renewal: the lease has lapsed there, or somebody removed it.
+  [[nodiscard]] bool is_refused() const { return refused_.signal() != 0; }
+  /// Why the last renewal failed; empty if it did not.
+  [[nodiscard]] std::string problem() const {
+    const std::scoped_lock lock(mutex_);
+    return problem_;
+  }
+  /// Readable once is_refused(); for poll().
+  [[nodiscard]] int fd() const noexcept { return refused_.fd(); }
+
+  void renew_now() noexcept {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
+  }
+
+ private:
+  void run() {
+    try {
+      auto next = std::optional(since_ + lease_.duration / 3);
+      while (next) {
+        wait_for(wake_.get(), POLLIN, &stopped_, *next);
+        std::uint64_t count = 0;
+        [[maybe_unused]] const auto size = ::read(wake_.get(), &count, sizeof count);
+        next = renew();
+      }
+      refused_.raise(SIGTERM);
+    } catch (const std::exception& error) {
+      // By the destructor. After any other failure, the lease lapses.
+    }
+  }
+
+  /// Returns when to renew next; none if the lease is lost.
+  std::optional<Clock::time_point> renew() {
+    constexpr std::chrono::seconds kPauseAfterFailure{1};
+    const auto third = lease_.duration / 3;
+    try {
+      auto connection = connector_.open_with(stopped_, third);
+      const auto sent = Clock::now();
+      if (!limiter::renew(connection, lease_).allowed) return std::nullopt;
+      const std::scoped_lock lock(mutex_);
+      since_ = sent;
+      problem_.clear();
+      return sent + third;
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const std::exception& error) {
+      auto message = describe(error).message;
+      const std::scoped_lock lock(mutex_);
+      problem_ = std::move(message);
+      return Clock::now() + std::min<Clock::duration>(third, kPauseAfterFailure);
+    }
+  }
+
+  Connector& connector_;
+  const limiter::Lease lease_;
+  Interrupt stopped_, refused_;
+  FileDescriptor wake_;  ///< readable when a renewal is due at once
+  mutable std::mutex mutex_;
+  Clock::time_point since_;  ///< with problem_, under the mutex
+  std::string problem_;
+  std::thread thread_;
+};
+
 // ---- Supervision ----
 
+/// One call of supervise().
 class Supervisor {
  public:
   Supervisor(const Plan& plan, HeldLease held, Connector& connector, Invocation& invocation)
       : plan_(plan), held_(std::move(held)), connector_(connector), invocation_(invocation) {}
 
-  ExitStatus run(const Program& program);
+  ExitStatus run(const Program& program) {
+    {
+      const SignalQueue signals;  // until the lease is released, which no signal may prevent
+      try {
+        supervise_child(program, signals);
+      } catch (const std::exception&) {
+        release_lease();
+        throw;
+      }
+      release_lease();
+    }
+    return exit_like_child(*status_);
+  }
 
  private:
   /// Throws if the child cannot be started.
-  void supervise_child(const Program& program, const SignalQueue& signals);
-  void wait(const SignalQueue& signals) const;
-  void forward(const signalfd_siginfo& info);
-  void look_at_child();
-  void check_lease();
-  void lose(const std::string& why);
-  void release_lease() const;
+  void supervise_child(const Program& program, const SignalQueue& signals) {
+    invocation_.interrupt.check();
+    renewal_.emplace(connector_, held_);
+    child_ = start(program, signals, plan_.kill_on_loss);
+    while (!status_) {
+      wait(signals);
+      while (const auto info = signals.next()) {
+        if (static_cast<int>(info->ssi_signo) == SIGCHLD) {
+          look_at_child();
+        } else if (!status_) {
+          forward(*info);
+        }
+      }
+      if (!status_) check_lease();
+    }
+  }
+
+  void wait(const SignalQueue& signals) const {
+    auto deadline = kNoDeadline;
+    if (renewal_) deadline = renewal_->lapses();
+    if (kill_at_) deadline = std::min(deadline, *kill_at_);
+    std::array<pollfd, 2> polled{pollfd{signals.fd(), POLLIN, 0},
+                                 pollfd{renewal_ ? renewal_->fd() : -1, POLLIN, 0}};
+    int timeout_ms = -1;
+    if (deadline != kNoDeadline) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+      // Also at the latest after an hour, since poll() takes no longer times.
+      timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 3'600'000));
+    }
+    ::poll(polled.data(), polled.size(), timeout_ms);
+  }
+
+  void forward(const signalfd_siginfo& info) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGCONT) {
+      // After a stop, of which the server knew nothing.
+      ::kill(child_, SIGCONT);
+      if (renewal_) renewal_->renew_now();
+    } else if (!reaches_command(info)) {
+      ::kill(child_, signal);
+    }
+  }
+
+  void look_at_child() {
+    int status = 0;
+    while (::waitpid(child_, &status, WNOHANG | WUNTRACED) > 0) {
+      if (!WIFSTOPPED(status)) {
+        status_ = status;
+        return;
+      }
+      const int signal = WSTOPSIG(status);
+      // The shell stops this process too, until a SIGCONT, which forward() passes on.
+      if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU) ::kill(::getpid(), SIGSTOP);
+    }
+  }
+
+  void check_lease() {
+    const auto now = Clock::now();
+    if (renewal_ && renewal_->is_refused()) {
+      lose("is lost: it lapsed or was removed before it could be renewed");
+    } else if (renewal_ && now >= renewal_->lapses()) {
+      const auto problem = renewal_->problem();
+      lose("has lapsed: " + (problem.empty() ? "rlctl could not renew it in time"
+                                             : "it could not be renewed: " + problem));
+    }
+    if (kill_at_ && now >= *kill_at_) {
+      ::kill(child_, SIGKILL);
+      kill_at_.reset();
+    }
+  }
+
+  void lose(const std::string& why) {
+    renewal_.reset();
+    is_lost_ = true;
+    warn_of(kLeaseLost,
+            why + more_may_run() + (plan_.kill_on_loss ? "; terminating the command" : ""));
+    if (!plan_.kill_on_loss) return;
+    ::kill(child_, SIGTERM);
+    ::kill(child_, SIGCONT);                    // if it is stopped
+    constexpr std::chrono::seconds kGrace{10};  // how long it may take to end after SIGTERM
+    kill_at_ = Clock::now() + kGrace;
+  }
+
+  /// Also releases a lease that is lost: a renewal may have reached the server without an answer.
+  void release_lease() {
+    renewal_.reset();
+    try {
+      if (!release(connector_, held_.lease).allowed && !is_lost_) {
+        warn_of(kLeaseLost,
+                "was gone when the command ended: it lapsed or was removed" + more_may_run());
+      }
+    } catch (const std::exception& error) {
+      if (is_lost_) return;
+      const auto problem = describe(error);
+      warn_of(problem.code, "was not released and lapses in at most " +
+                                period_text(plan_.lease_duration) + ": " + problem.message);
+    }
+  }
+
   void warn_of(const std::string& code, const std::string& what) const {
     const bool json = invocation_.json;
     const auto message = (json ? "" : "warning: ") + ("the lease of " + in_quotes(plan_.key)) + " ";
@@ -170,7 +443,7 @@ class Supervisor {
   }
 
   const Plan& plan_;
-  HeldLease held_;
+  const HeldLease held_;
   Connector& connector_;
   Invocation& invocation_;
   pid_t child_ = 0;
@@ -180,119 +453,39 @@ class Supervisor {
   std::optional<Clock::time_point> kill_at_;
 };
 
-ExitStatus Supervisor::run(const Program& program) {
-  {
-    const SignalQueue signals;  // until the lease is released, which no signal may prevent
-    try {
-      supervise_child(program, signals);
-    } catch (const std::exception&) {
-      renewal_.reset();
-      release_lease();
-      throw;
-    }
-    renewal_.reset();
-    release_lease();
-  }
-  return exit_like_child(*status_);
-}
-
-void Supervisor::supervise_child(const Program& program, const SignalQueue& signals) {
-  invocation_.interrupt.check();
-  renewal_.emplace(connector_, held_);
-  child_ = start(program, signals, plan_.kill_on_loss);
-  while (!status_) {
-    wait(signals);
-    while (const auto info = signals.next()) {
-      if (static_cast<int>(info->ssi_signo) == SIGCHLD) {
-        look_at_child();
-      } else if (!status_) {
-        forward(*info);
-      }
-    }
-    if (!status_) check_lease();
-  }
-}
-
-void Supervisor::wait(const SignalQueue& signals) const {
-  auto deadline = kNoDeadline;
-  if (renewal_) deadline = renewal_->lapses();
-  if (kill_at_) deadline = std::min(deadline, *kill_at_);
-  std::array<pollfd, 2> polled{pollfd{signals.fd(), POLLIN, 0},
-                               pollfd{renewal_ ? renewal_->fd() : -1, POLLIN, 0}};
-  int timeout_ms = -1;
-  if (deadline != kNoDeadline) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    // Also at the latest after an hour, since poll() takes no longer times.
-    timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 3'600'000));
-  }
-  ::poll(polled.data(), polled.size(), timeout_ms);
-}
-
-void Supervisor::forward(const signalfd_siginfo& info) {
-  const int signal = static_cast<int>(info.ssi_signo);
-  if (signal == SIGCONT) {
-    // After a stop, of which the server knew nothing.
-    ::kill(child_, SIGCONT);
-    if (renewal_) renewal_->renew_now();
-  } else if (!reaches_command(info)) {
-    ::kill(child_, signal);
-  }
-}
-
-void Supervisor::look_at_child() {
-  int status = 0;
-  while (::waitpid(child_, &status, WNOHANG | WUNTRACED) > 0) {
-    if (!WIFSTOPPED(status)) {
-      status_ = status;
-      return;
-    }
-    // Stopped until a SIGCONT, which forward() passes on.
-    if (is_stop_for_shell(WSTOPSIG(status))) ::kill(::getpid(), SIGSTOP);
-  }
-}
-
-void Supervisor::check_lease() {
-  const auto now = Clock::now();
-  if (renewal_ && renewal_->is_refused()) {
-    lose("is lost: it lapsed or was removed before it could be renewed");
-  } else if (renewal_ && now >= renewal_->lapses()) {
-    const auto problem = renewal_->problem();
-    lose("has lapsed: " + (problem.empty() ? "rlctl could not renew it in time"
-                                           : "it could not be renewed: " + problem));
-  }
-  if (kill_at_ && now >= *kill_at_) {
-    ::kill(child_, SIGKILL);
-    kill_at_.reset();
-  }
-}
-
-void Supervisor::lose(const std::string& why) {
-  renewal_.reset();
-  is_lost_ = true;
-  warn_of(kLeaseLost,
-          why + more_may_run() + (plan_.kill_on_loss ? "; terminating the command" : ""));
-  if (!plan_.kill_on_loss) return;
-  ::kill(child_, SIGTERM);
-  ::kill(child_, SIGCONT);  // if it is stopped
-  kill_at_ = Clock::now() + kGrace;
-}
-
-/// Also releases a lease that is lost: a renewal may have reached the server without an answer.
-void Supervisor::release_lease() const {
-  try {
-    if (!release(connector_, held_.lease).allowed && !is_lost_) {
-      warn_of(kLeaseLost,
-              "was gone when the command ended: it lapsed or was removed" + more_may_run());
-    }
-  } catch (const std::exception& error) {
-    if (is_lost_) return;
-    const auto problem = describe(error);
-    warn_of(problem.code, "was not released and lapses in at most " +
-                              period_text(plan_.lease_duration) + ": " + problem.message);
-  }
-}
-
 }  // namespace
+
+Program find_program(std::vector<std::string> words) {
+  Program program{.path = {}, .words = std::move(words)};
+  const auto& name = program.words.front();
+  const bool is_path = name.find('/') != name.npos;
+  int error = ENOENT;
+  for (auto& place : places_of(name)) {
+    const int reason = error_of_executing(place);
+    if (reason == 0) {
+      program.path = std::move(place);
+      return program;
+    }
+    if (is_path || !means_not_found(reason)) error = reason;
+  }
+  if (!means_not_found(error)) throw ProblemError(cannot_execute(program, error, ""));
+  throw ProblemError(
+      {.status = kNotFound, .code = "not_found", .message = cannot_run(program, error)});
+}
+
+void replace_process(const Program& program, const Interrupt& interrupt) {
+  Execution execution(program);
+  // A signal that comes now either ends this process or reaches the program.
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &before);
+  const bool is_interrupted = interrupt.signal() != 0;
+  if (!is_interrupted) restore_signals();
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  interrupt.check();
+  const int error = execution.execute();
+  throw ProblemError(cannot_execute(program, error, kWasCounted));
+}
 
 ExitStatus supervise(const Plan& plan, const Program& program, HeldLease held, Connector& connector,
                      Invocation& invocation) {
