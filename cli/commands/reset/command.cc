@@ -10,9 +10,7 @@
 
 #include "base/text.h"
 #include "cli/app/command.h"
-#include "cli/commands/reset/lease.h"
-#include "cli/commands/reset/report.h"
-#include "cli/commands/reset/restore.h"
+#include "cli/commands/reset/session.h"
 #include "cli/options/completions.h"
 #include "cli/options/limits.h"
 #include "cli/options/values.h"
@@ -77,14 +75,10 @@ std::string why_left(const ResetOutcome& outcome) {
     return fmt::format("its dump is larger than {} MiB, and cannot be saved",
                        state::kLongestDump >> 20);
   }
-  if (outcome.reason == LeftReason::kForeign) {
-    const auto what = "it holds " + state::describe_form(*outcome.form);
-    return what + (outcome.form->library.empty() ? ", and may belong to another program"
-                                                 : ", not rlctl's");
-  }
-  if (outcome.reason == LeftReason::kUncertain) {
+  if (outcome.reason == LeftReason::kForeign || outcome.reason == LeftReason::kUncertain) {
+    const bool is_known = outcome.reason == LeftReason::kForeign && !outcome.form->library.empty();
     return "it holds " + state::describe_form(*outcome.form) +
-           ", and may belong to another program";
+           (is_known ? ", not rlctl's" : ", and may belong to another program");
   }
   return "it holds " + state::with_article(outcome.type) + " that is not a limiter's state";
 }
@@ -93,8 +87,8 @@ std::string why_left(const ResetOutcome& outcome) {
 /// key for which nothing was found gets one line with its own name.
 class KeysReport {
  public:
-  KeysReport(std::vector<AskedKey> asked, Report& report)
-      : asked_(std::move(asked)), report_(report) {
+  KeysReport(std::vector<AskedKey> asked, Session& session)
+      : asked_(std::move(asked)), session_(session) {
     std::unordered_set<std::string> seen;
     for (const auto& each : asked_) {
       for (const auto& key : each.redis_keys) {
@@ -112,7 +106,7 @@ class KeysReport {
     ++outcomes_;
     if (outcome.result != ResetResult::kNone) {
       there_.insert(std::string(outcome.key));
-      report_.add(outcome);
+      session_.add(outcome);
     }
     if (outcome.reason && left_++ == 0) {
       first_left_key_ = outcome.key;
@@ -153,11 +147,11 @@ class KeysReport {
       const auto warning = literal_key_warning(asked.key);
       if (!warning.empty()) warn("warning: " + warning, "reset");
     }
-    report_.add({.key = asked.key, .result = ResetResult::kNone});
+    session_.add({.key = asked.key, .result = ResetResult::kNone});
   }
 
   std::vector<AskedKey> asked_;
-  Report& report_;
+  Session& session_;
   std::vector<std::string> redis_keys_;
   std::vector<std::size_t> ends_;  ///< for each asked key, the end of its Redis keys
   std::unordered_set<std::string> there_;
@@ -181,7 +175,7 @@ void reset_named(Session& session, state::Resetter& resetter, std::span<const st
     // Valkey and Redis 8 name one.
     const bool is_named = problem.message.find(in_quotes(refused.front())) != std::string::npos;
     if (refused.size() > 1 || !is_named) problem.message += ": " + first_keys(refused);
-    if (session.report.removed() == 0) problem.message += "; nothing was removed";
+    if (session.removed() == 0) problem.message += "; nothing was removed";
     throw ProblemError(problem);
   }
 }
@@ -194,7 +188,7 @@ ExitStatus reset_keys(const Plan& plan, Invocation& invocation) {
   if (!plan.limiter) {
     session.search([&] { add_families(connection, asked, session.progress); });
   }
-  KeysReport keys(std::move(asked), session.report);
+  KeysReport keys(std::move(asked), session);
   session.run(
       connection, plan.dry_run, [&](const ResetOutcome& outcome) { keys.add(outcome); },
       [&](state::Resetter& resetter) { reset_named(session, resetter, keys.redis_keys()); });
@@ -215,48 +209,30 @@ ResetOutcome would_remove(const SeenKey& seen) {
           .reason = std::nullopt};
 }
 
-/// The progress of a scan, for people.
-std::string scanned(const Session& session) {
-  const auto removed = session.report.removed();
-  return removed == 0 ? "the database" : "the database, " + count_of_keys(removed) + " removed";
-}
-
 void scan(Session& session, const std::string& pattern, redis::Connection& connection,
           state::Resetter& resetter) {
   redis::Scan scan(connection, pattern);
   while (!scan.done()) {
     const auto readable = state::readable_keys(connection, scan.next());
-    session.report.refused().add(readable);
+    session.refused.add(readable);
     resetter.reset(readable.keys);
-    session.progress.update(scan.share(), scanned(session));
+    const auto removed = session.removed();
+    session.progress.update(
+        scan.share(),
+        removed == 0 ? "the database" : "the database, " + count_of_keys(removed) + " removed");
     session.invocation.interrupt.check();
   }
 }
 
-/// Reports the keys that are left, each once, although SCAN may return one twice.
-class LeftKeys {
- public:
-  explicit LeftKeys(Report& report) : report_(report) {}
-
-  void add(const ResetOutcome& outcome) {
-    if (seen_.insert(std::hash<std::string_view>{}(outcome.key)).second) report_.add(outcome);
-  }
-
- private:
-  Report& report_;
-  std::unordered_set<std::size_t> seen_;  ///< hashes, since there may be many keys
-};
-
 /// The matching keys, sorted, without duplicates.
 Found look(const Plan& plan, Session& session) {
   Found found;
-  LeftKeys left(session.report);
   auto connection = session.connector.open();
   const auto add = [&](const ResetOutcome& outcome) {
     if (outcome.result == ResetResult::kWouldRemove) {
       found.push_back({std::string(outcome.key), std::string(outcome.type), outcome.form});
     } else {
-      left.add(outcome);
+      session.add(outcome);
     }
   };
   session.run(connection, true, add,
@@ -269,26 +245,8 @@ Found look(const Plan& plan, Session& session) {
   return found;
 }
 
-std::vector<std::string> keys_of(const Found& found) {
-  std::vector<std::string> keys;
-  keys.reserve(found.size());
-  for (const auto& each : found) keys.push_back(each.key);
-  return keys;
-}
-
-/// Lists, above the question, the keys without limiter state that --force removes.
-void warn_of_others(const Found& found) {
-  std::vector<std::string> others;
-  for (const auto& each : found) {
-    const auto outcome = would_remove(each);
-    const bool is_limiter = outcome.form != nullptr && !outcome.form->is_foreign();
-    if (!is_limiter) others.emplace_back(outcome.key);
-  }
-  if (others.empty()) return;
-  write_stderr("NOT limiter state: " + count_of_keys(others.size()) + ", " + first_keys(others) +
-               "\n");
-}
-
+/// Asks whether to remove the keys. Lists, above the question, those without limiter state, which
+/// --force removes. Throws ProblemError if there is no terminal to ask on.
 bool ask(const Found& found, Session& session) {
   const auto count = count_of_keys(found.size());
   if (!can_confirm()) {
@@ -298,12 +256,19 @@ bool ask(const Found& found, Session& session) {
                         .hint = "--dry-run lists what would be removed, --yes removes it"});
   }
   KindCounts kinds;
-  for (const auto& each : found) kinds.add(kind_of(would_remove(each)));
-  warn_of_others(found);
-  const bool yes =
-      confirm("remove " + count + " (" + kinds.text() + ") from " + session.connector.name() +
-                  ": " + first_keys(keys_of(found)) + "?\n[y/N] ",
-              session.invocation.interrupt);
+  std::vector<std::string> keys, others;
+  for (const auto& each : found) {
+    ++kinds[kind_of(would_remove(each))];
+    keys.push_back(each.key);
+    if (each.form == nullptr || each.form->is_foreign()) others.push_back(each.key);
+  }
+  if (!others.empty()) {
+    write_stderr("NOT limiter state: " + count_of_keys(others.size()) + ", " + first_keys(others) +
+                 "\n");
+  }
+  const bool yes = confirm("remove " + count + " (" + text_of(kinds) + ") from " +
+                               session.connector.name() + ": " + first_keys(keys) + "?\n[y/N] ",
+                           session.invocation.interrupt);
   if (!yes) write_stderr("nothing was removed\n");
   return yes;
 }
@@ -312,14 +277,9 @@ bool ask(const Found& found, Session& session) {
 /// user considered the question.
 void remove(Session& session,
             const std::function<void(redis::Connection&, state::Resetter&)>& work) {
-  LeftKeys left(session.report);
   auto connection = session.connector.open();
   const auto add = [&](const ResetOutcome& outcome) {
-    if (outcome.result == ResetResult::kLeft) {
-      left.add(outcome);
-    } else if (outcome.result != ResetResult::kNone) {
-      session.report.add(outcome);
-    }
+    if (outcome.result != ResetResult::kNone) session.add(outcome);
   };
   session.run(connection, false, add,
               [&](state::Resetter& resetter) { work(connection, resetter); });
@@ -337,12 +297,14 @@ void hint_at_pattern(const std::string& pattern) {
 }
 
 ExitStatus finish(const Plan& plan, Session& session) {
-  session.summarize();
+  session.summarize(session.summary());
   session.explain_undo();
-  if (session.report.removed() == 0 && session.is_for_people()) hint_at_pattern(*plan.match);
-  if (session.report.kept() > 0) return ExitStatus::kRejected;
-  session.report.refused().require_readable();
-  return session.report.removed() > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
+  if (session.removed() == 0 && session.is_for_people()) hint_at_pattern(*plan.match);
+  for (const auto reason : {LeftReason::kChanging, LeftReason::kChanged, LeftReason::kTooLarge}) {
+    if (session.left(reason) > 0) return ExitStatus::kRejected;
+  }
+  session.refused.require_readable();
+  return session.removed() > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
 /// Throws ProblemError if --yes is missing and there is no terminal to ask on.
@@ -357,7 +319,7 @@ ExitStatus reset_matching(const Plan& plan, Invocation& invocation) {
   }
   const auto found = look(plan, session);
   if (plan.dry_run) {
-    for (const auto& each : found) session.report.add(would_remove(each));
+    for (const auto& each : found) session.add(would_remove(each));
     session.flush();
     return finish(plan, session);
   }
@@ -368,23 +330,6 @@ ExitStatus reset_matching(const Plan& plan, Invocation& invocation) {
 }
 
 // ---- The command ----
-
-void add_restore_options(Options& options, Plan& plan) {
-  auto restore = options
-                     .value("--restore", "FILE", plan.restore,
-                            "put back the keys saved in this file; leave keys that already exist")
-                     .once("run reset once for each file");
-  constexpr std::string_view kHasKeys = "the file has the keys";
-  for (const auto* option : {"--match", "--holder", "--limit", "--policy", "--key-base64"}) {
-    restore.excludes(option, kHasKeys);
-  }
-  restore.excludes("--save", "nothing is removed")
-      .excludes("--force", "--replace replaces keys that exist")
-      .excludes("--verbose", "each key has a line")
-      .excludes("--yes", "nothing is asked");
-  options.flag("--replace", plan.replace, "with --restore: replace keys that already exist")
-      .needs("--restore");
-}
 
 void add_options(Options& options, Plan& plan) {
   options.group("Options");
@@ -399,19 +344,29 @@ void add_options(Options& options, Plan& plan) {
       .excludes("--limit", kOwnLimits, kMatchSeveral)
       .excludes("--algorithm", kOwnLimits, kMatchSeveral)
       .excludes("--burst", kOwnLimits, kMatchSeveral)
-      .excludes("--key-base64", "a pattern is not a KEY");
+      .excludes("--key-base64");
   options
       .value("--holder", "HOLDER", plan.holder,
              "free only the lease of this holder: HOST:PID:SINCE, as inspect shows it, or HOST:PID "
              "or HOST if only one lease is meant")
       .excludes("--match", "leases are freed one by one")
-      .excludes("--force", "nothing but the lease is removed");
+      .excludes("--force");
   options
       .value("--save", "FILE", plan.save,
              "first save what is removed in this new file; --restore puts it back")
       .excludes("--holder", "only whole keys can be saved")
       .once("a reset has one file");
-  add_restore_options(options, plan);
+  auto restore = options
+                     .value("--restore", "FILE", plan.restore,
+                            "put back the keys saved in this file; leave keys that already exist")
+                     .once("run reset once for each file")
+                     .excludes("--force", "--replace replaces keys that exist");
+  for (const auto* option : {"--match", "--holder", "--limit", "--policy", "--key-base64", "--save",
+                             "--verbose", "--yes"}) {
+    restore.excludes(option);
+  }
+  options.flag("--replace", plan.replace, "with --restore: replace keys that already exist")
+      .needs("--restore");
   options.flag("--dry-run", plan.dry_run,
                "list what would be removed or restored, and change nothing");
   options.flag("--yes", plan.yes, "with --match: do not ask");
@@ -429,8 +384,7 @@ void require_file(std::string_view option, const std::optional<std::string>& fil
   throw UsageError(std::string(option) + ": '-' is not a file", "a file of that name is ./-");
 }
 
-ExitStatus run(const Plan& options, Invocation& invocation) {
-  auto plan = options;
+ExitStatus run(Plan& plan, Invocation& invocation) {
   require_file("--save", plan.save);
   require_file("--restore", plan.restore);
   if (plan.restore) {
@@ -449,7 +403,7 @@ ExitStatus run(const Plan& options, Invocation& invocation) {
   if (plan.holder) {
     const auto key = only_key(plan.limiter.value_or(Limiter{}), invocation.operands,
                               "rlctl reset KEY --holder HOST:PID", "leases are freed one by one");
-    return free_lease(plan, key, *plan.holder, invocation);
+    return free_lease(plan, key, invocation);
   }
   return reset_keys(plan, invocation);
 }

@@ -1,11 +1,10 @@
-#include "cli/commands/reset/lease.h"
 
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
 #include "base/text.h"
+#include "cli/commands/reset/session.h"
 #include "cli/options/values.h"
 #include "limiter/lease.h"
 #include "redis/error.h"
@@ -52,36 +51,10 @@ std::optional<limiter::Lease> find_lease(redis::Connection& connection, const st
                    "give one of them in full; " + inspect_hint(meant.front().key));
 }
 
-void append_holder(std::string& out, std::string_view result, std::string_view key,
-                   std::string_view holder, bool is_there, bool json) {
-  if (json) {
-    const auto known = [&](std::string_view text) {
-      return is_there ? std::optional(text) : std::nullopt;
-    };
-    JsonWriter(out)
-        .begin_object()
-        .bytes_field("key", key)
-        .field("result", result)
-        .field("type", known("zset"))
-        .field("library", known(state::kOurLibrary))
-        .field("algorithm", known("concurrency"))
-        .field("reason", std::optional<std::string_view>())
-        .bytes_field("holder", holder)
-        .end_object();
-  } else {
-    out.append(result).append(" key=");
-    escape_text(out, key);
-    if (is_there) out.append(" algorithm=concurrency");
-    out.append(" holder=");
-    escape_text(out, holder);
-  }
-  out += '\n';
-}
-
 }  // namespace
 
-ExitStatus free_lease(const Plan& plan, const std::string& key, const std::string& holder,
-                      Invocation& invocation) {
+ExitStatus free_lease(const Plan& plan, const std::string& key, Invocation& invocation) {
+  const auto& holder = *plan.holder;
   require_not_empty(holder, "--holder: the holder");
   Session session(plan, invocation);
   auto connection = session.connector.open();
@@ -93,16 +66,17 @@ ExitStatus free_lease(const Plan& plan, const std::string& key, const std::strin
   }
   // The holder may release it meanwhile.
   const bool is_there = lease && (plan.dry_run || limiter::release(connection, *lease).allowed);
-  if (!plan.quiet) {
-    const std::string_view dry_run = invocation.json ? "would_remove" : "would-remove";
-    append_holder(invocation.out.buffer(),
-                  !is_there      ? "none"
-                  : plan.dry_run ? dry_run
-                                 : "removed",
-                  is_there ? lease->key : key, is_there ? lease->holder : holder, is_there,
-                  invocation.json);
-    session.flush();
+  Line line{.key = key, .result = "none", .holder = holder};
+  if (is_there) {
+    line = {.key = lease->key,
+            .result = plan.dry_run ? "would-remove" : "removed",
+            .type = "zset",
+            .library = state::kOurLibrary,
+            .algorithm = "concurrency",
+            .holder = lease->holder};
   }
+  session.write(line);
+  session.flush();
   return is_there ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 

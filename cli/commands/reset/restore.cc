@@ -1,15 +1,11 @@
-#include "cli/commands/reset/restore.h"
-
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstddef>
 #include <vector>
 
 #include "base/text.h"
-#include "cli/terminal/progress.h"
-#include "cli/terminal/terminal.h"
+#include "cli/commands/reset/session.h"
 #include "state/save_file.h"
 #include "state/saved_key.h"
 
@@ -33,30 +29,26 @@ constexpr std::array<ResultWords, 6> kRestoreWords{{{"restored", ""},
 /// The report of --restore: a line for each key, and how many there were of each result.
 class RestoreReport {
  public:
-  RestoreReport(const Plan& plan, Invocation& invocation) : plan_(plan), invocation_(invocation) {}
+  explicit RestoreReport(Session& session) : session_(session) {}
 
   void add(const SavedKey& key, RestoreResult result) {
     ++counts_[static_cast<std::size_t>(result)];
     if (is_failure(result) && first_left_.empty()) first_left_ = key.key;
-    if (plan_.quiet) return;
     const auto& words = kRestoreWords[static_cast<std::size_t>(result)];
-    append_line(invocation_.out.buffer(),
-                {.key = key.key,
-                 .result = words.result,
-                 .type = key.type,
-                 .library = key.library,
-                 .algorithm = key.algorithm,
-                 .reason = words.reason,
-                 .shows_type = !words.reason.empty()},
-                invocation_.json);
+    session_.write({.key = key.key,
+                    .result = words.result,
+                    .type = key.type,
+                    .library = key.library,
+                    .algorithm = key.algorithm,
+                    .reason = words.reason,
+                    .shows_type = !words.reason.empty()});
   }
 
   [[nodiscard]] std::size_t restored() const { return count(RestoreResult::kRestored); }
 
   [[nodiscard]] std::string summary() const {
     const auto done = restored() + count(RestoreResult::kWouldRestore);
-    std::string text = fmt::format("{} {}", plan_.dry_run ? "would restore" : "restored",
-                                   done == 0 ? "no key" : count_of_keys(done));
+    auto text = (session_.plan.dry_run ? "would restore " : "restored ") + count_of_keys(done);
     const auto append = [&](RestoreResult result, std::string_view what) {
       if (count(result) > 0) text += fmt::format("; {} {}", count(result), what);
     };
@@ -96,8 +88,7 @@ class RestoreReport {
     return counts_[static_cast<std::size_t>(result)];
   }
 
-  const Plan& plan_;
-  Invocation& invocation_;
+  Session& session_;
   std::array<std::size_t, kRestoreWords.size()> counts_{};
   std::string first_left_;
 };
@@ -116,42 +107,6 @@ std::vector<SavedKey> next_keys(state::SaveFileReader& reader) {
   return keys;
 }
 
-/// Adds how many keys are back.
-Problem with_restored(Problem problem, const RestoreReport& report) {
-  problem = drop_in_doubt_note(std::move(problem));
-  problem.message += "; " + (report.restored() == 0 ? "no key" : count_of_keys(report.restored())) +
-                     " had been restored; run it again to continue";
-  return problem;
-}
-
-void restore_all(state::SaveFileReader& reader, state::Restorer& restorer,
-                 const RestoreReport& report, Progress& progress, Invocation& invocation) {
-  const auto flush = [&] {
-    if (!invocation.out.pending()) return;
-    progress.clear();
-    invocation.out.flush();
-  };
-  try {
-    for (auto keys = next_keys(reader); !keys.empty(); keys = next_keys(reader)) {
-      restorer.restore(keys);
-      flush();
-      progress.update(reader.share(), "the file");
-      invocation.interrupt.check();
-    }
-  } catch (const OutputClosed&) {
-    throw;
-  } catch (const std::exception& error) {
-    const Problem problem = with_restored(describe(error), report);
-    progress.clear();
-    const bool is_signal = dynamic_cast<const Interrupted*>(&error) != nullptr;
-    if (is_signal) write_stderr(render(problem, invocation.command, invocation.json));
-    flush();
-    if (is_signal) throw;
-    throw ProblemError(problem);
-  }
-  progress.clear();
-}
-
 }  // namespace
 
 ExitStatus restore_keys(const Plan& plan, Invocation& invocation) {
@@ -162,15 +117,27 @@ ExitStatus restore_keys(const Plan& plan, Invocation& invocation) {
              " is incomplete; if its writing was stopped there, its key was not removed",
          invocation.command);
   }
-  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
-  auto connection = connector.open();
-  Progress progress(!plan.quiet && is_terminal(STDERR_FILENO));
-  RestoreReport report(plan, invocation);
+  Session session(plan, invocation);
+  auto connection = session.connector.open();
+  RestoreReport report(session);
   state::Restorer restorer(
       connection, {.replace = plan.replace, .dry_run = plan.dry_run},
       [&](const SavedKey& key, RestoreResult result) { report.add(key, result); });
-  restore_all(reader, restorer, report, progress, invocation);
-  if (!plan.quiet && !invocation.json) write_stderr(report.summary() + "\n");
+  const auto restore_all = [&] {
+    for (auto keys = next_keys(reader); !keys.empty(); keys = next_keys(reader)) {
+      restorer.restore(keys);
+      session.flush();
+      session.progress.update(reader.share(), "the file");
+      invocation.interrupt.check();
+    }
+  };
+  session.guard(restore_all, [&](Problem problem) {
+    problem = drop_in_doubt_note(std::move(problem));
+    problem.message +=
+        "; " + count_of_keys(report.restored()) + " had been restored; run it again to continue";
+    return problem;
+  });
+  session.summarize(report.summary());
   return report.finish();
 }
 

@@ -1,0 +1,255 @@
+#include "cli/commands/reset/session.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/shell.h"
+#include "base/text.h"
+#include "cli/terminal/terminal.h"
+#include "redis/error.h"
+#include "redis/server_info.h"
+
+namespace rlctl::cli::reset {
+namespace {
+
+using state::LeftReason;
+using state::ResetOutcome;
+using state::ResetResult;
+
+/// The names of the results and reasons, in the order of the enumerators.
+constexpr std::array<std::string_view, 4> kResults{"removed", "would-remove", "left", "none"};
+constexpr std::array<std::string_view, 6> kReasons{"no-limiter-state", "foreign", "uncertain",
+                                                   "changing",         "changed", "too-large"};
+
+std::size_t total_of(const KindCounts& counts) {
+  std::size_t total = 0;
+  for (const auto& kind : counts) total += kind.second;
+  return total;
+}
+
+}  // namespace
+
+std::string text_of(const KindCounts& counts) {
+  std::vector<std::pair<std::string_view, std::size_t>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (const auto& [kind, count] : sorted) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, kind);
+  }
+  return text;
+}
+
+std::string kind_of(const ResetOutcome& outcome) {
+  return outcome.form != nullptr ? outcome.form->label() : std::string(outcome.type);
+}
+
+std::string count_of_keys(std::size_t count) {
+  return count == 0 ? "no key" : counted(static_cast<std::int64_t>(count), "key");
+}
+
+std::string first_keys(std::span<const std::string> keys) {
+  constexpr std::size_t kShown = 3, kLongest = 60;
+  const auto shown = keys.first(std::min(keys.size(), kShown));
+  std::string text;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const bool last = i + 1 == keys.size();
+    if (i > 0) text += last ? " and " : ", ";
+    const std::string_view key = shown[i];
+    escape_text(text, key.substr(0, kLongest));
+    if (key.size() > kLongest) text += "...";
+  }
+  if (keys.size() > kShown) text += fmt::format(" and {} more", keys.size() - kShown);
+  return text;
+}
+
+// ---- The session ----
+
+Session::Session(const Plan& plan_in, Invocation& invocation_in)
+    : plan(plan_in),
+      invocation(invocation_in),
+      connector(invocation.connection, invocation.configuration, invocation.interrupt),
+      progress(!plan.quiet && is_terminal(STDERR_FILENO)) {
+  if (!plan.quiet) invocation.out.require_open();
+  if (plan.save && !plan.dry_run) save_file.emplace(*plan.save);
+}
+
+void Session::run(redis::Connection& connection, bool dry_run,
+                  const state::Resetter::Report& on_outcome,
+                  const std::function<void(state::Resetter&)>& work) {
+  auto* save_to = dry_run || !save_file ? nullptr : &*save_file;
+  state::Resetter resetter(connection,
+                           {.force = plan.force,
+                            .dry_run = dry_run,
+                            .on_looked = [this] { flush(); },
+                            .save_to = save_to},
+                           on_outcome);
+  const auto explain = [&](Problem problem) {
+    problem = drop_in_doubt_note(std::move(problem));
+    if (const auto in_doubt = resetter.in_doubt(); !in_doubt.empty()) {
+      problem.message += "; " + first_keys(in_doubt) + " may have been removed";
+    }
+    if (removed() > 0 && !plan.dry_run) {
+      problem.message += "; " + count_of_keys(removed()) + " had already been removed";
+    }
+    return problem;
+  };
+  guard(
+      [&] {
+        if (save_to != nullptr) save_to->begin(redis::version_of(connection));
+        work(resetter);
+      },
+      explain);
+}
+
+void Session::guard(const std::function<void()>& work,
+                    const std::function<Problem(Problem)>& explain) {
+  try {
+    work();
+    flush();
+  } catch (const OutputClosed&) {
+    throw;
+  } catch (const std::exception& error) {
+    const bool is_signal = dynamic_cast<const Interrupted*>(&error) != nullptr;
+    const Problem bare = describe(error), problem = explain(bare);
+    progress.clear();
+    if (is_signal && problem != bare) {
+      write_stderr(render(problem, invocation.command, invocation.json));
+    }
+    flush();
+    explain_undo();
+    if (is_signal) throw;
+    throw ProblemError(problem);
+  }
+}
+
+void Session::search(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const redis::Error& error) {
+    progress.clear();
+    Problem problem = drop_in_doubt_note(describe(error));
+    if (error.code() == "NOPERM") {
+      problem.hint += ", or pass --limit or --policy to avoid the search";
+    }
+    throw ProblemError(problem);
+  }
+  progress.clear();
+}
+
+void Session::write(const Line& line) {
+  if (plan.quiet) return;
+  auto& out = invocation.out.buffer();
+  const auto append = [&out](std::string_view name, std::string_view value) {
+    if (!value.empty()) out.append(" ").append(name).append("=").append(value);
+  };
+  if (invocation.json) {
+    std::string result(line.result);
+    std::replace(result.begin(), result.end(), '-', '_');
+    JsonWriter json(out);
+    json.begin_object()
+        .bytes_field("key", line.key)
+        .field("result", result)
+        .known_field("type", line.type)
+        .known_field("library", line.library)
+        .known_field("algorithm", line.algorithm)
+        .known_field("reason", line.reason);
+    if (line.holder) json.bytes_field("holder", *line.holder);
+    json.end_object();
+  } else {
+    out.append(line.result).append(" key=");
+    escape_text(out, line.key);
+    if (line.shows_type || line.algorithm.empty()) append("type", line.type);
+    if (line.library != state::kOurLibrary) append("library", line.library);
+    append("algorithm", line.algorithm);
+    append("reason", line.reason);
+    if (line.holder) append("holder", escaped_text(*line.holder));
+  }
+  out += '\n';
+}
+
+void Session::add(const ResetOutcome& outcome) {
+  const auto hash = std::hash<std::string_view>{}(outcome.key);
+  if (outcome.result == ResetResult::kLeft && !left_keys.insert(hash).second) return;
+  const bool change =
+      outcome.result == ResetResult::kRemoved || outcome.result == ResetResult::kWouldRemove;
+  if (change) {
+    ++removed_kinds[kind_of(outcome)];
+  } else if (outcome.reason == LeftReason::kNoLimiterState) {
+    ++left_kinds[LeftReason::kNoLimiterState][std::string(outcome.type)];
+  } else if (outcome.reason) {
+    const bool is_uncertain = outcome.reason == LeftReason::kUncertain;
+    ++left_kinds[is_uncertain ? LeftReason::kForeign : *outcome.reason][kind_of(outcome)];
+  }
+  const bool expected =
+      change || outcome.reason == LeftReason::kChanged || outcome.reason == LeftReason::kTooLarge;
+  if (plan.match && !plan.verbose && !expected) return;
+  const bool is_there = outcome.result != ResetResult::kNone;
+  const auto* form = is_there ? outcome.form : nullptr;
+  write({.key = outcome.key,
+         .result = kResults[static_cast<std::size_t>(outcome.result)],
+         .type = is_there ? outcome.type : "",
+         .library = form != nullptr ? form->library : "",
+         .algorithm = form != nullptr ? form->name : "",
+         .reason = outcome.reason ? kReasons[static_cast<std::size_t>(*outcome.reason)] : "",
+         .shows_type = outcome.result == ResetResult::kLeft});
+}
+
+std::size_t Session::removed() const {
+  return total_of(removed_kinds);
+}
+
+std::size_t Session::left(LeftReason reason) const {
+  const auto found = left_kinds.find(reason);
+  return found == left_kinds.end() ? 0 : total_of(found->second);
+}
+
+std::string Session::summary() const {
+  std::string text = (plan.dry_run ? "would remove " : "removed ") + count_of_keys(removed());
+  if (removed() > 0) text += fmt::format(" ({})", text_of(removed_kinds));
+  const auto other = left(LeftReason::kNoLimiterState), foreign = left(LeftReason::kForeign);
+  if (other > 0) {
+    text += fmt::format("; left {} without limiter state ({})", other,
+                        text_of(left_kinds.at(LeftReason::kNoLimiterState)));
+  }
+  if (foreign > 0) {
+    text += fmt::format("; left {} that may belong to another program ({}); --force removes {}",
+                        foreign, text_of(left_kinds.at(LeftReason::kForeign)),
+                        other == 0 ? "them" : fmt::format("all {}", foreign + other));
+  }
+  const auto append = [&](LeftReason reason, std::string_view what) {
+    if (left(reason) > 0) text += fmt::format("; left {} {}", left(reason), what);
+  };
+  append(LeftReason::kChanging, "that other clients kept changing");
+  append(LeftReason::kChanged, "that now hold something else");
+  append(LeftReason::kTooLarge, "too large to be saved");
+  if (refused.count() > 0) text += "; left " + refused.text();
+  return text;
+}
+
+void Session::flush() {
+  if (!invocation.out.pending()) return;
+  progress.clear();
+  invocation.out.flush();
+}
+
+void Session::summarize(const std::string& text) {
+  progress.clear();
+  if (is_for_people()) write_stderr(text + "\n");
+}
+
+void Session::explain_undo() {
+  if (!save_file || save_file->keys() == 0 || !is_for_people()) return;
+  auto words = rlctl_words(invocation.options, invocation.connection, invocation.configuration);
+  words.insert(words.end(), {"reset", "--restore", save_file->path()});
+  write_stderr("saved in " + shell_quoted(save_file->path()) + "; to undo: " + command_line(words) +
+               "\n");
+}
+
+}  // namespace rlctl::cli::reset
