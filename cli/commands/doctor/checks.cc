@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/commands/doctor/access.h"
 #include "redis/error.h"
 #include "redis/slots.h"
 
@@ -21,33 +21,27 @@ using std::chrono::microseconds;
 
 // ---- What the checks have in common ----
 
-/// Merges the results of several servers: those of the worst, with their names unless all are the
-/// same.
-std::optional<Finding> merge(const std::vector<std::pair<std::string, Finding>>& results) {
-  if (results.empty()) return std::nullopt;
-  auto merged = std::ranges::max_element(results, {}, [](const auto& row) {
-                  return row.second.severity;
-                })->second;
-  const auto is_same = [&](const auto& row) { return row.second.detail == merged.detail; };
-  if (std::ranges::all_of(results, is_same)) return merged;
-  std::vector<std::string> details;
-  for (const auto& [name, result] : results) {
-    if (result.severity == merged.severity) details.push_back(name + ": " + result.detail);
-  }
-  merged.detail = fmt::format("{}", fmt::join(details, "; "));
-  return merged;
-}
-
-/// The result of a check of each server.
-template <typename Check>
-std::optional<Finding> merged(const Examination& examination, const Check& check) {
-  const auto& servers = examination.servers;
-  if (servers.size() == 1) return check(servers.front());
+/// The result of a check of each server: of several that differ, those of the worst, with their
+/// names.
+std::optional<Finding> merged(
+    const Examination& examination,
+    const std::function<std::optional<Finding>(const ServerFacts&)>& check) {
   std::vector<std::pair<std::string, Finding>> results;
-  for (const auto& server : servers) {
+  for (const auto& server : examination.servers) {
     if (auto result = check(server)) results.emplace_back(server.name, *std::move(result));
   }
-  return merge(results);
+  if (results.empty()) return std::nullopt;
+  auto worst = std::ranges::max_element(results, {}, [](const auto& row) {
+                 return row.second.severity;
+               })->second;
+  const auto is_same = [&](const auto& row) { return row.second.detail == worst.detail; };
+  if (std::ranges::all_of(results, is_same)) return worst;
+  std::vector<std::string> details;
+  for (const auto& [name, result] : results) {
+    if (result.severity == worst.severity) details.push_back(name + ": " + result.detail);
+  }
+  worst.detail = fmt::format("{}", fmt::join(details, "; "));
+  return worst;
 }
 
 /// A check of each server.

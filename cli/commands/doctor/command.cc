@@ -5,7 +5,6 @@
 
 #include "cli/app/command.h"
 #include "cli/commands/doctor/checks.h"
-#include "cli/commands/doctor/facts.h"
 #include "cli/errors/plugin_state.h"
 #include "cli/options/values.h"
 #include "cli/report/findings.h"
