@@ -1,8 +1,10 @@
-#include "cli/commands/scripts/call.h"
+#include <fmt/format.h>
 
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,31 +14,74 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/shell.h"
 #include "base/text.h"
+#include "cli/app/command.h"
 #include "cli/options/completions.h"
+#include "cli/options/limits.h"
 #include "cli/options/values.h"
 #include "cli/server/complete_key.h"
+#include "cli/server/request_failure.h"
 #include "cli/terminal/table.h"
+#include "limiter/algorithm.h"
 #include "limiter/check.h"
 #include "redis/connection.h"
+#include "redis/error.h"
+#include "state/helpers.h"
 
 namespace rlctl::cli::scripts {
+namespace {
 
-const BundledScript& script_named(const std::string& name) {
+/// A Lua script that comes with rlctl: that of an algorithm, or a helper of a command.
+struct Script : state::Helper {
+  bool is_algorithm = false;
+};
+
+/// The algorithms in the order of the manual, then the helpers that handle stored state.
+std::span<const Script> bundled_scripts() {
+  static const std::vector<Script> kScripts = [] {
+    std::vector<Script> all;
+    for (const auto& algorithm : limiter::algorithms()) {
+      const bool counts = limiter::counts_requests(algorithm);
+      all.push_back({{.name = algorithm.name,
+                      .summary = algorithm.summary,
+                      .text = algorithm.script,
+                      .sha1 = algorithm.sha1,
+                      .keys = counts ? "1 or more" : "1",
+                      .arguments = counts ? "each key: limit window burst; cost now"
+                                          : "limit lease action id now"},
+                     true});
+    }
+    for (const auto& helper : state::helpers()) all.push_back({helper});
+    return all;
+  }();
+  return kScripts;
+}
+
+/// Throws UsageError if there is no script with this name.
+const Script& script_named(const std::string& name) {
   return find_named(bundled_scripts(), name, "unknown script");
 }
 
-namespace {
-
 /// The scripts with these names; if there are none, those of the algorithms.
-std::vector<const BundledScript*> chosen_scripts(std::span<const std::string> names) {
-  std::vector<const BundledScript*> chosen;
+std::vector<const Script*> chosen_scripts(std::span<const std::string> names) {
+  std::vector<const Script*> chosen;
   for (const auto& name : names) chosen.push_back(&script_named(name));
   if (!names.empty()) return chosen;
   for (const auto& script : bundled_scripts()) {
     if (script.is_algorithm) chosen.push_back(&script);
   }
   return chosen;
+}
+
+/// Appends one JSON object, which begins with the script's name and SHA1.
+template <typename AddFields>
+void append_json(std::string& out, const Script& script, const AddFields& add_fields) {
+  JsonWriter json(out);
+  json.begin_object().field("name", script.name).field("sha1", script.sha1);
+  add_fields(json);
+  json.end_object();
+  out += '\n';
 }
 
 // ---- list ----
@@ -46,23 +91,19 @@ ExitStatus list_scripts(Invocation& invocation) {
   auto& out = invocation.out.buffer();
   std::vector<Cells> rows{{"name", "sha1", "bytes", "keys", "arguments"}};
   for (const auto& script : bundled_scripts()) {
-    if (!invocation.json) {
+    if (invocation.json) {
+      append_json(out, script, [&](JsonWriter& json) {
+        json.field("bytes", script.text.size())
+            .field("keys", script.keys)
+            .field("arguments", script.arguments)
+            .field("is_algorithm", script.is_algorithm)
+            .field("summary", script.summary);
+      });
+    } else {
       rows.push_back({std::string(script.name), std::string(script.sha1),
                       std::to_string(script.text.size()), std::string(script.keys),
                       std::string(script.arguments)});
-      continue;
     }
-    JsonWriter(out)
-        .begin_object()
-        .field("name", script.name)
-        .field("sha1", script.sha1)
-        .field("bytes", script.text.size())
-        .field("keys", script.keys)
-        .field("arguments", script.arguments)
-        .field("is_algorithm", script.is_algorithm)
-        .field("summary", script.summary)
-        .end_object();
-    out += '\n';
   }
   if (!invocation.json) append_rows(out, rows);
   return ExitStatus::kDone;
@@ -78,13 +119,7 @@ ExitStatus show_script(Invocation& invocation) {
   const auto& script = script_named(names[0]);
   auto& out = invocation.out.buffer();
   if (invocation.json) {
-    JsonWriter(out)
-        .begin_object()
-        .field("name", script.name)
-        .field("sha1", script.sha1)
-        .field("text", script.text)
-        .end_object();
-    out += '\n';
+    append_json(out, script, [&](JsonWriter& json) { json.field("text", script.text); });
   } else {
     out += script.text;
   }
@@ -104,13 +139,7 @@ ExitStatus load_scripts(Invocation& invocation) {
     for (const auto& server : servers) connection.append_to(server, load);
     connection.take_all();
     if (invocation.json) {
-      JsonWriter(out)
-          .begin_object()
-          .field("name", script->name)
-          .field("sha1", script->sha1)
-          .field("servers", servers.size())
-          .end_object();
-      out += '\n';
+      append_json(out, *script, [&](JsonWriter& json) { json.field("servers", servers.size()); });
     } else {
       out.append("loaded name=").append(script->name).append(" sha1=").append(script->sha1);
       out.append(" servers=").append(std::to_string(servers.size())).append("\n");
@@ -122,7 +151,7 @@ ExitStatus load_scripts(Invocation& invocation) {
 // ---- export ----
 
 struct ExportedFile {
-  const BundledScript* script;
+  const Script* script;
   std::string path;
   bool is_there = false;  ///< with these contents
 };
@@ -172,33 +201,141 @@ ExitStatus export_scripts(Invocation& invocation) {
     }
     const std::string_view result = file.is_there ? "unchanged" : "written";
     if (invocation.json) {
-      JsonWriter(out)
-          .begin_object()
-          .field("name", file.script->name)
-          .field("sha1", file.script->sha1)
-          .bytes_field("file", file.path)
-          .field("result", result)
-          .end_object();
+      append_json(out, *file.script, [&](JsonWriter& json) {
+        json.bytes_field("file", file.path).field("result", result);
+      });
     } else {
-      out.append(result).append(" file=").append(escaped_text(file.path));
+      out.append(result).append(" file=").append(escaped_text(file.path)).append("\n");
     }
-    out += '\n';
   }
   return ExitStatus::kDone;
 }
 
+// ---- call ----
+
+/// The options of `scripts call`.
+struct Plan {
+  LimitOptions limit;
+  std::int64_t cost = 1;
+  std::optional<std::chrono::microseconds> now;
+  bool key_base64 = false;
+  bool print = false;
+};
+
+std::string redis_cli_line(const redis::Url& url, const limiter::ScriptCall& call) {
+  auto words = redis_cli_words(url, "--print");
+  const auto count = std::to_string(call.keys.size());
+  std::vector<std::string_view> command{"EVALSHA", call.sha1, count};
+  command.insert(command.end(), call.keys.begin(), call.keys.end());
+  command.insert(command.end(), call.arguments.begin(), call.arguments.end());
+  append_redis_command(words, command);
+  return command_line(words) + "\n";
+}
+
+void append_reply(std::string& out, const limiter::Decision& decision, bool json) {
+  struct Field {
+    std::string_view name;  ///< as rlctl-scripts(7) names it
+    std::int64_t value;
+    bool is_time = false;
+  };
+  const std::array<Field, 6> fields{{{"allowed", decision.allowed ? 1 : 0},
+                                     {"remaining", decision.remaining},
+                                     {"retry_after", decision.retry_after.count(), true},
+                                     {"reset_after", decision.reset_after.count(), true},
+                                     {"delay", decision.delay.count(), true},
+                                     {"denied_by", decision.denied_by}}};
+  if (json) {
+    JsonWriter writer(out);
+    writer.begin_object();
+    for (const auto& [name, value, is_time] : fields) {
+      writer.field(std::string(name) + (is_time ? "_us" : ""), value);
+    }
+    writer.end_object();
+  } else {
+    for (const auto& field : fields) {
+      out.append(out.empty() ? "" : " ").append(field.name).append("=");
+      append_number(out, field.value);
+    }
+  }
+  out += '\n';
+}
+
+constexpr const char* kExample = "rlctl scripts call gcra KEY --limit 5/60s";
+
+/// The limits for the script that is the first operand. Throws UsageError.
+Limiter limiter_of(Plan& plan, Invocation& invocation) {
+  if (invocation.operands.empty()) throw UsageError("no NAME given", kExample);
+  const auto name = script_named(invocation.operands.front()).name;
+  const auto* algorithm = limiter::find_algorithm(name);
+  if (algorithm == nullptr || !limiter::counts_requests(*algorithm)) {
+    throw UsageError(fmt::format("call: '{}' does not count requests", name),
+                     fmt::format("name one of {}",
+                                 fmt::join(limiter::list_names(limiter::counts_requests), ", ")));
+  }
+  if (!plan.limit.policy) plan.limit.algorithm = name;
+  auto limiter = resolve_limiter(plan.limit, plan.cost, invocation.configuration);
+  if (limiter.algorithm->name != name) {
+    throw UsageError(fmt::format("policy '{}' names {}, not {}", escape(*plan.limit.policy),
+                                 limiter.algorithm->name, name));
+  }
+  return limiter;
+}
+
+void print_command(const limiter::ScriptCall& call, Invocation& invocation) {
+  const auto settings = resolve_connection(invocation.connection, invocation.configuration);
+  const auto line = redis_cli_line(settings.url, call);
+  if (!settings.url.password.empty() || settings.password_file || invocation.connection.askpass) {
+    warn("note: give redis-cli the password in REDISCLI_AUTH", invocation.command);
+  }
+  invocation.out.write(line);
+}
+
+/// Makes the one call of a script that `check` with these options would make, and prints the reply;
+/// or prints the redis-cli command line that makes it.
+ExitStatus call_script(Plan& plan, Invocation& invocation) {
+  const auto limiter = limiter_of(plan, invocation);
+  const std::vector<std::string> operands(invocation.operands.begin() + 1,
+                                          invocation.operands.end());
+  const auto key = only_key(limiter, decode_operands(operands, plan.key_base64), kExample,
+                            "several limits need only one KEY");
+  limiter::CheckCommand command(*limiter.algorithm);
+  const limiter::Request request{.keys = limiter::redis_keys(key, limiter.limits),
+                                 .limits = limiter.limits,
+                                 .cost = plan.cost,
+                                 .now = plan.now};
+  const auto call = command.of(request);
+  if (plan.print) {
+    print_command(call, invocation);
+    return ExitStatus::kDone;
+  }
+  invocation.out.require_open();
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
+  auto connection = connector.open();
+  limiter::Decision decision;
+  try {
+    const auto reply = limiter::call_script(connection, *limiter.algorithm, call);
+    decision = limiter::Checker::parse(reply, limiter.algorithm);
+  } catch (const redis::Error& error) {
+    throw ProblemError(may_have_been_counted(describe(error)));
+  }
+  append_reply(invocation.out.buffer(), decision, invocation.json);
+  flush_answers(invocation.out,
+                [&] { return std::string(decision.allowed ? what_was_counted(plan.cost) : ""); });
+  return decision.allowed ? ExitStatus::kDone : ExitStatus::kDenied;
+}
+
 // ---- The command ----
 
-void add_call_options(Options& options, CallOptions& target) {
-  add_limit_options_of_algorithm(options, target.limit);
-  options.value("--cost", "NUMBER", into(target.cost, parse_cost), "units to take (default: 1)");
-  options.value("--now", "TIME", into(target.now, parse_now), kNowHelp);
-  add_key_option(options, target.key_base64);
-  options.flag("--print", target.print, "print the redis-cli command line instead of calling");
+void add_call_options(Options& options, Plan& plan) {
+  add_limit_options_of_algorithm(options, plan.limit);
+  options.value("--cost", "NUMBER", into(plan.cost, parse_cost), "units to take (default: 1)");
+  options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
+  add_key_option(options, plan.key_base64);
+  options.flag("--print", plan.print, "print the redis-cli command line instead of calling");
 }
 
 Completions complete_script_named(const CompletionContext&) {
-  return to_completions(bundled_scripts(), &BundledScript::name);
+  return to_completions(bundled_scripts(), &Script::name);
 }
 
 Completions complete_call(const CompletionContext& typed) {
@@ -263,7 +400,7 @@ Examples:
 )",
          .notes = [] { return list_algorithms(""); },
          .complete_operand = complete_call},
-        add_command<CallOptions, add_call_options, call_script_once>}};
+        add_command<Plan, add_call_options, call_script>}};
 
 Action add(Options& options) {
   return add_subcommands(options, kCommands, "rlctl scripts list");
