@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,12 +23,15 @@
 namespace rlctl::cli::config {
 namespace {
 
-/// A missing file is not a mistake, but leaves nothing to show.
-[[noreturn]] void throw_no_file(const ConfigurationSource& source) {
+/// The name of the file. Throws ProblemError if there is none: not a mistake, but it leaves nothing
+/// to show.
+std::string path_of(const Invocation& invocation) {
+  require_at_most(0, invocation.operands, "name the file with --config FILE");
+  if (auto path = invocation.configuration.path()) return *std::move(path);
   throw ProblemError({.status = ExitStatus::kDenied,
                       .code = "not_found",
                       .message = "there is no configuration file",
-                      .hint = looked_for(source)});
+                      .hint = looked_for(invocation.configuration)});
 }
 
 // --- check ---------------------------------------------------------------------------------------
@@ -56,40 +59,33 @@ void warn_of_clashes(const limiter::Configuration& configuration, std::string_vi
   }
 }
 
-void refuse_operands(const Invocation& invocation) {
-  require_at_most(0, invocation.operands, "name the file with --config FILE");
-}
-
 ExitStatus check(Invocation& invocation) {
-  refuse_operands(invocation);
+  const auto path = path_of(invocation);
   auto& out = invocation.out.buffer();
-  const auto path = invocation.configuration.path();
-  if (!path) throw_no_file(invocation.configuration);
-  std::size_t policies = 0, scripts = 0;
   try {
     const auto& configuration = invocation.configuration.get_correct();
-    policies = configuration.policies.size();
-    scripts = configuration.scripts.size();
     warn_of_clashes(configuration, invocation.command);
+    const auto policies = std::ssize(configuration.policies);
+    const auto scripts = std::ssize(configuration.scripts);
+    if (invocation.json) {
+      JsonWriter(out)
+          .begin_object()
+          .field("file", path)
+          .field("policies", policies)
+          .field("scripts", scripts)
+          .end_object();
+    } else {
+      escape_message(out, path);
+      out += fmt::format(": {} {}", policies, policies == 1 ? "policy" : "policies");
+      if (scripts > 0) out += ", " + counted(scripts, "script");
+      out += ", no errors";
+    }
+    out += '\n';
+    return ExitStatus::kDone;
   } catch (const limiter::ConfigurationError& error) {
     write_mistakes(error, invocation.json);
     return ExitStatus::kUsage;
   }
-  if (invocation.json) {
-    JsonWriter(out)
-        .begin_object()
-        .field("file", *path)
-        .field("policies", policies)
-        .field("scripts", scripts)
-        .end_object();
-    out += '\n';
-    return ExitStatus::kDone;
-  }
-  escape_message(out, *path);
-  out += ": " + std::to_string(policies) + (policies == 1 ? " policy" : " policies");
-  if (scripts > 0) out += ", " + counted(static_cast<std::int64_t>(scripts), "script");
-  out += ", no errors\n";
-  return ExitStatus::kDone;
 }
 
 // --- show ----------------------------------------------------------------------------------------
@@ -266,16 +262,14 @@ ExitStatus show(Invocation& invocation) {
 
 // --- path ----------------------------------------------------------------------------------------
 
-ExitStatus path(Invocation& invocation) {
-  refuse_operands(invocation);
+ExitStatus print_path(Invocation& invocation) {
+  const auto path = path_of(invocation);
   auto& out = invocation.out.buffer();
-  const auto path = invocation.configuration.path();
-  if (!path) throw_no_file(invocation.configuration);
   if (invocation.json) {
-    JsonWriter(out).begin_object().field("file", *path).end_object();
+    JsonWriter(out).begin_object().field("file", path).end_object();
     out += '\n';
   } else {
-    out += *path + "\n";  // not escaped, for $(rlctl config path)
+    out += path + "\n";  // not escaped, for $(rlctl config path)
   }
   return ExitStatus::kDone;
 }
@@ -319,7 +313,7 @@ Example:
                 .about = "Prints the name of the configuration file.",
                 .statuses = {"done", kNoFile, kErrors},
                 .epilogue = "\nExample:\n  less $(rlctl config path)\n"},
-               [](Options&) -> Action { return path; }}};
+               [](Options&) -> Action { return print_path; }}};
 
 Action add(Options& options) {
   return add_subcommands(options, kCommands, "rlctl config check");
