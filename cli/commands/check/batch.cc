@@ -535,7 +535,13 @@ class Batch {
     const int ready = ::poll(fds, 3, may_block ? wait_ms() : 0);
     invocation_.interrupt.check();
     readable_ = ready > 0 && (fds[1].revents & ~POLLOUT) != 0;
-    if (ready > 0 && fds[0].revents != 0) fill_input();
+    if (ready > 0 && fds[0].revents != 0) {
+      try {
+        input_.fill();
+      } catch (const InputError&) {
+        input_failure_ = std::current_exception();
+      }
+    }
     if (ready <= 0 && may_block) check_timeout();
     return ready > 0;
   }
@@ -556,14 +562,6 @@ class Batch {
       last_progress_ = Clock::now();
     } catch (const redis::Error& error) {
       lose_connection(error);
-    }
-  }
-
-  void fill_input() {
-    try {
-      input_.fill();
-    } catch (const InputError&) {
-      input_failure_ = std::current_exception();  // thrown once all lines are answered
     }
   }
 
@@ -594,7 +592,7 @@ class Batch {
   Spellings spellings_;
   ExitStatus worst_ = ExitStatus::kDone;
   bool has_reported_ = false;
-  std::exception_ptr input_failure_;
+  std::exception_ptr input_failure_;  ///< thrown once all lines are answered
 };
 
 /// Runs the end of a batch, which must not hide why it ended.

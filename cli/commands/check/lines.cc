@@ -149,19 +149,17 @@ void Tally::write() const {
   file.commit();
 }
 
-/// The file and the policy, which keep apart the metrics of several batches; then `last`.
-std::vector<PrometheusLabel> Tally::labels(PrometheusLabel last) const {
-  const auto* policy = plan_.limiter.policy;
-  return {textfile_label(*plan_.textfile),
-          {"policy", policy == nullptr ? std::string() : policy->name},
-          std::move(last)};
-}
-
 std::string Tally::metrics() const {
   std::string out;
   PrometheusWriter metrics(out);
+  const auto* policy = plan_.limiter.policy;
   const auto sample = [&](PrometheusLabel label, std::int64_t value) {
-    metrics.sample(labels(std::move(label)), static_cast<double>(value));
+    // The file and the policy keep apart the metrics of several batches.
+    const std::vector<PrometheusLabel> labels{
+        textfile_label(*plan_.textfile),
+        {"policy", policy == nullptr ? std::string() : policy->name},
+        std::move(label)};
+    metrics.sample(labels, static_cast<double>(value));
   };
   metrics.family("rlctl_check_requests_total", "counter", "Requests of a batch, by answer.");
   sample({"result", "allowed"}, allowed_);

@@ -122,7 +122,6 @@ class Tally {
 
  private:
   [[nodiscard]] std::string metrics() const;
-  [[nodiscard]] std::vector<PrometheusLabel> labels(PrometheusLabel last) const;
   void write() const;
   void report_shadow() const;
   void report_top() const;
