@@ -1,17 +1,255 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <random>
 #include <string>
 #include <utility>
 
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/app/command.h"
 #include "cli/commands/run/plan.h"
 #include "cli/options/completions.h"
 #include "cli/options/values.h"
+#include "cli/server/asker.h"
 #include "cli/server/complete_key.h"
 #include "cli/server/request_failure.h"
 #include "cli/terminal/output.h"
+#include "cli/terminal/progress.h"
+#include "cli/terminal/terminal.h"
+#include "redis/error.h"
 
 namespace rlctl::cli::run {
 namespace {
+
+// ---- Admission ----
+
+/// Whether the command may run, and what it holds then.
+struct Admitted {
+  bool allowed = false;
+  std::optional<HeldLease> lease = {};
+  std::optional<Problem> denial = {};  ///< for standard error; none: a warning was printed
+};
+
+/// A lease may be released at any time, long before it lapses.
+constexpr std::chrono::milliseconds kLongestPoll{1000}, kShortestPoll{500};
+
+/// How long to wait for a lease before the next question. Random, so that the many that wait for
+/// the same lease do not ask at the same time.
+microseconds poll_interval(microseconds retry_after) {
+  static std::minstd_rand random{std::random_device{}()};
+  std::uniform_int_distribution<std::int64_t> between{microseconds(kShortestPoll).count(),
+                                                      microseconds(kLongestPoll).count()};
+  return std::min(retry_after, microseconds{between(random)});
+}
+
+/// HOST:PID:SINCE, which no other process has.
+std::string own_holder() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {"localhost"};
+  return std::string(host.data()) + ":" + std::to_string(::getpid()) + ":" +
+         format_instant(system_time());
+}
+
+limiter::Lease make_lease(const Plan& plan) {
+  if (!plan.concurrency) return {};
+  return {.key = plan.limiter ? limiter::leases_key(plan.key) : plan.key,
+          .limit = *plan.concurrency,
+          .duration = plan.lease_duration,
+          .holder = own_holder()};
+}
+
+const limiter::Algorithm& concurrency() {
+  return *limiter::find_algorithm("concurrency");
+}
+
+/// Makes the error of a request for a lease clearer.
+Problem explain_lease(const redis::Error& error, const limiter::Lease& lease,
+                      redis::Connection& connection) {
+  Problem problem = describe(error);
+  if (is_about_keys(problem)) {
+    problem = explain_keys(std::move(problem), concurrency(), {&lease.key, 1}, connection);
+  }
+  return drop_in_doubt_note(std::move(problem));
+}
+
+/// Asks for what a command needs before it may run: a lease, then the limits.
+class Admission {
+ public:
+  Admission(const Plan& plan, Connector& connector, Invocation& invocation)
+      : plan_(plan),
+        connector_(connector),
+        invocation_(invocation),
+        progress_(!plan.quiet && is_terminal(STDERR_FILENO)),
+        asker_(connector, plan.limiter ? *plan.limiter->algorithm : concurrency(),
+               invocation.interrupt, progress_),
+        lease_(make_lease(plan)) {
+    if (!plan.limiter) return;
+    request_ = {.keys = limiter::redis_keys(plan.key, plan.limiter->limits),
+                .limits = plan.limiter->limits,
+                .cost = plan.cost,
+                .now = {}};
+  }
+
+  /// Waits if requested. If the limits deny the request, or something fails, the lease has been
+  /// given back, unless --on-error lets the command run: then it is kept. Throws what Asker throws
+  /// and --on-error does not cover.
+  Admitted take() {
+    try {
+      return try_to_take();
+    } catch (const Interrupted&) {
+      give_back();
+      throw;
+    } catch (const std::exception& error) {
+      const Problem problem = describe(error);
+      const bool covered = plan_.on_error.covers(problem);
+      if (!covered || !*plan_.on_error.allows) give_back();
+      if (!covered) throw;
+      write_stderr(plan_.on_error.warning(problem, invocation_.command));
+      return {.allowed = *plan_.on_error.allows, .lease = std::move(held_)};
+    }
+  }
+
+ private:
+  Admitted try_to_take() {
+    while (true) {
+      if (plan_.concurrency) {
+        const auto decision = take_lease();
+        if (!decision.allowed) {
+          if (!plan_.wait || left() <= microseconds{0}) return {.denial = lease_denial(decision)};
+          wait_for_lease(decision);
+          continue;
+        }
+      }
+      if (!plan_.limiter) return {.allowed = true, .lease = std::move(held_)};
+      const auto decision = ask_limits();
+      if (decision.allowed) {
+        if (held_) keep_lease();
+        return {.allowed = true, .lease = std::move(held_)};
+      }
+      give_back();
+      const bool is_worth_waiting = plan_.wait && plan_.concurrency &&
+                                    decision.retry_after != limiter::kNever &&
+                                    decision.retry_after <= left();
+      if (!is_worth_waiting) return {.denial = limit_denial(decision)};
+      asker_.sleep(decision.retry_after, plan_.key);
+    }
+  }
+
+  limiter::Decision take_lease() {
+    auto connection = connector_.open();
+    // Set before it is certain, so that an interrupted request is given back.
+    held_ = HeldLease{.lease = lease_, .since = Clock::now()};
+    try {
+      const auto decision = limiter::acquire(connection, lease_);
+      if (!decision.allowed) held_.reset();
+      return decision;
+    } catch (const redis::Error& error) {
+      Problem problem = explain_lease(error, lease_, connection);
+      if (!is_in_doubt(problem)) {
+        held_.reset();
+      } else if (!give_back()) {
+        problem.message += "; a lease may be taken until it lapses";
+      }
+      throw ProblemError(std::move(problem));
+    }
+  }
+
+  void wait_for_lease(const limiter::Decision& denial) {
+    const auto nap = std::min(poll_interval(denial.retry_after), left());
+    asker_.sleep(nap, [this](microseconds) {
+      const auto at_most = plan_.wait_at_most ? ", at most " + seconds_up(left()) : "";
+      return "waiting for a lease of " + escaped_text(plan_.key) + at_most;
+    });
+  }
+
+  /// Renews the lease if asking the limits took so long that it may lapse before the command
+  /// starts. The limits have counted the request, which an error says.
+  void keep_lease() {
+    if (Clock::now() - held_->since < lease_.duration / 3) return;
+    auto connection = connector_.open();
+    const auto sent = Clock::now();
+    Problem problem{.status = ExitStatus::kUnreachable,
+                    .code = kLeaseLost,
+                    .message = "the lease of " + in_quotes(plan_.key) +
+                               " lapsed while the limits were being asked",
+                    .hint = "use a longer --lease than " + period_text(plan_.lease_duration)};
+    try {
+      if (limiter::renew(connection, lease_).allowed) {
+        held_->since = sent;
+        return;
+      }
+    } catch (const redis::Error& error) {
+      problem = explain_lease(error, lease_, connection);
+    }
+    problem.message += kWasCounted;
+    throw ProblemError(std::move(problem));
+  }
+
+  limiter::Decision ask_limits() {
+    // With a lease, the wait for the limits must not hold it: see try_to_take().
+    if (plan_.wait && !plan_.concurrency) return asker_.wait(request_, plan_.wait_at_most);
+    const auto decision = asker_.ask(request_);
+    if (decision.allowed) asker_.sleep(decision.delay, plan_.key);
+    return decision;
+  }
+
+  /// Returns false if that fails: then the lease lapses by itself.
+  bool give_back() noexcept {
+    if (!held_) return true;
+    const auto lease = std::exchange(held_, std::nullopt)->lease;
+    try {
+      static_cast<void>(release(connector_, lease));
+      return true;
+    } catch (const std::exception& error) {
+      return false;
+    }
+  }
+
+  [[nodiscard]] microseconds left() const {
+    if (!plan_.wait_at_most) return microseconds::max();
+    return *plan_.wait_at_most - std::chrono::duration_cast<microseconds>(Clock::now() - start_);
+  }
+
+  [[nodiscard]] Problem denial(std::string message) const {
+    return {.status = plan_.denied_status,
+            .code = "denied",
+            .message = "denied: " + std::move(message)};
+  }
+  [[nodiscard]] Problem limit_denial(const limiter::Decision& decision) const {
+    const auto number = static_cast<std::size_t>(std::max(decision.denied_by, 1)) - 1;
+    const auto& limits = plan_.limiter->limits;
+    const auto limit = limiter::format_limit(limits[std::min(number, limits.size() - 1)]);
+    return denial(in_quotes(plan_.key) + " has reached its limit of " + limit +
+                  (decision.retry_after == limiter::kNever
+                       ? ", which never allows a cost of " + std::to_string(plan_.cost)
+                       : "; retry in " + wait_text(decision.retry_after)));
+  }
+  [[nodiscard]] Problem lease_denial(const limiter::Decision& decision) const {
+    const auto key = in_quotes(plan_.key);
+    const auto taken = lease_.limit == 1
+                           ? "the lease of " + key + " is taken; unless renewed, it lapses in "
+                           : "all " + std::to_string(lease_.limit) + " leases of " + key +
+                                 " are taken; unless renewed, one lapses in ";
+    return denial(taken + wait_text(decision.retry_after));
+  }
+
+  const Plan& plan_;
+  Connector& connector_;
+  Invocation& invocation_;
+  Progress progress_;
+  Asker asker_;
+  limiter::Request request_;
+  limiter::Lease lease_;
+  std::optional<HeldLease> held_;
+  Clock::time_point start_ = Clock::now();
+};
+
+// ---- The command ----
 
 microseconds parse_lease(const std::string& text) {
   const auto lease = parse_duration_of(text, "--lease");
@@ -87,7 +325,7 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
   const Program program = find_program(std::move(invocation.program));
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   refuse_private_server(connector);
-  auto admitted = admit(plan, connector, invocation);
+  auto admitted = Admission(plan, connector, invocation).take();
   if (!admitted.allowed) {
     if (admitted.denial && !plan.quiet) {
       write_stderr(render(*admitted.denial, invocation.command, invocation.json));
@@ -105,6 +343,12 @@ ExitStatus report(const Problem& problem, bool json) {
 }
 
 }  // namespace
+
+limiter::Decision release(Connector& connector, const limiter::Lease& lease) {
+  auto connection = connector.open_uninterrupted();
+  return limiter::release(connection, lease);
+}
+
 }  // namespace rlctl::cli::run
 
 namespace rlctl::cli {

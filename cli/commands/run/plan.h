@@ -51,19 +51,6 @@ struct HeldLease {
   Clock::time_point since;
 };
 
-/// Whether the command may run, and what it holds then.
-struct Admitted {
-  bool allowed = false;
-  std::optional<HeldLease> lease = {};
-  std::optional<Problem> denial = {};  ///< for standard error; none: a warning was printed
-};
-
-/// Asks for what a command needs before it may run, a lease and then the limits, and waits if
-/// requested. If the limits deny the request, or something fails, the lease has been given back,
-/// unless --on-error lets the command run: then it is kept. Throws what Asker throws and --on-error
-/// does not cover.
-[[nodiscard]] Admitted admit(const Plan& plan, Connector& connector, Invocation& invocation);
-
 /// Gives the lease back, also after Ctrl-C. Denied: it was gone already. Throws what
 /// Connector::open() throws, and redis::Error.
 [[nodiscard]] limiter::Decision release(Connector& connector, const limiter::Lease& lease);
