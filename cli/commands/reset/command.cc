@@ -18,7 +18,10 @@
 #include "cli/server/request_failure.h"
 #include "cli/server/targets.h"
 #include "cli/terminal/prompt.h"
+#include "limiter/lease.h"
+#include "redis/error.h"
 #include "redis/scan.h"
+#include "state/inspection.h"
 #include "state/key_family.h"
 #include "state/saved_key.h"
 
@@ -127,18 +130,13 @@ class KeysReport {
          .code = "left",
          .message = (left_ == 1 ? "left " : count_of_keys(left_) + " were left; the first is ") +
                     first_left_,
-         .hint = hint()});
+         .hint = force_helps_ ? inspect_hint(first_left_key_) + "; --force removes " +
+                                    (left_ == 1 ? "it anyway" : "all of them, whatever they hold")
+                 : too_large_ ? "without --save, rlctl reset removes it for good"
+                              : "try again"});
   }
 
  private:
-  [[nodiscard]] std::string hint() const {
-    if (force_helps_) {
-      return inspect_hint(first_left_key_) + "; --force removes " +
-             (left_ == 1 ? "it anyway" : "all of them, whatever they hold");
-    }
-    return too_large_ ? "without --save, rlctl reset removes it for good" : "try again";
-  }
-
   void tell(const AskedKey& asked) {
     const bool there = std::any_of(asked.redis_keys.begin(), asked.redis_keys.end(),
                                    [&](const auto& key) { return there_.contains(key); });
@@ -327,6 +325,76 @@ ExitStatus reset_matching(const Plan& plan, Invocation& invocation) {
   if (!ask(found, session)) return ExitStatus::kDenied;
   remove(session, [&](redis::Connection&, state::Resetter& resetter) { resetter.reset(found); });
   return finish(plan, session);
+}
+
+// ---- --holder ----
+
+/// Whether HOST, HOST:PID or the whole of HOST:PID:SINCE is given.
+bool names_holder(std::string_view given, std::string_view holder) {
+  return holder == given || (holder.starts_with(given) && holder[given.size()] == ':');
+}
+
+/// The leases that have not lapsed; empty if the key holds something else.
+std::vector<limiter::Lease> read_leases(redis::Connection& connection, const std::string& key) {
+  auto found = state::inspect(connection, key, {.entries = std::nullopt});
+  std::vector<limiter::Lease> leases;
+  if (!found.is_limiter() || found.state.form->name != "concurrency") return leases;
+  for (auto& entry : found.entries) {
+    if (entry.at <= found.now) continue;
+    leases.push_back({.key = key, .holder = std::move(entry.holder)});
+  }
+  return leases;
+}
+
+/// The lease that is meant; none if there is none. Throws UsageError if it may be one of several.
+std::optional<limiter::Lease> find_lease(redis::Connection& connection, const std::string& key,
+                                         const std::string& holder) {
+  std::vector<std::string> keys{key};
+  if (limiter::can_carry_several_limits(key)) keys.push_back(limiter::leases_key(key));
+  std::vector<limiter::Lease> meant;
+  for (const auto& each : keys) {
+    for (auto& lease : read_leases(connection, each)) {
+      if (lease.holder == holder) return std::move(lease);
+      if (names_holder(holder, lease.holder)) meant.push_back(std::move(lease));
+    }
+  }
+  if (meant.empty()) return std::nullopt;
+  if (meant.size() == 1) return std::move(meant.front());
+  std::vector<std::string> holders;
+  for (auto& lease : meant) holders.push_back(std::move(lease.holder));
+  throw UsageError("--holder: " + in_quotes(holder) + " stands for " +
+                       std::to_string(holders.size()) + " holders: " + first_keys(holders),
+                   "give one of them in full; " + inspect_hint(meant.front().key));
+}
+
+/// Frees one lease of the key, also if it is one of a key that has limits too. plan.holder is its
+/// HOST:PID:SINCE, or the beginning of that before a colon if it stands for only one. Throws
+/// UsageError if it stands for several, and redis::Error.
+ExitStatus free_lease(const Plan& plan, const std::string& key, Invocation& invocation) {
+  const auto& holder = *plan.holder;
+  require_not_empty(holder, "--holder: the holder");
+  Session session(plan, invocation);
+  auto connection = session.connector.open();
+  std::optional<limiter::Lease> lease;
+  try {
+    lease = find_lease(connection, key, holder);
+  } catch (const redis::Error& error) {
+    throw ProblemError(drop_in_doubt_note(describe(error)));  // it only reads
+  }
+  // The holder may release it meanwhile.
+  const bool is_there = lease && (plan.dry_run || limiter::release(connection, *lease).allowed);
+  Line line{.key = key, .result = "none", .holder = holder};
+  if (is_there) {
+    line = {.key = lease->key,
+            .result = plan.dry_run ? "would-remove" : "removed",
+            .type = "zset",
+            .library = state::kOurLibrary,
+            .algorithm = "concurrency",
+            .holder = lease->holder};
+  }
+  session.write(line);
+  session.flush();
+  return is_there ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
 // ---- The command ----

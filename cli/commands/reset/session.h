@@ -109,12 +109,6 @@ struct Session {
   RefusedKeys refused;
 };
 
-/// Frees one lease of the key, also if it is one of a key that has limits too. plan.holder is its
-/// HOST:PID:SINCE, or the beginning of that before a colon if it stands for only one. Throws
-/// UsageError if it stands for several, and redis::Error.
-[[nodiscard]] ExitStatus free_lease(const Plan& plan, const std::string& key,
-                                    Invocation& invocation);
-
 /// Puts back what is saved in the file plan.restore, and reports each key. Throws InputError for a
 /// file that is not what --save wrote, before anything is sent, and redis::Error.
 [[nodiscard]] ExitStatus restore_keys(const Plan& plan, Invocation& invocation);
