@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/commands/doctor/checks.h"
+#include "cli/commands/doctor/facts.h"
 #include "cli/errors/failure.h"
 #include "limiter/algorithm.h"
 #include "redis/error.h"

@@ -1,4 +1,4 @@
-#include "cli/commands/doctor/checks.h"
+#include "cli/commands/doctor/facts.h"
 
 #include <algorithm>
 #include <array>

@@ -87,14 +87,7 @@ struct Examination {
 /// redis::Error if the first server cannot be asked, and Interrupted.
 [[nodiscard]] Examination examine(Connector& connector, const Interrupt& interrupt);
 
-// ---- What follows from it ----
-
-/// One line of the report.
-struct CheckRow {
-  std::string_view name;
-  /// None if the check does not apply.
-  std::optional<Finding> (*check)(const Examination& examination);
-};
+// ---- What follows for scripts and their commands ----
 
 /// Whether the server runs scripts, and has the commands that ours call.
 [[nodiscard]] std::optional<Finding> check_scripts(const ServerFacts& server);
@@ -102,8 +95,5 @@ struct CheckRow {
 /// without policies, with any.
 [[nodiscard]] std::optional<Finding> check_acl(const ServerFacts& server,
                                                std::span<const std::string_view> algorithms);
-
-/// All checks, in the order of the report. The first one is the connection's.
-[[nodiscard]] std::span<const CheckRow> check_rows();
 
 }  // namespace rlctl::cli::doctor
