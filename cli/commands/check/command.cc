@@ -94,7 +94,6 @@ std::string batch_file(const Plan& plan, const Invocation& invocation) {
 /// `states` are those of the keys, for the header fields.
 void print(const Plan& plan, const Result& result, std::span<const limiter::Decision> states,
            Invocation& invocation) {
-  if (plan.quiet) return;
   auto& out = invocation.out.buffer();
   if (plan.headers) {
     append_headers(out, plan.limiter, result, states);
@@ -104,14 +103,6 @@ void print(const Plan& plan, const Result& result, std::span<const limiter::Deci
   flush_answers(invocation.out, [&] {
     return std::string(is_counted(result) ? what_was_counted(result.cost) : "");
   });
-}
-
-/// Even with -q: a caller that relies on the exit status would never learn that it means nothing.
-void warn_of_private_server(const Invocation& invocation) {
-  write_stderr(render({.message = "warning: private: starts an empty server for this run only; no "
-                                  "earlier request is counted",
-                       .hint = kNamePersistentServer},
-                      invocation.command, false));
 }
 
 /// The states of the keys after the request, for the header fields; empty if they cannot be read,
@@ -138,7 +129,12 @@ void decide(const Plan& plan, const limiter::Request& request, Invocation& invoc
     return asker.ask(request);
   }();
   if (plan.headers) states = states_after(request, result.decision, asker);
-  if (connector.is_private()) warn_of_private_server(invocation);
+  if (!connector.is_private()) return;
+  // Even with -q: a caller that relies on the exit status would never learn that it means nothing.
+  write_stderr(render({.message = "warning: private: starts an empty server for this run only; no "
+                                  "earlier request is counted",
+                       .hint = kNamePersistentServer},
+                      invocation.command, false));
 }
 
 ExitStatus check_key(const Plan& plan, Invocation& invocation) {
@@ -168,7 +164,7 @@ ExitStatus check_key(const Plan& plan, Invocation& invocation) {
     result.on_error = &problem;
     write_stderr(plan.on_error.warning(problem, invocation.command));
   }
-  print(plan, result, states, invocation);
+  if (!plan.quiet) print(plan, result, states, invocation);
   return status_of(result);
 }
 
