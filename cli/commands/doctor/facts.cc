@@ -104,32 +104,6 @@ void ask_masters(Examination& examination, const Reply& slots, const Interrupt& 
 
 }  // namespace
 
-std::optional<std::string_view> setting_in(const Reply& reply) {
-  return reply.size() == 2 ? std::optional(reply[1].text()) : std::nullopt;
-}
-
-std::string_view ServerFacts::fact(std::string_view line) const {
-  return info.is_error() ? std::string_view() : redis::info_field(info.text(), line);
-}
-
-std::string_view ServerFacts::mode() const {
-  const auto mode = hello_field(hello, "mode");
-  return mode.empty() ? fact("redis_mode") : mode;  // Valkey's INFO calls it server_mode
-}
-
-std::string_view ServerFacts::role() const {
-  const auto role = fact("role");
-  return role.empty() ? hello_field(hello, "role") : role;
-}
-
-std::optional<std::int64_t> ServerFacts::number(std::string_view line) const {
-  return to_number<std::int64_t>(fact(line));
-}
-
-bool ServerFacts::is_busy() const {
-  return info.is_error() && redis::error_code(info.text()) == "BUSY";
-}
-
 Examination examine(Connector& connector, const Interrupt& interrupt) {
   auto connection = connector.open();
   connection.stay();

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/errors/failure.h"
 #include "cli/report/findings.h"
 #include "cli/server/connection.h"
@@ -24,7 +25,9 @@ using report::Severity;
 // ---- What the servers answer ----
 
 /// The value in a reply to CONFIG GET; none if it was refused.
-[[nodiscard]] std::optional<std::string_view> setting_in(const redis::Reply& reply);
+[[nodiscard]] inline std::optional<std::string_view> setting_in(const redis::Reply& reply) {
+  return reply.size() == 2 ? std::optional(reply[1].text()) : std::nullopt;
+}
 
 /// The reply to TIME, and how it compares with this machine's clock.
 struct ClockAnswer {
@@ -59,17 +62,29 @@ struct ServerFacts {
   std::optional<redis::ServerVersion> version = {};
 
   /// A line of INFO; empty if it is not known.
-  [[nodiscard]] std::string_view fact(std::string_view line) const;
+  [[nodiscard]] std::string_view fact(std::string_view line) const {
+    return info.is_error() ? std::string_view() : redis::info_field(info.text(), line);
+  }
   /// A line of INFO as a number; none if it is not known.
-  [[nodiscard]] std::optional<std::int64_t> number(std::string_view line) const;
+  [[nodiscard]] std::optional<std::int64_t> number(std::string_view line) const {
+    return to_number<std::int64_t>(fact(line));
+  }
   /// "standalone", "cluster" or "sentinel"; empty if that is not known.
-  [[nodiscard]] std::string_view mode() const;
+  [[nodiscard]] std::string_view mode() const {
+    const auto mode = hello_field(hello, "mode");
+    return mode.empty() ? fact("redis_mode") : mode;  // Valkey's INFO calls it server_mode
+  }
   /// "master", or "slave" or "replica"; empty if that is not known.
-  [[nodiscard]] std::string_view role() const;
+  [[nodiscard]] std::string_view role() const {
+    const auto role = fact("role");
+    return role.empty() ? hello_field(hello, "role") : role;
+  }
   [[nodiscard]] bool is_sentinel() const { return mode() == "sentinel"; }
   [[nodiscard]] bool is_of_cluster() const { return mode() == "cluster"; }
   /// Whether a script has been running for so long that the server refuses everything.
-  [[nodiscard]] bool is_busy() const;
+  [[nodiscard]] bool is_busy() const {
+    return info.is_error() && redis::error_code(info.text()) == "BUSY";
+  }
 };
 
 /// What the servers that the URL leads to answered.
