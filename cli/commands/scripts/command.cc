@@ -222,16 +222,6 @@ struct Plan {
   bool print = false;
 };
 
-std::string redis_cli_line(const redis::Url& url, const limiter::ScriptCall& call) {
-  auto words = redis_cli_words(url, "--print");
-  const auto count = std::to_string(call.keys.size());
-  std::vector<std::string_view> command{"EVALSHA", call.sha1, count};
-  command.insert(command.end(), call.keys.begin(), call.keys.end());
-  command.insert(command.end(), call.arguments.begin(), call.arguments.end());
-  append_redis_command(words, command);
-  return command_line(words) + "\n";
-}
-
 void append_reply(std::string& out, const limiter::Decision& decision, bool json) {
   struct Field {
     std::string_view name;  ///< as rlctl-scripts(7) names it
@@ -281,13 +271,19 @@ Limiter limiter_of(Plan& plan, Invocation& invocation) {
   return limiter;
 }
 
+/// Prints the redis-cli command line that makes the call.
 void print_command(const limiter::ScriptCall& call, Invocation& invocation) {
   const auto settings = resolve_connection(invocation.connection, invocation.configuration);
-  const auto line = redis_cli_line(settings.url, call);
+  auto words = redis_cli_words(settings.url, "--print");
+  const auto count = std::to_string(call.keys.size());
+  std::vector<std::string_view> command{"EVALSHA", call.sha1, count};
+  command.insert(command.end(), call.keys.begin(), call.keys.end());
+  command.insert(command.end(), call.arguments.begin(), call.arguments.end());
+  append_redis_command(words, command);
   if (!settings.url.password.empty() || settings.password_file || invocation.connection.askpass) {
     warn("note: give redis-cli the password in REDISCLI_AUTH", invocation.command);
   }
-  invocation.out.write(line);
+  invocation.out.write(command_line(words) + "\n");
 }
 
 /// Makes the one call of a script that `check` with these options would make, and prints the reply;
