@@ -10,19 +10,19 @@
 #include "limiter/policies.h"
 #include "state/key_family.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::list {
 
-bool ListPlan::has_filter() const {
+bool Plan::has_filter() const {
   return pattern != "*" || above || only_without_ttl || algorithm || policy;
 }
 
-std::optional<double> ListRow::ratio() const {
+std::optional<double> Row::ratio() const {
   return state::share_used(used, capacity);
 }
 
-bool comes_before(const ListRow& a, const ListRow& b, SortKey sort) {
+bool comes_before(const Row& a, const Row& b, SortKey sort) {
   // The larger first, of equals the key that comes first.
-  const auto rank = [sort](const ListRow& row) -> double {
+  const auto rank = [sort](const Row& row) -> double {
     constexpr double kUnknown = -1;
     switch (sort) {
       case SortKey::kUsed:
@@ -44,7 +44,7 @@ bool comes_before(const ListRow& a, const ListRow& b, SortKey sort) {
 
 // ---- Reading ----
 
-Listing::Listing(const ListPlan& plan, ConfigurationSource& configuration)
+Listing::Listing(const Plan& plan, ConfigurationSource& configuration)
     : plan_(plan), configuration_(configuration.policies()) {}
 
 state::InspectionRequest Listing::request_for(const std::string& key) const {
@@ -56,7 +56,7 @@ state::InspectionRequest Listing::request_for(const std::string& key) const {
 }
 
 /// Returns nothing if the key is not a limiter's, or if the plan leaves it out.
-std::optional<ListRow> Listing::row_of(const state::Surveyed& surveyed) {
+std::optional<Row> Listing::row_of(const state::Surveyed& surveyed) {
   const auto& inspection = surveyed.inspection;
   if (surveyed.refused) {
     skipped_.refused.add(inspection.key, *surveyed.refused);
@@ -73,20 +73,20 @@ std::optional<ListRow> Listing::row_of(const state::Surveyed& surveyed) {
     ++skipped_.unrecognized;
     return std::nullopt;
   }
-  ListRow row{.key = inspection.key,
-              .library = form.library,
-              .algorithm = form.library.empty() ? std::string_view() : form.name,
-              .policy = {},
-              .used = inspection.used,
-              .remaining = inspection.remaining,
-              .limit = inspection.limit,
-              .capacity = inspection.capacity(),
-              .bytes = inspection.bytes,
-              .window = inspection.window,
-              .next_free = inspection.next_free,
-              .reset_after = inspection.reset_after,
-              .window_is_inferred = inspection.window_is_inferred,
-              .ttl = inspection.ttl};
+  Row row{.key = inspection.key,
+          .library = form.library,
+          .algorithm = form.library.empty() ? std::string_view() : form.name,
+          .policy = {},
+          .used = inspection.used,
+          .remaining = inspection.remaining,
+          .limit = inspection.limit,
+          .capacity = inspection.capacity(),
+          .bytes = inspection.bytes,
+          .window = inspection.window,
+          .next_free = inspection.next_free,
+          .reset_after = inspection.reset_after,
+          .window_is_inferred = inspection.window_is_inferred,
+          .ttl = inspection.ttl};
   if (row.remaining && row.capacity) row.remaining = std::min(*row.remaining, *row.capacity);
   if (!configuration_.policies.empty()) {
     const auto* policy = limiter::policy_for(configuration_, row.key);
@@ -100,7 +100,7 @@ std::optional<ListRow> Listing::row_of(const state::Surveyed& surveyed) {
   return row;
 }
 
-bool Listing::wants(const ListRow& row) {
+bool Listing::wants(const Row& row) {
   if (plan_.only_without_ttl && row.ttl) return false;
   if (plan_.algorithm && row.algorithm != *plan_.algorithm) return false;
   if (plan_.policy && row.policy != *plan_.policy) return false;
@@ -110,15 +110,15 @@ bool Listing::wants(const ListRow& row) {
   return ratio && *ratio > *plan_.above;
 }
 
-std::vector<ListRow> Listing::rows_of(std::span<const state::Surveyed> page) {
-  std::vector<ListRow> rows;
+std::vector<Row> Listing::rows_of(std::span<const state::Surveyed> page) {
+  std::vector<Row> rows;
   for (const auto& surveyed : page) {
     if (auto row = row_of(surveyed)) rows.push_back(*std::move(row));
   }
   return rows;
 }
 
-std::vector<ListRow> Listing::read(redis::Connection& connection, std::vector<std::string> keys) {
+std::vector<Row> Listing::read(redis::Connection& connection, std::vector<std::string> keys) {
   std::vector<state::InspectedKey> requests;
   requests.reserve(keys.size());
   for (auto& key : keys) {
@@ -129,7 +129,7 @@ std::vector<ListRow> Listing::read(redis::Connection& connection, std::vector<st
 }
 
 void Listing::scan(redis::Connection& connection,
-                   const std::function<void(std::vector<ListRow>, double)>& on_rows) {
+                   const std::function<void(std::vector<Row>, double)>& on_rows) {
   skipped_ = {};
   window_mismatch_ = {};
   // A key that comes twice to the top is noticed there, so that memory stays bounded.
@@ -142,18 +142,17 @@ void Listing::scan(redis::Connection& connection,
 
 // ---- Rows in order ----
 
-void RowCollection::add(std::vector<ListRow> rows) {
+void RowCollection::add(std::vector<Row> rows) {
   rows_.insert(rows_.end(), std::move_iterator(rows.begin()), std::move_iterator(rows.end()));
   // Cutting a little more seldom costs less.
   if (most_ && rows_.size() > 2 * static_cast<std::size_t>(*most_) + 1000) cut();
 }
 
 void RowCollection::cut() {
-  std::ranges::sort(rows_,
-                    [&](const ListRow& a, const ListRow& b) { return comes_before(a, b, sort_); });
+  std::ranges::sort(rows_, [&](const Row& a, const Row& b) { return comes_before(a, b, sort_); });
   // SCAN may return a key several times, with other figures if it was written meanwhile.
   std::unordered_set<std::string_view> seen;
-  std::vector<ListRow> kept;
+  std::vector<Row> kept;
   kept.reserve(rows_.size());  // the views stay valid
   for (auto& row : rows_) {
     if (most_ && kept.size() == static_cast<std::size_t>(*most_)) break;
@@ -164,9 +163,9 @@ void RowCollection::cut() {
   rows_ = std::move(kept);
 }
 
-std::vector<ListRow> RowCollection::take() {
+std::vector<Row> RowCollection::take() {
   cut();
   return std::exchange(rows_, {});
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::list

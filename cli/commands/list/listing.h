@@ -17,7 +17,7 @@
 #include "redis/connection.h"
 #include "state/survey.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::list {
 
 using std::chrono::microseconds;
 
@@ -26,7 +26,7 @@ using std::chrono::microseconds;
 enum class SortKey { kUsed, kRatio, kTtl, kBytes, kKey };
 
 /// The options of `rlctl list`.
-struct ListPlan {
+struct Plan {
   std::string pattern = "*";
   std::optional<double> above = {};      ///< only rows whose ratio is greater
   std::optional<std::int64_t> top = {};  ///< at most this many
@@ -45,7 +45,7 @@ struct ListPlan {
 
 /// A limiter's key. Unknown values are empty; the words live as long as the program, and the policy
 /// as long as the configuration.
-struct ListRow {
+struct Row {
   std::string key;
   std::string_view library, algorithm, policy;
   /// Some libraries give units back before they take them: then none are used, and all remain.
@@ -60,7 +60,7 @@ struct ListRow {
 };
 
 /// Whether `a` is listed before `b`.
-[[nodiscard]] bool comes_before(const ListRow& a, const ListRow& b, SortKey sort);
+[[nodiscard]] bool comes_before(const Row& a, const Row& b, SortKey sort);
 
 /// How many keys were not listed, and why.
 struct SkippedCounts {
@@ -82,27 +82,26 @@ class Listing {
  public:
   /// The configuration tells the policies' limits; it and `plan` must outlive this. Throws what
   /// ConfigurationSource::policies() throws.
-  Listing(const ListPlan& plan, ConfigurationSource& configuration);
+  Listing(const Plan& plan, ConfigurationSource& configuration);
 
   /// Calls `on_rows` with the rows of each page that the plan asks for, and with the share of the
   /// database that was scanned. Each key comes once, unless the plan asks for the top only. Throws
   /// redis::Error, as does read(); a key that is refused to this user is counted in skipped().
   void scan(redis::Connection& connection,
-            const std::function<void(std::vector<ListRow>, double)>& on_rows);
+            const std::function<void(std::vector<Row>, double)>& on_rows);
   /// The rows of these keys, of those that exist.
-  [[nodiscard]] std::vector<ListRow> read(redis::Connection& connection,
-                                          std::vector<std::string> keys);
+  [[nodiscard]] std::vector<Row> read(redis::Connection& connection, std::vector<std::string> keys);
 
   [[nodiscard]] const SkippedCounts& skipped() const noexcept { return skipped_; }
   [[nodiscard]] const WindowMismatch& window_mismatch() const noexcept { return window_mismatch_; }
 
  private:
   [[nodiscard]] state::InspectionRequest request_for(const std::string& key) const;
-  [[nodiscard]] std::vector<ListRow> rows_of(std::span<const state::Surveyed> page);
-  [[nodiscard]] std::optional<ListRow> row_of(const state::Surveyed& surveyed);
-  [[nodiscard]] bool wants(const ListRow& row);
+  [[nodiscard]] std::vector<Row> rows_of(std::span<const state::Surveyed> page);
+  [[nodiscard]] std::optional<Row> row_of(const state::Surveyed& surveyed);
+  [[nodiscard]] bool wants(const Row& row);
 
-  const ListPlan& plan_;
+  const Plan& plan_;
   const limiter::Configuration& configuration_;
   SkippedCounts skipped_;
   WindowMismatch window_mismatch_;
@@ -113,16 +112,16 @@ class RowCollection {
  public:
   /// Keeps the first `most` rows in that order; none: all.
   RowCollection(SortKey sort, std::optional<std::int64_t> most) : sort_(sort), most_(most) {}
-  void add(std::vector<ListRow> rows);
+  void add(std::vector<Row> rows);
   /// Returns the rows sorted and leaves the collection empty.
-  [[nodiscard]] std::vector<ListRow> take();
+  [[nodiscard]] std::vector<Row> take();
 
  private:
   void cut();
 
   SortKey sort_;
   std::optional<std::int64_t> most_;
-  std::vector<ListRow> rows_;
+  std::vector<Row> rows_;
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::list

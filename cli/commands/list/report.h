@@ -13,24 +13,24 @@
 #include "cli/commands/list/listing.h"
 #include "cli/terminal/terminal.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::list {
 
 /// How to write rows to this descriptor: only a terminal may be too narrow for some columns.
-[[nodiscard]] Look look_of_list(const Output& out);
+[[nodiscard]] Look look_of_rows(const Output& out);
 
 /// How to show a key for which a terminal has no room in the row's line.
 enum class LongKey { kWhole, kWithoutMiddle };
 
 /// A table whose rows are written while others are still to be found. Keys come last, since they
 /// may be of any width.
-class ListTable {
+class RowTable {
  public:
-  explicit ListTable(const Look& look);
+  explicit RowTable(const Look& look);
 
   /// Widens the columns so that they hold these rows.
-  void widen(std::span<const ListRow> rows);
+  void widen(std::span<const Row> rows);
   void append_titles(std::string& out) const;
-  void append_row(std::string& out, const ListRow& row, LongKey long_key = LongKey::kWhole) const;
+  void append_row(std::string& out, const Row& row, LongKey long_key = LongKey::kWhole) const;
 
  private:
   Look look_;
@@ -38,12 +38,12 @@ class ListTable {
 };
 
 /// One JSON object and a line end.
-void append_list_json(std::string& out, const ListRow& row);
+void append_json(std::string& out, const Row& row);
 
 /// Sums by algorithm and by policy.
-class ListTotals {
+class Totals {
  public:
-  void add(const ListRow& row);
+  void add(const Row& row);
   [[nodiscard]] std::int64_t keys() const noexcept { return all_.keys; }
   void append_text(std::string& out, const Look& look) const;
   /// An object and a line end for each algorithm, then for each policy.
@@ -54,11 +54,11 @@ class ListTotals {
     std::int64_t keys = 0, full = 0, without_ttl = 0;
     std::optional<std::int64_t> bytes = 0;
 
-    void add(const ListRow& row);
+    void add(const Row& row);
   };
   Sum all_;
   std::map<std::pair<std::string_view, std::string_view>, Sum> algorithms_;  ///< with the library
   std::map<std::string_view, Sum> policies_;
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::list

@@ -22,7 +22,7 @@
 #include "cli/terminal/table.h"
 #include "cli/terminal/terminal.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::list {
 namespace {
 
 /// The pause before the next scan of the database, in multiples of the time that the last one took:
@@ -35,14 +35,14 @@ constexpr std::int64_t kRowsOffScreen = 20;
 
 /// What a complete scan of the database found.
 struct ScanResult {
-  std::vector<ListRow> rows;                  ///< the first ones, to be shown
+  std::vector<Row> rows;                      ///< the first ones, to be shown
   std::int64_t full = 0, unknown = 0;         ///< keys that are full, and those of unknown limits
   std::unordered_set<std::size_t> keys = {};  ///< the hashes of all keys found
 };
 
-class ListWatch {
+class Watching {
  public:
-  ListWatch(const ListPlan& plan, const Watch& how, Invocation& invocation)
+  Watching(const Plan& plan, const Watch& how, Invocation& invocation)
       : plan_(with_top(plan)),
         how_(how),
         invocation_(invocation),
@@ -68,7 +68,7 @@ class ListWatch {
   }
 
  private:
-  static ListPlan with_top(ListPlan plan) {
+  static Plan with_top(Plan plan) {
     if (!plan.sort) plan.sort = SortKey::kRatio;
     return plan;
   }
@@ -78,7 +78,7 @@ class ListWatch {
   [[nodiscard]] std::string text() const;
   [[nodiscard]] std::string summary() const;
 
-  ListPlan plan_;
+  Plan plan_;
   const Watch& how_;
   Invocation& invocation_;
   Connector connector_;
@@ -89,19 +89,19 @@ class ListWatch {
   ScanResult last_;
 };
 
-std::int64_t ListWatch::most_rows() const {
+std::int64_t Watching::most_rows() const {
   if (plan_.top) return *plan_.top;
   if (!how_.redraws) return kRowsOffScreen;
   const auto lines = terminal_height(invocation_.out.fd());
   return static_cast<std::int64_t>(lines > kOtherLines ? lines - kOtherLines : 1);
 }
 
-void ListWatch::scan() {
+void Watching::scan() {
   const auto begin = Clock::now();
   Progress progress(!how_.redraws && is_terminal(STDERR_FILENO));
   RowCollection first(*plan_.sort, most_rows());
   ScanResult result;
-  listing_.scan(*connection_, [&](std::vector<ListRow> rows, double share) {
+  listing_.scan(*connection_, [&](std::vector<Row> rows, double share) {
     for (const auto& row : rows) {
       // SCAN may return a key twice.
       if (!result.keys.insert(std::hash<std::string_view>{}(row.key)).second) continue;
@@ -121,7 +121,7 @@ void ListWatch::scan() {
 }
 
 /// Reads only what is shown.
-void ListWatch::refresh() {
+void Watching::refresh() {
   std::vector<std::string> keys;
   for (const auto& row : last_.rows) keys.push_back(row.key);
   RowCollection first(*plan_.sort, most_rows());
@@ -130,7 +130,7 @@ void ListWatch::refresh() {
 }
 
 /// "100000 limiters, 3 full, the limit of 2 not known; scanned 3 s ago"
-std::string ListWatch::summary() const {
+std::string Watching::summary() const {
   const auto* what = plan_.has_filter() ? "matching limiter" : "limiter";
   auto text = fmt::format("{}, {} full", counted(std::ssize(last_.keys), what), last_.full);
   if (last_.unknown > 0) text += fmt::format(", the limit of {} not known", last_.unknown);
@@ -138,15 +138,15 @@ std::string ListWatch::summary() const {
   return text + fmt::format("; scanned {} s ago", age.count());
 }
 
-std::string ListWatch::text() const {
+std::string Watching::text() const {
   std::string out;
   if (invocation_.json) {
-    for (const auto& row : last_.rows) append_list_json(out, row);
+    for (const auto& row : last_.rows) append_json(out, row);
     return out;
   }
-  const Look look = look_of_list(invocation_.out);
+  const Look look = look_of_rows(invocation_.out);
   append_filled(out, toned(summary(), Tone::kDim, look.colour), 0, look.columns);
-  ListTable table(look);
+  RowTable table(look);
   table.widen(last_.rows);
   table.append_titles(out);
   for (const auto& row : last_.rows) table.append_row(out, row, LongKey::kWithoutMiddle);
@@ -155,9 +155,9 @@ std::string ListWatch::text() const {
 
 }  // namespace
 
-void watch_list(const ListPlan& plan, const Watch& how, Invocation& invocation) {
-  ListWatch watching(plan, how, invocation);
+void watch_rows(const Plan& plan, const Watch& how, Invocation& invocation) {
+  Watching watching(plan, how, invocation);
   watch(how, invocation, [&] { return watching.read(); });
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::list

@@ -3,10 +3,10 @@
 #include <map>
 #include <system_error>
 
-#include "cli/commands/quota/quota.h"
+#include "cli/commands/quota/report.h"
 #include "limiter/limit.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::quota {
 namespace {
 
 using std::chrono::microseconds;
@@ -149,4 +149,4 @@ void MetricsFile::commit(const std::string& text) {
   file_.commit();
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::quota

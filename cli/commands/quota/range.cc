@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::quota {
 namespace {
 
 constexpr const char* kRangeHint =
@@ -102,4 +102,4 @@ std::string range_text(const Range& range, std::optional<std::int64_t> limit) {
   return std::isinf(range.end) ? out : out + text(range.end);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::quota

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace rlctl::cli {
+namespace rlctl::cli::quota {
 
 /// A range of the Monitoring Plugins guidelines, [@]START:END, in units or in percent of a limit: a
 /// value outside it alerts, or with @ one inside it, the ends included.
@@ -29,4 +29,4 @@ struct Range {
 /// The range in units, as performance data shows it: "800", "~:10". Empty if it is not known.
 [[nodiscard]] std::string range_text(const Range& range, std::optional<std::int64_t> limit);
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::quota

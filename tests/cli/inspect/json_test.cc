@@ -1,4 +1,4 @@
-#include "cli/commands/inspect/inspect.h"
+#include "cli/commands/inspect/report.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "support/json_record.h"
-namespace rlctl::cli::json_test {
+namespace rlctl::cli::inspect::json_test {
 namespace {
 
 using state::Inspection;
@@ -19,7 +19,7 @@ using std::chrono::seconds;
 
 std::string json(const Inspection& inspection) {
   std::string out;
-  append_inspection_json(out, inspection);
+  append_json(out, inspection);
   return recorded("inspect", std::move(out));
 }
 
@@ -133,4 +133,4 @@ TEST_CASE("inspection json: 100,000 entries take little more time than their dig
   CHECK(whole < 10 * digits);
 }
 
-}  // namespace rlctl::cli::json_test
+}  // namespace rlctl::cli::inspect::json_test

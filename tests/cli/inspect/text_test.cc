@@ -1,4 +1,4 @@
-#include "cli/commands/inspect/inspect.h"
+#include "cli/commands/inspect/report.h"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 #include "cli/terminal/terminal.h"
 #include "support/packed.h"
 
-namespace rlctl::cli::text_test {
+namespace rlctl::cli::inspect::text_test {
 namespace {
 
 using state::Inspection;
@@ -117,7 +117,7 @@ std::vector<Inspection> one_of_each() {
 
 std::string shown(const Inspection& inspection, const Look& look = kPlain) {
   std::string out = "\n";
-  append_inspection_text(out, {.inspection = inspection}, look);
+  append_text(out, {.inspection = inspection}, look);
   return out;
 }
 
@@ -336,7 +336,7 @@ TEST_CASE("inspection text: inferred values have a tilde") {
 
 TEST_CASE("inspection text: a policy's limit is named as such") {
   std::string text;
-  append_inspection_text(text, {.inspection = full_log(), .policy = "login"}, {});
+  append_text(text, {.inspection = full_log(), .policy = "login"}, {});
   CHECK(text.find("limit 5 per 60 s\n           the limit of policy 'login'\nused ") != text.npos);
 }
 
@@ -482,4 +482,4 @@ TEST_CASE("inspection text: never, a different clock and a long key are shown") 
         text.npos);
 }
 
-}  // namespace rlctl::cli::text_test
+}  // namespace rlctl::cli::inspect::text_test

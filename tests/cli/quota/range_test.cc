@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace rlctl::cli::range_test {
+namespace rlctl::cli::quota::range_test {
 namespace {
 
 /// Of the uses 0 to 25 of a limit, those that alert, as "0-4 11-25".
@@ -103,4 +103,4 @@ TEST_CASE("what is not a range is refused") {
                        "--critical: '80x' is not a range: '80x' is not a number", UsageError);
 }
 
-}  // namespace rlctl::cli::range_test
+}  // namespace rlctl::cli::quota::range_test

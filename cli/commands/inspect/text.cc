@@ -12,14 +12,14 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/commands/inspect/inspect.h"
+#include "cli/commands/inspect/report.h"
 #include "cli/report/usage_json.h"
 #include "cli/terminal/bars.h"
 #include "cli/terminal/table.h"
 #include "limiter/limit.h"
 #include "state/key_family.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::inspect {
 namespace {
 
 using state::Inspection;
@@ -530,8 +530,7 @@ void append_found(std::string& out, const Found& found, const Look& look, std::s
 
 }  // namespace
 
-void append_inspection_text(std::string& out, const Found& found, const Look& look,
-                            std::string_view server) {
+void append_text(std::string& out, const Found& found, const Look& look, std::string_view server) {
   std::string text;
   append_found(text, found, look, server);
   out += without_micro_sign(std::move(text), look.utf8);
@@ -576,7 +575,7 @@ void append_entries(JsonWriter& json, const Inspection& inspection) {
 
 }  // namespace
 
-void append_inspection_json(std::string& out, const Inspection& inspection) {
+void append_json(std::string& out, const Inspection& inspection) {
   out.reserve(out.size() + inspection.entries.size() * kBytesOfEntry + 512);
   const bool has_library = inspection.is_limiter() && !inspection.state.form->library.empty();
   const auto library = has_library ? std::optional(inspection.state.form->library) : std::nullopt;
@@ -598,4 +597,4 @@ void append_inspection_json(std::string& out, const Inspection& inspection) {
   out += '\n';
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::inspect

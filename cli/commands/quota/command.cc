@@ -1,4 +1,4 @@
-#include "cli/commands/quota/quota.h"
+#include "cli/commands/quota/report.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@
 #include "state/key_family.h"
 #include "state/usage.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::quota {
 namespace {
 
 using state::Inspection;
@@ -31,7 +31,7 @@ using std::chrono::microseconds;
 
 /// The options of `rlctl quota`. Ranges are parsed when the command runs: its metrics say if it
 /// failed, also because of a wrong range.
-struct QuotaPlan {
+struct Plan {
   LimitOptions limit;
   std::string warning = "80%", critical = "95%";
   std::optional<std::string> textfile, seconds;
@@ -46,7 +46,7 @@ struct QuotaPlan {
 
 constexpr std::int64_t kMaxKeys = 1'000'000;
 
-void add_quota_options(Options& options, QuotaPlan& plan) {
+void declare_options(Options& options, Plan& plan) {
   const auto keep = [](const std::string& text) { return text; };
   options.group("Options");
   options.value("-w,--warning", "RANGE", into(plan.warning, keep),
@@ -83,7 +83,7 @@ std::string timeout_text(const std::string& text) {
 }
 
 /// The options of the connection with -t.
-ConnectionOptions connection_with(const QuotaPlan& plan, const ConnectionOptions& general) {
+ConnectionOptions connection_with(const Plan& plan, const ConnectionOptions& general) {
   auto connection = general;
   if (!plan.seconds) return connection;
   connection.timeout = timeout_text(*plan.seconds);
@@ -96,7 +96,7 @@ ConnectionOptions connection_with(const QuotaPlan& plan, const ConnectionOptions
 // ---- Keys and their limits ----
 
 /// The keys in Redis of one KEY.
-struct QuotaTargets {
+struct Targets {
   std::string key;
   /// At least one.
   std::vector<KeyTarget> asked = {};
@@ -117,9 +117,8 @@ std::optional<KeyTarget> as_one_of_several(const std::string& key, const KeyTarg
   return result;
 }
 
-QuotaTargets targets_of(const std::string& key, const QuotaPlan& plan,
-                        ConfigurationSource& configuration) {
-  QuotaTargets result{.key = key, .asked = find_targets(key, plan.limiter, configuration)};
+Targets targets_of(const std::string& key, const Plan& plan, ConfigurationSource& configuration) {
+  Targets result{.key = key, .asked = find_targets(key, plan.limiter, configuration)};
   // `check` with several limits does not write the key itself.
   std::erase_if(result.asked, [](const auto& target) { return target.only_if_there; });
   if (!result.limits_are_known()) {
@@ -171,7 +170,7 @@ std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget&
   return std::nullopt;
 }
 
-LimitStatus judge(Inspection inspection, const KeyTarget& target, const QuotaPlan& plan) {
+LimitStatus judge(Inspection inspection, const KeyTarget& target, const Plan& plan) {
   const bool is_named = plan.limiter && plan.limiter->policy != nullptr;
   LimitStatus status{.policy = is_named ? plan.limiter->policy->name : target.policy};
   if (inspection.is_limiter()) {
@@ -221,7 +220,7 @@ Problem describe_read(const std::exception_ptr& error) {
 /// One look at all keys.
 class Judging {
  public:
-  Judging(const QuotaPlan& plan, std::vector<QuotaTargets> targets)
+  Judging(const Plan& plan, std::vector<Targets> targets)
       : plan_(plan), targets_(std::move(targets)) {}
 
   /// Throws redis::Error.
@@ -232,8 +231,8 @@ class Judging {
   void add(Inspection inspection, const KeyTarget& target);
   void add_unread(const Problem& problem);
 
-  const QuotaPlan& plan_;
-  std::vector<QuotaTargets> targets_;
+  const Plan& plan_;
+  std::vector<Targets> targets_;
   std::size_t operand_ = 0;
   std::unordered_set<std::string> judged_;  ///< keys in Redis
   std::vector<LimitStatus> statuses_;
@@ -290,10 +289,10 @@ void Judging::add_unread(const Problem& problem) {
   statuses_.push_back(std::move(unread));
 }
 
-std::vector<LimitStatus> ask(const QuotaPlan& plan, Invocation& invocation) {
+std::vector<LimitStatus> ask(const Plan& plan, Invocation& invocation) {
   const auto operands = decode_operands(
       operands_or_lines(std::move(invocation.operands), invocation.interrupt), plan.key_base64);
-  std::vector<QuotaTargets> targets;
+  std::vector<Targets> targets;
   for (const auto& key : distinct_keys(plan.limiter, operands, "rlctl quota api:acme")) {
     targets.push_back(targets_of(key, plan, invocation.configuration));
   }
@@ -316,7 +315,7 @@ bool is_any_read(std::span<const LimitStatus> statuses) {
                      [](const LimitStatus& status) { return status.was_read; });
 }
 
-ExitStatus run_quota(const QuotaPlan& options, Invocation& invocation) {
+ExitStatus run(const Plan& options, Invocation& invocation) {
   auto plan = options;
   std::optional<MetricsFile> metrics;
   if (plan.textfile) metrics.emplace(*plan.textfile, static_cast<std::size_t>(plan.label_keys));
@@ -340,9 +339,9 @@ ExitStatus run_quota(const QuotaPlan& options, Invocation& invocation) {
   const auto state = worst_of(statuses);
   auto& out = invocation.out.buffer();
   const bool is_silent = plan.quiet && state == PluginState::kOk;
-  if (invocation.json && !is_silent) append_json_report(out, statuses);
+  if (invocation.json && !is_silent) append_json(out, statuses);
   if (!invocation.json && !is_silent) {
-    append_plugin_report(out, statuses, plan.thresholds, plan.quiet);
+    append_text(out, statuses, plan.thresholds, plan.quiet);
   }
   invocation.out.flush();
   return to_status(state);
@@ -350,14 +349,14 @@ ExitStatus run_quota(const QuotaPlan& options, Invocation& invocation) {
 
 /// A plugin prints its failures to standard output, where its caller reads them. Nothing else goes
 /// to stderr, so that cron mails each failure once.
-ExitStatus report_quota_failure(const Problem& problem, bool json) {
+ExitStatus report_failure(const Problem& problem, bool json) {
   std::string out;
-  json ? append_json_failure(out, problem) : append_plugin_failure(out, problem);
+  json ? append_failure_json(out, problem) : append_failure_text(out, problem);
   if (!write_all(STDOUT_FILENO, out)) write_stderr(render(problem, quota_command.text.name, json));
   return to_status(PluginState::kUnknown);
 }
 
-std::string quota_notes() {
+std::string notes() {
   return list_algorithms("") + R"(
 A RANGE alerts if the use is outside it, or with @ inside it, in units of the
 limit or in percent: 80% alerts above 80 %, 10: below 10, @10:20 from 10 to 20.
@@ -365,6 +364,10 @@ limit or in percent: 80% alerts above 80 %, 10: below 10, @10:20 from 10 to 20.
 }
 
 }  // namespace
+
+}  // namespace rlctl::cli::quota
+
+namespace rlctl::cli {
 
 const Command quota_command{
     .text = {.name = "quota",
@@ -390,9 +393,9 @@ Examples:
   rlctl quota -q --limit 1k/s --textfile /var/lib/node_exporter/a.prom api:acme
   rlctl quota --policy login -w 50% ann
 )",
-             .notes = quota_notes,
+             .notes = quota::notes,
              .complete_operand = complete_key},
-    .add = add_command<QuotaPlan, add_quota_options, run_quota>,
-    .report = report_quota_failure};
+    .add = add_command<quota::Plan, quota::declare_options, quota::run>,
+    .report = quota::report_failure};
 
 }  // namespace rlctl::cli

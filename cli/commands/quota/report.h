@@ -15,7 +15,7 @@
 #include "cli/errors/plugin_state.h"
 #include "state/inspection.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::quota {
 
 /// When to alert.
 struct Thresholds {
@@ -48,14 +48,14 @@ struct LimitStatus {
 
 /// Appends the first line, which names the worst limit and holds all performance data; for several
 /// limits, then one line each, with `only_problems` without those that are OK.
-void append_plugin_report(std::string& out, std::span<const LimitStatus> statuses,
-                          const Thresholds& thresholds, bool only_problems);
+void append_text(std::string& out, std::span<const LimitStatus> statuses,
+                 const Thresholds& thresholds, bool only_problems);
 /// The same for a failure that leaves nothing to judge.
-void append_plugin_failure(std::string& out, const Problem& problem);
+void append_failure_text(std::string& out, const Problem& problem);
 
 /// Appends one JSON object and a line end.
-void append_json_report(std::string& out, std::span<const LimitStatus> statuses);
-void append_json_failure(std::string& out, const Problem& problem);
+void append_json(std::string& out, std::span<const LimitStatus> statuses);
+void append_failure_json(std::string& out, const Problem& problem);
 
 /// The file for node_exporter's textfile collector.
 class MetricsFile {
@@ -80,4 +80,4 @@ class MetricsFile {
   OutputFile file_;
 };
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::quota

@@ -24,7 +24,7 @@
 #include "cli/terminal/progress.h"
 #include "state/state.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::list {
 namespace {
 
 struct SortName {
@@ -72,7 +72,7 @@ std::string parse_algorithm_name(const std::string& text) {
 
 constexpr std::int64_t kMaxRows = 1'000'000;
 
-void add_list_options(Options& options, ListPlan& plan) {
+void declare_options(Options& options, Plan& plan) {
   options.group("Options");
   options.value("--above", "SHARE", into(plan.above, parse_share),
                 "only keys with more than this share of their limit used: 80%");
@@ -109,14 +109,14 @@ void add_list_options(Options& options, ListPlan& plan) {
 }
 
 /// One listing of a database.
-class ListRun {
+class Run {
  public:
-  ListRun(const ListPlan& plan, Invocation& invocation)
+  Run(const Plan& plan, Invocation& invocation)
       : plan_(plan),
         invocation_(invocation),
         listing_(plan, invocation.configuration),
         rows_(plan.sort.value_or(SortKey::kKey), plan.top),
-        look_(look_of_list(invocation.out)),
+        look_(look_of_rows(invocation.out)),
         table_(look_) {}
 
   /// Throws ProblemError if the server fails: nothing was changed.
@@ -132,7 +132,7 @@ class ListRun {
   [[nodiscard]] ExitStatus list() {
     Connector connector(invocation_.connection, invocation_.configuration, invocation_.interrupt);
     auto connection = connector.open();
-    listing_.scan(connection, [&](std::vector<ListRow> rows, double share) {
+    listing_.scan(connection, [&](std::vector<Row> rows, double share) {
       take(std::move(rows));
       progress_.update(share, "the database");
       invocation_.interrupt.check();
@@ -144,9 +144,9 @@ class ListRun {
     listing_.skipped().refused.require_readable();
     return listed_ > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
   }
-  void take(std::vector<ListRow> rows);
-  void count(const std::vector<ListRow>& rows);
-  void write(const std::vector<ListRow>& rows);
+  void take(std::vector<Row> rows);
+  void count(const std::vector<Row>& rows);
+  void write(const std::vector<Row>& rows);
   void finish();
   void warn_of_window_mismatch();
   [[nodiscard]] std::string skipped_text() const;
@@ -155,18 +155,18 @@ class ListRun {
     return plan_.limit ? "define a policy" : "pass --limit or define a policy";
   }
 
-  const ListPlan& plan_;
+  const Plan& plan_;
   Invocation& invocation_;
   Listing listing_;
   RowCollection rows_;
-  ListTotals totals_;
+  Totals totals_;
   Look look_;
-  ListTable table_;
+  RowTable table_;
   Progress progress_{is_terminal(STDERR_FILENO)};
   std::int64_t listed_ = 0, without_limit_ = 0;
 };
 
-void ListRun::take(std::vector<ListRow> rows) {
+void Run::take(std::vector<Row> rows) {
   if (!plan_.top) {
     for (const auto& row : rows) totals_.add(row);
   }
@@ -179,12 +179,12 @@ void ListRun::take(std::vector<ListRow> rows) {
   }
 }
 
-void ListRun::count(const std::vector<ListRow>& rows) {
+void Run::count(const std::vector<Row>& rows) {
   listed_ += std::ssize(rows);
   without_limit_ += std::ranges::count_if(rows, [](const auto& row) { return !row.limit; });
 }
 
-void ListRun::write(const std::vector<ListRow>& rows) {
+void Run::write(const std::vector<Row>& rows) {
   if (rows.empty()) return;
   progress_.clear();
   auto& out = invocation_.out.buffer();
@@ -193,7 +193,7 @@ void ListRun::write(const std::vector<ListRow>& rows) {
   count(rows);
   for (const auto& row : rows) {
     if (invocation_.json) {
-      append_list_json(out, row);
+      append_json(out, row);
     } else {
       table_.append_row(out, row);
     }
@@ -203,7 +203,7 @@ void ListRun::write(const std::vector<ListRow>& rows) {
 }
 
 /// "not listed: 12 keys that may be a limiter's (--all lists them), 340 keys of other programs"
-std::string ListRun::skipped_text() const {
+std::string Run::skipped_text() const {
   const auto& [others, unrecognized, unknown, refused] = listing_.skipped();
   std::string text;
   const auto add = [&text](std::int64_t count, const std::string& keys) {
@@ -218,7 +218,7 @@ std::string ListRun::skipped_text() const {
 }
 
 /// A limit that is not that of a key makes most of what its row says wrong.
-void ListRun::warn_of_window_mismatch() {
+void Run::warn_of_window_mismatch() {
   const auto& [keys, first, window] = listing_.window_mismatch();
   if (keys == 0) return;
   invocation_.out.flush();
@@ -229,7 +229,7 @@ void ListRun::warn_of_window_mismatch() {
        invocation_.command);
 }
 
-void ListRun::finish() {
+void Run::finish() {
   warn_of_window_mismatch();
   auto& out = invocation_.out.buffer();
   if (invocation_.json) {
@@ -260,17 +260,21 @@ void ListRun::finish() {
   }
 }
 
-ExitStatus run_list(ListPlan& plan, Invocation& invocation) {
+ExitStatus run(Plan& plan, Invocation& invocation) {
   plan.pattern = only_pattern(invocation.operands);
   if (plan.top && !plan.sort) plan.sort = SortKey::kRatio;
   if (plan.policy) (void)invocation.configuration.policy(*plan.policy);  // it must exist
-  if (!plan.watches) return ListRun(plan, invocation).run();
+  if (!plan.watches) return Run(plan, invocation).run();
   const Watch how{.interval = plan.watch_interval,
                   .redraws = !invocation.json && may_draw(invocation.out.fd())};
-  watch_list(plan, how, invocation);
+  watch_rows(plan, how, invocation);
 }
 
 }  // namespace
+
+}  // namespace rlctl::cli::list
+
+namespace rlctl::cli {
 
 const Command list_command{
     .text =
@@ -298,6 +302,6 @@ Examples:
   rlctl list --watch
 )",
          .notes = [] { return list_algorithms(""); }},
-    .add = add_command<ListPlan, add_list_options, run_list>};
+    .add = add_command<list::Plan, list::declare_options, list::run>};
 
 }  // namespace rlctl::cli

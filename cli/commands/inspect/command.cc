@@ -1,4 +1,4 @@
-#include "cli/commands/inspect/inspect.h"
+#include "cli/commands/inspect/report.h"
 
 #include <unistd.h>
 
@@ -28,11 +28,11 @@
 #include "state/key_family.h"
 #include "state/state.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::inspect {
 namespace {
 
 /// The options of `rlctl inspect`.
-struct InspectPlan {
+struct Plan {
   LimitOptions limit;
   std::optional<std::string> match;
   std::optional<std::chrono::microseconds> now;
@@ -62,7 +62,7 @@ std::optional<std::int64_t> parse_entries(const std::string& text) {
                    in_quotes(text));
 }
 
-void add_inspect_options(Options& options, InspectPlan& plan) {
+void declare_options(Options& options, Plan& plan) {
   options.group("Options");
   options
       .value("--match", "PATTERN", plan.match,
@@ -114,8 +114,8 @@ class Inspector {
  public:
   /// Reads the configuration only if the plan has no limiter. `keys`: all keys that inspect() will
   /// be called with, so that one scan covers all of them.
-  Inspector(const InspectPlan& plan, ConfigurationSource& configuration,
-            std::span<const std::string> keys, Progress& progress)
+  Inspector(const Plan& plan, ConfigurationSource& configuration, std::span<const std::string> keys,
+            Progress& progress)
       : plan_(plan), configuration_(configuration), keys_(keys), progress_(progress) {}
 
   /// `key` must be one of the keys.
@@ -131,7 +131,7 @@ class Inspector {
   void warn_of_algorithm(const state::Inspection& inspection, KeyResults& results);
   void warn_of_others(redis::Connection& connection, const std::string& key, KeyResults& results);
 
-  const InspectPlan& plan_;
+  const Plan& plan_;
   ConfigurationSource& configuration_;
   std::span<const std::string> keys_;
   Progress& progress_;
@@ -274,8 +274,7 @@ ExitStatus status_of(const KeyResults& results) {
 /// One run of the command: the data that all looks at the keys share.
 class Inspecting {
  public:
-  Inspecting(const InspectPlan& plan, bool redraws, std::vector<std::string> keys,
-             Invocation& invocation)
+  Inspecting(const Plan& plan, bool redraws, std::vector<std::string> keys, Invocation& invocation)
       : plan_(plan),
         redraws_(redraws),
         keys_(std::move(keys)),
@@ -304,7 +303,7 @@ class Inspecting {
   void append_screen(std::string& out, const Look& look) const;
   void warn(const KeyResults& results);
 
-  InspectPlan plan_;
+  Plan plan_;
   bool redraws_;
   std::vector<std::string> keys_;
   Invocation& invocation_;
@@ -435,19 +434,19 @@ std::string Inspecting::text(const KeyResults& results, const Look& look,
   std::string out;
   for (const auto& found : results.keys) {
     if (invocation_.json) {
-      append_inspection_json(out, found.inspection);
+      append_json(out, found.inspection);
       continue;
     }
     if (!out.empty()) out += '\n';
     const auto most = static_cast<std::size_t>(entries.value_or(INT64_MAX));
     if (found.inspection.entries.size() <= most) {
-      append_inspection_text(out, found, look, connector_.name());
+      append_text(out, found, look, connector_.name());
       continue;
     }
     auto shorter = found;
     auto& shown = shorter.inspection.entries;
     shown.erase(shown.begin(), shown.end() - static_cast<std::ptrdiff_t>(most));
-    append_inspection_text(out, shorter, look, connector_.name());
+    append_text(out, shorter, look, connector_.name());
   }
   return out;
 }
@@ -494,7 +493,7 @@ ExitStatus write_all(Inspecting& inspecting, Invocation& invocation,
   return inspecting.status();
 }
 
-ExitStatus inspect_matching(const InspectPlan& plan, Invocation& invocation) {
+ExitStatus inspect_matching(const Plan& plan, Invocation& invocation) {
   require_pattern(*plan.match, invocation.operands);
   if (plan.limiter && plan.limiter->limits.size() > 1) {
     throw UsageError("--match takes one --limit: each key that matches has one");
@@ -504,7 +503,7 @@ ExitStatus inspect_matching(const InspectPlan& plan, Invocation& invocation) {
                    [&](std::string& out) { inspecting.read_matching(*plan.match, out); });
 }
 
-ExitStatus run_inspect(InspectPlan& plan, Invocation& invocation) {
+ExitStatus run(Plan& plan, Invocation& invocation) {
   if (!plan.match) {
     auto operands = operands_or_lines(std::move(invocation.operands), invocation.interrupt);
     invocation.operands = decode_operands(std::move(operands), plan.key_base64);
@@ -529,6 +528,10 @@ ExitStatus run_inspect(InspectPlan& plan, Invocation& invocation) {
 }
 
 }  // namespace
+
+}  // namespace rlctl::cli::inspect
+
+namespace rlctl::cli {
 
 const Command inspect_command{
     .text = {.name = "inspect",
@@ -561,6 +564,6 @@ Examples:
 )",
              .notes = [] { return list_algorithms(""); },
              .complete_operand = complete_key},
-    .add = add_command<InspectPlan, add_inspect_options, run_inspect>};
+    .add = add_command<inspect::Plan, inspect::declare_options, inspect::run>};
 
 }  // namespace rlctl::cli

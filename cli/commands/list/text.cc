@@ -17,7 +17,7 @@
 #include "cli/terminal/table.h"
 #include "state/state.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::list {
 namespace {
 
 using std::chrono::microseconds;
@@ -60,7 +60,7 @@ std::string number_text(const std::optional<std::int64_t>& number) {
   return number ? std::to_string(*number) : std::string(kUnknown);
 }
 
-std::string limit_text(const ListRow& row) {
+std::string limit_text(const Row& row) {
   if (!row.limit && !row.window) return std::string(kUnknown);
   auto text = row.limit ? std::to_string(*row.limit) : "?";
   if (row.window_is_inferred) text += "/~";
@@ -70,18 +70,18 @@ std::string limit_text(const ListRow& row) {
 }
 
 /// Rounded down, so that only what is full shows as 100 %.
-std::string ratio_text(const ListRow& row) {
+std::string ratio_text(const Row& row) {
   const auto ratio = row.ratio();
   return ratio ? fmt::format("{:.0f}%", std::floor(*ratio * 100)) : std::string(kUnknown);
 }
 
-std::string next_free_text(const ListRow& row) {
+std::string next_free_text(const Row& row) {
   if (!row.next_free) return std::string(kUnknown);
   if (*row.next_free == microseconds{0}) return "now";
   return *row.next_free == limiter::kNever ? "never" : wait_text(*row.next_free);
 }
 
-std::string reset_text(const ListRow& row) {
+std::string reset_text(const Row& row) {
   if (!row.reset_after) return std::string(kUnknown);
   return *row.reset_after == limiter::kNever ? "never" : wait_text(*row.reset_after);
 }
@@ -92,13 +92,13 @@ std::string algorithm_text(std::string_view library, std::string_view algorithm)
   return std::string(library).append(": ").append(algorithm);
 }
 
-Tone tone_of_ratio(const ListRow& row) {
+Tone tone_of_ratio(const Row& row) {
   constexpr double kNearlyFull = 0.8;
   const auto ratio = row.ratio().value_or(0);
   return ratio >= 1 ? Tone::kBad : ratio >= kNearlyFull ? Tone::kWarning : Tone::kPlain;
 }
 
-RowCells cells_of(const ListRow& row) {
+RowCells cells_of(const Row& row) {
   return {number_text(row.used),  limit_text(row),
           ratio_text(row),        next_free_text(row),
           reset_text(row),        row.ttl ? ttl_text(*row.ttl) : "none",
@@ -126,20 +126,20 @@ std::string count_text(std::int64_t count, const Look& look) {
 
 }  // namespace
 
-Look look_of_list(const Output& out) {
+Look look_of_rows(const Output& out) {
   Look look = out.look();
   if (!is_terminal(out.fd())) look.columns = SIZE_MAX;
   return look;
 }
 
-ListTable::ListTable(const Look& look) : look_(look) {
+RowTable::RowTable(const Look& look) : look_(look) {
   for (const auto& column : kColumns) {
     widths_.push_back(look.columns < column.least_room ? 0 : column.least_width);
   }
   if (look.columns >= kWidest) widths_[kAlgorithmColumn] = longest_algorithm();
 }
 
-void ListTable::widen(std::span<const ListRow> rows) {
+void RowTable::widen(std::span<const Row> rows) {
   for (const auto& row : rows) {
     const auto cells = cells_of(row);
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -148,7 +148,7 @@ void ListTable::widen(std::span<const ListRow> rows) {
   }
 }
 
-void ListTable::append_titles(std::string& out) const {
+void RowTable::append_titles(std::string& out) const {
   RowCells titles;
   std::array<Tone, kColumns.size()> tones;
   std::ranges::transform(kColumns, titles.begin(), &Column::title);
@@ -157,7 +157,7 @@ void ListTable::append_titles(std::string& out) const {
   out.append(toned("key", Tone::kDim, look_.colour)).append("\n");
 }
 
-void ListTable::append_row(std::string& out, const ListRow& row, LongKey long_key) const {
+void RowTable::append_row(std::string& out, const Row& row, LongKey long_key) const {
   const auto begin = out.size();
   std::array<Tone, kColumns.size()> tones{};
   tones[kRatioColumn] = tone_of_ratio(row);
@@ -172,7 +172,7 @@ void ListTable::append_row(std::string& out, const ListRow& row, LongKey long_ke
   out.append(key).append("\n");
 }
 
-void append_list_json(std::string& out, const ListRow& row) {
+void append_json(std::string& out, const Row& row) {
   JsonWriter json(out);
   json.begin_object()
       .bytes_field("key", row.key)
@@ -189,7 +189,7 @@ void append_list_json(std::string& out, const ListRow& row) {
 
 // ---- Totals ----
 
-void ListTotals::Sum::add(const ListRow& row) {
+void Totals::Sum::add(const Row& row) {
   ++keys;
   if (row.ratio().value_or(0) >= 1) ++full;
   if (!row.ttl) ++without_ttl;
@@ -197,13 +197,13 @@ void ListTotals::Sum::add(const ListRow& row) {
   if (bytes) bytes = row.bytes ? std::optional(*bytes + *row.bytes) : std::nullopt;
 }
 
-void ListTotals::add(const ListRow& row) {
+void Totals::add(const Row& row) {
   all_.add(row);
   algorithms_[{row.library, row.algorithm}].add(row);
   if (!row.policy.empty()) policies_[row.policy].add(row);
 }
 
-void ListTotals::append_text(std::string& out, const Look& look) const {
+void Totals::append_text(std::string& out, const Look& look) const {
   std::vector<Cells> rows{{"", "keys", "full", "no ttl", "bytes"}};
   const auto add = [&](std::string name, const Sum& sum) {
     rows.push_back({std::move(name), count_text(sum.keys, look), count_text(sum.full, look),
@@ -220,7 +220,7 @@ void ListTotals::append_text(std::string& out, const Look& look) const {
   }
 }
 
-void ListTotals::append_json(std::string& out) const {
+void Totals::append_json(std::string& out) const {
   const auto append = [&out](std::string_view library, std::string_view algorithm,
                              std::string_view policy, const Sum& sum) {
     JsonWriter(out)
@@ -239,4 +239,4 @@ void ListTotals::append_json(std::string& out) const {
   for (const auto& [name, sum] : policies_) append({}, {}, name, sum);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::list

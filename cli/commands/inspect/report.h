@@ -7,7 +7,7 @@
 #include "cli/terminal/terminal.h"
 #include "state/inspection.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::inspect {
 
 /// A key, and where its limit comes from.
 struct Found {
@@ -19,14 +19,14 @@ struct Found {
 /// Appends a description of a key for people, most important facts first. No line is wider than the
 /// look allows, except for keys and holders, which are never cut. Inferred values have the prefix
 /// '~'. The text includes `server` if the key does not exist.
-void append_inspection_text(std::string& out, const Found& found, const Look& look,
-                            std::string_view server = {});
+void append_text(std::string& out, const Found& found, const Look& look,
+                 std::string_view server = {});
 
 /// The number of bars that fit beside their label.
 [[nodiscard]] std::size_t columns_for_bars(const Look& look) noexcept;
 
 /// Appends one JSON object and a line end. Unknown values are null; "inferred" lists the fields
 /// that follow from an inferred window.
-void append_inspection_json(std::string& out, const state::Inspection& inspection);
+void append_json(std::string& out, const state::Inspection& inspection);
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::inspect

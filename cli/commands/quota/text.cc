@@ -7,11 +7,11 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/commands/quota/quota.h"
+#include "cli/commands/quota/report.h"
 #include "cli/report/usage_json.h"
 #include "cli/server/targets.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::quota {
 namespace {
 
 using std::chrono::microseconds;
@@ -171,8 +171,8 @@ bool less_severe(const LimitStatus& a, const LimitStatus& b) {
   return rank(a) < rank(b);
 }
 
-void append_plugin_report(std::string& out, std::span<const LimitStatus> statuses,
-                          const Thresholds& thresholds, bool only_problems) {
+void append_text(std::string& out, std::span<const LimitStatus> statuses,
+                 const Thresholds& thresholds, bool only_problems) {
   const bool is_only = statuses.size() == 1;
   const auto& worst = *std::max_element(statuses.begin(), statuses.end(), less_severe);
   append_first_line(out, worst.state, sentence(worst) + others_text(statuses, worst));
@@ -192,7 +192,7 @@ void append_plugin_report(std::string& out, std::span<const LimitStatus> statuse
   }
 }
 
-void append_plugin_failure(std::string& out, const Problem& problem) {
+void append_failure_text(std::string& out, const Problem& problem) {
   append_first_line(out, PluginState::kUnknown, problem_text(problem));
   out += '\n';
   append_hint(out, problem.hint);
@@ -233,7 +233,7 @@ void append_limit_json(JsonWriter& json, const LimitStatus& status) {
 
 }  // namespace
 
-void append_json_report(std::string& out, std::span<const LimitStatus> statuses) {
+void append_json(std::string& out, std::span<const LimitStatus> statuses) {
   const auto& worst = *std::max_element(statuses.begin(), statuses.end(), less_severe);
   JsonWriter json(out);
   begin_json(json, worst.state).name("limits").begin_array();
@@ -248,7 +248,7 @@ void append_json_report(std::string& out, std::span<const LimitStatus> statuses)
   out += '\n';
 }
 
-void append_json_failure(std::string& out, const Problem& problem) {
+void append_failure_json(std::string& out, const Problem& problem) {
   JsonWriter json(out);
   begin_json(json, PluginState::kUnknown).name("limits").begin_array().end_array();
   append_problem(json, problem);
@@ -256,4 +256,4 @@ void append_json_failure(std::string& out, const Problem& problem) {
   out += '\n';
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::quota
