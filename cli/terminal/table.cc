@@ -11,8 +11,6 @@ namespace rlctl::cli {
 
 namespace {
 
-constexpr std::size_t kGapOfColumns = 2;
-
 /// The first column and the columns from `begin` to `end`, as rows.
 std::vector<Cells> rows_of(const std::vector<Cells>& columns, std::size_t begin, std::size_t end) {
   std::vector<Cells> rows(columns.front().size());
@@ -25,21 +23,29 @@ std::vector<Cells> rows_of(const std::vector<Cells>& columns, std::size_t begin,
 
 }  // namespace
 
-Columns::Columns(std::span<const Cells> rows, Numbers numbers) : numbers_(numbers) {
-  for (const auto& row : rows) {
-    widths_.resize(std::max(widths_.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      widths_[i] = std::max(widths_[i], display_width(row[i]));
-    }
-  }
-  for (const auto column : widths_) {
-    if (column > 0) width_ += column + (width_ > 0 ? kGapOfColumns : 0);
+Columns::Columns(std::span<const Cells> rows, Numbers numbers) : Columns(numbers) {
+  for (const auto& row : rows) widen(row);
+}
+
+void Columns::widen(const Cells& row) {
+  widths_.resize(std::max(widths_.size(), row.size()));
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    widths_[i] = std::max(widths_[i], display_width(row[i]));
   }
 }
 
+std::size_t Columns::width() const noexcept {
+  std::size_t width = 0;
+  for (const auto column : widths_) {
+    if (column > 0) width += column + (width > 0 ? kGap : 0);
+  }
+  return width;
+}
+
 bool Columns::is_number(std::size_t column) const noexcept {
-  if (column == 0 || numbers_ == Numbers::kNone) return false;
-  return numbers_ == Numbers::kAfterFirst || column + 1 < widths_.size();
+  if (numbers_ == Numbers::kNone) return false;
+  if (column == 0) return numbers_ == Numbers::kAllButLast;
+  return column + 1 < widths_.size() || numbers_ == Numbers::kAfterFirst;
 }
 
 std::string Columns::line(const Cells& row) const {
@@ -53,7 +59,7 @@ std::string Columns::line(const Cells& row) const {
       line += row[i];
       used = begin + width;
     }
-    column += widths_[i] + kGapOfColumns;
+    column += widths_[i] + kGap;
   }
   return line;
 }

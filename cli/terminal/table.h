@@ -16,15 +16,21 @@ namespace rlctl::cli {
 using Cells = std::vector<std::string>;
 
 /// Which columns hold numbers, which are right-aligned.
-enum class Numbers { kNone, kAfterFirst, kBetweenFirstAndLast };
+enum class Numbers { kNone, kAllButLast, kAfterFirst, kBetweenFirstAndLast };
 
 /// Columns as wide as their widest cells, two spaces apart. A column without text takes no room.
 /// Rows may differ in their number of cells.
 class Columns {
  public:
+  static constexpr std::size_t kGap = 2;
+
+  /// Without rows: widen() makes room for each.
+  explicit Columns(Numbers numbers, std::vector<std::size_t> min_widths = {})
+      : widths_(std::move(min_widths)), numbers_(numbers) {}
   Columns(std::span<const Cells> rows, Numbers numbers);
 
-  [[nodiscard]] std::size_t width() const noexcept { return width_; }
+  void widen(const Cells& row);
+  [[nodiscard]] std::size_t width() const noexcept;
   /// A row as a line, without trailing spaces or a line end.
   [[nodiscard]] std::string line(const Cells& row) const;
 
@@ -33,7 +39,6 @@ class Columns {
 
   std::vector<std::size_t> widths_;
   Numbers numbers_;
-  std::size_t width_ = 0;
 };
 
 /// Appends a text as lines of at most `columns`, broken at blanks, and a line end. Each line begins
@@ -84,7 +89,9 @@ class TextBlock {
 
   void row(std::string_view label, std::string_view main, std::string_view about = {});
   /// A sentence without a label.
-  void note(std::string_view text) { row({}, {}, text); }
+  void note(std::string_view text, Tone tone = Tone::kPlain) {
+    row({}, {}, toned(text, tone, look_.colour));
+  }
   /// A line of a list, below the label.
   void item(std::string_view text);
   /// Lines of a list, all with the same number of cells, in columns: the first and the last
