@@ -18,12 +18,12 @@ std::optional<std::int64_t> Inspection::capacity() const {
   return *burst + (is_queue ? 1 : 0);
 }
 
-std::optional<double> share_used(std::optional<std::int64_t> used,
-                                 std::optional<std::int64_t> capacity) {
+std::optional<double> Inspection::ratio() const {
   if (!used) return std::nullopt;
   if (*used == 0) return 0;
-  if (!capacity || *capacity == 0) return std::nullopt;
-  return static_cast<double>(*used) / static_cast<double>(*capacity);
+  const auto most = capacity();
+  if (!most || *most == 0) return std::nullopt;
+  return static_cast<double>(*used) / static_cast<double>(*most);
 }
 
 namespace {

@@ -44,13 +44,8 @@ struct InspectedEntry {
   bool operator==(const InspectedEntry&) const = default;
 };
 
-/// What a key holds at one instant. Unknown values are empty.
-struct Inspection {
-  std::string key;
-  Content content;             ///< content.type is "none" if the key does not exist
-  State state;                 ///< its form is null if it is not limiter state
-  microseconds now{0};         ///< the instant: as requested, or the server's clock
-  microseconds server_now{0};  ///< the server's clock
+/// A limit, and how much of it is used. Unknown values are empty.
+struct Usage {
   /// The limit to which used, remaining and so on refer; the stored one unless another was given.
   std::optional<std::int64_t> limit;
   std::optional<microseconds> window;
@@ -59,12 +54,8 @@ struct Inspection {
   /// entries, or from the key's name. What depends on it, such as used and reset_after, is inferred
   /// too.
   bool window_is_inferred = false;
-  /// The window that a log's TTL and entries show, if it is longer than that of the limit, which
-  /// cannot be that of the log: what depends on the limit is then wrong. See longer_window().
-  std::optional<microseconds> longer_window = {};
 
   std::optional<std::int64_t> used;  ///< units that count now, rounded up
-  std::optional<double> used_exact;  ///< for buckets, queues and estimates, not rounded
   std::optional<std::int64_t> remaining;
   /// 0, or the retry_after of a request of cost 1; kNever if waiting does not help.
   std::optional<microseconds> next_free;
@@ -72,6 +63,20 @@ struct Inspection {
 
   std::optional<microseconds> ttl;    ///< none: the key never expires or does not exist
   std::optional<std::int64_t> bytes;  ///< none: the server does not report it
+};
+
+/// What a key holds at one instant. Unknown values are empty.
+struct Inspection : Usage {
+  std::string key;
+  Content content;             ///< content.type is "none" if the key does not exist
+  State state;                 ///< its form is null if it is not limiter state
+  microseconds now{0};         ///< the instant: as requested, or the server's clock
+  microseconds server_now{0};  ///< the server's clock
+  /// The window that a log's TTL and entries show, if it is longer than that of the limit, which
+  /// cannot be that of the log: what depends on the limit is then wrong. See longer_window().
+  std::optional<microseconds> longer_window = {};
+  std::optional<double> used_exact;  ///< for buckets, queues and estimates, not rounded
+
   /// The number of stored entries of a log or set, and how many of them no longer count.
   std::int64_t stored = 0, expired = 0;
   std::optional<microseconds> newest;   ///< the time of a log's newest entry
@@ -89,11 +94,9 @@ struct Inspection {
   /// The number of requests of cost 1 allowed at once from empty, to which `used` compares: the
   /// limit, or the burst of a bucket; a queue allows one more, which does not wait.
   [[nodiscard]] std::optional<std::int64_t> capacity() const;
+  /// The share of the capacity that is used, 1 if it is full: 0 of any if none is.
+  [[nodiscard]] std::optional<double> ratio() const;
 };
-
-/// The share of the capacity that is used: 0 of any if none is; none if it is not known.
-[[nodiscard]] std::optional<double> share_used(std::optional<std::int64_t> used,
-                                               std::optional<std::int64_t> capacity);
 
 /// Reads a key and reports its state. Writes nothing, prunes nothing, touches no TTL, and so works
 /// on a replica. WATCH and EXEC ensure that a single page is read at one instant; more pages are

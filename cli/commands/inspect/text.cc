@@ -586,7 +586,7 @@ void append_json(std::string& out, const Inspection& inspection) {
       .field("library", library)
       .field("algorithm",
              inspection.is_limiter() ? std::optional(inspection.state.form->name) : std::nullopt);
-  append_usage(json, inspection);
+  append_usage_fields(json, inspection);
   json.field("burst", inspection.burst).field("next_free_us", inspection.next_free);
   append_inferred(json, inspection);
   json.field("stored", inspection.stored)

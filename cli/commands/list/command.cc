@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,11 +11,10 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "base/wait.h"
 #include "cli/app/command.h"
-#include "cli/app/watch.h"
 #include "cli/commands/list/listing.h"
 #include "cli/commands/list/report.h"
-#include "cli/commands/list/watch.h"
 #include "cli/options/completions.h"
 #include "cli/options/limits.h"
 #include "cli/options/values.h"
@@ -49,7 +47,7 @@ double parse_share(const std::string& text) {
 }
 
 SortKey parse_sort(const std::string& text) {
-  return find_named(kSortNames, text, "--sort: unknown key").key;
+  return find_named(kSortNames, text, "--sort: unknown order").key;
 }
 
 limiter::Limit parse_one_limit(const std::string& text) {
@@ -61,25 +59,19 @@ limiter::Limit parse_one_limit(const std::string& text) {
 
 /// The name of an algorithm that a key may be of.
 std::string parse_algorithm_name(const std::string& text) {
-  std::vector<std::string_view> names;
-  for (const auto& form : state::state_forms()) {
-    if (form.library != state::kOurLibrary) continue;
-    if (form.name == text) return text;
-    names.push_back(form.name);
-  }
-  refuse_word("--algorithm: unknown algorithm " + in_quotes(text), text, names);
+  std::vector<state::StateForm> ours;
+  std::ranges::copy_if(state::state_forms(), std::back_inserter(ours),
+                       [](const auto& form) { return !form.is_foreign(); });
+  return std::string(find_named(ours, text, "--algorithm: unknown algorithm").name);
 }
 
-constexpr std::int64_t kMaxRows = 1'000'000;
-
 void declare_options(Options& options, Plan& plan) {
+  constexpr std::int64_t kMaxRows = 1'000'000;
   options.group("Options");
   options.value("--above", "SHARE", into(plan.above, parse_share),
                 "only keys with more than this share of their limit used: 80%");
-  options.value(
-      "--top", "NUMBER",
-      into(plan.top, [](const auto& text) { return parse_between(text, "--top", 1, kMaxRows); }),
-      "only the first NUMBER keys in the order of --sort (default: by ratio)");
+  options.value("--top", "NUMBER", into(plan.top, number_between("--top", 1, kMaxRows)),
+                "only the first NUMBER keys in the order of --sort (default: by ratio)");
   options
       .value("--sort", "KEY", into(plan.sort, parse_sort),
              "sort by used, ratio, ttl, bytes (largest first) or key")
@@ -100,15 +92,14 @@ void declare_options(Options& options, Plan& plan) {
                "also keys that only look like a limiter's: numbers, sorted sets of times");
   options.flag("--totals", plan.only_totals, "print totals by algorithm and policy, but no keys")
       .excludes("--top", "--totals always covers all keys")
-      .excludes("--sort", "totals are not sorted");
-  options
-      .optional_value("--watch", "TIME", plan.watches, into(plan.watch_interval, parse_watch),
-                      "show the first ones again every TIME (default: 1s) until Ctrl-C")
-      .rejects_detached(is_duration)
-      .excludes("--totals", "the screen shows keys");
+      .excludes("--sort");
+  add_watch_option(options, plan.watch,
+                   "show the first ones again every TIME (default: 1s) until Ctrl-C")
+      .excludes("--totals");
 }
 
-/// One listing of a database.
+// ---- One listing of a database ----
+
 class Run {
  public:
   Run(const Plan& plan, Invocation& invocation)
@@ -119,31 +110,10 @@ class Run {
         look_(look_of_rows(invocation.out)),
         table_(look_) {}
 
-  /// Throws ProblemError if the server fails: nothing was changed.
-  [[nodiscard]] ExitStatus run() {
-    try {
-      return list();
-    } catch (const redis::Error& error) {
-      throw ProblemError(drop_in_doubt_note(describe(error)));
-    }
-  }
+  /// Throws redis::Error.
+  [[nodiscard]] ExitStatus run();
 
  private:
-  [[nodiscard]] ExitStatus list() {
-    Connector connector(invocation_.connection, invocation_.configuration, invocation_.interrupt);
-    auto connection = connector.open();
-    listing_.scan(connection, [&](std::vector<Row> rows, double share) {
-      take(std::move(rows));
-      progress_.update(share, "the database");
-      invocation_.interrupt.check();
-    });
-    progress_.clear();
-    if (plan_.sort) write(rows_.take());
-    finish();
-    invocation_.out.flush();
-    listing_.skipped().refused.require_readable();
-    return listed_ > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
-  }
   void take(std::vector<Row> rows);
   void count(const std::vector<Row>& rows);
   void write(const std::vector<Row>& rows);
@@ -166,6 +136,22 @@ class Run {
   std::int64_t listed_ = 0, without_limit_ = 0;
 };
 
+ExitStatus Run::run() {
+  Connector connector(invocation_.connection, invocation_.configuration, invocation_.interrupt);
+  auto connection = connector.open();
+  listing_.scan(connection, [&](std::vector<Row> rows, double share) {
+    take(std::move(rows));
+    progress_.update(share, "the database");
+    invocation_.interrupt.check();
+  });
+  progress_.clear();
+  if (plan_.sort) write(rows_.take());
+  finish();
+  invocation_.out.flush();
+  listing_.skipped().refused.require_readable();
+  return listed_ > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
+}
+
 void Run::take(std::vector<Row> rows) {
   if (!plan_.top) {
     for (const auto& row : rows) totals_.add(row);
@@ -181,7 +167,7 @@ void Run::take(std::vector<Row> rows) {
 
 void Run::count(const std::vector<Row>& rows) {
   listed_ += std::ssize(rows);
-  without_limit_ += std::ranges::count_if(rows, [](const auto& row) { return !row.limit; });
+  without_limit_ += std::ranges::count_if(rows, [](const auto& row) { return !row.usage.limit; });
 }
 
 void Run::write(const std::vector<Row>& rows) {
@@ -260,14 +246,130 @@ void Run::finish() {
   }
 }
 
+// ---- --watch ----
+
+/// What a complete scan of the database found.
+struct ScanResult {
+  std::vector<Row> rows = {};       ///< the first ones, to be shown
+  std::int64_t keys = 0, full = 0;  ///< numbers of limiters
+  std::int64_t unknown = 0;         ///< limiters whose limit is not known
+  Clock::time_point at = Clock::now();
+};
+
+/// Shows the first rows again and again. The rows are read anew each time; the database is scanned
+/// again after a pause of many times as long as the last scan took, so that watching costs a server
+/// little.
+class Watching {
+ public:
+  Watching(const Plan& plan, Invocation& invocation)
+      : plan_(plan),
+        invocation_(invocation),
+        connector_(invocation.connection, invocation.configuration, invocation.interrupt),
+        listing_(plan, invocation.configuration) {}
+
+  /// Throws redis::Error.
+  [[nodiscard]] std::string read();
+
+ private:
+  [[nodiscard]] std::int64_t most_rows() const;
+  void scan(redis::Connection& connection);
+  void refresh(redis::Connection& connection);
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::string summary() const;
+
+  const Plan& plan_;
+  Invocation& invocation_;
+  Connector connector_;
+  Listing listing_;
+  std::optional<redis::Connection> connection_;  ///< none after an error
+  Deadline next_scan_ = Clock::now();
+  ScanResult last_;
+};
+
+std::string Watching::read() {
+  auto connection = std::exchange(connection_, std::nullopt);
+  if (!connection) connection.emplace(connector_.open());
+  Clock::now() >= next_scan_ ? scan(*connection) : refresh(*connection);
+  connection_ = std::move(connection);
+  return text();
+}
+
+std::int64_t Watching::most_rows() const {
+  // The summary, the header and the titles, and the line where the shell's prompt will be.
+  constexpr std::size_t kOtherLines = 4;
+  constexpr std::int64_t kRowsOffScreen = 20;
+  if (plan_.top) return *plan_.top;
+  if (!redraws(invocation_)) return kRowsOffScreen;
+  const auto lines = terminal_height(invocation_.out.fd());
+  return static_cast<std::int64_t>(lines > kOtherLines ? lines - kOtherLines : 1);
+}
+
+void Watching::scan(redis::Connection& connection) {
+  // A server is busy with scans for less than 4 % of the time.
+  constexpr int kPauseForScan = 25;
+  const auto begin = Clock::now();
+  Progress progress(!redraws(invocation_) && is_terminal(STDERR_FILENO));
+  RowCollection first(*plan_.sort, most_rows());
+  ScanResult result;
+  listing_.scan(connection, [&](std::vector<Row> rows, double share) {
+    result.keys += std::ssize(rows);
+    for (const auto& row : rows) {
+      if (!row.ratio) ++result.unknown;
+      if (row.ratio.value_or(0) >= 1) ++result.full;
+    }
+    first.add(std::move(rows));
+    progress.update(share, "the database");
+    invocation_.interrupt.check();
+  });
+  result.rows = first.take();
+  result.unknown += listing_.skipped().unknown;
+  result.at = Clock::now();
+  next_scan_ = result.at + kPauseForScan * (result.at - begin);
+  last_ = std::move(result);
+}
+
+/// Reads only what is shown.
+void Watching::refresh(redis::Connection& connection) {
+  RowCollection first(*plan_.sort, most_rows());
+  first.add(listing_.read_again(connection, last_.rows));
+  last_.rows = first.take();
+}
+
+/// "100000 limiters, 3 full, the limit of 2 not known; scanned 3 s ago"
+std::string Watching::summary() const {
+  const auto* what = plan_.has_filter() ? "matching limiter" : "limiter";
+  auto text = fmt::format("{}, {} full", counted(last_.keys, what), last_.full);
+  if (last_.unknown > 0) text += fmt::format(", the limit of {} not known", last_.unknown);
+  const auto age = std::chrono::floor<std::chrono::seconds>(Clock::now() - last_.at);
+  return text + fmt::format("; scanned {} s ago", age.count());
+}
+
+std::string Watching::text() const {
+  std::string out;
+  if (invocation_.json) {
+    for (const auto& row : last_.rows) append_json(out, row);
+    return out;
+  }
+  const Look look = look_of_rows(invocation_.out);
+  append_filled(out, toned(summary(), Tone::kDim, look.colour), 0, look.columns);
+  RowTable table(look);
+  table.widen(last_.rows);
+  table.append_titles(out);
+  for (const auto& row : last_.rows) table.append_row(out, row, LongKey::kWithoutMiddle);
+  return out;
+}
+
 ExitStatus run(Plan& plan, Invocation& invocation) {
   plan.pattern = only_pattern(invocation.operands);
-  if (plan.top && !plan.sort) plan.sort = SortKey::kRatio;
+  if ((plan.top || plan.watch.is_given) && !plan.sort) plan.sort = SortKey::kRatio;
   if (plan.policy) (void)invocation.configuration.policy(*plan.policy);  // it must exist
-  if (!plan.watches) return Run(plan, invocation).run();
-  const Watch how{.interval = plan.watch_interval,
-                  .redraws = !invocation.json && may_draw(invocation.out.fd())};
-  watch_rows(plan, how, invocation);
+  try {
+    if (!plan.watch.is_given) return Run(plan, invocation).run();
+    Watching watching(plan, invocation);
+    watch(plan.watch, invocation, [&] { return watching.read(); });
+  } catch (const redis::Error& error) {
+    throw ProblemError(drop_in_doubt_note(describe(error)));  // list changes nothing
+  }
 }
 
 }  // namespace

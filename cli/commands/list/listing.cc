@@ -12,41 +12,6 @@
 
 namespace rlctl::cli::list {
 
-bool Plan::has_filter() const {
-  return pattern != "*" || above || only_without_ttl || algorithm || policy;
-}
-
-std::optional<double> Row::ratio() const {
-  return state::share_used(used, capacity);
-}
-
-bool comes_before(const Row& a, const Row& b, SortKey sort) {
-  // The larger first, of equals the key that comes first.
-  const auto rank = [sort](const Row& row) -> double {
-    constexpr double kUnknown = -1;
-    switch (sort) {
-      case SortKey::kUsed:
-        return row.used ? static_cast<double>(*row.used) : kUnknown;
-      case SortKey::kRatio:
-        return row.ratio().value_or(kUnknown);
-      case SortKey::kTtl:
-        return row.ttl ? static_cast<double>(row.ttl->count()) : HUGE_VAL;
-      case SortKey::kBytes:
-        return row.bytes ? static_cast<double>(*row.bytes) : kUnknown;
-      case SortKey::kKey:
-        break;
-    }
-    return 0;
-  };
-  const auto of_a = rank(a), of_b = rank(b);
-  return of_a != of_b ? of_a > of_b : a.key < b.key;
-}
-
-// ---- Reading ----
-
-Listing::Listing(const Plan& plan, ConfigurationSource& configuration)
-    : plan_(plan), configuration_(configuration.policies()) {}
-
 state::InspectionRequest Listing::request_for(const std::string& key) const {
   auto target = found_target(key, configuration_);
   const auto window = state::window_in_name(key);
@@ -77,17 +42,8 @@ std::optional<Row> Listing::row_of(const state::Surveyed& surveyed) {
           .library = form.library,
           .algorithm = form.library.empty() ? std::string_view() : form.name,
           .policy = {},
-          .used = inspection.used,
-          .remaining = inspection.remaining,
-          .limit = inspection.limit,
-          .capacity = inspection.capacity(),
-          .bytes = inspection.bytes,
-          .window = inspection.window,
-          .next_free = inspection.next_free,
-          .reset_after = inspection.reset_after,
-          .window_is_inferred = inspection.window_is_inferred,
-          .ttl = inspection.ttl};
-  if (row.remaining && row.capacity) row.remaining = std::min(*row.remaining, *row.capacity);
+          .usage = inspection,
+          .ratio = inspection.ratio()};
   if (!configuration_.policies.empty()) {
     const auto* policy = limiter::policy_for(configuration_, row.key);
     if (policy != nullptr) row.policy = policy->name;
@@ -101,13 +57,12 @@ std::optional<Row> Listing::row_of(const state::Surveyed& surveyed) {
 }
 
 bool Listing::wants(const Row& row) {
-  if (plan_.only_without_ttl && row.ttl) return false;
+  if (plan_.only_without_ttl && row.usage.ttl) return false;
   if (plan_.algorithm && row.algorithm != *plan_.algorithm) return false;
   if (plan_.policy && row.policy != *plan_.policy) return false;
   if (!plan_.above) return true;
-  const auto ratio = row.ratio();
-  if (!ratio) ++skipped_.unknown;
-  return ratio && *ratio > *plan_.above;
+  if (!row.ratio) ++skipped_.unknown;
+  return row.ratio && *row.ratio > *plan_.above;
 }
 
 std::vector<Row> Listing::rows_of(std::span<const state::Surveyed> page) {
@@ -118,14 +73,10 @@ std::vector<Row> Listing::rows_of(std::span<const state::Surveyed> page) {
   return rows;
 }
 
-std::vector<Row> Listing::read(redis::Connection& connection, std::vector<std::string> keys) {
-  std::vector<state::InspectedKey> requests;
-  requests.reserve(keys.size());
-  for (auto& key : keys) {
-    const auto request = request_for(key);
-    requests.push_back({.key = std::move(key), .request = request});
-  }
-  return rows_of(state::survey(connection, requests));
+std::vector<Row> Listing::read_again(redis::Connection& connection, const std::vector<Row>& rows) {
+  std::vector<state::InspectedKey> keys;
+  for (const auto& row : rows) keys.push_back({.key = row.key, .request = request_for(row.key)});
+  return rows_of(state::survey(connection, keys));
 }
 
 void Listing::scan(redis::Connection& connection,
@@ -134,13 +85,32 @@ void Listing::scan(redis::Connection& connection,
   window_mismatch_ = {};
   // A key that comes twice to the top is noticed there, so that memory stays bounded.
   state::survey_all(connection, {.pattern = plan_.pattern,
-                                 .once = !plan_.top,
+                                 .once = !plan_.top || plan_.watch.is_given,
                                  .ask = [this](const std::string& key) { return request_for(key); },
                                  .on_page = [&](std::span<const state::Surveyed> page,
                                                 double share) { on_rows(rows_of(page), share); }});
 }
 
 // ---- Rows in order ----
+
+/// Rows with a larger value come first.
+static double value_of(const Row& row, SortKey sort) {
+  constexpr double kUnknown = -1;
+  const auto& usage = row.usage;
+  switch (sort) {
+    case SortKey::kUsed:
+      return usage.used ? static_cast<double>(*usage.used) : kUnknown;
+    case SortKey::kRatio:
+      return row.ratio.value_or(kUnknown);
+    case SortKey::kTtl:
+      return usage.ttl ? static_cast<double>(usage.ttl->count()) : HUGE_VAL;
+    case SortKey::kBytes:
+      return usage.bytes ? static_cast<double>(*usage.bytes) : kUnknown;
+    case SortKey::kKey:
+      break;
+  }
+  return 0;
+}
 
 void RowCollection::add(std::vector<Row> rows) {
   rows_.insert(rows_.end(), std::move_iterator(rows.begin()), std::move_iterator(rows.end()));
@@ -149,7 +119,9 @@ void RowCollection::add(std::vector<Row> rows) {
 }
 
 void RowCollection::cut() {
-  std::ranges::sort(rows_, [&](const Row& a, const Row& b) { return comes_before(a, b, sort_); });
+  std::ranges::sort(rows_, {}, [this](const Row& row) {
+    return std::pair(-value_of(row, sort_), std::string_view(row.key));
+  });
   // SCAN may return a key several times, with other figures if it was written meanwhile.
   std::unordered_set<std::string_view> seen;
   std::vector<Row> kept;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -8,10 +7,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "cli/commands/list/listing.h"
-#include "cli/terminal/terminal.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/table.h"
 
 namespace rlctl::cli::list {
 
@@ -33,8 +32,12 @@ class RowTable {
   void append_row(std::string& out, const Row& row, LongKey long_key = LongKey::kWhole) const;
 
  private:
+  [[nodiscard]] Cells cells_of(const Row& row) const;
+  [[nodiscard]] std::size_t key_column() const { return columns_.width() + Columns::kGap; }
+  void append_line(std::string& out, const Cells& cells, std::string_view key) const;
+
   Look look_;
-  std::vector<std::size_t> widths_;  ///< 0: the terminal has no room for the column
+  Columns columns_;  ///< of all but the key
 };
 
 /// One JSON object and a line end.

@@ -1,89 +1,44 @@
-#include "cli/commands/list/report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <vector>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/report/usage_json.h"
-#include "cli/terminal/table.h"
+#include "cli/commands/list/report.h"
 #include "state/state.h"
 
 namespace rlctl::cli::list {
 namespace {
 
-using std::chrono::microseconds;
-
-struct Column {
-  std::string_view title;
-  std::size_t least_width;
-  std::size_t least_room = 0;  ///< it is left out on narrower terminals
-};
-
-// Each leaves the key some twenty-five columns at least.
-constexpr std::size_t kMedium = 65, kWide = 90, kWider = 100, kVeryWide = 125, kWidest = 140;
-/// The numbers are right-aligned, the algorithm is not.
-constexpr std::array kColumns{Column{"used", 6},
-                              Column{"of", 11},
-                              Column{"full", 5},
-                              Column{"next free", 10, kMedium},
-                              Column{"empty in", 10, kVeryWide},
-                              Column{"ttl", 9, kWide},
-                              Column{"bytes", 8, kVeryWide},
-                              Column{"algorithm", 22, kWider}};
-constexpr std::size_t kRatioColumn = 2, kTtlColumn = 5, kAlgorithmColumn = kColumns.size() - 1;
-
-using RowCells = std::array<std::string, kColumns.size()>;
-
 constexpr std::string_view kUnknown = "-";
-
-/// The longest name of an algorithm, "throttled-py: sliding-window-counter", for which the widest
-/// terminals have room.
-std::size_t longest_algorithm() {
-  static const auto kLongest = [] {
-    std::size_t width = 0;
-    for (const auto& form : state::state_forms()) width = std::max(width, form.label().size());
-    return width;
-  }();
-  return kLongest;
-}
 
 std::string number_text(const std::optional<std::int64_t>& number) {
   return number ? std::to_string(*number) : std::string(kUnknown);
 }
 
 std::string limit_text(const Row& row) {
-  if (!row.limit && !row.window) return std::string(kUnknown);
-  auto text = row.limit ? std::to_string(*row.limit) : "?";
-  if (row.window_is_inferred) text += "/~";
-  if (row.window && !row.window_is_inferred) text += "/";
-  if (row.window) text += format_duration(*row.window);
-  return text;
+  const auto& usage = row.usage;
+  if (!usage.limit && !usage.window) return std::string(kUnknown);
+  auto text = usage.limit ? std::to_string(*usage.limit) : "?";
+  if (!usage.window) return text;
+  return text.append(usage.window_is_inferred ? "/~" : "/").append(format_duration(*usage.window));
 }
 
 /// Rounded down, so that only what is full shows as 100 %.
 std::string ratio_text(const Row& row) {
-  const auto ratio = row.ratio();
-  return ratio ? fmt::format("{:.0f}%", std::floor(*ratio * 100)) : std::string(kUnknown);
+  return row.ratio ? fmt::format("{:.0f}%", std::floor(*row.ratio * 100)) : std::string(kUnknown);
+}
+
+std::string time_text(const std::optional<microseconds>& time) {
+  if (!time) return std::string(kUnknown);
+  return *time == limiter::kNever ? "never" : wait_text(*time);
 }
 
 std::string next_free_text(const Row& row) {
-  if (!row.next_free) return std::string(kUnknown);
-  if (*row.next_free == microseconds{0}) return "now";
-  return *row.next_free == limiter::kNever ? "never" : wait_text(*row.next_free);
-}
-
-std::string reset_text(const Row& row) {
-  if (!row.reset_after) return std::string(kUnknown);
-  return *row.reset_after == limiter::kNever ? "never" : wait_text(*row.reset_after);
+  return row.usage.next_free == microseconds{0} ? "now" : time_text(row.usage.next_free);
 }
 
 std::string algorithm_text(std::string_view library, std::string_view algorithm) {
@@ -94,28 +49,48 @@ std::string algorithm_text(std::string_view library, std::string_view algorithm)
 
 Tone tone_of_ratio(const Row& row) {
   constexpr double kNearlyFull = 0.8;
-  const auto ratio = row.ratio().value_or(0);
+  const auto ratio = row.ratio.value_or(0);
   return ratio >= 1 ? Tone::kBad : ratio >= kNearlyFull ? Tone::kWarning : Tone::kPlain;
 }
 
-RowCells cells_of(const Row& row) {
-  return {number_text(row.used),  limit_text(row),
-          ratio_text(row),        next_free_text(row),
-          reset_text(row),        row.ttl ? ttl_text(*row.ttl) : "none",
-          number_text(row.bytes), algorithm_text(row.library, row.algorithm)};
-}
+struct Column {
+  std::string_view title;
+  std::size_t min_width;
+  std::size_t min_room;  ///< it is left out on narrower terminals
+  std::string (*text)(const Row& row);
+  Tone (*tone)(const Row& row) = [](const Row&) { return Tone::kPlain; };
+};
 
-/// The cells of a line, each followed by two spaces.
-void append_cells(std::string& out, const RowCells& cells, std::span<const Tone> tones,
-                  std::span<const std::size_t> widths, const Look& look) {
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (widths[i] == 0) continue;
-    const auto width = display_width(cells[i]);
-    if (i != kAlgorithmColumn) pad(out, width, widths[i]);
-    out += toned(cells[i], tones[i], look.colour);
-    if (i == kAlgorithmColumn) pad(out, width, widths[i]);
-    out += "  ";
+// Each leaves the key some twenty-five columns at least.
+constexpr std::size_t kMedium = 65, kWide = 90, kWider = 100, kVeryWide = 125, kWidest = 140;
+
+/// All but the last hold numbers.
+constexpr std::array kColumns{
+    Column{"used", 6, 0, [](const Row& row) { return number_text(row.usage.used); }},
+    Column{"of", 11, 0, limit_text},
+    Column{"full", 5, 0, ratio_text, tone_of_ratio},
+    Column{"next free", 10, kMedium, next_free_text},
+    Column{"empty in", 10, kVeryWide,
+           [](const Row& row) { return time_text(row.usage.reset_after); }},
+    Column{"ttl", 9, kWide,
+           [](const Row& row) { return row.usage.ttl ? ttl_text(*row.usage.ttl) : "none"; },
+           [](const Row& row) { return row.usage.ttl ? Tone::kPlain : Tone::kBad; }},
+    Column{"bytes", 8, kVeryWide, [](const Row& row) { return number_text(row.usage.bytes); }},
+    Column{"algorithm", 22, kWider,
+           [](const Row& row) { return algorithm_text(row.library, row.algorithm); }},
+};
+
+std::vector<std::size_t> min_widths(const Look& look) {
+  std::vector<std::size_t> widths;
+  for (const auto& column : kColumns) {
+    widths.push_back(look.columns < column.min_room ? 0 : column.min_width);
   }
+  if (look.columns < kWidest) return widths;
+  // There is room for the longest name of an algorithm, "throttled-py: sliding-window-counter".
+  for (const auto& form : state::state_forms()) {
+    widths.back() = std::max(widths.back(), form.label().size());
+  }
+  return widths;
 }
 
 /// A number in a table of counts. On a terminal a dot stands for 0, so that the others stand out.
@@ -132,69 +107,54 @@ Look look_of_rows(const Output& out) {
   return look;
 }
 
-RowTable::RowTable(const Look& look) : look_(look) {
+RowTable::RowTable(const Look& look)
+    : look_(look), columns_(Numbers::kAllButLast, min_widths(look)) {}
+
+Cells RowTable::cells_of(const Row& row) const {
+  Cells cells;
   for (const auto& column : kColumns) {
-    widths_.push_back(look.columns < column.least_room ? 0 : column.least_width);
+    const bool has_room = look_.columns >= column.min_room;
+    cells.push_back(has_room ? toned(column.text(row), column.tone(row), look_.colour) : "");
   }
-  if (look.columns >= kWidest) widths_[kAlgorithmColumn] = longest_algorithm();
+  return cells;
 }
 
 void RowTable::widen(std::span<const Row> rows) {
-  for (const auto& row : rows) {
-    const auto cells = cells_of(row);
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (widths_[i] > 0) widths_[i] = std::max(widths_[i], display_width(cells[i]));
-    }
-  }
+  for (const auto& row : rows) columns_.widen(cells_of(row));
 }
 
 void RowTable::append_titles(std::string& out) const {
-  RowCells titles;
-  std::array<Tone, kColumns.size()> tones;
-  std::ranges::transform(kColumns, titles.begin(), &Column::title);
-  tones.fill(Tone::kDim);
-  append_cells(out, titles, tones, widths_, look_);
-  out.append(toned("key", Tone::kDim, look_.colour)).append("\n");
+  Cells titles;
+  for (const auto& column : kColumns) {
+    titles.push_back(toned(column.title, Tone::kDim, look_.colour));
+  }
+  append_line(out, titles, toned("key", Tone::kDim, look_.colour));
 }
 
 void RowTable::append_row(std::string& out, const Row& row, LongKey long_key) const {
-  const auto begin = out.size();
-  std::array<Tone, kColumns.size()> tones{};
-  tones[kRatioColumn] = tone_of_ratio(row);
-  if (!row.ttl) tones[kTtlColumn] = Tone::kBad;
-  append_cells(out, cells_of(row), tones, widths_, look_);
   auto key = escaped_text(row.key);
   if (long_key == LongKey::kWithoutMiddle) {
-    const auto taken = display_width(std::string_view(out).substr(begin));
-    key = without_middle(key, look_.columns - std::min(taken, look_.columns),
-                         look_.utf8 ? "…" : "..");
+    const auto room = look_.columns - std::min(look_.columns, key_column());
+    key = without_middle(key, room, look_.utf8 ? "…" : "..");
   }
-  out.append(key).append("\n");
+  append_line(out, cells_of(row), key);
 }
 
-void append_json(std::string& out, const Row& row) {
-  JsonWriter json(out);
-  json.begin_object()
-      .bytes_field("key", row.key)
-      .known_field("library", row.library)
-      .known_field("algorithm", row.algorithm)
-      .known_field("policy", row.policy);
-  append_usage(json, row);
-  json.field("window_inferred", row.window_is_inferred)
-      .field("ratio", row.ratio())
-      .field("next_free_us", row.next_free)
-      .end_object();
-  out += '\n';
+void RowTable::append_line(std::string& out, const Cells& cells, std::string_view key) const {
+  const auto line = columns_.line(cells);
+  out += line;
+  pad(out, display_width(line), key_column());
+  out.append(key).append("\n");
 }
 
 // ---- Totals ----
 
 void Totals::Sum::add(const Row& row) {
   ++keys;
-  if (row.ratio().value_or(0) >= 1) ++full;
-  if (!row.ttl) ++without_ttl;
+  if (row.ratio.value_or(0) >= 1) ++full;
+  if (!row.usage.ttl) ++without_ttl;
   // Where one is not known, neither is the sum.
-  if (bytes) bytes = row.bytes ? std::optional(*bytes + *row.bytes) : std::nullopt;
+  if (bytes) bytes = row.usage.bytes ? std::optional(*bytes + *row.usage.bytes) : std::nullopt;
 }
 
 void Totals::add(const Row& row) {
@@ -204,39 +164,24 @@ void Totals::add(const Row& row) {
 }
 
 void Totals::append_text(std::string& out, const Look& look) const {
-  std::vector<Cells> rows{{"", "keys", "full", "no ttl", "bytes"}};
+  Cells names, keys, full, without_ttl, bytes;
   const auto add = [&](std::string name, const Sum& sum) {
-    rows.push_back({std::move(name), count_text(sum.keys, look), count_text(sum.full, look),
-                    count_text(sum.without_ttl, look), number_text(sum.bytes)});
+    names.push_back(std::move(name));
+    keys.push_back(count_text(sum.keys, look));
+    full.push_back(count_text(sum.full, look));
+    without_ttl.push_back(count_text(sum.without_ttl, look));
+    bytes.push_back(number_text(sum.bytes));
   };
   for (const auto& [name, sum] : algorithms_) add(algorithm_text(name.first, name.second), sum);
   for (const auto& [name, sum] : policies_) add("policy " + escaped_text(name), sum);
   if (algorithms_.size() != 1) add("all", all_);
-  const Columns columns(rows, Numbers::kAfterFirst);
-  bool is_first = true;
-  for (const auto& row : rows) {
-    const auto tone = std::exchange(is_first, false) ? Tone::kDim : Tone::kPlain;
-    out.append(toned(columns.line(row), tone, look.colour)).append("\n");
-  }
-}
-
-void Totals::append_json(std::string& out) const {
-  const auto append = [&out](std::string_view library, std::string_view algorithm,
-                             std::string_view policy, const Sum& sum) {
-    JsonWriter(out)
-        .begin_object()
-        .known_field("library", library)
-        .known_field("algorithm", algorithm)
-        .known_field("policy", policy)
-        .field("keys", sum.keys)
-        .field("full", sum.full)
-        .field("no_ttl", sum.without_ttl)
-        .field("bytes", sum.bytes)
-        .end_object();
-    out += '\n';
-  };
-  for (const auto& [name, sum] : algorithms_) append(name.first, name.second, {}, sum);
-  for (const auto& [name, sum] : policies_) append({}, {}, name, sum);
+  Table table;
+  table.add("", names);
+  table.add("keys", keys);
+  table.add("full", full);
+  table.add("no ttl", without_ttl);
+  table.add("bytes", bytes);
+  table.append(out, {.columns = SIZE_MAX, .colour = look.colour, .utf8 = look.utf8});
 }
 
 }  // namespace rlctl::cli::list

@@ -144,7 +144,7 @@ void append_first_line(std::string& out, PluginState state, const std::string& t
 }  // namespace
 
 std::optional<double> LimitStatus::ratio() const {
-  return state::share_used(inspection.used, inspection.capacity());
+  return inspection.ratio();
 }
 
 std::string percent_text(std::int64_t used, std::int64_t most) {
@@ -227,7 +227,7 @@ void append_limit_json(JsonWriter& json, const LimitStatus& status) {
       .field("status", lower_case(name_of(status.state)))
       .known_field("policy", status.policy)
       .known_field("algorithm", status.algorithm);
-  append_usage(json, inspection);
+  append_usage_fields(json, inspection);
   json.field("burst", inspection.burst).field("ratio", status.ratio());
 }
 

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/app/watch.h"
+#include "limiter/limit.h"
+
+namespace rlctl::cli::list {
+
+/// The sort order: keys ascending, the others descending, a row without that value last, and a key
+/// that never expires before all others.
+enum class SortKey { kUsed, kRatio, kTtl, kBytes, kKey };
+
+/// The options of `rlctl list`.
+struct Plan {
+  std::string pattern = "*";
+  std::optional<double> above = {};      ///< only rows whose ratio is greater
+  std::optional<std::int64_t> top = {};  ///< at most this many
+  std::optional<SortKey> sort = {};      ///< none: as they are found
+  bool only_without_ttl = false;
+  std::optional<std::string> algorithm = {}, policy = {};  ///< only keys of this one; none: of all
+  bool include_unrecognized = false;  ///< also what only looks like a limiter's state
+  bool only_totals = false;
+  std::optional<limiter::Limit> limit = {};  ///< of keys whose limit is not known otherwise
+  Watch watch = {};
+
+  /// Whether some limiters are left out.
+  [[nodiscard]] bool has_filter() const {
+    return pattern != "*" || above || only_without_ttl || algorithm || policy;
+  }
+};
+
+}  // namespace rlctl::cli::list
