@@ -9,6 +9,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/file.h"
+#include "base/prometheus.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/app/command.h"
@@ -27,13 +29,12 @@ namespace rlctl::cli::quota {
 namespace {
 
 using state::Inspection;
-using std::chrono::microseconds;
 
 /// The options of `rlctl quota`. Ranges are parsed when the command runs: its metrics say if it
 /// failed, also because of a wrong range.
 struct Plan {
   LimitOptions limit;
-  std::string warning = "80%", critical = "95%";
+  std::optional<std::string> warning = "80%", critical = "95%";
   std::optional<std::string> textfile, seconds;
   std::int64_t label_keys = 0;
   bool quiet = false, verbose = false, key_base64 = false;
@@ -44,15 +45,13 @@ struct Plan {
   [[nodiscard]] bool names_algorithm() const { return limit.algorithm || limit.policy; }
 };
 
-constexpr std::int64_t kMaxKeys = 1'000'000;
-
 void declare_options(Options& options, Plan& plan) {
-  const auto keep = [](const std::string& text) { return text; };
+  constexpr std::int64_t kMaxKeys = 1'000'000;
   options.group("Options");
-  options.value("-w,--warning", "RANGE", into(plan.warning, keep),
+  options.value("-w,--warning", "RANGE", plan.warning,
                 "warn if the use of a limit is outside this range: 800, 80%, @10:20 "
                 "(default: 80%)");
-  options.value("-c,--critical", "RANGE", into(plan.critical, keep),
+  options.value("-c,--critical", "RANGE", plan.critical,
                 "the same for the state CRITICAL (default: 95%)");
   add_limit_options(options, plan.limit, false);
   options.flag("-q,--quiet", plan.quiet, "print only what is not OK");
@@ -61,32 +60,27 @@ void declare_options(Options& options, Plan& plan) {
       "also write metrics for node_exporter's textfile collector to this file, whose name "
       "ends in .prom");
   options
-      .value(
-          "--label-keys", "NUMBER",
-          into(plan.label_keys,
-               [](const auto& text) { return parse_between(text, "--label-keys", 0, kMaxKeys); }),
-          "label the limits of this many KEYs by name in the metrics; the others share series "
-          "(default: 0)")
+      .value("--label-keys", "NUMBER",
+             into(plan.label_keys, number_between("--label-keys", 0, kMaxKeys)),
+             "label the limits of this many KEYs by name in the metrics; the others share series "
+             "(default: 0)")
       .needs("--textfile");
   options.value("-t", "SECONDS", plan.seconds, "the same as --timeout, with or without a unit")
-      .excludes("--timeout", "they are the same");
+      .excludes("--timeout");
   options.flag("-v", plan.verbose, "accepted, as plugins must do; changes nothing");
   add_key_option(options, plan.key_base64);
 }
 
-/// The time that -t gives: a number means seconds.
-std::string timeout_text(const std::string& text) {
-  constexpr double kMax = 1e9;
-  const auto seconds = to_decimal(text);
-  if (!seconds || *seconds < 0 || *seconds > kMax) return text;
-  return fmt::format("{:.0f}us", std::ceil(*seconds * 1e6));
-}
-
-/// The options of the connection with -t.
+/// The options of the connection with -t, whose numbers mean seconds.
 ConnectionOptions connection_with(const Plan& plan, const ConnectionOptions& general) {
+  constexpr double kMax = 1e9;
   auto connection = general;
   if (!plan.seconds) return connection;
-  connection.timeout = timeout_text(*plan.seconds);
+  connection.timeout = plan.seconds;
+  const auto seconds = to_decimal(*plan.seconds);
+  if (seconds && *seconds >= 0 && *seconds <= kMax) {
+    connection.timeout = fmt::format("{:.0f}us", std::ceil(*seconds * 1e6));
+  }
   if (parse_duration_of(*connection.timeout, "-t").count() == 0) {
     throw UsageError("-t must be greater than 0, not " + in_quotes(*plan.seconds));
   }
@@ -107,16 +101,6 @@ struct Targets {
   [[nodiscard]] bool limits_are_known() const { return asked.front().limit.has_value(); }
 };
 
-/// The same limit under the name that it has if `check` is given several limits for the key.
-std::optional<KeyTarget> as_one_of_several(const std::string& key, const KeyTarget& target) {
-  const bool can_be =
-      target.key == key && !state::window_in_name(key) && limiter::can_carry_several_limits(key);
-  if (!can_be) return std::nullopt;
-  auto result = target;
-  result.key = limiter::family_prefix(key) + limiter::window_suffix(target.limit->window);
-  return result;
-}
-
 Targets targets_of(const std::string& key, const Plan& plan, ConfigurationSource& configuration) {
   Targets result{.key = key, .asked = find_targets(key, plan.limiter, configuration)};
   // `check` with several limits does not write the key itself.
@@ -125,10 +109,11 @@ Targets targets_of(const std::string& key, const Plan& plan, ConfigurationSource
     for (auto& name : state::usual_family_names(key)) {
       result.guesses.push_back({.key = std::move(name)});
     }
-  } else if (result.asked.size() == 1) {
-    if (auto other = as_one_of_several(key, result.asked.front())) {
-      result.guesses.push_back(*std::move(other));
-    }
+  } else if (result.asked.size() == 1 && result.asked.front().key == key &&
+             !state::window_in_name(key) && limiter::can_carry_several_limits(key)) {
+    // The name of the same limit if `check` is given several for the key.
+    auto& guess = result.guesses.emplace_back(result.asked.front());
+    guess.key = limiter::family_prefix(key) + limiter::window_suffix(guess.limit->window);
   }
   return result;
 }
@@ -143,31 +128,22 @@ state::UsageGroup group_of(std::span<const KeyTarget> targets) {
 
 // ---- Judging ----
 
-Problem unknown_limit(const Inspection& inspection) {
-  return {.code = "unknown_limit",
-          .message = "the state of " + in_quotes(inspection.key) + " does not include its limit",
-          .hint = "pass --limit or --policy"};
-}
-
-/// What keeps a key that was read from being judged.
+/// What keeps a key that was read from being judged, whatever its limit is.
 std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget& target,
                                   bool names_algorithm) {
   if (!inspection.exists()) return std::nullopt;
+  const auto holds = in_quotes(inspection.key) + " holds ";
   if (!inspection.is_limiter()) {
     return Problem{.code = "WRONGTYPE",
-                   .message = in_quotes(inspection.key) + " holds " +
-                              state::describe_content(inspection.key, inspection.content),
+                   .message = holds + state::describe_content(inspection.key, inspection.content),
                    .hint = inspect_hint(inspection.key)};
   }
   const bool is_named = names_algorithm || !target.policy.empty();
-  if (is_named && target.algorithm != inspection.state.form->algorithm()) {
-    return Problem{.code = "WRONGTYPE",
-                   .message = in_quotes(inspection.key) + " holds " +
-                              what_it_holds(inspection.key, inspection.content, *target.algorithm) +
-                              ": check would fail"};
-  }
-  if (!inspection.used) return unknown_limit(inspection);
-  return std::nullopt;
+  if (!is_named || target.algorithm == inspection.state.form->algorithm()) return std::nullopt;
+  return Problem{.code = "WRONGTYPE",
+                 .message = holds +
+                            what_it_holds(inspection.key, inspection.content, *target.algorithm) +
+                            ": check would fail"};
 }
 
 LimitStatus judge(Inspection inspection, const KeyTarget& target, const Plan& plan) {
@@ -180,26 +156,35 @@ LimitStatus judge(Inspection inspection, const KeyTarget& target, const Plan& pl
   }
   if (plan.names_algorithm() || !plan.limiter) status.series_algorithm = status.algorithm;
   status.problem = problem_of(inspection, target, plan.names_algorithm());
-  status.inspection = std::move(inspection);
-  if (status.problem) return status;
-  const auto& seen = status.inspection;
-  const auto is_critical = alerts(plan.thresholds.critical, *seen.used, seen.capacity());
-  const auto is_warning = alerts(plan.thresholds.warning, *seen.used, seen.capacity());
-  if (!is_critical || !is_warning) {
-    status.problem = unknown_limit(seen);
-  } else if (*is_critical) {
-    status.state = PluginState::kCritical;
-  } else {
-    status.state = *is_warning ? PluginState::kWarning : PluginState::kOk;
+  const auto alerts_by = [&](const Range& range) {
+    return alerts(range, inspection.used, inspection.capacity());
+  };
+  const auto is_critical = alerts_by(plan.thresholds.critical);
+  const auto is_warning = alerts_by(plan.thresholds.warning);
+  if (!status.problem && is_critical && is_warning) {
+    status.state = *is_critical  ? PluginState::kCritical
+                   : *is_warning ? PluginState::kWarning
+                                 : PluginState::kOk;
+  } else if (!status.problem) {
+    status.problem = {
+        .code = "unknown_limit",
+        .message = "the state of " + in_quotes(inspection.key) + " does not include its limit",
+        .hint = "pass --limit or --policy"};
   }
+  status.inspection = std::move(inspection);
   return status;
 }
 
 // ---- A run ----
 
 /// What is wrong, with a hint that fits a plugin.
-Problem describe_read(const std::exception& error) {
-  auto problem = drop_in_doubt_note(describe(error));  // looks change nothing
+Problem describe_read(const std::exception_ptr& error) {
+  Problem problem;
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& reason) {
+    problem = drop_in_doubt_note(describe(reason));  // quota changes nothing
+  }
   if (problem.code == "NOPERM" && !refuses_key(problem.message)) {
     // A plugin's line cannot contain the bar of "+script|load".
     const bool fits = problem.hint.find('|') == std::string::npos;
@@ -207,14 +192,6 @@ Problem describe_read(const std::exception& error) {
     problem.hint += "rlctl-quota(1) lists the rules that the user needs";
   }
   return problem;
-}
-
-Problem describe_read(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& reason) {
-    return describe_read(reason);
-  }
 }
 
 /// One look at all keys.
@@ -301,46 +278,39 @@ std::vector<LimitStatus> ask(const Plan& plan, Invocation& invocation) {
   try {
     auto connection = connector.open();
     return Judging(plan, std::move(targets)).read(connection);
-  } catch (const redis::Error& error) {
-    throw ProblemError(describe_read(error));
+  } catch (const redis::Error&) {
+    throw ProblemError(describe_read(std::current_exception()));
   }
 }
 
-PluginState worst_of(std::span<const LimitStatus> statuses) {
-  return std::max_element(statuses.begin(), statuses.end(), less_severe)->state;
-}
-
-bool is_any_read(std::span<const LimitStatus> statuses) {
-  return std::any_of(statuses.begin(), statuses.end(),
-                     [](const LimitStatus& status) { return status.was_read; });
-}
-
-ExitStatus run(const Plan& options, Invocation& invocation) {
-  auto plan = options;
-  std::optional<MetricsFile> metrics;
-  if (plan.textfile) metrics.emplace(*plan.textfile, static_cast<std::size_t>(plan.label_keys));
+ExitStatus run(Plan& plan, Invocation& invocation) {
+  std::optional<OutputFile> metrics;
+  if (plan.textfile) metrics.emplace("--textfile", checked_textfile(*plan.textfile));
   std::vector<LimitStatus> statuses;
+  const auto write_metrics = [&] {
+    if (!metrics) return;
+    metrics->write(
+        metrics_text(*plan.textfile, statuses, static_cast<std::size_t>(plan.label_keys)));
+    metrics->commit();
+  };
   try {
-    plan.thresholds = {.warning = parse_range(plan.warning, "--warning"),
-                       .critical = parse_range(plan.critical, "--critical")};
+    plan.thresholds = {.warning = parse_range(*plan.warning, "--warning"),
+                       .critical = parse_range(*plan.critical, "--critical")};
     plan.limiter = resolve_optional_limiter(plan.limit, invocation.configuration);
     statuses = ask(plan, invocation);
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception&) {
-    if (metrics) metrics->write_failure();
+    write_metrics();
     throw;
   }
-  if (metrics && is_any_read(statuses)) {
-    metrics->write(statuses, system_time());
-  } else if (metrics) {
-    metrics->write_failure();
-  }
-  const auto state = worst_of(statuses);
+  write_metrics();
+  const auto state = worst_of(statuses).state;
   auto& out = invocation.out.buffer();
-  const bool is_silent = plan.quiet && state == PluginState::kOk;
-  if (invocation.json && !is_silent) append_json(out, statuses);
-  if (!invocation.json && !is_silent) {
+  if (plan.quiet && state == PluginState::kOk) return to_status(state);
+  if (invocation.json) {
+    append_json(out, statuses);
+  } else {
     append_text(out, statuses, plan.thresholds, plan.quiet);
   }
   invocation.out.flush();
@@ -351,7 +321,7 @@ ExitStatus run(const Plan& options, Invocation& invocation) {
 /// to stderr, so that cron mails each failure once.
 ExitStatus report_failure(const Problem& problem, bool json) {
   std::string out;
-  json ? append_failure_json(out, problem) : append_failure_text(out, problem);
+  json ? append_json(out, {}, problem) : append_failure_text(out, problem);
   if (!write_all(STDOUT_FILENO, out)) write_stderr(render(problem, quota_command.text.name, json));
   return to_status(PluginState::kUnknown);
 }

@@ -3,20 +3,19 @@
 #include <map>
 #include <system_error>
 
+#include "base/file.h"
+#include "base/prometheus.h"
+#include "base/time.h"
 #include "cli/commands/quota/report.h"
 #include "limiter/limit.h"
 
 namespace rlctl::cli::quota {
 namespace {
 
-using std::chrono::microseconds;
-
 constexpr std::string_view kLastSuccess = "rlctl_last_success_timestamp_seconds";
-/// Larger files are not this command's.
-constexpr std::size_t kMaxPrevious = std::size_t{1} << 24;
 
-double in_seconds(microseconds time) {
-  return static_cast<double>(time.count()) / 1e6;
+std::optional<double> in_seconds(std::optional<microseconds> time) {
+  return time ? std::optional(static_cast<double>(time->count()) / 1e6) : std::nullopt;
 }
 
 /// The limit as a label: "5/60s", "3" for leases; empty if it is not known.
@@ -29,13 +28,13 @@ std::string limit_label(const state::Inspection& inspection) {
 /// Keys that share a series.
 struct Series {
   std::vector<PrometheusLabel> labels;
-  const LimitStatus* fullest = nullptr;
+  const state::Inspection* fullest = nullptr;
   std::optional<std::int64_t> bytes = {};  ///< of those whose size is known
 };
 
 /// In the order of the first key of each.
 std::vector<Series> series_of(std::span<const LimitStatus> statuses, std::size_t with_key,
-                              const std::vector<PrometheusLabel>& file_label) {
+                              const PrometheusLabel& file_label) {
   std::vector<Series> all;
   std::map<std::vector<std::string>, std::size_t> indices;
   for (const auto& status : statuses) {
@@ -46,24 +45,24 @@ std::vector<Series> series_of(std::span<const LimitStatus> statuses, std::size_t
                                           limit_label(inspection), has_key ? inspection.key : ""};
     const auto [found, is_new] = indices.emplace(values, all.size());
     if (is_new) {
-      all.push_back({.labels = file_label, .fullest = &status});
-      auto& labels = all.back().labels;
-      labels.push_back({"policy", values[0]});
-      labels.push_back({"algorithm", values[1]});
-      labels.push_back({"limit", values[2]});
-      labels.push_back({"key", values[3]});
+      all.push_back({.labels = {file_label,
+                                {"policy", values[0]},
+                                {"algorithm", values[1]},
+                                {"limit", values[2]},
+                                {"key", values[3]}},
+                     .fullest = &inspection});
     }
     auto& series = all[found->second];
     const auto bytes = inspection.exists() ? inspection.bytes : 0;
     if (bytes) series.bytes = series.bytes.value_or(0) + *bytes;
-    const auto ratio = [](const LimitStatus& of) { return of.ratio().value_or(-1); };
-    if (ratio(*series.fullest) < ratio(status)) series.fullest = &status;
+    if (series.fullest->ratio().value_or(-1) < inspection.ratio().value_or(-1)) {
+      series.fullest = &inspection;
+    }
   }
   return all;
 }
 
-template <typename Value>
-std::optional<double> number(const std::optional<Value>& value) {
+std::optional<double> number(const std::optional<std::int64_t>& value) {
   return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
 }
 
@@ -75,35 +74,25 @@ struct Metric {
 
 constexpr Metric kMetrics[] = {
     {"rlctl_limit", "Units that the limit allows at once.",
-     [](const Series& series) { return number(series.fullest->inspection.capacity()); }},
+     [](const Series& series) { return number(series.fullest->capacity()); }},
     {"rlctl_used", "Units of the limit in use.",
-     [](const Series& series) { return number(series.fullest->inspection.used); }},
+     [](const Series& series) { return number(series.fullest->used); }},
     {"rlctl_used_ratio", "Share of the limit in use.",
      [](const Series& series) { return series.fullest->ratio(); }},
     {"rlctl_remaining", "Requests of cost 1 that would be allowed now.",
-     [](const Series& series) { return number(series.fullest->inspection.remaining); }},
+     [](const Series& series) { return number(series.fullest->remaining); }},
     {"rlctl_reset_seconds", "Time until the key is as if it were unused.",
-     [](const Series& series) -> std::optional<double> {
-       const auto& reset = series.fullest->inspection.reset_after;
-       return reset ? std::optional(in_seconds(*reset)) : std::nullopt;
-     }},
+     [](const Series& series) { return in_seconds(series.fullest->reset_after); }},
     {"rlctl_key_bytes", "Memory of the keys in Redis.",
      [](const Series& series) { return number(series.bytes); }},
 };
 
-void append_health(PrometheusWriter& metrics, const std::vector<PrometheusLabel>& labels, bool up,
-                   std::optional<double> last_success) {
-  metrics.family("rlctl_up", "gauge", "Whether the server could be queried.");
-  metrics.sample(labels, up ? 1 : 0);
-  metrics.family(kLastSuccess, "gauge", "When the server was last queried successfully.");
-  if (last_success) metrics.sample(labels, *last_success);
-}
-
 std::string previous_contents(const std::string& path) {
+  constexpr std::size_t kMaxSize = std::size_t{1} << 24;  // larger files are not this command's
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return {};
   try {
-    return read_all(open_file(path), kMaxPrevious);
+    return read_all(open_file(path), kMaxSize);
   } catch (const std::system_error&) {
     return {};  // then the time of the last success is not known
   }
@@ -111,42 +100,31 @@ std::string previous_contents(const std::string& path) {
 
 }  // namespace
 
-MetricsFile::MetricsFile(const std::string& path, std::size_t keys_with_labels)
-    : path_(path),
-      keys_with_labels_(keys_with_labels),
-      file_label_{textfile_label(path)},
-      file_("--textfile", checked_textfile(path)) {}
-
-void MetricsFile::write(std::span<const LimitStatus> statuses, microseconds now) {
+std::string metrics_text(const std::string& path, std::span<const LimitStatus> statuses,
+                         std::size_t keys_with_labels) {
+  const std::vector<PrometheusLabel> file_label{textfile_label(path)};
+  const bool is_up = std::ranges::any_of(statuses, &LimitStatus::was_read);
   std::string text;
   PrometheusWriter metrics(text);
-  append_health(metrics, file_label_, true, in_seconds(now));
-  const auto unknown = std::count_if(statuses.begin(), statuses.end(), [](const auto& one) {
-    return one.state == PluginState::kUnknown;
-  });
+  metrics.family("rlctl_up", "gauge", "Whether the server could be queried.");
+  metrics.sample(file_label, is_up ? 1 : 0);
+  metrics.family(kLastSuccess, "gauge", "When the server was last queried successfully.");
+  const auto last_success =
+      is_up ? in_seconds(system_time())
+            : find_prometheus_sample(previous_contents(path), kLastSuccess, file_label);
+  if (last_success) metrics.sample(file_label, *last_success);
+  if (!is_up) return text;
   metrics.family("rlctl_unknown_limits", "gauge", "Number of limits that could not be evaluated.");
-  metrics.sample(file_label_, static_cast<double>(unknown));
-  const auto all = series_of(statuses, keys_with_labels_, file_label_);
+  metrics.sample(file_label, static_cast<double>(std::ranges::count(statuses, PluginState::kUnknown,
+                                                                    &LimitStatus::state)));
+  const auto all = series_of(statuses, keys_with_labels, file_label.front());
   for (const auto& metric : kMetrics) {
     metrics.family(metric.name, "gauge", metric.help);
     for (const auto& series : all) {
       if (const auto value = metric.value(series)) metrics.sample(series.labels, *value);
     }
   }
-  commit(text);
-}
-
-void MetricsFile::write_failure() {
-  const auto last = find_prometheus_sample(previous_contents(path_), kLastSuccess, file_label_);
-  std::string text;
-  PrometheusWriter metrics(text);
-  append_health(metrics, file_label_, false, last);
-  commit(text);
-}
-
-void MetricsFile::commit(const std::string& text) {
-  file_.write(text);
-  file_.commit();
+  return text;
 }
 
 }  // namespace rlctl::cli::quota

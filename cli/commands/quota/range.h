@@ -21,9 +21,9 @@ struct Range {
 /// limit. Throws UsageError naming the option.
 [[nodiscard]] Range parse_range(std::string_view text, std::string_view option);
 
-/// Whether this use of a limit alerts. None if the range is in percent, and the limit is not known
-/// and not unused.
-[[nodiscard]] std::optional<bool> alerts(const Range& range, std::int64_t used,
+/// Whether this use of a limit alerts. None if the use is not known or, for a range in percent, the
+/// limit of a use above 0.
+[[nodiscard]] std::optional<bool> alerts(const Range& range, std::optional<std::int64_t> used,
                                          std::optional<std::int64_t> limit);
 
 /// The range in units, as performance data shows it: "800", "~:10". Empty if it is not known.

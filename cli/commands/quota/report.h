@@ -1,15 +1,11 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "base/file.h"
-#include "base/prometheus.h"
 #include "cli/commands/quota/range.h"
 #include "cli/errors/failure.h"
 #include "cli/errors/plugin_state.h"
@@ -34,17 +30,14 @@ struct LimitStatus {
   PluginState state = PluginState::kUnknown;
   std::optional<Problem> problem = {};  ///< why the state is unknown
   bool was_read = true;
-
-  /// The share of the limit that is used, 0 to 1 or above; none if it is not known.
-  [[nodiscard]] std::optional<double> ratio() const;
 };
 
-/// The worst state comes last: OK, UNKNOWN, WARNING, CRITICAL; in it, the fullest limit.
-[[nodiscard]] bool less_severe(const LimitStatus& a, const LimitStatus& b);
+/// "OK", "WARNING", "CRITICAL" or "UNKNOWN".
+[[nodiscard]] std::string_view name_of(PluginState state);
 
-/// "66.6", "80", "80.04": the percentage, rounded down so that it is whole only if it is exact.
-/// Requires used >= 0 and most > 0.
-[[nodiscard]] std::string percent_text(std::int64_t used, std::int64_t most);
+/// The limit with the worst state, of which OK is the best, then UNKNOWN, WARNING, CRITICAL; of
+/// several, the fullest. Requires at least one.
+[[nodiscard]] const LimitStatus& worst_of(std::span<const LimitStatus> statuses);
 
 /// Appends the first line, which names the worst limit and holds all performance data; for several
 /// limits, then one line each, with `only_problems` without those that are OK.
@@ -53,31 +46,16 @@ void append_text(std::string& out, std::span<const LimitStatus> statuses,
 /// The same for a failure that leaves nothing to judge.
 void append_failure_text(std::string& out, const Problem& problem);
 
-/// Appends one JSON object and a line end.
-void append_json(std::string& out, std::span<const LimitStatus> statuses);
-void append_failure_json(std::string& out, const Problem& problem);
+/// Appends one JSON object and a line end. A failure leaves no statuses.
+void append_json(std::string& out, std::span<const LimitStatus> statuses,
+                 const std::optional<Problem>& failure = {});
 
-/// The file for node_exporter's textfile collector.
-class MetricsFile {
- public:
-  /// `keys_with_labels` is the number of operands whose keys have series of their own, the first
-  /// ones; each of the other keys belongs to the series of its policy, algorithm and limit, which
-  /// describes the fullest of them. Throws UsageError if the collector would not read a file of
-  /// that name, and OutputError if it cannot be written.
-  MetricsFile(const std::string& path, std::size_t keys_with_labels);
-
-  /// Writes the file after the server was asked at `now`.
-  void write(std::span<const LimitStatus> statuses, std::chrono::microseconds now);
-  /// Writes it after the server could not be asked; keeps the time of the last success.
-  void write_failure();
-
- private:
-  void commit(const std::string& text);
-
-  std::string path_;
-  std::size_t keys_with_labels_;
-  std::vector<PrometheusLabel> file_label_;
-  OutputFile file_;
-};
+/// The contents of the file for node_exporter's textfile collector, at the path that has those of
+/// the last run. The keys of the first `keys_with_labels` operands have series of their own; each
+/// of the other keys belongs to the series of its policy, algorithm and limit, which describes the
+/// fullest of them. If no limit was read, they only say so, and when the last success was.
+[[nodiscard]] std::string metrics_text(const std::string& path,
+                                       std::span<const LimitStatus> statuses,
+                                       std::size_t keys_with_labels);
 
 }  // namespace rlctl::cli::quota

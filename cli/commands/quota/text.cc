@@ -4,38 +4,17 @@
 #include <array>
 #include <utility>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/quota/report.h"
-#include "cli/report/usage_json.h"
 #include "cli/server/targets.h"
 
 namespace rlctl::cli::quota {
 namespace {
 
-using std::chrono::microseconds;
-
-/// In the order of the enumerators.
-constexpr std::array<std::string_view, 4> kStateNames{"OK", "WARNING", "CRITICAL", "UNKNOWN"};
-
-std::string_view name_of(PluginState state) {
-  return kStateNames[static_cast<std::size_t>(state)];
-}
-
-int severity(PluginState state) {
-  switch (state) {
-    case PluginState::kOk:
-      return 0;
-    case PluginState::kUnknown:
-      return 1;
-    case PluginState::kWarning:
-      return 2;
-    case PluginState::kCritical:
-      break;
-  }
-  return 3;
-}
+/// The worst first.
+constexpr std::array kStates{PluginState::kCritical, PluginState::kWarning, PluginState::kUnknown,
+                             PluginState::kOk};
 
 /// A bar would begin the performance data.
 std::string without_bars(std::string text) {
@@ -52,10 +31,6 @@ std::string seconds_text(microseconds duration) {
   return seconds < kMaxInSeconds ? fmt::format("{}s", seconds.count()) : wait_text(seconds);
 }
 
-std::string problem_text(const Problem& problem) {
-  return without_bars(escaped_message(problem.message));
-}
-
 /// A hint with a bar is left out: the bar would begin performance data, in any line, and a command
 /// in which it is escaped could not be copied.
 void append_hint(std::string& out, const std::string& hint) {
@@ -63,9 +38,28 @@ void append_hint(std::string& out, const std::string& hint) {
   out.append("hint: ").append(escaped_message(hint)).append("\n");
 }
 
+/// "66.6", "80", "80.04": the percentage, rounded down so that it is whole only if it is exact.
+/// Requires used >= 0 and most > 0.
+std::string percent_text(std::int64_t used, std::int64_t most) {
+  auto rest = used % most;
+  const auto append_digit = [&](std::string& out) {
+    rest *= 10;
+    out += static_cast<char>('0' + rest / most);
+    rest %= most;
+  };
+  auto out = std::to_string(used / most);
+  append_digit(out);
+  append_digit(out);
+  out.erase(0, std::min(out.find_first_not_of('0'), out.size() - 1));
+  if (rest == 0) return out;
+  out += '.';
+  while (out.ends_with('.') || out.ends_with('0')) append_digit(out);
+  return out;
+}
+
 /// "api:acme 82% used (820 of 1000), resets in 31s"
 std::string sentence(const LimitStatus& status) {
-  if (status.problem) return problem_text(*status.problem);
+  if (status.problem) return without_bars(escaped_message(status.problem->message));
   const auto& inspection = status.inspection;
   const auto most = inspection.capacity();
   const auto used = inspection.used.value_or(0);
@@ -74,9 +68,7 @@ std::string sentence(const LimitStatus& status) {
     out += " unused";
     if (most) out += fmt::format(" (0 of {})", *most);
     // For ever, if a pattern was meant; nobody reads the standard error of a check.
-    if (!literal_key_warning(inspection.key).empty()) {
-      out += "; a KEY is not a pattern";
-    }
+    if (!literal_key_warning(inspection.key).empty()) out += "; a KEY is not a pattern";
     return out;
   }
   out += most ? fmt::format(" {}% used ({} of {})", percent_text(used, *most), used, *most)
@@ -126,8 +118,7 @@ void append_performance(std::string& out, const LimitStatus& status, const Thres
 std::string others_text(std::span<const LimitStatus> statuses, const LimitStatus& worst) {
   if (statuses.size() == 1) return {};
   std::string out;
-  for (const auto state :
-       {PluginState::kCritical, PluginState::kWarning, PluginState::kUnknown, PluginState::kOk}) {
+  for (const auto state : kStates) {
     const auto count = std::count_if(statuses.begin(), statuses.end(), [&](const auto& other) {
       return &other != &worst && other.state == state;
     });
@@ -137,52 +128,30 @@ std::string others_text(std::span<const LimitStatus> statuses, const LimitStatus
   return out;
 }
 
-void append_first_line(std::string& out, PluginState state, const std::string& text) {
-  out.append("RATELIMIT ").append(name_of(state)).append(" - ").append(text);
-}
-
 }  // namespace
 
-std::optional<double> LimitStatus::ratio() const {
-  return inspection.ratio();
+std::string_view name_of(PluginState state) {
+  constexpr std::array<std::string_view, 4> kNames{"OK", "WARNING", "CRITICAL", "UNKNOWN"};
+  return kNames[static_cast<std::size_t>(state)];
 }
 
-std::string percent_text(std::int64_t used, std::int64_t most) {
-  auto rest = used % most;
-  const auto append_digit = [&](std::string& out) {
-    rest *= 10;
-    out += static_cast<char>('0' + rest / most);
-    rest %= most;
-  };
-  auto out = std::to_string(used / most);
-  append_digit(out);
-  append_digit(out);
-  out.erase(0, std::min(out.find_first_not_of('0'), out.size() - 1));
-  if (rest == 0) return out;
-  out += '.';
-  while (out.ends_with('.') || out.ends_with('0')) append_digit(out);
-  return out;
-}
-
-bool less_severe(const LimitStatus& a, const LimitStatus& b) {
-  const auto rank = [](const LimitStatus& status) {
-    return std::pair(severity(status.state), status.ratio().value_or(-1));
-  };
-  return rank(a) < rank(b);
+const LimitStatus& worst_of(std::span<const LimitStatus> statuses) {
+  return *std::ranges::min_element(statuses, {}, [](const LimitStatus& status) {
+    return std::pair(std::ranges::find(kStates, status.state),
+                     -status.inspection.ratio().value_or(-1));
+  });
 }
 
 void append_text(std::string& out, std::span<const LimitStatus> statuses,
                  const Thresholds& thresholds, bool only_problems) {
-  const bool is_only = statuses.size() == 1;
-  const auto& worst = *std::max_element(statuses.begin(), statuses.end(), less_severe);
-  append_first_line(out, worst.state, sentence(worst) + others_text(statuses, worst));
+  const auto& worst = worst_of(statuses);
+  out.append("RATELIMIT ").append(name_of(worst.state)).append(" - ");
+  out.append(sentence(worst)).append(others_text(statuses, worst));
   std::string performance;
-  for (const auto& status : statuses) {
-    append_performance(performance, status, thresholds);
-  }
+  for (const auto& status : statuses) append_performance(performance, status, thresholds);
   if (!performance.empty()) out.append(" | ").append(performance);
   out += '\n';
-  if (is_only) {
+  if (statuses.size() == 1) {
     if (worst.problem) append_hint(out, worst.problem->hint);
     return;
   }
@@ -193,67 +162,9 @@ void append_text(std::string& out, std::span<const LimitStatus> statuses,
 }
 
 void append_failure_text(std::string& out, const Problem& problem) {
-  append_first_line(out, PluginState::kUnknown, problem_text(problem));
-  out += '\n';
+  out += "RATELIMIT UNKNOWN - " + without_bars(escaped_message(problem.message)) + "\n";
   append_hint(out, problem.hint);
-  if (problem.hint.empty() && problem.usage_advice) {
-    out += "Try 'rlctl quota --help'.\n";
-  }
-}
-
-// ---- JSON ----
-
-namespace {
-
-JsonWriter& begin_json(JsonWriter& json, PluginState state) {
-  return json.begin_object().field("status", lower_case(name_of(state)));
-}
-
-void append_problem(JsonWriter& json, const std::optional<Problem>& problem) {
-  json.name("error");
-  if (!problem) {
-    json.null();
-    return;
-  }
-  std::string text;
-  append_problem_json(text, *problem);
-  json.raw(text);
-}
-
-void append_limit_json(JsonWriter& json, const LimitStatus& status) {
-  const auto& inspection = status.inspection;
-  json.begin_object()
-      .bytes_field("key", inspection.key)
-      .field("status", lower_case(name_of(status.state)))
-      .known_field("policy", status.policy)
-      .known_field("algorithm", status.algorithm);
-  append_usage_fields(json, inspection);
-  json.field("burst", inspection.burst).field("ratio", status.ratio());
-}
-
-}  // namespace
-
-void append_json(std::string& out, std::span<const LimitStatus> statuses) {
-  const auto& worst = *std::max_element(statuses.begin(), statuses.end(), less_severe);
-  JsonWriter json(out);
-  begin_json(json, worst.state).name("limits").begin_array();
-  for (const auto& status : statuses) {
-    append_limit_json(json, status);
-    append_problem(json, status.problem);
-    json.end_object();
-  }
-  json.end_array();
-  append_problem(json, std::nullopt);
-  json.end_object();
-  out += '\n';
-}
-
-void append_failure_json(std::string& out, const Problem& problem) {
-  JsonWriter json(out);
-  begin_json(json, PluginState::kUnknown).name("limits").begin_array().end_array();
-  append_problem(json, problem);
-  json.end_object();
-  out += '\n';
+  if (problem.hint.empty() && problem.usage_advice) out += "Try 'rlctl quota --help'.\n";
 }
 
 }  // namespace rlctl::cli::quota
