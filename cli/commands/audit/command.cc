@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -38,6 +39,7 @@ using state::Finding;
 constexpr std::int64_t kDefaultTop = 20;
 constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
 
+/// The options of `rlctl audit`.
 struct Plan {
   std::optional<std::int64_t> top;  ///< the keys that are shown for each kind of finding
 };
@@ -54,52 +56,139 @@ void declare_options(Options& options, Plan& plan) {
       "show at most NUMBER keys for each finding, or all (default: 20; with --json: all)");
 }
 
-report::Severity severity_of(bool critical) {
-  return critical ? report::Severity::kCritical : report::Severity::kWarning;
-}
-
-/// Collects the findings, and writes them with the worst kinds first. Of each kind it keeps as many
-/// as are shown.
-class Report {
+/// Looks for findings on the servers and in all keys that match a pattern, and writes them with the
+/// worst kinds first. Of each kind it keeps as many as are shown.
+class Audit {
  public:
-  Report(std::int64_t top, const redis::Url& url, Invocation& invocation)
+  Audit(std::int64_t top, const redis::Url& url, redis::Connection& connection,
+        Invocation& invocation)
       : top_(top),
         url_(url),
+        connection_(connection),
         invocation_(invocation),
-        rlctl_words_(
-            rlctl_words(invocation.options, invocation.connection, invocation.configuration)),
+        configuration_(invocation.configuration.policies()),
         written_(invocation.out, invocation.json) {}
 
-  void add(Finding finding);
-  /// Writes what was added, once.
-  void write();
-  /// What write() has written.
-  [[nodiscard]] const report::Findings& written() const noexcept { return written_; }
+  [[nodiscard]] ExitStatus run(const std::string& pattern);
 
  private:
   struct Kind {
     std::int64_t count = 0;
     std::vector<Finding> shown;
   };
+  [[nodiscard]] state::InspectionRequest request_for(const std::string& key) const {
+    return cli::request_for(found_target(key, configuration_));
+  }
+  void audit_page(std::span<const state::Surveyed> page);
+  void confirm(std::vector<Finding>& findings) const;
+  void add(std::vector<Finding> findings);
+  void write();
   [[nodiscard]] std::string fix_for(const Finding& finding) const;
+  [[nodiscard]] std::string summary() const;
 
   std::int64_t top_;
   const redis::Url& url_;
+  redis::Connection& connection_;
   Invocation& invocation_;
-  std::vector<std::string> rlctl_words_;
+  const limiter::Configuration& configuration_;
   report::Findings written_;
   /// By whether they are mere warnings, so that critical ones come first, and by kind.
   std::map<std::pair<bool, state::FindingKind>, Kind> kinds_;
+  std::int64_t readable_ = 0, limiters_ = 0;  ///< numbers of keys
+  std::int64_t unjudged_ = 0;  ///< limiters whose window is not known: their TTL cannot be compared
+  RefusedKeys refused_;
 };
 
-void Report::add(Finding finding) {
-  auto& kind = kinds_[{!finding.is_critical, finding.kind}];
-  if (kind.count++ < top_) kind.shown.push_back(std::move(finding));
+// ---- Looking ----
+
+ExitStatus Audit::run(const std::string& pattern) {
+  Progress progress(is_terminal(STDERR_FILENO));
+  state::ServerAudit servers;
+  try {
+    servers = state::audit_servers(connection_);
+    add(std::move(servers.findings));
+    state::survey_all(connection_, {.pattern = pattern,
+                                    .ask = [&](const std::string& key) { return request_for(key); },
+                                    .on_page =
+                                        [&](std::span<const state::Surveyed> page, double share) {
+                                          audit_page(page);
+                                          progress.update(share, "the database");
+                                          invocation_.interrupt.check();
+                                        }});
+  } catch (...) {
+    progress.clear();
+    write();  // what was found before the error
+    throw;
+  }
+  progress.clear();
+  refused_.require_readable();
+  write();
+  if (!servers.is_complete) {
+    warn("warning: eviction is not checked: the user needs +info", invocation_.command);
+  }
+  if (refused_.count() > 0) warn("warning: not audited: " + refused_.text(), invocation_.command);
+  if (!invocation_.json) invocation_.out.write(summary() + "\n");
+  invocation_.out.flush();
+  return written_.status(servers.is_complete && refused_.count() == 0);
 }
 
-void Report::write() {
+void Audit::audit_page(std::span<const state::Surveyed> page) {
+  std::vector<Finding> findings;
+  for (const auto& [inspection, refused] : page) {
+    if (refused) {
+      refused_.add(inspection.key, *refused);
+      continue;
+    }
+    if (!inspection.exists()) continue;  // removed since SCAN returned it
+    ++readable_;
+    refused_.found_readable();
+    if (inspection.is_recognized()) {
+      ++limiters_;
+      if (!state::is_ttl_judged(inspection)) ++unjudged_;
+    }
+    std::ranges::move(state::audit(inspection, connection_.has_slots()),
+                      std::back_inserter(findings));
+  }
+  // A key that was written after its TTL and before its contents were read looks wrong once.
+  if (!findings.empty()) confirm(findings);
+  // A busy key may be written at the same moment of the second look, too.
+  const auto may_be_torn = [](const Finding& finding) {
+    return finding.kind == state::FindingKind::kTtlShort;
+  };
+  if (std::ranges::any_of(findings, may_be_torn)) confirm(findings);
+  add(std::move(findings));
+}
+
+/// Reads the keys of the findings again, and drops the findings that have gone.
+void Audit::confirm(std::vector<Finding>& findings) const {
+  std::vector<state::InspectedKey> requests;
+  for (const auto& finding : findings) {
+    if (!requests.empty() && requests.back().key == finding.key) continue;
+    requests.push_back({.key = finding.key, .request = request_for(finding.key)});
+  }
+  std::set<std::pair<std::string, state::FindingKind>> found;
+  for (const auto& each : state::survey(connection_, requests)) {
+    for (auto& finding : state::audit(each.inspection, connection_.has_slots())) {
+      found.emplace(std::move(finding.key), finding.kind);
+    }
+  }
+  std::erase_if(findings, [&](const Finding& finding) {
+    return !found.contains({finding.key, finding.kind});
+  });
+}
+
+void Audit::add(std::vector<Finding> findings) {
+  for (auto& finding : findings) {
+    auto& kind = kinds_[{!finding.is_critical, finding.kind}];
+    if (kind.count++ < top_) kind.shown.push_back(std::move(finding));
+  }
+}
+
+// ---- Writing ----
+
+void Audit::write() {
   for (auto& [id, kind] : kinds_) {
-    const auto severity = severity_of(!id.first);
+    const auto severity = id.first ? report::Severity::kWarning : report::Severity::kCritical;
     std::ranges::sort(kind.shown, {}, &Finding::key);
     for (const auto& finding : kind.shown) {
       written_.add({.severity = severity,
@@ -132,10 +221,11 @@ std::vector<std::string> with_key_in_base64(std::vector<std::string> words) {
 }
 
 /// The command that fixes a finding, with the server, ready to paste into a shell; or advice.
-std::string Report::fix_for(const Finding& finding) const {
+std::string Audit::fix_for(const Finding& finding) const {
   if (finding.command.empty()) return "# " + finding.advice;  // does no harm in a shell
   if (finding.command.front() == "rlctl") {
-    auto words = rlctl_words_;
+    auto words =
+        rlctl_words(invocation_.options, invocation_.connection, invocation_.configuration);
     const auto command = with_key_in_base64(finding.command);
     words.insert(words.end(), command.begin() + 1, command.end());
     return command_line(words);
@@ -158,104 +248,15 @@ std::string Report::fix_for(const Finding& finding) const {
   return command_line(words);
 }
 
-/// Audits keys as a scan finds them.
-class KeyAudit {
- public:
-  KeyAudit(redis::Connection& connection, const limiter::Configuration& configuration,
-           Report& report)
-      : connection_(connection), configuration_(configuration), report_(report) {}
-
-  [[nodiscard]] state::InspectionRequest request_for(const std::string& key) const {
-    return cli::request_for(found_target(key, configuration_));
-  }
-  void audit_page(std::span<const state::Surveyed> page);
-
-  [[nodiscard]] std::int64_t limiters() const noexcept { return limiters_; }
-  /// Readable keys that hold no limiter's state, or only look as if they did.
-  [[nodiscard]] std::int64_t others() const noexcept { return readable_ - limiters_; }
-  /// Limiters whose window is not known, so that their TTL cannot be compared with it.
-  [[nodiscard]] std::int64_t unjudged() const noexcept { return unjudged_; }
-  [[nodiscard]] const RefusedKeys& refused() const noexcept { return refused_; }
-
- private:
-  void confirm(std::vector<Finding>& findings) const;
-
-  redis::Connection& connection_;
-  const limiter::Configuration& configuration_;
-  Report& report_;
-  std::int64_t readable_ = 0, limiters_ = 0, unjudged_ = 0;  ///< numbers of keys
-  RefusedKeys refused_;
-};
-
-void KeyAudit::audit_page(std::span<const state::Surveyed> page) {
-  std::vector<Finding> findings;
-  for (const auto& [inspection, refused] : page) {
-    if (refused) {
-      refused_.add(inspection.key, *refused);
-      continue;
-    }
-    if (!inspection.exists()) continue;  // removed since SCAN returned it
-    ++readable_;
-    refused_.found_readable();
-    if (inspection.is_recognized()) {
-      ++limiters_;
-      if (!state::is_ttl_judged(inspection)) ++unjudged_;
-    }
-    for (auto& finding : state::audit(inspection, connection_.has_slots())) {
-      findings.push_back(std::move(finding));
-    }
-  }
-  // A key that was written after its TTL and before its contents were read looks wrong once.
-  if (!findings.empty()) confirm(findings);
-  // A busy key may be written at the same moment of the second look, too.
-  const auto may_be_torn = [](const Finding& finding) {
-    return finding.kind == state::FindingKind::kTtlShort;
-  };
-  if (std::ranges::any_of(findings, may_be_torn)) confirm(findings);
-  for (auto& finding : findings) report_.add(std::move(finding));
-}
-
-/// Reads the keys of the findings again, and drops the findings that have gone.
-void KeyAudit::confirm(std::vector<Finding>& findings) const {
-  std::vector<state::InspectedKey> requests;
-  for (const auto& finding : findings) {
-    if (!requests.empty() && requests.back().key == finding.key) continue;
-    requests.push_back({.key = finding.key, .request = request_for(finding.key)});
-  }
-  std::set<std::pair<std::string, state::FindingKind>> found;
-  for (const auto& each : state::survey(connection_, requests)) {
-    for (auto& finding : state::audit(each.inspection, connection_.has_slots())) {
-      found.emplace(std::move(finding.key), finding.kind);
-    }
-  }
-  std::erase_if(findings, [&](const Finding& finding) {
-    return !found.contains({finding.key, finding.kind});
-  });
-}
-
-void audit_all(const std::string& pattern, redis::Connection& connection, KeyAudit& audit,
-               Invocation& invocation) {
-  Progress progress(is_terminal(STDERR_FILENO));
-  state::survey_all(connection,
-                    {.pattern = pattern,
-                     .ask = [&](const std::string& key) { return audit.request_for(key); },
-                     .on_page =
-                         [&](std::span<const state::Surveyed> page, double share) {
-                           audit.audit_page(page);
-                           progress.update(share, "the database");
-                           invocation.interrupt.check();
-                         }});
-}
-
 /// "2 warnings in 12 limiter keys, 340 other keys; not judged: the TTLs of 3, whose window no
 /// policy gives"
-std::string summary(const Report& report, const KeyAudit& audit) {
-  auto text =
-      fmt::format("{} in {}", report.written().counts(), counted(audit.limiters(), "limiter key"));
-  if (audit.others() > 0) text += ", " + counted(audit.others(), "other key");
-  if (audit.unjudged() > 0) {
+std::string Audit::summary() const {
+  auto text = fmt::format("{} in {}", written_.counts(), counted(limiters_, "limiter key"));
+  // Other keys hold no limiter's state, or only look as if they did.
+  if (readable_ > limiters_) text += ", " + counted(readable_ - limiters_, "other key");
+  if (unjudged_ > 0) {
     text += fmt::format("; not judged: the TTL{} of {}, whose window no policy gives",
-                        plural(audit.unjudged()), audit.unjudged());
+                        plural(unjudged_), unjudged_);
   }
   return text;
 }
@@ -263,34 +264,14 @@ std::string summary(const Report& report, const KeyAudit& audit) {
 ExitStatus run(const Plan& plan, Invocation& invocation) {
   const auto pattern = only_pattern(invocation.operands);
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
-  Report report(plan.top.value_or(invocation.json ? kAll : kDefaultTop), connector.url(),
-                invocation);
   auto connection = connector.open();
-  KeyAudit audit(connection, invocation.configuration.policies(), report);
-  state::ServerAudit servers;
+  Audit audit(plan.top.value_or(invocation.json ? kAll : kDefaultTop), connector.url(), connection,
+              invocation);
   try {
-    servers = state::audit_servers(connection);
-    for (auto& finding : servers.findings) report.add(std::move(finding));
-    audit_all(pattern, connection, audit, invocation);
+    return audit.run(pattern);
   } catch (const redis::Error& error) {
-    report.write();                                           // what was found before the error
     throw ProblemError(drop_in_doubt_note(describe(error)));  // audit changes nothing
-  } catch (...) {
-    report.write();
-    throw;
   }
-  audit.refused().require_readable();
-  report.write();
-  const bool is_complete = servers.is_complete && audit.refused().count() == 0;
-  if (!servers.is_complete) {
-    warn("warning: eviction is not checked: the user needs +info", invocation.command);
-  }
-  if (audit.refused().count() > 0) {
-    warn("warning: not audited: " + audit.refused().text(), invocation.command);
-  }
-  if (!invocation.json) invocation.out.write(summary(report, audit) + "\n");
-  invocation.out.flush();
-  return report.written().status(is_complete);
 }
 
 }  // namespace
