@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cli/app/command.h"
-#include "cli/commands/lint/subject.h"
+#include "cli/commands/lint/plan.h"
 #include "cli/server/connection.h"
 #include "cli/terminal/progress.h"
 #include "ldb/trace.h"

@@ -1,4 +1,4 @@
-#include "cli/commands/lint/subject.h"
+#include "cli/commands/lint/plan.h"
 
 #include <fmt/format.h>
 

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "cli/app/command.h"
 #include "cli/commands/lint/observer.h"
-#include "cli/commands/lint/subject.h"
+#include "cli/commands/lint/plan.h"
 #include "cli/errors/failure.h"
 #include "cli/errors/plugin_state.h"
 #include "cli/options/completions.h"
