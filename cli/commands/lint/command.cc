@@ -1,25 +1,18 @@
-#include <fmt/format.h>
-#include <unistd.h>
+#include "cli/commands/lint/plan.h"
 
-#include <cstdint>
+#include <fmt/format.h>
+
 #include <iterator>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/app/command.h"
-#include "cli/commands/lint/observer.h"
-#include "cli/commands/lint/plan.h"
 #include "cli/errors/failure.h"
 #include "cli/errors/plugin_state.h"
 #include "cli/options/completions.h"
 #include "cli/report/findings.h"
-#include "cli/terminal/progress.h"
 #include "cli/terminal/table.h"
-#include "cli/terminal/terminal.h"
 #include "lint/findings.h"
 
 namespace rlctl::cli::lint {
@@ -29,28 +22,9 @@ using rlctl::lint::Finding;
 using rlctl::lint::Severity;
 
 report::Severity severity_of(const Finding& finding) {
-  switch (finding.severity) {
-    case Severity::kNote:
-      return report::Severity::kNote;
-    case Severity::kWarning:
-      return report::Severity::kWarning;
-    case Severity::kCritical:
-      break;
-  }
-  return report::Severity::kCritical;
-}
-
-void add(report::Findings& findings, const Subject& subject, const Finding& finding) {
-  findings.add(
-      {.severity = severity_of(finding),
-       .detail = finding.detail,
-       .fix = finding.fix,
-       .name = finding.name,
-       .subject = escaped_message(finding.what),
-       .place = fmt::format("{}:{}", subject.place, finding.line)},
-      [&](JsonWriter& json) {
-        json.field("script", subject.place).field("line", finding.line).field("call", finding.what);
-      });
+  if (finding.severity == Severity::kNote) return report::Severity::kNote;
+  return finding.severity == Severity::kWarning ? report::Severity::kWarning
+                                                : report::Severity::kCritical;
 }
 
 /// The commands that search for schedules which exceed the limit, which lint does not look for.
@@ -78,19 +52,25 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   bool is_complete = true;
   std::int64_t requests = 0;
   for (const auto& subject : subjects) {
-    Progress progress(is_terminal(STDERR_FILENO));
-    Observer observer(subject, connector, invocation, progress);
-    const auto observation = observer.observe();
-    progress.clear();
-    auto warnings = observer.doubts();
-    if (!observer.change().empty()) warnings.insert(warnings.begin(), observer.change());
-    for (const auto& warning : warnings) {
-      warn(fmt::format("warning: {}: {}", subject.place, warning), invocation.command);
+    const auto& place = subject.debuggee.name;
+    const auto observed = observe(subject, plan, connector, invocation);
+    for (const auto& warning : observed.warnings) {
+      warn(fmt::format("warning: {}: {}", place, warning), invocation.command);
     }
-    is_complete &= observer.doubts().empty();
-    requests += std::ssize(observation.requests);
-    for (const auto& finding : rlctl::lint::find_flaws(observation))
-      add(findings, subject, finding);
+    is_complete &= observed.is_complete;
+    requests += std::ssize(observed.observation.requests);
+    for (const auto& finding : rlctl::lint::find_flaws(observed.observation)) {
+      findings.add(
+          {.severity = severity_of(finding),
+           .detail = finding.detail,
+           .fix = finding.fix,
+           .name = finding.name,
+           .subject = escaped_message(finding.what),
+           .place = fmt::format("{}:{}", place, finding.line)},
+          [&](JsonWriter& json) {
+            json.field("script", place).field("line", finding.line).field("call", finding.what);
+          });
+    }
     invocation.out.flush();
   }
   if (!invocation.json) {
@@ -142,7 +122,7 @@ Examples:
 )",
          .notes = lint::notes,
          .complete_operand = complete_limiter},
-    .add = add_command<lint::Plan, lint::declare_options, lint::run>,
+    .add = add_command<lint::Plan, lint::add_options, lint::run>,
     .judges = true};
 
 }  // namespace rlctl::cli

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "cli/options/limits.h"
 #include "cli/options/values.h"
-#include "ldb/trace.h"
 #include "limiter/algorithm.h"
 #include "lua/substitute.h"
 
@@ -24,8 +23,7 @@ constexpr const char* kDefaultLimit = "5/60s";
 /// The bundled algorithm with this source; null if there is none.
 const limiter::Algorithm* algorithm_in(std::string_view source) {
   const auto all = limiter::algorithms();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.script == source; });
+  const auto found = std::ranges::find(all, source, &limiter::Algorithm::script);
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -50,12 +48,12 @@ Subject bundled_subject(const limiter::Algorithm& algorithm, std::string place,
         "rlctl lint " + std::string(algorithm.name) +
             " --limit 3/60s --args '{limit} {window_us} acquire {id}' --allowed-when 'r[1] == 1'");
   }
-  Subject subject{.place = std::move(place),
-                  .source = std::string(algorithm.script),
-                  .runnable = std::string(algorithm.script),
-                  .candidate = {.algorithm = &algorithm, .limits = {limit}}};
+  const std::string source(algorithm.script);
+  Subject subject{
+      .debuggee = {.name = std::move(place), .source = source, .shown = source},
+      .candidate = {.algorithm = &algorithm, .limits = {limit}},
+      .adversary = adversary_command(invocation, limit, std::string(algorithm.name), "")};
   traffic::require_usable(subject.candidate);
-  subject.adversary = adversary_command(invocation, limit, std::string(algorithm.name), "");
   return subject;
 }
 
@@ -63,18 +61,18 @@ Subject foreign_subject(const NamedScript& script, std::string place, std::strin
                         const limiter::Limit& limit) {
   auto limiter = make_limiter(script, std::move(source));
   parsed("--function", [&] { traffic::choose_function(limiter); });
-  Subject subject{.place = std::move(place), .source = limiter.source};
+  ldb::Debuggee debuggee{.name = std::move(place), .shown = limiter.source};
   // The debugger runs EVAL only.
   if (!limiter.function.empty()) {
     limiter.source = lua::library_as_script(limiter.source, limiter.function);
     limiter.function.clear();
   }
-  subject.runnable = limiter.source;
+  debuggee.source = limiter.source;
   parsed("--args", [&] { traffic::require_usable(limiter, limit); });
-  subject.candidate = {
-      .limits = {limit},
-      .foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(limiter))};
-  return subject;
+  return {.debuggee = std::move(debuggee),
+          .candidate = {
+              .limits = {limit},
+              .foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(limiter))}};
 }
 
 bool gives_call(const ScriptOptions& options) {
@@ -84,41 +82,45 @@ bool gives_call(const ScriptOptions& options) {
                      [&](const auto& row) { return (options.*row.value).has_value(); });
 }
 
+/// Throws InputError for a script that cannot be read: the command line is right.
+std::string source_of(std::string_view option, const NamedScript& script) {
+  std::string source;
+  try {
+    source = read_source(option, script);
+  } catch (const UsageError& error) {
+    throw InputError(error.what(), error.hint());
+  }
+  if (source.find_first_not_of(" \t\r\n") != source.npos) return source;
+  throw InputError("the script " + in_quotes(script.path) + " is empty");
+}
+
 Subject make_subject(std::string_view option, const std::string& word, const Plan& plan,
                      const limiter::Limit& limit, const Invocation& invocation) {
-  const bool is_call_given = gives_call(plan.script);
-  if (const auto* algorithm = limiter::find_algorithm(word)) {
-    auto place = std::string(algorithm->name) + ".lua";
-    if (!is_call_given) return bundled_subject(*algorithm, std::move(place), limit, invocation);
-    NamedScript script{.name = place, .options = plan.script};
-    script.options.keys = script_keys(script.options);
-    return foreign_subject(script, std::move(place), std::string(algorithm->script), limit);
+  const auto* named = limiter::find_algorithm(word);
+  NamedScript script{.options = plan.script};
+  std::string place, source;
+  if (named != nullptr) {
+    script.name = place = std::string(named->name) + ".lua";
+    source = named->script;
+  } else {
+    script = find_script(option, word, plan.script, invocation.configuration,
+                         limiter::list_names(nullptr));
+    place = script.path == kStandardInput ? script_name(script.path) : script.path;
+    source = source_of(option, script);
   }
-  auto script = find_script(option, word, plan.script, invocation.configuration,
-                            limiter::list_names(nullptr));
-  auto source = [&] {
-    try {
-      return read_source(option, script);
-    } catch (const UsageError& error) {
-      throw InputError(error.what(), error.hint());  // the command line is right
-    }
-  }();
-  auto place = script.path == kStandardInput ? script_name(script.path) : script.path;
-  if (source.find_first_not_of(" \t\r\n") == source.npos) {
-    throw InputError("the script " + in_quotes(script.path) + " is empty");
-  }
-  if (const auto* algorithm = algorithm_in(source); algorithm && !is_call_given) {
+  const auto* algorithm = algorithm_in(source);
+  if (algorithm != nullptr && !gives_call(plan.script)) {
     return bundled_subject(*algorithm, std::move(place), limit, invocation);
   }
   script.options.keys = script_keys(script.options);
   auto subject = foreign_subject(script, std::move(place), std::move(source), limit);
-  subject.adversary = adversary_command(invocation, limit, "", word);
+  if (named == nullptr) subject.adversary = adversary_command(invocation, limit, "", word);
   return subject;
 }
 
 }  // namespace
 
-void declare_options(Options& options, Plan& plan) {
+void add_options(Options& options, Plan& plan) {
   // The rows refer to their texts.
   static const auto kLimitHelp = fmt::format(
       "requests and window that fill the placeholders below (default: {}); a small limit, since "
@@ -134,11 +136,7 @@ void declare_options(Options& options, Plan& plan) {
   add_script_options(options, plan.script, true);
   options.group("Script", Repeats::kNo);
   options.value("--max-steps", "NUMBER",
-                into(plan.max_steps,
-                     [](const std::string& text) {
-                       return parse_between(text, "--max-steps", 1, ldb::kMaxSteps);
-                     }),
-                kStepsHelp);
+                into(plan.max_steps, number_between("--max-steps", 1, ldb::kMaxSteps)), kStepsHelp);
 }
 
 std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocation) {
@@ -153,12 +151,12 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
   const auto limit =
       parse_limits(plan.limits.empty() ? by_default : plan.limits, plan.burst).front();
   std::vector<Subject> subjects;
-  for (const auto& word : operands)
+  for (const auto& word : operands) {
     subjects.push_back(make_subject("", word, plan, limit, invocation));
+  }
   for (const auto& word : plan.script.scripts) {
     subjects.push_back(make_subject("--script", word, plan, limit, invocation));
   }
-  for (auto& subject : subjects) subject.max_steps = plan.max_steps;
   return subjects;
 }
 

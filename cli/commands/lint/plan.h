@@ -8,7 +8,10 @@
 #include "cli/app/command.h"
 #include "cli/options/options.h"
 #include "cli/options/script_options.h"
+#include "cli/server/connection.h"
+#include "ldb/session.h"
 #include "ldb/trace.h"
+#include "lint/observation.h"
 #include "traffic/script.h"
 
 namespace rlctl::cli::lint {
@@ -20,21 +23,35 @@ struct Plan {
   ScriptOptions script = {};
 };
 
-void declare_options(Options& options, Plan& plan);
+void add_options(Options& options, Plan& plan);
 
 /// A script to examine, and how to call it.
 struct Subject {
-  std::string place = {};   ///< its file as typed, in front of a line number
-  std::string source = {};  ///< as its author wrote it, with the lines that are reported
-  /// The source as the debugger runs it: a library of functions becomes a script.
-  std::string runnable = {};
+  /// Its file as typed, and its source as the debugger runs it, in which a library of functions has
+  /// become a script. Each request sets its own keys and arguments.
+  ldb::Debuggee debuggee = {};
   traffic::Candidate candidate = {};
-  std::int64_t max_steps = 0;  ///< see Plan
-  std::string adversary = {};  ///< the command that searches for the worst schedule
+  std::string adversary = {};  ///< the command that searches for the worst schedule; may be empty
 };
 
 /// The scripts of the operands and of --script, read. Throws UsageError, and what reading the
 /// configuration throws, before a server is started.
 [[nodiscard]] std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocation);
+
+/// What a script did under lint's traffic.
+struct Observed {
+  rlctl::lint::Observation observation = {};
+  /// What rlctl changed in the script so that the server accepts it; and what could not be tested,
+  /// and why.
+  std::vector<std::string> warnings = {};
+  bool is_complete = true;  ///< everything could be tested
+};
+
+/// Sends traffic to a script on the connector's private server, in virtual time, and records by
+/// Redis' debugger each command that the script calls. Shows the progress on stderr. Throws what
+/// starting the server throws, redis::Error and ProblemError, which name the request, if the script
+/// fails or does not end, and Interrupted.
+[[nodiscard]] Observed observe(const Subject& subject, const Plan& plan, Connector& connector,
+                               const Invocation& invocation);
 
 }  // namespace rlctl::cli::lint
