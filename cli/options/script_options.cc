@@ -120,7 +120,7 @@ void add_missing(ScriptOptions& options, const ScriptOptions& others) {
   std::vector<std::string_view> names(bundled.begin(), bundled.end());
   for (const auto& script : configuration.scripts().scripts) names.push_back(script.name);
   const auto meant = did_you_mean(value, names);
-  const auto hint = names.empty() ? "" : "available: " + one_of(names) + "; ";
+  const auto hint = names.empty() ? "" : "expected one of: " + one_of(names) + "; ";
   throw UsageError(
       with_option(
           option,
