@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "base/text.h"
@@ -18,8 +17,6 @@
 namespace rlctl::cli::debug {
 namespace {
 
-using std::chrono::milliseconds;
-
 /// With more keys than this, only the script's own are watched.
 constexpr std::int64_t kMaxWatchedKeys = 1000;
 /// A TTL that was set again to nearly the same time, within this many ms, has not changed.
@@ -31,16 +28,18 @@ constexpr std::size_t kMaxBytes = 40;       // shown of one element
 constexpr std::size_t kMaxElements = 3;     // shown of one key
 constexpr std::int64_t kMaxFetched = 1000;  // of a type that can be read only as a whole
 
+/// How to count and show the elements of a key of each type.
+struct Elements {
+  std::string_view type, count, unit;  ///< "list", "LLEN", "element"
+  std::string_view between = {};       ///< separates the two elements of a pair; empty: no pairs
+};
+constexpr Elements kElements[] = {{"list", "LLEN", "element"},
+                                  {"set", "SCARD", "member"},
+                                  {"hash", "HLEN", "field", " = "},
+                                  {"zset", "ZCARD", "member", " at "}};
+
 std::string quoted(std::string_view bytes) {
   return '"' + escape(bytes, kMaxBytes) + '"';
-}
-
-/// Formats a count and some of the elements: 3 elements: "a", "b", ...
-std::string counted_elements(std::int64_t count, std::string_view what, const std::string& some,
-                             bool is_all) {
-  std::string out = counted(count, what);
-  if (some.empty()) return out;
-  return out + ": " + some + (is_all ? "" : ", ...");
 }
 
 std::string string_text(redis::Connection& connection, const std::string& key) {
@@ -51,33 +50,31 @@ std::string string_text(redis::Connection& connection, const std::string& key) {
   return out;
 }
 
-std::string elements_text(redis::Connection& connection, const KeyReading& reading,
+/// Formats a count and some of the elements: 3 elements: "a", "b", ...
+std::string elements_text(redis::Connection& connection, const Elements& type,
                           const std::string& key) {
-  const auto count = connection.call({reading.count, key}).integer();
-  if (!redis::is_read_in_part(reading.type) && count > kMaxFetched)
-    return counted_elements(count, reading.unit, "", true);
-  const auto words = reading.command(key, kMaxElements - 1);
+  const auto count = connection.call({type.count, key}).integer();
+  auto out = counted(count, type.unit);
+  if (!redis::is_read_in_part(type.type) && count > kMaxFetched) return out;
+  const auto words = command_to_read(type.type, key, kMaxElements - 1);
   const std::vector<std::string_view> command(words.begin(), words.end());
   const auto reply = connection.call(command);
-  const std::size_t step = reading.between.empty() ? 1 : 2;
-  std::string some;
+  const std::size_t step = type.between.empty() ? 1 : 2;
   const auto shown = std::min(reply.size(), kMaxElements * step);
   for (std::size_t i = 0; i + step <= shown; i += step) {
-    if (i > 0) some += ", ";
-    some += quoted(reply[i].text());
+    out += (i == 0 ? ": " : ", ") + quoted(reply[i].text());
     if (step == 1) continue;
     // A score is a number and needs no quotes.
-    some += reading.between;
-    some += reading.type == "zset" ? std::string(reply[i + 1].text()) : quoted(reply[i + 1].text());
+    out += type.between;
+    out += type.type == "zset" ? std::string(reply[i + 1].text()) : quoted(reply[i + 1].text());
   }
-  return counted_elements(count, reading.unit, some,
-                          count <= static_cast<std::int64_t>(kMaxElements));
+  return out + (shown > 0 && count > static_cast<std::int64_t>(kMaxElements) ? ", ..." : "");
 }
 
 std::string content_text(redis::Connection& connection, const redis::DumpedKey& dump) {
   if (dump.type == "string") return string_text(connection, dump.key);
-  for (const auto& reading : key_readings()) {
-    if (reading.type == dump.type) return elements_text(connection, reading, dump.key);
+  for (const auto& row : kElements) {
+    if (row.type == dump.type) return elements_text(connection, row, dump.key);
   }
   if (dump.type != "stream") return {};
   const auto length = connection.call({"XLEN", dump.key}).integer();
@@ -112,20 +109,11 @@ std::optional<std::int64_t> expiry_time(redis::Connection& connection,
 
 }  // namespace
 
-std::span<const KeyReading> key_readings() {
-  static constexpr KeyReading kReadings[] = {{"string", "STRLEN", "byte"},
-                                             {"list", "LLEN", "element"},
-                                             {"set", "SCARD", "member"},
-                                             {"hash", "HLEN", "field", " = "},
-                                             {"zset", "ZCARD", "member", " at "}};
-  return kReadings;
-}
-
-std::vector<std::string> KeyReading::command(const std::string& key, int last) const {
+std::vector<std::string> command_to_read(std::string_view type, const std::string& key, int last) {
   const auto index = std::to_string(last);
   const auto without_key = redis::command_to_read(type, index);
   std::vector<std::string> words(without_key.begin(), without_key.end());
-  words.insert(words.begin() + 1, key);
+  if (!words.empty()) words.insert(words.begin() + 1, key);
   return words;
 }
 
@@ -156,14 +144,10 @@ std::string text_of(const KeyChange& change, bool utf8) {
   return out;
 }
 
-KeyWatch::KeyWatch(redis::Connection& connection, const Plan& plan, std::vector<std::string> keys,
+KeyWatch::KeyWatch(redis::Connection& connection, const Plan& plan,
+                   const std::vector<std::string>& keys,
                    std::optional<std::chrono::microseconds> now)
-    : plan_(plan), now_(now) {
-  for (auto& key : keys) {
-    if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys_.push_back(std::move(key));
-  }
-  before_ = look(connection);
-}
+    : plan_(plan), keys_(redis::each_once(keys)), now_(now), before_(look(connection)) {}
 
 KeyText KeyWatch::describe(redis::Connection& connection, const redis::DumpedKey& dump) const {
   KeyText text{.type = dump.type};
@@ -184,52 +168,50 @@ KeyWatch::HeldKeys KeyWatch::look(redis::Connection& connection) const {
   if (connection.call({"DBSIZE"}).integer() <= kMaxWatchedKeys) {
     redis::Scan scan(connection, "*");
     while (!scan.done()) {
-      for (auto& key : scan.next()) {
-        if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys.push_back(key);
-      }
+      const auto some = scan.next();
+      keys.insert(keys.end(), some.begin(), some.end());
     }
   }
   HeldKeys held;
-  for (auto& dump : redis::dump_keys(connection, keys)) {
+  for (auto& dump : redis::dump_keys(connection, redis::each_once(keys))) {
     if (!dump.exists()) continue;
-    Held one{.dump = std::move(dump)};
-    one.expires_at_ms = expiry_time(connection, one.dump);
-    one.text = describe(connection, one.dump);
-    auto key = one.dump.key;
-    held.insert_or_assign(std::move(key), std::move(one));
+    auto& one = held[dump.key];
+    one.expires_at_ms = expiry_time(connection, dump);
+    one.text = describe(connection, dump);
+    one.dump = std::move(dump);
   }
   return held;
 }
 
-KeyChange KeyWatch::compare(const std::string& key, const Held* before, const Held* after) const {
+KeyChange KeyWatch::compare(const std::string& key, const HeldKeys& before, const HeldKeys& after) {
+  const auto was = before.find(key), is = after.find(key);
   KeyChange change{.key = key};
-  if (before != nullptr) change.before = before->text;
-  if (after != nullptr) change.after = after->text;
-  change.changed = (before == nullptr) != (after == nullptr);
-  if (before == nullptr || after == nullptr) return change;
+  if (was != before.end()) change.before = was->second.text;
+  if (is != after.end()) change.after = is->second.text;
+  change.changed = change.before.has_value() != change.after.has_value();
+  if (!change.before || !change.after) return change;
+  const auto& [dump, expires_at_ms, text] = was->second;
+  const auto& now = is->second;
   const bool same_expiry =
-      before->expires_at_ms.has_value() == after->expires_at_ms.has_value() &&
-      std::abs(before->expires_at_ms.value_or(0) - after->expires_at_ms.value_or(0)) < kSameTtl;
-  change.changed = !same_expiry || before->dump.type != after->dump.type ||
-                   before->dump.payload != after->dump.payload;
+      expires_at_ms.has_value() == now.expires_at_ms.has_value() &&
+      std::abs(expires_at_ms.value_or(0) - now.expires_at_ms.value_or(0)) < kSameTtl;
+  change.changed = !same_expiry || dump.type != now.dump.type || dump.payload != now.dump.payload;
   return change;
 }
 
 std::vector<KeyChange> KeyWatch::changes(redis::Connection& connection) const {
   const auto now = look(connection);
-  const auto find = [](const HeldKeys& held, const std::string& key) {
-    const auto found = held.find(key);
-    return found == held.end() ? nullptr : &found->second;
-  };
-  std::vector<KeyChange> changes;
-  for (const auto& key : keys_) changes.push_back(compare(key, find(before_, key), find(now, key)));
   std::set<std::string> others;
   for (const auto* held : {&before_, &now}) {
     for (const auto& [key, ignored] : *held) others.insert(key);
   }
+  std::vector<KeyChange> changes;
+  for (const auto& key : keys_) {
+    changes.push_back(compare(key, before_, now));
+    others.erase(key);
+  }
   for (const auto& key : others) {
-    if (std::find(keys_.begin(), keys_.end(), key) != keys_.end()) continue;
-    auto change = compare(key, find(before_, key), find(now, key));
+    auto change = compare(key, before_, now);
     if (change.changed) changes.push_back(std::move(change));
   }
   return changes;

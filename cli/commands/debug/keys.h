@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,15 +33,10 @@ struct KeyChange {
 /// Formats a change: "'k': list, 4 of 5 used → 5 of 5 used, ttl 60 s"; without `utf8`, with "->".
 [[nodiscard]] std::string text_of(const KeyChange& change, bool utf8);
 
-/// How to count and show the contents of a key of each type.
-struct KeyReading {
-  std::string_view type, count, unit;  ///< "list", "LLEN", "element"
-  std::string_view between = {};       ///< separates the two elements of a pair; empty: no pairs
-
-  /// Returns the command that reads a key, up to index `last` if the command takes indices.
-  [[nodiscard]] std::vector<std::string> command(const std::string& key, int last) const;
-};
-[[nodiscard]] std::span<const KeyReading> key_readings();
+/// The command that reads a key of this type, up to index `last` if it takes indices; empty for a
+/// type that cannot be shown.
+[[nodiscard]] std::vector<std::string> command_to_read(std::string_view type,
+                                                       const std::string& key, int last);
 
 /// Finds the keys that a script changes on a private server: its own KEYS and, unless there are
 /// very many keys, all others.
@@ -50,7 +44,7 @@ class KeyWatch {
  public:
   /// Takes a snapshot of the keys. `now` is the script's time; none: the server's clock. The plan
   /// must outlive this. Throws redis::Error.
-  KeyWatch(redis::Connection& connection, const Plan& plan, std::vector<std::string> keys,
+  KeyWatch(redis::Connection& connection, const Plan& plan, const std::vector<std::string>& keys,
            std::optional<std::chrono::microseconds> now);
   /// Compares the keys with the snapshot: the script's keys in order, changed or not, then other
   /// keys that changed. Throws redis::Error.
@@ -65,8 +59,8 @@ class KeyWatch {
   using HeldKeys = std::map<std::string, Held>;
   [[nodiscard]] HeldKeys look(redis::Connection& connection) const;
   [[nodiscard]] KeyText describe(redis::Connection& connection, const redis::DumpedKey& dump) const;
-  [[nodiscard]] KeyChange compare(const std::string& key, const Held* before,
-                                  const Held* after) const;
+  [[nodiscard]] static KeyChange compare(const std::string& key, const HeldKeys& before,
+                                         const HeldKeys& after);
 
   const Plan& plan_;
   std::vector<std::string> keys_;

@@ -14,7 +14,6 @@
 
 #include "base/text.h"
 #include "cli/errors/failure.h"
-#include "cli/server/connection.h"
 #include "cli/terminal/prompt.h"
 #include "redis/error.h"
 #include "redis/scan.h"
@@ -22,34 +21,22 @@
 namespace rlctl::cli::debug {
 namespace {
 
-using redis::CopiedKey;
-
-/// The timeout for each answer of a private server, which may send large keys.
-constexpr std::chrono::seconds kPrivateTimeout{30};
-
-/// The server that the connection options name, from which keys are copied.
-struct Source {
-  std::optional<redis::Connection> connection = {};
-  std::optional<redis::ServerVersion> version = {};
-};
-
-bool is_no_answer(const Problem& problem) {
-  return problem.status == ExitStatus::kUnreachable &&
-         (problem.code == "unreachable" || problem.code == "timeout");
-}
-
-/// Connects to the source; without a connection if no server was named and none answers.
-Source open_source(Connector& connector, const Interrupt& interrupt) {
-  Source source;
+/// Connects to the server from which keys are copied, and sets its version; none if no server was
+/// named and none answers.
+std::optional<redis::Connection> open_source(Connector& connector, const Interrupt& interrupt,
+                                             std::optional<redis::ServerVersion>& version) {
   try {
-    source.connection.emplace(connector.open());
-    source.version = redis::version_of(*source.connection);
+    auto connection = connector.open();
+    version = redis::version_of(connection);
+    return connection;
   } catch (const std::exception& error) {
     interrupt.check();
-    if (connector.url_from() != Origin::kDefault || !is_no_answer(describe(error))) throw;
-    source.connection.reset();
+    if (connector.url_from() != Origin::kDefault) throw;
+    const auto problem = describe(error);
+    const bool is_silent = problem.code == "unreachable" || problem.code == "timeout";
+    if (problem.status != ExitStatus::kUnreachable || !is_silent) throw;
+    return std::nullopt;
   }
-  return source;
 }
 
 /// Formats the names of a few keys, or the number of many: "'a' and 'b'", "7 keys".
@@ -65,7 +52,7 @@ std::string keys_text(std::span<const std::string> keys) {
 }
 
 /// Formats the end of a message that reports which keys were copied.
-std::string copied_text(std::span<const CopiedKey> copied, const std::string& from) {
+std::string copied_text(std::span<const redis::CopiedKey> copied, const std::string& from) {
   std::vector<std::string> there, missing;
   for (const auto& key : copied) (key.type == "none" ? missing : there).push_back(key.key);
   if (copied.empty()) return "; there are no keys to copy";
@@ -146,13 +133,12 @@ void require_consent(const Plan& plan, const std::string& server, const Interrup
 Place::Place(const Plan& plan, Invocation& invocation) : plan_(plan), invocation_(invocation) {
   if (plan.replay) {
     refuse_server(invocation.connection);
-    start_private({});
-    say("running " + private_text() + ", which has no keys at first");
+    say(start_private({}) + ", which has no keys at first");
     return;
   }
   connector_ = std::make_unique<Connector>(invocation.connection, invocation.configuration,
                                            invocation.interrupt);
-  if (plan.where() == Where::kPrivate) {
+  if (plan.is_private()) {
     start_copy();
   } else {
     attach();
@@ -164,7 +150,7 @@ void Place::attach() {
     throw UsageError("--attach requires an existing server, which private: is not",
                      "omit one of them");
   }
-  if (plan_.where() == Where::kSync) {
+  if (plan_.sync) {
     require_consent(plan_, connector_->name(), invocation_.interrupt);
     return say("running in " + connector_->name() +
                " itself: it serves no other client meanwhile, and what is written is kept");
@@ -178,7 +164,7 @@ void Place::attach() {
                    "omit --attach to use a private server with the same keys, or add --sync");
 }
 
-void Place::start_private(const std::optional<redis::ServerVersion>& like) {
+std::string Place::start_private(const std::optional<redis::ServerVersion>& like) {
   redis::PrivateServer::Options options;
   options.like = like;
   // While debugging, this is the interval in ms at which a running script can be stopped.
@@ -188,38 +174,34 @@ void Place::start_private(const std::optional<redis::ServerVersion>& like) {
   server_.emplace(options);
   auto connection = connect();
   version_ = redis::version_of(connection);
+  return "running on a private server" + (version_ ? fmt::format(" ({})", display(*version_)) : "");
 }
 
 void Place::start_copy() {
   if (connector_->is_private()) {
-    start_private({});
-    return say("running " + private_text() + ", which has no keys");
+    return say(start_private({}) + ", which has no keys");
   }
-  auto source = reading([&] { return open_source(*connector_, invocation_.interrupt); });
-  start_private(source.version);
-  if (!source.connection) {
-    return say(fmt::format("no server answers at {}: running {}, which has no keys",
-                           connector_->name(), private_text()));
+  std::optional<redis::ServerVersion> source_version;
+  auto source =
+      reading([&] { return open_source(*connector_, invocation_.interrupt, source_version); });
+  auto message = start_private(source_version);
+  if (!source) {
+    return say(
+        fmt::format("no server answers at {}: {}, which has no keys", connector_->name(), message));
   }
   copied_from_ = connector_->name();
   auto target = connect();
-  const auto copied = reading([&] {
-    return redis::copy_keys(*source.connection, target, redis::each_once(plan_.debuggee.keys));
-  });
-  auto message = "running " + private_text() + copied_text(copied, connector_->name());
-  if (source.version && source.version != version_) {
-    message += fmt::format("; that one is {}", display(*source.version));
+  const auto copied = reading(
+      [&] { return redis::copy_keys(*source, target, redis::each_once(plan_.debuggee.keys)); });
+  message += copied_text(copied, connector_->name());
+  if (source_version && source_version != version_) {
+    message += fmt::format("; that one is {}", display(*source_version));
   }
   say(message);
 }
 
 void Place::say(const std::string& message) const {
   if (!plan_.quiet) warn(message, invocation_.command);
-}
-
-std::string Place::private_text() {
-  return version_ ? fmt::format("on a private server ({})", display(*version_))
-                  : "on a private server";
 }
 
 redis::Connection Place::connect() {
@@ -232,7 +214,8 @@ redis::Connection Place::connect() {
     connection.stay(keys.empty() ? std::string_view() : keys.front());
     return connection;
   }
-  return redis::Connection::open(server_->url(), kPrivateTimeout, &invocation_.interrupt);
+  constexpr std::chrono::seconds kTimeout{30};  // for each answer, which may be a large key
+  return redis::Connection::open(server_->url(), kTimeout, &invocation_.interrupt);
 }
 
 std::vector<redis::DumpedKey> Place::keep() {
@@ -248,7 +231,7 @@ std::vector<redis::DumpedKey> Place::keep() {
 
 void Place::replace(const std::vector<redis::DumpedKey>& keys,
                     const std::function<void(redis::Connection&)>& check) {
-  if (!is_private()) {
+  if (!plan_.is_private()) {
     auto connection = connect();
     return check(connection);
   }
@@ -262,14 +245,6 @@ void Place::replace(const std::vector<redis::DumpedKey>& keys,
     server_ = std::move(old);
     throw;
   }
-}
-
-ldb::Mode Place::mode() const noexcept {
-  return plan_.where() == Where::kForked ? ldb::Mode::kForked : ldb::Mode::kSync;
-}
-
-std::string Place::name() const {
-  return is_private() ? "a private server" : connector_->name();
 }
 
 }  // namespace rlctl::cli::debug

@@ -27,11 +27,11 @@ void require_consent(const Plan& plan, const std::string& server, const Interrup
 
 /// The server on which a script is debugged.
 ///
-/// With Where::kPrivate, it is a private server like the one that the connection options name (of
-/// the same family and major version, if one is installed), with the state of the script's keys
-/// copied from that one, which is only read. If no server is named and none answers, or with a log,
-/// for which no server is asked, the private server starts empty. Unless the plan is quiet, stderr
-/// reports where the script runs and what was copied.
+/// A private server is like the one that the connection options name (of the same family and major
+/// version, if one is installed), with the state of the script's keys copied from that one, which
+/// is only read. If no server is named and none answers, or with a log, for which no server is
+/// asked, the private server starts empty. Unless the plan is quiet, stderr reports where the
+/// script runs and what was copied.
 class Place {
  public:
   /// Connects, starts and copies. Throws redis::Error, ProblemError, UsageError if the plan cannot
@@ -49,23 +49,20 @@ class Place {
   void replace(const std::vector<redis::DumpedKey>& keys,
                const std::function<void(redis::Connection&)>& check);
   /// Returns false if the private server was discarded.
-  [[nodiscard]] bool is_there() const noexcept { return !is_private() || server_.has_value(); }
+  [[nodiscard]] bool is_there() const noexcept {
+    return !plan_.is_private() || server_.has_value();
+  }
   /// Kills the private server; only replace() may be called after that.
   void discard() noexcept { server_.reset(); }
-  [[nodiscard]] ldb::Mode mode() const noexcept;
-  /// Whether the server is private, with no keys but rlctl's.
-  [[nodiscard]] bool is_private() const noexcept { return plan_.where() == Where::kPrivate; }
   /// The name of the server that the keys were copied from; empty if none were.
   [[nodiscard]] const std::string& copied_from() const noexcept { return copied_from_; }
-  /// The name of the server for messages, without a password.
-  [[nodiscard]] std::string name() const;
 
  private:
   void attach();
-  void start_private(const std::optional<redis::ServerVersion>& like);
+  /// Returns "running on a private server (Redis 7.2.4)".
+  std::string start_private(const std::optional<redis::ServerVersion>& like);
   void start_copy();
   void say(const std::string& message) const;
-  [[nodiscard]] std::string private_text();
 
   const Plan& plan_;
   Invocation& invocation_;

@@ -8,13 +8,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/commands/debug/view.h"
 #include "cli/errors/failure.h"
-#include "cli/options/completions.h"
-#include "cli/options/limits.h"
-#include "cli/options/script_options.h"
 #include "cli/options/values.h"
-#include "limiter/algorithm.h"
 #include "limiter/check.h"
 #include "lua/substitute.h"
 #include "traffic/template.h"
@@ -22,158 +17,8 @@
 namespace rlctl::cli::debug {
 namespace {
 
-std::string script_help() {
-  constexpr std::size_t kColumn = 26;
-  std::string out = "\nBundled scripts:\n";
-  for (const auto& algorithm : limiter::algorithms()) {
-    out += fmt::format("  {:{}}{}\n", algorithm.name, kColumn - 2, algorithm.summary);
-  }
-  return out;
-}
-
-std::int64_t parse_skip(const std::string& text) {
-  return parse_between(text, "--skip", 0, INT64_MAX - 1);
-}
-
-std::string parse_commands(const std::string& text) {
-  if (text.empty()) throw UsageError("--commands: the file name is empty");
-  return text;
-}
-
-double parse_percent(const std::string& text) {
-  const auto percent = to_decimal(text);
-  if (percent && *percent >= 0 && *percent <= 100) return *percent;
-  throw UsageError(fmt::format("--fail-under: {} is not a percentage", in_quotes(text)),
-                   "a number from 0 to 100, such as 90 or 87.5");
-}
-
-std::int64_t parse_steps(const std::string& text) {
-  return parse_between(text, "--max-steps", 1, ldb::kMaxSteps);
-}
-
-std::size_t parse_maxlen(const std::string& text) {
-  const auto bytes = parse_between(text, "--maxlen", 0, INT32_MAX);
-  if (bytes > 0 && bytes < kMinMaxlen) {
-    throw UsageError(fmt::format("--maxlen must be at least {}, not {}", kMinMaxlen, bytes),
-                     "use --maxlen 0 to show values in full");
-  }
-  return static_cast<std::size_t>(bytes);
-}
-
-void add_script(Options& options, Plan& plan) {
-  options.group("Script");
-  options.comma_list(
-      "--limit", "LIMIT", plan.limit_options.limits,
-      "requests and window: 5/60s, 100/min; for a bundled script, several make one decision");
-  options.value("--burst", "NUMBER", plan.limit_options.burst, kScriptBurstHelp).needs("--limit");
-  options.value("--cost", "NUMBER", into(plan.cost, parse_cost), kCostHelp)
-      .excludes("--replay", kLogHasCosts, kNameCosts);
-  options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp)
-      .excludes("--replay", kLogHasTimes);
-  options
-      .value("--algorithm", "NAME", plan.limit_options.algorithm,
-             "a bundled script, instead of the operand SCRIPT")
-      .completes(complete_algorithm);
-  auto policy = options
-                    .value("--policy", "NAME", plan.limit_options.policy,
-                           "use script, limits and burst of a configured policy (the operands are "
-                           "the arguments of its key)")
-                    .completes(complete_policy)
-                    .excludes("--limit", kPolicyDefinesIt)
-                    .excludes("--burst", kPolicyDefinesIt)
-                    .excludes("--algorithm", kPolicyDefinesIt)
-                    .excludes("--script", kPolicyDefinesIt)
-                    .excludes("--keys", kPolicyDefinesIt);
-  options.list("--keys", "KEY", plan.script_options.keys,
-               "one of the KEYS of the script (with the placeholders below; default: the KEYs)");
-  for (const auto& setting : script_settings()) policy.excludes(setting.option, kPolicyDefinesIt);
-  add_script_options(options, plan.script_options, true);
-}
-
-void add_replay(Options& options, Plan& plan) {
-  options.group("Recorded traffic");
-  options.list("--replay", "FILE", plan.log_options.files,
-               "requests of 'burst adversary --write' or of a log; plain or gzip, - for standard "
-               "input");
-  options
-      .value("--skip", "NUMBER", into(plan.skip, parse_skip),
-             "run this many of them first, and debug the next (default: 0)")
-      .needs("--replay", "", kNameLog);
-  add_log_options(options, plan.log_options);
-}
-
-void add_place(Options& options, Plan& plan) {
-  options.group("Place");
-  options
-      .flag("--attach", plan.attach,
-            "debug in a fork of the server itself (what the script writes is not kept)")
-      .excludes("--replay", "a log is replayed on a private server");
-  options.flag("--sync", plan.sync,
-               "with --attach, debug in the server process (which then serves no other client; "
-               "what the script writes is kept)");
-  options.flag("--yes", plan.yes, "do not ask before --sync").needs("--sync");
-}
-
-void add_form(Options& options, Plan& plan) {
-  constexpr std::string_view kByHand = "commands are for stepping by hand";
-  options.group("Output");
-  options
-      .value("--commands", "FILE", into(plan.commands, parse_commands),
-             "step by hand with the commands in a file (one per line; - for standard input)")
-      .excludes("--trace", kByHand)
-      .excludes("--coverage", kByHand);
-  options.flag(
-      "--trace", plan.trace,
-      "show every line as it is executed (its calls and replies, and the variables it changed)");
-  options.flag("--coverage", plan.coverage,
-               "show how often each line was reached; with --replay and without --skip, by all "
-               "requests");
-  options.value("--lcov", "FILE", plan.lcov, "with --coverage, write the counts in lcov's format")
-      .needs("--coverage");
-  options
-      .value("--fail-under", "NUMBER", into(plan.min_coverage, parse_percent),
-             "exit with status 1 below this coverage in percent (with --coverage)")
-      .needs("--coverage");
-  options.value("--max-steps", "NUMBER", into(plan.max_steps, parse_steps),
-                "cut the script off after this many lines (default: 100000)");
-  options.value("--maxlen", "BYTES", into(plan.maxlen, parse_maxlen),
-                "show this much of a value, at least 60; 0: all of it (default: 256; with "
-                "--trace: 0)");
-  const auto without_the_rest = [](Option row) {
-    for (const auto* other :
-         {"--trace", "--coverage", "--max-steps", "--commands", "--maxlen", "--replay", "--json"}) {
-      row.excludes(other);
-    }
-    return row;
-  };
-  without_the_rest(options.flag("--redis-cli", plan.redis_cli, "start redis-cli --ldb instead"))
-      .excludes("--print-command");
-  without_the_rest(
-      options.flag("--print-command", plan.print_command, "print the redis-cli --ldb command"));
-  options.flag("-q,--quiet", plan.quiet, "do not print where the script runs");
-}
-
-}  // namespace
-
-void add_options(Options& options, Plan& plan) {
-  add_script(options, plan);
-  add_replay(options, plan);
-  add_place(options, plan);
-  add_form(options, plan);
-}
-
-std::string notes() {
-  return script_help() + placeholder_help() + format_help();
-}
-
-namespace {
-
-using std::chrono::microseconds;
 using Operands = std::span<const std::string>;
 using traffic::Template;
-
-constexpr std::string_view kExample = "rlctl debug sliding-window-log KEY --limit 5/60s --trace";
-constexpr std::string_view kKey = "key", kCost = "cost";
 
 // ---- Which script ----
 
@@ -195,15 +40,13 @@ std::string script_word(const Plan& plan, Operands& operands) {
   }
   if (!scripts.empty()) return scripts.front();
   if (algorithm) return *algorithm;
-  if (operands.empty()) throw UsageError("no SCRIPT given", std::string(kExample));
+  if (operands.empty()) {
+    throw UsageError("no SCRIPT given", "rlctl debug sliding-window-log KEY --limit 5/60s --trace");
+  }
   const auto& word = operands.front();
   require_not_empty(word, "SCRIPT");
   operands = operands.subspan(1);
   return word;
-}
-
-const limiter::Algorithm& bundled_script(const std::string& name) {
-  return find_named(limiter::algorithms(), name, "--algorithm: no bundled script");
 }
 
 /// Refuses a script on standard input if the log or the commands are read from there, too.
@@ -221,12 +64,13 @@ void require_free_input(const Plan& plan, const std::string& script) {
 /// Sets the script, and returns its settings for a call with KEYS and ARGV.
 NamedScript set_script(Plan& plan, const std::string& word, ConfigurationSource& configuration) {
   if (plan.limit_options.algorithm) {
-    set_bundled(plan, bundled_script(word));
+    set_bundled(plan, find_named(limiter::algorithms(), word, "--algorithm: no bundled script"));
   } else if (const auto* algorithm = limiter::find_algorithm(word)) {
     set_bundled(plan, *algorithm);
   }
-  if (plan.algorithm != nullptr)
+  if (plan.algorithm != nullptr) {
     return {.name = plan.debuggee.name, .options = plan.script_options};
+  }
   const std::string_view option = plan.script_options.scripts.empty() ? "" : "--script";
   auto script =
       find_script(option, word, plan.script_options, configuration, limiter::list_names(nullptr));
@@ -240,17 +84,9 @@ NamedScript set_script(Plan& plan, const std::string& word, ConfigurationSource&
 
 // ---- Called as by `check` ----
 
-void set_arguments(ldb::Debuggee& debuggee, const limiter::Algorithm& algorithm,
-                   const limiter::Request& request) {
-  limiter::CheckCommand command(algorithm);
-  const auto call = command.of(request);
-  debuggee.keys = request.keys;
-  debuggee.arguments.assign(call.arguments.begin(), call.arguments.end());
-}
-
 /// Sets limiter, key and cost for a call as `check` makes it.
 void set_check(Plan& plan, const Invocation& invocation, Operands operands) {
-  auto limit_options = plan.limit_options;
+  auto& limit_options = plan.limit_options;
   if (!limit_options.policy) limit_options.algorithm = std::string(plan.algorithm->name);
   const auto cost = plan.cost.value_or(1);
   const auto limiter = resolve_limiter(limit_options, cost, invocation.configuration);
@@ -260,11 +96,12 @@ void set_check(Plan& plan, const Invocation& invocation, Operands operands) {
   const auto key = only_key(limiter, operands,
                             fmt::format("rlctl debug {} KEY --limit 5/60s", plan.algorithm->name),
                             "several --limit make several keys of one");
-  set_arguments(plan.debuggee, *limiter.algorithm,
-                {.keys = limiter::redis_keys(key, plan.limits),
-                 .limits = plan.limits,
-                 .cost = cost,
-                 .now = plan.now});
+  plan.debuggee.keys = limiter::redis_keys(key, plan.limits);
+  limiter::CheckCommand command(*limiter.algorithm);
+  const limiter::Request request{
+      .keys = plan.debuggee.keys, .limits = plan.limits, .cost = cost, .now = plan.now};
+  const auto call = command.of(request);
+  plan.debuggee.arguments.assign(call.arguments.begin(), call.arguments.end());
 }
 
 // ---- Called with --keys and --args ----
@@ -305,7 +142,7 @@ void set_template_limit(Plan& plan, const NamedScript& script,
 /// Refuses KEYs that do not fit --keys, which derives keys from one KEY; without --keys, the script
 /// gets the KEYs as typed.
 void require_key_operands(const traffic::ForeignLimiter& foreign, Operands operands) {
-  const bool has_key = holds(foreign, kKey);
+  const bool has_key = holds(foreign, "key");
   if (has_key && operands.size() != 1) {
     throw UsageError(operands.empty()
                          ? "no KEY given, but --keys or --args contain {key}"
@@ -359,7 +196,7 @@ void set_foreign(Plan& plan, NamedScript script, Operands operands) {
   }
   set_template_limit(plan, script, foreign);
   plan.reads_reply = has_reading(script.options);
-  if (plan.cost && !holds(foreign, kCost)) {
+  if (plan.cost && !holds(foreign, "cost")) {
     throw UsageError("--cost has no effect: neither --keys nor --args contain {cost}");
   }
   if (!plan.replay) fill(plan, foreign, operands);
@@ -368,32 +205,31 @@ void set_foreign(Plan& plan, NamedScript script, Operands operands) {
 
 // ---- Which call ----
 
-void refuse_key(Operands operands) {
-  if (operands.empty()) return;
+void require_no_key(const Plan& plan, Operands operands) {
+  if (!plan.replay || operands.empty()) return;
   throw UsageError("--replay takes no KEY, the log has the keys: unexpected argument " +
                        in_quotes(operands.front()),
                    kNameKeys);
 }
 
-void require_own_contract(const Plan& plan) {
-  if (limiter::counts_requests(*plan.algorithm)) return;
-  throw UsageError(
-      fmt::format("{} does not take --limit: pass --args", plan.algorithm->name),
-      fmt::format("rlctl debug {} KEY --args '3 60000000 acquire ID'", plan.algorithm->name));
-}
-
-void require_own_reply(const Plan& plan) {
+/// Refuses what a bundled script that is called as `check` calls it does not take.
+void require_known_call(const Plan& plan) {
+  const auto name = plan.algorithm->name;
+  if (!limiter::counts_requests(*plan.algorithm)) {
+    throw UsageError(fmt::format("{} does not take --limit: pass --args", name),
+                     fmt::format("rlctl debug {} KEY --args '3 60000000 acquire ID'", name));
+  }
   for (const auto& setting : script_settings()) {
     if (!(plan.script_options.*setting.value)) continue;
-    throw UsageError(fmt::format("{} is for other scripts: the reply of {} is known",
-                                 setting.option, plan.algorithm->name));
+    throw UsageError(
+        fmt::format("{} is for other scripts: the reply of {} is known", setting.option, name));
   }
 }
 
 void set_call(Plan& plan, const Invocation& invocation) {
   Operands operands = invocation.operands;
   if (plan.limit_options.policy) {
-    if (plan.replay) refuse_key(operands);
+    require_no_key(plan, operands);
     return set_check(plan, invocation, operands);
   }
   const auto word = script_word(plan, operands);
@@ -403,13 +239,12 @@ void set_call(Plan& plan, const Invocation& invocation) {
     script.options.arguments = std::move(split->arguments);
     operands = split->before;
   }
-  if (plan.replay) refuse_key(operands);
+  require_no_key(plan, operands);
   const bool has_words = !script.options.keys.empty() || script.options.arguments;
   if (plan.algorithm == nullptr || has_words) {
     return set_foreign(plan, std::move(script), operands);
   }
-  require_own_contract(plan);
-  require_own_reply(plan);
+  require_known_call(plan);
   set_check(plan, invocation, operands);
 }
 
@@ -424,9 +259,6 @@ void require_consistent(const Plan& plan, bool json) {
     throw UsageError("--max-steps requires --trace");
   }
   if (plan.is_interactive() && json) throw UsageError("--json requires --trace or --coverage");
-  if (plan.maxlen && json) {
-    throw UsageError("--maxlen has no effect: --json prints values in full");
-  }
   if (plan.maxlen && plan.coverage && !plan.trace) {
     throw UsageError("--maxlen has no effect: --coverage prints no values");
   }
@@ -442,19 +274,26 @@ void require_consistent(const Plan& plan, bool json) {
 
 /// Refuses --now for a script that asks for the time under redis-cli, which cannot set its clock.
 void require_own_clock(const Plan& plan) {
-  if (!plan.is_for_redis_cli() || !freezes_time(plan)) return;
+  if (!plan.is_for_redis_cli() || !plan.freezes_time()) return;
   if (!contains_in_any_case(plan.debuggee.source, "time")) return;
   throw UsageError(
       "--now cannot be combined with redis-cli, where the script reads the server's clock",
       "omit --now, or use --trace");
 }
 
-}  // namespace
-
-Where Plan::where() const noexcept {
-  if (sync) return Where::kSync;
-  return attach || is_for_redis_cli() ? Where::kForked : Where::kPrivate;
+/// Warns of a KEY that ends in a comma, as if ARGV followed.
+void warn_of_comma(const Plan& plan, std::string_view command) {
+  if (!plan.foreign || plan.replay || !plan.debuggee.arguments.empty()) return;
+  for (const auto& key : plan.debuggee.keys) {
+    if (key.size() == 1 || !key.ends_with(',')) continue;
+    return warn(fmt::format("warning: the comma of {} is a part of this KEY; the comma before ARGV "
+                            "is a word of its own: {} ,",
+                            in_quotes(key), in_quotes(key.substr(0, key.size() - 1))),
+                command);
+  }
 }
+
+}  // namespace
 
 bool Plan::reads_log_from_input() const {
   return replay && std::count(replay->files.begin(), replay->files.end(), kStandardInput) > 0;
@@ -462,10 +301,6 @@ bool Plan::reads_log_from_input() const {
 
 bool Plan::reads_commands_from_input() const {
   return redis_cli || (is_interactive() && commands == kStandardInput);
-}
-
-bool freezes_time(const Plan& plan) {
-  return plan.foreign != nullptr && (plan.now || plan.replay);
 }
 
 std::string missing_words(const Plan& plan, const ldb::TraceResult& result) {
@@ -481,20 +316,10 @@ std::string missing_words(const Plan& plan, const ldb::TraceResult& result) {
   return "no ARGV was given: write ' , ' (a comma between spaces) before the arguments";
 }
 
-std::string key_with_comma(const Plan& plan) {
-  if (plan.foreign == nullptr || plan.replay || !plan.debuggee.arguments.empty()) return {};
-  for (const auto& key : plan.debuggee.keys) {
-    if (key.size() > 1 && key.ends_with(',')) return key;
-  }
-  return {};
-}
-
-std::optional<ldb::Debuggee> read_again(const Plan& plan) {
-  if (plan.path.empty() || plan.path == kStandardInput) return std::nullopt;
-  auto debuggee = plan.debuggee;
+void read_again(const Plan& plan, ldb::Debuggee& debuggee) {
+  if (plan.path.empty() || plan.path == kStandardInput) return;
   debuggee.source = read_source("", {.name = debuggee.name, .path = plan.path});
   if (!plan.function.empty()) set_library(debuggee, std::move(debuggee.source), plan.function);
-  return debuggee;
 }
 
 Plan make_plan(Plan plan, const Invocation& invocation) {
@@ -502,6 +327,7 @@ Plan make_plan(Plan plan, const Invocation& invocation) {
   require_consistent(plan, invocation.json);
   set_call(plan, invocation);
   require_own_clock(plan);
+  if (!plan.quiet) warn_of_comma(plan, invocation.command);
   return plan;
 }
 

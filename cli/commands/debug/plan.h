@@ -11,7 +11,6 @@
 #include "cli/app/command.h"
 #include "cli/options/limits.h"
 #include "cli/options/log_options.h"
-#include "cli/options/options.h"
 #include "cli/options/script_options.h"
 #include "ldb/session.h"
 #include "ldb/trace.h"
@@ -21,13 +20,6 @@
 #include "traffic/script.h"
 
 namespace rlctl::cli::debug {
-
-/// Where a script is debugged.
-enum class Where {
-  kPrivate,  ///< on a private server
-  kForked,   ///< in a fork of the server that the connection options name
-  kSync,     ///< in the server that the connection options name
-};
 
 /// What `rlctl debug` has to do: the options as given, and what they mean.
 struct Plan {
@@ -68,37 +60,52 @@ struct Plan {
   [[nodiscard]] bool is_interactive() const noexcept {
     return !trace && !coverage && !is_for_redis_cli();
   }
-  [[nodiscard]] Where where() const noexcept;
+  /// Whether the script runs on a private server, not on that of the connection options.
+  [[nodiscard]] bool is_private() const noexcept { return !attach && !is_for_redis_cli(); }
+  /// Whether that server itself runs the script, or a fork of it.
+  [[nodiscard]] ldb::Mode mode() const noexcept {
+    return sync || is_private() ? ldb::Mode::kSync : ldb::Mode::kForked;
+  }
   /// Whether all requests of the log are debugged.
   [[nodiscard]] bool is_whole_replay() const noexcept { return replay && coverage && !skip; }
   /// Whether the log is standard input.
   [[nodiscard]] bool reads_log_from_input() const;
   /// Whether the commands for stepping by hand come from the terminal or standard input.
   [[nodiscard]] bool reads_commands_from_input() const;
+  /// Whether TIME replies `now` to the script because no argument holds the time. Scripts called as
+  /// `check` calls them get it as an argument.
+  [[nodiscard]] bool freezes_time() const noexcept { return foreign && (now || replay); }
 };
 
-/// Whether TIME replies `now` to the script because no argument holds the time. Scripts called as
-/// `check` calls them get it as an argument.
-[[nodiscard]] bool freezes_time(const Plan& plan);
-
-/// Declares the options, which parse into the plan.
-void add_options(Options& options, Plan& plan);
-/// The sections of --help that list scripts, placeholders and formats.
-[[nodiscard]] std::string notes();
-
-/// Completes the plan of the options with the operands, and reads the script. Throws UsageError if
-/// the plan cannot run, before anything is started, and what reading the configuration throws.
+/// Completes the plan of the options with the operands, reads the script, and warns of a KEY that
+/// ends in a comma, as if ARGV followed. Throws UsageError if the plan cannot run, before anything
+/// is started, and what reading the configuration throws.
 [[nodiscard]] Plan make_plan(Plan plan, const Invocation& invocation);
 
 /// Tells which words a script may have lacked that ended in an error; empty if it lacked none, or
 /// ended otherwise.
 [[nodiscard]] std::string missing_words(const Plan& plan, const ldb::TraceResult& result);
-/// Returns a KEY that ends in a comma, as if ARGV followed; empty if there is none.
-[[nodiscard]] std::string key_with_comma(const Plan& plan);
 
-/// Reads the script's file again and returns the plan's debuggee with it; none if the script is not
-/// from a file.
+/// Reads the script's file again into `debuggee`; does nothing if the script is not from a file.
 /// Throws UsageError if the file cannot be read.
-[[nodiscard]] std::optional<ldb::Debuggee> read_again(const Plan& plan);
+void read_again(const Plan& plan, ldb::Debuggee& debuggee);
+
+// ---- What runs it ----
+
+/// Runs the script on the plan's server: by hand, or to its end for a trace or the coverage, also
+/// for each request of a log. Throws ProblemError if the server does not start the script, what
+/// Place and the replay of the log throw, and Interrupted.
+[[nodiscard]] ExitStatus run_session(Plan& plan, Invocation& invocation);
+
+/// Runs the classic debugger, redis-cli --ldb, with the plan's script, keys and arguments.
+/// --print-command: prints its command on one line, without the password, which redis-cli takes
+/// from REDISCLI_AUTH; a bundled script without an installed file is written to a new folder, which
+/// stderr reports. --redis-cli: executes redis-cli in place of this process. Throws UsageError for
+/// keys that the command cannot express, and ProblemError if redis-cli cannot be executed.
+ExitStatus run_redis_cli(const Plan& plan, Invocation& invocation);
+
+/// The installed file of a bundled script, which `cmake --install` puts next to the program; empty
+/// if there is none, or if its contents differ.
+[[nodiscard]] std::string bundled_file(const ldb::Debuggee& script);
 
 }  // namespace rlctl::cli::debug

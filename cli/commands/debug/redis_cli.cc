@@ -1,4 +1,4 @@
-#include "cli/commands/debug/redis_cli.h"
+#include "cli/commands/debug/plan.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -7,10 +7,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <initializer_list>
-#include <iterator>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -37,28 +33,19 @@ ProblemError cannot_write(const std::string& path, int error) {
 }
 
 void require_expressible(const std::vector<std::string>& keys) {
+  const auto refuse = [](const std::string& why) { throw UsageError(why, "--trace takes it"); };
   for (const auto& key : keys) {
-    if (key.find('\0') != key.npos) {
-      throw UsageError("redis-cli --eval does not accept a key with a NUL", "--trace takes it");
+    if (key.find('\0') != key.npos) refuse("redis-cli --eval does not accept a key with a NUL");
+    if (key == kComma) {
+      refuse("redis-cli does not accept the key ',', which separates keys from arguments");
     }
-    if (key != kComma) continue;
-    throw UsageError("redis-cli does not accept the key ',', which separates keys from arguments",
-                     "--trace takes it");
   }
-  if (keys.empty() || !keys.front().starts_with('-')) return;
-  throw UsageError("redis-cli would take the key " + in_quotes(keys.front()) + " for an option",
-                   "--trace takes it");
+  if (!keys.empty() && keys.front().starts_with('-')) {
+    refuse("redis-cli would take the key " + in_quotes(keys.front()) + " for an option");
+  }
 }
 
 // ---- A script as a file ----
-
-bool holds(const fs::path& path, std::string_view text) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return false;
-  const std::string content((std::istreambuf_iterator<char>(file)),
-                            std::istreambuf_iterator<char>());
-  return content == text;
-}
 
 /// Returns a path for mkdtemp() or mkstemp().
 std::string path_template() {
@@ -123,57 +110,46 @@ std::string script_file(const Plan& plan, Invocation& invocation) {
                "Alpine, Homebrew)"});
 }
 
-void require_server(const Connector& connector) {
-  if (!connector.is_private()) return;
-  throw UsageError("redis-cli cannot reach private:, which exits with rlctl",
-                   "name a server, or use --trace");
+void require_one_server(const Connector& connector) {
+  if (connector.is_private()) {
+    throw UsageError("redis-cli cannot reach private:, which exits with rlctl",
+                     "name a server, or use --trace");
+  }
+  const auto scheme = connector.url().scheme;
+  if (scheme != redis::Scheme::kCluster && scheme != redis::Scheme::kSentinel) return;
+  throw UsageError("redis-cli needs one server, but " + connector.name() + " names several",
+                   "name the one that has the keys: --url redis://HOST:PORT");
 }
 
 }  // namespace
 
 std::string bundled_file(const ldb::Debuggee& script) {
-  std::error_code failed;
-  const auto program = fs::read_symlink("/proc/self/exe", failed);
-  if (failed) return {};
-  const auto path = program.parent_path().parent_path() / "share" / "rlctl" / "lua" / script.name;
-  return holds(path, script.source) ? path.string() : std::string();
-}
-
-std::vector<std::string> redis_cli_ldb_words(const Plan& plan, const redis::Url& url,
-                                             const std::string& file) {
-  require_expressible(plan.debuggee.keys);
-  if (url.scheme == redis::Scheme::kCluster || url.scheme == redis::Scheme::kSentinel) {
-    throw UsageError("redis-cli needs one server, but " + redis::display(url) + " names several",
-                     "name the one that has the keys: --url redis://HOST:PORT");
+  try {
+    const auto prefix = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
+    auto path = (prefix / "share" / "rlctl" / "lua" / script.name).string();
+    if (read_all(open_file(path)) == script.source) return path;
+  } catch (const std::system_error&) {
+    // It is not installed.
   }
-  std::vector<std::string> words{"redis-cli"};
-  const auto add = [&words](std::initializer_list<std::string> more) {
-    words.insert(words.end(), more);
-  };
-  if (url.scheme == redis::Scheme::kUnix) {
-    add({"-s", url.path});
-  } else {
-    add({"-h", url.host, "-p", std::to_string(url.port)});
-  }
-  for (auto& word : redis_cli_tls_words(url)) words.push_back(std::move(word));
-  if (url.database != 0) add({"-n", std::to_string(url.database)});
-  if (!url.user.empty()) add({"--user", url.user});
-  add({plan.where() == Where::kSync ? "--ldb-sync-mode" : "--ldb", "--eval", file});
-  words.insert(words.end(), plan.debuggee.keys.begin(), plan.debuggee.keys.end());
-  if (!plan.debuggee.arguments.empty()) add({std::string(kComma)});
-  words.insert(words.end(), plan.debuggee.arguments.begin(), plan.debuggee.arguments.end());
-  return words;
+  return {};
 }
 
 ExitStatus run_redis_cli(const Plan& plan, Invocation& invocation) {
   require_expressible(plan.debuggee.keys);
   const Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
-  require_server(connector);
-  if (plan.redis_cli && plan.where() == Where::kSync) {
+  const auto& url = connector.url();
+  require_one_server(connector);
+  if (plan.redis_cli && plan.sync) {
     require_consent(plan, connector.name(), invocation.interrupt);
   }
-  const auto& url = connector.url();
-  const auto words = redis_cli_ldb_words(plan, url, script_file(plan, invocation));
+  auto words = redis_cli_words(url, "--redis-cli");
+  const auto add = [&words](const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+  };
+  add({plan.sync ? "--ldb-sync-mode" : "--ldb", "--eval", script_file(plan, invocation)});
+  add(plan.debuggee.keys);
+  if (!plan.debuggee.arguments.empty()) add({std::string(kComma)});
+  add(plan.debuggee.arguments);
   if (plan.redis_cli) become(words, url);
   if (!url.password.empty() && !environment("REDISCLI_AUTH") && !plan.quiet) {
     warn("redis-cli takes the password from the variable REDISCLI_AUTH", invocation.command);

@@ -3,27 +3,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/commands/debug/commands.h"
 #include "cli/commands/debug/keys.h"
-#include "cli/commands/debug/view.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/line_editor.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/terminal.h"
-#include "ldb/call_log.h"
-#include "ldb/debugger.h"
 #include "lua/scopes.h"
 #include "lua/shebang.h"
 #include "redis/error.h"
@@ -36,24 +26,6 @@ using ldb::Ending;
 
 constexpr std::string_view kPrompt = "debug> ";
 
-bool reads_terminal(const Plan& plan) {
-  return plan.reads_commands_from_input() && is_terminal(STDIN_FILENO);
-}
-
-/// Returns the script's time: the current time if none is given and the server is private, so that
-/// a restarted run has the same result.
-std::optional<std::chrono::microseconds> script_clock(
-    const Place& place, const std::optional<std::chrono::microseconds>& now) {
-  return now || !place.is_private() ? now : system_time();
-}
-
-/// Allows a script to run for a day in a server whose time limit is unknown: Ctrl-C ends the wait.
-ldb::Session::Limits session_limits(const Place& place) {
-  ldb::Session::Limits limits;
-  if (!place.is_private()) limits.run = std::chrono::hours(24);
-  return limits;
-}
-
 class Repl {
  public:
   Repl(const Plan& plan, Invocation& invocation, Place& place, const ldb::Debuggee& debuggee,
@@ -62,36 +34,37 @@ class Repl {
         invocation_(invocation),
         place_(place),
         debuggee_(debuggee),
-        stops_clock_(freezes_time(plan) || !now),
-        now_(script_clock(place, now)),
-        is_typed_(reads_terminal(plan)),
+        stops_clock_(plan.freezes_time() || !now),
+        // On a private server, a restarted run has the same result.
+        now_(now || !plan.is_private() ? now : system_time()),
+        is_typed_(plan.reads_commands_from_input() && is_terminal(STDIN_FILENO)),
         debugger_(
-            debuggee_, place.mode(), [this] { return place_.connect(); }, debugger_options()),
+            debuggee_, plan.mode(), [this] { return place_.connect(); }, debugger_options()),
         view_(invocation.out.buffer(), invocation.out.look(), debuggee_,
-              {.value = plan.maxlen.value_or(ViewLengths().value)}),
-        commands_(debugger_, view_, debuggee.keys,
-                  [this](const auto& words) { return call_afterwards(words); }) {}
+              {.maxlen = plan.maxlen.value_or(ViewOptions().maxlen)}),
+        commands_{.debugger = debugger_,
+                  .view = view_,
+                  .keys = debuggee.keys,
+                  .call_afterwards = [this](const auto& words) { return call_afterwards(words); }} {
+  }
 
   [[nodiscard]] ExitStatus run() {
     if (is_typed_) key_.emplace();
     const auto lines = open_lines();
-    if (place_.is_private()) first_state_ = place_.keep();
+    if (plan_.is_private()) first_state_ = place_.keep();
     begin();
     invocation_.out.flush();
     if (debugger_.result().ending == Ending::kCompileError && !debugger_.running()) return status();
     try {
       for (std::int64_t number = 1; auto line = lines->next(); ++number) {
         const bool goes_on = answer(*line);
-        if (commands_.was_wrong() && wrong_count_++ == 0) {
+        if (commands_.was_wrong && wrong_count_++ == 0) {
           first_wrong_ = number;
           wrong_line_ = *line;
         }
         if (!goes_on) break;
       }
-    } catch (const redis::Error&) {
-      show_leaving();
-      throw;
-    } catch (const Interrupted&) {
+    } catch (...) {
       show_leaving();
       throw;
     }
@@ -105,9 +78,10 @@ class Repl {
   [[nodiscard]] ldb::Debugger::Options debugger_options() {
     ldb::Debugger::Options options;
     if (stops_clock_) options.now = now_;
-    options.may_hang = place_.is_private();
+    options.may_hang = plan_.is_private();
     options.wants_stop = [this] { return key_ && key_->pressed(); };
-    options.limits = session_limits(place_);
+    // The time limit of another server is not known, and Ctrl-C ends the wait.
+    if (!plan_.is_private()) options.limits.run = std::chrono::hours(24);
     return options;
   }
 
@@ -123,7 +97,7 @@ class Repl {
   }
 
   void begin() {
-    if (place_.is_private()) {
+    if (plan_.is_private()) {
       auto connection = place_.connect();
       key_watch_.emplace(connection, plan_, debuggee_.keys, now_);
     }
@@ -138,11 +112,9 @@ class Repl {
   void begin_again() {
     auto debuggee = debuggee_;
     try {
-      if (auto read = read_again(plan_)) {
-        debuggee.source = std::move(read->source);
-        debuggee.shown = std::move(read->shown);
-      }
-      if (is_blocked()) {
+      read_again(plan_, debuggee);
+      // A script in the server itself leaves it no time for others.
+      if (plan_.sync && debugger_.running()) {
         if (!lua::find_scopes(debuggee.source)) throw UsageError("the script does not compile");
       } else {
         place_.replace(first_state_, [&](redis::Connection& connection) {
@@ -167,11 +139,6 @@ class Repl {
     }
   }
 
-  /// Whether the server serves nothing but the script.
-  [[nodiscard]] bool is_blocked() const {
-    return !place_.is_private() && place_.mode() == ldb::Mode::kSync && debugger_.running();
-  }
-
   /// Throws UsageError if the script does not compile. May change the source into a form that the
   /// server accepts.
   static void require_compiles(redis::Connection& connection, ldb::Debuggee& debuggee) {
@@ -187,25 +154,21 @@ class Repl {
     throw UsageError(fmt::format("does not compile, line {}: {}", error->line, error->message));
   }
 
-  /// Calls the script on the state that the last call left.
-  void call_again() {
-    if (!place_.is_there()) {
-      return commands_.wrong("again: the server is gone, with its state; 'restart' starts over");
-    }
-    begin();
-  }
-
   /// Runs one line of commands; returns false if it ends the session.
   [[nodiscard]] bool answer(const std::string& line) {
     if (!key_) key_.emplace();
     auto& out = invocation_.out.buffer();
-    const auto begin = out.size();
+    const auto size_before = out.size();
     const auto after = commands_.run(line);
     // The terminal has shown ^C.
-    if (is_typed_ && key_->pressed()) out.insert(begin, "\n");
+    if (is_typed_ && key_->pressed()) out.insert(size_before, "\n");
     if (after == AfterCommand::kEnded) show_end();
     if (after == AfterCommand::kRestart) begin_again();
-    if (after == AfterCommand::kAgain) call_again();
+    if (after == AfterCommand::kAgain && place_.is_there()) {
+      begin();
+    } else if (after == AfterCommand::kAgain) {
+      commands_.wrong("again: the server is gone, with its state; 'restart' starts over");
+    }
     // The command that Ctrl-C was meant to stop has ended.
     if (is_typed_) {
       key_->clear();
@@ -222,7 +185,7 @@ class Repl {
     if (const auto missing = missing_words(plan_, result); !missing.empty()) view_.say(missing);
     if (result.ending == Ending::kCutOff || result.ending == Ending::kLost) {
       // A private server may never answer again.
-      if (place_.is_private()) place_.discard();
+      if (plan_.is_private()) place_.discard();
       view_.say("the session is over; 'restart' starts over");
       return;
     }
@@ -231,8 +194,8 @@ class Repl {
 
   /// Shows which keys changed, if that can be known.
   void show_keys() {
-    if (!place_.is_private()) {
-      view_.say(kept_text(place_.mode(), debugger_.result().ending));
+    if (!plan_.is_private()) {
+      view_.say(kept_text(plan_.mode(), debugger_.result().ending));
       return;
     }
     auto connection = place_.connect();
@@ -247,7 +210,7 @@ class Repl {
 
   /// Calls Redis after the end of the script; none if no server keeps the state that it left.
   [[nodiscard]] std::optional<ldb::Call> call_afterwards(const std::vector<std::string>& words) {
-    if (!place_.is_private() || !place_.is_there()) return std::nullopt;
+    if (!plan_.is_private() || !place_.is_there()) return std::nullopt;
     auto connection = place_.connect();
     connection.set_timeout(std::chrono::seconds(2));
     const std::vector<std::string_view> views(words.begin(), words.end());
@@ -260,7 +223,7 @@ class Repl {
 
   /// Reports what happens to a script that is left before its end.
   void show_leaving() {
-    if (place_.is_private() || place_.mode() != ldb::Mode::kSync || !debugger_.running()) return;
+    if (!plan_.sync || !debugger_.running()) return;
     warn("the script continues to its end in the server, and what it writes is kept",
          invocation_.command);
   }

@@ -1,12 +1,18 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/app/command.h"
 #include "cli/commands/debug/place.h"
 #include "cli/commands/debug/plan.h"
-#include "cli/errors/failure.h"
+#include "cli/commands/debug/view.h"
+#include "ldb/call_log.h"
+#include "ldb/debugger.h"
 #include "ldb/session.h"
 
 namespace rlctl::cli::debug {
@@ -23,5 +29,39 @@ namespace rlctl::cli::debug {
 [[nodiscard]] ExitStatus run_by_hand(const Plan& plan, Invocation& invocation, Place& place,
                                      const ldb::Debuggee& debuggee,
                                      std::optional<std::chrono::microseconds> now);
+
+/// What happens to the session after a command.
+enum class AfterCommand {
+  kGoOn,     ///< read the next command
+  kEnded,    ///< the command ended the script
+  kRestart,  ///< run the script again, as its file is now, from the original state
+  kAgain,    ///< run the script again, on the state that it left
+  kQuit,
+};
+
+/// The commands of `rlctl debug`: those of Redis' own debugger, with their letters, and more. Use
+/// one object per session.
+struct Commands {
+  ldb::Debugger& debugger;
+  View& view;
+  std::vector<std::string> keys = {};  ///< of the script
+  /// Calls Redis while no script runs; returns none if there is no server to ask. May be empty.
+  std::function<std::optional<ldb::Call>(const std::vector<std::string>&)> call_afterwards = {};
+
+  // ---- What run() sets ----
+
+  bool was_wrong = false;  ///< the last line was invalid, impossible then, or ended in an error
+  AfterCommand after = AfterCommand::kGoOn;
+  std::string last = {};  ///< what an empty line repeats
+
+  /// Runs a line as typed and answers through the view; an empty line repeats the last one. Errors
+  /// in the line are reported through the view, too. Throws redis::Error, as Debugger does.
+  [[nodiscard]] AfterCommand run(std::string_view line);
+  /// Reports an error of the last line.
+  void wrong(std::string_view message);
+  /// Returns the completions of a line's last word (commands, variables, lines, topics), sorted,
+  /// numbers by their value.
+  [[nodiscard]] std::vector<std::string> complete(std::string_view line) const;
+};
 
 }  // namespace rlctl::cli::debug

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <optional>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/terminal/terminal.h"
+#include "cli/options/values.h"
 #include "ldb/session.h"
 #include "ldb/value.h"
 #include "lua/lexer.h"
@@ -23,76 +20,47 @@ using redis::ReplyType;
 using Outcome = ldb::Evaluation::Outcome;
 using Why = ldb::Halt::Why;
 
-constexpr std::string_view kCut = " ...";
-constexpr std::string_view kBlanksBeforeReply = "      ";
-constexpr int kAround = 2;  // lines shown before and after the current one
-
 // ---- Replies and words ----
 
-void append_reply_text(std::string& out, redis::ReplyView reply) {
+/// Formats a reply in Lua's notation: {0, "a", nil, +OK, -ERR no}.
+std::string reply_text(redis::ReplyView reply) {
   switch (reply.type()) {
     case ReplyType::kNil:
-      out += "nil";
-      break;
+      return "nil";
     case ReplyType::kInteger:
-      append_number(out, reply.integer());
-      break;
+      return std::to_string(reply.integer());
     case ReplyType::kString:
-      ldb::append_text(out, {.kind = ldb::Value::Kind::kString, .text = std::string(reply.text())});
-      break;
+      return ldb::text_of({.kind = ldb::Value::Kind::kString, .text = std::string(reply.text())});
     case ReplyType::kStatus:
     case ReplyType::kError:
-      out += reply.is_error() ? '-' : '+';
-      escape_message(out, reply.text());
-      break;
+      return (reply.is_error() ? "-" : "+") + escaped_message(reply.text());
     case ReplyType::kArray:
-      out += '{';
-      for (std::size_t i = 0; i < reply.size(); ++i) {
-        if (i > 0) out += ", ";
-        append_reply_text(out, reply[i]);
-      }
-      out += '}';
       break;
   }
-}
-
-bool is_plain(char c) {
-  return c > ' ' && c < '\x7f' && c != '"' && c != '\'' && c != '\\';
-}
-
-/// Whether a word needs no quotes; UTF-8 needs none.
-bool needs_no_quotes(std::string_view word) {
-  std::string escaped;
-  escape_text(escaped, word);
-  return !word.empty() && escaped == word && std::all_of(word.begin(), word.end(), [](char c) {
-    return is_plain(c) || static_cast<unsigned char>(c) >= 0x80;
-  });
-}
-
-void append_command_word(std::string& out, std::string_view word) {
-  if (needs_no_quotes(word)) {
-    out += word;
-    return;
+  std::string out;
+  for (std::size_t i = 0; i < reply.size(); ++i) {
+    out.append(i == 0 ? "" : ", ").append(reply_text(reply[i]));
   }
-  out += '"';
-  std::size_t length = 1;
-  for (; !word.empty(); word.remove_prefix(length)) {
-    length = std::max(utf8_length(word), std::size_t{1});
-    if (word[0] == '"' || word[0] == '\\') out += '\\';
-    escape_message(out, word.substr(0, length));
+  return '{' + out + '}';
+}
+
+/// Formats a word of a command, in quotes if necessary; UTF-8 needs none.
+std::string word_text(std::string_view word) {
+  if (!word.empty() && escaped_text(word) == word && word.find_first_of("\"'") == word.npos) {
+    return std::string(word);
   }
-  out += '"';
+  std::string quoted;
+  for (const char c : word) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return '"' + escaped_message(quoted) + '"';
 }
 
 std::string command_text(const ldb::Call& call) {
   std::string out;
   for (const auto& word : call.words) {
-    if (!out.empty()) out += ' ';
-    if (call.raw) {
-      escape_message(out, word);
-    } else {
-      append_command_word(out, word);
-    }
+    out.append(out.empty() ? "" : " ").append(call.raw ? escaped_message(word) : word_text(word));
   }
   return out;
 }
@@ -101,18 +69,12 @@ std::string command_text(const ldb::Call& call) {
 
 /// Formats a source line: escaped, with tabs as blanks.
 std::string source_text(std::string_view line) {
-  constexpr std::string_view kTab = "    ";
   std::string out;
-  while (!line.empty()) {
-    const auto tab = line.find('\t');
-    escape_message(out, line.substr(0, tab));
-    if (tab == line.npos) break;
-    out += kTab;
-    line.remove_prefix(tab + 1);
-  }
-  return out;
+  for (const char c : line) out.append(c == '\t' ? "    " : std::string_view(&c, 1));
+  return escaped_message(out);
 }
 
+/// Whether the script replied, and not with an error.
 bool is_good(const ldb::TraceResult& result) {
   return result.ending == Ending::kReturned && result.reply && !result.reply->is_error();
 }
@@ -141,6 +103,33 @@ std::string outcome_text(const ldb::TraceResult& result) {
   return fmt::format("lost: {}", result.message);
 }
 
+/// Formats why the script stopped: ", breakpoint if count > 3"; empty after a step.
+std::string reason_text(const ldb::Halt& halt, const View::Breakpoints& breakpoints) {
+  switch (halt.why) {
+    case Why::kStarted:
+      return ", at the beginning";
+    case Why::kBreakpoint: {
+      const auto found = breakpoints.find(halt.line);
+      const auto& condition = found == breakpoints.end() ? std::string() : found->second.condition;
+      return ", breakpoint" + (condition.empty() ? "" : " if " + escaped_message(condition));
+    }
+    case Why::kCalledFor:
+      return ", redis.breakpoint()";
+    case Why::kWatch:
+      return ", watched";
+    case Why::kStopped:
+      return ", stopped";
+    case Why::kStepped:
+    case Why::kEnded:
+      break;
+  }
+  return {};
+}
+
+std::string count_text(std::int64_t hits) {
+  return hits == 0 ? "***0" : fmt::format("{}x", hits);
+}
+
 }  // namespace
 
 // ---- How a run ended ----
@@ -156,21 +145,10 @@ std::optional<Problem> problem_of(const ldb::TraceResult& result) {
 }
 
 ExitStatus status_of(const ldb::TraceResult& result) {
-  switch (result.ending) {
-    case Ending::kReturned:
-      // As in other commands, an error reply of a script means rejected.
-      return result.reply && result.reply->is_error() ? ExitStatus::kRejected : ExitStatus::kDone;
-    case Ending::kCutOff:
-      return ExitStatus::kDenied;
-    case Ending::kRefused:
-    case Ending::kLost:
-      return problem_of(result)->status;
-    case Ending::kCompileError:
-    case Ending::kRunTimeError:
-    case Ending::kAborted:
-      break;
-  }
-  return ExitStatus::kRejected;
+  if (result.ending == Ending::kCutOff) return ExitStatus::kDenied;
+  if (const auto problem = problem_of(result)) return problem->status;
+  // As in other commands, an error reply of a script means rejected.
+  return is_good(result) ? ExitStatus::kDone : ExitStatus::kRejected;
 }
 
 std::string kept_text(ldb::Mode mode, Ending ending) {
@@ -188,14 +166,19 @@ std::string kept_text(ldb::Mode mode, Ending ending) {
 
 std::optional<std::string> returned_text(const ldb::TraceResult& result) {
   if (result.ending != Ending::kReturned || !result.reply) return std::nullopt;
-  std::string text;
-  append_reply_text(text, *result.reply);
-  return ldb::with_source_lines(text, result.text_lines);
+  return ldb::with_source_lines(reply_text(*result.reply), result.text_lines);
+}
+
+std::size_t parse_maxlen(const std::string& text, std::string_view name) {
+  constexpr int kMin = 60;
+  const auto bytes = parse_between(text, name, 0, INT32_MAX);
+  if (bytes == 0 || bytes >= kMin) return static_cast<std::size_t>(bytes);
+  throw UsageError(fmt::format("{} must be at least {}, not {}; 0 shows all", name, kMin, bytes));
 }
 
 View::View(std::string& out, const Look& look, const ldb::Debuggee& debuggee,
-           const ViewLengths& lengths)
-    : out_(out), look_(look), debuggee_(debuggee), lengths_(lengths) {
+           const ViewOptions& options)
+    : out_(out), look_(look), debuggee_(debuggee), options_(options) {
   read_source();
 }
 
@@ -210,7 +193,7 @@ std::string View::shortened(std::string text) const {
   auto size = maxlen();
   while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
   text.resize(size);
-  return text.append(kCut);
+  return text.append(" ...");
 }
 
 std::string View::value_text(const ldb::Value& value) const {
@@ -265,37 +248,6 @@ void View::message(const ldb::ScriptMessage& message) {
 
 // ---- A stop ----
 
-void View::heading(const ldb::Halt& halt, const Breakpoints& breakpoints) {
-  std::string why;
-  switch (halt.why) {
-    case Why::kStarted:
-      why = ", at the beginning";
-      break;
-    case Why::kStepped:
-      break;
-    case Why::kBreakpoint: {
-      const auto found = breakpoints.find(halt.line);
-      why = ", breakpoint";
-      if (found != breakpoints.end() && !found->second.condition.empty()) {
-        why += " if " + escaped_message(found->second.condition);
-      }
-      break;
-    }
-    case Why::kCalledFor:
-      why = ", redis.breakpoint()";
-      break;
-    case Why::kWatch:
-      why = ", watched";
-      break;
-    case Why::kStopped:
-      why = ", stopped";
-      break;
-    case Why::kEnded:
-      break;
-  }
-  out_ += fmt::format("{} {}{}\n", tone("*", Tone::kGood), place(halt.line), why);
-}
-
 void View::halt(const ldb::Halt& halt, const Breakpoints& breakpoints) {
   if (halt.calls_before > 0) {
     out_ += bar() + fmt::format("{} calls before these\n", halt.calls_before);
@@ -312,7 +264,9 @@ void View::halt(const ldb::Halt& halt, const Breakpoints& breakpoints) {
   if (!halt.condition_error.empty()) {
     error("the breakpoint's condition: " + halt.condition_error);
   }
-  heading(halt, breakpoints);
+  out_ += fmt::format("{} {}{}\n", tone("*", Tone::kGood), place(halt.line),
+                      reason_text(halt, breakpoints));
+  constexpr int kAround = 2;  // lines shown before and after the current one
   source(halt.line - kAround, halt.line + kAround, halt.line, breakpoints);
 }
 
@@ -341,7 +295,7 @@ void View::local(const ldb::LocalChange& local) {
 void View::call(const ldb::Call& call) {
   out_ += bar() + tone("redis>", Tone::kDim) + " " + shortened(command_text(call));
   if (call.reply && !call.failed()) {
-    out_.append(kBlanksBeforeReply).append(shortened(escaped_message(*call.reply)));
+    out_ += "      " + shortened(escaped_message(*call.reply));
   }
   out_ += '\n';
   if (call.failed()) error(call.error.value_or("it was refused"));
@@ -388,11 +342,12 @@ void View::result(const ldb::TraceResult& result) {
 // ---- A trace ----
 
 void View::traced(const ldb::TracedLine& line) {
+  if (options_.json) return append_json(line);
   last_error_.clear();
   auto text = tone("+", Tone::kGood) + " " + tone(place(line.line), Tone::kDim) + "  " +
               source_line(line.line);
   // Cut the source only: the reader has it, but values and replies appear only here.
-  if (lengths_.cuts_source && display_width(text) > look_.columns) {
+  if (options_.cuts_source && display_width(text) > look_.columns) {
     text = cut_to_width(text, look_.columns - 1) + (look_.utf8 ? "…" : ">");
   }
   out_ += text + '\n';
@@ -401,22 +356,33 @@ void View::traced(const ldb::TracedLine& line) {
   for (const auto& change : line.changed) local(change);
 }
 
-void View::traced_result(const ldb::TraceResult& result, std::string_view changes) {
+void View::traced_result(const ldb::TraceResult& result, const std::vector<KeyChange>& keys,
+                         std::string_view kept) {
+  if (options_.json) return append_json(result, keys);
   const bool raised = result.ending == Ending::kRunTimeError;
   if (raised && result.lines > 0 && last_error_ != escaped_message(result.message)) {
     error(result.message);
   }
-  out_ += fmt::format("{}    {}, {}{}{}\n", outcome_line(result), counted(result.lines, "line"),
-                      counted(result.calls, "redis call"), changes.empty() ? "" : "; ", changes);
+  const auto changed =
+      std::count_if(keys.begin(), keys.end(), [](const KeyChange& key) { return key.changed; });
+  const auto changes =
+      changed == 0 ? "nothing was changed"
+                   : fmt::format("{} key{} changed", changed, changed == 1 ? " was" : "s were");
+  out_ += fmt::format("{}    {}, {}; {}\n", outcome_line(result), counted(result.lines, "line"),
+                      counted(result.calls, "redis call"), kept.empty() ? changes : kept);
   if (!result.exact) {
     out_ +=
         "~ numbers have six digits, and upvalues are not shown: probes cannot be added where the\n"
         "  script runs; a private server (without --attach) accepts longer scripts, see\n"
         "  rlctl-debug(1), LIMITS\n";
   }
+  for (const auto& key : keys) {
+    if (key.changed) say("  " + text_of(key, look_.utf8));
+  }
 }
 
 void View::reading(const ReplyAsRead& reading) {
+  if (options_.json) return append_json(reading);
   const auto& decision = reading.decision;
   if (!reading.problem.empty()) return error(reading.problem);
   std::string text = decision.allowed ? "allowed" : "denied";
@@ -433,121 +399,64 @@ void View::reading(const ReplyAsRead& reading) {
   say("reads as " + text);
 }
 
-namespace {
+// ---- Coverage ----
 
-/// Returns the name of an ending in JSON: "returned", "run_time_error".
-std::string_view name_of(ldb::Ending ending) {
-  using ldb::Ending;
-  switch (ending) {
-    case Ending::kReturned:
-      return "returned";
-    case Ending::kRefused:
-      return "refused";
-    case Ending::kCompileError:
-      return "compile_error";
-    case Ending::kRunTimeError:
-      return "run_time_error";
-    case Ending::kAborted:
-      return "aborted";
-    case Ending::kCutOff:
-      return "cut_off";
-    case Ending::kLost:
-      break;
-  }
-  return "lost";
-}
-
-/// A JSON event, which the destructor ends with a line end.
-class Event {
- public:
-  Event(std::string& out, std::string_view event) : out_(out), json_(out) {
-    json_.begin_object().field("event", event);
-  }
-  ~Event() {
-    json_.end_object();
-    out_ += '\n';
-  }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  JsonWriter* operator->() { return &json_; }
-
- private:
-  std::string& out_;
-  JsonWriter json_;
-};
-
-void append_call(std::string& out, const ldb::Call& call, int line) {
-  Event event(out, "call");
-  event->field("line", line).name("command").begin_array();
-  for (const auto& word : call.words) event->value(word);
-  event->end_array()
-      .field("exact", !call.raw)
-      .field("reply", call.reply)
-      .field("error", call.error);
-}
-
-}  // namespace
-
-TraceJson::TraceJson(std::string& out, const ldb::Debuggee& debuggee)
-    : out_(out), source_(lua::source_lines(debuggee.shown_source())) {}
-
-void TraceJson::line(const ldb::TracedLine& line) {
-  const auto index = static_cast<std::size_t>(line.line) - 1;
-  const auto source = index < source_.size() ? source_[index] : std::string_view();
-  Event(out_, "line")->field("line", line.line).field("source", source);
-  for (const auto& call : line.calls) append_call(out_, call, line.line);
-  for (const auto& message : line.messages) {
-    const bool is_log = !message.level.empty();
-    Event event(out_, is_log ? "log" : "debug");
-    event->field("line", line.line);
-    if (is_log) event->field("level", message.level);
-    event->field("message", message.text);
-  }
-  for (const auto& change : line.changed) {
-    Event(out_, "local")
-        ->field("line", line.line)
-        .field("name", change.local.name)
-        .field("value", ldb::text_of(change.value))
-        .field("exact", !change.value.approximate);
+Coverage::Coverage(std::string_view source, const std::vector<int>& coverable)
+    : lines_(lua::source_lines(source)) {
+  for (const int line : coverable) {
+    if (line <= static_cast<int>(lines_.size())) hits_[line] = 0;
   }
 }
 
-void TraceJson::result(const ldb::TraceResult& result) {
-  const bool returned = result.ending == ldb::Ending::kReturned;
-  Event(out_, "result")
-      ->field("ending", name_of(result.ending))
-      .field("value", returned_text(result))
-      .field("error", returned ? std::nullopt : std::optional(result.message))
-      .field("error_line", result.error_line > 0 ? std::optional(result.error_line) : std::nullopt)
-      .field("lines", result.lines)
-      .field("calls", result.calls)
-      .field("exact", result.exact);
+void Coverage::add(const std::map<int, std::int64_t>& hits) {
+  ++runs_;
+  for (const auto& [line, count] : hits) {
+    const auto found = hits_.find(line);
+    if (found != hits_.end()) found->second += count;
+  }
 }
 
-void TraceJson::reading(const ReplyAsRead& reading) {
-  const auto& decision = reading.decision;
-  const bool is_known = reading.problem.empty();
-  const auto known = [is_known](auto value, auto none) {
-    return is_known && value != none ? std::optional(value) : std::nullopt;
-  };
-  Event(out_, "reading")
-      ->field("allowed", is_known ? std::optional(decision.allowed) : std::nullopt)
-      .field("remaining", known(decision.remaining, limiter::kNotTold))
-      .field("retry_after_us", known(decision.retry_after, limiter::kTimeNotTold))
-      .field("reset_after_us", known(decision.reset_after, limiter::kTimeNotTold))
-      .field("delay_us", is_known ? std::optional(decision.delay) : std::nullopt)
-      .known_field("error", reading.problem);
+std::int64_t Coverage::reached() const noexcept {
+  return std::count_if(hits_.begin(), hits_.end(),
+                       [](const auto& line) { return line.second > 0; });
 }
 
-void TraceJson::key(const KeyChange& change) {
-  const auto text = [](const std::optional<KeyText>& key) {
-    return key ? std::optional(text_of(*key)) : std::nullopt;
-  };
-  Event(out_, "key")
-      ->bytes_field("key", change.key)
-      .field("before", text(change.before))
-      .field("after", text(change.after))
-      .field("changed", change.changed);
+bool Coverage::is_below(double percent) const noexcept {
+  return static_cast<double>(reached()) * 100 < percent * static_cast<double>(hits_.size());
+}
+
+std::string Coverage::summary() const {
+  const auto all = static_cast<std::int64_t>(hits_.size());
+  if (all == 0) return "no lines that can be reached";
+  // Rounded down, so that 100 % means every line.
+  const auto permille = reached() * 1000 / all;
+  auto out = fmt::format("{} of {} line{} reached ({}.{} %)", reached(), all, plural(all),
+                         permille / 10, permille % 10);
+  if (runs_ != 1) out += fmt::format(" by {} requests", runs_);
+  return out;
+}
+
+void Coverage::append_text(std::string& out, const Look& look) const {
+  std::size_t width = count_text(0).size();
+  for (const auto& [line, hits] : hits_) width = std::max(width, count_text(hits).size());
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    const auto found = hits_.find(static_cast<int>(i) + 1);
+    const auto count = found == hits_.end() ? std::string() : count_text(found->second);
+    auto line = fmt::format("{:>{}}  ", count, width + 2);
+    escape_message(line, lines_[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    const bool is_missed = found != hits_.end() && found->second == 0;
+    out += is_missed ? toned(line, Tone::kBad, look.colour) : line;
+    out += '\n';
+  }
+  out += summary() + '\n';
+}
+
+void Coverage::append_lcov(std::string& out, std::string_view path) const {
+  // A line end in the name of a file would begin a record of its own.
+  out += fmt::format("TN:\nSF:{}\n", escaped_message(path));
+  for (const auto& [line, hits] : hits_) out += fmt::format("DA:{},{}\n", line, hits);
+  out += fmt::format("LF:{}\nLH:{}\nend_of_record\n", hits_.size(), reached());
 }
 
 }  // namespace rlctl::cli::debug

@@ -39,16 +39,18 @@ struct ReplyAsRead {
 
 // ---- What it did ----
 
-/// The minimum of bytes of a value to show, as in Redis' own debugger; 0, for all, is allowed too.
-inline constexpr int kMinMaxlen = 60;
+/// Parses the bytes of a value to show: at least 60, as in Redis' own debugger, or 0 for all.
+/// Throws UsageError, which begins with `name`.
+[[nodiscard]] std::size_t parse_maxlen(const std::string& text, std::string_view name);
 
-struct ViewLengths {
-  std::size_t value = 256;   ///< the bytes of a value to show; 0: all
+struct ViewOptions {
+  std::size_t maxlen = 256;  ///< the bytes of a value to show; 0: all
   bool cuts_source = false;  ///< cut source lines of a trace to the terminal's columns
+  bool json = false;         ///< write traces as JSON
 };
 
-/// Writes a debugger's answers and traces as text. Everything is escaped; tabs in the source become
-/// blanks.
+/// Writes a debugger's answers, as text, and traces, as text or JSON. In the text, everything is
+/// escaped; tabs in the source become blanks.
 ///
 ///     |   redis> INCR k      1
 ///     |   count: 3
@@ -65,11 +67,13 @@ struct ViewLengths {
 ///     |   len: 5
 ///     ...
 ///     = {0, 0, 12041000, 59310000, 0, 1}    19 lines, 3 redis calls; nothing was changed
+///
+/// As JSON, a trace is one event per line, as schema/debug.schema.json describes them.
 class View {
  public:
   /// Appends to `out` and reads `debuggee`; both must outlive this.
   View(std::string& out, const Look& look, const ldb::Debuggee& debuggee,
-       const ViewLengths& lengths = {});
+       const ViewOptions& options = {});
 
   using Breakpoints = std::map<int, ldb::Breakpoint>;
 
@@ -91,16 +95,19 @@ class View {
   /// Writes a message line; it may contain data.
   void say(std::string_view text);
 
+  // A trace.
+
   void traced(const ldb::TracedLine& line);
-  /// Shows the result of a trace. `changes` is text such as "nothing was changed", or empty.
-  void traced_result(const ldb::TraceResult& result, std::string_view changes);
+  /// Shows the result. `kept` says what happened to the script's writes; if it is empty, `keys` do.
+  void traced_result(const ldb::TraceResult& result, const std::vector<KeyChange>& keys,
+                     std::string_view kept);
   /// Shows a decision: "reads as denied, retry_after 12.041 s".
   void reading(const ReplyAsRead& reading);
 
   /// Returns `text` cut to maxlen() bytes, at a character boundary.
   [[nodiscard]] std::string shortened(std::string text) const;
-  void set_maxlen(std::size_t bytes) { lengths_.value = bytes; }
-  [[nodiscard]] std::size_t maxlen() const noexcept { return lengths_.value; }
+  void set_maxlen(std::size_t bytes) { options_.maxlen = bytes; }
+  [[nodiscard]] std::size_t maxlen() const noexcept { return options_.maxlen; }
   [[nodiscard]] int line_count() const noexcept { return static_cast<int>(source_.size()); }
 
  private:
@@ -115,44 +122,47 @@ class View {
   [[nodiscard]] std::string statement(int line) const;
   [[nodiscard]] std::string outcome_line(const ldb::TraceResult& result) const;
   void message(const ldb::ScriptMessage& message);
-  void heading(const ldb::Halt& halt, const Breakpoints& breakpoints);
+  void append_json(const ldb::TracedLine& line);
+  void append_json(const ldb::TraceResult& result, const std::vector<KeyChange>& keys);
+  void append_json(const ReplyAsRead& reading);
 
   std::string& out_;
   Look look_;
   const ldb::Debuggee& debuggee_;
   std::vector<std::string_view> source_;
-  ViewLengths lengths_;
+  ViewOptions options_;
   std::string last_error_;  ///< the last error that the traced line shows
 };
 
-/// A trace as JSON, one event per line; no field changes its type except to null:
-///
-///     {"event":"line","line":24,"source":"local len = redis.call('LLEN', key)"}
-///     {"event":"call","line":24,"command":["LLEN","login:ann"],"exact":true,"reply":"5","error":null}
-///     {"event":"debug","line":24,"message":"\"a\", 1"}
-///     {"event":"log","line":24,"level":"notice","message":"hello"}
-///     {"event":"local","line":24,"name":"len","value":"5","exact":true}
-///     {"event":"result","ending":"returned","value":"{1, 4}","error":null,"error_line":null,
-///      "lines":19,"calls":3,"exact":true}
-///     {"event":"reading","allowed":true,"remaining":3,"retry_after_us":0,
-///      "reset_after_us":null,"delay_us":0,"error":null}
-///     {"event":"key","key":"login:ann","before":null,"after":"list, ...","changed":true}
-///
-/// Replies are in the debugger's notation, values in Lua's. A command that is not exact is a single
-/// text of its first ten words.
-class TraceJson {
- public:
-  /// Appends to `out` and reads `debuggee`.
-  TraceJson(std::string& out, const ldb::Debuggee& debuggee);
+// ---- Which lines it reached ----
 
-  void line(const ldb::TracedLine& line);
-  void result(const ldb::TraceResult& result);
-  void reading(const ReplyAsRead& reading);
-  void key(const KeyChange& change);
+/// How often runs of a script reached each of its lines.
+class Coverage {
+ public:
+  /// `coverable` are the numbers of the lines that can be reached.
+  Coverage(std::string_view source, const std::vector<int>& coverable);
+
+  /// Adds a run's counts; lines that are not coverable are ignored.
+  void add(const std::map<int, std::int64_t>& hits);
+
+  [[nodiscard]] std::int64_t reached() const noexcept;
+  /// Whether less than this percentage of the lines was reached; never if there are none.
+  [[nodiscard]] bool is_below(double percent) const noexcept;
+  /// Formats the total: "17 of 19 lines reached (89.5 %)".
+  [[nodiscard]] std::string summary() const;
+
+  /// Appends each source line after its count ("12x", "***0" if it was never reached, nothing if it
+  /// cannot be reached), then the summary.
+  void append_text(std::string& out, const Look& look) const;
+  /// Appends a JSON event for each line that can be reached, and one for the total.
+  void append_json(std::string& out) const;
+  /// Appends the counts in lcov's format, for genhtml; `path` is the source file.
+  void append_lcov(std::string& out, std::string_view path) const;
 
  private:
-  std::string& out_;
-  std::vector<std::string_view> source_;
+  std::vector<std::string_view> lines_;  ///< the source, which must outlive this; [0] is line 1
+  std::map<int, std::int64_t> hits_;     ///< the counts of the lines that can be reached
+  std::int64_t runs_ = 0;
 };
 
 }  // namespace rlctl::cli::debug

@@ -1,4 +1,4 @@
-#include "cli/commands/debug/commands.h"
+#include "cli/commands/debug/repl.h"
 
 #include <doctest/doctest.h>
 
@@ -33,7 +33,7 @@ class CommandSession {
         [this] { return redis::Connection::open(server_->url(), 30s); },
         ldb::Debugger::Options{.may_hang = true});
     view_.emplace(text_, Look{}, debuggee_);
-    commands_.emplace(*debugger_, *view_, debuggee_.keys);
+    commands_.emplace(Commands{.debugger = *debugger_, .view = *view_, .keys = debuggee_.keys});
     (void)debugger_->start();
   }
 

@@ -1,4 +1,4 @@
-#include "cli/commands/debug/coverage.h"
+#include "cli/commands/debug/view.h"
 
 #include <doctest/doctest.h>
 

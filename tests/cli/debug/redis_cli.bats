@@ -18,11 +18,11 @@ setup() {
 
 @test "the printed command runs as it is" {
   start_server
-  run -0 --separate-stderr rlctl debug echo.lua "k '1" b --args "x 'y z' \"\" ," --print-command
-  assert_equal "$output" "redis-cli -s $socket --ldb --eval echo.lua 'k '\\''1' b , x 'y z' '' ,"
+  run -0 --separate-stderr rlctl debug --args "x 'y z' \"\" ," --print-command -- echo.lua "k '1" -n
+  assert_equal "$output" "redis-cli -s $socket --ldb --eval echo.lua 'k '\\''1' -n , x 'y z' '' ,"
   assert_equal "$stderr" ''
   continued "$output"
-  assert_output --partial "k '1|b#x|y z||,"
+  assert_output --partial "k '1|-n#x|y z||,"
 }
 
 @test "the printed command is one command in every shell, whatever the keys are" {

@@ -33,25 +33,25 @@ LocalChange local(const std::string& name, double number, bool approximate = fal
 
 std::string text_of(const TracedLine& line, const Look& look = kPlain, bool cuts = false) {
   std::string out;
-  View(out, look, kDebuggee, {.value = 0, .cuts_source = cuts}).traced(line);
+  View(out, look, kDebuggee, {.maxlen = 0, .cuts_source = cuts}).traced(line);
   return out;
 }
 
-std::string text_of(const TraceResult& result, std::string_view changes = "nothing was changed") {
+std::string text_of(const TraceResult& result, std::string_view kept = "") {
   std::string out;
-  View(out, kPlain, kDebuggee, {.value = 0}).traced_result(result, changes);
+  View(out, kPlain, kDebuggee, {.maxlen = 0}).traced_result(result, {}, kept);
   return out;
 }
 
 std::string json_of(const TracedLine& line) {
   std::string out;
-  TraceJson(out, kDebuggee).line(line);
+  View(out, kPlain, kDebuggee, {.json = true}).traced(line);
   return recorded("debug", std::move(out));
 }
 
 std::string json_of(const TraceResult& result) {
   std::string out;
-  TraceJson(out, kDebuggee).result(result);
+  View(out, kPlain, kDebuggee, {.json = true}).traced_result(result, {}, "");
   return recorded("debug", std::move(out));
 }
 
@@ -141,15 +141,15 @@ TEST_CASE("a result shows the reply in Lua syntax") {
       "\n");
   result.reply = reply_of(*server, "return nil");
   result.lines = result.calls = 1;
-  CHECK(text_of(result, "") == "= nil    1 line, 1 redis call\n");
+  CHECK(text_of(result, "it was kept") == "= nil    1 line, 1 redis call; it was kept\n");
 }
 
 TEST_CASE("a result shows how and where a script ended") {
   const auto of = [](Ending ending, int line) {
     TraceResult result{.ending = ending, .message = "why", .error_line = line, .lines = 2};
-    return text_of(result, "");
+    return text_of(result);
   };
-  const std::string counts = "    2 lines, 0 redis calls\n";
+  const std::string counts = "    2 lines, 0 redis calls; nothing was changed\n";
   CHECK(of(Ending::kRunTimeError, 12) == "!   why\n= error at line 12: why" + counts);
   CHECK(of(Ending::kCompileError, 3) == "= does not compile, line 3: why" + counts);
   CHECK(of(Ending::kAborted, 3) == "= aborted at line 3" + counts);
@@ -165,17 +165,17 @@ TEST_CASE("a result shows how and where a script ended") {
 
 TEST_CASE("an error is shown only once, at its line") {
   std::string out;
-  View text(out, kPlain, kDebuggee, {.value = 0});
+  View text(out, kPlain, kDebuggee, {.maxlen = 0});
   text.traced({.line = 3, .calls = {{.words = {"GET"}, .error = "why"}}});
   text.traced_result(
-      {.ending = Ending::kRunTimeError, .message = "why", .error_line = 3, .lines = 1}, "");
+      {.ending = Ending::kRunTimeError, .message = "why", .error_line = 3, .lines = 1}, {}, "");
   CHECK(out ==
         "+ limit.lua:3  return 1\n|   redis> GET\n!   why\n"
-        "= error at line 3: why    1 line, 0 redis calls\n");
+        "= error at line 3: why    1 line, 0 redis calls; nothing was changed\n");
 }
 
 TEST_CASE("a trace without probes is marked as such") {
-  CHECK(text_of(TraceResult{.exact = false}, "")
+  CHECK(text_of(TraceResult{.exact = false})
             .find("\n~ numbers have six digits, and upvalues are not shown: ") !=
         std::string::npos);
 }

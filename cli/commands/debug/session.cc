@@ -1,0 +1,413 @@
+#include "cli/commands/debug/plan.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/commands/debug/keys.h"
+#include "cli/commands/debug/place.h"
+#include "cli/commands/debug/repl.h"
+#include "cli/commands/debug/view.h"
+#include "cli/errors/failure.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/terminal.h"
+#include "ldb/coverable_lines.h"
+#include "lua/shebang.h"
+#include "redis/connection.h"
+#include "redis/error.h"
+#include "redis/reply.h"
+#include "traffic/key_aging.h"
+#include "traffic/traffic.h"
+
+namespace rlctl::cli::debug {
+namespace {
+
+using ldb::Ending;
+
+/// A script call to debug, and its time.
+struct Target {
+  ldb::Debuggee debuggee = {};
+  std::optional<std::chrono::microseconds> now = {};
+  traffic::TemplateValues values = {};  ///< the values of placeholders, except the key
+};
+
+// ---- A log ----
+
+/// Turns a log's requests into calls of the debugged script, in order, each at its own time: TTLs
+/// elapse with that time, and the script sees it.
+class Replay {
+ public:
+  /// Reads the plan's log; bad lines are reported on stderr. Throws what replay::Recording throws,
+  /// and UsageError if the log has too few requests to skip or a cost that the script does not
+  /// accept.
+  Replay(const Plan& plan, const Invocation& invocation)
+      : plan_(plan),
+        invocation_(invocation),
+        recording_(*plan.replay, invocation.interrupt),
+        traffic_(recording_.traffic()),
+        candidate_{.algorithm = plan.algorithm, .limits = plan.limits, .foreign = plan.foreign} {
+    // A script that does not use the limit needs one, too.
+    if (candidate_.limits.empty()) candidate_.limits.emplace_back();
+    warn_of_lines(recording_, invocation.command);
+    const auto there = recording_.counts().requests;
+    if (skipped_count() >= there) {
+      throw UsageError(fmt::format("--skip {} leaves no request: the log has {}", skipped_count(),
+                                   counted(there, "request")),
+                       fmt::format("--skip {} debugs the last one", there - 1));
+    }
+    require_costs({&candidate_, 1}, recording_);
+    script_ = traffic::make_script(candidate_, *traffic_, "",
+                                   {.virtual_clock = false, .registers_made_keys = false});
+    skipped_ = traffic::make_script(candidate_, *traffic_, "");
+  }
+
+  /// Sets the connection to the server; the functions below need it. Throws redis::Error.
+  void connect(redis::Connection connection) {
+    connection_.emplace(std::move(connection));
+    aging_.emplace(*connection_, kAgingHash);
+    target_.debuggee = plan_.debuggee;
+  }
+
+  /// Goes to the next request, with its keys aged to its time; returns false after the last one.
+  [[nodiscard]] bool next() {
+    if (!advance()) return false;
+    age(target_.debuggee.keys);
+    return true;
+  }
+
+  /// Runs the requests of --skip as ordinary calls, reporting the first error reply on stderr, and
+  /// goes to the next one, which is the only one to be debugged: all keys are aged to its time, and
+  /// are as the script left them.
+  void skip() {
+    if (skipped_count() > 0) skipped_->load(*connection_);
+    while (number_ < skipped_count() && advance()) {
+      invocation_.interrupt.check();
+      run();
+    }
+    static_cast<void>(advance());
+    auto keys = traffic::made_keys(*skipped_, *connection_);
+    keys.insert(keys.end(), used_.begin(), used_.end());
+    age(keys);
+    static_cast<void>(
+        connection_->call({"UNLINK", kAgingHash, skipped_->registry().value_or(kAgingHash)}));
+  }
+
+  /// The call of the current request.
+  [[nodiscard]] const Target& target() const noexcept { return target_; }
+
+  /// Describes the current request: "request 2 of 28, of 2026-11-20T06:11:15Z, for 'ann'".
+  [[nodiscard]] std::string request_text() const {
+    return fmt::format("request {} of {}, of {}, for {}", number_, recording_.counts().requests,
+                       instant_text(arrival_.at), in_quotes(traffic_->key_name(arrival_.key)));
+  }
+
+ private:
+  static constexpr const char* kAgingHash = traffic::KeyAging::kHashName;
+
+  [[nodiscard]] std::int64_t skipped_count() const { return plan_.skip.value_or(0); }
+
+  [[nodiscard]] bool advance() {
+    if (!traffic_->next(arrival_)) return false;
+    ++number_;
+    const auto call = script_->call(arrival_);
+    target_.debuggee.keys.assign(call.keys.begin(), call.keys.end());
+    target_.debuggee.arguments.assign(call.arguments.begin(), call.arguments.end());
+    target_.now = arrival_.at;
+    target_.values = {.limit = candidate_.limits.front(),
+                      .cost = arrival_.cost,
+                      .id = number_,
+                      .now = arrival_.at};
+    used_.insert(call.keys.begin(), call.keys.end());
+    return true;
+  }
+
+  void age(const std::vector<std::string>& keys) {
+    const std::vector<std::string_view> named(keys.begin(), keys.end());
+    if (aging_->advance(arrival_.at, named)) traffic::KeyAging::require_done(connection_->read());
+  }
+
+  void run() {
+    age(target_.debuggee.keys);
+    skipped_->call(arrival_).append_to(*connection_);
+    const auto reply = connection_->read();
+    if (!reply.is_error() || std::exchange(has_warned_, true) || plan_.quiet) return;
+    const auto shown = script_->with_question(redis::to_error(reply), arrival_, number_);
+    warn(fmt::format("warning: request {} ended in an error, as others may: {}", number_,
+                     shown.what()),
+         invocation_.command);
+  }
+
+  const Plan& plan_;
+  const Invocation& invocation_;
+  replay::Recording recording_;
+  std::unique_ptr<traffic::Traffic> traffic_;
+  traffic::Candidate candidate_;
+  std::unique_ptr<traffic::Script> script_;   ///< makes the calls to debug
+  std::unique_ptr<traffic::Script> skipped_;  ///< runs the skipped requests
+  bool has_warned_ = false;
+  std::optional<redis::Connection> connection_;
+  std::optional<traffic::KeyAging> aging_;
+  std::set<std::string> used_;  ///< the keys of all requests so far
+  traffic::Arrival arrival_;    ///< the current request
+  std::int64_t number_ = 0;     ///< the number of the current request, from 1
+  Target target_;
+};
+
+// ---- The session ----
+
+class Session {
+ public:
+  /// Changes the plan's source if the server accepts it only in another form.
+  Session(Plan& plan, Invocation& invocation) : plan_(plan), invocation_(invocation) {
+    // Read the log before a server is started.
+    if (plan.replay) replay_.emplace(plan, invocation);
+    place_.emplace(plan, invocation);
+    if (lua::read_shebang(plan.debuggee.source)) plan.debuggee.source = accepted_source();
+    if (replay_) replay_->connect(place_->connect());
+  }
+
+  [[nodiscard]] ExitStatus run(Destination& lcov) {
+    if (plan_.is_interactive()) {
+      const auto target = next_target();
+      return run_by_hand(plan_, invocation_, *place_, target.debuggee, target.now);
+    }
+    prepare_coverage();
+    const auto status = plan_.is_whole_replay() ? run_all() : run_one();
+    show_coverage(lcov);
+    invocation_.out.flush();
+    if (!coverage_ || !coverage_->is_below(plan_.min_coverage)) return status;
+    warn(fmt::format("--fail-under {}: only {}", plan_.min_coverage, coverage_->summary()),
+         invocation_.command);
+    return status == ExitStatus::kDone ? ExitStatus::kDenied : status;
+  }
+
+ private:
+  [[nodiscard]] Target next_target() {
+    if (!replay_) return {.debuggee = plan_.debuggee, .now = plan_.now, .values = plan_.values};
+    replay_->skip();
+    if (!plan_.quiet) warn("debugging " + replay_->request_text(), invocation_.command);
+    return replay_->target();
+  }
+
+  /// Warns of keys that were not copied: the script did not see their contents, which may change
+  /// its result.
+  void warn_of_other_keys(const std::set<std::vector<std::string>>& calls, const Target& target) {
+    if (plan_.quiet || place_->copied_from().empty()) return;
+    auto connection = place_->connect();
+    std::set<std::string> others;
+    for (const auto& words : calls) {
+      std::vector<std::string_view> command{"COMMAND", "GETKEYS"};
+      command.insert(command.end(), words.begin(), words.end());
+      const auto keys = connection.call(redis::Arguments(command));
+      for (std::size_t i = 0; i < keys.size(); ++i) others.emplace(keys[i].text());
+    }
+    for (const auto& key : target.debuggee.keys) others.erase(key);
+    if (others.empty()) return;
+    const auto more = others.size() == 1 ? "" : fmt::format(" and {} more", others.size() - 1);
+    warn(fmt::format(
+             "warning: the script uses {}{}, which is not among its KEYS and was not copied from "
+             "{}: it did not see the contents; with --attach, it does",
+             in_quotes(*others.begin()), more, place_->copied_from()),
+         invocation_.command);
+  }
+
+  /// Runs the script to its end. Throws ProblemError if the server did not start it.
+  [[nodiscard]] ldb::TraceResult trace(const Target& target,
+                                       const std::function<void(const ldb::TracedLine&)>& on_line) {
+    // Do not end a script halfway if it runs in the server itself.
+    ldb::TraceOptions options{.max_steps = plan_.max_steps.value_or(ldb::kDefaultSteps),
+                              .lets_go = plan_.sync};
+    if (plan_.freezes_time()) options.now = target.now;
+    auto result = ldb::trace(
+        target.debuggee, plan_.mode(), [this] { return place_->connect(); }, options,
+        [&](const ldb::TracedLine& line) {
+          on_line(line);
+          invocation_.interrupt.check();
+        });
+    if (coverage_) coverage_->add(result.hits);
+    if (const auto problem = problem_of(result)) throw ProblemError(*problem);
+    return result;
+  }
+
+  [[nodiscard]] ExitStatus run_one() {
+    const auto target = next_target();
+    std::optional<KeyWatch> watch;
+    if (plan_.trace && plan_.is_private()) {
+      auto connection = place_->connect();
+      watch.emplace(connection, plan_, target.debuggee.keys, target.now);
+    }
+    auto& out = invocation_.out;
+    const bool is_seen = is_terminal(out.fd());
+    View view(
+        out.buffer(), out.look(), target.debuggee,
+        {.maxlen = plan_.maxlen.value_or(0), .cuts_source = is_seen, .json = invocation_.json});
+    constexpr std::size_t kMaxCalls = 1000;  // distinct ones that are searched for keys
+    std::set<std::vector<std::string>> calls;
+    const auto result = trace(target, [&](const ldb::TracedLine& line) {
+      for (const auto& call : line.calls) {
+        if (!call.raw && calls.size() < kMaxCalls) calls.insert(call.words);
+      }
+      if (!plan_.trace) return;
+      view.traced(line);
+      // Show a long run as it proceeds.
+      is_seen ? out.flush() : out.flush_if_large();
+    });
+    if (result.ending != Ending::kCutOff) warn_of_other_keys(calls, target);
+    if (plan_.trace) {
+      show(view, target, result, watch ? &*watch : nullptr);
+    } else {
+      report_failure(result);
+    }
+    return status_of(result);
+  }
+
+  /// Runs all requests for coverage.
+  [[nodiscard]] ExitStatus run_all() {
+    auto status = ExitStatus::kDone;
+    while (replay_->next()) {
+      const auto result = trace(replay_->target(), [](const ldb::TracedLine&) {});
+      const bool is_cut_off = result.ending == Ending::kCutOff;
+      if (status == ExitStatus::kDone || is_cut_off) {
+        status = status_of(result);
+        report_failure(result);
+      }
+      // After a cut, the server is still busy with the script.
+      if (is_cut_off || result.ending == Ending::kCompileError) break;
+    }
+    return status;
+  }
+
+  void show(View& view, const Target& target, const ldb::TraceResult& result,
+            const KeyWatch* watch) {
+    std::vector<KeyChange> keys;
+    std::string kept;
+    if (watch == nullptr) {
+      kept = kept_text(plan_.mode(), result.ending);
+    } else {
+      auto connection = place_->connect();
+      // A script that has caught the error meant to end it runs on, and the server does not answer.
+      const bool may_run_on = result.ending == Ending::kCutOff;
+      if (may_run_on) connection.set_timeout(std::chrono::seconds{1});
+      try {
+        keys = watch->changes(connection);
+      } catch (const redis::Error&) {
+        if (!may_run_on) throw;
+        kept = "the changes are not known";
+      }
+    }
+    view.traced_result(result, keys, kept);
+    if (plan_.reads_reply && result.ending == Ending::kReturned && !result.reply->is_error()) {
+      ReplyAsRead reading;
+      try {
+        reading.decision = traffic::read_reply(*result.reply, plan_.foreign->reading, target.values,
+                                               plan_.foreign->name);
+      } catch (const redis::Error& error) {
+        reading.problem = error.what();
+      }
+      view.reading(reading);
+    }
+    const auto missing = missing_words(plan_, result);
+    if (missing.empty()) return;
+    invocation_.out.flush();
+    warn(missing, invocation_.command);
+  }
+
+  /// Reports "my.lua:12: WRONGTYPE Operation against ...", for a run that is not traced.
+  void report_failure(const ldb::TraceResult& result) const {
+    if (status_of(result) == ExitStatus::kDone) return;
+    const bool is_cut_off = result.ending == Ending::kCutOff;
+    const bool is_reply = result.ending == Ending::kReturned;
+    const auto line = result.error_line > 0 ? fmt::format(":{}", result.error_line) : "";
+    const auto what = is_reply ? "returned the error " +
+                                     ldb::with_source_lines(result.reply->text(), result.text_lines)
+                               : (is_cut_off ? "cut off: " : "") + result.message;
+    write_stderr(render({.status = status_of(result),
+                         .code = is_cut_off ? "cut_off" : "script",
+                         .message = fmt::format("{}{}: {}", plan_.debuggee.name, line, what),
+                         .hint = missing_words(plan_, result)},
+                        invocation_.command, invocation_.json));
+  }
+
+  /// Returns the source in the form that the server accepts, or unchanged if it accepts none, or if
+  /// this user may not load scripts.
+  [[nodiscard]] std::string accepted_source() {
+    const auto& debuggee = plan_.debuggee;
+    auto connection = place_->connect();
+    try {
+      auto accepted = traffic::load_accepted(connection, debuggee.source, debuggee.name);
+      if (!accepted.change.empty() && !plan_.quiet) {
+        warn(fmt::format("warning: {}: {}", escape(debuggee.name), accepted.change),
+             invocation_.command);
+      }
+      return std::move(accepted.source);
+    } catch (const redis::Error&) {
+      return debuggee.source;
+    }
+  }
+
+  /// Sets up the coverage, except for a script that does not compile: running it reports the error.
+  void prepare_coverage() {
+    if (!plan_.coverage) return;
+    auto connection = place_->connect();
+    const auto& debuggee = plan_.debuggee;
+    try {
+      coverage_.emplace(debuggee.shown_source(),
+                        ldb::coverable_lines_as_run(connection, debuggee.source));
+    } catch (const redis::Error& error) {
+      if (error.failure() != redis::Failure::kRejected) throw;
+    }
+  }
+
+  void show_coverage(Destination& lcov) {
+    if (!coverage_) return;
+    auto& out = invocation_.out;
+    if (lcov.is_wanted()) {
+      std::string text;
+      coverage_->append_lcov(text, source_path());
+      lcov.write(text);
+      lcov.commit();
+    }
+    if (lcov.to_stdout()) return;
+    if (invocation_.json) {
+      coverage_->append_json(out.buffer());
+    } else {
+      coverage_->append_text(out.buffer(), out.look());
+    }
+  }
+
+  /// Returns the path of the source for lcov: absolute, if the file exists.
+  [[nodiscard]] std::string source_path() const {
+    std::error_code failed;
+    if (plan_.algorithm == nullptr && plan_.path != kStandardInput) {
+      const auto path = std::filesystem::canonical(plan_.path, failed);
+      return failed ? plan_.path : path.string();
+    }
+    const auto path = bundled_file(plan_.debuggee);
+    return path.empty() ? plan_.debuggee.name : path;
+  }
+
+  const Plan& plan_;
+  Invocation& invocation_;
+  std::optional<Replay> replay_;
+  std::optional<Place> place_;
+  std::optional<Coverage> coverage_;
+};
+
+}  // namespace
+
+ExitStatus run_session(Plan& plan, Invocation& invocation) {
+  require_one_on_stdout((plan.lcov == "-") + (invocation.json || plan.trace),
+                        "use only one of --json, --trace and --lcov -");
+  Destination lcov("--lcov", plan.lcov, invocation.out);
+  return Session(plan, invocation).run(lcov);
+}
+
+}  // namespace rlctl::cli::debug
