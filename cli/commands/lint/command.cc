@@ -11,6 +11,7 @@
 #include "cli/errors/failure.h"
 #include "cli/errors/plugin_state.h"
 #include "cli/options/completions.h"
+#include "cli/options/values.h"
 #include "cli/report/findings.h"
 #include "cli/terminal/table.h"
 #include "lint/findings.h"
@@ -20,6 +21,25 @@ namespace {
 
 using rlctl::lint::Finding;
 using rlctl::lint::Severity;
+
+void add_options(Options& options, Plan& plan) {
+  // The rows refer to their texts.
+  static const auto kLimitHelp = fmt::format(
+      "requests and window that fill the placeholders below (default: {}); a small limit, since "
+      "the traffic exceeds it",
+      kDefaultLimit);
+  static const auto kStepsHelp =
+      fmt::format("cut a request off after this many lines (default: {})", ldb::kDefaultSteps);
+  options.group("Script");
+  options.comma_list("--limit", "LIMIT", plan.limits, kLimitHelp);
+  options.value("--burst", "NUMBER", plan.burst, kScriptBurstHelp);
+  options.list("--keys", "KEY", plan.script.keys,
+               "one of the KEYS of the script, with the placeholders below (default: {key})");
+  add_script_options(options, plan.script, true);
+  options.group("Script", Repeats::kNo);
+  options.value("--max-steps", "NUMBER",
+                into(plan.max_steps, number_between("--max-steps", 1, ldb::kMaxSteps)), kStepsHelp);
+}
 
 report::Severity severity_of(const Finding& finding) {
   if (finding.severity == Severity::kNote) return report::Severity::kNote;

@@ -104,7 +104,7 @@ class Observer {
   /// Whether keys may have expired by real time, so that the tests of the expiry prove nothing.
   [[nodiscard]] bool is_held_up() const noexcept {
     constexpr microseconds kSafeWindow{1'000'000};
-    return is_held_up_ && seen_.window < kSafeWindow;
+    return has_lost_keys_ && seen_.window < kSafeWindow;
   }
 
   [[nodiscard]] Observed take() {
@@ -294,7 +294,7 @@ class Observer {
   void finish_aging() {
     const auto reply = connection_.read();
     traffic::KeyAging::require_done(reply);
-    is_held_up_ |= traffic::KeyAging::is_late(reply);
+    has_lost_keys_ |= traffic::KeyAging::is_late(reply);
   }
 
   /// Whether the key has expired at this time, to which virtual time passes.
@@ -470,7 +470,7 @@ class Observer {
   std::optional<std::int64_t> allowed_ = {};  ///< the same for the main traffic, if one was denied
   bool delays_ = false;                       ///< a request was allowed with a delay
   /// Keys may have expired by real time: see traffic::KeyAging::is_late().
-  bool is_held_up_ = false;
+  bool has_lost_keys_ = false;
   microseconds start_{0}, tick_{0};
   Observation seen_;
 };

@@ -1,7 +1,5 @@
 #include "cli/commands/lint/plan.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -11,14 +9,11 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/options/limits.h"
-#include "cli/options/values.h"
 #include "limiter/algorithm.h"
 #include "lua/substitute.h"
 
 namespace rlctl::cli::lint {
 namespace {
-
-constexpr const char* kDefaultLimit = "5/60s";
 
 /// The bundled algorithm with this source; null if there is none.
 const limiter::Algorithm* algorithm_in(std::string_view source) {
@@ -119,25 +114,6 @@ Subject make_subject(std::string_view option, const std::string& word, const Pla
 }
 
 }  // namespace
-
-void add_options(Options& options, Plan& plan) {
-  // The rows refer to their texts.
-  static const auto kLimitHelp = fmt::format(
-      "requests and window that fill the placeholders below (default: {}); a small limit, since "
-      "the traffic exceeds it",
-      kDefaultLimit);
-  static const auto kStepsHelp =
-      fmt::format("cut a request off after this many lines (default: {})", ldb::kDefaultSteps);
-  options.group("Script");
-  options.comma_list("--limit", "LIMIT", plan.limits, kLimitHelp);
-  options.value("--burst", "NUMBER", plan.burst, kScriptBurstHelp);
-  options.list("--keys", "KEY", plan.script.keys,
-               "one of the KEYS of the script, with the placeholders below (default: {key})");
-  add_script_options(options, plan.script, true);
-  options.group("Script", Repeats::kNo);
-  options.value("--max-steps", "NUMBER",
-                into(plan.max_steps, number_between("--max-steps", 1, ldb::kMaxSteps)), kStepsHelp);
-}
 
 std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocation) {
   if (plan.limits.size() > 1) {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "cli/app/command.h"
-#include "cli/options/options.h"
 #include "cli/options/script_options.h"
 #include "cli/server/connection.h"
 #include "ldb/session.h"
@@ -16,14 +15,15 @@
 
 namespace rlctl::cli::lint {
 
+/// A small limit, since the traffic exceeds it.
+inline constexpr const char* kDefaultLimit = "5/60s";
+
 struct Plan {
   std::vector<std::string> limits = {};  ///< as typed: --burst belongs to them
   std::optional<std::string> burst = {};
   std::int64_t max_steps = ldb::kDefaultSteps;  ///< lines that a request may execute
   ScriptOptions script = {};
 };
-
-void add_options(Options& options, Plan& plan);
 
 /// A script to examine, and how to call it.
 struct Subject {
