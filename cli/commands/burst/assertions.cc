@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/commands/burst/difference.h"
 #include "cli/commands/burst/report.h"
 #include "cli/errors/failure.h"
 #include "cli/options/values.h"
@@ -169,21 +168,20 @@ bool holds_as_upper_bound(const Assertion& assertion, const Run& run) {
 std::vector<std::string> unproven_of(const Assertion& assertion, std::span<const Run> runs) {
   std::vector<std::string> texts;
   for (const auto& run : runs) {
-    if (!run.search || !run.search->tried || run.search->undecided == 0) continue;
+    if (!run.search || !run.search->result.tried || run.search->result.undecided == 0) continue;
     if (!holds_as_upper_bound(assertion, run)) continue;
     texts.push_back(
         fmt::format("assertion {} is not proven for {}: {} of {} schedules are left "
                     "out: {}",
-                    in_quotes(assertion.text), run.name, grouped(run.search->undecided),
-                    grouped(*run.search->tried), kUndecided));
+                    in_quotes(assertion.text), run.name, grouped(run.search->result.undecided),
+                    grouped(*run.search->result.tried), kUndecided));
   }
   return texts;
 }
 
 }  // namespace
 
-Assertion parse_assertion(const std::string& text, bool real_clock,
-                          const std::vector<AssertedMeasure>& measures) {
+Assertion parse_assertion(const std::string& text, const Plan& plan) {
   const auto at = text.find_first_of("<>=!");
   const std::string_view rest =
       at == text.npos ? std::string_view{} : std::string_view(text).substr(at);
@@ -193,11 +191,17 @@ Assertion parse_assertion(const std::string& text, bool real_clock,
     throw UsageError("--assert: " + in_quotes(text) + " needs one of < <= == != >= >",
                      std::string(kAssertExample));
   }
-  auto measure = find_measure(trimmed(std::string_view(text).substr(0, at)), text, measures);
-  if (measure.needs_real_clock && !real_clock) {
+  auto measure = find_measure(trimmed(std::string_view(text).substr(0, at)), text,
+                              plan.search ? search_measures() : traffic_measures());
+  if (measure.needs_real_clock && !plan.real) {
     throw UsageError("--assert: " + in_quotes(text) + " is about " + measure.name +
                          ", which a virtual clock cannot measure",
                      "use --clock real");
+  }
+  if (measure.needs_stepping_back && !plan.search->steps_back()) {
+    throw UsageError("--assert: " + in_quotes(text) + " needs a clock that steps back",
+                     plan.search->exhaustive ? "leave out --exhaustive, which tries no such clock"
+                                             : "leave out --no-stepping-back");
   }
   const auto value = parse_value(trimmed(rest.substr(sign->sign.size())), text);
   return {.text = text, .measure = std::move(measure), .compare = sign->holds, .value = value};
@@ -225,11 +229,11 @@ std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
                                      std::span<const Run> runs) {
   std::vector<std::string> warnings;
   for (const auto& run : runs) {
-    if (!run.search || run.search->tried || run.search->undecided == 0) continue;
+    if (!run.search || run.search->result.tried || run.search->result.undecided == 0) continue;
     const auto holds = [&](const auto& one) { return holds_as_upper_bound(one, run); };
     if (std::none_of(assertions.begin(), assertions.end(), holds)) continue;
     warnings.push_back(fmt::format("warning: {}: the assertions do not cover {}: {}", run.name,
-                                   counted(run.search->undecided, "schedule"), kUndecided));
+                                   counted(run.search->result.undecided, "schedule"), kUndecided));
   }
   return warnings;
 }

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "cli/app/command.h"
-#include "cli/commands/burst/data.h"
 #include "cli/commands/burst/measures.h"
 
 namespace rlctl::cli::burst {
@@ -19,10 +18,8 @@ struct Assertion {
 };
 
 /// Parses a name, < <= == != >= or >, and a number; blanks between them are allowed. Throws
-/// UsageError, also if the name is not one of the measures, or if the measure needs the real clock
-/// and the clock is virtual.
-[[nodiscard]] Assertion parse_assertion(const std::string& text, bool real_clock,
-                                        const std::vector<AssertedMeasure>& measures);
+/// UsageError, also if the plan does not measure what it names.
+[[nodiscard]] Assertion parse_assertion(const std::string& text, const Plan& plan);
 
 /// A message for each assertion that does not hold. An assertion about an unknown value does not
 /// hold; without runs every value is unknown. An assertion about times fails if the sender

@@ -1,22 +1,23 @@
-#include "cli/commands/burst/plan.h"
+#include "cli/app/command.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <vector>
 
-#include "adversary/search.h"
-#include "base/error.h"
 #include "base/text.h"
+#include "cli/commands/burst/assertions.h"
+#include "cli/commands/burst/measures.h"
+#include "cli/commands/burst/picture.h"
+#include "cli/commands/burst/plan.h"
+#include "cli/commands/burst/report.h"
+#include "cli/commands/burst/session.h"
+#include "cli/errors/failure.h"
 #include "cli/options/limits.h"
 #include "cli/options/log_options.h"
 #include "cli/options/script_options.h"
 #include "cli/options/values.h"
+#include "cli/terminal/output.h"
 #include "traffic/pattern.h"
 
 namespace rlctl::cli::burst {
@@ -129,7 +130,6 @@ const std::string& budget_help() {
 }
 
 void add_limiters(Options& options, Plan& plan) {
-  constexpr std::string_view kNoServer = "the models use no server";
   options.group("Limiters");
   options.comma_list("--limit", "LIMIT", plan.limit_texts, limit_help());
   options
@@ -148,16 +148,16 @@ void add_limiters(Options& options, Plan& plan) {
       .value("--against", "NAME", plan.against,
              "compare with this algorithm or script; show the first request that the two decide "
              "differently, and exit with status 1")
-      .excludes("--suggest", "the limits are the same for both")
+      .excludes("--suggest")
       .completes(complete_limiter);
   options.value("--burst", "NUMBER", plan.burst_text,
                 "requests that may come at once; for algorithms with a burst (default: the limit)");
   options.flag("--model", plan.model, "decide in this process, without a server; fast")
       .excludes("--script", "a script runs on a server only")
-      .excludes("--url", kNoServer)
-      .excludes("--host", kNoServer)
-      .excludes("--port", kNoServer)
-      .excludes("--socket", kNoServer);
+      .excludes("--url")
+      .excludes("--host")
+      .excludes("--port")
+      .excludes("--socket");
 }
 
 void add_traffic(Options& options, Plan& plan) {
@@ -247,7 +247,7 @@ void add_adversary_options(Options& options, Plan& plan) {
   options
       .value("--budget", "NUMBER", into_number(search.budget, "--budget", 1, kMaxBudget),
              budget_help())
-      .excludes("--exhaustive", "an exhaustive search tries all schedules");
+      .excludes("--exhaustive");
   options
       .value("--exhaustive", "NUMBER",
              into_number(search.exhaustive, "--exhaustive", 1, kMaxExhaustive),
@@ -281,55 +281,6 @@ Examples:
   rlctl burst adversary --script my.lua --limit 5/60s --write worst.log
 )"};
 
-// ---- Which options go together ----
-
-/// An option, and what to say where it cannot be used; `hint` may be empty.
-struct Refusal {
-  std::string option;
-  std::string_view why, hint = {};
-};
-
-void refuse_given(const Options& options, std::span<const Refusal> refusals,
-                  std::string_view other) {
-  for (const auto& [option, why, hint] : refusals) {
-    if (options.is_given(option)) refuse_both(option, other, why, hint);
-  }
-}
-
-void require_searchable(const Options& options, const Plan& plan) {
-  constexpr std::string_view kTimes = "the search finds the times of the requests";
-  constexpr std::string_view kNoRealTime = "a search covers too many windows for real time";
-  constexpr std::string_view kTable = "the report is a small table; --json has all of it";
-  const std::array refusals{
-      Refusal{"--replay", kTimes},
-      Refusal{"--against", "both limiters get the same traffic",
-              "save a schedule with --write, then compare: burst --replay FILE --against NAME"},
-      Refusal{"--rate", kTimes},
-      Refusal{"--duration", kTimes},
-      Refusal{"--requests", "--budget limits the requests that it may try"},
-      Refusal{"--key-skew", "a search uses one key"},
-      Refusal{"--clients", kNoRealTime},
-      Refusal{"--pipeline", kNoRealTime},
-      Refusal{"--csv", kTable},
-      Refusal{"--jsonl", kTable}};
-  refuse_given(options, refusals, kAdversary);
-  if (plan.is_real.value_or(false)) refuse_both("--clock", kAdversary, kNoRealTime);
-  if (plan.keys) refuse_both("--keys", kAdversary, "a search uses one key");
-  if (plan.limit_texts.size() > 1) {
-    throw UsageError("adversary searches against one limit, but there are several --limit");
-  }
-}
-
-void require_virtual(const Options& options, std::string_view real) {
-  constexpr std::string_view kSameTimes = "only virtual time is the same for both";
-  const std::array refusals{Refusal{"--against", kSameTimes},
-                            Refusal{"--model", "there is no server to time"},
-                            Refusal{"--start", "real requests are sent now"}};
-  refuse_given(options, refusals, real);
-}
-
-}  // namespace
-
 void add_options(Options& options, Plan& plan) {
   add_limiters(options, plan);
   add_traffic(options, plan);
@@ -339,40 +290,7 @@ void add_options(Options& options, Plan& plan) {
                      [&plan](Options& adversary) { add_adversary_options(adversary, plan); });
 }
 
-void require_consistent(const Options& options, const Plan& plan) {
-  const bool is_real = plan.is_real.value_or(plan.max_rate);
-  if (plan.search) require_searchable(options, plan);
-  if (plan.is_real && is_real) require_virtual(options, "--clock real");
-  if (plan.max_rate) require_virtual(options, "--rate max");
-  if (plan.log.given() && !plan.max_rate) {
-    const std::array refusals{Refusal{"--rate", kLogHasTimes, "--rate max ignores the times"},
-                              Refusal{"--duration", kLogHasTimes}};
-    refuse_given(options, refusals, "--replay");
-  }
-  if (plan.max_rate && !is_real) {
-    throw UsageError("--rate max requires --clock real: the server sets the pace",
-                     "use --clock real, or a rate like 400/s");
-  }
-  if (plan.clients && !is_real) {
-    throw UsageError("--clients requires --clock real: the virtual clock uses one connection");
-  }
-  if (plan.pipeline && !plan.max_rate) throw UsageError("--pipeline requires --rate max");
-  if (plan.junit && plan.assertion_texts.empty() && !plan.against) {
-    throw UsageError("--junit requires --assert: it reports assertions");
-  }
-  if (plan.keys && plan.log.given()) {
-    refuse_both("--keys", "--replay", "the log has the keys", kNameKeys);
-  }
-  if (options.is_given("--key-skew") && plan.keys.value_or(1) == 1) {
-    throw UsageError("--key-skew needs more than one key", "add --keys NUMBER");
-  }
-  if (plan.costs.size() > 1 && !plan.search) {
-    throw UsageError(fmt::format("--cost must be one number for a pattern, not '{}'",
-                                 fmt::join(plan.costs, ",")),
-                     "rlctl burst adversary mixes costs");
-  }
-}
-
+/// The patterns and `adversary`; with --replay, files.
 Completions complete_pattern(const CompletionContext& typed) {
   if (typed.options.is_given("--replay")) return complete_file(typed);
   Completions patterns;
@@ -383,8 +301,180 @@ Completions complete_pattern(const CompletionContext& typed) {
   return patterns;
 }
 
+/// The sections of --help that list the patterns, the algorithms and more.
 std::string notes() {
   return pattern_help() + format_help() + list_algorithms({}) + placeholder_help();
 }
 
+// ---- The report and the command ----
+
+/// Writes a report in every requested format.
+class ReportOutput {
+ public:
+  /// Opens the files. Throws UsageError if more than one output goes to standard output.
+  ReportOutput(const Plan& plan, Invocation& invocation)
+      : quiet_(plan.quiet),
+        invocation_(invocation),
+        log_("--write", plan.search ? plan.search->write : std::nullopt, invocation.out),
+        svg_("--svg", plan.svg, invocation.out),
+        csv_("--csv", plan.csv, invocation.out),
+        jsonl_("--jsonl", plan.jsonl, invocation.out),
+        junit_("--junit", plan.junit, invocation.out) {
+    const int on_stdout = log_.to_stdout() + svg_.to_stdout() + csv_.to_stdout() +
+                          jsonl_.to_stdout() + junit_.to_stdout();
+    require_one_on_stdout(
+        on_stdout + invocation.json,
+        plan.search ? "use only one of --json, --write -, --svg - and --junit -"
+                    : "use only one of --json, --svg -, --csv -, --jsonl - and --junit -");
+    // Then nothing else goes to standard output.
+    if (on_stdout > 0) quiet_ = true;
+  }
+
+  /// The callback for a Session; empty without --jsonl.
+  OnNamedDecision on_decision() {
+    if (!jsonl_.is_wanted()) return {};
+    return [this](std::string_view run, std::string_view key, const traffic::Arrival& arrival,
+                  const limiter::Decision& decision) {
+      append_decision_json(decisions_, run, key, arrival, decision);
+      write_decisions(Output::kLarge);
+    };
+  }
+
+  /// Writes all outputs; for an interrupted report only the text or the JSON, since the other
+  /// formats cannot state that it was interrupted.
+  void finish(const Report& report, std::span<const Assertion> assertions) {
+    write_decisions(0);
+    if (!report.interrupted) {
+      jsonl_.commit();
+      std::string csv;
+      if (csv_.is_wanted()) append_csv(csv, report);
+      write(csv_, csv);
+      write(log_, log_.is_wanted() ? schedule_log(report) : "");
+      write(svg_, svg_.is_wanted() ? draw_svg(report) : "");
+      write(junit_, junit_.is_wanted() ? junit_report(report, assertions) : "");
+    }
+    if (quiet_) return;
+    auto& out = invocation_.out;
+    if (invocation_.json) {
+      append_json(out.buffer(), report);
+    } else {
+      append_text(out.buffer(), report, out.look());
+    }
+    out.flush();
+  }
+
+ private:
+  static void write(Destination& destination, const std::string& text) {
+    destination.write(text);
+    destination.commit();
+  }
+  void write_decisions(std::size_t more_than) {
+    if (decisions_.size() <= more_than) return;
+    jsonl_.write(decisions_);
+    decisions_.clear();
+  }
+
+  bool quiet_;
+  Invocation& invocation_;
+  Destination log_, svg_, csv_, jsonl_, junit_;
+  std::string decisions_;
+};
+
+/// Runs the plan and writes the report; after an error or Ctrl-C it covers the runs so far.
+Report run_and_report(const Plan& plan, std::span<const Assertion> assertions,
+                      Invocation& invocation) {
+  ReportOutput output(plan, invocation);
+  Report report{.plan = plan, .recording = read_recording(plan, invocation)};
+  std::exception_ptr error;
+  try {
+    const bool draws = plan.svg || (!plan.quiet && !invocation.json);
+    run_plan(report, invocation, output.on_decision(), !assertions.empty(), draws);
+  } catch (const std::exception&) {
+    // After Ctrl-C, stopping the run may have caused the error; any other error must not lose the
+    // finished runs.
+    report.interrupted = true;
+    report.failed = invocation.interrupt.signal() == 0;
+    if (report.failed && report.runs.empty()) throw;
+    error = std::current_exception();
+  }
+  output.finish(report, assertions);
+  if (report.failed) std::rethrow_exception(error);
+  return report;
+}
+
+void warn_of_missing_clock(const Plan& plan, const Invocation& invocation) {
+  if (plan.real) return;
+  for (const auto& candidate : plan.candidates) {
+    if (!candidate.foreign || !traffic::lacks_clock(*candidate.foreign)) continue;
+    warn(
+        fmt::format("warning: no time passes for {}: it calls neither TIME nor a command that "
+                    "sets a TTL, and --keys and --args do not contain the time, such as {{now_ms}}",
+                    escape(candidate.foreign->name)),
+        invocation.command);
+  }
+}
+
+ExitStatus run_command(Plan& plan, Invocation& invocation) {
+  std::vector<Assertion> assertions;
+  complete_plan(plan, invocation);
+  warn_of_missing_clock(plan, invocation);
+  for (const auto& text : plan.assertion_texts) assertions.push_back(parse_assertion(text, plan));
+  const auto report = run_and_report(plan, assertions, invocation);
+  // After Ctrl-C no assertion is checked: the process ends by the signal.
+  if (report.interrupted) invocation.interrupt.check();
+  for (const auto& text : warnings_of(assertions, report.runs)) warn(text, invocation.command);
+  auto failures = failures_of(assertions, report.runs);
+  if (plan.quiet && report.difference) {
+    failures.push_back("the limiters differ, " + difference_text(report.plan, *report.difference));
+  }
+  const auto status = report_failures(failures, invocation);
+  return report.difference ? ExitStatus::kDenied : status;
+}
+
+}  // namespace
+
 }  // namespace rlctl::cli::burst
+
+namespace rlctl::cli {
+
+const Command burst_command{
+    .text =
+        {.name = "burst",
+         .summary = "send traffic through limiters, and show what they allow",
+         .synopsis = "[connection] burst [options] [PATTERN]\n"
+                     "burst --script SCRIPT [options] [PATTERN] [KEY...] , ARG...\n"
+                     "[connection] burst [options] --replay FILE...",
+         .about =
+             "Sends the same traffic through one limiter after another, and compares the most\n"
+             "that each allows within any one window with the limit. Time is virtual: a minute\n"
+             "of traffic takes a moment, and the same seed gives the same result. With\n"
+             "--clock real, each request is sent when it is due, and timed. The server is a\n"
+             "private one: RLCTL_URL and the configuration name servers that are in use, so\n"
+             "only --url, -H, -p or -s on the command line sends traffic to another server.",
+         .statuses =
+             {
+                 "done",
+                 "an assertion does not hold or proves nothing; --against: they differ",
+                 "wrong usage, a log that cannot be read, or output that cannot be written",
+                 kStatusUnreachable,
+                 kStatusRefused,
+                 "the server or the script failed (READONLY, OOM)",
+             },
+         .epilogue = R"(
+Examples:
+  rlctl burst
+  rlctl burst poisson --limit 100/10s --algorithm all --keys 50
+  rlctl burst adversary --algorithm gcra
+  rlctl burst boundary --algorithm gcra --assert 'worst<=1.5' --svg gcra.svg
+  rlctl burst poisson --limit 9/7s --algorithm gcra --against token-bucket
+  rlctl burst steady --clock real --rate 500/s --assert 'p99_us<5000'
+  rlctl burst --rate max --clients 20 --pipeline 10
+  rlctl burst --replay access.log --limit 100/60s --suggest 1%
+  rlctl burst --script my.lua --args '{now_ms}' --allowed-when 'r[1] > 0'
+  rlctl burst --script a.lua --script b.lua '{key}' , '{now_ms}' '{limit}'
+)",
+         .notes = burst::notes,
+         .complete_operand = burst::complete_pattern},
+    .add = add_command<burst::Plan, burst::add_options, burst::run_command>};
+
+}  // namespace rlctl::cli

@@ -2,21 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <cmath>
-#include <functional>
-#include <variant>
 
-#include "base/json.h"
-#include "base/shell.h"
+#include "base/text.h"
 #include "base/time.h"
-#include "cli/commands/burst/difference.h"
 #include "cli/commands/burst/report.h"
+#include "cli/terminal/bars.h"
+#include "cli/terminal/table.h"
 
 namespace rlctl::cli::burst {
+
+/// A run's value in a table for people, and what its text depends on.
+struct Cell {
+  const Report& report;
+  const Run& run;
+  const Look& look;
+  std::chrono::microseconds origin;  ///< of times, relative to Run::begin
+  Value value;
+
+  [[nodiscard]] std::chrono::microseconds time() const {
+    return std::chrono::microseconds{std::get<std::int64_t>(value)};
+  }
+  [[nodiscard]] std::string tone(std::string_view text, Tone tone) const {
+    return toned(text, tone, look.colour);
+  }
+};
+
 namespace {
 
 using std::chrono::microseconds;
+using std::chrono::nanoseconds;
 using traffic::Histogram;
 using traffic::Measured;
 using traffic::Minute;
@@ -26,14 +42,11 @@ using traffic::RetryError;
 using traffic::Timing;
 using traffic::Worst;
 
-// --- The tables ----------------------------------------------------------------------------------
-
-/// The value of a measure; monostate if it is unknown.
-using Value = std::variant<std::monostate, std::int64_t, double, bool>;
+// --- Values of runs ------------------------------------------------------------------------------
 
 template <typename Known>
 Value value_of(const Known& known) {
-  if constexpr (std::is_same_v<Known, microseconds>) {
+  if constexpr (requires { known.count(); }) {
     return known.count();
   } else {
     return known;
@@ -43,33 +56,6 @@ template <typename Known>
 Value value_of(const std::optional<Known>& known) {
   return known ? value_of(*known) : Value();
 }
-
-/// The outputs that include a measure.
-enum Outputs : unsigned {
-  kInJson = 1,
-  kInCsv = 2,
-  kInAssert = 4,
-  kInData = kInJson | kInCsv,
-  kInAll = 7
-};
-
-/// One number that describes a run.
-struct Measure {
-  std::string_view name;
-  unsigned outputs = kInAll;
-  Value (*of)(const Run&) = nullptr;
-  Value (*shown)(double) = nullptr;  ///< for JSON and CSV; assertions compare the exact value
-  /// The values that it could have had, see AssertedMeasure::reach; may be null.
-  Reach (*reach)(const Run&) = nullptr;
-};
-
-/// A group of measures. Its name is that of an object in JSON, and a prefix in CSV and assertions;
-/// without a name there is neither.
-struct MeasureGroup {
-  std::string_view name;
-  std::span<const Measure> measures;
-  bool needs_real_clock = false;
-};
 
 const Measured& measured(const Run& run) {
   return run.outcome.measured;
@@ -104,15 +90,33 @@ Value of_reported(const Run& run) {
   return all.compared > 0 ? value_of(all.*member) : Value();
 }
 
-/// A value that needs at least one request.
-Value of_requests(const Run& run, double value) {
-  return measured(run).sent > 0 ? Value(value) : Value();
+// The values that need at least one request.
+Value worst_ratio(const Run& run) {
+  return measured(run).sent > 0 ? Value(measured(run).worst.ratio) : Value();
+}
+Value denied_share(const Run& run) {
+  const auto& all = measured(run);
+  return all.sent > 0 ? Value(as_double(all.denied) / as_double(all.sent)) : Value();
 }
 
 /// A value that needs at least one allowed request.
 template <microseconds Worst::*time>
 Value of_allowed(const Run& run) {
   return measured(run).worst.allowed > 0 ? value_of(measured(run).worst.*time) : Value();
+}
+
+Value bytes_per_key(const Run& run) {
+  return value_of(run.outcome.bytes_per_key);
+}
+
+Value p99_of_lag(const Run& run) {
+  const auto& timing = run.outcome.timing;
+  return timing ? value_of(timing->lag.percentile(kP99)) : Value();
+}
+
+Value is_valid(const Run& run) {
+  const auto& timing = run.outcome.timing;
+  return timing ? Value(timing->is_valid()) : Value();
 }
 
 // --- What limiters could do ----------------------------------------------------------------------
@@ -124,6 +128,14 @@ Reach up_to(std::int64_t most) {
 
 Reach reach_of_requests(const Run& run) {
   return up_to(measured(run).sent);
+}
+
+Reach reach_of_share(const Run& /*run*/) {
+  return up_to(1);
+}
+
+Reach reach_of_keys(const Run& run) {
+  return up_to(measured(run).keys);
 }
 
 /// A limiter that allows nothing meets every upper bound.
@@ -159,78 +171,196 @@ Reach reach_of_broken(const Run& run) {
   return reach;
 }
 
-Reach reach_of_retry_error(const Run& run) {
+Reach reach_of_retry(const Run& run) {
   auto reach = reach_of_broken(run);
   if (reach.most > 0) reach.most = HUGE_VAL;
   return reach;
 }
 
+/// The most that a search was allowed by any clock, as a multiple of the limit; none if it tried no
+/// clock that steps back.
+std::optional<double> most_by_any_clock(const Run& run) {
+  const auto& result = run.search->result;
+  if (!result.has_stepped_back) return std::nullopt;
+  return run.search->ratio_of(result.most_stepping_back.value_or(result.most));
+}
+
 Reach reach_of_search(const Run& run) {
-  const bool allows_nothing =
-      measured(run).allowed == 0 && run.search && run.search->most_stepping_back == 0;
+  const bool allows_nothing = measured(run).allowed == 0 && most_by_any_clock(run) == 0;
   return allows_nothing ? nothing_allowed() : Reach{};
 }
 
+// --- Columns for people --------------------------------------------------------------------------
+
+bool has_recording(const Report& report) {
+  return report.recording != nullptr;
+}
+
+bool has_several_limits(const Report& report) {
+  return report.plan.limits.size() > 1;
+}
+
+bool has_several_keys(const Report& report) {
+  return traffic_keys(report) > 1;
+}
+
+bool has_delays(const Report& report) {
+  return std::any_of(report.runs.begin(), report.runs.end(),
+                     [](const Run& run) { return measured(run).longest_delay.count() > 0; });
+}
+
+/// Not in a closed loop.
+bool has_schedule(const Report& report) {
+  return report.plan.real && !report.plan.real->is_closed_loop();
+}
+
+std::string span_of(const Cell& cell) {
+  return span_text(cell.time());
+}
+
+/// Without denials, nobody was shut out.
+std::string shut_out_of(const Cell& cell) {
+  return measured(cell.run).first_denial ? span_of(cell) : std::string();
+}
+
+std::string delay_of(const Cell& cell) {
+  return cell.time().count() > 0 ? span_of(cell) : std::string();
+}
+
+std::string moment_of(const Cell& cell) {
+  if (shows_dates(cell.report)) return instant_text(cell.time());
+  return offset_text(cell.time() - cell.run.begin - cell.origin);
+}
+
+std::string minute_of(const Cell& cell) {
+  constexpr std::string_view kSeconds = ":00Z";
+  auto text = instant_text(cell.time());
+  return text.replace(text.size() - kSeconds.size(), text.npos, "Z");
+}
+
+std::string denied_in_minute_of(const Cell& cell) {
+  const auto& minute = *measured(cell.run).worst_minute;
+  return fmt::format("{} of {}", minute.denied, minute.sent);
+}
+
+std::string share_of(const Cell& cell) {
+  return percent_text(std::get<double>(cell.value));
+}
+
+std::string worst_of(const Cell& cell) {
+  const auto& worst = measured(cell.run).worst;
+  return cell.tone(
+      fmt::format("{}  {}{}", worst.allowed, ratio_text(worst.ratio), glyphs(cell.look.utf8).times),
+      worst.ratio > 1 ? Tone::kBad : Tone::kGood);
+}
+
+std::string worst_limit_of(const Cell& cell) {
+  return limiter::format_limit(cell.report.plan.limits[measured(cell.run).worst.limit]);
+}
+
+std::string kept_of(const Cell& cell) {
+  const auto& error = measured(cell.run).retry_error;
+  if (error.compared == 0) return {};
+  return cell.tone(fmt::format("{} of {} kept", error.compared - error.broken, error.compared),
+                   error.broken > 0 ? Tone::kBad : Tone::kPlain);
+}
+
+std::string keys_denied_of(const Cell& cell) {
+  return fmt::format("{} of {}", measured(cell.run).keys_denied, measured(cell.run).keys);
+}
+
+std::string bytes_of(const Cell& cell) {
+  return fmt::format("{:.0f}", std::get<double>(cell.value));
+}
+
+/// A time in ns, cut to whole ones.
+std::string latency_of(double ns) {
+  return latency_text(nanoseconds{static_cast<std::int64_t>(ns)});
+}
+
+std::string server_time_of(const Cell& cell) {
+  return latency_of(std::get<double>(cell.value) * 1e3);
+}
+
+std::string lag_of(const Cell& cell) {
+  return latency_text(nanoseconds{std::get<std::int64_t>(cell.value)});
+}
+
+std::string rate_of(const Cell& cell) {
+  const auto rate = std::get<double>(cell.value);
+  return rate > 0 ? rate_text(rate) : std::string();
+}
+
+std::string sender_of(const Cell& cell) {
+  return std::get<bool>(cell.value) ? "kept up" : cell.tone("fell behind", Tone::kBad);
+}
+
+// --- The tables ----------------------------------------------------------------------------------
+
 constexpr Measure kCountMeasures[] = {
-    {"worst", kInAssert, [](const Run& run) { return of_requests(run, measured(run).worst.ratio); },
-     nullptr, reach_of_worst},
-    {"sent", kInAll, of<&Measured::sent>},
-    {"allowed", kInAll, of<&Measured::allowed>, nullptr, reach_of_requests},
-    {"denied", kInAll, of<&Measured::denied>, nullptr, reach_of_requests},
-    {"denied_share", kInAssert,
-     [](const Run& run) {
-       return of_requests(run, as_double(measured(run).denied) / as_double(measured(run).sent));
-     },
-     nullptr, [](const Run&) { return up_to(1); }},
-    {"keys", kInAll, of<&Measured::keys>},
-    {"keys_denied", kInAll, of<&Measured::keys_denied>, nullptr,
-     [](const Run& run) { return up_to(measured(run).keys); }},
+    {"worst", worst_ratio, kInAssert, {}, reach_of_worst},
+    {"sent", of<&Measured::sent>, kInAll, {"sent"}},
+    {"allowed", of<&Measured::allowed>, kInAll, {"allowed"}, reach_of_requests},
+    {"denied", of<&Measured::denied>, kInAll, {"denied"}, reach_of_requests},
+    {"denied_share", denied_share, kInAssert, {"of all", share_of, has_recording}, reach_of_share},
+    {"keys", of<&Measured::keys>},
+    {"keys_denied", of<&Measured::keys_denied>, kInAll, {}, reach_of_keys},
 };
 
 // If nothing was allowed, these times are null in JSON, but 0 in CSV.
 constexpr Measure kWorstMeasures[] = {
-    {"allowed", kInData, of<&Measured::worst, &Worst::allowed>},
-    {"ratio", kInData, of<&Measured::worst, &Worst::ratio>},
-    {"from_us", kInJson, of_allowed<&Worst::from>},
-    {"span_us", kInJson, of_allowed<&Worst::span>},
-    {"from_us", kInCsv, of<&Measured::worst, &Worst::from>},
-    {"span_us", kInCsv, of<&Measured::worst, &Worst::span>},
+    {"allowed", of<&Measured::worst, &Worst::allowed>, kInData, {"worst in {}", worst_of}},
+    {"limit", of<&Measured::sent>, kInText, {"of", worst_limit_of, has_several_limits}},
+    {"span", of_allowed<&Worst::span>, kInText, {"within", span_of}},
+    {"ratio", of<&Measured::worst, &Worst::ratio>, kInData},
+    {"from_us", of_allowed<&Worst::from>, kInJson, {"at", moment_of}},
+    {"span_us", of_allowed<&Worst::span>, kInJson},
+    {"from_us", of<&Measured::worst, &Worst::from>, kInCsv},
+    {"span_us", of<&Measured::worst, &Worst::span>, kInCsv},
 };
 
 constexpr Measure kDenialMeasures[] = {
-    {"first_denial_us", kInData, of<&Measured::first_denial>},
-    {"longest_shut_out_us", kInAll, of<&Measured::longest_shut_out>, nullptr, reach_of_shut_out},
-    {"longest_delay_us", kInJson | kInAssert, of<&Measured::longest_delay>, nullptr,
+    {"first_denial_us", of<&Measured::first_denial>, kInData, {"first denial", moment_of}},
+    {"longest_shut_out_us",
+     of<&Measured::longest_shut_out>,
+     kInAll,
+     {"longest shut out", shut_out_of},
+     reach_of_shut_out},
+    {"longest_delay_us",
+     of<&Measured::longest_delay>,
+     kInJson | kInAssert,
+     {"longest delay", delay_of, has_delays},
      reach_of_delay},
 };
 
+template <auto member>
+constexpr auto kOfRetry = of<&Measured::retry_error, member>;
 constexpr Measure kRetryMeasures[] = {
-    {"compared", kInData, of<&Measured::retry_error, &RetryError::compared>},
-    {"broken", kInAll, of<&Measured::retry_error, &RetryError::broken>, nullptr, reach_of_broken},
-    {"too_early_us", kInJson | kInAssert, of<&Measured::retry_error, &RetryError::too_early>,
-     nullptr, reach_of_retry_error},
-    {"too_late_us", kInJson | kInAssert, of<&Measured::retry_error, &RetryError::too_late>, nullptr,
-     reach_of_retry_error},
+    {"compared", kOfRetry<&RetryError::compared>, kInData, {"retry_after", kept_of}},
+    {"broken", kOfRetry<&RetryError::broken>, kInAll, {}, reach_of_broken},
+    {"too_early_us", kOfRetry<&RetryError::too_early>, kInJson | kInAssert, {}, reach_of_retry},
+    {"too_late_us", kOfRetry<&RetryError::too_late>, kInJson | kInAssert, {}, reach_of_retry},
 };
 
+template <auto member>
+constexpr auto kOfRemaining = of_reported<&Measured::remaining_error, member>;
 constexpr Measure kRemainingMeasures[] = {
-    {"compared", kInJson, of_reported<&Measured::remaining_error, &RemainingError::compared>},
-    {"too_many", kInJson | kInAssert,
-     of_reported<&Measured::remaining_error, &RemainingError::too_many>},
-    {"too_few", kInJson | kInAssert,
-     of_reported<&Measured::remaining_error, &RemainingError::too_few>},
+    {"compared", kOfRemaining<&RemainingError::compared>, kInJson},
+    {"too_many", kOfRemaining<&RemainingError::too_many>, kInJson | kInAssert},
+    {"too_few", kOfRemaining<&RemainingError::too_few>, kInJson | kInAssert},
 };
 
+template <auto member>
+constexpr auto kOfReset = of_reported<&Measured::reset_error, member>;
 constexpr Measure kResetMeasures[] = {
-    {"compared", kInJson, of_reported<&Measured::reset_error, &ResetError::compared>},
-    {"too_early_us", kInJson | kInAssert,
-     of_reported<&Measured::reset_error, &ResetError::too_early>},
-    {"too_late_us", kInJson | kInAssert,
-     of_reported<&Measured::reset_error, &ResetError::too_late>},
+    {"compared", kOfReset<&ResetError::compared>, kInJson},
+    {"too_early_us", kOfReset<&ResetError::too_early>, kInJson | kInAssert},
+    {"too_late_us", kOfReset<&ResetError::too_late>, kInJson | kInAssert},
 };
 
 constexpr Measure kMemoryMeasures[] = {
-    {"bytes_per_key", kInAll, [](const Run& run) { return value_of(run.outcome.bytes_per_key); }},
+    {"keys", of<&Measured::keys>, kInText, {"keys denied", keys_denied_of, has_several_keys}},
+    {"bytes_per_key", bytes_per_key, kInAll, {"bytes/key", bytes_of}},
 };
 
 /// Rounds to three decimals; further ones are noise.
@@ -243,263 +373,56 @@ Value rate_value(double per_second) {
   return per_second > 0 ? thousandths(per_second) : Value();
 }
 
+constexpr auto kServerTime = of_timing<&Timing::server_us_per_call>;
+constexpr auto kOffered = of_timing<&Timing::offered_per_second>;
+constexpr auto kAchieved = of_timing<&Timing::achieved_per_second>;
 constexpr Measure kServerMeasures[] = {
-    {"server_us_per_call", kInAll, of_timing<&Timing::server_us_per_call>, thousandths},
-    {"offered_per_second", kInData, of_timing<&Timing::offered_per_second>, rate_value},
-    {"achieved_per_second", kInAll, of_timing<&Timing::achieved_per_second>, rate_value},
-    {"valid", kInData,
-     [](const Run& run) {
-       const auto& timing = run.outcome.timing;
-       return timing ? Value(timing->is_valid()) : Value();
-     }},
+    {"server_us_per_call", kServerTime, kInAll, {}, nullptr, thousandths},
+    {"offered_per_second",
+     kOffered,
+     kInData,
+     {"offered", rate_of, has_schedule},
+     nullptr,
+     rate_value},
+    {"achieved_per_second", kAchieved, kInAll, {"answered", rate_of}, nullptr, rate_value},
+    {"server", kServerTime, kInText, {"server per call", server_time_of}},
+    {"lag", p99_of_lag, kInText, {"lag p99", lag_of, has_schedule}},
+    {"valid", is_valid, kInData, {"sender", sender_of, has_schedule}},
 };
 
+/// The worst clock minute, as monitoring shows it.
 constexpr Measure kMinuteMeasures[] = {
-    {"from_us", kInData, of_minute<&Minute::from>},
-    {"sent", kInData, of_minute<&Minute::sent>},
-    {"denied", kInData, of_minute<&Minute::denied>},
+    {"from_us", of_minute<&Minute::from>, kInData, {"worst minute", minute_of, has_recording}},
+    {"sent", of_minute<&Minute::sent>, kInData},
+    {"denied",
+     of_minute<&Minute::denied>,
+     kInData,
+     {"denied in it", denied_in_minute_of, has_recording}},
 };
 
-constexpr MeasureGroup kCountGroup{"", kCountMeasures}, kWorstGroup{"worst", kWorstMeasures},
-    kDenialGroup{"", kDenialMeasures}, kRetryGroup{"retry_after", kRetryMeasures},
-    kRemainingGroup{"remaining", kRemainingMeasures}, kResetGroup{"reset_after", kResetMeasures},
-    kMemoryGroup{"", kMemoryMeasures}, kServerGroup{"", kServerMeasures, true},
-    kMinuteGroup{"worst_minute", kMinuteMeasures};
-
-/// The times that are measured under the real clock.
-struct TimedSpan {
-  std::string_view name;
-  Histogram Timing::*times;
-};
 constexpr TimedSpan kTimedSpans[] = {
     {"service", &Timing::service}, {"response", &Timing::response}, {"lag", &Timing::lag}};
 
-/// A statistic of a run's times.
-struct TimeStatistic {
-  std::string_view name;
-  bool is_asserted = true;
-  std::int64_t needs = 1;  ///< the fewest times
-  std::function<double(const Histogram&)> ns;
-
-  /// In µs, with three decimals at most; none if there are too few times.
-  [[nodiscard]] std::optional<double> of(const Histogram& times) const {
-    if (times.count() < needs) return std::nullopt;
-    return std::round(ns(times)) / 1e3;
-  }
-};
-
-const std::vector<TimeStatistic>& time_statistics() {
-  static const auto kAll = [] {
-    std::vector<TimeStatistic> rows{
-        {"min", false, 1, [](const Histogram& times) { return as_double(times.min().count()); }}};
-    for (const auto& one : kPercentiles) {
-      rows.push_back({one.name, true, one.needs(), [percent = one.percent](const Histogram& times) {
-                        return as_double(times.percentile(percent)->count());
-                      }});
-    }
-    rows.push_back(
-        {"max", true, 1, [](const Histogram& times) { return as_double(times.max().count()); }});
-    rows.push_back({"mean", true, 1, &Histogram::mean_ns});
-    rows.push_back({"stdev", false, 1, &Histogram::stdev_ns});
-    return rows;
-  }();
-  return kAll;
-}
-
-/// Null if the run has no such times: in a closed loop requests have no due time.
-const Histogram* histogram_of(const std::optional<Timing>& timing, const TimedSpan& span) {
-  if (!timing) return nullptr;
-  const bool needs_schedule = span.times != &Timing::service;
-  return needs_schedule && timing->response.count() == 0 ? nullptr : &((*timing).*span.times);
-}
-
-/// None for a log, which uses no random numbers.
-std::optional<std::uint64_t> seed_of(const Report& report) {
-  return report.plan.pattern ? std::optional(report.plan.request.seed) : std::nullopt;
-}
-
-std::optional<std::size_t> clients_of(const Report& report) {
-  return report.plan.real ? std::optional(report.plan.real->clients) : std::nullopt;
-}
-std::optional<std::size_t> pipeline_of(const Report& report) {
-  return report.plan.real ? report.plan.real->pipeline : std::nullopt;
-}
-
-// --- JSON ----------------------------------------------------------------------------------------
-
-Value shown_value(const Measure& measure, const Run& run) {
-  auto value = measure.of(run);
-  const auto* number = std::get_if<double>(&value);
-  return measure.shown != nullptr && number != nullptr ? measure.shown(*number) : value;
-}
-
-void write_value(JsonWriter& json, const Value& value) {
-  const auto write = [&json](const auto& known) {
-    if constexpr (std::is_same_v<decltype(known), const std::monostate&>) {
-      json.null();
-    } else {
-      json.value(known);
-    }
-  };
-  std::visit(write, value);
-}
-
-void write_measures(JsonWriter& json, const MeasureGroup& group, const Run& run) {
-  for (const auto& measure : group.measures) {
-    if ((measure.outputs & kInJson) == 0) continue;
-    json.name(measure.name);
-    write_value(json, shown_value(measure, run));
-  }
-}
-
-/// An object of the group's name, or null.
-void write_object(JsonWriter& json, const MeasureGroup& group, const Run& run, bool known) {
-  json.name(group.name);
-  if (!known) {
-    json.null();
-    return;
-  }
-  json.begin_object();
-  write_measures(json, group, run);
-  json.end_object();
-}
-
-void write_times(JsonWriter& json, const std::optional<Timing>& timing) {
-  json.name("latency_us");
-  if (!timing) {
-    json.null();
-    return;
-  }
-  json.begin_object();
-  for (const auto& span : kTimedSpans) {
-    json.name(span.name);
-    const auto* times = histogram_of(timing, span);
-    if (times == nullptr) {
-      json.null();
-      continue;
-    }
-    json.begin_object().field("n", times->count());
-    for (const auto& statistic : time_statistics()) {
-      json.field(statistic.name, statistic.of(*times));
-    }
-    json.end_object();
-  }
-  json.end_object();
-}
-
-void write_suggestion(JsonWriter& json, const Report& report, const Run& run) {
-  json.name("suggestion");
-  const auto& share = report.plan.suggest;
-  if (!share || !run.suggestion) {
-    json.null();
-    return;
-  }
-  const auto& [tried, chosen] = *run.suggestion;
-  json.begin_object().field("most", share->most).field("of", share->of_keys ? "keys" : "requests");
-  json.field("limit", chosen ? std::optional(tried[*chosen].limit) : std::nullopt);
-  json.field("window_us", report.plan.limits.front().window).name("tried").begin_array();
-  for (const auto& one : tried) {
-    json.begin_object().field("limit", one.limit).field("denied", one.denied);
-    json.field("share", one.share(share->of_keys)).field("keys_denied", one.keys_denied);
-    json.end_object();
-  }
-  json.end_array().end_object();
-}
-
-void write_run(JsonWriter& json, const Report& report, const Run& run) {
-  json.begin_object().field("algorithm", run.name);
-  write_measures(json, kCountGroup, run);
-  json.name(kWorstGroup.name).begin_object();
-  write_measures(json, kWorstGroup, run);
-  json.bytes_field("key", run.worst_key);
-  json.field("limit", limiter::format_limit(report.plan.limits[measured(run).worst.limit]));
-  json.end_object();
-  write_measures(json, kMemoryGroup, run);
-  write_measures(json, kServerGroup, run);
-  write_times(json, run.outcome.timing);
-  write_measures(json, kDenialGroup, run);
-  write_object(json, kRetryGroup, run, true);
-  write_object(json, kRemainingGroup, run, measured(run).remaining_error.compared > 0);
-  write_object(json, kResetGroup, run, measured(run).reset_error.compared > 0);
-  json.name("top_denied").begin_array();
-  for (const auto& [key, denied] : run.top_denied) {
-    json.begin_object().bytes_field("key", key).field("denied", denied).end_object();
-  }
-  json.end_array();
-  write_object(json, kMinuteGroup, run, measured(run).worst_minute.has_value());
-  write_suggestion(json, report, run);
-  json.field("hint", run.hint).field("why", run.why).end_object();
-}
-
-void write_file(JsonWriter& json, const replay::RecordedFile& file) {
-  const auto& counts = file.counts;
-  const auto* format = file.format;
-  json.begin_object().field("name", file.name);
-  json.field("format", format != nullptr ? std::optional(format->name) : std::nullopt);
-  json.field("lines", counts.lines).field("requests", counts.requests).field("bad", counts.bad);
-  json.field("blank", counts.blank).field("other", counts.other).end_object();
-}
-
-void write_replay(JsonWriter& json, const replay::Recording* recording) {
-  json.name("replay");
-  if (recording == nullptr) {
-    json.null();
-    return;
-  }
-  json.begin_object().name("files").begin_array();
-  for (const auto& file : recording->files()) write_file(json, file);
-  json.end_array().field("first_us", recording->first()).field("last_us", recording->last());
-  json.name("first_bad");
-  if (const auto& bad = recording->first_bad()) {
-    json.begin_object().field("file", bad->file).field("line", bad->line).field("why", bad->why);
-    json.end_object();
-  } else {
-    json.null();
-  }
-  json.end_object();
+TimeStatistic percentile(std::string_view name, std::string_view title, double percent) {
+  return {.name = name,
+          .title = title,
+          .needs = answers_needed(percent),
+          .ns = [percent](const Histogram& times) {
+            return as_double(times.percentile(percent)->count());
+          }};
 }
 
 // --- CSV -----------------------------------------------------------------------------------------
 
-/// A line of CSV.
-class CsvLine {
- public:
-  explicit CsvLine(std::string& out) : out_(out) {}
-
-  /// Quotes the text only if necessary.
-  void add(std::string_view text) {
-    if (!is_first_) out_ += ',';
-    is_first_ = false;
-    if (text.find_first_of(",\"\r\n") == text.npos) {
-      out_ += text;
-      return;
-    }
-    out_ += '"';
-    for (const char c : text) out_.append(c == '"' ? 2 : 1, c);
-    out_ += '"';
-  }
-  template <typename Known>
-  void add(const std::optional<Known>& value) {
-    add(value ? fmt::to_string(*value) : std::string());
-  }
-  void end() { out_ += '\n'; }
-
- private:
-  std::string& out_;
-  bool is_first_ = true;
-};
+/// The groups before the columns of the clock, in column order.
+constexpr std::array kBeforeClock{&kCountGroup,     &kWorstGroup, &kDenialGroup, &kRetryGroup,
+                                  &kRemainingGroup, &kResetGroup, &kMemoryGroup};
 
 std::string full_name(std::string_view prefix, std::string_view name) {
   return prefix.empty() ? std::string(name) : fmt::format("{}_{}", prefix, name);
 }
 
-void add_names(CsvLine& line, const MeasureGroup& group) {
-  for (const auto& measure : group.measures) {
-    if ((measure.outputs & kInCsv) != 0) line.add(full_name(group.name, measure.name));
-  }
-}
-
-void add_values(CsvLine& line, const MeasureGroup& group, const Run& run) {
+std::string text_of(const Value& value) {
   const auto text = [](const auto& known) {
     if constexpr (std::is_same_v<decltype(known), const std::monostate&>) {
       return std::string();
@@ -507,38 +430,61 @@ void add_values(CsvLine& line, const MeasureGroup& group, const Run& run) {
       return fmt::to_string(known);
     }
   };
-  for (const auto& measure : group.measures) {
-    if ((measure.outputs & kInCsv) != 0) line.add(std::visit(text, shown_value(measure, run)));
-  }
+  return std::visit(text, value);
 }
 
-/// The groups before the columns of the clock, in column order.
-constexpr std::array kBeforeClock{&kCountGroup,     &kWorstGroup, &kDenialGroup, &kRetryGroup,
-                                  &kRemainingGroup, &kResetGroup, &kMemoryGroup};
+/// A name and a value, which is empty if it is unknown.
+using CsvField = std::pair<std::string, std::string>;
 
-void add_csv_names(CsvLine& line) {
-  for (const auto* name : {"pattern", "seed", "limit", "window_us", "algorithm"}) line.add(name);
-  for (const auto* group : kBeforeClock) add_names(line, *group);
-  for (const auto* name : {"clock", "clients", "pipeline"}) line.add(name);
-  add_names(line, kServerGroup);
-  for (const auto& span : kTimedSpans) {
-    line.add(full_name(span.name, "n"));
-    for (const auto& statistic : time_statistics()) {
-      line.add(fmt::format("{}_{}_us", span.name, statistic.name));
+std::vector<CsvField> csv_fields(const Report& report, const Run& run) {
+  const auto text = [](const auto& known) {
+    return known ? fmt::to_string(*known) : std::string();
+  };
+  const auto& limit = report.plan.limits.front();
+  const auto& real = report.plan.real;
+  std::vector<CsvField> fields{{"pattern", std::string(traffic_name(report))},
+                               {"seed", text(seed_of(report))},
+                               {"limit", fmt::to_string(limit.limit)},
+                               {"window_us", fmt::to_string(limit.window.count())},
+                               {"algorithm", run.name}};
+  const auto add = [&](const MeasureGroup& group) {
+    for (const auto& measure : group.measures) {
+      if ((measure.outputs & kInCsv) == 0) continue;
+      fields.emplace_back(full_name(group.name, measure.name), text_of(measure.shown_of(run)));
     }
-  }
-  add_names(line, kMinuteGroup);
-  line.end();
-}
-
-void add_csv_times(CsvLine& line, const Run& run) {
+  };
+  for (const auto* group : kBeforeClock) add(*group);
+  fields.emplace_back("clock", real ? "real" : "virtual");
+  fields.emplace_back("clients", real ? fmt::to_string(real->clients) : "");
+  fields.emplace_back("pipeline", real ? text(real->pipeline) : "");
+  add(kServerGroup);
   for (const auto& span : kTimedSpans) {
     const auto* times = histogram_of(run.outcome.timing, span);
-    line.add(times != nullptr ? fmt::to_string(times->count()) : std::string());
+    fields.emplace_back(full_name(span.name, "n"), times ? fmt::to_string(times->count()) : "");
     for (const auto& statistic : time_statistics()) {
-      line.add(times != nullptr ? statistic.of(*times) : std::nullopt);
+      fields.emplace_back(fmt::format("{}_{}_us", span.name, statistic.name),
+                          times ? text(statistic.of(*times)) : "");
     }
   }
+  add(kMinuteGroup);
+  return fields;
+}
+
+/// Quotes the text only if necessary.
+std::string csv_quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return text;
+  std::string quoted;
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return '"' + quoted + '"';
+}
+
+void append_csv_line(std::string& out, const std::vector<CsvField>& fields,
+                     std::string CsvField::*part) {
+  for (const auto& field : fields) {
+    if (&field != &fields.front()) out += ',';
+    out += csv_quoted(field.*part);
+  }
+  out += '\n';
 }
 
 // --- Assertions ----------------------------------------------------------------------------------
@@ -574,69 +520,144 @@ void add_asserted_times(std::vector<AssertedMeasure>& all, Times times, std::str
   }
 }
 
+// --- Tables for people ---------------------------------------------------------------------------
+
+/// Adds a column; `text` makes the cell of a run, empty if there is no value.
+template <typename Text>
+void add_column(Table& table, std::string_view title, const Report& report, const Text& text) {
+  Cells cells;
+  for (const auto& run : report.runs) {
+    auto cell = text(run);
+    cells.push_back(cell.empty() ? std::string(kNoValue) : std::move(cell));
+  }
+  table.add(title, std::move(cells));
+}
+
+/// A table with a row for each run; `title` is the heading of their names.
+Table table_of_runs(const Report& report, std::string_view title = {}) {
+  Table table;
+  add_column(table, title, report, [](const Run& run) { return escaped_message(run.name); });
+  return table;
+}
+
+void add_columns(Table& table, const MeasureGroup& group, const Report& report, const Look& look,
+                 microseconds origin) {
+  const auto window =
+      has_several_limits(report) ? "a window" : period_text(report.plan.limits.front().window);
+  for (const auto& measure : group.measures) {
+    const auto& [title, text, is_shown] = measure.column;
+    if (title.empty() || (is_shown != nullptr && !is_shown(report))) continue;
+    const auto cell_of = [&, make = text](const Run& run) {
+      const Cell cell{report, run, look, origin, measure.of(run)};
+      if (std::holds_alternative<std::monostate>(cell.value)) return std::string();
+      return make != nullptr ? make(cell) : text_of(cell.value);
+    };
+    add_column(table, fmt::format(fmt::runtime(title), window), report, cell_of);
+  }
+}
+
 }  // namespace
 
-void append_json(std::string& out, const Report& report) {
-  const auto& plan = report.plan;
-  const auto& limit = plan.limits.front();
-  JsonWriter json(out);
-  json.begin_object().field("pattern", traffic_name(report)).field("seed", seed_of(report));
-  json.field("clock", report.plan.real ? "real" : "virtual").field("clients", clients_of(report));
-  json.field("pipeline", pipeline_of(report));
-  json.field("limit", limit.limit).field("window_us", limit.window).name("limits").begin_array();
-  for (const auto& one : plan.limits) {
-    json.begin_object().field("limit", one.limit).field("window_us", one.window);
-    json.field("burst", one.burst).end_object();
+const MeasureGroup kCountGroup{"", kCountMeasures}, kWorstGroup{"worst", kWorstMeasures},
+    kDenialGroup{"", kDenialMeasures}, kRetryGroup{"retry_after", kRetryMeasures},
+    kRemainingGroup{"remaining", kRemainingMeasures}, kResetGroup{"reset_after", kResetMeasures},
+    kMemoryGroup{"", kMemoryMeasures}, kServerGroup{"", kServerMeasures, true},
+    kMinuteGroup{"worst_minute", kMinuteMeasures};
+
+Value Measure::shown_of(const Run& run) const {
+  auto value = of(run);
+  const auto* number = std::get_if<double>(&value);
+  return shown != nullptr && number != nullptr ? shown(*number) : value;
+}
+
+std::int64_t answers_needed(double percent) {
+  return std::llround(as_double(Histogram::kBeyond) / (1 - percent / 100));
+}
+
+std::span<const TimedSpan> timed_spans() {
+  return kTimedSpans;
+}
+
+const Histogram* histogram_of(const std::optional<Timing>& timing, const TimedSpan& span) {
+  if (!timing) return nullptr;
+  const bool needs_schedule = span.times != &Timing::service;
+  return needs_schedule && timing->response.count() == 0 ? nullptr : &((*timing).*span.times);
+}
+
+std::optional<double> TimeStatistic::of(const Histogram& times) const {
+  if (times.count() < needs) return std::nullopt;
+  return std::round(ns(times)) / 1e3;
+}
+
+const std::vector<TimeStatistic>& time_statistics() {
+  static const std::vector<TimeStatistic> kAll{
+      {"min", "", false, 1, [](const Histogram& times) { return as_double(times.min().count()); }},
+      percentile("p50", "p50", 50),
+      percentile("p75", "", 75),
+      percentile("p90", "p90", 90),
+      percentile("p95", "", 95),
+      percentile("p99", "p99", kP99),
+      percentile("p99_9", "p99.9", 99.9),
+      {"max", "max", true, 1,
+       [](const Histogram& times) { return as_double(times.max().count()); }},
+      {"mean", "mean", true, 1, &Histogram::mean_ns},
+      {"stdev", "", false, 1, &Histogram::stdev_ns}};
+  return kAll;
+}
+
+const Histogram& waited_for(const Timing& timing) {
+  return timing.response.count() > 0 ? timing.response : timing.service;
+}
+
+std::optional<std::uint64_t> seed_of(const Report& report) {
+  return report.plan.pattern ? std::optional(report.plan.request.seed) : std::nullopt;
+}
+
+std::string percent_text(double share) {
+  constexpr double kMinPercent = 0.001;
+  const double percent = 100 * share;
+  return percent > 0 && percent < kMinPercent ? fmt::format("<{} %", kMinPercent)
+                                              : fmt::format("{:.3f} %", percent);
+}
+
+void append_decisions(std::string& out, const Report& report, const Look& look,
+                      microseconds origin) {
+  auto table = table_of_runs(report);
+  for (const auto* group : kBeforeClock) add_columns(table, *group, report, look, origin);
+  add_columns(table, kMinuteGroup, report, look, origin);
+  table.append(out, look);
+}
+
+void append_times(std::string& out, const Report& report, const Look& look, std::string_view title,
+                  Histogram Timing::*times) {
+  auto table = table_of_runs(report, title);
+  const auto add = [&](std::string_view name, const auto& text) {
+    add_column(table, name, report, [&](const Run& run) {
+      const auto& timing = run.outcome.timing;
+      return timing ? text((*timing).*times) : std::string();
+    });
+  };
+  add("n", [](const Histogram& all) { return fmt::to_string(all.count()); });
+  for (const auto& statistic : time_statistics()) {
+    if (statistic.title.empty()) continue;
+    add(statistic.title, [&](const Histogram& all) {
+      return all.count() < statistic.needs ? std::string() : latency_of(statistic.ns(all));
+    });
   }
-  json.end_array();
-  write_replay(json, report.recording.get());
-  json.field("command", command_line(plan.command)).field("interrupted", report.interrupted);
-  json.name("runs").begin_array();
-  for (const auto& run : report.runs) write_run(json, report, run);
-  json.end_array();
-  if (plan.is_comparison && (!report.interrupted || report.difference)) {
-    write_difference(json.name("against"), plan, report.difference);
-  }
-  json.end_object();
-  out += '\n';
+  table.append(out, look);
+}
+
+void append_rates(std::string& out, const Report& report, const Look& look) {
+  auto table = table_of_runs(report, "rates");
+  add_columns(table, kServerGroup, report, look, {});
+  table.append(out, look);
 }
 
 void append_csv(std::string& out, const Report& report) {
-  CsvLine names(out);
-  add_csv_names(names);
-  const auto& limit = report.plan.limits.front();
+  append_csv_line(out, csv_fields(report, {}), &CsvField::first);
   for (const auto& run : report.runs) {
-    CsvLine line(out);
-    line.add(traffic_name(report));
-    line.add(seed_of(report));
-    line.add(fmt::to_string(limit.limit));
-    line.add(fmt::to_string(limit.window.count()));
-    line.add(run.name);
-    for (const auto* group : kBeforeClock) add_values(line, *group, run);
-    line.add(report.plan.real ? "real" : "virtual");
-    line.add(clients_of(report));
-    line.add(pipeline_of(report));
-    add_values(line, kServerGroup, run);
-    add_csv_times(line, run);
-    add_values(line, kMinuteGroup, run);
-    line.end();
+    append_csv_line(out, csv_fields(report, run), &CsvField::second);
   }
-}
-
-void append_decision_json(std::string& out, std::string_view run, std::string_view key,
-                          const traffic::Arrival& arrival, const limiter::Decision& decision) {
-  // A foreign script may not report these.
-  const auto reported = [](const auto& value, const auto& unknown) {
-    return value != unknown ? std::optional(value) : std::nullopt;
-  };
-  JsonWriter json(out);
-  json.begin_object().field("algorithm", run).field("at_us", arrival.at).bytes_field("key", key);
-  json.field("cost", arrival.cost).field("allowed", decision.allowed);
-  json.field("remaining", reported(decision.remaining, limiter::kNotTold));
-  json.field("retry_after_us", reported(decision.retry_after, limiter::kTimeNotTold));
-  json.field("reset_after_us", reported(decision.reset_after, limiter::kTimeNotTold));
-  json.field("delay_us", decision.delay).end_object();
-  out += '\n';
 }
 
 std::vector<AssertedMeasure> traffic_measures() {
@@ -649,19 +670,16 @@ std::vector<AssertedMeasure> traffic_measures() {
 }
 
 std::vector<AssertedMeasure> search_measures() {
-  const auto found = [](auto value) {
-    return [value](const Run& run) -> std::optional<double> {
-      if (!run.search) return std::nullopt;
-      return value(*run.search);
-    };
+  const auto wrongly_denied = [](const Run& run) -> std::optional<double> {
+    const auto& wrong = run.search->result.wrongly_denied;
+    return wrong ? static_cast<double>(wrong->score.wrongly_denied.size()) : 0;
   };
   return {traffic_measures().front(),
           {.name = "most_stepping_back",
-           .of = found([](const SearchFindings& all) { return all.most_stepping_back; }),
+           .of = most_by_any_clock,
            .needs_stepping_back = true,
            .reach = reach_of_search},
-          {.name = "wrongly_denied",
-           .of = found([](const SearchFindings& all) { return as_double(all.wrongly_denied); })}};
+          {.name = "wrongly_denied", .of = wrongly_denied}};
 }
 
 }  // namespace rlctl::cli::burst

@@ -1,32 +1,35 @@
 #pragma once
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
-#include "cli/app/command.h"
-#include "cli/commands/burst/data.h"
-#include "limiter/decision.h"
-#include "traffic/traffic.h"
+#include "cli/commands/burst/report.h"
 
 namespace rlctl::cli::burst {
 
-// A report's numbers for programs: JSON, CSV and assertions, all generated from the tables in
-// measures.cc.
+// The numbers of a run. Each is one row of the tables in measures.cc, from which come its field in
+// JSON, its column in CSV and in the text, and its name in --assert.
 
-/// One JSON object and a line end. Unknown values are null.
-void append_json(std::string& out, const Report& report);
+/// The value of a measure; monostate if it is unknown.
+using Value = std::variant<std::monostate, std::int64_t, double, bool>;
 
-/// A line of column names, then one row per run. Unknown values are empty.
-void append_csv(std::string& out, const Report& report);
-
-/// One decision of the run with this name: a JSON object and a line end.
-void append_decision_json(std::string& out, std::string_view run, std::string_view key,
-                          const traffic::Arrival& arrival, const limiter::Decision& decision);
+/// The outputs for programs that include a measure.
+enum MeasureOutputs : unsigned {
+  kInText = 0,  ///< none of them, only a column
+  kInJson = 1,
+  kInCsv = 2,
+  kInAssert = 4,
+  kInData = kInJson | kInCsv,
+  kInAll = 7
+};
 
 /// The values that a number of a run could have had, whatever the limiter decided.
 struct Reach {
@@ -34,18 +37,105 @@ struct Reach {
   std::string because = {};  ///< why not more; empty: by its nature
 };
 
+struct Cell;  ///< a run's value and what its text depends on
+/// A column of a table for people, with a row for each run.
+struct Column {
+  std::string_view title = {};  ///< empty: there is none; {} stands for the window
+  /// Not called for an unknown value; null: the value is a whole number. An empty text stands for
+  /// no value.
+  std::string (*text)(const Cell&) = nullptr;
+  bool (*is_shown)(const Report&) = nullptr;  ///< null: always
+};
+
+/// One number that describes a run.
+struct Measure {
+  std::string_view name;
+  Value (*of)(const Run&);
+  unsigned outputs = kInAll;
+  Column column = {};
+  /// Null for a number that is not the limiter's, such as the requests sent, and for one that tells
+  /// something whatever it is.
+  Reach (*reach)(const Run&) = nullptr;
+  Value (*shown)(double) = nullptr;  ///< for JSON and CSV; assertions compare the exact value
+
+  [[nodiscard]] Value shown_of(const Run& run) const;
+};
+
+/// A group of measures. Its name is that of an object in JSON, and a prefix in CSV and assertions;
+/// without a name there is neither.
+struct MeasureGroup {
+  std::string_view name;
+  std::span<const Measure> measures;
+  bool needs_real_clock = false;
+};
+extern const MeasureGroup kCountGroup, kWorstGroup, kDenialGroup, kRetryGroup, kRemainingGroup,
+    kResetGroup, kMemoryGroup, kServerGroup, kMinuteGroup;
+
+// --- Times of a run under the real clock ---------------------------------------------------------
+
+/// The times that are measured.
+struct TimedSpan {
+  std::string_view name;
+  traffic::Histogram traffic::Timing::*times;
+};
+[[nodiscard]] std::span<const TimedSpan> timed_spans();
+/// Null if the run has no such times: in a closed loop requests have no due time.
+[[nodiscard]] const traffic::Histogram* histogram_of(const std::optional<traffic::Timing>& timing,
+                                                     const TimedSpan& span);
+
+/// A statistic of a run's times. The list is fixed, so that reports are comparable.
+struct TimeStatistic {
+  std::string_view name;   ///< in JSON, CSV and assertions
+  std::string_view title;  ///< in text; empty: not there, because a line has room for a few only
+  bool is_asserted = true;
+  std::int64_t needs = 1;  ///< the fewest times that yield it: see Histogram::percentile()
+  std::function<double(const traffic::Histogram&)> ns;
+
+  /// In µs, with three decimals at most; none if there are too few times.
+  [[nodiscard]] std::optional<double> of(const traffic::Histogram& times) const;
+};
+[[nodiscard]] const std::vector<TimeStatistic>& time_statistics();
+
+/// The fewest times that yield a percentile: see Histogram::percentile().
+[[nodiscard]] std::int64_t answers_needed(double percent);
+/// The percentile by which a run is judged.
+inline constexpr double kP99 = 99;
+
+/// The time that a caller waits: the response time or, in a closed loop, which has no due times,
+/// the service time.
+[[nodiscard]] const traffic::Histogram& waited_for(const traffic::Timing& timing);
+
+/// None for a log, which uses no random numbers.
+[[nodiscard]] std::optional<std::uint64_t> seed_of(const Report& report);
+
+// --- Outputs -------------------------------------------------------------------------------------
+
+/// A table for people: what each limiter decided. `origin` is that of the times, relative to
+/// Run::begin.
+void append_decisions(std::string& out, const Report& report, const Look& look,
+                      std::chrono::microseconds origin);
+/// A table for people: statistics of the times of each run.
+void append_times(std::string& out, const Report& report, const Look& look, std::string_view title,
+                  traffic::Histogram traffic::Timing::*times);
+/// A table for people: the rates; on a schedule also whether the sender kept up.
+void append_rates(std::string& out, const Report& report, const Look& look);
+/// The cell for a value that is unknown or does not exist.
+inline constexpr std::string_view kNoValue = "-";
+/// "2.770 %"; a nonzero share never prints as 0.
+[[nodiscard]] std::string percent_text(double share);
+
+/// A line of column names, then one row per run. Unknown values are empty.
+void append_csv(std::string& out, const Report& report);
+
 /// A number of a run that --assert can compare.
 struct AssertedMeasure {
   std::string name;
   std::function<std::optional<double>(const Run&)> of;  ///< none if it is unknown
   bool needs_real_clock = false;
-  bool needs_stepping_back = false;  ///< known only if a search tries a clock that steps back
-  std::int64_t needs_answers = 0;    ///< with fewer, the value is unknown
-  /// Null for a number that is not the limiter's, such as the requests sent, and for one that tells
-  /// something whatever it is.
-  Reach (*reach)(const Run&) = nullptr;
+  bool needs_stepping_back = false;      ///< known only if a search tries a clock that steps back
+  std::int64_t needs_answers = 0;        ///< with fewer, the value is unknown
+  Reach (*reach)(const Run&) = nullptr;  ///< see Measure
 };
-
 [[nodiscard]] std::vector<AssertedMeasure> traffic_measures();
 /// The measures of a search.
 [[nodiscard]] std::vector<AssertedMeasure> search_measures();

@@ -1,84 +1,27 @@
 #include "cli/commands/burst/picture.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "cli/commands/burst/report.h"
-#include "traffic/pattern.h"
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/terminal/table.h"
 
 namespace rlctl::cli::burst {
-namespace {
 
 using std::chrono::microseconds;
 
-/// Bins are too coarse if a window has fewer than this many.
-constexpr std::int64_t kBinsOfWindow = 8;
-
-}  // namespace
-
-bool draws_one_key(const Report& report) {
-  return report.plan.pattern && traffic_keys(report) > 1;
-}
-
-Scale scale_of(const Report& report) {
-  const auto& limit = report.plan.limits.front();
-  Scale scale{
-      .window = limit.window,
-      .limit = limit.limit,
-      .has_chart = (report.plan.pattern || traffic_keys(report) == 1) && !has_refunds(report)};
-  const bool has_edges =
-      report.is_search ||
-      (report.plan.pattern && (!report.plan.real || report.plan.pattern->first_in_window));
-  bool first = true;
-  for (const auto& run : report.runs) {
-    const auto& outcome = run.outcome;
-    scale.most = std::max(scale.most, outcome.measured.worst.allowed);
-    if (outcome.measured.sent == 0) continue;
-    const auto& timeline = outcome.timeline;
-    const auto begin = timeline.begin() - run.begin;
-    scale.begin = first ? begin : std::min(scale.begin, begin);
-    // A request that is allowed with a delay goes on after the last request.
-    const auto end = std::max(timeline.end(), outcome.departures.end());
-    scale.end = std::max(scale.end, end - run.begin);
-    scale.zero = timeline.zero() - run.begin;  // the same for all runs
-    first = false;
-  }
-  // A schedule may be a single instant.
-  if (report.is_search) scale.end = std::max(scale.end, scale.begin + scale.window);
-  if (shows_dates(report)) scale.recorded_at = report.recording->first();
-  if (!has_edges) scale.begin = std::min(scale.begin, microseconds{0});
-  return scale;
-}
-
-TimeAxis axis_of(const Scale& scale, std::size_t most_columns) {
-  return make_time_axis(scale.begin, scale.end, scale.window, most_columns, scale.recorded_at,
-                        scale.zero);
-}
-
-TimeAxis axis_of_run(const TimeAxis& axis, const Run& run) {
-  auto own = axis;
-  own.from += run.begin;
-  own.to += run.begin;
-  own.origin += run.begin;
-  return own;
-}
-
-std::vector<traffic::Timeline::Bin> columns_of(const Run& run, const TimeAxis& axis) {
-  const auto own = axis_of_run(axis, run);
-  return run.outcome.timeline.columns(own.from, column_width(own), own.columns);
-}
-
-std::vector<std::int64_t> within_window_of(const Run& run, const TimeAxis& axis,
-                                           const Scale& scale) {
-  if (!scale.has_chart) return {};
-  return allowed_within_window(run.outcome.departures, axis_of_run(axis, run), scale.window);
-}
+// --- What both pictures have in common -----------------------------------------------------------
 
 std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timeline,
                                                 const TimeAxis& axis, microseconds window) {
+  constexpr std::int64_t kMinBinsOfWindow = 8;
   const auto width = column_width(axis);
   const auto in_window = static_cast<std::size_t>(window / timeline.width());
   const auto& bins = timeline.bins();
-  if (window / timeline.width() < kBinsOfWindow) return {};
+  if (window / timeline.width() < kMinBinsOfWindow) return {};
   constexpr std::int64_t kNone = -1;
   std::vector<std::int64_t> columns(axis.columns, kNone);  // the largest sum in each
   std::vector<std::int64_t> left(axis.columns, kNone);     // the sum at its end
@@ -108,6 +51,253 @@ std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timelin
     if (left[i] != kNone) before = left[i];
   }
   return columns;
+}
+
+bool draws_one_key(const Report& report) {
+  return report.plan.pattern && traffic_keys(report) > 1;
+}
+
+Scale scale_of(const Report& report) {
+  const auto& limit = report.plan.limits.front();
+  Scale scale{
+      .window = limit.window,
+      .limit = limit.limit,
+      .has_chart = (report.plan.pattern || traffic_keys(report) == 1) && !has_refunds(report)};
+  const bool has_edges =
+      report.plan.search ||
+      (report.plan.pattern && (!report.plan.real || report.plan.pattern->first_in_window));
+  bool first = true;
+  for (const auto& run : report.runs) {
+    const auto& outcome = run.outcome;
+    scale.most = std::max(scale.most, outcome.measured.worst.allowed);
+    if (outcome.measured.sent == 0) continue;
+    const auto& timeline = outcome.timeline;
+    const auto begin = timeline.begin() - run.begin;
+    scale.begin = first ? begin : std::min(scale.begin, begin);
+    // A request that is allowed with a delay goes on after the last request.
+    const auto end = std::max(timeline.end(), outcome.departures.end());
+    scale.end = std::max(scale.end, end - run.begin);
+    scale.zero = timeline.zero() - run.begin;  // the same for all runs
+    first = false;
+  }
+  // A schedule may be a single instant.
+  if (report.plan.search) scale.end = std::max(scale.end, scale.begin + scale.window);
+  if (shows_dates(report)) scale.recorded_at = report.recording->first();
+  if (!has_edges) scale.begin = std::min(scale.begin, microseconds{0});
+  return scale;
+}
+
+TimeAxis axis_of(const Scale& scale, std::size_t most_columns) {
+  return make_time_axis(scale.begin, scale.end, scale.window, most_columns, scale.recorded_at,
+                        scale.zero);
+}
+
+TimeAxis axis_of_run(const TimeAxis& axis, const Run& run) {
+  auto own = axis;
+  own.from += run.begin;
+  own.to += run.begin;
+  own.origin += run.begin;
+  return own;
+}
+
+std::vector<traffic::Timeline::Bin> columns_of(const Run& run, const TimeAxis& axis) {
+  const auto own = axis_of_run(axis, run);
+  return run.outcome.timeline.columns(own.from, column_width(own), own.columns);
+}
+
+std::vector<std::int64_t> within_window_of(const Run& run, const TimeAxis& axis,
+                                           const Scale& scale) {
+  if (!scale.has_chart) return {};
+  return allowed_within_window(run.outcome.departures, axis_of_run(axis, run), scale.window);
+}
+
+// --- The plot in the terminal --------------------------------------------------------------------
+
+namespace {
+
+using Bins = std::vector<traffic::Timeline::Bin>;
+
+constexpr std::string_view kAllowed = "allowed", kDenied = "denied";
+constexpr std::string_view kLimit = " limit";
+/// A wider plot would not show more.
+constexpr std::size_t kMaxColumns = 200;
+constexpr std::size_t kMinColumns = 10;
+/// Rows of a chart up to the limit (fewer with many runs), and the most rows above it.
+constexpr int kRows = 2, kRowsOfMany = 1, kMaxRowsAbove = 12;
+constexpr std::size_t kManyRuns = 3;
+
+/// Filled eighths of a row from `bottom` to `top`; at least one for a value above `bottom`.
+std::size_t level_in(double value, double bottom, double top) {
+  const auto share = (value - bottom) / (top - bottom);
+  return static_cast<std::size_t>(
+      std::clamp(std::ceil(share * kGlyphLevels - 1e-9), 0.0, static_cast<double>(kGlyphLevels)));
+}
+
+class Plot {
+ public:
+  Plot(std::string& out, const Report& report, const Look& look);
+
+  void append() {
+    for (const auto& run : report_.runs) {
+      if (&run != &report_.runs.front()) out_ += '\n';
+      append_run(run);
+    }
+    append_axis();
+    append_notes();
+  }
+
+ private:
+  /// How far the limit was exceeded, if it was, and for which key if there are several.
+  [[nodiscard]] std::string verdict_of(const Run& run) const {
+    const auto& worst = run.outcome.measured.worst;
+    const bool says_key = traffic_keys(report_) > 1 && worst.allowed > 0;
+    const auto key = says_key ? "key " + escaped_message(run.worst_key) : std::string();
+    if (const auto kept = verdict_within_limit(worst.allowed, worst.ratio)) {
+      return std::string(kept->text) + (says_key ? "; closest: " + key : std::string());
+    }
+    const auto text = fmt::format("{}{} the limit{}", ratio_text(worst.ratio), glyphs_.times,
+                                  says_key ? " of " + key : std::string());
+    const auto with_span = text + " within " + span_text(worst.span);
+    return display_width(with_span) + 2 <= look_.columns ? with_span : text;
+  }
+
+  void append_run(const Run& run) {
+    const auto& worst = run.outcome.measured.worst;
+    const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
+    const auto verdict = verdict_of(run);
+    const auto name = escaped_message(run.name);
+    const bool beside = display_width(name) + 2 + display_width(verdict) <= look_.columns;
+    out_.append(tone(name, Tone::kLabel)).append(beside ? "  " : "\n  ");
+    out_.append(tone(verdict, kept ? kept->tone : Tone::kBad)).append("\n");
+    append_chart(within_window_of(run, axis_, scale_));
+    append_counts(columns_of(run, axis_));
+  }
+
+  /// The units allowed within the last window; each row is a fixed part of the limit.
+  void append_chart(const std::vector<std::int64_t>& within) {
+    if (within.empty()) return;
+    const auto limit = static_cast<double>(scale_.limit);
+    const auto height = limit / rows_;
+    const auto most = static_cast<double>(*std::max_element(within.begin(), within.end()));
+    const int above =
+        std::clamp(static_cast<int>(std::ceil((most - limit) / height)), 0, kMaxRowsAbove);
+    for (int row = above; row > 0; --row) {
+      const auto bottom = limit + (row - 1) * height;
+      // The top row covers the rest, however much a limiter allows.
+      const auto top = row == kMaxRowsAbove ? std::max(most, bottom + height) : bottom + height;
+      append_chart_row(within, bottom, top, row == above ? fmt::format("{:.0f}", top) : "",
+                       Tone::kBad);
+    }
+    append_limit();
+    for (int row = rows_; row > 0; --row) {
+      append_chart_row(within, (row - 1) * height, row * height, row == 1 ? "0" : "", Tone::kPlain);
+    }
+  }
+
+  void append_chart_row(const std::vector<std::int64_t>& within, double bottom, double top,
+                        std::string_view label, Tone row_tone) {
+    std::string text;
+    for (const auto count : within) {
+      text += glyphs_.heights[level_in(static_cast<double>(count), bottom, top)];
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    line(label, glyphs_.side, tone(text, row_tone));
+  }
+
+  void append_limit() {
+    std::string text;
+    for (std::size_t i = kLimit.size(); i < axis_.columns; ++i) text += glyphs_.line;
+    line(std::to_string(scale_.limit), glyphs_.crossing, tone(text.append(kLimit), Tone::kWarning));
+  }
+
+  void append_counts(const Bins& bins) {
+    std::string allowed, denied;
+    const auto level = [this](std::int64_t count) {
+      return level_in(static_cast<double>(count), 0, static_cast<double>(highest_));
+    };
+    for (const auto& bin : bins) {
+      allowed += bin.allowed == 0 ? glyphs_.nothing : glyphs_.heights[level(bin.allowed)];
+      denied += glyphs_.denied[level(bin.denied)];
+    }
+    line(kAllowed, glyphs_.side, tone(allowed, Tone::kGood));
+    line(kDenied, glyphs_.side, tone(denied, Tone::kBad));
+  }
+
+  void append_axis() {
+    const auto ticks = ticks_of(axis_, scale_.window, axis_.columns);
+    std::vector<std::string_view> marks(axis_.columns, glyphs_.line);
+    std::string labels;
+    for (const auto& tick : ticks) {
+      const bool first = &tick == &ticks.front(), last = &tick == &ticks.back();
+      const auto column = std::min(static_cast<std::size_t>(tick.at), axis_.columns - 1);
+      if (!first) marks[column] = last ? glyphs_.end : glyphs_.tick;
+      if (tick.text.empty()) continue;
+      pad(labels, display_width(labels), text_begin(axis_, tick, axis_.columns));
+      labels += tick.text;
+    }
+    std::string axis;
+    for (const auto mark : marks) axis += mark;
+    line("", glyphs_.corner, tone(axis, Tone::kDim));
+    line("", " ", labels);
+  }
+
+  void append_notes() {
+    TextBlock block(out_, look_);
+    const bool one_key = draws_one_key(report_);
+    if (scale_.has_chart) {
+      block.row("chart", fmt::format("allowed within the last {}", period_text(scale_.window)),
+                one_key ? "to the named key, against the limit" : "against the limit");
+    }
+    block.row("rows", one_key ? "requests of all keys" : "requests",
+              fmt::format("a column is {}, the highest {}", column_text(axis_), highest_));
+    if (axis_.recorded_at) block.row("times", "UTC");
+  }
+
+  void line(std::string_view label, std::string_view side, const std::string& text) {
+    pad(out_, display_width(label), gutter_);
+    out_.append(tone(label, Tone::kDim)).append(" ").append(tone(side, Tone::kDim));
+    out_.append(text).append("\n");
+  }
+
+  [[nodiscard]] std::string tone(std::string_view text, Tone tone) const {
+    return toned(text, tone, look_.colour);
+  }
+
+  std::string& out_;
+  const Report& report_;
+  const Look& look_;
+  const Glyphs& glyphs_;
+  Scale scale_;
+  std::size_t gutter_ = kAllowed.size();
+  TimeAxis axis_;
+  std::int64_t highest_ = 1;  ///< the most requests in a column
+  int rows_ = kRows;
+};
+
+Plot::Plot(std::string& out, const Report& report, const Look& look)
+    : out_(out),
+      report_(report),
+      look_(look),
+      glyphs_(glyphs(look.utf8)),
+      scale_(scale_of(report)) {
+  gutter_ = std::max(gutter_, std::to_string(std::max(scale_.limit, scale_.most)).size());
+  const auto taken = gutter_ + 2;
+  const auto columns = look.columns > taken + kMinColumns ? look.columns - taken : kMinColumns;
+  axis_ = axis_of(scale_, std::min(columns, kMaxColumns));
+  for (const auto& run : report.runs) {
+    for (const auto& bin : columns_of(run, axis_)) {
+      highest_ = std::max({highest_, bin.allowed, bin.denied});
+    }
+  }
+  if (report.runs.size() >= kManyRuns) rows_ = kRowsOfMany;
+}
+
+}  // namespace
+
+void append_plot(std::string& out, const Report& report, const Look& look) {
+  const auto sent_nothing = [](const Run& run) { return run.outcome.measured.sent == 0; };
+  if (std::all_of(report.runs.begin(), report.runs.end(), sent_nothing)) return;
+  Plot(out, report, look).append();
 }
 
 }  // namespace rlctl::cli::burst

@@ -7,10 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands/burst/data.h"
+#include "cli/commands/burst/report.h"
 #include "cli/terminal/bars.h"
-#include "cli/terminal/terminal.h"
-#include "traffic/outcome.h"
 
 namespace rlctl::cli::burst {
 

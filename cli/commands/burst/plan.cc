@@ -3,23 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <filesystem>
+#include <initializer_list>
 #include <map>
-#include <span>
 #include <string_view>
 #include <utility>
 
 #include "adversary/exhaustive.h"
-#include "adversary/search.h"
-#include "base/error.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/errors/failure.h"
 #include "cli/options/limits.h"
 #include "cli/options/values.h"
-#include "limiter/algorithm.h"
-#include "limiter/limit.h"
 #include "redis/url.h"
 #include "traffic/template.h"
 
@@ -135,7 +128,7 @@ void require_taken(const limiter::Algorithm& algorithm, const limiter::Limit& li
 }
 
 /// Throws UsageError for a limiter that does not take every cost of a search.
-void require_costs(const traffic::Candidate& candidate, const SearchPlan& search) {
+void require_costs_of_search(const traffic::Candidate& candidate, const SearchPlan& search) {
   if (search.costs.size() == 1) return;
   const bool refunds = search.costs.back() < 0;
   if (!candidate.foreign) {
@@ -156,6 +149,16 @@ void require_costs(const traffic::Candidate& candidate, const SearchPlan& search
   throw UsageError(fmt::format("{} is not given the cost of a request, but there are several costs",
                                escape(script.name)),
                    "add {cost} to --args");
+}
+
+/// Throws UsageError for limiters that cannot be searched, and for several of them with a log,
+/// which has the schedule of one.
+void require_searchable_limiters(const Plan& plan) {
+  if (plan.search->write && plan.candidates.size() > 1) {
+    throw UsageError(fmt::format("--write requires one limiter, not {}", plan.candidates.size()),
+                     "name one with --algorithm");
+  }
+  for (const auto& candidate : plan.candidates) require_costs_of_search(candidate, *plan.search);
 }
 
 /// Completes the search. Throws UsageError if it cannot run.
@@ -253,6 +256,17 @@ std::string_view input_user(const Plan& plan) {
   return plan.against == kStandardInput ? "--against -" : "";
 }
 
+/// Sets the algorithms if no limiter is named.
+void set_default_algorithms(Plan& plan) {
+  if (!plan.algorithms.empty() || !plan.script.scripts.empty()) return;
+  if (plan.against) {
+    throw UsageError("--against compares with one limiter, but none is named",
+                     "name it with --algorithm or --script");
+  }
+  plan.algorithms = {limiter::find_algorithm("fixed-window"),
+                     limiter::find_algorithm("sliding-window-log")};
+}
+
 /// The foreign scripts first, then the algorithms to compare them with. `burst_is_for_another`: a
 /// limiter that is not among them takes a burst.
 void add_candidates(Plan& plan, const Invocation& invocation, bool burst_is_for_another) {
@@ -270,12 +284,7 @@ void add_candidates(Plan& plan, const Invocation& invocation, bool burst_is_for_
     }
     plan.candidates.push_back(std::move(candidate));
   }
-  auto algorithms = plan.algorithms;
-  if (algorithms.empty() && plan.candidates.empty()) {
-    algorithms = {limiter::find_algorithm("fixed-window"),
-                  limiter::find_algorithm("sliding-window-log")};
-  }
-  auto others = make_candidates(algorithms, plan.limits, plan.request.cost,
+  auto others = make_candidates(plan.algorithms, plan.limits, plan.request.cost,
                                 burst_is_for_another || !plan.candidates.empty());
   std::move(others.begin(), others.end(), std::back_inserter(plan.candidates));
 }
@@ -283,10 +292,6 @@ void add_candidates(Plan& plan, const Invocation& invocation, bool burst_is_for_
 /// Adds the limiter to compare with; there must be one other.
 void add_against(Plan& plan, const Invocation& invocation) {
   if (!plan.against) return;
-  if (plan.algorithms.empty() && plan.script.scripts.empty()) {
-    throw UsageError("--against compares with one limiter, but none is named",
-                     "name it with --algorithm or --script");
-  }
   if (plan.candidates.size() != 1) {
     throw UsageError(
         fmt::format("--against compares with one limiter, not {}", plan.candidates.size()),
@@ -361,27 +366,85 @@ void require_traffic(const Plan& plan) {
                    "use a higher --rate or a longer --duration");
 }
 
-// --- The command that repeats the plan -----------------------------------------------------------
+// --- Options that cannot be used together --------------------------------------------------------
 
-/// Whether the algorithms are those of `--algorithm all`.
-bool has_all_algorithms(const Plan& plan) {
-  std::vector<std::string_view> names;
-  for (const auto& candidate : plan.candidates) {
-    if (!candidate.foreign) names.push_back(candidate.algorithm->name);
+/// Throws UsageError if one of these options is given beside `other`.
+void refuse_given(const Options& options, std::initializer_list<std::string_view> names,
+                  std::string_view other, std::string_view why, std::string_view hint = {}) {
+  for (const auto name : names) {
+    if (options.is_given(name)) refuse_both(name, other, why, hint);
   }
-  return names == limiter::list_names(limiter::counts_requests);
 }
 
+void require_searchable(const Options& options, const Plan& plan) {
+  refuse_given(options, {"--replay", "--rate", "--duration"}, kAdversary,
+               "the search finds the times of the requests");
+  refuse_given(options, {"--against"}, kAdversary, "both limiters get the same traffic",
+               "save a schedule with --write, then compare: burst --replay FILE --against NAME");
+  refuse_given(options, {"--requests"}, kAdversary, "--budget limits the requests that it may try");
+  constexpr std::string_view kOneKey = "a search uses one key";
+  constexpr std::string_view kNoRealTime = "a search covers too many windows for real time";
+  refuse_given(options, {"--key-skew"}, kAdversary, kOneKey);
+  if (plan.keys) refuse_both("--keys", kAdversary, kOneKey);
+  refuse_given(options, {"--clients", "--pipeline"}, kAdversary, kNoRealTime);
+  if (plan.is_real.value_or(false)) refuse_both("--clock", kAdversary, kNoRealTime);
+  refuse_given(options, {"--csv", "--jsonl"}, kAdversary,
+               "the report is a small table; --json has all of it");
+  if (plan.limit_texts.size() > 1) {
+    throw UsageError("adversary searches against one limit, but there are several --limit");
+  }
+}
+
+void require_virtual(const Options& options, std::string_view real) {
+  refuse_given(options, {"--against"}, real, "only virtual time is the same for both");
+  refuse_given(options, {"--model"}, real, "there is no server to time");
+  refuse_given(options, {"--start"}, real, "real requests are sent now");
+}
+
+/// Throws UsageError for options that cannot be used together.
+void require_consistent(const Options& options, const Plan& plan) {
+  const bool is_real = plan.is_real.value_or(plan.max_rate);
+  if (plan.search) require_searchable(options, plan);
+  if (plan.is_real && is_real) require_virtual(options, "--clock real");
+  if (plan.max_rate) require_virtual(options, "--rate max");
+  if (plan.log.given() && !plan.max_rate) {
+    refuse_given(options, {"--rate", "--duration"}, "--replay", kLogHasTimes,
+                 "--rate max ignores the times");
+  }
+  if (plan.max_rate && !is_real) {
+    throw UsageError("--rate max requires --clock real: the server sets the pace",
+                     "use --clock real, or a rate like 400/s");
+  }
+  if (plan.clients && !is_real) {
+    throw UsageError("--clients requires --clock real: the virtual clock uses one connection");
+  }
+  if (plan.pipeline && !plan.max_rate) throw UsageError("--pipeline requires --rate max");
+  if (plan.junit && plan.assertion_texts.empty() && !plan.against) {
+    throw UsageError("--junit requires --assert: it reports assertions");
+  }
+  if (plan.keys && plan.log.given()) {
+    refuse_both("--keys", "--replay", "the log has the keys", kNameKeys);
+  }
+  if (options.is_given("--key-skew") && plan.keys.value_or(1) == 1) {
+    throw UsageError("--key-skew needs more than one key", "add --keys NUMBER");
+  }
+  if (plan.costs.size() > 1 && !plan.search) {
+    throw UsageError(fmt::format("--cost must be one number for a pattern, not '{}'",
+                                 fmt::join(plan.costs, ",")),
+                     "rlctl burst adversary mixes costs");
+  }
+}
+
+// --- The command that repeats the plan -----------------------------------------------------------
+
 /// Comma-separated lists of the names, each short enough for a line of a narrow terminal.
-std::vector<std::string> algorithm_lists(const Plan& plan) {
+std::vector<std::string> algorithm_lists(const std::vector<const Algorithm*>& algorithms) {
   constexpr std::size_t kMaxLetters = 34;
   std::vector<std::string> lists;
-  if (has_all_algorithms(plan)) return {std::string(kAllAlgorithms)};
-  const auto named =
-      std::span(plan.candidates).first(plan.candidates.size() - (plan.is_comparison ? 1 : 0));
-  for (const auto& candidate : named) {
-    if (candidate.foreign) continue;
-    const auto name = candidate.algorithm->name;
+  std::vector<std::string_view> names;
+  for (const auto* algorithm : algorithms) names.push_back(algorithm->name);
+  if (names == limiter::list_names(limiter::counts_requests)) return {kAllAlgorithms};
+  for (const auto name : names) {
     if (lists.empty() || lists.back().size() + 1 + name.size() > kMaxLetters) {
       lists.emplace_back(name);
     } else {
@@ -391,17 +454,13 @@ std::vector<std::string> algorithm_lists(const Plan& plan) {
   return lists;
 }
 
+/// The values of options that are not printed as they were given: defaults that affect the result,
+/// and what operands say.
 using Resolved = std::map<std::string_view, std::vector<std::string>>;
 
-/// The options for the limiters and their limits.
-Resolved resolved_limiters(const Plan& plan, const Invocation& invocation) {
-  Resolved values{{"--algorithm", algorithm_lists(plan)}};
-  for (const auto& limit : plan.limits) {
-    values["--limit"].push_back(limiter::format_limit(limit));
-  }
-  values["--config"] = {};
+void resolve_script(Resolved& values, const Plan& plan, const Invocation& invocation) {
   const auto& script = plan.script;
-  if (script.scripts.empty()) return values;
+  if (script.scripts.empty()) return;
   const bool is_configured = plan.has_configured_script;
   const auto file = is_configured ? invocation.configuration.named_file() : std::nullopt;
   if (file) values["--config"] = {*file};
@@ -413,54 +472,54 @@ Resolved resolved_limiters(const Plan& plan, const Invocation& invocation) {
       values[setting.option] = {text.value_or(std::string(setting.if_not_given))};
     }
   }
-  return values;
+}
+
+void resolve_real_clock(Resolved& values, const RealClock& real) {
+  values["--clock"] = {"real"};
+  values["--clients"] = {std::to_string(real.clients)};
+  if (real.pipeline) values["--pipeline"] = {std::to_string(*real.pipeline)};
+  if (real.duration) values["--duration"] = {format_duration(*real.duration)};
 }
 
 /// Every option that affects the result. The server is included only under the real clock, without
 /// its password: under the virtual clock all servers give the same result.
-std::vector<std::string> command_words(const Plan& plan, const Invocation& invocation) {
-  auto values = resolved_limiters(plan, invocation);
+Resolved resolved_options(const Plan& plan, const Invocation& invocation) {
+  Resolved values{{"--algorithm", algorithm_lists(plan.algorithms)}, {"--config", {}}};
+  for (const auto& limit : plan.limits) values["--limit"].push_back(limiter::format_limit(limit));
+  resolve_script(values, plan, invocation);
   if (plan.keys) values["--keys"].push_back(std::to_string(*plan.keys));
-  if (plan.replay) {
-    values["--replay"] = plan.replay->files;
-  } else {
-    values["--seed"] = {std::to_string(plan.request.seed)};
-  }
+  if (plan.replay) values["--replay"] = plan.replay->files;
+  const bool is_random = !plan.replay && !(plan.search && plan.search->exhaustive);
+  if (is_random) values["--seed"] = {std::to_string(plan.request.seed)};
+  if (is_random && plan.search) values["--budget"] = {std::to_string(plan.search->budget)};
   values["--clock"] = {};  // the virtual one is the default
-  if (plan.real) {
-    values["--clock"] = {"real"};
-    values["--clients"] = {std::to_string(plan.real->clients)};
-    if (plan.real->pipeline) values["--pipeline"] = {std::to_string(*plan.real->pipeline)};
-    if (plan.real->duration) values["--duration"] = {format_duration(*plan.real->duration)};
-  }
-  if (plan.search && plan.search->exhaustive) {
-    values["--seed"] = {};
-  } else if (plan.search) {
-    values["--budget"] = {std::to_string(plan.search->budget)};
-  }
+  if (plan.real) resolve_real_clock(values, *plan.real);
   if (const auto& url = invocation.connection.url) {
     values["--url"] = {redis::display(redis::parse_url(*url))};
   }
-  std::vector<std::string> words{"rlctl", "burst"};
-  if (plan.pattern) words.emplace_back(plan.pattern->name);
-  if (plan.search) words.emplace_back(kAdversary);
-  const auto options_words = invocation.options.repeated(values, plan.real.has_value());
-  words.insert(words.end(), options_words.begin(), options_words.end());
-  return words;
+  return values;
 }
 
-/// The command that replays a search's schedule, from the --write file, against the same limiters.
-std::vector<std::string> replay_words(const Plan& plan, const Invocation& invocation) {
-  const auto& file = plan.search->write;
-  auto values = resolved_limiters(plan, invocation);
-  for (const auto* option : {"--seed", "--budget", "--tick", "--cost", "--start", "--clock",
-                             "--exhaustive", "--refunds", "--no-stepping-back"})
+/// Sets the command that repeats the plan and, of a search, the command that replays its schedule
+/// from the --write file, against the same limiters.
+void set_commands(Plan& plan, const Invocation& invocation) {
+  const auto append = [&](std::vector<std::string>& words, const Resolved& values) {
+    const auto options = invocation.options.repeated(values, plan.real.has_value());
+    words.insert(words.end(), options.begin(), options.end());
+  };
+  auto values = resolved_options(plan, invocation);
+  plan.command = {"rlctl", "burst"};
+  if (plan.pattern) plan.command.emplace_back(plan.pattern->name);
+  if (plan.search) plan.command.emplace_back(kAdversary);
+  append(plan.command, values);
+  if (!plan.search) return;
+  for (const auto* option : {"--seed", "--budget", "--tick", "--cost", "--start", "--exhaustive",
+                             "--refunds", "--no-stepping-back"}) {
     values[option] = {};
-  std::vector<std::string> words{"rlctl", "burst", "--replay",
-                                 file && file != "-" ? *file : "FILE"};
-  const auto options_words = invocation.options.repeated(values, false);
-  words.insert(words.end(), options_words.begin(), options_words.end());
-  return words;
+  }
+  const auto& file = plan.search->write;
+  plan.replay_command = {"rlctl", "burst", "--replay", file && file != "-" ? *file : "FILE"};
+  append(plan.replay_command, values);
 }
 
 }  // namespace
@@ -477,15 +536,17 @@ void complete_plan(Plan& plan, const Invocation& invocation) {
   if (plan.limit_texts.empty()) plan.limit_texts = {plan.search ? kSearchLimit : kDefaultLimit};
   plan.limits = parse_limits(plan.limit_texts, plan.burst_text);
   set_traffic(plan, operands, invocation.configuration);
+  set_default_algorithms(plan);
   add_candidates(plan, invocation,
                  plan.against && takes_burst(limiter::find_algorithm(*plan.against)));
   add_against(plan, invocation);
-  if (plan.search) {
-    for (const auto& candidate : plan.candidates) require_costs(candidate, *plan.search);
-  }
-  plan.command = command_words(plan, invocation);
-  if (plan.search) plan.replay_command = replay_words(plan, invocation);
+  if (plan.search) require_searchable_limiters(plan);
+  set_commands(plan, invocation);
   if (plan.pattern) require_traffic(plan);
+}
+
+std::chrono::microseconds search_base(const Plan& plan) {
+  return traffic::window_from(plan.request.start, plan.limits.front().window);
 }
 
 }  // namespace rlctl::cli::burst

@@ -1,15 +1,24 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "adversary/search.h"
 #include "cli/app/command.h"
-#include "cli/commands/burst/data.h"
-#include "cli/options/completions.h"
-#include "cli/options/options.h"
+#include "cli/options/log_options.h"
+#include "cli/options/script_options.h"
+#include "limiter/algorithm.h"
+#include "limiter/limit.h"
+#include "replay/recording.h"
+#include "traffic/pattern.h"
+#include "traffic/script.h"
+#include "traffic/suggestion.h"
 
 namespace rlctl::cli::burst {
-
-// The command line of burst.
 
 /// The default --limit. The schedules of a search are short enough to read with a small one, which
 /// has the same flaws.
@@ -17,15 +26,71 @@ inline constexpr const char *kDefaultLimit = "1000/60s", *kSearchLimit = "5/60s"
 /// The value of --algorithm for each algorithm that counts requests.
 inline constexpr const char* kAllAlgorithms = "all";
 
-/// Declares the options, which set the first part of the plan.
-void add_options(Options& options, Plan& plan);
-/// Throws UsageError for options that cannot be used together.
-void require_consistent(const Options& options, const Plan& plan);
+/// How traffic is sent under the real clock: on a schedule, or without one in a closed loop.
+struct RealClock {
+  std::size_t clients = 1;  ///< connections; requests use them in turn
+  /// In a closed loop: the requests in flight per connection.
+  std::optional<std::size_t> pipeline = {};
+  /// In a closed loop: the duration, unless the traffic ends earlier.
+  std::optional<std::chrono::microseconds> duration = {};
+
+  [[nodiscard]] bool is_closed_loop() const noexcept { return pipeline.has_value(); }
+};
+
+/// How `rlctl burst adversary` searches.
+struct SearchPlan {
+  std::int64_t budget = adversary::kDefaultBudget;  ///< requests against each limiter
+  /// Tries every schedule of at most this many requests at critical times, instead of `budget`.
+  std::optional<int> exhaustive = {};
+  std::chrono::microseconds tick{1};      ///< times are multiples of this
+  bool refunds = false;                   ///< --refunds
+  std::vector<std::int64_t> costs = {};   ///< the costs of requests; refunds are below 0, and last
+  bool no_stepping_back = false;          ///< --no-stepping-back
+  std::optional<std::string> write = {};  ///< the file for the schedule
+
+  /// Whether it also tries a clock that steps back.
+  [[nodiscard]] bool steps_back() const noexcept { return !no_stepping_back && !exhaustive; }
+};
+
+/// What `rlctl burst` will do. The options set the first part, complete_plan() the rest.
+struct Plan {
+  // Texts whose meaning depends on other options.
+  std::vector<std::string> limit_texts = {}, assertion_texts = {};
+  std::optional<std::string> burst_text = {};
+  ScriptOptions script = {};  ///< with the KEYS and ARGV among the operands
+  ReplayArguments log = {};
+  std::vector<const limiter::Algorithm*> algorithms = {};  ///< each once
+  std::optional<std::string> against = {};  ///< the limiter to compare the only other one with
+  bool model = false;                       ///< the models decide, without a server
+  traffic::PatternRequest request = {};     ///< what the pattern is asked for
+  std::optional<std::uint32_t> keys = {};   ///< the number of keys
+  std::vector<std::int64_t> costs{1};
+  std::optional<std::chrono::microseconds> start = {};
+  std::optional<bool> is_real = {};  ///< --clock; by default real only with --rate max
+  bool max_rate = false;             ///< --rate max
+  std::optional<std::size_t> clients = {}, pipeline = {};
+  std::optional<SearchPlan> search = {};  ///< instead of traffic
+  // The files of the report, and the title of the SVG; none: from the traffic.
+  std::optional<std::string> svg = {}, title = {}, csv = {}, jsonl = {}, junit = {};
+  bool quiet = false;
+
+  const traffic::Pattern* pattern = nullptr;         ///< null: a log or a search
+  std::optional<replay::ReplayOptions> replay = {};  ///< the log, instead of a pattern
+  /// Find the limit that denies at most this share.
+  std::optional<traffic::DeniedShare> suggest = {};
+  std::vector<limiter::Limit> limits = {};          ///< with the requested burst
+  std::vector<traffic::Candidate> candidates = {};  ///< each with its own limits; scripts first
+  bool is_comparison = false;                    ///< whether two candidates' decisions are compared
+  bool has_configured_script = false;            ///< one of them is from the configuration
+  std::optional<RealClock> real = {};            ///< none: the virtual clock
+  std::vector<std::string> command = {};         ///< repeats this plan
+  std::vector<std::string> replay_command = {};  ///< replays a search's schedule
+};
+
+/// The origin of a search's times: the start of a window.
+[[nodiscard]] std::chrono::microseconds search_base(const Plan& plan);
+
 /// Sets the rest of the plan. Throws UsageError if it cannot run, before anything starts.
 void complete_plan(Plan& plan, const Invocation& invocation);
-/// The sections of --help that list the patterns, the algorithms and more.
-[[nodiscard]] std::string notes();
-/// The patterns and `adversary`; with --replay, files.
-[[nodiscard]] Completions complete_pattern(const CompletionContext& typed);
 
 }  // namespace rlctl::cli::burst

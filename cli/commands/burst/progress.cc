@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/burst/measures.h"
 #include "cli/commands/burst/report.h"
 #include "cli/terminal/terminal.h"
 
@@ -96,12 +97,13 @@ std::string real_progress_text(const RunInProgress& run, const RealProgress& pro
   return fitting(parts_of(run, progress), columns);
 }
 
-void RunsProgress::update(std::size_t number, std::int64_t done, std::int64_t size) {
+bool shows_progress(const Plan& plan) {
+  return !plan.quiet && is_terminal(STDERR_FILENO);
+}
+
+void RunsProgress::update(std::size_t number, double share, std::string_view what) {
   const auto runs = static_cast<double>(plan_.candidates.size());
-  const auto all = static_cast<double>(std::max<std::int64_t>(size, 1));
-  const auto share = std::min(static_cast<double>(done) / all, 1.0);
-  progress_.update((static_cast<double>(number) + share) / runs,
-                   fmt::format("{:.0f} requests", runs * static_cast<double>(size)));
+  progress_.update((static_cast<double>(number) + std::min(share, 1.0)) / runs, what);
 }
 
 void RunsProgress::update(std::size_t number, std::string_view name, std::int64_t size,

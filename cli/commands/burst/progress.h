@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/commands/burst/data.h"
+#include "cli/commands/burst/plan.h"
 #include "cli/terminal/progress.h"
 #include "replay/recording.h"
 #include "traffic/real_run.h"
@@ -28,15 +28,18 @@ struct RunInProgress {
                                              const traffic::RealProgress& progress,
                                              std::size_t columns);
 
+/// Whether stderr is a terminal that may show progress.
+[[nodiscard]] bool shows_progress(const Plan& plan);
+
 /// The progress of all runs together, on a terminal.
 class RunsProgress {
  public:
   /// `recording`: the plan's log, or null.
-  RunsProgress(const Plan& plan, bool enabled, const replay::Recording* recording)
-      : plan_(plan), recording_(recording), progress_(enabled) {}
+  RunsProgress(const Plan& plan, const replay::Recording* recording)
+      : plan_(plan), recording_(recording), progress_(shows_progress(plan)) {}
 
-  /// Run `number`, from 0, under the virtual clock.
-  void update(std::size_t number, std::int64_t done, std::int64_t size);
+  /// Run `number`, from 0, under the virtual clock: its share of the work, and what all runs do.
+  void update(std::size_t number, double share, std::string_view what);
   /// Run `number` under the real clock.
   void update(std::size_t number, std::string_view name, std::int64_t size,
               const traffic::RealProgress& progress);

@@ -1,23 +1,109 @@
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "cli/app/command.h"
-#include "cli/commands/burst/data.h"
-#include "cli/terminal/table.h"
+#include "adversary/difference.h"
+#include "adversary/finding.h"
+#include "cli/commands/burst/plan.h"
 #include "cli/terminal/terminal.h"
+#include "limiter/decision.h"
+#include "replay/recording.h"
+#include "traffic/outcome.h"
+#include "traffic/script.h"
+#include "traffic/suggestion.h"
+#include "traffic/traffic.h"
 
 namespace rlctl::cli::burst {
 
-/// A report for people: the traffic and the limits, a table, the plot, and the command that repeats
-/// the run.
+/// What a search found.
+struct SearchFindings {
+  adversary::SearchResult result = {};
+  std::int64_t limit = 1;  ///< units within a window
+  /// The placeholder that gives a foreign script a time that is rounded by more than the tick, but
+  /// by little compared with the window; else null.
+  const traffic::Placeholder* rounded_by = nullptr;
+  bool has_refunds = false;  ///< in the schedule that allows the most: its outcome lacks them
+
+  /// The units in a finding's worst window, as a multiple of the limit.
+  [[nodiscard]] double ratio_of(const adversary::Finding& finding) const {
+    return static_cast<double>(finding.score.worst) / static_cast<double>(limit);
+  }
+};
+
+/// The most units that the traffic asked for within one window.
+struct OfferedLoad {
+  traffic::Worst worst = {};
+  std::chrono::microseconds window{0};  ///< the window of the limit that is exceeded most
+};
+
+/// How one limiter handled the traffic. Keys have names here, and numbers in traffic::Outcome.
+/// Names are data: escape them before printing.
+struct Run {
+  std::string name = {};    ///< the limiter's
+  bool is_bundled = false;  ///< not a script of the user's
+  traffic::Outcome outcome = {};
+  std::optional<SearchFindings> search = {};  ///< if a search found the traffic
+  std::optional<OfferedLoad> offered = {};    ///< if assertions need it
+  /// What the replies of a script suggest about how they were read.
+  std::optional<std::string> hint = {};
+  /// The origin of the run's times. Under the real clock each run has its own: the beginning of its
+  /// traffic, or of the window before the edge that its pattern surrounds. With a log, the time of
+  /// the first request. Otherwise 0: all runs have the same times.
+  std::chrono::microseconds begin{0};
+  /// Why a bundled algorithm treated the traffic so: a sentence without a full stop.
+  std::optional<std::string> why = {};
+  std::string worst_key = {};  ///< empty if nothing was allowed
+  std::vector<std::pair<std::string, std::int64_t>> top_denied = {};  ///< key, requests
+  std::optional<std::int64_t> burst = {};              ///< the burst of the suggestion, if any
+  std::optional<traffic::Suggestion> suggestion = {};  ///< if the plan asks for one
+};
+
+/// The first request of a run about which two limiters differ.
+struct FoundDifference {
+  std::int64_t request = 0;  ///< its number in the traffic, from 1
+  traffic::Arrival arrival = {};
+  std::string key = {};  ///< its name
+  bool allowed = false;  ///< the first limiter's answer; the other differs
+  /// The fewest requests of one key that show a difference; none if they were not asked again, or
+  /// if that showed none.
+  std::optional<adversary::Difference> shrunk = {};
+  /// The requests of the key alone were asked again and show no difference: the limiter looks at
+  /// other keys or at the key's name, or the difference depends on when a key expires.
+  bool vanishes_alone = false;
+};
+
+/// The results of `rlctl burst`, for every output format.
+struct Report {
+  Plan plan = {};
+  std::shared_ptr<const replay::Recording> recording = {};  ///< of the plan's log, if any
+  std::vector<Run> runs = {};                               ///< in the order of the candidates
+  /// The last run covers only the beginning of the traffic, or some runs are missing.
+  bool interrupted = false;
+  bool failed = false;                             ///< an error, not Ctrl-C, interrupted the report
+  std::optional<FoundDifference> difference = {};  ///< of the plan's two limiters, if it compares
+};
+
+// --- Outputs -------------------------------------------------------------------------------------
+
+/// A report for people: the traffic and the limits, what each limiter did, and the command that
+/// repeats the run.
 void append_text(std::string& out, const Report& report, const Look& look);
+/// One JSON object and a line end. Unknown values are null.
+void append_json(std::string& out, const Report& report);
+/// One decision of the run with this name: a JSON object and a line end.
+void append_decision_json(std::string& out, std::string_view run, std::string_view key,
+                          const traffic::Arrival& arrival, const limiter::Decision& decision);
+/// The finding of a search's only run that is worth replaying, as a log for --replay, with `time
+/// key cost` on each line: too much allowed, else a wrong denial by a clock that does not step
+/// back, else the most allowed. The log begins with the command that replays it.
+[[nodiscard]] std::string schedule_log(const Report& report);
 
 // --- What the outputs have in common -------------------------------------------------------------
 
@@ -25,57 +111,24 @@ void append_text(std::string& out, const Report& report, const Look& look);
 /// stay on one line if they fit.
 [[nodiscard]] std::vector<std::string> command_lines(const std::vector<std::string>& words,
                                                      std::size_t columns);
-/// Why a bundled algorithm treated the traffic so, see Run::why; none if it is not known.
-[[nodiscard]] std::optional<std::string> why_of(const traffic::Candidate& candidate,
-                                                const traffic::Measured& measured,
-                                                std::int64_t highest_cost, bool is_search);
 /// "boundary", "replay" for a log, or "adversary".
 [[nodiscard]] std::string_view traffic_name(const Report& report);
+/// A few words about the traffic.
+[[nodiscard]] std::string traffic_text(const Report& report);
 /// The number of keys in the traffic.
 [[nodiscard]] std::int64_t traffic_keys(const Report& report);
 /// Whether the schedule that a search found has refunds, which pictures do not show.
 [[nodiscard]] bool has_refunds(const Report& report);
-/// "open loop, 1 client", "closed loop, 50 clients, pipeline 1"
-[[nodiscard]] std::string clock_text(const RealClock& clock);
 /// Whether times are shown as dates and times of day: those of a log under the virtual clock.
 [[nodiscard]] bool shows_dates(const Report& report);
-/// The schedule of a search, in a few words.
-inline constexpr std::string_view kSearchSummary =
-    "the schedule that makes a limiter allow the most";
+/// Whether the report says if the two limiters differ.
+[[nodiscard]] bool tells_difference(const Report& report);
+/// "first at request 31 (key 'a'): fixed-window allows it, gcra denies it"
+[[nodiscard]] std::string difference_text(const Plan& plan, const FoundDifference& found);
 /// Why a search leaves schedules out.
 inline constexpr std::string_view kUndecided =
     "their answers change if keys live a moment longer or shorter";
-/// A few words about the traffic.
-[[nodiscard]] std::string traffic_text(const Report& report);
-/// "2.00"; with more decimals if two would round a ratio other than 1 to 1.00.
-[[nodiscard]] std::string ratio_text(double ratio);
-/// "1000/s", "12.5/s"
-[[nodiscard]] std::string rate_text(double per_second);
-/// What the replies of a script suggest: that it returns nothing, or that --allowed-when does not
-/// fit them. None if they look right, and for a bundled algorithm.
-[[nodiscard]] std::optional<std::string> reply_hint(const Run& run,
-                                                    const traffic::Candidate& candidate);
-
-/// Writes a run's hint to stderr, if it has one.
-void warn_of_hint(const Run& run, const Invocation& invocation);
-/// Text for XML, also within an attribute. Characters that XML does not allow are escaped as in a
-/// message.
-[[nodiscard]] std::string xml(std::string_view text);
-
-// --- Rows and words of texts ---------------------------------------------------------------------
-
-/// A command that can be pasted into a shell, on as many lines as it needs.
-void append_pasteable(std::string& out, const std::vector<std::string>& command, const Look& look);
-
-/// A row for each foreign script: its name, and how its reply is read.
-void append_script_rows(TextBlock& block, const Plan& plan);
-
-/// The row for the virtual clock.
-void append_virtual_clock(TextBlock& block);
-
-/// A row whose text is wrapped at blanks if it is too wide.
-void append_sentence(std::string& out, std::string_view label, std::string_view text,
-                     const Look& look);
+inline constexpr std::string_view kUnbounded = "as many as were sent: no bound was found";
 
 /// The verdict on a limiter that did not exceed the limit.
 struct Verdict {
@@ -85,39 +138,21 @@ struct Verdict {
 /// The verdict; none if the limiter exceeded the limit. One that allows nothing has kept the limit,
 /// but has not succeeded.
 [[nodiscard]] std::optional<Verdict> verdict_within_limit(std::int64_t allowed, double ratio);
+/// The verdict on a finding of a search; a title stands before it.
+[[nodiscard]] std::string finding_verdict(const adversary::Finding& finding,
+                                          const SearchFindings& search, const Look& look);
 
+/// "open loop, 1 client", "closed loop, 50 clients, pipeline 1"
+[[nodiscard]] std::string clock_text(const RealClock& clock);
+/// "2.00"; with more decimals if two would round a ratio other than 1 to 1.00.
+[[nodiscard]] std::string ratio_text(double ratio);
+/// "1000/s", "12.5/s"
+[[nodiscard]] std::string rate_text(double per_second);
 /// Exact to the µs, since a limiter may be off by one: 59.999999 s is not 60 s.
 [[nodiscard]] std::string exact_text(std::chrono::microseconds span);
-/// "0", "+59.999999 s"
-[[nodiscard]] std::string exact_offset_text(std::chrono::microseconds offset);
-/// "from the beginning of a window, 2026-01-01T00:00:00Z": the origin of such offsets.
-[[nodiscard]] std::string window_origin_text(std::chrono::microseconds begin);
-
-// --- Times of a run under the real clock ---------------------------------------------------------
-
-/// A reported percentile; the list is fixed, so that reports are comparable.
-struct Percentile {
-  std::string_view name;   ///< in JSON, CSV and assertions
-  std::string_view title;  ///< in text
-  double percent;
-
-  /// The fewest durations that yield it: see Histogram::percentile().
-  [[nodiscard]] std::int64_t needs() const noexcept;
-};
-inline constexpr std::array kPercentiles{
-    Percentile{"p50", "p50", 50}, Percentile{"p75", "p75", 75}, Percentile{"p90", "p90", 90},
-    Percentile{"p95", "p95", 95}, Percentile{"p99", "p99", 99}, Percentile{"p99_9", "p99.9", 99.9}};
-
-/// The percentile by which a run is judged.
-inline constexpr double kP99 = 99;
-
-/// The time that a caller waits: the response time or, in a closed loop, which has no due times,
-/// the service time.
-[[nodiscard]] const traffic::Histogram& waited_for(const traffic::Timing& timing);
-
-/// "fixed-window: the server answered 500/s of 1000/s, ..."; none if it kept up, or if the traffic
-/// was too short to tell.
-[[nodiscard]] std::optional<std::string> why_overloaded(const Run& run);
+/// Text for XML, also within an attribute. Characters that XML does not allow are escaped as in a
+/// message.
+[[nodiscard]] std::string xml(std::string_view text);
 
 /// Says why the measured times of a run cannot be trusted, such as "fixed-window: the sender fell
 /// behind: ..."; none if they can, or if nothing was timed.

@@ -1,50 +1,117 @@
+#include "cli/commands/burst/session.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
+#include "adversary/branching.h"
+#include "adversary/exhaustive.h"
 #include "base/text.h"
-#include "cli/app/command.h"
-#include "cli/commands/burst/adversary.h"
-#include "cli/commands/burst/assertions.h"
-#include "cli/commands/burst/measures.h"
 #include "cli/commands/burst/picture.h"
-#include "cli/commands/burst/plan.h"
 #include "cli/commands/burst/progress.h"
-#include "cli/commands/burst/report.h"
 #include "cli/commands/burst/server.h"
 #include "cli/errors/failure.h"
-#include "cli/options/log_options.h"
-#include "cli/terminal/output.h"
-#include "cli/terminal/progress.h"
 #include "cli/terminal/terminal.h"
-#include "limiter/algorithm.h"
-#include "limiter/decision.h"
-#include "redis/error.h"
-#include "replay/recording.h"
+#include "limiter/why.h"
 #include "replay/spool.h"
 #include "traffic/measurement.h"
 #include "traffic/real_run.h"
-#include "traffic/script.h"
-#include "traffic/suggestion.h"
-#include "traffic/traffic.h"
 #include "traffic/virtual_run.h"
 
 namespace rlctl::cli::burst {
 namespace {
 
-/// Called for each decision, with the names of the run and of the key.
-using OnNamedDecision = std::function<void(std::string_view run, std::string_view key,
-                                           const traffic::Arrival&, const limiter::Decision&)>;
+using std::chrono::microseconds;
+
+// --- What the results suggest --------------------------------------------------------------------
+
+/// Why a bundled algorithm treated the traffic so, see Run::why; none if it is not known.
+std::optional<std::string> why_of(const traffic::Candidate& candidate,
+                                  const traffic::Measured& measured, std::int64_t highest_cost,
+                                  bool is_search) {
+  // Which of several limits denied a request is not known.
+  const bool is_ambiguous = candidate.limits.size() > 1 && measured.worst.ratio <= 1;
+  if (candidate.foreign || is_ambiguous) return std::nullopt;
+  const auto& worst = measured.worst;
+  return limiter::why(*candidate.algorithm, {.limit = candidate.limits[worst.limit],
+                                             .cost = highest_cost,
+                                             .denied = measured.denied,
+                                             .keys_denied = measured.keys_denied,
+                                             .has_several_keys = measured.keys > 1,
+                                             .allowed = worst.allowed,
+                                             .span = worst.span,
+                                             .edge = worst.edge,
+                                             .after_edge = worst.after_edge,
+                                             .longest_delay = measured.longest_delay,
+                                             .is_search = is_search,
+                                             .text_of = is_search ? exact_text : span_text});
+}
+
+/// "fixed-window: the server answered 500/s of 1000/s, ..."; none if it kept up, or if the traffic
+/// was too short to tell.
+std::optional<std::string> why_overloaded(const Run& run) {
+  constexpr double kLongEnough = 1;  // seconds: the wait for the last answers hardly matters
+  const auto& timing = run.outcome.timing;
+  if (!timing || timing->seconds < kLongEnough) return std::nullopt;
+  if (timing->achieved_per_second >= traffic::Timing::kKeptUp * timing->sent_per_second)
+    return std::nullopt;
+  return fmt::format(
+      "{}: the server answered {} of {}, so times grow with the length of the traffic", run.name,
+      rate_text(timing->achieved_per_second), rate_text(timing->sent_per_second));
+}
+
+std::string inverted_text(const traffic::AllowedWhen& when) {
+  const std::string what =
+      "the reply may be inverted: the first request was denied, and a later one was allowed; try "
+      "--allowed-when ";
+  if (when.named == nullptr) return what + "'not (" + escape(when.expression.source()) + ")'";
+  if (when.named->opposite.empty()) return what + "with an expression";
+  return what + std::string(when.named->opposite);
+}
+
+std::string replies_text(const traffic::RepliesSeen& replies) {
+  std::string text;
+  for (const auto& reply : replies.first) text += (text.empty() ? "" : ", ") + reply;
+  return text;
+}
+
+/// What the replies of a script suggest: that it returns nothing, or that --allowed-when does not
+/// fit them. None if they look right, and for a bundled algorithm.
+std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& candidate) {
+  const auto& measured = run.outcome.measured;
+  const auto& replies = run.outcome.replies;
+  if (!candidate.foreign || measured.sent == 0 || replies.first.empty()) return std::nullopt;
+  const auto& when = candidate.foreign->reading.allowed_when;
+  const bool is_wrong = measured.allowed == 0 || measured.worst.ratio > 1;
+  const bool is_always =
+      when.named != nullptr && when.named->wait == traffic::NamedCondition::Wait::kOfRequest;
+  if (replies.all_nil && is_wrong && !is_always) {
+    return "the script returns nothing: every reply was nil; it must return whether the request "
+           "is allowed";
+  }
+  if (measured.looks_inverted) return inverted_text(when);
+  const bool is_nonzero = when.named == &traffic::named_conditions().front();
+  if (is_nonzero && replies.any_negative) {
+    const bool is_array = replies.first.front().starts_with('[');
+    return fmt::format(
+        "a negative reply counts as allowed; if it denies, try --allowed-when '{} >= 0'",
+        is_array ? "r[1]" : "r");
+  }
+  const auto limit = candidate.limits.front().limit;
+  if (is_nonzero && replies.all_count && replies.highest > limit) {
+    return fmt::format(
+        "nothing was denied, and the replies were {} up to {}: if the script returns a count, try "
+        "--allowed-when '<=limit'",
+        replies_text(replies), replies.highest);
+  }
+  if (measured.allowed > 0) return std::nullopt;
+  return fmt::format("nothing was allowed: the first {} {}; see --allowed-when",
+                     replies.first.size() == 1 ? "reply was" : "replies were",
+                     replies_text(replies));
+}
+
+// --- Traffic -------------------------------------------------------------------------------------
 
 std::string reading_progress(std::int64_t bytes, std::int64_t total) {
   constexpr double kMegabyte = 1e6;
@@ -69,7 +136,7 @@ Run with_names(std::string name, traffic::Outcome outcome, const traffic::Traffi
 /// timelines: an edge of a window, or for dates and times of day 1970.
 struct RunTraffic {
   std::unique_ptr<traffic::Traffic> traffic = {};
-  std::chrono::microseconds begin{0}, zero{0};
+  microseconds begin{0}, zero{0};
 };
 
 RunTraffic virtual_traffic(const Plan& plan, const replay::Recording* recording) {
@@ -95,22 +162,22 @@ void draw_key(replay::Spool& allowed, traffic::Outcome& outcome) {
   replay::SpoolReader reader(allowed);
   for (replay::Record record; reader.next(record);) {
     if (record.key != outcome.measured.worst.key) continue;
-    departures.add(std::chrono::microseconds{record.at_us}, true, record.cost);
+    departures.add(microseconds{record.at_us}, true, record.cost);
   }
   outcome.departures = std::move(departures);
 }
 
 /// The time to the server and back. A user who may not PING gets an error, which takes as long.
-std::chrono::microseconds round_trip_of(redis::Connection& connection) {
+microseconds round_trip_of(redis::Connection& connection) {
   const auto asked = std::chrono::steady_clock::now();
   static_cast<void>(connection.call({"PING"}));
-  return std::chrono::ceil<std::chrono::microseconds>(std::chrono::steady_clock::now() - asked);
+  return std::chrono::ceil<microseconds>(std::chrono::steady_clock::now() - asked);
 }
 
 /// Traffic that begins as soon as the connections and the script are ready.
 RunTraffic traffic_soon(const Plan& plan, const replay::Recording* recording,
-                        std::chrono::microseconds round_trip) {
-  constexpr std::chrono::microseconds kReady{50'000}, kForEachClient{200};
+                        microseconds round_trip) {
+  constexpr microseconds kReady{50'000}, kForEachClient{200};
   constexpr int kRoundTrips = 6;  // twice as many as a run needs before its first request
   const auto clients = static_cast<std::int64_t>(plan.real->clients);
   const auto start = system_time() + kReady + kForEachClient * clients + kRoundTrips * round_trip;
@@ -134,18 +201,108 @@ std::string_view advice_of(const Plan& plan) {
   return plan.pattern->rate.empty() ? "fewer --requests" : "a lower --rate";
 }
 
-/// Sends the traffic of a report's plan through each of its limiters in turn, and adds the runs to
-/// the report. Removes the keys after each run, even if an error or Ctrl-C ends it; after Ctrl-C
-/// the report covers the decisions so far.
+// --- The first difference between two limiters ---------------------------------------------------
+
+/// Compares the decisions of two runs under the same traffic.
+class DecisionComparison {
+ public:
+  /// Adds a decision of a run, in order; the second run begins with start_second().
+  void add(const traffic::Arrival& arrival, bool allowed) {
+    if (!is_second_) {
+      first_.push_back(allowed);
+      return;
+    }
+    if (found_ || next_ >= first_.size()) return;
+    const bool before = first_[next_++];
+    if (before == allowed) return;
+    found_ = {.request = static_cast<std::int64_t>(next_), .arrival = arrival, .allowed = before};
+  }
+  void start_second() { is_second_ = true; }
+  [[nodiscard]] const std::optional<FoundDifference>& found() const { return found_; }
+
+ private:
+  std::vector<bool> first_;  ///< what the first run allowed
+  std::size_t next_ = 0;     ///< of the second run
+  bool is_second_ = false;
+  std::optional<FoundDifference> found_;
+};
+
+/// The requests of the key up to the difference.
+adversary::Schedule schedule_of(const FoundDifference& found, traffic::Traffic& traffic) {
+  adversary::Schedule schedule;
+  traffic::Arrival arrival;
+  for (std::int64_t i = 0; i < found.request && traffic.next(arrival); ++i) {
+    if (arrival.key == found.arrival.key) schedule.push_back({arrival.at, arrival.cost});
+  }
+  return schedule;
+}
+
+/// Shrinks a difference: `traffic` is the same again, from its beginning. `server`: null with
+/// --model. `keeps_on` may end the shrinking early.
+void shrink_difference(FoundDifference& found, const Plan& plan, traffic::Traffic& traffic,
+                       Server* server, const adversary::KeepsShrinking& keeps_on) {
+  constexpr std::int64_t kBudget = 200'000;
+  const auto schedule = schedule_of(found, traffic);
+  found.key = traffic.key_name(found.arrival.key);
+  const auto budget = std::max(kBudget, 20 * static_cast<std::int64_t>(schedule.size()));
+  if (keeps_on && !keeps_on(0, budget)) return;
+  LimiterTrial one(plan.candidates[0], server), other(plan.candidates[1], server);
+  const auto difference = adversary::first_difference(one.trial(), other.trial(), schedule);
+  found.vanishes_alone = !difference;
+  if (!difference) return;
+  found.shrunk = adversary::shrunk(one.trial(), other.trial(), *difference, plan.limits.front(),
+                                   budget, keeps_on);
+}
+
+// --- Searches ------------------------------------------------------------------------------------
+
+/// The placeholder whose rounding may explain a finding, see SearchFindings::rounded_by; else null.
+const traffic::Placeholder* rounding_of(const traffic::Candidate& candidate, const Plan& plan) {
+  // If the time is coarser, a finding shows more than the rounding.
+  constexpr int kTicksOfWindow = 10;
+  if (!candidate.foreign) return nullptr;
+  const auto* rounded = coarsest_time(*candidate.foreign);
+  const bool matters = rounded != nullptr && rounded->tick > plan.search->tick &&
+                       kTicksOfWindow * rounded->tick <= plan.limits.front().window;
+  return matters ? rounded : nullptr;
+}
+
+/// The outcome of the schedule that allows the most. The measurement knows no refunds.
+traffic::Outcome outcome_of(const SearchFindings& search, const Plan& plan) {
+  const auto& [schedule, answers, score] = search.result.most;
+  const traffic::OnDecision no_callback;
+  traffic::OutcomeRecorder recorder(plan.limits, no_callback, false, search_base(plan));
+  for (std::size_t i = 0; i < schedule.size(); ++i) {
+    const auto& [at, cost] = schedule[i];
+    if (cost < 0) continue;
+    recorder.add({.at = at, .cost = cost}, {.allowed = answers[i].allowed,
+                                            .remaining = limiter::kNotTold,
+                                            .retry_after = limiter::kTimeNotTold,
+                                            .reset_after = limiter::kTimeNotTold,
+                                            .delay = answers[i].delay});
+  }
+  auto outcome = recorder.finish();
+  auto& worst = outcome.measured.worst;
+  worst.allowed = score.worst;
+  worst.from = score.worst_from;
+  worst.span = score.worst_span;
+  worst.ratio = search.ratio_of(search.result.most);
+  outcome.interrupted = search.result.interrupted;
+  return outcome;
+}
+
+// --- The session ---------------------------------------------------------------------------------
+
+/// See run_plan().
 class Session {
  public:
-  Session(Report& report, Invocation& invocation, bool shows_progress,
-          const OnNamedDecision& on_decision, bool has_assertions, bool draws)
+  Session(Report& report, Invocation& invocation, const OnNamedDecision& on_decision,
+          bool has_assertions, bool draws)
       : report_(report),
         plan_(report.plan),
         recording_(report.recording.get()),
         invocation_(invocation),
-        progress_(plan_, shows_progress, recording_),
+        progress_(plan_, recording_),
         on_decision_(on_decision),
         has_assertions_(has_assertions),
         draws_(draws) {
@@ -162,7 +319,7 @@ class Session {
  private:
   void run_all() {
     for (std::size_t i = 0; i < plan_.candidates.size() && !report_.interrupted; ++i) {
-      report_.runs.push_back(plan_.real ? run_real(i) : run_virtual(i));
+      report_.runs.push_back(plan_.real ? run_real(i) : run_or_blame(i));
       const auto& run = report_.runs.back();
       report_.interrupted = run.outcome.interrupted;
       if (is_again_) continue;
@@ -171,7 +328,9 @@ class Session {
              invocation_.command);
       }
       if (const auto why = why_overloaded(run)) warn("warning: " + *why, invocation_.command);
-      warn_of_hint(run, invocation_);
+      if (run.hint) {
+        warn(fmt::format("warning: {}: {}", run.name, *run.hint), invocation_.command);
+      }
     }
   }
 
@@ -200,7 +359,7 @@ class Session {
 
   /// The result of a run, whose times are from `begin`.
   Run finished(const traffic::Candidate& candidate, traffic::Outcome outcome,
-               const traffic::Traffic& traffic, std::chrono::microseconds begin) {
+               const traffic::Traffic& traffic, microseconds begin) {
     auto run = with_names(std::string(name_of(candidate)), std::move(outcome), traffic);
     run.begin = begin;
     if (allowed_) draw_key(*allowed_, run.outcome);
@@ -215,15 +374,18 @@ class Session {
     return run;
   }
 
-  /// If a script never ends, runs it again in the same way, to name the request to blame.
-  Run run_virtual(std::size_t number) {
+  /// A run under the virtual clock. If a script never ends, runs it again in the same way, to name
+  /// the request to blame.
+  Run run_or_blame(std::size_t number) {
+    const auto run = [&](bool one_at_a_time) {
+      return plan_.search ? search(number, one_at_a_time) : run_virtual(number, one_at_a_time);
+    };
     try {
-      return run_virtual(number, false);
+      return run(false);
     } catch (const redis::Error& error) {
-      const auto& candidate = plan_.candidates[number];
-      if (!server_ || !server_->may_retry(error, candidate)) throw;
+      if (!server_ || !server_->may_retry(error, plan_.candidates[number])) throw;
       server_ = std::make_unique<Server>(invocation_, plan_.candidates);
-      static_cast<void>(run_virtual(number, true));
+      static_cast<void>(run(true));
       throw;
     }
   }
@@ -244,7 +406,7 @@ class Session {
           std::make_unique<traffic::ScriptDecider>(server_->connections(1).front(), *script);
       const auto timeout = server_->timeout();
       scripts->stop_at(invocation_.interrupt, timeout,
-                       server_->is_private() ? std::chrono::microseconds{0} : timeout);
+                       server_->is_private() ? microseconds{0} : timeout);
       if (one_at_a_time) scripts->send_one_at_a_time();
       decider = std::move(scripts);
       if (!one_at_a_time) warn_of_change(*script);
@@ -253,7 +415,12 @@ class Session {
         one_at_a_time ? traffic::OnDecision() : on_decision_of(candidate, name, *traffic);
     auto outcome = traffic::run_virtually(
         *traffic, *decider, candidate.limits, invocation_.interrupt, on_decision,
-        [&, size = traffic->size()](std::int64_t done) { progress_.update(number, done, size); },
+        [&, size = traffic->size()](std::int64_t done) {
+          const auto all = static_cast<double>(std::max<std::int64_t>(size, 1));
+          const auto runs = static_cast<double>(plan_.candidates.size());
+          progress_.update(number, static_cast<double>(done) / all,
+                           fmt::format("{:.0f} requests", runs * static_cast<double>(size)));
+        },
         has_assertions_ || invocation_.json || candidate.foreign != nullptr, zero);
     progress_.clear();  // cleaning up may write a warning
     return finished(candidate, std::move(outcome), *traffic, begin);
@@ -289,6 +456,77 @@ class Session {
     warn_of_change(*script);
     const auto origin = plan_.real->is_closed_loop() ? outcome.timeline.begin() : begin;
     return finished(candidate, std::move(outcome), *traffic, origin);
+  }
+
+  Run search(std::size_t number, bool one_at_a_time) {
+    const auto& candidate = plan_.candidates[number];
+    Run run{.name = std::string(name_of(candidate)), .is_bundled = !candidate.foreign};
+    auto& findings = run.search.emplace();
+    findings.limit = plan_.limits.front().limit;
+    findings.rounded_by = rounding_of(candidate, plan_);
+    LimiterTrial limiter(candidate, server_.get());
+    auto* script = limiter.script_trial();
+    if (script != nullptr && one_at_a_time) script->send_one_at_a_time();
+    findings.result = plan_.search->exhaustive ? try_all(number, limiter, findings)
+                                               : search(number, limiter, findings);
+    run.outcome = outcome_of(findings, plan_);
+    if (script != nullptr) run.outcome.replies = script->replies();
+    run.hint = reply_hint(run, candidate);
+    std::int64_t highest_cost = 1;
+    for (const auto& request : findings.result.most.schedule) {
+      highest_cost = std::max(highest_cost, request.cost);
+      findings.has_refunds |= request.cost < 0;
+    }
+    if (!findings.has_refunds) {
+      run.why = why_of(candidate, run.outcome.measured, highest_cost, true);
+    }
+    if (findings.result.is_unbounded) run.why = kUnbounded;
+    progress_.clear();  // cleaning up may write a warning
+    return run;
+  }
+
+  [[nodiscard]] adversary::SearchRequest request_for(const SearchFindings& findings) const {
+    const auto& search = *plan_.search;
+    const auto* rounded = findings.rounded_by;
+    return {.limit = plan_.limits.front(),
+            .costs = search.costs,
+            .budget = search.budget,
+            .seed = plan_.request.seed,
+            .base = search_base(plan_),
+            .tick = search.tick,
+            .rounding = rounded != nullptr ? rounded->tick : microseconds{0},
+            .steps_back = search.steps_back()};
+  }
+
+  [[nodiscard]] adversary::SearchResult search(std::size_t number, LimiterTrial& limiter,
+                                               const SearchFindings& findings) {
+    const auto runs = static_cast<std::int64_t>(plan_.candidates.size());
+    return adversary::search(limiter.trial(), request_for(findings), invocation_.interrupt,
+                             [&](std::int64_t asked, std::int64_t of, std::int64_t worst) {
+                               progress_.update(
+                                   number, static_cast<double>(asked) / static_cast<double>(of),
+                                   fmt::format("{} requests; {}: {} within a window", runs * of,
+                                               name_of(plan_.candidates[number]), worst));
+                             });
+  }
+
+  [[nodiscard]] adversary::SearchResult try_all(std::size_t number, LimiterTrial& limiter,
+                                                const SearchFindings& findings) {
+    const auto& candidate = plan_.candidates[number];
+    const auto request = request_for(findings);
+    const auto requests = *plan_.search->exhaustive;
+    const auto on_progress = [&](std::int64_t tried, double share, std::int64_t worst) {
+      progress_.update(number, share,
+                       fmt::format("all schedules; {}: {} tried, {} within a window",
+                                   name_of(candidate), grouped(tried), worst));
+    };
+    const auto& interrupt = invocation_.interrupt;
+    if (auto* script = limiter.script_trial()) {
+      return adversary::search_all(*script, request, requests, interrupt, on_progress);
+    }
+    adversary::ModelBranching branching(candidate);
+    return adversary::search_all(branching, limiter.trial(), request, requests, interrupt,
+                                 on_progress);
   }
 
   /// Ctrl-C stops the suggestions; the report keeps the runs.
@@ -372,14 +610,12 @@ class Session {
   std::unique_ptr<Server> server_;
 };
 
-/// Reads the plan's log, and warns about lines that it cannot read; null if the plan has no log.
-/// Throws what replay::Recording throws, and UsageError if a limiter of the plan does not accept
-/// the highest cost in the log.
+}  // namespace
+
 std::shared_ptr<const replay::Recording> read_recording(const Plan& plan,
-                                                        const Invocation& invocation,
-                                                        bool shows_progress) {
+                                                        const Invocation& invocation) {
   if (!plan.replay) return nullptr;
-  Progress progress(shows_progress);
+  Progress progress(shows_progress(plan));
   const auto recording = std::make_shared<const replay::Recording>(
       *plan.replay, invocation.interrupt, [&](std::int64_t bytes, std::int64_t total) {
         progress.update(reading_progress(bytes, total));
@@ -390,175 +626,9 @@ std::shared_ptr<const replay::Recording> read_recording(const Plan& plan,
   return recording;
 }
 
-// --- The report and the command ------------------------------------------------------------------
-
-/// Writes one report in every requested format.
-class Reporting {
- public:
-  Reporting(const Plan& plan, Invocation& invocation)
-      : quiet_(plan.quiet),
-        invocation_(invocation),
-        svg_("--svg", plan.svg, invocation.out),
-        csv_("--csv", plan.csv, invocation.out),
-        jsonl_("--jsonl", plan.jsonl, invocation.out),
-        junit_("--junit", plan.junit, invocation.out) {
-    const int on_stdout =
-        svg_.to_stdout() + csv_.to_stdout() + jsonl_.to_stdout() + junit_.to_stdout();
-    require_one_on_stdout(on_stdout + invocation.json,
-                          "use only one of --json, --svg -, --csv -, --jsonl - and --junit -");
-    // Then nothing else goes to standard output.
-    if (on_stdout > 0) quiet_ = true;
-  }
-
-  /// The callback for a Session; empty without --jsonl.
-  OnNamedDecision on_decision() {
-    if (!jsonl_.is_wanted()) return {};
-    return [this](std::string_view run, std::string_view key, const traffic::Arrival& arrival,
-                  const limiter::Decision& decision) {
-      append_decision_json(decisions_, run, key, arrival, decision);
-      write_decisions(Output::kLarge);
-    };
-  }
-
-  /// Writes all outputs; for an interrupted report only the text or the JSON, since the other
-  /// formats cannot state that it was interrupted.
-  void finish(const Report& report, std::span<const Assertion> assertions) {
-    write_decisions(0);
-    if (!report.interrupted) {
-      jsonl_.commit();
-      std::string csv;
-      append_csv(csv, report);
-      csv_.write(csv);
-      csv_.commit();
-      if (svg_.is_wanted()) svg_.write(draw_svg(report));
-      svg_.commit();
-      if (junit_.is_wanted()) junit_.write(junit_report(report, assertions));
-      junit_.commit();
-    }
-    if (quiet_) return;
-    auto& out = invocation_.out;
-    if (invocation_.json) {
-      append_json(out.buffer(), report);
-    } else {
-      append_text(out.buffer(), report, out.look());
-    }
-    out.flush();
-  }
-
- private:
-  void write_decisions(std::size_t more_than) {
-    if (decisions_.size() <= more_than) return;
-    jsonl_.write(decisions_);
-    decisions_.clear();
-  }
-
-  bool quiet_;
-  Invocation& invocation_;
-  Destination svg_, csv_, jsonl_, junit_;
-  std::string decisions_;
-};
-
-/// Runs the plan and writes the report; after an error or Ctrl-C it covers the runs so far.
-Report run_and_report(const Plan& plan, std::span<const Assertion> assertions,
-                      Invocation& invocation) {
-  Reporting reporting(plan, invocation);
-  const bool shows_progress = !plan.quiet && is_terminal(STDERR_FILENO);
-  Report report{.plan = plan};
-  report.recording = read_recording(plan, invocation, shows_progress);
-  try {
-    const auto on_decision = reporting.on_decision();
-    const bool draws = plan.svg || (!plan.quiet && !invocation.json);
-    Session(report, invocation, shows_progress, on_decision, !assertions.empty(), draws).run();
-  } catch (const std::exception&) {
-    // After Ctrl-C, stopping the run may have caused the error; any other error must not lose the
-    // finished runs.
-    report.failed = invocation.interrupt.signal() == 0;
-    if (report.failed && report.runs.empty()) throw;
-    report.interrupted = true;
-    reporting.finish(report, assertions);
-    if (report.failed) throw;
-    return report;
-  }
-  reporting.finish(report, assertions);
-  return report;
+void run_plan(Report& report, Invocation& invocation, const OnNamedDecision& on_decision,
+              bool has_assertions, bool draws) {
+  Session(report, invocation, on_decision, has_assertions, draws).run();
 }
-
-void warn_of_missing_clock(const Plan& plan, const Invocation& invocation) {
-  if (plan.real) return;
-  for (const auto& candidate : plan.candidates) {
-    if (!candidate.foreign || !traffic::lacks_clock(*candidate.foreign)) continue;
-    warn(
-        fmt::format("warning: no time passes for {}: it calls neither TIME nor a command that "
-                    "sets a TTL, and --keys and --args do not contain the time, such as {{now_ms}}",
-                    escape(candidate.foreign->name)),
-        invocation.command);
-  }
-}
-
-ExitStatus run_command(Plan& plan, Invocation& invocation) {
-  std::vector<Assertion> assertions;
-  complete_plan(plan, invocation);
-  warn_of_missing_clock(plan, invocation);
-  const auto measures = plan.search ? search_measures() : traffic_measures();
-  for (const auto& text : plan.assertion_texts) {
-    assertions.push_back(parse_assertion(text, plan.real.has_value(), measures));
-  }
-  if (plan.search) return run_adversary(plan, assertions, invocation);
-  const auto report = run_and_report(plan, assertions, invocation);
-  // After Ctrl-C no assertion is checked: the process ends by the signal.
-  if (report.interrupted) invocation.interrupt.check();
-  auto failures = failures_of(assertions, report.runs);
-  if (plan.quiet && report.difference) {
-    failures.push_back("the limiters differ, " + difference_text(report.plan, *report.difference));
-  }
-  const auto status = report_failures(failures, invocation);
-  return report.difference ? ExitStatus::kDenied : status;
-}
-
-}  // namespace
 
 }  // namespace rlctl::cli::burst
-
-namespace rlctl::cli {
-
-const Command burst_command{
-    .text =
-        {.name = "burst",
-         .summary = "send traffic through limiters, and show what they allow",
-         .synopsis = "[connection] burst [options] [PATTERN]\n"
-                     "burst --script SCRIPT [options] [PATTERN] [KEY...] , ARG...\n"
-                     "[connection] burst [options] --replay FILE...",
-         .about =
-             "Sends the same traffic through one limiter after another, and compares the most\n"
-             "that each allows within any one window with the limit. Time is virtual: a minute\n"
-             "of traffic takes a moment, and the same seed gives the same result. With\n"
-             "--clock real, each request is sent when it is due, and timed. The server is a\n"
-             "private one: RLCTL_URL and the configuration name servers that are in use, so\n"
-             "only --url, -H, -p or -s on the command line sends traffic to another server.",
-         .statuses =
-             {
-                 "done",
-                 "an assertion does not hold or proves nothing; --against: they differ",
-                 "wrong usage, a log that cannot be read, or output that cannot be written",
-                 kStatusUnreachable,
-                 kStatusRefused,
-                 "the server or the script failed (READONLY, OOM)",
-             },
-         .epilogue = R"(
-Examples:
-  rlctl burst
-  rlctl burst poisson --limit 100/10s --algorithm all --keys 50
-  rlctl burst adversary --algorithm gcra
-  rlctl burst boundary --algorithm gcra --assert 'worst<=1.5' --svg gcra.svg
-  rlctl burst poisson --limit 9/7s --algorithm gcra --against token-bucket
-  rlctl burst steady --clock real --rate 500/s --assert 'p99_us<5000'
-  rlctl burst --rate max --clients 20 --pipeline 10
-  rlctl burst --replay access.log --limit 100/60s --suggest 1%
-  rlctl burst --script my.lua --args '{now_ms}' --allowed-when 'r[1] > 0'
-  rlctl burst --script a.lua --script b.lua '{key}' , '{now_ms}' '{limit}'
-)",
-         .notes = burst::notes,
-         .complete_operand = burst::complete_pattern},
-    .add = add_command<burst::Plan, burst::add_options, burst::run_command>};
-
-}  // namespace rlctl::cli

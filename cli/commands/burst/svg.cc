@@ -156,9 +156,9 @@ class Drawing {
       text(kRight, 28, "soft end", "real time, " + clock_text(*real));
     }
     std::string about(traffic_text(report_));
-    if (report_.is_search && report_.plan.search->exhaustive) {
+    if (report_.plan.search && report_.plan.search->exhaustive) {
       about += "; every schedule of up to " + counted(*report_.plan.search->exhaustive, "request");
-    } else if (report_.plan.pattern || report_.is_search) {
+    } else if (report_.plan.pattern || report_.plan.search) {
       about += fmt::format("; seed {}", request.seed);
     }
     if (report_.recording) {
@@ -199,7 +199,7 @@ class Drawing {
     }
     box("allowed", "allowed");
     box("denied", "denied");
-    if (report_.is_search) box("worst", "worst window");
+    if (report_.plan.search) box("worst", "worst window");
     text(kRight, y, "soft end",
          fmt::format("{}bars: {} in {}", has_refunds(report_) ? "refunds are not shown; " : "",
                      one_key ? "all keys," : "requests", column_text(axis_)));
@@ -215,13 +215,13 @@ class Drawing {
     const auto chart_top = top + kNameHeight;
     const auto counts_top = chart_top + chart_height_;
     edges(chart_top, counts_top + kCounts);
-    if (report_.is_search) mark(worst, chart_top, counts_top + kCounts);
+    if (report_.plan.search) mark(worst, chart_top, counts_top + kCounts);
     if (scale_.has_chart) chart(run, chart_top);
     counts(run, counts_top);
   }
 
   [[nodiscard]] std::string verdict_of(const Run& run) const {
-    if (run.verdict) return *run.verdict;
+    if (run.search) return finding_verdict(run.search->result.most, *run.search, {.utf8 = true});
     const auto& worst = run.outcome.measured.worst;
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
     if (kept && worst.allowed == 0) return std::string(kept->text);

@@ -1,0 +1,254 @@
+#include "base/json.h"
+
+#include "base/shell.h"
+#include "cli/commands/burst/measures.h"
+#include "cli/commands/burst/report.h"
+#include "cli/options/log_options.h"
+
+namespace rlctl::cli::burst {
+namespace {
+
+/// An object of this name, whose fields `write` writes, or null.
+template <typename Write>
+void write_object(JsonWriter& json, std::string_view name, bool is_known, const Write& write) {
+  json.name(name);
+  if (!is_known) {
+    json.null();
+    return;
+  }
+  json.begin_object();
+  write();
+  json.end_object();
+}
+
+// --- Traffic -------------------------------------------------------------------------------------
+
+void write_value(JsonWriter& json, const Value& value) {
+  const auto write = [&json](const auto& known) {
+    if constexpr (std::is_same_v<decltype(known), const std::monostate&>) {
+      json.null();
+    } else {
+      json.value(known);
+    }
+  };
+  std::visit(write, value);
+}
+
+void write_measures(JsonWriter& json, const MeasureGroup& group, const Run& run) {
+  for (const auto& measure : group.measures) {
+    if ((measure.outputs & kInJson) == 0) continue;
+    json.name(measure.name);
+    write_value(json, measure.shown_of(run));
+  }
+}
+
+void write_group(JsonWriter& json, const MeasureGroup& group, const Run& run, bool is_known) {
+  write_object(json, group.name, is_known, [&] { write_measures(json, group, run); });
+}
+
+void write_times(JsonWriter& json, const std::optional<traffic::Timing>& timing) {
+  for (const auto& span : timed_spans()) {
+    const auto* times = histogram_of(timing, span);
+    write_object(json, span.name, times != nullptr, [&] {
+      json.field("n", times->count());
+      for (const auto& statistic : time_statistics()) {
+        json.field(statistic.name, statistic.of(*times));
+      }
+    });
+  }
+}
+
+void write_suggestion(JsonWriter& json, const Report& report, const traffic::Suggestion& found) {
+  const auto& share = *report.plan.suggest;
+  const auto& [tried, chosen] = found;
+  json.field("most", share.most).field("of", share.of_keys ? "keys" : "requests");
+  json.field("limit", chosen ? std::optional(tried[*chosen].limit) : std::nullopt);
+  json.field("window_us", report.plan.limits.front().window).name("tried").begin_array();
+  for (const auto& one : tried) {
+    json.begin_object().field("limit", one.limit).field("denied", one.denied);
+    json.field("share", one.share(share.of_keys)).field("keys_denied", one.keys_denied);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_run(JsonWriter& json, const Report& report, const Run& run) {
+  const auto& measured = run.outcome.measured;
+  json.begin_object().field("algorithm", run.name);
+  write_measures(json, kCountGroup, run);
+  json.name(kWorstGroup.name).begin_object();
+  write_measures(json, kWorstGroup, run);
+  json.bytes_field("key", run.worst_key);
+  json.field("limit", limiter::format_limit(report.plan.limits[measured.worst.limit]));
+  json.end_object();
+  write_measures(json, kMemoryGroup, run);
+  write_measures(json, kServerGroup, run);
+  const auto& timing = run.outcome.timing;
+  write_object(json, "latency_us", timing.has_value(), [&] { write_times(json, timing); });
+  write_measures(json, kDenialGroup, run);
+  write_group(json, kRetryGroup, run, true);
+  write_group(json, kRemainingGroup, run, measured.remaining_error.compared > 0);
+  write_group(json, kResetGroup, run, measured.reset_error.compared > 0);
+  json.name("top_denied").begin_array();
+  for (const auto& [key, denied] : run.top_denied) {
+    json.begin_object().bytes_field("key", key).field("denied", denied).end_object();
+  }
+  json.end_array();
+  write_group(json, kMinuteGroup, run, measured.worst_minute.has_value());
+  write_object(json, "suggestion", run.suggestion.has_value(),
+               [&] { write_suggestion(json, report, *run.suggestion); });
+  json.field("hint", run.hint).field("why", run.why).end_object();
+}
+
+void write_file(JsonWriter& json, const replay::RecordedFile& file) {
+  const auto& counts = file.counts;
+  const auto* format = file.format;
+  json.begin_object().field("name", file.name);
+  json.field("format", format != nullptr ? std::optional(format->name) : std::nullopt);
+  json.field("lines", counts.lines).field("requests", counts.requests).field("bad", counts.bad);
+  json.field("blank", counts.blank).field("other", counts.other).end_object();
+}
+
+void write_recording(JsonWriter& json, const replay::Recording& recording) {
+  json.name("files").begin_array();
+  for (const auto& file : recording.files()) write_file(json, file);
+  json.end_array().field("first_us", recording.first()).field("last_us", recording.last());
+  const auto& bad = recording.first_bad();
+  write_object(json, "first_bad", bad.has_value(), [&] {
+    json.field("file", bad->file).field("line", bad->line).field("why", bad->why);
+  });
+}
+
+void write_difference(JsonWriter& json, const Plan& plan,
+                      const std::optional<FoundDifference>& found) {
+  json.field("algorithm", name_of(plan.candidates[1])).field("differs", found.has_value());
+  json.field("request", found ? std::optional(found->request) : std::nullopt);
+  json.field("at_us", found ? std::optional(found->arrival.at) : std::nullopt);
+  if (found) {
+    json.bytes_field("key", found->key);
+  } else {
+    json.name("key").null();
+  }
+  json.field("allowed", found ? std::optional(found->allowed) : std::nullopt).name("schedule");
+  if (!found || !found->shrunk) {
+    json.null();
+    return;
+  }
+  json.begin_array();
+  const auto& [schedule, one, other] = *found->shrunk;
+  for (std::size_t i = 0; i < schedule.size(); ++i) {
+    json.begin_object().field("at_us", schedule[i].at).field("cost", schedule[i].cost);
+    json.field("allowed", one[i].allowed).field("against_allowed", other[i].allowed).end_object();
+  }
+  json.end_array();
+}
+
+void write_traffic(JsonWriter& json, const Report& report) {
+  const auto& plan = report.plan;
+  const auto& real = plan.real;
+  const auto& limit = plan.limits.front();
+  json.field("pattern", traffic_name(report)).field("seed", seed_of(report));
+  json.field("clock", real ? "real" : "virtual");
+  json.field("clients", real ? std::optional(real->clients) : std::nullopt);
+  json.field("pipeline", real ? real->pipeline : std::nullopt);
+  json.field("limit", limit.limit).field("window_us", limit.window).name("limits").begin_array();
+  for (const auto& one : plan.limits) {
+    json.begin_object().field("limit", one.limit).field("window_us", one.window);
+    json.field("burst", one.burst).end_object();
+  }
+  json.end_array();
+  write_object(json, "replay", report.recording != nullptr,
+               [&] { write_recording(json, *report.recording); });
+}
+
+// --- Searches ------------------------------------------------------------------------------------
+
+void write_finding(JsonWriter& json, std::string_view name, const SearchFindings& search,
+                   const std::optional<adversary::Finding>& finding) {
+  write_object(json, name, finding.has_value(), [&] {
+    const auto& score = finding->score;
+    json.name("worst").begin_object().field("allowed", score.worst);
+    json.field("ratio", search.ratio_of(*finding)).field("from_us", score.worst_from);
+    json.field("span_us", score.worst_span).end_object().name("wrongly_denied").begin_array();
+    for (const auto index : score.wrongly_denied) json.value(index);
+    json.end_array().field("denied_at_edge", score.denied_at_edge).name("schedule").begin_array();
+    for (std::size_t i = 0; i < finding->schedule.size(); ++i) {
+      const auto& [at, cost] = finding->schedule[i];
+      const auto& answer = finding->answers[i];
+      json.begin_object().field("at_us", at).field("cost", cost).field("allowed", answer.allowed);
+      json.field("delay_us", answer.delay).end_object();
+    }
+    json.end_array();
+  });
+}
+
+void write_search(JsonWriter& json, const Plan& plan) {
+  const auto& limit = plan.limits.front();
+  const auto& search = *plan.search;
+  const auto& exhaustive = search.exhaustive;
+  json.field("pattern", kAdversary);
+  json.field("seed", exhaustive ? std::nullopt : std::optional(plan.request.seed));
+  json.field("clock", "virtual").field("limit", limit.limit).field("window_us", limit.window);
+  json.field("burst", limit.burst).field("cost", plan.request.cost).name("costs").begin_array();
+  for (const auto cost : search.costs) json.value(cost);
+  json.end_array();
+  json.field("budget", exhaustive ? std::nullopt : std::optional(search.budget));
+  json.field("exhaustive", exhaustive).field("base_us", search_base(plan));
+}
+
+void write_findings(JsonWriter& json, const Plan& plan, const Run& run) {
+  const auto& result = run.search->result;
+  json.begin_object().field("algorithm", run.name).field("asked", result.asked);
+  json.field("tick_us", plan.search->tick).field("unbounded", result.is_unbounded);
+  json.field("tried", result.tried).field("undecided", result.undecided);
+  write_finding(json, "most", *run.search, result.most);
+  write_finding(json, "most_stepping_back", *run.search, result.most_stepping_back);
+  write_finding(json, "wrongly_denied", *run.search, result.wrongly_denied);
+  json.field("hint", run.hint).end_object();
+}
+
+}  // namespace
+
+void append_json(std::string& out, const Report& report) {
+  const auto& plan = report.plan;
+  JsonWriter json(out);
+  json.begin_object();
+  if (plan.search) {
+    write_search(json, plan);
+  } else {
+    write_traffic(json, report);
+  }
+  json.field("command", command_line(plan.command)).field("interrupted", report.interrupted);
+  json.name("runs").begin_array();
+  for (const auto& run : report.runs) {
+    if (run.search) {
+      write_findings(json, plan, run);
+    } else {
+      write_run(json, report, run);
+    }
+  }
+  json.end_array();
+  if (tells_difference(report)) {
+    write_object(json, "against", true, [&] { write_difference(json, plan, report.difference); });
+  }
+  json.end_object();
+  out += '\n';
+}
+
+void append_decision_json(std::string& out, std::string_view run, std::string_view key,
+                          const traffic::Arrival& arrival, const limiter::Decision& decision) {
+  // A foreign script may not report these.
+  const auto reported = [](const auto& value, const auto& unknown) {
+    return value != unknown ? std::optional(value) : std::nullopt;
+  };
+  JsonWriter json(out);
+  json.begin_object().field("algorithm", run).field("at_us", arrival.at).bytes_field("key", key);
+  json.field("cost", arrival.cost).field("allowed", decision.allowed);
+  json.field("remaining", reported(decision.remaining, limiter::kNotTold));
+  json.field("retry_after_us", reported(decision.retry_after, limiter::kTimeNotTold));
+  json.field("reset_after_us", reported(decision.reset_after, limiter::kTimeNotTold));
+  json.field("delay_us", decision.delay).end_object();
+  out += '\n';
+}
+
+}  // namespace rlctl::cli::burst
