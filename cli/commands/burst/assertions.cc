@@ -4,13 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <functional>
-#include <iterator>
-#include <utility>
 
 #include "base/text.h"
-#include "cli/commands/burst/report.h"
 #include "cli/errors/failure.h"
 #include "cli/options/values.h"
 
@@ -22,16 +17,14 @@ struct Comparison {
   bool (*holds)(double, double);
 };
 
-template <typename Compare>
-bool holds(double left, double right) {
-  return Compare{}(left, right);
-}
-
 // Longer signs first: "<" is a prefix of "<=".
 constexpr std::array kComparisons{
-    Comparison{"<=", holds<std::less_equal<>>}, Comparison{">=", holds<std::greater_equal<>>},
-    Comparison{"==", holds<std::equal_to<>>},   Comparison{"!=", holds<std::not_equal_to<>>},
-    Comparison{"<", holds<std::less<>>},        Comparison{">", holds<std::greater<>>},
+    Comparison{"<=", [](double left, double right) { return left <= right; }},
+    Comparison{">=", [](double left, double right) { return left >= right; }},
+    Comparison{"==", [](double left, double right) { return left == right; }},
+    Comparison{"!=", [](double left, double right) { return left != right; }},
+    Comparison{"<", [](double left, double right) { return left < right; }},
+    Comparison{">", [](double left, double right) { return left > right; }},
 };
 
 constexpr std::string_view kAssertExample = "--assert 'worst<=1'";
@@ -42,25 +35,20 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-bool has_measure(const std::vector<AssertedMeasure>& measures, std::string_view name) {
-  return std::any_of(measures.begin(), measures.end(),
-                     [name](const AssertedMeasure& measure) { return measure.name == name; });
-}
-
-AssertedMeasure find_measure(std::string_view name, const std::string& text,
-                             const std::vector<AssertedMeasure>& measures) {
+AssertedMeasure find_measure(std::string_view name, const std::string& text, bool of_search) {
+  const auto search = search_measures(), traffic = traffic_measures();
   std::vector<std::string_view> names;
-  for (const auto& measure : measures) {
+  for (const auto& measure : of_search ? search : traffic) {
     if (measure.name == name) return measure;
     names.push_back(measure.name);
   }
   auto message =
       "--assert: " + in_quotes(text) + " compares " + in_quotes(name) + ", which is not a measure";
-  if (has_measure(traffic_measures(), name)) {
-    throw UsageError(message + " of a search", "patterns and --replay measure it");
-  }
-  if (has_measure(search_measures(), name)) {
-    throw UsageError(message + " of traffic", "rlctl burst adversary measures it");
+  for (const auto& other : of_search ? traffic : search) {
+    if (other.name != name) continue;
+    throw UsageError(
+        message + (of_search ? " of a search" : " of traffic"),
+        of_search ? "patterns and --replay measure it" : "rlctl burst adversary measures it");
   }
   refuse_word(message, name, names);
 }
@@ -141,13 +129,10 @@ std::vector<std::string> vacuous_of(const Assertion& assertion, std::span<const 
     if (!value || !assertion.compare(*value, assertion.value)) continue;
     const auto why = why_vacuous(assertion, run);
     if (!why) continue;
-    const auto known = std::find_if(names_of.begin(), names_of.end(),
-                                    [&](const auto& one) { return one.first == *why; });
-    if (known == names_of.end()) {
-      names_of.emplace_back(*why, run.name);
-    } else {
-      known->second += ", " + run.name;
-    }
+    auto known = names_of.begin();
+    while (known != names_of.end() && known->first != *why) ++known;
+    if (known == names_of.end()) known = names_of.insert(known, {*why, {}});
+    known->second += (known->second.empty() ? "" : ", ") + run.name;
   }
   std::vector<std::string> texts;
   for (const auto& [why, names] : names_of) {
@@ -191,8 +176,8 @@ Assertion parse_assertion(const std::string& text, const Plan& plan) {
     throw UsageError("--assert: " + in_quotes(text) + " needs one of < <= == != >= >",
                      std::string(kAssertExample));
   }
-  auto measure = find_measure(trimmed(std::string_view(text).substr(0, at)), text,
-                              plan.search ? search_measures() : traffic_measures());
+  auto measure =
+      find_measure(trimmed(std::string_view(text).substr(0, at)), text, plan.search.has_value());
   if (measure.needs_real_clock && !plan.real) {
     throw UsageError("--assert: " + in_quotes(text) + " is about " + measure.name +
                          ", which a virtual clock cannot measure",
@@ -250,6 +235,13 @@ ExitStatus report_failures(const std::vector<std::string>& failures, const Invoc
 
 namespace {
 
+/// An assertion or a comparison as a test, with its failures.
+struct TestCase {
+  std::string name;
+  std::string_view type;  ///< of the failures
+  std::vector<std::string> failures;
+};
+
 std::string seconds_of(const Run& run) {
   const auto& timeline = run.outcome.timeline;
   const auto& timing = run.outcome.timing;
@@ -257,71 +249,58 @@ std::string seconds_of(const Run& run) {
   return fmt::format("{:.6f}", timing ? timing->seconds : length.count());
 }
 
-/// The cases of one suite.
-class Suite {
- public:
-  Suite(const Report& report, const Run& run)
-      : name_(fmt::format("rlctl.burst.{}.{}", traffic_name(report), run.name)),
-        seconds_(seconds_of(run)) {}
-
-  /// `type` is the kind of a failure.
-  void add(std::string_view name, std::string_view type, std::span<const std::string> failures) {
-    ++cases_;
-    fmt::format_to(std::back_inserter(text_),
-                   "    <testcase classname=\"{}\" name=\"{}\" time=\"{}\"", xml(name_), xml(name),
-                   seconds_);
-    if (failures.empty()) {
-      text_ += "/>\n";
-      return;
-    }
-    ++failed_;
-    fmt::format_to(std::back_inserter(text_), ">\n      <failure type=\"{}\" message=\"{}\">", type,
-                   xml(failures.front()));
-    for (const auto& failure : failures) text_ += xml(failure) + "\n";
-    text_ += "</failure>\n    </testcase>\n";
+std::vector<TestCase> cases_of(const Report& report, const Run& run,
+                               std::span<const Assertion> assertions) {
+  std::vector<TestCase> cases;
+  for (const auto& assertion : assertions) {
+    cases.push_back({assertion.text, "assertion", failures_of({&assertion, 1}, {&run, 1})});
   }
-
-  [[nodiscard]] std::size_t cases() const { return cases_; }
-  [[nodiscard]] std::size_t failed() const { return failed_; }
-  [[nodiscard]] std::string text() const {
-    return fmt::format(
-        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"0\" "
-        "time=\"{}\">\n{}  </testsuite>\n",
-        xml(name_), cases_, failed_, seconds_, text_);
+  const auto& plan = report.plan;
+  if (!plan.against || &run != &report.runs.front()) return cases;
+  cases.push_back({fmt::format("--against {}", name_of(plan.candidates[1])), "difference", {}});
+  if (report.difference) {
+    cases.back().failures.push_back(difference_text(plan, *report.difference));
   }
+  return cases;
+}
 
- private:
-  std::string name_, seconds_, text_;
-  std::size_t cases_ = 0, failed_ = 0;
-};
-
-void add_comparison(Suite& suite, const Report& report) {
-  std::vector<std::string> failures;
-  if (report.difference) failures.push_back(difference_text(report.plan, *report.difference));
-  suite.add(fmt::format("--against {}", name_of(report.plan.candidates[1])), "difference",
-            failures);
+std::string case_text(const TestCase& test, const std::string& suite, const std::string& seconds) {
+  auto text = fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{}\"", xml(suite),
+                          xml(test.name), seconds);
+  if (test.failures.empty()) return text + "/>\n";
+  text += fmt::format(">\n      <failure type=\"{}\" message=\"{}\">", test.type,
+                      xml(test.failures.front()));
+  for (const auto& failure : test.failures) text += xml(failure) + "\n";
+  return text + "</failure>\n    </testcase>\n";
 }
 
 }  // namespace
 
 std::string junit_report(const Report& report, std::span<const Assertion> assertions) {
   std::string suites;
-  std::size_t cases = 0, failed = 0;
+  std::size_t all = 0, all_failed = 0;
   for (const auto& run : report.runs) {
-    Suite suite(report, run);
-    for (const auto& assertion : assertions) {
-      suite.add(assertion.text, "assertion", failures_of({&assertion, 1}, {&run, 1}));
+    const auto name = fmt::format("rlctl.burst.{}.{}", traffic_name(report), run.name);
+    const auto seconds = seconds_of(run);
+    const auto cases = cases_of(report, run, assertions);
+    std::string text;
+    std::size_t failed = 0;
+    for (const auto& test : cases) {
+      text += case_text(test, name, seconds);
+      if (!test.failures.empty()) ++failed;
     }
-    if (report.plan.is_comparison && &run == &report.runs.front()) add_comparison(suite, report);
-    cases += suite.cases();
-    failed += suite.failed();
-    suites += suite.text();
+    suites += fmt::format(
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"0\" "
+        "time=\"{}\">\n{}  </testsuite>\n",
+        xml(name), cases.size(), failed, seconds, text);
+    all += cases.size();
+    all_failed += failed;
   }
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<testsuites name=\"rlctl burst\" tests=\"{}\" failures=\"{}\" errors=\"0\">\n{}"
       "</testsuites>\n",
-      cases, failed, suites);
+      all, all_failed, suites);
 }
 
 }  // namespace rlctl::cli::burst

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <span>
-#include <string>
-#include <vector>
-
-#include "cli/app/command.h"
 #include "cli/commands/burst/measures.h"
 
 namespace rlctl::cli::burst {

@@ -1,5 +1,3 @@
-#include "cli/app/command.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,18 +5,13 @@
 
 #include "base/text.h"
 #include "cli/commands/burst/assertions.h"
-#include "cli/commands/burst/measures.h"
 #include "cli/commands/burst/picture.h"
-#include "cli/commands/burst/plan.h"
-#include "cli/commands/burst/report.h"
 #include "cli/commands/burst/session.h"
 #include "cli/errors/failure.h"
 #include "cli/options/limits.h"
-#include "cli/options/log_options.h"
-#include "cli/options/script_options.h"
 #include "cli/options/values.h"
 #include "cli/terminal/output.h"
-#include "traffic/pattern.h"
+#include "cli/terminal/table.h"
 
 namespace rlctl::cli::burst {
 namespace {
@@ -29,15 +22,6 @@ constexpr std::string_view kVirtual = "virtual", kReal = "real";
 constexpr std::string_view kMaxRate = "max";
 constexpr std::int64_t kMaxClients = 10'000;
 constexpr std::int64_t kMaxBudget = 1'000'000'000'000, kMaxExhaustive = 32;
-
-std::string pattern_help() {
-  constexpr std::size_t kColumn = 10;
-  std::string out = fmt::format("\nPatterns (default: {}):\n", traffic::patterns().front().name);
-  for (const auto& pattern : traffic::patterns()) {
-    out += fmt::format("  {:{}}{}\n", pattern.name, kColumn, pattern.summary);
-  }
-  return out;
-}
 
 // ---- Values ----
 
@@ -94,44 +78,24 @@ bool parse_clock(const std::string& text) {
   throw UsageError("--clock must be virtual or real, not " + in_quotes(text));
 }
 
+std::uint64_t parse_seed(const std::string& text) {
+  return static_cast<std::uint64_t>(parse_between(text, "--seed", 0, INT64_MAX));
+}
+
 std::string parse_title(const std::string& text) {
   if (text.find_first_not_of(' ') != text.npos) return text;
   throw UsageError("--title is empty", "omit it for a title from the traffic");
 }
 
-/// A Take for a duration with a unit, or for a whole number from `least` to `most`.
-template <typename Target>
-Take into_duration(Target& target, std::string_view option) {
-  return into(target,
-              [option](const std::string& text) { return parse_duration_of(text, option); });
-}
-template <typename Target>
-Take into_number(Target& target, std::string_view option, std::int64_t least,
-                 std::int64_t most = INT64_MAX) {
-  return into(target, [=](const std::string& text) {
-    return static_cast<Target>(parse_between(text, option, least, most));
-  });
-}
-
 // ---- Declarations ----
 
-const std::string& limit_help() {
-  static const auto kText = fmt::format(
+void add_limiters(Options& options, Plan& plan) {
+  static const auto kLimitHelp = fmt::format(
       "requests and window: 5/60s, 100/min; several make one decision (default: {}; {} for "
       "adversary)",
       kDefaultLimit, kSearchLimit);
-  return kText;
-}
-
-const std::string& budget_help() {
-  static const auto kText =
-      fmt::format("requests to try against each limiter (default: {})", adversary::kDefaultBudget);
-  return kText;
-}
-
-void add_limiters(Options& options, Plan& plan) {
   options.group("Limiters");
-  options.comma_list("--limit", "LIMIT", plan.limit_texts, limit_help());
+  options.comma_list("--limit", "LIMIT", plan.limit_texts, kLimitHelp);
   options
       .comma_list(
           "--algorithm", "NAMES",
@@ -170,10 +134,11 @@ void add_traffic(Options& options, Plan& plan) {
       },
       "rate of requests: 400/s, 24k/min, or max; max is as fast as the server answers (default: "
       "from the limit)");
-  options.value("--duration", "TIME", into_duration(plan.request.duration, "--duration"),
+  options.value("--duration", "TIME", into(plan.request.duration, duration_of("--duration")),
                 "how long the traffic lasts (default: three windows; 10s with --rate max)");
   options
-      .value("--requests", "NUMBER", into_number(plan.request.requests, "--requests", 1),
+      .value("--requests", "NUMBER",
+             into(plan.request.requests, number_between("--requests", 1, INT64_MAX)),
              "stop after this many requests")
       .excludes("--replay", "the log has the requests",
                 "cut the log: head -n 1000 FILE | rlctl burst --replay -");
@@ -195,7 +160,7 @@ void add_traffic(Options& options, Plan& plan) {
              "cost of each request (default: 1); for adversary also several: 1,3")
       .excludes("--replay", kLogHasCosts, kNameCosts);
   options
-      .value("--seed", "NUMBER", into_number(plan.request.seed, "--seed", 0),
+      .value("--seed", "NUMBER", into(plan.request.seed, parse_seed),
              "seed for the random generator (default: 1)")
       .excludes("--replay", "nothing in a log is random");
   options
@@ -217,9 +182,11 @@ void add_clock(Options& options, Plan& plan) {
       .completes([](const CompletionContext&) {
         return to_completions(std::array{kVirtual, kReal});
       });
-  options.value("--clients", "NUMBER", into_number(plan.clients, "--clients", 1, kMaxClients),
+  options.value("--clients", "NUMBER",
+                into(plan.clients, number_between("--clients", 1, kMaxClients)),
                 "number of connections, under the real clock (default: 1; 50 with --rate max)");
-  options.value("--pipeline", "NUMBER", into_number(plan.pipeline, "--pipeline", 1, kMaxClients),
+  options.value("--pipeline", "NUMBER",
+                into(plan.pipeline, number_between("--pipeline", 1, kMaxClients)),
                 "requests in flight per connection, with --rate max (default: 1)");
 }
 
@@ -242,15 +209,17 @@ void add_report(Options& options, Plan& plan) {
 }
 
 void add_adversary_options(Options& options, Plan& plan) {
+  static const auto kBudgetHelp =
+      fmt::format("requests to try against each limiter (default: {})", adversary::kDefaultBudget);
   auto& search = plan.search.emplace();
   options.group("Options");
   options
-      .value("--budget", "NUMBER", into_number(search.budget, "--budget", 1, kMaxBudget),
-             budget_help())
+      .value("--budget", "NUMBER", into(search.budget, number_between("--budget", 1, kMaxBudget)),
+             kBudgetHelp)
       .excludes("--exhaustive");
   options
       .value("--exhaustive", "NUMBER",
-             into_number(search.exhaustive, "--exhaustive", 1, kMaxExhaustive),
+             into(search.exhaustive, number_between("--exhaustive", 1, kMaxExhaustive)),
              "try every schedule of up to this many requests; at the times at which a limiter's "
              "answer may change")
       .excludes("--seed", "nothing in an exhaustive search is random");
@@ -258,7 +227,7 @@ void add_adversary_options(Options& options, Plan& plan) {
       .excludes("--write", "a log has no refunds");
   options.flag("--no-stepping-back", search.no_stepping_back,
                "do not try a clock that steps back; an exhaustive search never does");
-  options.value("--tick", "TIME", into_duration(search.tick, "--tick"),
+  options.value("--tick", "TIME", into(search.tick, duration_of("--tick")),
                 "try only times that are multiples of this; for limiters with a coarse clock "
                 "(default: 1us)");
   options.group("Options", Repeats::kNo);
@@ -303,7 +272,13 @@ Completions complete_pattern(const CompletionContext& typed) {
 
 /// The sections of --help that list the patterns, the algorithms and more.
 std::string notes() {
-  return pattern_help() + format_help() + list_algorithms({}) + placeholder_help();
+  std::vector<std::pair<std::string, std::string>> patterns;
+  for (const auto& pattern : traffic::patterns()) {
+    patterns.emplace_back(pattern.name, pattern.summary);
+  }
+  std::string text;
+  append_list(text, fmt::format("Patterns (default: {})", patterns.front().first), patterns);
+  return text + format_help() + list_algorithms({}) + placeholder_help();
 }
 
 // ---- The report and the command ----
@@ -387,8 +362,7 @@ Report run_and_report(const Plan& plan, std::span<const Assertion> assertions,
   Report report{.plan = plan, .recording = read_recording(plan, invocation)};
   std::exception_ptr error;
   try {
-    const bool draws = plan.svg || (!plan.quiet && !invocation.json);
-    run_plan(report, invocation, output.on_decision(), !assertions.empty(), draws);
+    run_plan(report, invocation, output.on_decision());
   } catch (const std::exception&) {
     // After Ctrl-C, stopping the run may have caused the error; any other error must not lose the
     // finished runs.

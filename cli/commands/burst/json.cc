@@ -2,8 +2,6 @@
 
 #include "base/shell.h"
 #include "cli/commands/burst/measures.h"
-#include "cli/commands/burst/report.h"
-#include "cli/options/log_options.h"
 
 namespace rlctl::cli::burst {
 namespace {
@@ -23,22 +21,15 @@ void write_object(JsonWriter& json, std::string_view name, bool is_known, const 
 
 // --- Traffic -------------------------------------------------------------------------------------
 
-void write_value(JsonWriter& json, const Value& value) {
-  const auto write = [&json](const auto& known) {
-    if constexpr (std::is_same_v<decltype(known), const std::monostate&>) {
-      json.null();
-    } else {
-      json.value(known);
-    }
-  };
-  std::visit(write, value);
-}
-
 void write_measures(JsonWriter& json, const MeasureGroup& group, const Run& run) {
   for (const auto& measure : group.measures) {
     if ((measure.outputs & kInJson) == 0) continue;
     json.name(measure.name);
-    write_value(json, measure.shown_of(run));
+    if (const auto value = measure.shown_of(run)) {
+      std::visit([&json](const auto& known) { json.value(known); }, *value);
+    } else {
+      json.null();
+    }
   }
 }
 
@@ -47,7 +38,7 @@ void write_group(JsonWriter& json, const MeasureGroup& group, const Run& run, bo
 }
 
 void write_times(JsonWriter& json, const std::optional<traffic::Timing>& timing) {
-  for (const auto& span : timed_spans()) {
+  for (const auto& span : kTimedSpans) {
     const auto* times = histogram_of(timing, span);
     write_object(json, span.name, times != nullptr, [&] {
       json.field("n", times->count());

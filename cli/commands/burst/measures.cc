@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/commands/burst/report.h"
 #include "cli/terminal/bars.h"
 #include "cli/terminal/table.h"
 
@@ -22,7 +21,7 @@ struct Cell {
   Value value;
 
   [[nodiscard]] std::chrono::microseconds time() const {
-    return std::chrono::microseconds{std::get<std::int64_t>(value)};
+    return std::chrono::microseconds{std::get<std::int64_t>(*value)};
   }
   [[nodiscard]] std::string tone(std::string_view text, Tone tone) const {
     return toned(text, tone, look.colour);
@@ -48,13 +47,11 @@ template <typename Known>
 Value value_of(const Known& known) {
   if constexpr (requires { known.count(); }) {
     return known.count();
+  } else if constexpr (requires { known.value(); }) {
+    return known ? value_of(*known) : Value();
   } else {
     return known;
   }
-}
-template <typename Known>
-Value value_of(const std::optional<Known>& known) {
-  return known ? value_of(*known) : Value();
 }
 
 const Measured& measured(const Run& run) {
@@ -126,16 +123,13 @@ Reach up_to(std::int64_t most) {
   return {.most = as_double(most)};
 }
 
-Reach reach_of_requests(const Run& run) {
-  return up_to(measured(run).sent);
+template <auto member>
+Reach reach_of(const Run& run) {
+  return up_to(measured(run).*member);
 }
 
 Reach reach_of_share(const Run& /*run*/) {
   return up_to(1);
-}
-
-Reach reach_of_keys(const Run& run) {
-  return up_to(measured(run).keys);
 }
 
 /// A limiter that allows nothing meets every upper bound.
@@ -244,7 +238,7 @@ std::string denied_in_minute_of(const Cell& cell) {
 }
 
 std::string share_of(const Cell& cell) {
-  return percent_text(std::get<double>(cell.value));
+  return percent_text(std::get<double>(*cell.value));
 }
 
 std::string worst_of(const Cell& cell) {
@@ -270,7 +264,7 @@ std::string keys_denied_of(const Cell& cell) {
 }
 
 std::string bytes_of(const Cell& cell) {
-  return fmt::format("{:.0f}", std::get<double>(cell.value));
+  return fmt::format("{:.0f}", std::get<double>(*cell.value));
 }
 
 /// A time in ns, cut to whole ones.
@@ -279,20 +273,20 @@ std::string latency_of(double ns) {
 }
 
 std::string server_time_of(const Cell& cell) {
-  return latency_of(std::get<double>(cell.value) * 1e3);
+  return latency_of(std::get<double>(*cell.value) * 1e3);
 }
 
 std::string lag_of(const Cell& cell) {
-  return latency_text(nanoseconds{std::get<std::int64_t>(cell.value)});
+  return latency_text(nanoseconds{std::get<std::int64_t>(*cell.value)});
 }
 
 std::string rate_of(const Cell& cell) {
-  const auto rate = std::get<double>(cell.value);
+  const auto rate = std::get<double>(*cell.value);
   return rate > 0 ? rate_text(rate) : std::string();
 }
 
 std::string sender_of(const Cell& cell) {
-  return std::get<bool>(cell.value) ? "kept up" : cell.tone("fell behind", Tone::kBad);
+  return std::get<bool>(*cell.value) ? "kept up" : cell.tone("fell behind", Tone::kBad);
 }
 
 // --- The tables ----------------------------------------------------------------------------------
@@ -300,11 +294,11 @@ std::string sender_of(const Cell& cell) {
 constexpr Measure kCountMeasures[] = {
     {"worst", worst_ratio, kInAssert, {}, reach_of_worst},
     {"sent", of<&Measured::sent>, kInAll, {"sent"}},
-    {"allowed", of<&Measured::allowed>, kInAll, {"allowed"}, reach_of_requests},
-    {"denied", of<&Measured::denied>, kInAll, {"denied"}, reach_of_requests},
+    {"allowed", of<&Measured::allowed>, kInAll, {"allowed"}, reach_of<&Measured::sent>},
+    {"denied", of<&Measured::denied>, kInAll, {"denied"}, reach_of<&Measured::sent>},
     {"denied_share", denied_share, kInAssert, {"of all", share_of, has_recording}, reach_of_share},
     {"keys", of<&Measured::keys>},
-    {"keys_denied", of<&Measured::keys_denied>, kInAll, {}, reach_of_keys},
+    {"keys_denied", of<&Measured::keys_denied>, kInAll, {}, reach_of<&Measured::keys>},
 };
 
 // If nothing was allowed, these times are null in JSON, but 0 in CSV.
@@ -400,9 +394,6 @@ constexpr Measure kMinuteMeasures[] = {
      {"denied in it", denied_in_minute_of, has_recording}},
 };
 
-constexpr TimedSpan kTimedSpans[] = {
-    {"service", &Timing::service}, {"response", &Timing::response}, {"lag", &Timing::lag}};
-
 TimeStatistic percentile(std::string_view name, std::string_view title, double percent) {
   return {.name = name,
           .title = title,
@@ -422,15 +413,10 @@ std::string full_name(std::string_view prefix, std::string_view name) {
   return prefix.empty() ? std::string(name) : fmt::format("{}_{}", prefix, name);
 }
 
+/// Empty if the value is unknown.
 std::string text_of(const Value& value) {
-  const auto text = [](const auto& known) {
-    if constexpr (std::is_same_v<decltype(known), const std::monostate&>) {
-      return std::string();
-    } else {
-      return fmt::to_string(known);
-    }
-  };
-  return std::visit(text, value);
+  if (!value) return {};
+  return std::visit([](const auto& known) { return fmt::to_string(known); }, *value);
 }
 
 /// A name and a value, which is empty if it is unknown.
@@ -490,9 +476,8 @@ void append_csv_line(std::string& out, const std::vector<CsvField>& fields,
 // --- Assertions ----------------------------------------------------------------------------------
 
 std::optional<double> as_number(const Value& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return as_double(*whole);
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  return std::nullopt;
+  if (!value) return std::nullopt;
+  return std::visit([](const auto& known) { return static_cast<double>(known); }, *value);
 }
 
 void add_asserted(std::vector<AssertedMeasure>& all, const MeasureGroup& group) {
@@ -549,7 +534,7 @@ void add_columns(Table& table, const MeasureGroup& group, const Report& report, 
     if (title.empty() || (is_shown != nullptr && !is_shown(report))) continue;
     const auto cell_of = [&, make = text](const Run& run) {
       const Cell cell{report, run, look, origin, measure.of(run)};
-      if (std::holds_alternative<std::monostate>(cell.value)) return std::string();
+      if (!cell.value) return std::string();
       return make != nullptr ? make(cell) : text_of(cell.value);
     };
     add_column(table, fmt::format(fmt::runtime(title), window), report, cell_of);
@@ -565,17 +550,12 @@ const MeasureGroup kCountGroup{"", kCountMeasures}, kWorstGroup{"worst", kWorstM
     kMinuteGroup{"worst_minute", kMinuteMeasures};
 
 Value Measure::shown_of(const Run& run) const {
-  auto value = of(run);
-  const auto* number = std::get_if<double>(&value);
-  return shown != nullptr && number != nullptr ? shown(*number) : value;
+  const auto value = of(run);
+  return shown != nullptr && value ? shown(std::get<double>(*value)) : value;
 }
 
 std::int64_t answers_needed(double percent) {
   return std::llround(as_double(Histogram::kBeyond) / (1 - percent / 100));
-}
-
-std::span<const TimedSpan> timed_spans() {
-  return kTimedSpans;
 }
 
 const Histogram* histogram_of(const std::optional<Timing>& timing, const TimedSpan& span) {

@@ -1,15 +1,9 @@
 #pragma once
 
-#include <chrono>
 #include <cmath>
-#include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <variant>
-#include <vector>
 
 #include "cli/commands/burst/report.h"
 
@@ -18,8 +12,8 @@ namespace rlctl::cli::burst {
 // The numbers of a run. Each is one row of the tables in measures.cc, from which come its field in
 // JSON, its column in CSV and in the text, and its name in --assert.
 
-/// The value of a measure; monostate if it is unknown.
-using Value = std::variant<std::monostate, std::int64_t, double, bool>;
+/// The value of a measure; none if it is unknown.
+using Value = std::optional<std::variant<std::int64_t, double, bool>>;
 
 /// The outputs for programs that include a measure.
 enum MeasureOutputs : unsigned {
@@ -41,8 +35,7 @@ struct Cell;  ///< a run's value and what its text depends on
 /// A column of a table for people, with a row for each run.
 struct Column {
   std::string_view title = {};  ///< empty: there is none; {} stands for the window
-  /// Not called for an unknown value; null: the value is a whole number. An empty text stands for
-  /// no value.
+  /// Null: the value as it is. Not called for an unknown value; an empty text stands for one.
   std::string (*text)(const Cell&) = nullptr;
   bool (*is_shown)(const Report&) = nullptr;  ///< null: always
 };
@@ -78,7 +71,9 @@ struct TimedSpan {
   std::string_view name;
   traffic::Histogram traffic::Timing::*times;
 };
-[[nodiscard]] std::span<const TimedSpan> timed_spans();
+inline constexpr TimedSpan kTimedSpans[] = {{"service", &traffic::Timing::service},
+                                            {"response", &traffic::Timing::response},
+                                            {"lag", &traffic::Timing::lag}};
 /// Null if the run has no such times: in a closed loop requests have no due time.
 [[nodiscard]] const traffic::Histogram* histogram_of(const std::optional<traffic::Timing>& timing,
                                                      const TimedSpan& span);

@@ -57,58 +57,54 @@ bool draws_one_key(const Report& report) {
   return report.plan.pattern && traffic_keys(report) > 1;
 }
 
-Scale scale_of(const Report& report) {
+namespace {
+
+/// The axis of all runs.
+TimeAxis axis_of(const Report& report, microseconds window, std::size_t most_columns) {
+  const auto& plan = report.plan;
+  std::optional<microseconds> first, zero;
+  microseconds last{0};
+  for (const auto& run : report.runs) {
+    const auto& timeline = run.outcome.timeline;
+    if (run.outcome.measured.sent == 0) continue;
+    const auto begin = timeline.begin() - run.begin;
+    first = first ? std::min(*first, begin) : begin;
+    // A request that is allowed with a delay goes on after the last request.
+    last = std::max(last, std::max(timeline.end(), run.outcome.departures.end()) - run.begin);
+    // As the bins of the timelines do, columns begin at multiples of their width from this, which
+    // is the same for all runs.
+    zero = timeline.zero() - run.begin;
+  }
+  auto begin = first.value_or(microseconds{0});
+  // A schedule may be a single instant.
+  if (plan.search) last = std::max(last, begin + window);
+  const bool has_edges =
+      plan.search || (plan.pattern && (!plan.real || plan.pattern->first_in_window));
+  if (!has_edges) begin = std::min(begin, microseconds{0});
+  return make_time_axis(
+      begin, last, window, most_columns,
+      shows_dates(report) ? std::optional(report.recording->first()) : std::nullopt, zero);
+}
+
+}  // namespace
+
+Picture picture_of(const Report& report, std::size_t most_columns) {
   const auto& limit = report.plan.limits.front();
-  Scale scale{
+  Picture picture{
       .window = limit.window,
       .limit = limit.limit,
-      .has_chart = (report.plan.pattern || traffic_keys(report) == 1) && !has_refunds(report)};
-  const bool has_edges =
-      report.plan.search ||
-      (report.plan.pattern && (!report.plan.real || report.plan.pattern->first_in_window));
-  bool first = true;
+      .has_chart = (report.plan.pattern || traffic_keys(report) == 1) && !has_refunds(report),
+      .axis = axis_of(report, limit.window, most_columns)};
   for (const auto& run : report.runs) {
-    const auto& outcome = run.outcome;
-    scale.most = std::max(scale.most, outcome.measured.worst.allowed);
-    if (outcome.measured.sent == 0) continue;
-    const auto& timeline = outcome.timeline;
-    const auto begin = timeline.begin() - run.begin;
-    scale.begin = first ? begin : std::min(scale.begin, begin);
-    // A request that is allowed with a delay goes on after the last request.
-    const auto end = std::max(timeline.end(), outcome.departures.end());
-    scale.end = std::max(scale.end, end - run.begin);
-    scale.zero = timeline.zero() - run.begin;  // the same for all runs
-    first = false;
+    auto own = picture.axis;  // in the run's own time
+    own.from += run.begin;
+    own.to += run.begin;
+    auto& panel = picture.panels.emplace_back();
+    panel.requests = run.outcome.timeline.columns(own.from, column_width(own), own.columns);
+    if (!picture.has_chart) continue;
+    panel.within = allowed_within_window(run.outcome.departures, own, limit.window);
   }
-  // A schedule may be a single instant.
-  if (report.plan.search) scale.end = std::max(scale.end, scale.begin + scale.window);
-  if (shows_dates(report)) scale.recorded_at = report.recording->first();
-  if (!has_edges) scale.begin = std::min(scale.begin, microseconds{0});
-  return scale;
-}
-
-TimeAxis axis_of(const Scale& scale, std::size_t most_columns) {
-  return make_time_axis(scale.begin, scale.end, scale.window, most_columns, scale.recorded_at,
-                        scale.zero);
-}
-
-TimeAxis axis_of_run(const TimeAxis& axis, const Run& run) {
-  auto own = axis;
-  own.from += run.begin;
-  own.to += run.begin;
-  own.origin += run.begin;
-  return own;
-}
-
-std::vector<traffic::Timeline::Bin> columns_of(const Run& run, const TimeAxis& axis) {
-  const auto own = axis_of_run(axis, run);
-  return run.outcome.timeline.columns(own.from, column_width(own), own.columns);
-}
-
-std::vector<std::int64_t> within_window_of(const Run& run, const TimeAxis& axis,
-                                           const Scale& scale) {
-  if (!scale.has_chart) return {};
-  return allowed_within_window(run.outcome.departures, axis_of_run(axis, run), scale.window);
+  return picture;
 }
 
 // --- The plot in the terminal --------------------------------------------------------------------
@@ -138,9 +134,9 @@ class Plot {
   Plot(std::string& out, const Report& report, const Look& look);
 
   void append() {
-    for (const auto& run : report_.runs) {
-      if (&run != &report_.runs.front()) out_ += '\n';
-      append_run(run);
+    for (std::size_t i = 0; i < report_.runs.size(); ++i) {
+      if (i > 0) out_ += '\n';
+      append_run(report_.runs[i], picture_.panels[i]);
     }
     append_axis();
     append_notes();
@@ -161,7 +157,7 @@ class Plot {
     return display_width(with_span) + 2 <= look_.columns ? with_span : text;
   }
 
-  void append_run(const Run& run) {
+  void append_run(const Run& run, const Panel& panel) {
     const auto& worst = run.outcome.measured.worst;
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
     const auto verdict = verdict_of(run);
@@ -169,14 +165,14 @@ class Plot {
     const bool beside = display_width(name) + 2 + display_width(verdict) <= look_.columns;
     out_.append(tone(name, Tone::kLabel)).append(beside ? "  " : "\n  ");
     out_.append(tone(verdict, kept ? kept->tone : Tone::kBad)).append("\n");
-    append_chart(within_window_of(run, axis_, scale_));
-    append_counts(columns_of(run, axis_));
+    append_chart(panel.within);
+    append_counts(panel.requests);
   }
 
   /// The units allowed within the last window; each row is a fixed part of the limit.
   void append_chart(const std::vector<std::int64_t>& within) {
     if (within.empty()) return;
-    const auto limit = static_cast<double>(scale_.limit);
+    const auto limit = static_cast<double>(picture_.limit);
     const auto height = limit / rows_;
     const auto most = static_cast<double>(*std::max_element(within.begin(), within.end()));
     const int above =
@@ -188,7 +184,10 @@ class Plot {
       append_chart_row(within, bottom, top, row == above ? fmt::format("{:.0f}", top) : "",
                        Tone::kBad);
     }
-    append_limit();
+    std::string text;
+    for (std::size_t i = kLimit.size(); i < picture_.axis.columns; ++i) text += glyphs_.line;
+    line(std::to_string(picture_.limit), glyphs_.crossing,
+         tone(text.append(kLimit), Tone::kWarning));
     for (int row = rows_; row > 0; --row) {
       append_chart_row(within, (row - 1) * height, row * height, row == 1 ? "0" : "", Tone::kPlain);
     }
@@ -202,12 +201,6 @@ class Plot {
     }
     text.erase(text.find_last_not_of(' ') + 1);
     line(label, glyphs_.side, tone(text, row_tone));
-  }
-
-  void append_limit() {
-    std::string text;
-    for (std::size_t i = kLimit.size(); i < axis_.columns; ++i) text += glyphs_.line;
-    line(std::to_string(scale_.limit), glyphs_.crossing, tone(text.append(kLimit), Tone::kWarning));
   }
 
   void append_counts(const Bins& bins) {
@@ -224,15 +217,15 @@ class Plot {
   }
 
   void append_axis() {
-    const auto ticks = ticks_of(axis_, scale_.window, axis_.columns);
-    std::vector<std::string_view> marks(axis_.columns, glyphs_.line);
+    const auto ticks = ticks_of(picture_.axis, picture_.window, picture_.axis.columns);
+    std::vector<std::string_view> marks(picture_.axis.columns, glyphs_.line);
     std::string labels;
     for (const auto& tick : ticks) {
       const bool first = &tick == &ticks.front(), last = &tick == &ticks.back();
-      const auto column = std::min(static_cast<std::size_t>(tick.at), axis_.columns - 1);
+      const auto column = std::min(static_cast<std::size_t>(tick.at), picture_.axis.columns - 1);
       if (!first) marks[column] = last ? glyphs_.end : glyphs_.tick;
       if (tick.text.empty()) continue;
-      pad(labels, display_width(labels), text_begin(axis_, tick, axis_.columns));
+      pad(labels, display_width(labels), text_begin(picture_.axis, tick, picture_.axis.columns));
       labels += tick.text;
     }
     std::string axis;
@@ -244,13 +237,13 @@ class Plot {
   void append_notes() {
     TextBlock block(out_, look_);
     const bool one_key = draws_one_key(report_);
-    if (scale_.has_chart) {
-      block.row("chart", fmt::format("allowed within the last {}", period_text(scale_.window)),
+    if (picture_.has_chart) {
+      block.row("chart", fmt::format("allowed within the last {}", period_text(picture_.window)),
                 one_key ? "to the named key, against the limit" : "against the limit");
     }
     block.row("rows", one_key ? "requests of all keys" : "requests",
-              fmt::format("a column is {}, the highest {}", column_text(axis_), highest_));
-    if (axis_.recorded_at) block.row("times", "UTC");
+              fmt::format("a column is {}, the highest {}", column_text(picture_.axis), highest_));
+    if (picture_.axis.recorded_at) block.row("times", "UTC");
   }
 
   void line(std::string_view label, std::string_view side, const std::string& text) {
@@ -267,25 +260,22 @@ class Plot {
   const Report& report_;
   const Look& look_;
   const Glyphs& glyphs_;
-  Scale scale_;
   std::size_t gutter_ = kAllowed.size();
-  TimeAxis axis_;
+  Picture picture_;
   std::int64_t highest_ = 1;  ///< the most requests in a column
   int rows_ = kRows;
 };
 
 Plot::Plot(std::string& out, const Report& report, const Look& look)
-    : out_(out),
-      report_(report),
-      look_(look),
-      glyphs_(glyphs(look.utf8)),
-      scale_(scale_of(report)) {
-  gutter_ = std::max(gutter_, std::to_string(std::max(scale_.limit, scale_.most)).size());
+    : out_(out), report_(report), look_(look), glyphs_(glyphs(look.utf8)) {
+  auto most = report.plan.limits.front().limit;
+  for (const auto& run : report.runs) most = std::max(most, run.outcome.measured.worst.allowed);
+  gutter_ = std::max(gutter_, std::to_string(most).size());
   const auto taken = gutter_ + 2;
   const auto columns = look.columns > taken + kMinColumns ? look.columns - taken : kMinColumns;
-  axis_ = axis_of(scale_, std::min(columns, kMaxColumns));
-  for (const auto& run : report.runs) {
-    for (const auto& bin : columns_of(run, axis_)) {
+  picture_ = picture_of(report, std::min(columns, kMaxColumns));
+  for (const auto& panel : picture_.panels) {
+    for (const auto& bin : panel.requests) {
       highest_ = std::max({highest_, bin.allowed, bin.denied});
     }
   }

@@ -1,12 +1,5 @@
 #pragma once
 
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "cli/commands/burst/report.h"
 #include "cli/terminal/bars.h"
 
@@ -29,35 +22,24 @@ void append_plot(std::string& out, const Report& report, const Look& look);
 /// The requests that it counts are those of all keys.
 [[nodiscard]] bool draws_one_key(const Report& report);
 
-/// The scale that all panels of a picture share.
-struct Scale {
-  /// The extent of the traffic, relative to Run::begin.
-  std::chrono::microseconds begin{0}, end{0};
+/// What a picture shows of one run, in columns of the axis.
+struct Panel {
+  std::vector<traffic::Timeline::Bin> requests = {};
+  /// The units allowed within the last window: see allowed_within_window(). Empty if not drawn.
+  std::vector<std::int64_t> within = {};
+};
+
+/// A picture of all runs, on one axis.
+struct Picture {
   std::chrono::microseconds window{1};  ///< of the first limit, which is the one drawn
   std::int64_t limit = 1;               ///< units
-  std::int64_t most = 0;                ///< the most units within a window
   /// Whether to draw the units allowed within a window. False for a log with several keys, and with
   /// refunds.
   bool has_chart = true;
-  /// Columns begin at multiples of their width from this, as the bins of the timelines do.
-  std::optional<std::chrono::microseconds> zero = {};
-  /// The instant of Run::begin, if the report shows_dates().
-  std::optional<std::chrono::microseconds> recorded_at = {};
+  TimeAxis axis = {};              ///< relative to Run::begin
+  std::vector<Panel> panels = {};  ///< of the runs
 };
-
-[[nodiscard]] Scale scale_of(const Report& report);
-
-/// The axis of all runs, with at most this many columns.
-[[nodiscard]] TimeAxis axis_of(const Scale& scale, std::size_t most_columns);
-/// The axis of all runs in a run's own time.
-[[nodiscard]] TimeAxis axis_of_run(const TimeAxis& axis, const Run& run);
-
-/// A run's requests in the columns of the axis of all runs.
-[[nodiscard]] std::vector<traffic::Timeline::Bin> columns_of(const Run& run, const TimeAxis& axis);
-/// The units that a run allowed within the last window, in the same columns: see
-/// allowed_within_window(). Empty if they are not drawn.
-[[nodiscard]] std::vector<std::int64_t> within_window_of(const Run& run, const TimeAxis& axis,
-                                                         const Scale& scale);
+[[nodiscard]] Picture picture_of(const Report& report, std::size_t most_columns);
 
 /// For each column, the most units allowed within one window that ends there, which is what a limit
 /// bounds. Counts whole bins of the timeline, so never more than was allowed. Empty if the bins are

@@ -28,10 +28,6 @@ constexpr std::int64_t kRequestsOfClosedLoop = 1'000'000'000'000'000;
 
 // --- KEYS and ARGV as operands -------------------------------------------------------------------
 
-bool names_traffic(const std::string& operand) {
-  return traffic::find_pattern(operand) != nullptr;
-}
-
 /// Takes KEY... , ARG... of a script from the operands, which leaves the pattern, if any.
 void extract_keys_and_args(Plan& plan, std::vector<std::string>& operands) {
   auto& script = plan.script;
@@ -40,9 +36,12 @@ void extract_keys_and_args(Plan& plan, std::vector<std::string>& operands) {
   if (!words) return;
   script.arguments = std::move(words->arguments);
   auto& before = words->before;
-  const bool has_pattern = !plan.log.given() && !before.empty() && names_traffic(before.front());
-  operands.assign(before.begin(), before.begin() + (has_pattern ? 1 : 0));
-  before.erase(before.begin(), before.begin() + (has_pattern ? 1 : 0));
+  operands.clear();
+  const bool may_have_pattern = !plan.log.given() && !before.empty();
+  if (may_have_pattern && traffic::find_pattern(before.front()) != nullptr) {
+    operands.push_back(before.front());
+    before.erase(before.begin());
+  }
   if (!before.empty() && !script.keys.empty()) {
     throw UsageError("--keys " + in_quotes(script.keys.front()) + " and the KEY " +
                      in_quotes(before.front()) + " before ',' cannot be combined");
@@ -161,16 +160,6 @@ void require_searchable_limiters(const Plan& plan) {
   for (const auto& candidate : plan.candidates) require_costs_of_search(candidate, *plan.search);
 }
 
-/// Completes the search. Throws UsageError if it cannot run.
-void complete_search(SearchPlan& search, const Plan& plan) {
-  search.costs = plan.costs;
-  if (search.refunds) {
-    for (const auto cost : plan.costs) search.costs.push_back(-cost);
-  }
-  require_conclusive(search, plan.request.limit);
-  require_room(plan.request, search);
-}
-
 // --- The traffic and the limiters ----------------------------------------------------------------
 
 /// A hint for an operand that is not a pattern; empty if its meaning is unknown.
@@ -185,23 +174,20 @@ std::string hint_for(const std::string& operand, ConfigurationSource& configurat
          "comma before the words: KEY , '{now_ms}' '{window_ms}'";
 }
 
-/// A hint for several operands, of which the second is too many.
-std::string hint_for(const std::vector<std::string>& operands, ConfigurationSource& configuration) {
-  for (const auto& operand : operands) {
-    if (operand.size() < 2 || !operand.ends_with(',')) continue;
-    const auto key = operand.substr(0, operand.size() - 1);
-    return "the comma before ARGV is a word of its own: " + in_quotes(key) + " ,";
-  }
-  return hint_for(operands[1], configuration);
-}
-
 const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
                                       const std::optional<RealClock>& clock,
                                       ConfigurationSource& configuration) {
   if (operands.size() > 1) {
+    auto hint = hint_for(operands[1], configuration);
+    for (const auto& operand : operands) {
+      if (operand.size() < 2 || !operand.ends_with(',')) continue;
+      const auto key = operand.substr(0, operand.size() - 1);
+      hint = "the comma before ARGV is a word of its own: " + in_quotes(key) + " ,";
+      break;
+    }
     throw UsageError("expected one PATTERN, but got " + std::to_string(operands.size()) +
                          ": the second is " + in_quotes(operands[1]),
-                     hint_for(operands, configuration));
+                     std::move(hint));
   }
   const bool is_closed_loop = clock && clock->is_closed_loop();
   if (operands.empty()) {
@@ -225,37 +211,6 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
   refuse_word("unknown pattern " + in_quotes(operands[0]), operands[0], names);
 }
 
-/// `algorithm`: null for a script, which may take one.
-bool takes_burst(const Algorithm* algorithm) {
-  return algorithm == nullptr || algorithm->has_burst;
-}
-
-/// Each algorithm with its limits: without a burst if only other candidates take one.
-std::vector<traffic::Candidate> make_candidates(const std::vector<const Algorithm*>& algorithms,
-                                                const std::vector<limiter::Limit>& limits,
-                                                std::int64_t cost, bool burst_is_for_others) {
-  const bool burst_is_for_some =
-      burst_is_for_others || std::any_of(algorithms.begin(), algorithms.end(), takes_burst);
-  std::vector<traffic::Candidate> candidates;
-  for (const auto* algorithm : algorithms) {
-    auto own = limits;
-    for (auto& limit : own) {
-      if (!algorithm->has_burst && burst_is_for_some) limit.burst.reset();
-      require_taken(*algorithm, limit, cost);
-    }
-    candidates.push_back({.algorithm = algorithm, .limits = std::move(own)});
-  }
-  return candidates;
-}
-
-/// What reads standard input besides --script; empty if nothing does.
-std::string_view input_user(const Plan& plan) {
-  const bool is_log = plan.replay && std::count(plan.replay->files.begin(),
-                                                plan.replay->files.end(), kStandardInput) > 0;
-  if (is_log) return "--replay -";
-  return plan.against == kStandardInput ? "--against -" : "";
-}
-
 /// Sets the algorithms if no limiter is named.
 void set_default_algorithms(Plan& plan) {
   if (!plan.algorithms.empty() || !plan.script.scripts.empty()) return;
@@ -267,11 +222,32 @@ void set_default_algorithms(Plan& plan) {
                      limiter::find_algorithm("sliding-window-log")};
 }
 
-/// The foreign scripts first, then the algorithms to compare them with. `burst_is_for_another`: a
-/// limiter that is not among them takes a burst.
-void add_candidates(Plan& plan, const Invocation& invocation, bool burst_is_for_another) {
-  const auto scripts = read_scripts(plan.script, invocation.configuration, input_user(plan));
-  plan.has_configured_script = scripts.uses_configuration;
+/// The algorithm of --against; null without one, and for a script.
+const Algorithm* algorithm_of_against(const Plan& plan) {
+  return plan.against ? limiter::find_algorithm(*plan.against) : nullptr;
+}
+
+/// Adds an algorithm with its limits: without a burst if only other candidates take one.
+void add_algorithm(Plan& plan, const Algorithm& algorithm) {
+  const auto has_burst = [](const Algorithm* one) { return one->has_burst; };
+  const auto* against = algorithm_of_against(plan);
+  const bool burst_is_for_others =
+      !plan.script.scripts.empty() ||
+      (plan.against && (against == nullptr || against->has_burst)) ||
+      std::any_of(plan.algorithms.begin(), plan.algorithms.end(), has_burst);
+  auto limits = plan.limits;
+  for (auto& limit : limits) {
+    if (!algorithm.has_burst && burst_is_for_others) limit.burst.reset();
+    require_taken(algorithm, limit, plan.request.cost);
+  }
+  plan.candidates.push_back({.algorithm = &algorithm, .limits = std::move(limits)});
+}
+
+/// Adds scripts. `input_user`: what else reads standard input; empty if nothing does.
+void add_scripts(Plan& plan, const ScriptOptions& options, const Invocation& invocation,
+                 std::string_view input_user) {
+  const auto scripts = read_scripts(options, invocation.configuration, input_user);
+  plan.has_configured_script |= scripts.uses_configuration;
   for (const auto& script : scripts.limiters) {
     traffic::Candidate candidate{.limits = plan.limits, .foreign = script};
     require_usable(candidate);
@@ -284,41 +260,45 @@ void add_candidates(Plan& plan, const Invocation& invocation, bool burst_is_for_
     }
     plan.candidates.push_back(std::move(candidate));
   }
-  auto others = make_candidates(plan.algorithms, plan.limits, plan.request.cost,
-                                burst_is_for_another || !plan.candidates.empty());
-  std::move(others.begin(), others.end(), std::back_inserter(plan.candidates));
 }
 
-/// Adds the limiter to compare with; there must be one other.
-void add_against(Plan& plan, const Invocation& invocation) {
+/// The script of --against, of which the same is said as of --script.
+ScriptOptions script_of_against(const Plan& plan, const Invocation& invocation) {
+  const auto& name = *plan.against;
+  if (limiter::find_script(invocation.configuration.scripts(), name) == nullptr &&
+      !is_script_file(name)) {
+    throw UsageError("--against: " + in_quotes(name) + " is neither an algorithm nor a script" +
+                         did_you_mean(name, limiter::list_names(limiter::counts_requests)),
+                     "a script is a file, such as ./limiter.lua, or a section [script.NAME] of the "
+                     "configuration");
+  }
+  auto options = plan.script;
+  options.scripts = {name};
+  options.named_with = "--against";
+  return options;
+}
+
+/// Adds the scripts, then the algorithms to compare them with, then the limiter of --against, for
+/// which there must be one other.
+void add_candidates(Plan& plan, const Invocation& invocation) {
+  set_default_algorithms(plan);
+  const bool log_is_input = plan.replay && std::count(plan.replay->files.begin(),
+                                                      plan.replay->files.end(), kStandardInput) > 0;
+  const std::string_view log = log_is_input ? "--replay -" : "";
+  const bool against_is_input = plan.against == kStandardInput;
+  add_scripts(plan, plan.script, invocation, log.empty() && against_is_input ? "--against -" : log);
+  for (const auto* algorithm : plan.algorithms) add_algorithm(plan, *algorithm);
   if (!plan.against) return;
   if (plan.candidates.size() != 1) {
     throw UsageError(
         fmt::format("--against compares with one limiter, not {}", plan.candidates.size()),
         "name one with --algorithm or --script");
   }
-  auto other = plan;
-  other.against.reset();
-  other.algorithms.clear();
-  other.script.scripts.clear();
-  other.candidates.clear();
-  if (limiter::find_algorithm(*plan.against) != nullptr) {
-    other.algorithms = {&parse_algorithm(*plan.against)};
-  } else if (limiter::find_script(invocation.configuration.scripts(), *plan.against) == nullptr &&
-             !is_script_file(*plan.against)) {
-    throw UsageError("--against: " + in_quotes(*plan.against) +
-                         " is neither an algorithm nor a script" +
-                         did_you_mean(*plan.against, limiter::list_names(limiter::counts_requests)),
-                     "a script is a file, such as ./limiter.lua, or a section [script.NAME] of the "
-                     "configuration");
+  if (algorithm_of_against(plan) != nullptr) {
+    add_algorithm(plan, parse_algorithm(*plan.against));
   } else {
-    other.script.scripts.push_back(*plan.against);
-    other.script.named_with = "--against";
+    add_scripts(plan, script_of_against(plan, invocation), invocation, log);
   }
-  add_candidates(other, invocation, takes_burst(plan.candidates.front().algorithm));
-  plan.has_configured_script |= other.has_configured_script;
-  plan.candidates.push_back(std::move(other.candidates.front()));
-  plan.is_comparison = true;
 }
 
 /// Completes the request of a pattern or a search.
@@ -346,7 +326,14 @@ void set_traffic(Plan& plan, const std::vector<std::string>& operands,
   if (!plan.replay) {
     if (!plan.search) plan.pattern = &parse_pattern(operands, plan.real, configuration);
     complete_request(plan);
-    if (plan.search) complete_search(*plan.search, plan);
+  }
+  if (auto& search = plan.search) {
+    search->costs = plan.costs;
+    if (search->refunds) {
+      for (const auto cost : plan.costs) search->costs.push_back(-cost);
+    }
+    require_conclusive(*search, plan.request.limit);
+    require_room(plan.request, *search);
   }
   if (!plan.log.suggest) return;
   plan.suggest = parse_denied_share(*plan.log.suggest);
@@ -458,42 +445,37 @@ std::vector<std::string> algorithm_lists(const std::vector<const Algorithm*>& al
 /// and what operands say.
 using Resolved = std::map<std::string_view, std::vector<std::string>>;
 
-void resolve_script(Resolved& values, const Plan& plan, const Invocation& invocation) {
-  const auto& script = plan.script;
-  if (script.scripts.empty()) return;
-  const bool is_configured = plan.has_configured_script;
-  const auto file = is_configured ? invocation.configuration.named_file() : std::nullopt;
-  if (file) values["--config"] = {*file};
-  // A default would override what the configuration says.
-  values["--keys"] = is_configured ? script.keys : script_keys(script);
-  for (const auto& setting : script_settings()) {
-    const auto& text = script.*setting.value;
-    if (text || (!is_configured && !setting.if_not_given.empty())) {
-      values[setting.option] = {text.value_or(std::string(setting.if_not_given))};
-    }
-  }
-}
-
-void resolve_real_clock(Resolved& values, const RealClock& real) {
-  values["--clock"] = {"real"};
-  values["--clients"] = {std::to_string(real.clients)};
-  if (real.pipeline) values["--pipeline"] = {std::to_string(*real.pipeline)};
-  if (real.duration) values["--duration"] = {format_duration(*real.duration)};
-}
-
 /// Every option that affects the result. The server is included only under the real clock, without
 /// its password: under the virtual clock all servers give the same result.
 Resolved resolved_options(const Plan& plan, const Invocation& invocation) {
   Resolved values{{"--algorithm", algorithm_lists(plan.algorithms)}, {"--config", {}}};
   for (const auto& limit : plan.limits) values["--limit"].push_back(limiter::format_limit(limit));
-  resolve_script(values, plan, invocation);
+  const auto& script = plan.script;
+  if (!script.scripts.empty()) {
+    const bool is_configured = plan.has_configured_script;
+    const auto file = is_configured ? invocation.configuration.named_file() : std::nullopt;
+    if (file) values["--config"] = {*file};
+    // A default would override what the configuration says.
+    values["--keys"] = is_configured ? script.keys : script_keys(script);
+    for (const auto& setting : script_settings()) {
+      const auto& text = script.*setting.value;
+      if (text || (!is_configured && !setting.if_not_given.empty())) {
+        values[setting.option] = {text.value_or(std::string(setting.if_not_given))};
+      }
+    }
+  }
   if (plan.keys) values["--keys"].push_back(std::to_string(*plan.keys));
   if (plan.replay) values["--replay"] = plan.replay->files;
   const bool is_random = !plan.replay && !(plan.search && plan.search->exhaustive);
   if (is_random) values["--seed"] = {std::to_string(plan.request.seed)};
   if (is_random && plan.search) values["--budget"] = {std::to_string(plan.search->budget)};
   values["--clock"] = {};  // the virtual one is the default
-  if (plan.real) resolve_real_clock(values, *plan.real);
+  if (const auto& real = plan.real) {
+    values["--clock"] = {"real"};
+    values["--clients"] = {std::to_string(real->clients)};
+    if (real->pipeline) values["--pipeline"] = {std::to_string(*real->pipeline)};
+    if (real->duration) values["--duration"] = {format_duration(*real->duration)};
+  }
   if (const auto& url = invocation.connection.url) {
     values["--url"] = {redis::display(redis::parse_url(*url))};
   }
@@ -536,10 +518,7 @@ void complete_plan(Plan& plan, const Invocation& invocation) {
   if (plan.limit_texts.empty()) plan.limit_texts = {plan.search ? kSearchLimit : kDefaultLimit};
   plan.limits = parse_limits(plan.limit_texts, plan.burst_text);
   set_traffic(plan, operands, invocation.configuration);
-  set_default_algorithms(plan);
-  add_candidates(plan, invocation,
-                 plan.against && takes_burst(limiter::find_algorithm(*plan.against)));
-  add_against(plan, invocation);
+  add_candidates(plan, invocation);
   if (plan.search) require_searchable_limiters(plan);
   set_commands(plan, invocation);
   if (plan.pattern) require_traffic(plan);

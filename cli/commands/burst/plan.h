@@ -80,11 +80,10 @@ struct Plan {
   std::optional<traffic::DeniedShare> suggest = {};
   std::vector<limiter::Limit> limits = {};          ///< with the requested burst
   std::vector<traffic::Candidate> candidates = {};  ///< each with its own limits; scripts first
-  bool is_comparison = false;                    ///< whether two candidates' decisions are compared
-  bool has_configured_script = false;            ///< one of them is from the configuration
-  std::optional<RealClock> real = {};            ///< none: the virtual clock
-  std::vector<std::string> command = {};         ///< repeats this plan
-  std::vector<std::string> replay_command = {};  ///< replays a search's schedule
+  bool has_configured_script = false;               ///< one of them is from the configuration
+  std::optional<RealClock> real = {};               ///< none: the virtual clock
+  std::vector<std::string> command = {};            ///< repeats this plan
+  std::vector<std::string> replay_command = {};     ///< replays a search's schedule
 };
 
 /// The origin of a search's times: the start of a window.

@@ -9,8 +9,6 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/burst/measures.h"
-#include "cli/options/log_options.h"
-#include "traffic/pattern.h"
 
 namespace rlctl::cli::burst {
 namespace {
@@ -22,18 +20,6 @@ using traffic::Timing;
 std::string tail_text(const Histogram& histogram) {
   const auto p99 = histogram.percentile(kP99);
   return (p99 ? "p99 " : "at most ") + latency_text(p99.value_or(histogram.max()));
-}
-
-/// Escapes the two characters that are UTF-8 and no control characters, but not allowed in XML.
-std::string without_noncharacters(std::string text) {
-  constexpr std::array<std::string_view, 2> kCharacters{"\xef\xbf\xbe", "\xef\xbf\xbf"};
-  constexpr std::array<std::string_view, 2> kEscaped{"\\xef\\xbf\\xbe", "\\xef\\xbf\\xbf"};
-  for (std::size_t i = 0; i < kCharacters.size(); ++i) {
-    for (auto at = text.find(kCharacters[i]); at != text.npos; at = text.find(kCharacters[i], at)) {
-      text.replace(at, kCharacters[i].size(), kEscaped[i]);
-    }
-  }
-  return text;
 }
 
 }  // namespace
@@ -69,7 +55,7 @@ std::string clock_text(const RealClock& clock) {
 }
 
 bool tells_difference(const Report& report) {
-  return report.plan.is_comparison && (!report.interrupted || report.difference);
+  return report.plan.against && (!report.interrupted || report.difference);
 }
 
 std::string difference_text(const Plan& plan, const FoundDifference& found) {
@@ -149,12 +135,23 @@ std::string exact_text(std::chrono::microseconds span) {
 }
 
 std::string xml(std::string_view text) {
-  constexpr std::string_view kSpecial = "&<>\"";
-  constexpr std::array<std::string_view, 4> kEntities{"&amp;", "&lt;", "&gt;", "&quot;"};
+  // The last two are UTF-8 and no control characters, but not allowed in XML.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kReplaced{
+      {{"&", "&amp;"},
+       {"<", "&lt;"},
+       {">", "&gt;"},
+       {"\"", "&quot;"},
+       {"\xef\xbf\xbe", "\\xef\\xbf\\xbe"},
+       {"\xef\xbf\xbf", "\\xef\\xbf\\xbf"}}};
+  const auto escaped = escaped_message(text);
   std::string out;
-  for (const char c : without_noncharacters(escaped_message(text))) {
-    const auto special = kSpecial.find(c);
-    out += special == kSpecial.npos ? std::string_view(&c, 1) : kEntities[special];
+  for (std::string_view rest = escaped; !rest.empty();) {
+    const auto* row = std::find_if(kReplaced.begin(), kReplaced.end(), [rest](const auto& each) {
+      return rest.starts_with(each.first);
+    });
+    const bool is_plain = row == kReplaced.end();
+    out += is_plain ? rest.substr(0, 1) : row->second;
+    rest.remove_prefix(is_plain ? 1 : row->first.size());
   }
   return out;
 }

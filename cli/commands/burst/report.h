@@ -1,23 +1,15 @@
 #pragma once
 
-#include <chrono>
-#include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "adversary/difference.h"
 #include "adversary/finding.h"
 #include "cli/commands/burst/plan.h"
 #include "cli/terminal/terminal.h"
 #include "limiter/decision.h"
-#include "replay/recording.h"
 #include "traffic/outcome.h"
-#include "traffic/script.h"
-#include "traffic/suggestion.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::cli::burst {

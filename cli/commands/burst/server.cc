@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "cli/errors/failure.h"
-#include "redis/error.h"
 #include "redis/scan.h"
 
 namespace rlctl::cli::burst {
@@ -51,21 +50,19 @@ void make_room_for(std::size_t clients) {
 
 /// A server with too many clients reports this in its first reply, and hangs up.
 void require_answer(redis::Connection& connection, std::size_t number, std::size_t count) {
-  const auto problem_of = [&](const redis::Error& error) {
-    if (number == 0) return ProblemError(describe(error));
-    auto problem = describe(error);
-    problem.message =
-        fmt::format("the server accepts {} of {} clients: {}", number, count, problem.message);
-    problem.hint = "use fewer --clients, or raise the server's maxclients";
-    return ProblemError(problem);
-  };
   try {
     const auto reply = connection.read();
     // A user who may not PING is connected anyway.
     const bool failed = reply.is_error() && redis::error_code(reply.text()) != "NOPERM";
     if (failed) throw redis::to_error(reply);
   } catch (const redis::Error& error) {
-    throw problem_of(error);
+    auto problem = describe(error);
+    if (number > 0) {
+      problem.message =
+          fmt::format("the server accepts {} of {} clients: {}", number, count, problem.message);
+      problem.hint = "use fewer --clients, or raise the server's maxclients";
+    }
+    throw ProblemError(problem);
   }
 }
 
@@ -121,55 +118,42 @@ std::string Server::when_they_expire() const {
   return is_foreign_ ? "stay unless the script lets them expire" : "expire by themselves";
 }
 
-std::string Server::rest() const {
-  return "keys under '" + prefix_ + "' may be left; they " + when_they_expire();
-}
-
-bool Server::leaves_keys() noexcept {
-  if (invocation_.interrupt.signal() == 0) return false;
-  if (is_private()) return true;
+void Server::remove_keys(const traffic::Script& script, bool is_foreign) noexcept {
+  const bool is_interrupted = invocation_.interrupt.signal() != 0;
+  if (is_interrupted && is_private()) return;
   const bool is_busy = std::any_of(connections_.begin(), connections_.end(),
                                    [](const auto& each) { return each.outstanding() > 0; });
-  if (is_busy) warn(rest(), invocation_.command);
-  return is_busy;
-}
-
-void Server::remove(const std::vector<std::string>& keys) noexcept {
-  if (keys.empty()) return;
-  try {
-    unlink(keys);
-  } catch (const std::exception& error) {
-    warn_of_rest(error);
+  if (is_interrupted && is_busy) {
+    warn("keys under '" + prefix_ + "' may be left; they " + when_they_expire(),
+         invocation_.command);
+    return;
   }
-}
-
-void Server::remove_made(const traffic::Script& script) noexcept {
-  if (connector_.is_private() || !script.registry()) return;
-  try {
+  // Each step is worth trying, even if the one before failed.
+  const auto attempt = [&](const auto& remove) {
+    try {
+      remove();
+    } catch (const std::exception& error) {
+      // A private server ends with this process.
+      if (is_private() || std::exchange(has_warned_, true)) return;
+      warn("warning: cannot remove the keys under '" + prefix_ + "', which " + when_they_expire() +
+               ": " + describe(error).message,
+           invocation_.command);
+    }
+  };
+  attempt([&] {
+    if (!script.keys().empty()) unlink(script.keys());
+  });
+  if (!is_foreign || is_private()) return;
+  attempt([&] {
+    if (!script.registry()) return;
     auto connection = connector_.open_uninterrupted();
     redis::unlink_keys(connection, traffic::made_keys(script, connection));
-  } catch (const std::exception& error) {
-    warn_of_rest(error);
-  }
-}
-
-void Server::remove_all() noexcept {
-  if (connector_.is_private()) return;
-  try {
+  });
+  attempt([&] {
     auto connection = connector_.open_uninterrupted();
     redis::Scan scan(connection, redis::escape_glob(prefix_) + "*");
     while (!scan.done()) unlink(scan.next());
-  } catch (const std::exception& error) {
-    warn_of_rest(error);
-  }
-}
-
-void Server::warn_of_rest(const std::exception& error) {
-  if (connector_.is_private()) return;  // a private server ends with this process
-  if (std::exchange(has_warned_, true)) return;
-  warn("warning: cannot remove the keys under '" + prefix_ + "', which " + when_they_expire() +
-           ": " + describe(error).message,
-       invocation_.command);
+  });
 }
 
 /// Uses an open connection if possible, since the server may not accept another one; after an error

@@ -41,23 +41,17 @@ class Server {
   /// replaced to find out which request is to blame.
   [[nodiscard]] bool may_retry(const redis::Error& error,
                                const traffic::Candidate& candidate) const;
-  /// Whether removing keys is of no use after Ctrl-C: the server is private, and ends now, or it
-  /// still executes requests, which would create the keys again. Warns of keys that are left.
-  [[nodiscard]] bool leaves_keys() noexcept;
-  /// Removes keys; only warns on failure, since another exception may be in flight.
-  void remove(const std::vector<std::string>& keys) noexcept;
-  /// Removes the keys that a script made beside its KEYS, as remove() does; does nothing on a
-  /// private server.
-  void remove_made(const traffic::Script& script) noexcept;
-  /// Removes all keys under the prefix, using SCAN; does nothing on a private server.
-  void remove_all() noexcept;
+  /// Removes the keys of a script, unless that is of no use after Ctrl-C: the server is private,
+  /// and ends now, or it still executes requests, which would create the keys again. A foreign
+  /// script may have written other keys too: on a server that is not private, those that it made
+  /// and everything under the prefix are removed. Only warns on failure, since another exception
+  /// may be in flight.
+  void remove_keys(const traffic::Script& script, bool is_foreign) noexcept;
 
  private:
   void open(std::size_t count);
   void require_writable();
   [[nodiscard]] std::string when_they_expire() const;
-  [[nodiscard]] std::string rest() const;
-  void warn_of_rest(const std::exception& error);
   void unlink(std::span<const std::string> keys);
 
   Invocation& invocation_;
@@ -69,19 +63,12 @@ class Server {
   bool is_prefix_shown_ = false, has_warned_ = false;
 };
 
-/// Removes the keys of a script when it is destroyed. A foreign script may have written other keys
-/// too, so those that it made and everything under the prefix are removed.
+/// Removes the keys of a script when it is destroyed: see Server::remove_keys().
 class Cleaning {
  public:
   Cleaning(Server& server, const traffic::Candidate& candidate, const traffic::Script& script)
       : server_(server), script_(script), is_foreign_(candidate.foreign != nullptr) {}
-  ~Cleaning() {
-    if (server_.leaves_keys()) return;
-    server_.remove(script_.keys());
-    if (!is_foreign_) return;
-    server_.remove_made(script_);
-    server_.remove_all();
-  }
+  ~Cleaning() { server_.remove_keys(script_, is_foreign_); }
   Cleaning(const Cleaning&) = delete;
   Cleaning& operator=(const Cleaning&) = delete;
 

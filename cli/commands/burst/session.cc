@@ -8,15 +8,15 @@
 #include "adversary/branching.h"
 #include "adversary/exhaustive.h"
 #include "base/text.h"
+#include "base/time.h"
+#include "cli/commands/burst/measures.h"
 #include "cli/commands/burst/picture.h"
-#include "cli/commands/burst/progress.h"
 #include "cli/commands/burst/server.h"
 #include "cli/errors/failure.h"
-#include "cli/terminal/terminal.h"
+#include "cli/terminal/progress.h"
 #include "limiter/why.h"
 #include "replay/spool.h"
 #include "traffic/measurement.h"
-#include "traffic/real_run.h"
 #include "traffic/virtual_run.h"
 
 namespace rlctl::cli::burst {
@@ -111,26 +111,89 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
                      replies_text(replies));
 }
 
-// --- Traffic -------------------------------------------------------------------------------------
+// --- Progress ------------------------------------------------------------------------------------
 
-std::string reading_progress(std::int64_t bytes, std::int64_t total) {
-  constexpr double kMegabyte = 1e6;
-  const auto done = static_cast<double>(bytes) / kMegabyte;
-  if (total == 0) return fmt::format("{:.0f} MB read; Ctrl-C stops", done);
-  return fmt::format("{:3.0f}%  of {:.0f} MB read; Ctrl-C stops",
-                     100 * std::min(1.0, static_cast<double>(bytes) / static_cast<double>(total)),
-                     static_cast<double>(total) / kMegabyte);
+bool shows_progress(const Plan& plan) {
+  return !plan.quiet && is_terminal(STDERR_FILENO);
 }
 
-Run with_names(std::string name, traffic::Outcome outcome, const traffic::Traffic& traffic) {
-  Run run{.name = std::move(name)};
-  if (outcome.measured.allowed > 0) run.worst_key = traffic.key_name(outcome.measured.worst.key);
-  for (const auto& [key, denied] : outcome.top_denied) {
-    run.top_denied.emplace_back(traffic.key_name(key), denied);
+/// The parts of the line, each with its rank.
+using Parts = std::vector<std::pair<int, std::string>>;
+
+/// Drops the parts with the lowest ranks until the line fits.
+std::string fitting(Parts parts, std::size_t columns) {
+  for (;;) {
+    std::string line;
+    for (const auto& [rank, text] : parts) line.append(line.empty() ? "" : "  ").append(text);
+    if (parts.size() <= 1 || display_width(line) <= columns) return line;
+    parts.erase(std::min_element(parts.begin(), parts.end()));
   }
-  run.outcome = std::move(outcome);
-  return run;
 }
+
+/// The duration of the whole run: as planned, or estimated from the share of requests sent.
+double seconds_in_all(const RunInProgress& run, const traffic::RealProgress& progress) {
+  if (run.seconds) return std::max(*run.seconds, progress.seconds);
+  if (progress.sent == 0) return progress.seconds;
+  const auto share = static_cast<double>(progress.sent) / static_cast<double>(run.requests);
+  return progress.seconds / std::min(share, 1.0);
+}
+
+Parts parts_of(const RunInProgress& run, const traffic::RealProgress& progress) {
+  Parts parts;
+  if (run.of > 1) parts.push_back({9, fmt::format("{}/{}", run.number + 1, run.of)});
+  parts.push_back({1, escaped_message(run.name)});
+  if (progress.until_first.count() > 0) {
+    const auto left = std::chrono::ceil<std::chrono::seconds>(progress.until_first);
+    parts.push_back({10, fmt::format("waiting {} s for the edge of a window", left.count())});
+    parts.push_back({0, "Ctrl-C stops"});
+    return parts;
+  }
+  const auto all = seconds_in_all(run, progress);
+  const auto& timing = *progress.timing;
+  parts.push_back({10, fmt::format("{:.1f}/{:.1f}s", progress.seconds, all)});
+  parts.push_back({4, run.is_closed_loop ? rate_text(timing.achieved_per_second)
+                                         : rate_text(timing.offered_per_second) + " offered"});
+  parts.push_back({6, fmt::format("{} allowed", progress.allowed)});
+  parts.push_back({5, fmt::format("{} denied", progress.denied)});
+  if (const auto p99 = waited_for(timing).percentile(kP99)) {
+    parts.push_back({3, "p99 " + latency_text(*p99)});
+  }
+  const auto runs_left = static_cast<double>(run.of - run.number - 1);
+  parts.push_back(
+      {8, fmt::format("eta {:.0f}s", std::ceil(all * (1 + runs_left) - progress.seconds))});
+  parts.push_back({0, "Ctrl-C stops"});
+  return parts;
+}
+
+/// How long a run will take, if the plan limits its time and not its number of requests.
+std::optional<double> planned_seconds(const Plan& plan, const replay::Recording* recording) {
+  using Seconds = std::chrono::duration<double>;
+  const bool is_closed_loop = plan.real->is_closed_loop();
+  const auto& request = plan.request;
+  if (recording != nullptr && !is_closed_loop) {
+    return Seconds(recording->last() - recording->first()).count();
+  }
+  const auto& duration = is_closed_loop ? plan.real->duration : request.duration;
+  const bool limits_requests = request.requests && !plan.real->duration;
+  if (plan.pattern && (limits_requests || plan.pattern->rate.empty())) return std::nullopt;
+  if (duration) return Seconds(*duration).count();
+  if (is_closed_loop) return std::nullopt;
+  return Seconds(traffic::kPatternWindows * request.limit.window).count();
+}
+
+/// Run `number`, from 0, of the plan, which sends about `requests`. `recording`: the plan's log, or
+/// null.
+RunInProgress run_in_progress(const Plan& plan, const replay::Recording* recording,
+                              std::size_t number, std::int64_t requests) {
+  return {.name = name_of(plan.candidates[number]),
+          .number = number,
+          .of = plan.candidates.size(),
+          .seconds = planned_seconds(plan, recording),
+          .requests = std::max<std::int64_t>(requests, 1),
+          .is_closed_loop = plan.real->is_closed_loop()};
+}
+
+// --- Traffic -------------------------------------------------------------------------------------
 
 /// The requests of one run, the origin of its times (Run::begin), and the zero of its
 /// timelines: an edge of a window, or for dates and times of day 1970.
@@ -138,20 +201,6 @@ struct RunTraffic {
   std::unique_ptr<traffic::Traffic> traffic = {};
   microseconds begin{0}, zero{0};
 };
-
-RunTraffic virtual_traffic(const Plan& plan, const replay::Recording* recording) {
-  if (recording) return {.traffic = recording->traffic(), .begin = recording->first()};
-  const auto start = plan.request.start;
-  return {.traffic = traffic::make_traffic(*plan.pattern, plan.request),
-          .zero = start - start % plan.request.limit.window};
-}
-
-void keep(replay::Spool& allowed, const traffic::Arrival& arrival,
-          const limiter::Decision& decision) {
-  allowed.add({.at_us = (arrival.at + decision.delay).count(),
-               .key = arrival.key,
-               .cost = static_cast<std::uint32_t>(arrival.cost)});
-}
 
 /// Leaves only the departures of the worst window's key, which are the ones that a picture shows.
 void draw_key(replay::Spool& allowed, traffic::Outcome& outcome) {
@@ -172,33 +221,6 @@ microseconds round_trip_of(redis::Connection& connection) {
   const auto asked = std::chrono::steady_clock::now();
   static_cast<void>(connection.call({"PING"}));
   return std::chrono::ceil<microseconds>(std::chrono::steady_clock::now() - asked);
-}
-
-/// Traffic that begins as soon as the connections and the script are ready.
-RunTraffic traffic_soon(const Plan& plan, const replay::Recording* recording,
-                        microseconds round_trip) {
-  constexpr microseconds kReady{50'000}, kForEachClient{200};
-  constexpr int kRoundTrips = 6;  // twice as many as a run needs before its first request
-  const auto clients = static_cast<std::int64_t>(plan.real->clients);
-  const auto start = system_time() + kReady + kForEachClient * clients + kRoundTrips * round_trip;
-  if (recording) {
-    return {.traffic = std::make_unique<traffic::ShiftedTraffic>(recording->traffic(),
-                                                                 recording->first(), start),
-            .begin = start,
-            .zero = start};
-  }
-  const auto request = traffic::starting_at(*plan.pattern, plan.request, start);
-  RunTraffic run{.traffic = traffic::make_traffic(*plan.pattern, request), .begin = request.start};
-  if (plan.pattern->first_in_window != nullptr) {
-    run.begin = traffic::window_from(request.start, request.limit.window);
-  }
-  run.zero = run.begin;
-  return run;
-}
-
-std::string_view advice_of(const Plan& plan) {
-  if (plan.replay) return "a log with fewer requests a second";
-  return plan.pattern->rate.empty() ? "fewer --requests" : "a lower --rate";
 }
 
 // --- The first difference between two limiters ---------------------------------------------------
@@ -227,33 +249,6 @@ class DecisionComparison {
   std::optional<FoundDifference> found_;
 };
 
-/// The requests of the key up to the difference.
-adversary::Schedule schedule_of(const FoundDifference& found, traffic::Traffic& traffic) {
-  adversary::Schedule schedule;
-  traffic::Arrival arrival;
-  for (std::int64_t i = 0; i < found.request && traffic.next(arrival); ++i) {
-    if (arrival.key == found.arrival.key) schedule.push_back({arrival.at, arrival.cost});
-  }
-  return schedule;
-}
-
-/// Shrinks a difference: `traffic` is the same again, from its beginning. `server`: null with
-/// --model. `keeps_on` may end the shrinking early.
-void shrink_difference(FoundDifference& found, const Plan& plan, traffic::Traffic& traffic,
-                       Server* server, const adversary::KeepsShrinking& keeps_on) {
-  constexpr std::int64_t kBudget = 200'000;
-  const auto schedule = schedule_of(found, traffic);
-  found.key = traffic.key_name(found.arrival.key);
-  const auto budget = std::max(kBudget, 20 * static_cast<std::int64_t>(schedule.size()));
-  if (keeps_on && !keeps_on(0, budget)) return;
-  LimiterTrial one(plan.candidates[0], server), other(plan.candidates[1], server);
-  const auto difference = adversary::first_difference(one.trial(), other.trial(), schedule);
-  found.vanishes_alone = !difference;
-  if (!difference) return;
-  found.shrunk = adversary::shrunk(one.trial(), other.trial(), *difference, plan.limits.front(),
-                                   budget, keeps_on);
-}
-
 // --- Searches ------------------------------------------------------------------------------------
 
 /// The placeholder whose rounding may explain a finding, see SearchFindings::rounded_by; else null.
@@ -267,9 +262,10 @@ const traffic::Placeholder* rounding_of(const traffic::Candidate& candidate, con
   return matters ? rounded : nullptr;
 }
 
-/// The outcome of the schedule that allows the most. The measurement knows no refunds.
-traffic::Outcome outcome_of(const SearchFindings& search, const Plan& plan) {
-  const auto& [schedule, answers, score] = search.result.most;
+/// The outcome of a finding's schedule. The measurement knows no refunds.
+traffic::Outcome outcome_of(const adversary::Finding& finding, const Plan& plan) {
+  const auto& schedule = finding.schedule;
+  const auto& answers = finding.answers;
   const traffic::OnDecision no_callback;
   traffic::OutcomeRecorder recorder(plan.limits, no_callback, false, search_base(plan));
   for (std::size_t i = 0; i < schedule.size(); ++i) {
@@ -281,14 +277,7 @@ traffic::Outcome outcome_of(const SearchFindings& search, const Plan& plan) {
                                             .reset_after = limiter::kTimeNotTold,
                                             .delay = answers[i].delay});
   }
-  auto outcome = recorder.finish();
-  auto& worst = outcome.measured.worst;
-  worst.allowed = score.worst;
-  worst.from = score.worst_from;
-  worst.span = score.worst_span;
-  worst.ratio = search.ratio_of(search.result.most);
-  outcome.interrupted = search.result.interrupted;
-  return outcome;
+  return recorder.finish();
 }
 
 // --- The session ---------------------------------------------------------------------------------
@@ -296,18 +285,17 @@ traffic::Outcome outcome_of(const SearchFindings& search, const Plan& plan) {
 /// See run_plan().
 class Session {
  public:
-  Session(Report& report, Invocation& invocation, const OnNamedDecision& on_decision,
-          bool has_assertions, bool draws)
+  Session(Report& report, Invocation& invocation, const OnNamedDecision& on_decision)
       : report_(report),
         plan_(report.plan),
         recording_(report.recording.get()),
         invocation_(invocation),
-        progress_(plan_, recording_),
+        progress_(shows_progress(plan_)),
         on_decision_(on_decision),
-        has_assertions_(has_assertions),
-        draws_(draws) {
+        has_assertions_(!plan_.assertion_texts.empty()),
+        draws_(plan_.svg || (!plan_.quiet && !invocation.json)) {
     if (!plan_.model) server_ = std::make_unique<Server>(invocation, plan_.candidates);
-    if (plan_.is_comparison) comparison_.emplace();
+    if (plan_.against) comparison_.emplace();
   }
 
   void run() {
@@ -322,16 +310,26 @@ class Session {
       report_.runs.push_back(plan_.real ? run_real(i) : run_or_blame(i));
       const auto& run = report_.runs.back();
       report_.interrupted = run.outcome.interrupted;
-      if (is_again_) continue;
       if (const auto why = why_invalid(run)) {
-        warn(fmt::format("warning: {}; use {}, or an idle machine", *why, advice_of(plan_)),
-             invocation_.command);
+        const auto* advice = plan_.replay                  ? "a log with fewer requests a second"
+                             : plan_.pattern->rate.empty() ? "fewer --requests"
+                                                           : "a lower --rate";
+        warn_once(fmt::format("{}; use {}, or an idle machine", *why, advice));
       }
-      if (const auto why = why_overloaded(run)) warn("warning: " + *why, invocation_.command);
-      if (run.hint) {
-        warn(fmt::format("warning: {}: {}", run.name, *run.hint), invocation_.command);
-      }
+      if (const auto why = why_overloaded(run)) warn_once(*why);
+      if (run.hint) warn_once(fmt::format("{}: {}", run.name, *run.hint));
     }
+  }
+
+  /// Not if the runs are repeated.
+  void warn_once(const std::string& text) {
+    if (!is_again_) warn("warning: " + text, invocation_.command);
+  }
+
+  /// The progress of run `number`: its share of the work, and what all runs do.
+  void show(std::size_t number, double share, std::string_view what) {
+    const auto runs = static_cast<double>(plan_.candidates.size());
+    progress_.update((static_cast<double>(number) + std::min(share, 1.0)) / runs, what);
   }
 
   traffic::OnDecision on_decision_of(const traffic::Candidate& candidate, const std::string& name,
@@ -345,7 +343,11 @@ class Session {
     return [this, &name, &traffic](const traffic::Arrival& arrival,
                                    const limiter::Decision& decision) {
       if (all_allowed_) all_allowed_->add(arrival, {.allowed = true});
-      if (allowed_ && decision.allowed) keep(*allowed_, arrival, decision);
+      if (allowed_ && decision.allowed) {
+        allowed_->add({.at_us = (arrival.at + decision.delay).count(),
+                       .key = arrival.key,
+                       .cost = static_cast<std::uint32_t>(arrival.cost)});
+      }
       if (comparison_) comparison_->add(arrival, decision.allowed);
       if (on_decision_) on_decision_(name, traffic.key_name(arrival.key), arrival, decision);
     };
@@ -353,24 +355,58 @@ class Session {
 
   void warn_of_change(const traffic::Script& script) {
     const auto change = script.change();
-    if (change.empty() || is_again_) return;
-    warn(fmt::format("warning: {}: {}", escape(script.name()), change), invocation_.command);
+    if (!change.empty()) warn_once(fmt::format("{}: {}", escape(script.name()), change));
   }
 
   /// The result of a run, whose times are from `begin`.
   Run finished(const traffic::Candidate& candidate, traffic::Outcome outcome,
                const traffic::Traffic& traffic, microseconds begin) {
-    auto run = with_names(std::string(name_of(candidate)), std::move(outcome), traffic);
-    run.begin = begin;
+    Run run{.name = std::string(name_of(candidate)),
+            .is_bundled = !candidate.foreign,
+            .outcome = std::move(outcome),
+            .begin = begin};
     if (allowed_) draw_key(*allowed_, run.outcome);
+    const auto& measured = run.outcome.measured;
+    if (measured.allowed > 0) run.worst_key = traffic.key_name(measured.worst.key);
+    for (const auto& [key, denied] : run.outcome.top_denied) {
+      run.top_denied.emplace_back(traffic.key_name(key), denied);
+    }
     if (all_allowed_) {
       const auto worst = all_allowed_->result().worst;
       run.offered = {.worst = worst, .window = candidate.limits[worst.limit].window};
     }
-    run.is_bundled = candidate.foreign == nullptr;
     run.hint = reply_hint(run, candidate);
-    run.why = why_of(candidate, run.outcome.measured,
+    run.why = why_of(candidate, measured,
                      recording_ != nullptr ? recording_->max_cost() : plan_.request.cost, false);
+    return run;
+  }
+
+  [[nodiscard]] RunTraffic virtual_traffic() const {
+    if (recording_) return {.traffic = recording_->traffic(), .begin = recording_->first()};
+    const auto start = plan_.request.start;
+    return {.traffic = traffic::make_traffic(*plan_.pattern, plan_.request),
+            .zero = start - start % plan_.request.limit.window};
+  }
+
+  /// Traffic that begins as soon as the connections and the script are ready.
+  [[nodiscard]] RunTraffic traffic_soon(microseconds round_trip) const {
+    constexpr microseconds kReady{50'000}, kForEachClient{200};
+    constexpr int kRoundTrips = 6;  // twice as many as a run needs before its first request
+    const auto clients = static_cast<std::int64_t>(plan_.real->clients);
+    const auto start = system_time() + kReady + kForEachClient * clients + kRoundTrips * round_trip;
+    if (recording_) {
+      return {.traffic = std::make_unique<traffic::ShiftedTraffic>(recording_->traffic(),
+                                                                   recording_->first(), start),
+              .begin = start,
+              .zero = start};
+    }
+    const auto request = traffic::starting_at(*plan_.pattern, plan_.request, start);
+    RunTraffic run{.traffic = traffic::make_traffic(*plan_.pattern, request),
+                   .begin = request.start};
+    if (plan_.pattern->first_in_window != nullptr) {
+      run.begin = traffic::window_from(request.start, request.limit.window);
+    }
+    run.zero = run.begin;
     return run;
   }
 
@@ -393,7 +429,7 @@ class Session {
   Run run_virtual(std::size_t number, bool one_at_a_time) {
     const auto& candidate = plan_.candidates[number];
     const std::string name(name_of(candidate));
-    const auto [traffic, begin, zero] = virtual_traffic(plan_, recording_);
+    const auto [traffic, begin, zero] = virtual_traffic();
     std::unique_ptr<traffic::Script> script;
     std::optional<Cleaning> cleaning;
     std::unique_ptr<traffic::Decider> decider;
@@ -416,10 +452,10 @@ class Session {
     auto outcome = traffic::run_virtually(
         *traffic, *decider, candidate.limits, invocation_.interrupt, on_decision,
         [&, size = traffic->size()](std::int64_t done) {
-          const auto all = static_cast<double>(std::max<std::int64_t>(size, 1));
-          const auto runs = static_cast<double>(plan_.candidates.size());
-          progress_.update(number, static_cast<double>(done) / all,
-                           fmt::format("{:.0f} requests", runs * static_cast<double>(size)));
+          const auto runs = static_cast<std::int64_t>(plan_.candidates.size());
+          show(number,
+               static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(size, 1)),
+               fmt::format("{} requests", runs * size));
         },
         has_assertions_ || invocation_.json || candidate.foreign != nullptr, zero);
     progress_.clear();  // cleaning up may write a warning
@@ -430,8 +466,7 @@ class Session {
     const auto& candidate = plan_.candidates[number];
     const std::string name(name_of(candidate));
     const auto connections = server_->connections(plan_.real->clients);
-    const auto [traffic, begin, zero] =
-        traffic_soon(plan_, recording_, round_trip_of(connections.front()));
+    const auto [traffic, begin, zero] = traffic_soon(round_trip_of(connections.front()));
     const auto script =
         make_script(candidate, *traffic, server_->next_prefix(),
                     {.virtual_clock = false, .registers_made_keys = !server_->is_private()});
@@ -445,7 +480,10 @@ class Session {
         .on_decision = on_decision_of(candidate, name, *traffic),
         .on_progress =
             [&, size = traffic->size()](const traffic::RealProgress& progress) {
-              progress_.update(number, name, size, progress);
+              if (!progress_.enabled()) return;
+              // Leave the last column free; see Progress.
+              progress_.update(real_progress_text(run_in_progress(plan_, recording_, number, size),
+                                                  progress, terminal_width(STDERR_FILENO) - 1));
             },
         .zero = plan_.real->is_closed_loop() ? std::nullopt : std::optional(zero)};
     auto outcome =
@@ -467,66 +505,63 @@ class Session {
     LimiterTrial limiter(candidate, server_.get());
     auto* script = limiter.script_trial();
     if (script != nullptr && one_at_a_time) script->send_one_at_a_time();
-    findings.result = plan_.search->exhaustive ? try_all(number, limiter, findings)
-                                               : search(number, limiter, findings);
-    run.outcome = outcome_of(findings, plan_);
-    if (script != nullptr) run.outcome.replies = script->replies();
-    run.hint = reply_hint(run, candidate);
+    findings.result = search(number, limiter, findings.rounded_by);
+    const auto& most = findings.result.most;
     std::int64_t highest_cost = 1;
-    for (const auto& request : findings.result.most.schedule) {
+    for (const auto& request : most.schedule) {
       highest_cost = std::max(highest_cost, request.cost);
       findings.has_refunds |= request.cost < 0;
     }
-    if (!findings.has_refunds) {
-      run.why = why_of(candidate, run.outcome.measured, highest_cost, true);
-    }
+    run.outcome = outcome_of(most, plan_);
+    auto& measured = run.outcome.measured;
+    if (!findings.has_refunds) run.why = why_of(candidate, measured, highest_cost, true);
     if (findings.result.is_unbounded) run.why = kUnbounded;
+    measured.worst.allowed = most.score.worst;
+    measured.worst.from = most.score.worst_from;
+    measured.worst.span = most.score.worst_span;
+    measured.worst.ratio = findings.ratio_of(most);
+    run.outcome.interrupted = findings.result.interrupted;
+    if (script != nullptr) run.outcome.replies = script->replies();
+    run.hint = reply_hint(run, candidate);
     progress_.clear();  // cleaning up may write a warning
     return run;
   }
 
-  [[nodiscard]] adversary::SearchRequest request_for(const SearchFindings& findings) const {
-    const auto& search = *plan_.search;
-    const auto* rounded = findings.rounded_by;
-    return {.limit = plan_.limits.front(),
-            .costs = search.costs,
-            .budget = search.budget,
-            .seed = plan_.request.seed,
-            .base = search_base(plan_),
-            .tick = search.tick,
-            .rounding = rounded != nullptr ? rounded->tick : microseconds{0},
-            .steps_back = search.steps_back()};
-  }
-
+  /// `rounded_by`: see SearchFindings.
   [[nodiscard]] adversary::SearchResult search(std::size_t number, LimiterTrial& limiter,
-                                               const SearchFindings& findings) {
-    const auto runs = static_cast<std::int64_t>(plan_.candidates.size());
-    return adversary::search(limiter.trial(), request_for(findings), invocation_.interrupt,
-                             [&](std::int64_t asked, std::int64_t of, std::int64_t worst) {
-                               progress_.update(
-                                   number, static_cast<double>(asked) / static_cast<double>(of),
-                                   fmt::format("{} requests; {}: {} within a window", runs * of,
-                                               name_of(plan_.candidates[number]), worst));
-                             });
-  }
-
-  [[nodiscard]] adversary::SearchResult try_all(std::size_t number, LimiterTrial& limiter,
-                                                const SearchFindings& findings) {
+                                               const traffic::Placeholder* rounded_by) {
+    const auto& plan = *plan_.search;
     const auto& candidate = plan_.candidates[number];
-    const auto request = request_for(findings);
-    const auto requests = *plan_.search->exhaustive;
-    const auto on_progress = [&](std::int64_t tried, double share, std::int64_t worst) {
-      progress_.update(number, share,
-                       fmt::format("all schedules; {}: {} tried, {} within a window",
-                                   name_of(candidate), grouped(tried), worst));
-    };
     const auto& interrupt = invocation_.interrupt;
+    const adversary::SearchRequest request{
+        .limit = plan_.limits.front(),
+        .costs = plan.costs,
+        .budget = plan.budget,
+        .seed = plan_.request.seed,
+        .base = search_base(plan_),
+        .tick = plan.tick,
+        .rounding = rounded_by != nullptr ? rounded_by->tick : microseconds{0},
+        .steps_back = plan.steps_back()};
+    const auto on_requests = [&](std::int64_t asked, std::int64_t of, std::int64_t worst) {
+      const auto runs = static_cast<std::int64_t>(plan_.candidates.size());
+      show(
+          number, static_cast<double>(asked) / static_cast<double>(of),
+          fmt::format("{} requests; {}: {} within a window", runs * of, name_of(candidate), worst));
+    };
+    const auto on_schedules = [&](std::int64_t tried, double share, std::int64_t worst) {
+      show(number, share,
+           fmt::format("all schedules; {}: {} tried, {} within a window", name_of(candidate),
+                       grouped(tried), worst));
+    };
+    if (!plan.exhaustive) {
+      return adversary::search(limiter.trial(), request, interrupt, on_requests);
+    }
     if (auto* script = limiter.script_trial()) {
-      return adversary::search_all(*script, request, requests, interrupt, on_progress);
+      return adversary::search_all(*script, request, *plan.exhaustive, interrupt, on_schedules);
     }
     adversary::ModelBranching branching(candidate);
-    return adversary::search_all(branching, limiter.trial(), request, requests, interrupt,
-                                 on_progress);
+    return adversary::search_all(branching, limiter.trial(), request, *plan.exhaustive, interrupt,
+                                 on_schedules);
   }
 
   /// Ctrl-C stops the suggestions; the report keeps the runs.
@@ -536,9 +571,14 @@ class Session {
       const auto& candidate = plan_.candidates[i];
       run.burst = candidate.limits.front().burst;
       run.suggestion = traffic::suggest_limit(
-          [this] { return virtual_traffic(plan_, recording_).traffic; }, candidate, *plan_.suggest,
+          [this] { return virtual_traffic().traffic; }, candidate, *plan_.suggest,
           invocation_.interrupt,
-          [&](double share, std::int64_t limit) { progress_.suggest(i, run.name, share, limit); });
+          [&](double share, std::int64_t limit) {
+            const auto all = static_cast<double>(plan_.candidates.size());
+            progress_.update(fmt::format(
+                "{:3.0f}%  of the suggestions; {}: trying {}; Ctrl-C stops",
+                100 * (static_cast<double>(i) + share) / all, escaped_message(run.name), limit));
+          });
     }
     progress_.clear();
   }
@@ -575,30 +615,47 @@ class Session {
   void find_difference() {
     if (!comparison_->found() || report_.interrupted) return;
     report_.difference = comparison_->found();
-    const auto traffic = virtual_traffic(plan_, recording_).traffic;
     try {
-      shrink_difference(*report_.difference, plan_, *traffic, server_.get(),
-                        [this](std::int64_t asked, std::int64_t most) {
-                          progress_.shrink(asked, most);
-                          return invocation_.interrupt.signal() == 0;
-                        });
+      shrink(*report_.difference);
       progress_.clear();
     } catch (const UsageError& error) {
       // A script that keeps state elsewhere cannot be asked again on another's server.
       progress_.clear();
-      if (!is_again_) {
-        warn(fmt::format("warning: the difference is not shrunk: {}", error.what()),
-             invocation_.command);
-      }
+      warn_once(fmt::format("the difference is not shrunk: {}", error.what()));
     }
     report_.interrupted = invocation_.interrupt.signal() != 0;
+  }
+
+  void shrink(FoundDifference& found) {
+    constexpr std::int64_t kBudget = 200'000;
+    const auto traffic = virtual_traffic().traffic;
+    adversary::Schedule schedule;  // the requests of the key up to the difference
+    traffic::Arrival arrival;
+    for (std::int64_t i = 0; i < found.request && traffic->next(arrival); ++i) {
+      if (arrival.key == found.arrival.key) schedule.push_back({arrival.at, arrival.cost});
+    }
+    found.key = traffic->key_name(found.arrival.key);
+    const auto keeps_on = [this](std::int64_t asked, std::int64_t most) {
+      progress_.update(
+          fmt::format("shrinking the difference: {} of at most {} requests; Ctrl-C stops",
+                      grouped(asked), grouped(most)));
+      return invocation_.interrupt.signal() == 0;
+    };
+    const auto budget = std::max(kBudget, 20 * static_cast<std::int64_t>(schedule.size()));
+    if (!keeps_on(0, budget)) return;
+    LimiterTrial one(plan_.candidates[0], server_.get()), other(plan_.candidates[1], server_.get());
+    const auto difference = adversary::first_difference(one.trial(), other.trial(), schedule);
+    found.vanishes_alone = !difference;
+    if (!difference) return;
+    found.shrunk = adversary::shrunk(one.trial(), other.trial(), *difference, plan_.limits.front(),
+                                     budget, keeps_on);
   }
 
   Report& report_;
   const Plan& plan_;
   const replay::Recording* recording_;  ///< null if a pattern makes the traffic
   Invocation& invocation_;
-  RunsProgress progress_;
+  Progress progress_;
   const OnNamedDecision& on_decision_;
   bool has_assertions_, draws_;
   bool is_again_ = false;  ///< the runs are repeated: their warnings have been written
@@ -612,13 +669,21 @@ class Session {
 
 }  // namespace
 
+std::string real_progress_text(const RunInProgress& run, const traffic::RealProgress& progress,
+                               std::size_t columns) {
+  return fitting(parts_of(run, progress), columns);
+}
+
 std::shared_ptr<const replay::Recording> read_recording(const Plan& plan,
                                                         const Invocation& invocation) {
   if (!plan.replay) return nullptr;
   Progress progress(shows_progress(plan));
   const auto recording = std::make_shared<const replay::Recording>(
       *plan.replay, invocation.interrupt, [&](std::int64_t bytes, std::int64_t total) {
-        progress.update(reading_progress(bytes, total));
+        const auto done = static_cast<double>(bytes) / 1e6, all = static_cast<double>(total) / 1e6;
+        progress.update(total == 0 ? fmt::format("{:.0f} MB read; Ctrl-C stops", done)
+                                   : fmt::format("{:3.0f}%  of {:.0f} MB read; Ctrl-C stops",
+                                                 100 * std::min(1.0, done / all), all));
       });
   progress.clear();
   warn_of_lines(*recording, invocation.command);
@@ -626,9 +691,8 @@ std::shared_ptr<const replay::Recording> read_recording(const Plan& plan,
   return recording;
 }
 
-void run_plan(Report& report, Invocation& invocation, const OnNamedDecision& on_decision,
-              bool has_assertions, bool draws) {
-  Session(report, invocation, on_decision, has_assertions, draws).run();
+void run_plan(Report& report, Invocation& invocation, const OnNamedDecision& on_decision) {
+  Session(report, invocation, on_decision).run();
 }
 
 }  // namespace rlctl::cli::burst

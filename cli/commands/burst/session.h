@@ -1,11 +1,9 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <string_view>
 
-#include "cli/app/command.h"
 #include "cli/commands/burst/report.h"
+#include "traffic/real_run.h"
 
 namespace rlctl::cli::burst {
 
@@ -22,8 +20,23 @@ using OnNamedDecision = std::function<void(std::string_view run, std::string_vie
 /// Sends the traffic of a report's plan through each of its limiters in turn, or searches against
 /// each, and adds the runs to the report. Removes the keys after each run, even if an error or
 /// Ctrl-C ends it; after Ctrl-C the report covers the decisions so far. `on_decision` may be empty.
-/// `has_assertions`: the runs tell what assertions need; `draws`: what a picture needs.
-void run_plan(Report& report, Invocation& invocation, const OnNamedDecision& on_decision,
-              bool has_assertions, bool draws);
+void run_plan(Report& report, Invocation& invocation, const OnNamedDecision& on_decision);
+
+// --- Progress ------------------------------------------------------------------------------------
+
+/// A run under the real clock, and how long it will take.
+struct RunInProgress {
+  std::string_view name = {};
+  std::size_t number = 0, of = 1;      ///< from 0
+  std::optional<double> seconds = {};  ///< if known
+  std::int64_t requests = 0;           ///< roughly
+  bool is_closed_loop = false;
+};
+
+/// The progress of a run under the real clock, as a line of at most `columns` columns; drops the
+/// least important parts first.
+[[nodiscard]] std::string real_progress_text(const RunInProgress& run,
+                                             const traffic::RealProgress& progress,
+                                             std::size_t columns);
 
 }  // namespace rlctl::cli::burst

@@ -4,15 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <iterator>
-#include <string_view>
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/commands/burst/report.h"
-#include "cli/terminal/bars.h"
-#include "cli/terminal/terminal.h"
 
 namespace rlctl::cli::burst {
 namespace {
@@ -117,12 +112,13 @@ class Drawing {
     open();
     header();
     double y = kHeader + title_height_;
-    for (const auto& run : report_.runs) {
-      panel(run, y);
-      y += panel_height(run);
+    for (std::size_t i = 0; i < report_.runs.size(); ++i) {
+      panel(report_.runs[i], picture_.panels[i], y);
+      y += panel_height(report_.runs[i]);
     }
     axis(y - kBelow);
-    caption(y + kAxis - 8);
+    y += kAxis - 8;
+    for (const auto& line : caption_) text(20, y += kCaptionLine, "command", line);
     out_ += "</svg>\n";
     return std::move(out_);
   }
@@ -192,9 +188,9 @@ class Drawing {
             y - 9);
       words(14, content);
     };
-    if (scale_.has_chart) {
+    if (picture_.has_chart) {
       line("within", fmt::format("allowed{} within the last {}", one_key ? " to that key" : "",
-                                 period_text(scale_.window)));
+                                 period_text(picture_.window)));
       line("limit", "limit");
     }
     box("allowed", "allowed");
@@ -202,10 +198,10 @@ class Drawing {
     if (report_.plan.search) box("worst", "worst window");
     text(kRight, y, "soft end",
          fmt::format("{}bars: {} in {}", has_refunds(report_) ? "refunds are not shown; " : "",
-                     one_key ? "all keys," : "requests", column_text(axis_)));
+                     one_key ? "all keys," : "requests", column_text(picture_.axis)));
   }
 
-  void panel(const Run& run, double top) {
+  void panel(const Run& run, const Panel& panel, double top) {
     const auto& worst = run.outcome.measured.worst;
     text(20, top + 14, "name", cut_to_width(run.name, kNameLetters));
     text(kRight, top + 14, verdict_class(run), verdict_of(run));
@@ -214,10 +210,13 @@ class Drawing {
     top += kWhyLine * static_cast<double>(why_lines(run).size());
     const auto chart_top = top + kNameHeight;
     const auto counts_top = chart_top + chart_height_;
-    edges(chart_top, counts_top + kCounts);
+    for (const auto& tick : ticks_) {
+      print("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x_of(tick.at), chart_top,
+            counts_top + kCounts);
+    }
     if (report_.plan.search) mark(worst, chart_top, counts_top + kCounts);
-    if (scale_.has_chart) chart(run, chart_top);
-    counts(run, counts_top);
+    if (picture_.has_chart) chart(panel.within, chart_top);
+    counts(panel.requests, counts_top);
   }
 
   [[nodiscard]] std::string verdict_of(const Run& run) const {
@@ -246,18 +245,17 @@ class Drawing {
   /// The columns from the first unit of the worst window to the last.
   void mark(const traffic::Worst& worst, double top, double bottom) {
     if (worst.allowed == 0) return;
-    const auto from = x_of(std::floor(place_of(axis_, worst.from)));
-    const auto to = x_of(std::floor(place_of(axis_, worst.from + worst.span)) + 1);
+    const auto from = x_of(std::floor(place_of(picture_.axis, worst.from)));
+    const auto to = x_of(std::floor(place_of(picture_.axis, worst.from + worst.span)) + 1);
     print("<rect class=\"worst\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\"/>\n",
           from, top, to - from, bottom - top);
   }
 
-  void chart(const Run& run, double top) {
+  void chart(const std::vector<std::int64_t>& within, double top) {
     const auto bottom = top + kChart;
     const auto y_of = [&](double units) {
       return bottom - kChart * units / (most_within_ * kHeadroom);
     };
-    const auto within = within_window_of(run, axis_, scale_);
     std::string line;
     double x = kLeft;
     for (std::size_t i = 0; i < within.size(); ++i) {
@@ -271,8 +269,9 @@ class Drawing {
       print("<path class=\"within\" d=\"{}{}\"/>\n", start, line);
     }
     grid_line(bottom);
-    const auto limit = static_cast<double>(scale_.limit);
-    limit_line(y_of(limit));
+    const auto limit = static_cast<double>(picture_.limit);
+    print("<path class=\"limit\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, y_of(limit), kRight);
+    text(kLeft - 8, y_of(limit) + 4, "soft end", std::to_string(picture_.limit));
     text(kLeft - 8, bottom + 4, "soft end", "0");
     if (most_within_ > limit * kLabelledAbove) {
       text(kLeft - 8, y_of(most_within_) + 4, "soft end", fmt::format("{:.0f}", most_within_));
@@ -283,14 +282,8 @@ class Drawing {
     print("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, y, kRight);
   }
 
-  void limit_line(double y) {
-    print("<path class=\"limit\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, y, kRight);
-    text(kLeft - 8, y + 4, "soft end", std::to_string(scale_.limit));
-  }
-
-  void counts(const Run& run, double top) {
+  void counts(const std::vector<traffic::Timeline::Bin>& bins, double top) {
     const auto bottom = top + kCounts;
-    const auto bins = columns_of(run, axis_);
     const auto bar = [&](std::string_view kind, std::size_t column, double from, double count) {
       if (count == 0) return;
       const auto height = kCounts * count / most_at_once_;
@@ -308,12 +301,6 @@ class Drawing {
     text(kLeft - 8, top + 10, "soft end", fmt::format("{:.0f}", most_at_once_));
   }
 
-  void edges(double top, double bottom) {
-    for (const auto& tick : ticks_) {
-      print("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x_of(tick.at), top, bottom);
-    }
-  }
-
   void axis(double y) {
     for (const auto& tick : ticks_) {
       const bool last = &tick == &ticks_.back();
@@ -322,21 +309,15 @@ class Drawing {
       text(x_of(tick.at), y + 18, std::string("soft").append(place), tick.text);
     }
     text((kLeft + kRight) / 2, y + 36, "soft middle",
-         axis_.recorded_at     ? "time in UTC"
-         : axis_.is_about_edge ? "time from the edge of a window"
-         : report_.recording   ? "time from the first request"
-         : report_.plan.real   ? "time from the beginning"
-                               : "time from the beginning of a window");
-  }
-
-  void caption(double y) {
-    for (const auto& line : caption_) {
-      text(20, y += kCaptionLine, "command", line);
-    }
+         picture_.axis.recorded_at     ? "time in UTC"
+         : picture_.axis.is_about_edge ? "time from the edge of a window"
+         : report_.recording           ? "time from the first request"
+         : report_.plan.real           ? "time from the beginning"
+                                       : "time from the beginning of a window");
   }
 
   [[nodiscard]] double x_of(double column) const {
-    return kLeft + (kRight - kLeft) * column / static_cast<double>(axis_.columns);
+    return kLeft + (kRight - kLeft) * column / static_cast<double>(picture_.axis.columns);
   }
 
   [[nodiscard]] double panel_height(const Run& run) const {
@@ -356,8 +337,7 @@ class Drawing {
   }
 
   const Report& report_;
-  Scale scale_;
-  TimeAxis axis_;
+  Picture picture_;
   std::vector<Tick> ticks_;
   std::vector<std::string> caption_;
   double most_within_ = 1, most_at_once_ = 1;
@@ -370,20 +350,19 @@ class Drawing {
 
 Drawing::Drawing(const Report& report)
     : report_(report),
-      scale_(scale_of(report)),
-      axis_(axis_of(scale_, kMaxSvgColumns)),
-      ticks_(ticks_of(axis_, scale_.window, kAxisLetters)),
+      picture_(picture_of(report, kMaxSvgColumns)),
+      ticks_(ticks_of(picture_.axis, picture_.window, kAxisLetters)),
       caption_(command_lines(report.plan.command, kCaptionLetters)),
-      most_within_(static_cast<double>(scale_.limit)) {
-  for (const auto& run : report.runs) {
-    for (const auto count : within_window_of(run, axis_, scale_)) {
+      most_within_(static_cast<double>(picture_.limit)) {
+  for (const auto& panel : picture_.panels) {
+    for (const auto count : panel.within) {
       most_within_ = std::max(most_within_, static_cast<double>(count));
     }
-    for (const auto& bin : columns_of(run, axis_)) {
+    for (const auto& bin : panel.requests) {
       most_at_once_ = std::max(most_at_once_, static_cast<double>(bin.allowed + bin.denied));
     }
   }
-  chart_height_ = scale_.has_chart ? kChart + kBelowChart : 0;
+  chart_height_ = picture_.has_chart ? kChart + kBelowChart : 0;
   panel_height_ = kNameHeight + chart_height_ + kCounts + kBelow;
   title_height_ = kTitleLine * static_cast<double>(title_lines().size() - 1);
   height_ =

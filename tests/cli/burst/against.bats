@@ -102,7 +102,7 @@ TOML
   cat >count.lua <<'LUA'
 return redis.call('INCR', 'all') <= tonumber(ARGV[1]) and 1 or 0
 LUA
-  local command=(burst steady --keys 6 --rate 1/s --limit 5/60s --script count.lua --args '{limit}' --against fixed-window)
+  local command=(burst steady --keys 6 --rate 1/s --limit 5/60s --script count.lua --keys '{key}' --args '{limit}' --against fixed-window)
   run -1 --separate-stderr rlctl "${command[@]}"
   output=$(tr -s ' \n' ' ' <<<"$output")
   assert_output --partial 'fixed-window allows it, count.lua denies it; the requests of this key alone do not show it'

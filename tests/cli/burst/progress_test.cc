@@ -1,11 +1,10 @@
-#include "cli/commands/burst/progress.h"
+#include "cli/commands/burst/session.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "base/text.h"
-#include "cli/terminal/terminal.h"
 
 namespace rlctl::cli::burst::progress_test {
 namespace {

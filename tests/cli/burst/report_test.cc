@@ -55,9 +55,8 @@ TEST_CASE("burst report: words that a shell would change are quoted") {
 
 TEST_CASE("burst report: a percentile needs ten longer durations") {
   for (const double percent : {50.0, 75.0, 90.0, 95.0, 99.0, 99.9}) {
-    const auto needs = answers_needed(percent);
     traffic::Histogram histogram;
-    for (int i = 1; i < needs; ++i) histogram.add(1us);
+    for (int i = 1; i < answers_needed(percent); ++i) histogram.add(1us);
     CHECK(!histogram.percentile(percent));
     histogram.add(1us);
     CHECK(histogram.percentile(percent));
