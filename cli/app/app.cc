@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "cli/app/command.h"
 #include "cli/app/general_options.h"
-#include "cli/errors/plugin_state.h"
+#include "cli/errors/failure.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/signals.h"
 #include "limiter/algorithm.h"
@@ -232,7 +232,8 @@ ExitStatus App::report(const std::exception& error) {
     die_by(signals_->interrupt().signal());
   }
   if (dynamic_cast<const OutputClosed*>(&error) != nullptr) die_by(SIGPIPE);
-  const Problem problem = describe(error);
+  Problem problem = describe(error);
+  if (!line_.fails_before_command()) problem.help_of = line_.path();
   const auto* command = chosen_command(line_);
   // What stands before the command may be wrong; the command's statuses hold nevertheless.
   if (command != nullptr && command->report != nullptr) return command->report(problem, json_);

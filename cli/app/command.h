@@ -14,7 +14,6 @@
 #include "cli/options/completions.h"
 #include "cli/options/configuration.h"
 #include "cli/options/options.h"
-#include "cli/options/values.h"
 #include "cli/server/connection.h"
 #include "cli/terminal/output.h"
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -27,5 +28,9 @@ Option add_watch_option(Options& options, Watch& target, std::string_view help);
 /// Output::flush() throw, and Interrupted.
 [[noreturn]] void watch(const Watch& how, Invocation& invocation,
                         const std::function<std::string()>& read);
+
+/// The output that draws a frame over the previous one: as many lines as fit, each cut to the width
+/// and cleared to its end.
+[[nodiscard]] std::string frame_text(std::string_view text, std::size_t columns, std::size_t lines);
 
 }  // namespace rlctl::cli

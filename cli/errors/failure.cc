@@ -288,8 +288,9 @@ std::string render(const Problem& problem, std::string_view command, bool json) 
   }
   // An error has at most two lines.
   if (shown.usage_advice && shown.hint.empty()) {
+    const auto help_of = shown.help_of.empty() ? command : shown.help_of;
     out += "Try 'rlctl ";
-    if (!command.empty()) out.append(command).append(" ");
+    if (!help_of.empty()) out.append(help_of).append(" ");
     out += "--help'.\n";
   }
   return without_micro_sign(std::move(out), locale_is_utf8());

@@ -21,6 +21,19 @@ enum class ExitStatus : int {
   kRejected = 5,     ///< the server or the script failed
 };
 
+/// The states of the Monitoring Plugins guidelines; the values are the exit statuses of the
+/// commands that judge: quota, audit, lint and doctor.
+enum class PluginState { kOk = 0, kWarning = 1, kCritical = 2, kUnknown = 3 };
+
+[[nodiscard]] constexpr ExitStatus to_status(PluginState state) noexcept {
+  return static_cast<ExitStatus>(state);
+}
+
+// Texts for Command::statuses of those that report findings.
+inline constexpr std::string_view kStatusWarning =
+    "WARNING: memory is wasted, or something is at risk";
+inline constexpr std::string_view kStatusCritical = "CRITICAL: somebody is locked out, or let in";
+
 /// A failure as it is reported. The texts are raw; render() escapes them.
 struct Problem {
   ExitStatus status = ExitStatus::kUsage;
@@ -29,6 +42,7 @@ struct Problem {
   std::string hint = {};      ///< what to do about it; may be empty
   bool of_command = true;     ///< the message starts with the command's name
   bool usage_advice = false;  ///< add "Try 'rlctl ... --help'."
+  std::string help_of = {};   ///< the command in it: "scripts call"; empty: the one that reports
   std::string server = {};    ///< the server's name where the message contains it
 
   bool operator==(const Problem&) const = default;

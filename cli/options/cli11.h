@@ -52,9 +52,10 @@ struct CommandLineState {
   std::size_t rules_given = 0;  ///< the first ones, which CLI11 has
   std::vector<std::string> before_separator = {};
   std::optional<std::vector<std::string>> after_separator = {};
-  bool is_before_command = false;  ///< what is wrong stands before the command
-  bool is_unfinished = false;      ///< the line is still being typed
-  bool declares_all = true;        ///< see CommandLine::Declares
+  bool is_before_command = false;        ///< what is wrong stands before the command
+  const CLI::App* asked_help = nullptr;  ///< the command that `help` names
+  bool is_unfinished = false;            ///< the line is still being typed
+  bool declares_all = true;              ///< see CommandLine::Declares
 
   /// Whether the option may be on the line, or all are declared. `names` are "-q,--quiet".
   [[nodiscard]] bool wants(std::string_view names) const;

@@ -10,10 +10,16 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/options/cli11.h"
-#include "cli/options/values.h"
+#include "cli/options/options.h"
 
 namespace rlctl::cli {
 namespace {
+
+/// CLI11's parser. -h and --help are rlctl's own: its public constructor would add a flag for them
+/// that ends the parsing.
+struct Parser : CLI::App {
+  Parser() : CLI::App("", "", nullptr) {}
+};
 
 /// The options of which an empty text is a value.
 constexpr std::array<std::string_view, 2> kMayBeEmpty{"--args", "--title"};
@@ -433,10 +439,19 @@ std::string CommandLine::help(std::span<const std::string> words, HelpExtent ext
     const auto commands =
         command->get_subcommands([&word](const CLI::App* one) { return one->get_name() == word; });
     if (commands.empty()) throw_unknown_command(*command, word);
-    command = commands.front();
+    state_->asked_help = command = commands.front();
     state_->declare(*command);
   }
   return help_of(*state_, *command, extent);
+}
+
+std::string CommandLine::path() const {
+  std::string path;
+  const auto* command = state_->asked_help != nullptr ? state_->asked_help : &state_->chosen();
+  for (; command->get_parent() != nullptr; command = command->get_parent()) {
+    path.insert(0, command->get_name() + (path.empty() ? "" : " "));
+  }
+  return path;
 }
 
 // ---- A line that is still being typed ----

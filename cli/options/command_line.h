@@ -83,6 +83,9 @@ class CommandLine {
   [[nodiscard]] std::string help(HelpExtent extent) const;
   [[nodiscard]] std::string help(std::span<const std::string> words, HelpExtent extent);
 
+  /// The command whose help tells more about a mistake: "scripts call". Empty for rlctl's.
+  [[nodiscard]] std::string path() const;
+
   // ---- A line that is still being typed ----
 
   /// Like parse(), but ignores mistakes.

@@ -9,8 +9,14 @@
 namespace rlctl::cli {
 namespace {
 
-Completion to_completion(const limiter::Algorithm& algorithm) {
-  return {std::string(algorithm.name), std::string(algorithm.summary)};
+/// The algorithms that count requests, or the others.
+Completions algorithms(bool count_requests) {
+  Completions completions;
+  for (const auto& algorithm : limiter::algorithms()) {
+    if (limiter::counts_requests(algorithm) != count_requests) continue;
+    completions.words.push_back({std::string(algorithm.name), std::string(algorithm.summary)});
+  }
+  return completions;
 }
 
 /// Nothing if the configuration file has mistakes, so that what does not come from it is completed
@@ -37,19 +43,11 @@ Completions complete_file(const CompletionContext& /*typed*/) {
 }
 
 Completions complete_algorithm(const CompletionContext& typed) {
-  auto completions = complete_counting_algorithm(typed);
-  for (const auto& algorithm : limiter::algorithms()) {
-    if (!limiter::counts_requests(algorithm)) completions.words.push_back(to_completion(algorithm));
-  }
-  return completions;
+  return joined(complete_counting_algorithm(typed), algorithms(false));
 }
 
 Completions complete_counting_algorithm(const CompletionContext& /*typed*/) {
-  Completions completions;
-  for (const auto& algorithm : limiter::algorithms()) {
-    if (limiter::counts_requests(algorithm)) completions.words.push_back(to_completion(algorithm));
-  }
-  return completions;
+  return algorithms(true);
 }
 
 Completions complete_policy(const CompletionContext& typed) {

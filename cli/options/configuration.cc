@@ -10,8 +10,8 @@
 
 #include "base/text.h"
 #include "cli/errors/failure.h"
+#include "cli/options/options.h"
 #include "cli/options/script_options.h"
-#include "cli/options/values.h"
 #include "cli/terminal/terminal.h"
 
 namespace rlctl::cli {

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "cli/options/completions.h"
-#include "cli/options/values.h"
+#include "cli/options/options.h"
 #include "cli/terminal/table.h"
 
 namespace rlctl::cli {
@@ -28,13 +28,6 @@ std::string_view burst_text() {
   return kText;
 }
 
-Limiter resolve_policy(const LimitOptions& options, std::int64_t cost,
-                       ConfigurationSource& configuration) {
-  const auto& policy = configuration.policy(*options.policy);
-  for (const auto& limit : policy.limits) limiter::require_usable(*policy.algorithm, limit, cost);
-  return {.algorithm = policy.algorithm, .limits = policy.limits, .policy = &policy};
-}
-
 /// The end of an error that takes_arguments() begins: ", not 2: 'a', 'b'".
 std::string but_given(std::span<const std::string> operands) {
   if (operands.empty()) return ", but none was given";
@@ -45,7 +38,9 @@ std::string but_given(std::span<const std::string> operands) {
   return out;
 }
 
-void add_limit_rows(Options& options, LimitOptions& target, bool required, bool has_algorithm) {
+}  // namespace
+
+void add_limit_options(Options& options, LimitOptions& target, bool required, bool has_algorithm) {
   options.comma_list(
       "--limit", "LIMIT", target.limits,
       "requests and window: 5/60s, 100/min, 1M/30d; if there are several, all must allow the "
@@ -70,16 +65,6 @@ void add_limit_rows(Options& options, LimitOptions& target, bool required, bool 
   policy.excludes("--burst", kPolicyDefinesIt);
 }
 
-}  // namespace
-
-void add_limit_options(Options& options, LimitOptions& target, bool required) {
-  add_limit_rows(options, target, required, true);
-}
-
-void add_limit_options_of_algorithm(Options& options, LimitOptions& target) {
-  add_limit_rows(options, target, true, false);
-}
-
 std::string algorithm_help() {
   return list_algorithms(limiter::kDefaultAlgorithm);
 }
@@ -98,14 +83,16 @@ std::string list_algorithms(std::string_view default_name) {
 
 Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
                         ConfigurationSource& configuration) {
-  if (options.policy) return resolve_policy(options, cost, configuration);
   Limiter result;
-  result.algorithm =
-      &parse_algorithm(options.algorithm.value_or(std::string(limiter::kDefaultAlgorithm)));
-  if (options.limits.empty()) {
-    throw UsageError("--limit is missing", kLimitExample);
+  if (options.policy) {
+    const auto& policy = configuration.policy(*options.policy);
+    result = {.algorithm = policy.algorithm, .limits = policy.limits, .policy = &policy};
+  } else {
+    result.algorithm =
+        &parse_algorithm(options.algorithm.value_or(std::string(limiter::kDefaultAlgorithm)));
+    if (options.limits.empty()) throw UsageError("--limit is missing", kLimitExample);
+    result.limits = parse_limits(options.limits, options.burst);
   }
-  result.limits = parse_limits(options.limits, options.burst);
   for (const auto& limit : result.limits) limiter::require_usable(*result.algorithm, limit, cost);
   return result;
 }

@@ -26,9 +26,9 @@ struct LimitOptions {
 inline constexpr std::string_view kPolicyDefinesIt = "the policy defines it";
 
 /// If `required` is false, --algorithm and --burst require --limit, and --algorithm has no default.
-void add_limit_options(Options& options, LimitOptions& target, bool required);
-/// The same without --algorithm, for a command whose operand names it; a limit is required.
-void add_limit_options_of_algorithm(Options& options, LimitOptions& target);
+/// Without `has_algorithm`, an operand of the command names it.
+void add_limit_options(Options& options, LimitOptions& target, bool required,
+                       bool has_algorithm = true);
 /// The section of --help that lists the values of --algorithm, with the default.
 [[nodiscard]] std::string algorithm_help();
 /// The same for a command with another default; empty: no default.

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
-#include "cli/options/values.h"
+#include "cli/options/options.h"
 #include "cli/terminal/table.h"
 #include "limiter/algorithm.h"
 #include "replay/log_format.h"
@@ -27,6 +27,10 @@ void refuse_pattern(const std::string& operand) {
           "--replay sends the requests of a log and takes no pattern: unexpected argument '{}'",
           operand),
       fmt::format("write the name of a file as ./{}", operand));
+}
+
+int parse_prefix(const std::string& text) {
+  return static_cast<int>(parse_between(text, "--ipv6-prefix", 1, kIpv6Bits));
 }
 
 /// Checks the format and its fields without reading any file.
@@ -62,13 +66,13 @@ void add_log_options(Options& options, ReplayArguments& target) {
           .completes([](const CompletionContext&) {
             return to_completions(replay::log_formats(), &replay::LogFormat::name);
           }));
-  of_log(options.value("--time-field", "NAME", target.time_field,
+  of_log(options.value("--time-field", "NAME", target.fields.time,
                        "field of JSON or CSV that holds the time"));
-  of_log(options.value("--key-field", "NAME", target.key_field,
+  of_log(options.value("--key-field", "NAME", target.fields.key,
                        "field that holds the key (default: the client's address)"));
-  of_log(options.value("--cost-field", "NAME", target.cost_field,
+  of_log(options.value("--cost-field", "NAME", target.fields.cost,
                        "field that holds the cost; '' for none"));
-  of_log(options.value("--ipv6-prefix", "BITS", target.ipv6_prefix,
+  of_log(options.value("--ipv6-prefix", "BITS", into(target.ipv6_prefix, parse_prefix),
                        "the part of an IPv6 address that is the client (64: its /64)"));
   of_log(options.flag("--strict", target.strict, "fail on a line that cannot be read"));
 }
@@ -84,16 +88,7 @@ std::string format_help() {
 std::optional<replay::ReplayOptions> parse_replay(const ReplayArguments& arguments,
                                                   const std::vector<std::string>& operands) {
   if (!arguments.given()) return std::nullopt;
-  replay::ReplayOptions options{.files = arguments.files,
-                                .format = arguments.format,
-                                .fields = {.time = arguments.time_field,
-                                           .key = arguments.key_field,
-                                           .cost = arguments.cost_field},
-                                .strict = arguments.strict};
-  if (arguments.ipv6_prefix) {
-    options.ipv6_prefix =
-        static_cast<int>(parse_between(*arguments.ipv6_prefix, "--ipv6-prefix", 1, kIpv6Bits));
-  }
+  replay::ReplayOptions options = arguments;
   for (const auto& operand : operands) {
     refuse_pattern(operand);
     options.files.push_back(operand);

@@ -16,13 +16,9 @@ namespace rlctl::cli {
 /// The word that, instead of a pattern, requests a search for the worst schedule.
 inline constexpr std::string_view kAdversary = "adversary";
 
-/// --replay and its related options, as typed.
-struct ReplayArguments {
-  std::vector<std::string> files = {};  ///< excludes operands
-  std::optional<std::string> format = {}, time_field = {}, key_field = {}, cost_field = {};
-  std::optional<std::string> ipv6_prefix = {};
+/// --replay and its related options.
+struct ReplayArguments : replay::ReplayOptions {
   std::optional<std::string> suggest = {};
-  bool strict = false;
 
   [[nodiscard]] bool given() const noexcept { return !files.empty(); }
 };

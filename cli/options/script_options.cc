@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
-#include "cli/options/values.h"
+#include "cli/options/options.h"
 #include "cli/terminal/table.h"
 #include "limiter/algorithm.h"
 
@@ -25,44 +25,35 @@ namespace {
 
 constexpr std::string_view kDefaultKey = "{key}";
 constexpr std::string_view kScriptOption = "--script";
+/// An error shows at most this much of a name in the configuration.
+constexpr std::size_t kMaxShown = 40;
 /// The keys of a section that are not in the table.
 constexpr std::string_view kFileKey = "file", kKeysKey = "keys";
 constexpr std::string_view kArguments = "--args", kFunction = "--function";
 
-void check_arguments(const std::string& text) {
-  for (const auto& word : shell_words(text)) static_cast<void>(traffic::Template(word));
-}
-void check_function(const std::string& text) {
-  if (text.empty()) throw UsageError("the name of the function is empty");
-}
-template <auto parse>
-void check(const std::string& text) {
-  static_cast<void>(parse(text));
-}
-
 constexpr std::array kSettings{
     ScriptSetting{kFunction, "NAME", "the function of a library to call (default: its only one)",
-                  &ScriptOptions::function, "", check_function},
+                  &ScriptOptions::function, ""},
     ScriptSetting{kArguments, "WORDS",
                   "ARGV of the script (in one string that is split as a shell does; default: none)",
-                  &ScriptOptions::arguments, "", check_arguments},
+                  &ScriptOptions::arguments, ""},
     ScriptSetting{"--allowed-when", "CONDITION",
                   "reply that means allowed (nonzero, zero, nil, '<=limit', always, or an "
                   "expression over the reply r: 'r[1] > 0'; default: nonzero)",
-                  &ScriptOptions::allowed_when, "nonzero", check<traffic::parse_allowed_when>},
+                  &ScriptOptions::allowed_when, "nonzero"},
     ScriptSetting{"--delay-unit", "UNIT", "the reply is a time to wait, in s, ms or us",
-                  &ScriptOptions::delay_unit, "", check<traffic::parse_delay_unit>},
+                  &ScriptOptions::delay_unit, ""},
     ScriptSetting{"--remaining", "EXPR",
                   "units that remain (an expression over the reply r: 'r[2]')",
-                  &ScriptOptions::remaining, "", check<traffic::parse_number_expression>},
+                  &ScriptOptions::remaining, ""},
     ScriptSetting{
         "--retry-after", "EXPR",
         "time until a denied request would be allowed (with its unit, s, ms or us: 'r[3] s')",
-        &ScriptOptions::retry_after, "", check<traffic::parse_wait_expression>},
+        &ScriptOptions::retry_after, ""},
     ScriptSetting{
         "--reset-after", "EXPR",
         "time until the script no longer counts anything (with its unit: 'r[4] - now_ms ms')",
-        &ScriptOptions::reset_after, "", check<traffic::parse_wait_expression>},
+        &ScriptOptions::reset_after, ""},
 };
 
 bool is_about_reply(const ScriptSetting& row) {
@@ -89,8 +80,29 @@ traffic::ReplyReading parse_reading(const ScriptOptions& options) {
           parsed_value("--allowed-when", options.allowed_when, traffic::parse_allowed_when)) {
     reading.allowed_when = std::move(*condition);
   }
-  parsed("--delay-unit", [&] { traffic::require_usable(reading); });
   return reading;
+}
+
+void require_consistent(const traffic::ReplyReading& reading) {
+  parsed("--delay-unit", [&] { traffic::require_usable(reading); });
+}
+
+/// Parses what is said about the script, each text for itself.
+traffic::ForeignLimiter parse_limiter(const ScriptOptions& options) {
+  traffic::ForeignLimiter limiter{.function = options.function.value_or(""),
+                                  .reading = parse_reading(options)};
+  if (options.function && limiter.function.empty()) {
+    throw UsageError("--function: the name of the function is empty");
+  }
+  parsed("--keys", [&] {
+    for (const auto& key : options.keys) limiter.keys.emplace_back(key);
+  });
+  parsed(kArguments, [&] {
+    for (const auto& word : shell_words(options.arguments.value_or(""))) {
+      limiter.arguments.emplace_back(word);
+    }
+  });
+  return limiter;
 }
 
 std::string with_option(std::string_view option, const std::string& message) {
@@ -164,103 +176,91 @@ void make_names_differ(std::vector<NamedScript>& scripts, const std::vector<std:
 
 // ---- Sections of the configuration ----
 
-/// Collects the mistakes of a section.
-class SectionCheck {
- public:
-  SectionCheck(const limiter::ScriptSection& section, const limiter::Configuration& configuration)
-      : section_(section), configuration_(configuration) {}
+using Setting = limiter::ScriptSection::Setting;
 
-  std::vector<limiter::ConfigurationMistake> mistakes() {
-    for (const auto& setting : section_.settings) check(setting);
-    if (section_.find(kFileKey) == nullptr) {
-      add(section_.line, "file is missing; write file = \"my.lua\"");
-    }
-    if (!mistakes_.empty()) return std::move(mistakes_);
+/// Sets what a setting says, if it is about an option.
+void apply(const Setting& setting, ScriptOptions& options) {
+  if (setting.key == kKeysKey) options.keys = setting.values;
+  for (const auto& row : kSettings) {
+    if (row.key() != setting.key) continue;
+    options.*row.value = setting.is_list ? joined_words(setting.values) : setting.values.front();
+  }
+}
+
+/// "keys: '{kye}' contains..." for "--keys: '{kye}' contains..."
+std::string with_key(std::string message) {
+  const auto end = message.begin() + static_cast<std::ptrdiff_t>(message.find(':'));
+  std::replace(message.begin() + 2, end, '-', '_');
+  return message.substr(2);
+}
+
+void require_file(const std::string& name, const std::string& path) {
+  if (name.empty()) throw UsageError("file: the name of the file is empty");
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  if (!is_folder && ::access(path.c_str(), R_OK) == 0) return;
+  throw UsageError(fmt::format("file: cannot read {}: {}", in_quotes(path),
+                               errno_text(is_folder ? EISDIR : errno)));
+}
+
+[[noreturn]] void refuse_key(const std::string& key) {
+  std::vector<std::string> keys{std::string(kFileKey), std::string(kKeysKey)};
+  for (const auto& row : kSettings) keys.push_back(row.key());
+  throw UsageError(fmt::format(
+      "unknown key '{}'{}", escape(key, kMaxShown),
+      did_you_mean_or_all(key, std::vector<std::string_view>(keys.begin(), keys.end()))));
+}
+
+/// Throws UsageError, which begins with an option or with the key.
+void require_correct(const Setting& setting, const limiter::ScriptSection& section,
+                     const limiter::Configuration& configuration) {
+  ScriptOptions options;
+  const auto is_setting = [&](const ScriptSetting& row) { return row.key() == setting.key; };
+  const bool is_file = setting.key == kFileKey, is_keys = setting.key == kKeysKey;
+  if (!is_file && !is_keys && std::none_of(kSettings.begin(), kSettings.end(), is_setting)) {
+    refuse_key(setting.key);
+  }
+  if (setting.is_list && !is_keys && setting.key != "args") {
+    throw UsageError(setting.key + " must be a string, not a list");
+  }
+  if (is_file) {
+    return require_file(setting.values.front(), script_of(section, configuration).path);
+  }
+  if (is_keys && setting.values.empty()) throw UsageError("keys is an empty list");
+  apply(setting, options);
+  static_cast<void>(parse_limiter(options));
+}
+
+/// The mistakes of a section; of its settings together only if each is correct.
+std::vector<limiter::ConfigurationMistake> mistakes_in(
+    const limiter::ScriptSection& section, const limiter::Configuration& configuration) {
+  std::vector<limiter::ConfigurationMistake> mistakes;
+  const auto add = [&](std::size_t line, const std::string& message) {
+    mistakes.push_back(
+        limiter::mistake_at(configuration.file, line,
+                            fmt::format("script '{}': {}", escape(section.name, kMaxShown),
+                                        message.starts_with("--") ? with_key(message) : message),
+                            "script." + section.name));
+  };
+  const auto attempt = [&](std::size_t line, const auto& check) {
     try {
-      static_cast<void>(parse_reading(script_of(section_, configuration_).options));
+      check();
     } catch (const UsageError& error) {
-      add(section_.line, with_key(error.what()));
+      add(line, error.what());
     }
-    return std::move(mistakes_);
+  };
+  for (const auto& setting : section.settings) {
+    attempt(setting.line, [&] { require_correct(setting, section, configuration); });
   }
-
- private:
-  using Setting = limiter::ScriptSection::Setting;
-
-  void add(std::size_t line, const std::string& message) {
-    mistakes_.push_back(limiter::mistake_at(
-        configuration_.file, line,
-        fmt::format("script '{}': {}", escape(section_.name, kMaxShown), message),
-        "script." + section_.name));
+  if (section.find(kFileKey) == nullptr) {
+    add(section.line, "file is missing; write file = \"my.lua\"");
   }
-  /// A message that begins with an option, with the key instead.
-  static std::string with_key(std::string message) {
-    for (const auto& row : kSettings) {
-      if (message.starts_with(row.option)) message.replace(0, row.option.size(), row.key());
-    }
-    return message;
+  if (mistakes.empty()) {
+    attempt(section.line,
+            [&] { require_consistent(parse_reading(script_of(section, configuration).options)); });
   }
-  template <typename Use>
-  void attempt(std::size_t line, std::string_view key, Use use) {
-    try {
-      use();
-    } catch (const UsageError& error) {
-      add(line, with_option(key, error.what()));
-    }
-  }
-
-  void check(const Setting& setting) {
-    if (setting.key == kKeysKey) {
-      if (setting.values.empty()) add(setting.line, "keys is an empty list");
-      attempt(setting.line, kKeysKey, [&] {
-        for (const auto& key : setting.values) static_cast<void>(traffic::Template(key));
-      });
-      return;
-    }
-    const auto row = std::find_if(kSettings.begin(), kSettings.end(),
-                                  [&](const auto& each) { return each.key() == setting.key; });
-    if (row == kSettings.end() && setting.key != kFileKey) return refuse(setting);
-    const bool takes_words = row != kSettings.end() && row->option == kArguments;
-    if (setting.is_list && !takes_words) {
-      add(setting.line, setting.key + " must be a string, not a list");
-    } else if (row != kSettings.end()) {
-      attempt(setting.line, setting.key, [&] {
-        row->check(takes_words && setting.is_list ? joined_words(setting.values)
-                                                  : setting.values.front());
-      });
-    } else {
-      check_file(setting);
-    }
-  }
-
-  void check_file(const Setting& setting) {
-    if (setting.values.front().empty()) {
-      return add(setting.line, "file: the name of the file is empty");
-    }
-    const auto path = script_of(section_, configuration_).path;
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored)) {
-      add(setting.line,
-          fmt::format("file: cannot read {}: {}", in_quotes(path), errno_text(EISDIR)));
-    } else if (::access(path.c_str(), R_OK) != 0) {
-      add(setting.line,
-          fmt::format("file: cannot read {}: {}", in_quotes(path), errno_text(errno)));
-    }
-  }
-
-  void refuse(const Setting& setting) {
-    std::vector<std::string> keys{std::string(kFileKey), std::string(kKeysKey)};
-    for (const auto& row : kSettings) keys.push_back(row.key());
-    const std::vector<std::string_view> names(keys.begin(), keys.end());
-    add(setting.line, fmt::format("unknown key '{}'{}", escape(setting.key, kMaxShown),
-                                  did_you_mean_or_all(setting.key, names)));
-  }
-
-  static constexpr std::size_t kMaxShown = 40;
-  const limiter::ScriptSection& section_;
-  const limiter::Configuration& configuration_;
-  std::vector<limiter::ConfigurationMistake> mistakes_;
-};
+  return mistakes;
+}
 
 }  // namespace
 
@@ -282,7 +282,9 @@ bool has_reading(const ScriptOptions& options) {
 }
 
 bool reading_tells_limit(const ScriptOptions& options) {
-  return traffic::tells_limit(parse_reading(options));
+  const auto reading = parse_reading(options);
+  require_consistent(reading);
+  return traffic::tells_limit(reading);
 }
 
 std::vector<std::string> script_keys(const ScriptOptions& options) {
@@ -371,19 +373,10 @@ std::string read_source(std::string_view option, const NamedScript& script) {
 }
 
 traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string source) {
-  traffic::ForeignLimiter limiter{.name = script.name,
-                                  .source = std::move(source),
-                                  .function = script.options.function.value_or(""),
-                                  .reading = parse_reading(script.options)};
-  if (script.options.function) parsed(kFunction, [&] { check_function(limiter.function); });
-  parsed("--keys", [&] {
-    for (const auto& key : script.options.keys) limiter.keys.emplace_back(key);
-  });
-  parsed("--args", [&] {
-    for (const auto& word : shell_words(script.options.arguments.value_or(""))) {
-      limiter.arguments.emplace_back(word);
-    }
-  });
+  auto limiter = parse_limiter(script.options);
+  require_consistent(limiter.reading);
+  limiter.name = script.name;
+  limiter.source = std::move(source);
   return limiter;
 }
 
@@ -425,13 +418,7 @@ NamedScript script_of(const limiter::ScriptSection& section,
   if (const auto* file = section.find(kFileKey)) {
     script.path = std::filesystem::path(configuration.file).parent_path() / file->values.front();
   }
-  if (const auto* keys = section.find(kKeysKey)) script.options.keys = keys->values;
-  for (const auto& row : kSettings) {
-    const auto* setting = section.find(row.key());
-    if (setting == nullptr) continue;
-    script.options.*row.value =
-        setting->is_list ? joined_words(setting->values) : setting->values.front();
-  }
+  for (const auto& setting : section.settings) apply(setting, script.options);
   return script;
 }
 
@@ -439,7 +426,7 @@ std::vector<limiter::ConfigurationMistake> script_mistakes(
     const limiter::Configuration& configuration) {
   std::vector<limiter::ConfigurationMistake> all;
   for (const auto& section : configuration.scripts) {
-    auto mistakes = SectionCheck(section, configuration).mistakes();
+    auto mistakes = mistakes_in(section, configuration);
     std::move(mistakes.begin(), mistakes.end(), std::back_inserter(all));
   }
   return all;

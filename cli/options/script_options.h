@@ -32,7 +32,6 @@ struct ScriptSetting {
   std::string_view value_name, help;
   std::optional<std::string> ScriptOptions::*value;
   std::string_view if_not_given;  ///< the default in a printed command; empty: leave it out
-  void (*check)(const std::string& text);  ///< throws UsageError
 
   /// Its key in the configuration.
   [[nodiscard]] std::string key() const;

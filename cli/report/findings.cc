@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "cli/errors/plugin_state.h"
+#include "cli/errors/failure.h"
 #include "cli/terminal/table.h"
 
 namespace rlctl::cli::report {

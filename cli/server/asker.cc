@@ -3,12 +3,12 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/errors/failure.h"
-#include "cli/server/request_failure.h"
+#include "cli/options/completions.h"
 #include "redis/error.h"
 
 namespace rlctl::cli {
@@ -165,6 +165,190 @@ limiter::Decision merge_looks(const limiter::Algorithm& algorithm,
     if (!unused.allowed) merged.retry_after = limiter::kNever;
   }
   return merged;
+}
+
+// ---- Failures ----
+
+namespace {
+
+/// The values of --on-error.
+constexpr std::string_view kAnswers[] = {"fail", "allow", "deny"};
+
+OnError parse_on_error(const std::string& text) {
+  if (text == "fail") return {};
+  if (text == "allow" || text == "deny") return {.allows = text == "allow"};
+  throw UsageError("--on-error: unknown answer " + in_quotes(text) + "; use " + one_of(kAnswers));
+}
+
+}  // namespace
+
+bool OnError::covers(const Problem& problem) const noexcept {
+  const bool is_of_server = problem.status == ExitStatus::kUnreachable ||
+                            problem.status == ExitStatus::kRefused ||
+                            problem.status == ExitStatus::kRejected;
+  return allows.has_value() && is_of_server && problem.code != "interrupted";
+}
+
+std::string OnError::warning(const Problem& problem, std::string_view command) const {
+  Problem warning = problem;
+  warning.of_command = true;
+  warning.message = "warning: " + problem.message + "; taken as " +
+                    (*allows ? "allowed" : "denied") + " (--on-error)";
+  return render(warning, command, false);
+}
+
+void add_on_error_option(Options& options, OnError& target) {
+  options
+      .value("--on-error", "ANSWER", into(target, parse_on_error),
+             "fail, allow or deny when the server gives no answer (default: fail)")
+      .completes([](const CompletionContext&) { return to_completions(kAnswers); });
+}
+
+namespace {
+
+/// The contents of the keys; empty if reading fails.
+std::vector<state::Content> try_to_read(redis::Connection& connection,
+                                        std::span<const std::string> keys) {
+  try {
+    return state::read_contents(connection, keys);
+  } catch (const redis::Error& error) {
+    // Only a clearer message is lost.
+  }
+  return {};
+}
+
+/// The n of the first "KEYS[n]" in a message, and its position; 0 if there is none.
+struct KeyMention {
+  std::size_t number = 0, begin = 0, end = 0;
+};
+
+KeyMention find_key_mention(std::string_view message) {
+  constexpr std::string_view kMark = "KEYS[";
+  KeyMention mention;
+  mention.begin = message.find(kMark);
+  if (mention.begin == message.npos) return {};
+  const auto digits = message.substr(mention.begin + kMark.size());
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), mention.number);
+  mention.end = static_cast<std::size_t>(parsed.ptr - message.data());
+  if (mention.end == message.size() || message[mention.end] != ']') return {};
+  ++mention.end;
+  return mention;
+}
+
+}  // namespace
+
+std::string_view what_was_counted(std::int64_t cost) {
+  if (cost == 0) return {};
+  return cost > 0 ? kWasCounted : "; the refund was counted";
+}
+
+void flush_answers(Output& out, const std::function<std::string()>& loss) {
+  try {
+    out.flush();
+  } catch (const OutputError& error) {
+    throw OutputError(error.what() + loss());
+  }
+}
+
+bool is_in_doubt(const Problem& problem) {
+  return problem.code == "unreachable" || problem.code == "timeout" || problem.code == "protocol" ||
+         problem.code == "memory";
+}
+
+Problem may_have_been_counted(Problem problem) {
+  if (!is_in_doubt(problem) && !refuses_in_script(problem.message)) return problem;
+  problem.message += "; the request may have been counted";
+  return drop_in_doubt_note(problem);
+}
+
+namespace {
+
+Problem explain_wrong_type(Problem problem, const limiter::Algorithm& algorithm,
+                           std::span<const std::string> keys, redis::Connection& connection) {
+  const std::string message = problem.message;
+  const std::string server = problem.server.empty() ? "" : problem.server + ": ";
+  const auto mention = find_key_mention(message);
+  const bool named = mention.number >= 1 && mention.number <= keys.size();
+  const auto candidates = named ? keys.subspan(mention.number - 1, 1) : keys;
+  if (named) {
+    problem.message = server + "'" + candidates.front() + "'" + message.substr(mention.end) +
+                      " for " + std::string(algorithm.name);
+    problem.hint = inspect_hint(candidates.front());
+  }
+  const auto contents = try_to_read(connection, candidates);
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    const auto holds = what_it_holds(candidates[i], contents[i], algorithm);
+    if (holds.empty()) continue;
+    problem.message = server + "'" + candidates[i] + "' holds " + holds;
+    problem.hint = inspect_hint(candidates[i]);
+    return problem;
+  }
+  return problem;
+}
+
+Problem name_refused_keys(Problem problem, std::span<const std::string> keys,
+                          redis::Connection& connection) {
+  const auto is_named = [&](const std::string& key) {
+    return problem.message.find(in_quotes(key)) != problem.message.npos;
+  };
+  if (std::any_of(keys.begin(), keys.end(), is_named)) return problem;  // by Valkey and Redis 8
+  std::string refused = keys.size() == 1 ? in_quotes(keys[0]) : "";
+  if (refused.empty()) {
+    for (const auto& key : refused_keys(connection, keys)) {
+      refused += (refused.empty() ? "" : ", ") + in_quotes(key);
+    }
+  }
+  if (!refused.empty()) problem.message += ": " + refused;
+  return problem;
+}
+
+}  // namespace
+
+// The server checks the keys of a call before it looks for the script, and no script has this SHA1.
+std::vector<std::string> refused_keys(redis::Connection& connection,
+                                      std::span<const std::string> keys) {
+  const std::string no_script(40, '0');
+  std::vector<std::string> refused;
+  try {
+    for (const std::string_view key : keys) connection.append_evalsha(no_script, {&key, 1}, {});
+    for (const auto& key : keys) {
+      const auto reply = connection.read();
+      if (!reply.is_error() || redis::error_code(reply.text()) != "NOPERM") continue;
+      refused.push_back(key);
+    }
+  } catch (const redis::Error& error) {
+    return {};  // only a clearer message is lost
+  }
+  return refused;
+}
+
+bool is_about_keys(const Problem& problem) {
+  return problem.code == "WRONGTYPE" || (problem.code == "NOPERM" && refuses_key(problem.message));
+}
+
+Problem explain_keys(Problem problem, const limiter::Algorithm& algorithm,
+                     std::span<const std::string> keys, redis::Connection& connection) {
+  return problem.code == "WRONGTYPE"
+             ? explain_wrong_type(std::move(problem), algorithm, keys, connection)
+             : name_refused_keys(std::move(problem), keys, connection);
+}
+
+std::string what_it_holds(std::string_view key, const state::Content& content,
+                          const limiter::Algorithm& algorithm) {
+  const auto state = state::decode(key, content);
+  const std::string name(algorithm.name);
+  if (state.is_ours()) {
+    if (state.form->algorithm() == &algorithm) return {};
+    return "the state of " + std::string(state.form->name) + ", not of " + name;
+  }
+  if (state.form != nullptr && !state.form->library.empty()) {
+    return state::describe_form(*state.form) + ", not " + name + "'s";
+  }
+  const auto type = state::with_article(content.type);
+  const auto own = state::with_article(state::type_of_state(algorithm));
+  if (content.type == "none") return {};
+  if (type == own) return type + " that is not the state of " + name;
+  return type + ", but " + name + " keeps " + own;
 }
 
 }  // namespace rlctl::cli

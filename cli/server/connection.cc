@@ -1,24 +1,116 @@
 #include "cli/server/connection.h"
 
+#include <fmt/format.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <map>
+#include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/errors/failure.h"
-#include "cli/options/values.h"
-#include "cli/terminal/prompt.h"
+#include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
 #include "redis/error.h"
+#include "redis/scan.h"
 
 namespace rlctl::cli {
 namespace {
 
-constexpr std::string_view kDefaultTimeout = "1s";
+// ---- Passwords ----
+
+constexpr std::size_t kMaxPassword = 4096;
+
+/// Who else can do what with a file of this mode; empty if nobody can.
+std::string access_of_others(const struct stat& status, bool is_credential) {
+  // systemd gives the service's user an access control list, which shows as rights of the group.
+  const bool ignores_group = is_credential && status.st_uid == 0;
+  const auto can = [&](mode_t read, mode_t write) -> std::string {
+    if ((status.st_mode & write) != 0) return " can write it";
+    return (status.st_mode & read) != 0 ? " can read it" : "";
+  };
+  if (const auto all = can(S_IROTH, S_IWOTH); !all.empty()) return "everybody" + all;
+  const auto group = can(ignores_group ? 0 : S_IRGRP, S_IWGRP);
+  return group.empty() ? group : "its group" + group;
+}
+
+void require_private_file(const PasswordFile& file, const FileDescriptor& opened) {
+  struct stat status {};
+  if (::fstat(opened.get(), &status) != 0) throw std::system_error(errno, std::generic_category());
+  if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) {
+    throw InputError(
+        fmt::format("the password file {} is not a regular file or a pipe", file.path));
+  }
+  const auto who = access_of_others(status, file.is_credential);
+  const bool is_own = status.st_uid == 0 || status.st_uid == ::geteuid();
+  if (who.empty() && !is_own) {
+    throw InputError(fmt::format("{} holds a password, but belongs to another user", file.path),
+                     "chown it to the user who runs this");
+  }
+  if (who.empty()) return;
+  throw InputError(fmt::format("{} holds a password, and {} (mode {:04o})", file.path, who,
+                               status.st_mode & 07777U),
+                   "chmod 600 " + shell_quoted(file.path));
+}
+
+/// Keeps the memory of this process, which will hold a password, from core files and from other
+/// processes of its user, on Linux.
+void keep_memory_private() noexcept {
+#ifdef __linux__
+  // Not a limit on the size of cores, which the commands of `run` would inherit; nor does a limit
+  // apply to a program that takes the cores.
+  ::prctl(PR_SET_DUMPABLE, 0);
+#endif
+}
+
+/// The file that systemd gives a service; none if it does not exist.
+std::optional<PasswordFile> find_credential() {
+  const auto folder = environment("CREDENTIALS_DIRECTORY");
+  if (!folder) return std::nullopt;
+  PasswordFile file{.path = *folder + "/rlctl.password", .is_credential = true};
+  // A file that cannot be examined counts as existing: reading it gives the reason.
+  const bool is_missing = ::access(file.path.c_str(), F_OK) != 0 && errno == ENOENT;
+  return is_missing ? std::nullopt : std::optional(std::move(file));
+}
+
+/// Throws InputError that names the file if it cannot be read, if others may read or write it, or
+/// if it holds no password; Interrupted if a signal ends the wait for a pipe.
+std::string read_password(const PasswordFile& file) {
+  std::string text;
+  try {
+    const auto opened = open_file(file.path);
+    require_private_file(file, opened);
+    text = read_all(opened, kMaxPassword + 1);
+  } catch (const std::system_error& error) {
+    throw InputError(fmt::format("cannot read the password file {}: {}", file.path,
+                                 errno_text(error.code().value())));
+  }
+  const auto end = text.find('\n');
+  const bool is_cut = end == text.npos && text.size() > kMaxPassword;
+  text.resize(std::min(end, text.size()));
+  if (end != text.npos && text.ends_with('\r')) text.pop_back();
+  const auto refuse = [&](const std::string& why) {
+    throw InputError(fmt::format("the first line of the password file {} {}", file.path, why));
+  };
+  if (is_cut) refuse(fmt::format("has more than {} bytes", kMaxPassword));
+  if (text.empty()) refuse("is empty");
+  if (text.find('\0') != text.npos) refuse("contains a NUL byte");
+  return text;
+}
+
+// ---- Settings ----
 
 void refuse_password(const ConnectionOptions& options) {
   if (!options.password) return;
@@ -27,16 +119,24 @@ void refuse_password(const ConnectionOptions& options) {
                    "variable RLCTL_URL");
 }
 
+/// The URL in the environment.
+redis::Url parse_url_of_environment(const std::string& text) try {
+  return redis::parse_url(text);
+} catch (const redis::Error& error) {
+  throw redis::Error(error.failure(), std::string("RLCTL_URL: ") + error.what(), error.code(),
+                     error.hint());
+}
+
 /// Sets the URL, to which the other options apply.
 void set_url(ConnectionSettings& settings, const ConnectionOptions& options,
              ConfigurationSource& configuration) {
-  settings.url_from = Origin::kOption;
   if (options.url) {
+    settings.url_from = Origin::kOption;
     settings.url = redis::parse_url(*options.url);
-    return;
-  }
-  const auto from_environment = environment("RLCTL_URL");
-  if (!from_environment) {
+  } else if (const auto text = environment("RLCTL_URL")) {
+    settings.url_from = Origin::kEnvironment;
+    settings.url = parse_url_of_environment(*text);
+  } else {
     const auto& file = configuration.server();
     settings.url_from = file.url ? Origin::kFile : Origin::kDefault;
     if (file.url) settings.url = redis::parse_url(*file.url);
@@ -45,14 +145,6 @@ void set_url(ConnectionSettings& settings, const ConnectionOptions& options,
       settings.url.tls->sni = file.tls.sni;
       settings.url.tls->insecure = file.tls.insecure;
     }
-    return;
-  }
-  settings.url_from = Origin::kEnvironment;
-  try {
-    settings.url = redis::parse_url(*from_environment);
-  } catch (const redis::Error& error) {
-    throw redis::Error(error.failure(), std::string("RLCTL_URL: ") + error.what(), error.code(),
-                       error.hint());
   }
 }
 
@@ -151,23 +243,18 @@ void set_tls(redis::Url& url, const ConnectionOptions& options,
   if (options.insecure) tls.insecure = true;
 }
 
-std::chrono::microseconds parse_timeout(const std::string& text) {
-  const auto timeout = parse_duration_of(text, "--timeout");
-  if (timeout.count() == 0)
-    throw UsageError("--timeout must be greater than 0, not " + in_quotes(text));
-  return timeout;
-}
-
 void set_timeout(ConnectionSettings& settings, const ConnectionOptions& options,
                  ConfigurationSource& configuration) {
-  if (options.timeout) {
-    settings.timeout = parse_timeout(*options.timeout);
-    settings.timeout_from = Origin::kOption;
-    return;
+  auto text = options.timeout;
+  settings.timeout_from = Origin::kOption;
+  if (!text) {
+    text = configuration.timeout();
+    settings.timeout_from = text ? Origin::kFile : Origin::kDefault;
   }
-  const auto& from_file = configuration.timeout();
-  settings.timeout = parse_timeout(from_file.value_or(std::string(kDefaultTimeout)));
-  settings.timeout_from = from_file ? Origin::kFile : Origin::kDefault;
+  settings.timeout = parse_duration_of(text.value_or("1s"), "--timeout");
+  if (settings.timeout.count() == 0) {
+    throw UsageError("--timeout must be greater than 0, not " + in_quotes(*text));
+  }
 }
 
 void set_password(ConnectionSettings& settings, const ConnectionOptions& options,
@@ -195,12 +282,11 @@ void set_password(ConnectionSettings& settings, const ConnectionOptions& options
 /// A word as redis-cli reads it with --quoted-input: only printable ASCII, which every shell passes
 /// on.
 std::string redis_quoted(std::string_view word) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out = "\"";
   for (const char c : word) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < ' ' || byte >= 0x7f) {
-      out.append("\\x").append(1, kDigits[byte / 16]).append(1, kDigits[byte % 16]);
+      out += fmt::format("\\x{:02x}", byte);
     } else {
       if (c == '"' || c == '\\') out += '\\';
       out += c;
@@ -377,6 +463,26 @@ redis::Connection Connector::open(const Interrupt* interrupt, std::chrono::micro
     }
     throw ProblemError(problem);
   }
+}
+
+Completions complete_key(const CompletionContext& typed) {
+  constexpr auto kMaxTime =
+      std::chrono::milliseconds{500};  // after that, the shell's line editor would seem to hang
+  constexpr std::size_t kMaxKeys = 100;
+  if (environment("RLCTL_COMPLETE_KEYS") != "1") return {};
+  if (typed.options.is_given("--policy") || typed.connection.askpass) return {};
+  const auto end = std::chrono::steady_clock::now() + kMaxTime;
+  Connector connector(typed.connection, typed.configuration, typed.interrupt);
+  if (connector.is_private()) return {};
+  auto connection = connector.open_with(typed.interrupt, kMaxTime);
+  redis::Scan scan(connection, redis::escape_glob(typed.word) + "*");
+  std::set<std::string> keys;
+  while (!scan.done() && keys.size() < kMaxKeys && std::chrono::steady_clock::now() < end) {
+    for (auto& key : scan.next()) keys.insert(std::move(key));
+  }
+  auto completions = to_completions(keys);
+  if (completions.words.size() > kMaxKeys) completions.words.resize(kMaxKeys);
+  return completions;
 }
 
 }  // namespace rlctl::cli

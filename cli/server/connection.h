@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/wait.h"
+#include "cli/options/completions.h"
 #include "cli/options/configuration.h"
 #include "cli/options/options.h"
-#include "cli/server/password.h"
 #include "redis/connection.h"
 #include "redis/private_server.h"
 #include "redis/url.h"
@@ -51,6 +51,12 @@ inline constexpr const char* kNameNoServer = "leave out --url, --host, --port an
 /// The hint if only a server that outlives rlctl makes sense.
 inline constexpr const char* kNamePersistentServer =
     "use --url or RLCTL_URL to name a persistent server";
+
+/// A file whose first line is the password.
+struct PasswordFile {
+  std::string path;
+  bool is_credential = false;  ///< rlctl.password in $CREDENTIALS_DIRECTORY, which systemd sets
+};
 
 /// The settings from the options, the environment and the configuration file, with their sources.
 struct ConnectionSettings {
@@ -112,5 +118,10 @@ class Connector {
   std::shared_ptr<const redis::Endpoint> server_;  ///< null if is_private()
   std::unique_ptr<redis::PrivateServer> private_server_;
 };
+
+/// The server's keys, at most a hundred of them, those that are found within half a second. Only if
+/// RLCTL_COMPLETE_KEYS is 1: otherwise completion never asks a server. Nothing after --policy,
+/// whose operands are not keys. Throws what a Connector and a Connection throw.
+[[nodiscard]] Completions complete_key(const CompletionContext& typed);
 
 }  // namespace rlctl::cli

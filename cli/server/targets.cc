@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <functional>
 #include <set>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/options/values.h"
+#include "cli/options/options.h"
 #include "limiter/policies.h"
 #include "state/key_family.h"
 
@@ -127,6 +128,24 @@ state::InspectionRequest request_for(const KeyTarget& target) {
                                    .window_in_name = state::window_in_name(target.key)};
   (target.limit_is_asked ? request.limit : request.usual_limit) = target.limit;
   return request;
+}
+
+void RefusedKeys::add(std::string_view key, const redis::Error& why) {
+  keys_.insert(std::hash<std::string_view>{}(key));
+  if (!why_) why_ = why;
+}
+
+void RefusedKeys::add(const state::ReadableKeys& found) {
+  for (const auto& key : found.refused) add(key, *found.why);
+  if (!found.keys.empty()) found_readable();
+}
+
+std::string RefusedKeys::text() const {
+  return counted(static_cast<std::int64_t>(count()), "key") + " that this user may not read";
+}
+
+void RefusedKeys::require_readable() const {
+  if (why_ && !could_read_) throw *why_;
 }
 
 }  // namespace rlctl::cli

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <clocale>
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -146,6 +147,18 @@ struct EndEditor {
 };
 struct EndHistory {
   void operator()(History* history) const noexcept { ::history_end(history); }
+};
+
+/// While it exists, a change of the window size (SIGWINCH) ends a poll() with EINTR.
+struct ResizeSignal {
+  ResizeSignal() {
+    struct sigaction action {};
+    action.sa_handler = [](int /*signal*/) {};
+    sigaction(SIGWINCH, &action, nullptr);
+  }
+  ~ResizeSignal() { std::signal(SIGWINCH, SIG_DFL); }
+  ResizeSignal(const ResizeSignal&) = delete;
+  ResizeSignal& operator=(const ResizeSignal&) = delete;
 };
 
 using Function = unsigned char (*)(EditLine*, int);

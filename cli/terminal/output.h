@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <string>
@@ -91,5 +93,34 @@ class Destination {
 
 /// Throws UsageError if standard output is asked for more than once.
 void require_one_on_stdout(int asked, const char* hint);
+
+/// A progress line on stderr, a terminal, for long work: appears after the first second, changes at
+/// most ten times a second, is no wider than the terminal, and is removed at the end.
+class Progress {
+ public:
+  explicit Progress(bool enabled) : enabled_(enabled) {}
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  [[nodiscard]] bool enabled() const noexcept { return enabled_; }
+  /// For a batch: bytes and lines of input.
+  void update(std::size_t done_bytes, std::size_t total_bytes, std::size_t lines);
+  /// For a share, 0 to 1, of `what` ("1000000 entries").
+  void update(double share, std::string_view what);
+  /// A whole line.
+  void update(std::string line);
+  /// Call this before writing anything else to stderr.
+  void clear() noexcept;
+
+ private:
+  [[nodiscard]] bool is_due();
+  void show(std::string line);
+
+  bool enabled_;
+  bool shown_ = false;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point next_ = start_ + std::chrono::seconds{1};
+};
 
 }  // namespace rlctl::cli

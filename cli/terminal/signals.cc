@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <csignal>
 #include <system_error>
-#include <utility>
 
 namespace rlctl::cli {
 namespace {
@@ -84,32 +83,26 @@ Signals::~Signals() {
   raised_by_handler = nullptr;
 }
 
-namespace {
-
-struct Pipe {
-  FileDescriptor read_end, write_end;
-};
-
-Pipe make_pipe() {
+WakeUp::WakeUp() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
     throw std::system_error(errno, std::generic_category(), "cannot make a pipe");
   }
-  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+  read_end_ = FileDescriptor(ends[0]);
+  write_end_ = FileDescriptor(ends[1]);
 }
 
-void drain(int fd) noexcept {
+void WakeUp::notify() noexcept {
+  [[maybe_unused]] const auto written = ::write(write_end_.get(), "!", 1);
+}
+
+void WakeUp::clear() noexcept {
   char bytes[16];
-  while (::read(fd, bytes, sizeof bytes) > 0) {
+  while (::read(fd(), bytes, sizeof bytes) > 0) {
   }
 }
 
-}  // namespace
-
 BreakKey::BreakKey() {
-  auto ends = make_pipe();
-  read_end_ = std::move(ends.read_end);
-  write_end_ = std::move(ends.write_end);
   pressed_by_handler = this;
 }
 
@@ -118,7 +111,7 @@ BreakKey::~BreakKey() {
 }
 
 void BreakKey::clear() noexcept {
-  drain(fd());
+  wake_up_.clear();
   pressed_ = false;
 }
 
@@ -126,9 +119,7 @@ void BreakKey::clear() noexcept {
 bool BreakKey::press() noexcept {
   const int saved_errno = errno;
   const bool is_first = !pressed_.exchange(true);
-  if (is_first) {
-    [[maybe_unused]] const auto written = ::write(write_end_.get(), "!", 1);
-  }
+  if (is_first) wake_up_.notify();
   errno = saved_errno;
   return is_first;
 }
@@ -141,27 +132,8 @@ void die_by(int signal) noexcept {
   raise_default(signal);
 }
 
-namespace {
-
-extern "C" void on_resize(int /*signal*/) {}
-
-}  // namespace
-
-ResizeSignal::ResizeSignal() {
-  struct sigaction action {};
-  action.sa_handler = on_resize;
-  sigaction(SIGWINCH, &action, nullptr);
-}
-
-ResizeSignal::~ResizeSignal() {
-  std::signal(SIGWINCH, SIG_DFL);
-}
-
 Suspension::Suspension(int terminal, std::string_view leave, std::string_view enter)
     : terminal_(terminal), leave_(leave), enter_(enter) {
-  auto ends = make_pipe();
-  read_end_ = std::move(ends.read_end);
-  write_end_ = std::move(ends.write_end);
   stopped_by_handler = this;
   struct sigaction before {};
   sigaction(SIGTSTP, nullptr, &before);
@@ -175,17 +147,13 @@ Suspension::~Suspension() {
   stopped_by_handler = nullptr;
 }
 
-void Suspension::clear() noexcept {
-  drain(fd());
-}
-
 /// Runs in the signal handler: must not allocate or lock.
 void Suspension::stop() noexcept {
   [[maybe_unused]] auto written = ::write(terminal_, leave_.data(), leave_.size());
   raise_default(SIGTSTP);  // returns when the process continues
   handle_stop();
   written = ::write(terminal_, enter_.data(), enter_.size());
-  written = ::write(write_end_.get(), "!", 1);
+  wake_up_.notify();
 }
 
 }  // namespace rlctl::cli

@@ -29,6 +29,21 @@ class Signals {
 /// in this process or in a child. Safe after fork().
 void restore_signals() noexcept;
 
+/// A pipe to this process itself, by which a signal handler ends a poll(). Throws
+/// std::system_error.
+class WakeUp {
+ public:
+  WakeUp();
+
+  /// Readable after notify(), until clear().
+  [[nodiscard]] int fd() const noexcept { return read_end_.get(); }
+  void notify() noexcept;
+  void clear() noexcept;
+
+ private:
+  FileDescriptor read_end_, write_end_;
+};
+
 /// While it exists, the first SIGINT is only recorded, for callers that run something that can be
 /// stopped separately; another one before clear() acts as usual. Requires Signals. One instance at
 /// a time.
@@ -43,12 +58,12 @@ class BreakKey {
   /// Forgets the signal.
   void clear() noexcept;
   /// Readable after the signal; for poll().
-  [[nodiscard]] int fd() const noexcept { return read_end_.get(); }
+  [[nodiscard]] int fd() const noexcept { return wake_up_.fd(); }
   /// Called by the signal handler. Returns false if already pressed.
   bool press() noexcept;
 
  private:
-  FileDescriptor read_end_, write_end_;
+  WakeUp wake_up_;
   std::atomic<bool> pressed_ = false;
 };
 
@@ -59,16 +74,6 @@ class BreakKey {
 /// the signal was ignored at the start. Returns only if the signal cannot end this process, as in
 /// the first process of a container.
 void die_by(int signal) noexcept;
-
-/// While it exists, a change of the window size (SIGWINCH) ends a poll() with EINTR. One instance
-/// at a time.
-class ResizeSignal {
- public:
-  ResizeSignal();
-  ~ResizeSignal();
-  ResizeSignal(const ResizeSignal&) = delete;
-  ResizeSignal& operator=(const ResizeSignal&) = delete;
-};
 
 /// While it exists, Ctrl-Z (SIGTSTP) writes `leave` to a terminal before the process stops, and
 /// `enter` as soon as it continues, even during a wait. If SIGTSTP was ignored at the start, it
@@ -82,16 +87,16 @@ class Suspension {
   Suspension& operator=(const Suspension&) = delete;
 
   /// Readable after the process was stopped and continued; for poll().
-  [[nodiscard]] int fd() const noexcept { return read_end_.get(); }
+  [[nodiscard]] int fd() const noexcept { return wake_up_.fd(); }
   /// Forgets the signal.
-  void clear() noexcept;
+  void clear() noexcept { wake_up_.clear(); }
   /// Called by the signal handler.
   void stop() noexcept;
 
  private:
   int terminal_;
   std::string_view leave_, enter_;
-  FileDescriptor read_end_, write_end_;
+  WakeUp wake_up_;
 };
 
 }  // namespace rlctl::cli

@@ -11,6 +11,26 @@ namespace rlctl::cli {
 
 namespace {
 
+/// Where lines are broken: at blanks, or at blanks after commas where possible.
+enum class Breaks { kBlanks, kCommas };
+
+/// The end of the longest prefix of `text` that fits and can be a line; at least the first word.
+std::size_t end_of_line(std::string_view text, std::size_t columns, Breaks breaks) {
+  if (display_width(text) <= columns) return text.size();
+  std::size_t at_comma = 0, at_blank = 0;
+  for (auto blank = text.find(' '); blank != text.npos; blank = text.find(' ', blank + 1)) {
+    const bool fits = display_width(text.substr(0, blank)) <= columns;
+    if (!fits && at_blank > 0) break;
+    at_blank = blank;
+    if (!fits) break;
+    if (breaks == Breaks::kCommas && blank > 0 &&
+        (text[blank - 1] == ',' || text[blank - 1] == ';'))
+      at_comma = blank;
+  }
+  if (at_blank == 0) return text.size();
+  return at_comma > 0 ? at_comma : at_blank;
+}
+
 /// The first column and the columns from `begin` to `end`, as rows.
 std::vector<Cells> rows_of(const std::vector<Cells>& columns, std::size_t begin, std::size_t end) {
   std::vector<Cells> rows(columns.front().size());
@@ -66,22 +86,12 @@ std::string Columns::line(const Cells& row) const {
 
 void append_filled(std::string& out, std::string_view text, std::size_t indent,
                    std::size_t columns) {
-  auto used = indent;
-  while (!text.empty()) {
-    const auto word = text.substr(0, text.find(' '));
-    const auto width = display_width(word);
-    if (used > indent && used + 1 + width > columns) {
-      out.append("\n").append(indent, ' ');
-      used = indent;
-    } else if (used > indent) {
-      out += ' ';
-      ++used;
-    }
-    out += word;
-    used += width;
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-  }
-  out += '\n';
+  do {
+    const auto end = end_of_line(text, columns - std::min(columns, indent), Breaks::kBlanks);
+    out.append(text.substr(0, end)).append("\n");
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!text.empty()) out.append(indent, ' ');
+  } while (!text.empty());
 }
 
 void append_list(std::string& out, std::string_view title,
@@ -131,22 +141,6 @@ constexpr std::size_t kNarrow = 60;
 constexpr std::size_t kGapOfRow = 2;
 constexpr std::size_t kIndent = 2;
 
-/// The end of the longest prefix of `text` that fits and can be a line: after a comma if possible,
-/// else at a space, else the first word.
-std::size_t end_of_line(std::string_view text, std::size_t columns) {
-  if (display_width(text) <= columns) return text.size();
-  std::size_t at_comma = 0, at_blank = 0;
-  for (auto blank = text.find(' '); blank != text.npos; blank = text.find(' ', blank + 1)) {
-    const bool fits = display_width(text.substr(0, blank)) <= columns;
-    if (!fits && at_blank > 0) break;
-    at_blank = blank;
-    if (!fits) break;
-    if (blank > 0 && (text[blank - 1] == ',' || text[blank - 1] == ';')) at_comma = blank;
-  }
-  if (at_blank == 0) return text.size();
-  return at_comma > 0 ? at_comma : at_blank;
-}
-
 }  // namespace
 
 std::size_t TextBlock::room() const noexcept {
@@ -156,7 +150,7 @@ std::size_t TextBlock::room() const noexcept {
 void TextBlock::append_wrapped(std::string_view text, std::size_t indent) {
   const auto room = look_.columns > indent ? look_.columns - indent : 1;
   while (!text.empty()) {
-    const auto end = end_of_line(text, room);
+    const auto end = end_of_line(text, room, Breaks::kCommas);
     out_.append(indent, ' ').append(text.substr(0, end)).append("\n");
     text.remove_prefix(std::min(end + 1, text.size()));
   }

@@ -1,12 +1,16 @@
 #include "cli/terminal/terminal.h"
 
-#include <strings.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <string_view>
 
+#include "base/error.h"
 #include "base/text.h"
 
 namespace rlctl::cli {
@@ -43,15 +47,6 @@ winsize size_of(int fd) noexcept {
   return size;
 }
 
-bool names_utf8(std::string_view locale) noexcept {
-  for (const std::string_view name : {"utf-8", "utf8"}) {
-    for (std::size_t at = 0; at + name.size() <= locale.size(); ++at) {
-      if (::strncasecmp(locale.data() + at, name.data(), name.size()) == 0) return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 bool is_terminal(int fd) noexcept {
@@ -80,7 +75,9 @@ bool has_colour(int fd, Colour when) {
 
 bool locale_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    if (const auto locale = environment(name)) return names_utf8(*locale);
+    const auto locale = lower_case(environment(name).value_or(""));
+    if (!locale.empty())
+      return locale.find("utf-8") != locale.npos || locale.find("utf8") != locale.npos;
   }
   return false;
 }
@@ -162,6 +159,79 @@ std::string without_middle(std::string_view text, std::size_t columns, std::stri
 
 void pad(std::string& out, std::size_t used, std::size_t columns) {
   if (used < columns) out.append(columns - used, ' ');
+}
+
+// ---- Questions ----
+
+namespace {
+
+/// Turns off echo on the terminal until destroyed.
+class SilentTerminal {
+ public:
+  SilentTerminal() : fd_(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)) {
+    if (fd_ < 0 || ::tcgetattr(fd_, &before_) != 0) {
+      if (fd_ >= 0) ::close(fd_);
+      throw UsageError("--askpass needs a terminal, and this process has none",
+                       "without a terminal, use --password-file or REDISCLI_AUTH");
+    }
+    termios silent = before_;
+    silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    silent.c_lflag |= ECHONL;
+    ::tcsetattr(fd_, TCSAFLUSH, &silent);
+  }
+  ~SilentTerminal() {
+    ::tcsetattr(fd_, TCSANOW, &before_);
+    ::close(fd_);
+  }
+  SilentTerminal(const SilentTerminal&) = delete;
+  SilentTerminal& operator=(const SilentTerminal&) = delete;
+
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+
+ private:
+  int fd_;
+  termios before_{};
+};
+
+void say(int out, std::string_view text) {
+  [[maybe_unused]] const auto written = ::write(out, text.data(), text.size());
+}
+
+/// Asks on `out` and reads from `in`: a line without its end, or the text before the end of input.
+std::string ask_line(std::string_view question, int in, int out, const Interrupt& interrupt) {
+  say(out, question);
+  std::string line;
+  while (true) {
+    pollfd fds[] = {{in, POLLIN, 0}, {interrupt.fd(), POLLIN, 0}};
+    const int ready = ::poll(fds, 2, -1);
+    if (interrupt.signal() != 0) say(out, "\n");
+    interrupt.check();
+    if (ready < 0 || fds[0].revents == 0) continue;
+    char byte = 0;  // one at a time, to leave the input after the line unread
+    const auto count = ::read(in, &byte, 1);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) say(out, "\n");
+    if (count <= 0 || byte == '\n') return line;
+    line += byte;
+  }
+}
+
+}  // namespace
+
+bool can_confirm() noexcept {
+  return is_terminal(STDIN_FILENO) && is_terminal(STDERR_FILENO);
+}
+
+bool confirm(std::string_view question, const Interrupt& interrupt) {
+  const auto answer = lower_case(ask_line(question, STDIN_FILENO, STDERR_FILENO, interrupt));
+  return answer == "y" || answer == "yes";
+}
+
+std::string ask_password(std::string_view prompt, const Interrupt& interrupt) {
+  const SilentTerminal terminal;
+  auto password = ask_line(prompt, terminal.fd(), terminal.fd(), interrupt);
+  if (password.empty()) throw UsageError("--askpass: no password was given");
+  return password;
 }
 
 }  // namespace rlctl::cli

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/wait.h"
+
 namespace rlctl::cli {
 
 /// The value of an environment variable. An empty value counts as unset.
@@ -57,5 +59,18 @@ enum class Tone { kPlain, kLabel, kDim, kGood, kWarning, kBad };
 
 /// Appends spaces to extend `used` columns to `columns`.
 void pad(std::string& out, std::size_t used, std::size_t columns);
+
+// ---- Questions ----
+
+/// True if standard input and standard error are terminals.
+[[nodiscard]] bool can_confirm() noexcept;
+
+/// Asks on standard error and reads a line from standard input. Returns true for y and yes, in any
+/// case; false for an empty line, the end of input and anything else. Throws Interrupted on Ctrl-C.
+[[nodiscard]] bool confirm(std::string_view question, const Interrupt& interrupt);
+
+/// Asks on the terminal of the process (/dev/tty, even if stdin is redirected) without echo. Throws
+/// UsageError if there is no terminal or nothing was typed, Interrupted on Ctrl-C.
+[[nodiscard]] std::string ask_password(std::string_view prompt, const Interrupt& interrupt);
 
 }  // namespace rlctl::cli

@@ -114,7 +114,10 @@ void check_refusal(const std::vector<std::string>& columns, std::vector<std::str
   REQUIRE(lines.size() == (hint == "-" ? 2 : 3));
   CHECK(lines.back().empty());
   if (hint.empty()) {
-    CHECK(lines[1] == "Try 'rlctl " + (command.empty() ? "" : command + " ") + "--help'.");
+    auto help_of = command.empty() ? "" : command + " ";
+    if (words.size() > 1 && run_rlctl({"help", command, words[1]}).status == 0)
+      help_of += words[1] + " ";
+    CHECK(lines[1] == "Try 'rlctl " + help_of + "--help'.");
   } else if (hint != "-") {
     check_line(lines[1], (is_quota ? "hint: " : "  hint: ") + hint);
   }

@@ -58,6 +58,11 @@ TEST_CASE("--help and help print the same text on stdout, whatever else is asked
   CHECK(shown("help help") == shown("--help"));
 }
 
+TEST_CASE("after a mistake, the help of the innermost command that was named is advised") {
+  CHECK(run_rlctl({"help", "burst", "adversry"}).err.ends_with("Try 'rlctl burst --help'.\n"));
+  CHECK(run_rlctl({"scripts", "call", "-z"}).err.ends_with("Try 'rlctl scripts call --help'.\n"));
+}
+
 TEST_CASE("-h shows usage and options on one screen, and refers to the rest") {
   for (const auto* form : {"check -h", "-h check", "check -qh"}) {
     const auto text = shown(form);

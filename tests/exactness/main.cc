@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/terminal/progress.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/terminal.h"
 #include "exactness/cases.h"

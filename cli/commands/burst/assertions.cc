@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "cli/errors/failure.h"
-#include "cli/options/values.h"
+#include "cli/options/options.h"
 
 namespace rlctl::cli::burst {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/commands/burst/session.h"
 #include "cli/errors/failure.h"
 #include "cli/options/limits.h"
-#include "cli/options/values.h"
+#include "cli/options/options.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/table.h"
 

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/options/limits.h"
-#include "cli/options/values.h"
+#include "cli/options/options.h"
 #include "redis/url.h"
 #include "traffic/template.h"
 

@@ -13,7 +13,7 @@
 #include "cli/commands/burst/picture.h"
 #include "cli/commands/burst/server.h"
 #include "cli/errors/failure.h"
-#include "cli/terminal/progress.h"
+#include "cli/terminal/output.h"
 #include "limiter/why.h"
 #include "replay/spool.h"
 #include "traffic/measurement.h"

@@ -14,7 +14,7 @@
 #include "cli/commands/check/lines.h"
 #include "cli/commands/check/plan.h"
 #include "cli/server/asker.h"
-#include "cli/terminal/progress.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "limiter/check.h"
 #include "redis/error.h"

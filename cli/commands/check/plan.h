@@ -12,7 +12,7 @@
 #include "cli/app/command.h"
 #include "cli/errors/failure.h"
 #include "cli/options/limits.h"
-#include "cli/server/request_failure.h"
+#include "cli/server/asker.h"
 #include "limiter/decision.h"
 
 namespace rlctl::cli::check {

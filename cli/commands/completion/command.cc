@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/app/command.h"
 #include "cli/app/unfinished_line.h"
-#include "cli/options/values.h"
+#include "cli/options/options.h"
 #include "embedded_completions.h"
 
 namespace rlctl::cli::completion {

@@ -11,8 +11,8 @@
 #include "cli/commands/debug/view.h"
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
-#include "cli/options/values.h"
-#include "cli/server/complete_key.h"
+#include "cli/options/options.h"
+#include "cli/server/connection.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/table.h"
 

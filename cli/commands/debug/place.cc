@@ -14,7 +14,7 @@
 
 #include "base/text.h"
 #include "cli/errors/failure.h"
-#include "cli/terminal/prompt.h"
+#include "cli/terminal/terminal.h"
 #include "redis/error.h"
 #include "redis/scan.h"
 

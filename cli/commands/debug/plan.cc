@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "cli/errors/failure.h"
-#include "cli/options/values.h"
+#include "cli/options/options.h"
 #include "limiter/check.h"
 #include "lua/substitute.h"
 #include "traffic/template.h"

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/options/values.h"
+#include "cli/options/options.h"
 #include "ldb/session.h"
 #include "ldb/value.h"
 #include "lua/lexer.h"

@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/errors/failure.h"
-#include "cli/terminal/progress.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "lint/calls.h"
 #include "lua/shebang.h"

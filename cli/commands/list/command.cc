@@ -17,9 +17,9 @@
 #include "cli/commands/list/report.h"
 #include "cli/options/completions.h"
 #include "cli/options/limits.h"
-#include "cli/options/values.h"
+#include "cli/options/options.h"
 #include "cli/server/targets.h"
-#include "cli/terminal/progress.h"
+#include "cli/terminal/output.h"
 #include "state/state.h"
 
 namespace rlctl::cli::list {

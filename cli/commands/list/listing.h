@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cli/commands/list/plan.h"
-#include "cli/errors/refused_keys.h"
 #include "cli/options/configuration.h"
+#include "cli/server/targets.h"
 #include "redis/connection.h"
 #include "state/survey.h"
 

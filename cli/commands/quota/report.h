@@ -8,7 +8,6 @@
 
 #include "cli/commands/quota/range.h"
 #include "cli/errors/failure.h"
-#include "cli/errors/plugin_state.h"
 #include "state/inspection.h"
 
 namespace rlctl::cli::quota {

@@ -10,9 +10,9 @@
 #include <unordered_set>
 
 #include "cli/app/command.h"
-#include "cli/errors/refused_keys.h"
 #include "cli/options/limits.h"
-#include "cli/terminal/progress.h"
+#include "cli/server/targets.h"
+#include "cli/terminal/output.h"
 #include "redis/connection.h"
 #include "state/reset.h"
 #include "state/save_file.h"

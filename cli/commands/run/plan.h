@@ -9,8 +9,8 @@
 #include "base/wait.h"
 #include "cli/app/command.h"
 #include "cli/options/limits.h"
+#include "cli/server/asker.h"
 #include "cli/server/connection.h"
-#include "cli/server/request_failure.h"
 #include "limiter/lease.h"
 
 namespace rlctl::cli::run {

@@ -19,9 +19,9 @@
 #include "cli/app/command.h"
 #include "cli/options/completions.h"
 #include "cli/options/limits.h"
-#include "cli/options/values.h"
-#include "cli/server/complete_key.h"
-#include "cli/server/request_failure.h"
+#include "cli/options/options.h"
+#include "cli/server/asker.h"
+#include "cli/server/connection.h"
 #include "cli/terminal/table.h"
 #include "limiter/algorithm.h"
 #include "limiter/check.h"
@@ -323,7 +323,7 @@ ExitStatus call_script(Plan& plan, Invocation& invocation) {
 // ---- The command ----
 
 void add_call_options(Options& options, Plan& plan) {
-  add_limit_options_of_algorithm(options, plan.limit);
+  add_limit_options(options, plan.limit, true, false);
   options.value("--cost", "NUMBER", into(plan.cost, parse_cost), "units to take (default: 1)");
   options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
   add_key_option(options, plan.key_base64);

@@ -1,4 +1,4 @@
-#include "cli/terminal/screen.h"
+#include "cli/app/watch.h"
 
 #include <doctest/doctest.h>
 
