@@ -33,75 +33,73 @@ constexpr std::string_view kArguments = "--args", kFunction = "--function";
 
 constexpr std::array kSettings{
     ScriptSetting{kFunction, "NAME", "the function of a library to call (default: its only one)",
-                  &ScriptOptions::function, ""},
+                  &ScriptOptions::function, "",
+                  [](const auto& text, auto& limiter) {
+                    if (text.empty()) throw UsageError("the name of the function is empty");
+                    limiter.function = text;
+                  }},
     ScriptSetting{kArguments, "WORDS",
                   "ARGV of the script (in one string that is split as a shell does; default: none)",
-                  &ScriptOptions::arguments, ""},
+                  &ScriptOptions::arguments, "",
+                  [](const auto& text, auto& limiter) {
+                    for (const auto& word : shell_words(text)) limiter.arguments.emplace_back(word);
+                  }},
     ScriptSetting{"--allowed-when", "CONDITION",
                   "reply that means allowed (nonzero, zero, nil, '<=limit', always, or an "
                   "expression over the reply r: 'r[1] > 0'; default: nonzero)",
-                  &ScriptOptions::allowed_when, "nonzero"},
+                  &ScriptOptions::allowed_when, "nonzero",
+                  [](const auto& text, auto& limiter) {
+                    limiter.reading.allowed_when = traffic::parse_allowed_when(text);
+                  }},
     ScriptSetting{"--delay-unit", "UNIT", "the reply is a time to wait, in s, ms or us",
-                  &ScriptOptions::delay_unit, ""},
+                  &ScriptOptions::delay_unit, "",
+                  [](const auto& text, auto& limiter) {
+                    limiter.reading.delay_unit = traffic::parse_delay_unit(text);
+                  }},
     ScriptSetting{"--remaining", "EXPR",
                   "units that remain (an expression over the reply r: 'r[2]')",
-                  &ScriptOptions::remaining, ""},
+                  &ScriptOptions::remaining, "",
+                  [](const auto& text, auto& limiter) {
+                    limiter.reading.remaining = traffic::parse_number_expression(text);
+                  }},
     ScriptSetting{
         "--retry-after", "EXPR",
         "time until a denied request would be allowed (with its unit, s, ms or us: 'r[3] s')",
-        &ScriptOptions::retry_after, ""},
+        &ScriptOptions::retry_after, "",
+        [](const auto& text, auto& limiter) {
+          limiter.reading.retry_after = traffic::parse_wait_expression(text);
+        }},
     ScriptSetting{
         "--reset-after", "EXPR",
         "time until the script no longer counts anything (with its unit: 'r[4] - now_ms ms')",
-        &ScriptOptions::reset_after, ""},
+        &ScriptOptions::reset_after, "",
+        [](const auto& text, auto& limiter) {
+          limiter.reading.reset_after = traffic::parse_wait_expression(text);
+        }},
 };
 
 bool is_about_reply(const ScriptSetting& row) {
   return row.option != kArguments && row.option != kFunction;
 }
 
-/// Parses the value of an option, if it is given.
-template <typename Parse>
-auto parsed_value(std::string_view option, const std::optional<std::string>& value, Parse parse) {
-  using Parsed = decltype(parse(*value));
-  return value ? std::optional(parsed(option, [&] { return parse(*value); }))
-               : std::optional<Parsed>();
-}
-
-traffic::ReplyReading parse_reading(const ScriptOptions& options) {
-  traffic::ReplyReading reading{
-      .delay_unit = parsed_value("--delay-unit", options.delay_unit, traffic::parse_delay_unit),
-      .remaining = parsed_value("--remaining", options.remaining, traffic::parse_number_expression),
-      .retry_after =
-          parsed_value("--retry-after", options.retry_after, traffic::parse_wait_expression),
-      .reset_after =
-          parsed_value("--reset-after", options.reset_after, traffic::parse_wait_expression)};
-  if (auto condition =
-          parsed_value("--allowed-when", options.allowed_when, traffic::parse_allowed_when)) {
-    reading.allowed_when = std::move(*condition);
-  }
-  return reading;
-}
-
-void require_consistent(const traffic::ReplyReading& reading) {
-  parsed("--delay-unit", [&] { traffic::require_usable(reading); });
-}
-
 /// Parses what is said about the script, each text for itself.
-traffic::ForeignLimiter parse_limiter(const ScriptOptions& options) {
-  traffic::ForeignLimiter limiter{.function = options.function.value_or(""),
-                                  .reading = parse_reading(options)};
-  if (options.function && limiter.function.empty()) {
-    throw UsageError("--function: the name of the function is empty");
-  }
+traffic::ForeignLimiter parse_each(const ScriptOptions& options) {
+  traffic::ForeignLimiter limiter;
   parsed("--keys", [&] {
     for (const auto& key : options.keys) limiter.keys.emplace_back(key);
   });
-  parsed(kArguments, [&] {
-    for (const auto& word : shell_words(options.arguments.value_or(""))) {
-      limiter.arguments.emplace_back(word);
+  for (const auto& row : kSettings) {
+    if (const auto& text = options.*row.value) {
+      parsed(row.option, [&] { row.parse(*text, limiter); });
     }
-  });
+  }
+  return limiter;
+}
+
+/// The same, and checks it as a whole.
+traffic::ForeignLimiter parse_all(const ScriptOptions& options) {
+  auto limiter = parse_each(options);
+  parsed("--delay-unit", [&] { traffic::require_usable(limiter.reading); });
   return limiter;
 }
 
@@ -228,7 +226,7 @@ void require_correct(const Setting& setting, const limiter::ScriptSection& secti
   }
   if (is_keys && setting.values.empty()) throw UsageError("keys is an empty list");
   apply(setting, options);
-  static_cast<void>(parse_limiter(options));
+  static_cast<void>(parse_each(options));
 }
 
 /// The mistakes of a section; of its settings together only if each is correct.
@@ -257,7 +255,7 @@ std::vector<limiter::ConfigurationMistake> mistakes_in(
   }
   if (mistakes.empty()) {
     attempt(section.line,
-            [&] { require_consistent(parse_reading(script_of(section, configuration).options)); });
+            [&] { static_cast<void>(parse_all(script_of(section, configuration).options)); });
   }
   return mistakes;
 }
@@ -282,9 +280,7 @@ bool has_reading(const ScriptOptions& options) {
 }
 
 bool reading_tells_limit(const ScriptOptions& options) {
-  const auto reading = parse_reading(options);
-  require_consistent(reading);
-  return traffic::tells_limit(reading);
+  return traffic::tells_limit(parse_all(options).reading);
 }
 
 std::vector<std::string> script_keys(const ScriptOptions& options) {
@@ -373,8 +369,7 @@ std::string read_source(std::string_view option, const NamedScript& script) {
 }
 
 traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string source) {
-  auto limiter = parse_limiter(script.options);
-  require_consistent(limiter.reading);
+  auto limiter = parse_all(script.options);
   limiter.name = script.name;
   limiter.source = std::move(source);
   return limiter;

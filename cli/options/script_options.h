@@ -32,6 +32,8 @@ struct ScriptSetting {
   std::string_view value_name, help;
   std::optional<std::string> ScriptOptions::*value;
   std::string_view if_not_given;  ///< the default in a printed command; empty: leave it out
+  /// Sets what the text says. Throws UsageError.
+  void (*parse)(const std::string& text, traffic::ForeignLimiter& limiter);
 
   /// Its key in the configuration.
   [[nodiscard]] std::string key() const;
