@@ -85,10 +85,9 @@ std::string format_help() {
   return out;
 }
 
-std::optional<replay::ReplayOptions> parse_replay(const ReplayArguments& arguments,
+std::optional<replay::ReplayOptions> parse_replay(replay::ReplayOptions options,
                                                   const std::vector<std::string>& operands) {
-  if (!arguments.given()) return std::nullopt;
-  replay::ReplayOptions options = arguments;
+  if (options.files.empty()) return std::nullopt;
   for (const auto& operand : operands) {
     refuse_pattern(operand);
     options.files.push_back(operand);

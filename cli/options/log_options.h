@@ -40,7 +40,7 @@ void add_log_options(Options& options, ReplayArguments& target);
 /// UsageError for an unknown format or field, and for an operand that names a pattern. Reads no
 /// file.
 [[nodiscard]] std::optional<replay::ReplayOptions> parse_replay(
-    const ReplayArguments& arguments, const std::vector<std::string>& operands);
+    replay::ReplayOptions options, const std::vector<std::string>& operands);
 
 /// Parses "1%", "0.1%" or "1%keys". Throws UsageError.
 [[nodiscard]] traffic::DeniedShare parse_denied_share(const std::string& text);
