@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cli/options/command_line.h"
+#include "cli/options/options.h"
 #include "fuzz/fuzz.h"
 
 namespace fuzz::options {
@@ -23,13 +24,14 @@ struct Line {
   std::vector<std::string> limits;
   bool waits = false;
   std::optional<std::string> wait;
-  CommandLine line{[this](Options& general) {
-    general.flag("--json", json, "JSON");
-    general.flag("-h", help, "help");
-    general.value("-p,--port", "PORT", port, "port").once("give one");
-  }};
+  CommandLine line;
 
   Line() {
+    line.set_general([this](Options& general) {
+      general.flag("--json", json, "JSON");
+      general.flag("-h", help, "help");
+      general.value("-p,--port", "PORT", port, "port").once("give one");
+    });
     line.add_command(kCheck, [this](Options& options) {
       options.flag("-q,--quiet", quiet, "quiet").excludes("--json", "of the output");
       options.value("--rate", "RATE", rate, "rate").needs("--limit");
@@ -50,7 +52,7 @@ void test(std::string_view input) {
   Line typed;
   typed.line.parse_unfinished(words);
   (void)typed.line.options_to_follow();
-  (void)typed.line.awaiting_option();
+  (void)typed.line.awaited_value();
   for (const auto& word : words) {
     (void)accepted<UsageError>([&] { return parse_between(word, "--n", 1, 100); }, longest);
     (void)accepted<UsageError>([&] { return parse_duration_of(word, "--time"); }, longest);
