@@ -16,7 +16,6 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/app/command.h"
-#include "cli/app/general_options.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/signals.h"

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -79,6 +80,21 @@ struct Subcommand {
 /// runs the chosen one. `example` is the hint if there is none. `rows` must outlive the line.
 [[nodiscard]] Action add_subcommands(Options& options, std::span<const Subcommand> rows,
                                      std::string_view example);
+
+/// The options that all commands accept.
+struct GeneralOptions {
+  ConnectionOptions connection;
+  std::optional<std::string> config;
+  bool json = false;
+  Colour colour = Colour::kAuto;
+  bool short_help = false;
+  bool help = false;
+  bool version = false;
+
+  [[nodiscard]] bool asks_help() const { return help || short_help || version; }
+};
+
+void add_general_options(Options& options, GeneralOptions& target);
 
 /// All commands, in the order of `rlctl --help`: X(check) stands for `extern const Command
 /// check_command`, which cli/commands/check/command.cc defines.
