@@ -96,8 +96,8 @@ struct GeneralOptions {
 
 void add_general_options(Options& options, GeneralOptions& target);
 
-/// All commands, in the order of `rlctl --help`: X(check) stands for `extern const Command
-/// check_command`, which cli/commands/check/command.cc defines.
+/// All commands, in the order of `rlctl --help`: X(check) stands for check::kCommand, which
+/// cli/commands/check/command.cc defines.
 #define RLCTL_COMMANDS(X) \
   X(check)                \
   X(run)                  \
@@ -105,7 +105,10 @@ void add_general_options(Options& options, GeneralOptions& target);
   X(list)                 \
   X(audit) X(reset) X(burst) X(debug) X(lint) X(quota) X(doctor) X(config) X(scripts) X(completion)
 
-#define RLCTL_DECLARE_COMMAND(name) extern const Command name##_command;
+#define RLCTL_DECLARE_COMMAND(name) \
+  namespace name {                  \
+  extern const Command kCommand;    \
+  }
 RLCTL_COMMANDS(RLCTL_DECLARE_COMMAND)
 #undef RLCTL_DECLARE_COMMAND
 

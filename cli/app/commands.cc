@@ -44,7 +44,7 @@ void add_general_options(Options& options, GeneralOptions& target) {
 
 std::span<const Command* const> commands() {
   static constexpr const Command* kCommands[] = {
-#define RLCTL_LIST_COMMAND(name) &name##_command,
+#define RLCTL_LIST_COMMAND(name) &name::kCommand,
       RLCTL_COMMANDS(RLCTL_LIST_COMMAND)
 #undef RLCTL_LIST_COMMAND
   };

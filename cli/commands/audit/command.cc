@@ -274,11 +274,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
 }
 
 }  // namespace
-}  // namespace rlctl::cli::audit
-
-namespace rlctl::cli {
-
-const Command audit_command{
+const Command kCommand{
     .text = {.name = "audit",
              .summary = "find limiters that lock users out, open early, or waste memory",
              .synopsis = "[connection] audit [options] [--] [PATTERN]",
@@ -301,7 +297,7 @@ Examples:
   rlctl audit 'rate:*' --top all
   rlctl audit --json | jq -r 'select(.severity == "critical") | .fix'
 )"},
-    .add = add_command<audit::Plan, audit::declare_options, audit::run>,
+    .add = add_command<Plan, declare_options, run>,
     .judges = true};
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::audit

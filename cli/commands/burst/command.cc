@@ -407,11 +407,7 @@ ExitStatus run_command(Plan& plan, Invocation& invocation) {
 
 }  // namespace
 
-}  // namespace rlctl::cli::burst
-
-namespace rlctl::cli {
-
-const Command burst_command{
+const Command kCommand{
     .text =
         {.name = "burst",
          .summary = "send traffic through limiters, and show what they allow",
@@ -447,8 +443,8 @@ Examples:
   rlctl burst --script my.lua --args '{now_ms}' --allowed-when 'r[1] > 0'
   rlctl burst --script a.lua --script b.lua '{key}' , '{now_ms}' '{limit}'
 )",
-         .notes = burst::notes,
-         .complete_operand = burst::complete_pattern},
-    .add = add_command<burst::Plan, burst::add_options, burst::run_command>};
+         .notes = notes,
+         .complete_operand = complete_pattern},
+    .add = add_command<Plan, add_options, run_command>};
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::burst

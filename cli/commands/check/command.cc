@@ -182,11 +182,7 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
 }
 
 }  // namespace
-}  // namespace rlctl::cli::check
-
-namespace rlctl::cli {
-
-const Command check_command{
+const Command kCommand{
     .text =
         {.name = "check",
          .summary = "ask a limiter, and record the request if it is allowed",
@@ -219,7 +215,7 @@ Examples:
 )",
          .notes = algorithm_help,
          .complete_operand = complete_key},
-    .add = add_command<check::Plan, check::add_options, check::run>,
+    .add = add_command<Plan, add_options, run>,
     .declares = CommandLine::Declares::kWhatMayBeGiven};
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::check

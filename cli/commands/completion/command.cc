@@ -199,11 +199,7 @@ Action add(Options& options) {
 }
 
 }  // namespace
-}  // namespace rlctl::cli::completion
-
-namespace rlctl::cli {
-
-const Command completion_command{
+const Command kCommand{
     .text = {.name = "completion",
              .summary = "print a script that completes rlctl's arguments in a shell",
              .synopsis = "completion bash|zsh|fish\n"
@@ -220,6 +216,6 @@ Examples:
   source <(rlctl completion bash)
   rlctl completion fish | source
 )"},
-    .add = completion::add};
+    .add = add};
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::completion

@@ -320,11 +320,7 @@ Action add(Options& options) {
 }
 
 }  // namespace
-}  // namespace rlctl::cli::config
-
-namespace rlctl::cli {
-
-const Command config_command{
+const Command kCommand{
     .text = {.name = "config",
              .summary = "check or show the configuration file",
              .synopsis = "[--config FILE] config check\n"
@@ -345,6 +341,6 @@ Examples:
   rlctl --config new.toml config check && mv new.toml /etc/rlctl/config.toml
   rlctl config show login --json
 )"},
-    .add = config::add};
+    .add = add};
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::config

@@ -172,11 +172,7 @@ Completions complete_operand(const CompletionContext& typed) {
 }
 
 }  // namespace
-}  // namespace rlctl::cli::debug
-
-namespace rlctl::cli {
-
-const Command debug_command{
+const Command kCommand{
     .text =
         {.name = "debug",
          .summary = "run a limiter's script line by line, and show what each line did",
@@ -211,8 +207,8 @@ Examples:
   rlctl debug gcra --limit 10/s --replay found.log --coverage --fail-under 90
   rlctl debug --policy login alice --print-command
 )",
-         .notes = debug::notes,
-         .complete_operand = debug::complete_operand},
-    .add = add_command<debug::Plan, debug::add_options, debug::run>};
+         .notes = notes,
+         .complete_operand = complete_operand},
+    .add = add_command<Plan, add_options, run>};
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::debug

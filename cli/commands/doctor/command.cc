@@ -448,11 +448,7 @@ ExitStatus run(Invocation& invocation) {
 }
 
 }  // namespace
-}  // namespace rlctl::cli::doctor
-
-namespace rlctl::cli {
-
-const Command doctor_command{
+const Command kCommand{
     .text = {.name = "doctor",
              .summary = "check whether a server can be used for limiters",
              .synopsis = "[connection] doctor",
@@ -471,7 +467,7 @@ Examples:
   rlctl doctor
   rlctl doctor --url rediss://limits.example.com --json
 )"},
-    .add = [](Options&) -> Action { return doctor::run; },
+    .add = [](Options&) -> Action { return run; },
     .judges = true};
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::doctor

@@ -418,11 +418,7 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
 
 }  // namespace
 
-}  // namespace rlctl::cli::inspect
-
-namespace rlctl::cli {
-
-const Command inspect_command{
+const Command kCommand{
     .text = {.name = "inspect",
              .summary = "show what a limiter stores for a key, without changing it",
              .synopsis = "[connection] inspect [options] [--] KEY...\n"
@@ -454,6 +450,6 @@ Examples:
 )",
              .notes = [] { return list_algorithms(""); },
              .complete_operand = complete_key},
-    .add = add_command<inspect::Plan, inspect::declare_options, inspect::run>};
+    .add = add_command<Plan, declare_options, run>};
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::inspect

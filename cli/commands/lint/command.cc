@@ -111,11 +111,7 @@ std::string notes() {
 }
 
 }  // namespace
-}  // namespace rlctl::cli::lint
-
-namespace rlctl::cli {
-
-const Command lint_command{
+const Command kCommand{
     .text =
         {.name = "lint",
          .summary = "find flaws in a limiter script, line by line, by running it",
@@ -139,9 +135,9 @@ Examples:
   rlctl lint counter.lua --args '{window_s}' --allowed-when '<=limit'
   rlctl lint sliding-window-log
 )",
-         .notes = lint::notes,
+         .notes = notes,
          .complete_operand = complete_limiter},
-    .add = add_command<lint::Plan, lint::add_options, lint::run>,
+    .add = add_command<Plan, add_options, run>,
     .judges = true};
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::lint

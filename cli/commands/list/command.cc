@@ -374,11 +374,7 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
 
 }  // namespace
 
-}  // namespace rlctl::cli::list
-
-namespace rlctl::cli {
-
-const Command list_command{
+const Command kCommand{
     .text =
         {.name = "list",
          .summary = "list the limiters in a database: who is limited, and why",
@@ -404,6 +400,6 @@ Examples:
   rlctl list --watch
 )",
          .notes = [] { return list_algorithms(""); }},
-    .add = add_command<list::Plan, list::declare_options, list::run>};
+    .add = add_command<Plan, declare_options, run>};
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::list

@@ -322,7 +322,7 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
 ExitStatus report_failure(const Problem& problem, bool json) {
   std::string out;
   json ? append_json(out, {}, problem) : append_failure_text(out, problem);
-  if (!write_all(STDOUT_FILENO, out)) write_stderr(render(problem, quota_command.text.name, json));
+  if (!write_all(STDOUT_FILENO, out)) write_stderr(render(problem, kCommand.text.name, json));
   return to_status(PluginState::kUnknown);
 }
 
@@ -335,11 +335,7 @@ limit or in percent: 80% alerts above 80 %, 10: below 10, @10:20 from 10 to 20.
 
 }  // namespace
 
-}  // namespace rlctl::cli::quota
-
-namespace rlctl::cli {
-
-const Command quota_command{
+const Command kCommand{
     .text = {.name = "quota",
              .summary = "report how much of a limit is used, as a monitoring plugin",
              .synopsis = "[connection] quota [options] [--] KEY...\n"
@@ -363,9 +359,9 @@ Examples:
   rlctl quota -q --limit 1k/s --textfile /var/lib/node_exporter/a.prom api:acme
   rlctl quota --policy login -w 50% ann
 )",
-             .notes = quota::notes,
+             .notes = notes,
              .complete_operand = complete_key},
-    .add = add_command<quota::Plan, quota::declare_options, quota::run>,
-    .report = quota::report_failure};
+    .add = add_command<Plan, declare_options, run>,
+    .report = report_failure};
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::quota

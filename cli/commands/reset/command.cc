@@ -477,11 +477,7 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
 }
 
 }  // namespace
-}  // namespace rlctl::cli::reset
-
-namespace rlctl::cli {
-
-const Command reset_command{
+const Command kCommand{
     .text =
         {.name = "reset",
          .summary = "remove what limiters store",
@@ -518,6 +514,6 @@ Examples:
 )",
          .notes = algorithm_help,
          .complete_operand = complete_key},
-    .add = add_command<reset::Plan, reset::add_options, reset::run>};
+    .add = add_command<Plan, add_options, run>};
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::reset

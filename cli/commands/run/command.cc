@@ -347,11 +347,7 @@ limiter::Decision release(Connector& connector, const limiter::Lease& lease) {
   return limiter::release(connection, lease);
 }
 
-}  // namespace rlctl::cli::run
-
-namespace rlctl::cli {
-
-const Command run_command{
+const Command kCommand{
     .text = {.name = "run",
              .summary = "run a command if a limiter allows it",
              .synopsis = "[connection] run --limit LIMIT [options] KEY -- COMMAND...\n"
@@ -376,9 +372,9 @@ Examples:
 )",
              .notes = algorithm_help,
              .complete_operand = complete_key},
-    .add = add_command<run::Plan, run::add_options, run::run>,
-    .report = run::report,
+    .add = add_command<Plan, add_options, run>,
+    .report = report,
     .declares = CommandLine::Declares::kWhatMayBeGiven,
     .takes_program = true};
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::run

@@ -403,11 +403,7 @@ Action add(Options& options) {
 }
 
 }  // namespace
-}  // namespace rlctl::cli::scripts
-
-namespace rlctl::cli {
-
-const Command scripts_command{
+const Command kCommand{
     .text = {.name = "scripts",
              .summary = "list, print, load or call the Lua scripts",
              .synopsis = "scripts list\n"
@@ -439,6 +435,6 @@ Examples:
   rlctl scripts call gcra login:alice --limit 5/60s
   rlctl scripts call gcra login:alice --limit 5/60s --print
 )"},
-    .add = scripts::add};
+    .add = add};
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::scripts
