@@ -319,13 +319,8 @@ std::vector<std::string> redis_cli_words(const redis::Url& url, std::string_view
   if (url.scheme == redis::Scheme::kCluster) words.emplace_back("-c");
   if (url.database != 0) append_option(words, "-n", std::to_string(url.database));
   append_option(words, "--user", url.user);
-  for (auto& word : redis_cli_tls_words(url)) words.push_back(std::move(word));
-  return words;
-}
-
-std::vector<std::string> redis_cli_tls_words(const redis::Url& url) {
-  if (!url.tls) return {};
-  std::vector<std::string> words{"--tls"};
+  if (!url.tls) return words;
+  words.emplace_back("--tls");
   append_option(words, "--cacert", url.tls->cacert);
   append_option(words, "--cert", url.tls->cert);
   append_option(words, "--key", url.tls->key);

@@ -36,8 +36,6 @@ void add_connection_options(Options& options, ConnectionOptions& target);
 /// Appends a command for the server to redis_cli_words(). Its words may hold any bytes: for what no
 /// argument can hold, or not every shell can write, redis-cli itself reads the words as quoted.
 void append_redis_command(std::vector<std::string>& words, redis::Arguments command);
-/// Those of its options that make TLS as the URL says; none without TLS.
-[[nodiscard]] std::vector<std::string> redis_cli_tls_words(const redis::Url& url);
 /// "rlctl" and the options by which it reaches the same server, without a password: those that are
 /// given, and the URL or the configuration file that the environment names, since another shell may
 /// not have them.
