@@ -20,7 +20,7 @@ static void append_inferred(JsonWriter& json, const Inspection& inspection) {
 }
 
 void append_json(std::string& out, const Inspection& inspection) {
-  /// The most bytes that an entry of a log takes: a time of 16 digits and a count of 10.
+  // The most bytes that an entry of a log takes: a time of 16 digits and a count of 10.
   constexpr std::size_t kBytesOfEntry = 48;
   out.reserve(out.size() + inspection.entries.size() * kBytesOfEntry + 512);
   const auto* form = inspection.state.form;
