@@ -1,5 +1,5 @@
 #include "cli/app/app.h"
 
 int main(int argc, char** argv) {
-  return rlctl::cli::run(argc, argv);
+  return rlctl::cli::run_command_line(argc, argv);
 }

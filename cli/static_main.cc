@@ -28,5 +28,5 @@ int main(int argc, char** argv) {
   // What /etc/nsswitch.conf names besides these is a module; these two are part of the C library.
   ::__nss_configure_lookup("hosts", "files dns");
   rlctl::redis::set_linked_openssl(linked_openssl);
-  return rlctl::cli::run(argc, argv);
+  return rlctl::cli::run_command_line(argc, argv);
 }

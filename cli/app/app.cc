@@ -244,7 +244,7 @@ ExitStatus App::report(const std::exception& error) {
 
 }  // namespace
 
-int run(int argc, char** argv) {
+int run_command_line(int argc, char** argv) {
   App app;
   try {
     return static_cast<int>(app.run(argc, argv));

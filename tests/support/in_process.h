@@ -61,7 +61,7 @@ inline Result run_rlctl(std::vector<std::string> words) {
   const auto terminate = std::get_terminate();
   const auto new_handler = std::get_new_handler();
   const Redirection in(STDIN_FILENO), out(STDOUT_FILENO), err(STDERR_FILENO);
-  const int status = rlctl::cli::run(static_cast<int>(words.size()), argv.data());
+  const int status = rlctl::cli::run_command_line(static_cast<int>(words.size()), argv.data());
   std::set_terminate(terminate);
   std::set_new_handler(new_handler);
   return {status, out.text(), err.text()};
