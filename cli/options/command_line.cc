@@ -449,6 +449,8 @@ std::string CommandLine::path() const {
   std::string path;
   const auto* command = state_->asked_help != nullptr ? state_->asked_help : &state_->chosen();
   for (; command->get_parent() != nullptr; command = command->get_parent()) {
+    // rlctl's own commands have no help.
+    if (state_->commands.at(command).text->synopsis.empty()) return {};
     path.insert(0, command->get_name() + (path.empty() ? "" : " "));
   }
   return path;

@@ -115,8 +115,10 @@ void check_refusal(const std::vector<std::string>& columns, std::vector<std::str
   CHECK(lines.back().empty());
   if (hint.empty()) {
     auto help_of = command.empty() ? "" : command + " ";
-    if (words.size() > 1 && run_rlctl({"help", command, words[1]}).status == 0)
-      help_of += words[1] + " ";
+    const auto inner = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
+      return !word.starts_with('-') && run_rlctl({"help", command, word}).status == 0;
+    });
+    if (inner != words.end()) help_of += *inner + " ";
     CHECK(lines[1] == "Try 'rlctl " + help_of + "--help'.");
   } else if (hint != "-") {
     check_line(lines[1], (is_quota ? "hint: " : "  hint: ") + hint);
