@@ -28,7 +28,7 @@ take_apart() {
 fits() { refute grep -E ".{$(($1 + 1))}" <<<"$output"; }
 
 @test "80 columns show the same text as a pipe, in colour" {
-  on_terminal 80 'rlctl burst --model'
+  on_terminal 80 'rlctl burst --model 2>/dev/null'
   assert_equal "$output" "$(rlctl burst --model)"
   # Allowed is green and denied is red, as is a value above the limit.
   [[ $raw == *$'\e[32m█'* && $raw == *$'\e[31m·'* && $raw == *$'\e[31m2.00×'* ]]
@@ -37,7 +37,7 @@ fits() { refute grep -E ".{$(($1 + 1))}" <<<"$output"; }
 @test "the report fits 40 columns" {
   local pattern
   for pattern in boundary spike poisson; do
-    on_terminal 40 "rlctl burst $pattern --model --algorithm all --keys 3 --limit 50/s"
+    on_terminal 40 "rlctl burst $pattern --model --algorithm all --keys 3 --limit 50/s 2>/dev/null"
     fits 40
     assert_line --regexp '^sliding-window-counter +[0-9]+'
     assert_line --regexp '^ denied │'
@@ -46,19 +46,19 @@ fits() { refute grep -E ".{$(($1 + 1))}" <<<"$output"; }
 }
 
 @test "200 columns have one table and a wider chart" {
-  on_terminal 200 'rlctl burst --model'
+  on_terminal 200 'rlctl burst --model 2>/dev/null'
   assert_line --regexp '^fixed-window +2000 +2000 +0 +2000  2\.00× +19\.99 ms +-10 ms +- +- +- +-$'
   fits 200
   assert grep -qE '.{111}' <<<"$output"
 }
 
 @test "a report is printed even on the narrowest terminal" {
-  on_terminal 5 'rlctl burst --model'
+  on_terminal 5 'rlctl burst --model 2>/dev/null'
   assert_line --partial '2.00×'
 }
 
 @test "NO_COLOR disables colours" {
-  on_terminal 80 'NO_COLOR=1 rlctl burst --model'
+  on_terminal 80 'NO_COLOR=1 rlctl burst --model 2>/dev/null'
   assert_equal "$raw" "$output"
 }
 
