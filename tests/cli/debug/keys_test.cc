@@ -27,12 +27,12 @@ void call(Connection& connection, const std::vector<Command>& commands) {
 
 /// The report on these keys after the commands, one line each.
 std::vector<std::string> report(Connection& connection, const std::vector<Command>& before,
-                                std::vector<std::string> keys,
+                                const std::vector<std::string>& keys,
                                 const std::vector<Command>& commands) {
   call(connection, {{"FLUSHALL"}});
   call(connection, before);
   const Plan plan;
-  const KeyWatch watch(connection, plan, std::move(keys), {});
+  const KeyWatch watch(connection, plan, keys, {});
   call(connection, commands);
   std::vector<std::string> lines;
   for (const auto& change : watch.changes(connection)) lines.push_back(text_of(change, true));
