@@ -238,7 +238,7 @@ namespace {
 /// An assertion or a comparison as a test, with its failures.
 struct TestCase {
   std::string name;
-  std::string_view type;  ///< of the failures
+  std::string_view type;  ///< the XML attribute that classifies its failures
   std::vector<std::string> failures;
 };
 

@@ -17,7 +17,7 @@ struct Cell {
   const Report& report;
   const Run& run;
   const Look& look;
-  std::chrono::microseconds origin;  ///< of times, relative to Run::begin
+  std::chrono::microseconds origin;  ///< the instant shown as 0, relative to Run::begin
   Value value;
 
   [[nodiscard]] std::chrono::microseconds time() const {
@@ -507,7 +507,7 @@ void add_asserted_times(std::vector<AssertedMeasure>& all, Times times, std::str
 
 // --- Tables for people ---------------------------------------------------------------------------
 
-/// Adds a column; `text` makes the cell of a run, empty if there is no value.
+/// Adds a column. `text` returns the cell of a run, or an empty string if the run has no value.
 template <typename Text>
 void add_column(Table& table, std::string_view title, const Report& report, const Text& text) {
   Cells cells;

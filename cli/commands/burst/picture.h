@@ -37,7 +37,7 @@ struct Picture {
   /// refunds.
   bool has_chart = true;
   TimeAxis axis = {};              ///< relative to Run::begin
-  std::vector<Panel> panels = {};  ///< of the runs
+  std::vector<Panel> panels = {};  ///< one for each run, in order
 };
 [[nodiscard]] Picture picture_of(const Report& report, std::size_t most_columns);
 

@@ -18,8 +18,8 @@ namespace rlctl::cli::burst {
 struct SearchFindings {
   adversary::SearchResult result = {};
   std::int64_t limit = 1;  ///< units within a window
-  /// The placeholder that gives a foreign script a time that is rounded by more than the tick, but
-  /// by little compared with the window; else null.
+  /// The placeholder that gives a foreign script a time rounded more coarsely than the tick, though
+  /// finely compared with the window. Null if there is none.
   const traffic::Placeholder* rounded_by = nullptr;
   bool has_refunds = false;  ///< in the schedule that allows the most: its outcome lacks them
 
@@ -74,12 +74,12 @@ struct FoundDifference {
 /// The results of `rlctl burst`, for every output format.
 struct Report {
   Plan plan = {};
-  std::shared_ptr<const replay::Recording> recording = {};  ///< of the plan's log, if any
+  std::shared_ptr<const replay::Recording> recording = {};  ///< the log replayed, if any
   std::vector<Run> runs = {};                               ///< in the order of the candidates
   /// The last run covers only the beginning of the traffic, or some runs are missing.
   bool interrupted = false;
   bool failed = false;                             ///< an error, not Ctrl-C, interrupted the report
-  std::optional<FoundDifference> difference = {};  ///< of the plan's two limiters, if it compares
+  std::optional<FoundDifference> difference = {};  ///< between the two limiters of --against
 };
 
 // --- Outputs -------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ struct Verdict {
 [[nodiscard]] std::string xml(std::string_view text);
 
 /// Says why the measured times of a run cannot be trusted, such as "fixed-window: the sender fell
-/// behind: ..."; none if they can, or if nothing was timed.
+/// behind: ...". Returns std::nullopt if they can be trusted, or if nothing was timed.
 [[nodiscard]] std::optional<std::string> why_invalid(const Run& run);
 
 }  // namespace rlctl::cli::burst

@@ -45,7 +45,8 @@ struct Commands {
   ldb::Debugger& debugger;
   View& view;
   std::vector<std::string> keys = {};  ///< of the script
-  /// Calls Redis while no script runs; returns none if there is no server to ask. May be empty.
+  /// Calls Redis while no script runs. Returns std::nullopt if there is no server to ask. May be
+  /// left unset.
   std::function<std::optional<ldb::Call>(const std::vector<std::string>&)> call_afterwards = {};
 
   // ---- What run() sets ----

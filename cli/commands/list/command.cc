@@ -256,8 +256,8 @@ struct ScanResult {
   Clock::time_point at = Clock::now();
 };
 
-/// Shows the first rows again and again. The rows are read anew each time; the database is scanned
-/// again after a pause of many times as long as the last scan took, so that watching costs a server
+/// Keeps showing the first rows. They are read anew each time, but the database is scanned again
+/// only after a pause of many times as long as the last scan took, so that watching costs a server
 /// little.
 class Watching {
  public:
