@@ -20,6 +20,9 @@ namespace rlctl::cli {
 struct LimitOptions {
   std::vector<std::string> limits = {};
   std::optional<std::string> algorithm = {}, burst = {}, policy = {};
+
+  /// Whether they say which algorithm a key must hold, directly or through a policy.
+  [[nodiscard]] bool names_algorithm() const { return algorithm || policy; }
 };
 
 /// Why --policy excludes what a policy defines.

@@ -37,8 +37,6 @@ struct Plan {
   bool key_base64 = false;
 
   std::optional<Limiter> limiter = {};  ///< from --limit or --policy; takes precedence
-
-  [[nodiscard]] bool names_algorithm() const { return limit.algorithm || limit.policy; }
 };
 
 std::optional<std::int64_t> parse_entries(const std::string& text) {
@@ -231,7 +229,7 @@ void Run::warn_of_algorithm(const Inspection& inspection, KeyResults& results) {
       plan_.limiter ? plan_.limiter->policy
                     : limiter::policy_for(invocation_.configuration.policies(), inspection.key);
   const limiter::Algorithm* named = policy != nullptr ? policy->algorithm : nullptr;
-  if (plan_.names_algorithm()) named = plan_.limiter->algorithm;
+  if (plan_.limit.names_algorithm()) named = plan_.limiter->algorithm;
   if (named == nullptr || named == inspection.state.form->algorithm()) return;
   std::string from = policy != nullptr ? "policy " + in_quotes(policy->name) : "--algorithm";
   results.warnings.push_back(

@@ -41,8 +41,6 @@ struct Plan {
 
   Thresholds thresholds = {};
   std::optional<Limiter> limiter = {};  ///< from --limit or --policy; takes precedence
-
-  [[nodiscard]] bool names_algorithm() const { return limit.algorithm || limit.policy; }
 };
 
 void declare_options(Options& options, Plan& plan) {
@@ -154,8 +152,8 @@ LimitStatus judge(Inspection inspection, const KeyTarget& target, const Plan& pl
   } else if (target.algorithm != nullptr) {
     status.algorithm = target.algorithm->name;
   }
-  if (plan.names_algorithm() || !plan.limiter) status.series_algorithm = status.algorithm;
-  status.problem = problem_of(inspection, target, plan.names_algorithm());
+  if (plan.limit.names_algorithm() || !plan.limiter) status.series_algorithm = status.algorithm;
+  status.problem = problem_of(inspection, target, plan.limit.names_algorithm());
   const auto alerts_by = [&](const Range& range) {
     return alerts(range, inspection.used, inspection.capacity());
   };
