@@ -15,20 +15,21 @@ setup() {
   [[ -n ${RLCTL_TEST_PACKAGES:-} ]] || skip "no packages; .ci/run packages makes them"
 }
 
-# needs_root SUITE [PACKAGE…]: makes $root, a Debian system of this suite, or skips the test. One with the same
-# packages is made once for all tests and copied.
+# needs_root SUITE [PACKAGE…]: makes $root, a Debian system of this suite, or skips the test. It is made once for all
+# tests and copied. A mirror may be slow: one system takes 10 to 100 s.
 needs_root() {
   local kept
   root=$BATS_TEST_TMPDIR/root
   [[ $(id -u) == 0 ]] || skip "only root can enter another root directory"
   command -v mmdebstrap >/dev/null || skip "mmdebstrap is not installed"
   kept=$BATS_FILE_TMPDIR/$1.tar
-  if [[ ! -e $kept ]]; then
-    mmdebstrap --variant=minbase --include="${2:-}" "$1" "$kept" >"$kept.log" 2>&1 || {
+  if [[ ! -e $kept.log ]]; then
+    timeout 400 mmdebstrap --variant=minbase --include="${2:-}" "$1" "$kept" >"$kept.log" 2>&1 || {
+      rm -f "$kept"
       sed 's/^/# /' "$kept.log" >&3
-      skip "mmdebstrap cannot make a system of $1, perhaps for lack of a mirror"
     }
   fi
+  [[ -e $kept ]] || skip "mmdebstrap cannot make a system of $1 within 400 s, perhaps for lack of a mirror"
   mkdir "$root"
   tar -C "$root" -xf "$kept"
 }
