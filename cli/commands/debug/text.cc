@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "base/time.h"
@@ -81,49 +82,29 @@ bool is_good(const ldb::TraceResult& result) {
 
 /// Formats how a run ended, not escaped: "{1, 4}", "error at line 12: ...".
 std::string outcome_text(const ldb::TraceResult& result) {
-  const auto place = result.error_line > 0 ? fmt::format(" line {}", result.error_line) : "";
-  const auto at = place.empty() ? "" : " at" + place;
-  switch (result.ending) {
-    case Ending::kReturned:
-      return returned_text(result).value_or("");
-    case Ending::kCompileError:
-      return fmt::format("does not compile{}{}: {}", place.empty() ? "" : ",", place,
-                         result.message);
-    case Ending::kRunTimeError:
-      return fmt::format("error{}: {}", at, result.message);
-    case Ending::kAborted:
-      return fmt::format("aborted{}", at);
-    case Ending::kCutOff:
-      return fmt::format("cut off{}: {}", at, result.message);
-    case Ending::kRefused:
-      return fmt::format("refused: {}", result.message);
-    case Ending::kLost:
-      break;
+  if (result.ending == Ending::kReturned) return returned_text(result).value_or("");
+  // In the order of ldb::Ending, after kReturned.
+  static constexpr std::array kTexts{"refused", "does not compile", "error",
+                                     "aborted", "cut off",          "lost"};
+  std::string text = kTexts.at(static_cast<std::size_t>(result.ending) - 1);
+  if (result.error_line > 0) {
+    text += result.ending == Ending::kCompileError ? ", line " : " at line ";
+    text += std::to_string(result.error_line);
   }
-  return fmt::format("lost: {}", result.message);
+  return result.ending == Ending::kAborted ? text : text + ": " + result.message;
 }
 
-/// Formats why the script stopped: ", breakpoint if count > 3"; empty after a step.
+/// Formats why the script, which has not ended, stopped: ", breakpoint if count > 3"; empty after a
+/// step.
 std::string reason_text(const ldb::Halt& halt, const View::Breakpoints& breakpoints) {
-  switch (halt.why) {
-    case Why::kStarted:
-      return ", at the beginning";
-    case Why::kBreakpoint: {
-      const auto found = breakpoints.find(halt.line);
-      const auto& condition = found == breakpoints.end() ? std::string() : found->second.condition;
-      return ", breakpoint" + (condition.empty() ? "" : " if " + escaped_message(condition));
-    }
-    case Why::kCalledFor:
-      return ", redis.breakpoint()";
-    case Why::kWatch:
-      return ", watched";
-    case Why::kStopped:
-      return ", stopped";
-    case Why::kStepped:
-    case Why::kEnded:
-      break;
-  }
-  return {};
+  // In the order of ldb::Halt::Why, before kEnded.
+  static constexpr std::array kTexts{", at the beginning",   "",          ", breakpoint",
+                                     ", redis.breakpoint()", ", watched", ", stopped"};
+  std::string text = kTexts.at(static_cast<std::size_t>(halt.why));
+  const auto found = breakpoints.find(halt.line);
+  if (halt.why != Why::kBreakpoint || found == breakpoints.end()) return text;
+  const auto& condition = found->second.condition;
+  return text + (condition.empty() ? "" : " if " + escaped_message(condition));
 }
 
 std::string count_text(std::int64_t hits) {
@@ -320,13 +301,11 @@ void View::frame(const ldb::Frame& frame) {
 
 void View::evaluation(const ldb::Evaluation& evaluation) {
   if (evaluation.outcome != Outcome::kValues) return error(evaluation.message);
-  if (evaluation.values.empty()) return say("(no value)");
-  if (evaluation.values.size() == 1) {
-    out_ += "= " + value_text(evaluation.values.front()) + '\n';
-    return;
-  }
-  for (std::size_t i = 0; i < evaluation.values.size(); ++i) {
-    out_ += fmt::format("={} {}\n", i + 1, value_text(evaluation.values[i]));
+  const auto& values = evaluation.values;
+  if (values.empty()) return say("(no value)");
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto number = values.size() > 1 ? std::to_string(i + 1) : "";
+    out_ += fmt::format("={} {}\n", number, value_text(values[i]));
   }
 }
 

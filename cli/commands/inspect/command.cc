@@ -86,6 +86,20 @@ struct KeyResults {
   }
 };
 
+/// Whether the error concerns one key only, so that other keys may be readable.
+bool is_of_one_key(const redis::Error& error) {
+  if (error.failure() == redis::Failure::kNotNow) return error.code().empty();
+  return error.code() == "WRONGTYPE" || error.code() == "NOPERM";
+}
+
+/// kDone if limiter state was found, kDenied if no key exists, kRejected if a key holds other data.
+ExitStatus status_of(const KeyResults& results) {
+  for (const auto& [inspection, policy] : results.keys) {
+    if (inspection.exists() && !inspection.is_limiter()) return ExitStatus::kRejected;
+  }
+  return results.has_existing() ? ExitStatus::kDone : ExitStatus::kDenied;
+}
+
 /// One run of the command, which reads all keys once or, with --watch, again and again. Reads only.
 class Run {
  public:
@@ -99,27 +113,240 @@ class Run {
 
   /// Appends the output for all keys once; without --watch, writes it key by key. Reports an error
   /// that concerns one key and reads the others; with --watch, throws it. Throws redis::Error.
-  void read(std::string& out);
+  void read(std::string& out) {
+    look_ = invocation_.out.look();
+    status_ = ExitStatus::kDone;
+    results_.clear();
+    try {
+      if (!connection_) connection_.emplace(connector_.open());
+      if (plan_.match) keys_ = limiters_of(*plan_.match);
+      read_keys(out);
+    } catch (const redis::Error&) {
+      connection_.reset();  // replies to commands already sent would be out of step
+      progress_.clear();
+      throw;
+    }
+    if (redraws_) append_screen(out);
+    if (!keys_.empty()) return;
+    status_ = ExitStatus::kDenied;
+    if (!invocation_.json) write_stderr("no limiter matches\n");
+  }
   /// The worst status of all keys in the last read().
   [[nodiscard]] ExitStatus status() const noexcept { return status_; }
 
  private:
-  // All keys
-  [[nodiscard]] std::vector<std::string> limiters_of(const std::string& pattern);
-  void read_keys(std::string& out);
-  void read_key(const std::string& key);
-  [[nodiscard]] std::string text(const KeyResults& results) const;
-  void append_screen(std::string& out);
-  void warn(const KeyResults& results);
+  // ---- All keys ----
 
-  // One key
-  [[nodiscard]] KeyResults inspect(const std::string& key);
-  [[nodiscard]] std::vector<KeyTarget> targets_of(const std::string& key);
-  [[nodiscard]] Found look(const KeyTarget& target);
-  void add_usual_family(const std::string& key, KeyResults& results);
-  void take_scanned_family(const std::string& key, KeyResults& results);
-  void warn_of_algorithm(const Inspection& inspection, KeyResults& results);
-  void warn_of_others(const std::string& key, KeyResults& results);
+  /// Sorted, without duplicates.
+  [[nodiscard]] std::vector<std::string> limiters_of(const std::string& pattern) {
+    std::set<std::string> limiters;
+    RefusedKeys refused;
+    redis::Scan scan(*connection_, pattern);
+    while (!scan.done()) {
+      const auto readable = state::readable_keys(*connection_, scan.next());
+      const auto& keys = readable.keys;
+      refused.add(readable);
+      const auto contents = state::read_contents(*connection_, readable, state::Parts::kCut);
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        const auto state = state::decode(keys[i], contents[i]);
+        if (state::is_recognized(keys[i], contents[i], state)) limiters.insert(keys[i]);
+      }
+      progress_.update(scan.share(), "the database");
+      invocation_.interrupt.check();
+    }
+    progress_.clear();
+    refused.require_readable();
+    if (refused.count() > 0) {
+      cli::warn("warning: not shown: " + refused.text(), invocation_.command);
+    }
+    return {limiters.begin(), limiters.end()};
+  }
+
+  void read_keys(std::string& out) {
+    bool is_first = true;
+    for (const auto& key : keys_) {
+      invocation_.interrupt.check();
+      read_key(key);
+      progress_.clear();
+      if (redraws_ || results_.empty()) continue;
+      if (!std::exchange(is_first, false) && !invocation_.json) out += '\n';
+      out += text(results_.back());
+      if (!plan_.watch.is_given) invocation_.out.flush();  // there may be many keys
+      warn(results_.back());
+      results_.clear();
+    }
+  }
+
+  void read_key(const std::string& key) {
+    try {
+      if (!connection_) connection_.emplace(connector_.open());
+      results_.push_back(inspect(key));
+      status_ = std::max(status_, status_of(results_.back()));
+    } catch (const redis::Error& error) {
+      if (plan_.watch.is_given || !is_of_one_key(error)) throw;
+      connection_.reset();
+      progress_.clear();
+      Problem problem = describe(error);
+      problem.message = in_quotes(key) + ": " + problem.message;
+      status_ = std::max(status_, problem.status);
+      write_stderr(render(problem, invocation_.command, invocation_.json));
+    }
+  }
+
+  [[nodiscard]] std::string text(const KeyResults& results) const {
+    std::string out;
+    for (const auto& found : results.keys) {
+      if (invocation_.json) {
+        append_json(out, found.inspection);
+        continue;
+      }
+      if (!out.empty()) out += '\n';
+      append_text(out, found, look_, connector_.name());
+    }
+    return out;
+  }
+
+  /// Appends a screen with the warnings; unless --entries is given, drops the oldest entries of
+  /// each key until everything fits.
+  void append_screen(std::string& out) {
+    const auto lines = static_cast<std::ptrdiff_t>(terminal_height(invocation_.out.fd())) - 1;
+    for (auto most = static_cast<std::size_t>(plan_.entries.value_or(0));; --most) {
+      std::string screen;
+      for (auto& results : results_) {
+        for (auto& [inspection, policy] : results.keys) {
+          auto& entries = inspection.entries;
+          if (!plan_.entries_are_given && entries.size() > most)
+            entries.erase(entries.begin(), entries.end() - static_cast<std::ptrdiff_t>(most));
+        }
+        if (!screen.empty()) screen += '\n';
+        screen += text(results);
+        for (const auto& warning : results.warnings) {
+          screen.append(toned(escaped_message(warning), Tone::kWarning, look_.colour)).append("\n");
+        }
+      }
+      if (most == 0 || plan_.entries_are_given || std::ranges::count(screen, '\n') <= lines) {
+        out += screen;
+        return;
+      }
+    }
+  }
+
+  /// Writes each warning once.
+  void warn(const KeyResults& results) {
+    for (const auto& warning : results.warnings) {
+      if (warned_.insert(warning).second) cli::warn("warning: " + warning, invocation_.command);
+    }
+  }
+
+  // ---- One KEY ----
+
+  /// The keys in Redis that belong to the key: those of find_targets(), and if that does not know
+  /// the limits, the existing keys of several limits: those with common windows or, if the key
+  /// itself does not exist, those that a scan of the database finds. A key of --match has only
+  /// itself.
+  [[nodiscard]] KeyResults inspect(const std::string& key) {
+    KeyResults results;
+    // If nothing is stored for a key with several limits, each limit is shown as unused.
+    const auto targets = plan_.match && !plan_.limiter
+                             ? std::vector{found_target(key, invocation_.configuration.policies())}
+                             : find_targets(key, plan_.limiter, invocation_.configuration);
+    for (const auto& target : targets) {
+      auto found = look(target);
+      if (target.only_if_there && !found.inspection.exists()) continue;
+      // `check` with several limits does not write the plain key.
+      if (!target.only_if_there) warn_of_algorithm(found.inspection, results);
+      results.keys.push_back(std::move(found));
+    }
+    if (plan_.match) return results;
+    const bool limits_are_known = targets.front().limit.has_value();
+    if (results.has_existing()) {
+      if (!limits_are_known) add_usual_family(key, results);
+    } else if (limits_are_known) {
+      warn_of_others(key, results);
+    } else {
+      take_scanned_family(key, results);
+    }
+    auto warning = literal_key_warning(key);
+    if (!results.has_existing() && !warning.empty()) results.warnings.push_back(std::move(warning));
+    return results;
+  }
+
+  [[nodiscard]] Found look(const KeyTarget& target) {
+    /// The window for the layout of bars if it is not known beforehand.
+    constexpr std::chrono::minutes kDefaultWindow{1};
+    auto request = request_for(target);
+    request.now = plan_.now;
+    request.entries = plan_.entries;
+    if (!invocation_.json) {
+      const auto window = target.limit ? target.limit->window : request.window_in_name;
+      request.bars = bars_for(window.value_or(kDefaultWindow), columns_for_bars(look_));
+    }
+    const auto on_progress = [this](std::int64_t done, std::int64_t total) {
+      const auto share =
+          static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(total, 1));
+      progress_.update(share, std::to_string(total) + " entries");
+    };
+    Found found{.inspection = state::inspect(*connection_, target.key, request, on_progress)};
+    if (!found.inspection.state.limit) found.policy = target.policy;
+    return found;
+  }
+
+  void add_usual_family(const std::string& key, KeyResults& results) {
+    const auto family = state::find_usual_family(*connection_, key, state::FamilyKeys::kAll);
+    for (const auto& member : family.keys) results.keys.push_back(look({.key = member}));
+    if (!family.refused.empty()) {
+      results.warnings.push_back(
+          "this user may not read the keys that " + in_quotes(key) +
+          " has if it has several limits: " + in_quotes(limiter::family_prefix(key) + "..."));
+    }
+  }
+
+  /// Replaces a key that does not exist with the existing keys of its limits. One scan covers all
+  /// keys, and its results are reused for a while, so that watching does not keep the server busy.
+  void take_scanned_family(const std::string& key, KeyResults& results) {
+    constexpr std::chrono::seconds kScanAgain{1};  // at the earliest
+    const auto begin = Clock::now();
+    if (begin >= scan_again_) {
+      auto families =
+          state::find_families(*connection_, keys_, state::FamilyKeys::kAll,
+                               [this](double share) { progress_.update(share, "the database"); });
+      for (std::size_t i = 0; i < keys_.size(); ++i) families_[keys_[i]] = std::move(families[i]);
+      const auto end = Clock::now();
+      scan_again_ = end + std::max<Clock::duration>(kScanAgain, 10 * (end - begin));
+    }
+    const auto& family = families_[key];
+    if (family.empty()) return;
+    results.keys.clear();
+    for (const auto& member : family) results.keys.push_back(look({.key = member}));
+  }
+
+  /// Warns if `check` would fail because the stored state belongs to another algorithm.
+  void warn_of_algorithm(const Inspection& inspection, KeyResults& results) {
+    if (!inspection.is_limiter()) return;
+    const auto* policy =
+        plan_.limiter ? plan_.limiter->policy
+                      : limiter::policy_for(invocation_.configuration.policies(), inspection.key);
+    const limiter::Algorithm* named = policy != nullptr ? policy->algorithm : nullptr;
+    if (plan_.limit.names_algorithm()) named = plan_.limiter->algorithm;
+    if (named == nullptr || named == inspection.state.form->algorithm()) return;
+    std::string from = policy != nullptr ? "policy " + in_quotes(policy->name) : "--algorithm";
+    results.warnings.push_back(from.append(" names ").append(named->name).append(", but ") +
+                               in_quotes(inspection.key) + " is " +
+                               state::describe_content(inspection.key, inspection.content) +
+                               ": check would fail");
+  }
+
+  /// Warns if nothing is stored under the names for these limits, but other limits are stored.
+  void warn_of_others(const std::string& key, KeyResults& results) {
+    std::string others;
+    const auto family = state::find_usual_family(*connection_, key, state::FamilyKeys::kLimiters);
+    for (const auto& name : family.keys) {
+      others += (others.empty() ? "" : ", ") + in_quotes(name);
+    }
+    if (others.empty()) return;
+    results.warnings.push_back("nothing is stored under the names of these limits, but there is " +
+                               others);
+  }
 
   const Plan& plan_;
   bool redraws_;
@@ -136,254 +363,6 @@ class Run {
   std::map<std::string, std::vector<std::string>> families_;
   Clock::time_point scan_again_{};
 };
-
-// ---- One KEY ----
-
-/// The keys in Redis that belong to the key: those of find_targets(), and if that does not know the
-/// limits, the existing keys of several limits: those with common windows or, if the key itself
-/// does not exist, those that a scan of the database finds. A key of --match has only itself.
-KeyResults Run::inspect(const std::string& key) {
-  KeyResults results;
-  // If nothing is stored for a key with several limits, each limit is shown as unused.
-  const auto targets = targets_of(key);
-  for (const auto& target : targets) {
-    auto found = look(target);
-    if (target.only_if_there && !found.inspection.exists()) continue;
-    // `check` with several limits does not write the plain key.
-    if (!target.only_if_there) warn_of_algorithm(found.inspection, results);
-    results.keys.push_back(std::move(found));
-  }
-  if (plan_.match) return results;
-  const bool limits_are_known = targets.front().limit.has_value();
-  if (results.has_existing()) {
-    if (!limits_are_known) add_usual_family(key, results);
-  } else if (limits_are_known) {
-    warn_of_others(key, results);
-  } else {
-    take_scanned_family(key, results);
-  }
-  auto warning = literal_key_warning(key);
-  if (!results.has_existing() && !warning.empty()) results.warnings.push_back(std::move(warning));
-  return results;
-}
-
-std::vector<KeyTarget> Run::targets_of(const std::string& key) {
-  if (!plan_.match || plan_.limiter)
-    return find_targets(key, plan_.limiter, invocation_.configuration);
-  return {found_target(key, invocation_.configuration.policies())};
-}
-
-Found Run::look(const KeyTarget& target) {
-  /// The window for the layout of bars if it is not known beforehand.
-  constexpr std::chrono::minutes kDefaultWindow{1};
-  auto request = request_for(target);
-  request.now = plan_.now;
-  request.entries = plan_.entries;
-  if (!invocation_.json) {
-    const auto window = target.limit ? target.limit->window : request.window_in_name;
-    request.bars = bars_for(window.value_or(kDefaultWindow), columns_for_bars(look_));
-  }
-  const auto on_progress = [this](std::int64_t done, std::int64_t total) {
-    const auto share =
-        static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(total, 1));
-    progress_.update(share, std::to_string(total) + " entries");
-  };
-  Found found{.inspection = state::inspect(*connection_, target.key, request, on_progress)};
-  if (!found.inspection.state.limit) found.policy = target.policy;
-  return found;
-}
-
-void Run::add_usual_family(const std::string& key, KeyResults& results) {
-  const auto family = state::find_usual_family(*connection_, key, state::FamilyKeys::kAll);
-  for (const auto& member : family.keys) results.keys.push_back(look({.key = member}));
-  if (!family.refused.empty()) {
-    results.warnings.push_back(
-        "this user may not read the keys that " + in_quotes(key) +
-        " has if it has several limits: " + in_quotes(limiter::family_prefix(key) + "..."));
-  }
-}
-
-/// Replaces a key that does not exist with the existing keys of its limits. One scan covers all
-/// keys, and its results are reused for a while, so that watching does not keep the server busy.
-void Run::take_scanned_family(const std::string& key, KeyResults& results) {
-  constexpr std::chrono::seconds kScanAgain{1};  // at the earliest
-  const auto begin = Clock::now();
-  if (begin >= scan_again_) {
-    auto families =
-        state::find_families(*connection_, keys_, state::FamilyKeys::kAll,
-                             [this](double share) { progress_.update(share, "the database"); });
-    for (std::size_t i = 0; i < keys_.size(); ++i) families_[keys_[i]] = std::move(families[i]);
-    const auto end = Clock::now();
-    scan_again_ = end + std::max<Clock::duration>(kScanAgain, 10 * (end - begin));
-  }
-  const auto& family = families_[key];
-  if (family.empty()) return;
-  results.keys.clear();
-  for (const auto& member : family) results.keys.push_back(look({.key = member}));
-}
-
-/// Warns if `check` would fail because the stored state belongs to another algorithm.
-void Run::warn_of_algorithm(const Inspection& inspection, KeyResults& results) {
-  if (!inspection.is_limiter()) return;
-  const auto* policy =
-      plan_.limiter ? plan_.limiter->policy
-                    : limiter::policy_for(invocation_.configuration.policies(), inspection.key);
-  const limiter::Algorithm* named = policy != nullptr ? policy->algorithm : nullptr;
-  if (plan_.limit.names_algorithm()) named = plan_.limiter->algorithm;
-  if (named == nullptr || named == inspection.state.form->algorithm()) return;
-  std::string from = policy != nullptr ? "policy " + in_quotes(policy->name) : "--algorithm";
-  results.warnings.push_back(
-      from.append(" names ").append(named->name).append(", but ") + in_quotes(inspection.key) +
-      " is " + state::describe_content(inspection.key, inspection.content) + ": check would fail");
-}
-
-/// Warns if nothing is stored under the names for these limits, but other limits are stored.
-void Run::warn_of_others(const std::string& key, KeyResults& results) {
-  std::string others;
-  const auto family = state::find_usual_family(*connection_, key, state::FamilyKeys::kLimiters);
-  for (const auto& name : family.keys) {
-    others += (others.empty() ? "" : ", ") + in_quotes(name);
-  }
-  if (others.empty()) return;
-  results.warnings.push_back("nothing is stored under the names of these limits, but there is " +
-                             others);
-}
-
-// ---- All keys ----
-
-void Run::read(std::string& out) {
-  look_ = invocation_.out.look();
-  status_ = ExitStatus::kDone;
-  results_.clear();
-  try {
-    if (!connection_) connection_.emplace(connector_.open());
-    if (plan_.match) keys_ = limiters_of(*plan_.match);
-    read_keys(out);
-  } catch (const redis::Error&) {
-    connection_.reset();  // replies to commands already sent would be out of step
-    progress_.clear();
-    throw;
-  }
-  if (redraws_) append_screen(out);
-  if (!keys_.empty()) return;
-  status_ = ExitStatus::kDenied;
-  if (!invocation_.json) write_stderr("no limiter matches\n");
-}
-
-/// Sorted, without duplicates.
-std::vector<std::string> Run::limiters_of(const std::string& pattern) {
-  std::set<std::string> limiters;
-  RefusedKeys refused;
-  redis::Scan scan(*connection_, pattern);
-  while (!scan.done()) {
-    const auto readable = state::readable_keys(*connection_, scan.next());
-    const auto& keys = readable.keys;
-    refused.add(readable);
-    const auto contents = state::read_contents(*connection_, readable, state::Parts::kCut);
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      const auto state = state::decode(keys[i], contents[i]);
-      if (state::is_recognized(keys[i], contents[i], state)) limiters.insert(keys[i]);
-    }
-    progress_.update(scan.share(), "the database");
-    invocation_.interrupt.check();
-  }
-  progress_.clear();
-  refused.require_readable();
-  if (refused.count() > 0) {
-    cli::warn("warning: not shown: " + refused.text(), invocation_.command);
-  }
-  return {limiters.begin(), limiters.end()};
-}
-
-void Run::read_keys(std::string& out) {
-  bool is_first = true;
-  for (const auto& key : keys_) {
-    invocation_.interrupt.check();
-    read_key(key);
-    progress_.clear();
-    if (redraws_ || results_.empty()) continue;
-    if (!std::exchange(is_first, false) && !invocation_.json) out += '\n';
-    out += text(results_.back());
-    if (!plan_.watch.is_given) invocation_.out.flush();  // there may be many keys
-    warn(results_.back());
-    results_.clear();
-  }
-}
-
-/// Whether the error concerns one key only, so that other keys may be readable.
-bool is_of_one_key(const redis::Error& error) {
-  if (error.failure() == redis::Failure::kNotNow) return error.code().empty();
-  return error.code() == "WRONGTYPE" || error.code() == "NOPERM";
-}
-
-/// kDone if limiter state was found, kDenied if no key exists, kRejected if a key holds other data.
-ExitStatus status_of(const KeyResults& results) {
-  for (const auto& [inspection, policy] : results.keys) {
-    if (inspection.exists() && !inspection.is_limiter()) return ExitStatus::kRejected;
-  }
-  return results.has_existing() ? ExitStatus::kDone : ExitStatus::kDenied;
-}
-
-void Run::read_key(const std::string& key) {
-  try {
-    if (!connection_) connection_.emplace(connector_.open());
-    results_.push_back(inspect(key));
-    status_ = std::max(status_, status_of(results_.back()));
-  } catch (const redis::Error& error) {
-    if (plan_.watch.is_given || !is_of_one_key(error)) throw;
-    connection_.reset();
-    progress_.clear();
-    Problem problem = describe(error);
-    problem.message = in_quotes(key) + ": " + problem.message;
-    status_ = std::max(status_, problem.status);
-    write_stderr(render(problem, invocation_.command, invocation_.json));
-  }
-}
-
-std::string Run::text(const KeyResults& results) const {
-  std::string out;
-  for (const auto& found : results.keys) {
-    if (invocation_.json) {
-      append_json(out, found.inspection);
-      continue;
-    }
-    if (!out.empty()) out += '\n';
-    append_text(out, found, look_, connector_.name());
-  }
-  return out;
-}
-
-/// Appends a screen with the warnings; unless --entries is given, drops the oldest entries of each
-/// key until everything fits.
-void Run::append_screen(std::string& out) {
-  const auto lines = static_cast<std::ptrdiff_t>(terminal_height(invocation_.out.fd())) - 1;
-  for (auto most = static_cast<std::size_t>(plan_.entries.value_or(0));; --most) {
-    std::string screen;
-    for (auto& results : results_) {
-      for (auto& [inspection, policy] : results.keys) {
-        auto& entries = inspection.entries;
-        if (!plan_.entries_are_given && entries.size() > most)
-          entries.erase(entries.begin(), entries.end() - static_cast<std::ptrdiff_t>(most));
-      }
-      if (!screen.empty()) screen += '\n';
-      screen += text(results);
-      for (const auto& warning : results.warnings) {
-        screen.append(toned(escaped_message(warning), Tone::kWarning, look_.colour)).append("\n");
-      }
-    }
-    if (most == 0 || plan_.entries_are_given || std::ranges::count(screen, '\n') <= lines) {
-      out += screen;
-      return;
-    }
-  }
-}
-
-/// Writes each warning once.
-void Run::warn(const KeyResults& results) {
-  for (const auto& warning : results.warnings) {
-    if (warned_.insert(warning).second) cli::warn("warning: " + warning, invocation_.command);
-  }
-}
 
 ExitStatus run(Plan& plan, Invocation& invocation) {
   plan.limiter = resolve_optional_limiter(plan.limit, invocation.configuration);
