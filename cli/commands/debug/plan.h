@@ -27,7 +27,7 @@ struct Plan {
   ScriptOptions script_options = {};
   ReplayArguments log_options = {};
   std::optional<std::int64_t> cost = {};
-  std::optional<std::chrono::microseconds> now = {};
+  std::optional<std::chrono::microseconds> now = {};  ///< with a log, the time of its request
   std::optional<std::int64_t> skip = {};  ///< log requests to run before the debugged one
   bool attach = false, sync = false, yes = false;
   bool trace = false, coverage = false, redis_cli = false, print_command = false;
@@ -41,7 +41,7 @@ struct Plan {
 
   // ---- What make_plan() concludes from these ----
 
-  /// What to debug; with a log, without keys and arguments, which come from its requests.
+  /// What to debug; with a log, its keys and arguments are those of the request that is debugged.
   ldb::Debuggee debuggee = {};
   std::string path = {};      ///< the file, or kStandardInput; empty for a bundled script
   std::string function = {};  ///< the function to call, if the script is a library
@@ -51,7 +51,7 @@ struct Plan {
   /// How to make keys and arguments, also of a log's requests; null: as `check` does.
   std::shared_ptr<const traffic::ForeignLimiter> foreign = {};
   bool reads_reply = false;             ///< show the decision that `foreign` reads from the reply
-  traffic::TemplateValues values = {};  ///< of placeholders, except the key; unset with a log
+  traffic::TemplateValues values = {};  ///< of placeholders, except the key
   std::optional<replay::ReplayOptions> replay = {};
 
   /// Whether the options ask for redis-cli or its command line.

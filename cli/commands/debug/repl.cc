@@ -28,15 +28,14 @@ constexpr std::string_view kPrompt = "debug> ";
 
 class Repl {
  public:
-  Repl(const Plan& plan, Invocation& invocation, Place& place, const ldb::Debuggee& debuggee,
-       std::optional<std::chrono::microseconds> now)
+  Repl(const Plan& plan, Invocation& invocation, Place& place)
       : plan_(plan),
         invocation_(invocation),
         place_(place),
-        debuggee_(debuggee),
-        stops_clock_(plan.freezes_time() || !now),
+        debuggee_(plan.debuggee),
+        stops_clock_(plan.freezes_time() || !plan.now),
         // On a private server, a restarted run has the same result.
-        now_(now || !plan.is_private() ? now : system_time()),
+        now_(plan.now || !plan.is_private() ? plan.now : system_time()),
         is_typed_(plan.reads_commands_from_input() && is_terminal(STDIN_FILENO)),
         debugger_(
             debuggee_, plan.mode(), [this] { return place_.connect(); }, debugger_options()),
@@ -44,7 +43,7 @@ class Repl {
               {.maxlen = plan.maxlen.value_or(ViewOptions().maxlen)}),
         commands_{.debugger = debugger_,
                   .view = view_,
-                  .keys = debuggee.keys,
+                  .keys = debuggee_.keys,
                   .call_afterwards = [this](const auto& words) { return call_afterwards(words); }} {
   }
 
@@ -126,8 +125,7 @@ class Repl {
     }
     show_leaving();
     debugger_.leave();
-    const bool has_changed = debuggee.source != debuggee_.source;
-    if (has_changed) {
+    if (debuggee.source != debuggee_.source) {
       debugger_.forget_source();
       debuggee_ = std::move(debuggee);
       view_.read_source();
@@ -264,10 +262,8 @@ class Repl {
 
 }  // namespace
 
-ExitStatus run_by_hand(const Plan& plan, Invocation& invocation, Place& place,
-                       const ldb::Debuggee& debuggee,
-                       std::optional<std::chrono::microseconds> now) {
-  return Repl(plan, invocation, place, debuggee, now).run();
+ExitStatus run_by_hand(const Plan& plan, Invocation& invocation, Place& place) {
+  return Repl(plan, invocation, place).run();
 }
 
 }  // namespace rlctl::cli::debug

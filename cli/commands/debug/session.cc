@@ -32,23 +32,16 @@ namespace {
 
 using ldb::Ending;
 
-/// A script call to debug, and its time.
-struct Target {
-  ldb::Debuggee debuggee = {};
-  std::optional<std::chrono::microseconds> now = {};
-  traffic::TemplateValues values = {};  ///< the values of placeholders, except the key
-};
-
 // ---- A log ----
 
 /// Turns a log's requests into calls of the debugged script, in order, each at its own time: TTLs
-/// elapse with that time, and the script sees it.
+/// elapse with that time, and the script sees it. The plan has the call of the current request.
 class Replay {
  public:
   /// Reads the plan's log; bad lines are reported on stderr. Throws what replay::Recording throws,
   /// and UsageError if the log has too few requests to skip or a cost that the script does not
   /// accept.
-  Replay(const Plan& plan, const Invocation& invocation)
+  Replay(Plan& plan, const Invocation& invocation)
       : plan_(plan),
         invocation_(invocation),
         recording_(*plan.replay, invocation.interrupt),
@@ -73,13 +66,12 @@ class Replay {
   void connect(redis::Connection connection) {
     connection_.emplace(std::move(connection));
     aging_.emplace(*connection_, kAgingHash);
-    target_.debuggee = plan_.debuggee;
   }
 
   /// Goes to the next request, with its keys aged to its time; returns false after the last one.
   [[nodiscard]] bool next() {
     if (!advance()) return false;
-    age(target_.debuggee.keys);
+    age(plan_.debuggee.keys);
     return true;
   }
 
@@ -100,9 +92,6 @@ class Replay {
         connection_->call({"UNLINK", kAgingHash, skipped_->registry().value_or(kAgingHash)}));
   }
 
-  /// The call of the current request.
-  [[nodiscard]] const Target& target() const noexcept { return target_; }
-
   /// Describes the current request: "request 2 of 28, of 2026-11-20T06:11:15Z, for 'ann'".
   [[nodiscard]] std::string request_text() const {
     return fmt::format("request {} of {}, of {}, for {}", number_, recording_.counts().requests,
@@ -118,13 +107,13 @@ class Replay {
     if (!traffic_->next(arrival_)) return false;
     ++number_;
     const auto call = script_->call(arrival_);
-    target_.debuggee.keys.assign(call.keys.begin(), call.keys.end());
-    target_.debuggee.arguments.assign(call.arguments.begin(), call.arguments.end());
-    target_.now = arrival_.at;
-    target_.values = {.limit = candidate_.limits.front(),
-                      .cost = arrival_.cost,
-                      .id = number_,
-                      .now = arrival_.at};
+    plan_.debuggee.keys.assign(call.keys.begin(), call.keys.end());
+    plan_.debuggee.arguments.assign(call.arguments.begin(), call.arguments.end());
+    plan_.now = arrival_.at;
+    plan_.values = {.limit = candidate_.limits.front(),
+                    .cost = arrival_.cost,
+                    .id = number_,
+                    .now = arrival_.at};
     used_.insert(call.keys.begin(), call.keys.end());
     return true;
   }
@@ -135,7 +124,7 @@ class Replay {
   }
 
   void run() {
-    age(target_.debuggee.keys);
+    age(plan_.debuggee.keys);
     skipped_->call(arrival_).append_to(*connection_);
     const auto reply = connection_->read();
     if (!reply.is_error() || std::exchange(has_warned_, true) || plan_.quiet) return;
@@ -145,7 +134,7 @@ class Replay {
          invocation_.command);
   }
 
-  const Plan& plan_;
+  Plan& plan_;
   const Invocation& invocation_;
   replay::Recording recording_;
   std::unique_ptr<traffic::Traffic> traffic_;
@@ -158,14 +147,14 @@ class Replay {
   std::set<std::string> used_;  ///< the keys of all requests so far
   traffic::Arrival arrival_;    ///< the current request
   std::int64_t number_ = 0;     ///< the number of the current request, from 1
-  Target target_;
 };
 
 // ---- The session ----
 
 class Session {
  public:
-  /// Changes the plan's source if the server accepts it only in another form.
+  /// Changes the plan's source if the server accepts it only in another form. With a log, the plan
+  /// gets the calls of its requests.
   Session(Plan& plan, Invocation& invocation) : plan_(plan), invocation_(invocation) {
     // Read the log before a server is started.
     if (plan.replay) replay_.emplace(plan, invocation);
@@ -176,8 +165,8 @@ class Session {
 
   [[nodiscard]] ExitStatus run(Destination& lcov) {
     if (plan_.is_interactive()) {
-      const auto target = next_target();
-      return run_by_hand(plan_, invocation_, *place_, target.debuggee, target.now);
+      go_to_request();
+      return run_by_hand(plan_, invocation_, *place_);
     }
     prepare_coverage();
     const auto status = plan_.is_whole_replay() ? run_all() : run_one();
@@ -190,16 +179,15 @@ class Session {
   }
 
  private:
-  [[nodiscard]] Target next_target() {
-    if (!replay_) return {.debuggee = plan_.debuggee, .now = plan_.now, .values = plan_.values};
+  void go_to_request() {
+    if (!replay_) return;
     replay_->skip();
     if (!plan_.quiet) warn("debugging " + replay_->request_text(), invocation_.command);
-    return replay_->target();
   }
 
   /// Warns of keys that were not copied: the script did not see their contents, which may change
   /// its result.
-  void warn_of_other_keys(const std::set<std::vector<std::string>>& calls, const Target& target) {
+  void warn_of_other_keys(const std::set<std::vector<std::string>>& calls) {
     if (plan_.quiet || place_->copied_from().empty()) return;
     auto connection = place_->connect();
     std::set<std::string> others;
@@ -209,7 +197,7 @@ class Session {
       const auto keys = connection.call(redis::Arguments(command));
       for (std::size_t i = 0; i < keys.size(); ++i) others.emplace(keys[i].text());
     }
-    for (const auto& key : target.debuggee.keys) others.erase(key);
+    for (const auto& key : plan_.debuggee.keys) others.erase(key);
     if (others.empty()) return;
     const auto more = others.size() == 1 ? "" : fmt::format(" and {} more", others.size() - 1);
     warn(fmt::format(
@@ -220,14 +208,13 @@ class Session {
   }
 
   /// Runs the script to its end. Throws ProblemError if the server did not start it.
-  [[nodiscard]] ldb::TraceResult trace(const Target& target,
-                                       const std::function<void(const ldb::TracedLine&)>& on_line) {
+  [[nodiscard]] ldb::TraceResult trace(const std::function<void(const ldb::TracedLine&)>& on_line) {
     // Do not end a script halfway if it runs in the server itself.
     ldb::TraceOptions options{.max_steps = plan_.max_steps.value_or(ldb::kDefaultSteps),
                               .lets_go = plan_.sync};
-    if (plan_.freezes_time()) options.now = target.now;
+    if (plan_.freezes_time()) options.now = plan_.now;
     auto result = ldb::trace(
-        target.debuggee, plan_.mode(), [this] { return place_->connect(); }, options,
+        plan_.debuggee, plan_.mode(), [this] { return place_->connect(); }, options,
         [&](const ldb::TracedLine& line) {
           on_line(line);
           invocation_.interrupt.check();
@@ -238,20 +225,20 @@ class Session {
   }
 
   [[nodiscard]] ExitStatus run_one() {
-    const auto target = next_target();
+    go_to_request();
     std::optional<KeyWatch> watch;
     if (plan_.trace && plan_.is_private()) {
       auto connection = place_->connect();
-      watch.emplace(connection, plan_, target.debuggee.keys, target.now);
+      watch.emplace(connection, plan_, plan_.debuggee.keys, plan_.now);
     }
     auto& out = invocation_.out;
     const bool is_seen = is_terminal(out.fd());
     View view(
-        out.buffer(), out.look(), target.debuggee,
+        out.buffer(), out.look(), plan_.debuggee,
         {.maxlen = plan_.maxlen.value_or(0), .cuts_source = is_seen, .json = invocation_.json});
     constexpr std::size_t kMaxCalls = 1000;  // distinct ones that are searched for keys
     std::set<std::vector<std::string>> calls;
-    const auto result = trace(target, [&](const ldb::TracedLine& line) {
+    const auto result = trace([&](const ldb::TracedLine& line) {
       for (const auto& call : line.calls) {
         if (!call.raw && calls.size() < kMaxCalls) calls.insert(call.words);
       }
@@ -260,9 +247,9 @@ class Session {
       // Show a long run as it proceeds.
       is_seen ? out.flush() : out.flush_if_large();
     });
-    if (result.ending != Ending::kCutOff) warn_of_other_keys(calls, target);
+    if (result.ending != Ending::kCutOff) warn_of_other_keys(calls);
     if (plan_.trace) {
-      show(view, target, result, watch ? &*watch : nullptr);
+      show(view, result, watch);
     } else {
       report_failure(result);
     }
@@ -273,7 +260,7 @@ class Session {
   [[nodiscard]] ExitStatus run_all() {
     auto status = ExitStatus::kDone;
     while (replay_->next()) {
-      const auto result = trace(replay_->target(), [](const ldb::TracedLine&) {});
+      const auto result = trace([](const ldb::TracedLine&) {});
       const bool is_cut_off = result.ending == Ending::kCutOff;
       if (status == ExitStatus::kDone || is_cut_off) {
         status = status_of(result);
@@ -285,11 +272,10 @@ class Session {
     return status;
   }
 
-  void show(View& view, const Target& target, const ldb::TraceResult& result,
-            const KeyWatch* watch) {
+  void show(View& view, const ldb::TraceResult& result, const std::optional<KeyWatch>& watch) {
     std::vector<KeyChange> keys;
     std::string kept;
-    if (watch == nullptr) {
+    if (!watch) {
       kept = kept_text(plan_.mode(), result.ending);
     } else {
       auto connection = place_->connect();
@@ -307,7 +293,7 @@ class Session {
     if (plan_.reads_reply && result.ending == Ending::kReturned && !result.reply->is_error()) {
       ReplyAsRead reading;
       try {
-        reading.decision = traffic::read_reply(*result.reply, plan_.foreign->reading, target.values,
+        reading.decision = traffic::read_reply(*result.reply, plan_.foreign->reading, plan_.values,
                                                plan_.foreign->name);
       } catch (const redis::Error& error) {
         reading.problem = error.what();
