@@ -38,32 +38,19 @@ std::string_view line_of(const std::vector<std::string_view>& source, int line) 
   return index < source.size() ? source[index] : std::string_view();
 }
 
-void append_call(std::string& out, const ldb::Call& call, int line) {
-  Event event(out, "call");
-  event->field("line", line).name("command").begin_array();
-  for (const auto& word : call.words) event->value(word);
-  event->end_array()
-      .field("exact", !call.raw)
-      .field("reply", call.reply)
-      .field("error", call.error);
-}
-
-void append_key(std::string& out, const KeyChange& change) {
-  const auto text = [](const std::optional<KeyText>& key) {
-    return key ? std::optional(text_of(*key)) : std::nullopt;
-  };
-  Event(out, "key")
-      ->bytes_field("key", change.key)
-      .field("before", text(change.before))
-      .field("after", text(change.after))
-      .field("changed", change.changed);
-}
-
 }  // namespace
 
 void View::append_json(const ldb::TracedLine& line) {
   Event(out_, "line")->field("line", line.line).field("source", line_of(source_, line.line));
-  for (const auto& call : line.calls) append_call(out_, call, line.line);
+  for (const auto& call : line.calls) {
+    Event event(out_, "call");
+    event->field("line", line.line).name("command").begin_array();
+    for (const auto& word : call.words) event->value(word);
+    event->end_array()
+        .field("exact", !call.raw)
+        .field("reply", call.reply)
+        .field("error", call.error);
+  }
   for (const auto& message : line.messages) {
     const bool is_log = !message.level.empty();
     Event event(out_, is_log ? "log" : "debug");
@@ -90,7 +77,16 @@ void View::append_json(const ldb::TraceResult& result, const std::vector<KeyChan
       .field("lines", result.lines)
       .field("calls", result.calls)
       .field("exact", result.exact);
-  for (const auto& key : keys) append_key(out_, key);
+  const auto text = [](const std::optional<KeyText>& key) {
+    return key ? std::optional(text_of(*key)) : std::nullopt;
+  };
+  for (const auto& change : keys) {
+    Event(out_, "key")
+        ->bytes_field("key", change.key)
+        .field("before", text(change.before))
+        .field("after", text(change.after))
+        .field("changed", change.changed);
+  }
 }
 
 void View::append_json(const ReplyAsRead& reading) {

@@ -157,23 +157,16 @@ void require_key_operands(const traffic::ForeignLimiter& foreign, Operands opera
   static_cast<void>(asked_keys(nullptr, operands));
 }
 
-std::string filled(const Template& text, const traffic::TemplateValues& values) {
-  std::string out;
-  text.append(out, values);
-  return out;
-}
-
 void fill(Plan& plan, const traffic::ForeignLimiter& foreign, Operands operands) {
   require_key_operands(foreign, operands);
   traffic::TemplateValues values{.cost = plan.cost.value_or(1),
                                  .now = plan.now.value_or(system_time())};
   if (operands.size() == 1) values.key = operands.front();
   if (!plan.limits.empty()) values.limit = plan.limits.front();
-  for (const auto& key : foreign.keys) plan.debuggee.keys.push_back(filled(key, values));
-  if (foreign.keys.empty()) plan.debuggee.keys.assign(operands.begin(), operands.end());
-  for (const auto& word : foreign.arguments) {
-    plan.debuggee.arguments.push_back(filled(word, values));
-  }
+  auto& call = plan.debuggee;
+  for (const auto& key : foreign.keys) key.append(call.keys.emplace_back(), values);
+  if (foreign.keys.empty()) call.keys.assign(operands.begin(), operands.end());
+  for (const auto& word : foreign.arguments) word.append(call.arguments.emplace_back(), values);
   plan.values = values;
   plan.values.key = {};
 }
