@@ -218,7 +218,7 @@ class Observer {
     begin_run();
     const auto count = seen_.requests.size();
     if (fill(from)) {
-      for (const auto& key : known_) static_cast<void>(ask({"PERSIST", key}));
+      for (const auto& key : known_) static_cast<void>(connection_.call({"PERSIST", key}));
       forget_ttls();
       if (is_denied(send(then))) seen_.early_expiry = first;
     }
@@ -275,13 +275,13 @@ class Observer {
   void begin_run() {
     ++run_;
     known_.clear();
-    static_cast<void>(ask({"FLUSHALL"}));
+    static_cast<void>(connection_.call({"FLUSHALL"}));
     forget_ttls();
   }
 
   /// Restarts virtual time: TTLs are now those that Redis has.
   void forget_ttls() {
-    static_cast<void>(ask({"UNLINK", traffic::KeyAging::kHashName}));
+    static_cast<void>(connection_.call({"UNLINK", traffic::KeyAging::kHashName}));
     aging_.emplace(connection_, traffic::KeyAging::kHashName, script_->may_read_ttl());
   }
 
@@ -300,7 +300,7 @@ class Observer {
   /// Whether the key has expired at this time, to which virtual time passes.
   [[nodiscard]] bool is_gone(const std::string& key, microseconds at) {
     age(at);
-    return ask({"EXISTS", key}).integer() == 0;
+    return connection_.call({"EXISTS", key}).integer() == 0;
   }
 
   /// Sends at one instant until a request is denied, and if none is, one tick apart; returns
@@ -401,16 +401,11 @@ class Observer {
     throw script_->with_question(error, arrival, number_);
   }
 
-  [[nodiscard]] redis::Reply ask(const std::vector<std::string>& words) {
-    const std::vector<std::string_view> command(words.begin(), words.end());
-    return connection_.call(redis::Arguments(command));
-  }
-
   [[nodiscard]] bool writes(const std::string& command) {
     const auto name = lower_case(command);
     const auto found = writes_.find(name);
     if (found != writes_.end()) return found->second;
-    const auto reply = ask({"COMMAND", "INFO", name});
+    const auto reply = connection_.call({"COMMAND", "INFO", name});
     bool is_write = false;
     if (reply.size() == 1 && reply[0].size() > 2) {
       const auto flags = reply[0][2];
@@ -421,9 +416,9 @@ class Observer {
 
   /// An error means that the command has no keys.
   [[nodiscard]] std::vector<std::string> keys_of(const std::vector<std::string>& words) {
-    std::vector<std::string> command{"COMMAND", "GETKEYS"};
+    std::vector<std::string_view> command{"COMMAND", "GETKEYS"};
     command.insert(command.end(), words.begin(), words.end());
-    const auto reply = ask(command);
+    const auto reply = connection_.call(redis::Arguments(command));
     std::vector<std::string> keys;
     for (std::size_t i = 0; i < reply.size(); ++i) keys.emplace_back(reply[i].text());
     return keys;
@@ -439,7 +434,7 @@ class Observer {
       if (call.writes) written.insert(call.keys.begin(), call.keys.end());
     }
     for (const auto& key : written) {
-      const auto ttl = ask({"PTTL", key}).integer();
+      const auto ttl = connection_.call({"PTTL", key}).integer();
       constexpr std::int64_t kAbsent = -2, kForever = -1;
       if (ttl == kAbsent) continue;
       request.left.push_back({.key = key, .expires = ttl != kForever});

@@ -71,10 +71,9 @@ Subject foreign_subject(const NamedScript& script, std::string place, std::strin
 }
 
 bool gives_call(const ScriptOptions& options) {
-  const auto settings = script_settings();
-  return !options.keys.empty() ||
-         std::any_of(settings.begin(), settings.end(),
-                     [&](const auto& row) { return (options.*row.value).has_value(); });
+  return !options.keys.empty() || std::ranges::any_of(script_settings(), [&](const auto& row) {
+    return (options.*row.value).has_value();
+  });
 }
 
 /// Throws InputError for a script that cannot be read: the command line is right.
