@@ -99,9 +99,6 @@ class Admission {
   Admitted take() {
     try {
       return try_to_take();
-    } catch (const Interrupted&) {
-      give_back();
-      throw;
     } catch (const std::exception& error) {
       const Problem problem = describe(error);
       const bool covered = plan_.on_error.covers(problem);
@@ -287,8 +284,6 @@ void add_options(Options& options, Plan& plan) {
   options.flag("-q,--quiet", plan.quiet, "print nothing if denied, only set the exit status");
 }
 
-constexpr const char* kExample = "rlctl run backup --limit 1/10m -- ./backup";
-
 /// Sets what depends on the configuration and the operands, and refuses what does not go together.
 void complete(Plan& plan, Invocation& invocation) {
   const bool has_limit = plan.limit.policy || !plan.limit.limits.empty();
@@ -307,22 +302,19 @@ void complete(Plan& plan, Invocation& invocation) {
                      "another --algorithm, such as gcra, denies at once");
   }
   plan.key = only_key(plan.limiter.value_or(Limiter{}),
-                      decode_operands(invocation.operands, plan.key_base64), kExample,
+                      decode_operands(invocation.operands, plan.key_base64),
+                      "rlctl run backup --limit 1/10m -- ./backup",
                       "the command to run follows --; quote a key that contains blanks");
-}
-
-/// Every run would have the limits to itself.
-void refuse_private_server(const Connector& connector) {
-  if (!connector.is_private()) return;
-  throw UsageError("private: starts an empty server for this run only, which limits nothing",
-                   kNamePersistentServer);
 }
 
 ExitStatus run(Plan& plan, Invocation& invocation) {
   complete(plan, invocation);
   const Program program = find_program(std::move(invocation.program));
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
-  refuse_private_server(connector);
+  if (connector.is_private()) {
+    throw UsageError("private: starts an empty server for this run only, which limits nothing",
+                     kNamePersistentServer);
+  }
   auto admitted = Admission(plan, connector, invocation).take();
   if (!admitted.allowed) {
     if (admitted.denial && !plan.quiet) {
