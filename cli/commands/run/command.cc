@@ -1,22 +1,16 @@
+#include "cli/commands/run/plan.h"
+
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <cstdint>
-#include <optional>
 #include <random>
-#include <string>
 #include <utility>
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/app/command.h"
-#include "cli/commands/run/plan.h"
 #include "cli/options/completions.h"
 #include "cli/options/options.h"
-#include "cli/server/asker.h"
-#include "cli/server/connection.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "redis/error.h"

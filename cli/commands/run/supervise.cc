@@ -1,3 +1,5 @@
+#include "cli/commands/run/plan.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -11,24 +13,17 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
-#include <cstdint>
 #include <cstdlib>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "base/wait.h"
-#include "cli/commands/run/plan.h"
 #include "cli/terminal/signals.h"
 
 namespace rlctl::cli::run {
@@ -91,8 +86,6 @@ class Execution {
     shell_words_ = {shell.data(), pointer(program.path)};
     shell_words_.insert(shell_words_.end(), words_.begin() + 1, words_.end());
   }
-  Execution(const Execution&) = delete;
-  Execution& operator=(const Execution&) = delete;
 
   /// Executes the program in this process; a script without #! runs in /bin/sh, as in a shell.
   /// Returns errno if that fails. Safe after fork().
@@ -254,8 +247,8 @@ class Renewal {
     const std::scoped_lock lock(mutex_);
     return problem_;
   }
-  /// Readable once is_refused(); for poll().
-  [[nodiscard]] int fd() const noexcept { return refused_.fd(); }
+  /// Raised once is_refused().
+  [[nodiscard]] const Interrupt& refusal() const noexcept { return refused_; }
 
   void renew_now() noexcept {
     const std::uint64_t one = 1;
@@ -355,15 +348,11 @@ class Supervisor {
     auto deadline = kNoDeadline;
     if (renewal_) deadline = renewal_->lapses();
     if (kill_at_) deadline = std::min(deadline, *kill_at_);
-    std::array<pollfd, 2> polled{pollfd{signals.fd(), POLLIN, 0},
-                                 pollfd{renewal_ ? renewal_->fd() : -1, POLLIN, 0}};
-    int timeout_ms = -1;
-    if (deadline != kNoDeadline) {
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-      // Also at the latest after an hour, since poll() takes no longer times.
-      timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 3'600'000));
+    try {
+      wait_for(signals.fd(), POLLIN, renewal_ ? &renewal_->refusal() : nullptr, deadline);
+    } catch (const Interrupted&) {
+      // The server refused a renewal.
     }
-    ::poll(polled.data(), polled.size(), timeout_ms);
   }
 
   void forward(const signalfd_siginfo& info) {
