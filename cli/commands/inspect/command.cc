@@ -32,7 +32,6 @@ struct Plan {
   std::optional<std::string> match;
   std::optional<microseconds> now;
   std::optional<std::int64_t> entries = 20;  ///< none: all
-  bool entries_are_given = false;            ///< else a screen may show fewer
   Watch watch;
   bool key_base64 = false;
 
@@ -60,11 +59,7 @@ void declare_options(Options& options, Plan& plan) {
       .excludes("--watch", "rlctl list --watch shows many keys")
       .excludes("--key-base64");
   add_limit_options(options, plan.limit, false);
-  const auto take_entries = [&plan](const std::string& text) {
-    plan.entries = parse_entries(text);
-    plan.entries_are_given = true;
-  };
-  options.value("--entries", "NUMBER", take_entries,
+  options.value("--entries", "NUMBER", into(plan.entries, parse_entries),
                 "list this many of the newest entries, or all (default: 20)");
   add_watch_option(options, plan.watch, "repeat every TIME (default: 1s) until Ctrl-C")
       .excludes("--now", kNowFixesTheClock);
@@ -209,13 +204,14 @@ class Run {
   /// Appends a screen with the warnings; unless --entries is given, drops the oldest entries of
   /// each key until everything fits.
   void append_screen(std::string& out) {
+    const bool may_drop = !invocation_.options.is_given("--entries");
     const auto lines = static_cast<std::ptrdiff_t>(terminal_height(invocation_.out.fd())) - 1;
     for (auto most = static_cast<std::size_t>(plan_.entries.value_or(0));; --most) {
       std::string screen;
       for (auto& results : results_) {
         for (auto& [inspection, policy] : results.keys) {
           auto& entries = inspection.entries;
-          if (!plan_.entries_are_given && entries.size() > most)
+          if (may_drop && entries.size() > most)
             entries.erase(entries.begin(), entries.end() - static_cast<std::ptrdiff_t>(most));
         }
         if (!screen.empty()) screen += '\n';
@@ -224,7 +220,7 @@ class Run {
           screen.append(toned(escaped_message(warning), Tone::kWarning, look_.colour)).append("\n");
         }
       }
-      if (most == 0 || plan_.entries_are_given || std::ranges::count(screen, '\n') <= lines) {
+      if (most == 0 || !may_drop || std::ranges::count(screen, '\n') <= lines) {
         out += screen;
         return;
       }
