@@ -5,7 +5,6 @@
 #include <sched.h>
 #endif
 
-#include <algorithm>
 #include <chrono>
 #include <set>
 #include <span>
@@ -77,17 +76,6 @@ void stay_on_this_cpu() noexcept {
 #endif
 }
 
-/// Calls `read`, whose errors omit the hint that commands may have been executed: reading again
-/// does no harm.
-template <typename Read>
-auto reading(Read read) {
-  try {
-    return read();
-  } catch (const redis::Error& error) {
-    throw ProblemError(drop_in_doubt_note(describe(error)));
-  }
-}
-
 void refuse_server(const ConnectionOptions& connection) {
   auto other = connection;
   if (other.url == "private:") other.url.reset();
@@ -138,10 +126,10 @@ Place::Place(const Plan& plan, Invocation& invocation) : plan_(plan), invocation
   }
   connector_ = std::make_unique<Connector>(invocation.connection, invocation.configuration,
                                            invocation.interrupt);
-  if (plan.is_private()) {
-    start_copy();
-  } else {
-    attach();
+  try {
+    plan.is_private() ? start_copy() : attach();
+  } catch (const redis::Error& error) {
+    throw ProblemError(drop_in_doubt_note(describe(error)));  // the server was only read
   }
 }
 
@@ -182,8 +170,7 @@ void Place::start_copy() {
     return say(start_private({}) + ", which has no keys");
   }
   std::optional<redis::ServerVersion> source_version;
-  auto source =
-      reading([&] { return open_source(*connector_, invocation_.interrupt, source_version); });
+  auto source = open_source(*connector_, invocation_.interrupt, source_version);
   auto message = start_private(source_version);
   if (!source) {
     return say(
@@ -191,8 +178,7 @@ void Place::start_copy() {
   }
   copied_from_ = connector_->name();
   auto target = connect();
-  const auto copied = reading(
-      [&] { return redis::copy_keys(*source, target, redis::each_once(plan_.debuggee.keys)); });
+  const auto copied = redis::copy_keys(*source, target, redis::each_once(plan_.debuggee.keys));
   message += copied_text(copied, connector_->name());
   if (source_version && source_version != version_) {
     message += fmt::format("; that one is {}", display(*source_version));
