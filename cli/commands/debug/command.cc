@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <string_view>
 #include <utility>
 
 #include "base/error.h"

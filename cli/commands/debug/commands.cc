@@ -81,11 +81,8 @@ std::string_view path_before_dot(std::string_view line) {
 
 /// Returns what to use here instead of a command that other debuggers have; empty if it is unknown.
 std::string_view hint_for(std::string_view word) {
-  struct Hint {
-    std::array<std::string_view, 3> words;
-    std::string_view hint;
-  };
-  static constexpr Hint kHints[] = {
+  using Words = std::array<std::string_view, 3>;
+  static constexpr std::pair<Words, std::string_view> kHints[] = {
       {{"run", "start"}, "'restart' starts over, 'continue' resumes"},
       {{"out", "return"}, "'finish' runs until this function has returned"},
       {{"call"}, "'again' calls the script on the state that it left"},

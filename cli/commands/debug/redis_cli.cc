@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"

@@ -184,9 +184,8 @@ class Observer {
         for (const auto& key : call.keys) keys[key] = {i, key, end - request.at, end, ttl->unit};
       }
     }
-    const auto first = std::min_element(keys.begin(), keys.end(), [](const auto& a, const auto& b) {
-      return a.second.end < b.second.end;
-    });
+    const auto first =
+        std::ranges::min_element(keys, {}, [](const auto& key) { return key.second.end; });
     return first == keys.end() ? std::nullopt : std::optional(first->second);
   }
 
