@@ -183,10 +183,10 @@ KeyWatch::HeldKeys KeyWatch::look(redis::Connection& connection) const {
   return held;
 }
 
-KeyChange KeyWatch::compare(const std::string& key, const HeldKeys& before, const HeldKeys& after) {
-  const auto was = before.find(key), is = after.find(key);
+KeyChange KeyWatch::compare(const std::string& key, const HeldKeys& after) const {
+  const auto was = before_.find(key), is = after.find(key);
   KeyChange change{.key = key};
-  if (was != before.end()) change.before = was->second.text;
+  if (was != before_.end()) change.before = was->second.text;
   if (is != after.end()) change.after = is->second.text;
   change.changed = change.before.has_value() != change.after.has_value();
   if (!change.before || !change.after) return change;
@@ -207,11 +207,11 @@ std::vector<KeyChange> KeyWatch::changes(redis::Connection& connection) const {
   }
   std::vector<KeyChange> changes;
   for (const auto& key : keys_) {
-    changes.push_back(compare(key, before_, now));
+    changes.push_back(compare(key, now));
     others.erase(key);
   }
   for (const auto& key : others) {
-    auto change = compare(key, before_, now);
+    auto change = compare(key, now);
     if (change.changed) changes.push_back(std::move(change));
   }
   return changes;

@@ -19,7 +19,6 @@ struct KeyText {
   std::string type = {};     ///< "list"
   std::string content = {};  ///< "4 of 5 used", "\"5\"", "3 elements: \"a\", \"b\", ..."
   std::string ttl = {};      ///< "ttl 59.3 s", "no ttl"
-  bool operator==(const KeyText&) const = default;
 };
 /// Formats a key's contents: "list, 4 of 5 used, ttl 59.3 s".
 [[nodiscard]] std::string text_of(const KeyText& text);
@@ -59,8 +58,7 @@ class KeyWatch {
   using HeldKeys = std::map<std::string, Held>;
   [[nodiscard]] HeldKeys look(redis::Connection& connection) const;
   [[nodiscard]] KeyText describe(redis::Connection& connection, const redis::DumpedKey& dump) const;
-  [[nodiscard]] static KeyChange compare(const std::string& key, const HeldKeys& before,
-                                         const HeldKeys& after);
+  [[nodiscard]] KeyChange compare(const std::string& key, const HeldKeys& after) const;
 
   const Plan& plan_;
   std::vector<std::string> keys_;

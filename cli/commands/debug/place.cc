@@ -1,9 +1,7 @@
 #include "cli/commands/debug/place.h"
 
 #include <fmt/format.h>
-#ifdef __linux__
 #include <sched.h>
-#endif
 
 #include <chrono>
 #include <set>
@@ -65,7 +63,6 @@ std::string copied_text(std::span<const redis::CopiedKey> copied, const std::str
 /// one CPU neither waits for another CPU to wake up, which takes several times as long as a step; a
 /// server started from here stays on this CPU, too.
 void stay_on_this_cpu() noexcept {
-#ifdef __linux__
   const int cpu = ::sched_getcpu();
   if (cpu < 0 || cpu >= CPU_SETSIZE) return;
   cpu_set_t only;
@@ -73,7 +70,6 @@ void stay_on_this_cpu() noexcept {
   CPU_SET(static_cast<std::size_t>(cpu), &only);
   // Where this is not permitted, debugging is only slower.
   static_cast<void>(::sched_setaffinity(0, sizeof(only), &only));
-#endif
 }
 
 void refuse_server(const ConnectionOptions& connection) {

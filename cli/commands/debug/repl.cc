@@ -168,11 +168,7 @@ class Repl {
       commands_.wrong("again: the server is gone, with its state; 'restart' starts over");
     }
     // The command that Ctrl-C was meant to stop has ended.
-    if (is_typed_) {
-      key_->clear();
-    } else {
-      key_.reset();
-    }
+    is_typed_ ? key_->clear() : key_.reset();
     invocation_.out.flush();
     return after != AfterCommand::kQuit;
   }

@@ -248,11 +248,7 @@ class Session {
       is_seen ? out.flush() : out.flush_if_large();
     });
     if (result.ending != Ending::kCutOff) warn_of_other_keys(calls);
-    if (plan_.trace) {
-      show(view, result, watch);
-    } else {
-      report_failure(result);
-    }
+    plan_.trace ? show(view, result, watch) : report_failure(result);
     return status_of(result);
   }
 

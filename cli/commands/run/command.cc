@@ -27,15 +27,11 @@ struct Admitted {
   std::optional<Problem> denial = {};  ///< for standard error; none: a warning was printed
 };
 
-/// A lease may be released at any time, long before it lapses.
-constexpr std::chrono::milliseconds kLongestPoll{1000}, kShortestPoll{500};
-
-/// How long to wait for a lease before the next question. Random, so that the many that wait for
-/// the same lease do not ask at the same time.
+/// How long to wait before asking for a lease again: at most a second, since one may be released at
+/// any time; and random, so that the many that wait for it do not ask at the same time.
 microseconds poll_interval(microseconds retry_after) {
   static std::minstd_rand random{std::random_device{}()};
-  std::uniform_int_distribution<std::int64_t> between{microseconds(kShortestPoll).count(),
-                                                      microseconds(kLongestPoll).count()};
+  std::uniform_int_distribution<std::int64_t> between{500'000, 1'000'000};
   return std::min(retry_after, microseconds{between(random)});
 }
 
@@ -210,10 +206,9 @@ class Admission {
             .message = "denied: " + std::move(message)};
   }
   [[nodiscard]] Problem limit_denial(const limiter::Decision& decision) const {
-    const auto number = static_cast<std::size_t>(std::max(decision.denied_by, 1)) - 1;
-    const auto& limits = plan_.limiter->limits;
-    const auto limit = limiter::format_limit(limits[std::min(number, limits.size() - 1)]);
-    return denial(in_quotes(plan_.key) + " has reached its limit of " + limit +
+    const auto& limit = plan_.limiter->limits.at(static_cast<std::size_t>(decision.denied_by) - 1);
+    return denial(in_quotes(plan_.key) + " has reached its limit of " +
+                  limiter::format_limit(limit) +
                   (decision.retry_after == limiter::kNever
                        ? ", which never allows a cost of " + std::to_string(plan_.cost)
                        : "; retry in " + wait_text(decision.retry_after)));
