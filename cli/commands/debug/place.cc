@@ -29,9 +29,8 @@ std::optional<redis::Connection> open_source(Connector& connector, const Interru
   } catch (const std::exception& error) {
     interrupt.check();
     if (connector.url_from() != Origin::kDefault) throw;
-    const auto problem = describe(error);
-    const bool is_silent = problem.code == "unreachable" || problem.code == "timeout";
-    if (problem.status != ExitStatus::kUnreachable || !is_silent) throw;
+    const auto code = describe(error).code;
+    if (code != "unreachable" && code != "timeout") throw;
     return std::nullopt;
   }
 }

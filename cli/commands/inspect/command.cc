@@ -278,8 +278,7 @@ class Run {
       request.bars = bars_for(window.value_or(kDefaultWindow), columns_for_bars(look_));
     }
     const auto on_progress = [this](std::int64_t done, std::int64_t total) {
-      const auto share =
-          static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(total, 1));
+      const auto share = static_cast<double>(done) / static_cast<double>(total);
       progress_.update(share, std::to_string(total) + " entries");
     };
     Found found{.inspection = state::inspect(*connection_, target.key, request, on_progress)};
