@@ -76,8 +76,8 @@ class Replay {
   }
 
   /// Runs the requests of --skip as ordinary calls, reporting the first error reply on stderr, and
-  /// goes to the next one, which is the only one to be debugged: all keys are aged to its time, and
-  /// are as the script left them.
+  /// goes to the next one, which is the only one to be debugged, and which stderr reports: all keys
+  /// are aged to its time, and are as the script left them.
   void skip() {
     if (skipped_count() > 0) skipped_->load(*connection_);
     while (number_ < skipped_count() && advance()) {
@@ -90,12 +90,11 @@ class Replay {
     age(keys);
     static_cast<void>(
         connection_->call({"UNLINK", kAgingHash, skipped_->registry().value_or(kAgingHash)}));
-  }
-
-  /// Describes the current request: "request 2 of 28, of 2026-11-20T06:11:15Z, for 'ann'".
-  [[nodiscard]] std::string request_text() const {
-    return fmt::format("request {} of {}, of {}, for {}", number_, recording_.counts().requests,
-                       instant_text(arrival_.at), in_quotes(traffic_->key_name(arrival_.key)));
+    if (plan_.quiet) return;
+    warn(fmt::format("debugging request {} of {}, of {}, for {}", number_,
+                     recording_.counts().requests, instant_text(arrival_.at),
+                     in_quotes(traffic_->key_name(arrival_.key))),
+         invocation_.command);
   }
 
  private:
@@ -165,7 +164,7 @@ class Session {
 
   [[nodiscard]] ExitStatus run(Destination& lcov) {
     if (plan_.is_interactive()) {
-      go_to_request();
+      if (replay_) replay_->skip();
       return run_by_hand(plan_, invocation_, *place_);
     }
     prepare_coverage();
@@ -179,12 +178,6 @@ class Session {
   }
 
  private:
-  void go_to_request() {
-    if (!replay_) return;
-    replay_->skip();
-    if (!plan_.quiet) warn("debugging " + replay_->request_text(), invocation_.command);
-  }
-
   /// Warns of keys that were not copied: the script did not see their contents, which may change
   /// its result.
   void warn_of_other_keys(const std::set<std::vector<std::string>>& calls) {
@@ -225,7 +218,7 @@ class Session {
   }
 
   [[nodiscard]] ExitStatus run_one() {
-    go_to_request();
+    if (replay_) replay_->skip();
     std::optional<KeyWatch> watch;
     if (plan_.trace && plan_.is_private()) {
       auto connection = place_->connect();

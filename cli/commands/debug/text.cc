@@ -66,15 +66,6 @@ std::string command_text(const ldb::Call& call) {
   return out;
 }
 
-// ---- Source ----
-
-/// Formats a source line: escaped, with tabs as blanks.
-std::string source_text(std::string_view line) {
-  std::string out;
-  for (const char c : line) out.append(c == '\t' ? "    " : std::string_view(&c, 1));
-  return escaped_message(out);
-}
-
 /// Whether the script replied, and not with an error.
 bool is_good(const ldb::TraceResult& result) {
   return result.ending == Ending::kReturned && result.reply && !result.reply->is_error();
@@ -193,10 +184,14 @@ std::string View::short_text(const ldb::Evaluation& evaluation) const {
   return text.empty() ? "(no value)" : shortened(std::move(text));
 }
 
-/// Returns a line of the source; empty for a number outside it.
+/// Returns a line of the source, escaped, with tabs as blanks; empty for a number outside it.
 std::string View::source_line(int line) const {
-  const auto index = static_cast<std::size_t>(line) - 1;
-  return line > 0 && index < source_.size() ? source_text(source_[index]) : std::string();
+  if (line < 1 || line > line_count()) return {};
+  std::string out;
+  for (const char c : source_[static_cast<std::size_t>(line) - 1]) {
+    out.append(c == '\t' ? "    " : std::string_view(&c, 1));
+  }
+  return escaped_message(out);
 }
 
 /// Returns a line of the source without its indentation.
