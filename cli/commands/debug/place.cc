@@ -122,7 +122,11 @@ Place::Place(const Plan& plan, Invocation& invocation) : plan_(plan), invocation
   connector_ = std::make_unique<Connector>(invocation.connection, invocation.configuration,
                                            invocation.interrupt);
   try {
-    plan.is_private() ? start_copy() : attach();
+    if (plan.is_private()) {
+      start_copy();
+    } else {
+      attach();
+    }
   } catch (const redis::Error& error) {
     throw ProblemError(drop_in_doubt_note(describe(error)));  // the server was only read
   }
