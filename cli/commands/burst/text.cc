@@ -178,15 +178,6 @@ std::string critical_text(const SearchPlan& search) {
       tick, tick, tick);
 }
 
-// --- A schedule as a log -------------------------------------------------------------------------
-
-/// Turns each line of the text into a comment.
-std::string comment(const std::string& text) {
-  std::string out = "# ";
-  for (const auto c : text) out += c == '\n' ? "\n# " : std::string(1, c);
-  return out + "\n";
-}
-
 // --- The report ----------------------------------------------------------------------------------
 
 /// Appends a report for people.
@@ -635,12 +626,11 @@ std::string schedule_log(const Report& report) {
   const bool shows_wrong =
       most.score.worst <= run.search->limit && wrong && !adversary::steps_back(wrong->schedule);
   const auto& finding = shows_wrong ? *wrong : most;
-  auto log = comment(command_line(report.plan.replay_command)) +
-             comment(command_line(report.plan.command));
-  log +=
-      fmt::format("# {}: {} allowed {}, {} of {} requests wrongly denied\n", escaped_text(run.name),
-                  finding.score.worst, within_text(finding.score.worst_span),
-                  finding.score.wrongly_denied.size(), finding.schedule.size());
+  auto log = fmt::format("# {}\n# {}\n# {}: {} allowed {}, {} of {} requests wrongly denied\n",
+                         command_line(report.plan.replay_command),
+                         command_line(report.plan.command), escaped_text(run.name),
+                         finding.score.worst, within_text(finding.score.worst_span),
+                         finding.score.wrongly_denied.size(), finding.schedule.size());
   for (const auto& [at, cost] : finding.schedule) {
     log += fmt::format("{} 1 {}\n", decimal_seconds(at), cost);
   }
