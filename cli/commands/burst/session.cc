@@ -70,12 +70,6 @@ std::string inverted_text(const traffic::AllowedWhen& when) {
   return what + std::string(when.named->opposite);
 }
 
-std::string replies_text(const traffic::RepliesSeen& replies) {
-  std::string text;
-  for (const auto& reply : replies.first) text += (text.empty() ? "" : ", ") + reply;
-  return text;
-}
-
 /// What the replies of a script suggest: that it returns nothing, or that --allowed-when does not
 /// fit them. None if they look right, and for a bundled algorithm.
 std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& candidate) {
@@ -103,12 +97,12 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
     return fmt::format(
         "nothing was denied, and the replies were {} up to {}: if the script returns a count, try "
         "--allowed-when '<=limit'",
-        replies_text(replies), replies.highest);
+        fmt::join(replies.first, ", "), replies.highest);
   }
   if (measured.allowed > 0) return std::nullopt;
   return fmt::format("nothing was allowed: the first {} {}; see --allowed-when",
                      replies.first.size() == 1 ? "reply was" : "replies were",
-                     replies_text(replies));
+                     fmt::join(replies.first, ", "));
 }
 
 // --- Progress ------------------------------------------------------------------------------------
@@ -179,18 +173,6 @@ std::optional<double> planned_seconds(const Plan& plan, const replay::Recording*
   if (duration) return Seconds(*duration).count();
   if (is_closed_loop) return std::nullopt;
   return Seconds(traffic::kPatternWindows * request.limit.window).count();
-}
-
-/// Run `number`, from 0, of the plan, which sends about `requests`. `recording`: the plan's log, or
-/// null.
-RunInProgress run_in_progress(const Plan& plan, const replay::Recording* recording,
-                              std::size_t number, std::int64_t requests) {
-  return {.name = name_of(plan.candidates[number]),
-          .number = number,
-          .of = plan.candidates.size(),
-          .seconds = planned_seconds(plan, recording),
-          .requests = std::max<std::int64_t>(requests, 1),
-          .is_closed_loop = plan.real->is_closed_loop()};
 }
 
 // --- Traffic -------------------------------------------------------------------------------------
@@ -471,28 +453,32 @@ class Session {
         make_script(candidate, *traffic, server_->next_prefix(),
                     {.virtual_clock = false, .registers_made_keys = !server_->is_private()});
     const Cleaning cleaning(*server_, candidate, *script);
-    const traffic::RealRun run{
-        .script = script.get(),
-        .connections = connections,
-        .limits = candidate.limits,
-        .timeout = server_->timeout(),
-        .interrupt = &invocation_.interrupt,
-        .on_decision = on_decision_of(candidate, name, *traffic),
-        .on_progress =
-            [&, size = traffic->size()](const traffic::RealProgress& progress) {
-              if (!progress_.enabled()) return;
-              // Leave the last column free; see Progress.
-              progress_.update(real_progress_text(run_in_progress(plan_, recording_, number, size),
-                                                  progress, terminal_width(STDERR_FILENO) - 1));
-            },
-        .zero = plan_.real->is_closed_loop() ? std::nullopt : std::optional(zero)};
-    auto outcome =
-        plan_.real->is_closed_loop()
-            ? traffic::run_flat_out(*traffic, run, *plan_.real->pipeline, plan_.real->duration)
-            : traffic::run_on_schedule(*traffic, run);
+    const bool is_closed_loop = plan_.real->is_closed_loop();
+    const RunInProgress shown{.name = name,
+                              .number = number,
+                              .of = plan_.candidates.size(),
+                              .seconds = planned_seconds(plan_, recording_),
+                              .requests = std::max<std::int64_t>(traffic->size(), 1),
+                              .is_closed_loop = is_closed_loop};
+    const auto on_progress = [&](const traffic::RealProgress& progress) {
+      if (!progress_.enabled()) return;
+      // Leave the last column free; see Progress.
+      progress_.update(real_progress_text(shown, progress, terminal_width(STDERR_FILENO) - 1));
+    };
+    const traffic::RealRun run{.script = script.get(),
+                               .connections = connections,
+                               .limits = candidate.limits,
+                               .timeout = server_->timeout(),
+                               .interrupt = &invocation_.interrupt,
+                               .on_decision = on_decision_of(candidate, name, *traffic),
+                               .on_progress = on_progress,
+                               .zero = is_closed_loop ? std::nullopt : std::optional(zero)};
+    auto outcome = is_closed_loop ? traffic::run_flat_out(*traffic, run, *plan_.real->pipeline,
+                                                          plan_.real->duration)
+                                  : traffic::run_on_schedule(*traffic, run);
     progress_.clear();  // cleaning up may write a warning
     warn_of_change(*script);
-    const auto origin = plan_.real->is_closed_loop() ? outcome.timeline.begin() : begin;
+    const auto origin = is_closed_loop ? outcome.timeline.begin() : begin;
     return finished(candidate, std::move(outcome), *traffic, origin);
   }
 
