@@ -68,7 +68,7 @@ Value of(const Run& run) {
   return value_of((measured(run).*....*members));
 }
 
-/// A member of the worst minute or of the timing; unknown if the run has none.
+/// A member of the worst minute, or a value of the timing; unknown if the run has none.
 template <auto member>
 Value of_minute(const Run& run) {
   const auto& minute = measured(run).worst_minute;
@@ -77,7 +77,7 @@ Value of_minute(const Run& run) {
 template <auto member>
 Value of_timing(const Run& run) {
   const auto& timing = run.outcome.timing;
-  return timing ? value_of((*timing).*member) : Value();
+  return timing ? value_of(std::invoke(member, *timing)) : Value();
 }
 
 /// A member of the errors of a report; unknown if no decision has made it.
@@ -106,14 +106,8 @@ Value bytes_per_key(const Run& run) {
   return value_of(run.outcome.bytes_per_key);
 }
 
-Value p99_of_lag(const Run& run) {
-  const auto& timing = run.outcome.timing;
-  return timing ? value_of(timing->lag.percentile(kP99)) : Value();
-}
-
-Value is_valid(const Run& run) {
-  const auto& timing = run.outcome.timing;
-  return timing ? Value(timing->is_valid()) : Value();
+std::optional<nanoseconds> p99_of_lag(const Timing& timing) {
+  return timing.lag.percentile(kP99);
 }
 
 // --- What limiters could do ----------------------------------------------------------------------
@@ -380,8 +374,8 @@ constexpr Measure kServerMeasures[] = {
      rate_value},
     {"achieved_per_second", kAchieved, kInAll, {"answered", rate_of}, nullptr, rate_value},
     {"server", kServerTime, kInText, {"server per call", server_time_of}},
-    {"lag", p99_of_lag, kInText, {"lag p99", lag_of, has_schedule}},
-    {"valid", is_valid, kInData, {"sender", sender_of, has_schedule}},
+    {"lag", of_timing<p99_of_lag>, kInText, {"lag p99", lag_of, has_schedule}},
+    {"valid", of_timing<&Timing::is_valid>, kInData, {"sender", sender_of, has_schedule}},
 };
 
 /// The worst clock minute, as monitoring shows it.
