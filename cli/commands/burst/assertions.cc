@@ -6,7 +6,6 @@
 #include <array>
 
 #include "base/text.h"
-#include "cli/errors/failure.h"
 #include "cli/options/options.h"
 
 namespace rlctl::cli::burst {
@@ -221,14 +220,6 @@ std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
                                    counted(run.search->result.undecided, "schedule"), kUndecided));
   }
   return warnings;
-}
-
-ExitStatus report_failures(const std::vector<std::string>& failures, const Invocation& invocation) {
-  for (const auto& failure : failures) {
-    write_stderr(render({.status = ExitStatus::kDenied, .code = "assertion", .message = failure},
-                        invocation.command, invocation.json));
-  }
-  return failures.empty() ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
 // --- JUnit ---------------------------------------------------------------------------------------

@@ -26,9 +26,6 @@ struct Assertion {
 /// bound holds for it: nothing was proved in any case, but the user should know.
 [[nodiscard]] std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
                                                    std::span<const Run> runs);
-/// Writes the failures to stderr, and returns the exit status.
-[[nodiscard]] ExitStatus report_failures(const std::vector<std::string>& failures,
-                                         const Invocation& invocation);
 
 /// The assertions as a JUnit report, which CI servers read: a suite for each run, and in it a case
 /// for each assertion, and for a comparison one more in the first suite. The time of both is how

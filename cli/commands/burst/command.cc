@@ -401,8 +401,11 @@ ExitStatus run_command(Plan& plan, Invocation& invocation) {
   if (plan.quiet && report.difference) {
     failures.push_back("the limiters differ, " + difference_text(report.plan, *report.difference));
   }
-  const auto status = report_failures(failures, invocation);
-  return report.difference ? ExitStatus::kDenied : status;
+  for (const auto& failure : failures) {
+    write_stderr(render({.status = ExitStatus::kDenied, .code = "assertion", .message = failure},
+                        invocation.command, invocation.json));
+  }
+  return failures.empty() && !report.difference ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
 }  // namespace

@@ -78,19 +78,14 @@ Server::Server(Invocation& invocation, std::span<const traffic::Candidate> candi
   if (!connector_.is_private()) prefix_ = random_prefix(is_foreign_);
 }
 
-void Server::open(std::size_t count) {
-  make_room_for(count);
+std::span<redis::Connection> Server::connections(std::size_t count) {
+  if (connections_.size() < count) make_room_for(count);
   while (connections_.size() < count) {
     invocation_.interrupt.check();
-    connections_.push_back(connector_.open_uninterrupted());
-    auto& connection = connections_.back();
+    auto& connection = connections_.emplace_back(connector_.open_uninterrupted());
     connection.append({"PING"});
     require_answer(connection, connections_.size() - 1, count);
   }
-}
-
-std::span<redis::Connection> Server::connections(std::size_t count) {
-  if (connections_.size() < count) open(count);
   if (!connector_.is_private() && !is_prefix_shown_) {
     require_writable();
     warn("writing under '" + prefix_ + "' on " + connector_.name(), invocation_.command);

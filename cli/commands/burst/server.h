@@ -49,7 +49,6 @@ class Server {
   void remove_keys(const traffic::Script& script, bool is_foreign) noexcept;
 
  private:
-  void open(std::size_t count);
   void require_writable();
   [[nodiscard]] std::string when_they_expire() const;
   void unlink(std::span<const std::string> keys);
