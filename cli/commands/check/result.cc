@@ -23,10 +23,6 @@ std::string_view denied_key(const Result& result) {
   return result.redis_keys[number - 1];
 }
 
-bool would_deny(const Result& result) {
-  return result.shadow && !result.decision.allowed;
-}
-
 void append_timing(std::string& out, const Result& result) {
   const auto& decision = result.decision;
   if (!decision.allowed && (!result.peek || decision.retry_after == limiter::kNever)) {
@@ -87,7 +83,7 @@ void ResultFormat::append_text(std::string& out, const Result& result) const {
   out.append(passes(result) ? allowed_ : denied_).append(" key=");
   escape_text(out, result.key);
   out += settings_;
-  if (would_deny(result)) out += " would_deny=true";
+  if (result.shadow && !decision.allowed) out += " would_deny=true";
   if (result.on_error != nullptr) {
     out += decision.allowed ? " on_error=allow\n" : " on_error=deny\n";
     return;
@@ -134,7 +130,7 @@ void ResultFormat::append_json(std::string& out, const Result& result) const {
   } else {
     json.bytes_field("denied_by", denied_by);
   }
-  if (result.shadow) json.field("would_deny", would_deny(result));
+  if (result.shadow) json.field("would_deny", !decision.allowed);
   if (!known) {
     json.name("error");
     append_problem_json(out, *result.on_error);
@@ -144,20 +140,16 @@ void ResultFormat::append_json(std::string& out, const Result& result) const {
 }
 
 void ResultFormat::append_error(std::string& out, std::size_t line, const Problem& problem) const {
-  const auto number = static_cast<std::int64_t>(line);
   if (json_) {
     JsonWriter json(out);
-    json.begin_object().field("line", number).name("error");
+    json.begin_object().field("line", line).name("error");
     append_problem_json(out, problem);
     json.end_object();
     out += '\n';
     return;
   }
-  out += "error line=";
-  append_number(out, number);
-  out += " status=";
-  append_number(out, static_cast<std::int64_t>(problem.status));
-  out += " message=";
+  fmt::format_to(std::back_inserter(out), "error line={} status={} message=", line,
+                 static_cast<int>(problem.status));
   escape_text(out, problem.message);
   out += '\n';
 }
