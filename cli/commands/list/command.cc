@@ -111,15 +111,118 @@ class Run {
         table_(look_) {}
 
   /// Throws redis::Error.
-  [[nodiscard]] ExitStatus run();
+  [[nodiscard]] ExitStatus run() {
+    Connector connector(invocation_.connection, invocation_.configuration, invocation_.interrupt);
+    auto connection = connector.open();
+    listing_.scan(connection, [&](std::vector<Row> rows, double share) {
+      take(std::move(rows));
+      progress_.update(share, "the database");
+      invocation_.interrupt.check();
+    });
+    progress_.clear();
+    if (plan_.sort) write(rows_.take());
+    finish();
+    invocation_.out.flush();
+    listing_.skipped().refused.require_readable();
+    return listed_ > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
+  }
 
  private:
-  void take(std::vector<Row> rows);
-  void count(const std::vector<Row>& rows);
-  void write(const std::vector<Row>& rows);
-  void finish();
-  void warn_of_window_mismatch();
-  [[nodiscard]] std::string skipped_text() const;
+  void take(std::vector<Row> rows) {
+    if (!plan_.top) {
+      for (const auto& row : rows) totals_.add(row);
+    }
+    if (plan_.only_totals) {
+      count(rows);
+    } else if (plan_.sort) {
+      rows_.add(std::move(rows));
+    } else {
+      write(rows);
+    }
+  }
+
+  void count(const std::vector<Row>& rows) {
+    listed_ += std::ssize(rows);
+    without_limit_ += std::ranges::count_if(rows, [](const auto& row) { return !row.usage.limit; });
+  }
+
+  void write(const std::vector<Row>& rows) {
+    if (rows.empty()) return;
+    progress_.clear();
+    auto& out = invocation_.out.buffer();
+    if (!invocation_.json) table_.widen(rows);
+    if (listed_ == 0 && !invocation_.json) table_.append_titles(out);
+    count(rows);
+    for (const auto& row : rows) {
+      if (invocation_.json) {
+        append_json(out, row);
+      } else {
+        table_.append_row(out, row);
+      }
+      invocation_.out.flush_if_large();
+    }
+    if (!plan_.sort) invocation_.out.flush();
+  }
+
+  void finish() {
+    warn_of_window_mismatch();
+    auto& out = invocation_.out.buffer();
+    if (invocation_.json) {
+      if (plan_.only_totals) totals_.append_json(out);
+      // A program that reads the lines would take them for all limiters.
+      const auto& skipped = listing_.skipped();
+      if (skipped.refused.count() == 0 && skipped.unknown == 0) return;
+    } else if (!plan_.top && totals_.keys() > 0) {
+      if (!plan_.only_totals) out += '\n';
+      totals_.append_text(out, look_);
+    }
+    auto text = skipped_text();
+    if (without_limit_ > 0 && !invocation_.json) {
+      if (!text.empty()) text += "\n";
+      text +=
+          counted(without_limit_, "key") +
+          (without_limit_ == 1 ? " does not store its limit; " : " do not store their limits; ") +
+          std::string(limit_advice());
+    }
+    if (listed_ == 0) {
+      text = (plan_.has_filter() ? "no limiter matches" : "no limiters found") +
+             (text.empty() ? text : "; " + text);
+      if (const auto hint = hint_at_literal(plan_.pattern); !hint.empty())
+        text += "\n  hint: " + hint;
+    }
+    if (!text.empty()) {
+      invocation_.out.flush();
+      write_stderr(text + "\n");
+    }
+  }
+
+  /// A limit that is not that of a key makes most of what its row says wrong.
+  void warn_of_window_mismatch() {
+    const auto& [keys, first, window] = listing_.window_mismatch();
+    if (keys == 0) return;
+    invocation_.out.flush();
+    warn(fmt::format("warning: {} the TTL of a longer window than {} limit, such as {} (~{}): is "
+                     "this the right limit?",
+                     keys == 1 ? "1 key has" : counted(keys, "key") + " have",
+                     keys == 1 ? "its" : "their", in_quotes(first), period_text(window)),
+         invocation_.command);
+  }
+
+  /// "not listed: 12 keys that may be a limiter's (--all lists them), 340 keys of other programs"
+  [[nodiscard]] std::string skipped_text() const {
+    const auto& [others, unrecognized, unknown, refused] = listing_.skipped();
+    std::string text;
+    const auto add = [&text](std::int64_t count, const std::string& keys) {
+      if (count > 0) text += (text.empty() ? "not listed: " : ", ") + keys;
+    };
+    add(unknown, counted(unknown, "key") + " whose limit is not known (" +
+                     std::string(limit_advice()) + ")");
+    add(unrecognized, counted(unrecognized, "key") + " that may be a limiter's (--all lists them)");
+    add(static_cast<std::int64_t>(refused.count()), refused.text());
+    add(others, counted(others, "key") + " of other programs");
+    return text;
+  }
+
   /// How to give keys their limits. --limit does not apply to keys whose names have another window.
   [[nodiscard]] std::string_view limit_advice() const {
     return plan_.limit ? "define a policy" : "pass --limit or define a policy";
@@ -135,116 +238,6 @@ class Run {
   Progress progress_{is_terminal(STDERR_FILENO)};
   std::int64_t listed_ = 0, without_limit_ = 0;
 };
-
-ExitStatus Run::run() {
-  Connector connector(invocation_.connection, invocation_.configuration, invocation_.interrupt);
-  auto connection = connector.open();
-  listing_.scan(connection, [&](std::vector<Row> rows, double share) {
-    take(std::move(rows));
-    progress_.update(share, "the database");
-    invocation_.interrupt.check();
-  });
-  progress_.clear();
-  if (plan_.sort) write(rows_.take());
-  finish();
-  invocation_.out.flush();
-  listing_.skipped().refused.require_readable();
-  return listed_ > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
-}
-
-void Run::take(std::vector<Row> rows) {
-  if (!plan_.top) {
-    for (const auto& row : rows) totals_.add(row);
-  }
-  if (plan_.only_totals) {
-    count(rows);
-  } else if (plan_.sort) {
-    rows_.add(std::move(rows));
-  } else {
-    write(rows);
-  }
-}
-
-void Run::count(const std::vector<Row>& rows) {
-  listed_ += std::ssize(rows);
-  without_limit_ += std::ranges::count_if(rows, [](const auto& row) { return !row.usage.limit; });
-}
-
-void Run::write(const std::vector<Row>& rows) {
-  if (rows.empty()) return;
-  progress_.clear();
-  auto& out = invocation_.out.buffer();
-  if (!invocation_.json) table_.widen(rows);
-  if (listed_ == 0 && !invocation_.json) table_.append_titles(out);
-  count(rows);
-  for (const auto& row : rows) {
-    if (invocation_.json) {
-      append_json(out, row);
-    } else {
-      table_.append_row(out, row);
-    }
-    invocation_.out.flush_if_large();
-  }
-  if (!plan_.sort) invocation_.out.flush();
-}
-
-/// "not listed: 12 keys that may be a limiter's (--all lists them), 340 keys of other programs"
-std::string Run::skipped_text() const {
-  const auto& [others, unrecognized, unknown, refused] = listing_.skipped();
-  std::string text;
-  const auto add = [&text](std::int64_t count, const std::string& keys) {
-    if (count > 0) text += (text.empty() ? "not listed: " : ", ") + keys;
-  };
-  add(unknown,
-      counted(unknown, "key") + " whose limit is not known (" + std::string(limit_advice()) + ")");
-  add(unrecognized, counted(unrecognized, "key") + " that may be a limiter's (--all lists them)");
-  add(static_cast<std::int64_t>(refused.count()), refused.text());
-  add(others, counted(others, "key") + " of other programs");
-  return text;
-}
-
-/// A limit that is not that of a key makes most of what its row says wrong.
-void Run::warn_of_window_mismatch() {
-  const auto& [keys, first, window] = listing_.window_mismatch();
-  if (keys == 0) return;
-  invocation_.out.flush();
-  warn(fmt::format("warning: {} the TTL of a longer window than {} limit, such as {} (~{}): is "
-                   "this the right limit?",
-                   keys == 1 ? "1 key has" : counted(keys, "key") + " have",
-                   keys == 1 ? "its" : "their", in_quotes(first), period_text(window)),
-       invocation_.command);
-}
-
-void Run::finish() {
-  warn_of_window_mismatch();
-  auto& out = invocation_.out.buffer();
-  if (invocation_.json) {
-    if (plan_.only_totals) totals_.append_json(out);
-    // A program that reads the lines would take them for all limiters.
-    const auto& skipped = listing_.skipped();
-    if (skipped.refused.count() == 0 && skipped.unknown == 0) return;
-  } else if (!plan_.top && totals_.keys() > 0) {
-    if (!plan_.only_totals) out += '\n';
-    totals_.append_text(out, look_);
-  }
-  auto text = skipped_text();
-  if (without_limit_ > 0 && !invocation_.json) {
-    if (!text.empty()) text += "\n";
-    text += counted(without_limit_, "key") +
-            (without_limit_ == 1 ? " does not store its limit; " : " do not store their limits; ") +
-            std::string(limit_advice());
-  }
-  if (listed_ == 0) {
-    text = (plan_.has_filter() ? "no limiter matches" : "no limiters found") +
-           (text.empty() ? text : "; " + text);
-    if (const auto hint = hint_at_literal(plan_.pattern); !hint.empty())
-      text += "\n  hint: " + hint;
-  }
-  if (!text.empty()) {
-    invocation_.out.flush();
-    write_stderr(text + "\n");
-  }
-}
 
 // ---- --watch ----
 
@@ -268,14 +261,79 @@ class Watching {
         listing_(plan, invocation.configuration) {}
 
   /// Throws redis::Error.
-  [[nodiscard]] std::string read();
+  [[nodiscard]] std::string read() {
+    auto connection = std::exchange(connection_, std::nullopt);
+    if (!connection) connection.emplace(connector_.open());
+    Clock::now() >= next_scan_ ? scan(*connection) : refresh(*connection);
+    connection_ = std::move(connection);
+    return text();
+  }
 
  private:
-  [[nodiscard]] std::int64_t most_rows() const;
-  void scan(redis::Connection& connection);
-  void refresh(redis::Connection& connection);
-  [[nodiscard]] std::string text() const;
-  [[nodiscard]] std::string summary() const;
+  [[nodiscard]] std::int64_t most_rows() const {
+    // The summary, the header and the titles, and the line where the shell's prompt will be.
+    constexpr std::size_t kOtherLines = 4;
+    constexpr std::int64_t kRowsOffScreen = 20;
+    if (plan_.top) return *plan_.top;
+    if (!redraws(invocation_)) return kRowsOffScreen;
+    const auto lines = terminal_height(invocation_.out.fd());
+    return static_cast<std::int64_t>(lines > kOtherLines ? lines - kOtherLines : 1);
+  }
+
+  void scan(redis::Connection& connection) {
+    // A server is busy with scans for less than 4 % of the time.
+    constexpr int kPauseForScan = 25;
+    const auto begin = Clock::now();
+    Progress progress(!redraws(invocation_) && is_terminal(STDERR_FILENO));
+    RowCollection first(*plan_.sort, most_rows());
+    ScanResult result;
+    listing_.scan(connection, [&](std::vector<Row> rows, double share) {
+      result.keys += std::ssize(rows);
+      for (const auto& row : rows) {
+        if (!row.ratio) ++result.unknown;
+        if (row.ratio.value_or(0) >= 1) ++result.full;
+      }
+      first.add(std::move(rows));
+      progress.update(share, "the database");
+      invocation_.interrupt.check();
+    });
+    result.rows = first.take();
+    result.unknown += listing_.skipped().unknown;
+    result.at = Clock::now();
+    next_scan_ = result.at + kPauseForScan * (result.at - begin);
+    last_ = std::move(result);
+  }
+
+  /// Reads only what is shown.
+  void refresh(redis::Connection& connection) {
+    RowCollection first(*plan_.sort, most_rows());
+    first.add(listing_.read_again(connection, last_.rows));
+    last_.rows = first.take();
+  }
+
+  [[nodiscard]] std::string text() const {
+    std::string out;
+    if (invocation_.json) {
+      for (const auto& row : last_.rows) append_json(out, row);
+      return out;
+    }
+    const Look look = look_of_rows(invocation_.out);
+    append_filled(out, toned(summary(), Tone::kDim, look.colour), 0, look.columns);
+    RowTable table(look);
+    table.widen(last_.rows);
+    table.append_titles(out);
+    for (const auto& row : last_.rows) table.append_row(out, row, LongKey::kWithoutMiddle);
+    return out;
+  }
+
+  /// "100000 limiters, 3 full, the limit of 2 not known; scanned 3 s ago"
+  [[nodiscard]] std::string summary() const {
+    const auto* what = plan_.has_filter() ? "matching limiter" : "limiter";
+    auto text = fmt::format("{}, {} full", counted(last_.keys, what), last_.full);
+    if (last_.unknown > 0) text += fmt::format(", the limit of {} not known", last_.unknown);
+    const auto age = std::chrono::floor<std::chrono::seconds>(Clock::now() - last_.at);
+    return text + fmt::format("; scanned {} s ago", age.count());
+  }
 
   const Plan& plan_;
   Invocation& invocation_;
@@ -285,79 +343,6 @@ class Watching {
   Deadline next_scan_ = Clock::now();
   ScanResult last_;
 };
-
-std::string Watching::read() {
-  auto connection = std::exchange(connection_, std::nullopt);
-  if (!connection) connection.emplace(connector_.open());
-  Clock::now() >= next_scan_ ? scan(*connection) : refresh(*connection);
-  connection_ = std::move(connection);
-  return text();
-}
-
-std::int64_t Watching::most_rows() const {
-  // The summary, the header and the titles, and the line where the shell's prompt will be.
-  constexpr std::size_t kOtherLines = 4;
-  constexpr std::int64_t kRowsOffScreen = 20;
-  if (plan_.top) return *plan_.top;
-  if (!redraws(invocation_)) return kRowsOffScreen;
-  const auto lines = terminal_height(invocation_.out.fd());
-  return static_cast<std::int64_t>(lines > kOtherLines ? lines - kOtherLines : 1);
-}
-
-void Watching::scan(redis::Connection& connection) {
-  // A server is busy with scans for less than 4 % of the time.
-  constexpr int kPauseForScan = 25;
-  const auto begin = Clock::now();
-  Progress progress(!redraws(invocation_) && is_terminal(STDERR_FILENO));
-  RowCollection first(*plan_.sort, most_rows());
-  ScanResult result;
-  listing_.scan(connection, [&](std::vector<Row> rows, double share) {
-    result.keys += std::ssize(rows);
-    for (const auto& row : rows) {
-      if (!row.ratio) ++result.unknown;
-      if (row.ratio.value_or(0) >= 1) ++result.full;
-    }
-    first.add(std::move(rows));
-    progress.update(share, "the database");
-    invocation_.interrupt.check();
-  });
-  result.rows = first.take();
-  result.unknown += listing_.skipped().unknown;
-  result.at = Clock::now();
-  next_scan_ = result.at + kPauseForScan * (result.at - begin);
-  last_ = std::move(result);
-}
-
-/// Reads only what is shown.
-void Watching::refresh(redis::Connection& connection) {
-  RowCollection first(*plan_.sort, most_rows());
-  first.add(listing_.read_again(connection, last_.rows));
-  last_.rows = first.take();
-}
-
-/// "100000 limiters, 3 full, the limit of 2 not known; scanned 3 s ago"
-std::string Watching::summary() const {
-  const auto* what = plan_.has_filter() ? "matching limiter" : "limiter";
-  auto text = fmt::format("{}, {} full", counted(last_.keys, what), last_.full);
-  if (last_.unknown > 0) text += fmt::format(", the limit of {} not known", last_.unknown);
-  const auto age = std::chrono::floor<std::chrono::seconds>(Clock::now() - last_.at);
-  return text + fmt::format("; scanned {} s ago", age.count());
-}
-
-std::string Watching::text() const {
-  std::string out;
-  if (invocation_.json) {
-    for (const auto& row : last_.rows) append_json(out, row);
-    return out;
-  }
-  const Look look = look_of_rows(invocation_.out);
-  append_filled(out, toned(summary(), Tone::kDim, look.colour), 0, look.columns);
-  RowTable table(look);
-  table.widen(last_.rows);
-  table.append_titles(out);
-  for (const auto& row : last_.rows) table.append_row(out, row, LongKey::kWithoutMiddle);
-  return out;
-}
 
 ExitStatus run(Plan& plan, Invocation& invocation) {
   plan.pattern = only_pattern(invocation.operands);

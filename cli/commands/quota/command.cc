@@ -199,12 +199,57 @@ class Judging {
       : plan_(plan), targets_(std::move(targets)) {}
 
   /// Throws redis::Error.
-  [[nodiscard]] std::vector<LimitStatus> read(redis::Connection& connection);
+  [[nodiscard]] std::vector<LimitStatus> read(redis::Connection& connection) {
+    std::vector<state::UsageGroup> groups;
+    for (const auto& targets : targets_) {
+      groups.push_back(group_of(targets.asked));
+      if (!targets.guesses.empty()) groups.push_back(group_of(targets.guesses));
+    }
+    auto usages = state::read_usage(connection, groups);
+    auto usage = usages.begin();
+    for (operand_ = 0; operand_ < targets_.size(); ++operand_) {
+      auto asked = std::move(*usage++);
+      const bool has_guesses = !targets_[operand_].guesses.empty();
+      judge_operand(std::move(asked), has_guesses ? std::move(*usage++) : state::GroupUsage{});
+    }
+    return std::move(statuses_);
+  }
 
  private:
-  void judge_operand(state::GroupUsage asked, state::GroupUsage guesses);
-  void add(Inspection inspection, const KeyTarget& target);
-  void add_unread(const Problem& problem);
+  void judge_operand(state::GroupUsage asked, state::GroupUsage guesses) {
+    const auto& targets = targets_[operand_];
+    const bool has_others = std::any_of(guesses.keys.begin(), guesses.keys.end(),
+                                        [](const Inspection& key) { return key.exists(); });
+    for (std::size_t i = 0; i < asked.keys.size(); ++i) {
+      // If no limit is known and keys of several limits exist, KEY itself is simply not used.
+      const bool counts = targets.limits_are_known() || asked.keys[i].exists() || !has_others;
+      if (counts) add(std::move(asked.keys[i]), targets.asked[i]);
+    }
+    for (std::size_t i = 0; i < guesses.keys.size(); ++i) {
+      if (guesses.keys[i].exists()) add(std::move(guesses.keys[i]), targets.guesses[i]);
+    }
+    if (asked.error) return add_unread(describe_read(asked.error));
+    if (!guesses.error) return;
+    const auto problem = describe_read(guesses.error);
+    // A user who may only access KEY itself is told about KEY.
+    if (problem.code != "NOPERM" || !refuses_key(problem.message)) add_unread(problem);
+  }
+
+  void add(Inspection inspection, const KeyTarget& target) {
+    if (!judged_.insert(inspection.key).second) return;
+    auto status = judge(std::move(inspection), target, plan_);
+    status.operand = operand_;
+    status.is_only_operand = targets_.size() == 1 && status.inspection.key == targets_.front().key;
+    statuses_.push_back(std::move(status));
+  }
+
+  void add_unread(const Problem& problem) {
+    const auto& key = targets_[operand_].key;
+    LimitStatus unread{.operand = operand_, .problem = problem, .was_read = false};
+    unread.inspection.key = key;
+    unread.problem->message = in_quotes(key) + ": " + problem.message;
+    statuses_.push_back(std::move(unread));
+  }
 
   const Plan& plan_;
   std::vector<Targets> targets_;
@@ -212,57 +257,6 @@ class Judging {
   std::unordered_set<std::string> judged_;  ///< keys in Redis
   std::vector<LimitStatus> statuses_;
 };
-
-std::vector<LimitStatus> Judging::read(redis::Connection& connection) {
-  std::vector<state::UsageGroup> groups;
-  for (const auto& targets : targets_) {
-    groups.push_back(group_of(targets.asked));
-    if (!targets.guesses.empty()) groups.push_back(group_of(targets.guesses));
-  }
-  auto usages = state::read_usage(connection, groups);
-  auto usage = usages.begin();
-  for (operand_ = 0; operand_ < targets_.size(); ++operand_) {
-    auto asked = std::move(*usage++);
-    const bool has_guesses = !targets_[operand_].guesses.empty();
-    judge_operand(std::move(asked), has_guesses ? std::move(*usage++) : state::GroupUsage{});
-  }
-  return std::move(statuses_);
-}
-
-void Judging::judge_operand(state::GroupUsage asked, state::GroupUsage guesses) {
-  const auto& targets = targets_[operand_];
-  const bool has_others = std::any_of(guesses.keys.begin(), guesses.keys.end(),
-                                      [](const Inspection& key) { return key.exists(); });
-  for (std::size_t i = 0; i < asked.keys.size(); ++i) {
-    // If no limit is known and keys of several limits exist, KEY itself is simply not used.
-    const bool counts = targets.limits_are_known() || asked.keys[i].exists() || !has_others;
-    if (counts) add(std::move(asked.keys[i]), targets.asked[i]);
-  }
-  for (std::size_t i = 0; i < guesses.keys.size(); ++i) {
-    if (guesses.keys[i].exists()) add(std::move(guesses.keys[i]), targets.guesses[i]);
-  }
-  if (asked.error) return add_unread(describe_read(asked.error));
-  if (!guesses.error) return;
-  const auto problem = describe_read(guesses.error);
-  // A user who may only access KEY itself is told about KEY.
-  if (problem.code != "NOPERM" || !refuses_key(problem.message)) add_unread(problem);
-}
-
-void Judging::add(Inspection inspection, const KeyTarget& target) {
-  if (!judged_.insert(inspection.key).second) return;
-  auto status = judge(std::move(inspection), target, plan_);
-  status.operand = operand_;
-  status.is_only_operand = targets_.size() == 1 && status.inspection.key == targets_.front().key;
-  statuses_.push_back(std::move(status));
-}
-
-void Judging::add_unread(const Problem& problem) {
-  const auto& key = targets_[operand_].key;
-  LimitStatus unread{.operand = operand_, .problem = problem, .was_read = false};
-  unread.inspection.key = key;
-  unread.problem->message = in_quotes(key) + ": " + problem.message;
-  statuses_.push_back(std::move(unread));
-}
 
 std::vector<LimitStatus> ask(const Plan& plan, Invocation& invocation) {
   const auto operands = decode_operands(
