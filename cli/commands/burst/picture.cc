@@ -131,7 +131,21 @@ std::size_t level_in(double value, double bottom, double top) {
 
 class Plot {
  public:
-  Plot(std::string& out, const Report& report, const Look& look);
+  Plot(std::string& out, const Report& report, const Look& look)
+      : out_(out), report_(report), look_(look), glyphs_(glyphs(look.utf8)) {
+    auto most = report.plan.limits.front().limit;
+    for (const auto& run : report.runs) most = std::max(most, run.outcome.measured.worst.allowed);
+    gutter_ = std::max(gutter_, std::to_string(most).size());
+    const auto taken = gutter_ + 2;
+    const auto columns = look.columns > taken + kMinColumns ? look.columns - taken : kMinColumns;
+    picture_ = picture_of(report, std::min(columns, kMaxColumns));
+    for (const auto& panel : picture_.panels) {
+      for (const auto& bin : panel.requests) {
+        highest_ = std::max({highest_, bin.allowed, bin.denied});
+      }
+    }
+    if (report.runs.size() >= kManyRuns) rows_ = kRowsOfMany;
+  }
 
   void append() {
     for (std::size_t i = 0; i < report_.runs.size(); ++i) {
@@ -265,22 +279,6 @@ class Plot {
   std::int64_t highest_ = 1;  ///< the most requests in a column
   int rows_ = kRows;
 };
-
-Plot::Plot(std::string& out, const Report& report, const Look& look)
-    : out_(out), report_(report), look_(look), glyphs_(glyphs(look.utf8)) {
-  auto most = report.plan.limits.front().limit;
-  for (const auto& run : report.runs) most = std::max(most, run.outcome.measured.worst.allowed);
-  gutter_ = std::max(gutter_, std::to_string(most).size());
-  const auto taken = gutter_ + 2;
-  const auto columns = look.columns > taken + kMinColumns ? look.columns - taken : kMinColumns;
-  picture_ = picture_of(report, std::min(columns, kMaxColumns));
-  for (const auto& panel : picture_.panels) {
-    for (const auto& bin : panel.requests) {
-      highest_ = std::max({highest_, bin.allowed, bin.denied});
-    }
-  }
-  if (report.runs.size() >= kManyRuns) rows_ = kRowsOfMany;
-}
 
 }  // namespace
 

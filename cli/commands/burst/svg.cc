@@ -106,7 +106,27 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t letters,
 
 class Drawing {
  public:
-  explicit Drawing(const Report& report);
+  explicit Drawing(const Report& report)
+      : report_(report),
+        picture_(picture_of(report, kMaxSvgColumns)),
+        ticks_(ticks_of(picture_.axis, picture_.window, kAxisLetters)),
+        caption_(command_lines(report.plan.command, kCaptionLetters)),
+        most_within_(static_cast<double>(picture_.limit)) {
+    for (const auto& panel : picture_.panels) {
+      for (const auto count : panel.within) {
+        most_within_ = std::max(most_within_, static_cast<double>(count));
+      }
+      for (const auto& bin : panel.requests) {
+        most_at_once_ = std::max(most_at_once_, static_cast<double>(bin.allowed + bin.denied));
+      }
+    }
+    chart_height_ = picture_.has_chart ? kChart + kBelowChart : 0;
+    panel_height_ = kNameHeight + chart_height_ + kCounts + kBelow;
+    title_height_ = kTitleLine * static_cast<double>(title_lines().size() - 1);
+    height_ =
+        kHeader + title_height_ + kAxis + kCaptionLine * static_cast<double>(caption_.size()) + 12;
+    for (const auto& run : report.runs) height_ += panel_height(run);
+  }
 
   [[nodiscard]] std::string draw() {
     open();
@@ -347,28 +367,6 @@ class Drawing {
   double height_ = 0;
   std::string out_;
 };
-
-Drawing::Drawing(const Report& report)
-    : report_(report),
-      picture_(picture_of(report, kMaxSvgColumns)),
-      ticks_(ticks_of(picture_.axis, picture_.window, kAxisLetters)),
-      caption_(command_lines(report.plan.command, kCaptionLetters)),
-      most_within_(static_cast<double>(picture_.limit)) {
-  for (const auto& panel : picture_.panels) {
-    for (const auto count : panel.within) {
-      most_within_ = std::max(most_within_, static_cast<double>(count));
-    }
-    for (const auto& bin : panel.requests) {
-      most_at_once_ = std::max(most_at_once_, static_cast<double>(bin.allowed + bin.denied));
-    }
-  }
-  chart_height_ = picture_.has_chart ? kChart + kBelowChart : 0;
-  panel_height_ = kNameHeight + chart_height_ + kCounts + kBelow;
-  title_height_ = kTitleLine * static_cast<double>(title_lines().size() - 1);
-  height_ =
-      kHeader + title_height_ + kAxis + kCaptionLine * static_cast<double>(caption_.size()) + 12;
-  for (const auto& run : report.runs) height_ += panel_height(run);
-}
 
 }  // namespace
 
