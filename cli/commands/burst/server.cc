@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
-#include <string_view>
 #include <utility>
 
 #include "cli/errors/failure.h"
@@ -15,7 +14,6 @@
 namespace rlctl::cli::burst {
 namespace {
 
-constexpr std::string_view kPrivatePrefix = "burst:";
 /// Open files besides the connections.
 constexpr rlim_t kOtherFiles = 32;
 
@@ -71,8 +69,7 @@ void require_answer(redis::Connection& connection, std::size_t number, std::size
 Server::Server(Invocation& invocation, std::span<const traffic::Candidate> candidates)
     : invocation_(invocation),
       connector_(with_default_server(invocation.connection), invocation.configuration,
-                 invocation.interrupt),
-      prefix_(kPrivatePrefix) {
+                 invocation.interrupt) {
   const auto is_foreign = [](const traffic::Candidate& candidate) { return candidate.foreign; };
   is_foreign_ = std::any_of(candidates.begin(), candidates.end(), is_foreign);
   if (!connector_.is_private()) prefix_ = random_prefix(is_foreign_);

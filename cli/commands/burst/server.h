@@ -55,7 +55,7 @@ class Server {
 
   Invocation& invocation_;
   Connector connector_;
-  std::string prefix_;
+  std::string prefix_ = "burst:";  ///< of a private server's keys; else a random one
   int runs_ = 0;
   std::vector<redis::Connection> connections_;
   bool is_foreign_ = false;  ///< a foreign script is asked, which may set no TTLs
