@@ -83,7 +83,7 @@ class BatchLink {
   Clock::time_point next_attempt_{};
 };
 
-// ---- Lines without a result so far ----
+// ---- The batch ----
 
 /// A line without a result so far.
 struct Pending {
@@ -112,8 +112,6 @@ struct Pending {
 constexpr std::size_t kMaxPending = 1000;
 /// A line may be a megabyte long: no lines are added while all together hold more than this.
 constexpr std::size_t kMaxPendingBytes = std::size_t{8} << 20;
-
-// ---- The batch ----
 
 std::string in_doubt_text(std::int64_t requests) {
   return counted(requests, "request") + " in flight may have been counted";

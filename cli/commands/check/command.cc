@@ -122,11 +122,9 @@ void decide(const Plan& plan, const limiter::Request& request, Invocation& invoc
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   Progress progress(!plan.quiet && is_terminal(STDERR_FILENO));
   Asker asker(connector, *plan.limiter.algorithm, invocation.interrupt, progress);
-  result.decision = [&] {
-    if (plan.peek) return asker.peek(request);
-    if (plan.wait) return asker.wait(request, plan.wait_at_most);
-    return asker.ask(request);
-  }();
+  result.decision = plan.peek   ? asker.peek(request)
+                    : plan.wait ? asker.wait(request, plan.wait_at_most)
+                                : asker.ask(request);
   if (plan.headers) states = states_after(request, result.decision, asker);
   if (!connector.is_private()) return;
   // Even with -q: a caller that relies on the exit status would never learn that it means nothing.
