@@ -560,10 +560,8 @@ class Session {
           [this] { return virtual_traffic().traffic; }, candidate, *plan_.suggest,
           invocation_.interrupt,
           [&](double share, std::int64_t limit) {
-            const auto all = static_cast<double>(plan_.candidates.size());
-            progress_.update(fmt::format(
-                "{:3.0f}%  of the suggestions; {}: trying {}; Ctrl-C stops",
-                100 * (static_cast<double>(i) + share) / all, escaped_message(run.name), limit));
+            show(i, share,
+                 fmt::format("the suggestions; {}: trying {}", escaped_message(run.name), limit));
           });
     }
     progress_.clear();
@@ -667,9 +665,8 @@ std::shared_ptr<const replay::Recording> read_recording(const Plan& plan,
   const auto recording = std::make_shared<const replay::Recording>(
       *plan.replay, invocation.interrupt, [&](std::int64_t bytes, std::int64_t total) {
         const auto done = static_cast<double>(bytes) / 1e6, all = static_cast<double>(total) / 1e6;
-        progress.update(total == 0 ? fmt::format("{:.0f} MB read; Ctrl-C stops", done)
-                                   : fmt::format("{:3.0f}%  of {:.0f} MB read; Ctrl-C stops",
-                                                 100 * std::min(1.0, done / all), all));
+        if (total == 0) return progress.update(fmt::format("{:.0f} MB read; Ctrl-C stops", done));
+        progress.update(std::min(1.0, done / all), fmt::format("{:.0f} MB read", all));
       });
   progress.clear();
   warn_of_lines(*recording, invocation.command);
