@@ -47,11 +47,11 @@ void append_options(std::string& out, std::span<const OptionDetails* const> opti
 }
 
 void append_commands(std::string& out, const CLI::App& command) {
-  std::vector<std::pair<std::string, std::string>> rows;
+  std::vector<HelpRow> rows;
   for (const auto* inner : command.get_subcommands({})) {
-    rows.emplace_back(inner->get_name(), inner->get_description());
+    rows.push_back({inner->get_name(), inner->get_description()});
   }
-  if (!rows.empty()) append_list(out, "Commands", rows);
+  if (!rows.empty()) out += help_section("Commands", rows);
 }
 
 /// A line for each status that the command explains; further lines of a text are indented.

@@ -70,15 +70,13 @@ std::string algorithm_help() {
 }
 
 std::string list_algorithms(std::string_view default_name) {
-  std::vector<std::pair<std::string, std::string>> rows;
+  std::vector<HelpRow> rows;
   for (const auto& algorithm : limiter::algorithms()) {
     if (!limiter::counts_requests(algorithm)) continue;
     const auto note = algorithm.name == default_name ? " (default)" : "";
-    rows.emplace_back(algorithm.name, std::string(algorithm.summary) + note);
+    rows.push_back({std::string(algorithm.name), std::string(algorithm.summary) + note});
   }
-  std::string out;
-  append_list(out, "Algorithms", rows);
-  return out;
+  return help_section("Algorithms", rows);
 }
 
 Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,

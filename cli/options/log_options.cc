@@ -78,11 +78,7 @@ void add_log_options(Options& options, ReplayArguments& target) {
 }
 
 std::string format_help() {
-  std::vector<std::pair<std::string, std::string>> rows;
-  for (const auto& format : replay::log_formats()) rows.emplace_back(format.name, format.summary);
-  std::string out;
-  append_list(out, "Formats of logs", rows);
-  return out;
+  return help_section("Formats of logs", replay::log_formats());
 }
 
 std::optional<replay::ReplayOptions> parse_replay(replay::ReplayOptions options,

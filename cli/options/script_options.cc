@@ -303,13 +303,11 @@ void add_script_options(Options& options, ScriptOptions& target, bool is_optiona
 }
 
 std::string placeholder_help() {
-  std::vector<std::pair<std::string, std::string>> rows;
+  std::vector<HelpRow> rows;
   for (const auto& row : traffic::placeholders()) {
-    rows.emplace_back(fmt::format("{{{}}}", row.name), row.summary);
+    rows.push_back({fmt::format("{{{}}}", row.name), std::string(row.summary)});
   }
-  std::string out;
-  append_list(out, "In --keys and --args of a script", rows);
-  return out;
+  return help_section("In --keys and --args of a script", rows);
 }
 
 std::optional<CommaOperands> split_at_comma(std::span<const std::string> operands,

@@ -94,16 +94,6 @@ void append_filled(std::string& out, std::string_view text, std::size_t indent,
   } while (!text.empty());
 }
 
-void append_list(std::string& out, std::string_view title,
-                 std::span<const std::pair<std::string, std::string>> rows) {
-  std::size_t width = 0;
-  for (const auto& [name, summary] : rows) width = std::max(width, name.size());
-  out.append("\n").append(title).append(":\n");
-  for (const auto& [name, summary] : rows) {
-    out.append("  ").append(name).append(width + 2 - name.size(), ' ').append(summary).append("\n");
-  }
-}
-
 void append_rows(std::string& out, std::span<const Cells> rows) {
   const Columns columns(rows, Numbers::kNone);
   for (const auto& row : rows) out.append(columns.line(row)).append("\n");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -46,10 +47,23 @@ class Columns {
 void append_filled(std::string& out, std::string_view text, std::size_t indent,
                    std::size_t columns);
 
-/// Appends a section of a help text: the title, then a line for each name with its summary,
-/// indented by two.
-void append_list(std::string& out, std::string_view title,
-                 std::span<const std::pair<std::string, std::string>> rows);
+/// A row of a section of a help text.
+struct HelpRow {
+  std::string name, summary;
+};
+/// A section of a help text: the title, then a line for each row, which has a name and a summary.
+template <typename Rows>
+[[nodiscard]] std::string help_section(std::string_view title, const Rows& rows) {
+  std::size_t width = 0;
+  for (const auto& row : rows) width = std::max(width, row.name.size() + 2);
+  std::string out = "\n";
+  out.append(title).append(":\n");
+  for (const auto& row : rows) {
+    out.append("  ").append(row.name).append(width - row.name.size(), ' ');
+    out.append(row.summary).append("\n");
+  }
+  return out;
+}
 
 /// Appends the rows as lines, all cells left-aligned.
 void append_rows(std::string& out, std::span<const Cells> rows);

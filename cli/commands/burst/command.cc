@@ -272,13 +272,9 @@ Completions complete_pattern(const CompletionContext& typed) {
 
 /// The sections of --help that list the patterns, the algorithms and more.
 std::string notes() {
-  std::vector<std::pair<std::string, std::string>> patterns;
-  for (const auto& pattern : traffic::patterns()) {
-    patterns.emplace_back(pattern.name, pattern.summary);
-  }
-  std::string text;
-  append_list(text, fmt::format("Patterns (default: {})", patterns.front().first), patterns);
-  return text + format_help() + list_algorithms({}) + placeholder_help();
+  const auto patterns = traffic::patterns();
+  return help_section(fmt::format("Patterns (default: {})", patterns.front().name), patterns) +
+         format_help() + list_algorithms({}) + placeholder_help();
 }
 
 // ---- The report and the command ----

@@ -133,11 +133,8 @@ void add_options(Options& options, Plan& plan) {
 
 /// The sections of --help that list scripts, placeholders and formats.
 std::string notes() {
-  std::vector<std::pair<std::string, std::string>> rows;
-  for (const auto& row : limiter::algorithms()) rows.emplace_back(row.name, row.summary);
-  std::string out;
-  append_list(out, "Bundled scripts", rows);
-  return out + placeholder_help() + format_help();
+  return help_section("Bundled scripts", limiter::algorithms()) + placeholder_help() +
+         format_help();
 }
 
 // ---- Running ----

@@ -102,11 +102,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
 }
 
 std::string notes() {
-  std::vector<std::pair<std::string, std::string>> rows;
-  for (const auto& kind : rlctl::lint::finding_kinds()) rows.emplace_back(kind.name, kind.summary);
-  std::string out;
-  append_list(out, "Findings", rows);
-  return out + placeholder_help();
+  return help_section("Findings", rlctl::lint::finding_kinds()) + placeholder_help();
 }
 
 }  // namespace
