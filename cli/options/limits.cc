@@ -54,15 +54,12 @@ void add_limit_options(Options& options, LimitOptions& target, bool required, bo
   }
   auto burst = options.value("--burst", "NUMBER", target.burst, burst_text());
   if (!required) burst.needs("--limit", "", kLimitExample);
-  auto policy =
-      options
-          .value("--policy", "NAME", target.policy,
-                 "use the limit, algorithm and burst of this policy in the configuration; the "
-                 "operands are the arguments of its key")
-          .completes(complete_policy)
-          .excludes("--limit", kPolicyDefinesIt);
-  if (has_algorithm) policy.excludes("--algorithm", kPolicyDefinesIt);
-  policy.excludes("--burst", kPolicyDefinesIt);
+  options
+      .value("--policy", "NAME", target.policy,
+             "use the limit, algorithm and burst of this policy in the configuration; the "
+             "operands are the arguments of its key")
+      .completes(complete_policy)
+      .excludes_each({"--limit", "--algorithm", "--burst"}, kPolicyDefinesIt);
 }
 
 std::string algorithm_help() {

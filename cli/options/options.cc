@@ -80,14 +80,6 @@ Option& Option::add_rule(bool excludes, std::string_view name, std::string_view 
   return *this;
 }
 
-Option& Option::excludes(std::string_view name, std::string_view why, std::string_view hint) {
-  return add_rule(true, name, why, hint);
-}
-
-Option& Option::needs(std::string_view name, std::string_view why, std::string_view hint) {
-  return add_rule(false, name, why, hint);
-}
-
 Option& Option::once(std::string_view hint) {
   if (details_ != nullptr) details_->once_hint = hint;
   return *this;

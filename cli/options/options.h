@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <span>
@@ -46,9 +47,19 @@ class Option {
 
   /// Refuses both options: "--wait and --now cannot be combined: WHY". The other one may be
   /// declared later; `why` and `hint` may be empty.
-  Option& excludes(std::string_view name, std::string_view why = {}, std::string_view hint = {});
+  Option& excludes(std::string_view name, std::string_view why = {}, std::string_view hint = {}) {
+    return add_rule(true, name, why, hint);
+  }
+  /// The same for each of several.
+  Option& excludes_each(std::initializer_list<std::string_view> names, std::string_view why = {},
+                        std::string_view hint = {}) {
+    for (const auto name : names) excludes(name, why, hint);
+    return *this;
+  }
   /// Refuses this option without the other: "--burst requires --limit: WHY".
-  Option& needs(std::string_view name, std::string_view why = {}, std::string_view hint = {});
+  Option& needs(std::string_view name, std::string_view why = {}, std::string_view hint = {}) {
+    return add_rule(false, name, why, hint);
+  }
   /// Refuses a second value: "--match may be given only once".
   Option& once(std::string_view hint);
   /// For an optional value: refuses an operand for which this is true, as in "--watch 5s".

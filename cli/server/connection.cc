@@ -295,8 +295,6 @@ std::string redis_quoted(std::string_view word) {
   return out + '"';
 }
 
-constexpr std::string_view kTwoServers = "they name two servers";
-
 void append_option(std::vector<std::string>& words, const char* name, const std::string& value) {
   if (!value.empty()) words.insert(words.end(), {name, value});
 }
@@ -373,8 +371,7 @@ void add_connection_options(Options& options, ConnectionOptions& target) {
   options.value("-H,--host", "HOST", target.host, "server name or address");
   options.value("-p,--port", "PORT", target.port, "server port");
   options.value("-s,--socket", "PATH", target.socket, "server unix socket")
-      .excludes("--host", kTwoServers)
-      .excludes("--port", kTwoServers);
+      .excludes_each({"--host", "--port"}, "they name two servers");
   options.value("-n,--db", "NUMBER", target.database, "database");
   options.value("--user", "NAME", target.user, "ACL user");
   options.flag("--askpass", target.askpass,

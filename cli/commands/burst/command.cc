@@ -118,10 +118,7 @@ void add_limiters(Options& options, Plan& plan) {
                 "requests that may come at once; for algorithms with a burst (default: the limit)");
   options.flag("--model", plan.model, "decide in this process, without a server; fast")
       .excludes("--script", "a script runs on a server only")
-      .excludes("--url")
-      .excludes("--host")
-      .excludes("--port")
-      .excludes("--socket");
+      .excludes_each({"--url", "--host", "--port", "--socket"});
 }
 
 void add_traffic(Options& options, Plan& plan) {

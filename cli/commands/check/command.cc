@@ -49,9 +49,7 @@ void add_options(Options& options, Plan& plan) {
   options
       .flag("--headers", plan.headers,
             "print the answer as HTTP header fields: RateLimit-Policy, RateLimit, Retry-After")
-      .excludes("--json")
-      .excludes("--quiet")
-      .excludes("--batch")
+      .excludes_each({"--json", "--quiet", "--batch"})
       .excludes("--shadow", "clients would keep to a limit that is not enforced");
   options.optional_value("--batch", "FILE", plan.is_batch, into(plan.batch_file),
                          "check each line of FILE or standard input: KEY or KEY<TAB>COST; "

@@ -51,9 +51,8 @@ void add_script(Options& options, Plan& plan) {
                            "use script, limits and burst of a configured policy (the operands are "
                            "the arguments of its key)")
                     .completes(complete_policy);
-  for (const auto* other : {"--limit", "--burst", "--algorithm", "--script", "--keys"}) {
-    policy.excludes(other, kPolicyDefinesIt);
-  }
+  policy.excludes_each({"--limit", "--burst", "--algorithm", "--script", "--keys"},
+                       kPolicyDefinesIt);
   for (const auto& setting : script_settings()) policy.excludes(setting.option, kPolicyDefinesIt);
   options.list("--keys", "KEY", plan.script_options.keys,
                "one of the KEYS of the script (with the placeholders below; default: the KEYs)");
@@ -89,8 +88,7 @@ void add_output(Options& options, Plan& plan) {
   options
       .value("--commands", "FILE", into(plan.commands, parse_commands),
              "step by hand with the commands in a file (one per line; - for standard input)")
-      .excludes("--trace")
-      .excludes("--coverage");
+      .excludes_each({"--trace", "--coverage"});
   options.flag(
       "--trace", plan.trace,
       "show every line as it is executed (its calls and replies, and the variables it changed)");
@@ -112,15 +110,13 @@ void add_output(Options& options, Plan& plan) {
              "show this much of a value, at least 60; 0: all of it (default: 256; with "
              "--trace: 0)")
       .excludes("--json", "--json prints values in full");
-  auto redis_cli = options.flag("--redis-cli", plan.redis_cli, "start redis-cli --ldb instead");
-  auto print_command =
-      options.flag("--print-command", plan.print_command, "print the redis-cli --ldb command");
-  redis_cli.excludes("--print-command");
-  for (const auto* other :
-       {"--trace", "--coverage", "--max-steps", "--commands", "--maxlen", "--replay", "--json"}) {
-    redis_cli.excludes(other);
-    print_command.excludes(other);
-  }
+  const std::initializer_list<std::string_view> of_rlctl = {
+      "--trace", "--coverage", "--max-steps", "--commands", "--maxlen", "--replay", "--json"};
+  options.flag("--redis-cli", plan.redis_cli, "start redis-cli --ldb instead")
+      .excludes("--print-command")
+      .excludes_each(of_rlctl);
+  options.flag("--print-command", plan.print_command, "print the redis-cli --ldb command")
+      .excludes_each(of_rlctl);
   options.flag("-q,--quiet", plan.quiet, "do not print where the script runs");
 }
 

@@ -401,17 +401,13 @@ ExitStatus free_lease(const Plan& plan, const std::string& key, Invocation& invo
 
 void add_options(Options& options, Plan& plan) {
   options.group("Options");
-  constexpr std::string_view kOwnLimits = "the stored state already includes the limits";
-  constexpr std::string_view kMatchSeveral =
-      "to match keys with several limits: --match '{login:*}:*'";
   options
       .value("--match", "PATTERN", plan.match,
              "reset every limiter whose key matches this Redis pattern: * ? [ab]")
       .once("run reset once for each pattern")
-      .excludes("--policy", kOwnLimits, kMatchSeveral)
-      .excludes("--limit", kOwnLimits, kMatchSeveral)
-      .excludes("--algorithm", kOwnLimits, kMatchSeveral)
-      .excludes("--burst", kOwnLimits, kMatchSeveral)
+      .excludes_each({"--policy", "--limit", "--algorithm", "--burst"},
+                     "the stored state already includes the limits",
+                     "to match keys with several limits: --match '{login:*}:*'")
       .excludes("--key-base64");
   options
       .value("--holder", "HOLDER", plan.holder,
@@ -424,15 +420,13 @@ void add_options(Options& options, Plan& plan) {
              "first save what is removed in this new file; --restore puts it back")
       .excludes("--holder", "only whole keys can be saved")
       .once("a reset has one file");
-  auto restore = options
-                     .value("--restore", "FILE", plan.restore,
-                            "put back the keys saved in this file; leave keys that already exist")
-                     .once("run reset once for each file")
-                     .excludes("--force", "--replace replaces keys that exist");
-  for (const auto* option : {"--match", "--holder", "--limit", "--policy", "--key-base64", "--save",
-                             "--verbose", "--yes"}) {
-    restore.excludes(option);
-  }
+  options
+      .value("--restore", "FILE", plan.restore,
+             "put back the keys saved in this file; leave keys that already exist")
+      .once("run reset once for each file")
+      .excludes("--force", "--replace replaces keys that exist")
+      .excludes_each({"--match", "--holder", "--limit", "--policy", "--key-base64", "--save",
+                      "--verbose", "--yes"});
   options.flag("--replace", plan.replace, "with --restore: replace keys that already exist")
       .needs("--restore");
   options.flag("--dry-run", plan.dry_run,
