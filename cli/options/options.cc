@@ -39,6 +39,9 @@ std::vector<std::string> given_values(const CLI::Option& option) {
 void append_repeated(std::vector<std::string>& words, const CommandLineState& line,
                      const CLI::App& command, bool of_server,
                      const std::map<std::string_view, std::vector<std::string>>& resolved) {
+  if (const auto* outer = command.get_parent()) {
+    append_repeated(words, line, *outer, of_server, resolved);
+  }
   for (const auto* details : line.own_options(command)) {
     const auto& option = *details->option;
     const bool is_of_server = option.get_group() == kConnectionGroup;
@@ -185,13 +188,8 @@ bool Options::is_given(std::string_view name) const {
 std::vector<std::string> Options::repeated(
     const std::map<std::string_view, std::vector<std::string>>& resolved, bool with_server) const {
   std::vector<std::string> words;
-  std::vector<const CLI::App*> commands;  // from the inner to the outer
-  for (const auto* command = app_; command != nullptr; command = command->get_parent()) {
-    commands.push_back(command);
-  }
-  std::ranges::reverse(commands);
-  for (const auto* command : commands) append_repeated(words, *line_, *command, false, resolved);
-  if (with_server) append_repeated(words, *line_, line_->app, true, resolved);
+  append_repeated(words, *line_, *app_, false, resolved);
+  if (with_server) append_repeated(words, *line_, *app_, true, resolved);
   return words;
 }
 
