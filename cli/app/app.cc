@@ -51,23 +51,14 @@ std::string version_text(bool json) {
 
 /// Whether --json is given, even if the command line is wrong: errors are then JSON too.
 bool asks_for_json(std::span<const std::string> arguments) {
-  for (const auto& argument : arguments) {
-    if (argument == "--") return false;
-    if (argument == "--json") return true;
-  }
-  return false;
+  const auto separator = std::ranges::find(arguments, "--");
+  return std::find(arguments.begin(), separator, "--json") != separator;
 }
 
 std::vector<std::string> take_arguments(int argc, char** argv) {
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   for (int i = 1; i < argc; ++i) mask_passwords(argv[i], std::strlen(argv[i]));
   return arguments;
-}
-
-void require_no_operands(std::string_view command, std::span<const std::string> operands) {
-  if (operands.empty()) return;
-  throw UsageError(std::string(command) + " takes no arguments; unexpected argument " +
-                   in_quotes(operands[0]));
 }
 
 /// The command line with -- where it is missing: before the second operand, if the first is KEY.
@@ -93,7 +84,6 @@ std::string with_separator(const CommandText& command, std::span<const std::stri
 
 class App {
  public:
-  App();
   /// Throws on failure; report() handles the exception.
   [[nodiscard]] ExitStatus run(int argc, char** argv);
   [[nodiscard]] ExitStatus report(const std::exception& error);
@@ -101,21 +91,13 @@ class App {
  private:
   [[nodiscard]] ExitStatus run_arguments(std::span<const std::string> arguments, Output& out);
   [[nodiscard]] ExitStatus run_command(const Command& command, Output& out);
-  [[nodiscard]] ExitStatus run_without_command() const;
   void parse(std::span<const std::string> arguments);
   [[nodiscard]] std::optional<std::string> asked_text();
 
   std::optional<Signals> signals_;
-  GeneralOptions general_;
-  CommandLine line_;
-  Actions actions_;
+  RlctlLine line_;
   bool json_ = false;  ///< errors as JSON
 };
-
-App::App() {
-  line_.set_general([this](Options& options) { add_general_options(options, general_); });
-  add_commands(line_, actions_);
-}
 
 ExitStatus App::run(int argc, char** argv) {
   guard_standard_descriptors();
@@ -130,12 +112,10 @@ ExitStatus App::run(int argc, char** argv) {
 
 /// What the command needs, if its name is the first word.
 CommandLine::Declares declares(std::span<const std::string> arguments) {
-  const auto all = commands();
-  const auto found =
-      arguments.empty() ? all.end() : std::ranges::find(all, arguments[0], [](const auto* command) {
-        return command->text.name;
-      });
-  return found == all.end() ? CommandLine::Declares::kAll : (*found)->declares;
+  for (const auto* command : commands()) {
+    if (!arguments.empty() && command->text.name == arguments[0]) return command->declares;
+  }
+  return CommandLine::Declares::kAll;
 }
 
 /// Throws first if the line has no --, and so the options of a program were read as rlctl's own.
@@ -143,7 +123,7 @@ void App::parse(std::span<const std::string> arguments) {
   std::exception_ptr mistake;
   try {
     line_.parse(
-        arguments, [this] { return general_.asks_help(); }, declares(arguments));
+        arguments, [this] { return line_.general.asks_help(); }, declares(arguments));
   } catch (const UsageError&) {
     mistake = std::current_exception();
   }
@@ -162,12 +142,12 @@ void App::parse(std::span<const std::string> arguments) {
 
 /// The text for -V, --help or -h; none if none of these is given. -h alone gives the short help.
 std::optional<std::string> App::asked_text() {
-  if (general_.version) return version_text(general_.json);
-  if (!general_.asks_help()) return std::nullopt;
+  if (line_.general.version) return version_text(line_.general.json);
+  if (!line_.general.asks_help()) return std::nullopt;
   const bool is_own = line_.command() == &kHelpCommand || line_.command() == &kVersionCommand;
-  const auto extent = general_.help ? HelpExtent::kAll : HelpExtent::kShort;
+  const auto extent = line_.general.help ? HelpExtent::kAll : HelpExtent::kShort;
   if (is_own) return line_.help({}, extent);
-  if (general_.help) return line_.help(extent);
+  if (line_.general.help) return line_.help(extent);
   if (line_.command() != nullptr && !line_.operands().empty()) {
     // redis-cli takes -h as the host, and a script could mistake status 0 of the help for an
     // answer.
@@ -178,20 +158,24 @@ std::optional<std::string> App::asked_text() {
 
 ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& out) {
   parse(arguments);
-  out.set_colour(general_.colour);
+  out.set_colour(line_.general.colour);
   if (const auto text = asked_text()) {
     out.write(*text);
     return ExitStatus::kDone;
   }
   if (line_.command() == nullptr && line_.operands().empty()) {
-    return run_without_command();
+    if (line_.general.json) throw UsageError("no command given", "rlctl --help lists the commands");
+    write_stderr(line_.help(HelpExtent::kShort));
+    return ExitStatus::kUsage;
   }
   line_.require_command();
   if (const auto* command = chosen_command(line_)) return run_command(*command, out);
   auto operands = line_.operands();
   if (line_.command() == &kVersionCommand) {
-    require_no_operands(kVersionCommand.name, operands);
-    out.write(version_text(general_.json));
+    if (!operands.empty()) {
+      throw UsageError("version takes no arguments; unexpected argument " + in_quotes(operands[0]));
+    }
+    out.write(version_text(line_.general.json));
     return ExitStatus::kDone;
   }
   const auto is_own = [&](const CommandText& own) { return operands.front() == own.name; };
@@ -200,30 +184,24 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   return ExitStatus::kDone;
 }
 
-ExitStatus App::run_without_command() const {
-  if (general_.json) throw UsageError("no command given", "rlctl --help lists the commands");
-  write_stderr(line_.help(HelpExtent::kShort));
-  return ExitStatus::kUsage;
-}
-
 ExitStatus App::run_command(const Command& command, Output& out) {
   std::vector<std::string> program;
   if (command.takes_program) program = *line_.after_separator();
   if (command.takes_program && program.empty()) {
     throw UsageError("no command to run after --");
   }
-  ConfigurationSource configuration(general_.config);
+  ConfigurationSource configuration(line_.general.config);
   Invocation invocation{
       .command = command.text.name,
       .operands = command.takes_program ? line_.operands_before_separator() : line_.operands(),
       .program = std::move(program),
       .options = line_.options(),
-      .connection = general_.connection,
+      .connection = line_.general.connection,
       .configuration = configuration,
-      .json = general_.json,
+      .json = line_.general.json,
       .interrupt = signals_->interrupt(),
       .out = out};
-  return actions_.at(&command)(invocation);
+  return line_.actions.at(&command)(invocation);
 }
 
 ExitStatus App::report(const std::exception& error) {

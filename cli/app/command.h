@@ -94,8 +94,6 @@ struct GeneralOptions {
   [[nodiscard]] bool asks_help() const { return help || short_help || version; }
 };
 
-void add_general_options(Options& options, GeneralOptions& target);
-
 /// All commands, in the order of `rlctl --help`: X(check) stands for check::kCommand, which
 /// cli/commands/check/command.cc defines.
 #define RLCTL_COMMANDS(X) \
@@ -114,10 +112,13 @@ RLCTL_COMMANDS(RLCTL_DECLARE_COMMAND)
 
 /// All commands, in the same order.
 [[nodiscard]] std::span<const Command* const> commands();
-/// Adds all commands, `help` and `version`. The actions of the commands that are declared go to
-/// `actions`, which must outlive the line.
-using Actions = std::map<const Command*, Action>;
-void add_commands(CommandLine& line, Actions& actions);
+/// rlctl's command line: the general options, all commands, `help` and `version`.
+struct RlctlLine : CommandLine {
+  RlctlLine();
+
+  GeneralOptions general;
+  std::map<const Command*, Action> actions;  ///< of the commands that are declared
+};
 /// The command that the line has chosen. Null if there is none, and for `help` and `version`.
 [[nodiscard]] const Command* chosen_command(const CommandLine& line);
 /// rlctl's own commands, which have no Command.

@@ -22,8 +22,6 @@ Colour parse_colour(const std::string& text) {
   return static_cast<Colour>(found - kColours.begin());
 }
 
-}  // namespace
-
 void add_general_options(Options& options, GeneralOptions& target) {
   add_connection_options(options, target.connection);
   options.group("General");
@@ -42,6 +40,8 @@ void add_general_options(Options& options, GeneralOptions& target) {
   options.flag("-v", target.version, "");
 }
 
+}  // namespace
+
 std::span<const Command* const> commands() {
   static constexpr const Command* kCommands[] = {
 #define RLCTL_LIST_COMMAND(name) &name::kCommand,
@@ -51,20 +51,20 @@ std::span<const Command* const> commands() {
   return kCommands;
 }
 
-void add_commands(CommandLine& line, Actions& actions) {
-  for (const auto* command : commands()) {
-    line.add_command(command->text, [&actions, command](Options& options) {
-      actions[command] = command->add(options);
-    });
+RlctlLine::RlctlLine() {
+  set_general([this](Options& options) { add_general_options(options, general); });
+  for (const auto* command : rlctl::cli::commands()) {
+    add_command(command->text,
+                [this, command](Options& options) { actions[command] = command->add(options); });
   }
-  for (const auto* own : {&kHelpCommand, &kVersionCommand}) line.add_command(*own, [](Options&) {});
+  for (const auto* own : {&kHelpCommand, &kVersionCommand}) add_command(*own, [](Options&) {});
 }
 
 const Command* chosen_command(const CommandLine& line) {
-  const auto all = commands();
-  const auto found =
-      std::ranges::find(all, line.command(), [](const Command* command) { return &command->text; });
-  return found == all.end() ? nullptr : *found;
+  for (const auto* command : commands()) {
+    if (&command->text == line.command()) return command;
+  }
+  return nullptr;
 }
 
 Action add_subcommands(Options& options, std::span<const Subcommand> rows,

@@ -37,8 +37,6 @@ class UnfinishedLine {
   /// `words` is the command line after "rlctl".
   UnfinishedLine(std::span<const std::string> words, const Interrupt& interrupt)
       : words_(words), word_(words.back()), interrupt_(interrupt) {
-    line_.set_general([this](Options& options) { add_general_options(options, general_); });
-    add_commands(line_, actions_);
     line_.parse_unfinished(words.first(words.size() - 1));
     operands_ = line_.operands();
   }
@@ -60,14 +58,10 @@ class UnfinishedLine {
     if (const auto value = line_.awaited_value()) return complete_value(*value, "", word_);
     if (!line_.after_separator() && word_.starts_with('-')) return complete_option();
     const auto* command = line_.innermost_command();
-    if (command == nullptr || command == &kHelpCommand) return complete_command();
-    Completions commands{.words =
-                             operands_.empty() ? line_.subcommands() : std::vector<Completion>{}};
-    return joined(std::move(commands), ask(command->complete_operand, word_));
-  }
-
-  [[nodiscard]] Completions complete_command() const {
-    return {.words = operands_.empty() ? line_.commands() : std::vector<Completion>{}};
+    auto completions = command == nullptr ? Completions{} : ask(command->complete_operand, word_);
+    if (!operands_.empty()) return completions;
+    auto commands = command == &kHelpCommand ? line_.commands() : line_.subcommands();
+    return joined({.words = std::move(commands)}, std::move(completions));
   }
 
   [[nodiscard]] Completions complete_option() {
@@ -96,11 +90,11 @@ class UnfinishedLine {
 
   [[nodiscard]] Completions ask(Completer completer, std::string_view typed) {
     if (completer == nullptr) return {};
-    ConfigurationSource configuration(general_.config);
+    ConfigurationSource configuration(line_.general.config);
     return completer({.word = typed,
                       .operands = operands_,
                       .options = line_.options(),
-                      .connection = general_.connection,
+                      .connection = line_.general.connection,
                       .configuration = configuration,
                       .interrupt = interrupt_});
   }
@@ -108,9 +102,7 @@ class UnfinishedLine {
   std::span<const std::string> words_;
   std::string_view word_;
   const Interrupt& interrupt_;
-  GeneralOptions general_;
-  CommandLine line_;
-  Actions actions_;  ///< they own the targets of the options
+  RlctlLine line_;
   std::vector<std::string> operands_;
 };
 
