@@ -56,17 +56,13 @@ limiter::Decision Asker::ask(const limiter::Request& request) {
   return exchange(request, true, [&](limiter::Checker& checker) { return checker.check(request); });
 }
 
-std::vector<redis::Reply> Asker::read_replies(std::size_t count) {
-  std::vector<redis::Reply> replies;
-  while (replies.size() < count) replies.push_back(connection_->read());
-  return replies;
-}
-
 std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
   return exchange(request, false, [&](limiter::Checker& checker) {
     const auto send = [&] {
       checker.append_read_only_looks(request);
-      return read_replies(request.keys.size());
+      std::vector<redis::Reply> replies;
+      while (replies.size() < request.keys.size()) replies.push_back(connection_->read());
+      return replies;
     };
     const auto lacks_evalsha_ro = [&](const redis::Reply& reply) {
       return checker.note_missing_evalsha_ro(reply);

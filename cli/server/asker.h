@@ -58,7 +58,6 @@ class Asker {
   limiter::Checker& checker();
   template <typename Exchange>
   auto exchange(const limiter::Request& request, bool records, Exchange exchange);
-  [[nodiscard]] std::vector<redis::Reply> read_replies(std::size_t count);
   [[nodiscard]] std::optional<limiter::Decision> departure_later_than(
       const limiter::Request& request, std::chrono::microseconds left);
 
