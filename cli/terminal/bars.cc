@@ -52,7 +52,7 @@ std::size_t level(std::int64_t count, std::int64_t highest) {
 }
 
 /// Widths for bars and columns, narrowest first.
-std::vector<microseconds> make_round_widths() {
+std::vector<microseconds> round_widths() {
   using namespace std::chrono_literals;
   std::vector<microseconds> widths;
   const auto add = [&](microseconds unit, std::initializer_list<int> multiples) {
@@ -63,11 +63,6 @@ std::vector<microseconds> make_round_widths() {
   add(1h, {1, 2, 3, 6, 12});
   for (int days = 1; days <= 100'000; days *= 10) add(24h, {days, 2 * days, 5 * days});
   return widths;
-}
-
-const std::vector<microseconds>& round_widths() {
-  static const auto kWidths = make_round_widths();
-  return kWidths;
 }
 
 void repeat(std::string& out, std::string_view text, std::size_t times) {
