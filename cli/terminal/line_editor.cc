@@ -185,8 +185,8 @@ class TypedLines final : public LineSource {
 
   static TypedLines& of(EditLine* editor);
   static char* prompt_of(EditLine* editor) { return of(editor).prompt_.data(); }
-  static int read_character(EditLine* editor, wchar_t* character);
-  static unsigned char complete_word(EditLine* editor, int character);
+  static int read_by(EditLine* editor, wchar_t* to) { return of(editor).read_character(*to); }
+  static unsigned char complete_by(EditLine* editor, int) { return of(editor).complete_word(); }
 
   int read_character(wchar_t& character);
   bool wait_for_byte();
@@ -232,9 +232,8 @@ TypedLines::TypedLines(std::string prompt, std::string history_file, Complete co
   ::el_set(editor, EL_EDITOR, "emacs");
   ::el_set(editor, EL_SIGNAL, 0);
   ::el_set(editor, EL_HIST, ::history, list_.get());
-  using ReadCharacter = int (*)(EditLine*, wchar_t*);
-  ::el_set(editor, EL_GETCFN, static_cast<ReadCharacter>(&TypedLines::read_character));
-  add_function(editor, "rlctl-complete", "complete the word", &TypedLines::complete_word);
+  ::el_set(editor, EL_GETCFN, &TypedLines::read_by);
+  add_function(editor, "rlctl-complete", "complete the word", &TypedLines::complete_by);
   ::el_set(editor, EL_BIND, "^I", "rlctl-complete", nullptr);
   ::el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
   size_ = {terminal_width(STDOUT_FILENO), terminal_height(STDOUT_FILENO)};
@@ -247,10 +246,6 @@ TypedLines& TypedLines::of(EditLine* editor) {
 }
 
 // ---- Characters ----
-
-int TypedLines::read_character(EditLine* editor, wchar_t* character) {
-  return of(editor).read_character(*character);
-}
 
 void TypedLines::look_at_size() {
   const std::pair now{terminal_width(STDOUT_FILENO), terminal_height(STDOUT_FILENO)};
@@ -308,10 +303,6 @@ int TypedLines::read_character(wchar_t& character) {
 }
 
 // ---- Completion ----
-
-unsigned char TypedLines::complete_word(EditLine* editor, int /*character*/) {
-  return of(editor).complete_word();
-}
 
 std::string common_beginning(const std::vector<std::string>& words) {
   std::string common = words.front();
