@@ -236,10 +236,9 @@ Found look(const Plan& plan, Session& session) {
   session.run(connection, true, add,
               [&](state::Resetter& resetter) { scan(session, *plan.match, connection, resetter); });
   session.progress.clear();
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
-  const auto end = std::unique(found.begin(), found.end(),
-                               [](const auto& a, const auto& b) { return a.key == b.key; });
-  found.erase(end, found.end());
+  std::ranges::sort(found, {}, &SeenKey::key);
+  const auto repeated = std::ranges::unique(found, {}, &SeenKey::key);
+  found.erase(repeated.begin(), repeated.end());
   return found;
 }
 
