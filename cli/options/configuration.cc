@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <span>
 #include <utility>
 
 #include "base/text.h"
@@ -43,15 +44,10 @@ std::vector<std::string> default_places() {
   return places;
 }
 
-std::string list_policies(const std::vector<limiter::Policy>& policies) {
-  std::string out;
-  for (std::size_t i = 0; i < std::min(policies.size(), kMaxNames); ++i) {
-    out.append(i == 0 ? "" : ", ").append(policies[i].name);
-  }
-  if (policies.size() > kMaxNames) {
-    out += " and " + std::to_string(policies.size() - kMaxNames) + " more";
-  }
-  return out;
+std::string list_policies(std::span<const std::string_view> names) {
+  if (names.size() <= kMaxNames) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{} and {} more", fmt::join(names.first(kMaxNames), ", "),
+                     names.size() - kMaxNames);
 }
 
 /// "'rlctl config check' shows 3 more errors"
@@ -156,7 +152,7 @@ const limiter::Policy& ConfigurationSource::policy(const std::string& name) {
   message += " in " + display_path(configuration.file);
   std::vector<std::string_view> names;
   for (const auto& policy : configuration.policies) names.push_back(policy.name);
-  const auto list = list_policies(configuration.policies);
+  const auto list = list_policies(names);
   throw UsageError(message + (list.empty() ? ", which has none" : " (it has: " + list + ")") +
                        did_you_mean(name, names),
                    name.empty() ? "is the variable set?" : "");
