@@ -70,12 +70,7 @@ std::size_t Output::write_some(std::string_view text) {
 }
 
 void write_stderr(std::string_view text) noexcept {
-  while (!text.empty()) {
-    const auto count = ::write(STDERR_FILENO, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(count));
-  }
+  static_cast<void>(write_all(STDERR_FILENO, text));
 }
 
 void guard_standard_descriptors() noexcept {

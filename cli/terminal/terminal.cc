@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 
 namespace rlctl::cli {
@@ -193,24 +194,21 @@ class SilentTerminal {
   termios before_{};
 };
 
-void say(int out, std::string_view text) {
-  [[maybe_unused]] const auto written = ::write(out, text.data(), text.size());
-}
-
 /// Asks on `out` and reads from `in`: a line without its end, or the text before the end of input.
 std::string ask_line(std::string_view question, int in, int out, const Interrupt& interrupt) {
-  say(out, question);
+  const auto say = [out](std::string_view text) { static_cast<void>(write_all(out, text)); };
+  say(question);
   std::string line;
   while (true) {
     pollfd fds[] = {{in, POLLIN, 0}, {interrupt.fd(), POLLIN, 0}};
     const int ready = ::poll(fds, 2, -1);
-    if (interrupt.signal() != 0) say(out, "\n");
+    if (interrupt.signal() != 0) say("\n");
     interrupt.check();
     if (ready < 0 || fds[0].revents == 0) continue;
     char byte = 0;  // one at a time, to leave the input after the line unread
     const auto count = ::read(in, &byte, 1);
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) say(out, "\n");
+    if (count <= 0) say("\n");
     if (count <= 0 || byte == '\n') return line;
     line += byte;
   }
