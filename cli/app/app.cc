@@ -20,7 +20,6 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/signals.h"
 #include "limiter/algorithm.h"
-#include "redis/error.h"
 
 namespace rlctl::cli {
 namespace {

@@ -7,8 +7,6 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/options/cli11.h"
-#include "cli/options/options.h"
-#include "limiter/limit.h"
 
 namespace rlctl::cli {
 namespace {

@@ -18,7 +18,6 @@
 #include "limiter/check.h"
 #include "limiter/decision.h"
 #include "redis/connection.h"
-#include "redis/reply.h"
 #include "state/state.h"
 
 namespace rlctl::cli {
