@@ -6,6 +6,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <string_view>
@@ -102,30 +103,17 @@ namespace {
 
 constexpr std::string_view kReset = "\033[0m";
 
-std::string_view sequence(Tone tone) {
-  switch (tone) {
-    case Tone::kLabel:
-      return "\033[1m";
-    case Tone::kDim:
-      return "\033[2m";
-    case Tone::kGood:
-      return "\033[32m";
-    case Tone::kWarning:
-      return "\033[33m";
-    case Tone::kBad:
-      return "\033[31m";
-    case Tone::kPlain:
-      break;
-  }
-  return {};
-}
+/// By Tone.
+constexpr std::array<std::string_view, 6> kSequences{"",         "\033[1m",  "\033[2m",
+                                                     "\033[32m", "\033[33m", "\033[31m"};
 
 }  // namespace
 
 std::string toned(std::string_view text, Tone tone, bool colour) {
   std::string out;
   if (!colour || tone == Tone::kPlain || text.empty()) return out.append(text);
-  return out.append(sequence(tone)).append(text).append(kReset);
+  const auto sequence = kSequences.at(static_cast<std::size_t>(tone));
+  return out.append(sequence).append(text).append(kReset);
 }
 
 std::string cut_to_width(std::string_view line, std::size_t columns) {
