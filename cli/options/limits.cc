@@ -1,5 +1,7 @@
 #include "cli/options/limits.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -12,21 +14,6 @@ namespace rlctl::cli {
 namespace {
 
 constexpr const char* kLimitExample = "--limit 5/60s allows 5 in any 60 seconds";
-
-// Options does not copy help texts, so these must be static.
-
-std::string_view algorithm_text() {
-  static const std::string kText =
-      "how to limit; see below (default: " + std::string(limiter::kDefaultAlgorithm) + ")";
-  return kText;
-}
-
-std::string_view burst_text() {
-  static const std::string kText = "requests allowed at once by " +
-                                   limiter::algorithm_names(limiter::has_burst, "and") +
-                                   ", for each limit (default: the limit)";
-  return kText;
-}
 
 /// The end of an error that takes_arguments() begins: ", not 2: 'a', 'b'".
 std::string but_given(std::span<const std::string> operands) {
@@ -48,11 +35,15 @@ void add_limit_options(Options& options, LimitOptions& target, bool required, bo
   if (has_algorithm) {
     auto algorithm = options.value(
         "--algorithm", "NAME", target.algorithm,
-        required ? algorithm_text() : "the algorithm that the key should have; see below");
+        required ? fmt::format("how to limit; see below (default: {})", limiter::kDefaultAlgorithm)
+                 : "the algorithm that the key should have; see below");
     algorithm.completes(complete_counting_algorithm);
     if (!required) algorithm.needs("--limit", "", kLimitExample);
   }
-  auto burst = options.value("--burst", "NUMBER", target.burst, burst_text());
+  auto burst = options.value("--burst", "NUMBER", target.burst,
+                             "requests allowed at once by " +
+                                 limiter::algorithm_names(limiter::has_burst, "and") +
+                                 ", for each limit (default: the limit)");
   if (!required) burst.needs("--limit", "", kLimitExample);
   options
       .value("--policy", "NAME", target.policy,
