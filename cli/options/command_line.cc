@@ -179,21 +179,16 @@ void require_once(const CommandLineState& line) {
 }
 
 [[noreturn]] void throw_unknown_command(CLI::App& parent, const std::string& name) {
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   for (const auto* command : parent.get_subcommands({})) names.push_back(command->get_name());
-  const std::vector<std::string_view> views(names.begin(), names.end());
   if (parent.get_parent() != nullptr) {
-    throw UsageError("unknown subcommand " + in_quotes(name) + did_you_mean_or_all(name, views));
+    throw UsageError("unknown subcommand " + in_quotes(name) + did_you_mean_or_all(name, names));
   }
   // redis-cli takes -h as the host.
-  const auto suggestion = did_you_mean(name, views);
+  const auto suggestion = did_you_mean(name, names);
   const bool is_host = suggestion.empty() && parent.get_option("-h")->count() > 0;
   throw UsageError("unknown command " + in_quotes(name) + suggestion,
                    is_host ? "-h shows help; name the server with -H or --host" : "");
-}
-
-bool has_unknown(const CommandLineState& line) {
-  return std::ranges::any_of(line.app.remaining(true), is_option);
 }
 
 /// CLI11 looks for what is missing before it looks for what is unknown.
@@ -368,7 +363,8 @@ void CommandLine::parse(std::span<const std::string> arguments,
     wrong_value = std::current_exception();
   }
   const bool is_plain = !mistake && !wrong_line && !wrong_value && !asks_help() &&
-                        command() != nullptr && !has_unknown(*state_);
+                        command() != nullptr &&
+                        std::ranges::none_of(state_->app.remaining(true), is_option);
   if (!is_plain && declares == Declares::kWhatMayBeGiven) return parse(arguments, asks_help);
   if (mistake) throw *mistake;
   require_known(*state_);
@@ -420,11 +416,9 @@ void CommandLine::require_command() const {
   if (found == state_->commands.end()) throw_unknown_command(chosen, operands.front());
   if (found->second.example.empty()) return;
   if (!operands.empty()) throw_unknown_command(chosen, operands.front());
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   for (const auto* command : chosen.get_subcommands({})) names.push_back(command->get_name());
-  throw UsageError("no subcommand given: use " +
-                       one_of(std::vector<std::string_view>(names.begin(), names.end())),
-                   std::string(found->second.example));
+  throw UsageError("no subcommand given: use " + one_of(names), std::string(found->second.example));
 }
 
 // ---- Help ----
