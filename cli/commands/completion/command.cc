@@ -25,10 +25,6 @@ struct LineCompletions {
   std::optional<std::size_t> program = std::nullopt;
 };
 
-void prepend(std::string_view prefix, Completions& completions) {
-  for (auto& completion : completions.words) completion.word.insert(0, prefix);
-}
-
 /// A line of which the last word, which may be empty, is unfinished. Asks a server only for keys;
 /// see complete_key().
 class UnfinishedLine {
@@ -54,7 +50,7 @@ class UnfinishedLine {
 
  private:
   [[nodiscard]] Completions complete_word() {
-    if (const auto value = line_.awaited_value()) return complete_value(*value, "", word_);
+    if (const auto value = line_.awaited_value()) return complete_value(*value, 0);
     if (!line_.after_separator() && word_.starts_with('-')) return complete_option();
     const auto* command = line_.innermost_command();
     auto completions = command == nullptr ? Completions{} : ask(command->complete_operand, word_);
@@ -68,22 +64,20 @@ class UnfinishedLine {
     if (equals == word_.npos) return {.words = line_.options_to_follow()};
     const auto value = line_.value_of(std::string(word_.substr(0, equals)));
     if (!value) return {};
-    return complete_value(*value, word_.substr(0, equals + 1), word_.substr(equals + 1));
+    return complete_value(*value, equals + 1);
   }
 
-  /// `typed` is what there is of the value, after `prefix` in the same word.
-  [[nodiscard]] Completions complete_value(const CommandLine::Value& value, std::string_view prefix,
-                                           std::string_view typed) {
-    const auto comma = typed.rfind(',');
-    const auto earlier = value.comma_separated && comma != typed.npos ? typed.substr(0, comma + 1)
-                                                                      : std::string_view{};
-    auto completions = ask(value.complete, typed.substr(earlier.size()));
-    const auto given = split_at_commas(earlier);
+  /// The value begins at this place in the word.
+  [[nodiscard]] Completions complete_value(const CommandLine::Value& value, std::size_t begin) {
+    const auto comma = word_.substr(begin).rfind(',');
+    const bool is_first = !value.comma_separated || comma == word_.npos;
+    const auto last = is_first ? begin : begin + comma + 1;
+    auto completions = ask(value.complete, word_.substr(last));
+    const auto given = split_at_commas(word_.substr(begin, last - begin));
     std::erase_if(completions.words, [&given](const Completion& completion) {
       return std::ranges::find(given, completion.word) != given.end();
     });
-    prepend(earlier, completions);
-    prepend(prefix, completions);
+    for (auto& completion : completions.words) completion.word.insert(0, word_.substr(0, last));
     return completions;
   }
 
