@@ -33,14 +33,6 @@ int parse_prefix(const std::string& text) {
   return static_cast<int>(parse_between(text, "--ipv6-prefix", 1, kIpv6Bits));
 }
 
-/// Checks the format and its fields without reading any file.
-void require_format(const replay::ReplayOptions& options) {
-  if (!options.format) return;
-  const auto& format =
-      find_named(replay::log_formats(), *options.format, "--format: unknown format");
-  parsed("--format", [&] { return format.make_parser(options.fields); });
-}
-
 }  // namespace
 
 void add_replay_options(Options& options, ReplayArguments& target) {
@@ -89,7 +81,11 @@ std::optional<replay::ReplayOptions> parse_replay(replay::ReplayOptions options,
     options.files.push_back(operand);
   }
   for (const auto& file : options.files) require_not_empty(file, "--replay: the file name");
-  require_format(options);
+  if (options.format) {
+    const auto& format =
+        find_named(replay::log_formats(), *options.format, "--format: unknown format");
+    parsed("--format", [&] { return format.make_parser(options.fields); });
+  }
   return options;
 }
 

@@ -78,10 +78,6 @@ constexpr std::array kSettings{
         }},
 };
 
-bool is_about_reply(const ScriptSetting& row) {
-  return row.option != kArguments && row.option != kFunction;
-}
-
 /// Parses what is said about the script, each text for itself.
 traffic::ForeignLimiter parse_each(const ScriptOptions& options) {
   traffic::ForeignLimiter limiter;
@@ -275,8 +271,9 @@ std::span<const ScriptSetting> script_settings() {
 }
 
 bool has_reading(const ScriptOptions& options) {
-  return std::any_of(kSettings.begin(), kSettings.end(),
-                     [&](const auto& row) { return is_about_reply(row) && options.*row.value; });
+  return std::ranges::any_of(kSettings, [&](const auto& row) {
+    return row.option != kArguments && row.option != kFunction && options.*row.value;
+  });
 }
 
 bool reading_tells_limit(const ScriptOptions& options) {

@@ -33,7 +33,8 @@ class RestoreReport {
 
   void add(const SavedKey& key, RestoreResult result) {
     ++counts_[static_cast<std::size_t>(result)];
-    if (is_failure(result) && first_left_.empty()) first_left_ = key.key;
+    const bool is_failure = result == RestoreResult::kExists || result == RestoreResult::kForeign;
+    if (is_failure && first_left_.empty()) first_left_ = key.key;
     const auto& words = kRestoreWords[static_cast<std::size_t>(result)];
     session_.write({.key = key.key,
                     .result = words.result,
@@ -81,9 +82,6 @@ class RestoreReport {
   }
 
  private:
-  [[nodiscard]] static bool is_failure(RestoreResult result) {
-    return result == RestoreResult::kExists || result == RestoreResult::kForeign;
-  }
   [[nodiscard]] std::size_t count(RestoreResult result) const {
     return counts_[static_cast<std::size_t>(result)];
   }
