@@ -114,12 +114,12 @@ SCRIPT
     run ends_by TERM '(($(calls evalsha) > 1))' \
       bash -c 'exec rlctl burst steady --script "$TMPDIR/slow.lua" --args "$long" --limit 4000/60s -q -s "$socket" \
         --timeout 5s 2>"$TMPDIR/err"'
-    # If the machine stands still for so long, it gives up before the signal.
-    [[ $output == 'signal 15' ]]
+    # If the machine stands still for so long, it gives up before the signal; and if it sends so slowly that few
+    # requests are in flight, they are answered in time, but not the removal of the keys.
+    [[ $output == 'signal 15' ]] &&
+      grep -qE "keys under 'rlctl-burst:.*' may be left; they stay unless the script lets them expire$" "$TMPDIR/err"
   }
   wait_until gives_up
-  run -0 cat "$TMPDIR/err"
-  assert_line --regexp "keys under 'rlctl-burst:.*' may be left; they stay unless the script lets them expire$"
 }
 
 @test "after Ctrl-C the requests in flight are awaited, and the keys are removed" {
