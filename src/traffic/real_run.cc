@@ -123,7 +123,7 @@ class Exchange {
     outcome.interrupted = is_interrupted_;
     if (!is_interrupted_) {
       timing_.server_us_per_call = us_per_call(server_time_, read_server_time(connection), sent_);
-      outcome.bytes_per_key = bytes_per_key(connection, run_.script->keys(), Sizes::kAny);
+      outcome.bytes_per_key = bytes_per_key(connection, run_.script->keys());
     }
     outcome.timing = std::move(timing_);
     outcome.replies = std::move(replies_);

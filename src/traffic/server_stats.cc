@@ -1,10 +1,6 @@
 #include "traffic/server_stats.h"
 
 #include <algorithm>
-#include <string>
-#include <vector>
-
-#include "traffic/skip_list.h"
 
 namespace rlctl::traffic {
 namespace {
@@ -45,36 +41,21 @@ std::optional<double> us_per_call(const std::optional<redis::CommandStats>& befo
 }
 
 std::optional<double> bytes_per_key(redis::Connection& connection,
-                                    std::span<const std::string> keys, Sizes sizes) {
+                                    std::span<const std::string> keys) {
   std::int64_t bytes = 0, there = 0;
-  std::vector<std::string> skip_lists;
-  bool by_chance = false;
   while (!keys.empty()) {
     const auto lot = keys.first(std::min(kKeysAtOnce, keys.size()));
-    for (const auto& key : lot) {
-      connection.append({"MEMORY", "USAGE", key, "SAMPLES", "0"});
-      if (sizes == Sizes::kRepeatable) connection.append({"OBJECT", "ENCODING", key});
-    }
-    for (const auto& key : lot) {
+    for (const auto& key : lot) connection.append({"MEMORY", "USAGE", key, "SAMPLES", "0"});
+    for (std::size_t i = 0; i < lot.size(); ++i) {
       const auto usage = connection.read();
-      std::string encoding;
-      if (sizes == Sizes::kRepeatable) encoding = connection.read().text();
       if (usage.type() != redis::ReplyType::kInteger) continue;  // expired, or not permitted
       ++there;
-      if (encoding == "skiplist") {
-        skip_lists.push_back(key);
-        continue;
-      }
-      // A hash table grows when the server has time for it.
-      if (encoding == "hashtable") by_chance = true;
       bytes += usage.integer();
     }
     keys = keys.subspan(lot.size());
   }
-  if (there == 0 || by_chance) return std::nullopt;
-  const auto expected = expected_skip_list_bytes(connection, skip_lists);
-  if (!expected) return std::nullopt;
-  return (static_cast<double>(bytes) + *expected) / static_cast<double>(there);
+  if (there == 0) return std::nullopt;
+  return static_cast<double>(bytes) / static_cast<double>(there);
 }
 
 }  // namespace rlctl::traffic

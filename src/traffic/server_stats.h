@@ -44,17 +44,9 @@ class TimeWatch {
                                                 const std::optional<redis::CommandStats>& after,
                                                 std::int64_t calls);
 
-/// Which sizes of keys to report.
-enum class Sizes {
-  kAny,
-  kRepeatable,  ///< only those that depend on nothing but the contents, or their expected values
-};
-
-/// The memory of a key in Redis by MEMORY USAGE, on average over the keys that exist now. None if
-/// no key exists or the user may not call it. With kRepeatable, the size of a skip list (a large
-/// sorted set) is its expected value: see skip_list.h, which also tells when there is none; and
-/// there is none if a key is a hash table, whose size depends on chance.
+/// The memory of a key in Redis by MEMORY USAGE, on average over the keys that exist now. Empty if
+/// no key exists or the user may not call it.
 [[nodiscard]] std::optional<double> bytes_per_key(redis::Connection& connection,
-                                                  std::span<const std::string> keys, Sizes sizes);
+                                                  std::span<const std::string> keys);
 
 }  // namespace rlctl::traffic

@@ -228,7 +228,7 @@ void ScriptDecider::watch_time(std::size_t asked) {
 }
 
 std::optional<double> ScriptDecider::bytes_per_key() {
-  return traffic::bytes_per_key(connection_, script_.keys(), Sizes::kRepeatable);
+  return traffic::bytes_per_key(connection_, script_.keys());
 }
 
 Outcome run_virtually(Traffic& traffic, Decider& decider, const std::vector<limiter::Limit>& limits,

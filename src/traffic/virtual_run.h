@@ -83,7 +83,6 @@ class ScriptDecider final : public Decider {
   /// server's time: its decisions do not apply to these arrivals.
   std::size_t decide(std::span<const Arrival> arrivals,
                      std::span<limiter::Decision> decisions) override;
-  /// Of skip lists the expected value. None if the sizes may differ between runs of this traffic.
   [[nodiscard]] std::optional<double> bytes_per_key() override;
   [[nodiscard]] RepliesSeen replies() const override { return replies_; }
   [[nodiscard]] bool was_held_up() const override { return was_held_up_; }

@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "redis/private_server.h"
-#include "redis/server_info.h"
 #include "support/failure.h"
 #include "support/limiters.h"
 #include "traffic/pattern.h"
-#include "traffic/server_stats.h"
 
 namespace traffic_virtual_run_test {
 
@@ -208,76 +206,6 @@ TEST_CASE("bytes per key are averaged over the existing keys, and unknown withou
   }
   CHECK(*outcome.bytes_per_key == doctest::Approx(static_cast<double>(bytes) / 1200));
   CHECK_FALSE(run_model(patterns().front(), request, candidate).outcome.bytes_per_key);
-}
-
-TEST_CASE("the size of a skip list is its expected value, the same in every run") {
-  for (const auto limit : {200, 690, 1000}) {
-    CAPTURE(limit);
-    const auto bytes_of = [&](Connection& connection) {
-      const Candidate candidate{&algorithm("sliding-window-zset"), {{limit, 60s, {}}}};
-      return run_script(connection, "z:", patterns().front(), {.limit = {limit, 60s, {}}},
-                        candidate)
-          .outcome.bytes_per_key;
-    };
-    TestServer server, other;
-    const auto bytes = bytes_of(server.connection());
-    CHECK(bytes == bytes_of(other.connection()));
-    const auto version = rlctl::redis::version_of(server.connection());
-    REQUIRE(version);
-    if (version->family == "valkey" && !version->number.starts_with("8.0.")) {
-      CHECK_FALSE(bytes);
-      continue;
-    }
-    REQUIRE(bytes);
-    CHECK(server.call({"ZCARD", "z:1"}).integer() == limit);
-    CHECK(server.pttl("z:1") > 0);
-    // A copy has other levels.
-    const auto dump = server.call({"DUMP", "z:1"});
-    std::int64_t sum = 0;
-    constexpr int kCopies = 100;
-    for (int i = 0; i < kCopies; ++i) {
-      CHECK(server.call({"RESTORE", "z:copy", "0", dump.text(), "REPLACE"}).text() == "OK");
-      sum += server.call({"MEMORY", "USAGE", "z:copy", "SAMPLES", "0"}).integer();
-    }
-    const auto mean = static_cast<double>(sum) / kCopies;
-    CHECK(*bytes == doctest::Approx(mean).epsilon(0.03));
-  }
-}
-
-TEST_CASE("a small sorted set has the size that the server reports, and no skip list") {
-  TestServer server;
-  const Candidate candidate{&algorithm("sliding-window-zset"), {{10, 60s, {}}}};
-  const auto bytes =
-      run_script(server.connection(), "z:", patterns().front(), {.limit = {10, 60s, {}}}, candidate)
-          .outcome.bytes_per_key;
-  REQUIRE(bytes);
-  CHECK(*bytes == static_cast<double>(server.call({"MEMORY", "USAGE", "z:1"}).integer()));
-}
-
-TEST_CASE("a skip list has no expected size without permission, or if its members differ") {
-  TestServer server;
-  const std::vector<std::string> keys{"z"};
-  const auto fill = [&](int first) {
-    static_cast<void>(server.call({"DEL", "z"}));
-    for (int i = first; i < first + 200; ++i) {
-      const auto name = std::to_string(i);
-      CHECK(server.call({"ZADD", "z", name, name}).integer() == 1);
-    }
-  };
-  const auto expected = [&] {
-    return bytes_per_key(server.connection(), keys, Sizes::kRepeatable);
-  };
-  fill(900);  // of three and of four digits
-  CHECK_FALSE(expected());
-  CHECK(bytes_per_key(server.connection(), keys, Sizes::kAny) > 10'000);
-  for (const auto* const command : {"-zrange", "-zrem", "-zadd"}) {
-    CAPTURE(command);
-    fill(1000);
-    CHECK(server.call({"ACL", "SETUSER", "default", command}).text() == "OK");
-    CHECK_FALSE(expected());
-    CHECK(server.connection().outstanding() == 0);
-    CHECK(server.call({"ACL", "SETUSER", "default", "+@all"}).text() == "OK");
-  }
 }
 
 TEST_CASE("missing keys do not count, and without any key the number of bytes is unknown") {
