@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -30,11 +29,10 @@ std::vector<microseconds> round_steps(microseconds window) {
 class Shrinking {
  public:
   Shrinking(Trial& trial, Answered found, const StillShows& still_shows, const Bounds& bounds,
-            std::int64_t budget, const KeepsShrinking& keeps_on)
+            std::int64_t budget)
       : trial_(trial),
         still_shows_(still_shows),
         bounds_(bounds),
-        keeps_on_(keeps_on),
         budget_(budget),
         schedule_(std::move(found.schedule)),
         answers_(std::move(found.answers)) {}
@@ -117,45 +115,20 @@ class Shrinking {
   }
 
   /// Takes the first candidate that still shows the finding; the best come first. False if none
-  /// does, if the budget is used up, or if the shrinking is to end.
-  bool take_first_of(std::vector<Schedule> all) {
-    std::erase_if(all, [this](const Schedule& schedule) { return !is_within(schedule); });
-    std::span<const Schedule> candidates(all);
-    if (asked_ + requests_of(candidates) > budget_) return false;
-    while (!candidates.empty()) {
-      if (has_ended_ || (keeps_on_ && !keeps_on_(asked_, budget_))) {
-        has_ended_ = true;
-        return false;
-      }
-      const auto some = candidates.first(count_at_once(candidates));
-      if (take_first_asked(some)) return true;
-      candidates = candidates.subspan(some.size());
-    }
-    return false;
-  }
-
-  /// The same, asking all candidates together.
-  bool take_first_asked(std::span<const Schedule> candidates) {
-    asked_ += requests_of(candidates);
+  /// does, or if the budget is used up.
+  bool take_first_of(std::vector<Schedule> candidates) {
+    std::erase_if(candidates, [this](const Schedule& schedule) { return !is_within(schedule); });
+    const auto requests = requests_of(candidates);
+    if (asked_ + requests > budget_) return false;
+    asked_ += requests;
     auto answers = trial_.ask(candidates);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (answers[i].empty() || !still_shows_(candidates[i], answers[i])) continue;
-      schedule_ = candidates[i];
+      schedule_ = std::move(candidates[i]);
       answers_ = std::move(answers[i]);
       return true;
     }
     return false;
-  }
-
-  /// How many candidates to ask together: between two calls of keeps_on_ should be no long wait.
-  static std::size_t count_at_once(std::span<const Schedule> candidates) {
-    constexpr std::size_t kRequests = 50'000;
-    std::size_t count = 1;
-    for (auto requests = candidates[0].size(); count < candidates.size(); ++count) {
-      requests += candidates[count].size();
-      if (requests > kRequests) break;
-    }
-    return count;
   }
 
   [[nodiscard]] bool is_within(const Schedule& schedule) const {
@@ -211,9 +184,7 @@ class Shrinking {
   Trial& trial_;
   const StillShows& still_shows_;
   const Bounds& bounds_;
-  const KeepsShrinking& keeps_on_;
   std::int64_t budget_, asked_ = 0;
-  bool has_ended_ = false;
   Schedule schedule_;
   Answers answers_;
 };
@@ -221,8 +192,8 @@ class Shrinking {
 }  // namespace
 
 Shrunk shrink(Trial& trial, Answered found, const StillShows& still_shows, const Bounds& bounds,
-              std::int64_t budget, const KeepsShrinking& keeps_on) {
-  return Shrinking(trial, std::move(found), still_shows, bounds, budget, keeps_on).run();
+              std::int64_t budget) {
+  return Shrinking(trial, std::move(found), still_shows, bounds, budget).run();
 }
 
 }  // namespace rlctl::adversary

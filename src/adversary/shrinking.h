@@ -25,20 +25,15 @@ struct Answered {
 /// Whether a schedule with these answers still shows what was found.
 using StillShows = std::function<bool(const Schedule&, const Answers&)>;
 
-/// Called before requests are sent, with the number of those sent so far and the most that will be;
-/// if it returns false, the shrinking ends with what it has.
-using KeepsShrinking = std::function<bool(std::int64_t, std::int64_t)>;
-
 struct Shrunk {
   Answered found = {};
   std::int64_t asked = 0;  ///< requests
 };
 
 /// Makes a finding smaller: drops requests that it does not need, joins instants, and moves each to
-/// the roundest time that still shows the finding. Sends at most `budget` requests. `keeps_on` may
-/// be empty; an interrupt of the trial ends it early, too.
+/// the roundest time that still shows the finding. Sends at most `budget` requests. An interrupt of
+/// the trial ends it early.
 [[nodiscard]] Shrunk shrink(Trial& trial, Answered found, const StillShows& still_shows,
-                            const Bounds& bounds, std::int64_t budget,
-                            const KeepsShrinking& keeps_on = {});
+                            const Bounds& bounds, std::int64_t budget);
 
 }  // namespace rlctl::adversary

@@ -110,28 +110,17 @@ void write_recording(JsonWriter& json, const replay::Recording& recording) {
   });
 }
 
-void write_difference(JsonWriter& json, const Plan& plan,
-                      const std::optional<FoundDifference>& found) {
+void write_difference(JsonWriter& json, const Plan& plan, const std::optional<Difference>& found) {
   json.field("algorithm", name_of(plan.candidates[1])).field("differs", found.has_value());
   json.field("request", found ? std::optional(found->request) : std::nullopt);
-  json.field("at_us", found ? std::optional(found->arrival.at) : std::nullopt);
+  json.field("at_us", found ? std::optional(found->at) : std::nullopt);
   if (found) {
     json.bytes_field("key", found->key);
   } else {
     json.name("key").null();
   }
-  json.field("allowed", found ? std::optional(found->allowed) : std::nullopt).name("schedule");
-  if (!found || !found->shrunk) {
-    json.null();
-    return;
-  }
-  json.begin_array();
-  const auto& [schedule, one, other] = *found->shrunk;
-  for (std::size_t i = 0; i < schedule.size(); ++i) {
-    json.begin_object().field("at_us", schedule[i].at).field("cost", schedule[i].cost);
-    json.field("allowed", one[i].allowed).field("against_allowed", other[i].allowed).end_object();
-  }
-  json.end_array();
+  json.field("allowed", found ? std::optional(found->allowed) : std::nullopt);
+  json.field("against_allowed", found ? std::optional(!found->allowed) : std::nullopt);
 }
 
 void write_traffic(JsonWriter& json, const Report& report) {

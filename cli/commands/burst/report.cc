@@ -55,10 +55,10 @@ std::string clock_text(const RealClock& clock) {
 }
 
 bool tells_difference(const Report& report) {
-  return report.plan.against && (!report.interrupted || report.difference);
+  return report.plan.against && !report.interrupted;
 }
 
-std::string difference_text(const Plan& plan, const FoundDifference& found) {
+std::string difference_text(const Plan& plan, const Difference& found) {
   const auto one = name_of(plan.candidates[0]), other = name_of(plan.candidates[1]);
   return fmt::format("first at request {} (key {}): {} allows it, {} denies it",
                      grouped(found.request), in_quotes(found.key),

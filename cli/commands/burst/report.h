@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "adversary/difference.h"
 #include "adversary/finding.h"
 #include "cli/commands/burst/plan.h"
 #include "cli/terminal/terminal.h"
@@ -57,18 +56,12 @@ struct Run {
   std::optional<traffic::Suggestion> suggestion = {};  ///< if the plan asks for one
 };
 
-/// The first request of a run about which two limiters differ.
-struct FoundDifference {
-  std::int64_t request = 0;  ///< its number in the traffic, from 1
-  traffic::Arrival arrival = {};
-  std::string key = {};  ///< its name
-  bool allowed = false;  ///< the first limiter's answer; the other differs
-  /// The fewest requests of one key that show a difference; none if they were not asked again, or
-  /// if that showed none.
-  std::optional<adversary::Difference> shrunk = {};
-  /// The requests of the key alone were asked again and show no difference: the limiter looks at
-  /// other keys or at the key's name, or the difference depends on when a key expires.
-  bool vanishes_alone = false;
+/// The first request that one limiter allows and the other denies.
+struct Difference {
+  std::int64_t request = 0;         ///< its number in the traffic, from 1
+  std::chrono::microseconds at{0};  ///< its time
+  std::string key = {};             ///< the name of its key
+  bool allowed = false;             ///< the first limiter's answer; the other's is the opposite
 };
 
 /// The results of `rlctl burst`, for every output format.
@@ -78,8 +71,8 @@ struct Report {
   std::vector<Run> runs = {};                               ///< in the order of the candidates
   /// The last run covers only the beginning of the traffic, or some runs are missing.
   bool interrupted = false;
-  bool failed = false;                             ///< an error, not Ctrl-C, interrupted the report
-  std::optional<FoundDifference> difference = {};  ///< between the two limiters of --against
+  bool failed = false;                        ///< an error, not Ctrl-C, interrupted the report
+  std::optional<Difference> difference = {};  ///< between the two limiters of --against
 };
 
 // --- Outputs -------------------------------------------------------------------------------------
@@ -116,7 +109,7 @@ void append_decision_json(std::string& out, std::string_view run, std::string_vi
 /// Whether the report says if the two limiters differ.
 [[nodiscard]] bool tells_difference(const Report& report);
 /// "first at request 31 (key 'a'): fixed-window allows it, gcra denies it"
-[[nodiscard]] std::string difference_text(const Plan& plan, const FoundDifference& found);
+[[nodiscard]] std::string difference_text(const Plan& plan, const Difference& found);
 /// Why a search leaves schedules out.
 inline constexpr std::string_view kUndecided =
     "their answers change if keys live a moment longer or shorter";

@@ -211,7 +211,7 @@ microseconds round_trip_of(redis::Connection& connection) {
 class DecisionComparison {
  public:
   /// Adds a decision of a run, in order; the second run begins with start_second().
-  void add(const traffic::Arrival& arrival, bool allowed) {
+  void add(const traffic::Traffic& traffic, const traffic::Arrival& arrival, bool allowed) {
     if (!is_second_) {
       first_.push_back(allowed);
       return;
@@ -219,16 +219,19 @@ class DecisionComparison {
     if (found_ || next_ >= first_.size()) return;
     const bool before = first_[next_++];
     if (before == allowed) return;
-    found_ = {.request = static_cast<std::int64_t>(next_), .arrival = arrival, .allowed = before};
+    found_ = {.request = static_cast<std::int64_t>(next_),
+              .at = arrival.at,
+              .key = std::string(traffic.key_name(arrival.key)),
+              .allowed = before};
   }
   void start_second() { is_second_ = true; }
-  [[nodiscard]] const std::optional<FoundDifference>& found() const { return found_; }
+  [[nodiscard]] const std::optional<Difference>& found() const { return found_; }
 
  private:
   std::vector<bool> first_;  ///< what the first run allowed
   std::size_t next_ = 0;     ///< of the second run
   bool is_second_ = false;
-  std::optional<FoundDifference> found_;
+  std::optional<Difference> found_;
 };
 
 // --- Searches ------------------------------------------------------------------------------------
@@ -330,7 +333,7 @@ class Session {
                        .key = arrival.key,
                        .cost = static_cast<std::uint32_t>(arrival.cost)});
       }
-      if (comparison_) comparison_->add(arrival, decision.allowed);
+      if (comparison_) comparison_->add(traffic, arrival, decision.allowed);
       if (on_decision_) on_decision_(name, traffic.key_name(arrival.key), arrival, decision);
     };
   }
@@ -571,14 +574,13 @@ class Session {
   /// the decisions are written as they come.
   void compare() {
     constexpr int kTries = 3;
-    find_difference();
+    report_.difference = comparison_->found();
     for (int i = 1; i < kTries && !on_decision_ && difference_may_be_timing_noise(); ++i) {
       is_again_ = true;
       report_.runs.clear();
-      report_.difference.reset();
       comparison_.emplace();
       run_all();
-      find_difference();
+      report_.difference = comparison_->found();
     }
     if (!difference_may_be_timing_noise()) return;
     warn(
@@ -587,52 +589,10 @@ class Session {
         invocation_.command);
   }
 
-  /// A difference that was asked for again is that of the virtual clock.
   [[nodiscard]] bool difference_may_be_timing_noise() const {
-    const auto& difference = report_.difference;
-    if (!difference || difference->shrunk || report_.interrupted) return false;
+    if (!report_.difference || report_.interrupted) return false;
     return std::any_of(report_.runs.begin(), report_.runs.end(),
                        [](const Run& run) { return run.outcome.was_held_up; });
-  }
-
-  /// Ctrl-C stops the shrinking; the report keeps the difference.
-  void find_difference() {
-    if (!comparison_->found() || report_.interrupted) return;
-    report_.difference = comparison_->found();
-    try {
-      shrink(*report_.difference);
-      progress_.clear();
-    } catch (const UsageError& error) {
-      // A script that keeps state elsewhere cannot be asked again on another's server.
-      progress_.clear();
-      warn_once(fmt::format("the difference is not shrunk: {}", error.what()));
-    }
-    report_.interrupted = invocation_.interrupt.signal() != 0;
-  }
-
-  void shrink(FoundDifference& found) {
-    constexpr std::int64_t kBudget = 200'000;
-    const auto traffic = virtual_traffic().traffic;
-    adversary::Schedule schedule;  // the requests of the key up to the difference
-    traffic::Arrival arrival;
-    for (std::int64_t i = 0; i < found.request && traffic->next(arrival); ++i) {
-      if (arrival.key == found.arrival.key) schedule.push_back({arrival.at, arrival.cost});
-    }
-    found.key = traffic->key_name(found.arrival.key);
-    const auto keeps_on = [this](std::int64_t asked, std::int64_t most) {
-      progress_.update(
-          fmt::format("shrinking the difference: {} of at most {} requests; Ctrl-C stops",
-                      grouped(asked), grouped(most)));
-      return invocation_.interrupt.signal() == 0;
-    };
-    const auto budget = std::max(kBudget, 20 * static_cast<std::int64_t>(schedule.size()));
-    if (!keeps_on(0, budget)) return;
-    LimiterTrial one(plan_.candidates[0], server_.get()), other(plan_.candidates[1], server_.get());
-    const auto difference = adversary::first_difference(one.trial(), other.trial(), schedule);
-    found.vanishes_alone = !difference;
-    if (!difference) return;
-    found.shrunk = adversary::shrunk(one.trial(), other.trial(), *difference, plan_.limits.front(),
-                                     budget, keeps_on);
   }
 
   Report& report_;

@@ -414,64 +414,19 @@ class TextReport {
     append_summary();
   }
 
-  /// One row for consecutive requests that are answered alike.
-  void append_shrunk(const adversary::Difference& difference, std::string_view one,
-                     std::string_view other, microseconds window) {
-    constexpr std::size_t kMaxShown = 20;
-    const auto& schedule = difference.schedule;
-    const auto base = schedule.front().at - schedule.front().at % window;
-    const auto alike = [&](std::size_t i, std::size_t j) {
-      return schedule[i] == schedule[j] && difference.one[i].allowed == difference.one[j].allowed &&
-             difference.other[i].allowed == difference.other[j].allowed;
-    };
-    const auto answer = [&](bool allowed) {
-      return toned(allowed ? "allowed" : "denied", allowed ? Tone::kGood : Tone::kBad,
-                   look_.colour);
-    };
-    const bool shows_cost = std::any_of(schedule.begin(), schedule.end(),
-                                        [](const auto& request) { return request.cost != 1; });
-    std::vector<Cells> rows;
-    for (std::size_t first = 0; first < schedule.size();) {
-      auto last = first;
-      while (last < schedule.size() && alike(first, last)) ++last;
-      rows.push_back({exact_offset_text(schedule[first].at - base), fmt::to_string(last - first),
-                      shows_cost ? fmt::to_string(schedule[first].cost) : "",
-                      answer(difference.one[first].allowed),
-                      answer(difference.other[first].allowed)});
-      first = last;
-    }
-    // The last row has the difference.
-    if (rows.size() > kMaxShown) rows.erase(rows.begin(), rows.end() - kMaxShown);
-    rows.insert(rows.begin(),
-                {"at", "requests", shows_cost ? "cost" : "", escape(one), escape(other)});
-    append_rows(out_, rows);
-    append_sentence("times", window_origin_text(base) + "; the last request makes the difference");
-  }
-
   /// What --against found.
   void append_difference() {
-    const auto& found = report_.difference;
-    const auto one = name_of(plan_.candidates[0]), other = name_of(plan_.candidates[1]);
-    if (!found) {
-      const auto requests = report_.runs.front().outcome.measured.sent;
-      append_sentence(
-          "differ", fmt::format("no: {} and {} decide {} alike; other traffic may show a "
-                                "difference",
-                                escape(one), escape(other),
-                                requests == 1 ? "the request"
-                                              : fmt::format("all {} requests", grouped(requests))));
+    if (report_.difference) {
+      append_sentence("differ", "yes, " + difference_text(plan_, *report_.difference));
       return;
     }
+    const auto one = name_of(plan_.candidates[0]), other = name_of(plan_.candidates[1]);
+    const auto requests = report_.runs.front().outcome.measured.sent;
     append_sentence(
-        "differ",
-        "yes, " + difference_text(plan_, *found) +
-            (found->vanishes_alone ? "; the requests of this key alone do not show it" : ""));
-    if (!found->shrunk) return;
-    append_sentence(
-        "shrunk",
-        fmt::format("{} of one key",
-                    counted(static_cast<std::int64_t>(found->shrunk->schedule.size()), "request")));
-    append_shrunk(*found->shrunk, one, other, plan_.limits.front().window);
+        "differ", fmt::format("no: {} and {} decide {} alike; other traffic may show a difference",
+                              escape(one), escape(other),
+                              requests == 1 ? "the request"
+                                            : fmt::format("all {} requests", grouped(requests))));
   }
 
   void append_traffic() {

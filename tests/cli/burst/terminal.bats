@@ -120,16 +120,3 @@ real='--clock real --limit 50/500ms --requests 40'
   until_on_terminal 'for the edge' 'rlctl burst --clock real --limit 50/1000d --algorithm gcra 2>&1 >/dev/null'
   [[ $raw == *'waiting '*' s for the edge of a window'* ]] || fail "$(cat -v <<<"$raw")"
 }
-
-@test "Ctrl-C ends the shrinking of a difference, and the report has the difference" {
-  cd "$BATS_TEST_TMPDIR"
-  printf '%s\n' "local count = redis.call('INCR', KEYS[1])" \
-    "if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end" 'return count' >counter.lua
-  # Thousands of requests are asked again for each that is left out: it takes many seconds on any machine.
-  until_on_terminal 'shrinking the difference: ' "rlctl burst poisson --limit 1000/60s --requests 6000 \
-    --script counter.lua --args '{window_ms}' --allowed-when '<=limit' --against sliding-window-log"
-  output=$(tr -s ' \n' ' ' <<<"$output")
-  assert_output --partial "yes, first at request 3,239 (key '1'): counter.lua allows it,"
-  assert_output --partial 'interrupted'
-  refute_output --partial 'do not show it'
-}
