@@ -5,6 +5,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "adversary/schedule.h"
@@ -23,12 +25,11 @@ class Branching {
   /// Before any request.
   static constexpr State kEmpty = 0;
 
+  /// A request from a state; ask() sets the answer and what follows it.
   struct Branch {
     State from = kEmpty;
     Request request = {};  ///< not before the requests that led to the state
     bool is_kept = false;  ///< the state after it is needed
-  };
-  struct Outcome {
     Answer answer = {};
     State state = kEmpty;    ///< after the request, if it is kept
     bool is_chance = false;  ///< the answer depends on chance; the state is not kept
@@ -36,7 +37,7 @@ class Branching {
 
   virtual ~Branching() = default;
   /// Answers each branch independently of the others. Throws what the limiter throws.
-  virtual void ask(std::span<const Branch> branches, std::span<Outcome> outcomes) = 0;
+  virtual void ask(std::span<Branch> branches) = 0;
   virtual void forget(State state) = 0;
   /// The requests that were sent, with those that are sent again to reach a state.
   [[nodiscard]] virtual std::int64_t asked() const = 0;
@@ -62,7 +63,7 @@ class ModelBranching final : public Branching {
  public:
   /// Throws UsageError if the algorithm does not support the limit. Uses the first limit only.
   explicit ModelBranching(const traffic::Candidate& candidate);
-  void ask(std::span<const Branch> branches, std::span<Outcome> outcomes) override;
+  void ask(std::span<Branch> branches) override;
   void forget(State state) override { numbers_.give_back(state); }
   [[nodiscard]] std::int64_t asked() const override { return asked_; }
   [[nodiscard]] std::size_t at_once() const override { return 1; }
@@ -78,7 +79,7 @@ class ModelBranching final : public Branching {
 class ReplayBranching final : public Branching {
  public:
   explicit ReplayBranching(Trial& trial) : trial_(trial), schedules_(1) {}
-  void ask(std::span<const Branch> branches, std::span<Outcome> outcomes) override;
+  void ask(std::span<Branch> branches) override;
   void forget(State state) override { numbers_.give_back(state); }
   /// For two states with equal contents: the first is from now on reached by the schedule that ends
   /// earlier, so that it may be followed by whatever may follow the other.
@@ -97,6 +98,43 @@ class ReplayBranching final : public Branching {
   StateNumbers numbers_;
   std::vector<Schedule> schedules_;    ///< by state
   std::vector<std::string> contents_;  ///< by state
+};
+
+/// Asks a limiter once for each request that may follow each state, however many schedules leave
+/// that state: a request that is denied leaves most limiters as they were. This is only right for a
+/// limiter whose answers depend on nothing but its state, the time and the cost.
+class SharedStates final : public Branching {
+ public:
+  /// The limiter must outlive this.
+  explicit SharedStates(ReplayBranching& limiter) : limiter_(limiter) {}
+
+  void ask(std::span<Branch> branches) override;
+  void forget(State state) override { --users_[state]; }
+  /// Most branches are known, so that few are left to be asked together.
+  [[nodiscard]] std::size_t at_once() const override { return 8 * limiter_.at_once(); }
+  [[nodiscard]] std::int64_t asked() const override { return limiter_.asked(); }
+  /// The branches of which the limiter was asked.
+  [[nodiscard]] std::int64_t questions() const { return questions_; }
+
+ private:
+  using Question = std::pair<State, Request>;
+  struct HashOfQuestion {
+    std::size_t operator()(const Question& question) const noexcept;
+  };
+  struct Known {
+    Branch branch = {};
+    enum class Stage { kNew, kQueued, kAnswered } stage = Stage::kNew;
+  };
+
+  void ask_limiter(std::span<Known* const> queue);
+  void keep(Known& known, const Branch& answered);
+  void drop_unused();
+
+  ReplayBranching& limiter_;
+  std::unordered_map<Question, Known, HashOfQuestion> known_;
+  std::unordered_map<std::string, State> states_;  ///< by contents
+  std::vector<std::int64_t> users_;                ///< of each state
+  std::int64_t questions_ = 0;
 };
 
 }  // namespace rlctl::adversary

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "adversary/exact_log.h"
-#include "adversary/shared_states.h"
+#include "adversary/shrinking.h"
 
 namespace rlctl::adversary {
 namespace {
@@ -26,23 +26,23 @@ class Exhaustion {
   Exhaustion(Branching& limiter, const SearchRequest& request, int requests)
       : limiter_(limiter), request_(request), requests_(static_cast<std::size_t>(requests)) {}
 
-  [[nodiscard]] ExhaustiveLeads run(const Interrupt& interrupt,
-                                    const OnExhaustiveProgress& on_progress) {
+  [[nodiscard]] SearchResult run(const Interrupt& interrupt,
+                                 const OnExhaustiveProgress& on_progress) {
     nodes_.push_back({.log = ExactLog(request_.limit.window)});
     while (!nodes_.empty() && interrupt.signal() == 0) {
       take_nodes();
-      outcomes_.assign(branches_.size(), {});
       try {
-        limiter_.ask(branches_, outcomes_);
+        limiter_.ask(branches_);
       } catch (const Interrupted&) {
         break;
       }
-      add_outcomes();
+      add_branches();
       if (on_progress && (++rounds_ % kRoundsOfProgress == 0 || limiter_.at_once() > 1)) {
-        const auto& most = result_.leads.most;
-        on_progress(result_.tried, share_, most ? most->score.worst : 0);
+        on_progress(tried_, share_, result_.most.score.worst);
       }
     }
+    result_.tried = tried_;
+    result_.asked = limiter_.asked();
     return std::move(result_);
   }
 
@@ -69,46 +69,46 @@ class Exhaustion {
     }
   }
 
-  void add_outcomes() {
+  void add_branches() {
     std::size_t next = 0;
     for (std::size_t number = 0; number < taken_.size(); ++number) {
       auto& node = taken_[number];
       const auto count = counts_[number];
       const auto share = node.share / static_cast<double>(count);
       for (const auto end = next + count; next < end; ++next) {
-        add_outcome(node, branches_[next], outcomes_[next], share);
+        add_branch(node, branches_[next], share);
       }
       if (node.state != Branching::kEmpty) limiter_.forget(node.state);
     }
   }
 
-  void add_outcome(Node& node, const Branching::Branch& branch, const Branching::Outcome& outcome,
-                   double share) {
-    ++result_.tried;
-    if (outcome.is_chance) {
-      ++result_.leads.undecided;
+  void add_branch(const Node& node, const Branching::Branch& branch, double share) {
+    ++tried_;
+    if (branch.is_chance) {
+      ++result_.undecided;
       share_ += share;
       return;
     }
-    judge(node, branch.request, outcome.answer);
+    judge(node, branch.request, branch.answer);
     if (branch.is_kept) {
-      nodes_.push_back(child_of(node, branch.request, outcome, share));
+      nodes_.push_back(child_of(node, branch, share));
     } else {
       share_ += share;
     }
   }
 
-  [[nodiscard]] Node child_of(const Node& node, const Request& request,
-                              const Branching::Outcome& outcome, double share) const {
-    Node child{.state = outcome.state,
+  [[nodiscard]] static Node child_of(const Node& node, const Branching::Branch& branch,
+                                     double share) {
+    const auto& [at, cost] = branch.request;
+    Node child{.state = branch.state,
                .schedule = node.schedule,
                .answers = node.answers,
                .log = node.log,
-               .has_delay = node.has_delay || outcome.answer.delay > microseconds{0},
+               .has_delay = node.has_delay || branch.answer.delay > microseconds{0},
                .share = share};
-    child.schedule.push_back(request);
-    child.answers.push_back(outcome.answer);
-    if (outcome.answer.allowed) child.log.add(request.at, request.cost);
+    child.schedule.push_back(branch.request);
+    child.answers.push_back(branch.answer);
+    if (branch.answer.allowed) child.log.add(at, cost);
     return child;
   }
 
@@ -117,17 +117,17 @@ class Exhaustion {
   void judge(const Node& node, const Request& request, const Answer& answer) {
     if (request.cost < 0) return;
     const bool is_delayed = node.has_delay || answer.delay > microseconds{0};
-    if (is_delayed || !result_.leads.most) return keep(node, request, answer);
+    if (is_delayed || result_.most.schedule.empty()) return keep(node, request, answer);
     const auto live = node.log.counted(request.at) + request.cost;
     if (!answer.allowed) {
       if (live <= request_.limit.limit && may_be_denial(node, request)) keep(node, request, answer);
       return;
     }
-    const auto& most = *result_.leads.most;
+    const auto& most = result_.most;
     if (live < most.score.worst && live <= request_.limit.limit) return;
     const auto from = node.log.oldest(request.at);
     const Score score{.worst = live, .worst_from = from, .worst_span = request.at - from};
-    result_.leads.keep_beyond_rounding(score, request_.limit, request_.rounding);
+    result_.keep_beyond_rounding(score, request_);
     if (live < most.score.worst) return;
     const auto window = request_.limit.window;
     const bool is_worse = live > most.score.worst ||
@@ -150,9 +150,9 @@ class Exhaustion {
     return one.at != other.at ? one.at < other.at : one.cost < other.cost;
   }
 
-  /// Whether the schedule with this wrong denial may be kept; see Leads::keep_denial().
+  /// Whether the schedule with this wrong denial may be kept; see SearchResult::keep_denial().
   [[nodiscard]] bool may_be_denial(const Node& node, const Request& request) const {
-    const auto& known = result_.leads.wrongly_denied;
+    const auto& known = result_.wrongly_denied;
     return !known || known->score.only_at_edge() || comes_before(node, request, known->schedule);
   }
 
@@ -161,17 +161,16 @@ class Exhaustion {
     finding.schedule.push_back(request);
     finding.answers.push_back(answer);
     finding.score = score_of(finding.schedule, finding.answers, request_);
-    auto& leads = result_.leads;
-    const auto& denied = leads.wrongly_denied;
-    leads.keep_denial(finding, denied && comes_before(node, request, denied->schedule));
-    leads.keep_beyond_rounding(finding.score, request_.limit, request_.rounding);
+    const auto& denied = result_.wrongly_denied;
+    result_.keep_denial(finding, denied && comes_before(node, request, denied->schedule));
+    result_.keep_beyond_rounding(finding.score, request_);
     const auto window = request_.limit.window;
-    if (leads.most && !tells_less_than(*leads.most, finding, window) &&
-        (tells_less_than(finding, *leads.most, window) ||
-         !comes_before(node, request, leads.most->schedule))) {
+    auto& most = result_.most;
+    if (!most.schedule.empty() && !tells_less_than(most, finding, window) &&
+        (tells_less_than(finding, most, window) || !comes_before(node, request, most.schedule))) {
       return;
     }
-    leads.most = std::move(finding);
+    most = std::move(finding);
   }
 
   Branching& limiter_;
@@ -181,10 +180,9 @@ class Exhaustion {
   std::vector<Node> taken_;
   std::vector<Branching::Branch> branches_;  ///< of the taken nodes
   std::vector<std::size_t> counts_;          ///< of the branches of each taken node
-  std::vector<Branching::Outcome> outcomes_;
-  ExhaustiveLeads result_;
+  SearchResult result_;
   double share_ = 0;
-  std::int64_t rounds_ = 0;
+  std::int64_t tried_ = 0, rounds_ = 0;
 };
 
 }  // namespace
@@ -218,19 +216,16 @@ microseconds latest_time(const SearchRequest& request, int requests) {
   return requests * (request.limit.window + request.tick);
 }
 
-ExhaustiveLeads exhaust(Branching& limiter, const SearchRequest& request, int requests,
-                        const Interrupt& interrupt, const OnExhaustiveProgress& on_progress) {
+SearchResult exhaust(Branching& limiter, const SearchRequest& request, int requests,
+                     const Interrupt& interrupt, const OnExhaustiveProgress& on_progress) {
   return Exhaustion(limiter, request, requests).run(interrupt, on_progress);
 }
 
 SearchResult search_all(Branching& limiter, Trial& trial, const SearchRequest& request,
                         int requests, const Interrupt& interrupt,
                         const OnExhaustiveProgress& on_progress) {
-  const auto [leads, tried] = exhaust(limiter, request, requests, interrupt, on_progress);
-  auto result = shrunk_result(trial, request, leads, {}, interrupt);
-  result.tried = tried;
-  result.asked += limiter.asked();
-  return result;
+  const auto found = exhaust(limiter, request, requests, interrupt, on_progress);
+  return shrunk_result(trial, request, found, {}, interrupt);
 }
 
 SearchResult search_all(ScriptTrial& trial, const SearchRequest& request, int requests,

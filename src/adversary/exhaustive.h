@@ -5,7 +5,6 @@
 #include <functional>
 
 #include "adversary/branching.h"
-#include "adversary/finding.h"
 #include "adversary/search.h"
 #include "base/wait.h"
 
@@ -26,16 +25,12 @@ namespace rlctl::adversary {
 using OnExhaustiveProgress =
     std::function<void(std::int64_t tried, double share, std::int64_t worst)>;
 
-struct ExhaustiveLeads {
-  Leads leads = {};
-  std::int64_t tried = 0;  ///< schedules
-};
 /// Tries every schedule of at most `requests` requests at critical times, of every cost, by a clock
 /// that does not step back. Ignores the request's budget and seed. If the interrupt is raised, ends
-/// early with the leads so far. Throws what the limiter throws.
-[[nodiscard]] ExhaustiveLeads exhaust(Branching& limiter, const SearchRequest& request,
-                                      int requests, const Interrupt& interrupt,
-                                      const OnExhaustiveProgress& on_progress = {});
+/// early with the findings so far. Throws what the limiter throws.
+[[nodiscard]] SearchResult exhaust(Branching& limiter, const SearchRequest& request, int requests,
+                                   const Interrupt& interrupt,
+                                   const OnExhaustiveProgress& on_progress = {});
 /// The same, and shrinks what was found; the trial must be of the same limiter.
 [[nodiscard]] SearchResult search_all(Branching& limiter, Trial& trial,
                                       const SearchRequest& request, int requests,

@@ -61,50 +61,45 @@ class Hunt {
         gaps_(telling_gaps(request.limit)),
         random_(random) {}
 
+  /// Called after requests, with the number sent so far and the most units allowed.
+  using OnRequests = std::function<void(std::int64_t asked, std::int64_t worst)>;
+
   /// Runs until it has sent `budget` requests, or the interrupt is raised.
-  void run(std::int64_t budget, const std::function<void()>& on_progress) {
+  [[nodiscard]] SearchResult run(std::int64_t budget, const OnRequests& on_requests) {
     try {
-      try_all(budget, on_progress);
+      try_all(budget, on_requests);
     } catch (const Interrupted&) {
       // What was found so far is kept.
     }
+    result_.is_unbounded = has_no_bound();
+    if (!elite_.empty()) result_.most = std::move(elite_.front());
+    return std::move(result_);
   }
 
-  [[nodiscard]] const Finding* best() const { return elite_.empty() ? nullptr : &elite_[0]; }
-  [[nodiscard]] Leads leads() const {
-    auto leads = leads_;
-    if (best() != nullptr) leads.most = *best();
-    return leads;
+ private:
+  void try_all(std::int64_t budget, const OnRequests& on_requests) {
+    const auto probes = known_schedules();
+    for (std::size_t next = 0; next < probes.size() && !is_over(budget);) {
+      std::vector<Schedule> some;
+      while (next < probes.size() && some.size() < kAtOnce) some.push_back(probes[next++]);
+      ask(std::move(some), on_requests);
+    }
+    while (!is_over(budget)) {
+      std::vector<Schedule> some;
+      while (some.size() < kAtOnce) some.push_back(child());
+      ask(std::move(some), on_requests);
+    }
   }
-  [[nodiscard]] std::int64_t asked() const { return asked_; }
-  /// Whether a schedule was answered whose clock steps back.
-  [[nodiscard]] bool has_stepped_back() const { return has_stepped_back_; }
+
   /// Whether one window allowed as many requests as a schedule may have.
   [[nodiscard]] bool has_no_bound() const {
     return !elite_.empty() && elite_[0].schedule.size() >= most_requests_ &&
            elite_[0].score.worst >= units_of(elite_[0].schedule);
   }
 
- private:
-  void try_all(std::int64_t budget, const std::function<void()>& on_progress) {
-    const auto probes = known_schedules();
-    for (std::size_t next = 0; next < probes.size() && !is_over(budget);) {
-      std::vector<Schedule> some;
-      while (next < probes.size() && some.size() < kAtOnce) some.push_back(probes[next++]);
-      ask(std::move(some));
-      on_progress();
-    }
-    while (!is_over(budget)) {
-      std::vector<Schedule> some;
-      while (some.size() < kAtOnce) some.push_back(child());
-      ask(std::move(some));
-      on_progress();
-    }
-  }
-
   [[nodiscard]] bool is_over(std::int64_t budget) const {
     // If everything is allowed, there is nothing more to find.
-    return interrupt_.signal() != 0 || asked_ >= budget || has_no_bound();
+    return interrupt_.signal() != 0 || result_.asked >= budget || has_no_bound();
   }
 
   [[nodiscard]] std::vector<Schedule> known_schedules() const {
@@ -119,28 +114,29 @@ class Hunt {
     return all;
   }
 
-  void ask(std::vector<Schedule> schedules) {
+  void ask(std::vector<Schedule> schedules, const OnRequests& on_requests) {
     for (auto& schedule : schedules) {
       for (auto& request : schedule) request.at += request_.base - request.at % request_.tick;
-      asked_ += static_cast<std::int64_t>(schedule.size());
+      result_.asked += static_cast<std::int64_t>(schedule.size());
     }
     const auto answers = trial_.ask(schedules);
     for (std::size_t i = 0; i < schedules.size(); ++i) {
       if (answers[i].empty()) {
-        ++leads_.undecided;
+        ++result_.undecided;
       } else {
         keep(std::move(schedules[i]), answers[i]);
       }
     }
+    on_requests(result_.asked, elite_.empty() ? 0 : elite_[0].score.worst);
   }
 
   void keep(Schedule schedule, const Answers& answers) {
     Finding candidate{.answers = answers, .score = score_of(schedule, answers, request_)};
     candidate.schedule = std::move(schedule);
-    leads_.keep_beyond_rounding(candidate.score, request_.limit, request_.rounding);
-    const auto& denied = leads_.wrongly_denied;
-    leads_.keep_denial(candidate, denied && candidate.schedule.size() < denied->schedule.size());
-    has_stepped_back_ = has_stepped_back_ || steps_back(candidate.schedule);
+    result_.keep_beyond_rounding(candidate.score, request_);
+    const auto& denied = result_.wrongly_denied;
+    result_.keep_denial(candidate, denied && candidate.schedule.size() < denied->schedule.size());
+    result_.has_stepped_back = result_.has_stepped_back || steps_back(candidate.schedule);
     const auto same = [&](const Finding& other) { return other.schedule == candidate.schedule; };
     if (std::any_of(elite_.begin(), elite_.end(), same)) return;
     const auto place = std::upper_bound(
@@ -263,105 +259,29 @@ class Hunt {
   std::vector<microseconds> gaps_;
   traffic::Random& random_;
   std::vector<Finding> elite_;  ///< best first
-  Leads leads_;
-  bool has_stepped_back_ = false;
-  std::int64_t asked_ = 0;
+  SearchResult result_;
 };
 
-// --- The search ----------------------------------------------------------------------------------
-
-/// A complete search.
-class Search {
- public:
-  Search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
-         const OnSearchProgress& on_progress)
-      : trial_(trial),
-        request_(request),
-        interrupt_(interrupt),
-        on_progress_(on_progress),
-        random_(request.seed) {}
-
-  [[nodiscard]] SearchResult run() {
-    const auto backward_budget =
-        request_.steps_back
-            ? static_cast<std::int64_t>(kBackwardShare * static_cast<double>(request_.budget))
-            : 0;
-    Hunt forward(trial_, request_, interrupt_, false, random_);
-    hunt(forward, request_.budget - backward_budget);
-    Hunt backward(trial_, request_, interrupt_, true, random_);
-    if (request_.steps_back) hunt(backward, backward_budget);
-    auto result = shrunk_result(trial_, request_, forward.leads(), backward.leads(), interrupt_);
-    result.is_unbounded = forward.has_no_bound();
-    result.has_stepped_back = backward.has_stepped_back();
-    result.asked += asked_;
-    return result;
-  }
-
- private:
-  void hunt(Hunt& hunt, std::int64_t budget) {
-    const auto before = asked_;
-    hunt.run(budget, [&] {
-      if (!on_progress_) return;
-      on_progress_(before + hunt.asked(), request_.budget,
-                   hunt.best() != nullptr ? hunt.best()->score.worst : 0);
-    });
-    asked_ += hunt.asked();
-  }
-
-  Trial& trial_;
-  const SearchRequest& request_;
-  const Interrupt& interrupt_;
-  const OnSearchProgress& on_progress_;
-  traffic::Random random_;
-  std::int64_t asked_ = 0;
-};
-
-/// Shrinks the leads of a search.
-class Shrinker {
- public:
-  Shrinker(Trial& trial, const SearchRequest& request, const Interrupt& interrupt)
-      : trial_(trial), request_(request), interrupt_(interrupt) {}
-
-  [[nodiscard]] Finding shrunk(const Finding& found, bool steps_back,
-                               const std::function<bool(const Score&)>& shows) {
-    const auto still_shows = [&](const Schedule& tried, const Answers& answers) {
-      return shows(score_of(tried, answers, request_));
-    };
-    auto [small, asked] = shrink(trial_, {found.schedule, found.answers}, still_shows,
-                                 {.base = request_.base,
-                                  .window = request_.limit.window,
-                                  .tick = request_.tick,
-                                  .steps_back = steps_back},
-                                 interrupt_.signal() != 0 ? 0 : request_.budget);
-    asked_ += asked;
-    Finding finding{.score = score_of(small.schedule, small.answers, request_)};
-    finding.schedule = std::move(small.schedule);
-    finding.answers = std::move(small.answers);
-    return finding;
-  }
-  /// With as many units, in a span that is not much longer.
-  [[nodiscard]] Finding shrunk_most(const Finding& found, bool steps_back) {
-    const auto window = request_.limit.window;
-    const auto digits = margin_digits(found.score, window);
-    return shrunk(found, steps_back, [&](const Score& score) {
-      return score.worst >= found.score.worst && margin_digits(score, window) >= digits;
-    });
-  }
-  /// With a wrong denial that is as serious.
-  [[nodiscard]] Finding shrunk_denial(const Finding& found, bool steps_back) {
-    const bool is_minor = found.score.only_at_edge();
-    return shrunk(found, steps_back, [is_minor](const Score& score) {
-      return !score.wrongly_denied.empty() && (is_minor || !score.only_at_edge());
-    });
-  }
-  [[nodiscard]] std::int64_t asked() const { return asked_; }
-
- private:
-  Trial& trial_;
-  const SearchRequest& request_;
-  const Interrupt& interrupt_;
-  std::int64_t asked_ = 0;
-};
+/// A complete search, whose findings are not confirmed.
+SearchResult search_once(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
+                         const OnSearchProgress& on_progress) {
+  traffic::Random random(request.seed);
+  std::int64_t before = 0;
+  const auto run = [&](bool clock_steps_back, std::int64_t budget) {
+    return Hunt(trial, request, interrupt, clock_steps_back, random)
+        .run(budget, [&](std::int64_t asked, std::int64_t worst) {
+          if (on_progress) on_progress(before + asked, request.budget, worst);
+        });
+  };
+  const auto backward_budget =
+      request.steps_back
+          ? static_cast<std::int64_t>(kBackwardShare * static_cast<double>(request.budget))
+          : 0;
+  const auto forward = run(false, request.budget - backward_budget);
+  before = forward.asked;
+  const auto backward = request.steps_back ? run(true, backward_budget) : SearchResult();
+  return shrunk_result(trial, request, forward, backward, interrupt);
+}
 
 }  // namespace
 
@@ -376,25 +296,28 @@ Score score_of(const Schedule& schedule, const Answers& answers, const SearchReq
   return score_of(schedule, answers, request.limit, std::max(request.rounding, microseconds{1}));
 }
 
-SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const Leads& forward,
-                           const Leads& stepping_back, const Interrupt& interrupt) {
-  SearchResult result;
-  Shrinker shrinker(trial, request, interrupt);
-  const auto worst = forward.most ? forward.most->score.worst : 0;
-  if (forward.most) result.most = shrinker.shrunk_most(*forward.most, false);
-  if (stepping_back.most && stepping_back.most->score.worst > worst) {
-    result.most_stepping_back = shrinker.shrunk_most(*stepping_back.most, true);
+bool tells_less_than(const Finding& one, const Finding& other, microseconds window) {
+  if (one.score.worst != other.score.worst) return one.score.worst < other.score.worst;
+  const auto digits = margin_digits(one.score, window);
+  const auto other_digits = margin_digits(other.score, window);
+  if (digits != other_digits) return digits < other_digits;
+  return one.schedule.size() > other.schedule.size();
+}
+
+void SearchResult::keep_denial(const Finding& candidate, bool is_smaller) {
+  if (candidate.score.wrongly_denied.empty()) return;
+  if (wrongly_denied) {
+    const bool is_minor = candidate.score.only_at_edge();
+    const bool was_minor = wrongly_denied->score.only_at_edge();
+    if (is_minor != was_minor ? is_minor : !is_smaller) return;
   }
-  auto denials = forward;
-  if (stepping_back.wrongly_denied) denials.keep_denial(*stepping_back.wrongly_denied, false);
-  if (const auto& wrong = denials.wrongly_denied) {
-    result.wrongly_denied = shrinker.shrunk_denial(*wrong, steps_back(wrong->schedule));
-  }
-  result.beyond_rounding = forward.beyond_rounding;
-  result.undecided = forward.undecided + stepping_back.undecided;
-  result.interrupted = interrupt.signal() != 0;
-  result.asked = shrinker.asked();
-  return result;
+  wrongly_denied = candidate;
+}
+
+void SearchResult::keep_beyond_rounding(const Score& score, const SearchRequest& request) {
+  const auto known = beyond_rounding ? beyond_rounding->worst : request.limit.limit;
+  const bool is_rounded = request.limit.window - score.worst_span < request.rounding;
+  if (score.worst > known && !is_rounded) beyond_rounding = score;
 }
 
 bool is_confirmed(Trial& trial, SearchResult& result) try {
@@ -417,10 +340,10 @@ SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt&
         "{}, or a smaller limit, which has the same flaws",
         request.budget, fills, kMinFills * fills));
   }
-  auto result = Search(trial, request, interrupt, on_progress).run();
+  auto result = search_once(trial, request, interrupt, on_progress);
   if (result.interrupted || is_confirmed(trial, result)) return result;
   const auto in_vain = result.asked;
-  result = Search(trial, request, interrupt, on_progress).run();
+  result = search_once(trial, request, interrupt, on_progress);
   result.asked += in_vain;
   return result;
 }

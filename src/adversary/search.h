@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
-#include "adversary/finding.h"
 #include "adversary/schedule.h"
 #include "adversary/trial.h"
 #include "base/wait.h"
@@ -32,6 +32,49 @@ struct SearchRequest {
   bool steps_back = true;  ///< also try a clock that steps back
 };
 
+/// A schedule, the answers to it, and what they show.
+struct Finding {
+  Schedule schedule = {};
+  Answers answers = {};
+  Score score = {};
+};
+/// Whether `one` tells less than `other`: it has fewer units or, with equal units, a much longer
+/// span or, if that is about equal too, more requests.
+[[nodiscard]] bool tells_less_than(const Finding& one, const Finding& other, microseconds window);
+
+/// What a search has found. In the end each schedule is the shortest that shows it, with the
+/// roundest times.
+struct SearchResult {
+  /// The most units allowed within one window by a clock that never steps back. Its schedule is
+  /// empty only if the search was interrupted before any answer came.
+  Finding most = {};
+  /// More units than that, with a clock that steps back.
+  std::optional<Finding> most_stepping_back = {};
+  /// Whether a schedule with such a clock was answered: otherwise nothing is known about it.
+  bool has_stepped_back = false;
+  /// A denied request that an exact log would have allowed. The clock steps back only if no other
+  /// schedule shows as serious a denial.
+  std::optional<Finding> wrongly_denied = {};
+  /// The most units above the limit, by a clock that never steps back, in a span that is shorter
+  /// than a window by at least the rounding; std::nullopt if none was found.
+  std::optional<Score> beyond_rounding = {};
+  /// `most` is all that a schedule may ask for, about four times the limit: no bound was found.
+  bool is_unbounded = false;
+  /// Of an exhaustive search: all schedules within bounds, unless `interrupted`.
+  std::optional<std::int64_t> tried = {};
+  /// The schedules that were left out, since their answers depend on when a key expires.
+  std::int64_t undecided = 0;
+  std::int64_t asked = 0;  ///< requests
+  bool interrupted = false;
+
+  /// Keeps the candidate if it has wrong denials, and the one kept so far has none or less serious
+  /// ones: only at the edge. If both are equally serious, keeps the candidate if it `is_smaller`.
+  void keep_denial(const Finding& candidate, bool is_smaller);
+  /// Keeps the score if it has more units than the one kept so far, above the limit, in less than a
+  /// window by the rounding.
+  void keep_beyond_rounding(const Score& score, const SearchRequest& request);
+};
+
 /// No request of a search() is later than this after the base.
 [[nodiscard]] microseconds latest_time(const SearchRequest& request);
 
@@ -54,11 +97,6 @@ using OnSearchProgress =
 /// By a clock as coarse as the request's rounding.
 [[nodiscard]] Score score_of(const Schedule& schedule, const Answers& answers,
                              const SearchRequest& request);
-/// Shrinks the leads of one search, in both directions of the clock, to its result, whose `asked`
-/// becomes the requests that this sends.
-[[nodiscard]] SearchResult shrunk_result(Trial& trial, const SearchRequest& request,
-                                         const Leads& forward, const Leads& stepping_back,
-                                         const Interrupt& interrupt);
 /// Whether each finding really has these answers; see Trial::confirms(). If the interrupt ends it,
 /// sets SearchResult::interrupted, and true.
 [[nodiscard]] bool is_confirmed(Trial& trial, SearchResult& result);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -25,26 +26,31 @@ std::vector<microseconds> round_steps(microseconds window) {
   return steps;
 }
 
-/// See shrink().
+/// Whether a schedule with this score still shows what was found.
+using StillShows = std::function<bool(const Score&)>;
+
+/// Makes a finding smaller; see shrunk_result().
 class Shrinking {
  public:
-  Shrinking(Trial& trial, Answered found, const StillShows& still_shows, const Bounds& bounds,
-            std::int64_t budget)
+  /// `steps_back`: times may go back. The references must outlive this.
+  Shrinking(Trial& trial, const SearchRequest& request, Finding found, bool steps_back,
+            const StillShows& still_shows)
       : trial_(trial),
+        request_(request),
         still_shows_(still_shows),
-        bounds_(bounds),
-        budget_(budget),
-        schedule_(std::move(found.schedule)),
-        answers_(std::move(found.answers)) {}
+        steps_back_(steps_back),
+        found_(std::move(found)) {}
 
-  [[nodiscard]] Shrunk run() {
+  [[nodiscard]] Finding run() {
     try {
       make_smaller();
     } catch (const Interrupted&) {
       // What is smaller so far shows the finding too.
     }
-    return {.found = {std::move(schedule_), std::move(answers_)}, .asked = asked_};
+    return std::move(found_);
   }
+  /// The requests sent.
+  [[nodiscard]] std::int64_t asked() const { return asked_; }
 
  private:
   void make_smaller() {
@@ -62,13 +68,13 @@ class Shrinking {
     // From the end, so that earlier instants keep their indexes.
     for (bool dropped = true; dropped;) {
       dropped = false;
-      const auto instants = instants_of(schedule_);
+      const auto instants = instants_of(found_.schedule);
       for (auto i = instants.size(); i-- > 0;) {
         auto instant = instants[i];
-        for (auto before = schedule_.size(); instant.count > 0 && drop_from(instant);) {
+        for (auto before = found_.schedule.size(); instant.count > 0 && drop_from(instant);) {
           dropped = true;
-          instant.count -= before - schedule_.size();
-          before = schedule_.size();
+          instant.count -= before - found_.schedule.size();
+          before = found_.schedule.size();
         }
       }
     }
@@ -76,13 +82,13 @@ class Shrinking {
 
   /// Moves instants to the one before them, as many at once as still show the finding.
   void join_instants() {
-    for (std::size_t i = 1; i < instants_of(schedule_).size();) {
-      const auto instants = instants_of(schedule_);
+    for (std::size_t i = 1; i < instants_of(found_.schedule).size();) {
+      const auto instants = instants_of(found_.schedule);
       const auto before = instants[i - 1].at;
       std::vector<Schedule> candidates;
       for (auto count = instants.size() - i; count > 0; count /= 2) {
         const auto& last = instants[i + count - 1];
-        auto joined = schedule_;
+        auto joined = found_.schedule;
         for (auto j = instants[i].first; j < last.first + last.count; ++j) joined[j].at = before;
         candidates.push_back(std::move(joined));
       }
@@ -91,15 +97,15 @@ class Shrinking {
   }
 
   void round_times() {
-    const auto steps = round_steps(bounds_.window);
+    const auto steps = round_steps(request_.limit.window);
     constexpr int kRounds = 3;
     bool rounded = true;
     for (int i = 0; i < kRounds && rounded; ++i) {
       rounded = false;
-      for (const auto& instant : instants_of(schedule_)) {
+      for (const auto& instant : instants_of(found_.schedule)) {
         // An earlier move may have joined or shifted this instant; the next round tries it again.
-        if (instant.first >= schedule_.size()) break;
-        if (schedule_[instant.first].at != instant.at) continue;
+        if (instant.first >= found_.schedule.size()) break;
+        if (found_.schedule[instant.first].at != instant.at) continue;
         rounded |= round(instant, steps);
       }
     }
@@ -107,10 +113,11 @@ class Shrinking {
 
   /// Moves the schedule to the window at `base`, if that still shows the finding.
   void begin_early() {
-    const auto earliest = std::min_element(schedule_.begin(), schedule_.end(), is_earlier);
-    const auto windows = (earliest->at - bounds_.base) / bounds_.window;
+    const auto earliest =
+        std::min_element(found_.schedule.begin(), found_.schedule.end(), is_earlier);
+    const auto windows = (earliest->at - request_.base) / request_.limit.window;
     if (windows == 0) return;
-    const auto early = shifted(schedule_, -windows * bounds_.window);
+    const auto early = shifted(found_.schedule, -windows * request_.limit.window);
     static_cast<void>(take_first_of({early}));
   }
 
@@ -119,33 +126,34 @@ class Shrinking {
   bool take_first_of(std::vector<Schedule> candidates) {
     std::erase_if(candidates, [this](const Schedule& schedule) { return !is_within(schedule); });
     const auto requests = requests_of(candidates);
-    if (asked_ + requests > budget_) return false;
+    if (asked_ + requests > request_.budget) return false;
     asked_ += requests;
     auto answers = trial_.ask(candidates);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (answers[i].empty() || !still_shows_(candidates[i], answers[i])) continue;
-      schedule_ = std::move(candidates[i]);
-      answers_ = std::move(answers[i]);
+      if (answers[i].empty()) continue;
+      auto score = score_of(candidates[i], answers[i], request_);
+      if (!still_shows_(score)) continue;
+      found_ = {std::move(candidates[i]), std::move(answers[i]), std::move(score)};
       return true;
     }
     return false;
   }
 
   [[nodiscard]] bool is_within(const Schedule& schedule) const {
-    if (!bounds_.steps_back && steps_back(schedule)) return false;
+    if (!steps_back_ && steps_back(schedule)) return false;
     return std::all_of(schedule.begin(), schedule.end(), [&](const Request& request) {
-      const auto offset = request.at - bounds_.base;
+      const auto offset = request.at - request_.base;
       const bool is_possible = offset >= 0us && request.at <= limiter::kLatestNow;
-      return is_possible && offset % bounds_.tick == 0us;
+      return is_possible && offset % request_.tick == 0us;
     });
   }
 
   bool drop_denied() {
     Schedule allowed;
-    for (std::size_t i = 0; i < schedule_.size(); ++i) {
-      if (answers_[i].allowed) allowed.push_back(schedule_[i]);
+    for (std::size_t i = 0; i < found_.schedule.size(); ++i) {
+      if (found_.answers[i].allowed) allowed.push_back(found_.schedule[i]);
     }
-    const bool is_smaller = !allowed.empty() && allowed.size() < schedule_.size();
+    const bool is_smaller = !allowed.empty() && allowed.size() < found_.schedule.size();
     return is_smaller && take_first_of({allowed});
   }
 
@@ -153,7 +161,7 @@ class Shrinking {
   bool drop_from(const Instant& instant) {
     std::vector<Schedule> candidates;
     for (auto count = instant.count; count > 0; count /= 2) {
-      auto without = schedule_;
+      auto without = found_.schedule;
       const auto first = std::next(without.begin(), static_cast<std::ptrdiff_t>(instant.first));
       without.erase(first, std::next(first, static_cast<std::ptrdiff_t>(count)));
       if (!without.empty()) candidates.push_back(std::move(without));
@@ -170,11 +178,11 @@ class Shrinking {
       const auto past = instant.at % step;
       if (past == 0us) break;
       for (const auto by : {-past, step - past}) {
-        for (const auto last : {schedule_.size(), end}) {
-          auto moved = schedule_;
+        for (const auto last : {found_.schedule.size(), end}) {
+          auto moved = found_.schedule;
           for (auto i = instant.first; i < last; ++i) moved[i].at += by;
           candidates.push_back(std::move(moved));
-          if (end == schedule_.size()) break;  // both are the same
+          if (end == found_.schedule.size()) break;  // both are the same
         }
       }
     }
@@ -182,18 +190,51 @@ class Shrinking {
   }
 
   Trial& trial_;
+  const SearchRequest& request_;
   const StillShows& still_shows_;
-  const Bounds& bounds_;
-  std::int64_t budget_, asked_ = 0;
-  Schedule schedule_;
-  Answers answers_;
+  bool steps_back_;
+  Finding found_;
+  std::int64_t asked_ = 0;
 };
 
 }  // namespace
 
-Shrunk shrink(Trial& trial, Answered found, const StillShows& still_shows, const Bounds& bounds,
-              std::int64_t budget) {
-  return Shrinking(trial, std::move(found), still_shows, bounds, budget).run();
+SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const SearchResult& forward,
+                           const SearchResult& stepping_back, const Interrupt& interrupt) {
+  const auto window = request.limit.window;
+  auto result = forward;
+  result.has_stepped_back = stepping_back.has_stepped_back;
+  result.undecided += stepping_back.undecided;
+  result.asked += stepping_back.asked;
+  const auto shrink = [&](Finding& finding, bool steps_back, const StillShows& still_shows) {
+    if (interrupt.signal() != 0) return;
+    Shrinking shrinking(trial, request, std::move(finding), steps_back, still_shows);
+    finding = shrinking.run();
+    result.asked += shrinking.asked();
+  };
+  // As many units, in a span that is not much longer.
+  const auto shrink_most = [&](Finding& finding, bool steps_back) {
+    const auto units = finding.score.worst;
+    const auto digits = margin_digits(finding.score, window);
+    shrink(finding, steps_back, [&](const Score& score) {
+      return score.worst >= units && margin_digits(score, window) >= digits;
+    });
+  };
+  if (!result.most.schedule.empty()) shrink_most(result.most, false);
+  if (stepping_back.most.score.worst > forward.most.score.worst) {
+    result.most_stepping_back = stepping_back.most;
+    shrink_most(*result.most_stepping_back, true);
+  }
+  if (stepping_back.wrongly_denied) result.keep_denial(*stepping_back.wrongly_denied, false);
+  if (auto& wrong = result.wrongly_denied) {
+    // A wrong denial that is as serious.
+    const bool is_minor = wrong->score.only_at_edge();
+    shrink(*wrong, steps_back(wrong->schedule), [is_minor](const Score& score) {
+      return !score.wrongly_denied.empty() && (is_minor || !score.only_at_edge());
+    });
+  }
+  result.interrupted = interrupt.signal() != 0;
+  return result;
 }
 
 }  // namespace rlctl::adversary

@@ -9,7 +9,6 @@
 #include <thread>
 #include <vector>
 
-#include "adversary/shared_states.h"
 #include "support/limiters.h"
 #include "support/random.h"
 #include "support/test_script.h"
@@ -126,12 +125,12 @@ class BruteForce {
 
 Totals totals_of(Branching& limiter, int requests, std::vector<std::int64_t> costs = {1}) {
   const Interrupt interrupt;
-  const auto [leads, tried] = exhaust(
-      limiter, {.limit = kTwo, .costs = std::move(costs), .base = kBase}, requests, interrupt);
-  return {.tried = tried,
-          .undecided = leads.undecided,
-          .worst = leads.most ? leads.most->score.worst : 0,
-          .shortest_denial = leads.wrongly_denied ? leads.wrongly_denied->schedule.size() : 0};
+  const auto found = exhaust(limiter, {.limit = kTwo, .costs = std::move(costs), .base = kBase},
+                             requests, interrupt);
+  return {.tried = *found.tried,
+          .undecided = found.undecided,
+          .worst = found.most.score.worst,
+          .shortest_denial = found.wrongly_denied ? found.wrongly_denied->schedule.size() : 0};
 }
 
 /// A counter of each window of the clock.
@@ -250,10 +249,9 @@ return 1)";
   TestScript script(kLock, 1us, "", three);
   ScriptSearch search(script);
   const Interrupt interrupt;
-  const auto [leads, tried] =
+  const auto found =
       exhaust(search.shared, {.limit = three, .costs = {1}, .base = kBase}, 5, interrupt);
-  REQUIRE(leads.most);
-  CHECK(leads.most->score.worst == 4);
+  CHECK(found.most.score.worst == 4);
 }
 
 TEST_CASE("a server that pauses makes no difference to scripts that decide by TTLs") {

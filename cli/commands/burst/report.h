@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "adversary/finding.h"
+#include "adversary/search.h"
 #include "cli/commands/burst/plan.h"
 #include "cli/terminal/terminal.h"
 #include "limiter/decision.h"
