@@ -4,14 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "redis/scan.h"
 #include "redis/server_info.h"
 #include "state/interpretation.h"
-#include "state/seen_keys.h"
 
 namespace rlctl::state {
 namespace {
@@ -268,12 +269,13 @@ std::vector<Surveyed> survey(redis::Connection& connection, std::span<const Insp
 }
 
 void survey_all(redis::Connection& connection, const SurveyScan& scan) {
-  SeenKeys seen;
+  // Of a hundred million keys, one is taken for another with a probability of 1 in 3,000.
+  std::unordered_set<std::size_t> seen_hashes;
   redis::Scan keys(connection, scan.pattern);
   while (!keys.done()) {
     std::vector<InspectedKey> page;
     for (auto& key : keys.next()) {
-      if (scan.once && !seen.add(key)) continue;
+      if (scan.once && !seen_hashes.insert(std::hash<std::string>{}(key)).second) continue;
       auto request = scan.ask(key);
       page.push_back({.key = std::move(key), .request = request});
     }

@@ -24,28 +24,16 @@ constexpr auto kIsLater = [](const auto& one, const auto& other) { return one.at
 
 void DelayedRequests::push(microseconds at, std::int64_t cost) {
   units_ += cost;
-  if (at >= last_) {
-    last_ = at;
-    in_order_.push({at, cost});
-  } else {
-    others_.push_back({at, cost});
-    std::push_heap(others_.begin(), others_.end(), kIsLater);
-  }
+  last_ = std::max(last_, at);
+  requests_.push_back({at, cost});
+  std::push_heap(requests_.begin(), requests_.end(), kIsLater);
 }
 
 std::optional<DelayedRequest> DelayedRequests::pop_until(microseconds at) {
-  const bool is_other =
-      !others_.empty() && (in_order_.empty() || kIsLater(in_order_.front(), others_.front()));
-  if (empty() || (is_other ? others_.front() : in_order_.front()).at > at) return std::nullopt;
-  DelayedRequest earliest;
-  if (is_other) {
-    std::pop_heap(others_.begin(), others_.end(), kIsLater);
-    earliest = others_.back();
-    others_.pop_back();
-  } else {
-    earliest = in_order_.front();
-    in_order_.pop();
-  }
+  if (empty() || requests_.front().at > at) return std::nullopt;
+  std::pop_heap(requests_.begin(), requests_.end(), kIsLater);
+  const auto earliest = requests_.back();
+  requests_.pop_back();
   units_ -= earliest.cost;
   return earliest;
 }

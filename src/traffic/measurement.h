@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/numbered_queue.h"
 #include "limiter/decision.h"
 #include "limiter/limit.h"
 #include "traffic/traffic.h"
@@ -67,24 +66,21 @@ struct DelayedRequest {
   std::int64_t cost = 1;
 };
 
-/// The delayed requests of a key that have not proceeded yet. Most limiters let a request proceed
-/// after all earlier ones, and then both operations take constant time; other requests take the
-/// logarithm of their number.
+/// The delayed requests of a key that have not proceeded yet.
 class DelayedRequests {
  public:
   void push(microseconds at, std::int64_t cost);
   /// Removes the one that proceeds first, if that is at this time or before.
   [[nodiscard]] std::optional<DelayedRequest> pop_until(microseconds at);
 
-  [[nodiscard]] bool empty() const noexcept { return in_order_.empty() && others_.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return requests_.empty(); }
   /// The sum of their costs.
   [[nodiscard]] std::int64_t units() const noexcept { return units_; }
   /// The latest time that was pushed, also if that request has been removed.
   [[nodiscard]] microseconds last() const noexcept { return last_; }
 
  private:
-  NumberedQueue<DelayedRequest> in_order_;  ///< none proceeds before the one in front of it
-  std::vector<DelayedRequest> others_;      ///< a heap with the earliest on top
+  std::vector<DelayedRequest> requests_;  ///< a heap with the earliest on top
   std::int64_t units_ = 0;
   microseconds last_{0};
 };

@@ -1,6 +1,7 @@
 #include "traffic/real_run.h"
 
 #include <algorithm>
+#include <deque>
 #include <exception>
 #include <utility>
 
@@ -80,7 +81,7 @@ class Exchange {
     const auto now = RealClock::now();
     arrival.at = clock_.since_1970(now);
     run_.script->call(arrival).append_to(*client.connection);
-    client.waiting.push(
+    client.waiting.push_back(
         requests_.push({.arrival = arrival, .sent = now, .due = due, .client = number}));
     ++awaited_;
     if (sent_++ == 0) first_sent_ = now;
@@ -154,12 +155,12 @@ class Exchange {
   };
   struct Client {
     redis::Connection* connection = nullptr;
-    int fd = -1;                                ///< the connection's, as the poller knows it
-    NumberedQueue<std::uint64_t> waiting = {};  ///< the numbers of its requests
-    Instant heard = {};                         ///< when its last answer arrived
-    bool has_news = false;                      ///< it is in to_send_
-    bool awaits_room = false;                   ///< its socket is full
-    bool is_lost = false;                       ///< its connection is unusable
+    int fd = -1;                             ///< the connection's, as the poller knows it
+    std::deque<std::uint64_t> waiting = {};  ///< the numbers of its requests
+    Instant heard = {};                      ///< when its last answer arrived
+    bool has_news = false;                   ///< it is in to_send_
+    bool awaits_room = false;                ///< its socket is full
+    bool is_lost = false;                    ///< its connection is unusable
   };
 
   void send(std::size_t number) {
@@ -219,7 +220,7 @@ class Exchange {
     const auto now = RealClock::now();
     const auto number = client.waiting.front();
     Request& request = requests_[number];
-    client.waiting.pop();
+    client.waiting.pop_front();
     client.heard = now;
     --awaited_;
     const auto call = static_cast<std::int64_t>(number) + 1;
@@ -266,7 +267,7 @@ class Exchange {
     if (std::exchange(client.is_lost, true)) return;
     poller_.remove(client.fd);
     awaited_ -= static_cast<std::int64_t>(client.waiting.size());
-    for (; !client.waiting.empty(); client.waiting.pop()) {
+    for (; !client.waiting.empty(); client.waiting.pop_front()) {
       requests_[client.waiting.front()].state = State::kLost;
     }
   }
