@@ -46,10 +46,13 @@ std::int64_t in_unit(microseconds time, nanoseconds unit) {
 
 // --- The table -----------------------------------------------------------------------------------
 
+double rate_of(const TemplateValues& values) {
+  return static_cast<double>(values.limit.limit) * kSecond /
+         static_cast<double>(values.limit.window.count());
+}
 std::int64_t window_index(const TemplateValues& values) {
   return values.now / values.limit.window;
 }
-
 microseconds now_of(const TemplateValues& values) {
   return values.now;
 }
@@ -64,122 +67,53 @@ microseconds window_start_of(const TemplateValues& values) {
   return values.now / values.limit.window * values.limit.window;
 }
 
-struct TimeUnit {
-  std::string_view suffix, name;
-  nanoseconds length;
+/// The columns: name, summary, value, tells_limit, tick, unit, form, formula. A unit rounds the
+/// time of the request, but the beginning of a window depends on the exact time.
+constexpr std::array kPlaceholders{
+    Placeholder{"key", "the key's name", [](const TemplateValues& values) { return values.key; }},
+    Placeholder{"limit", "number of --limit",
+                [](const TemplateValues& values) { return values.limit.limit; }, true},
+    Placeholder{"burst", "number of --burst, or the limit",
+                [](const TemplateValues& values) { return values.limit.burst_or_limit(); }, true},
+    Placeholder{"rate", "limit per second: 5, 0.25", rate_of, true, 0us, 1us, Form::kWhole,
+                "limit/window"},
+    Placeholder{"cost", "cost of the request",
+                [](const TemplateValues& values) { return values.cost; }},
+    Placeholder{"id", "number of the request, from 1",
+                [](const TemplateValues& values) { return values.id; }},
+    Placeholder{"now", "time of the request in seconds, with six decimals", now_of, false, 1us, 1us,
+                Form::kSixDecimals},
+    Placeholder{"now_s", "time of the request in whole seconds", now_of, false, 1s, 1s},
+    Placeholder{"now_ms", "time of the request in whole milliseconds", now_of, false, 1ms, 1ms},
+    Placeholder{"now_us", "time of the request in microseconds", now_of, false, 1us, 1us},
+    Placeholder{"now_ns", "time of the request in nanoseconds", now_of, false, 1us, 1ns},
+    Placeholder{"window", "window of --limit in seconds: 60, 0.25", window_of, true, 0us, 1us,
+                Form::kShort},
+    Placeholder{"window_s", "window of --limit in whole seconds", window_of, true, 0us, 1s},
+    Placeholder{"window_ms", "window of --limit in whole milliseconds", window_of, true, 0us, 1ms},
+    Placeholder{"window_us", "window of --limit in microseconds", window_of, true, 0us, 1us},
+    Placeholder{"cutoff", "now less the window in seconds, with six decimals", cutoff_of, true, 1us,
+                1us, Form::kSixDecimals, "now-window"},
+    Placeholder{"cutoff_s", "now less the window in whole seconds", cutoff_of, true, 1s, 1s,
+                Form::kWhole, "now_s-window_s"},
+    Placeholder{"cutoff_ms", "now less the window in whole milliseconds", cutoff_of, true, 1ms, 1ms,
+                Form::kWhole, "now_ms-window_ms"},
+    Placeholder{"cutoff_us", "now less the window in microseconds", cutoff_of, true, 1us, 1us,
+                Form::kWhole, "now_us-window_us"},
+    Placeholder{"window_start", "start of the clock's window in seconds, with six decimals",
+                window_start_of, true, 1us, 1us, Form::kSixDecimals, "now-now%window"},
+    Placeholder{"window_start_s", "start of the clock's window in whole seconds", window_start_of,
+                true, 1us, 1s, Form::kWhole, "now_s-now_s%window_s"},
+    Placeholder{"window_start_ms", "start of the clock's window in whole milliseconds",
+                window_start_of, true, 1us, 1ms, Form::kWhole, "now_ms-now_ms%window_ms"},
+    Placeholder{"window_start_us", "start of the clock's window in microseconds", window_start_of,
+                true, 1us, 1us, Form::kWhole, "now_us-now_us%window_us"},
+    Placeholder{"window_index", "number of windows that have ended since 1970", window_index, true,
+                1us},
+    Placeholder{"prev_window_index", "the same of the window before",
+                [](const TemplateValues& values) { return window_index(values) - 1; }, true, 1us,
+                1us, Form::kWhole, "window_index-1"},
 };
-constexpr TimeUnit kTimeUnits[] = {{"_s", "whole seconds", 1s},
-                                   {"_ms", "whole milliseconds", 1ms},
-                                   {"_us", "microseconds", 1us},
-                                   {"_ns", "nanoseconds", 1ns}};
-
-/// A time, which has a placeholder for each unit.
-struct TimeFamily {
-  std::string_view name, summary;
-  Placeholder::Time value;
-  Form form;                   ///< without a suffix
-  std::size_t units = 3;       ///< the number of kTimeUnits
-  bool tells_time = true;      ///< contains the time of the request
-  bool rounds_time = true;     ///< a unit rounds that time; otherwise only the windows' edges
-  bool has_window = true;      ///< depends on the window
-  std::string_view formula{};  ///< each word gets the suffix
-};
-constexpr TimeFamily kNow{.name = "now",
-                          .summary = "time of the request",
-                          .value = now_of,
-                          .form = Form::kSixDecimals,
-                          .units = 4,
-                          .has_window = false};
-constexpr TimeFamily kWindow{.name = "window",
-                             .summary = "window of --limit",
-                             .value = window_of,
-                             .form = Form::kShort,
-                             .tells_time = false};
-constexpr TimeFamily kCutoff{.name = "cutoff",
-                             .summary = "now less the window",
-                             .value = cutoff_of,
-                             .form = Form::kSixDecimals,
-                             .formula = "now{0}-window{0}"};
-constexpr TimeFamily kWindowStart{.name = "window_start",
-                                  .summary = "start of the clock's window",
-                                  .value = window_start_of,
-                                  .form = Form::kSixDecimals,
-                                  .rounds_time = false,
-                                  .formula = "now{0}-now{0}%window{0}"};
-
-/// The placeholder of a family for a unit, or that without a suffix.
-Placeholder member_of(const TimeFamily& family, const TimeUnit* unit) {
-  const auto suffix = unit != nullptr ? unit->suffix : "";
-  const auto name = unit != nullptr               ? unit->name
-                    : family.form == Form::kShort ? "seconds: 60, 0.25"
-                                                  : "seconds, with six decimals";
-  const auto length = unit != nullptr ? unit->length : 1us;
-  const auto rounded = std::max(std::chrono::duration_cast<microseconds>(length), 1us);
-  return {.name = fmt::format("{}{}", family.name, suffix),
-          .summary = fmt::format("{} in {}", family.summary, name),
-          .formula = fmt::format(fmt::runtime(family.formula), suffix),
-          .value = family.value,
-          .form = unit != nullptr ? Form::kWhole : family.form,
-          .unit = length,
-          .tick = !family.tells_time   ? 0us
-                  : family.rounds_time ? rounded
-                                       : 1us,
-          .tells_limit = family.has_window,
-          .whole_multiple = family.has_window ? rounded : 1us};
-}
-
-void add_family(std::vector<Placeholder>& rows, const TimeFamily& family) {
-  rows.push_back(member_of(family, nullptr));
-  for (const auto& unit : std::span(kTimeUnits).first(family.units)) {
-    rows.push_back(member_of(family, &unit));
-  }
-}
-
-std::vector<Placeholder> all_placeholders() {
-  std::vector<Placeholder> rows{
-      {.name = "key",
-       .summary = "the key's name",
-       .value = [](const TemplateValues& values) { return values.key; }},
-      {.name = "limit",
-       .summary = "number of --limit",
-       .value = [](const TemplateValues& values) { return values.limit.limit; },
-       .tells_limit = true},
-      {.name = "burst",
-       .summary = "number of --burst, or the limit",
-       .value = [](const TemplateValues& values) { return values.limit.burst_or_limit(); },
-       .tells_limit = true},
-      {.name = "rate",
-       .summary = "limit per second: 5, 0.25",
-       .formula = "limit/window",
-       .value =
-           [](const TemplateValues& values) {
-             return static_cast<double>(values.limit.limit) * kSecond /
-                    static_cast<double>(values.limit.window.count());
-           },
-       .tells_limit = true},
-      {.name = "cost",
-       .summary = "cost of the request",
-       .value = [](const TemplateValues& values) { return values.cost; }},
-      {.name = "id",
-       .summary = "number of the request, from 1",
-       .value = [](const TemplateValues& values) { return values.id; }}};
-  add_family(rows, kNow);
-  add_family(rows, kWindow);
-  add_family(rows, kCutoff);
-  add_family(rows, kWindowStart);
-  rows.push_back({.name = "window_index",
-                  .summary = "number of windows that have ended since 1970",
-                  .value = window_index,
-                  .tick = 1us,
-                  .tells_limit = true});
-  rows.push_back({.name = "prev_window_index",
-                  .summary = "the same of the window before",
-                  .formula = "window_index-1",
-                  .value = [](const TemplateValues& values) { return window_index(values) - 1; },
-                  .tick = 1us,
-                  .tells_limit = true});
-  return rows;
-}
 
 // --- Braces --------------------------------------------------------------------------------------
 
@@ -240,7 +174,7 @@ long double Placeholder::number(const TemplateValues& values) const {
 }
 
 void Placeholder::require_usable(const limiter::Limit& limit) const {
-  if (limit.window % whole_multiple == 0us) return;
+  if (!tells_limit || limit.window % std::max<nanoseconds>(unit, 1us) == 0ns) return;
   const auto family = name.substr(0, name.rfind('_'));
   throw UsageError(
       fmt::format("a window of {} is not a whole number for {{{}}}; write {{{}}}{} or {{{}_us}}",
@@ -249,8 +183,7 @@ void Placeholder::require_usable(const limiter::Limit& limit) const {
 }
 
 std::span<const Placeholder> placeholders() {
-  static const auto kAll = all_placeholders();
-  return kAll;
+  return kPlaceholders;
 }
 
 const Placeholder* find_placeholder(std::string_view name) {

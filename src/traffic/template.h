@@ -34,16 +34,16 @@ struct Placeholder {
     kWhole,        ///< in `unit`, rounded down
   };
 
-  std::string name;          ///< without the braces
-  std::string summary;       ///< a few words for --help
-  std::string formula = {};  ///< what a user may write instead, without blanks: "now_ms-window_ms"
+  std::string_view name;     ///< without the braces
+  std::string_view summary;  ///< a few words for --help
   std::variant<Text, Count, Ratio, Time> value = Text{};
-  TimeForm form = TimeForm::kWhole;     ///< of a Time
-  std::chrono::nanoseconds unit{1000};  ///< of a Time with kWhole
+  bool tells_limit = false;  ///< contains its number, burst or window
   /// Rounds the time of the request down to a multiple of this; 0: does not contain the time.
   std::chrono::microseconds tick{0};
-  bool tells_limit = false;                     ///< contains its number, burst or window
-  std::chrono::microseconds whole_multiple{1};  ///< the window must be a multiple of this
+  std::chrono::nanoseconds unit{1000};  ///< of a Time with kWhole
+  TimeForm form = TimeForm::kWhole;     ///< of a Time
+  /// What a user may write instead, without blanks: "now_ms-window_ms".
+  std::string_view formula = {};
 
   void append(std::string& out, const TemplateValues& values) const;
   /// The number that append() writes. Not for a Text. (A long double holds every std::int64_t.)

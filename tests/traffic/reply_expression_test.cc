@@ -199,7 +199,7 @@ TEST_CASE("reply expression: placeholders that are numbers are names") {
     }
     std::string text;
     row.append(text, template_values());
-    CHECK(evaluator.condition(row.name + " == " + text) == "true");
+    CHECK(evaluator.condition(std::string(row.name) + " == " + text) == "true");
   }
   CHECK_THROWS_AS(ReplyExpression("r < window_s").require_usable({5, 1500ms, {}}), UsageError);
   CHECK_NOTHROW(ReplyExpression("r < window_ms").require_usable({5, 1500ms, {}}));

@@ -167,7 +167,7 @@ TEST_CASE("template: some placeholders depend on the time and others do not") {
       "window_start", "window_start_s", "window_start_ms", "window_start_us", "prev_window_index"};
   for (const auto& row : placeholders()) {
     CAPTURE(row.name);
-    const auto text = "x{" + row.name + "}";
+    const auto text = "x{" + std::string(row.name) + "}";
     CHECK(Template(text).tells_time() == telling.contains(row.name));
   }
   CHECK_FALSE(Template("now").tells_time());
