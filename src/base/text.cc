@@ -220,10 +220,6 @@ std::string errno_text(int error) {
   return without_initial_capital(std::generic_category().message(error));
 }
 
-bool is_digit(char c) noexcept {
-  return c >= '0' && c <= '9';
-}
-
 bool is_digits(std::string_view text) noexcept {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
@@ -256,11 +252,8 @@ std::int64_t bounded_value(std::string_view digits, std::int64_t most) {
 }
 
 std::optional<double> to_decimal(std::string_view text) noexcept {
-  double number = 0;
-  const auto* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  const bool is_number = parsed.ec == std::errc{} && parsed.ptr == end && std::isfinite(number);
-  return is_number ? std::optional(number) : std::nullopt;
+  const auto number = to_number<double>(text, std::chars_format::fixed);
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 std::int64_t parse_whole(std::string_view text, std::string_view what) {
@@ -276,12 +269,6 @@ std::int64_t parse_whole(std::string_view text, std::string_view what) {
   const auto value = bounded_value(digits, kMax);
   if (value > kMax) throw UsageError(fmt::format("{} is out of range: '{}'", what, text));
   return negative ? -value : value;
-}
-
-void append_number(std::string& out, std::int64_t number) {
-  char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-  out.append(digits, end);
 }
 
 void mask_passwords(char* text, std::size_t size) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -8,8 +7,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
+
+#include "base/number.h"
 
 namespace rlctl {
 
@@ -42,15 +42,6 @@ void escape_message(std::string& out, std::string_view text);
 
 // ---- Numbers ----
 
-/// The number that is the whole text, as std::from_chars() reads it; none if it is something else
-/// or does not fit.
-template <typename Number>
-[[nodiscard]] std::optional<Number> to_number(std::string_view text) noexcept {
-  Number number{};
-  const auto* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  return parsed.ec == std::errc{} && parsed.ptr == end ? std::optional(number) : std::nullopt;
-}
 /// A finite number without an exponent that is the whole text: "87.5".
 [[nodiscard]] std::optional<double> to_decimal(std::string_view text) noexcept;
 /// Parses decimal digits with an optional minus sign. Throws UsageError naming `what`.
@@ -58,9 +49,6 @@ template <typename Number>
 /// The value of decimal digits, or `most` + 1 if that is less; never overflows. A leading zero does
 /// not mean octal: 07 is 7.
 [[nodiscard]] std::int64_t bounded_value(std::string_view digits, std::int64_t most);
-/// Appends decimal digits.
-void append_number(std::string& out, std::int64_t number);
-[[nodiscard]] bool is_digit(char c) noexcept;
 /// Whether the text consists of decimal digits, at least one.
 [[nodiscard]] bool is_digits(std::string_view text) noexcept;
 [[nodiscard]] char lower_case(char c) noexcept;

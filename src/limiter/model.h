@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/number.h"
 #include "limiter/decision.h"
 #include "limiter/limit.h"
 
@@ -50,14 +51,6 @@ struct KeyAndLimit {
 /// recorded for all, else for none. A cost of 0 only looks, a negative cost refunds.
 [[nodiscard]] Decision decide(std::span<const KeyAndLimit> keys, std::int64_t cost,
                               microseconds now);
-
-// The scripts compute with doubles.
-[[nodiscard]] inline double as_double(std::int64_t value) {
-  return static_cast<double>(value);
-}
-[[nodiscard]] inline double as_double(microseconds value) {
-  return static_cast<double>(value.count());
-}
 
 // ---- The algorithms ----
 
@@ -208,9 +201,6 @@ class TokenBucketModel final : public StoredModel<TokenBucket> {
  private:
   [[nodiscard]] TokenBucket bucket_at(const Limit& limit, microseconds now) const;
 };
-
-/// Wide enough for any time of the contract in units of 1/limit µs, multiplied by a limit.
-__extension__ typedef __int128 Wide;
 
 /// `numerator / denominator`, rounded up; the denominator is positive.
 [[nodiscard]] constexpr Wide ceil_div(Wide numerator, Wide denominator) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <optional>
 
@@ -46,15 +45,6 @@ constexpr const char* kSchemesHint =
   throw Error(Failure::kUsage, what, {}, hint);
 }
 
-// Parses all of `text` as a number, or returns none.
-std::optional<int> parse_number(std::string_view text, int base = 10) {
-  int value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, value, base);
-  if (failure != std::errc{} || stop != end || text.empty() || text.front() == '-') return {};
-  return value;
-}
-
 // What messages show of a text without an @. Parameters, which other clients take, may hold a
 // password: "?password=secret", "?db=0&auth=secret".
 std::string_view shown_part(std::string_view text) {
@@ -72,7 +62,7 @@ std::string decode_percent(std::string_view text, std::string_view what) {
       continue;
     }
     const auto digits = text.substr(i + 1, 2);
-    const auto byte = digits.size() == 2 ? parse_number(digits, 16) : std::nullopt;
+    const auto byte = digits.size() == 2 ? to_number<unsigned>(digits, 16) : std::nullopt;
     if (!byte) {
       bad_url(fmt::format("bad percent-escape in the {} of the URL", what),
               "a % is followed by two hexadecimal digits; a plain % is written %25");
@@ -110,7 +100,7 @@ void parse_user_info(std::string_view info, Url& url) {
 }
 
 int parse_database(std::string_view text) {
-  const auto database = parse_number(text);
+  const auto database = to_number<int>(text);
   if (!database || !is_digits(text)) {
     bad_url(
         fmt::format("bad database in the URL: '{}'", escape(shown_part(text), 32)),
@@ -121,7 +111,7 @@ int parse_database(std::string_view text) {
 
 // Text that is not a number is not repeated: in redis://user:secret it is the password.
 int parse_port(std::string_view text) {
-  const auto port = parse_number(text);
+  const auto port = to_number<int>(text);
   const auto bounds = fmt::format("the port is 1 to {}", kLargestPort);
   if (!is_digits(text)) {
     bad_url("bad port in the URL: not a number",

@@ -43,7 +43,7 @@ class PackedReader {
   }
   /// A double that is a whole number.
   std::int64_t whole(std::int64_t most) {
-    const auto number = real(limiter::as_double(most));
+    const auto number = real(as_double(most));
     require(number == std::floor(number));
     return failed_ ? 0 : static_cast<std::int64_t>(number);
   }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/number.h"
 #include "limiter/decision.h"
 #include "limiter/limit.h"
 #include "redis/reply.h"
@@ -40,8 +41,6 @@ class Histogram {
   static constexpr std::int64_t kBeyond = 10;
 
  private:
-  __extension__ typedef __int128 Wide;
-
   std::vector<std::int64_t> buckets_;  ///< up to the longest duration
   std::int64_t count_ = 0;
   std::int64_t min_ns_ = INT64_MAX, max_ns_ = 0;

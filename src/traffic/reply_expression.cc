@@ -41,9 +41,6 @@ constexpr OtherSign kOtherSigns[] = {{"~=", "!="},
 /// Longer ones first: "<" is a prefix of "<=".
 constexpr std::string_view kLongSigns[] = {"==", "!=", "<=", ">=", "~=", "<>", "&&", "||"};
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_word_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }

@@ -21,11 +21,6 @@ using Form = Placeholder::TimeForm;
 constexpr std::int64_t kSecond = 1'000'000;
 constexpr int kDecimals = 6;
 
-void append_number(std::string& out, std::int64_t value) {
-  const fmt::format_int text(value);
-  out.append(text.data(), text.size());
-}
-
 /// "1767225660.000000"
 void append_seconds(std::string& out, microseconds time) {
   fmt::format_to(std::back_inserter(out), "{}.{:0{}}", time.count() / kSecond,

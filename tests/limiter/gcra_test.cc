@@ -15,6 +15,8 @@ namespace limiter_gcra_test {
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 using namespace rlctl::test;
+using rlctl::as_double;
+using rlctl::Wide;
 
 namespace {
 

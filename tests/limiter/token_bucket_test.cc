@@ -15,6 +15,7 @@ namespace limiter_token_bucket_test {
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 using namespace rlctl::test;
+using rlctl::as_double;
 
 namespace {
 

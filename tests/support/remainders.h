@@ -39,7 +39,7 @@ void check_remainder(TestServer& server, const Algorithm& algorithm, std::string
   for (const microseconds offset : {0us, 1us, 3'500'000us, -limit.window / limit.limit}) {
     CAPTURE(offset.count());
     const auto at = (kNow + offset).count();
-    Model model(limiter::RationalTime{.parts = limiter::Wide{at} * stored.limit + stored.rest,
+    Model model(limiter::RationalTime{.parts = Wide{at} * stored.limit + stored.rest,
                                       .per_us = stored.limit});
     const auto text = packed(tag, static_cast<double>(at), stored.rest, stored.limit, 1e6, 1);
     check_calls(server, algorithm, text, model, limit, {cost, 0}, kNow);

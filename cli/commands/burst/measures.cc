@@ -58,10 +58,6 @@ const Measured& measured(const Run& run) {
   return run.outcome.measured;
 }
 
-double as_double(std::int64_t number) {
-  return static_cast<double>(number);
-}
-
 /// The value that these members lead to: of<&Measured::worst, &Worst::ratio>.
 template <auto... members>
 Value of(const Run& run) {

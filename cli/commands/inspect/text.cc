@@ -22,10 +22,6 @@ namespace {
 using state::Inspection;
 using state::Keeping;
 
-double as_double(microseconds duration) {
-  return static_cast<double>(duration.count());
-}
-
 std::string_view tilde(const Inspection& inspection) {
   return inspection.window_is_inferred ? "~" : "";
 }
