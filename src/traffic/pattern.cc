@@ -6,27 +6,21 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/number.h"
 #include "limiter/limit.h"
 #include "traffic/random.h"
 
 namespace rlctl::traffic {
 namespace {
 
-__extension__ typedef __int128 Wide;
-
 constexpr microseconds kBoundary{10'000};  // before and after a window's end
 constexpr double kMicro = 1e6;
 constexpr double kForever = HUGE_VAL;
-
-double as_double(std::int64_t value) {
-  return static_cast<double>(value);
-}
-double as_double(microseconds value) {
-  return static_cast<double>(value.count());
-}
 
 std::int64_t as_count(double number) {
   return number < 9e18 ? static_cast<std::int64_t>(number) : INT64_MAX;
@@ -104,56 +98,64 @@ class KeyPicker {
   std::vector<double> cumulative_;  ///< the keys' shares; empty: all equal
 };
 
-/// The common part of the patterns: keys, costs, the end. Each pattern supplies the request times.
-class PatternTraffic : public Traffic {
+constexpr double kNoMore = -1;
+
+/// The requests of a pattern. Times are in µs from its beginning.
+struct Shape {
+  double length_us = 0;  ///< on average if it is random
+  double size = 0;       ///< the number of requests, regardless of PatternRequest::requests
+  /// The time of each request, whose `index` counts from 0; kNoMore at the end.
+  std::function<double(std::int64_t index)> us_until = {};
+  /// Takes the keys in turn, and begins again after this many requests. 0: takes them at random.
+  std::int64_t keys_in_turn = 0;
+};
+
+/// The requests of a shape, with keys and costs.
+class PatternTraffic final : public Traffic {
  public:
   /// Throws UsageError if the traffic would last beyond the latest time of the contract.
-  PatternTraffic(const PatternRequest& request, double length_us)
+  PatternTraffic(const PatternRequest& request, Shape shape)
       : request_(request),
+        shape_(std::move(shape)),
         begin_(begin_of(request)),
         most_us_(as_double(limiter::kLatestNow - begin_)),
         picker_(request.keys, request.key_skew, ~request.seed) {
-    if (length_us <= most_us_) return;
+    if (shape_.length_us <= most_us_) return;
     throw UsageError(
         "the traffic would last beyond the year 2096, when the scripts' times end; use "
         "fewer requests, a higher rate, a shorter duration or a shorter window");
   }
 
-  bool next(Arrival& arrival) final {
+  bool next(Arrival& arrival) override {
     if (request_.requests && made_ >= *request_.requests) return false;
-    const double after = us_until(made_);
+    const double after = shape_.us_until(made_);
     if (after < 0 || after > most_us_) return false;
     arrival = {.at = begin_ + microseconds{static_cast<std::int64_t>(after)},
-               .key = pick_key(made_),
+               .key = pick_key(),
                .cost = request_.cost};
     ++made_;
     return true;
   }
 
   /// A deque does not move its strings, so views of them stay valid.
-  std::string_view key_name(std::uint32_t key) const final {
+  std::string_view key_name(std::uint32_t key) const override {
     while (names_.size() <= key) names_.push_back(std::to_string(names_.size() + 1));
     return names_[key];
   }
 
-  std::int64_t size() const final {
-    const auto expected = as_count(expected_size());
+  std::int64_t size() const override {
+    const auto expected = as_count(shape_.size);
     return request_.requests ? std::min(*request_.requests, expected) : expected;
   }
 
- protected:
-  static constexpr double kNoMore = -1;
-  /// µs from the beginning until request number `index`, from 0; kNoMore at the end.
-  virtual double us_until(std::int64_t index) = 0;
-  /// The number of requests, regardless of PatternRequest::requests.
-  [[nodiscard]] virtual double expected_size() const = 0;
-  virtual std::uint32_t pick_key(std::int64_t) { return picker_.pick(); }
-
-  [[nodiscard]] const PatternRequest& request() const { return request_; }
-  KeyPicker& picker() { return picker_; }
-
  private:
+  std::uint32_t pick_key() {
+    if (shape_.keys_in_turn == 0) return picker_.pick();
+    return static_cast<std::uint32_t>(made_ % shape_.keys_in_turn % request_.keys);
+  }
+
   PatternRequest request_;
+  Shape shape_;
   microseconds begin_;
   double most_us_;
   KeyPicker picker_;
@@ -161,213 +163,147 @@ class PatternTraffic : public Traffic {
   mutable std::deque<std::string> names_;
 };
 
-/// All that a limit allows just before the end of a window, and again just after it.
-class Boundary final : public PatternTraffic {
- public:
-  explicit Boundary(const PatternRequest& request)
-      : PatternTraffic(request, 2 * as_double(request.limit.window)),
-        edge_(request.limit.window),
-        length_(length_of(request)) {
-    const auto all = request.requests.value_or(2 * filling(request) * request.keys);
-    before_ = all - all / 2;
-    after_ = all / 2;
-  }
+/// The time on each side of the edge.
+microseconds boundary_length(const PatternRequest& request) {
+  return std::clamp(request.limit.window / 2, microseconds{1}, kBoundary);
+}
 
-  static microseconds first_in_window(const PatternRequest& request) {
-    return request.limit.window - length_of(request);
-  }
+microseconds first_of_boundary(const PatternRequest& request) {
+  return request.limit.window - boundary_length(request);
+}
 
- private:
-  static microseconds length_of(const PatternRequest& request) {
-    return std::clamp(request.limit.window / 2, microseconds{1}, kBoundary);
-  }
-  double us_until(std::int64_t index) override {
-    if (index < before_) return as_double(edge_ - length_ + share(index, before_));
-    index -= before_;
-    return index < after_ ? as_double(edge_ + share(index, after_)) : kNoMore;
-  }
-  double expected_size() const override { return as_double(before_ + after_); }
-  /// Picks keys in turn, so that each fills its limit; at random with a skew.
-  std::uint32_t pick_key(std::int64_t index) override {
-    if (request().key_skew != 0) return picker().pick();
-    const auto in_half = index < before_ ? index : index - before_;
-    return static_cast<std::uint32_t>(in_half % request().keys);
-  }
-  /// The offset of request `index` of `of` within the length, rounded down.
-  [[nodiscard]] microseconds share(std::int64_t index, std::int64_t of) const {
-    return microseconds{static_cast<std::int64_t>(Wide{length_.count()} * index / of)};
-  }
+/// All that a limit allows just before the end of a window, and again just after it. Each key fills
+/// its limit, unless there is a skew.
+Shape boundary(const PatternRequest& request) {
+  const auto edge = request.limit.window, length = boundary_length(request);
+  const auto all = request.requests.value_or(2 * filling(request) * request.keys);
+  const auto before = all - all / 2, after = all / 2;
+  // The offset of request `index` of `of` within the length, rounded down.
+  const auto share = [length](std::int64_t index, std::int64_t of) {
+    return microseconds{static_cast<std::int64_t>(Wide{length.count()} * index / of)};
+  };
+  return {.length_us = 2 * as_double(edge),
+          .size = as_double(all),
+          .us_until =
+              [=](std::int64_t index) {
+                if (index < before) return as_double(edge - length + share(index, before));
+                index -= before;
+                return index < after ? as_double(edge + share(index, after)) : kNoMore;
+              },
+          .keys_in_turn = request.key_skew == 0 ? before : 0};
+}
 
-  microseconds edge_;    ///< between the windows
-  microseconds length_;  ///< on each side of it
-  std::int64_t before_ = 0, after_ = 0;
-};
-
-class Steady final : public PatternTraffic {
- public:
-  explicit Steady(const PatternRequest& request)
-      : PatternTraffic(request, length_us(rate_or(2, request), request)),
-        rate_(rate_or(2, request)),
-        duration_us_(duration_us(request)) {}
-
- private:
-  double us_until(std::int64_t index) override {
-    const auto us = rate_.us_until(index);
-    return us < duration_us_ ? us : kNoMore;
-  }
-  double expected_size() const override { return std::ceil(rate_.count_in(duration_us_)); }
-
-  Rate rate_;
-  double duration_us_;
-};
+Shape steady(const PatternRequest& request) {
+  const auto rate = rate_or(2, request);
+  const auto duration = duration_us(request);
+  return {.length_us = length_us(rate, request),
+          .size = std::ceil(rate.count_in(duration)),
+          .us_until = [=](std::int64_t index) {
+            const auto us = rate.us_until(index);
+            return us < duration ? us : kNoMore;
+          }};
+}
 
 /// Half of what the limit allows, and in the middle twice the limit within a twentieth of a window.
-class Spike final : public PatternTraffic {
- public:
-  explicit Spike(const PatternRequest& request)
-      : PatternTraffic(request, shape_us(request)),
-        calm_(rate_or(0.5, request)),
-        spike_{.count = 2.0 * as_double(filling(request)) * request.keys,
-               .per_us = as_double(request.limit.window) / 20},
-        duration_us_(shape_us(request)),
-        spike_begins_us_(std::max(0.0, (duration_us_ - spike_.per_us) / 2)) {}
-
- private:
-  /// Both run side by side: returns whichever is next.
-  double us_until(std::int64_t) override {
-    const auto calm = calm_.us_until(calm_made_);
-    const auto spike = spike_begins_us_ + spike_.us_until(spike_made_);
-    const bool calm_left = calm < duration_us_;
-    const bool spike_left = as_double(spike_made_) < spike_.count && spike < duration_us_;
-    if (!calm_left && !spike_left) return kNoMore;
-    if (spike_left && (!calm_left || spike < calm)) {
-      ++spike_made_;
-      return spike;
+/// Both run side by side.
+Shape spike(const PatternRequest& request) {
+  const auto calm = rate_or(0.5, request);
+  const Rate peak{.count = 2.0 * as_double(filling(request)) * request.keys,
+                  .per_us = as_double(request.limit.window) / 20};
+  const auto duration = shape_us(request);
+  const auto peak_begins = std::max(0.0, (duration - peak.per_us) / 2);
+  const auto next = [=, calm_made = std::int64_t{0},
+                     peak_made = std::int64_t{0}](std::int64_t) mutable {
+    const auto calm_us = calm.us_until(calm_made);
+    const auto peak_us = peak_begins + peak.us_until(peak_made);
+    const bool calm_left = calm_us < duration;
+    const bool peak_left = as_double(peak_made) < peak.count && peak_us < duration;
+    if (!calm_left && !peak_left) return kNoMore;
+    if (peak_left && (!calm_left || peak_us < calm_us)) {
+      ++peak_made;
+      return peak_us;
     }
-    ++calm_made_;
-    return calm;
-  }
-  double expected_size() const override {
-    return std::ceil(calm_.count_in(duration_us_)) +
-           std::min(spike_.count, std::ceil(spike_.count_in(duration_us_)));
-  }
+    ++calm_made;
+    return calm_us;
+  };
+  return {.length_us = duration,
+          .size = std::ceil(calm.count_in(duration)) +
+                  std::min(peak.count, std::ceil(peak.count_in(duration))),
+          .us_until = next};
+}
 
-  Rate calm_, spike_;
-  double duration_us_, spike_begins_us_;
-  std::int64_t calm_made_ = 0, spike_made_ = 0;
-};
-
-/// From nothing to the rate: the number of requests grows with the square of the time.
-class Ramp final : public PatternTraffic {
- public:
-  explicit Ramp(const PatternRequest& request)
-      : PatternTraffic(request, shape_us(request)),
-        duration_us_(shape_us(request)),
-        total_(std::round(rate_or(2, request).count_in(duration_us_) / 2)) {}
-
- private:
-  /// Each request is in the middle of its share, so that all are before the end.
-  double us_until(std::int64_t index) override {
-    if (as_double(index) >= total_) return kNoMore;
-    return duration_us_ * std::sqrt((as_double(index) + 0.5) / total_);
-  }
-  double expected_size() const override { return total_; }
-
-  double duration_us_;
-  double total_;
-};
+/// From nothing to the rate: the number of requests grows with the square of the time. Each request
+/// is in the middle of its share, so that all are before the end.
+Shape ramp(const PatternRequest& request) {
+  const auto duration = shape_us(request);
+  const auto total = std::round(rate_or(2, request).count_in(duration) / 2);
+  return {.length_us = duration, .size = total, .us_until = [=](std::int64_t index) {
+            if (as_double(index) >= total) return kNoMore;
+            return duration * std::sqrt((as_double(index) + 0.5) / total);
+          }};
+}
 
 /// Requests that are independent of each other, like those of many users.
-class Poisson final : public PatternTraffic {
- public:
-  explicit Poisson(const PatternRequest& request)
-      : PatternTraffic(request, length_us(rate_or(1, request), request)),
-        random_(request.seed),
-        rate_(rate_or(1, request)),
-        mean_us_(rate_.per_us / rate_.count),
-        duration_us_(duration_us(request)) {}
-
- private:
-  double us_until(std::int64_t) override {
-    last_us_ += random_.exponential() * mean_us_;
-    return last_us_ < duration_us_ ? last_us_ : kNoMore;
-  }
-  double expected_size() const override { return std::round(rate_.count_in(duration_us_)); }
-
-  Random random_;
-  Rate rate_;
-  double mean_us_, duration_us_;
-  double last_us_ = 0;
-};
+Shape poisson(const PatternRequest& request) {
+  const auto rate = rate_or(1, request);
+  const auto mean = rate.per_us / rate.count, duration = duration_us(request);
+  const auto next = [=, random = Random(request.seed), last = 0.0](std::int64_t) mutable {
+    last += random.exponential() * mean;
+    return last < duration ? last : kNoMore;
+  };
+  return {.length_us = length_us(rate, request),
+          .size = std::round(rate.count_in(duration)),
+          .us_until = next};
+}
 
 /// Half a window of requests, half a window of silence.
-class OnOff final : public PatternTraffic {
- public:
-  explicit OnOff(const PatternRequest& request)
-      : PatternTraffic(request, length_us(request)),
-        rate_(rate_or(4, request)),
-        half_us_(half_us(request)),
-        duration_us_(duration_us(request)) {}
+Shape on_off(const PatternRequest& request) {
+  const auto rate = rate_or(4, request);
+  const auto half = as_double(request.limit.window) / 2, duration = duration_us(request);
+  const auto with_silences = [=](double busy) { return busy + std::floor(busy / half) * half; };
+  const auto busy_until_end = std::floor(duration / (2 * half)) * half;
+  const auto rest = std::min(duration - 2 * busy_until_end, half);
+  return {.length_us = request.requests
+                           ? std::min(duration, with_silences(rate.us_until(*request.requests)))
+                           : duration,
+          .size = duration == kForever ? kForever : std::ceil(rate.count_in(busy_until_end + rest)),
+          .us_until = [=](std::int64_t index) {
+            const auto us = with_silences(rate.us_until(index));
+            return us < duration ? us : kNoMore;
+          }};
+}
 
- private:
-  static double half_us(const PatternRequest& request) {
-    return as_double(request.limit.window) / 2;
-  }
-  static double length_us(const PatternRequest& request) {
-    if (!request.requests) return duration_us(request);
-    const auto busy = rate_or(4, request).us_until(*request.requests);
-    return std::min(duration_us(request), with_silences(busy, half_us(request)));
-  }
-  static double with_silences(double busy_us, double silence_us) {
-    return busy_us + std::floor(busy_us / silence_us) * silence_us;
-  }
-
-  double us_until(std::int64_t index) override {
-    const auto us = with_silences(rate_.us_until(index), half_us_);
-    return us < duration_us_ ? us : kNoMore;
-  }
-  double expected_size() const override {
-    if (duration_us_ == kForever) return kForever;
-    const auto windows = std::floor(duration_us_ / (2 * half_us_));
-    const auto rest = std::min(duration_us_ - windows * 2 * half_us_, half_us_);
-    return std::ceil(rate_.count_in(windows * half_us_ + rest));
-  }
-
-  Rate rate_;
-  double half_us_, duration_us_;
-};
-
-template <typename Kind>
+template <Shape (*shape)(const PatternRequest&)>
 std::unique_ptr<Traffic> make(const PatternRequest& request) {
-  return std::make_unique<Kind>(request);
+  return std::make_unique<PatternTraffic>(request, shape(request));
 }
 
 constexpr std::array kPatterns{
     Pattern{.name = "boundary",
             .summary = "the limit in the last 10 ms of a window, and again in the next 10 ms",
             .rate = "",
-            .make = make<Boundary>,
-            .first_in_window = Boundary::first_in_window},
+            .make = make<boundary>,
+            .first_in_window = first_of_boundary},
     Pattern{.name = "steady",
             .summary = "a constant rate, twice what the limit allows",
             .rate = "of all requests",
-            .make = make<Steady>},
+            .make = make<steady>},
     Pattern{.name = "spike",
             .summary = "half the limit, and suddenly twice the limit",
             .rate = "outside the spike",
-            .make = make<Spike>},
+            .make = make<spike>},
     Pattern{.name = "ramp",
             .summary = "a rising rate, up to twice what the limit allows",
             .rate = "at the end",
-            .make = make<Ramp>},
+            .make = make<ramp>},
     Pattern{.name = "poisson",
             .summary = "at random, as many as the limit allows",
             .rate = "on average",
-            .make = make<Poisson>},
+            .make = make<poisson>},
     Pattern{.name = "on-off",
             .summary = "half a window on, half a window off",
             .rate = "while it is on",
-            .make = make<OnOff>},
+            .make = make<on_off>},
 };
 
 void require_positive(std::string_view what, double value) {
