@@ -58,7 +58,7 @@ class Evaluator {
 };
 
 /// The error of a text that is no expression.
-std::string complaint(const std::string& text) {
+std::string complaint(std::string_view text) {
   return refusal_of([&] { return ReplyExpression(text); });
 }
 
