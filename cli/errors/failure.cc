@@ -27,8 +27,6 @@ struct FailureRow {
   bool usage_advice;
 };
 
-constexpr std::string_view kNoMemory = "memory";
-
 constexpr FailureRow kFailures[] = {
     {redis::Failure::kUsage, ExitStatus::kUsage, "usage", true},
     {redis::Failure::kUnsupported, ExitStatus::kUsage, "unsupported", false},
@@ -39,7 +37,6 @@ constexpr FailureRow kFailures[] = {
     {redis::Failure::kRefused, ExitStatus::kRefused, "refused", false},
     {redis::Failure::kRejected, ExitStatus::kRejected, "rejected", false},
     {redis::Failure::kProtocol, ExitStatus::kUnreachable, "protocol", false},
-    {redis::Failure::kNoMemory, ExitStatus::kUsage, kNoMemory, false},
 };
 
 // ---- What to do about an error of the server ----
@@ -209,7 +206,7 @@ Problem describe_unmasked(const std::exception& error) {
     return {.code = "configuration", .message = e->what(), .hint = e->hint(), .of_command = false};
   }
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-    return {.code = std::string(kNoMemory), .message = "out of memory"};
+    return {.code = "memory", .message = "out of memory"};
   }
   Problem problem{.code = "internal", .message = error.what()};
   if (const auto* e = dynamic_cast<const UsageError*>(&error)) {

@@ -247,8 +247,7 @@ void flush_answers(Output& out, const std::function<std::string()>& loss) {
 }
 
 bool is_in_doubt(const Problem& problem) {
-  return problem.code == "unreachable" || problem.code == "timeout" || problem.code == "protocol" ||
-         problem.code == "memory";
+  return problem.code == "unreachable" || problem.code == "timeout" || problem.code == "protocol";
 }
 
 Problem may_have_been_counted(Problem problem) {

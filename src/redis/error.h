@@ -21,7 +21,6 @@ enum class Failure {
   kRefused,      ///< the server refuses this user (NOAUTH, WRONGPASS, NOPERM, also inside a script)
   kRejected,  ///< the server or the script refuses the command (WRONGTYPE, READONLY, OOM, ERR ...)
   kProtocol,  ///< the reply is not RESP, not one to the command, or names a forbidden address
-  kNoMemory,  ///< this process has no memory left for the exchange
 };
 
 struct Endpoint;

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <new>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -326,21 +326,15 @@ struct Link::State {
   // connection cannot be used any more.
   template <typename Call>
   auto guarded(Call call) {
-    if (failure) throw Error(*failure);
-    if (interrupted) throw Interrupted();
-    if (has_no_memory) throw std::bad_alloc();
+    if (failure) std::rethrow_exception(failure);
     try {
       return call();
-    } catch (const std::bad_alloc&) {
-      has_no_memory = true;  // in case there is none for the error either
-      failure = explain(Error(Failure::kNoMemory, "out of memory"));
-    } catch (const Interrupted&) {
-      interrupted = true;
-      throw;
     } catch (const Error& error) {
-      failure = explain(error);
+      failure = std::make_exception_ptr(explain(error));
+    } catch (...) {
+      failure = std::current_exception();
     }
-    throw Error(*failure);
+    std::rethrow_exception(failure);
   }
 
   [[nodiscard]] Deadline deadline() const { return deadline_after(timeout); }
@@ -349,8 +343,6 @@ struct Link::State {
     if (error.failure() == Failure::kTimeout) {
       message =
           fmt::format("no answer from {} within {}", transport->name(), format_duration(timeout));
-    } else if (error.failure() == Failure::kNoMemory) {
-      message = fmt::format("out of memory while talking to {}", transport->name());
     }
     std::string hint = error.hint();
     const bool is_in_doubt = sent_unanswered && outbox.size() > 0 && !is_logging_in;
@@ -399,9 +391,7 @@ struct Link::State {
   // How the connection ended while sending; thrown once the replies that came before are taken.
   std::optional<Error> broken;
   // Every later call throws this again.
-  std::optional<Error> failure;
-  bool interrupted = false;
-  bool has_no_memory = false;
+  std::exception_ptr failure;
 };
 
 Link::Link(std::unique_ptr<Transport> transport, std::chrono::microseconds timeout)
@@ -500,7 +490,7 @@ void Link::set_timeout(std::chrono::microseconds timeout) noexcept {
 void Link::time_out(std::chrono::microseconds timeout) {
   state_->timeout = timeout;
   state_->guarded([] { throw Error(Failure::kTimeout, "no answer in time"); });
-  throw Error(*state_->failure);
+  std::rethrow_exception(state_->failure);
 }
 
 std::size_t Link::outstanding() const noexcept {

@@ -76,7 +76,6 @@ bool may_have_run(const redis::Reply& reply) {
     case redis::Failure::kUnreachable:
     case redis::Failure::kTimeout:
     case redis::Failure::kProtocol:
-    case redis::Failure::kNoMemory:
       return true;
     default:
       return false;
