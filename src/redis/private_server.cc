@@ -42,9 +42,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kServerNames{"redis-server",    "valkey-server",
-                                                       "redis-check-rdb", "valkey-check-rdb",
-                                                       "redict-server",   "keydb-server"};
+constexpr std::array<std::string_view, 5> kServerNames{
+    "redis-server", "valkey-server", "redis-check-rdb", "valkey-check-rdb", "redict-server"};
 constexpr std::chrono::seconds kVersionTakesAtMost{2};
 
 /// Calls visit(path, status) for each program of this name in PATH, until it returns true.

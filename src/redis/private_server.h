@@ -17,7 +17,7 @@ namespace rlctl::redis {
 
 /// Finds a server binary: $RLCTL_REDIS_SERVER if set, else one in PATH: redis-server,
 /// valkey-server, redis-check-rdb and valkey-check-rdb (Debian's redis-tools: the same binary, a
-/// server if its argv[0] is a server's), redict-server, keydb-server. Takes the first in this
+/// server if its argv[0] is a server's), redict-server. Takes the first in this
 /// order, and among equal names in the order of PATH; but if `like` is given, prefers the first of
 /// the same family and major version, then the first of the same family. It runs binaries (with
 /// --version) only for that, and only if there are several.

@@ -48,12 +48,10 @@ constexpr std::array<std::string_view, 4> kRefusedCodes{"NOAUTH", "WRONGPASS", "
                                                         kProtectedMode};
 // Errors without a code of their own, by the start of their message.
 constexpr std::array<std::string_view, 1> kNotNowSentences{"max number of clients"};
-constexpr std::array<std::string_view, 5> kRefusedSentences{
-    "The user executing the script can't",          // in a script, up to Redis 7.0
-    "ACL failure in script",                        // in a script, since Redis 7.2
-    "AUTH <password> called without any password",  // since Redis 6
-    "Client sent AUTH, but no password is set",     // up to Redis 5
-    "invalid password"};                            // up to Redis 5
+constexpr std::array<std::string_view, 3> kRefusedSentences{
+    "The user executing the script can't",  // in a script, up to Redis 7.0
+    "ACL failure in script",                // in a script, since Redis 7.2
+    "AUTH <password> called without any password"};
 
 template <std::size_t N>
 bool contains(const std::array<std::string_view, N>& list, std::string_view word) {

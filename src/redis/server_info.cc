@@ -27,10 +27,8 @@ extern char** environ;
 namespace rlctl::redis {
 namespace {
 
-constexpr std::string_view kRedis = "redis";
-/// Redis' successors, which all report a redis_version too.
-constexpr std::array<std::string_view, 5> kSuccessors{"valkey", "redict", "keydb", "dragonfly",
-                                                      "garnet"};
+/// Redis' successors, which report a redis_version too.
+constexpr std::array<std::string_view, 2> kSuccessors{"valkey", "redict"};
 
 std::optional<ServerVersion> parse_hello(ReplyView reply) {
   ServerVersion version{.family = lower_case(hello_field(reply, "server")),
@@ -106,7 +104,6 @@ int ServerVersion::major_number() const noexcept {
 }
 
 std::string display(const ServerVersion& version) {
-  if (version.family == "keydb") return "KeyDB " + version.number;
   auto name = version.family;
   if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') {
     name[0] = static_cast<char>(name[0] - 'a' + 'A');
@@ -123,11 +120,7 @@ std::optional<ServerVersion> parse_info(std::string_view info) {
   }
   const auto number = info_field(info, "redis_version");
   if (number.empty()) return std::nullopt;
-  // KeyDB has no version field of its own.
-  const auto program = info_field(info, "executable");
-  const bool is_keydb = program.substr(program.rfind('/') + 1).starts_with("keydb");
-  return ServerVersion{.family = is_keydb ? "keydb" : std::string(kRedis),
-                       .number = std::string(number)};
+  return ServerVersion{.family = "redis", .number = std::string(number)};
 }
 
 std::optional<ServerVersion> parse_version_line(std::string_view text) {

@@ -16,7 +16,7 @@ namespace rlctl::redis {
 
 /// A server's program and version.
 struct ServerVersion {
-  std::string family = {};  ///< in lower case: "redis", "valkey", "redict", "keydb"
+  std::string family = {};  ///< in lower case: "redis", "valkey", "redict"
   std::string number = {};  ///< "7.0.15"
 
   /// 7; -1 if `number` does not begin with a number.
@@ -30,8 +30,8 @@ struct ServerVersion {
 /// The value of a line "name:value" in a reply to INFO; empty if there is none.
 [[nodiscard]] std::string_view info_field(std::string_view info, std::string_view name);
 
-/// Parses INFO server. Redis' successors report a compatible Redis version as well as their own.
-/// None if there is no version in it.
+/// Parses INFO server. Valkey and Redict report a compatible Redis version as well as their own; any
+/// other server is taken for the Redis that it reports to be. None if there is no version in it.
 [[nodiscard]] std::optional<ServerVersion> parse_info(std::string_view info);
 /// Parses "Valkey server v=8.1.1 sha=00000000:0 malloc=...", a binary's output for --version.
 [[nodiscard]] std::optional<ServerVersion> parse_version_line(std::string_view text);

@@ -45,10 +45,8 @@ TEST_CASE("INFO tells which server it is, even if it claims to be Redis") {
                    "valkey_version:8.1.1\r\n") == ServerVersion{"valkey", "8.1.1"});
   CHECK(parse_info("redict_version:7.3.6\nredis_version:7.2.4\n") ==
         ServerVersion{"redict", "7.3.6"});
-  CHECK(parse_info("redis_version:6.3.4\r\nexecutable:/usr/bin/keydb-server\r\n") ==
-        ServerVersion{"keydb", "6.3.4"});
-  CHECK(parse_info("redis_version:7.4.0\r\ndragonfly_version:df-v1.27.1\r\n") ==
-        ServerVersion{"dragonfly", "df-v1.27.1"});
+  CHECK(parse_info("redis_version:7.4.0\r\nother_version:1.27.1\r\n") ==
+        ServerVersion{"redis", "7.4.0"});
   CHECK_FALSE(parse_info("gcc_version:12.2.0\r\n"));
   CHECK_FALSE(parse_info(""));
 }
@@ -69,7 +67,6 @@ TEST_CASE("the output of --version tells which server a binary is") {
   CHECK(parse_version_line("Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0\n") ==
         ServerVersion{"redis", "7.0.15"});
   CHECK(parse_version_line("Valkey server v=9.1.2 sha=0") == ServerVersion{"valkey", "9.1.2"});
-  CHECK(parse_version_line("KeyDB server v=6.3.4\n") == ServerVersion{"keydb", "6.3.4"});
   CHECK_FALSE(parse_version_line("redis-check-rdb 7.0.15\n"));
   CHECK_FALSE(parse_version_line("Redis server v=unknown sha=0\n"));
   CHECK_FALSE(parse_version_line(" server v=7.0.15"));
@@ -78,9 +75,8 @@ TEST_CASE("the output of --version tells which server a binary is") {
 
 TEST_CASE("a version is shown in its vendor's spelling") {
   CHECK(display({"redis", "7.0.15"}) == "Redis 7.0.15");
-  CHECK(display({"keydb", "6.3.4"}) == "KeyDB 6.3.4");
   CHECK(ServerVersion{"redis", "10.2"}.major_number() == 10);
-  CHECK(ServerVersion{"dragonfly", "df-v1"}.major_number() == -1);
+  CHECK(ServerVersion{"other", "df-v1"}.major_number() == -1);
 }
 
 TEST_CASE("a server and its binary report the same version") {
@@ -131,7 +127,7 @@ TEST_CASE("the binary most similar to the given server is chosen among several")
   CHECK(find_server_binary(ServerVersion{"redis", "7.0.15"}) == old / "redis-server");
   CHECK(find_server_binary(ServerVersion{"valkey", "8.0.1"}) == valkey / "valkey-server");
   CHECK(find_server_binary(ServerVersion{"valkey", "9.1.2"}) == valkey / "valkey-server");
-  CHECK(find_server_binary(ServerVersion{"keydb", "6.3.4"}) == old / "redis-server");
+  CHECK(find_server_binary(ServerVersion{"redict", "7.3.6"}) == old / "redis-server");
   const auto named = (valkey / "valkey-server").string();
   const ScopedVariable wins("RLCTL_REDIS_SERVER", named);
   CHECK(find_server_binary(ServerVersion{"redis", "8.0.2"}) == named);
