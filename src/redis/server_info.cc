@@ -1,28 +1,18 @@
 #include "redis/server_info.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <csignal>
 #include <string_view>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "base/wait.h"
 #include "redis/error.h"
 #include "redis/reply.h"
-
-extern char** environ;
 
 namespace rlctl::redis {
 namespace {
@@ -35,53 +25,6 @@ std::optional<ServerVersion> parse_hello(ReplyView reply) {
                         .number = std::string(hello_field(reply, "version"))};
   if (version.family.empty() || version.number.empty()) return std::nullopt;
   return version;
-}
-
-/// A child process that the destructor kills and reaps.
-class Child {
- public:
-  explicit Child(pid_t pid) : pid_(pid) {}
-  ~Child() {
-    ::kill(pid_, SIGKILL);
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
- private:
-  pid_t pid_;
-};
-
-/// Starts the program with its output in `output`; 0 if it cannot be run.
-pid_t start(const std::string& program, int output) {
-  posix_spawn_file_actions_t files;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&files, output, 1);
-  ::posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-  std::array<std::string, 2> words{"redis-server", "--version"};
-  const std::array<char*, 3> arguments{words[0].data(), words[1].data(), nullptr};
-  pid_t pid = 0;
-  const int failed =
-      ::posix_spawn(&pid, program.c_str(), &files, nullptr, arguments.data(), environ);
-  ::posix_spawn_file_actions_destroy(&files);
-  return failed == 0 ? pid : 0;
-}
-
-/// Reads the first line.
-std::string read_line(int fd, Deadline deadline, const Interrupt* interrupt) {
-  constexpr std::size_t kMax = 4096;
-  std::string text;
-  std::array<char, 512> piece{};
-  while (text.find('\n') == text.npos && text.size() < kMax) {
-    if (wait_for(fd, POLLIN, interrupt, deadline) == Wake::kDeadline) break;
-    const auto size = ::read(fd, piece.data(), piece.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) break;
-    text.append(piece.data(), static_cast<std::size_t>(size));
-  }
-  return text;
 }
 
 }  // namespace
@@ -121,19 +64,6 @@ std::optional<ServerVersion> parse_info(std::string_view info) {
   const auto number = info_field(info, "redis_version");
   if (number.empty()) return std::nullopt;
   return ServerVersion{.family = "redis", .number = std::string(number)};
-}
-
-std::optional<ServerVersion> parse_version_line(std::string_view text) {
-  constexpr std::string_view kServer = " server v=";
-  const auto at = text.find(kServer);
-  if (at == text.npos || at == 0) return std::nullopt;
-  const auto before = text.substr(0, at);
-  const auto number = text.substr(at + kServer.size());
-  ServerVersion version{.family = lower_case(before.substr(before.find_last_of(" \n") + 1)),
-                        .number = std::string(number.substr(
-                            0, std::min(number.find_first_of(" \r\n"), number.size())))};
-  if (version.major_number() < 0) return std::nullopt;
-  return version;
 }
 
 std::optional<ServerVersion> version_of(Connection& connection) {
@@ -187,21 +117,6 @@ const std::optional<Url>& find_master(const Endpoint& server) {
     // Likewise: the caller reports what it knows.
   }
   return *server.master;
-}
-
-std::optional<ServerVersion> version_of_binary(const std::string& program,
-                                               std::chrono::milliseconds at_most,
-                                               const Interrupt* interrupt) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return std::nullopt;
-  const FileDescriptor output(ends[0]);
-  FileDescriptor input(ends[1]);
-  const auto deadline = Clock::now() + at_most;
-  const pid_t pid = start(program, input.get());
-  if (pid == 0) return std::nullopt;
-  const Child child(pid);
-  input.reset();
-  return parse_version_line(read_line(output.get(), deadline, interrupt));
 }
 
 namespace {

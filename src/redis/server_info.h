@@ -30,12 +30,10 @@ struct ServerVersion {
 /// The value of a line "name:value" in a reply to INFO; empty if there is none.
 [[nodiscard]] std::string_view info_field(std::string_view info, std::string_view name);
 
-/// Parses INFO server. Valkey and Redict report a compatible Redis version as well as their own; any
-/// other server is taken for the Redis that it reports to be. None if there is no version in it.
+/// Parses INFO server. Valkey and Redict report a compatible Redis version as well as their own;
+/// any other server is taken for the Redis that it reports to be. None if there is no version in
+/// it.
 [[nodiscard]] std::optional<ServerVersion> parse_info(std::string_view info);
-/// Parses "Valkey server v=8.1.1 sha=00000000:0 malloc=...", a binary's output for --version.
-[[nodiscard]] std::optional<ServerVersion> parse_version_line(std::string_view text);
-
 /// Asks a server with INFO, else with HELLO, which any user may send. None if neither reports a
 /// version. Throws Error if the connection fails or requires a password, or the server is not
 /// ready.
@@ -45,13 +43,6 @@ struct ServerVersion {
 /// the server's interrupt is raised. Asks once, on a connection of its own, so that nothing in
 /// flight is disturbed.
 [[nodiscard]] const std::optional<Url>& find_master(const Endpoint& server);
-
-/// Runs a binary with --version, under the name of a server: redis-check-rdb is one only under that
-/// name. None if it does not print a version within `at_most`, after which it is killed. Throws
-/// Interrupted.
-[[nodiscard]] std::optional<ServerVersion> version_of_binary(const std::string& program,
-                                                             std::chrono::milliseconds at_most,
-                                                             const Interrupt* interrupt = nullptr);
 
 /// The server's clock, from the elements `at` and `at` + 1 of a reply: seconds and microseconds
 /// since 1970, as TIME replies. Throws Error if they are not a time.

@@ -166,7 +166,7 @@ start_batch() {
   pid=$!
 }
 
-@test "after kill -9 of rlctl no private server is left, and the next run removes its folder" {
+@test "after kill -9 of rlctl no private server is left" {
   start_batch
   wait_until grep -q allowed "$BATS_TEST_TMPDIR/out"
   run -0 private_servers
@@ -174,21 +174,6 @@ start_batch() {
   local server=$output
   kill -KILL "$pid"
   wait_until ended "$server"
-  run -0 folders
-  assert_output --regexp 'rlctl-......$'
-  run -0 rlctl -u private: check k --limit 5/60s
-  run -0 folders
-  assert_output ''
-}
-
-@test "a running private server of another run is not removed" {
-  start_batch
-  wait_until grep -q remaining=4 "$BATS_TEST_TMPDIR/out"
-  run -0 rlctl -u private: check k --limit 5/60s
-  assert_output --partial remaining=4
-  echo k >&"$input"
-  wait_until grep -q remaining=3 "$BATS_TEST_TMPDIR/out"
-  kill "$pid"
 }
 
 @test "a private server without a folder for its files exits with status 3" {

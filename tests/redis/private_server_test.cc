@@ -1,7 +1,6 @@
 #include "redis/private_server.h"
 
 #include <doctest/doctest.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -46,11 +45,6 @@ bool answers(const Url& url) {
 std::size_t entries(const fs::path& folder) {
   return static_cast<std::size_t>(
       std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
-}
-
-void make_old(const fs::path& path) {
-  const std::array<timespec, 2> times{{{1'000'000'000, 0}, {1'000'000'000, 0}}};
-  REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) == 0);
 }
 
 void write_file(const fs::path& path, const std::string& text, fs::perms mode) {
@@ -138,53 +132,12 @@ TEST_CASE("a private server can be moved") {
   CHECK(answers(stays));
 }
 
-TEST_CASE(
-    "a private server dies with its process, even after kill -9, and the next one removes its "
-    "folder") {
+TEST_CASE("a private server dies with its process, even after kill -9") {
   const TempFolder folder;
   const ScopedVariable tmpdir("TMPDIR", folder.path().string());
   const Url url = orphan();
   for (int i = 0; i < 24'000 && answers(url); ++i) ::poll(nullptr, 0, 5);
   CHECK_FALSE(answers(url));
-  CHECK(fs::exists(fs::path(url.path).parent_path()));
-
-  const PrivateServer next;
-  CHECK_FALSE(fs::exists(fs::path(url.path).parent_path()));
-  CHECK(entries(folder.path()) == 1);
-}
-
-TEST_CASE(
-    "the sweep spares running servers, folders still being created and files of other programs") {
-  const TempFolder folder;
-  const ScopedVariable tmpdir("TMPDIR", folder.path().string());
-  const auto make = [&](const char* name) {
-    fs::create_directory(folder.path() / name);
-    return folder.path() / name;
-  };
-  const PrivateServer living;
-  make("rlctl-makING");  // no lock in it yet
-  make_old(make("rlctl-ABCdef"));
-  const auto somebodys = make("rlctl-backup");
-  write_file(somebodys / "precious", "x", fs::perms::owner_read);
-  make_old(somebodys);
-  make_old(make("rlctl-toolong"));
-  make_old(make("rlctl-a-b-cd"));
-  fs::create_directory_symlink(make("elsewhere"), folder.path() / "rlctl-symlnk");
-  make_old(folder.path() / "rlctl-symlnk");
-  write_file(make("rlctl-dead00") / "rlctl.lock", "",
-             fs::perms::owner_read | fs::perms::owner_write);
-
-  const PrivateServer next;
-  const auto there = [&](const char* name) { return fs::exists(folder.path() / name); };
-  CHECK(answers(living.url()));
-  CHECK(there("rlctl-makING"));
-  CHECK(there("rlctl-backup/precious"));
-  CHECK(there("rlctl-toolong"));
-  CHECK(there("rlctl-a-b-cd"));
-  CHECK(there("rlctl-symlnk"));
-  CHECK(there("elsewhere"));
-  CHECK_FALSE(there("rlctl-ABCdef"));
-  CHECK_FALSE(there("rlctl-dead00"));
 }
 
 TEST_CASE("if a server does not start, its message is quoted and no folder is left") {

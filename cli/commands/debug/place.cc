@@ -116,7 +116,7 @@ void require_consent(const Plan& plan, const std::string& server, const Interrup
 Place::Place(const Plan& plan, Invocation& invocation) : plan_(plan), invocation_(invocation) {
   if (plan.replay) {
     refuse_server(invocation.connection);
-    say(start_private({}) + ", which has no keys at first");
+    say(start_private() + ", which has no keys at first");
     return;
   }
   connector_ = std::make_unique<Connector>(invocation.connection, invocation.configuration,
@@ -151,9 +151,8 @@ void Place::attach() {
                    "omit --attach to use a private server with the same keys, or add --sync");
 }
 
-std::string Place::start_private(const std::optional<redis::ServerVersion>& like) {
+std::string Place::start_private() {
   redis::PrivateServer::Options options;
-  options.like = like;
   // While debugging, this is the interval in ms at which a running script can be stopped.
   if (plan_.is_interactive()) options.arguments = {"--lua-time-limit", "100"};
   options.interrupt = &invocation_.interrupt;
@@ -166,11 +165,11 @@ std::string Place::start_private(const std::optional<redis::ServerVersion>& like
 
 void Place::start_copy() {
   if (connector_->is_private()) {
-    return say(start_private({}) + ", which has no keys");
+    return say(start_private() + ", which has no keys");
   }
   std::optional<redis::ServerVersion> source_version;
   auto source = open_source(*connector_, invocation_.interrupt, source_version);
-  auto message = start_private(source_version);
+  auto message = start_private();
   if (!source) {
     return say(
         fmt::format("no server answers at {}: {}, which has no keys", connector_->name(), message));
@@ -222,7 +221,7 @@ void Place::replace(const std::vector<redis::DumpedKey>& keys,
   }
   auto old = std::exchange(server_, std::nullopt);
   try {
-    start_private(version_);
+    start_private();
     auto connection = connect();
     check(connection);
     redis::restore_keys(connection, keys);

@@ -60,7 +60,7 @@ class Place {
  private:
   void attach();
   /// Returns "running on a private server (Redis 7.2.4)".
-  std::string start_private(const std::optional<redis::ServerVersion>& like);
+  std::string start_private();
   void start_copy();
   void say(const std::string& message) const;
 

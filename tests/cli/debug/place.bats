@@ -205,22 +205,6 @@ version() {
   done
 }
 
-@test "among the binaries in PATH, debug uses the one most similar to the server" {
-  [[ -n ${RLCTL_TEST_SERVERS:-} ]] || skip 'RLCTL_TEST_SERVERS names no other servers'
-  start_server
-  local wrapper
-  for wrapper in "$RLCTL_BUILD"/servers/*; do
-    mkdir -p "bin/${wrapper##*/}"
-    ln -s "$wrapper" "bin/${wrapper##*/}/redis-server"
-    PATH=$PATH:$PWD/bin/${wrapper##*/}
-  done
-  local own
-  own=$(version)
-  unset RLCTL_REDIS_SERVER
-  run -0 --separate-stderr rlctl "${log[@]}"
-  assert_regex "$stderr" "private server \\(${own%%.*}\\."
-}
-
 # --- attached --------------------------------------------------------------------------------------
 
 @test "--attach runs in a fork of the server, which keeps serving, and nothing is kept" {
