@@ -11,9 +11,6 @@ namespace rlctl::redis {
 
 // The functions of OpenSSL that TLS needs; a macro of OpenSSL needs the function behind it.
 #define RLCTL_OPENSSL_FUNCTIONS(X)          \
-  X(ASN1_STRING_get0_data)                  \
-  X(ASN1_STRING_length)                     \
-  X(ASN1_TIME_to_tm)                        \
   X(BIO_clear_flags)                        \
   X(BIO_get_data)                           \
   X(BIO_meth_new)                           \
@@ -27,10 +24,7 @@ namespace rlctl::redis {
   X(ERR_clear_error)                        \
   X(ERR_get_error)                          \
   X(ERR_reason_error_string)                \
-  X(GENERAL_NAMES_free)                     \
   X(OPENSSL_init_ssl)                       \
-  X(OPENSSL_sk_num)                         \
-  X(OPENSSL_sk_value)                       \
   X(SSL_CTX_check_private_key)              \
   X(SSL_CTX_ctrl)                           \
   X(SSL_CTX_free)                           \
@@ -59,21 +53,13 @@ namespace rlctl::redis {
   X(SSL_set_hostflags)                      \
   X(SSL_write)                              \
   X(TLS_client_method)                      \
-  X(X509_NAME_get_text_by_NID)              \
-  X(X509_STORE_CTX_get_current_cert)        \
   X(X509_STORE_CTX_get_error)               \
-  X(X509_STORE_CTX_get_error_depth)         \
   X(X509_STORE_CTX_get_ex_data)             \
   X(X509_VERIFY_PARAM_set1_ip_asc)          \
-  X(X509_get0_notAfter)                     \
-  X(X509_get0_notBefore)                    \
   X(X509_get_default_cert_dir)              \
   X(X509_get_default_cert_dir_env)          \
   X(X509_get_default_cert_file)             \
   X(X509_get_default_cert_file_env)         \
-  X(X509_get_ext_d2i)                       \
-  X(X509_get_issuer_name)                   \
-  X(X509_get_subject_name)                  \
   X(X509_verify_cert_error_string)
 
 /// OpenSSL, loaded when the first connection with TLS needs it: a process without TLS starts sooner

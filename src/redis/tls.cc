@@ -149,7 +149,7 @@ int on_verified(int is_good, X509_STORE_CTX* verification) {
   const auto* session = static_cast<const SSL*>(
       ssl.X509_STORE_CTX_get_ex_data(verification, ssl.SSL_get_ex_data_X509_STORE_CTX_idx()));
   TlsPeer& peer = peer_of(session);
-  peer.untrusted = untrusted(peer, verification);
+  peer.untrusted = untrusted(peer, ssl.X509_STORE_CTX_get_error(verification));
   return 0;
 }
 

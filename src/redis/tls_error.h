@@ -23,8 +23,8 @@ struct TlsPeer {
   static constexpr std::size_t kFirstBytes = 40;
 };
 
-/// Why the server's certificate, of which OpenSSL has just verified a part, is refused.
-[[nodiscard]] Error untrusted(const TlsPeer& peer, X509_STORE_CTX* verification);
+/// Why the server's certificate is refused: OpenSSL's error, X509_V_ERR_...
+[[nodiscard]] Error untrusted(const TlsPeer& peer, int error);
 
 /// Why a call of OpenSSL failed, from its queue of errors.
 [[nodiscard]] Error tls_failed(const TlsPeer& peer);

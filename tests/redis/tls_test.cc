@@ -177,10 +177,9 @@ TEST_CASE("a certificate that is not the server's is refused") {
   Url url = elsewhere.url;
   auto error = ping_error(url);
   CHECK(error.failure() == Failure::kUnreachable);
-  CHECK(message_of(error) == "cannot connect to " + display(url) +
-                                 ": its certificate is for cache.example.com and *.example.org, "
-                                 "not for localhost");
-  CHECK(error.hint() == "connect to one of these names, or pass --sni cache.example.com");
+  CHECK(message_of(error) ==
+        "cannot connect to " + display(url) + ": its certificate is not for localhost");
+  CHECK(error.hint() == "connect to a name that the certificate has, or pass that as --sni");
   for (const std::string name :
        {"cache.example.com", "a.example.org", "CACHE.example.com.", "a.example.org."}) {
     url.tls->sni = name;
@@ -188,7 +187,7 @@ TEST_CASE("a certificate that is not the server's is refused") {
   }
   for (const std::string name : {"example.org", "a.b.example.org", "127.0.0.1", "cache.example"}) {
     url.tls->sni = name;
-    CHECK(contains(ping_error(url).what(), ", not for " + name));
+    CHECK(contains(ping_error(url).what(), "its certificate is not for " + name));
   }
   url.tls->insecure = true;
   CHECK(open(url).call({"PING"}).text() == "PONG");
@@ -196,10 +195,9 @@ TEST_CASE("a certificate that is not the server's is refused") {
 
 TEST_CASE("a certificate is refused before its time and after it") {
   const char* const cases[][3] = {
-      {"expired", "its certificate expired on 20",
+      {"expired", "its certificate has expired",
        "renew it, unless the clock of this machine is wrong"},
-      {"future", "its certificate is not valid before 2120-01-01T00:00:00Z",
-       "is the clock of this machine right?"}};
+      {"future", "its certificate is not valid yet", "is the clock of this machine right?"}};
   for (const auto& [certificate, message, hint] : cases) {
     const auto server = start_tls_server(certificate);
     const auto error = ping_error(server.url);
@@ -216,7 +214,7 @@ TEST_CASE("a certificate of an unknown authority is refused") {
   url.tls->cacert = file("other-ca.pem");
   auto error = ping_error(url);
   CHECK(error.failure() == Failure::kUnreachable);
-  CHECK(contains(error.what(), "from the authority 'Test Authority', which is not trusted"));
+  CHECK(contains(error.what(), "its certificate is not trusted: unable to get"));
   CHECK(error.hint() == file("other-ca.pem") + " has no certificate of it");
   url.tls->cacert.clear();
   CHECK(ping_error(url).hint() == "trust it with --cacert FILE, the authority's certificate");
@@ -224,7 +222,7 @@ TEST_CASE("a certificate of an unknown authority is refused") {
   url = self_signed.url;
   error = ping_error(url);
   CHECK(error.failure() == Failure::kUnreachable);
-  CHECK(contains(error.what(), "its certificate is self-signed and not trusted"));
+  CHECK(contains(error.what(), "its certificate is not trusted: self"));
   url.tls->cacert.clear();
   CHECK(ping_error(url).hint() == "trust it with --cacert FILE, a copy of it");
   url.tls->cacert = file("self-signed.pem");
@@ -247,8 +245,8 @@ TEST_CASE("a server gets the client certificate that it asks for, and may refuse
     url.tls->key = file("stranger.key");
     error = ping_error(url);
     CHECK(error.failure() == Failure::kUnreachable);
-    CHECK(contains(error.what(), "the server refuses the client certificate " +
-                                     file("stranger.pem") + ": it does not know its issuer"));
+    CHECK(contains(error.what(),
+                   "the server refuses the client certificate " + file("stranger.pem") + ": "));
 
     url.tls->cert = file("client.pem");
     url.tls->key = file("client.key");
@@ -256,24 +254,20 @@ TEST_CASE("a server gets the client certificate that it asks for, and may refuse
   }
 }
 
-TEST_CASE("a server without TLS 1.2 is refused") {
+TEST_CASE("a failure that is not a common one is told in OpenSSL's words") {
   auto server = start_tls_server(
       "server", {"--tls-protocols", "TLSv1.1", "--tls-ciphers", "ALL:@SECLEVEL=0"});
   const auto error = ping_error(server.url);
   CHECK(error.failure() == Failure::kUnreachable);
-  CHECK(contains(error.what(), "the server does not offer TLS 1.2 or later"));
+  CHECK(contains(error.what(), ": TLS failed: "));
+  CHECK(contains(error.what(), "protocol"));
 }
 
-TEST_CASE("a server that does not know the name is refused with that name, escaped") {
-  ScriptedServer server(
-      [](Peer& peer) {
-        (void)peer.read_some();
-        peer.write({"\x15\x03\x03\x00\x02\x02\x70", 7});  // an alert: unrecognized_name
-        (void)peer.read_to_end();
-      },
-      Scheme::kTcp);
-  const auto error = ping_error(with_tls(server, {.sni = "a\x1b[2Jb"}));
-  CHECK(contains(message_of(error), "has no certificate for a\\x1b[2Jb"));
+TEST_CASE("the name that a certificate does not have is escaped") {
+  const auto server = start_tls_server("server");
+  Url url = server.url;
+  url.tls->sni = "a\x1b[2Jb";
+  CHECK(contains(message_of(ping_error(url)), "its certificate is not for a\\x1b[2Jb"));
 }
 
 TEST_CASE("a name that is too long for a certificate is a mistake of the caller") {
