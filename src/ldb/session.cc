@@ -322,7 +322,7 @@ Message Session::guarded(Talk talk) {
 
 /// Returns false if the server refuses.
 bool Session::enable() {
-  connection_->stay();  // whatever the script replies
+  connection_->pin_to_server();  // whatever the script replies
   auto reply = connection_->call({"SCRIPT", "DEBUG", mode_ == Mode::kSync ? "SYNC" : "YES"});
   if (!reply.is_error()) return true;
   refuse(std::move(reply));

@@ -19,6 +19,8 @@
 
 namespace rlctl::redis {
 
+class Router;
+
 /// Commands to one server and their replies, in order. append() queues commands; they are sent when
 /// a reply is read or flush() is called, so that any number share one round trip.
 ///
@@ -52,7 +54,7 @@ class Connection {
   /// belong to a connection, such as those of the debugger. Of several servers it is the one that
   /// has this key; if the key is empty, any master. No reply may be outstanding. Throws Error if
   /// that server cannot be reached.
-  void stay(std::string_view key = {});
+  void pin_to_server(std::string_view key = {});
 
   /// Queues one command; sends none. With several servers, it may connect to the one that has the
   /// keys, and waits for that. Throws Error(kUsage) for an empty command and, in a Cluster, if the
@@ -61,10 +63,16 @@ class Connection {
   void append(std::initializer_list<std::string_view> arguments) {
     append(Arguments(arguments.begin(), arguments.size()));
   }
-  /// Queues EVALSHA of a script. In a Cluster, throws Error(kUsage) if the keys' slots differ.
-  void append_evalsha(std::string_view sha1, Arguments keys, Arguments arguments);
-  /// The same for FCALL of a function.
-  void append_fcall(std::string_view function, Arguments keys, Arguments arguments);
+  /// Queues a call of a script or function: EVALSHA, EVALSHA_RO or FCALL. In a Cluster, throws
+  /// Error(kUsage) if the keys' slots differ.
+  void append_call(std::string_view command, std::string_view script, Arguments keys,
+                   Arguments arguments);
+  void append_evalsha(std::string_view sha1, Arguments keys, Arguments arguments) {
+    append_call("EVALSHA", sha1, keys, arguments);
+  }
+  void append_fcall(std::string_view function, Arguments keys, Arguments arguments) {
+    append_call("FCALL", function, keys, arguments);
+  }
   /// The servers that have keys, for commands about all keys, such as SCAN: the masters of a
   /// Cluster; otherwise one, whose name is empty. Asks the server of a plain URL whether it is a
   /// node of a Cluster; no reply may be outstanding. Throws Error if the masters cannot be found
@@ -76,10 +84,10 @@ class Connection {
   void append_to(const std::string& server, Arguments arguments);
 
   /// Sends what the socket accepts now, without waiting. Returns true once nothing is left to send.
-  bool send_some();
+  bool send_some() { return pipeline_->send_some(); }
   /// Sends everything queued, reading replies meanwhile. Throws Error, except if the server hangs
   /// up: then the next read throws, once the replies that came before are taken.
-  void flush();
+  void flush() { pipeline_->flush(); }
 
   /// Sends what is queued and returns the next reply. An error reply is returned, not thrown,
   /// unless it is the first and refuses the connection: then every call throws it, since the server
@@ -105,28 +113,35 @@ class Connection {
   /// `timeout`. Throws what read() throws then, and the connection cannot be used any more; with
   /// several servers, answers what waits for those that are late, so that try_read() returns
   /// errors.
-  void time_out(std::chrono::microseconds timeout);
+  void time_out(std::chrono::microseconds timeout) { pipeline_->time_out(timeout); }
 
   /// For the end after an Interrupted: with several servers, answers what is outstanding with
   /// errors, so that try_read() returns the replies that came; returns false if there is only one.
   [[nodiscard]] bool give_up();
 
   /// The number of appended commands whose replies have not been taken.
-  [[nodiscard]] std::size_t outstanding() const noexcept;
+  [[nodiscard]] std::size_t outstanding() const noexcept { return pipeline_->outstanding(); }
   /// Whether bytes are waiting to be sent.
-  [[nodiscard]] bool has_unsent() const noexcept;
+  [[nodiscard]] bool has_unsent() const noexcept { return pipeline_->has_unsent(); }
   /// For poll(): readable if try_read() may have a reply, or, with several servers, if send_some()
   /// can go on. Changes when a plain URL turns out to be a Cluster's.
-  [[nodiscard]] int fd() const noexcept;
+  [[nodiscard]] int fd() const noexcept { return pipeline_->fd(); }
 
  private:
-  struct State;
-  explicit Connection(std::unique_ptr<State> state);
-  void append_script(std::string_view command, std::string_view script, Arguments keys,
-                     Arguments arguments);
-  [[nodiscard]] bool may_not_know_servers(const Reply& slots);
+  explicit Connection(RouterOptions options);
+  void use(std::unique_ptr<Link> link);
+  void become_router(std::optional<Reply> refusal);
+  void remember_script(const Reply& reply);
+  [[nodiscard]] bool is_of_cluster(const Reply& reply);
+  [[nodiscard]] bool hands_over(Reply& reply);
+  [[nodiscard]] bool cluster_slots_refused(const Reply& slots);
 
-  std::unique_ptr<State> state_;
+  RouterOptions options_;
+  std::unique_ptr<Link> link_;      ///< to the one server, or
+  std::unique_ptr<Router> router_;  ///< to several
+  Pipeline* pipeline_ = nullptr;    ///< whichever of the two there is
+  bool follows_ = false;            ///< becomes a router if the server turns out to be a Cluster's
+  bool knows_servers_ = false;      ///< servers() has asked
 };
 
 }  // namespace rlctl::redis

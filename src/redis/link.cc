@@ -22,8 +22,7 @@ namespace {
 constexpr std::size_t kChunk = Transport::kRecordSize;
 constexpr int kChunksAtOnce = 64;
 
-// The most bytes of replies that are kept while requests cannot be sent; room() takes thrice as
-// much.
+// The most bytes of replies that are kept while requests cannot be sent.
 constexpr std::size_t kMaxUnread = ReplyReader::kMaxMemory / 4;
 
 // The commands whose first argument is a command in its own right, for messages.
@@ -32,98 +31,6 @@ constexpr std::array<std::string_view, 6> kContainers{"SCRIPT", "CONFIG", "OBJEC
 
 // How a server begins its answer if it expects TLS: an alert.
 constexpr std::string_view kTlsAlert = "\x15\x03";
-
-// Received bytes, in order.
-class Buffer {
- public:
-  [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
-  [[nodiscard]] std::string_view view() const noexcept {
-    return {bytes_.data() + begin_, end_ - begin_};
-  }
-  // view() with up to `count` of the bytes before it, which stay until room() is next called.
-  [[nodiscard]] std::string_view view_from_before(std::size_t count) const noexcept {
-    const auto known = std::min(count, begin_);
-    return {bytes_.data() + begin_ - known, end_ - begin_ + known};
-  }
-  void take(std::size_t count) noexcept { begin_ += count; }
-
-  // Room for `size` more bytes; commit() sets how many were written.
-  [[nodiscard]] char* room(std::size_t size) {
-    if (empty()) begin_ = end_ = 0;
-    if (begin_ > bytes_.size() / 2) {
-      std::copy(bytes_.data() + begin_, bytes_.data() + end_, bytes_.data());
-      end_ -= std::exchange(begin_, 0);
-    }
-    if (bytes_.size() - end_ < size) bytes_.resize(std::max(end_ + size, bytes_.size() * 2));
-    return bytes_.data() + end_;
-  }
-  void commit(std::size_t count) noexcept { end_ += count; }
-
- private:
-  std::vector<char> bytes_;
-  std::size_t begin_ = 0;
-  std::size_t end_ = 0;
-};
-
-// The commands that have no reply yet, in order, sent or not. They stay here until they are
-// answered, since a Cluster's node may refer them to another.
-class Outbox {
- public:
-  [[nodiscard]] std::string_view unsent() const noexcept {
-    return std::string_view(bytes_).substr(sent_);
-  }
-  void sent(std::size_t count) noexcept { sent_ += count; }
-  /// `write` appends the command's bytes to a string.
-  template <typename Write>
-  void append(std::string_view name, Write write) {
-    // The bytes of answered commands go when they are the greater part.
-    const auto unneeded = std::min(begin_, sent_);
-    if (unneeded > bytes_.size() / 2) {
-      bytes_.erase(0, unneeded);
-      last_ = {};
-      begin_ -= unneeded;
-      sent_ -= unneeded;
-    }
-    const auto before = bytes_.size();
-    write(bytes_);
-    entries_.push({std::string(name), bytes_.size() - before});
-  }
-
-  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
-  /// The oldest command is answered. Returns its name; its bytes stay until the next append().
-  std::string answered() {
-    auto entry = std::move(entries_.front());
-    entries_.pop();
-    last_ = {begin_, entry.size};
-    begin_ += entry.size;
-    return std::move(entry.name);
-  }
-  [[nodiscard]] std::string_view last_answered() const noexcept {
-    return std::string_view(bytes_).substr(last_.first, last_.second);
-  }
-  /// Those without a reply whose last byte was not sent.
-  [[nodiscard]] std::vector<std::string> not_sent_whole() const {
-    std::vector<std::string> commands;
-    std::size_t at = begin_;
-    for (auto left = entries_.size(), number = entries_.first(); left > 0; --left, ++number) {
-      const auto size = entries_[number].size;
-      if (at + size > sent_) commands.push_back(bytes_.substr(at, size));
-      at += size;
-    }
-    return commands;
-  }
-
- private:
-  struct Entry {
-    std::string name;
-    std::size_t size;
-  };
-  std::string bytes_;
-  std::size_t begin_ = 0;  // of the oldest command without a reply
-  std::size_t sent_ = 0;
-  std::pair<std::size_t, std::size_t> last_{};  // where, and how long
-  NumberedQueue<Entry> entries_;
-};
 
 Deadline deadline_after(std::chrono::microseconds timeout) {
   return timeout == timeout.max() ? kNoDeadline : Clock::now() + timeout;
@@ -192,224 +99,6 @@ void append_formatted_command(std::string& out, std::span<const Arguments> parts
 
 }  // namespace
 
-struct Link::State {
-  State(std::unique_ptr<Transport> transport_in, std::chrono::microseconds timeout_in)
-      : transport(std::move(transport_in)), timeout(timeout_in) {}
-
-  /// One command, from its parts.
-  void append(std::string_view name, std::span<const Arguments> parts) {
-    outbox.append(name, [&](std::string& to) { append_formatted_command(to, parts); });
-  }
-
-  void append(std::initializer_list<std::string_view> words) {
-    const Arguments all(words.begin(), words.size());
-    append(command_name(all), std::span(&all, 1));
-  }
-
-  bool send_some() {
-    try {
-      while (has_unsent()) {
-        const auto count = transport->write_some(outbox.unsent());
-        if (count == 0) return false;
-        outbox.sent(count);
-        sent_unanswered = true;
-      }
-    } catch (const Error& error) {
-      // The server's earlier output may state why it hung up: "max number of clients reached".
-      if (error.failure() != Failure::kUnreachable) throw;
-      broken = error;
-    }
-    return true;
-  }
-  [[nodiscard]] bool has_unsent() const noexcept { return !broken && !outbox.unsent().empty(); }
-
-  // The server stops reading if its replies are not taken, so take them meanwhile.
-  void flush(Deadline until) {
-    while (!send_some()) {
-      if (input.view().size() > kMaxUnread) {
-        throw Error(Failure::kProtocol,
-                    fmt::format("{}: more than {} bytes of replies came, and the requests could "
-                                "not be sent",
-                                transport->name(), kMaxUnread));
-      }
-      // A peer that always has more bytes would never make the transport wait until its deadline.
-      if (Clock::now() >= until) throw Error(Failure::kTimeout, "no answer in time");
-      try {
-        if (!receive_available()) transport->wait(until);
-      } catch (const Error& error) {
-        if (error.failure() != Failure::kUnreachable) throw;
-        broken = error;
-      }
-    }
-  }
-
-  // Returns false if nothing was available.
-  bool receive_available() {
-    const auto count = transport->read_available(input.room(kChunk), kChunk);
-    received(count);
-    return count > 0;
-  }
-  void received(std::size_t count) {
-    input.commit(count);
-    if (count > 0) last_received = Clock::now();
-  }
-
-  // The next reply that has arrived.
-  std::optional<Reply> take() {
-    const std::size_t unparsed = reader.unparsed();
-    auto bytes = input.view();
-    std::optional<Reply> reply;
-    try {
-      reply = reader.next(bytes);
-    } catch (const Error& error) {
-      if (!error.hint().empty()) {  // it is RESP, but too large
-        throw Error(error.failure(), fmt::format("{}: {}", transport->name(), error.what()), {},
-                    error.hint());
-      }
-      throw not_resp(input.view_from_before(unparsed), error.what());
-    }
-    input.take(input.view().size() - bytes.size());
-    if (!reply) return reply;
-    // Some commands have several replies (MONITOR, the script debugger).
-    if (outbox.size() > 0) reply->set_origin(server, outbox.answered());
-    if (outbox.size() == 0) sent_unanswered = false;
-    const bool is_first = !std::exchange(has_replied, true);
-    if (is_first && refuses_connection(*reply)) {
-      sent_unanswered = false;  // the reply is to everything that was sent
-      throw named(to_error(*reply));
-    }
-    return reply;
-  }
-
-  std::optional<Reply> try_read() {
-    for (int i = 0; i < kChunksAtOnce; ++i) {
-      auto reply = take();
-      if (reply || !receive_available()) return reply;
-    }
-    return take();
-  }
-
-  Reply read(Deadline until) {
-    flush(until);
-    for (bool is_late = false;; is_late = Clock::now() >= until) {
-      if (auto reply = take()) return std::move(*reply);
-      if (is_late) throw Error(Failure::kTimeout, "no answer in time");
-      if (!broken) {
-        received(transport->read(input.room(kChunk), kChunk, until));
-      } else if (!receive_available()) {
-        throw Error(*broken);
-      }
-    }
-  }
-
-  // AUTH and SELECT in one round trip; SELECT after a failed AUTH does no harm.
-  void log_in(const Url& url, Deadline until) {
-    is_logging_in = true;
-    if (!url.user.empty()) {
-      append({"AUTH", url.user, url.password});
-    } else if (!url.password.empty()) {
-      append({"AUTH", url.password});
-    }
-    if (url.database != 0) append({"SELECT", std::to_string(url.database)});
-    while (outbox.size() > 0) {
-      const auto reply = read(until);
-      if (reply.is_error()) throw log_in_failed(to_error(reply), url.password);
-      if (reply.text() != "OK") {
-        throw Error(Failure::kProtocol,
-                    fmt::format("{}: the answer to AUTH or SELECT is not OK", transport->name()));
-      }
-    }
-    is_logging_in = false;
-  }
-
-  // Runs one public call. If it throws, the error states what may have been executed, and the
-  // connection cannot be used any more.
-  template <typename Call>
-  auto guarded(Call call) {
-    if (failure) std::rethrow_exception(failure);
-    try {
-      return call();
-    } catch (const Error& error) {
-      failure = std::make_exception_ptr(explain(error));
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    std::rethrow_exception(failure);
-  }
-
-  [[nodiscard]] Deadline deadline() const { return deadline_after(timeout); }
-  [[nodiscard]] Error explain(const Error& error) const {
-    std::string message = error.what();
-    if (error.failure() == Failure::kTimeout) {
-      message =
-          fmt::format("no answer from {} within {}", transport->name(), format_duration(timeout));
-    }
-    std::string hint = error.hint();
-    const bool is_in_doubt = sent_unanswered && outbox.size() > 0 && !is_logging_in;
-    if (is_in_doubt && hint.empty()) hint = kMayHaveRun;
-    if (is_in_doubt && hint == kUseTls) hint.append("; ").append(kMayHaveRun);
-    return Error(error.failure(), message, error.code(), std::move(hint))
-        .from(server, error.command());
-  }
-
-  [[nodiscard]] Error not_resp(std::string_view bytes, std::string_view why) const {
-    // A server of another kind may repeat what it gets, such as the password.
-    const bool shows_bytes = !bytes.empty() && !is_logging_in;
-    const std::string shown = shows_bytes ? fmt::format("'{}'", escape(bytes, 40)) : escape(why);
-    return {Failure::kProtocol,
-            fmt::format("{}: the answer is not RESP: {}", transport->name(), shown),
-            {},
-            bytes.starts_with(kTlsAlert) ? "the server expects TLS: use rediss://"
-                                         : "is it a Redis server?"};
-  }
-
-  /// The error with the server's name in front.
-  [[nodiscard]] Error named(const Error& error, std::string_view command = {}) const {
-    return Error(error.failure(), fmt::format("{}: {}{}", transport->name(), command, error.what()),
-                 error.code())
-        .from(server, error.command());
-  }
-
-  [[nodiscard]] Error log_in_failed(const Error& error, const std::string& password) const {
-    const auto shown = without_password(error, password);
-    // "AUTH <password> called without any password ..."
-    const bool is_named = std::string_view(shown.what()).starts_with(error.command());
-    if (is_named || error.failure() == Failure::kNotNow) return named(shown);
-    return named(shown, error.command() + ": ");
-  }
-
-  std::unique_ptr<Transport> transport;
-  std::chrono::microseconds timeout;
-  std::shared_ptr<const Endpoint> server;
-  ReplyReader reader;
-  Outbox outbox;
-  Buffer input;  // received, not yet given to the reader
-  Clock::time_point last_received{};
-  bool is_logging_in = false;
-  bool has_replied = false;
-  bool sent_unanswered = false;  // bytes were sent that no reply accounts for yet
-  // How the connection ended while sending; thrown once the replies that came before are taken.
-  std::optional<Error> broken;
-  // Every later call throws this again.
-  std::exception_ptr failure;
-};
-
-Link::Link(std::unique_ptr<Transport> transport, std::chrono::microseconds timeout)
-    : state_(std::make_unique<State>(std::move(transport), timeout)) {}
-Link::~Link() = default;
-Link::Link(Link&&) noexcept = default;
-Link& Link::operator=(Link&&) noexcept = default;
-
-Link Link::open(const Url& url, std::chrono::microseconds timeout, const Interrupt* interrupt,
-                std::shared_ptr<const Endpoint> server) {
-  const Deadline until = deadline_after(timeout);
-  Link link(connect_within(url, timeout, until, interrupt), timeout);
-  State& state = *link.state_;
-  state.server = std::move(server);
-  state.guarded([&] { state.log_in(url, until); });
-  return link;
-}
-
 std::string command_name(Arguments command) {
   std::string name(command.front());
   if (command.size() > 1 && std::ranges::find(kContainers, name) != kContainers.end()) {
@@ -443,64 +132,275 @@ std::vector<std::string_view> words_of_formatted(std::string_view command) {
   return words;
 }
 
-void Link::append(std::string_view name, std::span<const Arguments> parts) {
-  state_->append(name, parts);
+// ---- What was queued ----
+
+// The bytes of answered commands go when they are the greater part.
+void Outbox::drop_answered() {
+  const auto unneeded = std::min(begin_, sent_);
+  if (unneeded <= bytes_.size() / 2) return;
+  bytes_.erase(0, unneeded);
+  last_ = {};
+  begin_ -= unneeded;
+  sent_ -= unneeded;
+}
+
+std::string Outbox::answered() {
+  auto entry = std::move(entries_.front());
+  entries_.pop();
+  last_ = {begin_, entry.size};
+  begin_ += entry.size;
+  return std::move(entry.name);
+}
+
+std::vector<std::string> Outbox::not_sent_whole() const {
+  std::vector<std::string> commands;
+  std::size_t at = begin_;
+  for (auto left = entries_.size(), number = entries_.first(); left > 0; --left, ++number) {
+    const auto size = entries_[number].size;
+    if (at + size > sent_) commands.push_back(bytes_.substr(at, size));
+    at += size;
+  }
+  return commands;
+}
+
+// ---- The calls ----
+
+// Runs one public call. If it throws, the error states what may have been executed, and the
+// connection cannot be used any more.
+template <typename Call>
+auto Link::guarded(Call call) {
+  if (failure_) std::rethrow_exception(failure_);
+  try {
+    return call();
+  } catch (const Error& error) {
+    failure_ = std::make_exception_ptr(explain(error));
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  std::rethrow_exception(failure_);
+}
+
+Link::Link(std::unique_ptr<Transport> transport, std::chrono::microseconds timeout)
+    : transport_(std::move(transport)), timeout_(timeout), chunk_(kChunk) {}
+
+std::unique_ptr<Link> Link::open(const Url& url, std::chrono::microseconds timeout,
+                                 const Interrupt* interrupt,
+                                 std::shared_ptr<const Endpoint> server) {
+  const Deadline until = deadline_after(timeout);
+  auto link = std::make_unique<Link>(connect_within(url, timeout, until, interrupt), timeout);
+  link->server_ = std::move(server);
+  link->guarded([&] { link->log_in(url, until); });
+  return link;
+}
+
+void Link::append(std::string_view name, std::span<const Arguments> parts, Arguments /*keys*/) {
+  outbox_.append(name, [&](std::string& to) { append_formatted_command(to, parts); });
 }
 
 void Link::append_formatted(std::string_view name, std::string_view command) {
-  state_->outbox.append(name, [&](std::string& to) { to += command; });
-}
-
-bool Link::has_input() const noexcept {
-  return !state_->input.empty() || state_->reader.unparsed() > 0;
-}
-
-Clock::time_point Link::last_received() const noexcept {
-  return state_->last_received;
-}
-
-std::string_view Link::last_answered() const noexcept {
-  return state_->outbox.last_answered();
-}
-
-std::vector<std::string> Link::not_sent_whole() const {
-  return state_->outbox.not_sent_whole();
+  outbox_.append(name, [&](std::string& to) { to += command; });
 }
 
 bool Link::send_some() {
-  return state_->guarded([&] { return state_->send_some(); });
+  return guarded([&] { return write(); });
 }
 
 void Link::flush() {
-  state_->guarded([&] { state_->flush(state_->deadline()); });
+  guarded([&] { write_all(deadline_after(timeout_)); });
 }
 
 Reply Link::read() {
-  return state_->guarded([&] { return state_->read(state_->deadline()); });
+  return guarded([&] { return read_until(deadline_after(timeout_)); });
 }
 
 std::optional<Reply> Link::try_read() {
-  return state_->guarded([&] { return state_->try_read(); });
-}
-
-void Link::set_timeout(std::chrono::microseconds timeout) noexcept {
-  state_->timeout = timeout;
+  return guarded([&]() -> std::optional<Reply> {
+    for (int i = 0; i < kChunksAtOnce; ++i) {
+      if (auto reply = take()) return reply;
+      const auto bytes = receive_available();
+      if (bytes.empty()) return std::nullopt;
+      feed(bytes);
+    }
+    return take();
+  });
 }
 
 void Link::time_out(std::chrono::microseconds timeout) {
-  state_->timeout = timeout;
-  state_->guarded([] { throw Error(Failure::kTimeout, "no answer in time"); });
-  std::rethrow_exception(state_->failure);
+  timeout_ = timeout;
+  guarded([] { throw Error(Failure::kTimeout, "no answer in time"); });
+  std::rethrow_exception(failure_);
 }
 
-std::size_t Link::outstanding() const noexcept {
-  return state_->outbox.size();
+// AUTH and SELECT in one round trip; SELECT after a failed AUTH does no harm.
+void Link::log_in(const Url& url, Deadline until) {
+  const auto queue = [&](std::initializer_list<std::string_view> words) {
+    append(Arguments(words.begin(), words.size()));
+  };
+  is_logging_in_ = true;
+  if (!url.user.empty()) {
+    queue({"AUTH", url.user, url.password});
+  } else if (!url.password.empty()) {
+    queue({"AUTH", url.password});
+  }
+  if (url.database != 0) queue({"SELECT", std::to_string(url.database)});
+  while (outbox_.size() > 0) {
+    const auto reply = read_until(until);
+    if (reply.is_error()) throw log_in_failed(to_error(reply), url.password);
+    if (reply.text() != "OK") {
+      throw Error(Failure::kProtocol,
+                  fmt::format("{}: the answer to AUTH or SELECT is not OK", transport_->name()));
+    }
+  }
+  is_logging_in_ = false;
 }
-bool Link::has_unsent() const noexcept {
-  return state_->has_unsent();
+
+// ---- Sending and receiving ----
+
+// Sends what the transport accepts now. Returns false if more is left.
+bool Link::write() {
+  try {
+    while (has_unsent()) {
+      const auto count = transport_->write_some(outbox_.unsent());
+      if (count == 0) return false;
+      outbox_.sent(count);
+      sent_unanswered_ = true;
+    }
+  } catch (const Error& error) {
+    // The server's earlier output may state why it hung up: "max number of clients reached".
+    if (error.failure() != Failure::kUnreachable) throw;
+    broken_ = error;
+  }
+  return true;
 }
-int Link::fd() const noexcept {
-  return state_->transport->fd();
+
+// The server stops reading if its replies are not taken, so take them meanwhile. They wait outside
+// the reader, which would move all of them for every KiB that it parses.
+void Link::write_all(Deadline until) {
+  while (!write()) {
+    if (early_.size() - early_fed_ > kMaxUnread) {
+      throw Error(Failure::kProtocol,
+                  fmt::format("{}: more than {} bytes of replies came, and the requests could "
+                              "not be sent",
+                              transport_->name(), kMaxUnread));
+    }
+    // A peer that always has more bytes would never make the transport wait until its deadline.
+    if (Clock::now() >= until) throw Error(Failure::kTimeout, "no answer in time");
+    try {
+      last_fed_ = {};
+      const auto bytes = receive_available();
+      if (bytes.empty()) transport_->wait(until);
+      early_.erase(0, std::exchange(early_fed_, 0));
+      early_ += bytes;
+    } catch (const Error& error) {
+      if (error.failure() != Failure::kUnreachable) throw;
+      broken_ = error;
+    }
+  }
+}
+
+Reply Link::read_until(Deadline until) {
+  write_all(until);
+  for (bool is_late = false;; is_late = Clock::now() >= until) {
+    if (auto reply = take()) return std::move(*reply);
+    if (is_late) throw Error(Failure::kTimeout, "no answer in time");
+    if (!broken_) {
+      feed(received(transport_->read(chunk_.data(), chunk_.size(), until)));
+      continue;
+    }
+    const auto bytes = receive_available();
+    if (bytes.empty()) throw Error(*broken_);
+    feed(bytes);
+  }
+}
+
+std::string_view Link::receive_available() {
+  return received(transport_->read_available(chunk_.data(), chunk_.size()));
+}
+
+std::string_view Link::received(std::size_t count) {
+  if (count > 0) last_received_ = Clock::now();
+  return {chunk_.data(), count};
+}
+
+void Link::feed(std::string_view bytes) {
+  reader_.feed(bytes);
+  last_fed_ = bytes;
+}
+
+std::optional<Reply> Link::parse() {
+  const auto unparsed = reader_.unparsed();
+  try {
+    return reader_.next();
+  } catch (const Error& error) {
+    if (!error.hint().empty()) {  // it is RESP, but too large
+      throw Error(error.failure(), fmt::format("{}: {}", transport_->name(), error.what()), {},
+                  error.hint());
+    }
+    const auto known = std::min(unparsed, last_fed_.size());
+    throw not_resp(last_fed_.substr(last_fed_.size() - known), error.what());
+  }
+}
+
+// The next reply that has arrived.
+std::optional<Reply> Link::take() {
+  auto reply = parse();
+  while (!reply && early_fed_ < early_.size()) {
+    feed(std::string_view(early_).substr(early_fed_, kChunk));
+    early_fed_ += last_fed_.size();
+    reply = parse();
+  }
+  if (!reply) return reply;
+  // Some commands have several replies (MONITOR, the script debugger).
+  if (outbox_.size() > 0) reply->set_origin(server_, outbox_.answered());
+  if (outbox_.size() == 0) sent_unanswered_ = false;
+  const bool is_first = !std::exchange(has_replied_, true);
+  if (is_first && refuses_connection(*reply)) {
+    sent_unanswered_ = false;  // the reply is to everything that was sent
+    throw named(to_error(*reply));
+  }
+  return reply;
+}
+
+// ---- Errors ----
+
+Error Link::explain(const Error& error) const {
+  std::string message = error.what();
+  if (error.failure() == Failure::kTimeout) {
+    message =
+        fmt::format("no answer from {} within {}", transport_->name(), format_duration(timeout_));
+  }
+  std::string hint = error.hint();
+  const bool is_in_doubt = sent_unanswered_ && outbox_.size() > 0 && !is_logging_in_;
+  if (is_in_doubt && hint.empty()) hint = kMayHaveRun;
+  if (is_in_doubt && hint == kUseTls) hint.append("; ").append(kMayHaveRun);
+  return Error(error.failure(), message, error.code(), std::move(hint))
+      .from(server_, error.command());
+}
+
+Error Link::not_resp(std::string_view bytes, std::string_view why) const {
+  // A server of another kind may repeat what it gets, such as the password.
+  const bool shows_bytes = !bytes.empty() && !is_logging_in_;
+  const std::string shown = shows_bytes ? fmt::format("'{}'", escape(bytes, 40)) : escape(why);
+  return {Failure::kProtocol,
+          fmt::format("{}: the answer is not RESP: {}", transport_->name(), shown),
+          {},
+          bytes.starts_with(kTlsAlert) ? "the server expects TLS: use rediss://"
+                                       : "is it a Redis server?"};
+}
+
+/// The error with the server's name in front.
+Error Link::named(const Error& error, std::string_view command) const {
+  return Error(error.failure(), fmt::format("{}: {}{}", transport_->name(), command, error.what()),
+               error.code())
+      .from(server_, error.command());
+}
+
+Error Link::log_in_failed(const Error& error, const std::string& password) const {
+  const auto shown = without_password(error, password);
+  // "AUTH <password> called without any password ..."
+  const bool is_named = std::string_view(shown.what()).starts_with(error.command());
+  if (is_named || error.failure() == Failure::kNotNow) return named(shown);
+  return named(shown, error.command() + ": ");
 }
 
 }  // namespace rlctl::redis

@@ -2,13 +2,18 @@
 
 #include <chrono>
 #include <cstddef>
+#include <exception>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/numbered_queue.h"
 #include "base/wait.h"
 #include "redis/endpoint.h"
 #include "redis/reply.h"
@@ -28,45 +33,146 @@ using Arguments = std::span<const std::string_view>;
 /// The words of what format_command() returned, in its memory.
 [[nodiscard]] std::vector<std::string_view> words_of_formatted(std::string_view command);
 
-/// Commands to one server and their replies, in order, over one Transport. It is what a Connection
-/// consists of, which documents the calls of the same names.
-class Link {
+/// How to reach the servers of a Cluster, or those that Sentinels watch over.
+struct RouterOptions {
+  Url url;
+  std::chrono::microseconds timeout{};
+  const Interrupt* interrupt = nullptr;    ///< may be null
+  std::shared_ptr<const Endpoint> server;  ///< may be null
+  /// The scripts that may be called, by SHA1; SCRIPT LOAD adds to them.
+  std::map<std::string, std::string, std::less<>> scripts = {};
+};
+
+/// Commands and their replies, in order: to one server (Link) or to several (Router). A Connection
+/// forwards to it; the header of Connection documents the calls.
+class Pipeline {
  public:
-  Link(std::unique_ptr<Transport> transport, std::chrono::microseconds timeout);
-  ~Link();
-  Link(Link&&) noexcept;
-  Link& operator=(Link&&) noexcept;
+  Pipeline() = default;
+  virtual ~Pipeline() = default;
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
 
-  [[nodiscard]] static Link open(const Url& url, std::chrono::microseconds timeout,
-                                 const Interrupt* interrupt,
-                                 std::shared_ptr<const Endpoint> server);
+  /// Queues a command, given in parts, with its keys.
+  virtual void append(std::string_view name, std::span<const Arguments> parts, Arguments keys) = 0;
+  virtual bool send_some() = 0;
+  virtual void flush() = 0;
+  [[nodiscard]] virtual Reply read() = 0;
+  [[nodiscard]] virtual std::optional<Reply> try_read() = 0;
+  virtual void set_timeout(std::chrono::microseconds timeout) noexcept = 0;
+  virtual void time_out(std::chrono::microseconds timeout) = 0;
+  [[nodiscard]] virtual std::size_t outstanding() const noexcept = 0;
+  [[nodiscard]] virtual bool has_unsent() const noexcept = 0;
+  [[nodiscard]] virtual int fd() const noexcept = 0;
+};
 
-  /// Queues a command, given in parts.
-  void append(std::string_view name, std::span<const Arguments> parts);
-  /// Queues what format_command() or last_answered() returned.
-  void append_formatted(std::string_view name, std::string_view command);
-  bool send_some();
-  void flush();
-  [[nodiscard]] Reply read();
-  [[nodiscard]] std::optional<Reply> try_read();
-  void set_timeout(std::chrono::microseconds timeout) noexcept;
-  [[noreturn]] void time_out(std::chrono::microseconds timeout);
-  [[nodiscard]] std::size_t outstanding() const noexcept;
-  [[nodiscard]] bool has_unsent() const noexcept;
-  [[nodiscard]] int fd() const noexcept;
-
-  /// Whether bytes were received that no reply accounts for yet.
-  [[nodiscard]] bool has_input() const noexcept;
-  /// When the last bytes were received.
-  [[nodiscard]] Clock::time_point last_received() const noexcept;
-  /// The command that the last reply answers. Valid until the next append().
-  [[nodiscard]] std::string_view last_answered() const noexcept;
-  /// The unanswered commands whose last byte was never sent, in order: no server has executed them.
+/// The commands that have no reply yet, in order, sent or not. They stay here until they are
+/// answered, since a Cluster's node may refer them to another.
+class Outbox {
+ public:
+  /// `write` appends the command's bytes to a string.
+  template <typename Write>
+  void append(std::string_view name, Write write) {
+    drop_answered();
+    const auto before = bytes_.size();
+    write(bytes_);
+    entries_.push({std::string(name), bytes_.size() - before});
+  }
+  [[nodiscard]] std::string_view unsent() const noexcept {
+    return std::string_view(bytes_).substr(sent_);
+  }
+  void sent(std::size_t count) noexcept { sent_ += count; }
+  /// The number of commands.
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  /// The oldest command is answered. Returns its name; its bytes stay until the next append().
+  std::string answered();
+  [[nodiscard]] std::string_view last_answered() const noexcept {
+    return std::string_view(bytes_).substr(last_.first, last_.second);
+  }
+  /// Those without a reply whose last byte was not sent.
   [[nodiscard]] std::vector<std::string> not_sent_whole() const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Entry {
+    std::string name;
+    std::size_t size;
+  };
+  void drop_answered();
+
+  std::string bytes_;
+  std::size_t begin_ = 0;  ///< of the oldest command without a reply
+  std::size_t sent_ = 0;
+  /// Where the last answered command is, and its size.
+  std::pair<std::size_t, std::size_t> last_{};
+  NumberedQueue<Entry> entries_;
+};
+
+/// Commands to one server and their replies, over one Transport.
+class Link final : public Pipeline {
+ public:
+  Link(std::unique_ptr<Transport> transport, std::chrono::microseconds timeout);
+
+  [[nodiscard]] static std::unique_ptr<Link> open(const Url& url, std::chrono::microseconds timeout,
+                                                  const Interrupt* interrupt,
+                                                  std::shared_ptr<const Endpoint> server);
+
+  void append(std::string_view name, std::span<const Arguments> parts, Arguments keys) override;
+  void append(Arguments command) { append(command_name(command), std::span(&command, 1), {}); }
+  /// Queues what format_command() or last_answered() returned.
+  void append_formatted(std::string_view name, std::string_view command);
+  bool send_some() override;
+  void flush() override;
+  [[nodiscard]] Reply read() override;
+  [[nodiscard]] std::optional<Reply> try_read() override;
+  void set_timeout(std::chrono::microseconds timeout) noexcept override { timeout_ = timeout; }
+  [[noreturn]] void time_out(std::chrono::microseconds timeout) override;
+  [[nodiscard]] std::size_t outstanding() const noexcept override { return outbox_.size(); }
+  [[nodiscard]] bool has_unsent() const noexcept override {
+    return !broken_ && !outbox_.unsent().empty();
+  }
+  [[nodiscard]] int fd() const noexcept override { return transport_->fd(); }
+
+  /// When the last bytes were received.
+  [[nodiscard]] Clock::time_point last_received() const noexcept { return last_received_; }
+  /// The command that the last reply answers. Valid until the next append().
+  [[nodiscard]] std::string_view last_answered() const noexcept { return outbox_.last_answered(); }
+  /// The unanswered commands whose last byte was never sent, in order: no server has executed them.
+  [[nodiscard]] std::vector<std::string> not_sent_whole() const { return outbox_.not_sent_whole(); }
+
+ private:
+  template <typename Call>
+  auto guarded(Call call);
+  void log_in(const Url& url, Deadline until);
+  bool write();
+  void write_all(Deadline until);
+  [[nodiscard]] Reply read_until(Deadline until);
+  [[nodiscard]] std::string_view receive_available();
+  [[nodiscard]] std::string_view received(std::size_t count);
+  void feed(std::string_view bytes);
+  [[nodiscard]] std::optional<Reply> parse();
+  [[nodiscard]] std::optional<Reply> take();
+
+  [[nodiscard]] Error explain(const Error& error) const;
+  [[nodiscard]] Error not_resp(std::string_view bytes, std::string_view why) const;
+  [[nodiscard]] Error named(const Error& error, std::string_view command = {}) const;
+  [[nodiscard]] Error log_in_failed(const Error& error, const std::string& password) const;
+
+  std::unique_ptr<Transport> transport_;
+  std::chrono::microseconds timeout_;
+  std::shared_ptr<const Endpoint> server_;
+  ReplyReader reader_;
+  Outbox outbox_;
+  std::vector<char> chunk_;    ///< the bytes received last
+  std::string_view last_fed_;  ///< the bytes that the reader got last; empty if they are gone
+  std::string early_;          ///< bytes received while sending
+  std::size_t early_fed_ = 0;  ///< the number of them that the reader has
+  Clock::time_point last_received_{};
+  bool is_logging_in_ = false;
+  bool has_replied_ = false;
+  bool sent_unanswered_ = false;  ///< bytes were sent that no reply accounts for yet
+  /// How the connection ended while sending; thrown once the replies that came before are taken.
+  std::optional<Error> broken_;
+  /// Every later call throws this again.
+  std::exception_ptr failure_;
 };
 
 }  // namespace rlctl::redis

@@ -43,7 +43,7 @@ struct Node {
   HostPort address;
   std::string name;
   std::shared_ptr<const Endpoint> endpoint;
-  std::optional<Link> link;
+  std::unique_ptr<Link> link;
   NumberedQueue<InFlight> in_flight;
   std::uint64_t answered = 0;      ///< the number of replies on this link
   Clock::time_point last_reply{};  ///< when it came, or when the oldest command was queued

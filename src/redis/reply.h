@@ -69,11 +69,13 @@ class ReplyReader {
 
   explicit ReplyReader(std::size_t most_memory = kMaxMemory);
   ~ReplyReader();
-  /// The next reply; none if it is not complete. Takes bytes from the front of `bytes`, perhaps
-  /// with some of the replies that follow. Throws Error(kProtocol) if they are not RESP2 or the
-  /// reply is too large, and std::bad_alloc.
-  [[nodiscard]] std::optional<Reply> next(std::string_view& bytes);
-  /// The number of bytes that were taken and not parsed yet.
+  /// Adds bytes that came: a few KiB at a time, since hiredis moves all that it has not parsed
+  /// after each KiB that it has. Throws std::bad_alloc.
+  void feed(std::string_view bytes);
+  /// The next reply; none if it is not complete. Throws Error(kProtocol) if the bytes are not RESP2
+  /// or the reply is too large, and std::bad_alloc.
+  [[nodiscard]] std::optional<Reply> next();
+  /// The number of bytes that are not parsed yet.
   [[nodiscard]] std::size_t unparsed() const noexcept;
 
  private:

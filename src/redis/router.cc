@@ -56,7 +56,7 @@ Error not_sent(const Error& why) {
 
 }  // namespace
 
-Router::Router(Options options)
+Router::Router(RouterOptions options)
     : options_(std::move(options)),
       poller_(options_.interrupt),
       nodes_(options_.url, options_.interrupt),
@@ -68,7 +68,7 @@ Router::Router(Options options)
                             .interrupt = options_.interrupt}));
 }
 
-Router::Router(Options options, Link&& link, std::optional<Reply> refusal)
+Router::Router(RouterOptions options, std::unique_ptr<Link>&& link, std::optional<Reply> refusal)
     : options_(std::move(options)),
       poller_(options_.interrupt),
       nodes_(options_.url, options_.interrupt),
@@ -81,10 +81,10 @@ Router::Router(Options options, Link&& link, std::optional<Reply> refusal)
   node.endpoint = options_.server ? options_.server : std::make_shared<const Endpoint>(as_named);
   if (refusal) {
     static_cast<void>(add_command(-1));
-    taken_ = {.refusal = std::move(*refusal), .command = std::string(link.last_answered())};
+    taken_ = {.refusal = std::move(*refusal), .command = std::string(link->last_answered())};
   }
-  for (auto left = link.outstanding(); left > 0; --left) queued(node, {.id = add_command(-1)});
-  poller_.add(link.fd(), node.index);
+  for (auto left = link->outstanding(); left > 0; --left) queued(node, {.id = add_command(-1)});
+  poller_.add(link->fd(), node.index);
   node.link = std::move(link);
   watch_writes(node);
   last_ = &node;
@@ -97,8 +97,6 @@ void Router::resume(Taken taken) {
   }
   if (node.link) receive_from(node);  // what has arrived already would wake no poll()
 }
-
-Router::~Router() = default;
 
 // ---- Where things are ----
 
@@ -157,7 +155,7 @@ void Router::queued(Node& node, const InFlight& command) {
 
 /// Queues a command whose reply nobody takes, for the one that comes next.
 void Router::append_own(Node& node, Id id, Arguments command) {
-  node.link->append(command_name(command), std::span(&command, 1));
+  node.link->append(command);
   queued(node, {.id = id, .purpose = Purpose::kOwn});
 }
 
@@ -168,7 +166,7 @@ bool Router::connect(Node& node) {
   if (now < node.next_attempt) return false;
   open_link(node, now);
   nodes_.excuse(now);
-  return node.link.has_value();
+  return node.link != nullptr;
 }
 
 void Router::open_link(Node& node, Clock::time_point now) {
@@ -203,8 +201,7 @@ bool Router::is_long_down(const Node& node) const {
 /// told by READONLY.
 void Router::require_master(Node& node) {
   constexpr std::string_view kRole = "ROLE";
-  const Arguments words(&kRole, 1);
-  node.link->append(kRole, std::span(&words, 1));
+  node.link->append({&kRole, 1});
   const auto reply = node.link->read();
   if (reply.is_error() || reply.size() == 0 || reply[0].text() == "master") return;
   throw Error(Failure::kNotNow, fmt::format("{}, which the Sentinels name, is not a master",
@@ -219,7 +216,7 @@ void Router::append(std::string_view name, std::span<const Arguments> parts, Arg
   const auto id = add_command(slot);
   last_ = &node;
   if (!connect(node)) return refuse(id, node, format_command(parts));
-  node.link->append(name, parts);
+  node.link->append(name, parts, keys);
   queued(node, {.id = id});
 }
 
@@ -229,7 +226,7 @@ void Router::append_to(const std::string& server, Arguments command) {
   if (node == nodes_.all().end()) throw Error(Failure::kUsage, "an unknown server: " + server);
   const auto id = add_command(-1, true);
   if (!connect(**node)) return refuse(id, **node, {});
-  (*node)->link->append(command_name(command), std::span(&command, 1));
+  (*node)->link->append(command);
   queued(**node, {.id = id});
 }
 
@@ -249,7 +246,7 @@ void Router::append_to_all(std::string_view name, std::span<const Arguments> par
       answer(id, Reply::failed(Error(Failure::kNotSent, "no time is left to connect")
                                    .from(node->endpoint, std::string(name))));
     } else if (connect(*node)) {
-      node->link->append(name, parts);
+      node->link->append(name, parts, {});
       queued(*node, {.id = id, .purpose = Purpose::kLoad});
     } else {
       refuse(id, *node, {});
@@ -399,9 +396,10 @@ void Router::receive_first() {
 
 void Router::receive_from(Node& node, bool until_answered) {
   try {
-    // More replies than commands must be noticed before the next command is sent.
+    // More replies than commands must be noticed before the next command is sent, so that the
+    // last one does not end this.
     const auto is_enough = [&] {
-      return until_answered && is_answered() && !(node.in_flight.empty() && node.link->has_input());
+      return until_answered && is_answered() && !node.in_flight.empty();
     };
     while (node.link && !is_enough()) {
       auto reply = node.link->try_read();
@@ -515,7 +513,7 @@ bool Router::is_answered() const noexcept {
 bool Router::is_alone() const noexcept {
   if (commands_.empty() || taken_ || has_followed_ || parked_.is_timer_set()) return false;
   return std::all_of(nodes_.all().begin(), nodes_.all().end(), [&](const auto& node) {
-    return node->link.has_value() == (node.get() == commands_.front().node);
+    return (node->link != nullptr) == (node.get() == commands_.front().node);
   });
 }
 
@@ -549,10 +547,10 @@ Reply Router::read() {
   }
 }
 
-Link Router::release(std::string_view key) {
+std::unique_ptr<Link> Router::release(std::string_view key) {
   Node& node = key.empty() ? nodes_.any_master() : node_for(slot_of(key));
   if (!connect(node)) throw Error(*node.why_down);
-  return std::move(*node.link);
+  return std::move(node.link);
 }
 
 // ---- When a server fails ----

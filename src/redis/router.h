@@ -37,29 +37,17 @@ namespace rlctl::redis {
 ///
 /// A command without a key goes where the command before it went. The calls are those of
 /// Connection. Any of them may connect to a server, and waits for that. Not thread-safe.
-class Router {
+class Router final : public Pipeline {
  public:
-  struct Options {
-    Url url;
-    std::chrono::microseconds timeout{};
-    const Interrupt* interrupt = nullptr;    ///< may be null
-    std::shared_ptr<const Endpoint> server;  ///< may be null
-    /// Those that may be called, by SHA1; SCRIPT LOAD adds to them.
-    std::map<std::string, std::string, std::less<>> scripts = {};
-  };
-
   /// Asks for the masters. Throws Error if no server can tell.
-  explicit Router(Options options);
+  explicit Router(RouterOptions options);
   /// Takes over the link to a server that turned out to be a node of a Cluster, with the commands
   /// that it has not answered yet, and the reply that showed it, if one did, such as MOVED: the
   /// next read() or try_read() follows it. If this throws, the link stays where it was.
-  Router(Options options, Link&& link, std::optional<Reply> refusal);
-  ~Router();
-  Router(const Router&) = delete;
-  Router& operator=(const Router&) = delete;
+  Router(RouterOptions options, std::unique_ptr<Link>&& link, std::optional<Reply> refusal);
 
   /// Queues a command, given in parts, with its keys. Throws Error(kUsage) if their slots differ.
-  void append(std::string_view name, std::span<const Arguments> parts, Arguments keys);
+  void append(std::string_view name, std::span<const Arguments> parts, Arguments keys) override;
   /// Queues a command for the server with this name, one of masters().
   void append_to(const std::string& server, Arguments command);
   /// Sets where the slots are.
@@ -70,20 +58,20 @@ class Router {
   /// The link to the server that has this key, or to any master if it is empty. Requires that no
   /// reply is outstanding; the router cannot be used any more. Throws Error if it cannot be
   /// reached.
-  [[nodiscard]] Link release(std::string_view key);
+  [[nodiscard]] std::unique_ptr<Link> release(std::string_view key);
 
-  bool send_some();
-  void flush();
-  [[nodiscard]] Reply read();
-  [[nodiscard]] std::optional<Reply> try_read();
-  void set_timeout(std::chrono::microseconds timeout) noexcept;
+  bool send_some() override;
+  void flush() override;
+  [[nodiscard]] Reply read() override;
+  [[nodiscard]] std::optional<Reply> try_read() override;
+  void set_timeout(std::chrono::microseconds timeout) noexcept override;
   /// Answers, with errors, for the servers that have been silent for this long.
-  void time_out(std::chrono::microseconds timeout);
+  void time_out(std::chrono::microseconds timeout) override;
   /// Answers everything that is outstanding with errors, without waiting.
   void give_up();
-  [[nodiscard]] std::size_t outstanding() const noexcept { return commands_.size(); }
-  [[nodiscard]] bool has_unsent() const noexcept;
-  [[nodiscard]] int fd() const noexcept { return poller_.fd(); }
+  [[nodiscard]] std::size_t outstanding() const noexcept override { return commands_.size(); }
+  [[nodiscard]] bool has_unsent() const noexcept override;
+  [[nodiscard]] int fd() const noexcept override { return poller_.fd(); }
 
  private:
   using Id = std::uint64_t;
@@ -157,7 +145,7 @@ class Router {
   void park(Id id, std::string formatted, const Error& why);
   void retry_parked();
 
-  Options options_;
+  RouterOptions options_;
   Poller poller_;
   Nodes nodes_;
   NumberedQueue<Command> commands_;  ///< by their ids

@@ -21,12 +21,13 @@ namespace {
 
 Reply ask(Link& link, std::initializer_list<std::string_view> words) {
   const Arguments all(words.begin(), words.size());
-  link.append(command_name(all), std::span(&all, 1));
+  link.append(all);
   return link.read();
 }
 
 /// The link's errors refer to the server, so that they come with advice.
-Link open(const Url& url, std::chrono::microseconds timeout, const Interrupt* interrupt) {
+std::unique_ptr<Link> open(const Url& url, std::chrono::microseconds timeout,
+                           const Interrupt* interrupt) {
   return Link::open(url, timeout, interrupt,
                     std::make_shared<const Endpoint>(
                         Endpoint{.url = url, .timeout = timeout, .interrupt = interrupt}));
@@ -34,7 +35,7 @@ Link open(const Url& url, std::chrono::microseconds timeout, const Interrupt* in
 
 Reply ask_for_slots(const Url& url, std::chrono::microseconds timeout, const Interrupt* interrupt) {
   auto link = open(url, timeout, interrupt);
-  return ask(link, {"CLUSTER", "SLOTS"});
+  return ask(*link, {"CLUSTER", "SLOTS"});
 }
 
 /// Whether this reply to CLUSTER SLOTS shows that the server is not in a Cluster.
@@ -66,8 +67,8 @@ std::chrono::microseconds whole_ms(std::chrono::microseconds share) {
   return whole.count() > 0 ? whole : share;
 }
 
-Link open_sentinel(const TopologyRequest& request, const HostPort& sentinel,
-                   std::chrono::microseconds timeout, bool logs_in) {
+std::unique_ptr<Link> open_sentinel(const TopologyRequest& request, const HostPort& sentinel,
+                                    std::chrono::microseconds timeout, bool logs_in) {
   Url url = url_of(request.url, sentinel);
   url.database = 0;
   if (!logs_in) {
@@ -81,7 +82,7 @@ std::vector<SlotRange> ask_sentinel(const TopologyRequest& request, const HostPo
                                     std::chrono::microseconds timeout) {
   const auto ask_for_master = [&](bool logs_in) {
     auto link = open_sentinel(request, sentinel, timeout, logs_in);
-    return ask(link, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", request.url.master});
+    return ask(*link, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", request.url.master});
   };
   auto reply = ask_for_master(false);
   const bool has_login = !request.url.password.empty();

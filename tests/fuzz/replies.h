@@ -33,8 +33,8 @@ inline std::size_t elements_of(rlctl::redis::ReplyView reply) {
 /// The first reply in RESP; none if there is none.
 inline std::optional<rlctl::redis::Reply> first_reply(std::string_view bytes) {
   rlctl::redis::ReplyReader reader;
-  return accepted<rlctl::redis::Error>([&] { return reader.next(bytes); }, 1000)
-      .value_or(std::nullopt);
+  reader.feed(bytes);
+  return accepted<rlctl::redis::Error>([&] { return reader.next(); }, 1000).value_or(std::nullopt);
 }
 
 /// A server that answers with these bytes, whatever it is sent, some at a time, and hangs up. The

@@ -31,10 +31,11 @@ Outcome read_pieces(std::string_view input, std::size_t piece) {
   ReplyReader reader;
   Outcome outcome;
   while (!input.empty()) {
-    auto bytes = input.substr(0, piece);
+    const auto bytes = input.substr(0, piece);
     input.remove_prefix(bytes.size());
+    reader.feed(bytes);
     for (;;) {
-      auto reply = accepted<Error>([&] { return reader.next(bytes); }, 1000);
+      auto reply = accepted<Error>([&] { return reader.next(); }, 1000);
       if (!reply) {
         outcome.is_refused = true;
         return outcome;
@@ -42,7 +43,6 @@ Outcome read_pieces(std::string_view input, std::size_t piece) {
       if (!*reply) break;
       add(outcome, **reply);
     }
-    require(bytes.empty(), "incomplete bytes are taken");
   }
   return outcome;
 }
@@ -94,9 +94,9 @@ void test(std::string_view input) {
     require(rest.empty() || connection.content.empty(), "a connection reads the same", rest);
   }
   ReplyReader reader;
-  auto bytes = input;
+  reader.feed(input);
   try {
-    while (const auto reply = reader.next(bytes)) test_messages(*reply);
+    while (const auto reply = reader.next()) test_messages(*reply);
   } catch (const Error&) {
     return;
   }

@@ -26,7 +26,7 @@ Reply reply_from(std::string_view bytes) {
     peer.write("+PONG\r\n" + std::string(bytes));
   });
   auto connection = Connection::open(server.url(), std::chrono::seconds(120));
-  connection.stay();
+  connection.pin_to_server();
   connection.append({"PING"});
   connection.append({"PING"});
   (void)connection.read();
@@ -60,7 +60,8 @@ TEST_CASE("a reply that never ends is refused once it takes more memory than one
     bool is_whole = false;
     const auto feed = [&](std::string_view bytes) {
       fed += bytes.size();
-      is_whole = is_whole || reader.next(bytes);
+      reader.feed(bytes);
+      is_whole = is_whole || reader.next();
     };
     std::string often;
     for (int i = 0; i < 500; ++i) often += rest;
@@ -80,8 +81,8 @@ TEST_CASE("what one reply takes is not charged to the next") {
   rlctl::redis::ReplyReader reader(std::size_t{1} << 16);
   const std::string reply = "$40000\r\n" + std::string(40000, 'x') + "\r\n";
   for (int i = 0; i < 10; ++i) {
-    std::string_view bytes = reply;
-    CHECK(reader.next(bytes)->text().size() == 40000);
+    reader.feed(reply);
+    CHECK(reader.next()->text().size() == 40000);
   }
 }
 

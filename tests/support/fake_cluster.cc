@@ -76,8 +76,8 @@ void FakeNode::talk_to(int client) {
   for (;;) {
     const auto count = ::recv(client, piece.data(), piece.size(), 0);
     if (count <= 0) return;
-    std::string_view bytes(piece.data(), static_cast<std::size_t>(count));
-    while (const auto command = reader.next(bytes)) {
+    reader.feed({piece.data(), static_cast<std::size_t>(count)});
+    while (const auto command = reader.next()) {
       std::vector<std::string> words;
       for (std::size_t i = 0; i < command->size(); ++i) words.emplace_back((*command)[i].text());
       if (!answer(client, words)) {

@@ -195,7 +195,7 @@ redis::Connection Place::connect() {
     const auto& keys = plan_.debuggee.keys;
     // The node of a plain URL need not be the one that has the key.
     if (!keys.empty()) static_cast<void>(connection.servers());
-    connection.stay(keys.empty() ? std::string_view() : keys.front());
+    connection.pin_to_server(keys.empty() ? std::string_view() : keys.front());
     return connection;
   }
   constexpr std::chrono::seconds kTimeout{30};  // for each answer, which may be a large key

@@ -91,7 +91,7 @@ void ask_masters(Examination& examination, const Reply& slots, const Interrupt& 
                                                                 .interrupt = &interrupt});
     try {
       auto connection = Connection::open(server->url, examination.timeout, &interrupt, server);
-      connection.stay();
+      connection.pin_to_server();
       answers.push_back(ask_server(connection, redis::display(master), url.user));
     } catch (const redis::Error& error) {
       const bool has_origin = error.server() != nullptr;
@@ -106,7 +106,7 @@ void ask_masters(Examination& examination, const Reply& slots, const Interrupt& 
 
 Examination examine(Connector& connector, const Interrupt& interrupt) {
   auto connection = connector.open();
-  connection.stay();
+  connection.pin_to_server();
   Examination examination{.url = connector.url(), .timeout = connector.timeout()};
   examination.servers.push_back(ask_server(connection, {}, connector.url().user));
   const auto& first = examination.servers.front();
