@@ -62,14 +62,6 @@ redis::Error not_of_script() {
   return {redis::Failure::kProtocol, "the reply is not that of the script"};
 }
 
-void ScriptCall::append_read_only_to(redis::Connection& connection) const {
-  const auto count = std::to_string(keys.size());
-  std::vector<std::string_view> words{"EVALSHA_RO", sha1, count};
-  words.insert(words.end(), keys.begin(), keys.end());
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  connection.append(words);
-}
-
 bool is_without_evalsha_ro(redis::ReplyView reply) {
   if (!reply.is_error()) return false;
   const auto text = lower_case(reply.text());
@@ -100,23 +92,14 @@ ScriptCall CheckCommand::of(const Request& request) {
   return {.sha1 = algorithm_.sha1, .keys = keys_, .arguments = arguments_};
 }
 
-template <typename Append>
-void Checker::for_each_look(const Request& request, Append append) {
+void Checker::append_read_only_looks(const Request& request) {
   Request look{.keys = {""}, .limits = {{}}, .cost = 0, .now = request.now};
   for (std::size_t i = 0; i < request.keys.size(); ++i) {
     look.keys[0] = request.keys[i];
     look.limits[0] = request.limits[i];
-    append(command_.of(look));
+    const auto call = command_.of(look);
+    has_evalsha_ro_ ? call.append_read_only_to(connection_) : call.append_to(connection_);
   }
-}
-
-void Checker::append_looks(const Request& request) {
-  for_each_look(request, [&](const ScriptCall& call) { call.append_to(connection_); });
-}
-
-void Checker::append_read_only_looks(const Request& request) {
-  if (!has_evalsha_ro_) return append_looks(request);
-  for_each_look(request, [&](const ScriptCall& call) { call.append_read_only_to(connection_); });
 }
 
 bool Checker::note_missing_evalsha_ro(redis::ReplyView reply) {

@@ -30,12 +30,14 @@ struct ScriptCall {
   std::string_view function = {};  ///< a Redis function, instead of a script
 
   void append_to(redis::Connection& connection) const {
-    if (!function.empty()) return connection.append_fcall(function, keys, arguments);
-    connection.append_evalsha(sha1, keys, arguments);
+    if (!function.empty()) return connection.append_call("FCALL", function, keys, arguments);
+    connection.append_call("EVALSHA", sha1, keys, arguments);
   }
   /// For a call that only reads: with EVALSHA_RO, which a server answers even while a failover
   /// pauses writes, of which EVALSHA is one. See is_without_evalsha_ro().
-  void append_read_only_to(redis::Connection& connection) const;
+  void append_read_only_to(redis::Connection& connection) const {
+    connection.append_call("EVALSHA_RO", sha1, keys, arguments);
+  }
 };
 
 /// Whether the server does not have EVALSHA_RO (before 7.0) or refuses it to the user: nothing was
@@ -92,14 +94,13 @@ class Checker {
 
   /// For pipelining: append() queues a request, parse() reads its reply. parse() throws
   /// redis::Error for an error reply, including NOSCRIPT, and for a reply that its script
-  /// cannot have made. `algorithm`: that of the script, from whose source an error may name a
-  /// command; null if it is not known.
+  /// cannot have made. `algorithm` is the script's algorithm; its source is used to name the
+  /// failing command in errors. Null if it is not known.
   [[nodiscard]] static Decision parse(redis::ReplyView reply, const Algorithm* algorithm = nullptr);
   void append(const Request& request) { command_.of(request).append_to(connection_); }
-  /// Queues a separate request of cost 0 for each key: one reply per key.
-  void append_looks(const Request& request);
-  /// The same with EVALSHA_RO, until note_missing_evalsha_ro() has returned true. Not for looks in
-  /// the same write as a request, which would be missing if the server does not have EVALSHA_RO.
+  /// Queues a separate request of cost 0 for each key: one reply per key. Uses EVALSHA_RO, until
+  /// note_missing_evalsha_ro() has returned true. Not for looks in the same write as a request,
+  /// which would be missing if the server does not have EVALSHA_RO.
   void append_read_only_looks(const Request& request);
   /// If this reply is_without_evalsha_ro(), remembers it and returns true: the looks must be queued
   /// once more.
@@ -108,9 +109,6 @@ class Checker {
 
  private:
   redis::Connection& connection_;
-  template <typename Append>
-  void for_each_look(const Request& request, Append append);
-
   const Algorithm& algorithm_;
   CheckCommand command_;
   bool has_evalsha_ro_ = true;  ///< as far as is known

@@ -70,9 +70,6 @@ class Connection {
   void append_evalsha(std::string_view sha1, Arguments keys, Arguments arguments) {
     append_call("EVALSHA", sha1, keys, arguments);
   }
-  void append_fcall(std::string_view function, Arguments keys, Arguments arguments) {
-    append_call("FCALL", function, keys, arguments);
-  }
   /// The servers that have keys, for commands about all keys, such as SCAN: the masters of a
   /// Cluster; otherwise one, whose name is empty. Asks the server of a plain URL whether it is a
   /// node of a Cluster; no reply may be outstanding. Throws Error if the masters cannot be found
