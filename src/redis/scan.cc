@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <optional>
 
 #include "base/text.h"
-#include "redis/slots.h"
 
 namespace rlctl::redis {
 namespace {
@@ -21,13 +19,6 @@ double share_of(std::uint64_t bits) {
     if ((bits & 1U) != 0) share += weight;
   }
   return share;
-}
-
-/// Newer servers of a Cluster have a table for each slot: the cursor's lowest bits are the slot,
-/// those above it count in the table. The progress through all slots.
-double share_of_slots(std::uint64_t bits) {
-  const auto slot = static_cast<double>(bits % kSlots);
-  return (slot + share_of(bits / kSlots)) / kSlots;
 }
 
 /// Returns false, and has removed nothing, if the keys are in different slots.
@@ -59,44 +50,25 @@ void Scan::append() {
   connection_.append_to(servers_[server_], command);
 }
 
-/// Finds a circle of cursors as Brent does: one of them is kept, a later one whenever the number of
-/// pages has doubled, and in a circle it comes again.
-void Scan::require_progress(ReplyView reply) {
-  const bool comes_again = pages_ > 0 && cursor_ == kept_cursor_;
-  if (comes_again || pages_ == kMaxPages) {
-    throw error_about(reply, {Failure::kProtocol, "the server's SCAN never ends"});
-  }
-  if (std::has_single_bit(++pages_)) kept_cursor_ = cursor_;
-}
-
-/// A Cluster's cursor has one of two forms. Read in the wrong one, the progress decreases sooner or
-/// later, which rules that form out. Until then, the smaller progress counts.
-double Scan::scanned() {
-  const auto count = static_cast<double>(servers_.size());
-  const auto server = static_cast<double>(server_);
-  const auto bits = to_number<std::uint64_t>(cursor_).value_or(0);
-  const auto by_table = server + share_of(bits);
-  if (!connection_.has_slots()) return by_table / count;
-  // Mostly, the servers have the slots in order and in equal parts.
-  const auto by_slots = std::clamp(share_of_slots(bits) * count, server, server + 1);
-  is_by_table_ = is_by_table_ && by_table >= by_table_;
-  is_by_slots_ = is_by_slots_ && by_slots >= by_slots_;
-  by_table_ = by_table;
-  by_slots_ = by_slots;
-  if (is_by_table_ != is_by_slots_) return (is_by_table_ ? by_table : by_slots) / count;
-  return std::min(by_table, by_slots) / count;
+/// The progress of the servers together. In a Cluster, that within a server is not known: newer
+/// ones count by slot.
+double Scan::scanned() const {
+  auto servers = static_cast<double>(server_);
+  if (!connection_.has_slots()) servers += share_of(to_number<std::uint64_t>(cursor_).value_or(0));
+  return servers / static_cast<double>(servers_.size());
 }
 
 std::vector<std::string> Scan::take() {
   const auto reply = connection_.read();
   if (reply.is_error()) throw to_error(reply);
-  cursor_ = reply[0].text();
-  if (cursor_ != "0") {
-    require_progress(reply);
-  } else {
+  const auto next = reply[0].text();
+  if (next == "0") {
     ++server_;
     pages_ = 0;
+  } else if (next == cursor_ || ++pages_ == kMaxPages) {
+    throw error_about(reply, {Failure::kProtocol, "the server's SCAN never ends"});
   }
+  cursor_ = next;
   done_ = server_ == servers_.size();
   share_ = std::max(share_, scanned());
   const auto found = reply[1];

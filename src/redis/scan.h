@@ -30,7 +30,7 @@ class Scan {
       : connection_(connection), pattern_(std::move(pattern)), count_(count) {}
 
   /// The next keys, without duplicates among them; may be empty. Not after done(). Throws Error,
-  /// also if the server refuses, or if its cursors go round in a circle.
+  /// also if the server refuses, or if its cursors never come to an end.
   [[nodiscard]] std::vector<std::string> next() {
     append();
     return take();
@@ -41,23 +41,20 @@ class Scan {
   [[nodiscard]] std::vector<std::string> take();
 
   [[nodiscard]] bool done() const noexcept { return done_; }
-  /// The fraction of the database scanned so far, 0 to 1. Never decreases.
+  /// The fraction of the database scanned so far, 0 to 1; of a Cluster, that of its masters that
+  /// were scanned to the end. Never decreases.
   [[nodiscard]] double share() const noexcept { return share_; }
 
  private:
-  void require_progress(ReplyView reply);
-  [[nodiscard]] double scanned();
+  [[nodiscard]] double scanned() const;
 
   Connection& connection_;
   std::string pattern_;
   std::string count_;
   std::string cursor_ = "0";
-  std::vector<std::string> servers_;              ///< to scan; asked for at first
-  std::size_t server_ = 0;                        ///< the one being scanned
-  std::uint64_t pages_ = 0;                       ///< of this server
-  std::string kept_cursor_;                       ///< of one of them
-  bool is_by_table_ = true, is_by_slots_ = true;  ///< whether the cursors may have this form
-  double by_table_ = 0, by_slots_ = 0;            ///< the progress in it, in servers
+  std::vector<std::string> servers_;  ///< to scan; asked for at first
+  std::size_t server_ = 0;            ///< the one being scanned
+  std::uint64_t pages_ = 0;           ///< fetched from the current server
   double share_ = 0;
   bool done_ = false;
 };
