@@ -76,7 +76,7 @@ bool Nodes::refresh(std::chrono::milliseconds at_least_after, std::chrono::micro
     why_unknown_ = error;  // the next refresh is due soon
   }
   last_refresh_ = Clock::now();
-  excuse(started);
+  discount_silence(started);
   return is_set;
 }
 
@@ -103,7 +103,7 @@ std::vector<HostPort> Nodes::whom_to_ask() const {
   return candidates;
 }
 
-void Nodes::excuse(Clock::time_point since) {
+void Nodes::discount_silence(Clock::time_point since) {
   const auto waited = Clock::now() - since;
   for (const auto& node : nodes_) node->last_reply += waited;
 }

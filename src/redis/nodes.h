@@ -28,8 +28,8 @@ struct InFlight {
   /// What its reply is for.
   enum class Purpose {
     kCommand,
-    kLoad,  ///< SCRIPT LOAD by the caller
-    kOwn,   ///< ASKING, or a script that is loaded again: nobody's
+    kLoad,      ///< SCRIPT LOAD by the caller
+    kInternal,  ///< ASKING, or a script that is loaded again: nobody's
   };
 
   std::uint64_t id = 0;  ///< the router's
@@ -70,7 +70,7 @@ class Nodes {
   [[nodiscard]] Node& any_master() const;
   /// The master that has the slot; any if that is not known.
   [[nodiscard]] Node& owner_of(int slot) const;
-  /// Has the node own one slot more, as a referral says.
+  /// Records that `owner` has the slot, after a reply MOVED.
   void move_slot(int slot, Node& owner);
 
   /// Sets where the slots are. `timeout` is that of at().
@@ -87,8 +87,8 @@ class Nodes {
   /// The error of the last refresh() that failed.
   [[nodiscard]] const std::optional<Error>& why_unknown() const noexcept { return why_unknown_; }
 
-  /// Nothing was sent or received since then: no server is to blame for having been silent.
-  void excuse(Clock::time_point since);
+  /// We were paused since then: does not count that time as a server's silence.
+  void discount_silence(Clock::time_point since);
 
  private:
   static constexpr std::uint16_t kUnknown = 0xffff;

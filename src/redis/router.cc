@@ -1,10 +1,15 @@
 #include "redis/router.h"
 
 #include <fmt/format.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <ctime>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -56,11 +61,52 @@ Error not_sent(const Error& why) {
 
 }  // namespace
 
+RetryQueue::RetryQueue(Poller& poller, std::size_t timer_id)
+    : timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
+  if (!timer_) throw std::system_error(errno, std::generic_category(), "cannot make a timer");
+  poller.add(timer_.get(), timer_id);
+}
+
+void RetryQueue::add(Command command) {
+  if (commands_.empty()) {
+    due_ = Clock::now() + kPause;
+    set_timer(kPause);
+  }
+  commands_.push_back(std::move(command));
+}
+
+std::vector<RetryQueue::Command> RetryQueue::take() {
+  set_timer(std::chrono::nanoseconds{0});
+  auto commands = std::exchange(commands_, {});
+  std::ranges::sort(commands, {}, &Command::id);
+  return commands;
+}
+
+void RetryQueue::wake() {
+  set_timer(std::chrono::nanoseconds{1});
+}
+
+void RetryQueue::expired() {
+  std::uint64_t times = 0;
+  [[maybe_unused]] const auto read = ::read(timer_.get(), &times, sizeof(times));
+  is_timer_set_ = false;
+  if (!commands_.empty()) set_timer(kPause);
+}
+
+/// Zero stops the timer. An expiry that was not read is forgotten.
+void RetryQueue::set_timer(std::chrono::nanoseconds time) {
+  const itimerspec spec{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = time.count()}};
+  ::timerfd_settime(timer_.get(), 0, &spec, nullptr);
+  is_timer_set_ = time.count() > 0;
+}
+
+// ---- The router ----
+
 Router::Router(RouterOptions options)
     : options_(std::move(options)),
       poller_(options_.interrupt),
       nodes_(options_.url, options_.interrupt),
-      parked_(poller_, kTimer) {
+      retries_(poller_, kTimer) {
   const auto hosts = hosts_of(options_.url);
   set_masters(find_masters({.url = options_.url,
                             .candidates = hosts,
@@ -72,7 +118,7 @@ Router::Router(RouterOptions options, std::unique_ptr<Link>&& link, std::optiona
     : options_(std::move(options)),
       poller_(options_.interrupt),
       nodes_(options_.url, options_.interrupt),
-      parked_(poller_, kTimer) {
+      retries_(poller_, kTimer) {
   const bool is_unix = options_.url.scheme == Scheme::kUnix;
   Node& node = node_at({.host = options_.url.host, .port = is_unix ? 0 : options_.url.port});
   node.is_master = true;
@@ -90,7 +136,7 @@ Router::Router(RouterOptions options, std::unique_ptr<Link>&& link, std::optiona
   last_ = &node;
 }
 
-void Router::resume(Taken taken) {
+void Router::take_over(Taken taken) {
   Node& node = *nodes_.all().front();
   if (!follow({.id = commands_.first()}, node, taken.refusal, taken.command)) {
     answer(commands_.first(), std::move(taken.refusal));
@@ -121,7 +167,7 @@ void Router::await_masters() {
   const auto is_missing = [&](const auto& node) { return node->is_master && !connect(*node); };
   for (const Deadline until = timeout_from_now(); Clock::now() < until;) {
     if (std::ranges::none_of(nodes_.all(), is_missing)) return;
-    wait_for(-1, 0, options_.interrupt, std::min(until, Clock::now() + ParkedCommands::kPause));
+    wait_for(-1, 0, options_.interrupt, std::min(until, Clock::now() + RetryQueue::kPause));
     refresh(kUrgentRefreshPause);
   }
 }
@@ -150,13 +196,13 @@ Router::Id Router::add_command(int slot, bool is_fixed) {
 void Router::queued(Node& node, const InFlight& command) {
   if (node.in_flight.empty()) node.last_reply = Clock::now();
   node.in_flight.push(command);
-  if (command.purpose != Purpose::kOwn) command_of(command.id).node = &node;
+  if (command.purpose != Purpose::kInternal) command_of(command.id).node = &node;
 }
 
 /// Queues a command whose reply nobody takes, for the one that comes next.
-void Router::append_own(Node& node, Id id, Arguments command) {
+void Router::append_internal(Node& node, Id id, Arguments command) {
   node.link->append(command);
-  queued(node, {.id = id, .purpose = Purpose::kOwn});
+  queued(node, {.id = id, .purpose = Purpose::kInternal});
 }
 
 /// Whether the server can be sent something; else node.why_down gives the reason.
@@ -165,7 +211,7 @@ bool Router::connect(Node& node) {
   const auto now = Clock::now();
   if (now < node.next_attempt) return false;
   open_link(node, now);
-  nodes_.excuse(now);
+  nodes_.discount_silence(now);
   return node.link != nullptr;
 }
 
@@ -189,7 +235,7 @@ void Router::open_link(Node& node, Clock::time_point now) {
     const auto failed = Clock::now();
     const Clock::duration long_pause =
         std::max<Clock::duration>(kReconnectPause, kPausePerAttempt * (failed - now));
-    node.next_attempt = failed + (is_long_down(node) ? long_pause : ParkedCommands::kPause);
+    node.next_attempt = failed + (is_long_down(node) ? long_pause : RetryQueue::kPause);
   }
 }
 
@@ -210,12 +256,12 @@ void Router::require_master(Node& node) {
 
 void Router::append(std::string_view name, std::span<const Arguments> parts, Arguments keys) {
   const int slot = common_slot(keys);
-  look_around();
+  poll_if_idle();
   if (keys.empty() && name == "SCRIPT LOAD") return append_to_all(name, parts);
   Node& node = node_for(slot);
   const auto id = add_command(slot);
   last_ = &node;
-  if (!connect(node)) return refuse(id, node, format_command(parts));
+  if (!connect(node)) return fail_or_retry(id, node, format_command(parts));
   node.link->append(name, parts, keys);
   queued(node, {.id = id});
 }
@@ -225,7 +271,7 @@ void Router::append_to(const std::string& server, Arguments command) {
       std::ranges::find(nodes_.all(), server, [](const auto& known) { return known->name; });
   if (node == nodes_.all().end()) throw Error(Failure::kUsage, "an unknown server: " + server);
   const auto id = add_command(-1, true);
-  if (!connect(**node)) return refuse(id, **node, {});
+  if (!connect(**node)) return fail_or_retry(id, **node, {});
   (*node)->link->append(command);
   queued(**node, {.id = id});
 }
@@ -249,43 +295,43 @@ void Router::append_to_all(std::string_view name, std::span<const Arguments> par
       node->link->append(name, parts, {});
       queued(*node, {.id = id, .purpose = Purpose::kLoad});
     } else {
-      refuse(id, *node, {});
+      fail_or_retry(id, *node, {});
     }
   }
 }
 
 /// Sends a command again, or for the first time.
-void Router::place(Id id, Node& node, std::string_view formatted, bool is_asking) {
-  if (!connect(node)) return refuse(id, node, std::string(formatted));
-  has_followed_ = true;
+void Router::send_to_node(Id id, Node& node, std::string_view formatted, bool is_asking) {
+  if (!connect(node)) return fail_or_retry(id, node, std::string(formatted));
+  has_resent_ = true;
   const bool is_newest = id + 1 == commands_.first() + commands_.size();
   if (is_newest && !is_asking) last_ = &node;
   constexpr std::string_view kAsking = "ASKING";
-  if (is_asking) append_own(node, id, {&kAsking, 1});
+  if (is_asking) append_internal(node, id, {&kAsking, 1});
   node.link->append_formatted(command_name(words_of_formatted(formatted)), formatted);
   queued(node, {.id = id, .is_asking = is_asking});
 }
 
-/// Answers or parks a command whose server cannot be reached. One that is down for long may have
-/// been replaced: a few commands wait until that was asked.
-void Router::refuse(Id id, Node& node, std::string formatted) {
+/// Answers a command whose server cannot be reached, or has it sent again later. A server that is
+/// down for long may have been replaced: a few commands wait until that was asked.
+void Router::fail_or_retry(Id id, Node& node, std::string formatted) {
   const Error why = not_sent(*node.why_down);
   const bool may_pass = !is_final(*node.why_down) &&
                         (why.failure() == Failure::kNotSent || why.failure() == Failure::kNotNow) &&
                         (!is_long_down(node) || nodes_.may_refresh(kRefreshPause));
   if (!may_pass || command_of(id).is_fixed) {
     answer(id, Reply::failed(why));
-    return parked_.wake();  // nothing else may wake the caller
+    return retries_.wake();  // nothing else may wake the caller
   }
   nodes_.mark_stale();
-  park(id, std::move(formatted), why);
+  retry_later(id, std::move(formatted), why);
 }
 
 bool Router::send_to(Node& node) {
   try {
     node.link->send_some();
   } catch (const Error& error) {
-    lose(node, error);
+    on_connection_lost(node, error);
     return true;
   }
   watch_writes(node);
@@ -323,8 +369,8 @@ void Router::flush() {
 
 // ---- Receiving ----
 
-/// Notices that a server has hung up, before a command is sent to it in vain.
-void Router::look_around() {
+/// Detects closed connections before sending on them.
+void Router::poll_if_idle() {
   if (!commands_.empty()) return;
   const auto now = Clock::now();
   if (now - idle_since_ >= kIdle) receive(now);
@@ -332,31 +378,31 @@ void Router::look_around() {
 
 void Router::receive(Deadline until, bool for_answer) {
   if (taken_) {
-    resume(*std::exchange(taken_, std::nullopt));
+    take_over(*std::exchange(taken_, std::nullopt));
     send_some();
   }
-  send_followed();
+  send_resent();
   if (for_answer && is_answered()) until = Clock::now();
-  if (!parked_.empty()) until = std::min(until, parked_.due());
+  if (!retries_.empty()) until = std::min(until, retries_.due());
   const auto ready = poller_.wait(until);
   if (options_.interrupt != nullptr) options_.interrupt->check();
   for (const auto& event : ready) {
     if (event.id == kTimer) {
-      parked_.expired();
+      retries_.expired();
       continue;
     }
     Node& node = *nodes_.all()[event.id];
     if (event.writable && node.link) send_to(node);
     if (event.readable && node.link) receive_from(node);
   }
-  if (!parked_.empty() && Clock::now() >= parked_.due()) retry_parked();
-  send_followed();
+  if (!retries_.empty() && Clock::now() >= retries_.due()) retry_due();
+  send_resent();
 }
 
-/// Sends the commands that a redirection placed at another node, of which the caller knows nothing.
+/// Sends the commands that a redirection queued at another node, of which the caller knows nothing.
 /// Without this, nothing would end a wait for their replies.
-void Router::send_followed() {
-  if (std::exchange(has_followed_, false)) send_some();
+void Router::send_resent() {
+  if (std::exchange(has_resent_, false)) send_some();
 }
 
 /// Fast path: the next reply, if only its own command is concerned. Almost all replies take it; it
@@ -372,7 +418,7 @@ std::optional<Reply> Router::receive_plain() {
   try {
     reply = node->link->try_read();
   } catch (const Error& error) {
-    lose(*node, error);
+    on_connection_lost(*node, error);
   }
   if (!reply) return reply;
   node->last_reply = node->link->last_received();
@@ -408,7 +454,7 @@ void Router::receive_from(Node& node, bool until_answered) {
       on_reply(node, std::move(*reply));
     }
   } catch (const Error& error) {
-    if (node.link) lose(node, error);
+    if (node.link) on_connection_lost(node, error);
   }
 }
 
@@ -419,7 +465,7 @@ void Router::on_reply(Node& node, Reply reply) {
   const auto command = node.in_flight.front();
   node.in_flight.pop();
   ++node.answered;
-  if (command.purpose == Purpose::kOwn) return;
+  if (command.purpose == Purpose::kInternal) return;
   if (command.purpose == Purpose::kLoad && !reply.is_error()) remember_script(node, reply);
   if (command.purpose == Purpose::kCommand && reply.is_error() &&
       !command_of(command.id).is_fixed &&
@@ -435,7 +481,7 @@ bool Router::follow(const InFlight& command, Node& node, Reply& reply,
   const bool is_sentinel = options_.url.scheme == Scheme::kSentinel;
   if (is_sentinel && is_replica_refusal(reply)) {
     nodes_.mark_stale();  // a replica refuses every write, so nothing was executed
-    park(command.id, formatted, to_error(reply));
+    retry_later(command.id, formatted, to_error(reply));
     return true;
   }
   if (is_unknown_script(reply)) return load_again(command, node, formatted);
@@ -446,7 +492,7 @@ bool Router::follow(const InFlight& command, Node& node, Reply& reply,
     on_ask(command.id, node, std::move(reply), formatted);
   } else {
     if (starts_with_code(reply, "CLUSTERDOWN")) nodes_.mark_stale();
-    park(command.id, formatted, to_error(reply));
+    retry_later(command.id, formatted, to_error(reply));
   }
   return true;
 }
@@ -459,8 +505,8 @@ void Router::on_moved(Id id, Node& node, Reply reply, const std::string& formatt
   auto& command = command_of(id);
   command.slot = referral->slot;
   nodes_.mark_stale();
-  if (++command.referrals > kMaxReferrals) return park(id, formatted, to_error(reply));
-  place(id, owner, formatted);
+  if (++command.referrals > kMaxReferrals) return retry_later(id, formatted, to_error(reply));
+  send_to_node(id, owner, formatted);
   refresh(nodes_.knows_all() ? kRefreshPause : kUrgentRefreshPause);
 }
 
@@ -469,10 +515,11 @@ void Router::on_ask(Id id, Node& node, Reply reply, const std::string& formatted
   if (!referral) return answer(id, std::move(reply));
   Node& importer = node_at(referral->server);
   if (++command_of(id).referrals > kMaxReferrals || !connect(importer)) {
-    if (importer.why_down && is_final(*importer.why_down)) return refuse(id, importer, formatted);
-    return park(id, formatted, to_error(reply));
+    if (importer.why_down && is_final(*importer.why_down))
+      return fail_or_retry(id, importer, formatted);
+    return retry_later(id, formatted, to_error(reply));
   }
-  place(id, importer, formatted, true);
+  send_to_node(id, importer, formatted, true);
 }
 
 void Router::remember_script(Node& node, const Reply& reply) {
@@ -493,9 +540,9 @@ bool Router::load_again(const InFlight& refused, Node& node, std::string_view fo
   if (load == node.scripts.end() || load->second < node.answered) {
     node.scripts.insert_or_assign(std::string(words[1]), node.answered + node.in_flight.size());
     const std::array<std::string_view, 3> all{"SCRIPT", "LOAD", script->second};
-    append_own(node, refused.id, all);
+    append_internal(node, refused.id, all);
   }
-  place(refused.id, node, formatted, refused.is_asking);
+  send_to_node(refused.id, node, formatted, refused.is_asking);
   return true;
 }
 
@@ -511,7 +558,7 @@ bool Router::is_answered() const noexcept {
 
 /// Whether there is nothing to receive but what the server of the first command sends.
 bool Router::is_alone() const noexcept {
-  if (commands_.empty() || taken_ || has_followed_ || parked_.is_timer_set()) return false;
+  if (commands_.empty() || taken_ || has_resent_ || retries_.is_timer_set()) return false;
   return std::all_of(nodes_.all().begin(), nodes_.all().end(), [&](const auto& node) {
     return (node->link != nullptr) == (node.get() == commands_.front().node);
   });
@@ -564,7 +611,7 @@ void Router::disconnect(Node& node) {
 }
 
 /// Answers what was sent to a server whose connection failed, and keeps what was not.
-void Router::lose(Node& node, const Error& error) {
+void Router::on_connection_lost(Node& node, const Error& error) {
   auto unsent = node.link->not_sent_whole();
   disconnect(node);
   nodes_.mark_stale();
@@ -572,13 +619,13 @@ void Router::lose(Node& node, const Error& error) {
   const auto sent = lost.size() - unsent.size();
   for (std::size_t i = 0; i < lost.size(); ++i) {
     const auto& [id, purpose, is_asking] = lost[lost.first() + i];
-    if (purpose == Purpose::kOwn) continue;
+    if (purpose == Purpose::kInternal) continue;
     if (i < sent) {
       answer(id, Reply::failed(error));
     } else if (command_of(id).is_fixed) {
       answer(id, Reply::failed(not_sent(error)));
     } else {
-      park(id, std::move(unsent[i - sent]), not_sent(error));
+      retry_later(id, std::move(unsent[i - sent]), not_sent(error));
     }
   }
 }
@@ -606,10 +653,10 @@ void Router::give_up() {
   const Error interrupted(Failure::kUnreachable, "interrupted", {}, kMayHaveRun);
   for (std::size_t i = 0; i < nodes_.all().size(); ++i) receive_last(*nodes_.all()[i]);
   for (const auto& node : nodes_.all()) {
-    if (node->link) lose(*node, interrupted);
+    if (node->link) on_connection_lost(*node, interrupted);
   }
-  for (const auto& parked : parked_.take()) {
-    answer(parked.id, Reply::failed(parked.why));
+  for (const auto& waiting : retries_.take()) {
+    answer(waiting.id, Reply::failed(waiting.why));
   }
   if (taken_) answer(commands_.first(), std::move(std::exchange(taken_, std::nullopt)->refusal));
   // Those that were to be sent, or sent again, when the interrupt came.
@@ -623,7 +670,7 @@ void Router::time_out(Node& node) {
   try {
     node.link->time_out(options_.timeout);
   } catch (const Error& error) {
-    lose(node, error);
+    on_connection_lost(node, error);
     // It may go on accepting connections, and what is sent to it would be in doubt, too.
     node.why_down = error;
     node.down_since = Clock::now() - options_.timeout;
@@ -654,23 +701,23 @@ Deadline Router::timeout_from_now() const {
 
 // ---- Trying again ----
 
-void Router::park(Id id, std::string formatted, const Error& why) {
+void Router::retry_later(Id id, std::string formatted, const Error& why) {
   auto& command = command_of(id);
   if (command.give_up == kNoDeadline) command.give_up = timeout_from_now();
-  parked_.add({.id = id, .formatted = std::move(formatted), .why = why});
+  retries_.add({.id = id, .formatted = std::move(formatted), .why = why});
 }
 
-void Router::retry_parked() {
-  const auto parked = parked_.take();
+void Router::retry_due() {
+  const auto due = retries_.take();
   if (nodes_.is_stale()) refresh(kUrgentRefreshPause);
-  for (const auto& [id, formatted, why] : parked) {
+  for (const auto& [id, formatted, why] : due) {
     auto& command = command_of(id);
     if (Clock::now() >= command.give_up) {
       answer(id, Reply::failed(why));
       continue;
     }
     command.referrals = 0;
-    place(id, node_for(command.slot), formatted);
+    send_to_node(id, node_for(command.slot), formatted);
   }
 }
 

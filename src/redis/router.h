@@ -11,18 +11,56 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "base/numbered_queue.h"
 #include "base/wait.h"
 #include "redis/endpoint.h"
 #include "redis/error.h"
 #include "redis/link.h"
 #include "redis/nodes.h"
-#include "redis/parked_commands.h"
 #include "redis/reply.h"
 #include "redis/topology.h"
 #include "redis/url.h"
 
 namespace rlctl::redis {
+
+/// Commands that wait to be sent again, and the timer that says when: kPause after the first of
+/// them came. A caller that polls only the poller's descriptor is woken by it.
+class RetryQueue {
+ public:
+  static constexpr std::chrono::milliseconds kPause{50};
+
+  struct Command {
+    std::uint64_t id = 0;
+    std::string formatted;
+    Error why;  ///< the answer if time runs out
+  };
+
+  /// Adds the timer to the poller, which must outlive this. Throws std::system_error.
+  RetryQueue(Poller& poller, std::size_t timer_id);
+
+  void add(Command command);
+  [[nodiscard]] bool empty() const noexcept { return commands_.empty(); }
+  /// When they are to be sent, unless there are none.
+  [[nodiscard]] Clock::time_point due() const noexcept { return due_; }
+  /// Removes all, and stops the timer. They are sorted by their ids.
+  [[nodiscard]] std::vector<Command> take();
+
+  /// Makes the timer expire at once, for a caller whom nothing else would wake.
+  void wake();
+  /// For when the poller reports the timer: it is set again as long as there are commands.
+  void expired();
+  /// Whether the timer runs, or has expired and expired() was not called.
+  [[nodiscard]] bool is_timer_set() const noexcept { return is_timer_set_; }
+
+ private:
+  void set_timer(std::chrono::nanoseconds time);
+
+  std::vector<Command> commands_;
+  Clock::time_point due_{};
+  FileDescriptor timer_;
+  bool is_timer_set_ = false;
+};
 
 /// Sends each command to the server that has its keys, and returns the replies in the order of the
 /// commands: for a Cluster, and for the master that Sentinels watch over. Each server gets its
@@ -83,7 +121,7 @@ class Router final : public Pipeline {
     bool is_fixed = false;           ///< for certain servers: never sent to another
     int replies_to_come = 1;         ///< more if all masters get it
     int referrals = 0;               ///< by MOVED, ASK and NOSCRIPT, in a row
-    Deadline give_up = kNoDeadline;  ///< set when it is first parked
+    Deadline give_up = kNoDeadline;  ///< set when it first waits to be sent again
     Node* node = nullptr;            ///< that it was sent to last
     std::optional<Reply> reply = {};
   };
@@ -95,7 +133,7 @@ class Router final : public Pipeline {
   };
 
   void await_masters();
-  void resume(Taken taken);
+  void take_over(Taken taken);
 
   [[nodiscard]] Command& command_of(Id id) { return commands_[id]; }
   [[nodiscard]] Node& node_at(const HostPort& address) {
@@ -108,19 +146,19 @@ class Router final : public Pipeline {
 
   [[nodiscard]] Id add_command(int slot, bool is_fixed = false);
   void queued(Node& node, const InFlight& command);
-  void append_own(Node& node, Id id, Arguments command);
+  void append_internal(Node& node, Id id, Arguments command);
   [[nodiscard]] bool connect(Node& node);
   void open_link(Node& node, Clock::time_point now);
   [[nodiscard]] bool is_long_down(const Node& node) const;
   void require_master(Node& node);
   void append_to_all(std::string_view name, std::span<const Arguments> parts);
-  void place(Id id, Node& node, std::string_view formatted, bool is_asking = false);
-  void refuse(Id id, Node& node, std::string formatted);
+  void send_to_node(Id id, Node& node, std::string_view formatted, bool is_asking = false);
+  void fail_or_retry(Id id, Node& node, std::string formatted);
   bool send_to(Node& node);
   void watch_writes(Node& node);
 
-  void look_around();
-  void send_followed();
+  void poll_if_idle();
+  void send_resent();
   void receive(Deadline until, bool for_answer = true);
   void receive_all();
   void receive_last(Node& node);
@@ -140,20 +178,20 @@ class Router final : public Pipeline {
   [[nodiscard]] std::optional<Reply> take();
 
   void disconnect(Node& node);
-  void lose(Node& node, const Error& error);
+  void on_connection_lost(Node& node, const Error& error);
   void time_out(Node& node);
-  void park(Id id, std::string formatted, const Error& why);
-  void retry_parked();
+  void retry_later(Id id, std::string formatted, const Error& why);
+  void retry_due();
 
   RouterOptions options_;
   Poller poller_;
   Nodes nodes_;
   NumberedQueue<Command> commands_;  ///< by their ids
-  ParkedCommands parked_;
+  RetryQueue retries_;
   std::optional<Taken> taken_;
   Node* last_ = nullptr;            ///< got the last command
   Clock::time_point idle_since_{};  ///< if there are no commands
-  bool has_followed_ = false;       ///< commands were placed that the caller does not send
+  bool has_resent_ = false;         ///< commands were queued again, which the caller does not send
 };
 
 }  // namespace rlctl::redis

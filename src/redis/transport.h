@@ -34,9 +34,9 @@ class Transport {
   [[nodiscard]] virtual std::size_t read(char* buffer, std::size_t size, Deadline deadline) = 0;
   /// Reads what is available, possibly 0 bytes; never waits.
   [[nodiscard]] virtual std::size_t read_available(char* buffer, std::size_t size) = 0;
-  /// Writes as many bytes as the socket accepts now, possibly 0; never waits. For callers that must
-  /// read while they write, lest both sides' buffers fill. The bytes that it did not write begin
-  /// the next call's: TLS may have encrypted them already.
+  /// Writes as many bytes as the socket accepts now, possibly 0; never waits. Callers also read
+  /// while they write: otherwise both sides' buffers can fill, and neither side can go on. The
+  /// bytes that it did not write begin the next call's: TLS may have encrypted them already.
   [[nodiscard]] virtual std::size_t write_some(std::string_view bytes) = 0;
   /// Waits until read_available() has data or write_some() has room.
   virtual void wait(Deadline deadline) = 0;

@@ -22,7 +22,7 @@ struct HostPort {
   bool operator==(const HostPort&) const = default;
 };
 
-inline constexpr std::int64_t kLargestPort = 65535;  ///< the smallest is 1
+inline constexpr std::int64_t kLargestPort = 65535;  ///< ports are 1 to this
 [[nodiscard]] constexpr bool is_port(std::int64_t number) noexcept {
   return number >= 1 && number <= kLargestPort;
 }
