@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/wait.h"
-#include "redis/endpoint.h"
 #include "redis/link.h"
 #include "redis/reply.h"
 #include "redis/transport.h"

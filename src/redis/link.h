@@ -15,7 +15,6 @@
 
 #include "base/numbered_queue.h"
 #include "base/wait.h"
-#include "redis/endpoint.h"
 #include "redis/reply.h"
 #include "redis/transport.h"
 #include "redis/url.h"

@@ -14,7 +14,6 @@
 
 #include "base/numbered_queue.h"
 #include "base/wait.h"
-#include "redis/endpoint.h"
 #include "redis/error.h"
 #include "redis/link.h"
 #include "redis/slots.h"

@@ -14,7 +14,6 @@
 #include "base/file.h"
 #include "base/numbered_queue.h"
 #include "base/wait.h"
-#include "redis/endpoint.h"
 #include "redis/error.h"
 #include "redis/link.h"
 #include "redis/nodes.h"

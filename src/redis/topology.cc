@@ -11,7 +11,6 @@
 #include "base/address.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "redis/endpoint.h"
 #include "redis/error.h"
 #include "redis/reply.h"
 #include "redis/slots.h"

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/wait.h"
 
 namespace rlctl::redis {
 
@@ -67,5 +70,14 @@ struct Url {
 [[nodiscard]] std::string display(const Url& url);
 /// "host:port", "[::1]:port"
 [[nodiscard]] std::string display(const HostPort& address);
+
+/// A server that the user named, for the messages of its errors.
+struct Endpoint {
+  Url url = {};
+  std::chrono::microseconds timeout{};
+  const Interrupt* interrupt = nullptr;  ///< ends the search for the master; may be null
+  /// Where its master is, once find_master() has asked; none if that is not known.
+  mutable std::optional<std::optional<Url>> master = {};
+};
 
 }  // namespace rlctl::redis

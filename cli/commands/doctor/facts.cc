@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "base/wait.h"
-#include "redis/endpoint.h"
 #include "redis/error.h"
 #include "redis/topology.h"
 
