@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/wait.h"
 #include "redis/connection.h"
 #include "redis/error.h"

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "redis/error.h"
 #include "support/failure.h"
 #include "support/scripted_server.h"
