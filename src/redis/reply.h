@@ -72,8 +72,8 @@ class ReplyReader {
   /// Adds bytes that came: a few KiB at a time, since hiredis moves all that it has not parsed
   /// after each KiB that it has. Throws std::bad_alloc.
   void feed(std::string_view bytes);
-  /// The next reply; none if it is not complete. Throws Error(kProtocol) if the bytes are not RESP2
-  /// or the reply is too large, and std::bad_alloc.
+  /// The next reply; std::nullopt if it is not complete. Throws Error(kProtocol) if the bytes are
+  /// not RESP2 or the reply is too large, and std::bad_alloc.
   [[nodiscard]] std::optional<Reply> next();
   /// The number of bytes that are not parsed yet.
   [[nodiscard]] std::size_t unparsed() const noexcept;
@@ -98,8 +98,8 @@ class ReplyReader {
 [[nodiscard]] bool is_unknown_script(ReplyView reply);
 
 /// The script line that raised an error, in the notation of any version: "@user_script:12",
-/// "@user_script: 12", "user_script:12: ...". None if the script returned the error, or if no
-/// script ran.
+/// "@user_script: 12", "user_script:12: ...". std::nullopt if the script returned the error, or if
+/// no script ran.
 [[nodiscard]] std::optional<int> script_line(std::string_view error_text);
 
 /// The value of a field in a reply to HELLO, a list of names and values; empty if there is none.

@@ -31,17 +31,17 @@ struct ServerVersion {
 [[nodiscard]] std::string_view info_field(std::string_view info, std::string_view name);
 
 /// Parses INFO server. Valkey and Redict report a compatible Redis version as well as their own;
-/// any other server is taken for the Redis that it reports to be. None if there is no version in
-/// it.
+/// any other server is taken for the Redis that it reports to be. std::nullopt if there is no
+/// version in it.
 [[nodiscard]] std::optional<ServerVersion> parse_info(std::string_view info);
-/// Asks a server with INFO, else with HELLO, which any user may send. None if neither reports a
-/// version. Throws Error if the connection fails or requires a password, or the server is not
-/// ready.
+/// Asks a server with INFO, else with HELLO, which any user may send. std::nullopt if neither
+/// reports a version. Throws Error if the connection fails or requires a password, or the server is
+/// not ready.
 [[nodiscard]] std::optional<ServerVersion> version_of(Connection& connection);
 
-/// The master of a replica, without a user; none if this is not a replica or does not say, or if
-/// the server's interrupt is raised. Asks once, on a connection of its own, so that nothing in
-/// flight is disturbed.
+/// The master of a replica, without a user; std::nullopt if this is not a replica or does not say,
+/// or if the server's interrupt is raised. Asks once, on a connection of its own, so that nothing
+/// in flight is disturbed.
 [[nodiscard]] const std::optional<Url>& find_master(const Endpoint& server);
 
 /// The server's clock, from the elements `at` and `at` + 1 of a reply: seconds and microseconds
@@ -56,7 +56,7 @@ struct CommandStats {
 };
 
 /// INFO commandstats, by command name in lower case, without commands that were never called; in a
-/// Cluster, of all masters together. None if the user may not ask. Throws Error.
+/// Cluster, of all masters together. std::nullopt if the user may not ask. Throws Error.
 [[nodiscard]] std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_stats(
     Connection& connection);
 

@@ -17,7 +17,7 @@ inline constexpr int kSlots = 16384;
 /// The slot of a key: CRC16 (XMODEM) of that part.
 [[nodiscard]] int slot_of(std::string_view key) noexcept;
 
-/// The keys among the words of a command that this program sends; none if the command has none.
+/// The keys among the words of a command that this program sends; empty if the command has none.
 /// Throws Error(kUsage) if the word that counts the keys of EVALSHA, FCALL or the like is not a
 /// number, or is more than the words that follow.
 [[nodiscard]] Arguments keys_of(Arguments command);

@@ -33,7 +33,7 @@ struct Referral {
 };
 
 /// Parses "MOVED 3999 127.0.0.1:6381", "ASK 3999 ::1:6381" of the server `from`, whose host
-/// replaces one that is missing. None if it is neither.
+/// replaces one that is missing. std::nullopt if it is neither.
 [[nodiscard]] std::optional<Referral> parse_referral(std::string_view text, const HostPort& from);
 
 /// Whether this is the error by which a node of a Cluster refuses this formatted command without

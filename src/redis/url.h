@@ -76,7 +76,7 @@ struct Endpoint {
   Url url = {};
   std::chrono::microseconds timeout{};
   const Interrupt* interrupt = nullptr;  ///< ends the search for the master; may be null
-  /// Where its master is, once find_master() has asked; none if that is not known.
+  /// Where its master is, once find_master() has asked; std::nullopt within if that is not known.
   mutable std::optional<std::optional<Url>> master = {};
 };
 
