@@ -12,7 +12,7 @@ namespace rlctl::redis {
 /// versions.
 enum class Failure {
   kUsage,        ///< an invalid URL, option or number
-  kUnsupported,  ///< a key cannot be copied: the server understands neither its dump nor its type
+  kUnsupported,  ///< a key cannot be copied: the server does not understand its dump
   kUnreachable,  ///< no connection, or it broke
   kTimeout,      ///< no connection or no answer within the timeout
   kNotNow,       ///< the server is not ready (LOADING, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN,

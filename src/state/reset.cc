@@ -4,10 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "base/error.h"
 #include "embedded_reset.h"
 #include "limiter/check.h"
-#include "state/saved_key.h"
 
 namespace rlctl::state {
 
@@ -20,7 +18,6 @@ struct Resetter::Look {
   std::optional<ResetResult> result = {};  ///< none: not decided yet
   std::optional<LeftReason> reason = {};
   std::string saved_sha1 = {}, saved_expiry = {};  ///< see reset.lua
-  bool is_void = false;  ///< the file has the key, which certainly was not removed
 
   [[nodiscard]] bool has_changed() const {
     return !seen->type.empty() && (content.type != seen->type || form != seen->form);
@@ -162,50 +159,43 @@ Resetter::Indices Resetter::attempt(Looks& looks, const Indices& which) {
     decide(look, std::move(contents[i]));
     if (!look.result) removable.push_back(which[i]);
   }
+  auto changed = options_.save_to != nullptr ? save(looks, removable) : Indices{};
+  if (options_.on_looked) options_.on_looked();
+  if (removable.empty()) return changed;
   try {
-    auto changed = options_.save_to != nullptr ? save(looks, removable) : Indices{};
-    if (options_.on_looked) options_.on_looked();
-    if (removable.empty()) return changed;
     const auto kept = remove(looks, removable);
-    add_not_removed(looks);
     changed.insert(changed.end(), kept.begin(), kept.end());
-    std::sort(changed.begin(), changed.end());
-    return changed;
   } catch (...) {
-    try {
-      add_not_removed(looks);
-    } catch (const OutputError&) {  // the first error is reported
-    }
+    if (options_.save_to != nullptr && !in_doubt().empty()) options_.save_to->keep();
     throw;
   }
+  std::sort(changed.begin(), changed.end());
+  return changed;
 }
 
 /// Saves the keys. Takes those from `which` that are too large, and those that have changed since
 /// the look, which it returns.
 Resetter::Indices Resetter::save(Looks& looks, Indices& which) const {
-  std::vector<TypedKey> keys;
+  std::vector<std::string_view> keys;
   keys.reserve(which.size());
-  for (const auto index : which) {
-    keys.push_back({.key = looks[index].key, .type = looks[index].content.type});
-  }
+  for (const auto index : which) keys.push_back(looks[index].key);
   Indices saved, changed;
-  std::size_t at = 0;
-  const auto use = [&](std::optional<SavedKey> key) {
-    const auto index = which[at++];
-    if (!key) return changed.push_back(index);
+  const auto use = [&](std::size_t at, SavedKey key) {
+    const auto index = which[at];
     Look& look = looks[index];
-    if (key->dump.empty()) return look.leave(LeftReason::kTooLarge);
-    look.saved_sha1 = key->sha1;
-    look.saved_expiry = std::to_string(key->expires_at ? key->expires_at->count() : 0);
+    if (key.type != look.content.type) return changed.push_back(index);
+    if (key.dump.empty()) return look.leave(LeftReason::kTooLarge);
+    key.saved_again = !look.saved_sha1.empty();
+    look.saved_sha1 = key.sha1;
+    look.saved_expiry = std::to_string(key.expires_at ? key.expires_at->count() : 0);
     if (look.form != nullptr) {
-      key->library = look.form->library;
-      key->algorithm = look.form->name;
+      key.library = look.form->library;
+      key.algorithm = look.form->name;
     }
-    options_.save_to->add(*key);
-    look.is_void = true;
+    options_.save_to->add(key);
     saved.push_back(index);
   };
-  read_saved(connection_, keys, use, options_.longest_dump);
+  save_each(connection_, keys, options_.longest_dump, use);
   if (!saved.empty()) options_.save_to->sync();
   which = std::move(saved);
   return changed;
@@ -219,8 +209,7 @@ Resetter::Indices Resetter::remove(Looks& looks, const Indices& which) {
   answered_ = 0;
   for (const auto index : which) {
     sent_.emplace_back(looks[index].key);
-    Look& look = looks[index];
-    look.is_void = false;
+    const Look& look = looks[index];
     std::vector<std::string_view> arguments{look.content.type, look.saved_sha1, look.saved_expiry};
     const auto looked = looked_arguments(look.content);
     arguments.insert(arguments.end(), looked.begin(), looked.end());
@@ -232,31 +221,21 @@ Resetter::Indices Resetter::remove(Looks& looks, const Indices& which) {
   for (const auto index : which) {
     const auto reply = connection_.read();
     ++answered_;
-    const bool is_lost = may_have_run(reply);
-    if (is_lost) lost_.emplace_back(looks[index].key);
-    looks[index].is_void = !is_lost;
+    if (may_have_run(reply)) lost_.emplace_back(looks[index].key);
     if (redis::is_unknown_script(reply)) {
       script_is_loaded_ = false;
       changed.push_back(index);
     } else if (reply.is_error()) {
       if (!refused) refused = explain_refusal(redis::to_error(reply));
     } else if (reply.integer() == 1) {
-      looks[index].is_void = false;
       looks[index].settle(ResetResult::kRemoved);
+      if (options_.save_to != nullptr) options_.save_to->keep();
     } else {
       changed.push_back(index);
     }
   }
   if (refused) throw redis::Error(*refused);
   return changed;
-}
-
-/// Adds to the file, for each key that was saved and then certainly not removed, that it was not.
-void Resetter::add_not_removed(Looks& looks) const {
-  if (options_.save_to == nullptr) return;
-  for (auto& look : looks) {
-    if (std::exchange(look.is_void, false)) options_.save_to->add_not_removed(look.key);
-  }
 }
 
 void Resetter::load_script() {

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "redis/connection.h"
-#include "state/save_file.h"
-#include "state/saved_key.h"
+#include "state/backup.h"
 #include "state/state.h"
 
 namespace rlctl::state {
@@ -100,7 +99,6 @@ class Resetter {
   [[nodiscard]] Indices attempt(Looks& looks, const Indices& which);
   [[nodiscard]] Indices save(Looks& looks, Indices& which) const;
   [[nodiscard]] Indices remove(Looks& looks, const Indices& which);
-  void add_not_removed(Looks& looks) const;
   void load_script();
 
   redis::Connection& connection_;

@@ -1,5 +1,5 @@
 // A file of saved keys is read as it was written; a damaged one is an error that names its line.
-#include "state/save_file.h"
+#include "state/backup.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <utility>
 
@@ -11,7 +10,6 @@
 #include "base/time.h"
 #include "redis/reply.h"
 #include "redis/scan.h"
-#include "redis/server_info.h"
 #include "state/inspection.h"
 
 namespace rlctl::cli::debug {
@@ -19,8 +17,8 @@ namespace {
 
 /// With more keys than this, only the script's own are watched.
 constexpr std::int64_t kMaxWatchedKeys = 1000;
-/// A TTL that was set again to nearly the same time, within this many ms, has not changed.
-constexpr std::int64_t kSameTtl = 1000;
+/// A TTL that was set again to nearly the same time has not changed.
+constexpr std::chrono::milliseconds kSameTtl{1000};
 
 // ---- What a key holds ----
 
@@ -28,15 +26,18 @@ constexpr std::size_t kMaxBytes = 40;       // shown of one element
 constexpr std::size_t kMaxElements = 3;     // shown of one key
 constexpr std::int64_t kMaxFetched = 1000;  // of a type that can be read only as a whole
 
-/// How to count and show the elements of a key of each type.
+/// How to count, read and show the elements of a key of each type.
 struct Elements {
-  std::string_view type, count, unit;  ///< "list", "LLEN", "element"
-  std::string_view between = {};       ///< separates the two elements of a pair; empty: no pairs
+  std::string_view type, count, read, unit;  ///< "list", "LLEN", "LRANGE", "element"
+  std::string_view between = {};  ///< separates the two elements of a pair; empty: no pairs
+
+  /// Whether the command that reads them takes indices.
+  [[nodiscard]] bool is_read_in_part() const { return type == "list" || type == "zset"; }
 };
-constexpr Elements kElements[] = {{"list", "LLEN", "element"},
-                                  {"set", "SCARD", "member"},
-                                  {"hash", "HLEN", "field", " = "},
-                                  {"zset", "ZCARD", "member", " at "}};
+constexpr Elements kElements[] = {{"list", "LLEN", "LRANGE", "element"},
+                                  {"set", "SCARD", "SMEMBERS", "member"},
+                                  {"hash", "HLEN", "HGETALL", "field", " = "},
+                                  {"zset", "ZCARD", "ZRANGE", "member", " at "}};
 
 std::string quoted(std::string_view bytes) {
   return '"' + escape(bytes, kMaxBytes) + '"';
@@ -55,7 +56,7 @@ std::string elements_text(redis::Connection& connection, const Elements& type,
                           const std::string& key) {
   const auto count = connection.call({type.count, key}).integer();
   auto out = counted(count, type.unit);
-  if (!redis::is_read_in_part(type.type) && count > kMaxFetched) return out;
+  if (!type.is_read_in_part() && count > kMaxFetched) return out;
   const auto words = command_to_read(type.type, key, kMaxElements - 1);
   const std::vector<std::string_view> command(words.begin(), words.end());
   const auto reply = connection.call(command);
@@ -71,13 +72,13 @@ std::string elements_text(redis::Connection& connection, const Elements& type,
   return out + (shown > 0 && count > static_cast<std::int64_t>(kMaxElements) ? ", ..." : "");
 }
 
-std::string content_text(redis::Connection& connection, const redis::DumpedKey& dump) {
-  if (dump.type == "string") return string_text(connection, dump.key);
+std::string content_text(redis::Connection& connection, const state::SavedKey& saved) {
+  if (saved.type == "string") return string_text(connection, saved.key);
   for (const auto& row : kElements) {
-    if (row.type == dump.type) return elements_text(connection, row, dump.key);
+    if (row.type == saved.type) return elements_text(connection, row, saved.key);
   }
-  if (dump.type != "stream") return {};
-  const auto length = connection.call({"XLEN", dump.key}).integer();
+  if (saved.type != "stream") return {};
+  const auto length = connection.call({"XLEN", saved.key}).integer();
   return fmt::format("{} {}", length, length == 1 ? "entry" : "entries");
 }
 
@@ -93,28 +94,18 @@ std::string limiter_text(const state::Inspection& inspection) {
   return fmt::format("{} of {} used", used, *most);
 }
 
-// ---- When it expires ----
-
-/// Returns when a key expires, in ms since 1970 by the server's clock, to about two ms.
-std::optional<std::int64_t> expiry_time(redis::Connection& connection,
-                                        const redis::DumpedKey& dump) {
-  if (!dump.ttl) return std::nullopt;
-  connection.append({"TIME"});
-  connection.append({"PTTL", dump.key});
-  const auto now = redis::server_time(connection.read());
-  const auto ttl = connection.read().integer();
-  if (ttl < 0) return std::nullopt;
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count() + ttl;
-}
-
 }  // namespace
 
 std::vector<std::string> command_to_read(std::string_view type, const std::string& key, int last) {
-  const auto index = std::to_string(last);
-  const auto without_key = redis::command_to_read(type, index);
-  std::vector<std::string> words(without_key.begin(), without_key.end());
-  if (!words.empty()) words.insert(words.begin() + 1, key);
-  return words;
+  if (type == "string") return {"GET", key};
+  for (const auto& row : kElements) {
+    if (row.type != type) continue;
+    std::vector<std::string> words{std::string(row.read), key};
+    if (row.is_read_in_part()) words.insert(words.end(), {"0", std::to_string(last)});
+    if (type == "zset") words.emplace_back("WITHSCORES");
+    return words;
+  }
+  return {};
 }
 
 std::string text_of(const KeyText& text) {
@@ -149,17 +140,18 @@ KeyWatch::KeyWatch(redis::Connection& connection, const Plan& plan,
                    std::optional<std::chrono::microseconds> now)
     : plan_(plan), keys_(redis::each_once(keys)), now_(now), before_(look(connection)) {}
 
-KeyText KeyWatch::describe(redis::Connection& connection, const redis::DumpedKey& dump) const {
-  KeyText text{.type = dump.type};
-  text.ttl = dump.ttl ? "ttl " + ttl_text(*dump.ttl) : "no ttl";
+KeyText KeyWatch::describe(redis::Connection& connection, const state::SavedKey& saved,
+                           std::chrono::milliseconds at) const {
+  KeyText text{.type = saved.type};
+  text.ttl = saved.expires_at ? "ttl " + ttl_text(*saved.expires_at - at) : "no ttl";
   state::InspectionRequest request{.algorithm = plan_.algorithm, .now = now_, .entries = 0};
-  const auto at = std::find(keys_.begin(), keys_.end(), dump.key);
-  const auto index = static_cast<std::size_t>(at - keys_.begin());
+  const auto found = std::find(keys_.begin(), keys_.end(), saved.key);
+  const auto index = static_cast<std::size_t>(found - keys_.begin());
   if (plan_.foreign == nullptr && index < plan_.limits.size()) request.limit = plan_.limits[index];
-  if (plan_.algorithm != nullptr || dump.type == "string" || dump.type == "hash") {
-    text.content = limiter_text(state::inspect(connection, dump.key, request));
+  if (plan_.algorithm != nullptr || saved.type == "string" || saved.type == "hash") {
+    text.content = limiter_text(state::inspect(connection, saved.key, request));
   }
-  if (text.content.empty()) text.content = content_text(connection, dump);
+  if (text.content.empty()) text.content = content_text(connection, saved);
   return text;
 }
 
@@ -173,12 +165,12 @@ KeyWatch::HeldKeys KeyWatch::look(redis::Connection& connection) const {
     }
   }
   HeldKeys held;
-  for (auto& dump : redis::dump_keys(connection, redis::each_once(keys))) {
-    if (!dump.exists()) continue;
-    auto& one = held[dump.key];
-    one.expires_at_ms = expiry_time(connection, dump);
-    one.text = describe(connection, dump);
-    one.dump = std::move(dump);
+  auto backup = state::save_keys(connection, redis::each_once(keys));
+  for (auto& saved : backup.keys) {
+    if (!saved.exists()) continue;
+    auto& one = held[saved.key];
+    one.text = describe(connection, saved, backup.saved_at);
+    one.saved = std::move(saved);
   }
   return held;
 }
@@ -190,12 +182,12 @@ KeyChange KeyWatch::compare(const std::string& key, const HeldKeys& after) const
   if (is != after.end()) change.after = is->second.text;
   change.changed = change.before.has_value() != change.after.has_value();
   if (!change.before || !change.after) return change;
-  const auto& [dump, expires_at_ms, text] = was->second;
-  const auto& now = is->second;
+  const auto &old = was->second.saved, &now = is->second.saved;
+  const std::chrono::milliseconds never{0};
   const bool same_expiry =
-      expires_at_ms.has_value() == now.expires_at_ms.has_value() &&
-      std::abs(expires_at_ms.value_or(0) - now.expires_at_ms.value_or(0)) < kSameTtl;
-  change.changed = !same_expiry || dump.type != now.dump.type || dump.payload != now.dump.payload;
+      old.expires_at.has_value() == now.expires_at.has_value() &&
+      std::chrono::abs(old.expires_at.value_or(never) - now.expires_at.value_or(never)) < kSameTtl;
+  change.changed = !same_expiry || old.dump != now.dump;
   return change;
 }
 

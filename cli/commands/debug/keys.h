@@ -10,7 +10,7 @@
 
 #include "cli/commands/debug/plan.h"
 #include "redis/connection.h"
-#include "redis/key_copy.h"
+#include "state/backup.h"
 
 namespace rlctl::cli::debug {
 
@@ -51,13 +51,13 @@ class KeyWatch {
 
  private:
   struct Held {
-    redis::DumpedKey dump = {};
-    std::optional<std::int64_t> expires_at_ms = {};  ///< since 1970, by the server's clock
+    state::SavedKey saved = {};
     KeyText text = {};
   };
   using HeldKeys = std::map<std::string, Held>;
   [[nodiscard]] HeldKeys look(redis::Connection& connection) const;
-  [[nodiscard]] KeyText describe(redis::Connection& connection, const redis::DumpedKey& dump) const;
+  [[nodiscard]] KeyText describe(redis::Connection& connection, const state::SavedKey& saved,
+                                 std::chrono::milliseconds at) const;
   [[nodiscard]] KeyChange compare(const std::string& key, const HeldKeys& after) const;
 
   const Plan& plan_;

@@ -48,9 +48,9 @@ std::string keys_text(std::span<const std::string> keys) {
 }
 
 /// Formats the end of a message that reports which keys were copied.
-std::string copied_text(std::span<const redis::CopiedKey> copied, const std::string& from) {
+std::string copied_text(std::span<const state::SavedKey> copied, const std::string& from) {
   std::vector<std::string> there, missing;
-  for (const auto& key : copied) (key.type == "none" ? missing : there).push_back(key.key);
+  for (const auto& key : copied) (key.exists() ? there : missing).push_back(key.key);
   if (copied.empty()) return "; there are no keys to copy";
   if (there.empty()) return fmt::format("; {} has no {}", from, keys_text(missing));
   auto out = fmt::format(" with {} copied from {}", keys_text(there), from);
@@ -176,8 +176,9 @@ void Place::start_copy() {
   }
   copied_from_ = connector_->name();
   auto target = connect();
-  const auto copied = redis::copy_keys(*source, target, redis::each_once(plan_.debuggee.keys));
-  message += copied_text(copied, connector_->name());
+  auto copied = state::save_keys(*source, redis::each_once(plan_.debuggee.keys));
+  state::copy_to(target, copied);
+  message += copied_text(copied.keys, connector_->name());
   if (source_version && source_version != version_) {
     message += fmt::format("; that one is {}", display(*source_version));
   }
@@ -202,7 +203,7 @@ redis::Connection Place::connect() {
   return redis::Connection::open(server_->url(), kTimeout, &invocation_.interrupt);
 }
 
-std::vector<redis::DumpedKey> Place::keep() {
+state::Backup Place::keep() {
   auto connection = connect();
   std::set<std::string> keys;
   for (redis::Scan scan(connection, "*"); !scan.done();) {
@@ -210,10 +211,10 @@ std::vector<redis::DumpedKey> Place::keep() {
     keys.insert(some.begin(), some.end());
   }
   const std::vector<std::string> list(keys.begin(), keys.end());
-  return redis::dump_keys(connection, list);
+  return state::save_keys(connection, list);
 }
 
-void Place::replace(const std::vector<redis::DumpedKey>& keys,
+void Place::replace(const state::Backup& keys,
                     const std::function<void(redis::Connection&)>& check) {
   if (!plan_.is_private()) {
     auto connection = connect();
@@ -224,7 +225,7 @@ void Place::replace(const std::vector<redis::DumpedKey>& keys,
     start_private();
     auto connection = connect();
     check(connection);
-    redis::restore_keys(connection, keys);
+    state::copy_to(connection, keys);
   } catch (...) {
     server_ = std::move(old);
     throw;

@@ -11,10 +11,10 @@
 #include "cli/server/connection.h"
 #include "ldb/session.h"
 #include "redis/connection.h"
-#include "redis/key_copy.h"
 #include "redis/private_server.h"
 #include "redis/server_info.h"
 #include "redis/url.h"
+#include "state/backup.h"
 
 namespace rlctl::cli::debug {
 
@@ -41,13 +41,12 @@ class Place {
   /// Connects to the server on which the script runs. On a server that is not private, Ctrl-C
   /// does not end its waits: the caller checks the interrupt.
   [[nodiscard]] redis::Connection connect();
-  /// Dumps all keys of a private server.
-  [[nodiscard]] std::vector<redis::DumpedKey> keep();
+  /// Saves all keys of a private server.
+  [[nodiscard]] state::Backup keep();
   /// Starts another private server like this one, calls `check` with it while it is empty, and
   /// restores these keys. If any of that throws, keeps the old server; else kills it, even if it
   /// hangs. Elsewhere, only checks.
-  void replace(const std::vector<redis::DumpedKey>& keys,
-               const std::function<void(redis::Connection&)>& check);
+  void replace(const state::Backup& keys, const std::function<void(redis::Connection&)>& check);
   /// Returns false if the private server was discarded.
   [[nodiscard]] bool is_there() const noexcept {
     return !plan_.is_private() || server_.has_value();

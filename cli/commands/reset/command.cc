@@ -21,9 +21,9 @@
 #include "limiter/lease.h"
 #include "redis/error.h"
 #include "redis/scan.h"
+#include "state/backup.h"
 #include "state/inspection.h"
 #include "state/key_family.h"
-#include "state/saved_key.h"
 
 namespace rlctl::cli::reset {
 namespace {

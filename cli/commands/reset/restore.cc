@@ -6,8 +6,7 @@
 
 #include "base/text.h"
 #include "cli/commands/reset/session.h"
-#include "state/save_file.h"
-#include "state/saved_key.h"
+#include "state/backup.h"
 
 namespace rlctl::cli::reset {
 namespace {
@@ -55,8 +54,8 @@ class RestoreReport {
     };
     append(RestoreResult::kIdentical, "already back");
     append(RestoreResult::kExpired, "expired meanwhile");
-    append(RestoreResult::kExists, "left, with other contents or another TTL");
-    append(RestoreResult::kForeign, "left, saved by a newer server");
+    append(RestoreResult::kExists, "left, with another dump or TTL");
+    append(RestoreResult::kForeign, "left, with a dump that this server does not understand");
     return text;
   }
 
@@ -70,11 +69,9 @@ class RestoreReport {
            .message = count_of_keys(exist + foreign) +
                       (exist + foreign == 1 ? " was left: '" : " were left; the first is '") +
                       first_left_ + "'",
-           .hint = exist > 0 ? "such a key exists with other contents or another TTL; --replace "
-                               "replaces it"
-                             : "the dumps are too new for this server, and too large to have been "
-                               "saved in another form; restore them to the version that the "
-                               "file's first line names"});
+           .hint = exist > 0 ? "such a key exists with another dump or TTL; --replace replaces it"
+                             : "the dumps are damaged or too new for this server; restore them to "
+                               "the version that the file's first line names, or to a newer one"});
     }
     const auto back =
         restored() + count(RestoreResult::kWouldRestore) + count(RestoreResult::kIdentical);
@@ -118,12 +115,11 @@ ExitStatus restore_keys(const Plan& plan, Invocation& invocation) {
   Session session(plan, invocation);
   auto connection = session.connector.open();
   RestoreReport report(session);
-  state::Restorer restorer(
-      connection, {.replace = plan.replace, .dry_run = plan.dry_run},
-      [&](const SavedKey& key, RestoreResult result) { report.add(key, result); });
   const auto restore_all = [&] {
     for (auto keys = next_keys(reader); !keys.empty(); keys = next_keys(reader)) {
-      restorer.restore(keys);
+      state::restore_keys(
+          connection, keys, {.replace = plan.replace, .dry_run = plan.dry_run},
+          [&](const SavedKey& key, RestoreResult result) { report.add(key, result); });
       session.flush();
       session.progress.update(reader.share(), "the file");
       invocation.interrupt.check();

@@ -245,7 +245,7 @@ void Session::summarize(const std::string& text) {
 }
 
 void Session::explain_undo() {
-  if (!save_file || save_file->keys() == 0 || !is_for_people()) return;
+  if (!save_file || !save_file->is_kept() || !is_for_people()) return;
   auto words = rlctl_words(invocation.options, invocation.connection, invocation.configuration);
   words.insert(words.end(), {"reset", "--restore", save_file->path()});
   write_stderr("saved in " + shell_quoted(save_file->path()) + "; to undo: " + command_line(words) +

@@ -14,8 +14,8 @@
 #include "cli/server/targets.h"
 #include "cli/terminal/output.h"
 #include "redis/connection.h"
+#include "state/backup.h"
 #include "state/reset.h"
-#include "state/save_file.h"
 
 namespace rlctl::cli::reset {
 
