@@ -6,10 +6,10 @@
 --          2 sha1     of what DUMP returns for the key, if it was saved; else ''
 --          3 expires  if it was saved: by the server's clock in milliseconds since 1970, or 0 if it
 --                     does not expire
---          then, for a string, its first 128 bytes; for
-  a list, its first and last element, and--'1' if it has a TTL, else '0'; for
-  a sorted set, its first and last member, the TTL-- likewise, and the scores of these members; for
-  a hash, nothing, or the number of its-- fields and some of them, each followed by its value; for other types, nothing
+--          then, for a string, its first 128 bytes; for a list, its first and last element, and
+--          '1' if it has a TTL, else '0'; for a sorted set, its first and last member, the TTL
+--          likewise, and the scores of these members; for a hash, nothing, or the number of its
+--          fields and some of them, each followed by its value; for other types, nothing
 -- Reply    1 if it was removed, 0 if it holds something else or does not exist
 
 -- A command that fails returns a table, which equals no text: if the key is of another type.

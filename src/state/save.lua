@@ -19,8 +19,9 @@ for i, key in ipairs(KEYS) do
   reply[i + 1] = false
   if dump then
     local ttl = call('PTTL', key)
+    local expires = ttl >= 0 and now() + ttl or 0
     local fits = #dump <= tonumber(ARGV[1])
-    reply[i + 1] = {call('TYPE', key).ok, ttl >= 0 and now() + ttl or 0, fits and dump or '', redis.sha1hex(dump)}
+    reply[i + 1] = {call('TYPE', key).ok, expires, fits and dump or '', redis.sha1hex(dump)}
   end
 end
 return reply
