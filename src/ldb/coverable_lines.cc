@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "embedded_ldb.h"
 #include "lua/lexer.h"
 #include "redis/error.h"
 
@@ -225,26 +226,10 @@ void append_reachable_lines(const LuaPrototype& function, std::vector<int>& line
   }
 }
 
-namespace {
-
-// Before 7.0 the script is the body of a function whose `end` has its own line.
-constexpr std::string_view kCompile = R"(
-local script, message = loadstring(ARGV[1], '@user_script')
-if script and not redis.REDIS_VERSION_NUM then
-  script, message = loadstring('return function() ' .. ARGV[1] .. '\nend', '@user_script')
-  script = script and script()
-end
-if not script then
-  return redis.error_reply('ERR Error compiling script (new function): ' .. message)
-end
-return string.dump(script))";
-
-}  // namespace
-
 std::vector<int> coverable_lines(redis::Connection& connection, std::string_view source) {
   auto code = source;
   if (code.substr(0, 2) == "#!") code.remove_prefix(std::min(code.find('\n'), code.size()));
-  const auto reply = connection.call({"EVAL", kCompile, "0", code});
+  const auto reply = connection.call({"EVAL", embedded::k_compile.text, "0", code});
   if (reply.is_error()) throw redis::to_error(reply);
   std::vector<int> lines;
   append_reachable_lines(parse_bytecode(reply.text()), lines);

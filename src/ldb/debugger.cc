@@ -12,6 +12,7 @@
 #include "ldb/coverable_lines.h"
 #include "ldb/locals.h"
 #include "lua/scopes.h"
+#include "lua/substitute.h"
 #include "redis/error.h"
 
 namespace rlctl::ldb {
@@ -49,14 +50,9 @@ bool may_ask_time(std::string_view code) {
 /// Defines `redis` for evaluated code if TIME is frozen: the script's own `redis` is the shim's,
 /// which such code cannot see.
 std::string clock_for(std::chrono::microseconds now) {
-  constexpr std::string_view kRedis =
-      "local redis=(function(R,s,u)local function w(f)return function(c,...)"
-      "if type(c)=='string'and c:lower()=='time'and select('#',...)==0 then return{{s,u}}end "
-      "return f(c,...)end end return "
-      "setmetatable({{call=w(R.call),pcall=w(R.pcall)}},{{__index=R}})"
-      "end)(redis,'{}','{}') ";
   const auto micros = now.count();
-  return fmt::format(kRedis, micros / 1'000'000, micros % 1'000'000);
+  return fmt::format("local redis=(function(...) {}end)(redis,'{}','{}') ",
+                     lua::virtual_clock_chunks()[0], micros / 1'000'000, micros % 1'000'000);
 }
 
 }  // namespace

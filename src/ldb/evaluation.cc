@@ -11,8 +11,10 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "embedded_ldb.h"
 #include "ldb/probe_reader.h"
 #include "lua/lexer.h"
+#include "lua/substitute.h"
 
 namespace rlctl::ldb {
 namespace {
@@ -95,24 +97,6 @@ namespace {
 
 using Outcome = Evaluation::Outcome;
 using ValueKind = Value::Kind;
-
-// The code that the server runs. `E` writes values in the format of probe.lua, in few bytes: some
-// servers accept no more than 1024 at a time. `p` is the prelude, `c` the code; the answer is "R",
-// "E" or "C" (values, an error, a compile error), followed by values after semicolons.
-constexpr std::string_view kEncoder =
-    "local q=0 local function E(v,d)local k=type(v)if k=='table'then if d>9 then return'c'end "
-    "local r,i='{',1 for a,b in next,v do q=q+1 if q>999 then return r..'~0;}'end "
-    "if a==i then i=i+1 else r=r..E(a,d+1)..'='end r=r..E(b,d+1)..';'end return r..'}'end "
-    "return k=='number'and('d%.17g'):format(v)or k=='string'and's'..v:gsub('[^%w_./-]',"
-    "function(c)return('%%%02X'):format(c:byte())end)or k=='boolean'and(v and't'or'f')or "
-    "k=='nil'and'n'or'o'..k end ";
-constexpr std::string_view kCompileExpression =
-    "local f,e=loadstring(p..'return '..c,'=eval')"
-    "if not f then f=loadstring(p..c,'=eval')end ";
-constexpr std::string_view kCompileStatements = "local f,e=loadstring(p..c,'=eval')";
-constexpr std::string_view kRun =
-    "if not f then return'C;'..E(e,0)end return(function(o,...)local r=o and'R'or'E'"
-    "for i=1,select('#',...)do r=r..';'..E((select(i,...)),0)end return r end)(pcall(f))";
 
 /// A Lua literal of `text`, with blanks at which a long command can be split.
 std::string quoted(std::string_view text) {
@@ -289,14 +273,19 @@ bool calls_functions(std::string_view expression) {
 Evaluation evaluate(Session& session, std::string_view prelude, std::string_view code,
                     std::chrono::microseconds limit) {
   const bool is_statement = begins_statement(code);
-  std::string text(kEncoder);
-  text.append("local p,c=").append(quoted(prelude)).append(",").append(quoted(code)).append(" ");
-  text.append(is_statement ? kCompileStatements : kCompileExpression).append(kRun);
+  static const std::array kEncoders{
+      std::string("getmetatable(KEYS)[2]"),  // of a script with probes
+      fmt::format("function(...) {}end", lua::one_line(embedded::k_encode.text))};
+  static const auto kRun =
+      fmt::format("return(function(...) {}end)", lua::one_line(embedded::k_evaluate.text));
   try {
-    const auto message = session.ask({"eval", text}, limit);
-    if (session.ended()) return {.outcome = Outcome::kCutOff, .message = session.why()};
-    if (auto answer = answer_of(message.items)) return *std::move(answer);
-    return plain_answer(message.items);
+    for (const auto& encoder : kEncoders) {
+      const auto text = fmt::format("{}({}, {}, {}, {})", kRun, encoder, quoted(prelude),
+                                    quoted(code), is_statement);
+      const auto message = session.ask({"eval", text}, limit);
+      if (session.ended()) return {.outcome = Outcome::kCutOff, .message = session.why()};
+      if (auto answer = answer_of(message.items)) return *std::move(answer);
+    }
   } catch (const UsageError&) {
     // The code is too long.
   }

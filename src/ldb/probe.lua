@@ -1,7 +1,8 @@
 -- Loaded before a probed script. It provides the probes, which report the values of local variables
 -- to the debugger, and a `redis` for the script that reports its calls.
 --
--- Arguments  parts            the number of parts of probes; none: no reports
+-- Arguments  encoder          encode.lua as a function
+--            parts            the number of parts of probes; none: no reports
 --            seconds, micros  the reply of TIME; without them, the server replies
 --            clocked          the `redis` with that reply, given with them
 -- Returns    the script's `redis`
@@ -9,7 +10,8 @@
 --            last report for this place: at once if `part` is above 0, else with the next report.
 --            [part] is nil while that part is off. new() returns a new number. script(server)
 --            returns the script's `redis` if `server` is the real one, else `server` itself.
--- The first field of the metatable of KEYS, which the debugger's `eval` can reach, is a function:
+-- The metatable of KEYS, which the debugger's `eval` can reach, has two fields. The second is the encoder.
+-- The first is a function:
 --   (true)             turns all probes on
 --   (false, pauses)    turns them off; with `pauses`, they stop the script now and then, after a
 --                      report, as some servers do not do by themselves
@@ -17,97 +19,25 @@
 --                      probes on, if the condition holds: Lua that gets the probe's arguments as
 --                      "..."; none: always
 -- It returns true, or false if the condition does not compile.
--- Reports are lines of redis.debug(), made of letters, digits and signs that no server quotes (see
--- encode):
+-- Reports are lines of redis.debug(), in which encode.lua writes values and texts:
 --   ~rl:P7;1=d1.5;2=n:8;1=sab    part 7: its first value is 1.5, its second nil; then part 8
 --   ~rl:C;GET;k                  a call, before it is executed
 --   ~rl:C;TIME=17;5              a call and its reply
 --   ~rl:L;3;text                 redis.log(3, 'text')
 --   ~rl:T                        the script pauses
--- Values: n nil, t true, f false, d number, s string; o and the type for a function and the like; c
--- for a table within itself or nested too deep; {d1;d2;sx=d3;} a table: a value without a key has
--- the next whole number as its key, and ~9; says that fields are left out and that #table is 9.
 -- This code must not change what the script does: it writes no globals and runs no metamethods, and
 -- omits what fails. But it raises a stack overflow, since the script would have overflowed as well.
 
-local parts, seconds, micros, clocked = ...
+local encoder, parts, seconds, micros, clocked = ...
 local real = redis
 local debug, version = real.debug, real.REDIS_VERSION_NUM or 0
-local error, loadstring, next, pcall, rawequal = error, loadstring, next, pcall, rawequal
+local error, loadstring, pcall, rawequal = error, loadstring, pcall, rawequal
 local select, setmetatable, tostring, type = select, setmetatable, tostring, type
-local byte, find, format, gsub = string.byte, string.find, string.format, string.gsub
-local lower, concat = string.lower, table.concat
-
-local DEEPEST, MOST_FIELDS, FIELD_BYTES = 100, 1000, 1024
+local find, format, lower, concat = string.find, string.format, string.lower, table.concat
 
 local script_redis -- a table in place of the real `redis`
-
-local codes = setmetatable({}, {
-  __index = function(known, c)
-    local code = format('%%%02X', byte(c))
-    known[c] = code
-    return code
-  end,
-})
-
-local function encode(text)
-  return (gsub(text, '[^%w_./-]', codes))
-end
-
-local function plain(value, kind)
-  if kind == 'number' then return format('d%.17g', value) end
-  if kind == 'string' then return 's' .. encode(value) end
-  if kind == 'boolean' then return value and 't' or 'f' end
-  if kind == 'nil' then return 'n' end
-  return 'o' .. kind
-end
-
-local pieces, size, around, left -- of the table being written; left: how many fields may follow
-
-local function add(value, depth)
-  local kind = type(value)
-  size = size + 1
-  if kind ~= 'table' then
-    if kind == 'string' then left = left - #value / FIELD_BYTES end
-    pieces[size] = plain(value, kind)
-    return
-  end
-  if rawequal(value, script_redis) then value = real end
-  if around[value] or depth == DEEPEST then
-    pieces[size] = 'c'
-    return
-  end
-  around[value] = true
-  pieces[size] = '{'
-  local index = 1
-  for key, field in next, value do
-    if left < 1 then
-      size = size + 1
-      pieces[size] = '~' .. #value .. ';'
-      break
-    end
-    left = left - 1
-    if key == index then
-      index = index + 1
-    else
-      add(key, depth + 1)
-      size = size + 1
-      pieces[size] = '='
-    end
-    add(field, depth + 1)
-    size = size + 1
-    pieces[size] = ';'
-  end
-  around[value] = nil
-  size = size + 1
-  pieces[size] = '}'
-end
-
-local function table_text(value)
-  pieces, size, around, left = {}, 0, {}, MOST_FIELDS
-  add(value, 0)
-  return concat(pieces, '', 1, size)
-end
+local aliases = {} -- by such a table, what is reported
+local encode, plain, table_text = encoder(aliases)
 
 -- Placeholders for values that a table cannot hold, or that are not worth keeping.
 local signs = { ['nil'] = {}, ['function'] = {}, thread = {}, userdata = {} }
@@ -228,7 +158,7 @@ end
 
 if parts then
   turn_on()
-  pcall(setmetatable, KEYS, { control })
+  pcall(setmetatable, KEYS, { control, encoder })
 end
 
 -- The number as the server writes it; '#' marks the fewest digits, which servers write since 7.2.
@@ -285,4 +215,5 @@ local inner = clocked or real
 local callers = { call = caller(inner.call), pcall = caller(inner.pcall), log = log }
 setmetatable(callers, { __index = real })
 script_redis = setmetatable({}, { __index = callers, __newindex = real })
+aliases[script_redis] = real
 return script_redis, probes

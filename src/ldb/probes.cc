@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "embedded_probe.h"
+#include "embedded_ldb.h"
 #include "lua/lexer.h"
 #include "lua/scopes.h"
 #include "lua/substitute.h"
@@ -152,9 +152,10 @@ class ProbeWriter {
     const bool has_shebang = source_.substr(0, 2) == "#!";
     Insertion prefix{has_shebang ? scopes_.line_offsets[1] : 0, {}};
     const bool names_probe = options_.probes || mentions(0, "server");
-    static const auto kShim = loaded(lua::one_line(embedded::k_probe.text));
+    static const auto kShim = fmt::format("{}({}", loaded(lua::one_line(embedded::k_probe.text)),
+                                          loaded(lua::one_line(embedded::k_encode.text)));
     prefix.text =
-        fmt::format("local redis{}{}={}({}", names_probe ? "," : "", names_probe ? name_ : "",
+        fmt::format("local redis{}{}={},{}", names_probe ? "," : "", names_probe ? name_ : "",
                     kShim, options_.probes ? fmt::to_string(parts_) : "nil");
     if (options_.now) {
       const auto now = options_.now->count();

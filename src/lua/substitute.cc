@@ -53,19 +53,19 @@ std::string called(std::string_view chunk, std::string_view arguments) {
   return fmt::format("(function(...) {}end)({})", chunk, arguments);
 }
 
-constexpr std::string_view kTakeTime =
-    "local count=#argv local seconds,micros=argv[count-1],argv[count] "
-    "argv[count],argv[count-1]=nil,nil ";
+/// Lua that takes the last two elements off a list.
+std::string last_two_of(std::string_view list) {
+  static const auto kLastTwo = one_line(embedded::k_last_two.text);
+  return called(kLastTwo, list);
+}
 
 /// Declares a local `redis`, made of `real`, and takes its arguments from `argv`.
 std::string substituting_code(const Substitutes& substitutes) {
-  auto code = fmt::format("local redis=real {}", kTakeTime);
+  auto code = "local redis=real local seconds,micros=" + last_two_of("argv") + " ";
   if (substitutes.made_keys) {
     static const auto kMadeKeys = one_line(embedded::k_made_keys.text);
-    code +=
-        "count=#argv local registry,hash=argv[count-1],argv[count] "
-        "argv[count],argv[count-1]=nil,nil redis=" +
-        called(kMadeKeys, "redis,keys,registry,hash,seconds,micros") + " ";
+    code += "local registry,hash=" + last_two_of("argv") +
+            " redis=" + called(kMadeKeys, "redis,keys,registry,hash,seconds,micros") + " ";
   }
   const auto chunks = virtual_clock_chunks();
   if (substitutes.time) code += "redis=" + called(chunks[0], "redis,seconds,micros") + " ";
@@ -132,8 +132,8 @@ class SubstitutedScript {
   [[nodiscard]] std::string prefix() const {
     if (!replaces_redis_) {
       return fmt::format(
-          "local {} do local argv=ARGV {}{}=function() return {{seconds,micros}} end end ", name_,
-          kTakeTime, name_);
+          "local {} do local seconds,micros={} {}=function() return {{seconds,micros}} end end ",
+          name_, last_two_of("ARGV"), name_);
     }
     const bool is_called = !replacements_.empty() && !replaces_server_;
     auto substitutes = substitutes_;
@@ -221,10 +221,7 @@ std::optional<std::string> library_with_substitutes(std::string_view source,
 }
 
 std::string library_as_script(std::string_view source, std::string_view function) {
-  constexpr std::string_view kRegister =
-      "local functions={} return {functions=functions,register_function=function(name,callback) "
-      "if type(name)=='table' then name,callback=name.function_name,name.callback end "
-      "functions[name]=callback end}";
+  static const auto kRegister = one_line(embedded::k_register.text);
   const auto tokens = lex(source);
   if (!tokens) return without_shebang(source);  // the server tells where it is not Lua
   std::vector<Replacement> replacements{
