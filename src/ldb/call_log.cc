@@ -133,8 +133,7 @@ void CallLog::add_reply(std::string_view reply) {
   auto& call = calls_.back();
   call.reply = reply;
   if (!tells_errors_ && looks_like_error(reply)) {
-    const auto value = parse_printed(reply);
-    call.error = plain_error(value.kind == Value::Kind::kString ? value.text : reply);
+    call.error = plain_error(without_quotes(reply));
   }
 }
 

@@ -12,7 +12,6 @@
 #include "ldb/coverable_lines.h"
 #include "ldb/locals.h"
 #include "lua/scopes.h"
-#include "lua/substitute.h"
 #include "redis/error.h"
 
 namespace rlctl::ldb {
@@ -23,6 +22,7 @@ using Why = Halt::Why;
 
 /// The limit of a server's debugger.
 constexpr std::size_t kMaxBreakpoints = 64;
+constexpr const char* kNoLocals = "variables are not known: the script has no room for probes";
 /// The calls and messages kept since the last stop.
 constexpr std::size_t kMaxKept = 20;
 
@@ -40,19 +40,6 @@ bool is_true(const Evaluation& evaluation) {
   if (evaluation.values.empty()) return false;
   const auto& value = evaluation.values.front();
   return value.kind != Value::Kind::kNil && (value.kind != Value::Kind::kBoolean || value.boolean);
-}
-
-/// Checked because some servers accept only short code.
-bool may_ask_time(std::string_view code) {
-  return names_in(code).contains("redis") && contains_in_any_case(code, "time");
-}
-
-/// Defines `redis` for evaluated code if TIME is frozen: the script's own `redis` is the shim's,
-/// which such code cannot see.
-std::string clock_for(std::chrono::microseconds now) {
-  const auto micros = now.count();
-  return fmt::format("local redis=(function(...) {}end)(redis,'{}','{}') ",
-                     lua::virtual_clock_chunks()[0], micros / 1'000'000, micros % 1'000'000);
 }
 
 }  // namespace
@@ -156,7 +143,7 @@ Halt Debugger::halt(Halt::Why why) {
   auto result = std::exchange(since_, {});
   result.why = why;
   result.line = walk_->line();
-  if (running()) result.changed = locals_.changes(*walk_);
+  if (running()) result.changed = locals_.changes();
   if (why != Why::kEnded && !running()) {  // the evaluation lost the connection
     note_end();
     result.why = Why::kEnded;
@@ -375,7 +362,8 @@ std::string Debugger::why_not_seen(std::string_view code) const {
   for (const auto& name : names_in(code)) {
     const int line = declared_at(name);
     if (!why.empty() || line == 0 || locals_.find(name) != nullptr) continue;
-    why = fmt::format("'{}' of line {} is not visible here", name, line);
+    why =
+        knows_locals() ? fmt::format("'{}' of line {} is not visible here", name, line) : kNoLocals;
   }
   return why.empty() ? why : " (" + why + ")";
 }
@@ -389,10 +377,9 @@ Evaluation Debugger::run_code(std::string_view code, bool with_absent) {
                 "on a server that is not private, loops, functions and rep() are refused: "
                 "nothing could stop them"};
   }
-  auto copies = locals_.copies_for(
+  const auto copies = locals_.copies_for(
       code, [&](std::string_view name) { return with_absent && declared_at(name) > 0; });
-  if (options_.now && may_ask_time(code)) copies.insert(0, clock_for(*options_.now));
-  auto result = ldb::evaluate(walk_->session(), copies, code, options_.evaluation);
+  auto result = ldb::evaluate(walk_->session(), copies, code, options_.evaluation, options_.now);
   note_end();
   if (result.outcome == Outcome::kError) result.message += why_not_seen(code);
   return result;
@@ -516,6 +503,11 @@ bool Debugger::remove_breakpoint(int line) {
 
 const Watch* Debugger::add_watch(std::string expression) {
   require_compiles(expression);
+  const auto names = names_in(expression);
+  const bool is_unknown =
+      running() && !knows_locals() &&
+      std::any_of(names.begin(), names.end(), [this](const auto& n) { return declared_at(n) > 0; });
+  if (is_unknown) throw UsageError(kNoLocals);
   Watch watch{.number = ++watch_count_, .expression = std::move(expression)};
   const bool was_running = running();
   if (was_running) watch.last = evaluate_watch(watch.expression);

@@ -109,8 +109,8 @@ class Debugger {
   /// The field names of the expression before a '.': "t" or "t.a", a variable or a field of one.
   /// Empty if its value is not known.
   [[nodiscard]] std::vector<std::string> fields_of(std::string_view path) const;
-  /// Values are as the server's debugger prints them, and upvalues are missing.
-  [[nodiscard]] bool is_approximate() const noexcept { return walk_ && !walk_->has_probes(); }
+  /// Whether variables are known at all: not if the script has no room for probes.
+  [[nodiscard]] bool knows_locals() const noexcept { return walk_ && walk_->has_probes(); }
 
   /// Runs code, an expression or statements, with copies of the variables that it names.
   [[nodiscard]] Evaluation evaluate(std::string_view code);
@@ -132,8 +132,9 @@ class Debugger {
   [[nodiscard]] const std::map<int, Breakpoint>& breakpoints() const noexcept {
     return breakpoints_;
   }
-  /// Throws UsageError for an expression that does not compile. Returns null if evaluating it ended
-  /// the session, which removes the watch.
+  /// Throws UsageError for an expression that does not compile, or that names a variable if none
+  /// are known: see knows_locals(). Returns null if evaluating it ended the session, which removes
+  /// the watch.
   const Watch* add_watch(std::string expression);
   bool remove_watch(std::int64_t number);
   [[nodiscard]] const std::vector<Watch>& watches() const noexcept { return watches_; }

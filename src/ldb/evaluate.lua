@@ -1,26 +1,30 @@
--- Runs code for the debugger's `eval`. Some servers accept no more than 1024 bytes of it, so this is short.
+-- Runs code for the debugger's `eval`. Some servers accept no more than 1024 bytes with the code and copies
+-- of variables, hence the short names.
 --
--- Arguments  encoder       encode.lua as a function
---            prelude       Lua to put in front of the code
---            code          an expression or statements
---            is_statement  it is no expression
+-- Arguments  h  as the metatable of KEYS: at 2 encode.lua as a function, at 3 the `redis` for the code,
+--               if it is not the global one
+--            p  Lua to put in front of the code
+--            c  the code: an expression or statements
+--            s  whether it can only be statements
 -- Returns    R (its results), E (the error that it raised) or C (that it does not compile), and each value
 --            after a semicolon
 
-local encoder, prelude, code, is_statement = ...
-local _, plain, table_text = encoder({})
-assert(table_text)
+local h, p, c, s = ...
+local _, plain, list = h[2]({})
+assert(list)
+local r = h[3]
+if r then p = 'local redis=... ' .. p end
 
-local function told(outcome, ...)
+local function told(out, ...)
   for i = 1, select('#', ...) do
     local v = select(i, ...)
-    local kind = type(v)
-    outcome = outcome .. ';' .. (kind == 'table' and table_text(v) or plain(v, kind))
+    local k = type(v)
+    out = out .. ';' .. (k == 'table' and list(v) or plain(v, k))
   end
-  return outcome
+  return out
 end
 local function ran(done, ...) return told(done and 'R' or 'E', ...) end
 
-local run, message = loadstring(prelude .. (is_statement and '' or 'return ') .. code, '=eval')
-run = run or not is_statement and loadstring(prelude .. code, '=eval')
-return run and ran(pcall(run)) or told('C', message)
+local f, e = loadstring(p .. (s and '' or 'return ') .. c, '=eval')
+f = f or not s and loadstring(p .. c, '=eval')
+return f and ran(pcall(f, r)) or told('C', e)

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "embedded_ldb.h"
 #include "ldb/probe_reader.h"
+#include "ldb/probes.h"
 #include "lua/lexer.h"
 #include "lua/substitute.h"
 
@@ -186,30 +187,24 @@ std::optional<Evaluation> parse_answer(std::string_view text) {
   return result;
 }
 
-/// Parses the server's own answer, without our encoder.
-Evaluation plain_answer(const std::vector<std::string>& items) {
-  for (std::string_view item : items) {
-    if (item.starts_with(kValueItem))
-      return {.values = {parse_printed(item.substr(kValueItem.size()))}};
-    if (item.starts_with(kErrorItem)) {
-      const auto text = item.substr(kErrorItem.size());
-      return {.outcome = Outcome::kError,
-              .message = without_place(text.substr(0, text.find_last_not_of(' ') + 1))};
-    }
-  }
-  return {};
-}
-
-/// Parses the encoder's answer; none if it is not in that form.
+/// Parses evaluate.lua's answer, which some servers quote; std::nullopt if there is none.
 std::optional<Evaluation> answer_of(const std::vector<std::string>& items) {
   for (std::string_view item : items) {
-    if (!item.starts_with(kValueItem)) continue;
-    const auto value = parse_printed(item.substr(kValueItem.size()));
-    return value.kind == ValueKind::kString || value.kind == ValueKind::kRaw
-               ? parse_answer(value.text)
-               : std::nullopt;
+    if (item.starts_with(kValueItem))
+      return parse_answer(without_quotes(item.substr(kValueItem.size())));
   }
   return std::nullopt;
+}
+
+/// The error of the server's debugger.
+Evaluation error_of(const std::vector<std::string>& items) {
+  Evaluation result{.outcome = Outcome::kError};
+  for (std::string_view item : items) {
+    if (!item.starts_with(kErrorItem)) continue;
+    item.remove_prefix(kErrorItem.size());
+    result.message = without_place(item.substr(0, item.find_last_not_of(' ') + 1));
+  }
+  return result;
 }
 
 }  // namespace
@@ -271,37 +266,30 @@ bool calls_functions(std::string_view expression) {
 }
 
 Evaluation evaluate(Session& session, std::string_view prelude, std::string_view code,
-                    std::chrono::microseconds limit) {
-  const bool is_statement = begins_statement(code);
-  static const std::array kEncoders{
-      std::string("getmetatable(KEYS)[2]"),  // of a script with probes
-      fmt::format("function(...) {}end", lua::one_line(embedded::k_encode.text))};
+                    std::chrono::microseconds limit, std::optional<std::chrono::microseconds> now) {
   static const auto kRun =
       fmt::format("return(function(...) {}end)", lua::one_line(embedded::k_evaluate.text));
+  static const auto kEncoder =
+      fmt::format("function(...) {}end", lua::one_line(embedded::k_encode.text));
+  const std::array helpers{std::string("getmetatable(KEYS)"),  // of a script with probes
+                           fmt::format("{{nil, {}, {}}}", kEncoder, now ? redis_at(*now) : "nil")};
+  const bool is_statement = begins_statement(code);
+  std::vector<std::string> items;
   try {
-    for (const auto& encoder : kEncoders) {
-      const auto text = fmt::format("{}({}, {}, {}, {})", kRun, encoder, quoted(prelude),
-                                    quoted(code), is_statement);
-      const auto message = session.ask({"eval", text}, limit);
+    for (const auto& each : helpers) {
+      const auto text = fmt::format("{}({}, {}, {}, {})", kRun, each, quoted(prelude), quoted(code),
+                                    is_statement);
+      items = session.ask({"eval", text}, limit).items;
       if (session.ended()) return {.outcome = Outcome::kCutOff, .message = session.why()};
-      if (auto answer = answer_of(message.items)) return *std::move(answer);
+      if (auto answer = answer_of(items)) return *std::move(answer);
     }
-  } catch (const UsageError&) {
-    // The code is too long.
-  }
-  // Fall back to the server's own evaluation.
-  try {
-    std::string shorter(prelude);
-    if (!prelude.empty() && !is_statement) shorter += "return ";
-    const auto message = session.ask({"eval", shorter.append(code)}, limit);
-    if (session.ended()) return {.outcome = Outcome::kCutOff, .message = session.why()};
-    return plain_answer(message.items);
   } catch (const UsageError&) {
     return {.outcome = Outcome::kError,
             .message = fmt::format("{} bytes of code{} are more than the debugger takes",
                                    prelude.size() + code.size(),
                                    prelude.empty() ? "" : " and copies of variables")};
   }
+  return error_of(items);
 }
 
 }  // namespace rlctl::ldb

@@ -60,10 +60,10 @@ struct Evaluation {
 [[nodiscard]] bool calls_functions(std::string_view expression);
 
 /// Runs code, an expression or statements, in the server at the session's current stop, after
-/// `prelude`: "local a, b = 1, 2 ". The code sees globals and can call Redis. Values are exact,
-/// unless the server accepts only short commands and this one is too long: then there is at most
-/// one value, possibly approximate.
+/// `prelude`: "local a, b = 1, 2 ". The code sees globals and can call Redis, whose time is `now`,
+/// if given. The outcome is kError if the code is too long for the server's debugger.
 [[nodiscard]] Evaluation evaluate(Session& session, std::string_view prelude, std::string_view code,
-                                  std::chrono::microseconds limit);
+                                  std::chrono::microseconds limit,
+                                  std::optional<std::chrono::microseconds> now = {});
 
 }  // namespace rlctl::ldb

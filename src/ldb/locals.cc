@@ -47,66 +47,11 @@ std::vector<LocalChange> LocalWatch::changes(const ProbeReading& reading) {
   return result;
 }
 
-namespace {
-
-/// "<value> NAME = VALUE"; none for Lua's own variables: "(for index)", `arg`.
-std::optional<LocalChange> parse_local(std::string_view item, int line) {
-  constexpr std::string_view kValue = "<value> ", kEquals = " = ";
-  if (!item.starts_with(kValue)) return std::nullopt;
-  item.remove_prefix(kValue.size());
-  const auto equals = item.find(kEquals);
-  if (equals == item.npos) return std::nullopt;
-  const auto name = item.substr(0, equals), value = item.substr(equals + kEquals.size());
-  if (name.starts_with('(') || (name == "arg" && value == "nil")) return std::nullopt;
-  return LocalChange{.local = {.name = std::string(name), .declared_at = line},
-                     .value = parse_printed(value)};
-}
-
-}  // namespace
-
-std::vector<LocalChange> PrintedLocals::changes(const std::vector<std::string>& items,
-                                                std::size_t depth, int line) {
-  frames_.resize(std::max(depth, std::size_t{1}));
-  auto& known = frames_.back();
-  Frame now;
-  for (const auto& item : items) {
-    if (auto local = parse_local(item, line)) now.push_back(*std::move(local));
-  }
-  std::vector<LocalChange> result;
-  for (std::size_t i = 0; i < now.size(); ++i) {
-    const bool is_known = i < known.size() && known[i].local.name == now[i].local.name;
-    if (is_known) now[i].local = known[i].local;
-    if (!is_known || !(known[i].value == now[i].value)) result.push_back(now[i]);
-  }
-  known = std::move(now);
-  return result;
-}
-
-namespace {
-
-/// Whether the server's debugger can have printed `value` as `printed`.
-bool may_print_as(const Value& value, const Value& printed) {
-  switch (value.kind) {
-    case Value::Kind::kNil:
-    case Value::Kind::kBoolean:
-    case Value::Kind::kString:
-      return value == printed;
-    case Value::Kind::kNumber:
-      return printed.kind == Value::Kind::kNumber &&
-             fmt::format("{:g}", value.number) == fmt::format("{:g}", printed.number);
-    default:
-      return printed.kind != Value::Kind::kNil && printed.kind != Value::Kind::kBoolean &&
-             printed.kind != Value::Kind::kNumber && printed.kind != Value::Kind::kString;
-  }
-}
-
-}  // namespace
-
 void VisibleLocals::hear(const ProbedScript& script, const ProbeReading& reading) {
   if (!watch_) watch_.emplace(script);
   readings_[script.probes[reading.probe].function] = reading;
   last_reading_ = reading;
-  heard_ = true;
+  heard_.insert(script.probes[reading.probe].function);
   told_.insert(script.probes[reading.probe].function);
 }
 
@@ -126,74 +71,23 @@ const ProbeReading* VisibleLocals::reading_here() const {
   return found == readings_.end() ? nullptr : &found->second;
 }
 
-void VisibleLocals::take_printed(const std::vector<std::string>& items) {
-  for (const auto& printed : PrintedLocals().changes(items, 1, 0)) {
-    for (auto it = locals_.rbegin(); it != locals_.rend(); ++it) {
-      if (it->local.name != printed.local.name) continue;
-      const bool is_own = it->local.function == function_;
-      if (is_own && !may_print_as(it->value, printed.value)) it->value = printed.value;
-      break;
-    }
-  }
-}
-
-/// Variables may have come, gone and changed since the reading: the server knows the function's
-/// own.
-void VisibleLocals::replace_outdated(Walk& walk) {
-  const auto& declared = walk.script().locals;
-  const auto known = std::exchange(locals_, {});
-  std::copy_if(known.begin(), known.end(), std::back_inserter(locals_),
-               [this](const auto& one) { return one.local.function != function_; });
-  const auto items = walk.session().ask({"print"}).items;
-  for (const auto& printed : PrintedLocals().changes(items, 1, 0)) {
-    const auto& name = printed.local.name;
-    // The text that runs has variables of ours, too.
-    const auto local = std::find_if(declared.begin(), declared.end(), [&](const Local& one) {
-      return one.name == name && one.function == function_;
-    });
-    if (local == declared.end()) continue;
-    const auto exact = std::find_if(known.begin(), known.end(), [&](const auto& one) {
-      return one.local.name == name && may_print_as(one.value, printed.value);
-    });
-    locals_.push_back({*local, exact == known.end() ? printed.value : exact->value});
-  }
-}
-
-void VisibleLocals::look(Walk& walk, bool in_midst) {
+void VisibleLocals::look(const Walk& walk, bool in_midst) {
   locals_.clear();
   function_ = function_at(walk.script(), walk.line());
   const bool was_here = std::exchange(line_, walk.line()) == walk.line();
-  const bool is_told = std::exchange(heard_, false) || !was_here;
-  if (!walk.has_probes()) {
-    printed_items_ = walk.session().ask({"print"}).items;
-    locals_ = PrintedLocals().changes(printed_items_, 1, walk.line());
-    return;
-  }
+  const auto heard = std::exchange(heard_, {});
+  const bool is_outdated = (was_muted_ && !told_.contains(function_)) ||
+                           ((was_here || in_midst) && !heard.contains(function_));
   const auto* reading = reading_here();
-  const bool is_outdated = was_muted_ && !told_.contains(function_);
-  if (reading == nullptr && !is_outdated) return;
-  if (reading != nullptr) {
-    for (const auto& variable : reading->variables) {
-      locals_.push_back({walk.script().locals[variable.local], variable.value});
-    }
-  }
-  if (is_outdated) {
-    replace_outdated(walk);
-  } else if (in_midst || !is_told) {
-    take_printed(walk.session().ask({"print"}).items);
+  if (reading == nullptr || is_outdated) return;
+  for (const auto& variable : reading->variables) {
+    locals_.push_back({walk.script().locals[variable.local], variable.value});
   }
 }
 
-std::vector<LocalChange> VisibleLocals::changes(Walk& walk) {
-  if (!walk.has_probes()) {
-    constexpr std::size_t kDeepest = 1000;
-    const auto depth = walk.script().may_have_functions() ? std::min(walk.frames().size(), kDeepest)
-                                                          : std::size_t{1};
-    return walk.ended() ? std::vector<LocalChange>()
-                        : printed_.changes(printed_items_, depth, walk.line());
-  }
-  const auto* reading = reading_here();
-  return reading == nullptr || !watch_ ? std::vector<LocalChange>() : watch_->changes(*reading);
+std::vector<LocalChange> VisibleLocals::changes() {
+  if (locals_.empty() || !watch_) return {};
+  return watch_->changes(*reading_here());
 }
 
 const VisibleLocal* VisibleLocals::find(std::string_view name) const noexcept {

@@ -45,25 +45,10 @@ class LocalWatch {
   std::map<Activation, Frame> frames_;
 };
 
-/// The same from the output of the debugger's own `print`, which covers only the variables of the
-/// innermost function, by stack position.
-class PrintedLocals {
- public:
-  /// `items` is the output of "print", `depth` the number of active functions, `line` the line that
-  /// was executed.
-  [[nodiscard]] std::vector<LocalChange> changes(const std::vector<std::string>& items,
-                                                 std::size_t depth, int line);
-
- private:
-  using Frame = std::vector<LocalChange>;
-  std::vector<Frame> frames_;
-};
-
 /// A variable that is visible at a stop.
 using VisibleLocal = LocalChange;
 
-/// The known variables of a script at a stop, within one run: from probes or, without probes, from
-/// what the server's debugger prints.
+/// The variables of a script that are known at a stop, within one run. Without probes, none are.
 class VisibleLocals {
  public:
   /// Takes a probe's reading; call it for each one, in order.
@@ -77,12 +62,11 @@ class VisibleLocals {
   }
 
   /// Updates the variables; call it at each stop of the walk. `in_midst`: the script was stopped
-  /// within a line that keeps running. There, and when execution returns to a line without a new
-  /// reading, values may be outdated; an outdated one is replaced by what the server prints, which
-  /// may be approximate. This may end the session.
-  void look(Walk& walk, bool in_midst);
+  /// within a line that keeps running. There, and when execution returns to a line, the values may
+  /// be outdated: without a new reading of the function, none are known.
+  void look(const Walk& walk, bool in_midst);
   /// The variables that are new or changed at the last look(), since the previous call.
-  [[nodiscard]] std::vector<LocalChange> changes(Walk& walk);
+  [[nodiscard]] std::vector<LocalChange> changes();
 
   /// For a line that does not begin a statement, the values known before the statement it belongs
   /// to.
@@ -90,7 +74,7 @@ class VisibleLocals {
   /// The variable that a name refers to; null if there is none.
   [[nodiscard]] const VisibleLocal* find(std::string_view name) const noexcept;
   struct Found {
-    std::optional<Value> value = {};  ///< none: the server may know it
+    std::optional<Value> value = {};  ///< none: it is no variable, or not known
     std::string why_not = {};         ///< set if the server cannot know it from a copy either
   };
   /// The value of a variable or of a field of it.
@@ -110,20 +94,16 @@ class VisibleLocals {
  private:
   [[nodiscard]] std::size_t function_at(const ProbedScript& script, int line) const;
   [[nodiscard]] const ProbeReading* reading_here() const;
-  void take_printed(const std::vector<std::string>& items);
-  void replace_outdated(Walk& walk);
 
   std::map<std::size_t, ProbeReading> readings_;  ///< the latest of each function
   std::optional<ProbeReading> last_reading_;
   std::optional<LocalWatch> watch_;
-  PrintedLocals printed_;
-  std::vector<std::string> printed_items_;  ///< without probes
   std::vector<VisibleLocal> locals_;
   std::size_t function_ = 0;
-  int line_ = 0;                ///< of the last look
-  bool heard_ = false;          ///< hear() was called since then
-  bool was_muted_ = false;      ///< miss() was called
-  std::set<std::size_t> told_;  ///< the functions with a reading since then
+  int line_ = 0;                 ///< of the last look
+  std::set<std::size_t> heard_;  ///< the functions with a reading since then
+  bool was_muted_ = false;       ///< miss() was called
+  std::set<std::size_t> told_;   ///< the functions with a reading since then
 };
 
 }  // namespace rlctl::ldb

@@ -10,8 +10,8 @@
 --            last report for this place: at once if `part` is above 0, else with the next report.
 --            [part] is nil while that part is off. new() returns a new number. script(server)
 --            returns the script's `redis` if `server` is the real one, else `server` itself.
--- The metatable of KEYS, which the debugger's `eval` can reach, has two fields. The second is the encoder.
--- The first is a function:
+-- The metatable of KEYS, which the debugger's `eval` can reach, has three fields: at 2 the encoder, at 3
+-- `clocked`, and at 1 a function:
 --   (true)             turns all probes on
 --   (false, pauses)    turns them off; with `pauses`, they stop the script now and then, after a
 --                      report, as some servers do not do by themselves
@@ -158,7 +158,7 @@ end
 
 if parts then
   turn_on()
-  pcall(setmetatable, KEYS, { control, encoder })
+  pcall(setmetatable, KEYS, { control, encoder, clocked })
 end
 
 -- The number as the server writes it; '#' marks the fewest digits, which servers write since 7.2.

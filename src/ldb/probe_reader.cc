@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include "ldb/session.h"
+
 namespace rlctl::ldb {
 namespace {
 
@@ -130,7 +132,7 @@ class Rest {
       }
       expect(';');
     }
-    settle_table(table);
+    sort_fields(table);
   }
 
   std::string_view text_;
@@ -258,9 +260,7 @@ ProbeReading ProbeReader::reading_of(std::size_t index) {
 }
 
 ProbeReader::Line ProbeReader::read(std::string_view text) {
-  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') {
-    text = text.substr(1, text.size() - 2);
-  }
+  text = without_quotes(text);
   Line line;
   if (text.substr(0, kTag.size()) != kTag) return line;
   text.remove_prefix(kTag.size());

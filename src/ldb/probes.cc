@@ -26,15 +26,6 @@ std::string loaded(std::string_view one_line) {
   return fmt::format("loadstring(\"{}\",\"@rl_shim\")", quoted);
 }
 
-/// Lua for the `redis` of a script at a given time: see lua::Substitutes.
-std::string redis_at(std::string_view seconds, std::string_view micros) {
-  std::string redis = "redis";
-  for (const auto& chunk : lua::virtual_clock_chunks()) {
-    redis = fmt::format("{}({},\"{}\",\"{}\")", loaded(chunk), redis, seconds, micros);
-  }
-  return redis;
-}
-
 /// [n] is n for each line of the source, [0] is 0. The lexer counts one more line after a final
 /// line end; the source does not have that line, so its number is 0.
 std::vector<int> line_numbers(std::string_view source, const lua::Scopes& scopes) {
@@ -159,9 +150,8 @@ class ProbeWriter {
                     kShim, options_.probes ? fmt::to_string(parts_) : "nil");
     if (options_.now) {
       const auto now = options_.now->count();
-      const auto seconds = fmt::to_string(now / 1'000'000),
-                 micros = fmt::to_string(now % 1'000'000);
-      prefix.text += fmt::format(",\"{}\",\"{}\",{}", seconds, micros, redis_at(seconds, micros));
+      prefix.text += fmt::format(",\"{}\",\"{}\",{}", now / 1'000'000, now % 1'000'000,
+                                 redis_at(*options_.now));
     }
     prefix.text += ");";
     if (options_.wrapped) {
@@ -276,6 +266,15 @@ class ProbeWriter {
 };
 
 }  // namespace
+
+std::string redis_at(std::chrono::microseconds now) {
+  std::string redis = "redis";
+  for (const auto& chunk : lua::virtual_clock_chunks()) {
+    redis = fmt::format("{}({},\"{}\",\"{}\")", loaded(chunk), redis, now.count() / 1'000'000,
+                        now.count() % 1'000'000);
+  }
+  return redis;
+}
 
 int ProbedScript::line_of(int line) const noexcept {
   const auto index = static_cast<std::size_t>(line);

@@ -93,6 +93,9 @@ struct ProbeOptions {
   std::optional<std::chrono::microseconds> now = {};
 };
 
+/// Lua for the `redis` of a script at a time, in µs since 1970: see lua::Substitutes.
+[[nodiscard]] std::string redis_at(std::chrono::microseconds now);
+
 /// Adds probes to a source. A function's probes report its own locals and the outer ones that it
 /// refers to anyway. Functions that would exceed Lua's limit of 60 upvalues are left out. If the
 /// main function then has more locals or registers than Lua allows, the text does not compile: see

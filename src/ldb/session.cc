@@ -119,6 +119,11 @@ Ending ending_of(std::string_view error_text, bool stopped, bool aborting) {
 
 }  // namespace
 
+std::string_view without_quotes(std::string_view text) noexcept {
+  const bool is_quoted = text.size() >= 2 && text.front() == '"' && text.back() == '"';
+  return is_quoted ? text.substr(1, text.size() - 2) : text;
+}
+
 std::string with_source_lines(std::string_view text, const std::vector<int>& lines) {
   // A probe escapes colons, like everything that servers might quote.
   constexpr std::array<std::string_view, 2> kPlaces{"user_script:", "user_script%3A"};

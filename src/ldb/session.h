@@ -18,6 +18,9 @@ namespace rlctl::ldb {
 inline constexpr std::string_view kCallItem = "<redis> ", kReplyItem = "<reply> ",
                                   kErrorItem = "<error> ", kValueItem = "<retval> ";
 
+/// A text that a server's debugger prints, without quotes around it: some servers write none.
+[[nodiscard]] std::string_view without_quotes(std::string_view text) noexcept;
+
 /// A script to debug and the keys and arguments to call it with.
 struct Debuggee {
   std::string name = {};    ///< for messages: a file's name without its folder

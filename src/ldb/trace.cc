@@ -23,7 +23,6 @@ class Run {
                          add_changes(watch_->changes(reading));
                        });
     while (!walk_->ended()) {
-      if (!walk_->has_probes()) print_locals();
       finish_line();
       if (walk_->ended()) break;
       if (result_.lines >= options_.max_steps) {
@@ -40,29 +39,11 @@ class Run {
     result_.text_lines = std::move(outcome.text_lines);
     result_.message = std::move(outcome.message);
     result_.error_line = outcome.error_line;
+    result_.exact = result_.lines == 0 || walk_->shows_all_locals();
     return std::move(result_);
   }
 
  private:
-  void print_locals() {
-    const auto frames = depth();
-    if (walk_->ended()) return;
-    const auto locals = walk_->session().ask({"print"});
-    if (walk_->ended()) return;
-    auto changes = printed_.changes(locals.items, frames, last_line_);
-    if (line_ && !changes.empty()) result_.exact = false;
-    add_changes(std::move(changes));
-  }
-
-  /// The number of active functions; 1 if there are so many that asking would take long.
-  std::size_t depth() {
-    constexpr std::size_t kDeep = 100;
-    if (!walk_->script().may_have_functions() || is_deep_) return 1;
-    const auto depth = walk_->frames().size();
-    is_deep_ = depth > kDeep;
-    return is_deep_ ? 1 : depth;
-  }
-
   void add_changes(std::vector<LocalChange> changes) {
     changed_.insert(changed_.end(), std::make_move_iterator(changes.begin()),
                     std::make_move_iterator(changes.end()));
@@ -104,8 +85,6 @@ class Run {
   const OnLine& on_line_;
   std::unique_ptr<Walk> walk_;
   std::optional<LocalWatch> watch_;
-  PrintedLocals printed_;
-  bool is_deep_ = false;
   std::vector<LocalChange> changed_;  ///< since the last line began
   std::optional<TracedLine> line_;    ///< the line being executed
   int last_line_ = 0;

@@ -32,8 +32,7 @@ struct TraceResult {
   int error_line = 0;  ///< of the source; 0 if no line caused it
   std::int64_t lines = 0, calls = 0;
   std::map<int, std::int64_t> hits = {};  ///< stops at each line of the source
-  /// False if a variable came from the debugger's own output, for lack of probes: numbers to six
-  /// digits, and only the innermost function's variables.
+  /// False if the script has variables, and none are shown: it has no room for probes.
   bool exact = true;
 };
 
@@ -99,6 +98,10 @@ class Walk {
   [[nodiscard]] std::vector<Frame> frames();
   [[nodiscard]] bool ended() const noexcept { return !session_ || session_->ended(); }
   [[nodiscard]] bool has_probes() const noexcept { return !script_.probes.empty(); }
+  /// Whether the probes show all variables, if there are any.
+  [[nodiscard]] bool shows_all_locals() const noexcept {
+    return has_probes() || (!script_.functions.empty() && script_.locals.empty());
+  }
   [[nodiscard]] const ProbedScript& script() const noexcept { return script_; }
   /// Only if the walk began.
   [[nodiscard]] Session& session() { return *session_; }

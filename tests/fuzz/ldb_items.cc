@@ -63,7 +63,6 @@ void test_reader(std::string_view input) {
 }
 
 void test(std::string_view input) {
-  require_usable(parse_printed(input), input);
   if (const auto told = parse_told(input)) require_usable(*told, input);
   test_reader(input);
   (void)with_source_lines(input, {0, 0, 1, 2, 3});

@@ -389,7 +389,7 @@ TEST_CASE("a script with as many locals as Lua allows is traced exactly") {
   CHECK(lines[399] == "200 z=0.30000000000000004");
 }
 
-TEST_CASE("a script that cannot have probes is traced with what the debugger prints") {
+TEST_CASE("a script that cannot have probes is traced without variables") {
   Tracer trace;
   // It uses as many upvalues as Lua allows.
   std::string source = many_locals(60);
@@ -406,7 +406,8 @@ TEST_CASE("a script that cannot have probes is traced with what the debugger pri
   CHECK(with_call == 1);
   if (trace.result.exact) return;
   CHECK(std::find(lines.begin(), lines.end(), "63 raw GET no such > NULL") != lines.end());
-  CHECK(std::find(lines.begin(), lines.end(), "62 s=61") != lines.end());
+  CHECK(std::none_of(lines.begin(), lines.end(),
+                     [](const auto& line) { return line.find('=') != line.npos; }));
 }
 
 TEST_CASE(
@@ -425,8 +426,7 @@ TEST_CASE(
 
   // Without probes it would fit.
   source = "local x = 0.1 + 0.2\nlocal y = x\n" + std::string(10'000, '\n') + "return 1";
-  CHECK(trace({.source = source}, Mode::kForked) ==
-        Strings{"1", "1 x=~0.3", "2", "2 y=~0.3", "10003"});
+  CHECK(trace({.source = source}, Mode::kForked) == Strings{"1", "2", "10003"});
   CHECK_FALSE(trace.result.exact);
 }
 

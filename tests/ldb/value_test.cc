@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "support/limiters.h"
-
 namespace ldb_value_test {
 
 namespace {
@@ -34,13 +32,8 @@ Value table(std::vector<std::pair<Value, Value>> fields) {
   Value value;
   value.kind = Kind::kTable;
   value.fields = std::move(fields);
-  settle_table(value);
+  sort_fields(value);
   return value;
-}
-
-/// The parsed text, as Lua writes it.
-std::string read(std::string_view printed) {
-  return text_of(parse_printed(printed));
 }
 
 }  // namespace
@@ -74,107 +67,15 @@ TEST_CASE("numbers that Lua cannot distinguish are equal") {
   CHECK(table({{number(1), number(std::nan(""))}}) == table({{number(1), number(std::nan(""))}}));
 }
 
-TEST_CASE("the debugger's output is parsed") {
-  CHECK(read("nil") == "nil");
-  CHECK(read("true") == "true");
-  CHECK(read("false") == "false");
-  CHECK(read("12345") == "12345");
-  CHECK(read("-0.5") == "~-0.5");
-  CHECK(read("inf") == "inf");
-  CHECK(read("-nan") == "nan");
-  CHECK(read(R"("a\"\\\r\n\t\a\b\x00\xff")") == R"("a\"\\\r\n\t\007\008\000\255")");
-  CHECK(read("\"\"") == "\"\"");
-  CHECK(read("{}") == "{}");
-  CHECK(read("{1; \"a; }\"; {2}}") == "{1, \"a; }\", {2}}");
-  CHECK(read(R"({["a"]=1; ["b"]={["c d"]=true}; [3]=4})") ==
-        R"({[3] = 4, a = 1, b = {["c d"] = true}})");
-  CHECK(read("\"function@0x7f8a\"") == "function");
-  CHECK(read("function@0x7f8a") == "function");
-  CHECK(read("{[\"a\"]={[<max recursion level reached! Nested table?>]="
-             "<max recursion level reached! Nested table?>}}") == "{a = {...}}");
-}
-
-TEST_CASE("the output of Valkey's Lua modules is parsed") {
-  CHECK(read("{1; 2; }") == "{1, 2}");
-  CHECK(read("{[ok]=OK; }") == "{ok = OK}");
-  CHECK(read("{[a]={b c; 5; }; [3]=x=y; }") == "{[3] = x=y, a = {b c, 5}}");
-  CHECK(read(" \"function@0x7f8a\"") == "function");
-  CHECK(read("{[f]= \"thread@0x7f\"; }") == "{f = thread}");
-  const auto value = parse_printed("abc def");
-  CHECK(value.kind == Kind::kRaw);
-  CHECK(value.text == "abc def");
-}
-
-TEST_CASE("numbers that may have had more digits are approximate") {
-  for (const auto* exact : {"0", "5", "12345", "-15", "99999", "inf", "nan"}) {
-    CAPTURE(exact);
-    CHECK_FALSE(parse_printed(exact).approximate);
-  }
-  for (const auto* rounded :
-       {"123456", "1.23457e+06", "1e+06", "0.3", "-1.5", "0.333333", "-100000", "1.7e+15"}) {
-    CAPTURE(rounded);
-    CHECK(parse_printed(rounded).approximate);
-  }
-  CHECK(read("1.7e+15") == "~1700000000000000");
-  CHECK(parse_printed("{1; 0.333333}").approximate);
-  CHECK_FALSE(parse_printed("{1; 2}").approximate);
-}
-
-TEST_CASE("a truncated value is approximate") {
-  CHECK(read("\"abc ...") == "~\"abc\"");
-  const auto cut = parse_printed("{1; {\"x\"; \"yz ...");
-  CHECK(cut.approximate);
-  CHECK(text_of(cut) == "{1, {\"x\", ~\"yz\", ...}, ...}");
-  // A complete string that ends in dots.
-  CHECK_FALSE(parse_printed("\"abc ...\"").approximate);
-}
-
-TEST_CASE("text in an unknown format is shown as it is") {
-  for (const auto* text : {"", "{", "{1", "\"", "\"\\q\"", "\"\\x4\"", "1 2", "{1}x", "nilx",
-                           "function@0x1 y", "{[1=2}", "}", "thread"}) {
-    CAPTURE(text);
-    const auto value = parse_printed(text);
-    CHECK(value.kind == Kind::kRaw);
-    CHECK(value.text == text);
-  }
-  const std::string deep(10'000, '{');
-  CHECK(parse_printed(deep).kind == Kind::kRaw);
-}
-
-TEST_CASE("text that nested tables would be tried on again and again ends as it is") {
-  // Each level that fails is a string without quotes, and what follows it is read once more.
-  for (const int levels : {10, 20, 1000}) {
-    std::string text;
-    for (int i = 0; i < levels; ++i) text += "{2; {2; ";
-    text += "x; y";
-    CHECK(parse_printed(text).kind == Kind::kRaw);
-  }
-  CHECK(read("{a; {1; b}; c; 4}") == "{a, {1, b}, c, 4}");
-}
-
-TEST_CASE("the output of this server's debugger is parsed") {
-  rlctl::test::TestServer server;
-  auto& connection = server.connection();
-  REQUIRE(server.call({"SCRIPT", "DEBUG", "SYNC"}).text() == "OK");
-  connection.append({"EVAL",
-                     "local n, s, t, f = 1.5, 'a', {1, {x = 'y z'}, n = true}, tostring\n"
-                     "return n",
-                     "0"});
-  (void)connection.read();
-  (void)connection.call({"step"});
-  const auto printed = connection.call({"print"});
-  REQUIRE(printed.size() == 4);
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < printed.size(); ++i) {
-    const auto item = printed[i].text();
-    texts.push_back(read(item.substr(item.find(" = ") + 3)));
-  }
-  // Valkey 9 does not quote strings.
-  const bool quotes = texts[1] == "\"a\"";
-  CHECK(texts == std::vector<std::string>{
-                     "~1.5", quotes ? "\"a\"" : "a",
-                     quotes ? "{1, {x = \"y z\"}, n = true}" : "{1, {x = y z}, n = true}",
-                     "function"});
+TEST_CASE("a table is complete unless fields of it, or of one in it, are missing") {
+  auto inner = table({{string("a"), number(1)}});
+  CHECK(is_complete(table({{number(1), inner}})));
+  inner.is_cut = true;
+  const auto outer = table({{number(1), inner}});
+  CHECK_FALSE(is_complete(outer));
+  CHECK(text_of(outer) == "{{a = 1, ...}}");
+  std::string literal;
+  CHECK_FALSE(append_literal(literal, outer));
 }
 
 }  // namespace ldb_value_test

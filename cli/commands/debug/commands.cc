@@ -264,11 +264,11 @@ void watch(Commands& on, std::string_view rest) {
 // ---- info ----
 
 void show_locals(Commands& on) {
+  if (!on.debugger.knows_locals()) {
+    return on.view.say("variables are not known: the script has no room for probes");
+  }
   if (on.debugger.locals().empty()) on.view.say("no variables here");
   for (const auto& local : on.debugger.locals()) on.view.local(local);
-  if (on.debugger.is_approximate() && !on.debugger.locals().empty()) {
-    on.view.say("~ numbers have six digits, and upvalues are not shown");
-  }
 }
 
 void show_key(Commands& on, const std::string& key) {

@@ -63,7 +63,7 @@ void View::append_json(const ldb::TracedLine& line) {
         ->field("line", line.line)
         .field("name", change.local.name)
         .field("value", ldb::text_of(change.value))
-        .field("exact", !change.value.approximate);
+        .field("exact", ldb::is_complete(change.value));
   }
 }
 

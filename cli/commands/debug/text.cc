@@ -346,9 +346,8 @@ void View::traced_result(const ldb::TraceResult& result, const std::vector<KeyCh
                       counted(result.calls, "redis call"), kept.empty() ? changes : kept);
   if (!result.exact) {
     out_ +=
-        "~ numbers have six digits, and upvalues are not shown: probes cannot be added where the\n"
-        "  script runs; a private server (without --attach) accepts longer scripts, see\n"
-        "  rlctl-debug(1), LIMITS\n";
+        "variables are not shown: probes cannot be added where the script runs; a private server\n"
+        "  (without --attach) accepts longer scripts, see rlctl-debug(1), LIMITS\n";
   }
   for (const auto& key : keys) {
     if (key.changed) say("  " + text_of(key, look_.utf8));
