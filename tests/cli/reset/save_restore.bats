@@ -340,7 +340,7 @@ damaged() {
   damaged "has no field 'type'" '{"key":"a"}'
   damaged "'dump_base64' is not base64" "${line/\"dump_base64\":\"/\"dump_base64\":\"!}"
   damaged "'expires_at_ms' is not a time" "${line/\"expires_at_ms\":/\"expires_at_ms\":-}"
-  damaged "'dump_base64' is empty" "$(sed 's/\("dump_base64":"\)[^"]*/\1/' <<<"$line")"
+  damaged "'dump_base64' is empty" "${line/\"dump_base64\":\"*\",\"saved/\"dump_base64\":\"\",\"saved}"
   tail -n +2 s >t
   run -2 rlctl reset --restore t
   assert_line --index 0 --partial 'does not begin like a file'
