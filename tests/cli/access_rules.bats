@@ -226,21 +226,6 @@ restores() { limiter reset --restore "$BATS_TEST_TMPDIR/saved"; }
   needs_each restores $(block -reset.1 3)
 }
 
-@test "reset --restore onto a server of another version needs what writes the contents" {
-  local optional='+unlink' rules
-  fills
-  cli HSET login:hash f v >/dev/null
-  cli SADD login:set m >/dev/null
-  cli SET login:text x >/dev/null
-  cli PEXPIRE login:text 600000 >/dev/null
-  rlctl reset -q --match 'login:*' --force --yes --save "$BATS_TEST_TMPDIR/saved"
-  perl -i -MMIME::Base64 -pe 's/("dump_base64":")([^"]*)/my $d = decode_base64($2);
-    substr($d, -10, 2) = "\xff\xff"; $1 . encode_base64($d, "")/e' "$BATS_TEST_TMPDIR/saved"
-  mapfile -t rules < <(awk '/^# /{ on = /^# ACCESS RULES/ } on && /written by commands/, /^$/' \
-    "$project/man/rlctl-reset.1.scd" | grep -oE '\+[a-z]+')
-  needs_each restores $(block -reset.1 3) "${rules[@]}"
-}
-
 # With a lease of somebody else, and alone; a lease of a second is renewed after a third of it.
 leases() {
   cli EVAL "$(<"$project/lua/concurrency.lua")" 1 login:nightly 3 600000000 acquire other >/dev/null
@@ -278,7 +263,6 @@ debugs() {
 }
 
 @test "debug needs each rule of its page to copy keys" {
-  local optional='+dump' # or what reads the contents
   needs_each debugs $(block -debug.1)
   user $(block -debug.1)
   REDISCLI_AUTH=pw run -0 rlctl debug --user limiter gcra login:gcra --limit 5/1000d --trace
