@@ -7,11 +7,12 @@
 --            c  the code: an expression or statements
 --            s  whether it can only be statements
 -- Returns    R (its results), E (the error that it raised) or C (that it does not compile), and each value
---            after a semicolon
+--            after a semicolon; N without an encoder, and then nothing was run
 
 local h, p, c, s = ...
-local _, plain, list = h[2]({})
-assert(list)
+local encoder = h and h[2]
+if type(encoder) ~= 'function' then return 'N' end
+local _, plain, list = encoder({})
 local r = h[3]
 if r then p = 'local redis=... ' .. p end
 

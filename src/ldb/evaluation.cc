@@ -187,24 +187,20 @@ std::optional<Evaluation> parse_answer(std::string_view text) {
   return result;
 }
 
-/// Parses evaluate.lua's answer, which some servers quote; std::nullopt if there is none.
+/// Parses evaluate.lua's answer, which some servers quote; std::nullopt if nothing was run.
 std::optional<Evaluation> answer_of(const std::vector<std::string>& items) {
+  Evaluation failed{.outcome = Outcome::kError};
   for (std::string_view item : items) {
-    if (item.starts_with(kValueItem))
-      return parse_answer(without_quotes(item.substr(kValueItem.size())));
+    if (item.starts_with(kValueItem)) {
+      const auto text = without_quotes(item.substr(kValueItem.size()));
+      if (text == "N") return std::nullopt;
+      if (auto answer = parse_answer(text)) return answer;
+    } else if (item.starts_with(kErrorItem)) {
+      item.remove_prefix(kErrorItem.size());
+      failed.message = without_place(item.substr(0, item.find_last_not_of(' ') + 1));
+    }
   }
-  return std::nullopt;
-}
-
-/// The error of the server's debugger.
-Evaluation error_of(const std::vector<std::string>& items) {
-  Evaluation result{.outcome = Outcome::kError};
-  for (std::string_view item : items) {
-    if (!item.starts_with(kErrorItem)) continue;
-    item.remove_prefix(kErrorItem.size());
-    result.message = without_place(item.substr(0, item.find_last_not_of(' ') + 1));
-  }
-  return result;
+  return failed;
 }
 
 }  // namespace
@@ -274,14 +270,13 @@ Evaluation evaluate(Session& session, std::string_view prelude, std::string_view
   const std::array helpers{std::string("getmetatable(KEYS)"),  // of a script with probes
                            fmt::format("{{nil, {}, {}}}", kEncoder, now ? redis_at(*now) : "nil")};
   const bool is_statement = begins_statement(code);
-  std::vector<std::string> items;
   try {
     for (const auto& each : helpers) {
       const auto text = fmt::format("{}({}, {}, {}, {})", kRun, each, quoted(prelude), quoted(code),
                                     is_statement);
-      items = session.ask({"eval", text}, limit).items;
+      const auto message = session.ask({"eval", text}, limit);
       if (session.ended()) return {.outcome = Outcome::kCutOff, .message = session.why()};
-      if (auto answer = answer_of(items)) return *std::move(answer);
+      if (auto answer = answer_of(message.items)) return *std::move(answer);
     }
   } catch (const UsageError&) {
     return {.outcome = Outcome::kError,
@@ -289,7 +284,7 @@ Evaluation evaluate(Session& session, std::string_view prelude, std::string_view
                                    prelude.size() + code.size(),
                                    prelude.empty() ? "" : " and copies of variables")};
   }
-  return error_of(items);
+  return {.outcome = Outcome::kError, .message = "the debugger cannot evaluate it"};
 }
 
 }  // namespace rlctl::ldb

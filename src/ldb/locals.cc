@@ -76,18 +76,19 @@ void VisibleLocals::look(const Walk& walk, bool in_midst) {
   function_ = function_at(walk.script(), walk.line());
   const bool was_here = std::exchange(line_, walk.line()) == walk.line();
   const auto heard = std::exchange(heard_, {});
-  const bool is_outdated = (was_muted_ && !told_.contains(function_)) ||
-                           ((was_here || in_midst) && !heard.contains(function_));
+  is_outdated_ = (was_muted_ && !told_.contains(function_)) ||
+                 ((was_here || in_midst) && !heard.contains(function_));
   const auto* reading = reading_here();
-  if (reading == nullptr || is_outdated) return;
+  if (reading == nullptr || is_outdated_) return;
   for (const auto& variable : reading->variables) {
     locals_.push_back({walk.script().locals[variable.local], variable.value});
   }
 }
 
 std::vector<LocalChange> VisibleLocals::changes() {
-  if (locals_.empty() || !watch_) return {};
-  return watch_->changes(*reading_here());
+  const auto* reading = reading_here();
+  if (reading == nullptr || is_outdated_ || !watch_) return {};
+  return watch_->changes(*reading);
 }
 
 const VisibleLocal* VisibleLocals::find(std::string_view name) const noexcept {

@@ -104,6 +104,7 @@ class VisibleLocals {
   std::set<std::size_t> heard_;  ///< the functions with a reading since then
   bool was_muted_ = false;       ///< miss() was called
   std::set<std::size_t> told_;   ///< the functions with a reading since then
+  bool is_outdated_ = false;     ///< reading_here() may be
 };
 
 }  // namespace rlctl::ldb

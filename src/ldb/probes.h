@@ -56,8 +56,8 @@ struct Probe {
 
 /// A script with a probe before each line that begins with a statement or, where possible, with the
 /// end of a block. A probe is on a line of its own, but at the end of a block on that of the last
-/// statement: the debugger does not stop at it there, which saves time. A probe reports exactly what
-/// each name means at that point, which the server's debugger cannot: it prints numbers to six
+/// statement: the debugger does not stop at it there, which saves time. A probe reports exactly
+/// what each name means at that point, which the server's debugger cannot: it prints numbers to six
 /// digits, only the outer of two variables of one name, and no upvalues.
 ///
 /// The script behaves the same, except that its SHA1, its length and the places in its errors
