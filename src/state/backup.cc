@@ -63,9 +63,10 @@ redis::Error explain_error(redis::ReplyView reply, const EmbeddedScript& script,
 
 // ---- Saving ----
 
-/// Parses what save.lua replies for a key.
-SavedKey parse_saved(std::string_view name, redis::ReplyView reply) {
-  SavedKey key{.key = std::string(name)};
+/// Parses what save.lua replies for a key, which is the reply's element `index`.
+SavedKey parse_saved(std::string_view name, redis::ReplyView replies, std::size_t index) {
+  const auto reply = replies[index];
+  SavedKey key{.key = std::string(name), .saved_at = milliseconds{replies[0].integer()}};
   if (reply.is_nil()) return key;
   if (reply.type() != redis::ReplyType::kArray || reply.size() != 4) throw limiter::not_of_script();
   key.type = reply[0].text();
@@ -84,23 +85,29 @@ void require_saved(redis::ReplyView reply, std::size_t count) {
 
 }  // namespace
 
-Backup save_keys(redis::Connection& connection, std::span<const std::string> keys) {
-  Backup backup;
-  if (keys.empty()) return backup;
+std::vector<SavedKey> save_keys(redis::Connection& connection, std::span<const std::string> keys) {
+  constexpr std::size_t kAnyLength = std::numeric_limits<std::int64_t>::max();
+  if (keys.empty()) return {};
+  std::vector<SavedKey> saved(keys.size());
   const std::vector<std::string_view> names(keys.begin(), keys.end());
-  const auto longest = std::to_string(std::numeric_limits<std::int64_t>::max());
+  const auto longest = std::to_string(kAnyLength);
   const std::string_view arguments[] = {longest};
+  bool are_of_one_slot = true;
   call_for_each(
       connection, embedded::k_save, 1,
       [&](std::size_t) { connection.append_evalsha(embedded::k_save.sha1, names, arguments); },
       [&](std::size_t, redis::ReplyView reply) {
+        are_of_one_slot = !reply.is_error() || redis::to_error(reply).code() != "CROSSSLOT";
+        if (!are_of_one_slot) return;
         require_saved(reply, keys.size());
-        backup.saved_at = milliseconds{reply[0].integer()};
-        for (std::size_t i = 0; i < keys.size(); ++i) {
-          backup.keys.push_back(parse_saved(keys[i], reply[i + 1]));
-        }
+        for (std::size_t i = 0; i < keys.size(); ++i)
+          saved[i] = parse_saved(names[i], reply, i + 1);
       });
-  return backup;
+  if (!are_of_one_slot) {
+    save_each(connection, names, kAnyLength,
+              [&](std::size_t i, SavedKey key) { saved[i] = std::move(key); });
+  }
+  return saved;
 }
 
 void save_each(redis::Connection& connection, std::span<const std::string_view> keys,
@@ -117,7 +124,7 @@ void save_each(redis::Connection& connection, std::span<const std::string_view> 
         },
         [&](std::size_t i, redis::ReplyView reply) {
           require_saved(reply, 1);
-          use(begin + i, parse_saved(some[i], reply[1]));
+          use(begin + i, parse_saved(some[i], reply, 1));
         });
   }
 }
@@ -185,15 +192,15 @@ void restore_keys(redis::Connection& connection, std::span<const SavedKey> keys,
   if (refused) throw redis::Error(*refused);
 }
 
-void copy_to(redis::Connection& connection, Backup backup) {
-  std::erase_if(backup.keys, [](const SavedKey& key) { return !key.exists(); });
-  if (backup.keys.empty()) return;
-  const auto now = redis::server_time(connection.call({"TIME"}));
-  const auto since = std::chrono::duration_cast<milliseconds>(now) - backup.saved_at;
-  for (auto& key : backup.keys) {
-    if (key.expires_at) *key.expires_at += since;
+void copy_to(redis::Connection& connection, std::vector<SavedKey> keys) {
+  std::erase_if(keys, [](const SavedKey& key) { return !key.exists(); });
+  if (keys.empty()) return;
+  const auto now =
+      std::chrono::duration_cast<milliseconds>(redis::server_time(connection.call({"TIME"})));
+  for (auto& key : keys) {
+    if (key.expires_at) *key.expires_at += now - key.saved_at;
   }
-  restore_keys(connection, backup.keys, {}, [](const SavedKey& key, RestoreResult result) {
+  restore_keys(connection, keys, {}, [](const SavedKey& key, RestoreResult result) {
     if (result != RestoreResult::kForeign) return;
     constexpr std::size_t kMaxShown = 100;
     throw redis::Error(redis::Failure::kUnsupported,

@@ -27,6 +27,7 @@ struct SavedKey {
   /// By the server's clock, since 1970; std::nullopt: never. Not the time left: a limiter's time
   /// goes on while its key is away.
   std::optional<std::chrono::milliseconds> expires_at = {};
+  std::chrono::milliseconds saved_at = {};  ///< by the same clock; not in a file
   std::string dump = {};     ///< the argument of RESTORE; empty if it was too long to be read
   std::string sha1 = {};     ///< of the dump, in hex
   bool saved_again = false;  ///< it changed after it was saved: what the file had of it is void
@@ -34,19 +35,15 @@ struct SavedKey {
   [[nodiscard]] bool exists() const noexcept { return type != "none"; }
 };
 
-/// Keys as they were at one instant.
-struct Backup {
-  std::chrono::milliseconds saved_at = {};  ///< by the server's clock, since 1970
-  std::vector<SavedKey> keys = {};          ///< in the order asked for
-};
-
 /// A longer dump could not be restored: RESTORE takes one argument, which has at most 512 MB unless
 /// proto-max-bulk-len is set, and the server would be busy with it for too long.
 inline constexpr std::size_t kLongestDump = std::size_t{64} << 20;
 
-/// Reads all keys at one instant, with save.lua; writes nothing. In a Cluster, they must be in one
-/// slot. `keys` may be empty. Throws redis::Error, also if the server refuses DUMP or has none.
-[[nodiscard]] Backup save_keys(redis::Connection& connection, std::span<const std::string> keys);
+/// Reads keys at one instant, with save.lua, and writes nothing; in a Cluster, keys of several
+/// slots one after the other. Returns them in this order. `keys` may be empty. Throws redis::Error,
+/// also if the server refuses DUMP or has none.
+[[nodiscard]] std::vector<SavedKey> save_keys(redis::Connection& connection,
+                                              std::span<const std::string> keys);
 
 /// Reads each key at an instant of its own, with save.lua; calls `use` with its index. The keys may
 /// be in any slots of a Cluster. Reads some keys at a time, since they may be large; does not read
@@ -76,9 +73,10 @@ void restore_keys(redis::Connection& connection, std::span<const SavedKey> keys,
                   RestoreOptions options,
                   const std::function<void(const SavedKey&, RestoreResult)>& report);
 
-/// Creates the keys on a server that has none of them, with the TTLs that they had at saved_at.
-/// Throws redis::Error: kUnsupported if it does not understand a dump; some may then exist.
-void copy_to(redis::Connection& connection, Backup backup);
+/// Creates keys, except those that did not exist, on a server that has none of them, with the TTLs
+/// that they had when they were saved. Throws redis::Error: kUnsupported if the server does not
+/// understand a dump; some keys may then exist.
+void copy_to(redis::Connection& connection, std::vector<SavedKey> keys);
 
 // ---- The file of `reset --save`, which rlctl-reset(1) documents ----
 

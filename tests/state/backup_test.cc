@@ -284,10 +284,10 @@ void fill(Connection& from) {
 /// Copies the keys; returns their types.
 std::vector<std::string> copy(Connection& from, Connection& to,
                               const std::vector<std::string>& keys) {
-  auto backup = save_keys(from, keys);
+  auto saved = save_keys(from, keys);
   std::vector<std::string> types;
-  for (const auto& key : backup.keys) types.push_back(key.type);
-  copy_to(to, std::move(backup));
+  for (const auto& key : saved) types.push_back(key.type);
+  copy_to(to, std::move(saved));
   return types;
 }
 
@@ -338,13 +338,13 @@ TEST_CASE("keys of every type are copied with their TTLs, from a full server and
 TEST_CASE("a copy has the TTLs of the time at which the keys were saved") {
   Pair pair;
   fill(pair.from);
-  auto backup = save_keys(pair.from, kKeys);
+  auto saved = save_keys(pair.from, kKeys);
   // As if an hour had passed, or the other server's clock were an hour ahead.
-  backup.saved_at -= 1h;
-  for (auto& key : backup.keys) {
+  for (auto& key : saved) {
+    key.saved_at -= 1h;
     if (key.expires_at) *key.expires_at -= 1h;
   }
-  copy_to(pair.to, backup);
+  copy_to(pair.to, saved);
   CHECK(pair.to.call({"PTTL", "text"}).integer() > 30'000);
   CHECK(pair.to.call({"PTTL", "text"}).integer() <= 60'000);
 }
@@ -395,9 +395,9 @@ TEST_CASE("a server without DUMP or RESTORE is an error that names the command")
 TEST_CASE("a key whose dump the other server does not understand is named in the error") {
   Pair pair;
   fill(pair.from);
-  auto backup = save_keys(pair.from, std::vector<std::string>{"list"});
-  backup.keys[0].dump.back() ^= 1;
-  const auto error = support::error_of([&] { copy_to(pair.to, backup); });
+  auto saved = save_keys(pair.from, std::vector<std::string>{"list"});
+  saved[0].dump.back() ^= 1;
+  const auto error = support::error_of([&] { copy_to(pair.to, saved); });
   CHECK(error.failure() == redis::Failure::kUnsupported);
   CHECK(support::contains(error.what(), "'list'"));
 }
@@ -408,7 +408,7 @@ TEST_CASE("large keys are copied") {
   REQUIRE(pair.from.call({"SET", "large", std::string(size, 'x')}).text() == "OK");
   (void)copy(pair.from, pair.to, {"large"});
   CHECK(pair.to.call({"STRLEN", "large"}).integer() == static_cast<std::int64_t>(size));
-  CHECK(save_keys(pair.from, {}).keys.empty());
+  CHECK(save_keys(pair.from, {}).empty());
 }
 
 TEST_CASE("keys are copied from servers to their own and to later versions") {

@@ -140,13 +140,12 @@ KeyWatch::KeyWatch(redis::Connection& connection, const Plan& plan,
                    std::optional<std::chrono::microseconds> now)
     : plan_(plan), keys_(redis::each_once(keys)), now_(now), before_(look(connection)) {}
 
-KeyText KeyWatch::describe(redis::Connection& connection, const state::SavedKey& saved,
-                           std::chrono::milliseconds at) const {
+KeyText KeyWatch::describe(redis::Connection& connection, const state::SavedKey& saved) const {
   KeyText text{.type = saved.type};
-  text.ttl = saved.expires_at ? "ttl " + ttl_text(*saved.expires_at - at) : "no ttl";
+  text.ttl = saved.expires_at ? "ttl " + ttl_text(*saved.expires_at - saved.saved_at) : "no ttl";
   state::InspectionRequest request{.algorithm = plan_.algorithm, .now = now_, .entries = 0};
-  const auto found = std::find(keys_.begin(), keys_.end(), saved.key);
-  const auto index = static_cast<std::size_t>(found - keys_.begin());
+  const auto at = std::find(keys_.begin(), keys_.end(), saved.key);
+  const auto index = static_cast<std::size_t>(at - keys_.begin());
   if (plan_.foreign == nullptr && index < plan_.limits.size()) request.limit = plan_.limits[index];
   if (plan_.algorithm != nullptr || saved.type == "string" || saved.type == "hash") {
     text.content = limiter_text(state::inspect(connection, saved.key, request));
@@ -165,11 +164,10 @@ KeyWatch::HeldKeys KeyWatch::look(redis::Connection& connection) const {
     }
   }
   HeldKeys held;
-  auto backup = state::save_keys(connection, redis::each_once(keys));
-  for (auto& saved : backup.keys) {
+  for (auto& saved : state::save_keys(connection, redis::each_once(keys))) {
     if (!saved.exists()) continue;
     auto& one = held[saved.key];
-    one.text = describe(connection, saved, backup.saved_at);
+    one.text = describe(connection, saved);
     one.saved = std::move(saved);
   }
   return held;

@@ -56,8 +56,7 @@ class KeyWatch {
   };
   using HeldKeys = std::map<std::string, Held>;
   [[nodiscard]] HeldKeys look(redis::Connection& connection) const;
-  [[nodiscard]] KeyText describe(redis::Connection& connection, const state::SavedKey& saved,
-                                 std::chrono::milliseconds at) const;
+  [[nodiscard]] KeyText describe(redis::Connection& connection, const state::SavedKey& saved) const;
   [[nodiscard]] KeyChange compare(const std::string& key, const HeldKeys& after) const;
 
   const Plan& plan_;

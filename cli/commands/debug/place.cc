@@ -178,7 +178,7 @@ void Place::start_copy() {
   auto target = connect();
   auto copied = state::save_keys(*source, redis::each_once(plan_.debuggee.keys));
   state::copy_to(target, copied);
-  message += copied_text(copied.keys, connector_->name());
+  message += copied_text(copied, connector_->name());
   if (source_version && source_version != version_) {
     message += fmt::format("; that one is {}", display(*source_version));
   }
@@ -203,7 +203,7 @@ redis::Connection Place::connect() {
   return redis::Connection::open(server_->url(), kTimeout, &invocation_.interrupt);
 }
 
-state::Backup Place::keep() {
+std::vector<state::SavedKey> Place::keep() {
   auto connection = connect();
   std::set<std::string> keys;
   for (redis::Scan scan(connection, "*"); !scan.done();) {
@@ -214,7 +214,7 @@ state::Backup Place::keep() {
   return state::save_keys(connection, list);
 }
 
-void Place::replace(const state::Backup& keys,
+void Place::replace(const std::vector<state::SavedKey>& keys,
                     const std::function<void(redis::Connection&)>& check) {
   if (!plan_.is_private()) {
     auto connection = connect();

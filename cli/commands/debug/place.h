@@ -42,11 +42,12 @@ class Place {
   /// does not end its waits: the caller checks the interrupt.
   [[nodiscard]] redis::Connection connect();
   /// Saves all keys of a private server.
-  [[nodiscard]] state::Backup keep();
+  [[nodiscard]] std::vector<state::SavedKey> keep();
   /// Starts another private server like this one, calls `check` with it while it is empty, and
   /// restores these keys. If any of that throws, keeps the old server; else kills it, even if it
   /// hangs. Elsewhere, only checks.
-  void replace(const state::Backup& keys, const std::function<void(redis::Connection&)>& check);
+  void replace(const std::vector<state::SavedKey>& keys,
+               const std::function<void(redis::Connection&)>& check);
   /// Returns false if the private server was discarded.
   [[nodiscard]] bool is_there() const noexcept {
     return !plan_.is_private() || server_.has_value();

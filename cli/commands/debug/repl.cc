@@ -249,7 +249,7 @@ class Repl {
   ldb::Debugger debugger_;
   View view_;
   Commands commands_;
-  state::Backup first_state_;  ///< what `restart` restores on a private server
+  std::vector<state::SavedKey> first_state_;  ///< what `restart` restores on a private server
   std::optional<KeyWatch> key_watch_;
   std::int64_t wrong_count_ = 0;  ///< commands that failed
   std::int64_t first_wrong_ = 0;  ///< the line of the first command that failed
