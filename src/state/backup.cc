@@ -18,6 +18,7 @@
 #include "embedded_save.h"
 #include "limiter/check.h"
 #include "redis/error.h"
+#include "redis/slots.h"
 
 namespace rlctl::state {
 namespace {
@@ -92,18 +93,22 @@ std::vector<SavedKey> save_keys(redis::Connection& connection, std::span<const s
   const std::vector<std::string_view> names(keys.begin(), keys.end());
   const auto longest = std::to_string(kAnyLength);
   const std::string_view arguments[] = {longest};
-  bool are_of_one_slot = true;
+  const auto slot = redis::slot_of(keys.front());
+  bool are_split = connection.has_slots() && std::any_of(keys.begin(), keys.end(), [&](auto& key) {
+                     return redis::slot_of(key) != slot;
+                   });
   call_for_each(
-      connection, embedded::k_save, 1,
+      connection, embedded::k_save, are_split ? 0 : 1,
       [&](std::size_t) { connection.append_evalsha(embedded::k_save.sha1, names, arguments); },
       [&](std::size_t, redis::ReplyView reply) {
-        are_of_one_slot = !reply.is_error() || redis::to_error(reply).code() != "CROSSSLOT";
-        if (!are_of_one_slot) return;
+        // A plain URL may be that of a node of a Cluster.
+        are_split = reply.is_error() && redis::error_code(reply.text()) == "CROSSSLOT";
+        if (are_split) return;
         require_saved(reply, keys.size());
         for (std::size_t i = 0; i < keys.size(); ++i)
           saved[i] = parse_saved(names[i], reply, i + 1);
       });
-  if (!are_of_one_slot) {
+  if (are_split) {
     save_each(connection, names, kAnyLength,
               [&](std::size_t i, SavedKey key) { saved[i] = std::move(key); });
   }
