@@ -6,16 +6,62 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <deque>
+#include <stdexcept>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "base/address.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/text.h"
+#include "limiter/limit.h"
 #include "replay/input.h"
 #include "replay/line_splitter.h"
-#include "replay/spool.h"
 
 namespace rlctl::replay {
+
+/// The requests of a recording, and the names of their keys. Deques, which take no more memory than
+/// their contents while they grow.
+struct RecordedRequests {
+  struct Request {
+    std::int64_t at_us = 0;
+    std::uint32_t key = 0;
+    std::uint32_t cost = 1;
+
+    static_assert(limiter::kLargestCost <= UINT32_MAX);
+  };
+
+  /// The number of a key, from 0 in order of appearance.
+  [[nodiscard]] std::uint32_t number_of(std::string_view name) {
+    const auto known = numbers.find(name);
+    if (known != numbers.end()) return known->second;
+    if (names.size() > UINT32_MAX) throw std::length_error("more than 4294967296 keys");
+    const auto number = static_cast<std::uint32_t>(names.size());
+    numbers.emplace(names.emplace_back(name), number);
+    bytes_of_names += name.size();
+    return number;
+  }
+
+  /// Those at the same time stay in their order.
+  void sort_by_time() {
+    std::stable_sort(by_time.begin(), by_time.end(),
+                     [](const Request& a, const Request& b) { return a.at_us < b.at_us; });
+  }
+
+  /// About the memory that all this takes, in bytes.
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    constexpr std::size_t kOfKey = 100;
+    return by_time.size() * sizeof(Request) + names.size() * kOfKey + bytes_of_names;
+  }
+
+  std::deque<Request> by_time = {};  ///< after sort_by_time()
+  std::deque<std::string> names = {};
+  std::unordered_map<std::string_view, std::uint32_t> numbers = {};
+  std::size_t bytes_of_names = 0;
+};
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -27,27 +73,28 @@ constexpr std::int64_t kRecordsBetweenLooks = 1024;
 constexpr std::chrono::milliseconds kBetweenProgress{100};
 constexpr const char* kPassFormat = "pass --format; --time-field and --key-field name the fields";
 
-/// Traffic from a spool.
+/// Requests in the order of time.
 class RecordedTraffic final : public traffic::Traffic {
  public:
-  RecordedTraffic(std::shared_ptr<const Spool> spool, std::shared_ptr<const KeyTable> keys)
-      : spool_(std::move(spool)), keys_(std::move(keys)), reader_(*spool_) {}
+  explicit RecordedTraffic(std::shared_ptr<const RecordedRequests> requests)
+      : requests_(std::move(requests)) {}
 
   [[nodiscard]] bool next(traffic::Arrival& arrival) override {
-    Record record;
-    if (!reader_.next(record)) return false;
-    arrival = {.at = microseconds{record.at_us}, .key = record.key, .cost = record.cost};
+    if (next_ == requests_->by_time.size()) return false;
+    const auto& request = requests_->by_time[next_++];
+    arrival = {.at = microseconds{request.at_us}, .key = request.key, .cost = request.cost};
     return true;
   }
   [[nodiscard]] std::string_view key_name(std::uint32_t key) const override {
-    return keys_->name(key);
+    return requests_->names[key];
   }
-  [[nodiscard]] std::int64_t size() const override { return spool_->size(); }
+  [[nodiscard]] std::int64_t size() const override {
+    return static_cast<std::int64_t>(requests_->by_time.size());
+  }
 
  private:
-  std::shared_ptr<const Spool> spool_;
-  std::shared_ptr<const KeyTable> keys_;
-  SpoolReader reader_;
+  std::shared_ptr<const RecordedRequests> requests_;
+  std::size_t next_ = 0;
 };
 
 std::string format_names() {
@@ -124,12 +171,13 @@ class RecordingReader {
         interrupt_(interrupt),
         on_progress_(on_progress),
         format_(chosen_format(options)),
-        total_bytes_(total_bytes(options.files)) {}
+        total_bytes_(total_bytes(options.files)),
+        available_(available_memory()) {}
 
   void read_all() {
     for (const auto& file : options_.files) read(file);
-    recording_.spool_->finish();
     if (recording_.counts_.requests == 0) nothing_there();
+    recording_.requests_->sort_by_time();
   }
 
  private:
@@ -206,9 +254,9 @@ class RecordingReader {
         ++counts.requests;
         if (entry.key == "-") ++recording_.without_key_;
         recording_.max_cost_ = std::max(recording_.max_cost_, entry.cost);
-        recording_.spool_->add({.at_us = entry.at.count(),
-                                .key = key_number(entry.key),
-                                .cost = static_cast<std::uint32_t>(entry.cost)});
+        recording_.requests_->by_time.push_back({.at_us = entry.at.count(),
+                                                 .key = key_number(entry.key),
+                                                 .cost = static_cast<std::uint32_t>(entry.cost)});
         break;
       case LineKind::kOther:
         ++counts.other;
@@ -221,9 +269,9 @@ class RecordingReader {
   }
 
   std::uint32_t key_number(std::string_view key) {
-    if (!options_.ipv6_prefix) return recording_.keys_->number_of(key);
+    if (!options_.ipv6_prefix) return recording_.requests_->number_of(key);
     const auto network = client_network(key, *options_.ipv6_prefix);
-    return recording_.keys_->number_of(network ? std::string_view(*network) : key);
+    return recording_.requests_->number_of(network ? std::string_view(*network) : key);
   }
 
   /// Otherwise every request would silently count as 1.
@@ -244,7 +292,21 @@ class RecordingReader {
 
   void look(const ByteSource& source) {
     interrupt_.check();
+    require_memory();
     report(source.file_bytes());
+  }
+
+  /// Half of what is available, since sorting takes half as much again.
+  void require_memory() const {
+    const auto& requests = *recording_.requests_;
+    if (static_cast<std::int64_t>(requests.bytes()) <= available_ / 2) return;
+    throw InputError(
+        fmt::format(
+            "not enough memory: the first {} requests, of {}, take more than half of the {} MB "
+            "available",
+            grouped(static_cast<std::int64_t>(requests.by_time.size())),
+            counted(static_cast<std::int64_t>(requests.names.size()), "key"), available_ >> 20),
+        "replay a part of the log: head -n N FILE | rlctl burst --replay -");
   }
 
   void report(std::int64_t bytes) {
@@ -275,30 +337,31 @@ class RecordingReader {
   const OnProgress& on_progress_;
   const LogFormat* format_;
   std::int64_t total_bytes_;
+  std::int64_t available_;         ///< memory, in bytes
   std::int64_t bytes_before_ = 0;  ///< of the files already read
   Clock::time_point reported_{};
 };
 
 Recording::Recording(const ReplayOptions& options, const Interrupt& interrupt,
                      const OnProgress& on_progress)
-    : keys_(std::make_shared<KeyTable>()), spool_(std::make_shared<Spool>()) {
+    : requests_(std::make_shared<RecordedRequests>()) {
   RecordingReader(*this, options, interrupt, on_progress).read_all();
 }
 
 std::unique_ptr<traffic::Traffic> Recording::traffic() const {
-  return std::make_unique<RecordedTraffic>(spool_, keys_);
+  return std::make_unique<RecordedTraffic>(requests_);
 }
 
 std::size_t Recording::keys() const noexcept {
-  return keys_->size();
+  return requests_->names.size();
 }
 
 microseconds Recording::first() const noexcept {
-  return spool_->first();
+  return microseconds{requests_->by_time.front().at_us};
 }
 
 microseconds Recording::last() const noexcept {
-  return spool_->last();
+  return microseconds{requests_->by_time.back().at_us};
 }
 
 }  // namespace rlctl::replay

@@ -47,17 +47,16 @@ struct RecordedFile {
 /// The bytes read so far and the total, 0 if unknown.
 using OnProgress = std::function<void(std::int64_t, std::int64_t)>;
 
-class KeyTable;
-class Spool;
+struct RecordedRequests;
 
-/// Past requests, read from logs. Requests that do not fit into memory are in a temporary file; the
-/// names of the keys are in memory.
+/// Past requests, read from logs into memory: 16 bytes each, and about 100 bytes and the name for
+/// each key.
 class Recording {
  public:
   /// Reads all files, each once. Throws UsageError for an unknown format or field; InputError for a
-  /// file that cannot be read or has no known format, for a bad line if `strict`, and if no file
-  /// contains a request; Interrupted on Ctrl-C, within 100 ms. Calls `on_progress` a few times a
-  /// second.
+  /// file that cannot be read or has no known format, for a bad line if `strict`, if no file
+  /// contains a request, and before the requests take more than half of the available memory;
+  /// Interrupted on Ctrl-C, within 100 ms. Calls `on_progress` a few times a second.
   Recording(const ReplayOptions& options, const Interrupt& interrupt,
             const OnProgress& on_progress = {});
 
@@ -78,8 +77,7 @@ class Recording {
  private:
   friend class RecordingReader;
 
-  std::shared_ptr<KeyTable> keys_;
-  std::shared_ptr<Spool> spool_;
+  std::shared_ptr<RecordedRequests> requests_;
   LineCounts counts_;
   std::int64_t without_key_ = 0;
   std::int64_t max_cost_ = 1;

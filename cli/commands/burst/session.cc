@@ -15,7 +15,6 @@
 #include "cli/errors/failure.h"
 #include "cli/terminal/output.h"
 #include "limiter/why.h"
-#include "replay/spool.h"
 #include "traffic/measurement.h"
 #include "traffic/virtual_run.h"
 
@@ -185,15 +184,14 @@ struct RunTraffic {
 };
 
 /// Leaves only the departures of the worst window's key, which are the ones that a picture shows.
-void draw_key(replay::Spool& allowed, traffic::Outcome& outcome) {
+/// `allowed`: the departures of all keys.
+void draw_key(const std::vector<traffic::Arrival>& allowed, traffic::Outcome& outcome) {
   if (outcome.measured.worst.allowed == 0) return;
   traffic::Timeline departures(outcome.departures.zero());
   departures.begin_at(outcome.departures.begin());
-  allowed.finish();
-  replay::SpoolReader reader(allowed);
-  for (replay::Record record; reader.next(record);) {
-    if (record.key != outcome.measured.worst.key) continue;
-    departures.add(microseconds{record.at_us}, true, record.cost);
+  for (const auto& departure : allowed) {
+    if (departure.key != outcome.measured.worst.key) continue;
+    departures.add(departure.at, true, departure.cost);
   }
   outcome.departures = std::move(departures);
 }
@@ -329,9 +327,8 @@ class Session {
                                    const limiter::Decision& decision) {
       if (all_allowed_) all_allowed_->add(arrival, {.allowed = true});
       if (allowed_ && decision.allowed) {
-        allowed_->add({.at_us = (arrival.at + decision.delay).count(),
-                       .key = arrival.key,
-                       .cost = static_cast<std::uint32_t>(arrival.cost)});
+        allowed_->push_back(
+            {.at = arrival.at + decision.delay, .key = arrival.key, .cost = arrival.cost});
       }
       if (comparison_) comparison_->add(traffic, arrival, decision.allowed);
       if (on_decision_) on_decision_(name, traffic.key_name(arrival.key), arrival, decision);
@@ -603,8 +600,8 @@ class Session {
   const OnNamedDecision& on_decision_;
   bool has_assertions_, draws_;
   bool is_again_ = false;  ///< the runs are repeated: their warnings have been written
-  /// The units that the current run allowed to all keys, to draw those of one key.
-  std::optional<replay::Spool> allowed_;
+  /// The departures that the current run allowed to all keys, to draw those of one key.
+  std::optional<std::vector<traffic::Arrival>> allowed_;
   /// How a limiter that allows everything would have treated the requests of the current run.
   std::optional<traffic::Measurement> all_allowed_;
   std::optional<DecisionComparison> comparison_;  ///< of the decisions of the two runs
