@@ -326,27 +326,25 @@ void NewFile::fail(int error) const {
   throw cannot_write(option_, path_, errno_text(error));
 }
 
-// ---- LineReader ----
+// ---- LineBuffer ----
 
-LineReader::LineReader(const std::string& file, std::size_t longest)
-    : name_(file == "-" ? "standard input" : in_quotes(file)), longest_(longest) {
-  if (file != "-") {
-    opened_.reset(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-    if (!opened_) fail("cannot open ", errno);
-    fd_ = opened_.get();
+std::span<char> LineBuffer::space() {
+  if (mark_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + mark_, end_ - mark_);
+    for (auto* position : {&begin_, &end_, &searched_}) *position -= mark_;
+    mark_ = 0;
   }
-  struct stat status {};
-  if (::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode)) {
-    total_bytes_ = static_cast<std::size_t>(status.st_size);
-  }
+  if (buffer_.size() < end_ + kChunk) buffer_.resize(end_ + kChunk);
+  return {buffer_.data() + end_, kChunk};
 }
 
-void LineReader::fail(const std::string& what, int error) const {
-  throw InputError(what + name_ + ": " + errno_text(error));
+void LineBuffer::add(std::size_t count) {
+  end_ += count;
+  end_of_file_ = count == 0;
 }
 
 /// Takes `size` bytes, and the newline behind them.
-LineReader::Line LineReader::take(std::size_t size, bool has_newline) {
+LineBuffer::Line LineBuffer::take(std::size_t size, bool has_newline) {
   Line line{.text = std::string_view(buffer_).substr(begin_, size),
             .number = ++lines_,
             .too_long = size > longest_,
@@ -363,7 +361,7 @@ LineReader::Line LineReader::take(std::size_t size, bool has_newline) {
   return line;
 }
 
-std::optional<LineReader::Line> LineReader::next() {
+std::optional<LineBuffer::Line> LineBuffer::next() {
   while (begin_ < end_) {
     const void* newline = std::memchr(buffer_.data() + searched_, '\n', end_ - searched_);
     if (newline == nullptr) break;
@@ -371,13 +369,12 @@ std::optional<LineReader::Line> LineReader::next() {
         static_cast<std::size_t>(static_cast<const char*>(newline) - buffer_.data()) - begin_;
     if (!skipping_) return take(size, true);
     skipping_ = false;
-    begin_ += size + 1;
-    searched_ = begin_;
+    skip_to(begin_ + size + 1);
   }
   searched_ = end_;
   const std::size_t left = end_ - begin_;
   if (skipping_) {
-    begin_ = end_;
+    skip_to(end_);
   } else if (left > longest_) {
     skipping_ = true;
     return take(left, false);
@@ -387,21 +384,41 @@ std::optional<LineReader::Line> LineReader::next() {
   return std::nullopt;
 }
 
-void LineReader::fill() {
-  if (begin_ > 0) {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-    end_ -= begin_;
-    searched_ -= begin_;
-    begin_ = 0;
+void LineBuffer::rewind(const Position& position) {
+  const auto begin = mark_ + position.bytes;
+  taken_bytes_ -= begin_ - begin;
+  begin_ = searched_ = begin;
+  lines_ = position.lines;
+  skipping_ = false;
+}
+
+// ---- LineReader ----
+
+LineReader::LineReader(const std::string& file, std::size_t longest)
+    : LineBuffer(longest), name_(file == "-" ? "standard input" : in_quotes(file)) {
+  if (file != "-") {
+    opened_.reset(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (!opened_) fail("cannot open ", errno);
+    fd_ = opened_.get();
   }
-  if (buffer_.size() < end_ + kChunk) buffer_.resize(end_ + kChunk);
-  const auto count = ::read(fd_, buffer_.data() + end_, kChunk);
-  if (count > 0) {
-    end_ += static_cast<std::size_t>(count);
-  } else if (count == 0) {
-    end_of_file_ = true;
+  struct stat status {};
+  if (::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode)) {
+    total_bytes_ = static_cast<std::size_t>(status.st_size);
+  }
+}
+
+void LineReader::fail(const std::string& what, int error) const {
+  throw InputError(what + name_ + ": " + errno_text(error));
+}
+
+void LineReader::fill() {
+  mark();
+  const auto to = space();
+  const auto count = ::read(fd_, to.data(), to.size());
+  if (count >= 0) {
+    add(static_cast<std::size_t>(count));
   } else if (errno != EINTR && errno != EAGAIN) {
-    end_of_file_ = true;
+    add(0);
     fail("cannot read ", errno);
   }
 }

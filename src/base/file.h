@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -106,54 +107,91 @@ class NewFile {
   bool keep_ = false;
 };
 
-/// Reads lines of a file or of standard input as they arrive. A line ends at a newline; a carriage
-/// return before it belongs to the line end; the last line needs no newline. All other bytes are
-/// kept unchanged.
-class LineReader {
+/// Splits bytes into lines without copying them. A line ends at a newline; a carriage return before
+/// it belongs to the line end; the last line needs no newline. All other bytes are kept unchanged.
+class LineBuffer {
  public:
-  /// The text of a longer line is cut to this length, so that no input can exhaust memory, unless
-  /// the caller gives another length.
-  static constexpr std::size_t kMaxLine = std::size_t{1} << 20;
-
   struct Line {
-    std::string_view text;    ///< valid until the next call
+    std::string_view text;    ///< valid until space() is called
     std::size_t number = 0;   ///< from 1
     bool too_long = false;    ///< `text` is only its beginning
     bool has_newline = true;  ///< its newline was read: else it is the last line, or too long
   };
 
-  /// "-" is standard input. Lines are cut to `longest` bytes. Throws InputError if it cannot be
-  /// opened.
-  explicit LineReader(const std::string& file, std::size_t longest = kMaxLine);
+  /// The text of a longer line is cut to `longest` bytes.
+  explicit LineBuffer(std::size_t longest) : longest_(longest) {}
 
-  /// The next line already read; none: call fill(), or check ended().
+  /// Where the bytes that are read next go. Drops those before the mark.
+  [[nodiscard]] std::span<char> space();
+  /// Adds the first bytes of space(); none: there are no more.
+  void add(std::size_t count);
+
+  /// The next line that was added; none: read more, or check ended().
   [[nodiscard]] std::optional<Line> next();
-  /// Reads once, waiting if nothing is available. Throws InputError, after which it has ended().
-  void fill();
   /// True if nothing is left to read or to take.
   [[nodiscard]] bool ended() const noexcept { return end_of_file_ && begin_ == end_; }
   [[nodiscard]] bool end_of_file() const noexcept { return end_of_file_; }
-
-  [[nodiscard]] int fd() const noexcept { return fd_; }
-  /// The size of a regular file; 0 for anything else.
-  [[nodiscard]] std::size_t total_bytes() const noexcept { return total_bytes_; }
+  [[nodiscard]] std::string_view not_taken() const {
+    return std::string_view(buffer_).substr(begin_, end_ - begin_);
+  }
+  /// Drops some of not_taken(), and the mark.
+  void skip(std::size_t bytes) noexcept { skip_to(begin_ + bytes); }
   [[nodiscard]] std::size_t taken_bytes() const noexcept { return taken_bytes_; }
-  [[nodiscard]] std::size_t lines() const noexcept { return lines_; }
+  [[nodiscard]] std::size_t lines() const noexcept { return lines_; }  ///< taken
+
+  /// Keeps what is taken from here on, so that it can be seen together, and taken again.
+  void mark() noexcept { mark_ = begin_; }
+  /// What was taken since the mark, with all line ends.
+  [[nodiscard]] std::string_view since_mark() const {
+    return std::string_view(buffer_).substr(mark_, begin_ - mark_);
+  }
+  struct Position {
+    std::size_t bytes = 0, lines = 0;
+  };
+  /// Valid until the next mark.
+  [[nodiscard]] Position position() const noexcept { return {begin_ - mark_, lines_}; }
+  /// What was taken after this position is taken again.
+  void rewind(const Position& position);
 
  private:
   [[nodiscard]] Line take(std::size_t size, bool has_newline);
-  [[noreturn]] void fail(const std::string& what, int error) const;
+  void skip_to(std::size_t end) noexcept { begin_ = searched_ = mark_ = end; }
 
-  std::string name_;
   std::size_t longest_;
-  FileDescriptor opened_;  ///< none for standard input
-  int fd_ = STDIN_FILENO;
   std::string buffer_;
+  std::size_t mark_ = 0;
   std::size_t begin_ = 0, end_ = 0;  ///< the bytes not yet taken
   std::size_t searched_ = 0;         ///< the bytes before this contain no newline
   bool end_of_file_ = false;
   bool skipping_ = false;  ///< in the rest of a line that was too long
-  std::size_t total_bytes_ = 0, taken_bytes_ = 0, lines_ = 0;
+  std::size_t taken_bytes_ = 0, lines_ = 0;
+};
+
+/// Reads lines of a file or of standard input as they arrive.
+class LineReader : public LineBuffer {
+ public:
+  /// The text of a longer line is cut to this length, so that no input can exhaust memory, unless
+  /// the caller gives another length.
+  static constexpr std::size_t kMaxLine = std::size_t{1} << 20;
+
+  /// "-" is standard input. Lines are cut to `longest` bytes. Throws InputError if it cannot be
+  /// opened.
+  explicit LineReader(const std::string& file, std::size_t longest = kMaxLine);
+
+  /// Reads once, waiting if nothing is available. Throws InputError, after which it has ended().
+  void fill();
+
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+  /// The size of a regular file; 0 for anything else.
+  [[nodiscard]] std::size_t total_bytes() const noexcept { return total_bytes_; }
+
+ private:
+  [[noreturn]] void fail(const std::string& what, int error) const;
+
+  std::string name_;
+  FileDescriptor opened_;  ///< none for standard input
+  int fd_ = STDIN_FILENO;
+  std::size_t total_bytes_ = 0;
 };
 
 }  // namespace rlctl

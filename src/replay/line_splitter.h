@@ -2,26 +2,24 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/file.h"
 #include "replay/input.h"
 
 namespace rlctl::replay {
 
-/// Splits bytes into lines without copying them. A line ends at a newline; one carriage return
-/// before it belongs to the line's end, as does one at the end of the last line, which needs no
-/// newline. A UTF-8 byte order mark is skipped. All other bytes are kept unchanged.
+/// The lines of a log: as those of a LineBuffer, but a UTF-8 byte order mark is skipped, and a
+/// carriage return at the end of the last line, too.
 class LineSplitter {
  public:
   /// A longer line is not kept in memory: it is skipped and marked.
   static constexpr std::size_t kMaxLine = std::size_t{16} << 20;
 
-  struct Line {
-    std::string_view text;    ///< valid until the next call that takes this or another line
-    std::int64_t number = 0;  ///< from 1
-    bool too_long = false;    ///< `text` is only its beginning
-  };
+  /// `text` is valid until the next call that takes this or another line.
+  using Line = LineBuffer::Line;
 
   /// `source` must outlive this; `name` is for messages.
   LineSplitter(ByteSource& source, std::string name);
@@ -39,28 +37,22 @@ class LineSplitter {
   /// Valid, as is the line's text, until the next call.
   [[nodiscard]] std::string_view with_following(Line& line, std::size_t lines, std::size_t bytes);
 
-  [[nodiscard]] std::int64_t lines() const noexcept { return lines_; }  ///< taken so far
+  /// How many were taken.
+  [[nodiscard]] std::int64_t lines() const noexcept {
+    return static_cast<std::int64_t>(buffer_.lines());
+  }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
  private:
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
   void begin();
   bool fill();
-  [[nodiscard]] std::size_t find_end(std::size_t from);
-  void skip_long(Line& line);
-  [[nodiscard]] std::string_view without_end(std::size_t end) const;
+  [[nodiscard]] std::optional<Line> take();
 
   ByteSource& source_;
   std::string name_;
-  std::string buffer_;
-  std::size_t line_ = 0;   ///< where the last line taken begins
-  std::size_t first_ = 0;  ///< where it ended before extend()
-  std::size_t next_ = 0;   ///< where the next line begins
-  std::size_t end_ = 0;    ///< of what has been read
-  bool begun_ = false, ended_ = false;
-  std::int64_t lines_ = 0, first_lines_ = 0;
-  std::string long_line_;  ///< the beginning of a skipped line
+  LineBuffer buffer_{kMaxLine};  ///< marked where the last line begins
+  LineBuffer::Position first_;   ///< where it ended before extend()
+  bool begun_ = false;
 };
 
 /// Whether the line consists only of blanks, tabs and carriage returns.

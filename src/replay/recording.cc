@@ -285,8 +285,10 @@ class RecordingReader {
 
   void bad_line(const LineSplitter& lines, const LineSplitter::Line& line, const std::string& why) {
     if (recording_.first_bad_) return;
-    recording_.first_bad_ =
-        BadLine{.file = lines.name(), .line = line.number, .why = why, .text = shown(line.text)};
+    recording_.first_bad_ = BadLine{.file = lines.name(),
+                                    .line = static_cast<std::int64_t>(line.number),
+                                    .why = why,
+                                    .text = shown(line.text)};
     if (options_.strict) throw InputError(describe(*recording_.first_bad_));
   }
 
