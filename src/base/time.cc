@@ -112,71 +112,17 @@ std::string in_unit(microseconds duration, std::string_view skip = {}) {
 
 // ---- Instants ----
 
-[[noreturn]] void not_an_instant(std::string_view text, std::string_view why) {
-  throw UsageError(
-      fmt::format("'{}' {}; write whole microseconds since 1970, or ISO 8601 with a zone such as "
-                  "2026-11-20T06:11:15.155201Z",
-                  text, why));
-}
-
-std::chrono::sys_days scan_date(Scanner& scanner, std::string_view text) {
-  int year = 0;
-  int month = 0;
-  int day = 0;
-  if (!(scanner.number(4, year) && scanner.any_of("-") && scanner.number(2, month) &&
-        scanner.any_of("-") && scanner.number(2, day))) {
-    not_an_instant(text, "is not a time");
+/// Reads the rest of a time; returns why that fails, or nothing.
+std::string_view scan_zone(Scanner& scanner, bool is_required, minutes& east) {
+  if (scanner.done()) return is_required ? "has no zone" : "";
+  scanner.any_of(" ");
+  if (!scanner.any_of("Zz") && !scanner.word("UTC") && !scanner.word("GMT")) {
+    const bool is_west = scanner.any_of("-");
+    if (!is_west && !scanner.any_of("+")) return "has no zone";
+    if (!scanner.offset(east)) return "has an invalid time zone";
+    if (is_west) east = -east;
   }
-  const std::chrono::year_month_day date{std::chrono::year{year},
-                                         std::chrono::month{static_cast<unsigned>(month)},
-                                         std::chrono::day{static_cast<unsigned>(day)}};
-  if (!date.ok()) not_an_instant(text, "has an invalid date");
-  return date;
-}
-
-microseconds scan_time_of_day(Scanner& scanner, std::string_view text) {
-  int hour = 0;
-  int minute = 0;
-  int second = 0;
-  std::int64_t us = 0;
-  if (!(scanner.number(2, hour) && scanner.any_of(":") && scanner.number(2, minute))) {
-    not_an_instant(text, "has no time of day");
-  }
-  if (scanner.any_of(":")) {
-    constexpr std::size_t kMaxDecimals = 6;
-    if (!scanner.number(2, second)) not_an_instant(text, "has no seconds after ':'");
-    if (scanner.any_of(".")) {
-      const auto decimals = scanner.fraction(kMaxDecimals, us);
-      if (decimals == 0) not_an_instant(text, "has no digits after '.'");
-      if (decimals > kMaxDecimals) not_an_instant(text, "has more than six decimals");
-    }
-    if (scanner.at_digit()) not_an_instant(text, "has more than two digits of seconds");
-  }
-  if (hour > 23 || minute > 59 || second > 59) {
-    not_an_instant(text, "has an invalid time of day");
-  }
-  return std::chrono::hours{hour} + std::chrono::minutes{minute} + std::chrono::seconds{second} +
-         microseconds{us};
-}
-
-/// Z, +01:00, +0100 or +01.
-std::chrono::minutes scan_zone(Scanner& scanner, std::string_view text) {
-  if (scanner.any_of("Z")) return {};
-  const bool east = scanner.any_of("+");
-  if (!east && !scanner.any_of("-")) not_an_instant(text, "has no zone");
-  std::chrono::minutes offset{0};
-  if (!scanner.offset(offset)) not_an_instant(text, "has an invalid time zone");
-  return east ? offset : -offset;
-}
-
-microseconds parse_iso(std::string_view text) {
-  Scanner scanner(text);
-  const auto date = scan_date(scanner, text);
-  if (!scanner.any_of("T ")) not_an_instant(text, "has no time of day");
-  const auto time = scan_time_of_day(scanner, text);
-  const auto zone = scan_zone(scanner, text);
-  if (!scanner.done()) not_an_instant(text, "has extra text after its time zone");
-  return date.time_since_epoch() + time - zone;
+  return scanner.done() ? "" : "has extra text after its time zone";
 }
 
 // ---- Times as people read them ----
@@ -236,14 +182,56 @@ microseconds system_time() {
       std::chrono::system_clock::now().time_since_epoch());
 }
 
+IsoTime read_iso(std::string_view text, IsoSource source) {
+  constexpr std::size_t kDecimals = 6;
+  const bool is_typed = source == IsoSource::kTyped;
+  Scanner scanner(text);
+  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
+  std::int64_t us = 0;
+  if (!scanner.number(4, year)) return {.why = "is not a time"};
+  const std::string_view dash = scanner.any_of("-") ? "-" : scanner.any_of("/") ? "/" : "";
+  const auto separated = [&](std::string_view by) { return dash.empty() || scanner.any_of(by); };
+  if (!(scanner.number(2, month) && separated(dash) && scanner.number(2, day))) {
+    return {.why = "is not a time"};
+  }
+  const std::chrono::year_month_day date{std::chrono::year{year},
+                                         std::chrono::month{static_cast<unsigned>(month)},
+                                         std::chrono::day{static_cast<unsigned>(day)}};
+  if (!date.ok()) return {.why = "has an invalid date"};
+  if (!(scanner.any_of("Tt ") && scanner.number(2, hour) && separated(":") &&
+        scanner.number(2, minute))) {
+    return {.why = "has no time of day"};
+  }
+  if (dash.empty() ? scanner.at_digit() : scanner.any_of(":")) {
+    if (!scanner.number(2, second)) return {.why = "has no seconds after ':'"};
+    if (scanner.any_of(".,")) {
+      const auto decimals = scanner.fraction(kDecimals, us);
+      if (decimals == 0) return {.why = "has no digits after '.'"};
+      if (is_typed && decimals > kDecimals) return {.why = "has more than six decimals"};
+    }
+  }
+  if (hour > 23 || minute > 59 || second > 60) return {.why = "has an invalid time of day"};
+  minutes east{0};
+  if (const auto why = scan_zone(scanner, is_typed, east); !why.empty()) return {.why = why};
+  return {.at = std::chrono::sys_days{date}.time_since_epoch() + std::chrono::hours{hour} +
+                minutes{minute} + seconds{second} + microseconds{us} - east};
+}
+
 microseconds parse_instant(std::string_view text) {
-  const auto instant =
-      is_digits(text) ? microseconds{parse_whole(text, "the time")} : parse_iso(text);
-  if (instant < microseconds{0} || instant > kLatestInstant) {
+  const auto [at, why] = is_digits(text)
+                             ? IsoTime{.at = microseconds{parse_whole(text, "the time")}}
+                             : read_iso(text, IsoSource::kTyped);
+  if (!at) {
+    throw UsageError(
+        fmt::format("'{}' {}; write whole microseconds since 1970, or ISO 8601 with a zone such as "
+                    "2026-11-20T06:11:15.155201Z",
+                    text, why));
+  }
+  if (*at < microseconds{0} || *at > kLatestInstant) {
     throw UsageError(fmt::format("'{}' is out of range; it must be from 1970 to {} ({} us)", text,
                                  format_instant(kLatestInstant), kLatestInstant.count()));
   }
-  return instant;
+  return *at;
 }
 
 std::string format_instant(microseconds instant) {

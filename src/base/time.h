@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,19 @@ inline constexpr microseconds kLatestInstant{4'000'000'000'000'000};
 [[nodiscard]] std::string format_duration(microseconds duration);
 /// The same, without the exception for one minute. Not for 0.
 [[nodiscard]] std::string in_largest_unit(microseconds duration);
+
+/// Who wrote a time: a user, exactly, with a zone and at most six decimals; or a program in a log,
+/// perhaps without a zone, which means UTC, and with finer digits, which are cut off.
+enum class IsoSource { kTyped, kLogged };
+struct IsoTime {
+  std::optional<microseconds> at = {};  ///< since 1970
+  std::string_view why = {};            ///< "has no zone": if there is no instant
+};
+/// Reads ISO 8601 and RFC 3339: `2000-10-10T13:55:36.123-07:00`; the T may be a blank, the point a
+/// comma, the zone Z, UTC, GMT, ±hh:mm, ±hhmm or ±hh, optionally after a blank; seconds may be
+/// omitted; the date may have slashes, or everything no separators: `20001010T135536Z`. A leap
+/// second is the following second.
+[[nodiscard]] IsoTime read_iso(std::string_view text, IsoSource source);
 
 /// An instant since 1970: a whole number of µs, or ISO 8601 with a zone
 /// ("2026-11-20T06:11:15.155201Z", "2026-11-20T07:11+01:00"). 0 to kLatestInstant. Throws

@@ -1,5 +1,7 @@
 #include "replay/time_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -7,49 +9,14 @@
 
 #include "base/scanner.h"
 #include "base/text.h"
+#include "base/time.h"
 
 namespace rlctl::replay {
 namespace {
 
-using std::chrono::minutes;
 using std::chrono::seconds;
-using std::chrono::sys_days;
 
 constexpr microseconds kTooLate = microseconds::max();
-
-/// A date and a time of day, as written.
-struct Written {
-  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
-  std::int64_t us = 0;
-  minutes east{0};  ///< east of UTC
-
-  [[nodiscard]] std::optional<microseconds> instant() const {
-    const std::chrono::year_month_day date{std::chrono::year{year},
-                                           std::chrono::month{static_cast<unsigned>(month)},
-                                           std::chrono::day{static_cast<unsigned>(day)}};
-    // A leap second, :60, is allowed.
-    if (!date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
-    return sys_days{date}.time_since_epoch() + std::chrono::hours{hour} + minutes{minute} +
-           seconds{second} + microseconds{us} - east;
-  }
-};
-
-bool scan_fraction(Scanner& scanner, Written& written) {
-  return !scanner.any_of(".,") || scanner.fraction(6, written.us) > 0;
-}
-
-/// Takes the rest of the text: nothing, or a zone.
-bool scan_zone(Scanner& scanner, Written& written) {
-  if (scanner.done()) return true;
-  scanner.any_of(" ");
-  if (scanner.any_of("Zz") || scanner.word("UTC") || scanner.word("GMT")) return scanner.done();
-  const bool east = scanner.any_of("+");
-  if (!east && !scanner.any_of("-")) return false;
-  minutes offset{0};
-  if (!scanner.offset(offset)) return false;
-  written.east = east ? offset : -offset;
-  return scanner.done();
-}
 
 /// 1 to 12, or 0. Names are English, as in every server, in any case.
 int month_number(std::string_view name) {
@@ -64,47 +31,17 @@ int month_number(std::string_view name) {
   return 0;
 }
 
-/// 10/Oct/2000:13:55:36 -0700
+/// 10/Oct/2000:13:55:36 -0700, which is ISO 8601 but for the date.
 std::optional<microseconds> read_common(std::string_view text) {
   Scanner scanner(text);
-  Written written;
-  if (!scanner.number(2, written.day) || !scanner.any_of("/")) return std::nullopt;
-  written.month = month_number(scanner.take(3));
-  if (!scanner.any_of("/") || !scanner.number(4, written.year) || !scanner.any_of(":") ||
-      !scanner.number(2, written.hour) || !scanner.any_of(":") ||
-      !scanner.number(2, written.minute) || !scanner.any_of(":") ||
-      !scanner.number(2, written.second) || !scan_fraction(scanner, written) ||
-      !scan_zone(scanner, written)) {
-    return std::nullopt;
-  }
-  return written.instant();
-}
-
-/// Takes a date, with or without separators.
-bool scan_date(Scanner& scanner, Written& written, bool& separated) {
-  if (!scanner.number(4, written.year)) return false;
-  const bool dashes = scanner.any_of("-");
-  const bool slashes = !dashes && scanner.any_of("/");
-  separated = dashes || slashes;
-  const auto separator = [&] { return !separated || scanner.any_of(dashes ? "-" : "/"); };
-  return scanner.number(2, written.month) && separator() && scanner.number(2, written.day);
-}
-
-std::optional<microseconds> read_iso(std::string_view text) {
-  Scanner scanner(text);
-  Written written;
-  bool separated = false;
-  if (!scan_date(scanner, written, separated) || !scanner.any_of("Tt ")) return std::nullopt;
-  if (!scanner.number(2, written.hour) || (separated && !scanner.any_of(":")) ||
-      !scanner.number(2, written.minute)) {
-    return std::nullopt;
-  }
-  const bool has_seconds = separated ? scanner.any_of(":") : scanner.at_digit();
-  if (has_seconds && !(scanner.number(2, written.second) && scan_fraction(scanner, written))) {
-    return std::nullopt;
-  }
-  if (!scan_zone(scanner, written)) return std::nullopt;
-  return written.instant();
+  const auto day = scanner.take(2);
+  if (!scanner.any_of("/")) return std::nullopt;
+  const auto month = month_number(scanner.take(3));
+  if (!scanner.any_of("/")) return std::nullopt;
+  const auto year = scanner.take(4);
+  if (!scanner.any_of(":")) return std::nullopt;
+  const auto iso = fmt::format("{}-{:02}-{}T{}", year, month, day, scanner.take(text.size()));
+  return read_iso(iso, IsoSource::kLogged).at;
 }
 
 /// The decimal places from a unit to µs: seconds 6, ns -3.
@@ -214,7 +151,7 @@ std::optional<microseconds> TimeReader::read(std::string_view text) {
   if (text.size() > 4 && text[2] == '/') return read_common(text);
   if (const auto number = read_number(text, unit_)) return number;
   if (const auto plain = without_exponent(text)) return read_number(*plain, unit_);
-  return read_iso(text);
+  return read_iso(text, IsoSource::kLogged).at;
 }
 
 }  // namespace rlctl::replay

@@ -25,9 +25,7 @@ enum class EpochUnit {
 /// of range becomes the type's largest or smallest value. It reads:
 ///
 /// - `10/Oct/2000:13:55:36 -0700`, with or without a fraction
-/// - ISO 8601 and RFC 3339: `2000-10-10T13:55:36.123-07:00`; the T may be a blank, the point a
-///   comma, the zone Z, UTC, GMT, ±hh:mm, ±hhmm or ±hh, optionally after a blank; seconds may be
-///   omitted; the date may have slashes, or everything no separators: `20001010T135536Z`
+/// - ISO 8601; see read_iso()
 /// - numbers, digit by digit, with or without a fraction
 ///
 /// A time without a zone is UTC. A leap second is the following second.
