@@ -23,12 +23,12 @@
 namespace rlctl::cli {
 namespace {
 
+using limiter::ScriptSection;
+
 constexpr std::string_view kDefaultKey = "{key}";
 constexpr std::string_view kScriptOption = "--script";
 /// An error shows at most this much of a name in the configuration.
 constexpr std::size_t kMaxShown = 40;
-/// The keys of a section that are not in the table.
-constexpr std::string_view kFileKey = "file", kKeysKey = "keys";
 constexpr std::string_view kArguments = "--args", kFunction = "--function";
 
 constexpr std::array kSettings{
@@ -174,9 +174,9 @@ using Setting = limiter::ScriptSection::Setting;
 
 /// Sets what a setting says, if it is about an option.
 void apply(const Setting& setting, ScriptOptions& options) {
-  if (setting.key == kKeysKey) options.keys = setting.values;
+  if (setting.name == ScriptSection::kKeys) options.keys = setting.values;
   for (const auto& row : kSettings) {
-    if (row.key() != setting.key) continue;
+    if (row.key() != setting.name) continue;
     options.*row.value = setting.is_list ? joined_words(setting.values) : setting.values.front();
   }
 }
@@ -198,7 +198,8 @@ void require_file(const std::string& name, const std::string& path) {
 }
 
 [[noreturn]] void refuse_key(const std::string& key) {
-  std::vector<std::string> keys{std::string(kFileKey), std::string(kKeysKey)};
+  std::vector<std::string> keys{std::string(ScriptSection::kFile),
+                                std::string(ScriptSection::kKeys)};
   for (const auto& row : kSettings) keys.push_back(row.key());
   throw UsageError(fmt::format(
       "unknown key '{}'{}", escape(key, kMaxShown),
@@ -209,13 +210,14 @@ void require_file(const std::string& name, const std::string& path) {
 void require_correct(const Setting& setting, const limiter::ScriptSection& section,
                      const limiter::Configuration& configuration) {
   ScriptOptions options;
-  const auto is_setting = [&](const ScriptSetting& row) { return row.key() == setting.key; };
-  const bool is_file = setting.key == kFileKey, is_keys = setting.key == kKeysKey;
+  const auto is_setting = [&](const ScriptSetting& row) { return row.key() == setting.name; };
+  const bool is_file = setting.name == ScriptSection::kFile,
+             is_keys = setting.name == ScriptSection::kKeys;
   if (!is_file && !is_keys && std::none_of(kSettings.begin(), kSettings.end(), is_setting)) {
-    refuse_key(setting.key);
+    refuse_key(setting.name);
   }
-  if (setting.is_list && !is_keys && setting.key != "args") {
-    throw UsageError(setting.key + " must be a string, not a list");
+  if (setting.is_list && !ScriptSection::takes_list(setting.name)) {
+    throw UsageError(setting.name + " must be a string, not a list");
   }
   if (is_file) {
     return require_file(setting.values.front(), script_of(section, configuration).path);
@@ -246,7 +248,7 @@ std::vector<limiter::ConfigurationMistake> mistakes_in(
   for (const auto& setting : section.settings) {
     attempt(setting.line, [&] { require_correct(setting, section, configuration); });
   }
-  if (section.find(kFileKey) == nullptr) {
+  if (section.find(ScriptSection::kFile) == nullptr) {
     add(section.line, "file is missing; write file = \"my.lua\"");
   }
   if (mistakes.empty()) {
@@ -405,7 +407,7 @@ NamedLimiters read_scripts(const ScriptOptions& options, ConfigurationSource& co
 NamedScript script_of(const limiter::ScriptSection& section,
                       const limiter::Configuration& configuration) {
   NamedScript script{.name = section.name, .is_configured = true, .line = section.line};
-  if (const auto* file = section.find(kFileKey)) {
+  if (const auto* file = section.find(ScriptSection::kFile)) {
     script.path = std::filesystem::path(configuration.file).parent_path() / file->values.front();
   }
   for (const auto& setting : section.settings) apply(setting, script.options);

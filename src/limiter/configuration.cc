@@ -14,6 +14,7 @@
 
 #include "base/address.h"
 #include "base/file.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "limiter/toml.h"
 #include "redis/error.h"
@@ -23,25 +24,11 @@ namespace rlctl::limiter {
 namespace {
 
 constexpr std::size_t kMaxSize = std::size_t{1} << 20;
-constexpr std::array<std::string_view, 11> kKeys{"url",     "password_file", "tls",   "cacert",
-                                                 "cert",    "key",           "sni",   "insecure",
-                                                 "timeout", "policy",        "script"};
-constexpr std::string_view kPolicy = "policy", kScript = "script";
+constexpr std::string_view kUrl = "url", kPolicy = "policy", kScript = "script";
 /// What people try to name the server with.
 constexpr std::array<std::string_view, 5> kServerKeys{"redis", "valkey", "server", "host", "port"};
-constexpr std::array<std::string_view, 5> kPolicyKeys{"key", "algorithm", "limit", "burst",
-                                                      "ipv6_prefix"};
 
 // --- Reading -------------------------------------------------------------------------------------
-
-struct Mistake {
-  toml::source_position at;
-  std::string message, part;
-};
-
-bool comes_before(const toml::source_position& a, const toml::source_position& b) {
-  return std::pair(a.line, a.column) < std::pair(b.line, b.column);
-}
 
 /// Whether the byte continues a UTF-8 character.
 bool continues(char byte) {
@@ -75,10 +62,6 @@ std::string shown(const toml::node& node) {
   return node.is_table() ? "a table" : "a date or time";
 }
 
-bool is_one_of(std::string_view key, std::span<const std::string_view> keys) {
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
-
 /// A table's name as the file spells it: [policy.login], [policy."a b"].
 std::string table_name(std::string_view name, std::string_view of = kPolicy) {
   const bool bare = std::all_of(name.begin(), name.end(), [](char c) {
@@ -94,14 +77,6 @@ std::string part_named(std::string_view of, std::string_view name) {
   return std::string(of).append(".").append(name);
 }
 
-/// See ConfigurationMistake::part. `key` is one of kKeys, or empty.
-std::string_view part_of(std::string_view key) {
-  if (key == "key") return "cert";
-  constexpr std::string_view kOwn[] = {"", "cacert", "cert", "timeout", kPolicy, kScript};
-  const bool is_own = std::ranges::find(kOwn, key) != std::end(kOwn);
-  return is_own ? key : "url";
-}
-
 ConfigurationError whole_file(std::string message) {
   return ConfigurationError({ConfigurationMistake{.message = std::move(message)}});
 }
@@ -111,410 +86,391 @@ std::string unknown_algorithm(std::string_view name) {
   return fmt::format("unknown algorithm '{}'{}", cut(name), did_you_mean_or_all(name, names));
 }
 
+/// A value of the wrong type: "must be a string, not 5".
+struct WrongType {
+  WrongType(std::string_view expected, const toml::node& node)
+      : message(fmt::format("must be {}, not {}", expected, shown(node))) {}
+  std::string message;
+};
+
+const std::string& text_in(const toml::node& node, std::string_view expected = "a string") {
+  const auto* text = node.as_string();
+  if (text == nullptr) throw WrongType(expected, node);
+  return text->get();
+}
+
+bool truth_in(const toml::node& node) {
+  const auto* truth = node.as_boolean();
+  if (truth == nullptr) throw WrongType("true or false", node);
+  return truth->get();
+}
+
+/// The path of a file, relative to the configuration's folder.
+std::string path_in(const toml::node& node, const Configuration& configuration) {
+  const auto& path = text_in(node);
+  if (path.empty()) throw UsageError("the name of the file is empty");
+  return std::filesystem::path(configuration.file).parent_path() / path;
+}
+
+// --- The settings --------------------------------------------------------------------------------
+
+/// A key, and what its value sets. A value that is wrong throws WrongType, UsageError or
+/// redis::Error.
+template <typename Target>
+struct Setting {
+  std::string_view name;
+  void (*read)(const toml::node& value, Target& target);
+  std::string_view part = {};     ///< see ConfigurationMistake
+  std::string_view example = {};  ///< if it must be set
+  bool takes_list = false;        ///< of such values, too
+};
+
+void read_url(const toml::node& value, Configuration& file) {
+  const auto& url = text_in(value);
+  (void)redis::parse_url(url);
+  file.url = url;
+}
+
+void read_password_file(const toml::node& value, Configuration& file) {
+  file.password_file = path_in(value, file);
+  if (file.url && !redis::parse_url(*file.url).password.empty()) {
+    throw UsageError("the url has a password too");
+  }
+}
+
+void read_use_tls(const toml::node& value, Configuration& file) {
+  file.use_tls = truth_in(value);
+  if (!file.use_tls || !file.url) return;
+  const auto url = redis::parse_url(*file.url);
+  if (!redis::has_tcp(url)) throw UsageError(redis::display(url) + " is not reached by TCP");
+}
+
+template <std::string redis::Tls::*path>
+void read_tls_file(const toml::node& value, Configuration& file) {
+  file.tls.*path = path_in(value, file);
+}
+
+void read_timeout(const toml::node& value, Configuration& file) {
+  const auto& timeout = text_in(value);
+  if (parse_duration(timeout).count() == 0) {
+    throw UsageError(fmt::format("must be greater than 0, not '{}'", timeout));
+  }
+  file.timeout = timeout;
+}
+
+/// Those of the file, in the order in which they are read.
+constexpr Setting<Configuration> kSettings[] = {
+    {kUrl, read_url, kUrl},
+    {"password_file", read_password_file, kUrl},
+    {"tls", read_use_tls, kUrl},
+    {"cacert", read_tls_file<&redis::Tls::cacert>, "cacert"},
+    {"cert", read_tls_file<&redis::Tls::cert>, "cert"},
+    {"key", read_tls_file<&redis::Tls::key>, "cert"},
+    {"sni", [](const auto& value, auto& file) { file.tls.sni = text_in(value); }, kUrl},
+    {"insecure", [](const auto& value, auto& file) { file.tls.insecure = truth_in(value); }, kUrl},
+    {"timeout", read_timeout, "timeout"},
+    // Tables, which the Reader reads.
+    {kPolicy, nullptr, kPolicy},
+    {kScript, nullptr, kScript},
+};
+
+void read_key(const toml::node& value, Policy& policy) {
+  policy.key = text_in(value);
+  if (policy.key.empty()) throw UsageError("'' is empty");
+  require_template(policy.key);
+}
+
+void read_algorithm(const toml::node& value, Policy& policy) {
+  const auto& name = text_in(value);
+  policy.algorithm = find_algorithm(name);
+  if (policy.algorithm == nullptr) throw UsageError(unknown_algorithm(name));
+  if (!counts_requests(*policy.algorithm)) require_usable(*policy.algorithm, {});
+}
+
+void read_limit(const toml::node& value, Policy& policy) {
+  const auto& limit = text_in(value, "a string such as \"5/60s\", or a list of them");
+  policy.limits.push_back(parse_limit(limit));
+}
+
+void read_burst(const toml::node& value, Policy& policy) {
+  const auto* number = value.as_integer();
+  if (number == nullptr) throw WrongType("a whole number", value);
+  for (auto& limit : policy.limits) limit.burst = number->get();
+}
+
+void read_ipv6_prefix(const toml::node& value, Policy& policy) {
+  const auto* number = value.as_integer();
+  if (number == nullptr || number->get() < 1 || number->get() > kIpv6Bits) {
+    throw WrongType(fmt::format("a whole number from 1 to {}", kIpv6Bits), value);
+  }
+  policy.ipv6_prefix = static_cast<int>(number->get());
+}
+
+/// Those of a policy, in the order in which they are read.
+constexpr Setting<Policy> kPolicySettings[] = {
+    {.name = "key", .read = read_key, .example = "login:%s"},
+    {.name = "algorithm", .read = read_algorithm},
+    {.name = "limit", .read = read_limit, .example = "5/60s", .takes_list = true},
+    {.name = "burst", .read = read_burst},
+    {.name = "ipv6_prefix", .read = read_ipv6_prefix},
+};
+
+using Texts = std::vector<std::string>;
+
+void read_text(const toml::node& value, Texts& texts) {
+  texts.push_back(text_in(value));
+}
+
+void read_text_of_list(const toml::node& value, Texts& texts) {
+  texts.push_back(text_in(value, "a string, or a list of them"));
+}
+
+template <typename Settings>
+std::vector<std::string_view> names_of(const Settings& settings) {
+  std::vector<std::string_view> names;
+  for (const auto& setting : settings) names.push_back(setting.name);
+  return names;
+}
+
 /// Parses a file and collects the mistakes in it.
 class Reader {
  public:
   explicit Reader(const std::string& file) { configuration_.file = file; }
 
-  Configuration read(std::string_view text);
+  Configuration read(std::string_view text) {
+    const auto table = parse(text);
+    refuse_unknown(table);
+    for (const auto& setting : kSettings) {
+      const auto* value = table.get(setting.name);
+      if (value == nullptr || setting.read == nullptr) continue;
+      part_ = setting.part;
+      read_setting(setting, *value, std::string(setting.name), configuration_);
+    }
+    require_whole_certificate(table);
+    for (const auto& [key, node] : table) {
+      if (key.str() == kPolicy) read_each(node, key.source().begin, kPolicy, &Reader::read_policy);
+      if (key.str() == kScript) read_each(node, key.source().begin, kScript, &Reader::read_script);
+    }
+    merge_mistakes(configuration_.mistakes, {});
+    return std::move(configuration_);
+  }
 
  private:
   using Position = toml::source_position;
-
-  toml::table parse(std::string_view text) const;
-  void mistake(const Position& at, std::string message) {
-    mistakes_.push_back({at, std::move(message), part_});
-  }
-  template <typename Use>
-  bool attempt(const Position& at, const std::string& name, Use use);
-  void refuse_unknown(const toml::table& table);
-  void refuse_unknown_of_policy(const toml::table& table, std::string_view policy);
-  void refuse_key(const toml::key& key, const toml::node& node, const std::string& where,
-                  const std::string& advice);
-  const std::string* text_of(const toml::table& table, std::string_view key,
-                             const std::string& name);
-  bool truth_of(const toml::table& table, std::string_view key);
-  std::string file_of(const toml::table& table, std::string_view key);
-  void read_connection(const toml::table& table);
-  void read_tls(const toml::table& table);
   using ReadTable = void (Reader::*)(const toml::key& name, const toml::table& table);
-  void read_each(const toml::node& node, const Position& at, std::string_view of,
-                 ReadTable read_table);
-  void refuse_empty_name(const toml::key& name, std::string_view of);
-  void read_script(const toml::key& name, const toml::table& table);
-  bool read_texts(const toml::node& node, const std::string& name, bool takes_list,
-                  std::vector<std::string>& texts);
-  void read_policy(const toml::key& name, const toml::table& table);
-  bool read_key(const toml::table& table, const std::string& name, Policy& policy);
-  bool read_algorithm(const toml::table& table, const std::string& name, Policy& policy);
-  bool read_limits(const toml::table& table, const std::string& name, Policy& policy);
-  bool read_limit(const toml::node& node, const std::string& name, Policy& policy);
-  bool read_burst(const toml::table& table, const std::string& name, Policy& policy);
-  bool read_ipv6_prefix(const toml::table& table, const std::string& name, Policy& policy);
-  bool fit_together(const toml::table& table, const std::string& name, const Policy& policy);
-  void keep_mistakes();
 
-  Configuration configuration_;
-  std::vector<Mistake> mistakes_;
-  std::string part_;  ///< that a mistake found now concerns: see ConfigurationMistake
-};
-
-toml::table Reader::parse(std::string_view text) const {
-  try {
-    return parse_toml(text);
-  } catch (const TomlError& error) {
-    throw whole_file(mistake_at(configuration_.file, error.line(), error.what(), {}).message);
+  void mistake(const Position& at, std::string_view message) {
+    configuration_.mistakes.push_back(mistake_at(configuration_.file, at.line, message, part_));
   }
-}
 
-Configuration Reader::read(std::string_view text) {
-  const auto table = parse(text);
-  refuse_unknown(table);
-  read_connection(table);
-  for (const auto& [key, node] : table) {
-    if (key.str() == kPolicy) read_each(node, key.source().begin, kPolicy, &Reader::read_policy);
-    if (key.str() == kScript) read_each(node, key.source().begin, kScript, &Reader::read_script);
-  }
-  keep_mistakes();
-  return std::move(configuration_);
-}
-
-void Reader::keep_mistakes() {
-  std::stable_sort(mistakes_.begin(), mistakes_.end(),
-                   [](const Mistake& a, const Mistake& b) { return comes_before(a.at, b.at); });
-  for (const auto& [at, message, part] : mistakes_) {
-    configuration_.mistakes.push_back(mistake_at(configuration_.file, at.line, message, part));
-  }
-}
-
-/// Records a mistake and returns false if `use` throws.
-template <typename Use>
-bool Reader::attempt(const Position& at, const std::string& name, Use use) {
-  try {
-    use();
-    return true;
-  } catch (const UsageError& error) {
-    mistake(at, fmt::format("{}: {}", name, error.what()));
-  } catch (const redis::Error& error) {
-    mistake(at, fmt::format("{}: {}{}{}", name, error.what(), error.hint().empty() ? "" : "; ",
-                            error.hint()));
-  }
-  return false;
-}
-
-void Reader::refuse_key(const toml::key& key, const toml::node& node, const std::string& where,
-                        const std::string& advice) {
-  mistake(key.source().begin, fmt::format("unknown {} '{}'{}{}", node.is_table() ? "table" : "key",
-                                          cut(key.str()), where, advice));
-}
-
-/// A misspelt setting concerns the one that it resembles.
-void Reader::refuse_unknown(const toml::table& table) {
-  for (const auto& [key, node] : table) {
-    if (is_one_of(key.str(), kKeys)) continue;
-    part_ = part_of(closest(key.str(), kKeys));
-    if (is_one_of(key.str(), kServerKeys)) {
-      part_ = part_of("url");  // otherwise requests would go to another
-      refuse_key(key, node, "", "; the server is url = \"redis://HOST:PORT\"");
-    } else if (is_one_of(key.str(), kPolicyKeys) && !node.is_table()) {
-      refuse_key(key, node, "", "; it belongs below a line " + table_name("NAME"));
-    } else if (!part_.empty()) {
-      refuse_key(key, node, "", did_you_mean(key.str(), kKeys));
-    } else if (node.is_table()) {
-      part_ = part_named(kPolicy, key.str());
-      const bool is_plural = key.str() == "policies" || key.str() == "scripts";
-      refuse_key(key, node, "",
-                 is_plural ? "; write [policy.NAME] or [script.NAME]"
-                           : "; write " + table_name(cut(key.str())));
-    } else {
-      refuse_key(key, node, "", "; expected one of: " + one_of(kKeys));
+  toml::table parse(std::string_view text) const {
+    try {
+      return parse_toml(text);
+    } catch (const TomlError& error) {
+      throw whole_file(
+          error.line() == 0
+              ? fmt::format("{}: {}", configuration_.file, error.what())
+              : mistake_at(configuration_.file, error.line(), error.what(), {}).message);
     }
   }
-}
 
-void Reader::refuse_unknown_of_policy(const toml::table& table, std::string_view policy) {
-  for (const auto& [key, node] : table) {
-    if (is_one_of(key.str(), kPolicyKeys)) continue;
-    refuse_key(key, node, " in " + table_name(policy), did_you_mean_or_all(key.str(), kPolicyKeys));
+  /// Records a mistake and returns false if `use` throws.
+  template <typename Use>
+  bool attempt(const Position& at, const std::string& name, Use use) {
+    try {
+      use();
+      return true;
+    } catch (const WrongType& error) {
+      mistake(at, name + " " + error.message);
+    } catch (const UsageError& error) {
+      mistake(at, fmt::format("{}: {}", name, error.what()));
+    } catch (const redis::Error& error) {
+      mistake(at, fmt::format("{}: {}{}{}", name, error.what(), error.hint().empty() ? "" : "; ",
+                              error.hint()));
+    }
+    return false;
   }
-}
 
-/// Null if the key is missing or is not a string; the latter is a mistake.
-const std::string* Reader::text_of(const toml::table& table, std::string_view key,
-                                   const std::string& name) {
-  const auto* node = table.get(key);
-  if (node == nullptr) return nullptr;
-  const auto* text = node->as_string();
-  if (text != nullptr) return &text->get();
-  mistake(node->source().begin, fmt::format("{} must be a string, not {}", name, shown(*node)));
-  return nullptr;
-}
-
-/// False if the key is missing or is not a boolean; the latter is a mistake.
-bool Reader::truth_of(const toml::table& table, std::string_view key) {
-  const auto* node = table.get(key);
-  if (node == nullptr) return false;
-  if (const auto* truth = node->as_boolean()) return truth->get();
-  mistake(node->source().begin, fmt::format("{} must be true or false, not {}", key, shown(*node)));
-  return false;
-}
-
-/// The path of the file that the key names, relative to the configuration's folder; empty if the
-/// key is missing, or wrong, which is a mistake.
-std::string Reader::file_of(const toml::table& table, std::string_view key) {
-  part_ = part_of(key);
-  const auto* text = text_of(table, key, std::string(key));
-  if (text == nullptr) return {};
-  if (text->empty()) {
-    mistake(table.get(key)->source().begin, fmt::format("{}: the name of the file is empty", key));
-    return {};
+  /// Returns false after a mistake. `name` is that of the setting in messages.
+  template <typename Target>
+  bool read_setting(const Setting<Target>& setting, const toml::node& value,
+                    const std::string& name, Target& target) {
+    const auto read = [&](const toml::node& each) {
+      return attempt(each.source().begin, name, [&] { setting.read(each, target); });
+    };
+    const auto* list = setting.takes_list ? value.as_array() : nullptr;
+    if (list == nullptr) return read(value);
+    bool good = !list->empty() || setting.example.empty();
+    if (!good) {
+      mistake(value.source().begin,
+              fmt::format("{} is an empty list; write \"{}\"", name, setting.example));
+    }
+    for (const auto& each : *list) good = read(each) && good;
+    return good;
   }
-  return std::filesystem::path(configuration_.file).parent_path() / *text;
-}
 
-void Reader::read_tls(const toml::table& table) {
-  auto& tls = configuration_.tls;
-  tls.cacert = file_of(table, "cacert");
-  tls.cert = file_of(table, "cert");
-  tls.key = file_of(table, "key");
-  if (tls.cert.empty() != tls.key.empty()) {
+  void refuse_key(const toml::key& key, const toml::node& node, const std::string& where,
+                  const std::string& advice) {
+    mistake(key.source().begin,
+            fmt::format("unknown {} '{}'{}{}", node.is_table() ? "table" : "key", cut(key.str()),
+                        where, advice));
+  }
+
+  /// A misspelt setting concerns the one that it resembles.
+  void refuse_unknown(const toml::table& table) {
+    const auto names = names_of(kSettings);
+    for (const auto& [key, node] : table) {
+      if (find_by_name(kSettings, key.str()) != nullptr) continue;
+      const auto* meant = find_by_name(kSettings, closest(key.str(), names));
+      part_ = meant == nullptr ? "" : meant->part;
+      if (std::ranges::count(kServerKeys, key.str()) > 0) {
+        part_ = kUrl;  // otherwise requests would go to another
+        refuse_key(key, node, "", "; the server is url = \"redis://HOST:PORT\"");
+      } else if (find_by_name(kPolicySettings, key.str()) != nullptr && !node.is_table()) {
+        refuse_key(key, node, "", "; it belongs below a line " + table_name("NAME"));
+      } else if (meant != nullptr) {
+        refuse_key(key, node, "", did_you_mean(key.str(), names));
+      } else if (node.is_table()) {
+        part_ = part_named(kPolicy, key.str());
+        const bool is_plural = key.str() == "policies" || key.str() == "scripts";
+        refuse_key(key, node, "",
+                   is_plural ? "; write [policy.NAME] or [script.NAME]"
+                             : "; write " + table_name(cut(key.str())));
+      } else {
+        refuse_key(key, node, "", "; expected one of: " + one_of(names));
+      }
+    }
+  }
+
+  void refuse_unknown_of_policy(const toml::table& table, std::string_view policy) {
+    const auto names = names_of(kPolicySettings);
+    for (const auto& [key, node] : table) {
+      if (find_by_name(kPolicySettings, key.str()) != nullptr) continue;
+      refuse_key(key, node, " in " + table_name(policy), did_you_mean_or_all(key.str(), names));
+    }
+  }
+
+  void require_whole_certificate(const toml::table& table) {
+    auto& tls = configuration_.tls;
+    if (tls.cert.empty() == tls.key.empty()) return;
     const std::string_view given = tls.cert.empty() ? "key" : "cert";
+    part_ = "cert";
     mistake(table.get(given)->source().begin,
             fmt::format("{}: a client certificate needs both cert and key", given));
     tls.cert.clear();
     tls.key.clear();
   }
-  part_ = "url";
-  configuration_.use_tls = truth_of(table, "tls");
-  tls.insecure = truth_of(table, "insecure");
-  if (const auto* name = text_of(table, "sni", "sni")) tls.sni = *name;
-  const auto& url = configuration_.url;
-  if (configuration_.use_tls && url && !redis::has_tcp(redis::parse_url(*url))) {
-    mistake(table.get("tls")->source().begin,
-            fmt::format("tls: {} is not reached by TCP", redis::display(redis::parse_url(*url))));
-  }
-}
 
-void Reader::read_connection(const toml::table& table) {
-  part_ = "url";
-  if (const auto* url = text_of(table, "url", "url")) {
-    attempt(table.get("url")->source().begin, "url", [&] {
-      (void)redis::parse_url(*url);
-      configuration_.url = *url;
-    });
-  }
-  if (auto file = file_of(table, "password_file"); !file.empty()) {
-    if (configuration_.url && !redis::parse_url(*configuration_.url).password.empty()) {
-      mistake(table.get("password_file")->source().begin,
-              "password_file: the url has a password too");
+  /// Reads the tables [policy.NAME] or [script.NAME].
+  void read_each(const toml::node& node, const Position& at, std::string_view of,
+                 ReadTable read_table) {
+    part_ = of;
+    const auto* all = node.as_table();
+    if (all == nullptr) {
+      mistake(at, fmt::format("{} must be a table, [{}.NAME], not {}", of, of, shown(node)));
+      return;
     }
-    configuration_.password_file = std::move(file);
-  }
-  read_tls(table);
-  part_ = "timeout";
-  if (const auto* timeout = text_of(table, "timeout", "timeout")) {
-    attempt(table.get("timeout")->source().begin, "timeout", [&] {
-      if (parse_duration(*timeout).count() == 0) {
-        throw UsageError(fmt::format("must be greater than 0, not '{}'", *timeout));
+    // toml++ sorts them by name.
+    std::vector<std::pair<const toml::key*, const toml::node*>> in_order;
+    for (const auto& [name, element] : *all) in_order.emplace_back(&name, &element);
+    const auto place = [](const auto& each) {
+      const auto& begin = each.first->source().begin;
+      return std::pair(begin.line, begin.column);
+    };
+    std::ranges::sort(in_order, {}, place);
+    for (const auto& [name, element] : in_order) {
+      part_ = part_named(of, name->str());
+      const auto& begin = name->source().begin;
+      const auto* table = element->as_table();
+      if (table == nullptr) {
+        mistake(begin, fmt::format("{}.{} must be a table, {}, not {}", of, cut(name->str()),
+                                   table_name(name->str(), of), shown(*element)));
+        continue;
       }
-      configuration_.timeout = *timeout;
+      if (name->str().empty()) {
+        mistake(begin, fmt::format("the name of a {} is empty", of));
+        continue;
+      }
+      (this->*read_table)(*name, *table);
+    }
+  }
+
+  void read_script(const toml::key& name, const toml::table& table) {
+    const auto mistakes_before = configuration_.mistakes.size();
+    ScriptSection script{.name = std::string(name.str()), .line = name.source().begin.line};
+    if (find_algorithm(script.name) != nullptr) {
+      mistake(name.source().begin,
+              fmt::format("script '{}': a bundled script has this name", cut(script.name)));
+    }
+    if (script.name == "-" || script.name.find('/') != script.name.npos ||
+        script.name.ends_with(".lua")) {
+      mistake(name.source().begin,
+              fmt::format("script '{}': --script takes this name for a file", cut(script.name)));
+    }
+    for (const auto& [key, node] : table) {
+      ScriptSection::Setting setting{.name = std::string(key.str()),
+                                     .is_list = node.is_array(),
+                                     .line = key.source().begin.line};
+      const auto sentence = fmt::format("script '{}': {}", cut(script.name), cut(key.str()));
+      // Whoever uses the section knows which other keys there are, and refuses other lists.
+      const Setting<Texts> texts{
+          .name = key.str(),
+          .read = ScriptSection::takes_list(key.str()) ? read_text_of_list : read_text,
+          .takes_list = true};
+      if (read_setting(texts, node, sentence, setting.values)) {
+        script.settings.push_back(std::move(setting));
+      }
+    }
+    if (configuration_.mistakes.size() == mistakes_before)
+      configuration_.scripts.push_back(std::move(script));
+  }
+
+  void read_policy(const toml::key& name, const toml::table& table) {
+    const auto& at = name.source().begin;
+    const auto mistakes_before = configuration_.mistakes.size();
+    refuse_unknown_of_policy(table, name.str());
+    Policy policy{.name = std::string(name.str()),
+                  .algorithm = find_algorithm(kDefaultAlgorithm),
+                  .line = at.line};
+    const auto sentence = fmt::format("policy '{}': ", cut(name.str()));
+    bool good = true;
+    for (const auto& setting : kPolicySettings) {
+      const auto* value = table.get(setting.name);
+      const auto words = sentence + std::string(setting.name);
+      if (value != nullptr) {
+        good = read_setting(setting, *value, words, policy) && good;
+      } else if (!setting.example.empty()) {
+        good = false;
+        mistake(at, fmt::format("{} is missing; write {} = \"{}\"", words, setting.name,
+                                setting.example));
+      }
+    }
+    if (good) require_fitting(table, sentence, policy);
+    if (configuration_.mistakes.size() > mistakes_before) return;
+    configuration_.policies.push_back(std::move(policy));
+  }
+
+  /// `name` is the name of the policy in messages.
+  void require_fitting(const toml::table& table, const std::string& name, const Policy& policy) {
+    const auto check = [&](const std::string& setting, auto use) {
+      return attempt(table.get(setting)->source().begin, name + setting, use);
+    };
+    if (!check("limit", [&] { require_different_windows(policy.limits); })) return;
+    check(table.get("burst") != nullptr ? "burst" : "limit", [&] {
+      for (const auto& limit : policy.limits) require_usable(*policy.algorithm, limit);
+    });
+    // The template stands for all keys that are made from it.
+    check("key", [&] { (void)redis_keys(policy.key, policy.limits); });
+    if (!policy.ipv6_prefix || argument_count(policy) > 0) return;
+    check("ipv6_prefix", [&] {
+      throw UsageError(
+          fmt::format("the key '{}' has no argument that could be an address", cut(policy.key)));
     });
   }
-}
 
-/// Reads the tables [policy.NAME] or [script.NAME].
-void Reader::read_each(const toml::node& node, const Position& at, std::string_view of,
-                       ReadTable read_table) {
-  part_ = of;
-  const auto* all = node.as_table();
-  if (all == nullptr) {
-    mistake(at, fmt::format("{} must be a table, [{}.NAME], not {}", of, of, shown(node)));
-    return;
-  }
-  // toml++ sorts them by name.
-  std::vector<std::pair<const toml::key*, const toml::node*>> in_order;
-  for (const auto& [name, element] : *all) in_order.emplace_back(&name, &element);
-  std::stable_sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
-    return comes_before(a.first->source().begin, b.first->source().begin);
-  });
-  for (const auto& [name, element] : in_order) {
-    part_ = part_named(of, name->str());
-    const auto& begin = name->source().begin;
-    const auto* table = element->as_table();
-    if (table == nullptr) {
-      mistake(begin, fmt::format("{}.{} must be a table, {}, not {}", of, cut(name->str()),
-                                 table_name(name->str(), of), shown(*element)));
-      continue;
-    }
-    (this->*read_table)(*name, *table);
-  }
-}
-
-/// Reads a string or a list of strings; returns false after a mistake. Messages mention a list only
-/// if `takes_list`: whoever uses the section refuses other lists.
-bool Reader::read_texts(const toml::node& node, const std::string& name, bool takes_list,
-                        std::vector<std::string>& texts) {
-  const auto take = [&](const toml::node& element) {
-    const auto* text = element.as_string();
-    if (text != nullptr) {
-      texts.push_back(text->get());
-    } else {
-      mistake(element.source().begin,
-              fmt::format("{} must be a string{}, not {}", name,
-                          takes_list ? ", or a list of them" : "", shown(element)));
-    }
-    return text != nullptr;
-  };
-  const auto* list = node.as_array();
-  if (list == nullptr) return take(node);
-  bool good = true;
-  for (const auto& element : *list) good = take(element) && good;
-  return good;
-}
-
-void Reader::refuse_empty_name(const toml::key& name, std::string_view of) {
-  if (!name.str().empty()) return;
-  mistake(name.source().begin, fmt::format("the name of a {} is empty", of));
-}
-
-void Reader::read_script(const toml::key& name, const toml::table& table) {
-  const auto mistakes_before = mistakes_.size();
-  refuse_empty_name(name, kScript);
-  ScriptSection script{.name = std::string(name.str()), .line = name.source().begin.line};
-  if (find_algorithm(script.name) != nullptr) {
-    mistake(name.source().begin,
-            fmt::format("script '{}': a bundled script has this name", cut(script.name)));
-  }
-  if (script.name == "-" || script.name.find('/') != script.name.npos ||
-      script.name.ends_with(".lua")) {
-    mistake(name.source().begin,
-            fmt::format("script '{}': --script takes this name for a file", cut(script.name)));
-  }
-  for (const auto& [key, node] : table) {
-    ScriptSection::Setting setting{
-        .key = std::string(key.str()), .is_list = node.is_array(), .line = key.source().begin.line};
-    const auto sentence = fmt::format("script '{}': {}", cut(script.name), cut(key.str()));
-    const bool takes_list = setting.key == "keys" || setting.key == "args";
-    if (read_texts(node, sentence, takes_list, setting.values)) {
-      script.settings.push_back(std::move(setting));
-    }
-  }
-  if (mistakes_.size() == mistakes_before) configuration_.scripts.push_back(std::move(script));
-}
-
-void Reader::read_policy(const toml::key& name, const toml::table& table) {
-  const auto& at = name.source().begin;
-  const auto mistakes_before = mistakes_.size();
-  refuse_empty_name(name, kPolicy);
-  refuse_unknown_of_policy(table, name.str());
-  Policy policy{.name = std::string(name.str()), .line = at.line};
-  const auto sentence = fmt::format("policy '{}': ", cut(name.str()));
-  for (const std::string_view key : {"key", "limit"}) {
-    if (table.get(key) != nullptr) continue;
-    mistake(at, fmt::format("{}{} is missing; write {} = \"{}\"", sentence, key, key,
-                            key == "key" ? "login:%s" : "5/60s"));
-  }
-  const bool has_key = read_key(table, sentence + "key", policy);
-  const bool has_algorithm = read_algorithm(table, sentence + "algorithm", policy);
-  const bool has_limits = read_limits(table, sentence + "limit", policy);
-  const bool has_burst = read_burst(table, sentence + "burst", policy);
-  const bool has_prefix = read_ipv6_prefix(table, sentence + "ipv6_prefix", policy);
-  if (!has_key || !has_algorithm || !has_limits || !has_burst || !has_prefix) return;
-  if (!fit_together(table, sentence, policy)) return;
-  if (mistakes_.size() > mistakes_before) return;
-  configuration_.policies.push_back(std::move(policy));
-}
-
-bool Reader::read_key(const toml::table& table, const std::string& name, Policy& policy) {
-  const auto* key = text_of(table, "key", name);
-  if (key == nullptr) return false;
-  policy.key = *key;
-  return attempt(table.get("key")->source().begin, name, [&] {
-    if (key->empty()) throw UsageError("'' is empty");
-    require_template(*key);
-  });
-}
-
-bool Reader::read_algorithm(const toml::table& table, const std::string& name, Policy& policy) {
-  policy.algorithm = find_algorithm(kDefaultAlgorithm);
-  if (table.get("algorithm") == nullptr) return true;
-  const auto* text = text_of(table, "algorithm", name);
-  if (text == nullptr) return false;
-  return attempt(table.get("algorithm")->source().begin, name, [&] {
-    policy.algorithm = find_algorithm(*text);
-    if (policy.algorithm == nullptr) throw UsageError(unknown_algorithm(*text));
-    if (!counts_requests(*policy.algorithm)) require_usable(*policy.algorithm, {});
-  });
-}
-
-bool Reader::read_limits(const toml::table& table, const std::string& name, Policy& policy) {
-  const auto* node = table.get("limit");
-  if (node == nullptr) return false;
-  const auto* list = node->as_array();
-  if (list == nullptr) return read_limit(*node, name, policy);
-  if (list->empty()) mistake(node->source().begin, name + " is an empty list; write \"5/60s\"");
-  bool good = !list->empty();
-  for (const auto& element : *list) good = read_limit(element, name, policy) && good;
-  if (!good) return false;
-  return attempt(node->source().begin, name, [&] { require_different_windows(policy.limits); });
-}
-
-bool Reader::read_limit(const toml::node& node, const std::string& name, Policy& policy) {
-  const auto* text = node.as_string();
-  if (text == nullptr) {
-    mistake(node.source().begin,
-            fmt::format("{} must be a string such as \"5/60s\", or a list of them, not {}", name,
-                        shown(node)));
-    return false;
-  }
-  return attempt(node.source().begin, name,
-                 [&] { policy.limits.push_back(parse_limit(text->get())); });
-}
-
-bool Reader::read_burst(const toml::table& table, const std::string& name, Policy& policy) {
-  const auto* node = table.get("burst");
-  if (node == nullptr) return true;
-  const auto* number = node->as_integer();
-  if (number == nullptr) {
-    mistake(node->source().begin,
-            fmt::format("{} must be a whole number, not {}", name, shown(*node)));
-    return false;
-  }
-  for (auto& limit : policy.limits) limit.burst = number->get();
-  return true;
-}
-
-bool Reader::read_ipv6_prefix(const toml::table& table, const std::string& name, Policy& policy) {
-  const auto* node = table.get("ipv6_prefix");
-  if (node == nullptr) return true;
-  const auto* number = node->as_integer();
-  if (number == nullptr || number->get() < 1 || number->get() > kIpv6Bits) {
-    mistake(node->source().begin, fmt::format("{} must be a whole number from 1 to {}, not {}",
-                                              name, kIpv6Bits, shown(*node)));
-    return false;
-  }
-  policy.ipv6_prefix = static_cast<int>(number->get());
-  return true;
-}
-
-/// `name` is the name of the policy in messages.
-bool Reader::fit_together(const toml::table& table, const std::string& name, const Policy& policy) {
-  const std::string word = table.get("burst") != nullptr ? "burst" : "limit";
-  const bool usable = attempt(table.get(word)->source().begin, name + word, [&] {
-    for (const auto& limit : policy.limits) require_usable(*policy.algorithm, limit);
-  });
-  // The template stands for all keys that are made from it.
-  const bool keyed = attempt(table.get("key")->source().begin, name + "key",
-                             [&] { (void)redis_keys(policy.key, policy.limits); });
-  const auto* prefix = table.get("ipv6_prefix");
-  const bool has_address = prefix == nullptr || argument_count(policy) > 0;
-  if (!has_address) {
-    mistake(prefix->source().begin,
-            fmt::format("{}ipv6_prefix: the key '{}' has no argument that could be an address",
-                        name, cut(policy.key)));
-  }
-  return usable && keyed && has_address;
-}
+  Configuration configuration_;
+  std::string part_;  ///< that a mistake found now concerns: see ConfigurationMistake
+};
 
 // --- Files ---------------------------------------------------------------------------------------
 
@@ -552,9 +508,7 @@ void merge_mistakes(std::vector<ConfigurationMistake>& mistakes,
 }
 
 const ScriptSection::Setting* ScriptSection::find(std::string_view key) const {
-  const auto found = std::find_if(settings.begin(), settings.end(),
-                                  [&](const Setting& setting) { return setting.key == key; });
-  return found == settings.end() ? nullptr : &*found;
+  return find_by_name(settings, key);
 }
 
 void require_correct(const Configuration& configuration) {

@@ -37,8 +37,14 @@ void merge_mistakes(std::vector<ConfigurationMistake>& mistakes,
 /// The table [script.NAME], which describes a foreign limiter. Only its form is known here: each
 /// key has a text or a list of texts.
 struct ScriptSection {
+  static constexpr std::string_view kFile = "file", kKeys = "keys", kArguments = "args";
+  /// Whether the value of this key may be a list.
+  [[nodiscard]] static bool takes_list(std::string_view key) {
+    return key == kKeys || key == kArguments;
+  }
+
   struct Setting {
-    std::string key = {};
+    std::string name = {};                 ///< its key
     std::vector<std::string> values = {};  ///< exactly one unless it is a list
     bool is_list = false;
     std::size_t line = 0;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "base/text.h"
 
@@ -32,30 +31,6 @@ std::string syntax_message(std::string_view description) {
   return is_bare ? message + "; write text in quotes: limit = \"5/60s\"" : message;
 }
 
-bool breaks_assertion(std::string_view text) {
-  try {
-    (void)toml::parse(text);
-  } catch (const BrokenAssertion&) {
-    return true;
-  } catch (const toml::parse_error&) {
-    return false;  // truncated text is often invalid
-  }
-  return false;
-}
-
-/// The line that breaks an assertion, which does not report it: the last line of the shortest
-/// prefix of the text that breaks it.
-std::size_t broken_line(std::string_view text) {
-  std::vector<std::size_t> ends;
-  for (auto end = text.find('\n'); end != text.npos; end = text.find('\n', end + 1)) {
-    ends.push_back(end + 1);
-  }
-  const auto found = std::partition_point(ends.begin(), ends.end(), [&](std::size_t end) {
-    return !breaks_assertion(text.substr(0, end));
-  });
-  return static_cast<std::size_t>(found - ends.begin()) + 1;
-}
-
 }  // namespace
 
 void break_assertion() {
@@ -78,7 +53,7 @@ toml::table parse_toml(std::string_view text) {
     const auto at = std::max<std::size_t>(error.source().begin.line, 1);
     throw TomlError(at, syntax_message(error.description()));
   } catch (const BrokenAssertion&) {
-    throw TomlError(broken_line(text), "bad TOML: unexpected character");
+    throw TomlError(0, "bad TOML: unexpected character in a table header, such as [.a]");
   }
 }
 

@@ -38,7 +38,7 @@ class TomlError : public std::runtime_error {
  public:
   TomlError(std::size_t line, const std::string& message)
       : std::runtime_error(message), line_(line) {}
-  [[nodiscard]] std::size_t line() const noexcept { return line_; }
+  [[nodiscard]] std::size_t line() const noexcept { return line_; }  ///< 0: not known
 
  private:
   std::size_t line_;

@@ -316,11 +316,9 @@ TEST_CASE("invalid TOML is reported with its line") {
   CHECK(mistake_in(std::string_view("\n\0", 2)).starts_with("2: bad TOML"));
 }
 
-TEST_CASE("input that trips an assertion in the parser is reported with its line too") {
+TEST_CASE("input that trips an assertion in the parser is a mistake of the whole file") {
   for (const std::string text : {"[.a]", "[=", "[ = ]", "[[[a]]]", "[#"}) {
-    CHECK(mistake_in(text) == "1: bad TOML: unexpected character");
-    CHECK(mistake_in("\nurl = '''\n[='''\n" + text + "\n\n[=]\n") ==
-          "4: bad TOML: unexpected character");
+    CHECK(mistake_in(text) == " bad TOML: unexpected character in a table header, such as [.a]");
   }
 }
 
