@@ -150,8 +150,7 @@ const limiter::Policy& ConfigurationSource::policy(const std::string& name) {
     throw UsageError(message + ", since there is no configuration file", looked_for(*this));
   }
   message += " in " + display_path(configuration.file);
-  std::vector<std::string_view> names;
-  for (const auto& policy : configuration.policies) names.push_back(policy.name);
+  const auto names = names_of(configuration.policies);
   const auto list = list_policies(names);
   throw UsageError(message + (list.empty() ? ", which has none" : " (it has: " + list + ")") +
                        did_you_mean(name, names),

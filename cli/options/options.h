@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/table.h"
 #include "base/text.h"
 namespace CLI {
 class App;
@@ -173,12 +174,8 @@ void require_at_most(std::size_t most, std::span<const std::string> operands,
 /// says of what, such as "--sort: unknown order".
 template <typename Rows>
 const auto& find_named(const Rows& rows, std::string_view word, std::string_view unknown) {
-  std::vector<std::string_view> names;
-  for (const auto& row : rows) {
-    if (row.name == word) return row;
-    names.push_back(row.name);
-  }
-  refuse_word(fmt::format("{} {}", unknown, in_quotes(word)), word, names);
+  if (const auto* row = find_by_name(rows, word)) return *row;
+  refuse_word(fmt::format("{} {}", unknown, in_quotes(word)), word, names_of(rows));
 }
 
 // Parsers for values that several commands have. All throw UsageError, which names the option.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
+#include <vector>
 
 namespace rlctl {
 
@@ -13,6 +14,14 @@ template <typename Table>
   const auto found = std::find_if(std::begin(table), std::end(table),
                                   [&](const auto& row) { return row.name == name; });
   return found == std::end(table) ? nullptr : &*found;
+}
+
+/// The names of all rows.
+template <typename Table>
+[[nodiscard]] std::vector<std::string_view> names_of(const Table& table) {
+  std::vector<std::string_view> names;
+  for (const auto& row : table) names.push_back(row.name);
+  return names;
 }
 
 }  // namespace rlctl

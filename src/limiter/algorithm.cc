@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 #include <vector>
 
+#include "base/table.h"
 #include "embedded_lua.h"
 #include "limiter/model.h"
 
@@ -141,9 +141,7 @@ std::span<const Algorithm> algorithms() {
 }
 
 const Algorithm* find_algorithm(std::string_view name) {
-  const auto* found = std::find_if(kAlgorithms.begin(), kAlgorithms.end(),
-                                   [&](const Algorithm& a) { return a.name == name; });
-  return found == kAlgorithms.end() ? nullptr : found;
+  return find_by_name(kAlgorithms, name);
 }
 
 bool has_burst(const Algorithm& algorithm) {

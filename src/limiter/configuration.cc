@@ -225,13 +225,6 @@ void read_text_of_list(const toml::node& value, Texts& texts) {
   texts.push_back(text_in(value, "a string, or a list of them"));
 }
 
-template <typename Settings>
-std::vector<std::string_view> names_of(const Settings& settings) {
-  std::vector<std::string_view> names;
-  for (const auto& setting : settings) names.push_back(setting.name);
-  return names;
-}
-
 /// Parses a file and collects the mistakes in it.
 class Reader {
  public:

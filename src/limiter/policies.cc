@@ -1,26 +1,17 @@
 #include "limiter/policies.h"
 
-#include <algorithm>
 #include <unordered_map>
 
+#include "base/table.h"
+
 namespace rlctl::limiter {
-namespace {
-
-template <typename Named>
-const Named* find_named(const std::vector<Named>& all, std::string_view name) {
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const Named& each) { return each.name == name; });
-  return found == all.end() ? nullptr : &*found;
-}
-
-}  // namespace
 
 const Policy* find_policy(const Configuration& configuration, std::string_view name) {
-  return find_named(configuration.policies, name);
+  return find_by_name(configuration.policies, name);
 }
 
 const ScriptSection* find_script(const Configuration& configuration, std::string_view name) {
-  return find_named(configuration.scripts, name);
+  return find_by_name(configuration.scripts, name);
 }
 
 std::optional<PolicyMatch> match_policy(const Configuration& configuration, std::string_view key) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/table.h"
 #include "base/text.h"
 
 namespace rlctl::lint {
@@ -31,13 +32,6 @@ constexpr std::array kTtlOptions{
     TtlRow{"exat", kSecond, true},
     TtlRow{"pxat", kMillisecond, true},
 };
-
-template <typename Rows>
-const TtlRow* row_of(const Rows& rows, std::string_view name) {
-  const auto found = std::find_if(rows.begin(), rows.end(),
-                                  [name](const TtlRow& row) { return row.name == name; });
-  return found == rows.end() ? nullptr : &*found;
-}
 
 std::string upper_case(std::string text) {
   for (auto& c : text) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
@@ -72,14 +66,14 @@ std::optional<double> number_in(std::string_view text) {
 std::optional<TtlWord> ttl_set_by(const Call& call) {
   const auto command = command_of(call);
   constexpr std::size_t kPlace = 2;
-  if (const auto* row = row_of(kTtlCommands, command); row && call.words.size() > kPlace) {
+  if (const auto* row = find_by_name(kTtlCommands, command); row && call.words.size() > kPlace) {
     const auto value = number_in(call.words[kPlace]);
     if (!value) return std::nullopt;
     return TtlWord{upper_case(command), *value, row->unit, row->is_absolute};
   }
   if (command != "set" && command != "getex") return std::nullopt;
   for (std::size_t i = kPlace; i + 1 < call.words.size(); ++i) {
-    const auto* row = row_of(kTtlOptions, lower_case(call.words[i]));
+    const auto* row = find_by_name(kTtlOptions, lower_case(call.words[i]));
     const auto value = number_in(call.words[i + 1]);
     const bool may_be_option = i > kPlace || command == "getex";
     if (row == nullptr || !value || !may_be_option) continue;

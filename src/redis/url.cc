@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/table.h"
 #include "base/text.h"
 #include "redis/error.h"
 
@@ -229,12 +230,6 @@ void parse_unix(std::string_view rest, Url& url) {
   url.database = parse_database(query.substr(3));
 }
 
-const SchemeName* find_scheme(std::string_view name) {
-  const auto* found = std::find_if(kSchemes.begin(), kSchemes.end(),
-                                   [&](const SchemeName& row) { return row.name == name; });
-  return found == kSchemes.end() ? nullptr : found;
-}
-
 std::string_view scheme_name(Scheme scheme, bool tls = false) {
   return std::find_if(kSchemes.begin(), kSchemes.end(),
                       [&](const SchemeName& row) { return row.scheme == scheme && row.tls == tls; })
@@ -279,7 +274,7 @@ const SchemeName& take_scheme(std::string_view& text) {
   const std::string name = lower_case(text.substr(0, colon));
   const auto rest = text.substr(colon + 1);
   const bool slashes = rest.starts_with("//");
-  const auto* row = find_scheme(name);
+  const auto* row = find_by_name(kSchemes, name);
   if (row == nullptr && !slashes && !rest.empty()) no_scheme(text);
   if (row == nullptr) {
     bad_url(fmt::format("unknown scheme in the URL: '{}'{}", escape(name, 32),

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/table.h"
 #include "limiter/limit.h"
 #include "replay/time_text.h"
 
@@ -363,9 +364,7 @@ std::span<const LogFormat> log_formats() {
 }
 
 const LogFormat* find_log_format(std::string_view name) {
-  const auto* found = std::find_if(kFormats.begin(), kFormats.end(),
-                                   [&](const LogFormat& format) { return format.name == name; });
-  return found == kFormats.end() ? nullptr : found;
+  return find_by_name(kFormats, name);
 }
 
 const LogFormat* recognize(std::string_view beginning, const FieldOptions& fields) {

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/table.h"
 #include "base/text.h"
 #include "limiter/limit.h"
 #include "limiter/model.h"
@@ -313,9 +314,7 @@ std::span<const StateForm> state_forms() {
 }
 
 std::string_view type_of_state(const limiter::Algorithm& algorithm) {
-  return std::find_if(kOurForms.begin(), kOurForms.end(),
-                      [&](const StateForm& form) { return form.name == algorithm.name; })
-      ->type;
+  return find_by_name(kOurForms, algorithm.name)->type;
 }
 
 State decode(std::string_view key, const Content& content) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/number.h"
+#include "base/table.h"
 #include "limiter/limit.h"
 #include "traffic/random.h"
 
@@ -339,9 +340,7 @@ std::span<const Pattern> patterns() {
 }
 
 const Pattern* find_pattern(std::string_view name) {
-  const auto* found = std::find_if(kPatterns.begin(), kPatterns.end(),
-                                   [&](const Pattern& pattern) { return pattern.name == name; });
-  return found == kPatterns.end() ? nullptr : found;
+  return find_by_name(kPatterns, name);
 }
 
 microseconds window_from(microseconds time, microseconds window) {

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "base/table.h"
 #include "base/text.h"
 #include "base/time.h"
 
@@ -182,10 +183,7 @@ std::span<const Placeholder> placeholders() {
 }
 
 const Placeholder* find_placeholder(std::string_view name) {
-  for (const auto& row : placeholders()) {
-    if (row.name == name) return &row;
-  }
-  return nullptr;
+  return find_by_name(placeholders(), name);
 }
 
 std::string_view likely_placeholder(std::string_view typed) {

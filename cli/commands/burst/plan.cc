@@ -205,8 +205,7 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
   if (auto hint = hint_for(operands[0], configuration); !hint.empty()) {
     throw UsageError(in_quotes(operands[0]) + " is not a pattern", std::move(hint));
   }
-  std::vector<std::string_view> names;
-  for (const auto& pattern : traffic::patterns()) names.push_back(pattern.name);
+  auto names = names_of(traffic::patterns());
   names.push_back(kAdversary);
   refuse_word("unknown pattern " + in_quotes(operands[0]), operands[0], names);
 }

@@ -322,9 +322,7 @@ std::string unknown(std::string_view word) {
   if (const auto hint = hint_for(word); !hint.empty()) {
     return fmt::format("unknown command {}: {}", in_quotes(word), hint);
   }
-  std::vector<std::string_view> names;
-  for (const auto& row : rows()) names.push_back(row.name);
-  const auto near = did_you_mean(word, names);
+  const auto near = did_you_mean(word, names_of(rows()));
   return "unknown command " + in_quotes(word) + (near.empty() ? "; 'help' lists them" : near);
 }
 
