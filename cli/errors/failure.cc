@@ -276,11 +276,11 @@ std::string render(const Problem& problem, std::string_view command, bool json) 
   }
   std::string out = "rlctl: ";
   if (shown.of_command && !command.empty()) out.append(command).append(": ");
-  escape_message(out, shown.message);
+  out += escaped_message(shown.message);
   out += '\n';
   if (!shown.hint.empty()) {
     out += "  hint: ";
-    escape_message(out, shown.hint);
+    out += escaped_message(shown.hint);
     out += '\n';
   }
   // An error has at most two lines.

@@ -321,7 +321,7 @@ void TypedLines::show(const std::vector<std::string>& words) const {
   const auto columns = std::max(size_.first / width, std::size_t{1});
   std::string text = "\n";
   for (std::size_t i = 0; i < words.size(); ++i) {
-    escape_message(text, words[i]);
+    text += escaped_message(words[i]);
     const bool ends_line = (i + 1) % columns == 0 || i + 1 == words.size();
     text += ends_line ? "\n" : std::string(width - words[i].size(), ' ');
   }

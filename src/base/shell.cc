@@ -32,7 +32,7 @@ std::string quoted_with_escapes(const std::string& word) {
   std::string_view rest = word;
   while (!rest.empty()) {
     const auto plain = rest.substr(0, rest.find_first_of("'\\"));
-    escape_message(out, plain);
+    out += escaped_message(plain);
     rest.remove_prefix(plain.size());
     if (rest.empty()) break;
     out += rest.front() == '\'' ? "\\047" : "\\\\";

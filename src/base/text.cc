@@ -75,26 +75,24 @@ void append_escaped(std::string& out, unsigned byte) {
   }
 }
 
-void append_escaped(std::string& out, std::string_view text, const Escaping& escaping) {
+std::string escaped(std::string_view text, const Escaping& escaping) {
+  std::string out;
   while (!text.empty()) {
     const unsigned byte = byte_at(text, 0);
     auto length = byte < 0x80 || !escaping.not_utf8 ? 1 : utf8_length(text);
-    const bool escaped = byte < 0x20 || byte == 0x7F || (byte == ' ' && escaping.blanks) ||
-                         (byte == '\\' && escaping.backslashes) || length == 0 ||
-                         is_control(text.substr(0, length));
-    length = escaped ? 1 : length;
-    if (escaped) {
+    const bool is_escaped = byte < 0x20 || byte == 0x7F || (byte == ' ' && escaping.blanks) ||
+                            (byte == '\\' && escaping.backslashes) || length == 0 ||
+                            is_control(text.substr(0, length));
+    length = is_escaped ? 1 : length;
+    if (is_escaped) {
       append_escaped(out, byte);
     } else {
       out += text.substr(0, length);
     }
     text.remove_prefix(length);
   }
+  return out;
 }
-
-constexpr Escaping kOfText{.blanks = true, .backslashes = true, .not_utf8 = true};
-constexpr Escaping kOfMessage{.not_utf8 = true};
-constexpr Escaping kOfPart{.backslashes = true};
 
 /// The position of "unix:" in any case, as in a URL.
 std::size_t find_unix(std::string_view text) {
@@ -159,29 +157,16 @@ char32_t control_character_at(std::string_view text) noexcept {
   return is_control(character) ? decode(character) : 0;
 }
 
-void escape_text(std::string& out, std::string_view text) {
-  append_escaped(out, text, kOfText);
-}
-
-void escape_message(std::string& out, std::string_view text) {
-  append_escaped(out, text, kOfMessage);
-}
-
 std::string escaped_text(std::string_view text) {
-  std::string out;
-  escape_text(out, text);
-  return out;
+  return escaped(text, {.blanks = true, .backslashes = true, .not_utf8 = true});
 }
 
 std::string escaped_message(std::string_view text) {
-  std::string out;
-  escape_message(out, text);
-  return out;
+  return escaped(text, {.not_utf8 = true});
 }
 
 std::string escape(std::string_view bytes, std::size_t limit) {
-  std::string out;
-  append_escaped(out, bytes.substr(0, limit), kOfPart);
+  auto out = escaped(bytes.substr(0, limit), {.backslashes = true});
   if (bytes.size() > limit) out += "...";
   return out;
 }

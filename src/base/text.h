@@ -28,13 +28,9 @@ namespace rlctl {
 
 /// For `word key=value` lines: also escapes blanks, backslashes and bytes that are not UTF-8, so
 /// that a value is one word and can be read back.
-void escape_text(std::string& out, std::string_view text);
 [[nodiscard]] std::string escaped_text(std::string_view text);
-
 /// For messages on stderr: escapes control characters and bytes that are not UTF-8.
-void escape_message(std::string& out, std::string_view text);
 [[nodiscard]] std::string escaped_message(std::string_view text);
-
 /// For a part of a message that will be escaped again as a whole: escapes control bytes and
 /// backslashes. Text longer than `limit` bytes is cut and ends in "...".
 [[nodiscard]] std::string escape(std::string_view bytes,

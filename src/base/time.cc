@@ -102,14 +102,6 @@ microseconds parse_duration_in(std::string_view whole, std::string_view text) {
   return sum;
 }
 
-/// Uses the largest unit that gives a whole number; the next smaller one if that is `skip`.
-std::string in_unit(microseconds duration, std::string_view skip = {}) {
-  const auto* unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) {
-    return duration % u.length == microseconds{0} && u.name != skip;
-  });
-  return fmt::format("{}{}", duration / unit->length, unit->name);
-}
-
 // ---- Instants ----
 
 /// Reads the rest of a time; returns why that fails, or nothing.
@@ -150,6 +142,12 @@ std::string without_zeros(std::string text) {
   return text;
 }
 
+template <typename Unit>
+Unit rounded(microseconds duration, Rounding rounding) {
+  return rounding == Rounding::kDown ? std::chrono::floor<Unit>(duration)
+                                     : std::chrono::ceil<Unit>(duration);
+}
+
 std::string thousandths(std::int64_t thousandths, std::string_view unit) {
   return fmt::format("{}.{:03} {}", thousandths / 1000, thousandths % 1000, unit);
 }
@@ -162,8 +160,12 @@ microseconds parse_duration(std::string_view text) {
 
 std::string format_duration(microseconds duration) {
   if (duration == microseconds{0}) return "0s";
-  // One minute keeps the notation under which its key is stored.
-  return in_unit(duration, duration == std::chrono::minutes{1} ? "m" : "");
+  const auto* unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) {
+    // One minute keeps the notation under which its key is stored.
+    return duration % u.length == microseconds{0} &&
+           (u.length != minutes{1} || duration != minutes{1});
+  });
+  return fmt::format("{}{}", duration / unit->length, unit->name);
 }
 
 microseconds parse_period(std::string_view whole, std::string_view text) {
@@ -171,10 +173,6 @@ microseconds parse_period(std::string_view whole, std::string_view text) {
   const Unit* unit = find_unit(text);
   if (unit == nullptr) unknown_unit(whole, text);
   return unit->length;
-}
-
-std::string in_largest_unit(microseconds duration) {
-  return in_unit(duration);
 }
 
 microseconds system_time() {
@@ -256,36 +254,18 @@ seconds whole_seconds(microseconds duration) {
   return std::chrono::ceil<seconds>(std::max(duration, microseconds{0}));
 }
 
-std::string wait_text(microseconds duration) {
-  if (duration.count() < 0) duration = microseconds{0};
+std::string wait_text(microseconds duration, Rounding rounding) {
+  duration = std::max(duration, microseconds{0});
+  const auto ms = rounded<milliseconds>(duration, rounding);
+  if (rounding == Rounding::kTenths && ms < kSecondsBelow) {
+    return fmt::format("{}.{} s", ms.count() / 1000, ms.count() / 100 % 10);
+  }
   if (duration.count() > 0 && duration < kAllDigitsBelow) {
     return thousandths(duration.count(), "ms");
   }
-  const auto rounded = std::chrono::ceil<milliseconds>(duration);
-  if (rounded < kSecondsBelow) return thousandths(rounded.count(), "s");
-  const auto whole = std::chrono::ceil<seconds>(duration);
-  return long_text(whole < kMinutesFrom ? whole : std::chrono::ceil<minutes>(duration));
-}
-
-std::string age_text(microseconds duration) {
-  if (duration.count() > 0 && duration < kAllDigitsBelow) {
-    return thousandths(duration.count(), "ms");
-  }
-  if (duration < kSecondsBelow) {
-    return thousandths(std::chrono::floor<milliseconds>(duration).count(), "s");
-  }
-  return long_text(std::chrono::floor<seconds>(duration));
-}
-
-std::string when_text(microseconds instant, microseconds now) {
-  if (instant == now) return "now";
-  return instant > now ? "in " + wait_text(instant - now) : age_text(now - instant) + " ago";
-}
-
-std::string ttl_text(microseconds ttl) {
-  const auto tenths = std::chrono::ceil<milliseconds>(ttl).count() / 100;
-  if (tenths >= seconds(kSecondsBelow).count() * 10) return wait_text(ttl);
-  return fmt::format("{}.{} s", tenths / 10, tenths % 10);
+  if (ms < kSecondsBelow) return thousandths(ms.count(), "s");
+  const auto whole = rounded<seconds>(duration, rounding);
+  return long_text(whole < kMinutesFrom ? whole : rounded<minutes>(duration, rounding));
 }
 
 std::string period_text(microseconds period) {

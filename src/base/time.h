@@ -27,8 +27,6 @@ inline constexpr microseconds kLatestInstant{4'000'000'000'000'000};
 [[nodiscard]] microseconds parse_period(std::string_view whole, std::string_view text);
 /// In the largest unit that gives a whole number: "90m", "1500ms", "2m"; but one minute is "60s".
 [[nodiscard]] std::string format_duration(microseconds duration);
-/// The same, without the exception for one minute. Not for 0.
-[[nodiscard]] std::string in_largest_unit(microseconds duration);
 
 /// Who wrote a time: a user, exactly, with a zone and at most six decimals; or a program in a log,
 /// perhaps without a zone, which means UTC, and with finer digits, which are cut off.
@@ -57,15 +55,13 @@ struct IsoTime {
 
 // Times for people; programs get µs. In UTF-8: cli/terminal/terminal.h has without_micro_sign().
 
-/// The time until something: "12.041 s", rounded up to ms; below 10 ms with all digits, "4.250 ms";
-/// from ten minutes "1h2m3s", from a day "3d4h5m", rounded up to the last unit. Never below 0.
-[[nodiscard]] std::string wait_text(microseconds duration);
-/// The time since something: the same, rounded down.
-[[nodiscard]] std::string age_text(microseconds duration);
-/// "47.959 s ago", "now", or "in 3.200 s" for a future instant.
-[[nodiscard]] std::string when_text(microseconds instant, microseconds now);
-/// A TTL, which only concerns memory: in tenths of a second, "59.3 s"; otherwise as wait_text().
-[[nodiscard]] std::string ttl_text(microseconds ttl);
+/// Up for the time until something, down for the time since something; to tenths of a second for a
+/// TTL, which only concerns memory.
+enum class Rounding { kUp, kDown, kTenths };
+/// "12.041 s", rounded to ms; below 10 ms with all digits, "4.250 ms"; from ten minutes "1h2m3s",
+/// from a day "3d4h5m", rounded to the last unit. Never below 0. In tenths "59.3 s", from ten
+/// minutes rounded up.
+[[nodiscard]] std::string wait_text(microseconds duration, Rounding rounding = Rounding::kUp);
 /// A window or an interval in one unit: "60 s", "90 min", "1500 ms", "30 d".
 [[nodiscard]] std::string period_text(microseconds period);
 /// How long something lasted, to four digits: "250 µs", "19.99 ms", "1.5 s"; from ten minutes to

@@ -70,7 +70,7 @@ std::string window_suffix(microseconds window) {
   if (window % std::chrono::seconds{1} == microseconds{0}) {
     return fmt::format("{}s", window / std::chrono::seconds{1});
   }
-  return in_largest_unit(window);
+  return format_duration(window);
 }
 
 bool can_carry_several_limits(std::string_view key) {

@@ -12,18 +12,6 @@
 namespace rlctl::escape_test {
 namespace {
 
-std::string text(std::string_view raw) {
-  std::string out;
-  escape_text(out, raw);
-  return out;
-}
-
-std::string message(std::string_view raw) {
-  std::string out;
-  escape_message(out, raw);
-  return out;
-}
-
 std::string json(std::string_view raw) {
   std::string out;
   append_json_string(out, raw);
@@ -68,51 +56,51 @@ TEST_CASE("text: bytes that are not UTF-8 get a JSON field in base64") {
 }
 
 TEST_CASE("escape: UTF-8 is left unchanged") {
-  CHECK(text("zoë:日本:😀") == "zoë:日本:😀");
+  CHECK(escaped_text("zoë:日本:😀") == "zoë:日本:😀");
   CHECK(json("zoë:日本:😀") == "\"zoë:日本:😀\"");
 }
 
 TEST_CASE("escape: in text a value is one word that can be parsed back") {
-  CHECK(text("a b") == "a\\x20b");
-  CHECK(text("a\nb\rc\td") == "a\\nb\\rc\\td");
-  CHECK(text("a\\n") == "a\\\\n");
-  CHECK(text(std::string_view("\0\x1b\x7f", 3)) == "\\x00\\x1b\\x7f");
+  CHECK(escaped_text("a b") == "a\\x20b");
+  CHECK(escaped_text("a\nb\rc\td") == "a\\nb\\rc\\td");
+  CHECK(escaped_text("a\\n") == "a\\\\n");
+  CHECK(escaped_text(std::string_view("\0\x1b\x7f", 3)) == "\\x00\\x1b\\x7f");
 }
 
 TEST_CASE("escape: in messages blanks and backslashes are kept, and control bytes are escaped") {
-  CHECK(message("cost 'a b' \\ \x1b[31m\n") == "cost 'a b' \\ \\x1b[31m\\n");
+  CHECK(escaped_message("cost 'a b' \\ \x1b[31m\n") == "cost 'a b' \\ \\x1b[31m\\n");
 }
 
 TEST_CASE("escape: bytes that are not UTF-8 are shown one by one") {
-  CHECK(text("\xff\xfe") == "\\xff\\xfe");
-  CHECK(text("\xc3") == "\\xc3");                             // cut off
-  CHECK(text("\xc0\xaf") == "\\xc0\\xaf");                    // overlong
-  CHECK(text("\xed\xa0\x80") == "\\xed\\xa0\\x80");           // a surrogate
-  CHECK(text("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");  // above U+10FFFF
-  CHECK(text("\xe2\x82x") == "\\xe2\\x82x");
+  CHECK(escaped_text("\xff\xfe") == "\\xff\\xfe");
+  CHECK(escaped_text("\xc3") == "\\xc3");                             // cut off
+  CHECK(escaped_text("\xc0\xaf") == "\\xc0\\xaf");                    // overlong
+  CHECK(escaped_text("\xed\xa0\x80") == "\\xed\\xa0\\x80");           // a surrogate
+  CHECK(escaped_text("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");  // above U+10FFFF
+  CHECK(escaped_text("\xe2\x82x") == "\\xe2\\x82x");
   CHECK(json("a\xff") == "\"a\\\\xff\"");
 }
 
 TEST_CASE("escape: C1 control characters do not reach a terminal") {
-  CHECK(text("\xc2\x9b"
-             "31m") == "\\xc2\\x9b31m");
-  CHECK(text("\xc2\xa0") == "\xc2\xa0");
+  CHECK(escaped_text("\xc2\x9b"
+                     "31m") == "\\xc2\\x9b31m");
+  CHECK(escaped_text("\xc2\xa0") == "\xc2\xa0");
 }
 
 TEST_CASE("escape: characters that change the direction of text, or end a line, are escaped") {
-  CHECK(text("a\u202Eb") == "a\\xe2\\x80\\xaeb");
+  CHECK(escaped_text("a\u202Eb") == "a\\xe2\\x80\\xaeb");
   for (const std::string raw :
        {"\u061C", "\u200E", "\u200F", "\u202A", "\u202B", "\u202C", "\u202D", "\u202E", "\u2028",
         "\u2029", "\u2066", "\u2067", "\u2068", "\u2069"}) {
     CAPTURE(raw);
-    CHECK(text(raw) == message(raw));
-    CHECK(text(raw).starts_with("\\x"));
-    CHECK(display_width(text(raw)) == 4 * raw.size());
+    CHECK(escaped_text(raw) == escaped_message(raw));
+    CHECK(escaped_text(raw).starts_with("\\x"));
+    CHECK(display_width(escaped_text(raw)) == 4 * raw.size());
     CHECK(json(raw).starts_with("\"\\u"));
   }
   for (const std::string raw :
        {"\u061B", "\u061D", "\u200D", "\u2010", "\u2027", "\u202F", "\u2065", "שלום"}) {
-    CHECK(text(raw) == raw);
+    CHECK(escaped_text(raw) == raw);
   }
 }
 

@@ -81,7 +81,7 @@ void ResultFormat::append(std::string& out, const Result& result) const {
 void ResultFormat::append_text(std::string& out, const Result& result) const {
   const auto& decision = result.decision;
   out.append(passes(result) ? allowed_ : denied_).append(" key=");
-  escape_text(out, result.key);
+  out += escaped_text(result.key);
   out += settings_;
   if (result.shadow && !decision.allowed) out += " would_deny=true";
   if (result.on_error != nullptr) {
@@ -93,7 +93,7 @@ void ResultFormat::append_text(std::string& out, const Result& result) const {
   append_timing(out, result);
   if (result.redis_keys.size() > 1 && !denied_key(result).empty()) {
     out += " denied_by=";
-    escape_text(out, denied_key(result));
+    out += escaped_text(denied_key(result));
   }
   out += '\n';
 }
@@ -148,9 +148,8 @@ void ResultFormat::append_error(std::string& out, std::size_t line, const Proble
     out += '\n';
     return;
   }
-  fmt::format_to(std::back_inserter(out), "error line={} status={} message=", line,
-                 static_cast<int>(problem.status));
-  escape_text(out, problem.message);
+  out += fmt::format("error line={} status={} message={}", line,
+                     static_cast<int>(problem.status), escaped_text(problem.message));
   out += '\n';
 }
 

@@ -75,7 +75,7 @@ ExitStatus check(Invocation& invocation) {
           .field("scripts", scripts)
           .end_object();
     } else {
-      escape_message(out, path);
+      out += escaped_message(path);
       out += fmt::format(": {} {}", policies, policies == 1 ? "policy" : "policies");
       if (scripts > 0) out += ", " + counted(scripts, "script");
       out += ", no errors";

@@ -289,8 +289,9 @@ void show_key(Commands& on, const std::string& key) {
   const auto pttl = call(on, {"PTTL", key});
   if (!pttl) return;
   const auto ttl = to_number<std::int64_t>(pttl->reply.value_or("")).value_or(-1);
-  on.view.say(fmt::format("{}: {}, {}", in_quotes(key), content,
-                          ttl < 0 ? "no ttl" : "ttl " + ttl_text(std::chrono::milliseconds(ttl))));
+  on.view.say(fmt::format(
+      "{}: {}, {}", in_quotes(key), content,
+      ttl < 0 ? "no ttl" : "ttl " + wait_text(std::chrono::milliseconds(ttl), Rounding::kTenths)));
 }
 
 void show_keys(Commands& on) {

@@ -142,7 +142,10 @@ KeyWatch::KeyWatch(redis::Connection& connection, const Plan& plan,
 
 KeyText KeyWatch::describe(redis::Connection& connection, const state::SavedKey& saved) const {
   KeyText text{.type = saved.type};
-  text.ttl = saved.expires_at ? "ttl " + ttl_text(*saved.expires_at - saved.saved_at) : "no ttl";
+  text.ttl = "no ttl";
+  if (saved.expires_at) {
+    text.ttl = "ttl " + wait_text(*saved.expires_at - saved.saved_at, Rounding::kTenths);
+  }
   state::InspectionRequest request{.algorithm = plan_.algorithm, .now = now_, .entries = 0};
   const auto at = std::find(keys_.begin(), keys_.end(), saved.key);
   const auto index = static_cast<std::size_t>(at - keys_.begin());

@@ -416,7 +416,7 @@ void Coverage::append_text(std::string& out, const Look& look) const {
     const auto found = hits_.find(static_cast<int>(i) + 1);
     const auto count = found == hits_.end() ? std::string() : count_text(found->second);
     auto line = fmt::format("{:>{}}  ", count, width + 2);
-    escape_message(line, lines_[i]);
+    line += escaped_message(lines_[i]);
     line.erase(line.find_last_not_of(' ') + 1);
     const bool is_missed = found != hits_.end() && found->second == 0;
     out += is_missed ? toned(line, Tone::kBad, look.colour) : line;

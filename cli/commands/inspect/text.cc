@@ -26,10 +26,20 @@ std::string_view tilde(const Inspection& inspection) {
   return inspection.window_is_inferred ? "~" : "";
 }
 
+std::string ago(microseconds duration) {
+  return wait_text(duration, Rounding::kDown) + " ago";
+}
+
+/// "47.959 s ago", "now", or "in 3.200 s" for a future instant.
+std::string when_text(microseconds instant, microseconds now) {
+  if (instant == now) return "now";
+  return instant > now ? "in " + wait_text(instant - now) : ago(now - instant);
+}
+
 // --- what every key has ---
 
 std::string ttl_part(const TextBlock& block, const Inspection& inspection) {
-  if (inspection.ttl) return "ttl " + ttl_text(*inspection.ttl);
+  if (inspection.ttl) return "ttl " + wait_text(*inspection.ttl, Rounding::kTenths);
   if (!inspection.is_limiter()) return "no ttl";
   // Without a TTL, only foreign state never resets.
   return inspection.state.form->is_foreign() ? block.tone("no ttl: never resets", Tone::kBad)
@@ -330,9 +340,9 @@ void append_expiry(TextBlock& block, const Inspection& inspection) {
   if (!inspection.ttl || !inspection.reset_after) return;
   if (inspection.now != inspection.server_now) return;
   if (*inspection.ttl + kTolerance >= *inspection.reset_after) return;
-  block.note(
-      "it expires before that, in " + ttl_text(*inspection.ttl) + ", and is then as if unused",
-      Tone::kWarning);
+  block.note("it expires before that, in " + wait_text(*inspection.ttl, Rounding::kTenths) +
+                 ", and is then as if unused",
+             Tone::kWarning);
 }
 
 void append_contradiction(TextBlock& block, const Inspection& inspection) {
@@ -351,7 +361,7 @@ std::string leaves_text(const Inspection& inspection, microseconds at) {
   if (end > inspection.now) {
     return fmt::format("leaves in {}{}", tilde(inspection), wait_text(end - inspection.now));
   }
-  return fmt::format("left {}{} ago", tilde(inspection), age_text(inspection.now - end));
+  return fmt::format("left {}{}", tilde(inspection), ago(inspection.now - end));
 }
 
 Cells cells_of_entry(const TextBlock& block, const Inspection& inspection,
@@ -371,7 +381,7 @@ Cells cells_of_lease(const TextBlock& block, const Inspection& inspection,
                      const state::InspectedEntry& lease) {
   const bool lapsed = lease.at <= inspection.now;
   const auto tone = lapsed ? Tone::kDim : Tone::kPlain;
-  const auto left = lapsed ? "lapsed " + age_text(inspection.now - lease.at) + " ago"
+  const auto left = lapsed ? "lapsed " + ago(inspection.now - lease.at)
                            : "lapses in " + wait_text(lease.at - inspection.now);
   return {block.tone(format_instant(lease.at), tone), block.tone(left, tone),
           block.tone(escaped_text(lease.holder), tone)};
@@ -427,12 +437,12 @@ void append_bars(TextBlock& block, const Inspection& inspection) {
 
 void append_absent(std::string& out, const Found& found, std::string_view server) {
   const auto& inspection = found.inspection;
-  escape_text(out, inspection.key);
+  out += escaped_text(inspection.key);
   out += ": not found";
-  if (!server.empty()) escape_message(out.append(" in "), server);
+  if (!server.empty()) out.append(" in ").append(escaped_message(server));
   out += ": the limiter is unused";
   if (inspection.remaining) out += fmt::format("; {} remaining", *inspection.remaining);
-  if (!found.policy.empty()) escape_message(out, " (policy '" + found.policy + "')");
+  if (!found.policy.empty()) out += escaped_message(" (policy '" + found.policy + "')");
   out += '\n';
 }
 

@@ -73,7 +73,9 @@ constexpr std::array kColumns{
     Column{"empty in", 10, kVeryWide,
            [](const Row& row) { return time_text(row.usage.reset_after); }},
     Column{"ttl", 9, kWide,
-           [](const Row& row) { return row.usage.ttl ? ttl_text(*row.usage.ttl) : "none"; },
+           [](const Row& row) {
+             return row.usage.ttl ? wait_text(*row.usage.ttl, Rounding::kTenths) : "none";
+           },
            [](const Row& row) { return row.usage.ttl ? Tone::kPlain : Tone::kBad; }},
     Column{"bytes", 8, kVeryWide, [](const Row& row) { return number_text(row.usage.bytes); }},
     Column{"algorithm", 22, kWider,

@@ -288,7 +288,7 @@ void hint_at_pattern(const std::string& pattern) {
     write_stderr("  hint: " + hint + "\n");
   } else if (!pattern.starts_with('{') && !pattern.starts_with('*')) {
     std::string line = "  hint: keys with several limits have other names: --match '{";
-    escape_message(line, pattern);
+    line += escaped_message(pattern);
     write_stderr(line + "}:*'\n");
   }
 }

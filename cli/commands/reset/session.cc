@@ -62,7 +62,7 @@ std::string first_keys(std::span<const std::string> keys) {
     const bool last = i + 1 == keys.size();
     if (i > 0) text += last ? " and " : ", ";
     const std::string_view key = shown[i];
-    escape_text(text, key.substr(0, kLongest));
+    text += escaped_text(key.substr(0, kLongest));
     if (key.size() > kLongest) text += "...";
   }
   if (keys.size() > kShown) text += fmt::format(" and {} more", keys.size() - kShown);
@@ -164,7 +164,7 @@ void Session::write(const Line& line) {
     json.end_object();
   } else {
     out.append(line.result).append(" key=");
-    escape_text(out, line.key);
+    out += escaped_text(line.key);
     if (line.shows_type || line.algorithm.empty()) append("type", line.type);
     if (line.library != state::kOurLibrary) append("library", line.library);
     append("algorithm", line.algorithm);
