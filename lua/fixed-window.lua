@@ -14,94 +14,76 @@
 -- Stored  a string of 30 bytes, struct.pack('<c6dI4I4d', 'fixed ', START, COUNT, LIMIT, WINDOW);
 --         'fixed~' if the call that began this window gave now
 
-local NAME, HAS_BURST, MIN_COST, MAX_COST = 'fixed-window', false, -1e9, 1e9
-local COSTS, STATE = 'from -1e9 to 1e9', "a string 'fixed ' with START, COUNT, LIMIT, WINDOW"
+local HAS_BURST, BURSTS = false, 'left out'
+local MIN_COST, MAX_COST, COSTS = -1e9, 1e9, 'from -1e9 to 1e9'
+local function refuse(what, value)
+  return redis.error_reply('ERR fixed-window: ' .. what .. ", not '" .. (value or '') .. "'")
+end
 
-local tag, start, count, span -- of the window in force; tag is nil if nothing is stored
+local start, count, span -- of the window in force
+local tag -- of the stored string: 'over' if its window has ended, nil if nothing is stored
 local same -- whether the stored limit and window are those of this call
 local reset_if_allowed = 0
 
--- [arguments] These lines are the same in every script.
--- Locals, because each access to a global costs noticeable server time.
+-- [arguments] The same in every script. Locals, since each access to a global costs server time.
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
-if n == 0 then
-  return redis.error_reply('ERR ' .. NAME .. ': KEYS must have one key for each limit, not none')
+if n == 0 then return refuse('KEYS must have one key for each limit', '0 keys') end
+local cost, now, margin, extra = ARGV[3 * n + 1] or '', ARGV[3 * n + 2] or '', 0, ARGV[3 * n + 3]
+if extra then return refuse('ARGV must be limit, window, burst per key, then cost, now', extra) end
+cost = cost == '' and 1 or tonumber(cost)
+if not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
+  return refuse('cost must be a whole number ' .. COSTS, ARGV[3 * n + 1])
 end
-if ARGV[3 * n + 3] then
-  return redis.error_reply('ERR ' .. NAME .. ': ARGV must have limit, window and burst for each ' ..
-                           "key, then cost and now, not '" .. ARGV[3 * n + 3] .. "' after them")
-end
-local cost, now, margin = ARGV[3 * n + 1], ARGV[3 * n + 2], 0
-if not cost or cost == '' then
-  cost = 1
-else
-  cost = tonumber(cost)
-  if not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
-    return redis.error_reply('ERR ' .. NAME .. ': cost must be a whole number ' .. COSTS ..
-                             ", not '" .. ARGV[3 * n + 1] .. "'")
-  end
-end
-if not now or now == '' then
+if now == '' then
   now = call('TIME')
   now = now[1] * 1000000 + now[2]
 else
-  now = tonumber(now)
+  now, margin = tonumber(now), 3600000000 -- TTLs last an hour longer: the caller's clock may lag
   if not (now and now >= 0 and now <= 4e15 and now % 1 == 0) then
-    return redis.error_reply('ERR ' .. NAME .. ': now must be a whole number of microseconds ' ..
-                             "from 0 to 4e15, not '" .. ARGV[3 * n + 2] .. "'")
+    return refuse('now must be a whole number of microseconds from 0 to 4e15', ARGV[3 * n + 2])
   end
-  margin = 3600000000 -- one hour: TTLs follow the server's clock; the caller's may lag behind it
 end
 
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
 local key, limit, window, burst -- of the current key; after the loop, of the last key
-local kept = n > 1 and {}       -- the results of the loop by key, but for the last key
+local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
 for i = 1, n do
-  key, burst = KEYS[i], ARGV[3 * i]
-  limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
+  key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
   if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
-    return redis.error_reply('ERR ' .. NAME .. ': limit must be a whole number ' ..
-                             "from 1 to 1e9, not '" .. (ARGV[3 * i - 2] or '') .. "'")
+    return refuse('limit must be a whole number from 1 to 1e9', ARGV[3 * i - 2])
   end
   if not (window and window >= 1 and window <= 1e14 and window % 1 == 0) then
-    return redis.error_reply('ERR ' .. NAME .. ': window must be a whole number of microseconds ' ..
-                             "from 1 to 1e14, not '" .. (ARGV[3 * i - 1] or '') .. "'")
+    return refuse('window must be a whole number of microseconds from 1 to 1e14', ARGV[3 * i - 1])
   end
-  if not burst or burst == '' then
-    burst = limit
-  else
-    burst = HAS_BURST and tonumber(burst)
-    if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
-      return redis.error_reply('ERR ' .. NAME .. ': burst must be ' ..
-                               (HAS_BURST and 'a whole number from 1 to 1e9' or 'left out') ..
-                               ", not '" .. ARGV[3 * i] .. "'")
-    end
+  burst = ARGV[3 * i] or ''
+  burst = burst == '' and limit or HAS_BURST and tonumber(burst)
+  if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
+    return refuse('burst must be ' .. BURSTS, ARGV[3 * i])
   end
   if HAS_BURST and not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
-    return redis.error_reply('ERR ' .. NAME .. ': burst must be such that limit * burst <= 2^53 ' ..
-                             'and burst * window / limit <= 4e15, not ' ..
-                             string.format("'%d'", burst))
+    return refuse('burst must be such that limit * burst <= 2^53 and burst * window / limit ' ..
+                  '<= 4e15', burst)
   end
-  if kept and kept[key] then
-    return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
-  end
+  if kept and kept[key] then return refuse('KEYS must differ', key) end
   -- [/arguments]
 
   local state = pcall('GET', key)
   tag, start, count, span, same = nil, now - now % window, 0, window, false
   if state then
-    local s, c, l, w
+    local old_start, old_count, old_limit, old_window
     if #state == 30 then -- an error is a table without elements
-      tag, s, c, l, w = struct.unpack('<c6dI4I4d', state)
+      tag, old_start, old_count, old_limit, old_window = struct.unpack('<c6dI4I4d', state)
     end
-    if not ((tag == 'fixed ' or tag == 'fixed~') and s >= 0 and s <= 4e15 and
-            c <= 1e9 and w >= 1 and w <= 1e14) then
-      return type(state) == 'table' and not string.find(state.err, 'WRONGTYPE') and state or
-             redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
+    if not ((tag == 'fixed ' or tag == 'fixed~') and old_start >= 0 and old_start <= 4e15 and
+            old_count <= 1e9 and old_window >= 1 and old_window <= 1e14) then
+      if state.err and not string.find(state.err, 'WRONGTYPE') then return state end
+      return redis.error_reply('WRONGTYPE fixed-window: KEYS[' .. i .. '] must hold a string ' ..
+                               "'fixed ' with START, COUNT, LIMIT, WINDOW")
     end
-    if now < s + w then
-      start, count, span, same = s, c, w, l == limit and w == window
+    if now < old_start + old_window then
+      start, count, span = old_start, old_count, old_window
+      same = old_limit == limit and old_window == window
     else
       tag = 'over'
     end
@@ -121,7 +103,9 @@ for i = 1, n do
   if limit - count < remaining then remaining = limit - count end
   if count > 0 and ends > reset_after then reset_after = ends end
   if ends > reset_if_allowed then reset_if_allowed = ends end
-  if i < n then kept[key] = {key, limit, tag, start, count, span, same} end
+  if i < n then
+    kept[key] = {limit = limit, tag = tag, start = start, count = count, span = span, same = same}
+  end
 end
 
 if remaining < 0 then remaining = 0 end
@@ -129,19 +113,22 @@ if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
 for i = n, 1, -1 do
-  if i < n then key, limit, tag, start, count, span, same = unpack(kept[KEYS[i]]) end
+  if i < n then
+    local its = kept[KEYS[i]]
+    key, limit, tag, start, count, span, same =
+      KEYS[i], its.limit, its.tag, its.start, its.count, its.span, its.same
+  end
   if cost > 0 then count = count + cost end
   local ttl = (start + span - now + margin + 999) / 1000
   if count == 0 then
     if tag then call('DEL', key) end
   elseif tag and tag ~= 'over' then
-    if same then
+    if same then -- in place: spares packing and copying what stays
       call('SETRANGE', key, '14', struct.pack('<I4', count))
     else
-      call('SET', key, struct.pack('<c6dI4I4d', tag, start, count, limit, span),
-           'KEEPTTL')
+      call('SET', key, struct.pack('<c6dI4I4d', tag, start, count, limit, span), 'KEEPTTL')
     end
-    -- A TTL set by the server's clock lasts until the window ends, so there is no need to check it.
+    -- A TTL set by the server's clock lasts until the window ends: the mark ~ spares a PTTL.
     if (margin > 0 or tag == 'fixed~') and call('PTTL', key) < ttl then
       call('PEXPIRE', key, string.format('%d', ttl * 1.25))
     end
@@ -150,8 +137,8 @@ for i = n, 1, -1 do
     if margin > 0 then ttl = ttl * 1.25 end
     if tag then ttl = math.max(ttl, call('PTTL', key)) end
     tag = margin > 0 and 'fixed~' or 'fixed '
-    call('SET', key, struct.pack('<c6dI4I4d', tag, start, count, limit, span),
-         'PX', string.format('%d', ttl))
+    call('SET', key, struct.pack('<c6dI4I4d', tag, start, count, limit, span), 'PX',
+         string.format('%d', ttl))
   end
 end
 if cost < 0 then return {1, remaining, 0, reset_after, 0, 0} end

@@ -16,114 +16,95 @@
 --         WINDOW, BURST): the theoretical arrival time is TAT + REMAINDER / LIMIT
 --         microseconds; 'gcra~' once a call that gave now has written
 
-local NAME, HAS_BURST, MIN_COST, MAX_COST = 'gcra', true, -1e9, 1e9
-local COSTS = 'from -1e9 to 1e9'
-local STATE = "a string 'gcra ' with TAT, REMAINDER, LIMIT, WINDOW, BURST"
+local HAS_BURST, BURSTS = true, 'a whole number from 1 to 1e9'
+local MIN_COST, MAX_COST, COSTS = -1e9, 1e9, 'from -1e9 to 1e9'
+local function refuse(what, value)
+  return redis.error_reply('ERR gcra: ' .. what .. ", not '" .. (value or '') .. "'")
+end
 
 -- Exact times: a unit takes whole + part / limit microseconds, and the theoretical arrival time
 -- (TAT) is ahead + rest / limit microseconds after now.
-local stored, whole, part, ahead, rest
-local mark, same, second -- '~' or ' '; whether the stored limits are this call's; the TAT's second
+local whole, part, ahead, rest
+local stored, same -- the string, or false; whether a write leaves all but the TAT as it is stored
+local mark -- '~' if a call that gave now wrote the string, or writes it now; else ' '
+local second -- of the stored TAT, if its TTL is known to last until the end of that second
 
--- [arguments] These lines are the same in every script.
--- Locals, because each access to a global costs noticeable server time.
+-- [arguments] The same in every script. Locals, since each access to a global costs server time.
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
-if n == 0 then
-  return redis.error_reply('ERR ' .. NAME .. ': KEYS must have one key for each limit, not none')
+if n == 0 then return refuse('KEYS must have one key for each limit', '0 keys') end
+local cost, now, margin, extra = ARGV[3 * n + 1] or '', ARGV[3 * n + 2] or '', 0, ARGV[3 * n + 3]
+if extra then return refuse('ARGV must be limit, window, burst per key, then cost, now', extra) end
+cost = cost == '' and 1 or tonumber(cost)
+if not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
+  return refuse('cost must be a whole number ' .. COSTS, ARGV[3 * n + 1])
 end
-if ARGV[3 * n + 3] then
-  return redis.error_reply('ERR ' .. NAME .. ': ARGV must have limit, window and burst for each ' ..
-                           "key, then cost and now, not '" .. ARGV[3 * n + 3] .. "' after them")
-end
-local cost, now, margin = ARGV[3 * n + 1], ARGV[3 * n + 2], 0
-if not cost or cost == '' then
-  cost = 1
-else
-  cost = tonumber(cost)
-  if not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
-    return redis.error_reply('ERR ' .. NAME .. ': cost must be a whole number ' .. COSTS ..
-                             ", not '" .. ARGV[3 * n + 1] .. "'")
-  end
-end
-if not now or now == '' then
+if now == '' then
   now = call('TIME')
   now = now[1] * 1000000 + now[2]
 else
-  now = tonumber(now)
+  now, margin = tonumber(now), 3600000000 -- TTLs last an hour longer: the caller's clock may lag
   if not (now and now >= 0 and now <= 4e15 and now % 1 == 0) then
-    return redis.error_reply('ERR ' .. NAME .. ': now must be a whole number of microseconds ' ..
-                             "from 0 to 4e15, not '" .. ARGV[3 * n + 2] .. "'")
+    return refuse('now must be a whole number of microseconds from 0 to 4e15', ARGV[3 * n + 2])
   end
-  margin = 3600000000 -- one hour: TTLs follow the server's clock; the caller's may lag behind it
 end
 
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
 local key, limit, window, burst -- of the current key; after the loop, of the last key
-local kept = n > 1 and {}       -- the results of the loop by key, but for the last key
+local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
 for i = 1, n do
-  key, burst = KEYS[i], ARGV[3 * i]
-  limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
+  key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
   if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
-    return redis.error_reply('ERR ' .. NAME .. ': limit must be a whole number ' ..
-                             "from 1 to 1e9, not '" .. (ARGV[3 * i - 2] or '') .. "'")
+    return refuse('limit must be a whole number from 1 to 1e9', ARGV[3 * i - 2])
   end
   if not (window and window >= 1 and window <= 1e14 and window % 1 == 0) then
-    return redis.error_reply('ERR ' .. NAME .. ': window must be a whole number of microseconds ' ..
-                             "from 1 to 1e14, not '" .. (ARGV[3 * i - 1] or '') .. "'")
+    return refuse('window must be a whole number of microseconds from 1 to 1e14', ARGV[3 * i - 1])
   end
-  if not burst or burst == '' then
-    burst = limit
-  else
-    burst = HAS_BURST and tonumber(burst)
-    if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
-      return redis.error_reply('ERR ' .. NAME .. ': burst must be ' ..
-                               (HAS_BURST and 'a whole number from 1 to 1e9' or 'left out') ..
-                               ", not '" .. ARGV[3 * i] .. "'")
-    end
+  burst = ARGV[3 * i] or ''
+  burst = burst == '' and limit or HAS_BURST and tonumber(burst)
+  if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
+    return refuse('burst must be ' .. BURSTS, ARGV[3 * i])
   end
   if HAS_BURST and not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
-    return redis.error_reply('ERR ' .. NAME .. ': burst must be such that limit * burst <= 2^53 ' ..
-                             'and burst * window / limit <= 4e15, not ' ..
-                             string.format("'%d'", burst))
+    return refuse('burst must be such that limit * burst <= 2^53 and burst * window / limit ' ..
+                  '<= 4e15', burst)
   end
-  if kept and kept[key] then
-    return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
-  end
+  if kept and kept[key] then return refuse('KEYS must differ', key) end
   -- [/arguments]
 
   part = window % limit
   whole, ahead, rest, same, second = (window - part) / limit, 0, 0, false, false
   mark = margin > 0 and '~' or ' '
   stored = pcall('GET', key)
-  local l = limit -- the stored one
+  local old_limit = limit
   if stored then
-    local tag, t, r, w, b
+    local tag, tat, tat_rest, old_window, old_burst
     if #stored == 33 then -- an error is a table without elements
-      tag, t, r, l, w, b = struct.unpack('<c5dI4I4dI4', stored)
+      tag, tat, tat_rest, old_limit, old_window, old_burst = struct.unpack('<c5dI4I4dI4', stored)
     end
-    if not ((tag == 'gcra ' or tag == 'gcra~') and t >= 0 and t <= 9e15 and r < l) then
-      return type(stored) == 'table' and not string.find(stored.err, 'WRONGTYPE') and stored or
-             redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
+    if not ((tag == 'gcra ' or tag == 'gcra~') and tat >= 0 and tat <= 9e15 and
+            tat_rest < old_limit) then
+      if stored.err and not string.find(stored.err, 'WRONGTYPE') then return stored end
+      return redis.error_reply('WRONGTYPE gcra: KEYS[' .. i .. "] must hold a string 'gcra ' " ..
+                               'with TAT, REMAINDER, LIMIT, WINDOW, BURST')
     end
     -- If every write used the server's clock, the TTL lasts until the end of the TAT's second.
-    if tag == 'gcra~' then mark = '~' elseif margin == 0 then second = t - t % 1000000 end
-    same = l == limit and w == window and b == burst and (margin == 0 or tag == 'gcra~')
-    if t >= now then ahead, rest = t - now, r end
+    if tag == 'gcra~' then mark = '~' elseif margin == 0 then second = tat - tat % 1000000 end
+    same = old_limit == limit and old_window == window and old_burst == burst and
+           (margin == 0 or tag == 'gcra~')
+    if tat >= now then ahead, rest = tat - now, tat_rest end
   end
-  if cost < 0 or rest > 0 and l ~= limit then
-    -- Returns the quotient and the remainder of a * b / c, exactly, for a, b and c up to 1e9.
-    -- Doubles are exact only up to 2^53, so a is split into two parts.
+  if cost < 0 or rest > 0 and old_limit ~= limit then
+    -- The quotient and remainder of a * b / c, all up to 1e9; a in two parts, exact below 2^53.
     local function divide(a, b, c)
       local low = a % 32768
       local high = (a - low) / 32768 * b
-      local carry = high % c
-      local sum = carry * 32768 + low * b
-      return (high - carry) / c * 32768 + (sum - sum % c) / c, sum % c
+      local sum = high % c * 32768 + low * b
+      return math.floor(high / c) * 32768 + math.floor(sum / c), sum % c
     end
-    if l ~= limit then
+    if old_limit ~= limit then
       local over
-      rest, over = divide(rest, limit, l)
+      rest, over = divide(rest, limit, old_limit)
       if over > 0 then rest = rest + 1 end
       if rest == limit then ahead, rest = ahead + 1, 0 end
     end
@@ -159,7 +140,8 @@ for i = 1, n do
   local reset = rest > 0 and ahead + 1 or ahead
   if reset > reset_after then reset_after = reset end
   if i < n then
-    kept[key] = {key, limit, window, burst, stored, whole, part, ahead, rest, mark, same, second}
+    kept[key] = {limit = limit, window = window, burst = burst, stored = stored, whole = whole,
+                 part = part, ahead = ahead, rest = rest, mark = mark, same = same, second = second}
   end
 end
 
@@ -170,8 +152,10 @@ end
 
 for i = n, 1, -1 do
   if i < n then
-    key, limit, window, burst, stored, whole, part, ahead, rest, mark, same, second =
-      unpack(kept[KEYS[i]])
+    local its = kept[KEYS[i]]
+    limit, window, burst, stored = its.limit, its.window, its.burst, its.stored
+    whole, part, ahead, rest = its.whole, its.part, its.ahead, its.rest
+    key, mark, same, second = KEYS[i], its.mark, its.same, its.second
   end
   if cost > 0 then
     local parts = cost * part % limit
@@ -188,7 +172,7 @@ for i = n, 1, -1 do
     local tat = now + ahead
     local begins = tat - tat % 1000000
     local ttl = (begins + 1000000 - now + margin + 999) / 1000
-    if same then
+    if same then -- in place: spares packing and copying what stays
       call('SETRANGE', key, '5', struct.pack('<dI4', tat, rest))
     else
       local text = struct.pack('<c5dI4I4dI4', 'gcra' .. mark, tat, rest, limit, window, burst)
@@ -198,6 +182,7 @@ for i = n, 1, -1 do
         call('SET', key, text, 'PX', string.format('%d', ttl * 1.25))
       end
     end
+    -- The mark ~ and the second spare a PTTL in nearly every call by the server's clock.
     if stored and second ~= begins and call('PTTL', key) < ttl then
       call('PEXPIRE', key, string.format('%d', ttl * 1.25))
     end

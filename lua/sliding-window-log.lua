@@ -13,79 +13,61 @@
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
 -- Stored  a list: the time of every allowed unit in microseconds since 1970, oldest first
 
-local NAME, HAS_BURST, MIN_COST, MAX_COST = 'sliding-window-log', false, -10000, 10000
-local COSTS = 'from -10000 to 10000 (gcra takes more)'
-local STATE = 'a list of microseconds, oldest first'
+local HAS_BURST, BURSTS = false, 'left out'
+local MIN_COST, MAX_COST, COSTS = -10000, 10000, 'from -10000 to 10000 (gcra takes more)'
+local function refuse(what, value)
+  return redis.error_reply('ERR sliding-window-log: ' .. what .. ", not '" .. (value or '') .. "'")
+end
+local function refuse_key(i)
+  return redis.error_reply('WRONGTYPE sliding-window-log: KEYS[' .. i .. '] must hold a list of ' ..
+                           'microseconds, oldest first')
+end
 
 local length, gone -- units stored, and how many of them have left the window
 local time, newest -- the key's time, and the time of the newest unit
 local reset_if_allowed = 0
 
--- [arguments] These lines are the same in every script.
--- Locals, because each access to a global costs noticeable server time.
+-- [arguments] The same in every script. Locals, since each access to a global costs server time.
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
-if n == 0 then
-  return redis.error_reply('ERR ' .. NAME .. ': KEYS must have one key for each limit, not none')
+if n == 0 then return refuse('KEYS must have one key for each limit', '0 keys') end
+local cost, now, margin, extra = ARGV[3 * n + 1] or '', ARGV[3 * n + 2] or '', 0, ARGV[3 * n + 3]
+if extra then return refuse('ARGV must be limit, window, burst per key, then cost, now', extra) end
+cost = cost == '' and 1 or tonumber(cost)
+if not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
+  return refuse('cost must be a whole number ' .. COSTS, ARGV[3 * n + 1])
 end
-if ARGV[3 * n + 3] then
-  return redis.error_reply('ERR ' .. NAME .. ': ARGV must have limit, window and burst for each ' ..
-                           "key, then cost and now, not '" .. ARGV[3 * n + 3] .. "' after them")
-end
-local cost, now, margin = ARGV[3 * n + 1], ARGV[3 * n + 2], 0
-if not cost or cost == '' then
-  cost = 1
-else
-  cost = tonumber(cost)
-  if not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
-    return redis.error_reply('ERR ' .. NAME .. ': cost must be a whole number ' .. COSTS ..
-                             ", not '" .. ARGV[3 * n + 1] .. "'")
-  end
-end
-if not now or now == '' then
+if now == '' then
   now = call('TIME')
   now = now[1] * 1000000 + now[2]
 else
-  now = tonumber(now)
+  now, margin = tonumber(now), 3600000000 -- TTLs last an hour longer: the caller's clock may lag
   if not (now and now >= 0 and now <= 4e15 and now % 1 == 0) then
-    return redis.error_reply('ERR ' .. NAME .. ': now must be a whole number of microseconds ' ..
-                             "from 0 to 4e15, not '" .. ARGV[3 * n + 2] .. "'")
+    return refuse('now must be a whole number of microseconds from 0 to 4e15', ARGV[3 * n + 2])
   end
-  margin = 3600000000 -- one hour: TTLs follow the server's clock; the caller's may lag behind it
 end
 
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
 local key, limit, window, burst -- of the current key; after the loop, of the last key
-local kept = n > 1 and {}       -- the results of the loop by key, but for the last key
+local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
 for i = 1, n do
-  key, burst = KEYS[i], ARGV[3 * i]
-  limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
+  key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
   if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
-    return redis.error_reply('ERR ' .. NAME .. ': limit must be a whole number ' ..
-                             "from 1 to 1e9, not '" .. (ARGV[3 * i - 2] or '') .. "'")
+    return refuse('limit must be a whole number from 1 to 1e9', ARGV[3 * i - 2])
   end
   if not (window and window >= 1 and window <= 1e14 and window % 1 == 0) then
-    return redis.error_reply('ERR ' .. NAME .. ': window must be a whole number of microseconds ' ..
-                             "from 1 to 1e14, not '" .. (ARGV[3 * i - 1] or '') .. "'")
+    return refuse('window must be a whole number of microseconds from 1 to 1e14', ARGV[3 * i - 1])
   end
-  if not burst or burst == '' then
-    burst = limit
-  else
-    burst = HAS_BURST and tonumber(burst)
-    if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
-      return redis.error_reply('ERR ' .. NAME .. ': burst must be ' ..
-                               (HAS_BURST and 'a whole number from 1 to 1e9' or 'left out') ..
-                               ", not '" .. ARGV[3 * i] .. "'")
-    end
+  burst = ARGV[3 * i] or ''
+  burst = burst == '' and limit or HAS_BURST and tonumber(burst)
+  if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
+    return refuse('burst must be ' .. BURSTS, ARGV[3 * i])
   end
   if HAS_BURST and not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
-    return redis.error_reply('ERR ' .. NAME .. ': burst must be such that limit * burst <= 2^53 ' ..
-                             'and burst * window / limit <= 4e15, not ' ..
-                             string.format("'%d'", burst))
+    return refuse('burst must be such that limit * burst <= 2^53 and burst * window / limit ' ..
+                  '<= 4e15', burst)
   end
-  if kept and kept[key] then
-    return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
-  end
+  if kept and kept[key] then return refuse('KEYS must differ', key) end
   -- [/arguments]
 
   length = pcall('LLEN', key) -- an error is a table, and the calls below then fail likewise
@@ -98,9 +80,12 @@ for i = 1, n do
     if not (newest and newest % 1 == 0 and newest <= 4e15 and
             oldest and oldest >= 0 and oldest <= newest) or
        oldest < 1e15 and now >= 1e15 and pcall('PTTL', key) == -1 then
-      if type(length) == 'number' then call('LINDEX', key, '0') end -- raises what an ACL refuses
-      return type(length) == 'table' and not string.find(length.err, 'WRONGTYPE') and length or
-             redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
+      if type(length) == 'number' then
+        call('LINDEX', key, '0') -- raises what an ACL refuses
+      elseif not string.find(length.err, 'WRONGTYPE') then
+        return length
+      end
+      return refuse_key(i)
     end
     if newest > now then time = newest end
     if newest <= time - window then
@@ -111,10 +96,8 @@ for i = 1, n do
       while high - low > 1 do
         local middle = low + step < high and low + step or math.floor((low + high) / 2)
         local at = tonumber(call('LINDEX', key, middle))
-        if not at then
-          return redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' ..
-                                   STATE)
-        elseif at <= time - window then
+        if not at then return refuse_key(i) end
+        if at <= time - window then
           low, step = middle, step * 2
         else
           high, step = middle, length
@@ -137,16 +120,16 @@ for i = 1, n do
     elseif retry_after >= 0 then
       local leaving = gone + used + cost - limit - 1
       local at = leaving == 0 and oldest or tonumber(call('LINDEX', key, leaving))
-      if not at then
-        return redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
-      end
+      if not at then return refuse_key(i) end
       if at + window - now > retry_after then retry_after = at + window - now end
     end
   end
   if limit - used < remaining then remaining = limit - used end
   if reset > reset_after then reset_after = reset end
   if time + window - now > reset_if_allowed then reset_if_allowed = time + window - now end
-  if i < n then kept[key] = {key, window, length, gone, time, newest} end
+  if i < n then
+    kept[key] = {window = window, length = length, gone = gone, time = time, newest = newest}
+  end
 end
 
 if remaining < 0 then remaining = 0 end
@@ -154,7 +137,11 @@ if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
 for i = n, 1, -1 do
-  if i < n then key, window, length, gone, time, newest = unpack(kept[KEYS[i]]) end
+  if i < n then
+    key = KEYS[i]
+    local its = kept[key]
+    window, length, gone, time, newest = its.window, its.length, its.gone, its.time, its.newest
+  end
   -- [ttl] These lines are the same in both sliding-window-log and -zset.
   -- A quarter of the window longer than needed, so that not every call has to set it.
   local last = cost > 0 and time or newest or now

@@ -8,10 +8,10 @@ FILE = "lua/sliding-window-log.lua"
 
 # What no run changes or reaches: the checks of the arguments, refunds and peeks, keys of other types.
 UNREACHED = [
-    r"(local NAME[^\n]*)",
+    r"(local HAS_BURST.*?)local length,",
     r"(local KEYS, ARGV.*?)local cost,",
-    r"if not cost or cost == ''(.*?)if not now",
-    r"now = tonumber\(now\)(.*?)margin =",
+    r"local cost, [^\n]*(, 0, ARGV.*?)if now == ''",
+    r"(if not \(now and[^\n]*)",
     r"if not \(limit(.*?)if kept",
     r"-- an error is a table(.*?)local oldest",
     r"if not \(newest(.*?)\n    if newest > now",

@@ -19,8 +19,8 @@
 #   bound        min and max, floor and ceil for each other
 #   argument     an argument of a Redis call is left out, but for the command (Lua)
 #
-# Comments, the arguments of redis.error_reply, and what the group 1 of a PATTERN matches stay as they are. It is an
-# error if a PATTERN does not match. Mutants in C++ may not compile.
+# Comments, the arguments of redis.error_reply and of functions named refuse, and what the group 1 of a PATTERN matches
+# stay as they are. It is an error if a PATTERN does not match. Mutants in C++ may not compile.
 use strict;
 use warnings;
 
@@ -45,7 +45,7 @@ if ($lua) {
 open my $in, '<', $file or die "$file: $!\n";
 my $source = do { local $/; <$in> };
 
-my @tokens;    # {text, at, close}: close is the index of the token that closes this bracket
+my @tokens;    # {text, at, close, in}: the index of the token that closes this bracket; the bracket around it
 my @fixed;     # of each character, whether it stays
 my $made = 0;
 
@@ -60,7 +60,7 @@ sub read_tokens {
   while ($source =~ /\G\s*($token)/gc) {
     my ($text, $at) = ($1, $-[1]);
     next if $text =~ ($lua ? qr/^--/ : qr{^//|^\#});
-    push @tokens, {text => $text, at => $at};
+    push @tokens, {text => $text, at => $at, in => @open ? $tokens[$open[-1]]{text} : ''};
     push @open, $#tokens if $text =~ /^[({[]$/;
     $tokens[pop @open]{close} = $#tokens if $text =~ /^[)}\]]$/;
   }
@@ -75,7 +75,7 @@ sub is_spaced {
 }
 
 sub fix_what_stays {
-  for my $i (grep { text($_) eq 'error_reply' } 0 .. $#tokens) {
+  for my $i (grep { text($_) =~ /^(?:error_reply|refuse(?:_key)?)$/ } 0 .. $#tokens) {
     fix($tokens[$i]{at}, $tokens[$tokens[$i + 1]{close}]{at});
   }
   for my $pattern (@patterns) {
@@ -150,6 +150,8 @@ sub is_redis_call { my ($i) = @_; text($i) eq '(' && text($i - 1) =~ /^p?call$/ 
 sub swap {
   my ($i) = @_;
   my @items;
+  my $named = text($i) eq '{' ? $i + 2 : $i;
+  return if text($named) eq '=' && $tokens[$named]{in} eq '{';    # the order of named fields does not matter
   if ($tokens[$i]{close} && $tokens[$i]{close} > $i + 1 && text($i) =~ /[({]/) {
     my $close = $tokens[$i]{close};
     @items = items($i + 1, sub { $_[0] == $close - 1 });
