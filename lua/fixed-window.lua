@@ -51,21 +51,23 @@ local kept = n > 1 and {} -- the results by key, but for the last key: spares a 
 for i = 1, n do
   key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
   if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
-    return refuse('limit must be a whole number from 1 to 1e9', ARGV[3 * i - 2])
+    return refuse('limit of KEYS[' .. i .. '] must be a whole number from 1 to 1e9',
+                  ARGV[3 * i - 2])
   end
   if not (window and window >= 1 and window <= 1e14 and window % 1 == 0) then
-    return refuse('window must be a whole number of microseconds from 1 to 1e14', ARGV[3 * i - 1])
+    return refuse('window of KEYS[' .. i .. '] must be a whole number of microseconds from 1 to ' ..
+                  '1e14', ARGV[3 * i - 1])
   end
   burst = ARGV[3 * i] or ''
   burst = burst == '' and limit or HAS_BURST and tonumber(burst)
   if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
-    return refuse('burst must be ' .. BURSTS, ARGV[3 * i])
+    return refuse('burst of KEYS[' .. i .. '] must be ' .. BURSTS, ARGV[3 * i])
   end
   if HAS_BURST and not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
-    return refuse('burst must be such that limit * burst <= 2^53 and burst * window / limit ' ..
-                  '<= 4e15', burst)
+    return refuse('burst of KEYS[' .. i .. '] must be such that limit * burst <= 2^53 and ' ..
+                  'burst * window / limit <= 4e15', burst)
   end
-  if kept and kept[key] then return refuse('KEYS must differ', key) end
+  if kept and kept[key] then return refuse('KEYS[' .. i .. '] must be a key of its own', key) end
   -- [/arguments]
 
   local state = pcall('GET', key)

@@ -100,11 +100,14 @@ TEST_CASE("a wrong argument of either key is reported with its value, and nothin
       for (const auto& value : bad_values(algorithm, kArguments[i])) {
         auto arguments = good_arguments();
         arguments[i] = value;
-        Strings named{kArguments[i], "'" + value + "'"};
+        const bool is_of_key = i < 3;
+        Strings named{kArguments[i] + (is_of_key ? " of KEYS[1] must be " : " must be "),
+                      ", not '" + value + "'"};
         // A log, which cannot take so much, is told what can.
         if (value.ends_with("10001")) named.emplace_back("gcra");
         check_refused_always(server, algorithm, arguments, named);
         arguments.insert(arguments.begin(), {"5", "60000000", ""});
+        if (is_of_key) named[0] = kArguments[i] + " of KEYS[2] must be ";
         check_refused(
             server,
             {algorithm, {"used:" + std::string(algorithm.name), "nothing"}, arguments, named});
@@ -122,9 +125,9 @@ TEST_CASE("a limit and a burst that cannot be counted exactly are refused") {
     check_refused_always(server, algorithm, {"94906266", "60e6"}, {"burst"});
     check_refused_always(server, algorithm, {"1", "1e14", "41"}, {"burst", "'41'"});
     check_refused_always(server, algorithm, {"1000000001", "60e6", "1"},
-                         {"limit must be", "'1000000001'"});
+                         {"limit of KEYS[1] must be", "'1000000001'"});
     check_refused_always(server, algorithm, {"1", "1", "1000000001"},
-                         {"burst must be a whole number", "'1000000001'"});
+                         {"burst of KEYS[1] must be a whole number", "'1000000001'"});
     // 173 * 23121387283237 is 4e15 + 1.
     check_refused_always(server, algorithm, {"1", "23121387283237", "173"}, {"burst", "'173'"});
     const auto at = std::to_string(kNow.count());
@@ -183,20 +186,20 @@ TEST_CASE("too few or too many arguments, no key and a repeated key are refused"
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
     use_key(server, algorithm);
-    check_refused_always(server, algorithm, {}, {"limit"});
-    check_refused_always(server, algorithm, {"5"}, {"window"});
+    check_refused_always(server, algorithm, {}, {"limit of KEYS[1]"});
+    check_refused_always(server, algorithm, {"5"}, {"window of KEYS[1]"});
     auto many = good_arguments();
     many.emplace_back("");
     check_refused_always(server, algorithm, many, {"ARGV"});
     check_refused(server, {algorithm, {}, {}, {"KEYS"}});
     check_refused(server, {algorithm, {}, {"1", "1"}, {"KEYS"}});
     const Strings two{"5", "60e6", "", "5", "1e6"};
-    check_refused(server, {algorithm, {"x", "x"}, two, {"KEYS", "'x'"}});
+    check_refused(server, {algorithm, {"x", "x"}, two, {"KEYS[2]", "'x'"}});
     check_refused(
         server,
-        {algorithm, {"x", "y", "x"}, {"5", "6", "", "5", "7", "", "5", "8"}, {"KEYS", "'x'"}});
-    check_refused(server, {algorithm, {"x", "y"}, {"5", "60e6", "", "5"}, {"window"}});
-    check_refused(server, {algorithm, {"x", "y"}, {"5", "60e6"}, {"limit"}});
+        {algorithm, {"x", "y", "x"}, {"5", "6", "", "5", "7", "", "5", "8"}, {"KEYS[3]", "'x'"}});
+    check_refused(server, {algorithm, {"x", "y"}, {"5", "60e6", "", "5"}, {"window of KEYS[2]"}});
+    check_refused(server, {algorithm, {"x", "y"}, {"5", "60e6"}, {"limit of KEYS[2]"}});
     check_refused(server,
                   {algorithm, {"x", "y"}, {"5", "6", "", "5", "6", "", "1", "0", ""}, {"ARGV"}});
   }
