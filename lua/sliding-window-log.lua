@@ -3,7 +3,7 @@
 --
 -- KEYS    one key for each limit; if any key denies the request, none records it
 -- ARGV    for each key  limit   1 to 1e9
---                       window  1 to 1e14 microseconds
+--                       window  1000 to 1e14 microseconds: 60 s is 60000000
 --                       burst   must be empty: this algorithm has no burst
 --         then          cost    -10000 to 10000, default 1; 0 peeks, a negative cost refunds
 --                       now     0 to 4e15 microseconds since 1970, default: the server's clock
@@ -56,9 +56,9 @@ for i = 1, n do
     return refuse('limit of KEYS[' .. i .. '] must be a whole number from 1 to 1e9',
                   ARGV[3 * i - 2])
   end
-  if not (window and window >= 1 and window <= 1e14 and window % 1 == 0) then
-    return refuse('window of KEYS[' .. i .. '] must be a whole number of microseconds from 1 to ' ..
-                  '1e14', ARGV[3 * i - 1])
+  if not (window and window >= 1000 and window <= 1e14 and window % 1 == 0) then
+    return refuse('window of KEYS[' .. i .. '] must be a whole number of microseconds from 1000 ' ..
+                  'to 1e14 (60 s is 60000000)', ARGV[3 * i - 1])
   end
   burst = ARGV[3 * i] or ''
   burst = burst == '' and limit or HAS_BURST and tonumber(burst)

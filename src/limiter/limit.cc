@@ -10,10 +10,11 @@
 namespace rlctl::limiter {
 namespace {
 
-microseconds parse_window(std::string_view whole, std::string_view text) {
+microseconds parse_window(std::string_view whole, std::string_view text, microseconds shortest) {
   const auto window = parse_period(whole, text);
-  if (window == microseconds{0}) {
-    throw UsageError(fmt::format("'{}' has an empty window; it must be from 1us to {}", whole,
+  if (window < shortest) {
+    throw UsageError(fmt::format("'{}' has window {}; the scripts take windows from {} to {}",
+                                 whole, window_suffix(window), window_suffix(shortest),
                                  window_suffix(kLongestWindow)));
   }
   return window;
@@ -38,7 +39,7 @@ std::int64_t parse_count(std::string_view whole, std::string_view text) {
 
 }  // namespace
 
-Limit parse_limit(std::string_view text) {
+Limit parse_limit(std::string_view text, microseconds shortest) {
   const auto slash = text.find('/');
   if (slash == std::string_view::npos) {
     throw UsageError(
@@ -46,7 +47,7 @@ Limit parse_limit(std::string_view text) {
   }
   Limit limit;
   limit.limit = parse_count(text, text.substr(0, slash));
-  limit.window = parse_window(text, text.substr(slash + 1));
+  limit.window = parse_window(text, text.substr(slash + 1), shortest);
   return limit;
 }
 

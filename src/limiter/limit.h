@@ -19,7 +19,11 @@ namespace rlctl::limiter {
 inline constexpr std::int64_t kLargestLimit = 1'000'000'000;
 /// The maximum of a cost and of a refund; an algorithm may have a lower one.
 inline constexpr std::int64_t kLargestCost = 1'000'000'000;
-/// The longest window; the shortest is 1 µs.
+/// The shortest window: one below a millisecond is nearly always a number of seconds that a caller
+/// passes to a script, which takes microseconds. Keys that were written with a shorter one are
+/// read.
+inline constexpr microseconds kShortestWindow{1'000};
+/// The longest window.
 inline constexpr microseconds kLongestWindow = kLongestDuration;
 /// The maximum of `now`; the minimum is 0.
 inline constexpr microseconds kLatestNow = kLatestInstant;
@@ -43,9 +47,9 @@ struct Limit {
 };
 
 /// Parses "5/60s", "100/min", "10/s", "1000/1h30m" or "1M/30d": a count (decimal digits, then
-/// optionally k or M), a slash, and a duration; a unit without a number means one. Throws
-/// UsageError.
-[[nodiscard]] Limit parse_limit(std::string_view text);
+/// optionally k or M), a slash, and a duration, at least `shortest`; a unit without a number means
+/// one. Throws UsageError.
+[[nodiscard]] Limit parse_limit(std::string_view text, microseconds shortest = kShortestWindow);
 /// A text that parse_limit() parses to the same limit, with the window in one unit: "5/60s",
 /// "1000/90m"; whole millions with M: "1M/30d". Does not include the burst.
 [[nodiscard]] std::string format_limit(const Limit& limit);

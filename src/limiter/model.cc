@@ -446,6 +446,9 @@ Decision request(KeyModel& key, const Limit& limit, std::int64_t cost, microseco
 }  // namespace
 
 Decision decide(std::span<const KeyAndLimit> keys, std::int64_t cost, microseconds now) {
+  for (const auto& [key, limit] : keys) {
+    if (limit.window < kShortestWindow) throw UsageError("a window is shorter than a millisecond");
+  }
   if (cost > 0 && keys.size() == 1) return request(*keys[0].key, keys[0].limit, cost, now);
   if (cost > 0) return request(keys, cost, now);
   if (cost < 0) {

@@ -48,7 +48,8 @@ struct KeyAndLimit {
 };
 
 /// One decision about several keys, as a script makes it: if all keys allow the request, it is
-/// recorded for all, else for none. A cost of 0 only looks, a negative cost refunds.
+/// recorded for all, else for none. A cost of 0 only looks, a negative cost refunds. Throws
+/// UsageError for a window that is shorter than kShortestWindow.
 [[nodiscard]] Decision decide(std::span<const KeyAndLimit> keys, std::int64_t cost,
                               microseconds now);
 

@@ -44,7 +44,7 @@ void test(std::string_view input) {
         accepted<UsageError>([&] { return parse_limit(text); }, 300 + 4 * text.size());
     if (!limit) continue;
     require(limit->limit >= 1 && limit->limit <= kLargestLimit, "a limit is within bounds");
-    require(limit->window.count() >= 1 && limit->window <= kLongestWindow, "and its window");
+    require(limit->window >= kShortestWindow && limit->window <= kLongestWindow, "and its window");
     require(!limit->burst, "it has no burst");
     const auto written = format_limit(*limit);
     require(parse_limit(written) == *limit, "it reads the same", written);

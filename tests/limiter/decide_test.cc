@@ -49,6 +49,16 @@ TEST_CASE("a look and a refund are always allowed, and each key handles them sep
   CHECK_FALSE(model.exists("second"));
 }
 
+TEST_CASE("a window below a millisecond is refused, whatever the cost") {
+  for (const std::int64_t cost : {1, 0, -1}) {
+    ModelLimiter model(algorithm("gcra"));
+    CHECK_NOTHROW(model.ask("k", {5, 1ms, {}}, cost, kNow));
+    CHECK_THROWS_AS(model.ask("k", {5, 999us, {}}, cost, kNow), rlctl::UsageError);
+    CHECK_THROWS_AS(model.ask(Request{{"a", "b"}, {{5, 1s, {}}, {5, 60us, {}}}, cost, kNow}),
+                    rlctl::UsageError);
+  }
+}
+
 TEST_CASE("the delay over several queues is the longest one") {
   ModelLimiter model(algorithm("leaky-bucket"));
   const Request both{{"a", "b"}, {{1, 1s, 5}, {1, 3s, 5}}, 1, kNow};

@@ -34,7 +34,7 @@ TEST_CASE("a limit is a count over a duration") {
   CHECK(parse_limit("5/60s") == Limit{5, 60s, {}});
   CHECK(parse_limit("1000/1h30m") == Limit{1000, 90min, {}});
   CHECK(parse_limit("7/250ms") == Limit{7, 250ms, {}});
-  CHECK(parse_limit("3/10us") == Limit{3, 10us, {}});
+  CHECK(parse_limit("3/1500us") == Limit{3, 1500us, {}});
   CHECK(parse_limit("3/7d") == Limit{3, 7 * 24h, {}});
   CHECK(parse_limit("1/1d2h3m4s5ms6us") == Limit{1, 26h + 3min + 4s + 5ms + 6us, {}});
 }
@@ -47,7 +47,8 @@ TEST_CASE("a unit without a number means one, and has a second spelling and a fu
   CHECK(parse_limit("100/60seconds") == Limit{100, 1min, {}});
   CHECK(parse_limit("100/2hrs30mins") == Limit{100, 150min, {}});
   CHECK(parse_limit("1/day") == Limit{1, 24h, {}});
-  CHECK(parse_limit("1/us") == Limit{1, 1us, {}});
+  CHECK(parse_limit("1/ms") == Limit{1, 1ms, {}});
+  CHECK(parse_limit("1/us", 1us) == Limit{1, 1us, {}});
   CHECK(parse_duration("2sec") == 2s);
   CHECK(parse_duration("2second") == 2s);
   CHECK(parse_duration("2min") == 2min);
@@ -112,7 +113,11 @@ TEST_CASE("limit and window must be within the contract's ranges") {
         "'1/100000000s1us' is too long; it must be at most 100000000s");
   CHECK(error_of_limit("1/99999999999999999999d") ==
         "'1/99999999999999999999d' is too long; it must be at most 100000000s");
-  CHECK(error_of_limit("1/0s") == "'1/0s' has an empty window; it must be from 1us to 100000000s");
+  CHECK(parse_limit("1/1000us").window == 1ms);
+  CHECK(error_of_limit("1/999us") ==
+        "'1/999us' has window 999us; the scripts take windows from 1ms to 100000000s");
+  CHECK(error_of_limit("1/0s") ==
+        "'1/0s' has window 0s; the scripts take windows from 1ms to 100000000s");
 }
 
 TEST_CASE("a duration may be zero, but a limit's window may not") {
@@ -140,9 +145,9 @@ TEST_CASE("a formatted limit parses to the same limit") {
   CHECK(format_limit({5, 60s, {}}) == "5/60s");
   CHECK(format_limit({1000, 90min, {}}) == "1000/90m");
   CHECK(format_limit({1'000'000, 30 * 24h, {}}) == "1M/30d");
-  CHECK(format_limit({1'000'000'000, 1us, {}}) == "1000M/1us");
+  CHECK(format_limit({1'000'000'000, 1ms, {}}) == "1000M/1ms");
   for (const std::int64_t count : {1, 999, 1000, 1'000'000, 1'500'000, 1'000'000'000}) {
-    for (const microseconds window : {microseconds{1}, microseconds{1ms}, microseconds{60s},
+    for (const microseconds window : {microseconds{1ms}, 1'001us, microseconds{60s},
                                       microseconds{1h + 1us}, microseconds{100'000'000s}}) {
       const Limit limit{count, window, {}};
       CHECK(parse_limit(format_limit(limit)) == limit);

@@ -43,7 +43,7 @@ Strings bad_values(const Algorithm& algorithm, const std::string& argument) {
     bad.insert(bad.end(), more.begin(), more.end());
   };
   if (argument == "limit") add({"", "0", "-1", "1000000001", "1e10", "-5"});
-  if (argument == "window") add({"", "0", "-1", "100000000000001", "1e15"});
+  if (argument == "window") add({"", "0", "-1", "60", "999", "100000000000001", "1e15"});
   if (argument == "burst") add({"0", "-1", "1000000001"});
   if (argument == "now") add({"-1", "4000000000000001", "1e16"});
   if (argument == "cost") {
@@ -126,7 +126,7 @@ TEST_CASE("a limit and a burst that cannot be counted exactly are refused") {
     check_refused_always(server, algorithm, {"1", "1e14", "41"}, {"burst", "'41'"});
     check_refused_always(server, algorithm, {"1000000001", "60e6", "1"},
                          {"limit of KEYS[1] must be", "'1000000001'"});
-    check_refused_always(server, algorithm, {"1", "1", "1000000001"},
+    check_refused_always(server, algorithm, {"1", "1000", "1000000001"},
                          {"burst of KEYS[1] must be a whole number", "'1000000001'"});
     // 173 * 23121387283237 is 4e15 + 1.
     check_refused_always(server, algorithm, {"1", "23121387283237", "173"}, {"burst", "'173'"});
@@ -150,12 +150,12 @@ TEST_CASE("the largest and the smallest arguments are accepted") {
     const std::string last = "4000000000000000";
     const auto most = std::to_string(algorithm.max_cost);
     std::vector<Strings> accepted{
-        {"1000000000", "1", algorithm.has_burst ? "9007199" : "", "0", "0"},
+        {"1000000000", "1000", algorithm.has_burst ? "9007199" : "", "0", "0"},
         {"1", "100000000000000", "", "0", last},
-        {"1", "1", "", "1", last},
+        {"1", "1000", "", "1", last},
         {"5", "60000000", "", most, last},
     };
-    if (algorithm.has_burst) accepted.push_back({"1", "1", "1", "1", "0"});
+    if (algorithm.has_burst) accepted.push_back({"1", "1000", "1", "1", "0"});
     if (algorithm.has_refund) accepted.push_back({"5", "60000000", "", "-" + most, last});
     for (const auto& arguments : accepted) {
       const Reply reply = server.eval(algorithm.script, {"k"}, arguments);
@@ -195,13 +195,14 @@ TEST_CASE("too few or too many arguments, no key and a repeated key are refused"
     check_refused(server, {algorithm, {}, {"1", "1"}, {"KEYS"}});
     const Strings two{"5", "60e6", "", "5", "1e6"};
     check_refused(server, {algorithm, {"x", "x"}, two, {"KEYS[2]", "'x'"}});
-    check_refused(
-        server,
-        {algorithm, {"x", "y", "x"}, {"5", "6", "", "5", "7", "", "5", "8"}, {"KEYS[3]", "'x'"}});
+    check_refused(server, {algorithm,
+                           {"x", "y", "x"},
+                           {"5", "6e6", "", "5", "7e6", "", "5", "8e6"},
+                           {"KEYS[3]", "'x'"}});
     check_refused(server, {algorithm, {"x", "y"}, {"5", "60e6", "", "5"}, {"window of KEYS[2]"}});
     check_refused(server, {algorithm, {"x", "y"}, {"5", "60e6"}, {"limit of KEYS[2]"}});
-    check_refused(server,
-                  {algorithm, {"x", "y"}, {"5", "6", "", "5", "6", "", "1", "0", ""}, {"ARGV"}});
+    check_refused(
+        server, {algorithm, {"x", "y"}, {"5", "6e6", "", "5", "6e6", "", "1", "0", ""}, {"ARGV"}});
   }
 }
 

@@ -92,12 +92,13 @@ TEST_CASE("token-bucket: script and model agree where a bucket fills at a whole 
   TestServer server;
   Random random;
   for (auto left = operations(scaled(1'500, 15'000)); left > 0; --left) {
-    Limit limit{random.log_uniform(1, 1'000'000), 1us, random.log_uniform(1, 1'000)};
+    Limit limit{random.log_uniform(1, 1'000'000), kShortestWindow, random.log_uniform(1, 1'000)};
     // A token takes a whole number of microseconds, or almost, or the whole bucket only some.
-    limit.window = microseconds{std::max<std::int64_t>(
-        1, random.percent(30)
-               ? random.uniform(1, 50)
-               : limit.limit * random.log_uniform(1, 1'000'000) + random.uniform(-1, 1))};
+    limit.window = std::max(
+        kShortestWindow,
+        microseconds{random.percent(30)
+                         ? random.uniform(1'000, 1'050)
+                         : limit.limit * random.log_uniform(1, 1'000'000) + random.uniform(-1, 1)});
     const auto per_us = as_double(limit.limit) / as_double(limit.window);
     const auto refilled = as_double(random.uniform(0, 2 * limit.window.count())) * per_us;
     const TokenBucket bucket{.tokens = std::fmod(refilled, as_double(*limit.burst)),

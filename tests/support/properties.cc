@@ -56,7 +56,7 @@ std::int64_t units_within(const std::vector<Seen>& traffic, std::size_t i, micro
 Limit small_limit(const Algorithm& algorithm, Random& random) {
   Limit limit = make_limit(algorithm, random);
   limit.limit = random.log_uniform(1, 100);
-  limit.window = microseconds{random.log_uniform(1, 100'000'000)};
+  limit.window = microseconds{random.log_uniform(limiter::kShortestWindow.count(), 100'000'000)};
   if (limit.burst) limit.burst = random.log_uniform(1, 200);
   return limit;
 }

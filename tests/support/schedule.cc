@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 constexpr std::int64_t kLatestUs = limiter::kLatestNow.count();
 constexpr std::int64_t kMonthUs = 2'592'000'000'000;
 constexpr std::int64_t kHourUs = 3'600'000'000;
+constexpr std::int64_t kMinWindowUs = limiter::kShortestWindow.count();
 constexpr std::int64_t kMaxWindowUs = limiter::kLongestWindow.count();
 /// A log's TTL, which tells whether a longer window shares a key, loses some real time: windows
 /// that change are long compared to that, and a difference by chance does not last.
@@ -37,10 +38,10 @@ std::int64_t make_count(Random& random) {
 std::int64_t make_window_us(Random& random) {
   constexpr std::array<std::int64_t, 4> kTypical{1'000'000, 60'000'000, 3'600'000'000, kMonthUs};
   const auto kind = random.uniform(1, 100);
-  if (kind <= 15) return random.uniform(1, 20);
+  if (kind <= 15) return random.uniform(kMinWindowUs, kMinWindowUs + 20);
   if (kind <= 40) return random.one_of(kTypical);
-  if (kind <= 95) return random.log_uniform(1, kMonthUs);
-  return kind <= 98 ? random.log_uniform(1, kMaxWindowUs) : kMaxWindowUs;
+  if (kind <= 95) return random.log_uniform(kMinWindowUs, kMonthUs);
+  return kind <= 98 ? random.log_uniform(kMinWindowUs, kMaxWindowUs) : kMaxWindowUs;
 }
 
 /// The largest burst that the contract allows: limit x burst and burst x window / limit are
@@ -132,7 +133,7 @@ class Maker {
     } else if (kind == 2) {
       limit.limit = std::max<std::int64_t>(1, limit.limit + random_.uniform(-3, 3));
     } else if (kind == 3) {
-      limit.window = microseconds{random_.log_uniform(1, 2 * limit.window.count())};
+      limit.window = microseconds{random_.log_uniform(kMinWindowUs, 2 * limit.window.count())};
     } else {
       limit.burst = other.burst;
     }

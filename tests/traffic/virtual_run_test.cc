@@ -149,7 +149,7 @@ TEST_CASE("the scripts decide like the models, request by request, whatever the 
     Limit bursting = limit;
     if (row.has_burst) bursting.burst = 20;
     const std::vector<std::vector<Limit>> limits{
-        {limit}, {bursting, {120, 10s, {}}}, {{7, 333ms, {}}, {1, 7us, {}}, {900, 1h, {}}}};
+        {limit}, {bursting, {120, 10s, {}}}, {{7, 333ms, {}}, {1, 7ms, {}}, {900, 1h, {}}}};
     int number = 0;
     for (const Pattern& pattern : patterns()) {
       for (std::size_t i = 0; i < requests.size(); ++i) {

@@ -46,7 +46,7 @@ void add_algorithms(std::vector<const limiter::Algorithm*>& chosen, const std::s
 /// Requests per second, written like a limit: 400/s, 24k/min.
 double parse_rate(const std::string& text) {
   try {
-    const auto rate = limiter::parse_limit(text);
+    const auto rate = limiter::parse_limit(text, microseconds{1});
     return static_cast<double>(rate.limit) * 1e6 / static_cast<double>(rate.window.count());
   } catch (const UsageError&) {
     throw UsageError("--rate: " + in_quotes(text) + " is not a rate; write 400/s or 24k/min");

@@ -77,7 +77,7 @@ golden=$project/tests/cli/golden
 
 @test "limits of every size have a chart" {
   local limit pattern
-  for limit in 1/1us 1/100000000s 1000000000/1us 1M/30d; do
+  for limit in 1/1ms 1/100000000s 1000000000/1ms 1M/30d; do
     for pattern in $(scaled 'boundary on-off' 'boundary steady poisson on-off'); do
       run -0 rlctl burst "$pattern" --limit "$limit" --model --requests 10 --svg "$BATS_TEST_TMPDIR/$pattern.svg"
       assert_line --regexp ' limit$'

@@ -38,7 +38,7 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
 }
 
 @test "the axis ends when the last delayed request goes on" {
-  run -0 rlctl burst steady --model --limit 5/100us --rate 1M/s --requests 40 --algorithm leaky-bucket --json \
+  run -0 rlctl burst steady --model --limit 50/1ms --burst 5 --rate 1M/s --requests 40 --algorithm leaky-bucket --json \
     --svg x.svg --jsonl x.jsonl
   local last
   last=$(jq -s '(map(.at_us) | min) as $from | map(select(.allowed) | .at_us + .delay_us) | max - $from' x.jsonl)

@@ -41,9 +41,9 @@ END
 }
 
 @test "several limits have several keys in one slot" {
-  run -0 rlctl check login:ann --limit 5/s --limit 9/1m --limit 99/1500ms --limit 99/7us --now 5
+  run -0 rlctl check login:ann --limit 5/s --limit 9/1m --limit 99/1500ms --limit 99/1007us --now 5
   run -0 sort <(cli KEYS '*')
-  assert_output $'{login:ann}:1500ms\n{login:ann}:1s\n{login:ann}:60s\n{login:ann}:7us'
+  assert_output $'{login:ann}:1007us\n{login:ann}:1500ms\n{login:ann}:1s\n{login:ann}:60s'
 }
 
 @test "several limits keep a key's own hash tag" {
