@@ -14,12 +14,9 @@
 -- Stored  a sorted set: a member 'lease:ID' for each lease, scored by the microsecond it lapses at,
 --         and a member 'limit', scored by the negated limit of the last acquire or renew
 
-local NAME = 'concurrency'
-local STATE = "a sorted set of members 'lease:ID' scored by the microsecond at which they lapse"
-
 local function wrong(what, value, accepted)
   local got = value and ", not '" .. value .. "'" or '; it is missing'
-  return redis.error_reply('ERR ' .. NAME .. ': ' .. what .. ' must be ' .. accepted .. got)
+  return redis.error_reply('ERR concurrency: ' .. what .. ' must be ' .. accepted .. got)
 end
 
 local key, limit, lease = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -56,7 +53,8 @@ local has_limit = lowest[1] == 'limit' and tonumber(lowest[2]) < 0
 if last.err or string.sub(last[1] or 'lease:', 1, 6) ~= 'lease:' or
    not (has_limit or string.sub(lowest[1], 1, 6) == 'lease:') or
    not (lapses % 1 == 0 and lapses <= 5e15) then
-  return redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[1] must hold ' .. STATE)
+  return redis.error_reply('WRONGTYPE concurrency: KEYS[1] must hold a sorted set of members ' ..
+                           "'lease:ID' scored by the microsecond at which they lapse")
 end
 
 local member, live = 'lease:' .. id, 0

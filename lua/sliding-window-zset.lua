@@ -16,8 +16,9 @@
 
 local HAS_BURST, BURSTS = false, 'left out'
 local MIN_COST, MAX_COST, COSTS = -10000, 10000, 'from -10000 to 10000 (gcra takes more)'
-local function refuse(what, value)
-  return redis.error_reply('ERR sliding-window-zset: ' .. what .. ", not '" .. (value or '') .. "'")
+local function refuse(what, value, i)
+  what = what:format(i) .. ", not '" .. (value or '') .. "'"
+  return redis.error_reply('ERR sliding-window-zset: ' .. what)
 end
 local function refuse_key(i)
   return redis.error_reply('WRONGTYPE sliding-window-zset: KEYS[' .. i .. '] must hold a sorted ' ..
@@ -54,23 +55,21 @@ local kept = n > 1 and {} -- the results by key, but for the last key: spares a 
 for i = 1, n do
   key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
   if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
-    return refuse('limit of KEYS[' .. i .. '] must be a whole number from 1 to 1e9',
-                  ARGV[3 * i - 2])
+    return refuse('limit of KEYS[%d] must be a whole number from 1 to 1e9', ARGV[3 * i - 2], i)
   end
   if not (window and window >= 1000 and window <= 1e14 and window % 1 == 0) then
-    return refuse('window of KEYS[' .. i .. '] must be a whole number of microseconds from 1000 ' ..
-                  'to 1e14 (60 s is 60000000)', ARGV[3 * i - 1])
+    return refuse('window of KEYS[%d] must be a whole number of microseconds from 1000 to 1e14 ' ..
+                  '(60 s is 60000000)', ARGV[3 * i - 1], i)
   end
-  burst = ARGV[3 * i] or ''
-  burst = burst == '' and limit or HAS_BURST and tonumber(burst)
+  burst = (ARGV[3 * i] or '') == '' and limit or HAS_BURST and tonumber(ARGV[3 * i])
   if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
-    return refuse('burst of KEYS[' .. i .. '] must be ' .. BURSTS, ARGV[3 * i])
+    return refuse('burst of KEYS[%d] must be ' .. BURSTS, ARGV[3 * i], i)
   end
   if HAS_BURST and not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
-    return refuse('burst of KEYS[' .. i .. '] must be such that limit * burst <= 2^53 and ' ..
-                  'burst * window / limit <= 4e15', burst)
+    return refuse('burst of KEYS[%d] must be such that limit * burst <= 2^53 and burst * window ' ..
+                  '/ limit <= 4e15', burst, i)
   end
-  if kept and kept[key] then return refuse('KEYS[' .. i .. '] must be a key of its own', key) end
+  if kept and kept[key] then return refuse('KEYS[%d] must be a key of its own', key, i) end
   -- [/arguments]
 
   length = pcall('ZCARD', key)
