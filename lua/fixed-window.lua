@@ -9,7 +9,7 @@
 --                       now     0 to 4e15 microseconds since 1970, default: the server's clock
 --         Empty arguments, and those omitted at the end, take their defaults.
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
---         retry_after is -1 if the request can never be allowed
+--         retry_after is -1 for never; denied_by is the number of the key to wait longest for
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
 -- Stored  a string of 30 bytes, struct.pack('<c6dI4I4d', 'fixed ', START, COUNT, LIMIT, WINDOW);
 --         'fixed~' if the call that began this window gave now
@@ -46,6 +46,7 @@ else
   end
 end
 
+local NEVER = 1e16 -- longer than any wait
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
 local key, limit, window, burst -- of the current key; after the loop, of the last key
 local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
@@ -94,12 +95,8 @@ for i = 1, n do
   if cost < 0 then
     count = count > -cost and count + cost or 0
   elseif cost > limit - count and cost > 0 then
-    if denied_by == 0 then denied_by = i end
-    if cost > limit then
-      retry_after = -1
-    elseif retry_after >= 0 and ends > retry_after then
-      retry_after = ends
-    end
+    local wait = cost > limit and NEVER or ends
+    if wait > retry_after then retry_after, denied_by = wait, i end
   end
   if limit - count < remaining then remaining = limit - count end
   if count > 0 and ends > reset_after then reset_after = ends end
@@ -110,6 +107,7 @@ for i = 1, n do
 end
 
 if remaining < 0 then remaining = 0 end
+if retry_after == NEVER then retry_after = -1 end
 if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_by} end
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 

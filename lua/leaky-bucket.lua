@@ -10,7 +10,7 @@
 --                       now     0 to 4e15 microseconds since 1970, default: the server's clock
 --         Empty arguments, and those omitted at the end, take their defaults.
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
---         retry_after is -1 if the request can never be allowed
+--         retry_after is -1 for never; denied_by is the number of the key to wait longest for
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
 -- Stored  a string of 34 bytes, struct.pack('<c6dI4I4dI4', 'leaky ', LAST, REMAINDER, LIMIT,
 --         WINDOW, BURST): the last departure taken is at LAST + REMAINDER / LIMIT
@@ -50,6 +50,7 @@ else
   end
 end
 
+local NEVER = 1e16 -- longer than any wait
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
 local key, limit, window, burst -- of the current key; after the loop, of the last key
 local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
@@ -118,15 +119,11 @@ for i = 1, n do
     if micros < ahead or micros == ahead and parts < rest then used = used + 1 end
   end
   if cost > 0 and burst + 1 - used < cost then
-    if denied_by == 0 then denied_by = i end
-    if cost > burst + 1 then
-      retry_after = -1
-    elseif retry_after >= 0 then
-      local room = burst + 1 - cost
-      local parts = room * part % limit
-      local wait = ahead - room * whole - (room * part - parts) / limit + (rest > parts and 1 or 0)
-      if wait > retry_after then retry_after = wait end
-    end
+    local room = burst + 1 - cost
+    local parts = room * part % limit
+    local wait = ahead - room * whole - (room * part - parts) / limit + (rest > parts and 1 or 0)
+    if room < 0 then wait = NEVER end
+    if wait > retry_after then retry_after, denied_by = wait, i end
   end
   if burst + 1 - used < remaining then remaining = burst + 1 - used end
   local reset = rest > 0 and ahead + 1 or ahead
@@ -138,9 +135,9 @@ for i = 1, n do
 end
 
 if remaining < 0 then remaining = 0 end
-if denied_by > 0 or cost == 0 then
-  return {denied_by > 0 and 0 or 1, remaining, retry_after, reset_after, 0, denied_by}
-end
+if retry_after == NEVER then retry_after = -1 end
+if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_by} end
+if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
 local delay = reset_after -- the longest time until a free departure, over all keys
 for i = n, 1, -1 do

@@ -9,7 +9,7 @@
 --                       now     0 to 4e15 microseconds since 1970, default: the server's clock
 --         Empty arguments, and those omitted at the end, take their defaults.
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
---         retry_after is -1 if the request can never be allowed
+--         retry_after is -1 for never; denied_by is the number of the key to wait longest for
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
 -- Stored  a string of 36 bytes, struct.pack('<c8dI4I4I4d', 'counter ', START, PREVIOUS, CURRENT,
 --         LIMIT, WINDOW); 'counter~' if the call that began this window gave now
@@ -46,6 +46,7 @@ else
   end
 end
 
+local NEVER = 1e16 -- longer than any wait
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
 local key, limit, window, burst -- of the current key; after the loop, of the last key
 local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
@@ -101,10 +102,8 @@ for i = 1, n do
   if cost < 0 then
     current = current > -cost and current + cost or 0
   elseif cost > 0 and carried + current + cost > limit then
-    if denied_by == 0 then denied_by = i end
-    if cost > limit then
-      retry_after = -1
-    elseif retry_after >= 0 then
+    local wait = NEVER
+    if cost <= limit then
       -- The first microsecond at which the request fits: in this window, from now on; else in the
       -- next, which `current` carries into; else at its end. Guess, then bisect if rounding is off.
       local from, over, own, low, at = start, previous, current, elapsed, span
@@ -129,8 +128,9 @@ for i = 1, n do
           end
         end
       end
-      if from + at - now > retry_after then retry_after = from + at - now end
+      wait = from + at - now
     end
+    if wait > retry_after then retry_after, denied_by = wait, i end
   end
 
   -- How many requests of cost 1 would be allowed in turn. The sum that decides each one is coarser
@@ -149,6 +149,7 @@ for i = 1, n do
 end
 
 if remaining < 0 then remaining = 0 end
+if retry_after == NEVER then retry_after = -1 end
 if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_by} end
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 

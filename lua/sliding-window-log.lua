@@ -9,7 +9,7 @@
 --                       now     0 to 4e15 microseconds since 1970, default: the server's clock
 --         Empty arguments, and those omitted at the end, take their defaults.
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
---         retry_after is -1 if the request can never be allowed
+--         retry_after is -1 for never; denied_by is the number of the key to wait longest for
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
 -- Stored  a list: the time of every allowed unit in microseconds since 1970, oldest first
 
@@ -48,6 +48,7 @@ else
   end
 end
 
+local NEVER = 1e16 -- longer than any wait
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
 local key, limit, window, burst -- of the current key; after the loop, of the last key
 local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
@@ -115,15 +116,13 @@ for i = 1, n do
     used = length - gone
     if used == 0 then reset = 0 end
   elseif cost > limit - used and cost > 0 then
-    if denied_by == 0 then denied_by = i end
-    if cost > limit then
-      retry_after = -1
-    elseif retry_after >= 0 then
-      local leaving = gone + used + cost - limit - 1
-      local at = leaving == 0 and oldest or tonumber(call('LINDEX', key, leaving))
+    local last, wait = length + cost - limit - 1, NEVER -- the last unit that must leave the window
+    if cost <= limit then
+      local at = last == 0 and oldest or tonumber(call('LINDEX', key, last))
       if not at then return refuse_key(i) end
-      if at + window - now > retry_after then retry_after = at + window - now end
+      wait = at + window - now
     end
+    if wait > retry_after then retry_after, denied_by = wait, i end
   end
   if limit - used < remaining then remaining = limit - used end
   if reset > reset_after then reset_after = reset end
@@ -134,6 +133,7 @@ for i = 1, n do
 end
 
 if remaining < 0 then remaining = 0 end
+if retry_after == NEVER then retry_after = -1 end
 if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_by} end
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 

@@ -9,7 +9,7 @@
 --                       now     0 to 4e15 microseconds since 1970, default: the server's clock
 --         Empty arguments, and those omitted at the end, take their defaults.
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
---         retry_after is -1 if the request can never be allowed
+--         retry_after is -1 for never; denied_by is the number of the key to wait longest for
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
 -- Stored  a string of 39 bytes, struct.pack('<c7ddI4dI4', 'tokens ', TOKENS, AT, LIMIT, WINDOW,
 --         BURST): the tokens at the time AT; 'tokens~' once a call that gave now has written
@@ -55,6 +55,7 @@ else
   end
 end
 
+local NEVER = 1e16 -- longer than any wait
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
 local key, limit, window, burst -- of the current key; after the loop, of the last key
 local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
@@ -101,13 +102,8 @@ for i = 1, n do
   if cost < 0 then
     tokens = math.min(burst, tokens - cost)
   elseif tokens < cost then
-    if denied_by == 0 then denied_by = i end
-    if cost > burst then
-      retry_after = -1
-    elseif retry_after >= 0 then
-      local wait = at + refill_time(had, cost, limit, window) - now
-      if wait > retry_after then retry_after = wait end
-    end
+    local wait = cost > burst and NEVER or at + refill_time(had, cost, limit, window) - now
+    if wait > retry_after then retry_after, denied_by = wait, i end
   end
   local left = tokens - tokens % 1
   if left < remaining then remaining = left end
@@ -123,6 +119,7 @@ for i = 1, n do
   end
 end
 
+if retry_after == NEVER then retry_after = -1 end
 if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_by} end
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 

@@ -91,10 +91,9 @@ std::optional<limiter::Decision> Asker::departure_later_than(const limiter::Requ
   const auto looks = look(request);
   auto merged = merge_looks(algorithm_, request.limits, 0, looks);
   if (merged.reset_after <= left) return std::nullopt;
-  const auto late = std::find_if(looks.begin(), looks.end(),
-                                 [&](const auto& look) { return look.reset_after > left; });
+  const auto latest = std::ranges::max_element(looks, {}, &limiter::Decision::reset_after);
   merged.allowed = false;
-  merged.denied_by = static_cast<int>(late - looks.begin()) + 1;
+  merged.denied_by = static_cast<int>(latest - looks.begin()) + 1;
   merged.retry_after = merged.reset_after - left;
   return merged;
 }
@@ -155,9 +154,10 @@ limiter::Decision merge_looks(const limiter::Algorithm& algorithm,
     merged.remaining = std::min(merged.remaining, looks[i].remaining);
     merged.reset_after = std::max(merged.reset_after, looks[i].reset_after);
     if (looks[i].remaining >= cost) continue;
-    if (merged.allowed) merged.denied_by = static_cast<int>(i) + 1;
-    merged.allowed = false;
     const auto unused = algorithm.make_model()->look(limits[i], cost, std::chrono::microseconds{0});
+    const bool is_first_never = !unused.allowed && merged.retry_after != limiter::kNever;
+    if (merged.allowed || is_first_never) merged.denied_by = static_cast<int>(i) + 1;
+    merged.allowed = false;
     if (!unused.allowed) merged.retry_after = limiter::kNever;
   }
   return merged;

@@ -14,7 +14,9 @@ struct Decision {
   std::chrono::microseconds retry_after{0};
   std::chrono::microseconds reset_after{0};  ///< until all keys are as if unused, or kTimeNotTold
   std::chrono::microseconds delay{0};        ///< to wait before proceeding (leaky-bucket)
-  int denied_by = 0;                         ///< number, from 1, of the first key that denied
+  /// Number, from 1, of the key that retry_after is about: of those that denied, the first of those
+  /// to wait longest for. 0 if none denied.
+  int denied_by = 0;
 
   bool operator==(const Decision&) const = default;
 };

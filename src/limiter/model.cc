@@ -409,9 +409,10 @@ void merge(Decision& merged, const Decision& one, int number) {
   merged.delay = std::max(merged.delay, one.delay);
   if (one.allowed) return;
   merged.allowed = false;
-  if (merged.denied_by == 0) merged.denied_by = number;
-  const bool never = merged.retry_after == kNever || one.retry_after == kNever;
-  merged.retry_after = never ? kNever : std::max(merged.retry_after, one.retry_after);
+  if (merged.retry_after == kNever) return;
+  if (one.retry_after != kNever && one.retry_after <= merged.retry_after) return;
+  merged.retry_after = one.retry_after;
+  merged.denied_by = number;
 }
 
 Decision request(std::span<const KeyAndLimit> keys, std::int64_t cost, microseconds now) {

@@ -31,14 +31,22 @@ TEST_CASE("several keys get one decision: either all record it or none does") {
   CHECK(ask_both(model, 1, kNow + 2s) == Decision{false, 0, 58s, 59s, 0us, 2});
 }
 
-TEST_CASE("the key that denies longest determines retry_after, and never stays never") {
+TEST_CASE(
+    "the key that denies longest determines retry_after and denied_by, and never is longest") {
   ModelLimiter model(algorithm("sliding-window-log"));
   CHECK(ask_both(model, 2, kNow) == Decision{false, 1, kNever, 0us, 0us, 1});
   CHECK(ask_both(model, 3, kNow) == Decision{false, 1, kNever, 0us, 0us, 1});
   CHECK(model.ask("minute", kMinute, 2, kNow).allowed);
   CHECK(ask_both(model, 2, kNow) == Decision{false, 0, kNever, 60s, 0us, 1});
   CHECK(model.ask("second", kSecond, 1, kNow).allowed);
-  CHECK(ask_both(model, 1, kNow) == Decision{false, 0, 60s, 60s, 0us, 1});
+  CHECK(ask_both(model, 1, kNow) == Decision{false, 0, 60s, 60s, 0us, 2});
+  // Of two that never allow it, or for which the wait is the same, the first.
+  CHECK(ask_both(model, 3, kNow) == Decision{false, 0, kNever, 60s, 0us, 1});
+  const Request same{{"minute", "other"}, {kMinute, kMinute}, 1, kNow};
+  CHECK(model.ask("other", kMinute, 2, kNow).allowed);
+  CHECK(model.ask(same) == Decision{false, 0, 60s, 60s, 0us, 1});
+  CHECK(model.ask(Request{{"other", "never"}, {kMinute, kSecond}, 2, kNow}) ==
+        Decision{false, 0, kNever, 60s, 0us, 2});
 }
 
 TEST_CASE("a look and a refund are always allowed, and each key handles them separately") {
