@@ -15,7 +15,7 @@ namespace rlctl::limiter {
 
 /// A rate-limiting algorithm: a script in lua/ and what a caller must know to use it. A new
 /// algorithm needs a script, a model, a row in algorithm.cc, in src/state/state.cc and in
-/// cli/commands/inspect/text.cc, a test, and a section in rlctl-scripts(7).
+/// cli/commands/inspect/text.cc, a test, and a section in rlctl-scripts(7) and rlctl-stored(7).
 struct Algorithm {
   std::string_view name;     ///< as --algorithm spells it, and the script's file name
   std::string_view summary;  ///< for --help: at most 54 columns with " (default)"

@@ -331,7 +331,7 @@ TEST_CASE("a log stores every unit of a large cost") {
 
 namespace {
 
-/// Where rlctl-scripts(7) lists the limit, the window and the burst in an algorithm's state.
+/// Where rlctl-stored(7) lists the limit, the window and the burst in an algorithm's state.
 struct Offsets {
   std::size_t limit, window;
   std::optional<std::size_t> burst = {};

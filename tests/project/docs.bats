@@ -99,12 +99,14 @@ links() { grep -oE '\]\([^)#]+' "$1" | cut -c3-; }
     fail "draw it again: rlctl burst -q --svg examples/burst.svg"
 }
 
-@test "every script has a row in the README and a section in rlctl-scripts(7)" {
-  local script name
+@test "every script has a row in the README and a section in rlctl-scripts(7) and rlctl-stored(7)" {
+  local script name page
   for script in lua/*.lua; do
     name=$(basename "$script" .lua)
     grep -q "^| \`$name\`" README.md || fail "$name is not in the README"
-    grep -qiE "^#+ $name" man/rlctl-scripts.7.scd || fail "$name has no section in rlctl-scripts(7)"
+    for page in scripts stored; do
+      grep -qiE "^#+ $name" "man/rlctl-$page.7.scd" || fail "$name has no section in rlctl-$page(7)"
+    done
   done
 }
 

@@ -19,6 +19,13 @@ needs() {
   why=$("${@:2}" 2>&1) || skip "install Debian's $1: '${*:2}' failed${why:+: ${why##*$'\n'}}"
 }
 
+# Into the current folder, where node finds it.
+install_ioredis() {
+  needs npm npm --version
+  timeout 120 npm install --fetch-retries 0 --no-audit --no-fund --prefix . ioredis >log 2>&1 ||
+    skip "npm cannot install ioredis: $(grep . log | tail -n 1)"
+}
+
 # start_one_answer_server ANSWER: replies to each call of a script with ANSWER: never, that it can never be
 # allowed; close, by closing the connection; silence, not at all. The file $asked has a line for each call.
 start_one_answer_server() {
@@ -150,9 +157,7 @@ holds_the_contract() {
 @test "node: limit.mjs decides as rlctl check does, and sends nothing twice" {
   [[ ${RLCTL_TEST_ALL-} ]] || skip 'needs the network, for ioredis; RLCTL_TEST_ALL=1 asks npm for it'
   needs nodejs node --version
-  needs npm npm --version
-  timeout 120 npm install --fetch-retries 0 --no-audit --no-fund --prefix . ioredis >log 2>&1 ||
-    skip "npm cannot install ioredis: $(grep . log | tail -n 1)"
+  install_ioredis
   holds_the_contract short/limit.mjs node limit.mjs
 }
 
@@ -168,6 +173,48 @@ holds_the_contract() {
   if [[ -x /usr/bin/python3 ]]; then python=/usr/bin/python3; fi
   needs python3-redis "$python" -c 'import redis'
   holds_the_contract short/limit.py "$python" limit.py
+}
+
+# quick_start LANGUAGE: the block that follows this language in the QUICK START of rlctl-scripts(7), with the test's
+# server.
+quick_start() {
+  awk -v start="^In $1, with " '
+    $0 ~ start { found = 1 }
+    found && /^```$/ { if (open) exit; open = 1; next }
+    open' "$project/man/rlctl-scripts.7.scd" |
+    sed "s|limiter = Redis()|limiter = Redis(unix_socket_path='$socket')|; s|new Redis()|new Redis('$socket')|"
+}
+
+@test "Python: the quick start of rlctl-scripts(7) runs, and has ten lines" {
+  local python=python3 n
+  if [[ -x /usr/bin/python3 ]]; then python=/usr/bin/python3; fi
+  start_server
+  quick_start Python >start.py
+  assert grep -q "$socket" start.py
+  (($(grep -c . start.py) <= 10))
+  needs python3-redis "$python" -c 'import redis'
+  cd "$project"
+  for n in 4 3 2 1 0; do
+    run -0 "$python" "$BATS_TEST_TMPDIR/languages/start.py"
+    assert_output "$n left"
+  done
+  run -0 "$python" "$BATS_TEST_TMPDIR/languages/start.py"
+  assert_output --regexp '^retry in [0-9.]+ s$'
+}
+
+@test "node: the quick start of rlctl-scripts(7) runs, and has ten lines" {
+  start_server
+  quick_start JavaScript >start.mjs
+  assert grep -q "$socket" start.mjs
+  (($(grep -c . start.mjs) <= 10))
+  [[ ${RLCTL_TEST_ALL-} ]] || skip 'needs the network, for ioredis; RLCTL_TEST_ALL=1 asks npm for it'
+  needs nodejs node --version
+  install_ioredis
+  cd "$project"
+  run -0 node "$BATS_TEST_TMPDIR/languages/start.mjs"
+  assert_output 4
+  run -0 node "$BATS_TEST_TMPDIR/languages/start.mjs"
+  assert_output 3
 }
 
 @test "Ruby: limit.rb decides as rlctl check does, and sends nothing twice" {

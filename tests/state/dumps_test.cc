@@ -118,7 +118,7 @@ TEST_CASE("every state that was ever stored is still read with its meaning") {
   }
 }
 
-// rlctl-scripts(7) describes these bytes. A new form needs a new file next to the old one.
+// rlctl-stored(7) describes these bytes. A new form needs a new file next to the old one.
 TEST_CASE("the scripts store exactly the recorded bytes") {
   TestServer server;
   std::set<std::string> made;
