@@ -20,7 +20,7 @@ local function wrong(what, value, accepted)
 end
 
 local key, limit, lease = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
-local action, id, now = ARGV[3], ARGV[4], ARGV[5]
+local action, id, now, margin = ARGV[3], ARGV[4], ARGV[5], 0
 if #KEYS ~= 1 then return wrong('KEYS', #KEYS .. ' keys', 'one key') end
 if ARGV[6] then return wrong('ARGV', #ARGV .. ' values', 'limit lease action id, then now') end
 if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
@@ -33,7 +33,6 @@ if action ~= 'acquire' and action ~= 'renew' and action ~= 'release' then
   return wrong('action', action, 'acquire, renew or release')
 end
 if not id or id == '' then return wrong('id', id, 'the name of the holder') end
-local margin = 0
 if not now or now == '' then
   now = redis.call('TIME')
   now = now[1] * 1000000 + now[2]

@@ -33,7 +33,7 @@ if n == 0 then return refuse('KEYS must have one key for each limit', '0 keys') 
 local cost, now, margin, extra = ARGV[3 * n + 1] or '', ARGV[3 * n + 2] or '', 0, ARGV[3 * n + 3]
 if extra then return refuse('ARGV must be limit, window, burst per key, then cost, now', extra) end
 cost = cost == '' and 1 or tonumber(cost)
-if not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
+if cost ~= 1 and not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
   return refuse('cost must be a whole number ' .. COSTS, ARGV[3 * n + 1])
 end
 if now == '' then
@@ -60,7 +60,7 @@ for i = 1, n do
                   '(60 s is 60000000)', ARGV[3 * i - 1], i)
   end
   burst = (ARGV[3 * i] or '') == '' and limit or HAS_BURST and tonumber(ARGV[3 * i])
-  if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
+  if burst ~= limit and not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
     return refuse('burst of KEYS[%d] must be ' .. BURSTS, ARGV[3 * i], i)
   end
   if HAS_BURST and not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
@@ -102,7 +102,8 @@ for i = 1, n do
   if count > 0 and ends > reset_after then reset_after = ends end
   if ends > reset_if_allowed then reset_if_allowed = ends end
   if i < n then
-    kept[key] = {limit = limit, tag = tag, start = start, count = count, span = span, same = same}
+    kept[key] = denied_by > 0 or
+                {limit = limit, tag = tag, start = start, count = count, span = span, same = same}
   end
 end
 

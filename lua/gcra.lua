@@ -26,7 +26,6 @@ end
 -- (TAT) is ahead + rest / limit microseconds after now.
 local whole, part, ahead, rest
 local stored, same -- the string, or false; whether a write leaves all but the TAT as it is stored
-local mark -- '~' if a call that gave now wrote the string, or writes it now; else ' '
 local second -- of the stored TAT, if its TTL is known to last until the end of that second
 
 -- [arguments] The same in every script. Locals, since each access to a global costs server time.
@@ -36,7 +35,7 @@ if n == 0 then return refuse('KEYS must have one key for each limit', '0 keys') 
 local cost, now, margin, extra = ARGV[3 * n + 1] or '', ARGV[3 * n + 2] or '', 0, ARGV[3 * n + 3]
 if extra then return refuse('ARGV must be limit, window, burst per key, then cost, now', extra) end
 cost = cost == '' and 1 or tonumber(cost)
-if not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
+if cost ~= 1 and not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
   return refuse('cost must be a whole number ' .. COSTS, ARGV[3 * n + 1])
 end
 if now == '' then
@@ -63,7 +62,7 @@ for i = 1, n do
                   '(60 s is 60000000)', ARGV[3 * i - 1], i)
   end
   burst = (ARGV[3 * i] or '') == '' and limit or HAS_BURST and tonumber(ARGV[3 * i])
-  if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
+  if burst ~= limit and not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
     return refuse('burst of KEYS[%d] must be ' .. BURSTS, ARGV[3 * i], i)
   end
   if HAS_BURST and not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
@@ -75,7 +74,6 @@ for i = 1, n do
 
   part = window % limit
   whole, ahead, rest, same, second = (window - part) / limit, 0, 0, false, false
-  mark = margin > 0 and '~' or ' '
   stored = pcall('GET', key)
   local old_limit = limit
   if stored then
@@ -90,7 +88,7 @@ for i = 1, n do
                                'with TAT, REMAINDER, LIMIT, WINDOW, BURST')
     end
     -- If every write used the server's clock, the TTL lasts until the end of the TAT's second.
-    if tag == 'gcra~' then mark = '~' elseif margin == 0 then second = tat - tat % 1000000 end
+    if tag == 'gcra ' and margin == 0 then second = tat - tat % 1000000 end
     same = old_limit == limit and old_window == window and old_burst == burst and
            (margin == 0 or tag == 'gcra~')
     if tat >= now then ahead, rest = tat - now, tat_rest end
@@ -104,9 +102,8 @@ for i = 1, n do
       return math.floor(high / c) * 32768 + math.floor(sum / c), sum % c
     end
     if old_limit ~= limit then
-      local over
-      rest, over = divide(rest, limit, old_limit)
-      if over > 0 then rest = rest + 1 end
+      local quotient, over = divide(rest, limit, old_limit)
+      rest = over > 0 and quotient + 1 or quotient
       if rest == limit then ahead, rest = ahead + 1, 0 end
     end
     if cost < 0 then
@@ -137,8 +134,8 @@ for i = 1, n do
   local reset = rest > 0 and ahead + 1 or ahead
   if reset > reset_after then reset_after = reset end
   if i < n then
-    kept[key] = {limit = limit, window = window, burst = burst, stored = stored, whole = whole,
-                 part = part, ahead = ahead, rest = rest, mark = mark, same = same, second = second}
+    kept[key] = denied_by > 0 or {limit = limit, window = window, burst = burst, stored = stored,
+                                  ahead = ahead, rest = rest, same = same, second = second}
   end
 end
 
@@ -150,9 +147,9 @@ if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 for i = n, 1, -1 do
   if i < n then
     local its = kept[KEYS[i]]
-    limit, window, burst, stored = its.limit, its.window, its.burst, its.stored
-    whole, part, ahead, rest = its.whole, its.part, its.ahead, its.rest
-    key, mark, same, second = KEYS[i], its.mark, its.same, its.second
+    key, limit, window, burst = KEYS[i], its.limit, its.window, its.burst
+    stored, ahead, rest, same, second = its.stored, its.ahead, its.rest, its.same, its.second
+    part, whole = window % limit, (window - window % limit) / limit
   end
   if cost > 0 then
     local parts = cost * part % limit
@@ -171,7 +168,8 @@ for i = n, 1, -1 do
     if same then -- in place: spares packing and copying what stays
       call('SETRANGE', key, '5', struct.pack('<dI4', tat, rest))
     else
-      local text = struct.pack('<c5dI4I4dI4', 'gcra' .. mark, tat, rest, limit, window, burst)
+      local tag = margin > 0 and 'gcra~' or stored and string.sub(stored, 1, 5) or 'gcra '
+      local text = struct.pack('<c5dI4I4dI4', tag, tat, rest, limit, window, burst)
       if stored then
         call('SET', key, text, 'KEEPTTL')
       else

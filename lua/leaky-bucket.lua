@@ -27,7 +27,6 @@ end
 -- is ahead + rest / limit microseconds after now.
 local whole, part, ahead, rest
 local stored, same -- the string, or false; whether a write leaves all but LAST as it is stored
-local mark -- '~' if a call that gave now wrote the string, or writes it now; else ' '
 local second -- of the stored LAST, if its TTL is known to last until an interval after its end
 
 -- [arguments] The same in every script. Locals, since each access to a global costs server time.
@@ -37,7 +36,7 @@ if n == 0 then return refuse('KEYS must have one key for each limit', '0 keys') 
 local cost, now, margin, extra = ARGV[3 * n + 1] or '', ARGV[3 * n + 2] or '', 0, ARGV[3 * n + 3]
 if extra then return refuse('ARGV must be limit, window, burst per key, then cost, now', extra) end
 cost = cost == '' and 1 or tonumber(cost)
-if not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
+if cost ~= 1 and not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
   return refuse('cost must be a whole number ' .. COSTS, ARGV[3 * n + 1])
 end
 if now == '' then
@@ -64,7 +63,7 @@ for i = 1, n do
                   '(60 s is 60000000)', ARGV[3 * i - 1], i)
   end
   burst = (ARGV[3 * i] or '') == '' and limit or HAS_BURST and tonumber(ARGV[3 * i])
-  if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
+  if burst ~= limit and not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
     return refuse('burst of KEYS[%d] must be ' .. BURSTS, ARGV[3 * i], i)
   end
   if HAS_BURST and not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
@@ -76,7 +75,6 @@ for i = 1, n do
 
   part = window % limit
   whole, ahead, rest, same, second = (window - part) / limit, 0, 0, false, false
-  mark = margin > 0 and '~' or ' '
   stored = pcall('GET', key)
   if stored then
     local tag, last, last_rest, old_limit, old_window, old_burst
@@ -92,11 +90,7 @@ for i = 1, n do
     same = old_limit == limit and old_window == window and old_burst == burst and
            (margin == 0 or tag == 'leaky~')
     -- If every write used the server's clock, the TTL lasts until an interval after LAST's second.
-    if tag == 'leaky~' then
-      mark = '~'
-    elseif same and margin == 0 then
-      second = last - last % 1000000
-    end
+    if tag == 'leaky ' and same then second = last - last % 1000000 end
     if old_limit ~= limit and last_rest > 0 then
       -- last_rest * limit / old_limit, rounded up, in two parts: doubles are exact up to 2^53.
       local low = last_rest % 32768
@@ -129,8 +123,8 @@ for i = 1, n do
   local reset = rest > 0 and ahead + 1 or ahead
   if reset > reset_after then reset_after = reset end
   if i < n then
-    kept[key] = {limit = limit, window = window, burst = burst, stored = stored, whole = whole,
-                 part = part, ahead = ahead, rest = rest, mark = mark, same = same, second = second}
+    kept[key] = denied_by > 0 or {limit = limit, window = window, burst = burst, stored = stored,
+                                  ahead = ahead, rest = rest, same = same, second = second}
   end
 end
 
@@ -143,9 +137,9 @@ local delay = reset_after -- the longest time until a free departure, over all k
 for i = n, 1, -1 do
   if i < n then
     local its = kept[KEYS[i]]
-    limit, window, burst, stored = its.limit, its.window, its.burst, its.stored
-    whole, part, ahead, rest = its.whole, its.part, its.ahead, its.rest
-    key, mark, same, second = KEYS[i], its.mark, its.same, its.second
+    key, limit, window, burst = KEYS[i], its.limit, its.window, its.burst
+    stored, ahead, rest, same, second = its.stored, its.ahead, its.rest, its.same, its.second
+    part, whole = window % limit, (window - window % limit) / limit
   end
   -- The last departure that this request takes, and the next free one after it.
   local parts = (cost - 1) * part % limit
@@ -161,7 +155,8 @@ for i = n, 1, -1 do
   if same then -- in place: spares packing and copying what stays
     call('SETRANGE', key, '6', struct.pack('<dI4', last, rest))
   else
-    local text = struct.pack('<c6dI4I4dI4', 'leaky' .. mark, last, rest, limit, window, burst)
+    local tag = margin > 0 and 'leaky~' or stored and string.sub(stored, 1, 6) or 'leaky '
+    local text = struct.pack('<c6dI4I4dI4', tag, last, rest, limit, window, burst)
     if stored then
       call('SET', key, text, 'KEEPTTL')
     else

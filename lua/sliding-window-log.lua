@@ -35,7 +35,7 @@ if n == 0 then return refuse('KEYS must have one key for each limit', '0 keys') 
 local cost, now, margin, extra = ARGV[3 * n + 1] or '', ARGV[3 * n + 2] or '', 0, ARGV[3 * n + 3]
 if extra then return refuse('ARGV must be limit, window, burst per key, then cost, now', extra) end
 cost = cost == '' and 1 or tonumber(cost)
-if not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
+if cost ~= 1 and not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
   return refuse('cost must be a whole number ' .. COSTS, ARGV[3 * n + 1])
 end
 if now == '' then
@@ -62,7 +62,7 @@ for i = 1, n do
                   '(60 s is 60000000)', ARGV[3 * i - 1], i)
   end
   burst = (ARGV[3 * i] or '') == '' and limit or HAS_BURST and tonumber(ARGV[3 * i])
-  if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
+  if burst ~= limit and not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
     return refuse('burst of KEYS[%d] must be ' .. BURSTS, ARGV[3 * i], i)
   end
   if HAS_BURST and not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
@@ -82,12 +82,9 @@ for i = 1, n do
     if not (newest and newest % 1 == 0 and newest <= 4e15 and
             oldest and oldest >= 0 and oldest <= newest) or
        oldest < 1e15 and now >= 1e15 and pcall('PTTL', key) == -1 then
-      if type(length) == 'number' then
-        call('LINDEX', key, '0') -- raises what an ACL refuses
-      elseif not string.find(length.err, 'WRONGTYPE') then
-        return length
-      end
-      return refuse_key(i)
+      if type(length) == 'number' then call('LINDEX', key, '0') end -- raises what an ACL refuses
+      return type(length) == 'table' and not string.find(length.err, 'WRONGTYPE') and length or
+             refuse_key(i)
     end
     if newest > now then time = newest end
     if newest <= time - window then
@@ -128,7 +125,8 @@ for i = 1, n do
   if reset > reset_after then reset_after = reset end
   if time + window - now > reset_if_allowed then reset_if_allowed = time + window - now end
   if i < n then
-    kept[key] = {window = window, length = length, gone = gone, time = time, newest = newest}
+    kept[key] = denied_by > 0 or
+                {window = window, length = length, gone = gone, time = time, newest = newest}
   end
 end
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -74,6 +75,23 @@ TEST_CASE("the lines that several scripts share are the same in each") {
   const auto ttl = marked(find_algorithm("sliding-window-log")->script, "ttl");
   CHECK(ttl.size() > 300);
   CHECK((marked(find_algorithm("sliding-window-zset")->script, "ttl") == ttl));
+}
+
+TEST_CASE("the lines that compute a wait are the same in all three places of token-bucket") {
+  std::istringstream script{std::string(find_algorithm("token-bucket")->script)};
+  std::vector<std::string> blocks;
+  for (std::string line; std::getline(script, line);) {
+    if (line.find("local wait = ") == std::string::npos) continue;
+    const std::size_t indentation = line.find_first_not_of(' ');
+    std::string& block = blocks.emplace_back(line.substr(indentation));
+    for (int i = 0; i < 3 && std::getline(script, line); ++i) {
+      block += '\n' + line.substr(std::min(indentation, line.size()));
+    }
+  }
+  REQUIRE(blocks.size() == 3);
+  CHECK(blocks[0].find("wait > 1") != std::string::npos);  // the last of the lines
+  CHECK(blocks[1] == blocks[0]);
+  CHECK(blocks[2] == blocks[0]);
 }
 
 TEST_CASE("every script allows exactly its capacity at one instant") {

@@ -43,6 +43,8 @@ algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^con
   decides 0 'remaining=1 ' --limit 2/s --limit 9/60s
   decides 0 'remaining=1 reset=60.000s' --limit 2/s --limit 9/60s --peek
   decides 1 'remaining=1 reset=60.000s denied_by={k}:1s' --limit 2/s --limit 9/60s --peek --cost 2
+  # A limit that can never allow it comes first.
+  decides 1 'remaining=1 retry_after=never reset=60.000s denied_by={k}:60s' --limit 9/s --limit 2/60s --peek --cost 9
 }
 
 # --- costs ------------------------------------------------------------------------------------------
