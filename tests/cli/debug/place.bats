@@ -273,11 +273,11 @@ version() {
 
 @test "--attach --sync asks and requires a yes" {
   start_server
-  run -2 rlctl debug fixed-window k --limit 5/60s --attach --sync --trace
+  run -2 rlctl debug gcra k --limit 5/30d --attach --sync --trace
   assert_line --partial "--sync stops all of $RLCTL_URL at every line"
   assert_line --partial 'refusing without --yes'
   assert_equal "$(cli DBSIZE)" 0
-  run -0 rlctl debug fixed-window k --limit 5/60s --attach --sync --yes --trace
+  run -0 rlctl debug gcra k --limit 5/30d --attach --sync --yes --trace
   assert_line --regexp '; what was written is kept$'
   assert_equal "$(cli DBSIZE)" 1
   assert_equal "$(cli PING)" PONG
@@ -286,11 +286,11 @@ version() {
 @test "--attach --sync asks at a terminal" {
   command -v script >/dev/null || skip 'no script(1) here'
   start_server
-  run -1 script -qec "rlctl debug fixed-window k --limit 5/60s --attach --sync --trace" /dev/null <<<n
+  run -1 script -qec "rlctl debug gcra k --limit 5/30d --attach --sync --trace" /dev/null <<<n
   assert_line --partial 'continue? [y/N]'
   assert_line --partial 'nothing was debugged'
   assert_equal "$(cli DBSIZE)" 0
-  run -0 script -qec "rlctl debug fixed-window k --limit 5/60s --attach --sync --trace" /dev/null <<<y
+  run -0 script -qec "rlctl debug gcra k --limit 5/30d --attach --sync --trace" /dev/null <<<y
   assert_equal "$(cli DBSIZE)" 1
 }
 

@@ -94,8 +94,12 @@ return 'old'
 LUA
   # The traces of the first two requests take longer than the second that the key has left at the third.
   printf '%s k 1\n' 1767225660.0 1767225680.0 1767225719.0 >fast.log
-  run -0 rlctl debug slow.lua --replay fast.log --coverage --json -q
-  assert_equal "$(jq -c 'select(.line == 6 or .line == 7) | .hits' <<<"$output")" $'3\n2'
+  # The machine may stand still for that second, just before the third.
+  keeps_its_ttl() {
+    run -0 rlctl debug slow.lua --replay fast.log --coverage --json -q
+    [[ $(jq -c 'select(.line == 6 or .line == 7) | .hits' <<<"$output") == $'3\n2' ]]
+  }
+  wait_until keeps_its_ttl
 }
 
 @test "every log format is accepted, and unreadable lines are reported" {
