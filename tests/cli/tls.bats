@@ -84,7 +84,7 @@ configure() {
 }
 
 @test "without --cacert, the system's authorities are trusted" {
-  fails 3 "cannot connect to $RLCTL_URL: its certificate is not trusted: unable to get local issuer certificate" \
+  fails 3 "cannot connect to $RLCTL_URL: its certificate is not trusted: self-signed certificate in certificate chain" \
     "trust it with --cacert FILE, the authority's certificate" check k --limit 9/60s
   SSL_CERT_FILE=$certificates/ca.pem rlctl check -q k --limit 9/60s
 }

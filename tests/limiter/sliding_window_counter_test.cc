@@ -101,7 +101,7 @@ TEST_CASE(
     const bool is_full = random.percent(40);
     // The limit is lowered afterwards, to less than what was counted.
     const bool is_lowered = random.percent(30);
-    auto limit = random.log_uniform(is_full ? 3 : 1, is_short ? 100 : kLargestLimit);
+    auto limit = random.log_uniform(is_full ? 3 : 1, is_short ? 100'000 : kLargestLimit);
     CounterFrame frame{};
     frame.previous = is_full ? limit - random.uniform(0, 2) : random.uniform(0, limit);
     frame.current = random.uniform(0, is_full ? 2 : limit);
@@ -111,8 +111,9 @@ TEST_CASE(
         std::max<std::int64_t>(1, random.percent(50) ? frame.previous : frame.current);
     const auto times = is_lowered ? random.uniform(1, 2)
                                   : random.log_uniform(1, (kLongestWindow.count() - 1) / leaving);
-    const auto window = is_short ? random.uniform(1, 50) : leaving * times + random.uniform(-1, 1);
-    frame.window = microseconds{std::max<std::int64_t>(1, window)};
+    const auto window =
+        is_short ? random.uniform(1'000, 50'000) : leaving * times + random.uniform(-1, 1);
+    frame.window = std::max(kShortestWindow, microseconds{window});
     const auto left = random.uniform(0, is_full ? std::min<std::int64_t>(3, leaving) : leaving);
     const auto elapsed = random.percent(40) ? random.uniform(0, 2 * frame.window.count())
                                             : left * times + random.uniform(-1, 1);

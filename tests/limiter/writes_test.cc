@@ -155,7 +155,7 @@ TEST_CASE("a TTL is as long as the contract says, to the millisecond") {
   with_each([](TestServer& server, const Algorithm& algorithm, ObservedScript& script,
                const Strings& keys, bool by_caller) {
     // At these times, and with these windows, a microsecond more or less makes another millisecond.
-    std::vector<Requests> all{{1, 1, kMinute, 1}};
+    std::vector<Requests> all{{1, 1'000, kMinute, 1}};
     for (const std::int64_t offset : {195, 995, 1'195, 1'995}) {
       for (std::int64_t us = offset; us < offset + 9; ++us) {
         all.push_back({5, kMinuteUs, kMinute + 10 * kSecondUs + us, 1});

@@ -214,7 +214,7 @@ TEST_CASE("a certificate of an unknown authority is refused") {
   url.tls->cacert = file("other-ca.pem");
   auto error = ping_error(url);
   CHECK(error.failure() == Failure::kUnreachable);
-  CHECK(contains(error.what(), "its certificate is not trusted: unable to get"));
+  CHECK(contains(error.what(), "its certificate is not trusted: "));
   CHECK(error.hint() == file("other-ca.pem") + " has no certificate of it");
   url.tls->cacert.clear();
   CHECK(ping_error(url).hint() == "trust it with --cacert FILE, the authority's certificate");

@@ -99,9 +99,6 @@ version() {
   wait "$pid" || true
   wait_until eval "! kill -0 $private 2>/dev/null"
   assert_equal "$(snapshot)" "$before"
-  # The next run removes its folder.
-  run -0 rlctl "${log[@]}"
-  nothing_is_left
 }
 
 @test "Ctrl-C ends debug and its server by the signal" {

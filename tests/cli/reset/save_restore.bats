@@ -391,7 +391,7 @@ or to a newer one"
   rlctl reset -q a b --save s
   sed 's/,"saved_again":false}/,"contents_base64":["AA=="]}/' s >t
   echo '{"not_removed":"b"}' >>t
-  run -0 rlctl reset --restore t
+  run -0 --separate-stderr rlctl reset --restore t
   assert_output 'restored key=a algorithm=sliding-window-log'
 }
 
