@@ -209,9 +209,7 @@ IsoTime read_iso(std::string_view text, IsoSource source) {
     }
     if (is_typed && scanner.at_digit()) return {.why = "has more than two digits of seconds"};
   }
-  // A leap second is only in logs.
-  if (hour > 23 || minute > 59 || second > (is_typed ? 59 : 60))
-    return {.why = "has an invalid time of day"};
+  if (hour > 23 || minute > 59 || second > 60) return {.why = "has an invalid time of day"};
   minutes east{0};
   if (const auto why = scan_zone(scanner, is_typed, east); !why.empty()) return {.why = why};
   return {.at = std::chrono::sys_days{date}.time_since_epoch() + std::chrono::hours{hour} +

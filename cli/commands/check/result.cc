@@ -148,8 +148,8 @@ void ResultFormat::append_error(std::string& out, std::size_t line, const Proble
     out += '\n';
     return;
   }
-  out += fmt::format("error line={} status={} message={}", line,
-                     static_cast<int>(problem.status), escaped_text(problem.message));
+  out += fmt::format("error line={} status={} message={}", line, static_cast<int>(problem.status),
+                     escaped_text(problem.message));
   out += '\n';
 }
 
