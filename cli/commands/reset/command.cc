@@ -237,8 +237,8 @@ Found look(const Plan& plan, Session& session) {
               [&](state::Resetter& resetter) { scan(session, *plan.match, connection, resetter); });
   session.progress.clear();
   std::ranges::sort(found, {}, &SeenKey::key);
-  const auto repeated = std::ranges::unique(found, {}, &SeenKey::key);
-  found.erase(repeated.begin(), repeated.end());
+  const auto is_same = [](const SeenKey& a, const SeenKey& b) { return a.key == b.key; };
+  found.erase(std::unique(found.begin(), found.end(), is_same), found.end());
   return found;
 }
 
