@@ -165,9 +165,9 @@ TEST_CASE("what was saved before an error, and not removed, is still there") {
   CHECK(place.call({"DBSIZE"}).integer() == 200);
   const auto results = place.restore();
   CHECK(results.size() == 400);
-  for (const auto& [key, result] : results) {
-    CAPTURE(key);
-    CHECK(result == (std::stoi(key) < 200 ? "r" : "i"));
+  for (const auto& each : results) {
+    CAPTURE(each.first);
+    CHECK(each.second == (std::stoi(each.first) < 200 ? "r" : "i"));
   }
 }
 
