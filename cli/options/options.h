@@ -51,7 +51,7 @@ class Option {
   Option& excludes(std::string_view name, std::string_view why = {}, std::string_view hint = {}) {
     return add_rule(true, name, why, hint);
   }
-  /// The same for each of several.
+  /// excludes() for each of these names.
   Option& excludes_each(std::initializer_list<std::string_view> names, std::string_view why = {},
                         std::string_view hint = {}) {
     for (const auto name : names) excludes(name, why, hint);

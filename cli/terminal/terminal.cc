@@ -103,7 +103,7 @@ namespace {
 
 constexpr std::string_view kReset = "\033[0m";
 
-/// By Tone.
+/// The escape sequence of each Tone, in the order of the enum.
 constexpr std::array<std::string_view, 6> kSequences{"",         "\033[1m",  "\033[2m",
                                                      "\033[32m", "\033[33m", "\033[31m"};
 

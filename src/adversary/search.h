@@ -60,7 +60,7 @@ struct SearchResult {
   std::optional<Score> beyond_rounding = {};
   /// `most` is all that a schedule may ask for, about four times the limit: no bound was found.
   bool is_unbounded = false;
-  /// Of an exhaustive search: all schedules within bounds, unless `interrupted`.
+  /// How many schedules an exhaustive search tried: all within bounds, unless `interrupted`.
   std::optional<std::int64_t> tried = {};
   /// The schedules that were left out, since their answers depend on when a key expires.
   std::int64_t undecided = 0;

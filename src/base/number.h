@@ -16,7 +16,7 @@ __extension__ typedef __int128 Wide;
 [[nodiscard]] constexpr double as_double(std::int64_t value) {
   return static_cast<double>(value);
 }
-/// In microseconds.
+/// The number of microseconds.
 [[nodiscard]] constexpr double as_double(std::chrono::microseconds value) {
   return static_cast<double>(value.count());
 }

@@ -158,7 +158,7 @@ void read_timeout(const toml::node& value, Configuration& file) {
   file.timeout = timeout;
 }
 
-/// Those of the file, in the order in which they are read.
+/// The settings of the file, in the order in which they are read.
 constexpr Setting<Configuration> kSettings[] = {
     {kUrl, read_url, kUrl},
     {"password_file", read_password_file, kUrl},
@@ -206,7 +206,7 @@ void read_ipv6_prefix(const toml::node& value, Policy& policy) {
   policy.ipv6_prefix = static_cast<int>(number->get());
 }
 
-/// Those of a policy, in the order in which they are read.
+/// The settings of a policy, in the order in which they are read.
 constexpr Setting<Policy> kPolicySettings[] = {
     {.name = "key", .read = read_key, .example = "login:%s"},
     {.name = "algorithm", .read = read_algorithm},

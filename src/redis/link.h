@@ -87,7 +87,7 @@ class Outbox {
   [[nodiscard]] std::string_view last_answered() const noexcept {
     return std::string_view(bytes_).substr(last_.first, last_.second);
   }
-  /// Those without a reply whose last byte was not sent.
+  /// The commands without a reply whose last byte was not sent.
   [[nodiscard]] std::vector<std::string> not_sent_whole() const;
 
  private:

@@ -134,7 +134,7 @@ Error tls_failed(const TlsPeer& peer) {
       "use a certificate from an authority that the server trusts, and that is valid now");
 }
 
-// The same error of the connection below, which ended the handshake.
+// Says of an error of the connection, which ended the handshake, what is probably wrong.
 Error handshake_ended(const TlsPeer& peer, const Error& error) {
   const char* hint = peer.first_bytes.empty() ? kWithoutTls : kSeeLog;
   if (!speaks_tls(peer.first_bytes)) return tls_failed(peer);

@@ -44,7 +44,7 @@ struct RecordedRequests {
     return number;
   }
 
-  /// Those at the same time stay in their order.
+  /// Requests at the same time keep the order in which they were read.
   void sort_by_time() {
     std::stable_sort(by_time.begin(), by_time.end(),
                      [](const Request& a, const Request& b) { return a.at_us < b.at_us; });

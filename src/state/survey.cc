@@ -269,7 +269,8 @@ std::vector<Surveyed> survey(redis::Connection& connection, std::span<const Insp
 }
 
 void survey_all(redis::Connection& connection, const SurveyScan& scan) {
-  // Of a hundred million keys, one is taken for another with a probability of 1 in 3,000.
+  // A hash of 64 bits stands for a key: among a hundred million keys, two are alike with a
+  // probability of 1 in 3,700.
   std::unordered_set<std::size_t> seen_hashes;
   redis::Scan keys(connection, scan.pattern);
   while (!keys.done()) {
