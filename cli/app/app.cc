@@ -109,12 +109,19 @@ ExitStatus App::run(int argc, char** argv) {
   return status;
 }
 
-/// What the command needs, if its name is the first word.
+/// What the command needs, which is one of those that the line names; all if it may be `help`.
 CommandLine::Declares declares(std::span<const std::string> arguments) {
+  const auto is_named = [&](const CommandText& text) {
+    return std::ranges::find(arguments, text.name) != arguments.end();
+  };
+  auto declares = CommandLine::Declares::kAll;
+  if (is_named(kHelpCommand)) return declares;
   for (const auto* command : commands()) {
-    if (!arguments.empty() && command->text.name == arguments[0]) return command->declares;
+    if (!is_named(command->text)) continue;
+    declares = command->declares;
+    if (declares == CommandLine::Declares::kAll) break;
   }
-  return CommandLine::Declares::kAll;
+  return declares;
 }
 
 /// Throws first if the line has no --, and so the options of a program were read as rlctl's own.
