@@ -117,7 +117,8 @@ struct RlctlLine : CommandLine {
   RlctlLine();
 
   GeneralOptions general;
-  std::map<const Command*, Action> actions;  ///< of the commands that are declared
+  /// What runs each command that is declared.
+  std::map<const Command*, Action> actions;
 };
 /// The command that the line has chosen. Null if there is none, and for `help` and `version`.
 [[nodiscard]] const Command* chosen_command(const CommandLine& line);

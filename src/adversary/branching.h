@@ -132,8 +132,8 @@ class SharedStates final : public Branching {
 
   ReplayBranching& limiter_;
   std::unordered_map<Question, Known, HashOfQuestion> known_;
-  std::unordered_map<std::string, State> states_;  ///< by contents
-  std::vector<std::int64_t> users_;                ///< of each state
+  std::unordered_map<std::string, State> states_;  ///< the key is what the limiter stores
+  std::vector<std::int64_t> users_;                ///< how many branches use a state, by its number
   std::int64_t questions_ = 0;
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr auto kUnlimited = std::numeric_limits<std::int64_t>::max();
 
-/// What follows `label` in a file of the kernel; empty if there is no such file or label.
+/// The text after `label` in a file of the kernel; empty if the file or the label is missing.
 std::string text_after(std::string_view label, const std::string& path) {
   try {
     const auto text = read_all(open_file(path));

@@ -33,7 +33,7 @@ inline constexpr microseconds kLatestInstant{4'000'000'000'000'000};
 enum class IsoSource { kTyped, kLogged };
 struct IsoTime {
   std::optional<microseconds> at = {};  ///< since 1970
-  std::string_view why = {};            ///< "has no zone": if there is no instant
+  std::string_view why = {};            ///< why there is no instant: "has no zone"
 };
 /// Reads ISO 8601 and RFC 3339: `2000-10-10T13:55:36.123-07:00`; the T may be a blank, the point a
 /// comma, the zone Z, UTC, GMT, ±hh:mm, ±hhmm or ±hh, optionally after a blank; seconds may be

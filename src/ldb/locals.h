@@ -74,7 +74,7 @@ class VisibleLocals {
   /// The variable that a name refers to; null if there is none.
   [[nodiscard]] const VisibleLocal* find(std::string_view name) const noexcept;
   struct Found {
-    std::optional<Value> value = {};  ///< none: it is no variable, or not known
+    std::optional<Value> value = {};  ///< none if there is no such variable, or it is not known
     std::string why_not = {};         ///< set if the server cannot know it from a copy either
   };
   /// The value of a variable or of a field of it.

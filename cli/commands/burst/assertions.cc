@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/table.h"
 #include "base/text.h"
 #include "cli/options/options.h"
 
@@ -35,21 +36,16 @@ std::string_view trimmed(std::string_view text) {
 }
 
 AssertedMeasure find_measure(std::string_view name, const std::string& text, bool of_search) {
-  const auto search = search_measures(), traffic = traffic_measures();
-  std::vector<std::string_view> names;
-  for (const auto& measure : of_search ? search : traffic) {
-    if (measure.name == name) return measure;
-    names.push_back(measure.name);
-  }
+  const auto measures = of_search ? search_measures() : traffic_measures();
+  if (const auto* measure = find_by_name(measures, name)) return *measure;
   auto message =
       "--assert: " + in_quotes(text) + " compares " + in_quotes(name) + ", which is not a measure";
-  for (const auto& other : of_search ? traffic : search) {
-    if (other.name != name) continue;
+  if (find_by_name(of_search ? traffic_measures() : search_measures(), name) != nullptr) {
     throw UsageError(
         message + (of_search ? " of a search" : " of traffic"),
         of_search ? "patterns and --replay measure it" : "rlctl burst adversary measures it");
   }
-  refuse_word(message, name, names);
+  refuse_word(message, name, names_of(measures));
 }
 
 double parse_value(std::string_view number, const std::string& text) {

@@ -55,7 +55,8 @@ class Server {
 
   Invocation& invocation_;
   Connector connector_;
-  std::string prefix_ = "burst:";  ///< of a private server's keys; else a random one
+  /// How the names of all keys begin: so on a private server, at random on any other.
+  std::string prefix_ = "burst:";
   int runs_ = 0;
   std::vector<redis::Connection> connections_;
   bool is_foreign_ = false;  ///< a foreign script is asked, which may set no TTLs

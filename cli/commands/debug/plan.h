@@ -50,8 +50,9 @@ struct Plan {
   std::vector<limiter::Limit> limits = {};
   /// How to make keys and arguments, also of a log's requests; null: as `check` does.
   std::shared_ptr<const traffic::ForeignLimiter> foreign = {};
-  bool reads_reply = false;             ///< show the decision that `foreign` reads from the reply
-  traffic::TemplateValues values = {};  ///< of placeholders, except the key
+  bool reads_reply = false;  ///< show the decision that `foreign` reads from the reply
+  /// What the placeholders stand for, except {key}.
+  traffic::TemplateValues values = {};
   std::optional<replay::ReplayOptions> replay = {};
 
   /// Whether the options ask for redis-cli or its command line.

@@ -351,7 +351,7 @@ class Run {
   std::optional<redis::Connection> connection_;  ///< none after an error
   Progress progress_;
   Look look_;
-  std::vector<KeyResults> results_;  ///< those that are not written yet
+  std::vector<KeyResults> results_;  ///< what was read and is not written yet
   std::set<std::string> warned_;
   ExitStatus status_ = ExitStatus::kDone;
   /// For each key, the keys in Redis of its limits that the last scan found.
