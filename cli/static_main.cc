@@ -4,7 +4,7 @@
 #include <nss.h>
 
 #include "cli/app/app.h"
-#include "redis/openssl.h"
+#include "redis/tls.h"
 
 namespace {
 

@@ -84,14 +84,14 @@ std::string with_separator(const CommandText& command, std::span<const std::stri
 class App {
  public:
   /// Throws on failure; report() handles the exception.
-  [[nodiscard]] ExitStatus run(int argc, char** argv);
-  [[nodiscard]] ExitStatus report(const std::exception& error);
+  ExitStatus run(int argc, char** argv);
+  ExitStatus report(const std::exception& error);
 
  private:
-  [[nodiscard]] ExitStatus run_arguments(std::span<const std::string> arguments, Output& out);
-  [[nodiscard]] ExitStatus run_command(const Command& command, Output& out);
+  ExitStatus run_arguments(std::span<const std::string> arguments, Output& out);
+  ExitStatus run_command(const Command& command, Output& out);
   void parse(std::span<const std::string> arguments);
-  [[nodiscard]] std::optional<std::string> asked_text();
+  std::optional<std::string> asked_text();
 
   std::optional<Signals> signals_;
   RlctlLine line_;
@@ -179,7 +179,8 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   auto operands = line_.operands();
   if (line_.command() == &kVersionCommand) {
     if (!operands.empty()) {
-      throw UsageError("version takes no arguments; unexpected argument " + in_quotes(operands[0]));
+      throw UsageError("version takes no arguments; unexpected argument " +
+                       quoted_and_masked(operands[0]));
     }
     out.write(version_text(line_.general.json));
     return ExitStatus::kDone;

@@ -5,6 +5,6 @@ namespace rlctl::cli {
 /// Runs rlctl: finds the command, reads its options and runs it. Wipes passwords from argv. Reports
 /// a failure on stderr, once. Returns the exit status; after a signal, the process dies by that
 /// signal.
-[[nodiscard]] int run_command_line(int argc, char** argv);
+int run_command_line(int argc, char** argv);
 
 }  // namespace rlctl::cli

@@ -65,7 +65,7 @@ struct Command {
 
 /// An `add` function for Command: creates a Target, declares its options, and runs with it.
 template <typename Target, void (*declare)(Options&, Target&), auto run>
-[[nodiscard]] Action add_command(Options& options) {
+Action add_command(Options& options) {
   auto target = std::make_shared<Target>();
   declare(options, *target);
   return [target](Invocation& invocation) { return run(*target, invocation); };
@@ -78,8 +78,8 @@ struct Subcommand {
 };
 /// Declares the commands of a command that does nothing without one, and returns the function that
 /// runs the chosen one. `example` is the hint if there is none. `rows` must outlive the line.
-[[nodiscard]] Action add_subcommands(Options& options, std::span<const Subcommand> rows,
-                                     std::string_view example);
+Action add_subcommands(Options& options, std::span<const Subcommand> rows,
+                       std::string_view example);
 
 /// The options that all commands accept.
 struct GeneralOptions {
@@ -91,7 +91,7 @@ struct GeneralOptions {
   bool help = false;
   bool version = false;
 
-  [[nodiscard]] bool asks_help() const { return help || short_help || version; }
+  bool asks_help() const { return help || short_help || version; }
 };
 
 /// All commands, in the order of `rlctl --help`: X(check) stands for check::kCommand, which
@@ -111,7 +111,7 @@ RLCTL_COMMANDS(RLCTL_DECLARE_COMMAND)
 #undef RLCTL_DECLARE_COMMAND
 
 /// All commands, in the same order.
-[[nodiscard]] std::span<const Command* const> commands();
+std::span<const Command* const> commands();
 /// rlctl's command line: the general options, all commands, `help` and `version`.
 struct RlctlLine : CommandLine {
   RlctlLine();
@@ -121,7 +121,7 @@ struct RlctlLine : CommandLine {
   std::map<const Command*, Action> actions;
 };
 /// The command that the line has chosen. Null if there is none, and for `help` and `version`.
-[[nodiscard]] const Command* chosen_command(const CommandLine& line);
+const Command* chosen_command(const CommandLine& line);
 /// rlctl's own commands, which have no Command.
 inline constexpr CommandText kHelpCommand{.name = "help", .summary = "show the help of a command"};
 inline constexpr CommandText kVersionCommand{.name = "version", .summary = "show the version"};

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 3> kColours{"auto", "always", "never"};
 Colour parse_colour(const std::string& text) {
   const auto found = std::ranges::find(kColours, text);
   if (found == kColours.end()) {
-    throw UsageError("--color must be auto, always or never, not " + in_quotes(text));
+    throw UsageError("--color must be auto, always or never, not " + quoted_and_masked(text));
   }
   return static_cast<Colour>(found - kColours.begin());
 }

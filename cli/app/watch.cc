@@ -83,7 +83,7 @@ microseconds parse_interval(const std::string& text) {
   constexpr microseconds kMin{100'000};
   const auto interval = parse_duration_of(text, "--watch");
   if (interval >= kMin) return interval;
-  throw UsageError("--watch: " + in_quotes(text) + " is too short; it must be at least " +
+  throw UsageError("--watch: " + quoted_and_masked(text) + " is too short; it must be at least " +
                    format_duration(kMin));
 }
 

@@ -20,7 +20,7 @@ struct Watch {
 Option add_watch_option(Options& options, Watch& target, std::string_view help);
 
 /// Whether watch() redraws a terminal; else it writes one text after another.
-[[nodiscard]] bool redraws(const Invocation& invocation);
+bool redraws(const Invocation& invocation);
 
 /// Shows what `read` returns, which only reads from a server, at once and then every interval,
 /// until a signal or an error ends it. After the first text, reports a failure to get an answer
@@ -31,6 +31,6 @@ Option add_watch_option(Options& options, Watch& target, std::string_view help);
 
 /// The output that draws a frame over the previous one: as many lines as fit, each cut to the width
 /// and cleared to its end.
-[[nodiscard]] std::string frame_text(std::string_view text, std::size_t columns, std::size_t lines);
+std::string frame_text(std::string_view text, std::size_t columns, std::size_t lines);
 
 }  // namespace rlctl::cli

@@ -11,10 +11,10 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "limiter/configuration.h"
+#include "redis/cluster.h"
 #include "redis/connection.h"
 #include "redis/error.h"
-#include "redis/server_info.h"
-#include "redis/topology.h"
+#include "redis/server.h"
 #include "redis/url.h"
 
 namespace rlctl::cli {

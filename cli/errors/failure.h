@@ -25,7 +25,7 @@ enum class ExitStatus : int {
 /// commands that judge: quota, audit, lint and doctor.
 enum class PluginState { kOk = 0, kWarning = 1, kCritical = 2, kUnknown = 3 };
 
-[[nodiscard]] constexpr ExitStatus to_status(PluginState state) noexcept {
+constexpr ExitStatus to_status(PluginState state) noexcept {
   return static_cast<ExitStatus>(state);
 }
 
@@ -53,7 +53,7 @@ class ProblemError : public std::runtime_error {
  public:
   explicit ProblemError(Problem problem)
       : std::runtime_error(problem.message), problem_(std::move(problem)) {}
-  [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
+  const Problem& problem() const noexcept { return problem_; }
 
  private:
   Problem problem_;
@@ -62,24 +62,24 @@ class ProblemError : public std::runtime_error {
 /// Converts an exception to a Problem; the only place that chooses exit statuses for exceptions.
 /// An error of a server that the user named gets that name and a hint at what to do about it; on a
 /// replica, this asks the server once where its master is.
-[[nodiscard]] Problem describe(const std::exception& error);
+Problem describe(const std::exception& error);
 
 /// The ACL rule for a command: "+evalsha", "+script|load".
-[[nodiscard]] std::string rule_for(std::string_view command);
+std::string rule_for(std::string_view command);
 
 /// Whether a server's message says that the user may not access a key, not that a command is
 /// refused.
-[[nodiscard]] bool refuses_key(std::string_view message);
+bool refuses_key(std::string_view message);
 /// Whether it says that the user may not call a command of a script, which has begun.
-[[nodiscard]] bool refuses_in_script(std::string_view message);
+bool refuses_in_script(std::string_view message);
 
 /// Removes the hint that the request may have been executed: for commands that only read, and for
 /// messages that already include it.
-[[nodiscard]] Problem drop_in_doubt_note(Problem problem);
+Problem drop_in_doubt_note(Problem problem);
 
 /// The text for stderr, with line ends: lines, or one JSON object. Masks all passwords in URLs,
 /// except in the server's name, which has none.
-[[nodiscard]] std::string render(const Problem& problem, std::string_view command, bool json);
+std::string render(const Problem& problem, std::string_view command, bool json);
 
 /// {"code":...,"message":...,"hint":...}
 void append_problem_json(std::string& out, const Problem& problem);
@@ -89,6 +89,6 @@ void warn(const std::string& message, std::string_view command);
 
 /// "rlctl inspect login:alice shows what it holds": a command to copy into a shell, unless quotes
 /// are not enough for the key.
-[[nodiscard]] std::string inspect_hint(std::string_view key);
+std::string inspect_hint(std::string_view key);
 
 }  // namespace rlctl::cli

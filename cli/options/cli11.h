@@ -58,7 +58,7 @@ struct CommandLineState {
   bool declares_all = true;              ///< see CommandLine::Declares
 
   /// Whether the option may be on the line, or all are declared. `names` are "-q,--quiet".
-  [[nodiscard]] bool wants(std::string_view names) const;
+  bool wants(std::string_view names) const;
   OptionDetails& add(CLI::App& command, CLI::Option& option);
   /// Adds a command, which is declared when it is chosen.
   void add(CLI::App& parent, const CommandText& text, std::function<void(Options&)> declare);
@@ -66,18 +66,18 @@ struct CommandLineState {
   void declare(CLI::App& command);
   void give_rules_to_cli11();
   /// The innermost chosen command, or rlctl itself.
-  [[nodiscard]] CLI::App& chosen();
+  CLI::App& chosen();
   /// The option of this name, of the command or of one around it. Null if there is none.
-  [[nodiscard]] const OptionDetails* find(const CLI::App& command, std::string_view name) const;
+  const OptionDetails* find(const CLI::App& command, std::string_view name) const;
   /// The options that the command itself declares and --help shows, in order. (Since 2.6.2, CLI11
   /// also lists those of the commands around it.)
-  [[nodiscard]] std::vector<const OptionDetails*> own_options(const CLI::App& command) const;
+  std::vector<const OptionDetails*> own_options(const CLI::App& command) const;
 };
 
 /// "--quiet" for "-q,--quiet".
-[[nodiscard]] std::string long_name(const CLI::Option& option);
+std::string long_name(const CLI::Option& option);
 /// The text before a default or a detail.
-[[nodiscard]] std::string_view first_clause(std::string_view text);
+std::string_view first_clause(std::string_view text);
 
 /// The help in rlctl's form. CLI11 wraps, trims and capitalises it differently in each version.
 class HelpFormatter : public CLI::Formatter {

@@ -60,8 +60,8 @@ Prepared prepare(std::span<const std::string> arguments) {
     }
     const auto name = argument.substr(0, argument.size() - 1);
     if (std::ranges::find(kMayBeEmpty, name) == kMayBeEmpty.end()) {
-      refuse(
-          UsageError("option " + in_quotes(name) + " has an empty value", "is the variable set?"));
+      refuse(UsageError("option " + quoted_and_masked(name) + " has an empty value",
+                        "is the variable set?"));
       continue;
     }
     words.insert(words.end(), {name, ""});
@@ -101,7 +101,7 @@ std::string place_of(CommandLineState& line, const std::string& option) {
 [[noreturn]] void throw_unknown_name(CommandLineState& line, const std::string& name,
                                      const std::string& hint = {}) {
   if (auto place = place_of(line, name); !place.empty()) {
-    throw UsageError("unknown option " + in_quotes(name), std::move(place));
+    throw UsageError("unknown option " + quoted_and_masked(name), std::move(place));
   }
   std::vector<std::string> names;
   auto* command = line.is_before_command ? &line.app : &line.chosen();
@@ -111,7 +111,7 @@ std::string place_of(CommandLineState& line, const std::string& option) {
     }
   }
   const std::vector<std::string_view> views(names.begin(), names.end());
-  throw UsageError("unknown option " + in_quotes(name) + did_you_mean(name, views), hint);
+  throw UsageError("unknown option " + quoted_and_masked(name) + did_you_mean(name, views), hint);
 }
 
 /// `argument` looks like an option, but CLI11 knows none.
@@ -133,7 +133,7 @@ void require_attached(const CommandLineState& line) {
     const auto name = long_name(*details.option);
     throw UsageError(
         fmt::format("{} takes its value after '=', not as the next argument {}", name,
-                    in_quotes(*found)),
+                    quoted_and_masked(*found)),
         fmt::format("write {}={}, or -- before an argument that only looks like it", name, *found));
   }
 }
@@ -161,9 +161,9 @@ void require_rules(const CommandLineState& line, bool excludes) {
   const auto* found = line.find(line.chosen(), name);
   if (found == nullptr) throw UsageError(message);
   if (found->option->get_items_expected_max() == 0) {
-    throw UsageError("option " + in_quotes(name) + " takes no value");
+    throw UsageError("option " + quoted_and_masked(name) + " takes no value");
   }
-  throw UsageError(fmt::format("option {} needs a value: {} {}", in_quotes(name), name,
+  throw UsageError(fmt::format("option {} needs a value: {} {}", quoted_and_masked(name), name,
                                found->option->get_type_name()));
 }
 
@@ -173,7 +173,7 @@ void require_once(const CommandLineState& line) {
     const auto& values = details.option->results();
     throw UsageError(
         fmt::format("{} may be given only once, but {} follows {}", long_name(*details.option),
-                    in_quotes(values[1]), in_quotes(values[0])),
+                    quoted_and_masked(values[1]), quoted_and_masked(values[0])),
         std::string(details.once_hint));
   }
 }
@@ -182,12 +182,13 @@ void require_once(const CommandLineState& line) {
   std::vector<std::string_view> names;
   for (const auto* command : parent.get_subcommands({})) names.push_back(command->get_name());
   if (parent.get_parent() != nullptr) {
-    throw UsageError("unknown subcommand " + in_quotes(name) + did_you_mean_or_all(name, names));
+    throw UsageError("unknown subcommand " + quoted_and_masked(name) +
+                     did_you_mean_or_all(name, names));
   }
   // redis-cli takes -h as the host.
   const auto suggestion = did_you_mean(name, names);
   const bool is_host = suggestion.empty() && parent.get_option("-h")->count() > 0;
-  throw UsageError("unknown command " + in_quotes(name) + suggestion,
+  throw UsageError("unknown command " + quoted_and_masked(name) + suggestion,
                    is_host ? "-h shows help; name the server with -H or --host" : "");
 }
 

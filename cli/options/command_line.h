@@ -66,25 +66,25 @@ class CommandLine {
   void require_command() const;
 
   /// The chosen command; null if there is none, or if it is not known yet.
-  [[nodiscard]] const CommandText* command() const;
+  const CommandText* command() const;
   /// Whether what stands before it was refused.
-  [[nodiscard]] bool fails_before_command() const;
+  bool fails_before_command() const;
   /// The same, or the command of it that is chosen too.
-  [[nodiscard]] const CommandText* innermost_command() const;
+  const CommandText* innermost_command() const;
   /// Without the command, in order; those after -- are last.
-  [[nodiscard]] std::vector<std::string> operands() const;
-  [[nodiscard]] std::vector<std::string> operands_before_separator() const;
+  std::vector<std::string> operands() const;
+  std::vector<std::string> operands_before_separator() const;
   /// What follows the first --; none if there is no --.
-  [[nodiscard]] const std::optional<std::vector<std::string>>& after_separator() const;
+  const std::optional<std::vector<std::string>>& after_separator() const;
   /// The options of the chosen command, or of a command of it.
-  [[nodiscard]] Options options() const;
+  Options options() const;
 
   /// The help of the chosen command, or of the one that these words choose; without one, of rlctl.
-  [[nodiscard]] std::string help(HelpExtent extent) const;
-  [[nodiscard]] std::string help(std::span<const std::string> words, HelpExtent extent);
+  std::string help(HelpExtent extent) const;
+  std::string help(std::span<const std::string> words, HelpExtent extent);
 
   /// The command whose help tells more about a mistake: "scripts call". Empty for rlctl's.
-  [[nodiscard]] std::string path() const;
+  std::string path() const;
 
   // ---- A line that is still being typed ----
 
@@ -96,15 +96,15 @@ class CommandLine {
     bool comma_separated = false;
   };
   /// The option whose value comes next, if the last argument is one.
-  [[nodiscard]] std::optional<Value> awaited_value() const;
-  [[nodiscard]] std::optional<Value> value_of(const std::string& option) const;
+  std::optional<Value> awaited_value() const;
+  std::optional<Value> value_of(const std::string& option) const;
   /// The options that may follow: without those that an exclusion rules out, and without those that
   /// are given and take one value.
-  [[nodiscard]] std::vector<Completion> options_to_follow() const;
+  std::vector<Completion> options_to_follow() const;
   /// rlctl's commands.
-  [[nodiscard]] std::vector<Completion> commands() const;
+  std::vector<Completion> commands() const;
   /// The commands of the chosen command.
-  [[nodiscard]] std::vector<Completion> subcommands() const;
+  std::vector<Completion> subcommands() const;
 
  private:
   void begin(std::span<const std::string> arguments, Declares declares);

@@ -39,27 +39,27 @@ struct CompletionContext {
 // How to complete what several commands take. Nothing comes from a configuration file that cannot
 // be read or parsed; other mistakes in it do not matter.
 
-[[nodiscard]] Completions complete_file(const CompletionContext& typed);
+Completions complete_file(const CompletionContext& typed);
 /// The bundled algorithms.
-[[nodiscard]] Completions complete_algorithm(const CompletionContext& typed);
+Completions complete_algorithm(const CompletionContext& typed);
 /// Those that count requests, which are all but concurrency.
-[[nodiscard]] Completions complete_counting_algorithm(const CompletionContext& typed);
+Completions complete_counting_algorithm(const CompletionContext& typed);
 /// The policies in the configuration file.
-[[nodiscard]] Completions complete_policy(const CompletionContext& typed);
+Completions complete_policy(const CompletionContext& typed);
 /// The scripts in the configuration file.
-[[nodiscard]] Completions complete_script_name(const CompletionContext& typed);
+Completions complete_script_name(const CompletionContext& typed);
 /// The scripts in the configuration file, and files.
-[[nodiscard]] Completions complete_script(const CompletionContext& typed);
+Completions complete_script(const CompletionContext& typed);
 /// The scripts in the configuration file, files, and the bundled algorithms.
-[[nodiscard]] Completions complete_limiter(const CompletionContext& typed);
+Completions complete_limiter(const CompletionContext& typed);
 /// The names of a table's rows, without descriptions.
 template <typename Rows, typename Name = std::identity>
-[[nodiscard]] Completions to_completions(const Rows& rows, Name name = {}) {
+Completions to_completions(const Rows& rows, Name name = {}) {
   Completions completions;
   for (const auto& row : rows) completions.words.push_back({std::string(std::invoke(name, row))});
   return completions;
 }
 /// The completions of both.
-[[nodiscard]] Completions joined(Completions completions, Completions others);
+Completions joined(Completions completions, Completions others);
 
 }  // namespace rlctl::cli

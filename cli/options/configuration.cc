@@ -145,7 +145,7 @@ const limiter::Policy& ConfigurationSource::policy(const std::string& name) {
   const auto& configuration = use(std::string(kPolicy) + "." + name);
   if (const auto* policy = limiter::find_policy(configuration, name)) return *policy;
   use(kPolicy);
-  std::string message = "no policy " + in_quotes(name);
+  std::string message = "no policy " + quoted_and_masked(name);
   if (configuration.file.empty()) {
     throw UsageError(message + ", since there is no configuration file", looked_for(*this));
   }

@@ -12,7 +12,7 @@ namespace rlctl::cli {
 /// The source of a setting, in order of precedence.
 enum class Origin { kOption, kEnvironment, kFile, kDefault };
 /// "option", "environment", "file" or "default".
-[[nodiscard]] std::string_view origin_name(Origin origin);
+std::string_view origin_name(Origin origin);
 
 /// The configuration file, found and read only when a setting is needed that no option and no
 /// variable sets: --config, else $RLCTL_CONFIG, else the first that exists of
@@ -29,29 +29,29 @@ class ConfigurationSource {
   explicit ConfigurationSource(const std::optional<std::string>& named);
 
   /// The whole file, in which any mistake is an error.
-  [[nodiscard]] const limiter::Configuration& get_correct();
+  const limiter::Configuration& get_correct();
   /// The file for `url` and the settings of its server: password_file, use_tls, tls.sni and
   /// tls.insecure.
-  [[nodiscard]] const limiter::Configuration& server() { return use("url"); }
-  [[nodiscard]] const std::string& cacert() { return use("cacert").tls.cacert; }
+  const limiter::Configuration& server() { return use("url"); }
+  const std::string& cacert() { return use("cacert").tls.cacert; }
   /// The file for tls.cert and tls.key.
-  [[nodiscard]] const limiter::Configuration& certificate() { return use("cert"); }
-  [[nodiscard]] const std::optional<std::string>& timeout() { return use("timeout").timeout; }
+  const limiter::Configuration& certificate() { return use("cert"); }
+  const std::optional<std::string>& timeout() { return use("timeout").timeout; }
   /// The file for looking up policies by key: those without mistakes.
-  [[nodiscard]] const limiter::Configuration& policies();
+  const limiter::Configuration& policies();
   /// The path of the file, without reading it; none if there is no file.
-  [[nodiscard]] std::optional<std::string> path() const;
+  std::optional<std::string> path() const;
   /// The paths that are searched, in order.
-  [[nodiscard]] const std::vector<std::string>& places() const noexcept { return places_; }
+  const std::vector<std::string>& places() const noexcept { return places_; }
   /// The policy with this name. Throws UsageError if it does not exist.
-  [[nodiscard]] const limiter::Policy& policy(const std::string& name);
+  const limiter::Policy& policy(const std::string& name);
 
   /// The file for its scripts.
-  [[nodiscard]] const limiter::Configuration& scripts() { return use("script"); }
+  const limiter::Configuration& scripts() { return use("script"); }
   /// The script with this name, whose settings are correct; null if it does not exist.
-  [[nodiscard]] const limiter::ScriptSection* script(const std::string& name);
+  const limiter::ScriptSection* script(const std::string& name);
   /// The file, if --config or $RLCTL_CONFIG names it.
-  [[nodiscard]] std::optional<std::string> named_file() const;
+  std::optional<std::string> named_file() const;
 
   /// Warns of the mistakes in the file, once, if it has been read. Call this when all settings that
   /// could stop the command have been asked for.
@@ -70,9 +70,9 @@ class ConfigurationSource {
 };
 
 /// For a hint: "looked for ~/.config/rlctl/config.toml and /etc/rlctl/config.toml".
-[[nodiscard]] std::string looked_for(const ConfigurationSource& source);
+std::string looked_for(const ConfigurationSource& source);
 
 /// A path for messages, with $HOME written as "~".
-[[nodiscard]] std::string display_path(const std::string& path);
+std::string display_path(const std::string& path);
 
 }  // namespace rlctl::cli

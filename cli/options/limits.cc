@@ -20,7 +20,7 @@ std::string but_given(std::span<const std::string> operands) {
   if (operands.empty()) return ", but none was given";
   std::string out = ", not " + std::to_string(operands.size());
   for (const auto& operand : operands) {
-    out.append(&operand == operands.data() ? ": " : ", ").append(in_quotes(operand));
+    out.append(&operand == operands.data() ? ": " : ", ").append(quoted_and_masked(operand));
   }
   return out;
 }
@@ -101,7 +101,7 @@ const limiter::Algorithm& parse_algorithm(const std::string& name, std::string_v
   }
   auto names = limiter::list_names(limiter::counts_requests);
   if (!also.empty()) names.push_back(also);
-  refuse_word("--algorithm: unknown algorithm " + in_quotes(name), name, names);
+  refuse_word("--algorithm: unknown algorithm " + quoted_and_masked(name), name, names);
 }
 
 std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
@@ -127,7 +127,7 @@ std::string only_key(const Limiter& limiter, std::span<const std::string> operan
     throw UsageError("no KEY given", std::move(example));
   } else if (operands.size() > 1) {
     throw UsageError("expected one KEY, but got " + std::to_string(operands.size()) +
-                         ": the second is " + in_quotes(operands[1]),
+                         ": the second is " + quoted_and_masked(operands[1]),
                      std::move(several));
   }
   return asked_keys(&limiter, operands).front();
@@ -159,7 +159,7 @@ void add_key_option(Options& options, bool& key_base64) {
 
 std::string decode_key(const std::string& text) {
   if (auto key = from_base64(text)) return std::move(*key);
-  throw UsageError("--key-base64: " + in_quotes(text) + " is not base64",
+  throw UsageError("--key-base64: " + quoted_and_masked(text) + " is not base64",
                    "printf %s KEY | base64 -w0 encodes a key");
 }
 

@@ -22,7 +22,7 @@ struct LimitOptions {
   std::optional<std::string> algorithm = {}, burst = {}, policy = {};
 
   /// Whether they say which algorithm a key must hold, directly or through a policy.
-  [[nodiscard]] bool names_algorithm() const { return algorithm || policy; }
+  bool names_algorithm() const { return algorithm || policy; }
 };
 
 /// Why --policy excludes what a policy defines.
@@ -33,9 +33,9 @@ inline constexpr std::string_view kPolicyDefinesIt = "the policy defines it";
 void add_limit_options(Options& options, LimitOptions& target, bool required,
                        bool has_algorithm = true);
 /// The section of --help that lists the values of --algorithm, with the default.
-[[nodiscard]] std::string algorithm_help();
+std::string algorithm_help();
 /// The same for a command with another default; empty: no default.
-[[nodiscard]] std::string list_algorithms(std::string_view default_name);
+std::string list_algorithms(std::string_view default_name);
 
 /// The meaning of these options: one algorithm, and at least one limit.
 struct Limiter {
@@ -46,46 +46,43 @@ struct Limiter {
 
 /// Throws UsageError if the script would refuse this algorithm, limits and cost; for --policy also
 /// what reading the configuration throws.
-[[nodiscard]] Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
-                                      ConfigurationSource& configuration);
+Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
+                        ConfigurationSource& configuration);
 
 /// The same for commands whose keys determine the algorithm: returns nothing if neither --limit nor
 /// --policy is given, and no algorithm for --limit without --algorithm.
-[[nodiscard]] std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
-                                                              ConfigurationSource& configuration);
+std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
+                                                ConfigurationSource& configuration);
 
 /// The limits of --limit, each with the burst of --burst. Throws UsageError, also for equal
 /// windows.
-[[nodiscard]] std::vector<limiter::Limit> parse_limits(std::span<const std::string> texts,
-                                                       const std::optional<std::string>& burst);
+std::vector<limiter::Limit> parse_limits(std::span<const std::string> texts,
+                                         const std::optional<std::string>& burst);
 /// The algorithm with this name, which must count requests. `also` is another word that the caller
 /// accepts; it may be empty. Throws UsageError.
-[[nodiscard]] const limiter::Algorithm& parse_algorithm(const std::string& name,
-                                                        std::string_view also = {});
+const limiter::Algorithm& parse_algorithm(const std::string& name, std::string_view also = {});
 
 /// The only key of the operands: see asked_keys(). Throws UsageError if there is none or more than
 /// one, with the hints `example` and `several`.
-[[nodiscard]] std::string only_key(const Limiter& limiter, std::span<const std::string> operands,
-                                   std::string example, std::string several);
+std::string only_key(const Limiter& limiter, std::span<const std::string> operands,
+                     std::string example, std::string several);
 
 /// The keys for the operands: the operands themselves or, for a policy, its key, filled with as
 /// many operands at a time as it has arguments. A policy without arguments has one key, and takes
 /// no operands. `limiter` may be null: then no operands give no keys. Throws UsageError for an
 /// empty operand, and for a number of operands that the policy does not take, such as none.
-[[nodiscard]] std::vector<std::string> asked_keys(const Limiter* limiter,
-                                                  std::span<const std::string> operands);
+std::vector<std::string> asked_keys(const Limiter* limiter, std::span<const std::string> operands);
 
 /// Adds --key-base64.
 void add_key_option(Options& options, bool& key_base64);
 /// The key for which a KEY of --key-base64 stands. Throws UsageError.
-[[nodiscard]] std::string decode_key(const std::string& text);
+std::string decode_key(const std::string& text);
 /// The operands as keys, or as arguments of a policy's key: decoded if `key_base64` is set. Throws
 /// UsageError.
-[[nodiscard]] std::vector<std::string> decode_operands(std::vector<std::string> operands,
-                                                       bool key_base64);
+std::vector<std::string> decode_operands(std::vector<std::string> operands, bool key_base64);
 
 /// The beginning of an error: "policy 'login' (key login:%s) takes 1 argument".
-[[nodiscard]] std::string takes_arguments(const limiter::Policy& policy);
+std::string takes_arguments(const limiter::Policy& policy);
 
 /// "limit":5,"window_us":60000000,"burst":null
 void append_limit_fields(JsonWriter& json, const limiter::Algorithm& algorithm,

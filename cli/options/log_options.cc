@@ -102,8 +102,9 @@ traffic::DeniedShare parse_denied_share(const std::string& text) {
     share.most = to_number<double>(std::string(rest) + "e-2").value_or(*percent / 100);
     return share;
   }
-  throw UsageError("--suggest must be a share like 1%, 0.1% or 1%keys, not " + in_quotes(text),
-                   "1% means of all requests, 1%keys of all keys");
+  throw UsageError(
+      "--suggest must be a share like 1%, 0.1% or 1%keys, not " + quoted_and_masked(text),
+      "1% means of all requests, 1%keys of all keys");
 }
 
 std::string denied_share_text(const traffic::DeniedShare& share) {

@@ -20,7 +20,7 @@ inline constexpr std::string_view kAdversary = "adversary";
 struct ReplayArguments : replay::ReplayOptions {
   std::optional<std::string> suggest = {};
 
-  [[nodiscard]] bool given() const noexcept { return !files.empty(); }
+  bool given() const noexcept { return !files.empty(); }
 };
 
 // What a log has, and options that it therefore excludes; and the hints.
@@ -34,18 +34,18 @@ void add_replay_options(Options& options, ReplayArguments& target);
 /// Only the options that define how to read a log: --format to --strict.
 void add_log_options(Options& options, ReplayArguments& target);
 /// The section of --help that lists the formats.
-[[nodiscard]] std::string format_help();
+std::string format_help();
 
 /// The meaning of these options; `operands` are further files. Empty without --replay. Throws
 /// UsageError for an unknown format or field, and for an operand that names a pattern. Reads no
 /// file.
-[[nodiscard]] std::optional<replay::ReplayOptions> parse_replay(
-    replay::ReplayOptions options, const std::vector<std::string>& operands);
+std::optional<replay::ReplayOptions> parse_replay(replay::ReplayOptions options,
+                                                  const std::vector<std::string>& operands);
 
 /// Parses "1%", "0.1%" or "1%keys". Throws UsageError.
-[[nodiscard]] traffic::DeniedShare parse_denied_share(const std::string& text);
+traffic::DeniedShare parse_denied_share(const std::string& text);
 /// Formats as "1 % of requests".
-[[nodiscard]] std::string denied_share_text(const traffic::DeniedShare& share);
+std::string denied_share_text(const traffic::DeniedShare& share);
 
 /// Throws UsageError if an algorithm among the limiters does not accept the costs of the log.
 void require_costs(std::span<const traffic::Candidate> candidates,

@@ -213,7 +213,7 @@ void require_not_empty(std::string_view text, const std::string& what) {
 
 void require_at_most(std::size_t most, std::span<const std::string> operands, std::string hint) {
   if (operands.size() <= most) return;
-  throw UsageError("unexpected argument " + in_quotes(operands[most]), std::move(hint));
+  throw UsageError("unexpected argument " + quoted_and_masked(operands[most]), std::move(hint));
 }
 
 void refuse_word(const std::string& message, std::string_view word,

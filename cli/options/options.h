@@ -31,11 +31,11 @@ using Completer = struct Completions (*)(const struct CompletionContext&);  // s
 using Take = std::function<void(const std::string& text)>;
 
 /// A Take that keeps the text.
-[[nodiscard]] Take into(std::optional<std::string>& target);
-[[nodiscard]] Take into(std::vector<std::string>& target);
+Take into(std::optional<std::string>& target);
+Take into(std::vector<std::string>& target);
 /// A Take that parses the text: into(plan.cost, parse_cost).
 template <typename Target, typename Parse>
-[[nodiscard]] Take into(Target& target, Parse parse) {
+Take into(Target& target, Parse parse) {
   return [&target, parse](const std::string& text) { target = parse(text); };
 }
 
@@ -122,15 +122,15 @@ class Options {
   /// The command does nothing without one of its commands, such as that of `example`.
   void require_subcommand(std::string_view example);
 
-  [[nodiscard]] bool is_given(std::string_view name) const;
+  bool is_given(std::string_view name) const;
 
   /// The options that repeat a run, with the given values or, for options in `resolved`, with the
   /// values there, even if the option was not given. In the order of their declaration; options for
   /// the server come last, and only if `with_server`.
-  [[nodiscard]] std::vector<std::string> repeated(
+  std::vector<std::string> repeated(
       const std::map<std::string_view, std::vector<std::string>>& resolved, bool with_server) const;
   /// Only the options for the server.
-  [[nodiscard]] std::vector<std::string> repeated_server(
+  std::vector<std::string> repeated_server(
       const std::map<std::string_view, std::vector<std::string>>& resolved) const;
 
  private:
@@ -175,35 +175,32 @@ void require_at_most(std::size_t most, std::span<const std::string> operands,
 template <typename Rows>
 const auto& find_named(const Rows& rows, std::string_view word, std::string_view unknown) {
   if (const auto* row = find_by_name(rows, word)) return *row;
-  refuse_word(fmt::format("{} {}", unknown, in_quotes(word)), word, names_of(rows));
+  refuse_word(fmt::format("{} {}", unknown, quoted_and_masked(word)), word, names_of(rows));
 }
 
 // Parsers for values that several commands have. All throw UsageError, which names the option.
 
 /// Parses a whole number from `least` to `most`.
-[[nodiscard]] std::int64_t parse_between(const std::string& text, std::string_view option,
-                                         std::int64_t least, std::int64_t most);
+std::int64_t parse_between(const std::string& text, std::string_view option, std::int64_t least,
+                           std::int64_t most);
 /// A parser for into(): a whole number from `least` to `most`.
-[[nodiscard]] inline auto number_between(std::string_view option, std::int64_t least,
-                                         std::int64_t most) {
+inline auto number_between(std::string_view option, std::int64_t least, std::int64_t most) {
   return [=](const std::string& text) { return parse_between(text, option, least, most); };
 }
 /// Parses a duration with a unit: "90s", "1h30m".
-[[nodiscard]] std::chrono::microseconds parse_duration_of(const std::string& text,
-                                                          std::string_view option);
+std::chrono::microseconds parse_duration_of(const std::string& text, std::string_view option);
 /// A parser for into(): a duration with a unit.
-[[nodiscard]] inline auto duration_of(std::string_view option) {
+inline auto duration_of(std::string_view option) {
   return [=](const std::string& text) { return parse_duration_of(text, option); };
 }
 /// Whether parse_duration_of() accepts the text.
-[[nodiscard]] bool is_duration(const std::string& text);
+bool is_duration(const std::string& text);
 /// Parses the value of --cost, a whole number that may be negative.
-[[nodiscard]] std::int64_t parse_cost(const std::string& text);
+std::int64_t parse_cost(const std::string& text);
 /// Parses a time, in µs since 1970. Refuses a number that looks like seconds or milliseconds, such
 /// as the output of `date +%s`, which would mean January 1970.
-[[nodiscard]] std::chrono::microseconds parse_time_of(const std::string& text,
-                                                      std::string_view option);
+std::chrono::microseconds parse_time_of(const std::string& text, std::string_view option);
 /// Parses the value of --now, a time.
-[[nodiscard]] std::chrono::microseconds parse_now(const std::string& text);
+std::chrono::microseconds parse_now(const std::string& text);
 
 }  // namespace rlctl::cli

@@ -119,7 +119,7 @@ void add_missing(ScriptOptions& options, const ScriptOptions& others) {
                                   ConfigurationSource& configuration,
                                   std::span<const std::string_view> bundled) {
   if (limiter::find_algorithm(value) != nullptr) {
-    throw UsageError(with_option(option, in_quotes(value) + " is a bundled algorithm"),
+    throw UsageError(with_option(option, quoted_and_masked(value) + " is a bundled algorithm"),
                      "--algorithm " + value);
   }
   const auto path = configuration.path();
@@ -131,7 +131,7 @@ void add_missing(ScriptOptions& options, const ScriptOptions& others) {
       with_option(
           option,
           fmt::format("no {} {}{}{}", bundled.empty() ? "script" : "bundled script",
-                      in_quotes(value),
+                      quoted_and_masked(value),
                       path ? ", and no script of that name in " + display_path(*path) : "", meant)),
       hint + "for a file, write ./" + value);
 }
@@ -193,7 +193,7 @@ void require_file(const std::string& name, const std::string& path) {
   std::error_code ignored;
   const bool is_folder = std::filesystem::is_directory(path, ignored);
   if (!is_folder && ::access(path.c_str(), R_OK) == 0) return;
-  throw UsageError(fmt::format("file: cannot read {}: {}", in_quotes(path),
+  throw UsageError(fmt::format("file: cannot read {}: {}", quoted_and_masked(path),
                                errno_text(is_folder ? EISDIR : errno)));
 }
 
@@ -279,7 +279,7 @@ bool has_reading(const ScriptOptions& options) {
 }
 
 bool reading_tells_limit(const ScriptOptions& options) {
-  return traffic::tells_limit(parse_all(options).reading);
+  return traffic::uses_limit(parse_all(options).reading);
 }
 
 std::vector<std::string> script_keys(const ScriptOptions& options) {
@@ -355,14 +355,14 @@ std::string read_source(std::string_view option, const NamedScript& script) {
     source =
         is_input ? read_standard_input() : read_all(open_file(script.path), kLargestScript + 1);
   } catch (const std::system_error& error) {
-    throw UsageError(with_option(
-        option, "cannot read " + in_quotes(script.path) + ": " + errno_text(error.code().value())));
+    throw UsageError(with_option(option, "cannot read " + quoted_and_masked(script.path) + ": " +
+                                             errno_text(error.code().value())));
   }
   if (source.size() <= kLargestScript) return source;
-  throw UsageError(with_option(
-      option,
-      fmt::format("{} is larger than {} MiB, the most that a script may have",
-                  is_input ? "standard input" : in_quotes(script.path), kLargestScript >> 20U)));
+  throw UsageError(
+      with_option(option, fmt::format("{} is larger than {} MiB, the most that a script may have",
+                                      is_input ? "standard input" : quoted_and_masked(script.path),
+                                      kLargestScript >> 20U)));
 }
 
 traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string source) {
@@ -375,9 +375,9 @@ traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string sour
 NamedLimiters read_scripts(const ScriptOptions& options, ConfigurationSource& configuration,
                            std::string_view input_reader) {
   if (options.scripts.empty() && !options.keys.empty()) {
-    throw UsageError(
-        "--keys must be a whole number in decimal digits, not " + in_quotes(options.keys.front()),
-        "a key of a script needs --script FILE.lua");
+    throw UsageError("--keys must be a whole number in decimal digits, not " +
+                         quoted_and_masked(options.keys.front()),
+                     "a key of a script needs --script FILE.lua");
   }
   require_one_input(options, input_reader);
   std::vector<std::string> typed;

@@ -9,7 +9,7 @@
 
 #include "cli/options/configuration.h"
 #include "cli/options/options.h"
-#include "limiter/policies.h"
+#include "limiter/configuration.h"
 #include "traffic/script.h"
 
 namespace rlctl::cli {
@@ -36,14 +36,14 @@ struct ScriptSetting {
   void (*parse)(const std::string& text, traffic::ForeignLimiter& limiter);
 
   /// Its key in the configuration.
-  [[nodiscard]] std::string key() const;
+  std::string key() const;
 };
-[[nodiscard]] std::span<const ScriptSetting> script_settings();
+std::span<const ScriptSetting> script_settings();
 
 /// Whether anything is said about the script's reply.
-[[nodiscard]] bool has_reading(const ScriptOptions& options);
+bool has_reading(const ScriptOptions& options);
 /// Whether the reading of the reply refers to the limit. Throws UsageError.
-[[nodiscard]] bool reading_tells_limit(const ScriptOptions& options);
+bool reading_tells_limit(const ScriptOptions& options);
 
 /// The help text of --burst where it only fills a placeholder.
 inline constexpr std::string_view kScriptBurstHelp =
@@ -55,7 +55,7 @@ inline constexpr const char* kOneLimitHint = "write further limits in --args";
 /// If `is_optional`, an operand may name the script instead.
 void add_script_options(Options& options, ScriptOptions& target, bool is_optional);
 /// The section of --help that lists the placeholders.
-[[nodiscard]] std::string placeholder_help();
+std::string placeholder_help();
 
 /// KEYS and ARGV as redis-cli has them: KEY... , ARG...
 struct CommaOperands {
@@ -63,8 +63,8 @@ struct CommaOperands {
   std::string arguments;  ///< as a value of --args
 };
 /// None if no operand is a lone comma. Throws UsageError if --args is given too.
-[[nodiscard]] std::optional<CommaOperands> split_at_comma(std::span<const std::string> operands,
-                                                          const ScriptOptions& options);
+std::optional<CommaOperands> split_at_comma(std::span<const std::string> operands,
+                                            const ScriptOptions& options);
 
 // ---- Which script ----
 
@@ -81,22 +81,21 @@ struct NamedScript {
 
 /// Whether a value of --script, or a SCRIPT, is a file and never a name: it has a / in it, ends in
 /// .lua, or is kStandardInput.
-[[nodiscard]] bool is_script_file(std::string_view value);
+bool is_script_file(std::string_view value);
 /// The script of this name in the configuration, else the file of this name; it is not read.
 /// `option` is the one with the value, or empty. Throws UsageError if there is neither, and what
 /// reading the configuration throws.
 /// `bundled` are names that the caller accepts too, for the message.
-[[nodiscard]] NamedScript find_script(std::string_view option, const std::string& value,
-                                      const ScriptOptions& given,
-                                      ConfigurationSource& configuration,
-                                      std::span<const std::string_view> bundled = {});
+NamedScript find_script(std::string_view option, const std::string& value,
+                        const ScriptOptions& given, ConfigurationSource& configuration,
+                        std::span<const std::string_view> bundled = {});
 /// A file's name without its folder, for tables and traces; "stdin" for standard input.
-[[nodiscard]] std::string script_name(const std::string& path);
+std::string script_name(const std::string& path);
 /// Throws UsageError, which names the option, for a file that cannot be read.
-[[nodiscard]] std::string read_source(std::string_view option, const NamedScript& script);
+std::string read_source(std::string_view option, const NamedScript& script);
 /// Parses what is said about the script. Throws UsageError, which names the option. The source may
 /// still be unknown, and empty: then traffic::choose_function() remains to be called.
-[[nodiscard]] traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string source);
+traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string source);
 
 /// All scripts of --script, in order and each once, and with names that differ.
 struct NamedLimiters {
@@ -105,23 +104,22 @@ struct NamedLimiters {
 };
 /// Throws UsageError as above, if standard input is wanted twice, and for --keys with a template
 /// without --script. `input_reader` is another option that reads standard input; it may be empty.
-[[nodiscard]] NamedLimiters read_scripts(const ScriptOptions& options,
-                                         ConfigurationSource& configuration,
-                                         std::string_view input_reader);
+NamedLimiters read_scripts(const ScriptOptions& options, ConfigurationSource& configuration,
+                           std::string_view input_reader);
 
 /// The keys of the script; {key} if none is given.
-[[nodiscard]] std::vector<std::string> script_keys(const ScriptOptions& options);
+std::vector<std::string> script_keys(const ScriptOptions& options);
 
 // ---- Scripts in the configuration ----
 
 /// What a section says, which must have no errors. `path` is relative to the configuration.
-[[nodiscard]] NamedScript script_of(const limiter::ScriptSection& section,
-                                    const limiter::Configuration& configuration);
+NamedScript script_of(const limiter::ScriptSection& section,
+                      const limiter::Configuration& configuration);
 /// The mistakes in all sections: unknown keys, files that cannot be read, bad values.
-[[nodiscard]] std::vector<limiter::ConfigurationMistake> script_mistakes(
+std::vector<limiter::ConfigurationMistake> script_mistakes(
     const limiter::Configuration& configuration);
 
 /// Describes the reading: "allowed when its reply is nonzero".
-[[nodiscard]] std::string reading_text(const traffic::ForeignLimiter& limiter);
+std::string reading_text(const traffic::ForeignLimiter& limiter);
 
 }  // namespace rlctl::cli

@@ -44,17 +44,17 @@ class Findings {
   void count_hidden(Severity severity, std::int64_t count) { count_of(severity) += count; }
 
   /// "1 critical finding, 2 warnings", the worst first; `none` if there are only kOk ones.
-  [[nodiscard]] std::string counts(std::string_view none = "no findings") const;
+  std::string counts(std::string_view none = "no findings") const;
   /// The exit status: that of the worst finding, or UNKNOWN if there is none above a note and not
   /// everything could be examined.
-  [[nodiscard]] ExitStatus status(bool is_complete = true) const;
+  ExitStatus status(bool is_complete = true) const;
 
  private:
-  [[nodiscard]] std::int64_t& count_of(Severity severity) {
+  std::int64_t& count_of(Severity severity) {
     return counts_.at(static_cast<std::size_t>(severity));
   }
-  [[nodiscard]] std::string text(const Finding& finding) const;
-  [[nodiscard]] std::string text_at_place(const Finding& finding) const;
+  std::string text(const Finding& finding) const;
+  std::string text_at_place(const Finding& finding) const;
 
   Output& out_;
   bool json_;

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "base/json.h"
-#include "state/inspection.h"
+#include "stored/inspection.h"
 
 namespace rlctl::cli {
 
 /// Writes the fields that describe how much of a limit is used, the same in all commands. Unknown
 /// values are null.
-inline void append_usage_fields(JsonWriter& json, const state::Usage& usage) {
+inline void append_usage_fields(JsonWriter& json, const stored::Usage& usage) {
   json.field("limit", usage.limit)
       .field("window_us", usage.window)
       .field("used", usage.used)

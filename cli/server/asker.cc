@@ -56,10 +56,10 @@ limiter::Decision Asker::ask(const limiter::Request& request) {
   return exchange(request, true, [&](limiter::Checker& checker) { return checker.check(request); });
 }
 
-std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
+std::vector<limiter::Decision> Asker::peek_each(const limiter::Request& request) {
   return exchange(request, false, [&](limiter::Checker& checker) {
     const auto send = [&] {
-      checker.append_read_only_looks(request);
+      checker.append_read_only_peeks(request);
       std::vector<redis::Reply> replies;
       while (replies.size() < request.keys.size()) replies.push_back(connection_->read());
       return replies;
@@ -74,26 +74,26 @@ std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
     const auto replies = limiter::send_loading(
         *connection_, algorithm_.script, send_as_possible,
         [](const auto& answers) { return std::ranges::any_of(answers, redis::is_unknown_script); });
-    std::vector<limiter::Decision> looks;
-    for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply, &algorithm_));
-    return looks;
+    std::vector<limiter::Decision> peeks;
+    for (const auto& reply : replies) peeks.push_back(limiter::Checker::parse(reply, &algorithm_));
+    return peeks;
   });
 }
 
 limiter::Decision Asker::peek(const limiter::Request& request) {
-  return merge_looks(algorithm_, request.limits, request.cost, look(request));
+  return merge_peeks(algorithm_, request.limits, request.cost, peek_each(request));
 }
 
 /// A denial if the request would be allowed, but would depart later than `left` from now. A
 /// departure cannot be given back, so this looks before the request is sent.
 std::optional<limiter::Decision> Asker::departure_later_than(const limiter::Request& request,
                                                              microseconds left) {
-  const auto looks = look(request);
-  auto merged = merge_looks(algorithm_, request.limits, 0, looks);
+  const auto peeks = peek_each(request);
+  auto merged = merge_peeks(algorithm_, request.limits, 0, peeks);
   if (merged.reset_after <= left) return std::nullopt;
-  const auto latest = std::ranges::max_element(looks, {}, &limiter::Decision::reset_after);
+  const auto latest = std::ranges::max_element(peeks, {}, &limiter::Decision::reset_after);
   merged.allowed = false;
-  merged.denied_by = static_cast<int>(latest - looks.begin()) + 1;
+  merged.denied_by = static_cast<int>(latest - peeks.begin()) + 1;
   merged.retry_after = merged.reset_after - left;
   return merged;
 }
@@ -145,16 +145,16 @@ void Asker::sleep(microseconds duration, const WaitText& text) {
   progress_.clear();
 }
 
-limiter::Decision merge_looks(const limiter::Algorithm& algorithm,
+limiter::Decision merge_peeks(const limiter::Algorithm& algorithm,
                               std::span<const limiter::Limit> limits, std::int64_t cost,
-                              std::span<const limiter::Decision> looks) {
-  limiter::Decision merged = looks.front();
+                              std::span<const limiter::Decision> peeks) {
+  limiter::Decision merged = peeks.front();
   merged.allowed = true;
-  for (std::size_t i = 0; i < looks.size(); ++i) {
-    merged.remaining = std::min(merged.remaining, looks[i].remaining);
-    merged.reset_after = std::max(merged.reset_after, looks[i].reset_after);
-    if (looks[i].remaining >= cost) continue;
-    const auto unused = algorithm.make_model()->look(limits[i], cost, std::chrono::microseconds{0});
+  for (std::size_t i = 0; i < peeks.size(); ++i) {
+    merged.remaining = std::min(merged.remaining, peeks[i].remaining);
+    merged.reset_after = std::max(merged.reset_after, peeks[i].reset_after);
+    if (peeks[i].remaining >= cost) continue;
+    const auto unused = algorithm.make_model()->peek(limits[i], cost, std::chrono::microseconds{0});
     const bool is_first_never = !unused.allowed && merged.retry_after != limiter::kNever;
     if (merged.allowed || is_first_never) merged.denied_by = static_cast<int>(i) + 1;
     merged.allowed = false;
@@ -173,7 +173,8 @@ constexpr std::string_view kAnswers[] = {"fail", "allow", "deny"};
 OnError parse_on_error(const std::string& text) {
   if (text == "fail") return {};
   if (text == "allow" || text == "deny") return {.allows = text == "allow"};
-  throw UsageError("--on-error: unknown answer " + in_quotes(text) + "; use " + one_of(kAnswers));
+  throw UsageError("--on-error: unknown answer " + quoted_and_masked(text) + "; use " +
+                   one_of(kAnswers));
 }
 
 }  // namespace
@@ -203,10 +204,10 @@ void add_on_error_option(Options& options, OnError& target) {
 namespace {
 
 /// The contents of the keys; empty if reading fails.
-std::vector<state::Content> try_to_read(redis::Connection& connection,
-                                        std::span<const std::string> keys) {
+std::vector<stored::KeySample> try_to_read(redis::Connection& connection,
+                                           std::span<const std::string> keys) {
   try {
-    return state::read_contents(connection, keys);
+    return stored::read_contents(connection, keys);
   } catch (const redis::Error& error) {
     // Only a clearer message is lost.
   }
@@ -284,13 +285,13 @@ Problem explain_wrong_type(Problem problem, const limiter::Algorithm& algorithm,
 Problem name_refused_keys(Problem problem, std::span<const std::string> keys,
                           redis::Connection& connection) {
   const auto is_named = [&](const std::string& key) {
-    return problem.message.find(in_quotes(key)) != problem.message.npos;
+    return problem.message.find(quoted_and_masked(key)) != problem.message.npos;
   };
   if (std::any_of(keys.begin(), keys.end(), is_named)) return problem;  // by Valkey and Redis 8
-  std::string refused = keys.size() == 1 ? in_quotes(keys[0]) : "";
+  std::string refused = keys.size() == 1 ? quoted_and_masked(keys[0]) : "";
   if (refused.empty()) {
     for (const auto& key : refused_keys(connection, keys)) {
-      refused += (refused.empty() ? "" : ", ") + in_quotes(key);
+      refused += (refused.empty() ? "" : ", ") + quoted_and_masked(key);
     }
   }
   if (!refused.empty()) problem.message += ": " + refused;
@@ -299,7 +300,7 @@ Problem name_refused_keys(Problem problem, std::span<const std::string> keys,
 
 }  // namespace
 
-// The server checks the keys of a call before it looks for the script, and no script has this SHA1.
+// The server checks the keys of a call before it peeks for the script, and no script has this SHA1.
 std::vector<std::string> refused_keys(redis::Connection& connection,
                                       std::span<const std::string> keys) {
   const std::string no_script(40, '0');
@@ -328,19 +329,19 @@ Problem explain_keys(Problem problem, const limiter::Algorithm& algorithm,
              : name_refused_keys(std::move(problem), keys, connection);
 }
 
-std::string what_it_holds(std::string_view key, const state::Content& content,
+std::string what_it_holds(std::string_view key, const stored::KeySample& content,
                           const limiter::Algorithm& algorithm) {
-  const auto state = state::decode(key, content);
+  const auto state = stored::decode(key, content);
   const std::string name(algorithm.name);
   if (state.is_ours()) {
     if (state.form->algorithm() == &algorithm) return {};
     return "the state of " + std::string(state.form->name) + ", not of " + name;
   }
   if (state.form != nullptr && !state.form->library.empty()) {
-    return state::describe_form(*state.form) + ", not " + name + "'s";
+    return stored::describe_form(*state.form) + ", not " + name + "'s";
   }
-  const auto type = state::with_article(content.type);
-  const auto own = state::with_article(state::type_of_state(algorithm));
+  const auto type = stored::with_article(content.type);
+  const auto own = stored::with_article(stored::type_of_state(algorithm));
   if (content.type == "none") return {};
   if (type == own) return type + " that is not the state of " + name;
   return type + ", but " + name + " keeps " + own;

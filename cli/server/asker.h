@@ -16,9 +16,9 @@
 #include "cli/terminal/output.h"
 #include "limiter/algorithm.h"
 #include "limiter/check.h"
-#include "limiter/decision.h"
+#include "limiter/limit.h"
 #include "redis/connection.h"
-#include "state/state.h"
+#include "stored/forms.h"
 
 namespace rlctl::cli {
 
@@ -33,19 +33,19 @@ class Asker {
       : connector_(connector), algorithm_(algorithm), interrupt_(interrupt), progress_(progress) {}
 
   /// Sends the request, which is recorded if allowed.
-  [[nodiscard]] limiter::Decision ask(const limiter::Request& request);
+  limiter::Decision ask(const limiter::Request& request);
 
   /// Looks at each key separately (cost 0) and records nothing: a decision for each.
-  [[nodiscard]] std::vector<limiter::Decision> look(const limiter::Request& request);
+  std::vector<limiter::Decision> peek_each(const limiter::Request& request);
 
   /// Looks at each key separately and records nothing; allowed if request.cost units remain.
-  [[nodiscard]] limiter::Decision peek(const limiter::Request& request);
+  limiter::Decision peek(const limiter::Request& request);
 
   /// Repeats the request until it is allowed, sleeping in between; also sleeps for the delay of
   /// leaky-bucket. Returns a denial, without sleeping or recording, if waiting does not help or a
   /// total of `at_most` is known to be too short.
-  [[nodiscard]] limiter::Decision wait(const limiter::Request& request,
-                                       std::optional<std::chrono::microseconds> at_most);
+  limiter::Decision wait(const limiter::Request& request,
+                         std::optional<std::chrono::microseconds> at_most);
 
   /// Sleeps, and shows the time left until `key` is asked again.
   void sleep(std::chrono::microseconds duration, const std::string& key);
@@ -57,8 +57,8 @@ class Asker {
   limiter::Checker& checker();
   template <typename Exchange>
   auto exchange(const limiter::Request& request, bool records, Exchange exchange);
-  [[nodiscard]] std::optional<limiter::Decision> departure_later_than(
-      const limiter::Request& request, std::chrono::microseconds left);
+  std::optional<limiter::Decision> departure_later_than(const limiter::Request& request,
+                                                        std::chrono::microseconds left);
 
   Connector& connector_;
   const limiter::Algorithm& algorithm_;
@@ -69,13 +69,12 @@ class Asker {
 };
 
 /// "12s", rounded up.
-[[nodiscard]] std::string seconds_up(std::chrono::microseconds duration);
+std::string seconds_up(std::chrono::microseconds duration);
 
-/// Merges separate looks (cost 0) at the keys of these limits into one decision: see Asker::peek().
-[[nodiscard]] limiter::Decision merge_looks(const limiter::Algorithm& algorithm,
-                                            std::span<const limiter::Limit> limits,
-                                            std::int64_t cost,
-                                            std::span<const limiter::Decision> looks);
+/// Merges separate peeks (cost 0) at the keys of these limits into one decision: see Asker::peek().
+limiter::Decision merge_peeks(const limiter::Algorithm& algorithm,
+                              std::span<const limiter::Limit> limits, std::int64_t cost,
+                              std::span<const limiter::Decision> peeks);
 
 // ---- What a request that fails means to its caller ----
 
@@ -84,9 +83,9 @@ struct OnError {
   std::optional<bool> allows;  ///< none: fail
 
   /// Whether the user chose an answer for this failure; never for wrong usage or a signal.
-  [[nodiscard]] bool covers(const Problem& problem) const noexcept;
+  bool covers(const Problem& problem) const noexcept;
   /// The warning that replaces the error. Requires covers().
-  [[nodiscard]] std::string warning(const Problem& problem, std::string_view command) const;
+  std::string warning(const Problem& problem, std::string_view command) const;
 };
 
 /// Adds --on-error.
@@ -95,36 +94,35 @@ void add_on_error_option(Options& options, OnError& target);
 // The ends of messages.
 inline constexpr const char* kWasCounted = "; the request was counted";
 /// "; the request was counted" or, if `cost` is negative, "; the refund was counted"; empty for 0.
-[[nodiscard]] std::string_view what_was_counted(std::int64_t cost);
+std::string_view what_was_counted(std::int64_t cost);
 /// Flushes the answers. If that fails, the message ends in what `loss` returns.
 void flush_answers(Output& out, const std::function<std::string()>& loss);
 /// Whether the request may have been sent, and was not answered.
-[[nodiscard]] bool is_in_doubt(const Problem& problem);
+bool is_in_doubt(const Problem& problem);
 /// If the request was sent but not answered, or one of its script's commands was refused, adds to
 /// the message that it may have been counted.
-[[nodiscard]] Problem may_have_been_counted(Problem problem);
+Problem may_have_been_counted(Problem problem);
 
 /// What a key holds instead of this algorithm's state: "a string, but sliding-window-log keeps a
 /// list", "the state of gcra, not of fixed-window". Empty if it does not exist or seems to hold
 /// that state.
-[[nodiscard]] std::string what_it_holds(std::string_view key, const state::Content& content,
-                                        const limiter::Algorithm& algorithm);
+std::string what_it_holds(std::string_view key, const stored::KeySample& content,
+                          const limiter::Algorithm& algorithm);
 
 /// The keys that the user may not access as a script does; none if asking fails. Requires a user
 /// who may call EVALSHA, and no outstanding replies.
-[[nodiscard]] std::vector<std::string> refused_keys(redis::Connection& connection,
-                                                    std::span<const std::string> keys);
+std::vector<std::string> refused_keys(redis::Connection& connection,
+                                      std::span<const std::string> keys);
 
 /// Whether the problem is one of the keys, which explain_keys() makes clearer.
-[[nodiscard]] bool is_about_keys(const Problem& problem);
+bool is_about_keys(const Problem& problem);
 
 /// Makes a script's WRONGTYPE error, which mentions KEYS[n], clearer: "'k' holds a string, but
 /// sliding-window-log keeps a list", "'k' holds the state of gcra, not of fixed-window"; and adds
 /// to NOPERM the keys that the user may not access. Asks the server, and records nothing; no
 /// replies may be outstanding. If that fails or explains nothing, keeps the message, with the key's
 /// name in it if that is known. Requires is_about_keys().
-[[nodiscard]] Problem explain_keys(Problem problem, const limiter::Algorithm& algorithm,
-                                   std::span<const std::string> keys,
-                                   redis::Connection& connection);
+Problem explain_keys(Problem problem, const limiter::Algorithm& algorithm,
+                     std::span<const std::string> keys, redis::Connection& connection);
 
 }  // namespace rlctl::cli

@@ -156,7 +156,7 @@ void require_host(const std::string& host) {
                      "use --url, or the variable RLCTL_URL, for a URL");
   }
   if (host.find('/') != host.npos) {
-    throw UsageError("--host: " + in_quotes(host) + " is not a host name or an address",
+    throw UsageError("--host: " + quoted_and_masked(host) + " is not a host name or an address",
                      (host.starts_with('/') ? "write -s " : "write -u ") + host);
   }
   const bool in_brackets = host.starts_with('[');
@@ -165,7 +165,7 @@ void require_host(const std::string& host) {
   const auto end = std::min(host.find(in_brackets ? ']' : ':'), host.size());
   const auto colon = host.find(':', end);
   const auto port = colon == host.npos ? std::string() : host.substr(colon + 1);
-  throw UsageError("--host: " + in_quotes(host) +
+  throw UsageError("--host: " + quoted_and_masked(host) +
                        (colon == host.npos ? " is in brackets, as in a URL" : " includes a port"),
                    "write -H " + host.substr(in_brackets ? 1 : 0, end - (in_brackets ? 1 : 0)) +
                        (port.empty() ? "" : " -p " + port) + ", or -u redis://" + host);
@@ -253,7 +253,7 @@ void set_timeout(ConnectionSettings& settings, const ConnectionOptions& options,
   }
   settings.timeout = parse_duration_of(text.value_or("1s"), "--timeout");
   if (settings.timeout.count() == 0) {
-    throw UsageError("--timeout must be greater than 0, not " + in_quotes(*text));
+    throw UsageError("--timeout must be greater than 0, not " + quoted_and_masked(*text));
   }
 }
 

@@ -12,7 +12,7 @@
 #include "cli/options/configuration.h"
 #include "cli/options/options.h"
 #include "redis/connection.h"
-#include "redis/private_server.h"
+#include "redis/server.h"
 #include "redis/url.h"
 
 namespace rlctl::cli {
@@ -31,19 +31,17 @@ void add_connection_options(Options& options, ConnectionOptions& target);
 /// "redis-cli" and the options by which it reaches the server; it takes the password from
 /// REDISCLI_AUTH. Throws UsageError, which begins with `what`, for a URL that it does not know:
 /// redis+sentinel: and private:.
-[[nodiscard]] std::vector<std::string> redis_cli_words(const redis::Url& url,
-                                                       std::string_view what);
+std::vector<std::string> redis_cli_words(const redis::Url& url, std::string_view what);
 /// Appends a command for the server to redis_cli_words(). Its words may hold any bytes: for what no
 /// argument can hold, or not every shell can write, redis-cli itself reads the words as quoted.
 void append_redis_command(std::vector<std::string>& words, redis::Arguments command);
 /// "rlctl" and the options by which it reaches the same server, without a password: those that are
 /// given, and the URL or the configuration file that the environment names, since another shell may
 /// not have them.
-[[nodiscard]] std::vector<std::string> rlctl_words(const Options& options,
-                                                   const ConnectionOptions& given,
-                                                   const ConfigurationSource& configuration);
+std::vector<std::string> rlctl_words(const Options& options, const ConnectionOptions& given,
+                                     const ConfigurationSource& configuration);
 /// Whether the command line gives --url, --host, --port or --socket.
-[[nodiscard]] bool names_server(const ConnectionOptions& options);
+bool names_server(const ConnectionOptions& options);
 /// The hint for a command that runs on a private server only.
 inline constexpr const char* kNameNoServer = "leave out --url, --host, --port and --socket";
 /// The hint if only a server that outlives rlctl makes sense.
@@ -71,8 +69,8 @@ struct ConnectionSettings {
 /// other options change parts of the URL. A password in a URL takes precedence over those of the
 /// environment, unless the URL is from the file. Reads no other file. Throws UsageError,
 /// redis::Error(kUsage) and what the file throws.
-[[nodiscard]] ConnectionSettings resolve_connection(const ConnectionOptions& options,
-                                                    ConfigurationSource& configuration);
+ConnectionSettings resolve_connection(const ConnectionOptions& options,
+                                      ConfigurationSource& configuration);
 
 /// Opens connections to the server that the settings name.
 class Connector {
@@ -87,29 +85,25 @@ class Connector {
   /// ProblemError, which names the server, if it cannot be reached or refuses the login;
   /// redis::Error if the private server cannot be started; InputError for a file of TLS; and
   /// Interrupted.
-  [[nodiscard]] redis::Connection open() { return open(&interrupt_, timeout()); }
+  redis::Connection open() { return open(&interrupt_, timeout()); }
   /// Like open(), but only the timeout ends its waits, not Ctrl-C: for work that must be finished.
-  [[nodiscard]] redis::Connection open_uninterrupted() { return open(nullptr, timeout()); }
+  redis::Connection open_uninterrupted() { return open(nullptr, timeout()); }
   /// Like open(), but another Interrupt ends its waits, and none of them takes longer than `most`.
-  [[nodiscard]] redis::Connection open_with(const Interrupt& interrupt,
-                                            std::chrono::microseconds most) {
+  redis::Connection open_with(const Interrupt& interrupt, std::chrono::microseconds most) {
     return open(&interrupt, std::min(timeout(), most));
   }
-  [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return settings_.timeout; }
+  std::chrono::microseconds timeout() const noexcept { return settings_.timeout; }
   /// The server for messages, without a password.
-  [[nodiscard]] std::string name() const { return redis::display(settings_.url); }
+  std::string name() const { return redis::display(settings_.url); }
   /// The URL, including the password.
-  [[nodiscard]] const redis::Url& url() const noexcept { return settings_.url; }
+  const redis::Url& url() const noexcept { return settings_.url; }
   /// See ConnectionSettings.
-  [[nodiscard]] Origin url_from() const noexcept { return settings_.url_from; }
+  Origin url_from() const noexcept { return settings_.url_from; }
   /// Whether this process runs the server itself.
-  [[nodiscard]] bool is_private() const noexcept {
-    return settings_.url.scheme == redis::Scheme::kPrivate;
-  }
+  bool is_private() const noexcept { return settings_.url.scheme == redis::Scheme::kPrivate; }
 
  private:
-  [[nodiscard]] redis::Connection open(const Interrupt* interrupt,
-                                       std::chrono::microseconds timeout);
+  redis::Connection open(const Interrupt* interrupt, std::chrono::microseconds timeout);
 
   ConnectionSettings settings_;
   const Interrupt& interrupt_;
@@ -120,6 +114,6 @@ class Connector {
 /// The server's keys, at most a hundred of them, those that are found within half a second. Only if
 /// RLCTL_COMPLETE_KEYS is 1: otherwise completion never asks a server. Nothing after --policy,
 /// whose operands are not keys. Throws what a Connector and a Connection throw.
-[[nodiscard]] Completions complete_key(const CompletionContext& typed);
+Completions complete_key(const CompletionContext& typed);
 
 }  // namespace rlctl::cli

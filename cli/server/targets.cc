@@ -11,8 +11,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/options/options.h"
-#include "limiter/policies.h"
-#include "state/key_family.h"
+#include "limiter/configuration.h"
+#include "stored/libraries.h"
 
 namespace rlctl::cli {
 namespace {
@@ -74,7 +74,7 @@ std::string literal_key_warning(std::string_view key) {
 
 void require_pattern(const std::string& pattern, std::span<const std::string> operands) {
   if (!operands.empty()) {
-    throw UsageError("--match takes no KEY: unexpected argument " + in_quotes(operands[0]),
+    throw UsageError("--match takes no KEY: unexpected argument " + quoted_and_masked(operands[0]),
                      std::string(kQuoteIt));
   }
   require_not_empty(pattern, "--match: the pattern");
@@ -123,9 +123,9 @@ KeyTarget found_target(const std::string& key, const limiter::Configuration& con
   return target;
 }
 
-state::InspectionRequest request_for(const KeyTarget& target) {
-  state::InspectionRequest request{.algorithm = target.algorithm,
-                                   .window_in_name = state::window_in_name(target.key)};
+stored::InspectionRequest request_for(const KeyTarget& target) {
+  stored::InspectionRequest request{.algorithm = target.algorithm,
+                                    .window_in_name = stored::window_in_name(target.key)};
   (target.limit_is_asked ? request.limit : request.usual_limit) = target.limit;
   return request;
 }
@@ -135,7 +135,7 @@ void RefusedKeys::add(std::string_view key, const redis::Error& why) {
   if (!why_) why_ = why;
 }
 
-void RefusedKeys::add(const state::ReadableKeys& found) {
+void RefusedKeys::add(const stored::ReadableKeys& found) {
   for (const auto& key : found.refused) add(key, *found.why);
   if (!found.keys.empty()) found_readable();
 }

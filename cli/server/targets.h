@@ -14,8 +14,8 @@
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
 #include "redis/error.h"
-#include "state/inspection.h"
-#include "state/state.h"
+#include "stored/forms.h"
+#include "stored/inspection.h"
 
 namespace rlctl::cli {
 
@@ -23,29 +23,28 @@ namespace rlctl::cli {
 
 /// The operands; if the only one is "-", the lines of standard input, without empty ones. Throws
 /// UsageError, InputError and Interrupted.
-[[nodiscard]] std::vector<std::string> operands_or_lines(std::vector<std::string> operands,
-                                                         const Interrupt& interrupt);
+std::vector<std::string> operands_or_lines(std::vector<std::string> operands,
+                                           const Interrupt& interrupt);
 
 /// The keys for the operands, as asked_keys() gives them, without duplicates, in order. Throws
 /// UsageError with the hint `example` if there is none.
-[[nodiscard]] std::vector<std::string> distinct_keys(const std::optional<Limiter>& limiter,
-                                                     std::span<const std::string> operands,
-                                                     std::string example);
+std::vector<std::string> distinct_keys(const std::optional<Limiter>& limiter,
+                                       std::span<const std::string> operands, std::string example);
 
 /// The warning about a KEY that is not there: "a KEY is taken literally; --match takes a pattern".
 /// Empty if it does not look like a pattern.
-[[nodiscard]] std::string literal_key_warning(std::string_view key);
+std::string literal_key_warning(std::string_view key);
 
 /// For --match: throws UsageError if the pattern is empty or there are operands beside it.
 void require_pattern(const std::string& pattern, std::span<const std::string> operands);
 
 /// The operand of a command that searches keys; "*" if there is none. Throws UsageError if there
 /// are several or it is empty.
-[[nodiscard]] std::string only_pattern(std::span<const std::string> operands);
+std::string only_pattern(std::span<const std::string> operands);
 
 /// The hint if a pattern that matches nothing can match only one key: it has no * ? or [. Else
 /// empty.
-[[nodiscard]] std::string hint_at_literal(std::string_view pattern);
+std::string hint_at_literal(std::string_view pattern);
 
 /// A key in Redis, and what is known about it beforehand.
 struct KeyTarget {
@@ -64,31 +63,29 @@ struct KeyTarget {
 ///   limits; a stored limit takes precedence over the policy's;
 /// - else the key itself, without a limit.
 /// Reads the configuration only without a limiter.
-[[nodiscard]] std::vector<KeyTarget> find_targets(const std::string& key,
-                                                  const std::optional<Limiter>& limiter,
-                                                  ConfigurationSource& configuration);
+std::vector<KeyTarget> find_targets(const std::string& key, const std::optional<Limiter>& limiter,
+                                    ConfigurationSource& configuration);
 
 /// The target for a key that was found in Redis, such as by a scan: itself, with the limit of the
 /// policy that stores it there, if there is one.
-[[nodiscard]] KeyTarget found_target(const std::string& key,
-                                     const limiter::Configuration& configuration);
+KeyTarget found_target(const std::string& key, const limiter::Configuration& configuration);
 
 /// How to read it.
-[[nodiscard]] state::InspectionRequest request_for(const KeyTarget& target);
+stored::InspectionRequest request_for(const KeyTarget& target);
 
 /// Of the keys that a command finds by a pattern, those that this user may not read: they are
 /// passed over and counted, but if the user may read none at all, that is an error.
 class RefusedKeys {
  public:
   void add(std::string_view key, const redis::Error& why);
-  void add(const state::ReadableKeys& found);
+  void add(const stored::ReadableKeys& found);
   /// Call this if a key could be read.
   void found_readable() noexcept { could_read_ = true; }
 
   /// Each key once, although SCAN may return it twice.
-  [[nodiscard]] std::size_t count() const noexcept { return keys_.size(); }
+  std::size_t count() const noexcept { return keys_.size(); }
   /// "3 keys that this user may not read"
-  [[nodiscard]] std::string text() const;
+  std::string text() const;
   /// Throws the error for the first of them if no key could be read.
   void require_readable() const;
 

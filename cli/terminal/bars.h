@@ -22,19 +22,19 @@ struct Glyphs {
   std::string_view side, line, crossing, corner, tick, end, times;
 };
 inline constexpr std::int64_t kGlyphLevels = 8;
-[[nodiscard]] const Glyphs& glyphs(bool utf8);
+const Glyphs& glyphs(bool utf8);
 
 /// A row of bars with a common scale, one column each. The highest is full; zero is a dot, to
 /// distinguish none from few. Without UTF-8, uses shades of ASCII characters.
-[[nodiscard]] std::string bars_text(std::span<const std::int64_t> counts, bool utf8);
+std::string bars_text(std::span<const std::int64_t> counts, bool utf8);
 
 /// The number of parts into which to divide a window if at most `columns` of them fit: the most
 /// whose width is round, such as 1 s, 5 min or 12 h; `columns` if no round width divides the
 /// window.
-[[nodiscard]] int bars_for(std::chrono::microseconds window, std::size_t columns);
+int bars_for(std::chrono::microseconds window, std::size_t columns);
 
 /// A bar of `columns` columns, filled to `share`, 0 to 1; it looks full or empty only at 1 or 0.
-[[nodiscard]] std::string gauge_text(double share, std::size_t columns, bool utf8);
+std::string gauge_text(double share, std::size_t columns, bool utf8);
 
 /// A time span divided into columns of equal, round width, for a chart.
 struct TimeAxis {
@@ -54,13 +54,12 @@ struct TimeAxis {
 /// The axis for events from `begin` to `end`, with at most `most_columns` columns (at least 2).
 /// Windows begin at multiples of `window` since 1970, as in fixed-window. Columns begin at
 /// multiples of their width from `zero`: by default the origin or, of recorded traffic, 1970.
-[[nodiscard]] TimeAxis make_time_axis(std::chrono::microseconds begin,
-                                      std::chrono::microseconds end,
-                                      std::chrono::microseconds window, std::size_t most_columns,
-                                      std::optional<std::chrono::microseconds> recorded_at = {},
-                                      std::optional<std::chrono::microseconds> zero = {});
+TimeAxis make_time_axis(std::chrono::microseconds begin, std::chrono::microseconds end,
+                        std::chrono::microseconds window, std::size_t most_columns,
+                        std::optional<std::chrono::microseconds> recorded_at = {},
+                        std::optional<std::chrono::microseconds> zero = {});
 /// The width of a column.
-[[nodiscard]] std::chrono::microseconds column_width(const TimeAxis& axis);
+std::chrono::microseconds column_width(const TimeAxis& axis);
 
 /// A labelled place on an axis.
 struct Tick {
@@ -69,17 +68,17 @@ struct Tick {
 };
 
 /// The position of a time, in columns from the beginning.
-[[nodiscard]] double place_of(const TimeAxis& axis, std::chrono::microseconds time);
+double place_of(const TimeAxis& axis, std::chrono::microseconds time);
 
 /// The beginning, the edges of windows (of recorded traffic, round times), and the end, in order;
 /// only some edges, evenly spaced, if there are many. The text of the first tick begins there, that
 /// of the last ends there, and the others are centred; `letters` of them fit along the axis.
-[[nodiscard]] std::vector<Tick> ticks_of(const TimeAxis& axis, std::chrono::microseconds window,
-                                         std::size_t letters);
+std::vector<Tick> ticks_of(const TimeAxis& axis, std::chrono::microseconds window,
+                           std::size_t letters);
 /// The position of the first letter of a tick's text, from 0 to `letters`.
-[[nodiscard]] std::size_t text_begin(const TimeAxis& axis, const Tick& tick, std::size_t letters);
+std::size_t text_begin(const TimeAxis& axis, const Tick& tick, std::size_t letters);
 
 /// The width of a column: "400 µs".
-[[nodiscard]] std::string column_text(const TimeAxis& axis);
+std::string column_text(const TimeAxis& axis);
 
 }  // namespace rlctl::cli

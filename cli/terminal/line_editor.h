@@ -21,7 +21,7 @@ class LineHistory {
   /// Reads the file, and shortens it if it is too long. An empty name means no file.
   explicit LineHistory(std::string file);
 
-  [[nodiscard]] const std::vector<std::string>& lines() const noexcept { return lines_; }
+  const std::vector<std::string>& lines() const noexcept { return lines_; }
   /// Appends a line; returns false if it is empty or repeats the last one.
   bool add(const std::string& line);
 
@@ -43,14 +43,14 @@ class LineSource {
 
   /// Waits for the next line; returns nothing at the end. Throws Interrupted, InputError,
   /// UsageError for a line that is too long, and for the prompt what Output::flush() throws.
-  [[nodiscard]] virtual std::optional<std::string> next() = 0;
+  virtual std::optional<std::string> next() = 0;
 };
 
 /// The lines of a file, or of standard input ("-"). Refuses lines longer than
 /// LineReader::kMaxLine. Writes the prompt, unless it is empty, to standard output before each
 /// wait.
-[[nodiscard]] std::unique_ptr<LineSource> lines_of(const std::string& file, std::string prompt,
-                                                   const Interrupt& interrupt);
+std::unique_ptr<LineSource> lines_of(const std::string& file, std::string prompt,
+                                     const Interrupt& interrupt);
 
 /// Returns the completions of the word at the cursor, given the line up to the cursor.
 using Complete = std::function<std::vector<std::string>(std::string_view line)>;
@@ -58,8 +58,8 @@ using Complete = std::function<std::vector<std::string>(std::string_view line)>;
 /// Lines typed at a terminal after a prompt, with editing, completion with TAB, and a history,
 /// stored in a file (empty: not stored). Standard input and output must be terminals. Ctrl-C clears
 /// the line; a second one, if nothing was typed since, raises the interrupt.
-[[nodiscard]] std::unique_ptr<LineSource> typed_lines(std::string prompt, std::string history_file,
-                                                      Complete complete, BreakKey& key,
-                                                      const Interrupt& interrupt);
+std::unique_ptr<LineSource> typed_lines(std::string prompt, std::string history_file,
+                                        Complete complete, BreakKey& key,
+                                        const Interrupt& interrupt);
 
 }  // namespace rlctl::cli

@@ -17,7 +17,7 @@ namespace rlctl::cli {
 /// ignored when it started, as under systemd, this is an OutputError instead.
 class OutputClosed : public std::exception {
  public:
-  [[nodiscard]] const char* what() const noexcept override { return "standard output is closed"; }
+  const char* what() const noexcept override { return "standard output is closed"; }
 };
 
 /// Standard output. Buffers text until flush(), which throws OutputClosed, OutputError (such as a
@@ -28,7 +28,7 @@ class Output {
   Output(int fd, const Interrupt& interrupt) : fd_(fd), interrupt_(interrupt) {}
 
   /// The buffer; append text to it.
-  [[nodiscard]] std::string& buffer() noexcept { return buffer_; }
+  std::string& buffer() noexcept { return buffer_; }
   void write(std::string_view text) { buffer_ += text; }
   void flush();
   /// flush(), once there is so much that one more write costs little.
@@ -38,10 +38,10 @@ class Output {
   /// Throws what flush() would throw if standard output was closed from the start: call it before
   /// doing something that cannot be undone.
   void require_open() const;
-  [[nodiscard]] bool pending() const noexcept { return !buffer_.empty(); }
-  [[nodiscard]] int fd() const noexcept { return fd_; }
+  bool pending() const noexcept { return !buffer_.empty(); }
+  int fd() const noexcept { return fd_; }
   /// How text for people is formatted there.
-  [[nodiscard]] Look look() const { return look_of(fd_, colour_); }
+  Look look() const { return look_of(fd_, colour_); }
   void set_colour(Colour when) noexcept { colour_ = when; }
 
   static constexpr std::size_t kLarge = std::size_t{1} << 16;
@@ -73,8 +73,8 @@ class Destination {
     if (path && !to_stdout_) file_.emplace(option, *path);
   }
 
-  [[nodiscard]] bool is_wanted() const noexcept { return to_stdout_ || file_; }
-  [[nodiscard]] bool to_stdout() const noexcept { return to_stdout_; }
+  bool is_wanted() const noexcept { return to_stdout_ || file_; }
+  bool to_stdout() const noexcept { return to_stdout_; }
   void write(std::string_view text) {
     if (file_) file_->write(text);
     if (!to_stdout_) return;
@@ -103,7 +103,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  [[nodiscard]] bool enabled() const noexcept { return enabled_; }
+  bool enabled() const noexcept { return enabled_; }
   /// For a batch: bytes and lines of input.
   void update(std::size_t done_bytes, std::size_t total_bytes, std::size_t lines);
   /// For a share, 0 to 1, of `what` ("1000000 entries").
@@ -114,7 +114,7 @@ class Progress {
   void clear() noexcept;
 
  private:
-  [[nodiscard]] bool is_due();
+  bool is_due();
   void show(std::string line);
 
   bool enabled_;

@@ -19,7 +19,7 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  [[nodiscard]] Interrupt& interrupt() noexcept { return interrupt_; }
+  Interrupt& interrupt() noexcept { return interrupt_; }
 
  private:
   Interrupt interrupt_;
@@ -36,7 +36,7 @@ class WakeUp {
   WakeUp();
 
   /// Readable after notify(), until clear().
-  [[nodiscard]] int fd() const noexcept { return read_end_.get(); }
+  int fd() const noexcept { return read_end_.get(); }
   void notify() noexcept;
   void clear() noexcept;
 
@@ -54,11 +54,11 @@ class BreakKey {
   BreakKey(const BreakKey&) = delete;
   BreakKey& operator=(const BreakKey&) = delete;
 
-  [[nodiscard]] bool pressed() const noexcept { return pressed_.load(); }
+  bool pressed() const noexcept { return pressed_.load(); }
   /// Forgets the signal.
   void clear() noexcept;
   /// Readable after the signal; for poll().
-  [[nodiscard]] int fd() const noexcept { return wake_up_.fd(); }
+  int fd() const noexcept { return wake_up_.fd(); }
   /// Called by the signal handler. Returns false if already pressed.
   bool press() noexcept;
 
@@ -68,7 +68,7 @@ class BreakKey {
 };
 
 /// Whether SIGPIPE was ignored when the process started.
-[[nodiscard]] bool ignores_pipe() noexcept;
+bool ignores_pipe() noexcept;
 
 /// Ends the process with the signal, so that a shell sees 128+n and a loop around it stops, even if
 /// the signal was ignored at the start. Returns only if the signal cannot end this process, as in
@@ -87,7 +87,7 @@ class Suspension {
   Suspension& operator=(const Suspension&) = delete;
 
   /// Readable after the process was stopped and continued; for poll().
-  [[nodiscard]] int fd() const noexcept { return wake_up_.fd(); }
+  int fd() const noexcept { return wake_up_.fd(); }
   /// Forgets the signal.
   void clear() noexcept { wake_up_.clear(); }
   /// Called by the signal handler.

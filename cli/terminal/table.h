@@ -31,12 +31,12 @@ class Columns {
   Columns(std::span<const Cells> rows, Numbers numbers);
 
   void widen(const Cells& row);
-  [[nodiscard]] std::size_t width() const noexcept;
+  std::size_t width() const noexcept;
   /// A row as a line, without trailing spaces or a line end.
-  [[nodiscard]] std::string line(const Cells& row) const;
+  std::string line(const Cells& row) const;
 
  private:
-  [[nodiscard]] bool is_number(std::size_t column) const noexcept;
+  bool is_number(std::size_t column) const noexcept;
 
   std::vector<std::size_t> widths_;
   Numbers numbers_;
@@ -53,7 +53,7 @@ struct HelpRow {
 };
 /// A section of a help text: the title, then a line for each row, which has a name and a summary.
 template <typename Rows>
-[[nodiscard]] std::string help_section(std::string_view title, const Rows& rows) {
+std::string help_section(std::string_view title, const Rows& rows) {
   std::size_t width = 0;
   for (const auto& row : rows) width = std::max(width, row.name.size() + 2);
   std::string out = "\n";
@@ -95,9 +95,9 @@ class TextBlock {
   /// The width of the label column.
   static constexpr std::size_t kLabel = 11;
   /// The number of columns to the right of the labels.
-  [[nodiscard]] std::size_t room() const noexcept;
-  [[nodiscard]] const Look& look() const noexcept { return look_; }
-  [[nodiscard]] std::string tone(std::string_view text, Tone tone) const {
+  std::size_t room() const noexcept;
+  const Look& look() const noexcept { return look_; }
+  std::string tone(std::string_view text, Tone tone) const {
     return toned(text, tone, look_.colour);
   }
 

@@ -175,7 +175,7 @@ class SilentTerminal {
   SilentTerminal(const SilentTerminal&) = delete;
   SilentTerminal& operator=(const SilentTerminal&) = delete;
 
-  [[nodiscard]] int fd() const noexcept { return fd_; }
+  int fd() const noexcept { return fd_; }
 
  private:
   int fd_;

@@ -10,30 +10,30 @@
 namespace rlctl::cli {
 
 /// The value of an environment variable. An empty value counts as unset.
-[[nodiscard]] std::optional<std::string> environment(const char* name);
+std::optional<std::string> environment(const char* name);
 
 /// The file for a history that is kept between runs: $XDG_STATE_HOME/rlctl/NAME, or in
 /// ~/.local/state if the variable is unset, empty or not absolute. Empty without a home directory.
-[[nodiscard]] std::string state_file(const std::string& name);
+std::string state_file(const std::string& name);
 
 // Properties of a terminal, queried at each call, since a window may change its size.
 
-[[nodiscard]] bool is_terminal(int fd) noexcept;
+bool is_terminal(int fd) noexcept;
 /// 80 columns and 24 lines if the size is unknown.
-[[nodiscard]] std::size_t terminal_width(int fd) noexcept;
-[[nodiscard]] std::size_t terminal_height(int fd) noexcept;
+std::size_t terminal_width(int fd) noexcept;
+std::size_t terminal_height(int fd) noexcept;
 /// Whether it is a terminal with escape sequences: TERM is set and is not "dumb".
-[[nodiscard]] bool may_draw(int fd);
+bool may_draw(int fd);
 /// When output has colours. kAuto follows the variables NO_COLOR and CLICOLOR_FORCE, else
 /// may_draw().
 enum class Colour { kAuto, kAlways, kNever };
-[[nodiscard]] bool has_colour(int fd, Colour when = Colour::kAuto);
+bool has_colour(int fd, Colour when = Colour::kAuto);
 /// Whether the terminal uses UTF-8: the first non-empty one of LC_ALL, LC_CTYPE and LANG decides.
-[[nodiscard]] bool locale_is_utf8();
+bool locale_is_utf8();
 
 /// Text for people, with "us" in place of the "µs" after the numbers in it, which base/time.h
 /// writes, unless the terminal uses UTF-8.
-[[nodiscard]] std::string without_micro_sign(std::string text, bool utf8);
+std::string without_micro_sign(std::string text, bool utf8);
 
 /// How output may be formatted.
 struct Look {
@@ -42,20 +42,19 @@ struct Look {
   bool utf8 = false;  ///< else ASCII only, except in keys and members, which are data
 };
 
-[[nodiscard]] Look look_of(int fd, Colour when = Colour::kAuto);
+Look look_of(int fd, Colour when = Colour::kAuto);
 
 /// The meaning of a piece of text, which decides its colour.
 enum class Tone { kPlain, kLabel, kDim, kGood, kWarning, kBad };
 
 /// The text, with the colour of its tone if `colour` is true. It must be escaped.
-[[nodiscard]] std::string toned(std::string_view text, Tone tone, bool colour);
+std::string toned(std::string_view text, Tone tone, bool colour);
 
 /// The part of a line that fits into `columns`, with any colour reset at its end.
-[[nodiscard]] std::string cut_to_width(std::string_view line, std::size_t columns);
+std::string cut_to_width(std::string_view line, std::size_t columns);
 /// A text without colours whose middle is replaced by `mark` if it is wider than `columns`: its end
 /// may tell it from others as its start does.
-[[nodiscard]] std::string without_middle(std::string_view text, std::size_t columns,
-                                         std::string_view mark);
+std::string without_middle(std::string_view text, std::size_t columns, std::string_view mark);
 
 /// Appends spaces to extend `used` columns to `columns`.
 void pad(std::string& out, std::size_t used, std::size_t columns);
@@ -63,14 +62,14 @@ void pad(std::string& out, std::size_t used, std::size_t columns);
 // ---- Questions ----
 
 /// True if standard input and standard error are terminals.
-[[nodiscard]] bool can_confirm() noexcept;
+bool can_confirm() noexcept;
 
 /// Asks on standard error and reads a line from standard input. Returns true for y and yes, in any
 /// case; false for an empty line, the end of input and anything else. Throws Interrupted on Ctrl-C.
-[[nodiscard]] bool confirm(std::string_view question, const Interrupt& interrupt);
+bool confirm(std::string_view question, const Interrupt& interrupt);
 
 /// Asks on the terminal of the process (/dev/tty, even if stdin is redirected) without echo. Throws
 /// UsageError if there is no terminal or nothing was typed, Interrupted on Ctrl-C.
-[[nodiscard]] std::string ask_password(std::string_view prompt, const Interrupt& interrupt);
+std::string ask_password(std::string_view prompt, const Interrupt& interrupt);
 
 }  // namespace rlctl::cli

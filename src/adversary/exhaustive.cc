@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "adversary/exact_log.h"
-#include "adversary/shrinking.h"
+#include "adversary/search.h"
+#include "adversary/trial.h"
 
 namespace rlctl::adversary {
 namespace {
@@ -26,13 +26,12 @@ class Exhaustion {
   Exhaustion(Branching& limiter, const SearchRequest& request, int requests)
       : limiter_(limiter), request_(request), requests_(static_cast<std::size_t>(requests)) {}
 
-  [[nodiscard]] SearchResult run(const Interrupt& interrupt,
-                                 const OnExhaustiveProgress& on_progress) {
+  SearchResult run(const Interrupt& interrupt, const OnExhaustiveProgress& on_progress) {
     nodes_.push_back({.log = ExactLog(request_.limit.window)});
     while (!nodes_.empty() && interrupt.signal() == 0) {
       take_nodes();
       try {
-        limiter_.ask(branches_);
+        limiter_.run(branches_);
       } catch (const Interrupted&) {
         break;
       }
@@ -42,7 +41,7 @@ class Exhaustion {
       }
     }
     result_.tried = tried_;
-    result_.asked = limiter_.asked();
+    result_.requests_sent = limiter_.requests_sent();
     return std::move(result_);
   }
 
@@ -97,8 +96,7 @@ class Exhaustion {
     }
   }
 
-  [[nodiscard]] static Node child_of(const Node& node, const Branching::Branch& branch,
-                                     double share) {
+  static Node child_of(const Node& node, const Branching::Branch& branch, double share) {
     const auto& [at, cost] = branch.request;
     Node child{.state = branch.state,
                .schedule = node.schedule,
@@ -138,20 +136,19 @@ class Exhaustion {
 
   /// Whether the node with this request is a shorter schedule, or an equally long one with earlier
   /// times. The result then does not depend on the order in which schedules are tried.
-  [[nodiscard]] static bool comes_before(const Node& node, const Request& request,
-                                         const Schedule& other) {
+  static bool comes_before(const Node& node, const Request& request, const Schedule& other) {
     if (node.schedule.size() + 1 != other.size()) return node.schedule.size() + 1 < other.size();
     for (std::size_t i = 0; i + 1 < other.size(); ++i) {
       if (node.schedule[i] != other[i]) return is_before(node.schedule[i], other[i]);
     }
     return is_before(request, other.back());
   }
-  [[nodiscard]] static bool is_before(const Request& one, const Request& other) {
+  static bool is_before(const Request& one, const Request& other) {
     return one.at != other.at ? one.at < other.at : one.cost < other.cost;
   }
 
   /// Whether the schedule with this wrong denial may be kept; see SearchResult::keep_denial().
-  [[nodiscard]] bool may_be_denial(const Node& node, const Request& request) const {
+  bool may_be_denial(const Node& node, const Request& request) const {
     const auto& known = result_.wrongly_denied;
     return !known || known->score.only_at_edge() || comes_before(node, request, known->schedule);
   }
@@ -242,9 +239,9 @@ SearchResult search_all(ScriptTrial& trial, const SearchRequest& request, int re
   // Once it is known that schedules disturb each other, all that was found before is void.
   const bool holds = trial.is_apart() == was_apart && is_confirmed(trial, result);
   if (holds) return result;
-  const auto in_vain = result.asked;
+  const auto in_vain = result.requests_sent;
   result = try_all();
-  result.asked += in_vain;
+  result.requests_sent += in_vain;
   return result;
 }
 

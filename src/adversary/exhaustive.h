@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "adversary/branching.h"
 #include "adversary/search.h"
+#include "adversary/trial.h"
 #include "base/wait.h"
 
 namespace rlctl::adversary {
@@ -15,11 +15,10 @@ namespace rlctl::adversary {
 /// quarter, half and three quarters of a window after it; one tick before, at, and one tick after
 /// the next edge of the clock's windows, and one window after each earlier request. The first
 /// request comes at these times in the window that begins at the base.
-[[nodiscard]] std::vector<microseconds> critical_times(const Schedule& before,
-                                                       const SearchRequest& request);
+std::vector<microseconds> critical_times(const Schedule& before, const SearchRequest& request);
 
 /// No request that exhaust() tries is later than this after the base.
-[[nodiscard]] microseconds latest_time(const SearchRequest& request, int requests);
+microseconds latest_time(const SearchRequest& request, int requests);
 
 /// The schedules tried so far, the share of all, and the most units allowed so far.
 using OnExhaustiveProgress =
@@ -28,18 +27,15 @@ using OnExhaustiveProgress =
 /// Tries every schedule of at most `requests` requests at critical times, of every cost, by a clock
 /// that does not step back. Ignores the request's budget and seed. If the interrupt is raised, ends
 /// early with the findings so far. Throws what the limiter throws.
-[[nodiscard]] SearchResult exhaust(Branching& limiter, const SearchRequest& request, int requests,
-                                   const Interrupt& interrupt,
-                                   const OnExhaustiveProgress& on_progress = {});
+SearchResult exhaust(Branching& limiter, const SearchRequest& request, int requests,
+                     const Interrupt& interrupt, const OnExhaustiveProgress& on_progress = {});
 /// The same, and shrinks what was found; the trial must be of the same limiter.
-[[nodiscard]] SearchResult search_all(Branching& limiter, Trial& trial,
-                                      const SearchRequest& request, int requests,
-                                      const Interrupt& interrupt,
-                                      const OnExhaustiveProgress& on_progress = {});
+SearchResult search_all(Branching& limiter, Trial& trial, const SearchRequest& request,
+                        int requests, const Interrupt& interrupt,
+                        const OnExhaustiveProgress& on_progress = {});
 
 /// The same for a script, which is asked once for each state that schedules leave.
-[[nodiscard]] SearchResult search_all(ScriptTrial& trial, const SearchRequest& request,
-                                      int requests, const Interrupt& interrupt,
-                                      const OnExhaustiveProgress& on_progress = {});
+SearchResult search_all(ScriptTrial& trial, const SearchRequest& request, int requests,
+                        const Interrupt& interrupt, const OnExhaustiveProgress& on_progress = {});
 
 }  // namespace rlctl::adversary

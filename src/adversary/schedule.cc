@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "adversary/exact_log.h"
+#include "adversary/trial.h"
 #include "traffic/measurement.h"
 
 namespace rlctl::adversary {
@@ -128,7 +128,7 @@ Schedule shifted(Schedule schedule, microseconds by) {
   return schedule;
 }
 
-std::int64_t fills_of(const limiter::Limit& limit, std::int64_t cost) {
+std::int64_t requests_to_fill(const limiter::Limit& limit, std::int64_t cost) {
   return std::max<std::int64_t>(1, limit.limit / cost);
 }
 
@@ -217,7 +217,7 @@ std::vector<microseconds> telling_gaps(const limiter::Limit& limit) {
 
 std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_t cost,
                                         std::int64_t most) {
-  const auto fills = fills_of(limit, cost);
+  const auto fills = requests_to_fill(limit, cost);
   std::vector<Schedule> probes;
   probes.push_back(made_of({{microseconds{0}, most}}));
   add_single_bursts(probes, limit, fills);
@@ -237,7 +237,7 @@ microseconds latest_of_forward(const limiter::Limit& limit, std::int64_t fills, 
 }
 
 std::vector<Schedule> backward_schedules(const limiter::Limit& limit, std::int64_t cost) {
-  const auto fills = fills_of(limit, cost);
+  const auto fills = requests_to_fill(limit, cost);
   std::vector<Schedule> probes;
   // Far enough from 0 for every step back.
   const auto start = 4 * limit.window;
@@ -254,7 +254,7 @@ std::vector<Schedule> backward_schedules(const limiter::Limit& limit, std::int64
 
 std::vector<Schedule> refunding_schedules(const limiter::Limit& limit, std::int64_t cost,
                                           std::int64_t refund) {
-  const auto fills = fills_of(limit, cost), refunds = fills_of(limit, -refund);
+  const auto fills = requests_to_fill(limit, cost), refunds = requests_to_fill(limit, -refund);
   std::vector<Schedule> probes;
   for (const auto gap : telling_gaps(limit)) {
     for (const auto back_at : {microseconds{0}, gap, limit.window}) {

@@ -17,13 +17,13 @@ struct Request {
   std::int64_t cost = 1;  ///< below 0: a refund of that many units
   bool operator==(const Request&) const = default;
 };
-[[nodiscard]] inline bool is_earlier(const Request& one, const Request& other) {
+inline bool is_earlier(const Request& one, const Request& other) {
   return one.at < other.at;
 }
 /// In sending order. If a time is earlier than the one before it, the clock has stepped back.
 using Schedule = std::vector<Request>;
 /// The number of requests of all of them.
-[[nodiscard]] std::int64_t requests_of(std::span<const Schedule> schedules);
+std::int64_t requests_of(std::span<const Schedule> schedules);
 
 /// How a limiter answered one request.
 struct Answer {
@@ -41,11 +41,11 @@ struct Instant {
   std::size_t first = 0;  ///< the index of the first request
   std::size_t count = 0;
 };
-[[nodiscard]] std::vector<Instant> instants_of(const Schedule& schedule);
+std::vector<Instant> instants_of(const Schedule& schedule);
 
-[[nodiscard]] bool steps_back(const Schedule& schedule);
+bool steps_back(const Schedule& schedule);
 /// The same schedule, earlier or later.
-[[nodiscard]] Schedule shifted(Schedule schedule, microseconds by);
+Schedule shifted(Schedule schedule, microseconds by);
 
 /// How a limiter fails under a schedule, measured as if time never went back: no request is earlier
 /// than those before it. A request allowed with a delay counts when it may proceed. A refund gives
@@ -62,36 +62,34 @@ struct Score {
   std::size_t denied_at_edge = 0;
 
   /// Every wrong denial is of that kind.
-  [[nodiscard]] bool only_at_edge() const { return denied_at_edge == wrongly_denied.size(); }
+  bool only_at_edge() const { return denied_at_edge == wrongly_denied.size(); }
 };
 /// `tick`: that of the limiter's clock.
-[[nodiscard]] Score score_of(const Schedule& schedule, const Answers& answers,
-                             const limiter::Limit& limit, microseconds tick = microseconds{1});
+Score score_of(const Schedule& schedule, const Answers& answers, const limiter::Limit& limit,
+               microseconds tick = microseconds{1});
 /// The number of decimal digits of the µs by which the worst span is shorter than a window, at most
 /// those of a hundredth of a window. The more digits, the more serious a leak: one within 1 µs of a
 /// full window may be due to rounding.
-[[nodiscard]] int margin_digits(const Score& score, microseconds window);
+int margin_digits(const Score& score, microseconds window);
 
 /// Durations at which limiters are known to fail: close to the window, fractions of it, and clock
 /// units. None is longer than two windows. The most telling come first.
-[[nodiscard]] std::vector<microseconds> telling_gaps(const limiter::Limit& limit);
+std::vector<microseconds> telling_gaps(const limiter::Limit& limit);
 
 /// Schedules, from time 0 on, under which limiters are known to fail. The most telling come first,
 /// since the budget may not cover all. Each request has this cost; a schedule has at most `most`.
-[[nodiscard]] std::vector<Schedule> forward_schedules(const limiter::Limit& limit,
-                                                      std::int64_t cost, std::int64_t most);
+std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_t cost,
+                                        std::int64_t most);
 /// No request of forward_schedules() is later if requests of its cost, or of a higher one, fill the
 /// limit with `fills`. Requests that a coarse clock sees at one instant are a fixed time apart, so
 /// that many of them take longer than short windows.
-[[nodiscard]] microseconds latest_of_forward(const limiter::Limit& limit, std::int64_t fills,
-                                             std::int64_t most);
+microseconds latest_of_forward(const limiter::Limit& limit, std::int64_t fills, std::int64_t most);
 /// The same with a clock that steps back.
-[[nodiscard]] std::vector<Schedule> backward_schedules(const limiter::Limit& limit,
-                                                       std::int64_t cost);
+std::vector<Schedule> backward_schedules(const limiter::Limit& limit, std::int64_t cost);
 /// Schedules with refunds, each of `refund` (below 0), between requests of this cost.
-[[nodiscard]] std::vector<Schedule> refunding_schedules(const limiter::Limit& limit,
-                                                        std::int64_t cost, std::int64_t refund);
+std::vector<Schedule> refunding_schedules(const limiter::Limit& limit, std::int64_t cost,
+                                          std::int64_t refund);
 /// The number of requests of this cost that fill the limit; at least 1.
-[[nodiscard]] std::int64_t fills_of(const limiter::Limit& limit, std::int64_t cost);
+std::int64_t requests_to_fill(const limiter::Limit& limit, std::int64_t cost);
 
 }  // namespace rlctl::adversary

@@ -1,23 +1,27 @@
 #include "adversary/search.h"
 
+#include "base/wait.h"
+#include "limiter/limit.h"
+#include "traffic/pattern.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <functional>
 #include <iterator>
 #include <utility>
 #include <vector>
 
-#include "adversary/shrinking.h"
-#include "traffic/random.h"
-
 namespace rlctl::adversary {
+
 namespace {
 
 /// How many schedules run together, to share round trips.
 constexpr std::size_t kAtOnce = 64;
 /// How many of the best schedules the search keeps, to derive new ones from them.
-constexpr std::size_t kElite = 12;
+constexpr std::size_t kBest = 12;
 /// The share of the budget for clocks that step back.
 constexpr double kBackwardShare = 0.3;
 /// A budget must fill the limit this many times, so that at least the most telling schedules are
@@ -31,7 +35,7 @@ constexpr std::int64_t kMaxWindows = 8;
 std::int64_t most_fills(const SearchRequest& request) {
   std::int64_t most = 1;
   for (const auto cost : request.costs) {
-    if (cost > 0) most = std::max(most, fills_of(request.limit, cost));
+    if (cost > 0) most = std::max(most, requests_to_fill(request.limit, cost));
   }
   return most;
 }
@@ -49,10 +53,10 @@ std::int64_t units_of(const Schedule& schedule) {
 }
 
 /// The search with a clock that never steps back, or with one that may.
-class Hunt {
+class SearchPass {
  public:
-  Hunt(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
-       bool clock_steps_back, traffic::Random& random)
+  SearchPass(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
+             bool clock_steps_back, traffic::Random& random)
       : trial_(trial),
         request_(request),
         interrupt_(interrupt),
@@ -65,14 +69,14 @@ class Hunt {
   using OnRequests = std::function<void(std::int64_t asked, std::int64_t worst)>;
 
   /// Runs until it has sent `budget` requests, or the interrupt is raised.
-  [[nodiscard]] SearchResult run(std::int64_t budget, const OnRequests& on_requests) {
+  SearchResult run(std::int64_t budget, const OnRequests& on_requests) {
     try {
       try_all(budget, on_requests);
     } catch (const Interrupted&) {
       // What was found so far is kept.
     }
     result_.is_unbounded = has_no_bound();
-    if (!elite_.empty()) result_.most = std::move(elite_.front());
+    if (!best_.empty()) result_.most = std::move(best_.front());
     return std::move(result_);
   }
 
@@ -82,27 +86,27 @@ class Hunt {
     for (std::size_t next = 0; next < probes.size() && !is_over(budget);) {
       std::vector<Schedule> some;
       while (next < probes.size() && some.size() < kAtOnce) some.push_back(probes[next++]);
-      ask(std::move(some), on_requests);
+      run(std::move(some), on_requests);
     }
     while (!is_over(budget)) {
       std::vector<Schedule> some;
       while (some.size() < kAtOnce) some.push_back(child());
-      ask(std::move(some), on_requests);
+      run(std::move(some), on_requests);
     }
   }
 
   /// Whether one window allowed as many requests as a schedule may have.
-  [[nodiscard]] bool has_no_bound() const {
-    return !elite_.empty() && elite_[0].schedule.size() >= most_requests_ &&
-           elite_[0].score.worst >= units_of(elite_[0].schedule);
+  bool has_no_bound() const {
+    return !best_.empty() && best_[0].schedule.size() >= most_requests_ &&
+           best_[0].score.worst >= units_of(best_[0].schedule);
   }
 
-  [[nodiscard]] bool is_over(std::int64_t budget) const {
+  bool is_over(std::int64_t budget) const {
     // If everything is allowed, there is nothing more to find.
-    return interrupt_.signal() != 0 || result_.asked >= budget || has_no_bound();
+    return interrupt_.signal() != 0 || result_.requests_sent >= budget || has_no_bound();
   }
 
-  [[nodiscard]] std::vector<Schedule> known_schedules() const {
+  std::vector<Schedule> known_schedules() const {
     std::vector<Schedule> all;
     for (const auto cost : request_.costs) {
       const auto most = static_cast<std::int64_t>(most_requests_);
@@ -114,12 +118,12 @@ class Hunt {
     return all;
   }
 
-  void ask(std::vector<Schedule> schedules, const OnRequests& on_requests) {
+  void run(std::vector<Schedule> schedules, const OnRequests& on_requests) {
     for (auto& schedule : schedules) {
       for (auto& request : schedule) request.at += request_.base - request.at % request_.tick;
-      result_.asked += static_cast<std::int64_t>(schedule.size());
+      result_.requests_sent += static_cast<std::int64_t>(schedule.size());
     }
-    const auto answers = trial_.ask(schedules);
+    const auto answers = trial_.run(schedules);
     for (std::size_t i = 0; i < schedules.size(); ++i) {
       if (answers[i].empty()) {
         ++result_.undecided;
@@ -127,7 +131,7 @@ class Hunt {
         keep(std::move(schedules[i]), answers[i]);
       }
     }
-    on_requests(result_.asked, elite_.empty() ? 0 : elite_[0].score.worst);
+    on_requests(result_.requests_sent, best_.empty() ? 0 : best_[0].score.worst);
   }
 
   void keep(Schedule schedule, const Answers& answers) {
@@ -138,28 +142,28 @@ class Hunt {
     result_.keep_denial(candidate, denied && candidate.schedule.size() < denied->schedule.size());
     result_.has_stepped_back = result_.has_stepped_back || steps_back(candidate.schedule);
     const auto same = [&](const Finding& other) { return other.schedule == candidate.schedule; };
-    if (std::any_of(elite_.begin(), elite_.end(), same)) return;
+    if (std::any_of(best_.begin(), best_.end(), same)) return;
     const auto place = std::upper_bound(
-        elite_.begin(), elite_.end(), candidate,
+        best_.begin(), best_.end(), candidate,
         [window = request_.limit.window](const Finding& one, const Finding& other) {
           return tells_less_than(other, one, window);
         });
-    elite_.insert(place, std::move(candidate));
-    if (elite_.size() > kElite) elite_.pop_back();
+    best_.insert(place, std::move(candidate));
+    if (best_.size() > kBest) best_.pop_back();
   }
 
-  [[nodiscard]] Schedule child() {
+  Schedule child() {
     constexpr double kFresh = 0.1;
     constexpr std::size_t kMaxChanges = 3;
-    if (elite_.empty() || random_.uniform() < kFresh) return fresh();
-    auto schedule = shifted(elite_[pick(elite_.size())].schedule, -request_.base);
+    if (best_.empty() || random_.uniform() < kFresh) return fresh();
+    auto schedule = shifted(best_[pick(best_.size())].schedule, -request_.base);
     for (auto changes = 1 + pick(kMaxChanges); changes > 0; --changes) change(schedule);
     mend(schedule);
     return schedule;
   }
 
   /// A few bursts with gaps between them.
-  [[nodiscard]] Schedule fresh() {
+  Schedule fresh() {
     constexpr std::size_t kMaxBursts = 4;
     Schedule schedule;
     microseconds at = pick_gap();
@@ -233,19 +237,19 @@ class Hunt {
     std::stable_sort(schedule.begin(), schedule.end(), is_earlier);
   }
 
-  [[nodiscard]] std::size_t pick(std::size_t count) {
+  std::size_t pick(std::size_t count) {
     return static_cast<std::size_t>(random_.uniform() * static_cast<double>(count));
   }
-  [[nodiscard]] microseconds pick_gap() { return gaps_[pick(gaps_.size())]; }
+  microseconds pick_gap() { return gaps_[pick(gaps_.size())]; }
 
   /// The same without a draw if there is only one.
-  [[nodiscard]] std::int64_t pick_cost() {
+  std::int64_t pick_cost() {
     return request_.costs.size() == 1 ? request_.costs[0]
                                       : request_.costs[pick(request_.costs.size())];
   }
 
-  [[nodiscard]] std::size_t pick_count(std::int64_t cost) {
-    const auto fills = static_cast<std::size_t>(fills_of(request_.limit, std::abs(cost)));
+  std::size_t pick_count(std::int64_t cost) {
+    const auto fills = static_cast<std::size_t>(requests_to_fill(request_.limit, std::abs(cost)));
     const std::array counts{std::size_t{1}, fills, fills + 1, 2 * fills,
                             std::max(fills / 2, std::size_t{1})};
     return counts[pick(counts.size())];
@@ -258,7 +262,7 @@ class Hunt {
   std::size_t most_requests_;
   std::vector<microseconds> gaps_;
   traffic::Random& random_;
-  std::vector<Finding> elite_;  ///< best first
+  std::vector<Finding> best_;  ///< best first
   SearchResult result_;
 };
 
@@ -268,7 +272,7 @@ SearchResult search_once(Trial& trial, const SearchRequest& request, const Inter
   traffic::Random random(request.seed);
   std::int64_t before = 0;
   const auto run = [&](bool clock_steps_back, std::int64_t budget) {
-    return Hunt(trial, request, interrupt, clock_steps_back, random)
+    return SearchPass(trial, request, interrupt, clock_steps_back, random)
         .run(budget, [&](std::int64_t asked, std::int64_t worst) {
           if (on_progress) on_progress(before + asked, request.budget, worst);
         });
@@ -278,7 +282,7 @@ SearchResult search_once(Trial& trial, const SearchRequest& request, const Inter
           ? static_cast<std::int64_t>(kBackwardShare * static_cast<double>(request.budget))
           : 0;
   const auto forward = run(false, request.budget - backward_budget);
-  before = forward.asked;
+  before = forward.requests_sent;
   const auto backward = request.steps_back ? run(true, backward_budget) : SearchResult();
   return shrunk_result(trial, request, forward, backward, interrupt);
 }
@@ -342,9 +346,235 @@ SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt&
   }
   auto result = search_once(trial, request, interrupt, on_progress);
   if (result.interrupted || is_confirmed(trial, result)) return result;
-  const auto in_vain = result.asked;
+  const auto in_vain = result.requests_sent;
   result = search_once(trial, request, interrupt, on_progress);
-  result.asked += in_vain;
+  result.requests_sent += in_vain;
+  return result;
+}
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Round durations and the window itself, the roundest first.
+std::vector<microseconds> round_steps(microseconds window) {
+  std::vector<microseconds> steps{24h, 1h, 10min, 1min, 10s, 1s};
+  for (microseconds step = 100ms; step >= 10us; step /= 10) steps.push_back(step);
+  steps.push_back(window);
+  std::sort(steps.rbegin(), steps.rend());
+  std::erase_if(steps, [window](microseconds step) { return step > window; });
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  return steps;
+}
+
+/// Whether a schedule with this score still shows what was found.
+using StillShows = std::function<bool(const Score&)>;
+
+/// Makes a finding smaller; see shrunk_result().
+class Shrinking {
+ public:
+  /// `steps_back`: times may go back. The references must outlive this.
+  Shrinking(Trial& trial, const SearchRequest& request, Finding found, bool steps_back,
+            const StillShows& still_shows)
+      : trial_(trial),
+        request_(request),
+        still_shows_(still_shows),
+        steps_back_(steps_back),
+        found_(std::move(found)) {}
+
+  Finding run() {
+    try {
+      make_smaller();
+    } catch (const Interrupted&) {
+      // What is smaller so far shows the finding too.
+    }
+    return std::move(found_);
+  }
+  /// The requests sent.
+  std::int64_t requests_sent() const { return requests_sent_; }
+
+ private:
+  void make_smaller() {
+    join_instants();  // first, since fewer instants take fewer requests
+    drop_requests();
+    join_instants();
+    begin_early();
+    round_times();
+    begin_early();
+    drop_requests();
+  }
+
+  void drop_requests() {
+    drop_denied();
+    // From the end, so that earlier instants keep their indexes.
+    for (bool dropped = true; dropped;) {
+      dropped = false;
+      const auto instants = instants_of(found_.schedule);
+      for (auto i = instants.size(); i-- > 0;) {
+        auto instant = instants[i];
+        for (auto before = found_.schedule.size(); instant.count > 0 && drop_from(instant);) {
+          dropped = true;
+          instant.count -= before - found_.schedule.size();
+          before = found_.schedule.size();
+        }
+      }
+    }
+  }
+
+  /// Moves instants to the one before them, as many at once as still show the finding.
+  void join_instants() {
+    for (std::size_t i = 1; i < instants_of(found_.schedule).size();) {
+      const auto instants = instants_of(found_.schedule);
+      const auto before = instants[i - 1].at;
+      std::vector<Schedule> candidates;
+      for (auto count = instants.size() - i; count > 0; count /= 2) {
+        const auto& last = instants[i + count - 1];
+        auto joined = found_.schedule;
+        for (auto j = instants[i].first; j < last.first + last.count; ++j) joined[j].at = before;
+        candidates.push_back(std::move(joined));
+      }
+      if (!take_first_of(std::move(candidates))) ++i;
+    }
+  }
+
+  void round_times() {
+    const auto steps = round_steps(request_.limit.window);
+    constexpr int kRounds = 3;
+    bool rounded = true;
+    for (int i = 0; i < kRounds && rounded; ++i) {
+      rounded = false;
+      for (const auto& instant : instants_of(found_.schedule)) {
+        // An earlier move may have joined or shifted this instant; the next round tries it again.
+        if (instant.first >= found_.schedule.size()) break;
+        if (found_.schedule[instant.first].at != instant.at) continue;
+        rounded |= round(instant, steps);
+      }
+    }
+  }
+
+  /// Moves the schedule to the window at `base`, if that still shows the finding.
+  void begin_early() {
+    const auto earliest =
+        std::min_element(found_.schedule.begin(), found_.schedule.end(), is_earlier);
+    const auto windows = (earliest->at - request_.base) / request_.limit.window;
+    if (windows == 0) return;
+    const auto early = shifted(found_.schedule, -windows * request_.limit.window);
+    static_cast<void>(take_first_of({early}));
+  }
+
+  /// Takes the first candidate that still shows the finding; the best come first. False if none
+  /// does, or if the budget is used up.
+  bool take_first_of(std::vector<Schedule> candidates) {
+    std::erase_if(candidates, [this](const Schedule& schedule) { return !is_within(schedule); });
+    const auto requests = requests_of(candidates);
+    if (requests_sent_ + requests > request_.budget) return false;
+    requests_sent_ += requests;
+    auto answers = trial_.run(candidates);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (answers[i].empty()) continue;
+      auto score = score_of(candidates[i], answers[i], request_);
+      if (!still_shows_(score)) continue;
+      found_ = {std::move(candidates[i]), std::move(answers[i]), std::move(score)};
+      return true;
+    }
+    return false;
+  }
+
+  bool is_within(const Schedule& schedule) const {
+    if (!steps_back_ && steps_back(schedule)) return false;
+    return std::all_of(schedule.begin(), schedule.end(), [&](const Request& request) {
+      const auto offset = request.at - request_.base;
+      const bool is_possible = offset >= 0us && request.at <= limiter::kLatestNow;
+      return is_possible && offset % request_.tick == 0us;
+    });
+  }
+
+  bool drop_denied() {
+    Schedule allowed;
+    for (std::size_t i = 0; i < found_.schedule.size(); ++i) {
+      if (found_.answers[i].allowed) allowed.push_back(found_.schedule[i]);
+    }
+    const bool is_smaller = !allowed.empty() && allowed.size() < found_.schedule.size();
+    return is_smaller && take_first_of({allowed});
+  }
+
+  /// Drops all of an instant's requests, or as many as possible.
+  bool drop_from(const Instant& instant) {
+    std::vector<Schedule> candidates;
+    for (auto count = instant.count; count > 0; count /= 2) {
+      auto without = found_.schedule;
+      const auto first = std::next(without.begin(), static_cast<std::ptrdiff_t>(instant.first));
+      without.erase(first, std::next(first, static_cast<std::ptrdiff_t>(count)));
+      if (!without.empty()) candidates.push_back(std::move(without));
+    }
+    return take_first_of(std::move(candidates));
+  }
+
+  /// Moves an instant to the roundest time that still shows the finding: together with all later
+  /// ones, which keeps the gaps between them, or alone.
+  bool round(const Instant& instant, const std::vector<microseconds>& steps) {
+    std::vector<Schedule> candidates;
+    const auto end = instant.first + instant.count;
+    for (const auto step : steps) {
+      const auto past = instant.at % step;
+      if (past == 0us) break;
+      for (const auto by : {-past, step - past}) {
+        for (const auto last : {found_.schedule.size(), end}) {
+          auto moved = found_.schedule;
+          for (auto i = instant.first; i < last; ++i) moved[i].at += by;
+          candidates.push_back(std::move(moved));
+          if (end == found_.schedule.size()) break;  // both are the same
+        }
+      }
+    }
+    return take_first_of(std::move(candidates));
+  }
+
+  Trial& trial_;
+  const SearchRequest& request_;
+  const StillShows& still_shows_;
+  bool steps_back_;
+  Finding found_;
+  std::int64_t requests_sent_ = 0;
+};
+
+}  // namespace
+
+SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const SearchResult& forward,
+                           const SearchResult& stepping_back, const Interrupt& interrupt) {
+  const auto window = request.limit.window;
+  auto result = forward;
+  result.has_stepped_back = stepping_back.has_stepped_back;
+  result.undecided += stepping_back.undecided;
+  result.requests_sent += stepping_back.requests_sent;
+  const auto shrink = [&](Finding& finding, bool steps_back, const StillShows& still_shows) {
+    if (interrupt.signal() != 0) return;
+    Shrinking shrinking(trial, request, std::move(finding), steps_back, still_shows);
+    finding = shrinking.run();
+    result.requests_sent += shrinking.requests_sent();
+  };
+  // As many units, in a span that is not much longer.
+  const auto shrink_most = [&](Finding& finding, bool steps_back) {
+    const auto units = finding.score.worst;
+    const auto digits = margin_digits(finding.score, window);
+    shrink(finding, steps_back, [&](const Score& score) {
+      return score.worst >= units && margin_digits(score, window) >= digits;
+    });
+  };
+  if (!result.most.schedule.empty()) shrink_most(result.most, false);
+  if (stepping_back.most.score.worst > forward.most.score.worst) {
+    result.most_stepping_back = stepping_back.most;
+    shrink_most(*result.most_stepping_back, true);
+  }
+  if (stepping_back.wrongly_denied) result.keep_denial(*stepping_back.wrongly_denied, false);
+  if (auto& wrong = result.wrongly_denied) {
+    // A wrong denial that is as serious.
+    const bool is_minor = wrong->score.only_at_edge();
+    shrink(*wrong, steps_back(wrong->schedule), [is_minor](const Score& score) {
+      return !score.wrongly_denied.empty() && (is_minor || !score.only_at_edge());
+    });
+  }
+  result.interrupted = interrupt.signal() != 0;
   return result;
 }
 

@@ -40,7 +40,7 @@ struct Finding {
 };
 /// Whether `one` tells less than `other`: it has fewer units or, with equal units, a much longer
 /// span or, if that is about equal too, more requests.
-[[nodiscard]] bool tells_less_than(const Finding& one, const Finding& other, microseconds window);
+bool tells_less_than(const Finding& one, const Finding& other, microseconds window);
 
 /// What a search has found. In the end each schedule is the shortest that shows it, with the
 /// roundest times.
@@ -64,7 +64,7 @@ struct SearchResult {
   std::optional<std::int64_t> tried = {};
   /// The schedules that were left out, since their answers depend on when a key expires.
   std::int64_t undecided = 0;
-  std::int64_t asked = 0;  ///< requests
+  std::int64_t requests_sent = 0;  ///< requests
   bool interrupted = false;
 
   /// Keeps the candidate if it has wrong denials, and the one kept so far has none or less serious
@@ -76,7 +76,7 @@ struct SearchResult {
 };
 
 /// No request of a search() is later than this after the base.
-[[nodiscard]] microseconds latest_time(const SearchRequest& request);
+microseconds latest_time(const SearchRequest& request);
 
 /// The requests sent so far, roughly how many there will be, and the most units allowed so far.
 using OnSearchProgress =
@@ -90,15 +90,21 @@ using OnSearchProgress =
 /// raised, ends early with the findings so far.
 ///
 /// Throws UsageError if the budget is too small for the limit, and what the trial throws.
-[[nodiscard]] SearchResult search(Trial& trial, const SearchRequest& request,
-                                  const Interrupt& interrupt,
-                                  const OnSearchProgress& on_progress = {});
+SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
+                    const OnSearchProgress& on_progress = {});
 
 /// By a clock as coarse as the request's rounding.
-[[nodiscard]] Score score_of(const Schedule& schedule, const Answers& answers,
-                             const SearchRequest& request);
+Score score_of(const Schedule& schedule, const Answers& answers, const SearchRequest& request);
 /// Whether each finding really has these answers; see Trial::confirms(). If the interrupt ends it,
 /// sets SearchResult::interrupted, and true.
-[[nodiscard]] bool is_confirmed(Trial& trial, SearchResult& result);
+bool is_confirmed(Trial& trial, SearchResult& result);
+
+/// The result of a search that found `forward` with a clock that never steps back, and
+/// `stepping_back` with one that may. Each finding is made smaller: it loses the requests that it
+/// does not need, instants are joined, and each moves to the roundest time that still shows the
+/// finding. Sends at most the request's budget for each, none after an interrupt, and adds what it
+/// sends to `asked`.
+SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const SearchResult& forward,
+                           const SearchResult& stepping_back, const Interrupt& interrupt);
 
 }  // namespace rlctl::adversary

@@ -1,5 +1,10 @@
 #include "adversary/trial.h"
 
+#include "limiter/limit.h"
+#include "limiter/model.h"
+#include "redis/error.h"
+#include "redis/scan.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,12 +14,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "limiter/limit.h"
-#include "limiter/model.h"
-#include "redis/error.h"
-#include "redis/scan.h"
-
 namespace rlctl::adversary {
+
 namespace {
 
 /// The requests of all schedules, each schedule with its own key.
@@ -68,7 +69,7 @@ Answers ModelTrial::answers_to(const Schedule& schedule) const {
   return answers;
 }
 
-std::vector<Answers> ModelTrial::ask(std::span<const Schedule> schedules) {
+std::vector<Answers> ModelTrial::run(std::span<const Schedule> schedules) {
   std::vector<Answers> answers;
   for (const auto& schedule : schedules) answers.push_back(answers_to(schedule));
   return answers;
@@ -84,15 +85,13 @@ class ScriptTrial::NamedKeys final : public traffic::Script {
  public:
   explicit NamedKeys(traffic::Script& script) : script_(script) {}
 
-  [[nodiscard]] std::string_view name() const override { return script_.name(); }
-  [[nodiscard]] bool may_call_time() const override { return script_.may_call_time(); }
-  [[nodiscard]] std::optional<std::string> key_of_ttls() const override {
-    return script_.key_of_ttls();
-  }
-  [[nodiscard]] bool may_read_ttl() const override { return script_.may_read_ttl(); }
-  [[nodiscard]] std::optional<std::string> registry() const override { return script_.registry(); }
+  std::string_view name() const override { return script_.name(); }
+  bool may_call_time() const override { return script_.may_call_time(); }
+  std::optional<std::string> key_of_ttls() const override { return script_.key_of_ttls(); }
+  bool may_read_ttl() const override { return script_.may_read_ttl(); }
+  std::optional<std::string> registry() const override { return script_.registry(); }
   void load(redis::Connection& connection) override { script_.load(connection); }
-  [[nodiscard]] limiter::ScriptCall call(const traffic::Arrival& arrival) override {
+  limiter::ScriptCall call(const traffic::Arrival& arrival) override {
     const auto call = script_.call(arrival);
     ++calls_;
     for (std::size_t i = 0; i < call.keys.size(); ++i) {
@@ -111,27 +110,26 @@ class ScriptTrial::NamedKeys final : public traffic::Script {
     traffic::Arrival arrival = {};
   };
   /// Since forget(), in order.
-  [[nodiscard]] const std::vector<Named>& named() const { return named_; }
+  const std::vector<Named>& named() const { return named_; }
   /// The name that the key would have for the first schedule.
-  [[nodiscard]] std::string neutral_name(const Named& named) const {
+  std::string neutral_name(const Named& named) const {
     auto arrival = named.arrival;
     arrival.key = 0;
     auto keys = script_.keys_of_call(arrival, named.call);
     return named.place < keys.size() ? std::move(keys[named.place]) : std::string(named.key);
   }
-  [[nodiscard]] redis::Error with_question(const redis::Error& error,
-                                           const traffic::Arrival& arrival,
-                                           std::int64_t number) const override {
+  redis::Error with_question(const redis::Error& error, const traffic::Arrival& arrival,
+                             std::int64_t number) const override {
     return script_.with_question(error, arrival, number);
   }
   /// The keys named since forget().
-  [[nodiscard]] std::vector<std::string> keys() const override {
+  std::vector<std::string> keys() const override {
     std::vector<std::string> keys;
     for (const auto& [key, owner] : owners_) keys.push_back(key);
     return keys;
   }
   /// Whether two schedules have named the same key since forget().
-  [[nodiscard]] bool are_shared() const { return are_shared_; }
+  bool are_shared() const { return are_shared_; }
   void forget() {
     named_.clear();
     owners_.clear();
@@ -139,8 +137,8 @@ class ScriptTrial::NamedKeys final : public traffic::Script {
   }
 
  private:
-  [[nodiscard]] limiter::Decision read(redis::ReplyView reply, const traffic::Arrival& arrival,
-                                       std::int64_t number) const override {
+  limiter::Decision read(redis::ReplyView reply, const traffic::Arrival& arrival,
+                         std::int64_t number) const override {
     return script_.parse(reply, arrival, number);
   }
 
@@ -164,7 +162,7 @@ std::vector<Answers> ScriptTrial::ask_once(std::span<const Schedule> schedules) 
   std::vector<limiter::Decision> decisions(arrivals.size());
   script_->forget();
   if (decider_.decide(arrivals, decisions) < arrivals.size()) throw Interrupted();
-  held_up_.insert(decider_.held_up().begin(), decider_.held_up().end());
+  stalled_.insert(decider_.stalled().begin(), decider_.stalled().end());
   std::vector<Answers> answers(schedules.size());
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     answers[arrivals[i].key].push_back(answer_of(decisions[i]));
@@ -204,8 +202,8 @@ void ScriptTrial::add_contents() {
 
 /// If keys may have TTLs, runs the schedules three times, with slightly different TTLs; no answers
 /// where they differ.
-std::vector<Answers> ScriptTrial::ask_with_slack(std::span<const Schedule> schedules) {
-  held_up_.clear();
+std::vector<Answers> ScriptTrial::run_with_slack(std::span<const Schedule> schedules) {
+  stalled_.clear();
   auto answers = ask_once(schedules);
   if (scope_.ttl_tolerance == microseconds{0} || !script_->key_of_ttls()) return answers;
   for (const auto slack : {-scope_.ttl_tolerance, scope_.ttl_tolerance}) {
@@ -224,22 +222,22 @@ std::vector<Answers> ScriptTrial::ask_with_slack(std::span<const Schedule> sched
 
 /// Asks the schedules again that a busy machine held up, if keys may have expired meanwhile.
 std::vector<Answers> ScriptTrial::ask_together(std::span<const Schedule> schedules) {
-  auto answers = ask_with_slack(schedules);
+  auto answers = run_with_slack(schedules);
   std::vector<std::size_t> asked(schedules.size());
   std::iota(asked.begin(), asked.end(), std::size_t{0});
-  asked_ += requests_of(schedules);
-  for (int again = 0; again < kMaxRepeats && !held_up_.empty(); ++again) {
-    if (asked_again_ >= kRequestsAgain + asked_) break;
+  requests_sent_ += requests_of(schedules);
+  for (int again = 0; again < kMaxRepeats && !stalled_.empty(); ++again) {
+    if (asked_again_ >= kRequestsAgain + requests_sent_) break;
     std::vector<std::size_t> late;
-    for (const auto i : held_up_) late.push_back(asked[i]);
+    for (const auto i : stalled_) late.push_back(asked[i]);
     asked = std::move(late);
-    std::vector<Schedule> held_up;
-    for (const auto i : asked) held_up.push_back(schedules[i]);
-    asked_again_ += requests_of(held_up);
+    std::vector<Schedule> stalled;
+    for (const auto i : asked) stalled.push_back(schedules[i]);
+    asked_again_ += requests_of(stalled);
     note_others();
     remove_keys();
     auto contents = std::exchange(contents_, {});
-    auto other_answers = ask_with_slack(held_up);
+    auto other_answers = run_with_slack(stalled);
     for (std::size_t i = 0; i < asked.size(); ++i) {
       answers[asked[i]] = std::move(other_answers[i]);
       if (!contents_.empty()) contents[asked[i]] = std::move(contents_[i]);
@@ -323,7 +321,7 @@ bool ScriptTrial::confirms(const Schedule& schedule, const Answers& answers) {
   return false;
 }
 
-std::vector<Answers> ScriptTrial::ask(std::span<const Schedule> schedules) {
+std::vector<Answers> ScriptTrial::run(std::span<const Schedule> schedules) {
   using Place = StateScope::Place;
   if (schedules.empty()) return {};
   if (scope_.place == Place::kUnderPrefix && !is_checked_) require_apart(schedules.front());
@@ -340,6 +338,145 @@ std::vector<Answers> ScriptTrial::ask(std::span<const Schedule> schedules) {
   }
   remove_keys();
   return answers;
+}
+
+Branching::State StateNumbers::take() {
+  if (free_.empty()) return next_++;
+  const auto state = free_.back();
+  free_.pop_back();
+  return state;
+}
+
+// --- Models --------------------------------------------------------------------------------------
+
+ModelBranching::ModelBranching(const traffic::Candidate& candidate)
+    : limit_(candidate.limits.front()) {
+  traffic::require_usable(candidate);
+  models_.push_back(candidate.algorithm->make_model());
+}
+
+void ModelBranching::run(std::span<Branch> branches) {
+  requests_sent_ += static_cast<std::int64_t>(branches.size());
+  for (auto& branch : branches) {
+    const auto [at, cost] = branch.request;
+    if (!branch.is_kept) {
+      // A refund is always allowed.
+      branch.answer = cost < 0 ? Answer{.allowed = true}
+                               : answer_of(models_[branch.from]->peek(limit_, cost, at));
+      continue;
+    }
+    branch.state = numbers_.take();
+    if (models_.size() <= branch.state) models_.resize(branch.state + std::size_t{1});
+    auto& model = models_[branch.state];
+    model = models_[branch.from]->clone();
+    const limiter::KeyAndLimit key{.key = model.get(), .limit = limit_};
+    branch.answer = answer_of(limiter::decide({&key, 1}, cost, at));
+  }
+}
+
+// --- Replays -------------------------------------------------------------------------------------
+
+void ReplayBranching::run(std::span<Branch> branches) {
+  std::vector<Schedule> schedules;
+  for (const auto& branch : branches) {
+    schedules.push_back(schedules_[branch.from]);
+    schedules.back().push_back(branch.request);
+    requests_sent_ += static_cast<std::int64_t>(schedules.back().size());
+  }
+  const auto answers = trial_.run(schedules);
+  const auto contents = trial_.contents();
+  for (std::size_t i = 0; i < branches.size(); ++i) {
+    auto& branch = branches[i];
+    branch.is_chance = answers[i].empty();
+    if (branch.is_chance) continue;
+    branch.answer = answers[i].back();
+    if (!branch.is_kept) continue;
+    branch.state = numbers_.take();
+    schedules_.resize(std::max(schedules_.size(), numbers_.end()));
+    schedules_[branch.state] = std::move(schedules[i]);
+    contents_.resize(schedules_.size());
+    auto& own = contents_[branch.state];
+    own = i < contents.size() ? contents[i] : "";
+    // Unknown contents are like no others.
+    if (own.empty()) own = fmt::format("state {}", branch.state);
+  }
+}
+
+// --- Shared states -------------------------------------------------------------------------------
+
+std::size_t SharedStates::HashOfQuestion::operator()(const Question& question) const noexcept {
+  const auto& [from, request] = question;
+  auto hash = static_cast<std::uint64_t>(request.at.count()) * 0x9e3779b97f4a7c15U;
+  hash ^= (std::uint64_t{from} << 20U) ^ static_cast<std::uint64_t>(request.cost);
+  return static_cast<std::size_t>((hash ^ (hash >> 29U)) * 0xbf58476d1ce4e5b9U);
+}
+
+void SharedStates::run(std::span<Branch> branches) {
+  // Beyond this many, states that no schedule uses are dropped.
+  constexpr std::size_t kMaxStates = 20'000;
+  using Stage = Known::Stage;
+  if (states_.size() > kMaxStates) drop_unused();
+  std::vector<Known*> all, queue;
+  for (const auto& branch : branches) {
+    const Question question(branch.from, branch.request);
+    auto& known = known_.try_emplace(question, Known{.branch = branch}).first->second;
+    all.push_back(&known);
+    const bool is_enough = !branch.is_kept || known.branch.is_kept || known.branch.is_chance;
+    if (known.stage == Stage::kAnswered && is_enough) continue;
+    if (known.stage != Stage::kQueued) queue.push_back(&known);
+    known.stage = Stage::kQueued;
+    known.branch.is_kept |= branch.is_kept;
+  }
+  for (std::span<Known* const> rest = queue; !rest.empty();) {
+    const auto some = rest.first(std::min(rest.size(), limiter_.at_once()));
+    ask_limiter(some);
+    rest = rest.subspan(some.size());
+  }
+  for (std::size_t i = 0; i < branches.size(); ++i) {
+    auto& branch = branches[i];
+    branch.answer = all[i]->branch.answer;
+    branch.is_chance = all[i]->branch.is_chance;
+    if (!branch.is_kept || branch.is_chance) continue;
+    branch.state = all[i]->branch.state;
+    ++users_[branch.state];
+  }
+}
+
+void SharedStates::ask_limiter(std::span<Known* const> queue) {
+  std::vector<Branch> branches;
+  for (const auto* known : queue) branches.push_back(known->branch);
+  limiter_.run(branches);
+  questions_ += static_cast<std::int64_t>(branches.size());
+  for (std::size_t i = 0; i < queue.size(); ++i) keep(*queue[i], branches[i]);
+}
+
+void SharedStates::keep(Known& known, const Branch& answered) {
+  known = {.branch = answered, .stage = Known::Stage::kAnswered};
+  if (!answered.is_kept || answered.is_chance) return;
+  const auto [same, is_new] =
+      states_.try_emplace(limiter_.contents_of(answered.state), answered.state);
+  if (!is_new) {
+    limiter_.keep_earlier(same->second, answered.state);
+    limiter_.forget(answered.state);
+    known.branch.state = same->second;
+    return;
+  }
+  users_.resize(std::max(users_.size(), answered.state + std::size_t{1}));
+  users_[answered.state] = 0;
+}
+
+void SharedStates::drop_unused() {
+  const auto is_unused = [&](State state) { return state != kEmpty && users_[state] == 0; };
+  std::erase_if(known_, [&](const auto& entry) {
+    const auto& branch = entry.second.branch;
+    return is_unused(branch.from) || (branch.is_kept && is_unused(branch.state));
+  });
+  std::erase_if(states_, [&](const auto& entry) {
+    const auto state = entry.second;
+    if (!is_unused(state)) return false;
+    limiter_.forget(state);
+    return true;
+  });
 }
 
 }  // namespace rlctl::adversary

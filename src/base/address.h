@@ -14,12 +14,12 @@ inline constexpr int kIpv6Bits = 128;
 /// prefix of `ipv6_prefix` bits (0 to kIpv6Bits), "2001:db8:1:2::/64", since a client has all
 /// addresses of its network. Brackets, a port and a %zone are dropped: "[fe80::1%eth0]:443",
 /// "192.0.2.1:443". None if the text is not an IP address.
-[[nodiscard]] std::optional<std::string> client_network(std::string_view text, int ipv6_prefix);
+std::optional<std::string> client_network(std::string_view text, int ipv6_prefix);
 
 /// Whether the text, as client_network() takes it, is an IP address that only machines on the same
 /// link have, and by which clouds offer the credentials of a machine: 169.254.0.0/16, also if it is
 /// translated from IPv6 (64:ff9b::a9fe:0/112, RFC 6052), fe80::/10, and fd00:ec2::254, which has
 /// the same use.
-[[nodiscard]] bool is_link_local(std::string_view text);
+bool is_link_local(std::string_view text);
 
 }  // namespace rlctl

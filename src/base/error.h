@@ -10,12 +10,12 @@ namespace rlctl {
 
 /// A user's value that cannot be used. what() is one line, raw, that names the value and states
 /// what is accepted. The caller escapes it.
-class UsageError : public std::runtime_error {
+class [[nodiscard]] UsageError : public std::runtime_error {
  public:
   explicit UsageError(const std::string& message, std::string hint = {})
       : std::runtime_error(message), hint_(std::move(hint)) {}
   /// What the user can do; may be empty.
-  [[nodiscard]] const std::string& hint() const noexcept { return hint_; }
+  const std::string& hint() const noexcept { return hint_; }
 
  private:
   std::string hint_;
@@ -23,22 +23,22 @@ class UsageError : public std::runtime_error {
 
 /// A file that cannot be read, or does not contain what it should, although the command line itself
 /// is correct. what() names the file.
-class InputError : public UsageError {
+class [[nodiscard]] InputError : public UsageError {
  public:
   using UsageError::UsageError;
 };
 
 /// Output that cannot be written: a full disk, a missing folder. what() names the file and, if that
 /// is the reason, the folder.
-class OutputError : public std::runtime_error {
+class [[nodiscard]] OutputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 /// An Interrupt was raised (Ctrl-C).
-class Interrupted : public std::exception {
+class [[nodiscard]] Interrupted : public std::exception {
  public:
-  [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
+  const char* what() const noexcept override { return "interrupted"; }
 };
 
 /// Calls a parser and prefixes its error messages with the option's name.

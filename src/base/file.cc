@@ -77,7 +77,7 @@ class PathWalk {
       : option_(option), path_(path), rest_(path) {}
 
   /// The name at the path's end, whose folder exists. Throws OutputError.
-  [[nodiscard]] Place end(bool follows_last);
+  Place end(bool follows_last);
 
  private:
   static constexpr int kMaxLinks = 40;  // as in Linux
@@ -293,7 +293,7 @@ NewFile::NewFile(std::string_view option, const std::string& path) : option_(opt
                        S_IRUSR | S_IWUSR));
   if (file_) return;
   if (errno != EEXIST) fail(errno);
-  throw UsageError(option_ + ": " + in_quotes(path) + " exists, and is never overwritten",
+  throw UsageError(option_ + ": " + quoted_and_masked(path) + " exists, and is never overwritten",
                    "choose another name");
 }
 
@@ -395,7 +395,7 @@ void LineBuffer::rewind(const Position& position) {
 // ---- LineReader ----
 
 LineReader::LineReader(const std::string& file, std::size_t longest)
-    : LineBuffer(longest), name_(file == "-" ? "standard input" : in_quotes(file)) {
+    : LineBuffer(longest), name_(file == "-" ? "standard input" : quoted_and_masked(file)) {
   if (file != "-") {
     opened_.reset(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (!opened_) fail("cannot open ", errno);

@@ -13,7 +13,7 @@
 namespace rlctl {
 
 /// Owns a file descriptor; -1 means none.
-class FileDescriptor {
+class [[nodiscard]] FileDescriptor {
  public:
   FileDescriptor() = default;
   explicit FileDescriptor(int fd) noexcept : fd_(fd) {}
@@ -24,9 +24,9 @@ class FileDescriptor {
     return *this;
   }
 
-  [[nodiscard]] int get() const noexcept { return fd_; }
-  [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
-  [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
+  int get() const noexcept { return fd_; }
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+  int release() noexcept { return std::exchange(fd_, -1); }
   void reset(int fd = -1) noexcept {
     if (fd_ >= 0) ::close(fd_);
     fd_ = fd;
@@ -38,15 +38,14 @@ class FileDescriptor {
 
 /// Opens a file for reading. Throws std::system_error, whose code() is the reason, and Interrupted
 /// if a signal ended the wait (for a FIFO's writer).
-[[nodiscard]] FileDescriptor open_file(const std::string& path);
+FileDescriptor open_file(const std::string& path);
 /// Reads the rest of a file, or its next `most` bytes. Throws the same.
-[[nodiscard]] std::string read_all(const FileDescriptor& file,
-                                   std::size_t most = static_cast<std::size_t>(-1));
+std::string read_all(const FileDescriptor& file, std::size_t most = static_cast<std::size_t>(-1));
 
 /// Writes all bytes; returns false, with errno set, if that fails.
-[[nodiscard]] bool write_all(int fd, std::string_view bytes) noexcept;
+bool write_all(int fd, std::string_view bytes) noexcept;
 /// $TMPDIR, or /tmp.
-[[nodiscard]] std::string temporary_folder();
+std::string temporary_folder();
 
 /// A file that appears whole or not at all: it is written under another name in the same folder,
 /// and commit() renames it. Without commit() the previous contents stay. A path that is not a
@@ -79,7 +78,7 @@ class OutputFile {
 /// A file that must not exist yet and that only its owner may read, to which records are added that
 /// must not be lost. Links on the way to it are followed as by OutputFile. It is removed unless
 /// keep() was called.
-class NewFile {
+class [[nodiscard]] NewFile {
  public:
   /// Throws UsageError if the path is empty or the file exists, OutputError if it cannot be
   /// created.
@@ -122,39 +121,39 @@ class LineBuffer {
   explicit LineBuffer(std::size_t longest) : longest_(longest) {}
 
   /// Where the bytes that are read next go. Drops those before the mark.
-  [[nodiscard]] std::span<char> space();
+  std::span<char> space();
   /// Adds the first bytes of space(); none: there are no more.
   void add(std::size_t count);
 
   /// The next line that was added; none: read more, or check ended().
-  [[nodiscard]] std::optional<Line> next();
+  std::optional<Line> next();
   /// True if nothing is left to read or to take.
-  [[nodiscard]] bool ended() const noexcept { return end_of_file_ && begin_ == end_; }
-  [[nodiscard]] bool end_of_file() const noexcept { return end_of_file_; }
-  [[nodiscard]] std::string_view not_taken() const {
+  bool ended() const noexcept { return end_of_file_ && begin_ == end_; }
+  bool end_of_file() const noexcept { return end_of_file_; }
+  std::string_view not_taken() const {
     return std::string_view(buffer_).substr(begin_, end_ - begin_);
   }
   /// Drops some of not_taken(), and the mark.
   void skip(std::size_t bytes) noexcept { skip_to(begin_ + bytes); }
-  [[nodiscard]] std::size_t taken_bytes() const noexcept { return taken_bytes_; }
-  [[nodiscard]] std::size_t lines() const noexcept { return lines_; }  ///< taken
+  std::size_t taken_bytes() const noexcept { return taken_bytes_; }
+  std::size_t lines() const noexcept { return lines_; }  ///< taken
 
   /// Keeps what is taken from here on, so that it can be seen together, and taken again.
   void mark() noexcept { mark_ = begin_; }
   /// What was taken since the mark, with all line ends.
-  [[nodiscard]] std::string_view since_mark() const {
+  std::string_view since_mark() const {
     return std::string_view(buffer_).substr(mark_, begin_ - mark_);
   }
   struct Position {
     std::size_t bytes = 0, lines = 0;
   };
   /// Valid until the next mark.
-  [[nodiscard]] Position position() const noexcept { return {begin_ - mark_, lines_}; }
+  Position position() const noexcept { return {begin_ - mark_, lines_}; }
   /// What was taken after this position is taken again.
   void rewind(const Position& position);
 
  private:
-  [[nodiscard]] Line take(std::size_t size, bool has_newline);
+  Line take(std::size_t size, bool has_newline);
   void skip_to(std::size_t end) noexcept { begin_ = searched_ = mark_ = end; }
 
   std::size_t longest_;
@@ -181,9 +180,9 @@ class LineReader : public LineBuffer {
   /// Reads once, waiting if nothing is available. Throws InputError, after which it has ended().
   void fill();
 
-  [[nodiscard]] int fd() const noexcept { return fd_; }
+  int fd() const noexcept { return fd_; }
   /// The size of a regular file; 0 for anything else.
-  [[nodiscard]] std::size_t total_bytes() const noexcept { return total_bytes_; }
+  std::size_t total_bytes() const noexcept { return total_bytes_; }
 
  private:
   [[noreturn]] void fail(const std::string& what, int error) const;

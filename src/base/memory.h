@@ -6,6 +6,6 @@ namespace rlctl {
 
 /// The bytes that this process can still take: the least of what the system has available, the
 /// limits of its cgroups (of version 2), and what RLIMIT_AS leaves. INT64_MAX if nothing limits it.
-[[nodiscard]] std::int64_t available_memory();
+std::int64_t available_memory();
 
 }  // namespace rlctl

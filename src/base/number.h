@@ -13,22 +13,22 @@ namespace rlctl {
 /// Holds the product of any two std::int64_t.
 __extension__ typedef __int128 Wide;
 
-[[nodiscard]] constexpr double as_double(std::int64_t value) {
+constexpr double as_double(std::int64_t value) {
   return static_cast<double>(value);
 }
 /// The number of microseconds.
-[[nodiscard]] constexpr double as_double(std::chrono::microseconds value) {
+constexpr double as_double(std::chrono::microseconds value) {
   return static_cast<double>(value.count());
 }
 
-[[nodiscard]] constexpr bool is_digit(char c) noexcept {
+constexpr bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
 }
 
 /// The number that is the whole text, as std::from_chars() reads it; std::nullopt if it is
 /// something else or does not fit. `format` is the base of a whole number, or a std::chars_format.
 template <typename Number, typename... Format>
-[[nodiscard]] std::optional<Number> to_number(std::string_view text, Format... format) noexcept {
+std::optional<Number> to_number(std::string_view text, Format... format) noexcept {
   Number number{};
   const auto* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, number, format...);

@@ -22,17 +22,15 @@ class NumberedQueue {
     ++first_;
   }
 
-  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
-  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  bool empty() const noexcept { return entries_.empty(); }
+  std::size_t size() const noexcept { return entries_.size(); }
   /// The number of front().
-  [[nodiscard]] std::uint64_t first() const noexcept { return first_; }
-  [[nodiscard]] T& front() noexcept { return entries_.front(); }
-  [[nodiscard]] const T& front() const noexcept { return entries_.front(); }
+  std::uint64_t first() const noexcept { return first_; }
+  T& front() noexcept { return entries_.front(); }
+  const T& front() const noexcept { return entries_.front(); }
   /// An entry that has not been popped.
-  [[nodiscard]] T& operator[](std::uint64_t number) noexcept { return entries_[number - first_]; }
-  [[nodiscard]] const T& operator[](std::uint64_t number) const noexcept {
-    return entries_[number - first_];
-  }
+  T& operator[](std::uint64_t number) noexcept { return entries_[number - first_]; }
+  const T& operator[](std::uint64_t number) const noexcept { return entries_[number - first_]; }
 
  private:
   std::deque<T> entries_;

@@ -65,7 +65,7 @@ void PrometheusWriter::sample(std::span<const PrometheusLabel> labels, double va
 const std::string& checked_textfile(const std::string& path) {
   constexpr std::string_view kSuffix = ".prom";
   if (path.ends_with(kSuffix) && path.size() > kSuffix.size()) return path;
-  throw UsageError("--textfile: the name of " + in_quotes(path) + " does not end in .prom",
+  throw UsageError("--textfile: the name of " + quoted_and_masked(path) + " does not end in .prom",
                    "node_exporter's textfile collector reads only such files");
 }
 

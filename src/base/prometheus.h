@@ -39,14 +39,13 @@ class PrometheusWriter {
 
 /// The path, if node_exporter's textfile collector reads a file of this name. Throws UsageError,
 /// naming --textfile, if it does not.
-[[nodiscard]] const std::string& checked_textfile(const std::string& path);
+const std::string& checked_textfile(const std::string& path);
 /// The label "file", which keeps the series of several such files apart.
-[[nodiscard]] PrometheusLabel textfile_label(const std::string& path);
+PrometheusLabel textfile_label(const std::string& path);
 
 /// The value of a sample in what PrometheusWriter wrote, such as the file of the last run; none if
 /// there is no such sample.
-[[nodiscard]] std::optional<double> find_prometheus_sample(std::string_view text,
-                                                           std::string_view name,
-                                                           std::span<const PrometheusLabel> labels);
+std::optional<double> find_prometheus_sample(std::string_view text, std::string_view name,
+                                             std::span<const PrometheusLabel> labels);
 
 }  // namespace rlctl

@@ -84,7 +84,7 @@ class WordSplitter {
   /// Takes an escaped character; a backslash before a line end joins two lines.
   void take_escaped() {
     if (rest_.empty()) {
-      throw UsageError(in_quotes(text_) + " ends in a backslash with nothing after it");
+      throw UsageError(quoted_and_masked(text_) + " ends in a backslash with nothing after it");
     }
     if (const char c = take(); c != '\n') word() += c;
   }
@@ -103,7 +103,7 @@ class WordSplitter {
         word() += c;
       }
     }
-    throw UsageError(in_quotes(text_) + " has a quote that is not closed: " + quote);
+    throw UsageError(quoted_and_masked(text_) + " has a quote that is not closed: " + quote);
   }
 
   std::string_view text_, rest_;

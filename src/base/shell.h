@@ -9,19 +9,19 @@ namespace rlctl {
 /// Splits a text into words as a shell does: at blanks, tabs and line ends, with 'single' and
 /// "double" quotes and backslashes as in POSIX. Nothing is expanded: $, *, ~, #, ; and the like
 /// stay as they are. Throws UsageError for an unclosed quote or a final backslash.
-[[nodiscard]] std::vector<std::string> shell_words(std::string_view text);
+std::vector<std::string> shell_words(std::string_view text);
 
 /// A text that shell_words() splits into exactly these words, with as few quotes as possible.
-[[nodiscard]] std::string joined_words(const std::vector<std::string>& words);
+std::string joined_words(const std::vector<std::string>& words);
 
 /// Whether shell_quoted() writes the word so that every shell reads it. Words with control
 /// characters or with bytes that are not UTF-8 need $'...', which not every /bin/sh knows.
-[[nodiscard]] bool every_shell_reads(std::string_view word);
+bool every_shell_reads(std::string_view word);
 /// A word as a shell reads it: quoted if necessary, without bytes that a terminal would interpret.
 /// In every shell it is one word, but the same one only if every_shell_reads() it. A word with a
 /// NUL, which no argument can hold, is cut there.
-[[nodiscard]] std::string shell_quoted(const std::string& word);
+std::string shell_quoted(const std::string& word);
 /// The command on one line, ready to paste into a shell.
-[[nodiscard]] std::string command_line(const std::vector<std::string>& words);
+std::string command_line(const std::vector<std::string>& words);
 
 }  // namespace rlctl

@@ -9,7 +9,7 @@ namespace rlctl {
 
 /// The first row of a table that has this name; null if none has.
 template <typename Table>
-[[nodiscard]] constexpr auto find_by_name(const Table& table, std::string_view name)
+constexpr auto find_by_name(const Table& table, std::string_view name)
     -> decltype(&*std::begin(table)) {
   const auto found = std::find_if(std::begin(table), std::end(table),
                                   [&](const auto& row) { return row.name == name; });
@@ -18,7 +18,7 @@ template <typename Table>
 
 /// The names of all rows.
 template <typename Table>
-[[nodiscard]] std::vector<std::string_view> names_of(const Table& table) {
+std::vector<std::string_view> names_of(const Table& table) {
   std::vector<std::string_view> names;
   for (const auto& row : table) names.push_back(row.name);
   return names;

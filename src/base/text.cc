@@ -273,7 +273,7 @@ std::string masked(std::string text) {
   return text;
 }
 
-std::string in_quotes(std::string_view argument) {
+std::string quoted_and_masked(std::string_view argument) {
   return std::string("'").append(masked(std::string(argument))).append("'");
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -16,68 +17,67 @@ namespace rlctl {
 // ---- UTF-8 and escaping ----
 
 /// The bytes of the UTF-8 character at the start of `text`; 0 if there is none (RFC 3629).
-[[nodiscard]] std::size_t utf8_length(std::string_view text) noexcept;
-[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
+std::size_t utf8_length(std::string_view text) noexcept;
+bool is_utf8(std::string_view text) noexcept;
 /// The character of several bytes at the start of `text` if a terminal may interpret it: a C1
 /// control character, one that changes the direction of the text, or a line or paragraph separator.
 /// Else 0.
-[[nodiscard]] char32_t control_character_at(std::string_view text) noexcept;
+char32_t control_character_at(std::string_view text) noexcept;
 
 // Keys, members, replies and arguments are data: whatever a terminal or a line parser would
 // interpret is escaped as \n, \r, \t or \xNN.
 
 /// For `word key=value` lines: also escapes blanks, backslashes and bytes that are not UTF-8, so
 /// that a value is one word and can be read back.
-[[nodiscard]] std::string escaped_text(std::string_view text);
+std::string escaped_text(std::string_view text);
 /// For messages on stderr: escapes control characters and bytes that are not UTF-8.
-[[nodiscard]] std::string escaped_message(std::string_view text);
+std::string escaped_message(std::string_view text);
 /// For a part of a message that will be escaped again as a whole: escapes control bytes and
 /// backslashes. Text longer than `limit` bytes is cut and ends in "...".
-[[nodiscard]] std::string escape(std::string_view bytes,
-                                 std::size_t limit = std::string_view::npos);
+std::string escape(std::string_view bytes, std::size_t limit = std::string_view::npos);
 
 // ---- Numbers ----
 
 /// A finite number without an exponent that is the whole text: "87.5".
-[[nodiscard]] std::optional<double> to_decimal(std::string_view text) noexcept;
+std::optional<double> to_decimal(std::string_view text) noexcept;
 /// Parses decimal digits with an optional minus sign. Throws UsageError naming `what`.
-[[nodiscard]] std::int64_t parse_whole(std::string_view text, std::string_view what);
+std::int64_t parse_whole(std::string_view text, std::string_view what);
 /// The value of decimal digits, or `most` + 1 if that is less; never overflows. A leading zero does
 /// not mean octal: 07 is 7.
-[[nodiscard]] std::int64_t bounded_value(std::string_view digits, std::int64_t most);
+std::int64_t bounded_value(std::string_view digits, std::int64_t most);
 /// Whether the text consists of decimal digits, at least one.
-[[nodiscard]] bool is_digits(std::string_view text) noexcept;
-[[nodiscard]] char lower_case(char c) noexcept;
-[[nodiscard]] std::string lower_case(std::string_view text);
+bool is_digits(std::string_view text) noexcept;
+char lower_case(char c) noexcept;
+std::string lower_case(std::string_view text);
 /// Removes the digits at the front of `text` and returns them.
-[[nodiscard]] std::string_view take_digits(std::string_view& text);
+std::string_view take_digits(std::string_view& text);
 
 /// At least one part, which may be empty.
-[[nodiscard]] std::vector<std::string> split_at_commas(std::string_view list);
+std::vector<std::string> split_at_commas(std::string_view list);
 
 // ---- Words and sentences ----
 
 /// "1 key", "2 keys": `noun` is a singular whose plural adds an s.
-[[nodiscard]] std::string counted(std::int64_t count, std::string_view noun);
+std::string counted(std::int64_t count, std::string_view noun);
 /// "10,518,299"
-[[nodiscard]] std::string grouped(std::int64_t count);
+std::string grouped(std::int64_t count);
 /// The plural ending for `count` items: "" or "s".
 template <std::integral Integer>
-[[nodiscard]] constexpr std::string_view plural(Integer count) {
+constexpr std::string_view plural(Integer count) {
   return count == 1 ? "" : "s";
 }
 
 /// A system message as part of one of rlctl's: lower-cases its first letter, but leaves "I/O error"
 /// alone.
-[[nodiscard]] std::string without_initial_capital(std::string text);
+std::string without_initial_capital(std::string text);
 /// The text of an errno, in lower case: "connection refused".
-[[nodiscard]] std::string errno_text(int error);
+std::string errno_text(int error);
 
 /// Up to three decimals, without trailing zeros: "3.25", "3". Rounded down, so that 0.9996 of a
 /// token does not show as a whole one.
-[[nodiscard]] std::string amount_text(double amount);
+std::string amount_text(double amount);
 /// Whether `text` contains `word` in any case; `word` is in lower case.
-[[nodiscard]] bool contains_in_any_case(std::string_view text, std::string_view word);
+bool contains_in_any_case(std::string_view text, std::string_view word);
 
 /// Replaces everything between the first "scheme://" or "unix:" and the last "@" with asterisks, in
 /// place, since a password may contain any character. This may mask text that is not a URL, but
@@ -85,33 +85,31 @@ template <std::integral Integer>
 void mask_passwords(char* text, std::size_t size);
 /// A masked copy. Mask an argument before it enters a message, where it may be shortened or
 /// followed by words with an "@". Whole messages are masked again as a safeguard.
-[[nodiscard]] std::string masked(std::string text);
+std::string masked(std::string text);
 /// An argument for a message: masked, in quotes.
-[[nodiscard]] std::string in_quotes(std::string_view argument);
+std::string quoted_and_masked(std::string_view argument);
 
 // ---- Base64 ----
 
 /// RFC 4648, with padding and without line ends.
-[[nodiscard]] std::string to_base64(std::string_view bytes);
+std::string to_base64(std::string_view bytes);
 /// The bytes; none if `text` is not exactly what to_base64() writes for them.
-[[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
+std::optional<std::string> from_base64(std::string_view text);
 
 // ---- Suggestions ----
 
 /// The insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`.
-[[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
+std::size_t edit_distance(std::string_view a, std::string_view b);
 /// The candidate closest to `typed`, the first of equals; empty if none is close enough: at most 2
 /// edits, and at most a third of the typed length. Leading dashes and case do not count.
-[[nodiscard]] std::string_view closest(std::string_view typed,
-                                       std::span<const std::string_view> candidates);
+std::string_view closest(std::string_view typed, std::span<const std::string_view> candidates);
 /// "; did you mean 'check'?", or nothing.
-[[nodiscard]] std::string did_you_mean(std::string_view typed,
-                                       std::span<const std::string_view> candidates);
+std::string did_you_mean(std::string_view typed, std::span<const std::string_view> candidates);
 /// "a, b or c"
-[[nodiscard]] std::string one_of(std::span<const std::string_view> words);
+std::string one_of(std::span<const std::string_view> words);
 /// "; did you mean 'check'?", or if no candidate is close, "; expected one of: …" with all of them.
-[[nodiscard]] std::string did_you_mean_or_all(std::string_view typed,
-                                              std::span<const std::string_view> candidates);
+std::string did_you_mean_or_all(std::string_view typed,
+                                std::span<const std::string_view> candidates);
 
 // ---- Columns of a terminal ----
 
@@ -121,9 +119,76 @@ struct Glyph {
   std::size_t bytes = 0, columns = 0;
 };
 /// The first glyph of `text`, which must not be empty.
-[[nodiscard]] Glyph glyph_at(std::string_view text) noexcept;
+Glyph glyph_at(std::string_view text) noexcept;
 /// The columns of a UTF-8 text on a terminal, where some characters take two columns and combining
 /// ones none; a byte that is not UTF-8 takes one, a colour sequence none.
-[[nodiscard]] std::size_t display_width(std::string_view text) noexcept;
+std::size_t display_width(std::string_view text) noexcept;
+
+/// Reads a text from its front. Each step returns whether it found what it expects; if not, a step
+/// that expects a single thing consumes nothing.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : rest_(text) {}
+
+  bool any_of(std::string_view characters) {
+    if (rest_.empty() || characters.find(rest_.front()) == characters.npos) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  bool word(std::string_view word) {
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+
+  /// Exactly `digits` decimal digits.
+  bool number(std::size_t digits, int& value) {
+    if (rest_.size() < digits) return false;
+    int read = 0;
+    for (std::size_t i = 0; i < digits; ++i) {
+      if (!is_digit(rest_[i])) return false;
+      read = read * 10 + (rest_[i] - '0');
+    }
+    value = read;
+    rest_.remove_prefix(digits);
+    return true;
+  }
+
+  /// Takes all digits and returns how many there are. The first `places` form the value: "1" with 3
+  /// places is 100.
+  std::size_t fraction(int places, std::int64_t& value) {
+    value = 0;
+    const auto digits = take_digits(rest_);
+    for (const char digit : digits) {
+      if (places-- > 0) value = value * 10 + (digit - '0');
+    }
+    for (; places > 0; --places) value *= 10;
+    return digits.size();
+  }
+
+  /// Takes the rest of the text, an offset from UTC without its sign: hh, hhmm or hh:mm.
+  bool offset(std::chrono::minutes& value) {
+    int hours = 0;
+    int minutes = 0;
+    if (!number(2, hours)) return false;
+    if (!done()) {
+      any_of(":");
+      if (!number(2, minutes)) return false;
+    }
+    value = std::chrono::hours{hours} + std::chrono::minutes{minutes};
+    return hours <= 23 && minutes <= 59;
+  }
+
+  bool at_digit() const { return !rest_.empty() && is_digit(rest_.front()); }
+  bool done() const { return rest_.empty(); }
+  std::string_view take(std::size_t size) {
+    const auto taken = rest_.substr(0, size);
+    rest_.remove_prefix(taken.size());
+    return taken;
+  }
+
+ private:
+  std::string_view rest_;
+};
 
 }  // namespace rlctl

@@ -6,7 +6,6 @@
 #include <array>
 
 #include "base/error.h"
-#include "base/scanner.h"
 #include "base/text.h"
 
 namespace rlctl {

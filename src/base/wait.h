@@ -22,9 +22,9 @@ class Interrupt {
   /// Safe in a signal handler. The first signal wins.
   void raise(int signal) noexcept;
   /// The signal's number; 0 if none was raised.
-  [[nodiscard]] int signal() const noexcept;
+  int signal() const noexcept;
   /// Readable once raised; for poll().
-  [[nodiscard]] int fd() const noexcept { return read_end_.get(); }
+  int fd() const noexcept { return read_end_.get(); }
   /// Throws Interrupted if raised.
   void check() const;
 
@@ -58,7 +58,7 @@ class Poller {
   /// Closing a descriptor removes it, too.
   void remove(int fd);
   /// Readable while one of them is ready; for poll().
-  [[nodiscard]] int fd() const noexcept { return epoll_.get(); }
+  int fd() const noexcept { return epoll_.get(); }
 
   static constexpr std::size_t kAtOnce = 128;
   struct Ready {
@@ -69,11 +69,11 @@ class Poller {
   /// The descriptors that are ready now, at most kAtOnce, taking turns if there are more. If none
   /// is, waits until `deadline` for the first; may return earlier with none. Valid until the next
   /// call.
-  [[nodiscard]] std::span<const Ready> wait(Deadline deadline);
+  std::span<const Ready> wait(Deadline deadline);
 
  private:
   void control(int operation, int fd, std::size_t id, unsigned events);
-  [[nodiscard]] std::span<const Ready> look(int timeout_ms);
+  std::span<const Ready> look(int timeout_ms);
 
   FileDescriptor epoll_;
   const Interrupt* interrupt_;

@@ -131,14 +131,12 @@ struct Instruction {
   };
 
   std::uint32_t bits = 0;
-  [[nodiscard]] unsigned code() const { return bits & 0x3f; }
-  [[nodiscard]] unsigned c() const { return bits >> 14 & 0x1ff; }
-  [[nodiscard]] std::size_t bx() const { return bits >> 14; }
-  [[nodiscard]] std::ptrdiff_t sbx() const { return static_cast<std::ptrdiff_t>(bx()) - 131071; }
+  unsigned code() const { return bits & 0x3f; }
+  unsigned c() const { return bits >> 14 & 0x1ff; }
+  std::size_t bx() const { return bits >> 14; }
+  std::ptrdiff_t sbx() const { return static_cast<std::ptrdiff_t>(bx()) - 131071; }
   /// Skips the next instruction or jumps as that one says; the two act as one.
-  [[nodiscard]] bool is_test() const {
-    return (code() >= kEq && code() <= kTestSet) || code() == kTForLoop;
-  }
+  bool is_test() const { return (code() >= kEq && code() <= kTestSet) || code() == kTForLoop; }
 };
 
 /// Finds the instructions of one function that can be reached.
@@ -155,7 +153,7 @@ class ReachableCode {
     }
   }
 
-  [[nodiscard]] bool reached(std::size_t at) const { return reached_[at]; }
+  bool reached(std::size_t at) const { return reached_[at]; }
 
  private:
   void go_to(std::ptrdiff_t at) {

@@ -19,7 +19,7 @@ struct LuaPrototype {
 
 /// Parses the output of string.dump(), with any sizes and byte order. Throws
 /// redis::Error(kProtocol) if it is not Lua 5.1 bytecode.
-[[nodiscard]] LuaPrototype parse_bytecode(std::string_view dump);
+LuaPrototype parse_bytecode(std::string_view dump);
 
 /// Appends the lines that have a reachable instruction, in this function and in those it creates,
 /// in any order and possibly repeated.
@@ -30,18 +30,15 @@ void append_reachable_lines(const LuaPrototype& function, std::vector<int>& line
 /// determines them, in a script that changes nothing.
 ///
 /// Throws redis::Error: kRejected, with the server's message, if the source does not compile.
-[[nodiscard]] std::vector<int> coverable_lines(redis::Connection& connection,
-                                               std::string_view source);
+std::vector<int> coverable_lines(redis::Connection& connection, std::string_view source);
 
 /// The same for a script that runs with probes, in lines of the source. There are a few more lines:
 /// Lua omits the instruction for some "local a" and for "do end", and collapses a jump to a jump (a
 /// `break`), but not after a probe.
-[[nodiscard]] std::vector<int> coverable_lines(redis::Connection& connection,
-                                               const ProbedScript& script);
+std::vector<int> coverable_lines(redis::Connection& connection, const ProbedScript& script);
 
 /// The same for a script in the form in which begin_walk() runs it if its length does not matter:
 /// with probes, or wrapped, or unmodified.
-[[nodiscard]] std::vector<int> coverable_lines_as_run(redis::Connection& connection,
-                                                      std::string_view source);
+std::vector<int> coverable_lines_as_run(redis::Connection& connection, std::string_view source);
 
 }  // namespace rlctl::ldb

@@ -80,7 +80,7 @@ Halt Debugger::start() {
   find_stop_lines();
   walk_ = begin_walk(debuggee_, mode_, connect_, {.now = options_.now, .limits = options_.limits},
                      [this](const ProbedScript& script, const ProbeReading& reading) {
-                       locals_.hear(script, reading);
+                       locals_.on_reading(script, reading);
                      });
   if (!moved(!walk_->ended())) return finished();
   const auto& lines = walk_->script().lines;
@@ -135,7 +135,7 @@ void Debugger::gather() {
 /// Processes a move. Returns false if the script has ended.
 bool Debugger::moved(bool stands) {
   gather();
-  if (stands) locals_.look(*walk_, walk_->reason() == Stop::Reason::kTimeout);
+  if (stands) locals_.refresh(*walk_, walk_->reason() == Stop::Reason::kTimeout);
   return running();
 }
 
@@ -325,7 +325,7 @@ bool Debugger::prepare_to_run() {
       });
   const bool is_muted = by_probes && walk_->mute(stops, !stops_by_itself_);
   if (!running() || (!is_muted && !stops_by_itself_)) return false;
-  if (is_muted) locals_.miss();
+  if (is_muted) locals_.mark_stale();
   send_breakpoints(!is_muted);
   return true;
 }

@@ -77,49 +77,49 @@ class Debugger {
 
   /// Runs from the beginning, after leaving the current run as ~Session does. Throws what `connect`
   /// throws and, like everything that moves, Interrupted.
-  [[nodiscard]] Halt start();
+  Halt start();
   /// Leaves the script as ~Session does.
   void leave() noexcept { walk_.reset(); }
   /// The debuggee has another source, which the next start() runs. Leaves the script.
   void forget_source();
   /// Removes the breakpoints at lines at which the script, since it has started, never stops, and
   /// returns their lines.
-  [[nodiscard]] std::vector<int> drop_lost_breakpoints();
+  std::vector<int> drop_lost_breakpoints();
 
   // Only while running().
 
   /// Runs to the next line.
-  [[nodiscard]] Halt step();
+  Halt step();
   /// Runs to the next line of this function or of a caller, not of a coroutine that they resume;
   /// stops earlier at a breakpoint, a watch change or a user's stop.
-  [[nodiscard]] Halt next();
+  Halt next();
   /// Runs until this function has returned, to the next line of a caller; from the main function,
   /// to the end. Stops earlier as next() does.
-  [[nodiscard]] Halt finish();
+  Halt finish();
   /// Runs to a breakpoint, redis.breakpoint(), a watch change, a stop by the user, or the end.
-  [[nodiscard]] Halt go_on();
+  Halt go_on();
   /// Ends the script with an error at its current line. A script that catches the error runs on to
   /// its end without a stop; its result then is not kAborted.
-  [[nodiscard]] Halt abort_script();
+  Halt abort_script();
 
   /// The known values of local variables.
-  [[nodiscard]] const std::vector<VisibleLocal>& locals() const noexcept { return locals_.all(); }
+  const std::vector<VisibleLocal>& locals() const noexcept { return locals_.all(); }
   /// The line that declares `name`, anywhere in the script; 0 if none does.
-  [[nodiscard]] int declared_at(std::string_view name) const noexcept;
+  int declared_at(std::string_view name) const noexcept;
   /// The field names of the expression before a '.': "t" or "t.a", a variable or a field of one.
   /// Empty if its value is not known.
-  [[nodiscard]] std::vector<std::string> fields_of(std::string_view path) const;
+  std::vector<std::string> fields_of(std::string_view path) const;
   /// Whether variables are known at all: not if the script has no room for probes.
-  [[nodiscard]] bool knows_locals() const noexcept { return walk_ && walk_->has_probes(); }
+  bool knows_locals() const noexcept { return walk_ && walk_->has_probes(); }
 
   /// Runs code, an expression or statements, with copies of the variables that it names.
-  [[nodiscard]] Evaluation evaluate(std::string_view code);
+  Evaluation evaluate(std::string_view code);
   /// The value of an expression: of a variable or a field directly, of anything else by evaluate().
-  [[nodiscard]] Evaluation print(std::string_view expression);
+  Evaluation print(std::string_view expression);
   /// Calls Redis. Throws UsageError for words that the debugger does not accept.
-  [[nodiscard]] Call call(const std::vector<std::string>& words);
+  Call call(const std::vector<std::string>& words);
   /// The stack frames, innermost first.
-  [[nodiscard]] std::vector<Frame> backtrace();
+  std::vector<Frame> backtrace();
 
   // Usable at any time.
 
@@ -129,55 +129,53 @@ class Debugger {
   void add_breakpoint(Breakpoint breakpoint);
   /// Returns false if there is none.
   bool remove_breakpoint(int line);
-  [[nodiscard]] const std::map<int, Breakpoint>& breakpoints() const noexcept {
-    return breakpoints_;
-  }
+  const std::map<int, Breakpoint>& breakpoints() const noexcept { return breakpoints_; }
   /// Throws UsageError for an expression that does not compile, or that names a variable if none
   /// are known: see knows_locals(). Returns null if evaluating it ended the session, which removes
   /// the watch.
   const Watch* add_watch(std::string expression);
   bool remove_watch(std::int64_t number);
-  [[nodiscard]] const std::vector<Watch>& watches() const noexcept { return watches_; }
+  const std::vector<Watch>& watches() const noexcept { return watches_; }
   void clear_breakpoints() { breakpoints_.clear(); }
   void clear_watches() { watches_.clear(); }
 
   /// Whether the user asked the script to stop.
-  [[nodiscard]] bool wants_stop() const { return options_.wants_stop && options_.wants_stop(); }
-  [[nodiscard]] bool running() const noexcept { return walk_ && !walk_->ended(); }
-  [[nodiscard]] int line() const noexcept { return walk_ ? walk_->line() : 0; }
+  bool wants_stop() const { return options_.wants_stop && options_.wants_stop(); }
+  bool running() const noexcept { return walk_ && !walk_->ended(); }
+  int line() const noexcept { return walk_ ? walk_->line() : 0; }
   /// The result once the script has ended. Lines, calls and hits are not counted.
-  [[nodiscard]] const TraceResult& result() const noexcept { return result_; }
+  const TraceResult& result() const noexcept { return result_; }
   /// The lines of the source at which the script can stop, in order; empty if not known.
-  [[nodiscard]] std::set<int> stop_lines() const { return stop_lines_.value_or(std::set<int>()); }
+  std::set<int> stop_lines() const { return stop_lines_.value_or(std::set<int>()); }
 
  private:
   void find_stop_lines();
   void forget_run();
 
-  [[nodiscard]] bool moved(bool stands);
+  bool moved(bool stands);
   void gather();
-  [[nodiscard]] Halt halt(Halt::Why why);
-  [[nodiscard]] Halt finished();
+  Halt halt(Halt::Why why);
+  Halt finished();
   void note_end();
-  [[nodiscard]] std::optional<Halt> reason_to_halt();
+  std::optional<Halt> reason_to_halt();
   void look_at_watches();
-  [[nodiscard]] bool breaks_here();
+  bool breaks_here();
   /// The active functions, outermost first.
-  [[nodiscard]] std::vector<std::size_t> functions_entered();
-  [[nodiscard]] bool is_back_in(const std::vector<std::size_t>& functions);
-  [[nodiscard]] Halt step_back_to(const std::vector<std::size_t>& functions);
-  [[nodiscard]] bool can_run_freely() const;
-  [[nodiscard]] std::optional<Call> time_told(const std::vector<std::string>& words) const;
+  std::vector<std::size_t> functions_entered();
+  bool is_back_in(const std::vector<std::size_t>& functions);
+  Halt step_back_to(const std::vector<std::size_t>& functions);
+  bool can_run_freely() const;
+  std::optional<Call> time_told(const std::vector<std::string>& words) const;
   void send_breakpoints(bool are_set);
-  [[nodiscard]] bool prepare_to_run();
+  bool prepare_to_run();
   void require_running() const;
   void require_stop_line(int line) const;
   void require_compiles(const std::string& expression);
 
-  [[nodiscard]] std::string why_not_seen(std::string_view code) const;
-  [[nodiscard]] Evaluation run_code(std::string_view code, bool with_absent);
-  [[nodiscard]] Evaluation evaluate_watch(const std::string& expression);
-  [[nodiscard]] bool is_out_of_sight(const std::string& expression);
+  std::string why_not_seen(std::string_view code) const;
+  Evaluation run_code(std::string_view code, bool with_absent);
+  Evaluation evaluate_watch(const std::string& expression);
+  bool is_out_of_sight(const std::string& expression);
   void drop(const Watch& watch);
   void blame(const std::string& what);
 

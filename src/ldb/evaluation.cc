@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "embedded_ldb.h"
-#include "ldb/probe_reader.h"
 #include "ldb/probes.h"
 #include "lua/lexer.h"
 #include "lua/substitute.h"

@@ -25,11 +25,11 @@ struct VariablePath {
 };
 
 /// Returns none if the expression is anything else.
-[[nodiscard]] std::optional<VariablePath> parse_path(std::string_view expression);
+std::optional<VariablePath> parse_path(std::string_view expression);
 
 /// The field of a table with this key, nil if there is none. Returns none if it cannot be known:
 /// the value is not a table, or is a truncated one.
-[[nodiscard]] std::optional<Value> field_of(const Value& table, const Value& key);
+std::optional<Value> field_of(const Value& table, const Value& key);
 
 /// The result of code that was run at a stop.
 struct Evaluation {
@@ -46,24 +46,24 @@ struct Evaluation {
 };
 
 /// The names used in code, except fields; empty if the code cannot be tokenized.
-[[nodiscard]] std::set<std::string> names_in(std::string_view code);
+std::set<std::string> names_in(std::string_view code);
 
 /// The variable that a statement assigns to, directly or to a field: "t" for "t.a = 1"; empty for
 /// any other statement.
-[[nodiscard]] std::string assigned_in(std::string_view code);
+std::string assigned_in(std::string_view code);
 
 /// Whether code may not terminate or may run long: it contains a loop or a function, loads code
 /// from a string, or repeats a string.
-[[nodiscard]] bool may_be_endless(std::string_view code);
+bool may_be_endless(std::string_view code);
 
 /// Whether an expression calls a function.
-[[nodiscard]] bool calls_functions(std::string_view expression);
+bool calls_functions(std::string_view expression);
 
 /// Runs code, an expression or statements, in the server at the session's current stop, after
 /// `prelude`: "local a, b = 1, 2 ". The code sees globals and can call Redis, whose time is `now`,
 /// if given. The outcome is kError if the code is too long for the server's debugger.
-[[nodiscard]] Evaluation evaluate(Session& session, std::string_view prelude, std::string_view code,
-                                  std::chrono::microseconds limit,
-                                  std::optional<std::chrono::microseconds> now = {});
+Evaluation evaluate(Session& session, std::string_view prelude, std::string_view code,
+                    std::chrono::microseconds limit,
+                    std::optional<std::chrono::microseconds> now = {});
 
 }  // namespace rlctl::ldb

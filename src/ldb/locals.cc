@@ -47,7 +47,7 @@ std::vector<LocalChange> LocalWatch::changes(const ProbeReading& reading) {
   return result;
 }
 
-void VisibleLocals::hear(const ProbedScript& script, const ProbeReading& reading) {
+void VisibleLocals::on_reading(const ProbedScript& script, const ProbeReading& reading) {
   if (!watch_) watch_.emplace(script);
   readings_[script.probes[reading.probe].function] = reading;
   last_reading_ = reading;
@@ -71,7 +71,7 @@ const ProbeReading* VisibleLocals::reading_here() const {
   return found == readings_.end() ? nullptr : &found->second;
 }
 
-void VisibleLocals::look(const Walk& walk, bool in_midst) {
+void VisibleLocals::refresh(const Walk& walk, bool in_midst) {
   locals_.clear();
   function_ = function_at(walk.script(), walk.line());
   const bool was_here = std::exchange(line_, walk.line()) == walk.line();

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "ldb/evaluation.h"
-#include "ldb/probe_reader.h"
 #include "ldb/probes.h"
 #include "ldb/value.h"
 #include "ldb/walk.h"
@@ -31,14 +30,14 @@ class LocalWatch {
   /// The script must outlive this.
   explicit LocalWatch(const ProbedScript& script) : script_(&script) {}
 
-  [[nodiscard]] std::vector<LocalChange> changes(const ProbeReading& reading);
+  std::vector<LocalChange> changes(const ProbeReading& reading);
 
  private:
   /// The variables of one function activation, by their index in the script.
   using Frame = std::map<std::size_t, Value>;
   using Activation = std::pair<std::size_t, std::int64_t>;
 
-  [[nodiscard]] Activation owner_of(const ProbeReading::Variable& variable) const;
+  Activation owner_of(const ProbeReading::Variable& variable) const;
   void forget_gone(const ProbeReading& reading);
 
   const ProbedScript* script_;
@@ -52,11 +51,11 @@ using VisibleLocal = LocalChange;
 class VisibleLocals {
  public:
   /// Takes a probe's reading; call it for each one, in order.
-  void hear(const ProbedScript& script, const ProbeReading& reading);
+  void on_reading(const ProbedScript& script, const ProbeReading& reading);
 
   /// The probes are off until the next stop: each function's reading is out of date there, until
   /// the next one.
-  void miss() noexcept {
+  void mark_stale() noexcept {
     was_muted_ = true;
     told_.clear();
   }
@@ -64,45 +63,45 @@ class VisibleLocals {
   /// Updates the variables; call it at each stop of the walk. `in_midst`: the script was stopped
   /// within a line that keeps running. There, and when execution returns to a line, the values may
   /// be outdated: without a new reading of the function, none are known.
-  void look(const Walk& walk, bool in_midst);
-  /// The variables that are new or changed at the last look(), since the previous call.
-  [[nodiscard]] std::vector<LocalChange> changes();
+  void refresh(const Walk& walk, bool in_midst);
+  /// The variables that are new or changed at the last refresh(), since the previous call.
+  std::vector<LocalChange> changes();
 
   /// For a line that does not begin a statement, the values known before the statement it belongs
   /// to.
-  [[nodiscard]] const std::vector<VisibleLocal>& all() const noexcept { return locals_; }
+  const std::vector<VisibleLocal>& all() const noexcept { return locals_; }
   /// The variable that a name refers to; null if there is none.
-  [[nodiscard]] const VisibleLocal* find(std::string_view name) const noexcept;
+  const VisibleLocal* find(std::string_view name) const noexcept;
   struct Found {
     std::optional<Value> value = {};  ///< none if there is no such variable, or it is not known
     std::string why_not = {};         ///< set if the server cannot know it from a copy either
   };
   /// The value of a variable or of a field of it.
-  [[nodiscard]] Found find(const VariablePath& path) const;
+  Found find(const VariablePath& path) const;
   /// The script's function that contains the current line.
-  [[nodiscard]] std::size_t function() const noexcept { return function_; }
+  std::size_t function() const noexcept { return function_; }
   /// Forgets all visible variables.
   void clear() noexcept { locals_.clear(); }
 
   /// "local a,b=1,2 ": copies of the variables that code names. Names that are not visible and that
   /// `absent` accepts get the value of the global of that name, or nil.
-  [[nodiscard]] std::string copies_for(std::string_view code,
-                                       const std::function<bool(std::string_view)>& absent) const;
+  std::string copies_for(std::string_view code,
+                         const std::function<bool(std::string_view)>& absent) const;
   /// Why a variable in the code has no copy; empty if all have one.
-  [[nodiscard]] std::string why_not_copied(std::string_view code) const;
+  std::string why_not_copied(std::string_view code) const;
 
  private:
-  [[nodiscard]] std::size_t function_at(const ProbedScript& script, int line) const;
-  [[nodiscard]] const ProbeReading* reading_here() const;
+  std::size_t function_at(const ProbedScript& script, int line) const;
+  const ProbeReading* reading_here() const;
 
   std::map<std::size_t, ProbeReading> readings_;  ///< the latest of each function
   std::optional<ProbeReading> last_reading_;
   std::optional<LocalWatch> watch_;
   std::vector<VisibleLocal> locals_;
   std::size_t function_ = 0;
-  int line_ = 0;                 ///< of the last look
+  int line_ = 0;                 ///< of the last refresh()
   std::set<std::size_t> heard_;  ///< the functions with a reading since then
-  bool was_muted_ = false;       ///< miss() was called
+  bool was_muted_ = false;       ///< mark_stale() was called
   std::set<std::size_t> told_;   ///< the functions with a reading since then
   bool is_outdated_ = false;     ///< reading_here() may be
 };

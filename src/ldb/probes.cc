@@ -1,18 +1,27 @@
 #include "ldb/probes.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <numeric>
-#include <set>
-#include <utility>
-
+#include "base/text.h"
 #include "embedded_ldb.h"
+#include "ldb/session.h"
+#include "ldb/value.h"
 #include "lua/lexer.h"
 #include "lua/scopes.h"
 #include "lua/substitute.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <set>
+#include <system_error>
+#include <utility>
+
 namespace rlctl::ldb {
+
 namespace {
 
 /// Lua that loads a text. It is on one line, as the debugger checks each new one, also in a chunk
@@ -104,7 +113,7 @@ class ProbeWriter {
   }
 
   // All upvalues: its own, the probe, `redis`, and the markers of enclosing functions.
-  [[nodiscard]] std::size_t upvalues_of(std::size_t function) const {
+  std::size_t upvalues_of(std::size_t function) const {
     const auto& outer = scopes_.functions[function].outer;
     std::set<std::size_t> owners;
     for (const auto local : outer) {
@@ -114,10 +123,10 @@ class ProbeWriter {
     return outer.size() + owners.size() + 1 + (mentions(function, "redis") ? 1 : 0);
   }
 
-  [[nodiscard]] bool mentions(std::size_t function, std::string_view global) const {
+  bool mentions(std::size_t function, std::string_view global) const {
     return scopes_.functions[function].globals.contains(global);
   }
-  [[nodiscard]] std::vector<std::size_t> told_at(const lua::ScopedStatement& statement) const {
+  std::vector<std::size_t> told_at(const lua::ScopedStatement& statement) const {
     std::vector<std::size_t> told;
     std::set<std::string_view> own;
     for (const auto local : statement.locals) own.insert(scopes_.locals[local].name);
@@ -132,12 +141,10 @@ class ProbeWriter {
     return told;
   }
 
-  [[nodiscard]] bool begins_probe(const lua::ScopedStatement& statement) const {
+  bool begins_probe(const lua::ScopedStatement& statement) const {
     return options_.probes && statement.begins_line && plans_[statement.function].probed;
   }
-  [[nodiscard]] std::string marker(std::size_t function) const {
-    return fmt::format("{}{}", name_, function);
-  }
+  std::string marker(std::size_t function) const { return fmt::format("{}{}", name_, function); }
 
   void insert_prefix() {
     const bool has_shebang = source_.substr(0, 2) == "#!";
@@ -191,7 +198,7 @@ class ProbeWriter {
     }
   }
 
-  [[nodiscard]] std::string probe_before(const lua::ScopedStatement& statement) {
+  std::string probe_before(const lua::ScopedStatement& statement) {
     Probe probe{statement.line, told_at(statement), {}, statement.function};
     for (const auto local : probe.locals) {
       const auto owner = scopes_.locals[local].function;
@@ -314,6 +321,435 @@ std::optional<ProbedScript> add_probes(std::string_view source, const ProbeOptio
     script.functions.push_back({function.first_line, function.last_line});
   }
   return std::move(script);
+}
+
+namespace {
+
+// probe.lua describes the form of the lines.
+constexpr std::string_view kTag = "~rl:";
+constexpr int kDeepestValue = 200;
+
+struct NotOurs {};
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  throw NotOurs{};
+}
+
+template <typename Number>
+Number parse_number(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  // from_chars() may report 5e-324 as out of range; other values out of range do not occur.
+  if (error == std::errc::invalid_argument || end != text.data() + text.size()) throw NotOurs{};
+  return number;
+}
+
+std::string decode(std::string_view word) {
+  std::string bytes;
+  bytes.reserve(word.size());
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    if (word[i] != '%') {
+      bytes += word[i];
+      continue;
+    }
+    if (word.size() - i < 3) throw NotOurs{};
+    bytes += static_cast<char>(hex_digit(word[i + 1]) * 16 + hex_digit(word[i + 2]));
+    i += 2;
+  }
+  return bytes;
+}
+
+/// The unparsed rest of a line.
+class Rest {
+ public:
+  explicit Rest(std::string_view text) : text_(text) {}
+
+  bool empty() const { return text_.empty(); }
+  char peek() const { return text_.empty() ? '\0' : text_.front(); }
+  bool accept(char c) {
+    if (peek() != c || text_.empty()) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) throw NotOurs{};
+  }
+  /// Takes the text up to the next separator.
+  std::string_view word() {
+    const auto word = text_.substr(0, text_.find_first_of(";=:{}~"));
+    text_.remove_prefix(word.size());
+    return word;
+  }
+  std::size_t index() { return parse_number<std::size_t>(word()); }
+
+  Value value(int depth = 0) {
+    using Kind = Value::Kind;
+    Value value;
+    if (depth > kDeepestValue) throw NotOurs{};
+    if (accept('{')) {
+      value.kind = Kind::kTable;
+      table(value, depth);
+      return value;
+    }
+    const auto text = word();
+    if (text.empty()) throw NotOurs{};
+    const auto rest = text.substr(1);
+    switch (text.front()) {
+      case 'n':
+        break;
+      case 't':
+      case 'f':
+        value.kind = Kind::kBoolean;
+        value.boolean = text.front() == 't';
+        break;
+      case 'd':
+        value.kind = Kind::kNumber;
+        value.number = parse_number<double>(rest);
+        break;
+      case 's':
+        value.kind = Kind::kString;
+        value.text = decode(rest);
+        break;
+      case 'o':
+        value.kind = Kind::kOpaque;
+        value.text = rest;
+        break;
+      case 'c':
+        value.kind = Kind::kCycle;
+        break;
+      default:
+        throw NotOurs{};
+    }
+    return value;
+  }
+
+ private:
+  void table(Value& table, int depth) {
+    double next = 1;
+    while (!accept('}')) {
+      if (accept('~')) {
+        index();
+        table.is_cut = true;
+      } else {
+        auto field = value(depth + 1);
+        Value key;
+        if (accept('=')) {
+          key = std::exchange(field, value(depth + 1));
+        } else {
+          key.kind = Value::Kind::kNumber;
+          key.number = next++;
+        }
+        table.fields.emplace_back(std::move(key), std::move(field));
+      }
+      expect(';');
+    }
+    sort_fields(table);
+  }
+
+  std::string_view text_;
+};
+
+// A number as servers write it into a command since 7.2 (their fpconv): with the fewest digits, and
+// an exponent instead of many zeros.
+std::string server_digits(double number) {
+  std::array<char, 32> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), std::abs(number),
+                                 std::chars_format::scientific);
+  const std::string_view text(buffer.data(), static_cast<std::size_t>(end.ptr - buffer.data()));
+  const auto e = text.find('e');
+  std::string digits(text.substr(0, 1));
+  if (e > 2) digits += text.substr(2, e - 2);
+  const auto sign_at = e + (text.substr(e + 1, 1) == "+" ? 2 : 1);
+  const int exponent = parse_number<int>(text.substr(sign_at));
+  const int count = static_cast<int>(digits.size());
+  const int zeros = exponent - count + 1;
+  const std::string minus = number < 0 ? "-" : "";
+  if (zeros >= 0 && exponent < count + 7) {
+    return minus + digits + std::string(static_cast<std::size_t>(zeros), '0');
+  }
+  if (zeros < 0 && (zeros > -7 || std::abs(exponent) < 4)) {
+    if (exponent < 0) digits.insert(0, static_cast<std::size_t>(-exponent), '0');
+    return minus + digits.insert(static_cast<std::size_t>(std::max(exponent, 0)) + 1, ".");
+  }
+  if (count > 1) digits.insert(1, ".");
+  return minus + digits + 'e' + (exponent < 0 ? '-' : '+') + std::to_string(std::abs(exponent));
+}
+
+std::vector<std::string> read_words(Rest& rest) {
+  std::vector<std::string> words;
+  do {
+    const auto word = rest.word();
+    if (word.substr(0, 1) == "#") {
+      words.push_back(server_digits(parse_number<double>(decode(word.substr(1)))));
+    } else {
+      words.push_back(decode(word));
+    }
+  } while (rest.accept(';'));
+  return words;
+}
+
+void read_log(Rest& rest, ProbeReader::Line& line) {
+  constexpr std::array<std::string_view, 4> kLevels{"debug", "verbose", "notice", "warning"};
+  rest.expect(';');
+  line.message.level = kLevels.at(std::min(rest.index(), kLevels.size() - 1));
+  rest.expect(';');
+  line.message.text = decode(rest.word());
+  if (!rest.empty()) throw NotOurs{};
+}
+
+void read_call(Rest& rest, ProbeReader::Line& line) {
+  rest.expect(';');
+  line.words = read_words(rest);
+  if (rest.accept('=')) line.answer = read_words(rest);
+  if (!rest.empty()) throw NotOurs{};
+}
+
+}  // namespace
+
+std::optional<Value> parse_told(std::string_view text) {
+  try {
+    Rest rest(text);
+    auto value = rest.value();
+    if (rest.empty()) return value;
+  } catch (const NotOurs&) {
+    // Returns none below.
+  }
+  return std::nullopt;
+}
+
+ProbeReader::ProbeReader(const ProbedScript& script) : script_(script) {
+  for (std::size_t i = 0; i < script.probes.size(); ++i) {
+    const auto& probe = script.probes[i];
+    std::size_t first = 0;
+    do {
+      parts_.push_back({i, first});
+      first += ProbePart::kMaxValues;
+    } while (first < probe.functions.size() + probe.locals.size());
+  }
+}
+
+bool ProbeReader::read_values(std::string_view text, std::size_t& probe) {
+  Rest rest(text);
+  do {
+    const auto number = rest.index();
+    if (number == 0 || number > parts_.size()) return false;
+    const auto& part = parts_[number - 1];
+    probe = part.probe;
+    auto& values = last_[ProbePart::place_of(script_.probes[probe].function, part.first)];
+    while (rest.accept(';')) {
+      const auto index = rest.index();
+      rest.expect('=');
+      if (index == 0 || index > values.size()) return false;
+      values[index - 1] = rest.value();
+    }
+  } while (rest.accept(':'));
+  return rest.empty();
+}
+
+ProbeReading ProbeReader::reading_of(std::size_t index) {
+  const auto& probe = script_.probes[index];
+  const auto value = [&](std::size_t i) -> const Value& {
+    return last_[ProbePart::place_of(probe.function, i)][i % ProbePart::kMaxValues];
+  };
+  const auto activation_of = [&](std::size_t function) -> std::int64_t {
+    for (std::size_t i = 0; i < probe.functions.size(); ++i) {
+      if (probe.functions[i] != function) continue;
+      // Whatever a server writes, it is a number that exists.
+      constexpr double kMax = 1e15;
+      const auto number = value(i).number;
+      return number >= 0 && number <= kMax ? static_cast<std::int64_t>(number) : 0;
+    }
+    return 0;
+  };
+  ProbeReading reading{index, {}};
+  for (std::size_t i = 0; i < probe.locals.size(); ++i) {
+    const auto local = probe.locals[i];
+    reading.variables.push_back(
+        {local, activation_of(script_.locals[local].function), value(probe.functions.size() + i)});
+  }
+  return reading;
+}
+
+ProbeReader::Line ProbeReader::read(std::string_view text) {
+  text = without_quotes(text);
+  Line line;
+  if (text.substr(0, kTag.size()) != kTag) return line;
+  text.remove_prefix(kTag.size());
+  try {
+    std::size_t probe = 0;
+    if (text.substr(0, 1) == "P" && read_values(text.substr(1), probe)) {
+      line.kind = Line::Kind::kProbe;
+      line.reading = reading_of(probe);
+    } else if (text.substr(0, 1) == "C") {
+      Rest rest(text.substr(1));
+      read_call(rest, line);
+      line.kind = Line::Kind::kCall;
+    } else if (text.substr(0, 1) == "L") {
+      Rest rest(text.substr(1));
+      read_log(rest, line);
+      line.kind = Line::Kind::kLog;
+    } else if (text == "T") {
+      line.kind = Line::Kind::kPause;
+    }
+  } catch (const NotOurs&) {
+    return {};
+  }
+  return line;
+}
+
+namespace {
+
+/// Removes the unreliable count of "... (2 more)".
+std::string_view without_count(std::string_view words) {
+  constexpr std::string_view kMore = " more)", kDots = " ... (";
+  if (!words.ends_with(kMore)) return words;
+  const auto at = words.rfind(kDots);
+  if (at == words.npos) return words;
+  const auto digits =
+      words.substr(at + kDots.size(), words.size() - at - kDots.size() - kMore.size());
+  return is_digits(digits) ? words.substr(0, at + kDots.size() - 2) : words;
+}
+
+/// "-ERR value is not an integer" in the form of redis::to_error(): without an uninformative code.
+std::string plain_error(std::string_view text) {
+  constexpr std::string_view kBare = "ERR ";
+  text = text.substr(0, text.find_last_not_of(' ') + 1);
+  if (text.starts_with('-')) text.remove_prefix(1);
+  if (text.starts_with(kBare)) text.remove_prefix(kBare.size());
+  return std::string(text);
+}
+
+/// Whether a reply has the form of an error: "-CODE ...", in quotes.
+bool looks_like_error(std::string_view reply) {
+  constexpr std::string_view kStart = "\"-";
+  constexpr std::size_t kShortestCode = 3;
+  if (!reply.starts_with(kStart)) return false;
+  reply.remove_prefix(kStart.size());
+  const auto code = reply.substr(0, reply.find(' '));
+  return code.size() >= kShortestCode && code.size() < reply.size() &&
+         std::all_of(code.begin(), code.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
+/// Texts in the debugger's notation of an array.
+std::string array_text(const std::vector<std::string>& words) {
+  std::string text = "[";
+  for (const auto& word : words) {
+    if (text.size() > 1) text += ',';
+    text.append("\"").append(word).append("\"");
+  }
+  return text + "]";
+}
+
+/// Appends a reply as the debugger prints it: 5, "abc", NULL, ["a",1], "+OK".
+void append_reply(std::string& out, redis::ReplyView reply) {
+  Value text{.kind = Value::Kind::kString};
+  switch (reply.type()) {
+    case redis::ReplyType::kInteger:
+      out += std::to_string(reply.integer());
+      return;
+    case redis::ReplyType::kNil:
+      out += "NULL";
+      return;
+    case redis::ReplyType::kArray:
+      for (std::size_t i = 0; i < reply.size(); ++i) {
+        out += i == 0 ? '[' : ',';
+        append_reply(out, reply[i]);
+      }
+      out += reply.size() == 0 ? "[]" : "]";
+      return;
+    case redis::ReplyType::kString:
+      text.text = reply.text();
+      break;
+    case redis::ReplyType::kStatus:
+      text.text = "+" + std::string(reply.text());
+      break;
+    case redis::ReplyType::kError:
+      text.text = "-" + std::string(reply.text());
+      break;
+  }
+  append_text(out, text);
+}
+
+}  // namespace
+
+Call call_of(const std::vector<std::string>& words, redis::ReplyView reply) {
+  Call call{.words = words};
+  append_reply(call.reply.emplace(), reply);
+  if (reply.is_error()) call.error = plain_error(reply.text());
+  return call;
+}
+
+void CallLog::refuse_pending() {
+  if (!pending_) return;
+  calls_.push_back({.words = *std::exchange(pending_, std::nullopt), .is_silent = is_silent_});
+  is_open_ = false;
+}
+
+void CallLog::begin(Call call) {
+  calls_.push_back(std::move(call));
+  is_open_ = true;
+  has_error_item_ = false;
+}
+
+void CallLog::add_words(CallWords words, const std::optional<std::vector<std::string>>& answer) {
+  refuse_pending();
+  is_open_ = false;
+  if (answer) {
+    calls_.push_back({.words = std::move(words), .reply = array_text(*answer)});
+  } else {
+    pending_ = std::move(words);
+  }
+}
+
+void CallLog::add_item(std::string_view item) {
+  if (item.starts_with(kCallItem)) {
+    item.remove_prefix(kCallItem.size());
+    if (pending_) {
+      begin({.words = *std::exchange(pending_, std::nullopt)});
+    } else {
+      begin({.words = {std::string(without_count(item))}, .raw = true});
+    }
+  } else if (item.starts_with(kReplyItem)) {
+    add_reply(item.substr(kReplyItem.size()));
+  } else if (item.starts_with(kErrorItem)) {
+    add_error(item.substr(kErrorItem.size()));
+  }
+}
+
+void CallLog::add_reply(std::string_view reply) {
+  if (!is_open_ || calls_.back().reply) return;
+  auto& call = calls_.back();
+  call.reply = reply;
+  if (!tells_errors_ && looks_like_error(reply)) {
+    call.error = plain_error(without_quotes(reply));
+  }
+}
+
+// Not every <error> belongs to a call: redis.error_reply() writes one, and so do invalid arguments.
+void CallLog::add_error(std::string_view error) {
+  if (pending_) begin({.words = *std::exchange(pending_, std::nullopt)});
+  if (!is_open_ || has_error_item_) return;
+  auto& call = calls_.back();
+  if (call.reply && !call.reply->starts_with("\"-")) return;
+  call.error = plain_error(error);
+  has_error_item_ = true;
+}
+
+void CallLog::close() {
+  refuse_pending();
+  is_open_ = false;
+}
+
+void CallLog::set_silent(bool silent) {
+  close();
+  is_silent_ = silent;
+}
+
+std::vector<Call> CallLog::take() {
+  close();
+  return std::exchange(calls_, {});
 }
 
 }  // namespace rlctl::ldb

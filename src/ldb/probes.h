@@ -1,11 +1,17 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "ldb/value.h"
+#include "redis/reply.h"
 
 namespace rlctl::ldb {
 
@@ -49,7 +55,7 @@ struct Probe {
   std::size_t function = 0;            ///< that contains it; 0: the main function
   std::size_t part = 0;                ///< the number of its first part
 
-  [[nodiscard]] bool is_one_part() const noexcept {
+  bool is_one_part() const noexcept {
     return functions.size() + locals.size() <= ProbePart::kMaxValues;
   }
 };
@@ -73,14 +79,14 @@ struct ProbedScript {
   std::vector<int> lines = {};
 
   /// The source line for a line of the text; 0 if it was added or does not exist.
-  [[nodiscard]] int line_of(int line) const noexcept;
+  int line_of(int line) const noexcept;
   /// The innermost function that contains a source line other than as its first or last line: those
   /// may hold parts of the enclosing function, too.
-  [[nodiscard]] std::size_t function_around(int line) const noexcept;
+  std::size_t function_around(int line) const noexcept;
   /// The probe in front of a source line; null if it has none.
-  [[nodiscard]] const Probe* probe_at(int line) const noexcept;
+  const Probe* probe_at(int line) const noexcept;
   /// False if the main function is known to be the only one.
-  [[nodiscard]] bool may_have_functions() const noexcept { return functions.size() != 1; }
+  bool may_have_functions() const noexcept { return functions.size() != 1; }
 };
 
 struct ProbeOptions {
@@ -94,7 +100,7 @@ struct ProbeOptions {
 };
 
 /// Lua for the `redis` of a script at a time, in µs since 1970: see lua::Substitutes.
-[[nodiscard]] std::string redis_at(std::chrono::microseconds now);
+std::string redis_at(std::chrono::microseconds now);
 
 /// Adds probes to a source. A function's probes report its own locals and the outer ones that it
 /// refers to anyway. Functions that would exceed Lua's limit of 60 upvalues are left out. If the
@@ -103,7 +109,115 @@ struct ProbeOptions {
 ///
 /// Returns none if the source is not valid Lua: run it unmodified, and the server reports the
 /// error.
-[[nodiscard]] std::optional<ProbedScript> add_probes(std::string_view source,
-                                                     const ProbeOptions& options = {});
+std::optional<ProbedScript> add_probes(std::string_view source, const ProbeOptions& options = {});
+
+/// Parses a value in a probe's format: d1.5, {d1;sx=n;}. Returns none for anything else.
+std::optional<Value> parse_told(std::string_view text);
+
+/// What a probe reported about one activation of a function.
+struct ProbeReading {
+  std::size_t probe = 0;  ///< index into ProbedScript::probes
+  struct Variable {
+    std::size_t local = 0;        ///< index into ProbedScript::locals
+    std::int64_t activation = 0;  ///< of the function that declares it; 0: the main function
+    Value value = {};
+  };
+  std::vector<Variable> variables = {};  ///< all of the probe's locals
+};
+
+/// A call by the script, reported before it is executed, since the debugger truncates its words to
+/// ten. A call that cannot be a command (no words, or a word that is neither a string nor a number)
+/// is not reported.
+using CallWords = std::vector<std::string>;
+
+/// A message of the script, by redis.debug() or redis.log().
+struct ScriptMessage {
+  std::string text = {};   ///< of redis.debug(): as the debugger prints its arguments
+  std::string level = {};  ///< of redis.log(): "notice"; empty: by redis.debug()
+  bool operator==(const ScriptMessage&) const = default;
+};
+
+/// Parses the lines that a probed script writes with redis.debug(). A probe does not repeat values
+/// that did not change since the last report, so use one reader per run and give it every line.
+class ProbeReader {
+ public:
+  explicit ProbeReader(const ProbedScript& script);
+
+  struct Line {
+    enum class Kind { kScripts, kProbe, kCall, kLog, kPause } kind = Kind::kScripts;
+    ProbeReading reading = {};   ///< kProbe
+    CallWords words = {};        ///< kCall
+    ScriptMessage message = {};  ///< kLog
+    /// kCall: the script's reply if the server is not asked: the two texts of TIME.
+    std::optional<std::vector<std::string>> answer = {};
+  };
+  /// `text` is what follows "<debug> line N: "; kScripts if the script itself wrote it.
+  Line read(std::string_view text);
+
+ private:
+  bool read_values(std::string_view text, std::size_t& probe);
+  ProbeReading reading_of(std::size_t index);
+
+  const ProbedScript& script_;
+  std::vector<ProbePart> parts_;  ///< [n]: part number n + 1
+  /// The values that each place of the script had last; see ProbePart::place_of().
+  std::map<std::size_t, std::array<Value, ProbePart::kMaxValues>> last_;
+};
+
+/// A Redis command that a script called.
+struct Call {
+  /// Its words. Without probes the debugger reports at most the first ten, joined into one text in
+  /// which words may contain blanks: then this holds that one text, and `raw` is true.
+  std::vector<std::string> words = {};
+  bool raw = false;
+  /// As the debugger writes it: 5, "abc", NULL, [1,"a"], "+OK". None if the call was refused before
+  /// it was executed.
+  std::optional<std::string> reply = {};
+  std::optional<std::string> error = {};  ///< "WRONGTYPE Operation against ..."
+  /// Its outcome is not known because the script ran freely; this never happens in a trace.
+  bool is_silent = false;
+
+  /// Whether it ended in an error or was refused.
+  bool failed() const { return error || (!reply && !is_silent); }
+};
+
+/// A call made by rlctl, in the form in which the debugger reports calls.
+Call call_of(const std::vector<std::string>& words, redis::ReplyView reply);
+
+/// Collects the Redis calls between two stops from the shim's exact words, which come first, and
+/// the debugger's <redis>, <reply> and <error>.
+class CallLog {
+ public:
+  /// `tells_errors`: the server writes an <error> for each error reply, as since Redis 7.0;
+  /// otherwise an error is recognized by its form, like a string that begins with "-ERR ".
+  explicit CallLog(bool tells_errors = true) : tells_errors_(tells_errors) {}
+
+  /// An empty log for the same server.
+  CallLog like() const { return CallLog(tells_errors_); }
+
+  /// Takes the words that the shim reported; `answer` is set if the server will not be asked.
+  void add_words(CallWords words, const std::optional<std::vector<std::string>>& answer);
+  /// Takes an item of the debugger; items that belong to no call are ignored.
+  void add_item(std::string_view item);
+  /// All output about the calls so far has arrived: a call known only by its words was refused.
+  void close();
+  /// While silent, the debugger itself reports nothing, so only the shim's words are known.
+  void set_silent(bool silent);
+  /// Closes the log, then returns the calls since the previous take(), in order.
+  std::vector<Call> take();
+
+ private:
+  void begin(Call call);
+  void add_reply(std::string_view reply);
+  void add_error(std::string_view error);
+  void refuse_pending();
+
+  bool tells_errors_;
+  bool is_silent_ = false;
+  std::vector<Call> calls_;
+  std::optional<CallWords> pending_;  ///< reported by the shim, without output so far
+  bool is_open_ = false;              ///< the last call may still get a reply or an error
+  bool has_error_item_ = false;       ///< the last call has one
+};
 
 }  // namespace rlctl::ldb

@@ -19,7 +19,7 @@ inline constexpr std::string_view kCallItem = "<redis> ", kReplyItem = "<reply> 
                                   kErrorItem = "<error> ", kValueItem = "<retval> ";
 
 /// A text that a server's debugger prints, without quotes around it: some servers write none.
-[[nodiscard]] std::string_view without_quotes(std::string_view text) noexcept;
+std::string_view without_quotes(std::string_view text) noexcept;
 
 /// A script to debug and the keys and arguments to call it with.
 struct Debuggee {
@@ -28,7 +28,7 @@ struct Debuggee {
   std::vector<std::string> keys = {}, arguments = {};
   std::string shown = {};  ///< the author's text, with the same lines; empty: the source
 
-  [[nodiscard]] const std::string& shown_source() const { return shown.empty() ? source : shown; }
+  const std::string& shown_source() const { return shown.empty() ? source : shown; }
 };
 
 enum class Mode {
@@ -97,21 +97,21 @@ class Session {
   /// none, ended() is true: the server refused the script, or it does not compile. Throws
   /// Interrupted, like everything that waits. Anything else that ends the session is its ending().
   /// Throws std::logic_error if it was already started.
-  [[nodiscard]] Message start(const Debuggee& debuggee, std::string_view text);
+  Message start(const Debuggee& debuggee, std::string_view text);
   /// Runs to the next line. Requires a stop, like all calls below; else throws std::logic_error.
-  [[nodiscard]] Message step();
+  Message step();
   /// Runs to the next breakpoint.
-  [[nodiscard]] Message run();
+  Message run();
   /// Sends a debugger command that does not move the script: {"print"}, {"maxlen", "0"}. The code
   /// of "eval" may be long: it is split at blanks, and the server joins it again. Throws
   /// UsageError, without sending anything, for a command that would end the session: an empty word,
   /// a word above 1024 bytes, more than 1024 words, or too many bytes in total (1024 for Valkey 9).
   /// `limit` bounds the wait for the answer; none: the limit of a step.
-  [[nodiscard]] Message ask(const std::vector<std::string>& words,
-                            std::optional<std::chrono::microseconds> limit = {});
+  Message ask(const std::vector<std::string>& words,
+              std::optional<std::chrono::microseconds> limit = {});
   /// Whether the server is Valkey 9 or later, which rejects long commands and does not check the
   /// time while a script runs. True if asking ended the session.
-  [[nodiscard]] bool is_valkey_9();
+  bool is_valkey_9();
   /// Ends the script with an error at its current line. If a pcall catches it, the script runs on
   /// without a stop and has another ending.
   void abort_script();
@@ -121,15 +121,15 @@ class Session {
   /// Closes the connection; the script runs on to its end without stops. The ending is kCutOff.
   void let_go(std::string why);
 
-  [[nodiscard]] bool ended() const noexcept { return ending_.has_value(); }
+  bool ended() const noexcept { return ending_.has_value(); }
   /// Only if ended().
-  [[nodiscard]] Ending ending() const { return ending_.value(); }
+  Ending ending() const { return ending_.value(); }
   /// The reply to the client: set for kReturned, kCompileError, kRunTimeError and kAborted, and for
   /// kRefused if the server replied with an error.
-  [[nodiscard]] const std::optional<redis::Reply>& reply() const noexcept { return reply_; }
-  [[nodiscard]] std::optional<redis::Reply> take_reply() { return std::move(reply_); }
+  const std::optional<redis::Reply>& reply() const noexcept { return reply_; }
+  std::optional<redis::Reply> take_reply() { return std::move(reply_); }
   /// For kLost, kCutOff and kRefused: what happened, in one line.
-  [[nodiscard]] const std::string& why() const noexcept { return why_; }
+  const std::string& why() const noexcept { return why_; }
 
  private:
   enum class State { kIdle, kStopped, kEnded };
@@ -164,7 +164,7 @@ class Session {
 
 /// Whether a forked session can run a script reliably: since 7.0, servers discard parts of it while
 /// it runs (madvise in the child) if its words are long: a page on average.
-[[nodiscard]] bool fits_forked(const Debuggee& debuggee, std::string_view text);
+bool fits_forked(const Debuggee& debuggee, std::string_view text);
 
 /// An error of a script, as a client sees it, and its place.
 struct ScriptError {
@@ -183,12 +183,12 @@ struct ErrorPlaces {
 
 /// Replaces line numbers of the script that ran by the source's, in a text from the server or a
 /// probe: "user_script:7: ..." in an error that it caught. `lines` is ProbedScript::lines.
-[[nodiscard]] std::string with_source_lines(std::string_view text, const std::vector<int>& lines);
+std::string with_source_lines(std::string_view text, const std::vector<int>& lines);
 
-[[nodiscard]] ScriptError explain_error(redis::ReplyView error_reply, const ErrorPlaces& places);
+ScriptError explain_error(redis::ReplyView error_reply, const ErrorPlaces& places);
 
 /// Why a script does not compile, as the server says; none if it does, or if this user may not ask.
-[[nodiscard]] std::optional<ScriptError> find_compile_error(redis::Connection& connection,
-                                                            const Debuggee& debuggee);
+std::optional<ScriptError> find_compile_error(redis::Connection& connection,
+                                              const Debuggee& debuggee);
 
 }  // namespace rlctl::ldb

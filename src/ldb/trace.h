@@ -6,9 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "ldb/call_log.h"
 #include "ldb/locals.h"
-#include "ldb/probe_reader.h"
+#include "ldb/probes.h"
 #include "ldb/session.h"
 #include "ldb/walk.h"
 
@@ -40,8 +39,8 @@ struct TraceOptions {
 /// probes first, then wrapped, then unmodified (if it has too many locals for them, or is too long
 /// for a forked session). What the last line does to variables is not known. Throws redis::Error:
 /// what `connect` throws, and what Session::start() does.
-[[nodiscard]] TraceResult trace(const Debuggee& debuggee, Mode mode, const Connect& connect,
-                                const TraceOptions& options,
-                                const std::function<void(const TracedLine&)>& on_line);
+TraceResult trace(const Debuggee& debuggee, Mode mode, const Connect& connect,
+                  const TraceOptions& options,
+                  const std::function<void(const TracedLine&)>& on_line);
 
 }  // namespace rlctl::ldb

@@ -35,17 +35,17 @@ struct Value {
 /// {1, 2, n = 3}, {["a b"] = {}}; function, thread, userdata; {...} for kCycle. Numbers have as
 /// many digits as needed to read back the same. {1, 2, ...} is truncated.
 void append_text(std::string& out, const Value& value);
-[[nodiscard]] std::string text_of(const Value& value);
+std::string text_of(const Value& value);
 
 /// Sorts the fields of a table.
 void sort_fields(Value& table);
 
 /// Whether no table in the value is truncated.
-[[nodiscard]] bool is_complete(const Value& value);
+bool is_complete(const Value& value);
 
 /// Appends a Lua literal with exactly this value; for a table, a copy. Returns false if there is
 /// none, with `out` unspecified: for a function, a truncated table, or a table that holds one of
 /// these.
-[[nodiscard]] bool append_literal(std::string& out, const Value& value);
+bool append_literal(std::string& out, const Value& value);
 
 }  // namespace rlctl::ldb

@@ -36,12 +36,12 @@ bool Walk::start() {
   if (!session_) return false;
   auto message = session_->start(debuggee_, script_.text);
   if (message.stop && !prepare()) return false;
-  return settle(std::move(message));
+  return wait_until_stopped(std::move(message));
 }
 
 bool Walk::step() {
   reason_ = Stop::Reason::kStep;
-  return settle(session_->step());
+  return wait_until_stopped(session_->step());
 }
 
 /// Whether the server, or a probe in its place, stopped a script that runs long.
@@ -64,7 +64,7 @@ bool Walk::run(const std::function<bool()>& is_enough) {
   }
   if (message.stop && std::exchange(is_muted_, false)) static_cast<void>(control("true"));
   if (session_->ended()) message.stop.reset();
-  if (!is_pause(message)) return settle(std::move(message));
+  if (!is_pause(message)) return wait_until_stopped(std::move(message));
   // Stopped within a line: what it does shows at the next, and the variables at the next probe.
   read(message);
   calls_.set_silent(false);
@@ -157,7 +157,7 @@ bool Walk::may_repeat(int line) const {
 }
 
 /// Steps on while the stop is at an added line, or outside the script.
-bool Walk::settle(Message message) {
+bool Walk::wait_until_stopped(Message message) {
   read(message);
   calls_.set_silent(false);
   while (message.stop) {

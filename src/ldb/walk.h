@@ -10,8 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "ldb/call_log.h"
-#include "ldb/probe_reader.h"
 #include "ldb/probes.h"
 #include "ldb/session.h"
 #include "lua/lexer.h"
@@ -78,45 +76,45 @@ class Walk {
     int line = 0;
     std::string condition = {};  ///< if empty, it always stops
   };
-  [[nodiscard]] bool mute(const std::vector<ProbeStop>& stops, bool pauses);
+  bool mute(const std::vector<ProbeStop>& stops, bool pauses);
   /// Whether the script passes a probe in every loop.
-  [[nodiscard]] bool passes_probes() const;
+  bool passes_probes() const;
   /// Whether the script cannot execute any of this line without passing the probe in front of it.
-  [[nodiscard]] bool can_stop_by_probe(int line) const;
+  bool can_stop_by_probe(int line) const;
 
   /// The current line; 0 before the first. After the end, the last one.
-  [[nodiscard]] int line() const noexcept { return line_; }
+  int line() const noexcept { return line_; }
   /// Why the script stopped there.
-  [[nodiscard]] Stop::Reason reason() const noexcept { return reason_; }
+  Stop::Reason reason() const noexcept { return reason_; }
   /// What the script did since the previous take.
-  [[nodiscard]] std::vector<Call> take_calls();
-  [[nodiscard]] std::vector<ScriptMessage> take_messages();
+  std::vector<Call> take_calls();
+  std::vector<ScriptMessage> take_messages();
   /// Calls Redis with the debugger's command. Throws UsageError, as Session::ask() does.
-  [[nodiscard]] Call call(const std::vector<std::string>& words);
+  Call call(const std::vector<std::string>& words);
 
   /// The active functions, innermost first.
-  [[nodiscard]] std::vector<Frame> frames();
-  [[nodiscard]] bool ended() const noexcept { return !session_ || session_->ended(); }
-  [[nodiscard]] bool has_probes() const noexcept { return !script_.probes.empty(); }
+  std::vector<Frame> frames();
+  bool ended() const noexcept { return !session_ || session_->ended(); }
+  bool has_probes() const noexcept { return !script_.probes.empty(); }
   /// Whether the probes show all variables, if there are any.
-  [[nodiscard]] bool shows_all_locals() const noexcept {
+  bool shows_all_locals() const noexcept {
     return has_probes() || (!script_.functions.empty() && script_.locals.empty());
   }
-  [[nodiscard]] const ProbedScript& script() const noexcept { return script_; }
+  const ProbedScript& script() const noexcept { return script_; }
   /// Only if the walk began.
-  [[nodiscard]] Session& session() { return *session_; }
+  Session& session() { return *session_; }
 
   /// The result once the script has ended, without lines, calls and hits.
-  [[nodiscard]] TraceResult result();
+  TraceResult result();
 
  private:
   bool prepare();
-  bool settle(Message message);
-  [[nodiscard]] bool may_repeat(int line) const;
+  bool wait_until_stopped(Message message);
+  bool may_repeat(int line) const;
   void read(const Message& message);
   void read_debug(std::string_view item);
-  [[nodiscard]] static bool is_pause(const Message& message);
-  [[nodiscard]] bool control(const std::string& arguments);
+  static bool is_pause(const Message& message);
+  bool control(const std::string& arguments);
 
   const Debuggee& debuggee_;
   ProbedScript script_;
@@ -137,8 +135,7 @@ class Walk {
 /// Starts a script with probes, or wrapped, or unmodified (if it has too many locals for them, or
 /// is too long for a forked session). On return the walk is at the first line or has ended. The
 /// debuggee must outlive the walk. Throws what `connect` throws, and what Session::start() does.
-[[nodiscard]] std::unique_ptr<Walk> begin_walk(const Debuggee& debuggee, Mode mode,
-                                               const Connect& connect, const WalkOptions& options,
-                                               const Walk::OnReading& on_reading);
+std::unique_ptr<Walk> begin_walk(const Debuggee& debuggee, Mode mode, const Connect& connect,
+                                 const WalkOptions& options, const Walk::OnReading& on_reading);
 
 }  // namespace rlctl::ldb

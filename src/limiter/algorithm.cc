@@ -1,16 +1,20 @@
 #include "limiter/algorithm.h"
 
+#include "base/table.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "embedded_lua.h"
+#include "limiter/model.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <array>
+#include <string_view>
 #include <vector>
 
-#include "base/table.h"
-#include "embedded_lua.h"
-#include "limiter/model.h"
-
 namespace rlctl::limiter {
+
 namespace {
 
 template <typename Model>
@@ -195,6 +199,66 @@ void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t
         cost < 0 ? -algorithm.max_cost : algorithm.max_cost,
         algorithm.max_cost < kLargestCost && fits_others ? "; gcra takes more" : ""));
   }
+}
+
+namespace {
+
+constexpr std::string_view kNothingDenied =
+    "it denied nothing: no more than {allowed} were ever asked for within {window}{by_a_key}";
+constexpr std::string_view kNoScheduleFound =
+    "no schedule that was tried got more than {allowed} through within {window}";
+/// No algorithm allows more in the order in which the server takes requests than its row says.
+constexpr std::string_view kOtherOrder =
+    "the server took requests in another order than that of their times, by which {allowed} were "
+    "allowed {within}";
+
+std::string_view template_of(const Algorithm& algorithm, const RunSummary& summary) {
+  if (summary.allowed > summary.limit.limit) {
+    const auto text = algorithm.why_exceeded;
+    const bool is_about_edge = text.find("{edge}") != text.npos;
+    const bool has_edge = summary.after_edge > 0 && summary.after_edge < summary.allowed;
+    // A queue goes beyond the limit only if the last request is of several units.
+    const bool has_cause = algorithm.has_delay ? summary.cost > 1 : !is_about_edge || has_edge;
+    return text.empty() || !has_cause ? kOtherOrder : text;
+  }
+  const bool is_untouched = summary.denied == 0 && summary.longest_delay.count() == 0;
+  if (!is_untouched) return algorithm.why_kept;
+  return summary.is_search ? kNoScheduleFound : kNothingDenied;
+}
+
+}  // namespace
+
+std::optional<std::string> why(const Algorithm& algorithm, const RunSummary& summary) {
+  if (summary.allowed == 0) return std::nullopt;
+  const auto& limit = summary.limit;
+  // No more than this comes back during the span.
+  const auto back =
+      static_cast<std::int64_t>(Wide{summary.span.count()} * limit.limit / limit.window.count());
+  const auto burst = effective_burst(algorithm, limit).value_or(limit.limit);
+  auto denied = summary.denied == 0 ? "no request" : counted(summary.denied, "request");
+  if (summary.has_several_keys && summary.denied > 0) {
+    denied += " of " + counted(summary.keys_denied, "key");
+  }
+  const auto within =
+      summary.span.count() == 0 ? "at one instant" : "within " + summary.text_of(summary.span);
+  const auto before = summary.allowed - summary.after_edge;
+  const auto most = burst + back;
+  const auto of_most = summary.allowed == most
+                           ? fmt::format("all {}", most)
+                           : fmt::format("of these {}, {}", most, summary.allowed);
+  return fmt::format(
+      fmt::runtime(template_of(algorithm, summary)), fmt::arg("limit", limit.limit),
+      fmt::arg("window", period_text(limit.window)), fmt::arg("allowed", summary.allowed),
+      fmt::arg("within", within), fmt::arg("edge", instant_text(summary.edge)),
+      fmt::arg("before", counted(before, summary.cost > 1 ? "unit" : "request")),
+      fmt::arg("they", before == 1 ? "this one" : "they"), fmt::arg("after", summary.after_edge),
+      fmt::arg("denied", denied), fmt::arg("burst", burst),
+      fmt::arg("their", summary.denied > 1 ? "their" : "its"), fmt::arg("back", back),
+      fmt::arg("come", back == 1 ? "comes" : "come"),
+      fmt::arg("become", back == 1 ? "becomes" : "become"), fmt::arg("of_most", of_most),
+      fmt::arg("delay", summary.text_of(summary.longest_delay)), fmt::arg("cost", summary.cost),
+      fmt::arg("by_a_key", summary.has_several_keys ? " by one key" : ""),
+      fmt::arg("to_a_key", summary.has_several_keys ? " to one key" : ""));
 }
 
 }  // namespace rlctl::limiter

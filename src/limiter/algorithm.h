@@ -8,13 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/time.h"
 #include "limiter/limit.h"
 #include "limiter/model.h"
 
 namespace rlctl::limiter {
 
 /// A rate-limiting algorithm: a script in lua/ and what a caller must know to use it. A new
-/// algorithm needs a script, a model, a row in algorithm.cc, in src/state/state.cc and in
+/// algorithm needs a script, a model, a row in algorithm.cc, in src/stored/forms.cc and in
 /// cli/commands/inspect/text.cc, a test, and a section in rlctl-scripts(7) and rlctl-stored(7).
 struct Algorithm {
   std::string_view name;     ///< as --algorithm spells it, and the script's file name
@@ -39,26 +40,44 @@ struct Algorithm {
 };
 
 /// Every algorithm, in the order of the manual.
-[[nodiscard]] std::span<const Algorithm> algorithms();
+std::span<const Algorithm> algorithms();
 /// Null if no algorithm has that name.
-[[nodiscard]] const Algorithm* find_algorithm(std::string_view name);
-[[nodiscard]] bool has_burst(const Algorithm& algorithm);
+const Algorithm* find_algorithm(std::string_view name);
+bool has_burst(const Algorithm& algorithm);
 /// Whether the algorithm decides about requests and their costs; only then --algorithm accepts it.
-[[nodiscard]] bool counts_requests(const Algorithm& algorithm);
+bool counts_requests(const Algorithm& algorithm);
 /// The burst that the script uses for this limit; empty if the algorithm has no burst.
-[[nodiscard]] std::optional<std::int64_t> effective_burst(const Algorithm& algorithm,
-                                                          const Limit& limit);
+std::optional<std::int64_t> effective_burst(const Algorithm& algorithm, const Limit& limit);
 /// The names of all algorithms, or of those for which `wanted` returns true.
-[[nodiscard]] std::vector<std::string_view> list_names(bool (*wanted)(const Algorithm&));
+std::vector<std::string_view> list_names(bool (*wanted)(const Algorithm&));
 /// The names for a message: "fixed-window, sliding-window-log, ... or concurrency". `wanted`
 /// selects some of them (null: all); `last` is the word before the last one.
-[[nodiscard]] std::string algorithm_names(bool (*wanted)(const Algorithm&) = nullptr,
-                                          std::string_view last = "or");
+std::string algorithm_names(bool (*wanted)(const Algorithm&) = nullptr,
+                            std::string_view last = "or");
 inline constexpr std::string_view kDefaultAlgorithm = "sliding-window-log";
 
 /// Throws UsageError if the algorithm's script would refuse this limit and cost: a burst or a
 /// refund that the algorithm does not support, a product out of range, a cost that is too large, or
 /// an algorithm that does not count requests. parse_limit() checks the ranges of limit and window.
 void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t cost = 1);
+
+/// What a limiter did with some traffic, as measured.
+struct RunSummary {
+  Limit limit = {};
+  std::int64_t cost = 1;                     ///< the highest of a request
+  std::int64_t denied = 0, keys_denied = 0;  ///< requests; keys
+  bool has_several_keys = false;             ///< then the rest is about one of them
+  std::int64_t allowed = 0;                  ///< units, the most within a window of the limit
+  microseconds span{0};                      ///< from the first of them to the last
+  microseconds edge{0};                      ///< the last edge of a window before the last of them
+  std::int64_t after_edge = 0;               ///< how many of them are not before that edge
+  microseconds longest_delay{0};             ///< of an allowed request
+  bool is_search = false;                    ///< the worst of the schedules that a search tried
+  std::string (*text_of)(microseconds) = span_text;  ///< of a time that has passed
+};
+
+/// Why the algorithm treated the traffic so, as a sentence about it without a full stop: "its
+/// counter starts over at 2026-01-01T00:01:00Z, so ...". None if it allowed nothing.
+std::optional<std::string> why(const Algorithm& algorithm, const RunSummary& summary);
 
 }  // namespace rlctl::limiter

@@ -1,14 +1,17 @@
 #include "limiter/check.h"
 
+#include "base/text.h"
+#include "limiter/algorithm.h"
+
 #include <array>
 #include <charconv>
 #include <climits>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "base/text.h"
-
 namespace rlctl::limiter {
+
 namespace {
 
 constexpr std::size_t kDigits = 20;  // enough for any 64-bit number with its sign
@@ -92,12 +95,12 @@ ScriptCall CheckCommand::of(const Request& request) {
   return {.sha1 = algorithm_.sha1, .keys = keys_, .arguments = arguments_};
 }
 
-void Checker::append_read_only_looks(const Request& request) {
-  Request look{.keys = {""}, .limits = {{}}, .cost = 0, .now = request.now};
+void Checker::append_read_only_peeks(const Request& request) {
+  Request peek{.keys = {""}, .limits = {{}}, .cost = 0, .now = request.now};
   for (std::size_t i = 0; i < request.keys.size(); ++i) {
-    look.keys[0] = request.keys[i];
-    look.limits[0] = request.limits[i];
-    const auto call = command_.of(look);
+    peek.keys[0] = request.keys[i];
+    peek.limits[0] = request.limits[i];
+    const auto call = command_.of(peek);
     has_evalsha_ro_ ? call.append_read_only_to(connection_) : call.append_to(connection_);
   }
 }
@@ -139,6 +142,33 @@ redis::Reply call_script(redis::Connection& connection, const Algorithm& algorit
     return connection.read();
   };
   return send_loading(connection, algorithm.script, send, redis::is_unknown_script);
+}
+
+namespace {
+
+Decision call_concurrency(redis::Connection& connection, const Lease& lease,
+                          std::string_view action) {
+  const Algorithm& algorithm = *find_algorithm("concurrency");
+  const auto limit = std::to_string(lease.limit);
+  const auto duration = std::to_string(lease.duration.count());
+  const std::array<std::string_view, 1> keys{lease.key};
+  const std::array<std::string_view, 4> arguments{limit, duration, action, lease.holder};
+  const ScriptCall call{.sha1 = algorithm.sha1, .keys = keys, .arguments = arguments};
+  return Checker::parse(call_script(connection, algorithm, call), &algorithm);
+}
+
+}  // namespace
+
+Decision acquire(redis::Connection& connection, const Lease& lease) {
+  return call_concurrency(connection, lease, "acquire");
+}
+
+Decision renew(redis::Connection& connection, const Lease& lease) {
+  return call_concurrency(connection, lease, "renew");
+}
+
+Decision release(redis::Connection& connection, const Lease& lease) {
+  return call_concurrency(connection, lease, "release");
 }
 
 }  // namespace rlctl::limiter

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/time.h"
 #include "limiter/algorithm.h"
-#include "limiter/decision.h"
 #include "limiter/limit.h"
 #include "redis/connection.h"
 
@@ -42,7 +42,7 @@ struct ScriptCall {
 
 /// Whether the server does not have EVALSHA_RO (before 7.0) or refuses it to the user: nothing was
 /// executed, and EVALSHA may work.
-[[nodiscard]] bool is_without_evalsha_ro(redis::ReplyView reply);
+bool is_without_evalsha_ro(redis::ReplyView reply);
 
 /// Turns requests into calls of an algorithm's script.
 class CheckCommand {
@@ -50,7 +50,7 @@ class CheckCommand {
   explicit CheckCommand(const Algorithm& algorithm) : algorithm_(algorithm) {}
 
   /// The result is valid until the next call and while the request exists.
-  [[nodiscard]] ScriptCall of(const Request& request);
+  ScriptCall of(const Request& request);
 
  private:
   const Algorithm& algorithm_;
@@ -68,8 +68,8 @@ void load_script(redis::Connection& connection, std::string_view text);
 /// Returns what `send` does: the replies to calls of a script. If `lacks_script` says that one was
 /// NOSCRIPT, loads the script and sends again. Throws redis::Error.
 template <typename Send, typename LacksScript>
-[[nodiscard]] auto send_loading(redis::Connection& connection, std::string_view text, Send send,
-                                LacksScript lacks_script) {
+auto send_loading(redis::Connection& connection, std::string_view text, Send send,
+                  LacksScript lacks_script) {
   auto replies = send();
   for (int loads = 0; loads < kMaxLoads && lacks_script(replies); ++loads) {
     load_script(connection, text);
@@ -79,8 +79,8 @@ template <typename Send, typename LacksScript>
 }
 /// Makes the call and returns its reply. If the server does not have the script, and so has
 /// executed nothing, loads it and repeats the call. Throws redis::Error.
-[[nodiscard]] redis::Reply call_script(redis::Connection& connection, const Algorithm& algorithm,
-                                       const ScriptCall& call);
+redis::Reply call_script(redis::Connection& connection, const Algorithm& algorithm,
+                         const ScriptCall& call);
 
 /// Calls one algorithm's script on one connection. Sends EVALSHA first; only if the server replies
 /// NOSCRIPT, loads the script and repeats the request, which was not executed.
@@ -90,21 +90,21 @@ class Checker {
       : connection_(connection), algorithm_(algorithm), command_(algorithm) {}
 
   /// Takes one round trip (three after NOSCRIPT). Throws redis::Error.
-  [[nodiscard]] Decision check(const Request& request);
+  Decision check(const Request& request);
 
   /// For pipelining: append() queues a request, parse() reads its reply. parse() throws
   /// redis::Error for an error reply, including NOSCRIPT, and for a reply that its script
   /// cannot have made. `algorithm` is the script's algorithm; its source is used to name the
   /// failing command in errors. Null if it is not known.
-  [[nodiscard]] static Decision parse(redis::ReplyView reply, const Algorithm* algorithm = nullptr);
+  static Decision parse(redis::ReplyView reply, const Algorithm* algorithm = nullptr);
   void append(const Request& request) { command_.of(request).append_to(connection_); }
   /// Queues a separate request of cost 0 for each key: one reply per key. Uses EVALSHA_RO, until
-  /// note_missing_evalsha_ro() has returned true. Not for looks in the same write as a request,
+  /// note_missing_evalsha_ro() has returned true. Not for peeks in the same write as a request,
   /// which would be missing if the server does not have EVALSHA_RO.
-  void append_read_only_looks(const Request& request);
-  /// If this reply is_without_evalsha_ro(), remembers it and returns true: the looks must be queued
+  void append_read_only_peeks(const Request& request);
+  /// If this reply is_without_evalsha_ro(), remembers it and returns true: the peeks must be queued
   /// once more.
-  [[nodiscard]] bool note_missing_evalsha_ro(redis::ReplyView reply);
+  bool note_missing_evalsha_ro(redis::ReplyView reply);
   void load() { load_script(connection_, algorithm_.script); }
 
  private:
@@ -115,6 +115,26 @@ class Checker {
 };
 
 /// The error for a reply that the called script does not make.
-[[nodiscard]] redis::Error not_of_script();
+redis::Error not_of_script();
+
+/// A place among at most `limit` holders of a key, for `duration` unless it is renewed: what the
+/// script `concurrency` keeps. The server's clock decides.
+struct Lease {
+  std::string key;
+  std::int64_t limit = 1;    ///< 1 to kLargestLimit
+  microseconds duration{1};  ///< 1 to kLongestWindow
+  std::string holder;        ///< unique among the holders of the key; not empty
+};
+
+/// Takes the lease, or renews it if the holder has it. Denied: the decision's retry_after is the
+/// time until leases have lapsed so that a place is free; one that is released frees it earlier.
+///
+/// Like the two below, takes one round trip (three if the server does not have the script) and
+/// throws redis::Error.
+Decision acquire(redis::Connection& connection, const Lease& lease);
+/// Denied: the lease has lapsed or somebody removed it; nothing is written.
+Decision renew(redis::Connection& connection, const Lease& lease);
+/// Denied: the same.
+Decision release(redis::Connection& connection, const Lease& lease);
 
 }  // namespace rlctl::limiter

@@ -1,5 +1,14 @@
 #include "limiter/configuration.h"
 
+#include "base/address.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "limiter/toml.h"
+#include "redis/error.h"
+#include "redis/url.h"
+
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -10,17 +19,80 @@
 #include <iterator>
 #include <span>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
 
-#include "base/address.h"
-#include "base/file.h"
-#include "base/table.h"
-#include "base/text.h"
-#include "limiter/toml.h"
-#include "redis/error.h"
-#include "redis/url.h"
-
 namespace rlctl::limiter {
+
+namespace {
+
+/// The text around each %s: one more element than there are arguments. Throws UsageError.
+std::vector<std::string> literals_of(std::string_view key) {
+  std::vector<std::string> literals(1);
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    if (key[i] != '%') {
+      literals.back() += key[i];
+      continue;
+    }
+    const char next = ++i < key.size() ? key[i] : '\0';
+    if (next == 's') {
+      literals.emplace_back();
+    } else if (next == '%') {
+      literals.back() += '%';
+    } else {
+      throw UsageError(
+          fmt::format("'{}' has a % that is neither %s, an argument, nor %%, a percent sign", key));
+    }
+  }
+  return literals;
+}
+
+}  // namespace
+
+void require_template(std::string_view key) {
+  (void)literals_of(key);
+}
+
+std::size_t argument_count(const Policy& policy) {
+  return literals_of(policy.key).size() - 1;
+}
+
+std::string fill(const Policy& policy, std::span<const std::string> arguments) {
+  const auto literals = literals_of(policy.key);
+  std::string key = literals.front();
+  for (std::size_t i = 0; i + 1 < literals.size(); ++i) {
+    const auto network =
+        policy.ipv6_prefix ? client_network(arguments[i], *policy.ipv6_prefix) : std::nullopt;
+    key.append(network.value_or(arguments[i])).append(literals[i + 1]);
+  }
+  return key;
+}
+
+bool fits(const Policy& policy, std::string_view key) {
+  // Fast path: most keys of a server fit no policy and differ in their first bytes.
+  if (!key.starts_with(std::string_view(policy.key).substr(0, policy.key.find('%')))) return false;
+  const auto literals = literals_of(policy.key);
+  if (literals.size() == 1) return key == literals.front();
+  const std::string_view first = literals.front();
+  const std::string_view last = literals.back();
+  if (!key.starts_with(first)) return false;
+  // Where the argument before the next literal begins. The earliest match of each literal leaves
+  // the most text for the following ones.
+  std::size_t at = first.size();
+  for (const auto& literal : std::span(literals).subspan(1, literals.size() - 2)) {
+    const auto found = key.find(literal, at + 1);
+    if (found == key.npos) return false;
+    at = found + literal.size();
+  }
+  return key.size() > at + last.size() && key.ends_with(last);
+}
+
+std::size_t own_size(const Policy& policy) {
+  std::size_t size = 0;
+  for (const auto& literal : literals_of(policy.key)) size += literal.size();
+  return size;
+}
+
 namespace {
 
 constexpr std::size_t kMaxSize = std::size_t{1} << 20;
@@ -526,6 +598,57 @@ Configuration read_configuration(const std::string& file) {
   } catch (const std::system_error& error) {
     throw whole_file(fmt::format("cannot read {}: {}", file, errno_text(error.code().value())));
   }
+}
+
+const Policy* find_policy(const Configuration& configuration, std::string_view name) {
+  return find_by_name(configuration.policies, name);
+}
+
+const ScriptSection* find_script(const Configuration& configuration, std::string_view name) {
+  return find_by_name(configuration.scripts, name);
+}
+
+std::optional<PolicyMatch> match_policy(const Configuration& configuration, std::string_view key) {
+  std::optional<PolicyMatch> best;
+  std::size_t most = 0;  // the best policy's own bytes
+  for (const Policy& policy : configuration.policies) {
+    const auto consider = [&](std::string_view asked, std::optional<std::size_t> limit) {
+      if (!fits(policy, asked)) return;
+      const auto own = own_size(policy) + key.size() - asked.size();
+      if (best && own <= most) return;
+      best = PolicyMatch{&policy, std::string(asked), limit};
+      most = own;
+    };
+    if (policy.limits.size() == 1) {
+      consider(key, 0);
+      continue;
+    }
+    for (std::size_t i = 0; i < policy.limits.size(); ++i) {
+      for (const auto asked : base_keys(key, policy.limits[i])) consider(asked, i);
+    }
+    if (can_carry_several_limits(key)) consider(key, std::nullopt);
+  }
+  return best;
+}
+
+std::vector<PolicyClash> policy_clashes(const Configuration& configuration) {
+  std::vector<PolicyClash> clashes;
+  // The first policy for each template of a key in Redis.
+  std::unordered_map<std::string, const Policy*> firsts;
+  for (const Policy& policy : configuration.policies) {
+    const Policy* first = nullptr;
+    for (auto& key : redis_keys(policy.key, policy.limits)) {
+      const auto* owner = firsts.emplace(std::move(key), &policy).first->second;
+      if (first == nullptr && owner->algorithm != policy.algorithm) first = owner;
+    }
+    if (first != nullptr) clashes.push_back({first, &policy});
+  }
+  return clashes;
+}
+
+const Policy* policy_for(const Configuration& configuration, std::string_view key) {
+  const auto match = match_policy(configuration, key);
+  return match ? match->policy : nullptr;
 }
 
 }  // namespace rlctl::limiter

@@ -2,16 +2,48 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "limiter/policy.h"
+#include "limiter/algorithm.h"
+#include "limiter/limit.h"
 #include "redis/url.h"
 
 namespace rlctl::limiter {
+
+/// A named set of limits for some keys. `key` is a template: each %s in it stands for an argument,
+/// %% for a percent sign.
+struct Policy {
+  std::string name = {};
+  std::string key = {};
+  const Algorithm* algorithm = nullptr;
+  std::vector<Limit> limits = {};  ///< at least one; each has the policy's burst
+  /// The bits of an argument that is an IPv6 address; see client_network(). None: the whole text.
+  std::optional<int> ipv6_prefix = {};
+  std::size_t line = 0;  ///< in its file
+};
+
+/// Throws UsageError unless each % of the template is %s or %%.
+void require_template(std::string_view key);
+
+// The functions below require a valid template, as in a Configuration.
+
+/// The number of arguments in the policy's key.
+std::size_t argument_count(const Policy& policy);
+
+/// The key with the arguments filled in: of addresses their network, if the policy has an
+/// ipv6_prefix. There must be argument_count() of them.
+std::string fill(const Policy& policy, std::span<const std::string> arguments);
+
+/// Whether fill() could make this key from non-empty arguments.
+bool fits(const Policy& policy, std::string_view key);
+
+/// The number of bytes in the policy's template that are not part of an argument.
+std::size_t own_size(const Policy& policy);
 
 /// A mistake in a configuration file.
 struct ConfigurationMistake {
@@ -28,8 +60,8 @@ struct ConfigurationMistake {
 };
 
 /// The mistake on a line of a file: its message begins with "FILE:LINE: ".
-[[nodiscard]] ConfigurationMistake mistake_at(const std::string& file, std::size_t line,
-                                              std::string_view message, std::string part);
+ConfigurationMistake mistake_at(const std::string& file, std::size_t line, std::string_view message,
+                                std::string part);
 /// Adds mistakes to others, in the order of their lines; those about the whole file come last.
 void merge_mistakes(std::vector<ConfigurationMistake>& mistakes,
                     std::vector<ConfigurationMistake> others);
@@ -39,9 +71,7 @@ void merge_mistakes(std::vector<ConfigurationMistake>& mistakes,
 struct ScriptSection {
   static constexpr std::string_view kFile = "file", kKeys = "keys", kArguments = "args";
   /// Whether the value of this key may be a list.
-  [[nodiscard]] static bool takes_list(std::string_view key) {
-    return key == kKeys || key == kArguments;
-  }
+  static bool takes_list(std::string_view key) { return key == kKeys || key == kArguments; }
 
   struct Setting {
     std::string name = {};                 ///< its key
@@ -55,19 +85,17 @@ struct ScriptSection {
   std::size_t line = 0;
 
   /// Null if it is not set.
-  [[nodiscard]] const Setting* find(std::string_view key) const;
+  const Setting* find(std::string_view key) const;
 };
 
 /// A configuration with mistakes. what() and hint() are those of the first.
-class ConfigurationError : public UsageError {
+class [[nodiscard]] ConfigurationError : public UsageError {
  public:
   /// `mistakes` must not be empty.
   explicit ConfigurationError(std::vector<ConfigurationMistake> mistakes)
       : UsageError(mistakes.front().message, mistakes.front().hint),
         mistakes_(std::move(mistakes)) {}
-  [[nodiscard]] const std::vector<ConfigurationMistake>& mistakes() const noexcept {
-    return mistakes_;
-  }
+  const std::vector<ConfigurationMistake>& mistakes() const noexcept { return mistakes_; }
 
  private:
   std::vector<ConfigurationMistake> mistakes_;
@@ -94,11 +122,42 @@ struct Configuration {
 void require_correct(const Configuration& configuration);
 
 /// `file` is the file name in messages. Throws ConfigurationError if the text is not TOML.
-[[nodiscard]] Configuration parse_configuration(std::string_view text, const std::string& file);
+Configuration parse_configuration(std::string_view text, const std::string& file);
 
 /// Reads a file of at most 1 MiB. A URL that contains a password is a mistake if others or the
 /// file's group can read it, except that the group may read a file that root owns. Throws
 /// ConfigurationError if the file cannot be read or is not TOML, and Interrupted on a signal.
-[[nodiscard]] Configuration read_configuration(const std::string& file);
+Configuration read_configuration(const std::string& file);
+
+/// Null if no policy has that name.
+const Policy* find_policy(const Configuration& configuration, std::string_view name);
+/// Null if no script has that name.
+const ScriptSection* find_script(const Configuration& configuration, std::string_view name);
+
+/// The policy to which a key belongs, and how.
+struct PolicyMatch {
+  const Policy* policy = nullptr;
+  std::string key;  ///< the key as a user would pass it: fits(*policy, key)
+  /// The index of the policy's limit that is stored at the key that was looked up. None if that key
+  /// is the one a user would pass and the policy's several limits are stored at other keys.
+  std::optional<std::size_t> limit;
+};
+
+/// The policy to which a key in Redis belongs: one whose template fits it, or one that stores one
+/// of several limits there, as in "{login:alice}:60s" (see redis_keys()). If several match, the one
+/// whose template accounts for the most bytes of the key wins; if these are equal, the first in the
+/// file. A policy with several limits never matches a key that cannot carry them.
+std::optional<PolicyMatch> match_policy(const Configuration& configuration, std::string_view key);
+/// Two policies with the same template that store in the same keys with different algorithms, so
+/// that each finds the state of the other.
+struct PolicyClash {
+  const Policy* first = nullptr;
+  const Policy* second = nullptr;  ///< later in the file
+};
+/// At most one for each second policy, in the order of the file.
+std::vector<PolicyClash> policy_clashes(const Configuration& configuration);
+
+/// The policy that match_policy() finds, or null.
+const Policy* policy_for(const Configuration& configuration, std::string_view key);
 
 }  // namespace rlctl::limiter

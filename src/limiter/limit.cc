@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "redis/slots.h"
+#include "redis/cluster.h"
 
 namespace rlctl::limiter {
 namespace {

@@ -42,48 +42,68 @@ struct Limit {
   microseconds window{1};
   std::optional<std::int64_t> burst = {};  ///< only if the algorithm has one; default: limit
 
-  [[nodiscard]] std::int64_t burst_or_limit() const noexcept { return burst.value_or(limit); }
+  std::int64_t burst_or_limit() const noexcept { return burst.value_or(limit); }
   bool operator==(const Limit&) const = default;
 };
 
 /// Parses "5/60s", "100/min", "10/s", "1000/1h30m" or "1M/30d": a count (decimal digits, then
 /// optionally k or M), a slash, and a duration, at least `shortest`; a unit without a number means
 /// one. Throws UsageError.
-[[nodiscard]] Limit parse_limit(std::string_view text, microseconds shortest = kShortestWindow);
+Limit parse_limit(std::string_view text, microseconds shortest = kShortestWindow);
 /// A text that parse_limit() parses to the same limit, with the window in one unit: "5/60s",
 /// "1000/90m"; whole millions with M: "1M/30d". Does not include the burst.
-[[nodiscard]] std::string format_limit(const Limit& limit);
+std::string format_limit(const Limit& limit);
 /// The same of several, as --limit takes them: "10/s,100/60s".
-[[nodiscard]] std::string format_limits(std::span<const Limit> limits);
+std::string format_limits(std::span<const Limit> limits);
 
 /// The Redis keys that hold `limits` of `key`. One limit: the key itself. Several: one key per
 /// window, "{key}:60s", all in one Cluster slot (a key with a hash tag keeps its tag). The window
 /// is written in whole seconds if possible, else in ms, else in us, so that 60s and 1m give the
 /// same name. Throws UsageError if two windows are equal, or if there are several limits and the
 /// key has no tag and is empty or begins with '}'.
-[[nodiscard]] std::vector<std::string> redis_keys(std::string_view key,
-                                                  std::span<const Limit> limits);
+std::vector<std::string> redis_keys(std::string_view key, std::span<const Limit> limits);
 /// What the names begin with that redis_keys() makes for several limits: "{key}:". A
 /// window_suffix() follows. Throws UsageError if no hash tag can be made of the key.
-[[nodiscard]] std::string family_prefix(std::string_view key);
+std::string family_prefix(std::string_view key);
 /// What follows the prefix in leases_key().
 inline constexpr std::string_view kLeasesName = "leases";
 /// The Redis key of the leases of a key that also has limits: "{key}:leases", in the slot of
 /// redis_keys(). Throws UsageError if no hash tag can be made of the key.
-[[nodiscard]] std::string leases_key(std::string_view key);
+std::string leases_key(std::string_view key);
 /// Throws UsageError if two limits have the same window: they would share a key.
 void require_different_windows(std::span<const Limit> limits);
 /// Whether redis_keys() accepts the key with several limits.
-[[nodiscard]] bool can_carry_several_limits(std::string_view key);
+bool can_carry_several_limits(std::string_view key);
 /// The reverse: the keys for which redis_keys() would use `redis_key` for this limit, one of
 /// several. For "{login:alice}:60s" these are "login:alice" and "{login:alice}", in this order; for
 /// most keys there are none. The views refer to `redis_key`.
-[[nodiscard]] std::vector<std::string_view> base_keys(std::string_view redis_key,
-                                                      const Limit& limit);
+std::vector<std::string_view> base_keys(std::string_view redis_key, const Limit& limit);
 /// How redis_keys() writes a window: "60s", "1500ms", "1us".
-[[nodiscard]] std::string window_suffix(microseconds window);
+std::string window_suffix(microseconds window);
 /// Whether the key has a hash tag as Redis Cluster defines it: at least one byte between the first
 /// '{' and the next '}'.
-[[nodiscard]] bool has_hash_tag(std::string_view key);
+bool has_hash_tag(std::string_view key);
+
+/// A script's reply: the six integers of the contract in rlctl-scripts(7).
+struct [[nodiscard]] Decision {
+  bool allowed = false;
+  std::int64_t remaining = 0;  ///< requests of cost 1 that would be allowed now, or kNotTold
+  /// Time until this request would be allowed if no others came; 0 if allowed, kNever if waiting
+  /// does not help, kTimeNotTold if a foreign script denied without reporting it.
+  std::chrono::microseconds retry_after{0};
+  std::chrono::microseconds reset_after{0};  ///< until all keys are as if unused, or kTimeNotTold
+  std::chrono::microseconds delay{0};        ///< to wait before proceeding (leaky-bucket)
+  /// Number, from 1, of the key that retry_after is about: of those that denied, the first of those
+  /// to wait longest for. 0 if none denied.
+  int denied_by = 0;
+
+  bool operator==(const Decision&) const = default;
+};
+
+inline constexpr std::chrono::microseconds kNever{-1};
+/// A time that a foreign script does not report.
+inline constexpr std::chrono::microseconds kTimeNotTold{-2};
+/// A `remaining` that a foreign script does not report.
+inline constexpr std::int64_t kNotTold = -1;
 
 }  // namespace rlctl::limiter

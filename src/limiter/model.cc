@@ -15,7 +15,7 @@ FixedWindowFrame FixedWindowModel::frame_at(const Limit& limit, microseconds now
   return {.start = now - now % limit.window, .window = limit.window};
 }
 
-Decision FixedWindowModel::look(const Limit& limit, std::int64_t cost, microseconds now) const {
+Decision FixedWindowModel::peek(const Limit& limit, std::int64_t cost, microseconds now) const {
   const FixedWindowFrame frame = frame_at(limit, now);
   Decision decision;
   decision.allowed = cost == 0 || frame.count + cost <= limit.limit;
@@ -87,7 +87,7 @@ void SlidingWindowLogModel::prune(std::size_t units) {
   first_ = 0;
 }
 
-Decision SlidingWindowLogModel::look(const Limit& limit, std::int64_t cost,
+Decision SlidingWindowLogModel::peek(const Limit& limit, std::int64_t cost,
                                      microseconds now) const {
   const auto first_live = expired(limit, now);
   const auto live = static_cast<std::int64_t>(times().size() - first_live);
@@ -194,7 +194,7 @@ CounterFrame SlidingWindowCounterModel::frame_at(const Limit& limit, microsecond
   return {.start = now - now % limit.window, .window = limit.window};
 }
 
-Decision SlidingWindowCounterModel::look(const Limit& limit, std::int64_t cost,
+Decision SlidingWindowCounterModel::peek(const Limit& limit, std::int64_t cost,
                                          microseconds now) const {
   const CounterFrame frame = frame_at(limit, now);
   const auto t = std::max(now, frame.start);
@@ -266,7 +266,7 @@ TokenBucket TokenBucketModel::bucket_at(const Limit& limit, microseconds now) co
   return stored_.value_or(TokenBucket{.tokens = full(limit), .at = now});
 }
 
-Decision TokenBucketModel::look(const Limit& limit, std::int64_t cost, microseconds now) const {
+Decision TokenBucketModel::peek(const Limit& limit, std::int64_t cost, microseconds now) const {
   const auto burst = limit.burst_or_limit();
   const TokenBucket bucket = bucket_at(limit, now);
   const auto t = std::max(now, bucket.at);
@@ -308,7 +308,7 @@ namespace {
 
 /// A unit of cost takes window/limit µs. The decision if `capacity` units fit and those already
 /// there take `used`, in 1/limit µs.
-Decision look_at_units(const Limit& limit, std::int64_t capacity, Wide used, std::int64_t cost) {
+Decision peek_units(const Limit& limit, std::int64_t capacity, Wide used, std::int64_t cost) {
   const Wide unit = limit.window.count();  // in 1/limit µs
   const Wide room = capacity * unit - used;
   Decision decision;
@@ -335,8 +335,8 @@ void GcraModel::set_ahead(const Limit& limit, Wide ahead, microseconds now) {
   stored_ = RationalTime{.parts = to_parts(now, limit.limit) + ahead, .per_us = limit.limit};
 }
 
-Decision GcraModel::look(const Limit& limit, std::int64_t cost, microseconds now) const {
-  return look_at_units(limit, limit.burst_or_limit(), ahead(limit, now), cost);
+Decision GcraModel::peek(const Limit& limit, std::int64_t cost, microseconds now) const {
+  return peek_units(limit, limit.burst_or_limit(), ahead(limit, now), cost);
 }
 
 Usage GcraModel::usage(const Limit& limit, microseconds now) const {
@@ -364,11 +364,11 @@ Wide LeakyBucketModel::wait(const Limit& limit, microseconds now) const {
   return std::max<Wide>(0, next - to_parts(now, limit.limit));
 }
 
-Decision LeakyBucketModel::look(const Limit& limit, std::int64_t cost, microseconds now) const {
+Decision LeakyBucketModel::peek(const Limit& limit, std::int64_t cost, microseconds now) const {
   const auto burst = limit.burst_or_limit();
   const Wide wait_now = wait(limit, now);
   // The last of `cost` departures may be at most `burst` units away.
-  auto decision = look_at_units(limit, burst + 1, wait_now, cost);
+  auto decision = peek_units(limit, burst + 1, wait_now, cost);
   if (decision.allowed && cost > 0) decision.delay = to_us_rounded_up(wait_now, limit.limit);
   return decision;
 }
@@ -391,11 +391,11 @@ void LeakyBucketModel::refund(const Limit&, std::int64_t, microseconds) {
 
 namespace {
 
-/// The state of all keys at `now`: the reply to a look, and part of every other reply.
-Decision look_at_all(std::span<const KeyAndLimit> keys, microseconds now) {
+/// The state of all keys at `now`: the reply to a peek, and part of every other reply.
+Decision peek_all(std::span<const KeyAndLimit> keys, microseconds now) {
   Decision merged{.allowed = true, .remaining = INT64_MAX};
   for (const auto& [key, limit] : keys) {
-    const Decision one = key->look(limit, 0, now);
+    const Decision one = key->peek(limit, 0, now);
     merged.remaining = std::min(merged.remaining, one.remaining);
     merged.reset_after = std::max(merged.reset_after, one.reset_after);
   }
@@ -418,13 +418,13 @@ void merge(Decision& merged, const Decision& one, int number) {
 Decision request(std::span<const KeyAndLimit> keys, std::int64_t cost, microseconds now) {
   Decision merged{.allowed = true, .remaining = INT64_MAX};
   int number = 0;
-  for (const auto& [key, limit] : keys) merge(merged, key->look(limit, cost, now), ++number);
+  for (const auto& [key, limit] : keys) merge(merged, key->peek(limit, cost, now), ++number);
   if (!merged.allowed) {
     merged.delay = microseconds{0};
     return merged;
   }
   for (const auto& [key, limit] : keys) key->record(limit, cost, now);
-  const Decision after = look_at_all(keys, now);
+  const Decision after = peek_all(keys, now);
   merged.remaining = after.remaining;
   merged.reset_after = after.reset_after;
   return merged;
@@ -432,13 +432,13 @@ Decision request(std::span<const KeyAndLimit> keys, std::int64_t cost, microseco
 
 /// Like the above for a single key, without merging.
 Decision request(KeyModel& key, const Limit& limit, std::int64_t cost, microseconds now) {
-  Decision decision = key.look(limit, cost, now);
+  Decision decision = key.peek(limit, cost, now);
   if (!decision.allowed) {
     decision.denied_by = 1;
     return decision;
   }
   key.record(limit, cost, now);
-  const Decision after = key.look(limit, 0, now);
+  const Decision after = key.peek(limit, 0, now);
   decision.remaining = after.remaining;
   decision.reset_after = after.reset_after;
   return decision;
@@ -455,7 +455,7 @@ Decision decide(std::span<const KeyAndLimit> keys, std::int64_t cost, microsecon
   if (cost < 0) {
     for (const auto& [key, limit] : keys) key->refund(limit, -cost, now);
   }
-  return look_at_all(keys, now);
+  return peek_all(keys, now);
 }
 
 }  // namespace rlctl::limiter

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/number.h"
-#include "limiter/decision.h"
 #include "limiter/limit.h"
 
 namespace rlctl::limiter {
@@ -29,17 +28,16 @@ class KeyModel {
 
   /// The reply to a request of this cost (>= 0); records nothing. A cost of 0 is always allowed.
   /// remaining and reset_after describe the state before any recording.
-  [[nodiscard]] virtual Decision look(const Limit& limit, std::int64_t cost,
-                                      microseconds now) const = 0;
+  virtual Decision peek(const Limit& limit, std::int64_t cost, microseconds now) const = 0;
   /// How much is used at `now`, even if that exceeds the limit.
-  [[nodiscard]] virtual Usage usage(const Limit& limit, microseconds now) const = 0;
-  /// Records a request that look() allowed.
+  virtual Usage usage(const Limit& limit, microseconds now) const = 0;
+  /// Records a request that peek() allowed.
   virtual void record(const Limit& limit, std::int64_t cost, microseconds now) = 0;
   /// Refunds `units` (>= 1).
   virtual void refund(const Limit& limit, std::int64_t units, microseconds now) = 0;
   /// True if the key would not exist in Redis.
-  [[nodiscard]] virtual bool empty() const = 0;
-  [[nodiscard]] virtual std::unique_ptr<KeyModel> clone() const = 0;
+  virtual bool empty() const = 0;
+  virtual std::unique_ptr<KeyModel> clone() const = 0;
 };
 
 struct KeyAndLimit {
@@ -48,10 +46,9 @@ struct KeyAndLimit {
 };
 
 /// One decision about several keys, as a script makes it: if all keys allow the request, it is
-/// recorded for all, else for none. A cost of 0 only looks, a negative cost refunds. Throws
+/// recorded for all, else for none. A cost of 0 only peeks, a negative cost refunds. Throws
 /// UsageError for a window that is shorter than kShortestWindow.
-[[nodiscard]] Decision decide(std::span<const KeyAndLimit> keys, std::int64_t cost,
-                              microseconds now);
+Decision decide(std::span<const KeyAndLimit> keys, std::int64_t cost, microseconds now);
 
 // ---- The algorithms ----
 
@@ -62,7 +59,7 @@ class StoredModel : public KeyModel {
   StoredModel() = default;
   /// Starts with stored state.
   explicit StoredModel(const Stored& stored) : stored_(stored) {}
-  [[nodiscard]] bool empty() const override { return !stored_; }
+  bool empty() const override { return !stored_; }
 
  protected:
   std::optional<Stored> stored_;
@@ -72,7 +69,7 @@ class StoredModel : public KeyModel {
 struct FixedWindowFrame {
   microseconds start, window;
   std::int64_t count = 0;
-  [[nodiscard]] microseconds end() const { return start + window; }
+  microseconds end() const { return start + window; }
 };
 
 /// fixed-window: one counter, set to 0 at every multiple of the window since 1970. Up to twice the
@@ -81,7 +78,7 @@ class FixedWindowModel final : public StoredModel<FixedWindowFrame> {
  public:
   using StoredModel::StoredModel;
 
-  Decision look(const Limit& limit, std::int64_t cost, microseconds now) const override;
+  Decision peek(const Limit& limit, std::int64_t cost, microseconds now) const override;
   Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
@@ -90,7 +87,7 @@ class FixedWindowModel final : public StoredModel<FixedWindowFrame> {
   }
 
  private:
-  [[nodiscard]] FixedWindowFrame frame_at(const Limit& limit, microseconds now) const;
+  FixedWindowFrame frame_at(const Limit& limit, microseconds now) const;
 };
 
 /// sliding-window-log, and sliding-window-zset, which differs only in its Redis type: the time of
@@ -103,7 +100,7 @@ class SlidingWindowLogModel final : public KeyModel {
  public:
   SlidingWindowLogModel();
 
-  Decision look(const Limit& limit, std::int64_t cost, microseconds now) const override;
+  Decision peek(const Limit& limit, std::int64_t cost, microseconds now) const override;
   Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
@@ -114,19 +111,17 @@ class SlidingWindowLogModel final : public KeyModel {
 
  private:
   /// `now`, or the newest unit's time if the clock has stepped back before it.
-  [[nodiscard]] std::int64_t key_time_us(microseconds now) const;
+  std::int64_t key_time_us(microseconds now) const;
   /// The number of units at the front that are older than a window that ends at the key's time.
-  [[nodiscard]] std::size_t expired(const Limit& limit, microseconds now) const;
+  std::size_t expired(const Limit& limit, microseconds now) const;
   void prune(std::size_t units);
   /// Whether the TTL is longer than a request of this limit would set it.
-  [[nodiscard]] bool is_shared(const Limit& limit, microseconds now) const;
+  bool is_shared(const Limit& limit, microseconds now) const;
   /// Makes the TTL long enough.
   void keep(const Limit& limit, microseconds now);
 
   /// The time of each unit in µs, oldest first.
-  [[nodiscard]] std::span<const std::int64_t> times() const {
-    return std::span(times_us_).subspan(first_);
-  }
+  std::span<const std::int64_t> times() const { return std::span(times_us_).subspan(first_); }
 
   // Units before first_ have been pruned. (A deque would take 600 bytes for one entry, too much for
   // many keys.)
@@ -141,17 +136,16 @@ struct CounterFrame {
   std::int64_t previous = 0;
   std::int64_t current = 0;
 
-  [[nodiscard]] microseconds end() const { return start + window; }
-  [[nodiscard]] CounterFrame next() const {
+  microseconds end() const { return start + window; }
+  CounterFrame next() const {
     return {.start = end(), .window = window, .previous = current, .current = 0};
   }
   /// The estimate at `t`, within this frame, including a request of this cost.
-  [[nodiscard]] double with(std::int64_t cost, microseconds t) const;
+  double with(std::int64_t cost, microseconds t) const;
   /// The number of successive requests of cost 1 that are allowed at `t`.
-  [[nodiscard]] std::int64_t remaining(std::int64_t limit, microseconds t) const;
+  std::int64_t remaining(std::int64_t limit, microseconds t) const;
   /// The first instant in [from, end) at which the cost is allowed; end() if there is none.
-  [[nodiscard]] microseconds first_allowed(std::int64_t limit, std::int64_t cost,
-                                           microseconds from) const;
+  microseconds first_allowed(std::int64_t limit, std::int64_t cost, microseconds from) const;
 };
 
 /// sliding-window-counter: the counts of this window and of the previous one, whose units are
@@ -161,7 +155,7 @@ class SlidingWindowCounterModel final : public StoredModel<CounterFrame> {
  public:
   using StoredModel::StoredModel;
 
-  Decision look(const Limit& limit, std::int64_t cost, microseconds now) const override;
+  Decision peek(const Limit& limit, std::int64_t cost, microseconds now) const override;
   Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
@@ -170,7 +164,7 @@ class SlidingWindowCounterModel final : public StoredModel<CounterFrame> {
   }
 
  private:
-  [[nodiscard]] CounterFrame frame_at(const Limit& limit, microseconds now) const;
+  CounterFrame frame_at(const Limit& limit, microseconds now) const;
 };
 
 /// The tokens at an instant. Nothing is stored for a full bucket.
@@ -179,10 +173,9 @@ struct TokenBucket {
   microseconds at;
 
   /// The tokens at `t`, which must not precede `at`.
-  [[nodiscard]] double tokens_at(const Limit& limit, microseconds t) const;
+  double tokens_at(const Limit& limit, microseconds t) const;
   /// The first whole µs, not before `from`, at which it holds `cost` tokens, at most the burst.
-  [[nodiscard]] microseconds first_with(const Limit& limit, std::int64_t cost,
-                                        microseconds from) const;
+  microseconds first_with(const Limit& limit, std::int64_t cost, microseconds from) const;
 };
 
 /// token-bucket: holds at most `burst` tokens; `limit` tokens come back in each window, and a
@@ -191,7 +184,7 @@ class TokenBucketModel final : public StoredModel<TokenBucket> {
  public:
   using StoredModel::StoredModel;
 
-  Decision look(const Limit& limit, std::int64_t cost, microseconds now) const override;
+  Decision peek(const Limit& limit, std::int64_t cost, microseconds now) const override;
   Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
@@ -200,11 +193,11 @@ class TokenBucketModel final : public StoredModel<TokenBucket> {
   }
 
  private:
-  [[nodiscard]] TokenBucket bucket_at(const Limit& limit, microseconds now) const;
+  TokenBucket bucket_at(const Limit& limit, microseconds now) const;
 };
 
 /// `numerator / denominator`, rounded up; the denominator is positive.
-[[nodiscard]] constexpr Wide ceil_div(Wide numerator, Wide denominator) {
+constexpr Wide ceil_div(Wide numerator, Wide denominator) {
   return numerator / denominator + (numerator % denominator > 0 ? 1 : 0);
 }
 
@@ -215,21 +208,21 @@ struct RationalTime {
   std::int64_t per_us = 1;
 
   /// The time in units of 1/`limit` µs, rounded up, so that a new limit never opens a limiter.
-  [[nodiscard]] constexpr Wide parts_for(std::int64_t limit) const {
+  constexpr Wide parts_for(std::int64_t limit) const {
     return limit == per_us ? parts : ceil_div(parts * limit, per_us);
   }
 };
 
 /// Convert an instant or a span to units of 1/limit µs, and back, rounded up.
-[[nodiscard]] constexpr Wide to_parts(microseconds time, std::int64_t limit) {
+constexpr Wide to_parts(microseconds time, std::int64_t limit) {
   return Wide{time.count()} * limit;
 }
-[[nodiscard]] constexpr microseconds to_us_rounded_up(Wide parts, std::int64_t limit) {
+constexpr microseconds to_us_rounded_up(Wide parts, std::int64_t limit) {
   return microseconds{static_cast<std::int64_t>(ceil_div(parts, limit))};
 }
 
 /// The units of cost that come back in this time, given in 1/limit µs; at most INT64_MAX.
-[[nodiscard]] constexpr Usage units_of(Wide parts, const Limit& limit) {
+constexpr Usage units_of(Wide parts, const Limit& limit) {
   const auto units = ceil_div(parts, limit.window.count());
   return {.units = units > INT64_MAX ? INT64_MAX : static_cast<std::int64_t>(units),
           .exact = static_cast<double>(parts) / static_cast<double>(limit.window.count())};
@@ -241,7 +234,7 @@ class GcraModel final : public StoredModel<RationalTime> {
  public:
   using StoredModel::StoredModel;
 
-  Decision look(const Limit& limit, std::int64_t cost, microseconds now) const override;
+  Decision peek(const Limit& limit, std::int64_t cost, microseconds now) const override;
   Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
@@ -249,7 +242,7 @@ class GcraModel final : public StoredModel<RationalTime> {
 
  private:
   /// How far the theoretical arrival time is ahead of `now`, in 1/limit µs; never below 0.
-  [[nodiscard]] Wide ahead(const Limit& limit, microseconds now) const;
+  Wide ahead(const Limit& limit, microseconds now) const;
   /// Stores an arrival time that is this far ahead of `now`.
   void set_ahead(const Limit& limit, Wide ahead, microseconds now);
 };
@@ -260,7 +253,7 @@ class LeakyBucketModel final : public StoredModel<RationalTime> {
  public:
   using StoredModel::StoredModel;
 
-  Decision look(const Limit& limit, std::int64_t cost, microseconds now) const override;
+  Decision peek(const Limit& limit, std::int64_t cost, microseconds now) const override;
   Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   /// A place in the queue cannot be given back: throws UsageError.
@@ -271,7 +264,7 @@ class LeakyBucketModel final : public StoredModel<RationalTime> {
 
  private:
   /// How long the next request waits, in 1/limit µs; never below 0.
-  [[nodiscard]] Wide wait(const Limit& limit, microseconds now) const;
+  Wide wait(const Limit& limit, microseconds now) const;
 };
 
 }  // namespace rlctl::limiter

@@ -34,17 +34,17 @@ namespace rlctl::limiter {
 namespace rlctl::limiter {
 
 /// Why a text is not TOML: one sentence in lower case, which may quote the text at any length.
-class TomlError : public std::runtime_error {
+class [[nodiscard]] TomlError : public std::runtime_error {
  public:
   TomlError(std::size_t line, const std::string& message)
       : std::runtime_error(message), line_(line) {}
-  [[nodiscard]] std::size_t line() const noexcept { return line_; }  ///< 0: not known
+  std::size_t line() const noexcept { return line_; }  ///< 0: not known
 
  private:
   std::size_t line_;
 };
 
 /// Parses text from anywhere. Throws TomlError.
-[[nodiscard]] toml::table parse_toml(std::string_view text);
+toml::table parse_toml(std::string_view text);
 
 }  // namespace rlctl::limiter

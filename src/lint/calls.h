@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lint/observation.h"
+#include "lint/findings.h"
 
 namespace rlctl::lint {
 
@@ -19,29 +19,29 @@ struct TtlWord {
   std::chrono::microseconds unit{0};
   bool is_absolute = false;  ///< counts from 1970
 };
-[[nodiscard]] std::optional<TtlWord> ttl_set_by(const Call& call);
+std::optional<TtlWord> ttl_set_by(const Call& call);
 
 /// The scores that ZADD sets.
-[[nodiscard]] std::vector<double> scores_of(const Call& call);
+std::vector<double> scores_of(const Call& call);
 /// The finite bounds of a command about a range of scores.
-[[nodiscard]] std::vector<double> score_bounds_of(const Call& call);
+std::vector<double> score_bounds_of(const Call& call);
 /// The members or fields that ZADD, SADD or HSET adds.
-[[nodiscard]] std::vector<std::string> members_of(const Call& call);
+std::vector<std::string> members_of(const Call& call);
 
 /// Its name in lower case.
-[[nodiscard]] std::string command_of(const Call& call);
+std::string command_of(const Call& call);
 /// Whether the command counts all elements of a key.
-[[nodiscard]] bool counts_elements(const Call& call);
+bool counts_elements(const Call& call);
 /// Whether it adds to a number.
-[[nodiscard]] bool increments(const Call& call);
+bool increments(const Call& call);
 /// Whether it writes, but only removes elements or sets TTLs.
-[[nodiscard]] bool is_upkeep(const Call& call);
+bool is_upkeep(const Call& call);
 /// The whole number that it replied.
-[[nodiscard]] std::optional<std::int64_t> integer_reply(const Call& call);
+std::optional<std::int64_t> integer_reply(const Call& call);
 
 /// A number, if the text is nothing else.
-[[nodiscard]] std::optional<double> number_in(std::string_view text);
+std::optional<double> number_in(std::string_view text);
 /// How messages show a call: its words, escaped.
-[[nodiscard]] std::string text_of(const Call& call);
+std::string text_of(const Call& call);
 
 }  // namespace rlctl::lint

@@ -1,18 +1,22 @@
 #include "lint/findings.h"
 
+#include "base/text.h"
+#include "base/time.h"
+#include "lint/calls.h"
+#include "lua/substitute.h"
+#include "redis/cluster.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-
-#include "base/text.h"
-#include "base/time.h"
-#include "lint/calls.h"
-#include "lint/flaws.h"
-#include "lua/shebang.h"
-#include "redis/slots.h"
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <set>
 
 namespace rlctl::lint {
+
 namespace {
 
 constexpr std::array kKinds{
@@ -39,14 +43,14 @@ Finding undeclared(const Request& request, const Call& call, const std::string& 
     finding.detail = fmt::format(
         "{} is not in KEYS. It works in a Cluster, since the key is in the slot of {}, but Redis "
         "does not promise it: a script must get all its keys in KEYS.",
-        in_quotes(key), in_quotes(keys.front()));
+        quoted_and_masked(key), quoted_and_masked(keys.front()));
     finding.fix = "pass every key in KEYS";
     return finding;
   }
   finding.detail = fmt::format(
       "{} is not in KEYS. A Cluster runs the script on the node of its KEYS, where a call for a "
       "key of another slot fails.",
-      in_quotes(key));
+      quoted_and_masked(key));
   finding.fix = "pass every key in KEYS, all with one {hash tag}";
   return finding;
 }
@@ -78,8 +82,8 @@ void find_cross_slots(const Observation& observation, Flaws& flaws) {
          .detail = fmt::format(
              "The keys {} and {} are in the slots {} and {}. A Cluster refuses a call whose "
              "keys are in different slots.",
-             in_quotes(keys.front()), in_quotes(*other), redis::slot_of(keys.front()),
-             redis::slot_of(*other)),
+             quoted_and_masked(keys.front()), quoted_and_masked(*other),
+             redis::slot_of(keys.front()), redis::slot_of(*other)),
          .fix = "give all keys of a call one hash tag: --keys '{{key}}:a' --keys '{{key}}:b'"});
     return;
   }
@@ -110,7 +114,7 @@ void find_missing_ttls(const Observation& observation, Flaws& flaws) {
            .severity = locks_out ? Severity::kCritical : Severity::kWarning,
            .what = text_of(*call),
            .detail =
-               fmt::format("{} has no TTL when the script returns. {}", in_quotes(left.key),
+               fmt::format("{} has no TTL when the script returns. {}", quoted_and_masked(left.key),
                            locks_out ? "Its client is denied forever."
                                      : "It stays in memory when its client never comes back."),
            .fix = increments(*call)
@@ -135,15 +139,16 @@ void find_early_expiry(const Observation& observation, Flaws& flaws) {
   const auto& early = *observation.early_expiry;
   const auto* call = ttl_setter(observation.requests[early.request], early.key);
   if (call == nullptr || flaws.has(call->line, "mixed-units")) return;
-  flaws.add({.name = "short-ttl",
-             .line = call->line,
-             .severity = Severity::kCritical,
-             .what = text_of(*call),
-             .detail = fmt::format(
-                 "{} expires after {}, but the window is {}. What it counted is forgotten: a "
-                 "request was allowed that is denied if the key stays.",
-                 in_quotes(early.key), span_text(early.ttl), period_text(observation.window)),
-             .fix = "set a TTL of at least the window"});
+  flaws.add(
+      {.name = "short-ttl",
+       .line = call->line,
+       .severity = Severity::kCritical,
+       .what = text_of(*call),
+       .detail = fmt::format(
+           "{} expires after {}, but the window is {}. What it counted is forgotten: a "
+           "request was allowed that is denied if the key stays.",
+           quoted_and_masked(early.key), span_text(early.ttl), period_text(observation.window)),
+       .fix = "set a TTL of at least the window"});
 }
 
 // ---- The first line ----
@@ -177,6 +182,461 @@ std::vector<Finding> find_flaws(const Observation& observation) {
   find_miscounts(observation, flaws);
   find_unknown_flags(observation, flaws);
   return flaws.take();
+}
+
+namespace {
+
+// ---- Members that are not unique ----
+
+/// A call that adds members, of which none was new.
+bool adds_nothing(const Call& call) {
+  return !members_of(call).empty() && integer_reply(call) == 0;
+}
+
+/// The calls so far that added members, by run.
+using Added = std::vector<std::pair<int, const Call*>>;
+
+template <typename Test>
+bool was_added(const Added& before, int run, Test test) {
+  return std::any_of(before.begin(), before.end(),
+                     [&](const auto& other) { return other.first == run && test(*other.second); });
+}
+
+/// Whether a request that may have been allowed left no more behind than members that were there.
+bool leaves_no_trace(const Request& request, const Added& before) {
+  if (request.allowed == false) return false;
+  return std::all_of(request.calls.begin(), request.calls.end(), [&](const Call& call) {
+    if (!call.writes || is_upkeep(call)) return true;
+    if (!adds_nothing(call)) return false;
+    // A field may have got another value.
+    return command_of(call) != "hset" || was_added(before, request.run, [&](const Call& each) {
+             return each.words == call.words;
+           });
+  });
+}
+
+bool same_place(const Call& a, const Call& b) {
+  return a.line == b.line && a.words[1] == b.words[1];
+}
+
+void find_shared_members(const Observation& observation, Flaws& flaws) {
+  constexpr std::string_view kRandom =
+      " (Before Redis 7, math.random() gives the same numbers in each call.)";
+  const bool uses_random = observation.source.find("random") != std::string::npos;
+  // The members of a registry never change; those of a log do.
+  std::map<std::pair<int, int>, std::set<std::vector<std::string>>> kinds;
+  for_each_call(observation, [&](const Request& request, const Call& call) {
+    const auto members = members_of(call);
+    if (!members.empty()) kinds[{call.line, request.client}].insert(members);
+  });
+  Added before;
+  for (const auto& request : observation.requests) {
+    const bool is_lost = leaves_no_trace(request, before);
+    for (const auto& call : request.calls) {
+      const auto members = members_of(call);
+      if (members.empty()) continue;
+      const bool is_repeated = was_added(before, request.run, [&](const Call& other) {
+        return same_place(other, call) && members_of(other) == members;
+      });
+      if (!is_lost || !adds_nothing(call) || !is_repeated ||
+          kinds[{call.line, request.client}].size() < 2)
+        continue;
+      flaws.add(
+          {.name = "non-unique-member",
+           .line = call.line,
+           .severity = Severity::kCritical,
+           .what = text_of(call),
+           .detail = fmt::format(
+               "Another request had added {}, so this one left no trace and is not counted.{}",
+               quoted_and_masked(members.front()), uses_random ? kRandom : ""),
+           .fix = "make each member unique, for example with an ID that the caller passes"});
+    }
+    for (const auto& call : request.calls) {
+      if (!members_of(call).empty()) before.emplace_back(request.run, &call);
+    }
+  }
+}
+
+// ---- Denied requests that count ----
+
+void find_counted_denials(const Observation& observation, Flaws& flaws) {
+  if (!observation.counted_denial) return;
+  const auto& calls = observation.requests[*observation.counted_denial].calls;
+  auto call = std::find_if(calls.begin(), calls.end(),
+                           [](const Call& each) { return each.writes && !is_upkeep(each); });
+  if (call == calls.end()) {
+    // It only renews the TTL of what others left: removing elements locks nobody out.
+    call = std::find_if(calls.begin(), calls.end(),
+                        [](const Call& each) { return ttl_set_by(each).has_value(); });
+  }
+  if (call == calls.end()) return;
+  flaws.add({.name = "denied-write",
+             .line = call->line,
+             .what = text_of(*call),
+             .detail = "The request was denied but still counts: a client that keeps "
+                       "trying is locked out for as long as it tries.",
+             .fix = "count first, and write only if the request is allowed"});
+}
+
+// ---- Counting before pruning ----
+
+/// The last call that counted the key, if it came before the call that removed `removed` elements.
+const Call* stale_count(const Request& request, const Call& prune) {
+  const Call* count = nullptr;
+  bool is_pruned = false;
+  for (const auto& call : request.calls) {
+    if (&call == &prune) is_pruned = true;
+    if (!counts_elements(call) || call.words[1] != prune.words[1]) continue;
+    if (is_pruned) return nullptr;  // it counts again
+    count = &call;
+  }
+  return count;
+}
+
+void find_late_pruning(const Observation& observation, Flaws& flaws) {
+  for_each_call(observation, [&](const Request& request, const Call& prune) {
+    if (request.allowed != false || command_of(prune) != "zremrangebyscore") return;
+    const auto removed = integer_reply(prune).value_or(0);
+    const auto* count = removed > 0 ? stale_count(request, prune) : nullptr;
+    if (count == nullptr) return;
+    const auto counted = integer_reply(*count).value_or(0);
+    if (counted - removed > observation.limit) return;  // denied anyway
+    flaws.add(
+        {.name = "late-pruning",
+         .line = count->line,
+         .severity = Severity::kCritical,
+         .what = text_of(*count),
+         .detail = fmt::format("The request was denied because {} were counted, but line {} then "
+                               "removed {} that had left the window.",
+                               counted, prune.line, removed),
+         .fix = fmt::format("remove old requests (line {}) before you count", prune.line)});
+  });
+}
+
+}  // namespace
+
+void find_miscounts(const Observation& observation, Flaws& flaws) {
+  find_shared_members(observation, flaws);
+  find_counted_denials(observation, flaws);
+  find_late_pruning(observation, flaws);
+}
+
+namespace {
+
+// ---- Units ----
+
+struct Unit {
+  std::string_view name;
+  double in_us;
+};
+constexpr double kSecondUs = 1e6, kMillisecondUs = 1e3;
+constexpr std::array kUnits{Unit{"seconds", kSecondUs}, Unit{"milliseconds", kMillisecondUs},
+                            Unit{"microseconds", 1}, Unit{"nanoseconds", 1e-3}};
+
+double us(std::chrono::microseconds time) {
+  return static_cast<double>(time.count());
+}
+
+bool is_near(double value, double wanted, double tolerance = 0.02) {
+  return std::abs(value - wanted) <= tolerance * std::abs(wanted);
+}
+
+/// The unit in which the number is a time of about now; null if it is none.
+const Unit* unit_of(double value, std::chrono::microseconds now) {
+  const auto found = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& unit) {
+    return is_near(value * unit.in_us, us(now));
+  });
+  return found == kUnits.end() ? nullptr : &*found;
+}
+
+// ---- TTLs in another unit ----
+
+/// Scripts spread TTLs at random by about a tenth, so that keys do not expire together.
+constexpr double kJitter = 0.12;
+
+/// The TTLs that a line set. If they differ by more than jitter, they are computed, and may be
+/// small or large for good reason.
+struct SetTtls {
+  const Call* call = nullptr;
+  TtlWord first = {};
+  int count = 0;
+  bool differ = false;
+  bool is_passed = true;  ///< each is about a number that the caller passed, and none a constant
+};
+
+/// Whether the TTL is about the window, or twice that, read in another unit.
+bool is_thousandfold(const TtlWord& ttl, std::chrono::microseconds window) {
+  constexpr double kThousand = 1000;
+  const auto ratio = ttl.value * us(ttl.unit) / us(window);
+  const auto wanted = us(ttl.unit) == kSecondUs ? kThousand : 1 / kThousand;
+  return is_near(ratio, wanted, kJitter) || is_near(ratio, 2 * wanted, kJitter);
+}
+
+/// Whether an argument, or twice that, is about this number.
+bool is_argument(double value, const Request& request) {
+  return std::any_of(
+      request.arguments.begin(), request.arguments.end(), [value](const std::string& word) {
+        const auto number = number_in(word).value_or(0);
+        return is_near(value, number, kJitter) || is_near(value, 2 * number, kJitter);
+      });
+}
+
+/// Too short a TTL lets requests in. A constant that is too long may be meant.
+Severity severity_of(const SetTtls& set) {
+  const bool is_too_long = us(set.first.unit) == kSecondUs && !set.first.is_absolute;
+  return is_too_long && !set.is_passed ? Severity::kWarning : Severity::kCritical;
+}
+
+void add_ttl_finding(const SetTtls& set, const std::string& detail, Flaws& flaws) {
+  const bool takes_seconds = us(set.first.unit) == kSecondUs;
+  flaws.add({.name = "mixed-units",
+             .line = set.call->line,
+             .severity = severity_of(set),
+             .what = text_of(*set.call),
+             .detail = detail,
+             .fix = takes_seconds ? "pass seconds, or use the command for milliseconds"
+                                  : "pass milliseconds, or use the command for seconds"});
+}
+
+void find_ttls_in_other_units(const Observation& observation, Flaws& flaws) {
+  std::map<int, SetTtls> lines;
+  for_each_call(observation, [&](const Request& request, const Call& call) {
+    const auto ttl = ttl_set_by(call);
+    if (!ttl) return;
+    if (ttl->is_absolute) {
+      const auto* unit = unit_of(ttl->value, request.at);
+      if (unit == nullptr || unit->in_us == us(ttl->unit)) return;
+      return add_ttl_finding(
+          {.call = &call, .first = *ttl},
+          fmt::format(
+              "{} takes {}, but gets {}: {}.", ttl->name,
+              us(ttl->unit) == kSecondUs ? "seconds since 1970" : "milliseconds since 1970",
+              unit->name,
+              unit->in_us > us(ttl->unit) ? "the key is removed at once" : "the key stays forever"),
+          flaws);
+    }
+    auto& set = lines[call.line];
+    if (set.count++ == 0) {
+      set.call = &call;
+      set.first = *ttl;
+    }
+    set.differ |= ttl->unit != set.first.unit || !is_near(ttl->value, set.first.value, 2 * kJitter);
+    const bool is_constant =
+        observation.source.find(fmt::format("{:.0f}", ttl->value)) != std::string::npos;
+    set.is_passed &= !is_constant && is_argument(ttl->value, request);
+  });
+  for (const auto& [line, set] : lines) {
+    if (set.differ || set.count < 2 || !is_thousandfold(set.first, observation.window)) continue;
+    const auto ttl = std::chrono::microseconds(std::llround(set.first.value * us(set.first.unit)));
+    add_ttl_finding(
+        set,
+        fmt::format("{} takes {}: the key has a TTL of {}, but the window is {}.", set.first.name,
+                    us(set.first.unit) == kSecondUs ? "seconds" : "milliseconds", span_text(ttl),
+                    period_text(observation.window)),
+        flaws);
+  }
+}
+
+// ---- Scores in another unit ----
+
+/// The units of the scores of each key.
+using ScoreUnits = std::map<std::string, std::set<const Unit*>>;
+
+ScoreUnits score_units(const Observation& observation) {
+  ScoreUnits units;
+  for_each_call(observation, [&](const Request& request, const Call& call) {
+    for (const auto score : scores_of(call)) {
+      if (const auto* unit = unit_of(score, request.at)) units[call.words[1]].insert(unit);
+    }
+  });
+  return units;
+}
+
+void add_bound_finding(const Call& call, std::string detail, Flaws& flaws) {
+  flaws.add({.name = "mixed-units",
+             .line = call.line,
+             .severity = Severity::kCritical,
+             .what = text_of(call),
+             .detail = std::move(detail),
+             .fix = "use one unit of time for scores, bounds and the window"});
+}
+
+/// Bounds that are now less the window, with the window in another unit: 60 ms ago, not 60 s.
+struct Distances {
+  const Call* call = nullptr;
+  const Unit* unit = nullptr;
+  double distance = 0;
+  int count = 0;
+  bool always = true;
+};
+
+bool is_window_in_another_unit(double ratio) {
+  constexpr std::array kRatios{1e-6, 1e-3, 1e3, 1e6};
+  return std::any_of(kRatios.begin(), kRatios.end(),
+                     [ratio](double each) { return is_near(ratio, each); });
+}
+
+void find_bounds_in_other_units(const Observation& observation, Flaws& flaws) {
+  const auto units = score_units(observation);
+  std::map<int, Distances> lines;
+  for_each_call(observation, [&](const Request& request, const Call& call) {
+    for (const auto bound : score_bounds_of(call)) {
+      const auto* unit = unit_of(bound, request.at);
+      if (unit == nullptr) continue;
+      const auto scores = units.find(call.words[1]);
+      if (scores != units.end() && scores->second.count(unit) == 0) {
+        add_bound_finding(call,
+                          fmt::format("The scores of {} are in {}, but this bound is in {}.",
+                                      quoted_and_masked(call.words[1]),
+                                      (*scores->second.begin())->name, unit->name),
+                          flaws);
+        continue;
+      }
+      auto& seen = lines[call.line];
+      const auto distance = std::floor(us(request.at) / unit->in_us) - bound;
+      const auto ratio = distance * unit->in_us / us(observation.window);
+      if (seen.count++ == 0) seen = {&call, unit, distance, 1};
+      seen.always &= is_window_in_another_unit(ratio);
+    }
+  });
+  for (const auto& [line, seen] : lines) {
+    if (!seen.always || seen.count < 2) continue;
+    add_bound_finding(*seen.call,
+                      fmt::format("The bound is {:g} {} ago, but the window is {}.", seen.distance,
+                                  seen.unit->name, period_text(observation.window)),
+                      flaws);
+  }
+}
+
+// ---- Times too coarse for the window ----
+
+void find_coarse_times(const Observation& observation, Flaws& flaws) {
+  constexpr int kPartOfWindow = 100;
+  constexpr std::chrono::microseconds kTick{1'000'000};
+  if (observation.window > kPartOfWindow * kTick) return;
+  std::set<std::string> pruned;
+  for_each_call(observation, [&](const Request& request, const Call& call) {
+    for (const auto bound : score_bounds_of(call)) {
+      if (unit_of(bound, request.at) == kUnits.begin()) pruned.insert(call.words[1]);
+    }
+  });
+  std::set<int> fractions;
+  const Call* first = nullptr;
+  for_each_call(observation, [&](const Request& request, const Call& call) {
+    if (call.words.size() < 2 || pruned.count(call.words[1]) == 0) return;
+    for (const auto score : scores_of(call)) {
+      if (unit_of(score, request.at) != kUnits.begin()) continue;
+      if (score != std::floor(score)) fractions.insert(call.line);
+      if (request.at % kTick != std::chrono::microseconds{0} && first == nullptr) first = &call;
+    }
+  });
+  if (first == nullptr || !fractions.empty()) return;
+  flaws.add({.name = "coarse-time",
+             .line = first->line,
+             .severity = observation.window <= 2 * kTick ? Severity::kCritical : Severity::kWarning,
+             .what = text_of(*first),
+             .detail = fmt::format(
+                 "Times are whole seconds. A request leaves the window of {} up to a second early, "
+                 "together with all others of its second.",
+                 period_text(observation.window)),
+             .fix = "use milliseconds or microseconds"});
+}
+
+// ---- Digits that are lost ----
+
+/// As tostring() and .. write a number.
+std::string as_lua_text(double value) {
+  return fmt::format("{:.14g}", value);
+}
+
+bool is_exact(const std::string& text, double value) {
+  return number_in(text) == value;
+}
+
+/// The numbers in a text: "1.7e+15" in "ann:1.7e+15".
+std::vector<std::string> numbers_in(std::string_view text) {
+  std::vector<std::string> numbers;
+  for (std::size_t i = 0; i < text.size();) {
+    if (!is_digit(text[i])) {
+      ++i;
+      continue;
+    }
+    auto end = i;
+    while (end < text.size() && (is_digit(text[end]) || text[end] == '.')) ++end;
+    const auto exponent = text.substr(end, 2);
+    if (exponent == "e+" || exponent == "e-") {
+      auto after = end + 2;
+      while (after < text.size() && is_digit(text[after])) ++after;
+      if (after > end + 2) end = after;
+    }
+    numbers.emplace_back(text.substr(i, end - i));
+    i = end;
+  }
+  return numbers;
+}
+
+/// The numbers that the script knows: its arguments and the time.
+std::vector<double> known_numbers(const Request& request) {
+  constexpr double kThousand = 1000;
+  std::vector<double> known{us(request.at) / kSecondUs, us(request.at), us(request.at) * kThousand};
+  for (const auto& argument : request.arguments) {
+    if (const auto value = number_in(argument)) known.push_back(*value);
+  }
+  return known;
+}
+
+/// Whether only "%.14g" writes a number like this: from 1e14 on with an exponent and at most 14
+/// digits. Servers that use exponents themselves write all digits.
+bool has_lua_exponent(const std::string& text) {
+  constexpr double kMin = 1e14, kMax = 1e17;
+  constexpr int kDigits = 14;
+  const auto exponent = text.find("e+");
+  const auto value = number_in(text);
+  if (exponent == text.npos || !value || *value < kMin || *value >= kMax) return false;
+  return std::count_if(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(exponent),
+                       [](char c) { return is_digit(c); }) <= kDigits;
+}
+
+/// Which number this text is, without its last digits.
+std::optional<double> cut_number(const std::string& text, const Request& request) {
+  for (const auto value : known_numbers(request)) {
+    if (text == as_lua_text(value) && !is_exact(text, value)) return value;
+  }
+  return has_lua_exponent(text) ? number_in(text) : std::nullopt;
+}
+
+bool was_passed(const std::string& number, const Request& request) {
+  const auto holds = [&](const std::string& word) { return word.find(number) != word.npos; };
+  return std::any_of(request.keys.begin(), request.keys.end(), holds) ||
+         std::any_of(request.arguments.begin(), request.arguments.end(), holds);
+}
+
+}  // namespace
+
+void find_units(const Observation& observation, Flaws& flaws) {
+  find_ttls_in_other_units(observation, flaws);
+  find_bounds_in_other_units(observation, flaws);
+  find_coarse_times(observation, flaws);
+}
+
+void find_lost_digits(const Observation& observation, Flaws& flaws) {
+  for_each_call(observation, [&](const Request& request, const Call& call) {
+    for (std::size_t i = 1; i < call.words.size(); ++i) {
+      for (const auto& number : numbers_in(call.words[i])) {
+        const auto value = was_passed(number, request) ? std::nullopt : cut_number(number, request);
+        if (!value) continue;
+        const bool is_known = !is_exact(number, *value);
+        flaws.add({.name = "number-as-text",
+                   .line = call.line,
+                   .what = text_of(call),
+                   .detail = fmt::format(
+                       "{} has lost digits{}. tostring() and .. write at most 14, so that "
+                       "different times become the same text.",
+                       number, is_known ? fmt::format(": it was {:.17g}", *value) : ""),
+                   .fix = "pass the number itself, or string.format('%.0f', n) or '%.17g'"});
+      }
+    }
+  });
 }
 
 }  // namespace rlctl::lint

@@ -32,7 +32,7 @@ class DeclaredKeys {
   explicit DeclaredKeys(const std::vector<Token>& tokens) : calls_(tokens) { find_names(); }
 
   /// Whether each use of `redis` is a call of a command whose key is one of KEYS.
-  [[nodiscard]] bool suffice() const {
+  bool suffice() const {
     for (std::size_t i = 0; i < calls_.size(); ++i) {
       if (calls_.is_redis(i) && !is_harmless(i)) return false;
       if (is_name(i) && at(i).text == "KEYS" && may_change_keys(i)) return false;
@@ -41,20 +41,18 @@ class DeclaredKeys {
   }
 
  private:
-  [[nodiscard]] const Token& at(std::size_t i) const { return calls_.at(i); }
-  [[nodiscard]] bool is(std::size_t i, std::string_view symbol) const {
-    return calls_.is(i, symbol);
-  }
-  [[nodiscard]] bool is_name(std::size_t i) const { return calls_.is_name(i); }
+  const Token& at(std::size_t i) const { return calls_.at(i); }
+  bool is(std::size_t i, std::string_view symbol) const { return calls_.is(i, symbol); }
+  bool is_name(std::size_t i) const { return calls_.is_name(i); }
   /// KEYS[1]
-  [[nodiscard]] bool is_element(std::size_t i) const {
+  bool is_element(std::size_t i) const {
     return is_name(i) && at(i).text == "KEYS" && is(i + 1, "[") &&
            at(i + 2).kind == Token::Kind::kNumber && is(i + 3, "]");
   }
 
   /// Whether a use of KEYS may change what it holds, or is another variable. KEYS[1], #KEYS and
   /// unpack(KEYS) only read it.
-  [[nodiscard]] bool may_change_keys(std::size_t i) const {
+  bool may_change_keys(std::size_t i) const {
     if (is(i - 1, "#") || (is(i - 1, "(") && at(i - 2).text == "unpack")) return false;
     if (!is_element(i)) return true;
     const bool begins = !is(i - 1, "(") && !is(i - 1, "=") && !is(i - 1, ",") && !is(i - 1, "{");
@@ -102,12 +100,12 @@ class DeclaredKeys {
   }
 
   /// Whether the name is the last of "local a, b =".
-  [[nodiscard]] bool is_declaration(std::size_t i) const {
+  bool is_declaration(std::size_t i) const {
     while (i >= 2 && is(i - 1, ",") && is_name(i - 2)) i -= 2;
     return i >= 1 && is(i - 1, "local");
   }
 
-  [[nodiscard]] bool is_harmless(std::size_t i) const {
+  bool is_harmless(std::size_t i) const {
     if (!calls_.is_field(i)) return false;
     const auto size = calls_.callee_size(i);
     if (size == 0) return true;

@@ -17,24 +17,24 @@ class Calls {
   /// The tokens must outlive this.
   explicit Calls(const std::vector<Token>& tokens);
 
-  [[nodiscard]] std::size_t size() const { return tokens_.size(); }
+  std::size_t size() const { return tokens_.size(); }
   /// The last token for any number beyond it.
-  [[nodiscard]] const Token& at(std::size_t i) const;
-  [[nodiscard]] bool is(std::size_t i, std::string_view symbol) const { return at(i).is(symbol); }
+  const Token& at(std::size_t i) const;
+  bool is(std::size_t i, std::string_view symbol) const { return at(i).is(symbol); }
   /// A variable: no field and no method.
-  [[nodiscard]] bool is_name(std::size_t i) const;
+  bool is_name(std::size_t i) const;
   /// Whether no expression goes on here.
-  [[nodiscard]] bool ends_statement(std::size_t i) const;
+  bool ends_statement(std::size_t i) const;
 
   /// Whether the token leads to the server: `redis`, what may hold it, or an alias of its call().
   /// Not where an alias is declared.
-  [[nodiscard]] bool is_redis(std::size_t i) const;
+  bool is_redis(std::size_t i) const;
   /// Whether a use of `redis` is one of its fields, by name, or an alias.
-  [[nodiscard]] bool is_field(std::size_t i) const;
+  bool is_field(std::size_t i) const;
   /// The number of tokens of redis.call, of redis.pcall or of an alias; 0 for another field.
-  [[nodiscard]] std::size_t callee_size(std::size_t i) const;
+  std::size_t callee_size(std::size_t i) const;
   /// The command of a call of that, as written; empty if it is no plain string.
-  [[nodiscard]] std::string_view command(std::size_t i) const;
+  std::string_view command(std::size_t i) const;
 
  private:
   void find_aliases();
@@ -51,15 +51,15 @@ struct Place {
 };
 
 /// The places of redis.call in redis.call('TIME'). None if TIME might be called in another way.
-[[nodiscard]] std::optional<std::vector<Place>> direct_calls_of_time(const Calls& calls);
+std::optional<std::vector<Place>> direct_calls_of_time(const Calls& calls);
 
 /// Whether a script may make keys other than its KEYS. False only if each call names its command
 /// and, as its first argument, an element of KEYS, which nothing changes.
-[[nodiscard]] bool may_make_keys(std::string_view source);
+bool may_make_keys(std::string_view source);
 
 /// Whether a script may read a TTL: with TTL, EXPIRETIME and the like, or with EXPIRE and LT, which
 /// compares. (With GT, a TTL that time has shortened is replaced all the more.) False only if each
 /// call names its command; a word such as LT may come from an argument all the same.
-[[nodiscard]] bool may_read_ttl(std::string_view source);
+bool may_read_ttl(std::string_view source);
 
 }  // namespace rlctl::lua

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "lua/shebang.h"
+#include "lua/substitute.h"
 
 namespace rlctl::lua {
 namespace {
@@ -56,11 +56,11 @@ class Lexer {
   Tokens found;
 
  private:
-  [[nodiscard]] char at(std::size_t position) const {
+  char at(std::size_t position) const {
     return position < source_.size() ? source_[position] : kNone;
   }
-  [[nodiscard]] bool ended() const { return position_ >= source_.size(); }
-  [[nodiscard]] int line() const { return static_cast<int>(found.line_offsets.size()); }
+  bool ended() const { return position_ >= source_.size(); }
+  int line() const { return static_cast<int>(found.line_offsets.size()); }
 
   // Skips a line end, which may be two bytes.
   void end_line() {
@@ -153,7 +153,7 @@ class Lexer {
   }
 
   // The number of '=' in the opening long bracket here; none if it is not one.
-  [[nodiscard]] std::optional<std::size_t> bracket_level() const {
+  std::optional<std::size_t> bracket_level() const {
     std::size_t end = position_ + 1;
     while (at(end) == '=') ++end;
     if (at(position_) != '[' || at(end) != '[') return std::nullopt;

@@ -24,7 +24,7 @@ struct Token {
   int line = 1;                ///< of its first byte
   int last_line = 1;           ///< of its last byte; differs for some strings
 
-  [[nodiscard]] bool is(std::string_view symbol_or_keyword) const noexcept {
+  bool is(std::string_view symbol_or_keyword) const noexcept {
     return (kind == Kind::kSymbol || kind == Kind::kKeyword) && text == symbol_or_keyword;
   }
 };
@@ -38,17 +38,17 @@ struct Tokens {
 /// Splits a source into tokens. Lines are counted as Lua does: LF, CR, CR LF and LF CR each end
 /// one, also in strings and comments. A first line "#!..." is skipped, as in the server, but
 /// counted. Returns none if some text is not a token. The token texts point into `source`.
-[[nodiscard]] std::optional<Tokens> lex(std::string_view source);
+std::optional<Tokens> lex(std::string_view source);
 
-[[nodiscard]] bool is_keyword(std::string_view name) noexcept;
+bool is_keyword(std::string_view name) noexcept;
 
 /// Whether a Lua name can begin with this: a letter or an underscore.
-[[nodiscard]] bool is_name_letter(char c);
+bool is_name_letter(char c);
 
 /// The lines of a Lua source without their line ends, the first at [0], as Lua counts them: "\n",
 /// "\r", "\r\n" and "\n\r" each end one. A first line "#!..." ends at a "\n" or "\n\r", and is
 /// returned without a "\r" in front of that. They are views of `source`. A final line end adds no
 /// empty line.
-[[nodiscard]] std::vector<std::string_view> source_lines(std::string_view source);
+std::vector<std::string_view> source_lines(std::string_view source);
 
 }  // namespace rlctl::lua

@@ -47,26 +47,24 @@ class ScopeParser {
     int& depth_;
   };
 
-  [[nodiscard]] const Token& token() const { return tokens_[next_]; }
-  [[nodiscard]] const Token& ahead() const {
-    return tokens_[std::min(next_ + 1, tokens_.size() - 1)];
-  }
-  [[nodiscard]] bool is(std::string_view text) const { return token().is(text); }
+  const Token& token() const { return tokens_[next_]; }
+  const Token& ahead() const { return tokens_[std::min(next_ + 1, tokens_.size() - 1)]; }
+  bool is(std::string_view text) const { return token().is(text); }
   void skip() { next_ += token().kind == TokenKind::kEnd ? 0U : 1U; }
   bool accept(std::string_view text);
   void expect(std::string_view text);
   std::string_view expect_name();
-  [[nodiscard]] bool block_ends() const;
+  bool block_ends() const;
 
   Open& open() { return open_.back(); }
   void declare(std::string_view name, int line, bool is_hidden = false);
   void activate(std::size_t local);
-  [[nodiscard]] std::vector<std::size_t> visible() const;
+  std::vector<std::size_t> visible() const;
   void refer(const Token& name);
   void refer_to_global(const Token& name);
 
-  [[nodiscard]] bool does_nothing(std::size_t first) const;
-  [[nodiscard]] bool may_be_followed(std::size_t start, std::size_t first) const;
+  bool does_nothing(std::size_t first) const;
+  bool may_be_followed(std::size_t start, std::size_t first) const;
   bool chunk(bool begins_function);
   void block();
   bool statement(bool begins_function);

@@ -72,10 +72,10 @@ struct Scopes {
 inline constexpr std::size_t kMaxLocals = 200, kMaxUpvalues = 60;
 
 /// "__rl", with as many underscores as it takes for it not to begin any name in the source.
-[[nodiscard]] std::string unused_name(const Scopes& scopes);
+std::string unused_name(const Scopes& scopes);
 
 /// Returns none if the source is not valid Lua 5.1. (A few sources that the server rejects are
 /// accepted: a `break` outside a loop, or a malformed number.) The names point into `source`.
-[[nodiscard]] std::optional<Scopes> find_scopes(std::string_view source);
+std::optional<Scopes> find_scopes(std::string_view source);
 
 }  // namespace rlctl::lua

@@ -4,8 +4,33 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rlctl::lua {
+
+/// The first line of a script: "#!lua flags=no-writes,allow-oom", or of a library of Redis
+/// functions: "#!lua name=mylib".
+struct Shebang {
+  std::string_view library = {};             ///< empty for a script
+  std::vector<std::string_view> flags = {};  ///< of a script
+};
+
+/// That line, up to the first "\n": as in the server, a "\r" does not end it. Empty if the source
+/// does not begin with "#!".
+std::string_view shebang_line(std::string_view source);
+
+/// Returns none if the source does not begin with "#!".
+std::optional<Shebang> read_shebang(std::string_view source);
+
+/// The flags that neither Redis nor Valkey knows. They refuse a script that has one.
+std::vector<std::string_view> unknown_flags(std::string_view source);
+/// The source without those flags.
+std::string without_unknown_flags(std::string_view source);
+/// The source with that line turned into a comment, for a server before Redis 7.
+std::string without_shebang(std::string_view source);
+
+/// The names of the functions that a library registers under a literal name, in order.
+std::vector<std::string_view> registered_functions(std::string_view source);
 
 /// What a script gets in place of `redis`, and of Valkey's `server`: a table whose call() and
 /// pcall() do more than the server's. Whatever the script does with it (an alias, a field, a
@@ -19,14 +44,13 @@ struct Substitutes {
   /// time passes for their TTLs.
   bool made_keys = false;
 
-  [[nodiscard]] bool any() const noexcept { return time || expiry || made_keys; }
+  bool any() const noexcept { return time || expiry || made_keys; }
 };
 
 /// The substitutes that a script needs, with a virtual clock and with a set for the keys that it
 /// makes. `words`: further text that the script may use, such as its arguments. If in doubt, a
 /// substitute is included.
-[[nodiscard]] Substitutes needed_substitutes(std::string_view source,
-                                             std::span<const std::string_view> words);
+Substitutes needed_substitutes(std::string_view source, std::span<const std::string_view> words);
 
 /// The source with substitutes in front, on its first line (with "#!...", its second), so that
 /// lines keep their numbers. Each call must append to its ARGV, where the script does not see it:
@@ -34,25 +58,25 @@ struct Substitutes {
 /// the seconds and the microseconds.
 ///
 /// Returns none if the source is not valid Lua, or if a function has too many upvalues for it.
-[[nodiscard]] std::optional<std::string> with_substitutes(std::string_view source,
-                                                          const Substitutes& substitutes);
+std::optional<std::string> with_substitutes(std::string_view source,
+                                            const Substitutes& substitutes);
 
 /// The same for a library of Redis functions: each function's last arguments are those.
-[[nodiscard]] std::optional<std::string> library_with_substitutes(std::string_view source,
-                                                                  const Substitutes& substitutes);
+std::optional<std::string> library_with_substitutes(std::string_view source,
+                                                    const Substitutes& substitutes);
 
 /// The local variable that library_as_script() adds.
 inline constexpr std::string_view kLibraryLocal = "__rl_library";
 /// A library of Redis functions as a script that calls one of them with its KEYS and ARGV, on a
 /// line after the last; the others keep their numbers. An unknown name is an error when the script
 /// runs.
-[[nodiscard]] std::string library_as_script(std::string_view source, std::string_view function);
+std::string library_as_script(std::string_view source, std::string_view function);
 
 /// The chunks for TIME and for absolute expiry, each on one line: called with `redis`, the seconds
 /// and the microseconds, they return what takes the place of `redis`.
-[[nodiscard]] std::span<const std::string> virtual_clock_chunks();
+std::span<const std::string> virtual_clock_chunks();
 
 /// A Lua text as one line, without its comments and indentation. No string in it may contain "--".
-[[nodiscard]] std::string one_line(std::string_view text);
+std::string one_line(std::string_view text);
 
 }  // namespace rlctl::lua

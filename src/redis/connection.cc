@@ -5,9 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "redis/cluster.h"
 #include "redis/error.h"
-#include "redis/router.h"
-#include "redis/topology.h"
 
 namespace rlctl::redis {
 

@@ -45,9 +45,9 @@ class Connection {
   /// another user or in another database. Errors of the connection and of its replies refer to
   /// `server`, which may be null. For a Cluster or Sentinels, asks where the masters are, and
   /// connects to each when it is first needed.
-  [[nodiscard]] static Connection open(const Url& url, std::chrono::microseconds timeout,
-                                       const Interrupt* interrupt = nullptr,
-                                       std::shared_ptr<const Endpoint> server = nullptr);
+  static Connection open(const Url& url, std::chrono::microseconds timeout,
+                         const Interrupt* interrupt = nullptr,
+                         std::shared_ptr<const Endpoint> server = nullptr);
 
   /// From now on all commands go to one server, and MOVED is a reply like others: for commands that
   /// belong to a connection, such as those of the debugger. Of several servers it is the one that
@@ -73,9 +73,9 @@ class Connection {
   /// Cluster; otherwise one, whose name is empty. Asks the server of a plain URL whether it is a
   /// node of a Cluster; no reply may be outstanding. Throws Error if the masters cannot be found
   /// out.
-  [[nodiscard]] std::vector<std::string> servers();
+  std::vector<std::string> servers();
   /// Whether the keys of a command must share a slot: known of a Cluster.
-  [[nodiscard]] bool has_slots() const noexcept;
+  bool has_slots() const noexcept;
   /// Queues a command for one of servers().
   void append_to(const std::string& server, Arguments arguments);
 
@@ -88,17 +88,17 @@ class Connection {
   /// Sends what is queued and returns the next reply. An error reply is returned, not thrown,
   /// unless it is the first and refuses the connection: then every call throws it, since the server
   /// has executed nothing.
-  [[nodiscard]] Reply read();
+  Reply read();
   /// The next reply if it has already arrived; never waits and never sends, except to follow MOVED
   /// and the like to another server. Of a reply of more than a megabyte, it may take several calls
   /// to receive what has arrived, so that a caller with a deadline keeps it.
-  [[nodiscard]] std::optional<Reply> try_read();
+  std::optional<Reply> try_read();
   /// Reads all outstanding replies. Throws what read() throws and, once all are taken, the first
   /// that is an error.
   void take_all();
   /// append() and read(). Requires that no other reply is outstanding.
-  [[nodiscard]] Reply call(Arguments arguments);
-  [[nodiscard]] Reply call(std::initializer_list<std::string_view> arguments) {
+  Reply call(Arguments arguments);
+  Reply call(std::initializer_list<std::string_view> arguments) {
     return call(Arguments(arguments.begin(), arguments.size()));
   }
 
@@ -113,24 +113,24 @@ class Connection {
 
   /// For the end after an Interrupted: with several servers, answers what is outstanding with
   /// errors, so that try_read() returns the replies that came; returns false if there is only one.
-  [[nodiscard]] bool give_up();
+  bool give_up();
 
   /// The number of appended commands whose replies have not been taken.
-  [[nodiscard]] std::size_t outstanding() const noexcept { return pipeline_->outstanding(); }
+  std::size_t outstanding() const noexcept { return pipeline_->outstanding(); }
   /// Whether bytes are waiting to be sent.
-  [[nodiscard]] bool has_unsent() const noexcept { return pipeline_->has_unsent(); }
+  bool has_unsent() const noexcept { return pipeline_->has_unsent(); }
   /// For poll(): readable if try_read() may have a reply, or, with several servers, if send_some()
   /// can go on. Changes when a plain URL turns out to be a Cluster's.
-  [[nodiscard]] int fd() const noexcept { return pipeline_->fd(); }
+  int fd() const noexcept { return pipeline_->fd(); }
 
  private:
   explicit Connection(RouterOptions options);
   void use(std::unique_ptr<Link> link);
   void become_router(std::optional<Reply> refusal);
   void remember_script(const Reply& reply);
-  [[nodiscard]] bool is_of_cluster(const Reply& reply);
-  [[nodiscard]] bool hands_over(Reply& reply);
-  [[nodiscard]] bool cluster_slots_refused(const Reply& slots);
+  bool is_of_cluster(const Reply& reply);
+  bool hands_over(Reply& reply);
+  bool cluster_slots_refused(const Reply& slots);
 
   RouterOptions options_;
   std::unique_ptr<Link> link_;      ///< to the one server, or

@@ -29,7 +29,7 @@ struct Endpoint;
 /// std::system_error if the system refuses what a connection needs, such as a file descriptor.
 /// what() is one line for people, in lower case, without passwords; code() is the server's first
 /// word ("WRONGTYPE"), kTlsCode if TLS failed, and else empty.
-class Error : public std::runtime_error {
+class [[nodiscard]] Error : public std::runtime_error {
  public:
   Error(Failure failure, const std::string& message, std::string code = {}, std::string hint = {})
       : std::runtime_error(message),
@@ -37,22 +37,22 @@ class Error : public std::runtime_error {
         code_(std::move(code)),
         hint_(std::move(hint)) {}
 
-  [[nodiscard]] Failure failure() const noexcept { return failure_; }
-  [[nodiscard]] const std::string& code() const noexcept { return code_; }
+  Failure failure() const noexcept { return failure_; }
+  const std::string& code() const noexcept { return code_; }
   /// What the user can do about it; may be empty.
-  [[nodiscard]] const std::string& hint() const noexcept { return hint_; }
+  const std::string& hint() const noexcept { return hint_; }
 
   /// The same error, with its origin.
-  [[nodiscard]] Error from(std::shared_ptr<const Endpoint> server, std::string command = {}) const {
+  Error from(std::shared_ptr<const Endpoint> server, std::string command = {}) const {
     Error error = *this;
     error.server_ = std::move(server);
     error.command_ = std::move(command);
     return error;
   }
   /// The server that failed or refused; null if it is private to this process or not known.
-  [[nodiscard]] const std::shared_ptr<const Endpoint>& server() const noexcept { return server_; }
+  const std::shared_ptr<const Endpoint>& server() const noexcept { return server_; }
   /// The command that the server refused: "EVALSHA", "SCRIPT LOAD"; empty if not known.
-  [[nodiscard]] const std::string& command() const noexcept { return command_; }
+  const std::string& command() const noexcept { return command_; }
 
  private:
   Failure failure_;

@@ -25,12 +25,12 @@ namespace rlctl::redis {
 using Arguments = std::span<const std::string_view>;
 
 /// The name under which a message or an ACL rule refers to a command: "EVALSHA", "SCRIPT LOAD".
-[[nodiscard]] std::string command_name(Arguments command);
+std::string command_name(Arguments command);
 /// A command, given in parts, as it is sent.
-[[nodiscard]] std::string format_command(std::span<const Arguments> parts);
+std::string format_command(std::span<const Arguments> parts);
 
 /// The words of what format_command() returned, in its memory.
-[[nodiscard]] std::vector<std::string_view> words_of_formatted(std::string_view command);
+std::vector<std::string_view> words_of_formatted(std::string_view command);
 
 /// How to reach the servers of a Cluster, or those that Sentinels watch over.
 struct RouterOptions {
@@ -55,13 +55,13 @@ class Pipeline {
   virtual void append(std::string_view name, std::span<const Arguments> parts, Arguments keys) = 0;
   virtual bool send_some() = 0;
   virtual void flush() = 0;
-  [[nodiscard]] virtual Reply read() = 0;
-  [[nodiscard]] virtual std::optional<Reply> try_read() = 0;
+  virtual Reply read() = 0;
+  virtual std::optional<Reply> try_read() = 0;
   virtual void set_timeout(std::chrono::microseconds timeout) noexcept = 0;
   virtual void time_out(std::chrono::microseconds timeout) = 0;
-  [[nodiscard]] virtual std::size_t outstanding() const noexcept = 0;
-  [[nodiscard]] virtual bool has_unsent() const noexcept = 0;
-  [[nodiscard]] virtual int fd() const noexcept = 0;
+  virtual std::size_t outstanding() const noexcept = 0;
+  virtual bool has_unsent() const noexcept = 0;
+  virtual int fd() const noexcept = 0;
 };
 
 /// The commands that have no reply yet, in order, sent or not. They stay here until they are
@@ -76,19 +76,17 @@ class Outbox {
     write(bytes_);
     entries_.push({std::string(name), bytes_.size() - before});
   }
-  [[nodiscard]] std::string_view unsent() const noexcept {
-    return std::string_view(bytes_).substr(sent_);
-  }
+  std::string_view unsent() const noexcept { return std::string_view(bytes_).substr(sent_); }
   void sent(std::size_t count) noexcept { sent_ += count; }
   /// The number of commands.
-  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  std::size_t size() const noexcept { return entries_.size(); }
   /// The oldest command is answered. Returns its name; its bytes stay until the next append().
   std::string answered();
-  [[nodiscard]] std::string_view last_answered() const noexcept {
+  std::string_view last_answered() const noexcept {
     return std::string_view(bytes_).substr(last_.first, last_.second);
   }
   /// The commands without a reply whose last byte was not sent.
-  [[nodiscard]] std::vector<std::string> not_sent_whole() const;
+  std::vector<std::string> not_sent_whole() const;
 
  private:
   struct Entry {
@@ -110,9 +108,9 @@ class Link final : public Pipeline {
  public:
   Link(std::unique_ptr<Transport> transport, std::chrono::microseconds timeout);
 
-  [[nodiscard]] static std::unique_ptr<Link> open(const Url& url, std::chrono::microseconds timeout,
-                                                  const Interrupt* interrupt,
-                                                  std::shared_ptr<const Endpoint> server);
+  static std::unique_ptr<Link> open(const Url& url, std::chrono::microseconds timeout,
+                                    const Interrupt* interrupt,
+                                    std::shared_ptr<const Endpoint> server);
 
   void append(std::string_view name, std::span<const Arguments> parts, Arguments keys) override;
   void append(Arguments command) { append(command_name(command), std::span(&command, 1), {}); }
@@ -120,22 +118,20 @@ class Link final : public Pipeline {
   void append_formatted(std::string_view name, std::string_view command);
   bool send_some() override;
   void flush() override;
-  [[nodiscard]] Reply read() override;
-  [[nodiscard]] std::optional<Reply> try_read() override;
+  Reply read() override;
+  std::optional<Reply> try_read() override;
   void set_timeout(std::chrono::microseconds timeout) noexcept override { timeout_ = timeout; }
   [[noreturn]] void time_out(std::chrono::microseconds timeout) override;
-  [[nodiscard]] std::size_t outstanding() const noexcept override { return outbox_.size(); }
-  [[nodiscard]] bool has_unsent() const noexcept override {
-    return !broken_ && !outbox_.unsent().empty();
-  }
-  [[nodiscard]] int fd() const noexcept override { return transport_->fd(); }
+  std::size_t outstanding() const noexcept override { return outbox_.size(); }
+  bool has_unsent() const noexcept override { return !broken_ && !outbox_.unsent().empty(); }
+  int fd() const noexcept override { return transport_->fd(); }
 
   /// When the last bytes were received.
-  [[nodiscard]] Clock::time_point last_received() const noexcept { return last_received_; }
+  Clock::time_point last_received() const noexcept { return last_received_; }
   /// The command that the last reply answers. Valid until the next append().
-  [[nodiscard]] std::string_view last_answered() const noexcept { return outbox_.last_answered(); }
+  std::string_view last_answered() const noexcept { return outbox_.last_answered(); }
   /// The unanswered commands whose last byte was never sent, in order: no server has executed them.
-  [[nodiscard]] std::vector<std::string> not_sent_whole() const { return outbox_.not_sent_whole(); }
+  std::vector<std::string> not_sent_whole() const { return outbox_.not_sent_whole(); }
 
  private:
   template <typename Call>
@@ -143,17 +139,17 @@ class Link final : public Pipeline {
   void log_in(const Url& url, Deadline until);
   bool write();
   void write_all(Deadline until);
-  [[nodiscard]] Reply read_until(Deadline until);
-  [[nodiscard]] std::string_view receive_available();
-  [[nodiscard]] std::string_view received(std::size_t count);
+  Reply read_until(Deadline until);
+  std::string_view receive_available();
+  std::string_view received(std::size_t count);
   void feed(std::string_view bytes);
-  [[nodiscard]] std::optional<Reply> parse();
-  [[nodiscard]] std::optional<Reply> take();
+  std::optional<Reply> parse();
+  std::optional<Reply> take();
 
-  [[nodiscard]] Error explain(const Error& error) const;
-  [[nodiscard]] Error not_resp(std::string_view bytes, std::string_view why) const;
-  [[nodiscard]] Error named(const Error& error, std::string_view command = {}) const;
-  [[nodiscard]] Error log_in_failed(const Error& error, const std::string& password) const;
+  Error explain(const Error& error) const;
+  Error not_resp(std::string_view bytes, std::string_view why) const;
+  Error named(const Error& error, std::string_view command = {}) const;
+  Error log_in_failed(const Error& error, const std::string& password) const;
 
   std::unique_ptr<Transport> transport_;
   std::chrono::microseconds timeout_;

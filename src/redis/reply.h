@@ -22,16 +22,16 @@ struct ReplyRoot;
 /// One reply of a server, or an element of it. A ReplyView refers to the Reply that owns it.
 class ReplyView {
  public:
-  [[nodiscard]] ReplyType type() const;
-  [[nodiscard]] bool is_error() const { return type() == ReplyType::kError; }
-  [[nodiscard]] bool is_nil() const { return type() == ReplyType::kNil; }
+  ReplyType type() const;
+  bool is_error() const { return type() == ReplyType::kError; }
+  bool is_nil() const { return type() == ReplyType::kNil; }
   /// For kString, kStatus and kError; otherwise empty.
-  [[nodiscard]] std::string_view text() const;
+  std::string_view text() const;
   /// For kInteger; otherwise 0.
-  [[nodiscard]] std::int64_t integer() const;
+  std::int64_t integer() const;
   /// For kArray; otherwise 0.
-  [[nodiscard]] std::size_t size() const;
-  [[nodiscard]] ReplyView operator[](std::size_t index) const;
+  std::size_t size() const;
+  ReplyView operator[](std::size_t index) const;
 
  protected:
   ReplyView(const ReplyNode* node, const ReplyRoot* root) : node_(node), root_(root) {}
@@ -49,7 +49,7 @@ class Reply : public ReplyView {
   /// Takes ownership.
   explicit Reply(ReplyRoot* root);
   /// The answer to a command of which no server's reply is known: to_error() returns `error`.
-  [[nodiscard]] static Reply failed(const Error& error);
+  static Reply failed(const Error& error);
   /// Sets what to_error() tells of the origin of an error.
   void set_origin(std::shared_ptr<const Endpoint> server, std::string command);
 
@@ -74,9 +74,9 @@ class ReplyReader {
   void feed(std::string_view bytes);
   /// The next reply; std::nullopt if it is not complete. Throws Error(kProtocol) if the bytes are
   /// not RESP2 or the reply is too large, and std::bad_alloc.
-  [[nodiscard]] std::optional<Reply> next();
+  std::optional<Reply> next();
   /// The number of bytes that are not parsed yet.
-  [[nodiscard]] std::size_t unparsed() const noexcept;
+  std::size_t unparsed() const noexcept;
 
  private:
   struct Free {
@@ -91,31 +91,31 @@ class ReplyReader {
 /// the inner error after "ERR Error running script (call to f_...): @user_script:N: ", and EXEC
 /// puts it after "EXECABORT Transaction discarded because of: " ("NOPERM ..."); the inner code is
 /// then returned.
-[[nodiscard]] std::string_view error_code(std::string_view error_text);
+std::string_view error_code(std::string_view error_text);
 
 /// Whether the server does not have the script of an EVALSHA, and so has executed nothing. A script
 /// may reply NOSCRIPT, too, with other words.
-[[nodiscard]] bool is_unknown_script(ReplyView reply);
+bool is_unknown_script(ReplyView reply);
 
 /// The script line that raised an error, in the notation of any version: "@user_script:12",
 /// "@user_script: 12", "user_script:12: ...". std::nullopt if the script returned the error, or if
 /// no script ran.
-[[nodiscard]] std::optional<int> script_line(std::string_view error_text);
+std::optional<int> script_line(std::string_view error_text);
 
 /// The value of a field in a reply to HELLO, a list of names and values; empty if there is none.
 /// Valid as long as the reply.
-[[nodiscard]] std::string_view hello_field(ReplyView hello, std::string_view name);
+std::string_view hello_field(ReplyView hello, std::string_view name);
 
 /// Whether this is what a server sends, without reading anything, before it closes a new
 /// connection: it has too many clients, or is in protected mode. Other replies may have the same
 /// words.
-[[nodiscard]] bool refuses_connection(ReplyView first_reply);
+bool refuses_connection(ReplyView first_reply);
 
 /// The error with the origin of the reply.
-[[nodiscard]] Error error_about(ReplyView reply, const Error& error);
+Error error_about(ReplyView reply, const Error& error);
 
 /// What Reply::failed() was given; null for a server's reply. Lives as long as the reply.
-[[nodiscard]] const Error* failure_of(ReplyView reply);
+const Error* failure_of(ReplyView reply);
 /// Throws it, for a caller that takes other error replies for a refusal.
 void throw_failure_of(ReplyView reply);
 
@@ -123,10 +123,10 @@ void throw_failure_of(ReplyView reply);
 /// and without the script's SHA1 and line at its end, with control bytes escaped. Its server and
 /// command are those of the reply's origin. An ACL denial inside a script, which arrives as ERR
 /// ("The user executing the script can't run this command", "ACL failure in script"), is kRefused.
-[[nodiscard]] Error to_error(ReplyView error_reply);
+Error to_error(ReplyView error_reply);
 /// The same for a call of this script. If an ACL refused a command within it and the server does
 /// not name the command, as up to Redis 7.0, names it from the line that raised the error; without
 /// a line, it is the first command that the script calls with pcall, whose error it has returned.
-[[nodiscard]] Error to_error(ReplyView error_reply, std::string_view script);
+Error to_error(ReplyView error_reply, std::string_view script);
 
 }  // namespace rlctl::redis

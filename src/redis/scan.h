@@ -31,22 +31,22 @@ class Scan {
 
   /// The next keys, without duplicates among them; may be empty. Not after done(). Throws Error,
   /// also if the server refuses, or if its cursors never come to an end.
-  [[nodiscard]] std::vector<std::string> next() {
+  std::vector<std::string> next() {
     append();
     return take();
   }
   /// The two halves of next(), for a caller that sends other commands in the same write. At the
   /// first append(), no reply may be outstanding.
   void append();
-  [[nodiscard]] std::vector<std::string> take();
+  std::vector<std::string> take();
 
-  [[nodiscard]] bool done() const noexcept { return done_; }
+  bool done() const noexcept { return done_; }
   /// The fraction of the database scanned so far, 0 to 1; of a Cluster, that of its masters that
   /// were scanned to the end. Never decreases.
-  [[nodiscard]] double share() const noexcept { return share_; }
+  double share() const noexcept { return share_; }
 
  private:
-  [[nodiscard]] double scanned() const;
+  double scanned() const;
 
   Connection& connection_;
   std::string pattern_;
@@ -60,11 +60,11 @@ class Scan {
 };
 
 /// A pattern that matches exactly these bytes.
-[[nodiscard]] std::string escape_glob(std::string_view text);
+std::string escape_glob(std::string_view text);
 
 /// The keys without repetitions, in the order of their first mention.
 template <typename Keys>
-[[nodiscard]] std::vector<std::string> each_once(const Keys& keys) {
+std::vector<std::string> each_once(const Keys& keys) {
   std::vector<std::string> once;
   for (const auto& key : keys) {
     if (std::find(once.begin(), once.end(), key) == once.end()) once.emplace_back(key);

@@ -1,5 +1,13 @@
 #include "redis/tls.h"
 
+#include "base/error.h"
+#include "base/file.h"
+#include "base/shell.h"
+#include "base/text.h"
+#include "redis/error.h"
+#include "redis/transport.h"
+
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,15 +22,62 @@
 #include <system_error>
 #include <utility>
 
-#include "base/error.h"
-#include "base/file.h"
-#include "base/shell.h"
-#include "base/text.h"
-#include "redis/error.h"
-#include "redis/openssl.h"
-#include "redis/transport.h"
-
 namespace rlctl::redis {
+
+namespace {
+
+OpenSsl (*linked_openssl)() = nullptr;
+
+// The library whose headers this was compiled with: another major version has another interface.
+constexpr int kVersion = OPENSSL_SHLIB_VERSION;
+
+[[noreturn]] void cannot_load() {
+  const char* why = ::dlerror();
+  throw Error(Failure::kUnreachable,
+              fmt::format("TLS needs OpenSSL: {}", why == nullptr ? "it cannot be loaded" : why),
+              kTlsCode,
+              fmt::format("install libssl{} (Debian, Ubuntu) or openssl-libs (Fedora)", kVersion));
+}
+
+template <typename Function>
+void find(void* library, const char* name, Function& function) {
+  // libssl depends on libcrypto, so that its handle also finds the names of that.
+  function = reinterpret_cast<Function>(::dlsym(library, name));
+  if (function == nullptr) cannot_load();
+}
+
+OpenSsl loaded_openssl() {
+  const auto name = fmt::format("libssl.so.{}", kVersion);
+  // Never closed: OpenSSL keeps data of its own for each thread.
+  void* library = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) cannot_load();
+  OpenSsl loaded;
+#define RLCTL_FIND(name) find(library, #name, loaded.name);
+  RLCTL_OPENSSL_FUNCTIONS(RLCTL_FIND)
+#undef RLCTL_FIND
+  return loaded;
+}
+
+OpenSsl initialized_openssl() {
+  const auto functions = linked_openssl == nullptr ? loaded_openssl() : linked_openssl();
+  // Without a handler for the end of the process, where threads may still use it.
+  if (functions.OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr) != 1) {
+    throw Error(Failure::kUnreachable, "OpenSSL cannot be initialized", kTlsCode,
+                "see its configuration, openssl.cnf");
+  }
+  return functions;
+}
+
+}  // namespace
+
+const OpenSsl& openssl() {
+  static const OpenSsl kFunctions = initialized_openssl();
+  return kFunctions;
+}
+
+void set_linked_openssl(OpenSsl (*linked)()) noexcept {
+  linked_openssl = linked;
+}
 
 namespace {
 
@@ -151,14 +206,14 @@ class Wire {
   explicit Wire(std::unique_ptr<Transport> plain, TlsPeer& peer)
       : plain_(std::move(plain)), peer_(peer) {}
 
-  [[nodiscard]] Transport& plain() noexcept { return *plain_; }
+  Transport& plain() noexcept { return *plain_; }
   // Until when the next reads and writes may wait; none: they do not.
   void set_deadline(std::optional<Deadline> deadline) noexcept {
     deadline_ = deadline;
     stalled_ = false;
   }
   // Whether a read or a write would have had to wait.
-  [[nodiscard]] bool stalled() const noexcept { return stalled_; }
+  bool stalled() const noexcept { return stalled_; }
   // Throws what a read or a write threw, which cannot pass through OpenSSL.
   void rethrow() {
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -287,8 +342,8 @@ class TlsTransport final : public Transport {
   std::size_t read_available(char* buffer, std::size_t size) override;
   std::size_t write_some(std::string_view bytes) override;
   void wait(Deadline deadline) override { wire_.plain().wait(deadline); }
-  [[nodiscard]] const std::string& name() const noexcept override { return peer_.server; }
-  [[nodiscard]] int fd() const noexcept override { return fd_; }
+  const std::string& name() const noexcept override { return peer_.server; }
+  int fd() const noexcept override { return fd_; }
 
  private:
   void expect_name();

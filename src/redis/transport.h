@@ -1,7 +1,10 @@
 #pragma once
 
+#include <netdb.h>
+
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,9 +14,31 @@
 
 namespace rlctl::redis {
 
+struct FreeAddresses {
+  void operator()(addrinfo* list) const noexcept { ::freeaddrinfo(list); }
+};
+using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
+
+struct Resolved {
+  Addresses addresses;
+  std::string why;  ///< why there are none
+};
+
+/// getaddrinfo(), or a test's own; freeaddrinfo() frees its result.
+using Lookup = int (*)(const char* host, const char* service, const addrinfo* wanted,
+                       addrinfo** list);
+
+/// Resolves a host; returns nothing once the deadline has passed. Throws Interrupted once
+/// `interrupt`, which may be null, is raised.
+///
+/// The system's resolver has no deadline, so a name is looked up in a separate thread, which is
+/// abandoned if it takes too long. A numeric address needs no thread.
+std::optional<Resolved> resolve(const std::string& host, int port, Deadline deadline,
+                                const Interrupt* interrupt, Lookup lookup = ::getaddrinfo);
+
 /// What a Transport throws if the connection breaks, or past a deadline; `server` is its name().
-[[nodiscard]] Error connection_broke(const std::string& server, std::string_view why);
-[[nodiscard]] Error no_answer(const std::string& server);
+Error connection_broke(const std::string& server, std::string_view why);
+Error no_answer(const std::string& server);
 
 /// Bytes to and from one server. This interface carries deadlines, Ctrl-C and TLS, and lets tests
 /// substitute a scripted server. One thread at a time.
@@ -31,20 +56,20 @@ class Transport {
   static constexpr std::size_t kRecordSize = 16384;
 
   /// Reads at least one and at most `size` bytes; waits for them until the deadline.
-  [[nodiscard]] virtual std::size_t read(char* buffer, std::size_t size, Deadline deadline) = 0;
+  virtual std::size_t read(char* buffer, std::size_t size, Deadline deadline) = 0;
   /// Reads what is available, possibly 0 bytes; never waits.
-  [[nodiscard]] virtual std::size_t read_available(char* buffer, std::size_t size) = 0;
+  virtual std::size_t read_available(char* buffer, std::size_t size) = 0;
   /// Writes as many bytes as the socket accepts now, possibly 0; never waits. Callers also read
   /// while they write: otherwise both sides' buffers can fill, and neither side can go on. The
   /// bytes that it did not write begin the next call's: TLS may have encrypted them already.
-  [[nodiscard]] virtual std::size_t write_some(std::string_view bytes) = 0;
+  virtual std::size_t write_some(std::string_view bytes) = 0;
   /// Waits until read_available() has data or write_some() has room.
   virtual void wait(Deadline deadline) = 0;
   /// The server's name for messages: the URL without its password.
-  [[nodiscard]] virtual const std::string& name() const noexcept = 0;
+  virtual const std::string& name() const noexcept = 0;
   /// For poll(): readable if read_available() has data, unless its last call gave a buffer smaller
   /// than kRecordSize.
-  [[nodiscard]] virtual int fd() const noexcept = 0;
+  virtual int fd() const noexcept = 0;
 };
 
 /// Connects by TCP (each address of the name in turn, NODELAY) or unix socket, with TLS if the URL
@@ -52,7 +77,7 @@ class Transport {
 /// Error(kUsage) if the path of a unix socket is too long; InputError if a file of TLS cannot be
 /// used; and Error(kProtocol) for a link-local address to which a server refers, since a hostile
 /// one could make this machine call what only it can reach.
-[[nodiscard]] std::unique_ptr<Transport> connect(const Url& url, Deadline deadline,
-                                                 const Interrupt* interrupt = nullptr);
+std::unique_ptr<Transport> connect(const Url& url, Deadline deadline,
+                                   const Interrupt* interrupt = nullptr);
 
 }  // namespace rlctl::redis

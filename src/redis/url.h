@@ -26,7 +26,7 @@ struct HostPort {
 };
 
 inline constexpr std::int64_t kLargestPort = 65535;  ///< ports are 1 to this
-[[nodiscard]] constexpr bool is_port(std::int64_t number) noexcept {
+constexpr bool is_port(std::int64_t number) noexcept {
   return number >= 1 && number <= kLargestPort;
 }
 
@@ -59,17 +59,17 @@ struct Url {
 };
 
 /// Whether the server is reached by TCP, and so may use TLS.
-[[nodiscard]] constexpr bool has_tcp(const Url& url) noexcept {
+constexpr bool has_tcp(const Url& url) noexcept {
   return url.scheme != Scheme::kUnix && url.scheme != Scheme::kPrivate;
 }
 
 /// Throws Error(kUsage) that names the offending part, never the password.
-[[nodiscard]] Url parse_url(std::string_view text);
+Url parse_url(std::string_view text);
 
 /// The URL for a message or a log, without the password.
-[[nodiscard]] std::string display(const Url& url);
+std::string display(const Url& url);
 /// "host:port", "[::1]:port"
-[[nodiscard]] std::string display(const HostPort& address);
+std::string display(const HostPort& address);
 
 /// A server that the user named, for the messages of its errors.
 struct Endpoint {

@@ -17,9 +17,9 @@ class ByteSource {
 
   /// Reads what is available, at most `size` bytes (at least 1); 0 at the end. May wait. Throws
   /// InputError, and Interrupted on Ctrl-C.
-  [[nodiscard]] virtual std::size_t read(char* to, std::size_t size) = 0;
+  virtual std::size_t read(char* to, std::size_t size) = 0;
   /// The bytes of the file read so far, before unpacking.
-  [[nodiscard]] virtual std::int64_t file_bytes() const = 0;
+  virtual std::int64_t file_bytes() const = 0;
 };
 
 /// Bytes in memory, which must outlive this.
@@ -36,11 +36,10 @@ class MemorySource final : public ByteSource {
 };
 
 /// A file's name for messages: "-" is "standard input".
-[[nodiscard]] std::string input_name(const std::string& file);
+std::string input_name(const std::string& file);
 
 /// Opens a file, unpacking it if its first bytes are gzip's, whatever its name. Throws InputError,
 /// also for a file that is packed in another way.
-[[nodiscard]] std::unique_ptr<ByteSource> open_input(const std::string& file,
-                                                     const Interrupt& interrupt);
+std::unique_ptr<ByteSource> open_input(const std::string& file, const Interrupt& interrupt);
 
 }  // namespace rlctl::replay

@@ -25,28 +25,26 @@ class LineSplitter {
   LineSplitter(ByteSource& source, std::string name);
 
   /// Returns false at the end. Throws what the source throws, and InputError for text in UTF-16.
-  [[nodiscard]] bool next(Line& line);
+  bool next(Line& line);
   /// Extends the line from next() by the following one, including the line end between them.
   /// Returns false, changing nothing, if there is none or the result would exceed `most` bytes.
-  [[nodiscard]] bool extend(Line& line, std::size_t most);
+  bool extend(Line& line, std::size_t most);
   /// Undoes every extend(): the added lines come next again.
   void unextend(Line& line);
 
   /// The line from next(), which must not be too long, and those after it, without taking them: at
   /// most `lines` lines that are not blank, and about `bytes`; a line that is too long ends it.
   /// Valid, as is the line's text, until the next call.
-  [[nodiscard]] std::string_view with_following(Line& line, std::size_t lines, std::size_t bytes);
+  std::string_view with_following(Line& line, std::size_t lines, std::size_t bytes);
 
   /// How many were taken.
-  [[nodiscard]] std::int64_t lines() const noexcept {
-    return static_cast<std::int64_t>(buffer_.lines());
-  }
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  std::int64_t lines() const noexcept { return static_cast<std::int64_t>(buffer_.lines()); }
+  const std::string& name() const noexcept { return name_; }
 
  private:
   void begin();
   bool fill();
-  [[nodiscard]] std::optional<Line> take();
+  std::optional<Line> take();
 
   ByteSource& source_;
   std::string name_;
@@ -56,6 +54,6 @@ class LineSplitter {
 };
 
 /// Whether the line consists only of blanks, tabs and carriage returns.
-[[nodiscard]] bool is_blank(std::string_view line) noexcept;
+bool is_blank(std::string_view line) noexcept;
 
 }  // namespace rlctl::replay

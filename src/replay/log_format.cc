@@ -282,7 +282,7 @@ constexpr std::array kFormats{
 struct Fit {
   std::int64_t requests = 0, other = 0;
 
-  [[nodiscard]] bool better_than(const Fit& that) const {
+  bool better_than(const Fit& that) const {
     return requests != that.requests ? requests > that.requests : other > that.other;
   }
 };

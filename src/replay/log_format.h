@@ -33,8 +33,8 @@ struct FieldOptions {
   std::optional<std::string> cost = {};  ///< empty: no such field, each request costs 1
 
   bool operator==(const FieldOptions&) const = default;
-  [[nodiscard]] bool any() const { return time || key || cost; }
-  [[nodiscard]] bool has_cost() const { return cost && !cost->empty(); }
+  bool any() const { return time || key || cost; }
+  bool has_cost() const { return cost && !cost->empty(); }
 };
 
 /// Parses the lines of one file, in order; an earlier line (a header) may affect later ones.
@@ -48,14 +48,14 @@ class LineParser {
   /// `line` is the last line taken from `lines`, and neither blank nor too long; if it continues on
   /// further lines, those are taken too. A request's time and cost are in the ranges of the script
   /// contract, and its key is not empty. Throws InputError if no later line can be parsed either.
-  [[nodiscard]] LineKind read(LineSplitter& lines, LineSplitter::Line& line, Entry& entry);
+  LineKind read(LineSplitter& lines, LineSplitter::Line& line, Entry& entry);
 
   /// A requested field that no line had, in quotes; empty: none. If a header names the fields,
   /// read() has reported it already.
-  [[nodiscard]] virtual std::string never_found() const { return {}; }
+  virtual std::string never_found() const { return {}; }
 
   /// Why the last line was bad: "no time", raw.
-  [[nodiscard]] const std::string& why() const noexcept { return why_; }
+  const std::string& why() const noexcept { return why_; }
 
  protected:
   /// The same as read(), without checking the ranges.
@@ -80,18 +80,18 @@ class LineParser {
 /// vhost_combined. Only the address and the time are required, and the key if it is another field.
 /// The key is the address, or one of: user, method, path (of the request, without its query),
 /// referer, useragent, all as written in the log, escapes included.
-[[nodiscard]] std::unique_ptr<LineParser> make_combined_parser(const FieldOptions& fields);
+std::unique_ptr<LineParser> make_combined_parser(const FieldOptions& fields);
 
 /// Records as in RFC 4180. The first is a header with the field names; the separator is whichever
 /// of comma, semicolon, tab and bar is most frequent in it. A field may be quoted, with inner
 /// quotes doubled, and may then contain separators and line ends. If quotes are not closed within
 /// 64 lines and 1 MiB, the line that opens them is bad, and reading continues after it. Throws
 /// InputError for a header without a time or a key.
-[[nodiscard]] std::unique_ptr<LineParser> make_csv_parser(const FieldOptions& fields);
+std::unique_ptr<LineParser> make_csv_parser(const FieldOptions& fields);
 
 /// `time key [cost]`, separated by blanks or tabs; lines that begin with # are comments. The time
 /// may be any text without blanks. The fields have no names to choose.
-[[nodiscard]] std::unique_ptr<LineParser> make_epoch_parser(const FieldOptions& fields);
+std::unique_ptr<LineParser> make_epoch_parser(const FieldOptions& fields);
 
 /// One JSON object per line. Fields that were not chosen are those of the first line in which a
 /// time and a key have a usual name. A number as a key counts as its text. Bytes that are not
@@ -99,7 +99,7 @@ class LineParser {
 ///
 /// In the output of `rlctl burst --jsonl`, which has each request once per algorithm, only the
 /// decisions of the first algorithm named count.
-[[nodiscard]] std::unique_ptr<LineParser> make_json_lines_parser(const FieldOptions& fields);
+std::unique_ptr<LineParser> make_json_lines_parser(const FieldOptions& fields);
 
 /// One format: a row of the table in log_format.cc.
 struct LogFormat {
@@ -110,15 +110,15 @@ struct LogFormat {
 };
 
 /// All formats. A log that fits several is taken to be the first of them.
-[[nodiscard]] std::span<const LogFormat> log_formats();
+std::span<const LogFormat> log_formats();
 /// Null if no format has that name.
-[[nodiscard]] const LogFormat* find_log_format(std::string_view name);
+const LogFormat* find_log_format(std::string_view name);
 
 /// The format that fits most of the first lines of a file; null if none fits. If nothing can be
 /// parsed with these fields, they are ignored: errors in them are reported when they are used.
-[[nodiscard]] const LogFormat* recognize(std::string_view beginning, const FieldOptions& fields);
+const LogFormat* recognize(std::string_view beginning, const FieldOptions& fields);
 
 /// A cost, a whole number; none if the text is not one.
-[[nodiscard]] std::optional<std::int64_t> read_cost(std::string_view text) noexcept;
+std::optional<std::int64_t> read_cost(std::string_view text) noexcept;
 
 }  // namespace rlctl::replay

@@ -69,7 +69,7 @@ class FieldNames {
   explicit FieldNames(std::vector<std::string_view> usual) : names_(usual.begin(), usual.end()) {}
 
   /// How well a field fits: 0 is best; none if it does not.
-  [[nodiscard]] std::optional<std::size_t> rank(std::string_view field) const {
+  std::optional<std::size_t> rank(std::string_view field) const {
     for (std::size_t i = 0; i < names_.size(); ++i) {
       if (names_[i].size() != field.size()) continue;
       if (exact_ ? names_[i] == field : same_letters(names_[i], field)) return i;
@@ -83,10 +83,10 @@ class FieldNames {
     exact_ = true;
   }
 
-  [[nodiscard]] bool settled() const noexcept { return exact_; }
-  [[nodiscard]] bool none() const noexcept { return names_.empty(); }
+  bool settled() const noexcept { return exact_; }
+  bool none() const noexcept { return names_.empty(); }
   /// "'ts'" if a field is chosen or settled; otherwise `usual`.
-  [[nodiscard]] std::string describe(std::string_view usual) const {
+  std::string describe(std::string_view usual) const {
     return exact_ && !names_.empty() ? "'" + names_.front() + "'" : std::string(usual);
   }
 
@@ -188,7 +188,7 @@ struct Column {
   std::optional<std::string_view> text = {};
   std::string unquoted = {};
 
-  [[nodiscard]] bool exists() const { return number != kNoColumn; }
+  bool exists() const { return number != kNoColumn; }
 
   void take(const Field& field) {
     text = field.text;
@@ -422,7 +422,7 @@ class JsonLinesParser final : public LineParser {
   explicit JsonLinesParser(const FieldOptions& options)
       : fields_(options), cost_is_asked_for_(options.has_cost()) {}
 
-  [[nodiscard]] std::string never_found() const override {
+  std::string never_found() const override {
     return cost_is_asked_for_ && !has_cost_ ? fields_.cost.describe("") : std::string();
   }
 

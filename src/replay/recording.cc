@@ -34,7 +34,7 @@ struct RecordedRequests {
   };
 
   /// The number of a key, from 0 in order of appearance.
-  [[nodiscard]] std::uint32_t number_of(std::string_view name) {
+  std::uint32_t number_of(std::string_view name) {
     const auto known = numbers.find(name);
     if (known != numbers.end()) return known->second;
     if (names.size() > UINT32_MAX) throw std::length_error("more than 4294967296 keys");
@@ -51,7 +51,7 @@ struct RecordedRequests {
   }
 
   /// About the memory that all this takes, in bytes.
-  [[nodiscard]] std::size_t bytes() const noexcept {
+  std::size_t bytes() const noexcept {
     constexpr std::size_t kOfKey = 100;
     return by_time.size() * sizeof(Request) + names.size() * kOfKey + bytes_of_names;
   }
@@ -79,16 +79,14 @@ class RecordedTraffic final : public traffic::Traffic {
   explicit RecordedTraffic(std::shared_ptr<const RecordedRequests> requests)
       : requests_(std::move(requests)) {}
 
-  [[nodiscard]] bool next(traffic::Arrival& arrival) override {
+  bool next(traffic::Arrival& arrival) override {
     if (next_ == requests_->by_time.size()) return false;
     const auto& request = requests_->by_time[next_++];
     arrival = {.at = microseconds{request.at_us}, .key = request.key, .cost = request.cost};
     return true;
   }
-  [[nodiscard]] std::string_view key_name(std::uint32_t key) const override {
-    return requests_->names[key];
-  }
-  [[nodiscard]] std::int64_t size() const override {
+  std::string_view key_name(std::uint32_t key) const override { return requests_->names[key]; }
+  std::int64_t size() const override {
     return static_cast<std::int64_t>(requests_->by_time.size());
   }
 
@@ -212,7 +210,7 @@ class RecordingReader {
   }
 
   /// What an object lacks to be a request; empty if the line is not an object.
-  [[nodiscard]] std::string why_no_json(std::string_view text) const {
+  std::string why_no_json(std::string_view text) const {
     if (!text.starts_with('{')) return {};
     MemorySource source(text);
     LineSplitter lines(source, {});

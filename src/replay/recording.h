@@ -62,17 +62,17 @@ class Recording {
 
   /// The requests by time; at equal times, in order of files and lines. May be called repeatedly;
   /// each result starts at the beginning, several may be in use at once, and they may outlive this.
-  [[nodiscard]] std::unique_ptr<traffic::Traffic> traffic() const;
+  std::unique_ptr<traffic::Traffic> traffic() const;
 
-  [[nodiscard]] const LineCounts& counts() const noexcept { return counts_; }  ///< of all files
-  [[nodiscard]] const std::vector<RecordedFile>& files() const noexcept { return files_; }
-  [[nodiscard]] const std::optional<BadLine>& first_bad() const noexcept { return first_bad_; }
+  const LineCounts& counts() const noexcept { return counts_; }  ///< of all files
+  const std::vector<RecordedFile>& files() const noexcept { return files_; }
+  const std::optional<BadLine>& first_bad() const noexcept { return first_bad_; }
   /// The requests whose key is "-", which logs write for a value that is absent.
-  [[nodiscard]] std::int64_t without_key() const noexcept { return without_key_; }
-  [[nodiscard]] std::size_t keys() const noexcept;
-  [[nodiscard]] std::int64_t max_cost() const noexcept { return max_cost_; }  ///< of one request
-  [[nodiscard]] microseconds first() const noexcept;                          ///< since 1970
-  [[nodiscard]] microseconds last() const noexcept;
+  std::int64_t without_key() const noexcept { return without_key_; }
+  std::size_t keys() const noexcept;
+  std::int64_t max_cost() const noexcept { return max_cost_; }  ///< of one request
+  microseconds first() const noexcept;                          ///< since 1970
+  microseconds last() const noexcept;
 
  private:
   friend class RecordingReader;

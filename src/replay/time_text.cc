@@ -7,7 +7,6 @@
 #include <limits>
 #include <string>
 
-#include "base/scanner.h"
 #include "base/text.h"
 #include "base/time.h"
 

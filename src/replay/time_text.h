@@ -19,7 +19,7 @@ enum class EpochUnit {
 };
 
 /// The unit that a field's name ends with: _ms, _us or _ns.
-[[nodiscard]] EpochUnit epoch_unit_of(std::string_view field) noexcept;
+EpochUnit epoch_unit_of(std::string_view field) noexcept;
 
 /// Parses instants as logs write them, into µs since 1970; finer digits are cut off. An instant out
 /// of range becomes the type's largest or smallest value. It reads:
@@ -34,12 +34,12 @@ class TimeReader {
   explicit TimeReader(EpochUnit unit = EpochUnit::kByMagnitude) : unit_(unit) {}
 
   /// None if the text is not a time.
-  [[nodiscard]] std::optional<microseconds> read(std::string_view text);
+  std::optional<microseconds> read(std::string_view text);
 
  private:
   static constexpr std::size_t kCommonSize = sizeof("10/Oct/2000:13:55:36 -0700") - 1;
 
-  [[nodiscard]] bool has_same_minute(std::string_view text) const noexcept;
+  bool has_same_minute(std::string_view text) const noexcept;
 
   EpochUnit unit_;
   /// The last time read, if it had that size: most lines of a log differ from the previous one only

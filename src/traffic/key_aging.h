@@ -38,15 +38,15 @@ class KeyAging {
   /// Call this before a request at time `to` that names these keys: queues a call that ages them.
   /// False if there is nothing to do; otherwise the caller must read the reply and pass it to
   /// require_done().
-  [[nodiscard]] bool advance(std::chrono::microseconds to, std::span<const std::string_view> keys);
+  bool advance(std::chrono::microseconds to, std::span<const std::string_view> keys);
   /// Call this after the last of the requests that are sent together: queues a call that protects
   /// its keys from real time. Returns as advance() does.
-  [[nodiscard]] bool pause();
+  bool pause();
   /// Throws redis::Error for an error reply.
   static void require_done(redis::ReplyView reply);
   /// Of the same reply: whether keys of the requests before this call may have expired by real
   /// time, or now live too long, or had their TTLs read too short.
-  [[nodiscard]] static bool is_late(redis::ReplyView reply);
+  static bool is_late(redis::ReplyView reply);
 
  private:
   void append(std::chrono::microseconds to, std::span<const std::string_view> keys);

@@ -14,7 +14,6 @@
 #include "base/number.h"
 #include "base/table.h"
 #include "limiter/limit.h"
-#include "traffic/random.h"
 
 namespace rlctl::traffic {
 namespace {
@@ -33,10 +32,8 @@ struct Rate {
   double count = 1, per_us = 1;
 
   /// The time of request number `index`, from 0, if requests are evenly spaced.
-  [[nodiscard]] double us_until(std::int64_t index) const {
-    return as_double(index) * per_us / count;
-  }
-  [[nodiscard]] double count_in(double us) const { return us * count / per_us; }
+  double us_until(std::int64_t index) const { return as_double(index) * per_us / count; }
+  double count_in(double us) const { return us * count / per_us; }
 };
 
 /// How many requests of one key fill its limit.

@@ -1,16 +1,71 @@
 #include "traffic/real_run.h"
 
+#include "base/numbered_queue.h"
+#include "limiter/limit.h"
+#include "redis/error.h"
+
 #include <algorithm>
 #include <deque>
 #include <exception>
 #include <utility>
 
-#include "base/numbered_queue.h"
-#include "limiter/decision.h"
-#include "redis/error.h"
-#include "traffic/server_stats.h"
-
 namespace rlctl::traffic {
+
+namespace {
+
+/// Keys queried in one write.
+constexpr std::size_t kKeysAtOnce = 512;
+
+}  // namespace
+
+TimeWatch::TimeWatch(redis::Connection& connection) : connection_(connection), last_(count()) {}
+
+std::optional<TimeWatch::Calls> TimeWatch::count() const {
+  const auto stats = redis::read_command_stats(connection_);
+  if (!stats) return std::nullopt;
+  const auto time = stats->find("time");
+  return Calls{.time = time == stats->end() ? 0 : time->second.calls,
+               .scripts = redis::stats_of_scripts(*stats).calls};
+}
+
+bool TimeWatch::saw_time(std::int64_t scripts) {
+  const auto before = last_;
+  last_ = count();
+  return before && last_ && last_->time > before->time &&
+         last_->scripts - before->scripts == scripts;
+}
+
+std::optional<redis::CommandStats> read_server_time(redis::Connection& connection) {
+  const auto stats = redis::read_command_stats(connection);
+  if (!stats) return std::nullopt;
+  return redis::stats_of_scripts(*stats);
+}
+
+std::optional<double> us_per_call(const std::optional<redis::CommandStats>& before,
+                                  const std::optional<redis::CommandStats>& after,
+                                  std::int64_t calls) {
+  if (!before || !after || calls == 0 || after->calls - before->calls != calls) return std::nullopt;
+  return static_cast<double>(after->us - before->us) / static_cast<double>(calls);
+}
+
+std::optional<double> bytes_per_key(redis::Connection& connection,
+                                    std::span<const std::string> keys) {
+  std::int64_t bytes = 0, there = 0;
+  while (!keys.empty()) {
+    const auto lot = keys.first(std::min(kKeysAtOnce, keys.size()));
+    for (const auto& key : lot) connection.append({"MEMORY", "USAGE", key, "SAMPLES", "0"});
+    for (std::size_t i = 0; i < lot.size(); ++i) {
+      const auto usage = connection.read();
+      if (usage.type() != redis::ReplyType::kInteger) continue;  // expired, or not permitted
+      ++there;
+      bytes += usage.integer();
+    }
+    keys = keys.subspan(lot.size());
+  }
+  if (there == 0) return std::nullopt;
+  return static_cast<double>(bytes) / static_cast<double>(there);
+}
+
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenProgress{100};
@@ -64,11 +119,11 @@ class Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  [[nodiscard]] const RealClock& clock() const noexcept { return clock_; }
+  const RealClock& clock() const noexcept { return clock_; }
   /// Whether more requests may be sent: neither an error nor an interrupt has ended the run.
-  [[nodiscard]] bool goes_on() const noexcept { return !stopped_at_; }
+  bool goes_on() const noexcept { return !stopped_at_; }
   /// The number of requests in flight on a connection.
-  [[nodiscard]] std::size_t under_way(std::size_t number) const noexcept {
+  std::size_t under_way(std::size_t number) const noexcept {
     return clients_[number].waiting.size();
   }
   /// Sets when the first request is due, for the progress.
@@ -108,7 +163,7 @@ class Exchange {
   void turn(Instant until, const OnAnswers& on_answers = {});
 
   /// Awaits all answers in flight, and returns the outcome. Call it once.
-  [[nodiscard]] Outcome finish() {
+  Outcome finish() {
     await_all();
     if (error_) throw redis::Error(*error_);
     set_rates();
@@ -251,7 +306,7 @@ class Exchange {
   }
 
   /// The error, with details of the client's first request in flight if that may be the cause.
-  [[nodiscard]] redis::Error explained(Client& client, const redis::Error& error) {
+  redis::Error explained(Client& client, const redis::Error& error) {
     if (client.waiting.empty()) return error;
     const auto number = client.waiting.front();
     const auto& request = requests_[number];
@@ -342,7 +397,7 @@ class Exchange {
   }
 
   /// When there is work to do even if nothing arrives.
-  [[nodiscard]] Instant next_duty() const {
+  Instant next_duty() const {
     auto at = next_progress_;
     if (!requests_.empty()) {
       const Request& first = requests_.front();
@@ -486,9 +541,7 @@ class Flood {
   }
 
  private:
-  [[nodiscard]] bool goes_on() const {
-    return has_next_ && exchange_.goes_on() && RealClock::now() < end_;
-  }
+  bool goes_on() const { return has_next_ && exchange_.goes_on() && RealClock::now() < end_; }
   void fill(std::size_t client) {
     if (!goes_on()) return;
     while (has_next_ && exchange_.under_way(client) < pipeline_) {

@@ -6,16 +6,55 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/wait.h"
 #include "limiter/limit.h"
 #include "redis/connection.h"
-#include "traffic/outcome.h"
+#include "redis/server.h"
+#include "traffic/measurement.h"
 #include "traffic/script.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::traffic {
+
+/// Detects scripts that call TIME, by INFO commandstats, which also counts the commands that
+/// scripts call. It counts for all clients: this detects nothing while others run scripts, or if
+/// the user may not call INFO. (A client that calls TIME without a script is mistaken for the
+/// script.)
+class TimeWatch {
+ public:
+  /// Watches from now on. Throws redis::Error if the connection breaks; so does saw_time(). The
+  /// connection must outlive this, and have no reply outstanding.
+  explicit TimeWatch(redis::Connection& connection);
+  /// Whether a script called TIME since the last look. `scripts`: how many this connection has
+  /// executed since then.
+  bool saw_time(std::int64_t scripts);
+
+ private:
+  struct Calls {
+    std::int64_t time = 0, scripts = 0;
+  };
+  std::optional<Calls> count() const;
+
+  redis::Connection& connection_;
+  std::optional<Calls> last_;
+};
+
+/// The calls of scripts and functions since the server started, and their time. None if the user
+/// may not call INFO. One round trip; throws redis::Error.
+std::optional<redis::CommandStats> read_server_time(redis::Connection& connection);
+/// The average time of `calls` calls made between the two. None if the server counted a different
+/// number of calls: others call scripts too, or its statistics were reset.
+std::optional<double> us_per_call(const std::optional<redis::CommandStats>& before,
+                                  const std::optional<redis::CommandStats>& after,
+                                  std::int64_t calls);
+
+/// The memory of a key in Redis by MEMORY USAGE, on average over the keys that exist now. Empty if
+/// no key exists or the user may not call it.
+std::optional<double> bytes_per_key(redis::Connection& connection,
+                                    std::span<const std::string> keys);
 
 /// An instant of the steady clock, exact to the ns.
 using Instant = Clock::time_point;
@@ -29,12 +68,12 @@ class RealClock {
         origin_since_1970_(std::chrono::floor<std::chrono::microseconds>(
             std::chrono::system_clock::now().time_since_epoch())) {}
 
-  [[nodiscard]] static Instant now() { return Clock::now(); }
+  static Instant now() { return Clock::now(); }
   /// Rounded down.
-  [[nodiscard]] std::chrono::microseconds since_1970(Instant instant) const {
+  std::chrono::microseconds since_1970(Instant instant) const {
     return origin_since_1970_ + std::chrono::floor<std::chrono::microseconds>(instant - origin_);
   }
-  [[nodiscard]] Instant at(std::chrono::microseconds since_1970) const {
+  Instant at(std::chrono::microseconds since_1970) const {
     return origin_ + (since_1970 - origin_since_1970_);
   }
 
@@ -82,13 +121,13 @@ struct RealRun {
 /// redis::Error once nothing is in flight: for an error reply, a lost connection, or a server that
 /// is silent for `timeout`. In the last case, and if the answers of an interrupted run do not
 /// arrive, the connections concerned are unusable, and the server may still execute the requests.
-[[nodiscard]] Outcome run_on_schedule(Traffic& traffic, const RealRun& run);
+Outcome run_on_schedule(Traffic& traffic, const RealRun& run);
 
 /// Closed loop: each connection keeps `pipeline` requests (at least one) in flight, and sends the
 /// next one as soon as an answer arrives. The traffic supplies the keys and the costs. Lasts for
 /// `duration`, or until the traffic ends; then awaits the requests in flight. Otherwise like
 /// run_on_schedule().
-[[nodiscard]] Outcome run_flat_out(Traffic& traffic, const RealRun& run, std::size_t pipeline,
-                                   std::optional<std::chrono::microseconds> duration);
+Outcome run_flat_out(Traffic& traffic, const RealRun& run, std::size_t pipeline,
+                     std::optional<std::chrono::microseconds> duration);
 
 }  // namespace rlctl::traffic

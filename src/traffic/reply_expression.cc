@@ -182,10 +182,10 @@ class ReplyExpression::Parser {
     token_.text = rest.substr(1, end - 1);
     at_ += end + 1;
   }
-  [[nodiscard]] bool is_sign(std::string_view sign) const {
+  bool is_sign(std::string_view sign) const {
     return token_.kind == TokenKind::kSign && token_.text == sign;
   }
-  [[nodiscard]] bool is_word(std::string_view word) const {
+  bool is_word(std::string_view word) const {
     return token_.kind == TokenKind::kWord && token_.text == word;
   }
   void expect(std::string_view sign) {
@@ -202,7 +202,7 @@ class ReplyExpression::Parser {
     throw_at("expected a number, not a condition,", nodes_[operand].column);
   }
 
-  [[nodiscard]] const BinaryOperator* binary_operator() const {
+  const BinaryOperator* binary_operator() const {
     if (token_.kind != TokenKind::kSign && token_.kind != TokenKind::kWord) return nullptr;
     for (const auto& row : binary_operators()) {
       if (row.sign == token_.text) return &row;
@@ -353,9 +353,9 @@ bool ReplyExpression::reads_reply() const {
                      [](const Node& node) { return node.operation == Operation::kReply; });
 }
 
-bool ReplyExpression::tells_limit() const {
+bool ReplyExpression::uses_limit() const {
   return std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) {
-    return node.placeholder != nullptr && node.placeholder->tells_limit;
+    return node.placeholder != nullptr && node.placeholder->uses_limit;
   });
 }
 

@@ -46,20 +46,19 @@ class ReplyExpression {
   ReplyExpression(std::string_view text, std::size_t length);
 
   /// Its value is true or false rather than a number or a text.
-  [[nodiscard]] bool is_condition() const;
+  bool is_condition() const;
   /// Whether it contains r: without it, every reply has the same value.
-  [[nodiscard]] bool reads_reply() const;
+  bool reads_reply() const;
   /// Whether it contains a part of the limit, so that there must be one.
-  [[nodiscard]] bool tells_limit() const;
+  bool uses_limit() const;
   /// Its value as a condition. Throws UnreadableReply, like number(). Neither allocates.
-  [[nodiscard]] bool holds(redis::ReplyView reply, const TemplateValues& values) const;
+  bool holds(redis::ReplyView reply, const TemplateValues& values) const;
   /// None for nil. Only if it is not a condition.
-  [[nodiscard]] std::optional<long double> number(redis::ReplyView reply,
-                                                  const TemplateValues& values) const;
+  std::optional<long double> number(redis::ReplyView reply, const TemplateValues& values) const;
   /// Throws what Placeholder::require_usable() throws.
   void require_usable(const limiter::Limit& limit) const;
   /// As written.
-  [[nodiscard]] const std::string& source() const noexcept { return source_; }
+  const std::string& source() const noexcept { return source_; }
 
  private:
   enum class Operation {
@@ -104,17 +103,17 @@ class ReplyExpression {
   };
   class Parser;
 
-  [[nodiscard]] static bool is_condition(Operation operation);
-  [[nodiscard]] bool holds(std::size_t at, const Question& asked) const;
-  [[nodiscard]] bool are_equal(const Node& node, const Question& asked) const;
-  [[nodiscard]] bool are_ordered(const Node& node, const Question& asked) const;
-  [[nodiscard]] Value value(std::size_t at, const Question& asked) const;
-  [[nodiscard]] Value element(const Node& node, const Question& asked) const;
-  [[nodiscard]] Value arithmetic(const Node& node, const Question& asked) const;
+  static bool is_condition(Operation operation);
+  bool holds(std::size_t at, const Question& asked) const;
+  bool are_equal(const Node& node, const Question& asked) const;
+  bool are_ordered(const Node& node, const Question& asked) const;
+  Value value(std::size_t at, const Question& asked) const;
+  Value element(const Node& node, const Question& asked) const;
+  Value arithmetic(const Node& node, const Question& asked) const;
   /// The number that a value is; none for nil.
-  [[nodiscard]] std::optional<long double> number(std::size_t at, const Question& asked) const;
+  std::optional<long double> number(std::size_t at, const Question& asked) const;
   /// A number for which nil will not do.
-  [[nodiscard]] long double some_number(std::size_t at, const Question& asked) const;
+  long double some_number(std::size_t at, const Question& asked) const;
 
   std::string source_;
   std::vector<Node> nodes_;  ///< operands before operators; the last is the whole
@@ -127,10 +126,10 @@ struct WaitExpression {
 };
 
 /// Throws UsageError if the unit (s, ms or us) is missing, or if the expression is a condition.
-[[nodiscard]] WaitExpression parse_wait_expression(std::string_view text);
+WaitExpression parse_wait_expression(std::string_view text);
 /// Throws UsageError if it is a condition.
-[[nodiscard]] ReplyExpression parse_number_expression(std::string_view text);
+ReplyExpression parse_number_expression(std::string_view text);
 /// "s", "ms" or "us". Throws UsageError.
-[[nodiscard]] std::chrono::microseconds parse_delay_unit(std::string_view name);
+std::chrono::microseconds parse_delay_unit(std::string_view name);
 
 }  // namespace rlctl::traffic

@@ -210,10 +210,10 @@ void require_usable(const ReplyReading& reading, const limiter::Limit& limit) {
   for (const auto* expression : expressions_of(reading)) expression->require_usable(limit);
 }
 
-bool tells_limit(const ReplyReading& reading) {
+bool uses_limit(const ReplyReading& reading) {
   const auto all = expressions_of(reading);
   return std::any_of(all.begin(), all.end(),
-                     [](const auto* expression) { return expression->tells_limit(); });
+                     [](const auto* expression) { return expression->uses_limit(); });
 }
 
 Decision read_reply(redis::ReplyView reply, const ReplyReading& reading,

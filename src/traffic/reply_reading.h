@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "limiter/decision.h"
 #include "limiter/limit.h"
 #include "redis/reply.h"
 #include "traffic/reply_expression.h"
@@ -30,7 +29,7 @@ struct NamedCondition {
 };
 
 /// All rows, the default first.
-[[nodiscard]] std::span<const NamedCondition> named_conditions();
+std::span<const NamedCondition> named_conditions();
 
 /// Which replies of a script mean that the request is allowed.
 struct AllowedWhen {
@@ -39,7 +38,7 @@ struct AllowedWhen {
 };
 
 /// A name or an expression: "nonzero", "r[1] > 0". Throws UsageError.
-[[nodiscard]] AllowedWhen parse_allowed_when(std::string_view text);
+AllowedWhen parse_allowed_when(std::string_view text);
 
 /// How the reply of a foreign script becomes a decision.
 struct ReplyReading {
@@ -53,7 +52,7 @@ struct ReplyReading {
 };
 
 /// Whether it contains a part of the limit, so that there must be one.
-[[nodiscard]] bool tells_limit(const ReplyReading& reading);
+bool uses_limit(const ReplyReading& reading);
 /// Throws UsageError if it has a delay unit, but its replies cannot be waits, or if retry_after is
 /// told twice.
 void require_usable(const ReplyReading& reading);
@@ -64,10 +63,10 @@ void require_usable(const ReplyReading& reading, const limiter::Limit& limit);
 /// not told is kNotTold or kTimeNotTold. A negative `remaining` or `reset_after` is 0. Throws
 /// redis::Error (kRejected), with a message that begins with `script`, for a reply that does not
 /// fit the reading.
-[[nodiscard]] limiter::Decision read_reply(redis::ReplyView reply, const ReplyReading& reading,
-                                           const TemplateValues& values, std::string_view script);
+limiter::Decision read_reply(redis::ReplyView reply, const ReplyReading& reading,
+                             const TemplateValues& values, std::string_view script);
 
 /// A reply in one line of at most 300 bytes, for a message: 7, 'OK', nil, [1, 'x'].
-[[nodiscard]] std::string reply_text(redis::ReplyView reply);
+std::string reply_text(redis::ReplyView reply);
 
 }  // namespace rlctl::traffic

@@ -13,7 +13,6 @@
 #include "lua/calls.h"
 #include "lua/lexer.h"
 #include "lua/scopes.h"
-#include "lua/shebang.h"
 #include "lua/substitute.h"
 #include "redis/error.h"
 #include "traffic/key_aging.h"
@@ -40,29 +39,29 @@ class BundledScript final : public Script {
     request_.limits = candidate.limits;
   }
 
-  [[nodiscard]] std::string_view name() const override { return algorithm_.name; }
+  std::string_view name() const override { return algorithm_.name; }
   void load(redis::Connection& connection) override {
     limiter::load_script(connection, algorithm_.script);
   }
-  [[nodiscard]] limiter::ScriptCall call(const Arrival& arrival) override {
+  limiter::ScriptCall call(const Arrival& arrival) override {
     request_.keys = redis_keys(arrival.key);
     request_.cost = arrival.cost;
     request_.now = arrival.at;
     return command_.of(request_);
   }
-  [[nodiscard]] std::vector<std::string> keys_of_call(const Arrival& arrival,
-                                                      std::int64_t /*number*/) const override {
+  std::vector<std::string> keys_of_call(const Arrival& arrival,
+                                        std::int64_t /*number*/) const override {
     return keys_named(traffic_.key_name(arrival.key));
   }
-  [[nodiscard]] std::vector<std::string> keys() const override {
+  std::vector<std::string> keys() const override {
     std::vector<std::string> all;
     for (const auto& keys : redis_keys_) all.insert(all.end(), keys.begin(), keys.end());
     return all;
   }
 
  private:
-  [[nodiscard]] limiter::Decision read(redis::ReplyView reply, const Arrival& /*arrival*/,
-                                       std::int64_t /*number*/) const override {
+  limiter::Decision read(redis::ReplyView reply, const Arrival& /*arrival*/,
+                         std::int64_t /*number*/) const override {
     return limiter::Checker::parse(reply, &algorithm_);
   }
   const std::vector<std::string>& redis_keys(std::uint32_t key) {
@@ -71,7 +70,7 @@ class BundledScript final : public Script {
     if (keys.empty()) keys = keys_named(traffic_.key_name(key));
     return keys;
   }
-  [[nodiscard]] std::vector<std::string> keys_named(std::string_view key) const {
+  std::vector<std::string> keys_named(std::string_view key) const {
     auto name = prefix_ + std::string(key);
     // A hash tag after the prefix, so that all names begin with the prefix. The colon is there for
     // names that are empty or begin with a brace.
@@ -93,7 +92,7 @@ constexpr std::size_t kMaxShown = 60;  // bytes of a key or an argument, in a me
 
 bool any_tells_time(const std::vector<Template>& templates) {
   return std::any_of(templates.begin(), templates.end(),
-                     [](const Template& text) { return text.tells_time(); });
+                     [](const Template& text) { return text.uses_time(); });
 }
 
 lua::Substitutes substitutes_for(const ForeignLimiter& limiter, const Surroundings& surroundings) {
@@ -238,14 +237,14 @@ class ForeignScript final : public Script {
     text_ = text.value_or(limiter.source);
   }
 
-  [[nodiscard]] std::string_view name() const override { return limiter_.name; }
-  [[nodiscard]] bool may_call_time() const override { return traffic::may_call_time(limiter_); }
+  std::string_view name() const override { return limiter_.name; }
+  bool may_call_time() const override { return traffic::may_call_time(limiter_); }
   /// None if neither its source nor its arguments can set a TTL.
-  [[nodiscard]] std::optional<std::string> key_of_ttls() const override {
+  std::optional<std::string> key_of_ttls() const override {
     return may_set_ttl(limiter_) ? std::optional(prefix_ + KeyAging::kHashName) : std::nullopt;
   }
-  [[nodiscard]] bool may_read_ttl() const override { return traffic::may_read_ttl(limiter_); }
-  [[nodiscard]] std::optional<std::string> registry() const override {
+  bool may_read_ttl() const override { return traffic::may_read_ttl(limiter_); }
+  std::optional<std::string> registry() const override {
     return substitutes_.made_keys ? std::optional(prefix_ + kRegistryName) : std::nullopt;
   }
   void load(redis::Connection& connection) override {
@@ -258,22 +257,22 @@ class ForeignScript final : public Script {
     const auto reply = connection.call({"FUNCTION", "LOAD", "REPLACE", text_});
     if (reply.is_error()) throw error_of(reply, limiter_.name, limiter_.source);
   }
-  [[nodiscard]] std::string change() const override { return change_; }
-  [[nodiscard]] limiter::ScriptCall call(const Arrival& arrival) override {
+  std::string change() const override { return change_; }
+  limiter::ScriptCall call(const Arrival& arrival) override {
     const auto call = fill(question_, arrival, ++asked_);
     for (const auto key : call.keys) {
       if (keys_.find(key) == keys_.end()) keys_.emplace(key);
     }
     return call;
   }
-  [[nodiscard]] std::vector<std::string> keys_of_call(const Arrival& arrival,
-                                                      std::int64_t number) const override {
+  std::vector<std::string> keys_of_call(const Arrival& arrival,
+                                        std::int64_t number) const override {
     Question question;
     const auto keys = fill(question, arrival, number).keys;
     return {keys.begin(), keys.end()};
   }
-  [[nodiscard]] redis::Error with_question(const redis::Error& error, const Arrival& arrival,
-                                           std::int64_t number) const override {
+  redis::Error with_question(const redis::Error& error, const Arrival& arrival,
+                             std::int64_t number) const override {
     Question question;
     const auto call = fill(question, arrival, number);
     const auto arguments = call.arguments.first(limiter_.arguments.size());
@@ -286,7 +285,7 @@ class ForeignScript final : public Script {
         .from(error.server(), error.command());
   }
   /// Sorted by bytes.
-  [[nodiscard]] std::vector<std::string> keys() const override {
+  std::vector<std::string> keys() const override {
     std::vector<std::string> sorted(keys_.begin(), keys_.end());
     std::sort(sorted.begin(), sorted.end());
     return sorted;
@@ -306,13 +305,13 @@ class ForeignScript final : public Script {
     }
   };
 
-  [[nodiscard]] limiter::Decision read(redis::ReplyView reply, const Arrival& arrival,
-                                       std::int64_t number) const override {
+  limiter::Decision read(redis::ReplyView reply, const Arrival& arrival,
+                         std::int64_t number) const override {
     if (reply.is_error()) throw error_of(reply, limiter_.name, limiter_.source);
     return read_reply(reply, limiter_.reading, values_of(arrival, number), limiter_.name);
   }
 
-  [[nodiscard]] TemplateValues values_of(const Arrival& arrival, std::int64_t number) const {
+  TemplateValues values_of(const Arrival& arrival, std::int64_t number) const {
     return {.key = traffic_.key_name(arrival.key),
             .limit = limit_,
             .cost = arrival.cost,
@@ -321,8 +320,7 @@ class ForeignScript final : public Script {
   }
 
   /// The call for request `number`; its views refer to `question`.
-  [[nodiscard]] limiter::ScriptCall fill(Question& question, const Arrival& arrival,
-                                         std::int64_t number) const {
+  limiter::ScriptCall fill(Question& question, const Arrival& arrival, std::int64_t number) const {
     const auto values = values_of(arrival, number);
     question.text.clear();
     question.ends.clear();

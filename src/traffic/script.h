@@ -9,7 +9,6 @@
 
 #include "limiter/algorithm.h"
 #include "limiter/check.h"
-#include "limiter/decision.h"
 #include "limiter/limit.h"
 #include "redis/connection.h"
 #include "redis/reply.h"
@@ -44,14 +43,14 @@ struct AcceptedScript {
   std::string change = {};  ///< for a warning; empty if nothing was changed
 };
 /// Loads a script. Throws redis::Error, with the script's name, if the server accepts no form.
-[[nodiscard]] AcceptedScript load_accepted(redis::Connection& connection, const std::string& source,
-                                           std::string_view name);
+AcceptedScript load_accepted(redis::Connection& connection, const std::string& source,
+                             std::string_view name);
 /// Whether time does not matter to it: neither its keys nor its arguments contain the time of a
 /// request, and it calls neither TIME nor a command that sets a TTL. False if it is not valid Lua.
-[[nodiscard]] bool lacks_clock(const ForeignLimiter& limiter);
+bool lacks_clock(const ForeignLimiter& limiter);
 
 /// The time placeholder in its keys and arguments that rounds most; null if all of them give µs.
-[[nodiscard]] const Placeholder* coarsest_time(const ForeignLimiter& limiter);
+const Placeholder* coarsest_time(const ForeignLimiter& limiter);
 
 /// A limiter to test: an algorithm or a foreign limiter, and the limits, all of which must hold.
 struct Candidate {
@@ -61,7 +60,7 @@ struct Candidate {
 };
 
 /// The name of the algorithm or of the foreign limiter.
-[[nodiscard]] std::string_view name_of(const Candidate& candidate);
+std::string_view name_of(const Candidate& candidate);
 /// Throws UsageError if it does not support these limits.
 void require_usable(const Candidate& candidate);
 
@@ -75,49 +74,48 @@ class Script {
   virtual ~Script() = default;
 
   /// The name of an algorithm or of a file, for messages.
-  [[nodiscard]] virtual std::string_view name() const = 0;
+  virtual std::string_view name() const = 0;
   /// Whether the script may call TIME, and get the server's time.
-  [[nodiscard]] virtual bool may_call_time() const { return false; }
+  virtual bool may_call_time() const { return false; }
   /// The key of KeyAging's hash, if the script may decide by the TTLs of its keys, so that virtual
   /// time must pass for them. None for a script that uses only the time that it is given.
-  [[nodiscard]] virtual std::optional<std::string> key_of_ttls() const { return std::nullopt; }
+  virtual std::optional<std::string> key_of_ttls() const { return std::nullopt; }
   /// Whether it may read the TTL of a key.
-  [[nodiscard]] virtual bool may_read_ttl() const { return false; }
+  virtual bool may_read_ttl() const { return false; }
 
   /// Loads it into the server. Throws redis::Error; for a foreign script that does not compile,
   /// with the file's name and line.
   virtual void load(redis::Connection& connection) = 0;
   /// What load() had to change so that the server takes it, for a warning; empty if nothing.
-  [[nodiscard]] virtual std::string change() const { return {}; }
+  virtual std::string change() const { return {}; }
   /// The call for a request, as of its arrival. Valid until the next call().
-  [[nodiscard]] virtual limiter::ScriptCall call(const Arrival& arrival) = 0;
+  virtual limiter::ScriptCall call(const Arrival& arrival) = 0;
   /// The KEYS that a call() for this request would have if it were the `number`th. Empty if
   /// unknown.
-  [[nodiscard]] virtual std::vector<std::string> keys_of_call(const Arrival& /*arrival*/,
-                                                              std::int64_t /*number*/) const {
+  virtual std::vector<std::string> keys_of_call(const Arrival& /*arrival*/,
+                                                std::int64_t /*number*/) const {
     return {};
   }
   /// Throws redis::Error for an error reply, and for a reply that does not fit the script. NOSCRIPT
   /// is an error too: the script was loaded, so someone has removed it; the request is not
   /// repeated, since other requests may have been decided without it.
   /// `number` is that of its call(), from 1.
-  [[nodiscard]] limiter::Decision parse(redis::ReplyView reply, const Arrival& arrival,
-                                        std::int64_t number) const;
+  limiter::Decision parse(redis::ReplyView reply, const Arrival& arrival,
+                          std::int64_t number) const;
   /// An error that parse() threw, with details of the request. A foreign script adds KEYS and ARGV.
-  [[nodiscard]] virtual redis::Error with_question(const redis::Error& error,
-                                                   const Arrival& /*arrival*/,
-                                                   std::int64_t /*number*/) const {
+  virtual redis::Error with_question(const redis::Error& error, const Arrival& /*arrival*/,
+                                     std::int64_t /*number*/) const {
     return error;
   }
   /// Every key in Redis that call() has named.
-  [[nodiscard]] virtual std::vector<std::string> keys() const = 0;
+  virtual std::vector<std::string> keys() const = 0;
   /// The set of the keys that the script made beside its KEYS; none if it makes none, or if they
   /// are not registered. A name may be that of a key that has expired.
-  [[nodiscard]] virtual std::optional<std::string> registry() const { return std::nullopt; }
+  virtual std::optional<std::string> registry() const { return std::nullopt; }
 
  private:
-  [[nodiscard]] virtual limiter::Decision read(redis::ReplyView reply, const Arrival& arrival,
-                                               std::int64_t number) const = 0;
+  virtual limiter::Decision read(redis::ReplyView reply, const Arrival& arrival,
+                                 std::int64_t number) const = 0;
 };
 
 /// How a foreign script runs; a bundled one is told everything.
@@ -130,22 +128,19 @@ struct Surroundings {
 /// The error of a read for which this request was the first without an answer. If a foreign script
 /// ran out of time, which it does if it never ends, adds its name, the request and what to do.
 /// `is_first`: others were sent with it, of which each may be to blame.
-[[nodiscard]] redis::Error without_answer(const redis::Error& error, const Script& script,
-                                          const Arrival& arrival, std::int64_t number,
-                                          bool is_first);
+redis::Error without_answer(const redis::Error& error, const Script& script, const Arrival& arrival,
+                            std::int64_t number, bool is_first);
 
 /// The hint for an error that a script returned, perhaps as its way to deny; may be empty.
-[[nodiscard]] std::string hint_at_denial(const redis::Error& error);
+std::string hint_at_denial(const redis::Error& error);
 
 /// The script of a candidate; the candidate and the traffic must outlive it. Its keys are the
 /// prefix followed by the names from the traffic or the templates. A bundled script sets their
 /// TTLs; a foreign one may set none, and may write other keys too. Throws UsageError if the
 /// candidate does not support its limits.
-[[nodiscard]] std::unique_ptr<Script> make_script(const Candidate& candidate,
-                                                  const Traffic& traffic, std::string prefix,
-                                                  const Surroundings& surroundings = {});
+std::unique_ptr<Script> make_script(const Candidate& candidate, const Traffic& traffic,
+                                    std::string prefix, const Surroundings& surroundings = {});
 /// The keys that a script made beside its KEYS, and the registry itself. Throws redis::Error.
-[[nodiscard]] std::vector<std::string> made_keys(const Script& script,
-                                                 redis::Connection& connection);
+std::vector<std::string> made_keys(const Script& script, redis::Connection& connection);
 
 }  // namespace rlctl::traffic

@@ -32,7 +32,7 @@ class Suggesting {
         least_(last_usable(kMinLimit)),
         most_(last_usable(kMaxLimit)) {}
 
-  [[nodiscard]] Suggestion run() {
+  Suggestion run() {
     Suggestion suggestion;
     auto limit = smallest();
     if (!limit) {
@@ -57,7 +57,7 @@ class Suggesting {
   }
 
  private:
-  [[nodiscard]] bool is_usable(std::int64_t limit) const {
+  bool is_usable(std::int64_t limit) const {
     auto candidate = candidate_;
     candidate.limits.front().limit = limit;
     try {
@@ -70,7 +70,7 @@ class Suggesting {
 
   /// The usable limit nearest to `towards`. The candidate's own limit is usable; with a burst, very
   /// small and very large ones are not.
-  [[nodiscard]] std::int64_t last_usable(std::int64_t towards) const {
+  std::int64_t last_usable(std::int64_t towards) const {
     if (is_usable(towards)) return towards;
     auto usable = candidate_.limits.front().limit;
     while (usable != towards && std::abs(towards - usable) > 1) {
@@ -108,11 +108,9 @@ class Suggesting {
         .first->second;
   }
 
-  [[nodiscard]] bool is_enough(std::int64_t limit) {
-    return tried(limit).share(share_.of_keys) <= share_.most;
-  }
+  bool is_enough(std::int64_t limit) { return tried(limit).share(share_.of_keys) <= share_.most; }
 
-  [[nodiscard]] std::optional<std::int64_t> smallest() {
+  std::optional<std::int64_t> smallest() {
     auto enough = least_, too_small = least_ - 1;
     while (!is_enough(enough)) {
       if (enough == most_) return std::nullopt;
@@ -127,7 +125,7 @@ class Suggesting {
   }
 
   /// The smallest limit that is enough, of this one, which is, and kTriedBelow below it.
-  [[nodiscard]] std::int64_t least_below(std::int64_t enough) {
+  std::int64_t least_below(std::int64_t enough) {
     for (auto below = enough - 1; below >= std::max(least_, enough - kTriedBelow); --below) {
       if (is_enough(below)) enough = below;
     }
@@ -135,7 +133,7 @@ class Suggesting {
   }
 
   /// The limits to show around this one, including it, the smallest first.
-  [[nodiscard]] std::vector<std::int64_t> around(std::int64_t limit) const {
+  std::vector<std::int64_t> around(std::int64_t limit) const {
     std::vector<std::int64_t> all{limit};
     for (const auto part : kAround) {
       const auto one = static_cast<std::int64_t>(part * static_cast<double>(limit));

@@ -25,7 +25,7 @@ struct LimitTried {
   std::int64_t sent = 0, denied = 0;       ///< requests
   std::int64_t keys = 0, keys_denied = 0;  ///< requested; denied at least once
 
-  [[nodiscard]] double share(bool of_keys) const;
+  double share(bool of_keys) const;
 };
 
 struct Suggestion {
@@ -44,8 +44,8 @@ using OnSuggestionProgress = std::function<void(double share, std::int64_t limit
 /// smaller one is enough only if a larger limit happens to deny more, which is rare. Throws
 /// Interrupted if the interrupt is raised, and UsageError if the candidate has several limits or
 /// does not support its limit.
-[[nodiscard]] Suggestion suggest_limit(const MakeTraffic& make_traffic, const Candidate& candidate,
-                                       const DeniedShare& share, const Interrupt& interrupt,
-                                       const OnSuggestionProgress& on_progress = {});
+Suggestion suggest_limit(const MakeTraffic& make_traffic, const Candidate& candidate,
+                         const DeniedShare& share, const Interrupt& interrupt,
+                         const OnSuggestionProgress& on_progress = {});
 
 }  // namespace rlctl::traffic

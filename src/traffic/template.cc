@@ -63,7 +63,7 @@ microseconds window_start_of(const TemplateValues& values) {
   return values.now / values.limit.window * values.limit.window;
 }
 
-/// The columns: name, summary, value, tells_limit, tick, unit, form, formula. A unit rounds the
+/// The columns: name, summary, value, uses_limit, tick, unit, form, formula. A unit rounds the
 /// time of the request, but the beginning of a window depends on the exact time.
 constexpr std::array kPlaceholders{
     Placeholder{"key", "the key's name", [](const TemplateValues& values) { return values.key; }},
@@ -170,7 +170,7 @@ long double Placeholder::number(const TemplateValues& values) const {
 }
 
 void Placeholder::require_usable(const limiter::Limit& limit) const {
-  if (!tells_limit || limit.window % std::max<nanoseconds>(unit, 1us) == 0ns) return;
+  if (!uses_limit || limit.window % std::max<nanoseconds>(unit, 1us) == 0ns) return;
   const auto family = name.substr(0, name.rfind('_'));
   throw UsageError(
       fmt::format("a window of {} is not a whole number for {{{}}}; write {{{}}}{} or {{{}_us}}",
@@ -274,7 +274,7 @@ void Template::append(std::string& out, const TemplateValues& values) const {
   }
 }
 
-bool Template::tells_time() const {
+bool Template::uses_time() const {
   return std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
     return piece.placeholder != nullptr && piece.placeholder->tick > 0us;
   });
@@ -289,9 +289,9 @@ const Placeholder* Template::coarsest_time() const {
   return coarsest;
 }
 
-bool Template::tells_limit() const {
+bool Template::uses_limit() const {
   return std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
-    return piece.placeholder != nullptr && piece.placeholder->tells_limit;
+    return piece.placeholder != nullptr && piece.placeholder->uses_limit;
   });
 }
 

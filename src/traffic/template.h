@@ -37,7 +37,7 @@ struct Placeholder {
   std::string_view name;     ///< without the braces
   std::string_view summary;  ///< a few words for --help
   std::variant<Text, Count, Ratio, Time> value = Text{};
-  bool tells_limit = false;  ///< contains its number, burst or window
+  bool uses_limit = false;  ///< contains its number, burst or window
   /// Rounds the time of the request down to a multiple of this; 0: does not contain the time.
   std::chrono::microseconds tick{0};
   std::chrono::nanoseconds unit{1000};  ///< of a Time with kWhole
@@ -47,20 +47,20 @@ struct Placeholder {
 
   void append(std::string& out, const TemplateValues& values) const;
   /// The number that append() writes. Not for a Text. (A long double holds every std::int64_t.)
-  [[nodiscard]] long double number(const TemplateValues& values) const;
+  long double number(const TemplateValues& values) const;
   /// Throws UsageError if it cannot be written with this window: {window_s} of 1500ms.
   void require_usable(const limiter::Limit& limit) const;
 };
 
 /// In the order of the manual.
-[[nodiscard]] std::span<const Placeholder> placeholders();
+std::span<const Placeholder> placeholders();
 /// Null if there is none.
-[[nodiscard]] const Placeholder* find_placeholder(std::string_view name);
+const Placeholder* find_placeholder(std::string_view name);
 /// The name of the placeholder that was probably meant, or empty: "now_ms" for "nowms",
 /// "cutoff_ms" for "now_ms - window_ms".
-[[nodiscard]] std::string_view likely_placeholder(std::string_view typed);
+std::string_view likely_placeholder(std::string_view typed);
 /// "key, limit, ... or prev_window_index, or a time with a unit: ..."
-[[nodiscard]] std::string placeholder_names(bool only_numbers = false);
+std::string placeholder_names(bool only_numbers = false);
 
 /// Text with placeholders, for a key or an argument of a script: "hist:{key}", "{limit}".
 ///
@@ -75,15 +75,15 @@ class Template {
 
   void append(std::string& out, const TemplateValues& values) const;
   /// The text as written.
-  [[nodiscard]] const std::string& source() const noexcept { return source_; }
+  const std::string& source() const noexcept { return source_; }
   /// Whether it contains the time of the request.
-  [[nodiscard]] bool tells_time() const;
+  bool uses_time() const;
   /// The placeholder in it that rounds the time most; null if none rounds it to more than a µs.
-  [[nodiscard]] const Placeholder* coarsest_time() const;
+  const Placeholder* coarsest_time() const;
   /// Whether it contains a part of the limit, so that there must be one.
-  [[nodiscard]] bool tells_limit() const;
+  bool uses_limit() const;
   /// Whether it contains this placeholder.
-  [[nodiscard]] bool holds(std::string_view placeholder) const;
+  bool holds(std::string_view placeholder) const;
   /// Throws what Placeholder::require_usable() throws.
   void require_usable(const limiter::Limit& limit) const;
 

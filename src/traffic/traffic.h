@@ -26,11 +26,11 @@ class Traffic {
   virtual ~Traffic() = default;
 
   /// False at the end.
-  [[nodiscard]] virtual bool next(Arrival& arrival) = 0;
+  virtual bool next(Arrival& arrival) = 0;
   /// The name of a key that next() has returned; valid as long as this.
-  [[nodiscard]] virtual std::string_view key_name(std::uint32_t key) const = 0;
+  virtual std::string_view key_name(std::uint32_t key) const = 0;
   /// Roughly how many requests there are in all.
-  [[nodiscard]] virtual std::int64_t size() const = 0;
+  virtual std::int64_t size() const = 0;
 };
 
 /// The same traffic at another time: `from` becomes `to`, and the gaps stay the same.
@@ -39,15 +39,13 @@ class ShiftedTraffic final : public Traffic {
   ShiftedTraffic(std::unique_ptr<Traffic> traffic, microseconds from, microseconds to)
       : traffic_(std::move(traffic)), by_(to - from) {}
 
-  [[nodiscard]] bool next(Arrival& arrival) override {
+  bool next(Arrival& arrival) override {
     if (!traffic_->next(arrival)) return false;
     arrival.at += by_;
     return true;
   }
-  [[nodiscard]] std::string_view key_name(std::uint32_t key) const override {
-    return traffic_->key_name(key);
-  }
-  [[nodiscard]] std::int64_t size() const override { return traffic_->size(); }
+  std::string_view key_name(std::uint32_t key) const override { return traffic_->key_name(key); }
+  std::int64_t size() const override { return traffic_->size(); }
 
  private:
   std::unique_ptr<Traffic> traffic_;

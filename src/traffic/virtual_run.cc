@@ -146,7 +146,7 @@ void ScriptDecider::skip_agings() {
     KeyAging::require_done(reply);
     ++agings_;
     if (!KeyAging::is_late(reply)) continue;
-    held_up_.insert(answered_key_);
+    stalled_.insert(answered_key_);
     was_held_up_ = true;
   }
 }
@@ -187,7 +187,7 @@ void ScriptDecider::skip_answers() noexcept {
 std::size_t ScriptDecider::decide(std::span<const Arrival> arrivals,
                                   std::span<Decision> decisions) {
   latest_ = std::chrono::microseconds{0};
-  held_up_.clear();
+  stalled_.clear();
   auto to_ask = arrivals;
   std::size_t answered = 0;
   const auto ask_lot = [&] {

@@ -11,14 +11,13 @@
 #include <vector>
 
 #include "base/wait.h"
-#include "limiter/decision.h"
 #include "limiter/limit.h"
 #include "limiter/model.h"
 #include "redis/connection.h"
 #include "traffic/key_aging.h"
-#include "traffic/outcome.h"
+#include "traffic/measurement.h"
+#include "traffic/real_run.h"
 #include "traffic/script.h"
-#include "traffic/server_stats.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::traffic {
@@ -32,12 +31,12 @@ class Decider {
   virtual std::size_t decide(std::span<const Arrival> arrivals,
                              std::span<limiter::Decision> decisions) = 0;
   /// The average over the keys in Redis now; none without a server, or if it does not report sizes.
-  [[nodiscard]] virtual std::optional<double> bytes_per_key() { return std::nullopt; }
+  virtual std::optional<double> bytes_per_key() { return std::nullopt; }
   /// Of all calls of decide(); empty without a script.
-  [[nodiscard]] virtual RepliesSeen replies() const { return {}; }
+  virtual RepliesSeen replies() const { return {}; }
   /// Whether the server was ever held up so long that decisions may depend on real time: see
   /// KeyAging::is_late().
-  [[nodiscard]] virtual bool was_held_up() const { return false; }
+  virtual bool was_held_up() const { return false; }
 };
 
 /// Uses the models in C++, without a server. Memory grows with the number of keys and the contents
@@ -83,20 +82,20 @@ class ScriptDecider final : public Decider {
   /// server's time: its decisions do not apply to these arrivals.
   std::size_t decide(std::span<const Arrival> arrivals,
                      std::span<limiter::Decision> decisions) override;
-  [[nodiscard]] std::optional<double> bytes_per_key() override;
-  [[nodiscard]] RepliesSeen replies() const override { return replies_; }
-  [[nodiscard]] bool was_held_up() const override { return was_held_up_; }
+  std::optional<double> bytes_per_key() override;
+  RepliesSeen replies() const override { return replies_; }
+  bool was_held_up() const override { return was_held_up_; }
   /// The Arrival::key of those requests of the last decide() that a busy machine held up, so that
   /// their keys may have expired by real time: asked again, they may be decided otherwise.
-  [[nodiscard]] const std::set<std::uint32_t>& held_up() const { return held_up_; }
+  const std::set<std::uint32_t>& stalled() const { return stalled_; }
 
  private:
   void ask(const Arrival& arrival);
   void end_lot();
   void skip_agings();
-  [[nodiscard]] redis::Reply read();
-  [[nodiscard]] redis::Reply read_answer(const Arrival& arrival);
-  [[nodiscard]] limiter::Decision answer(const Arrival& arrival);
+  redis::Reply read();
+  redis::Reply read_answer(const Arrival& arrival);
+  limiter::Decision answer(const Arrival& arrival);
   void skip_answers() noexcept;
   void watch_time(std::size_t asked);
 
@@ -111,7 +110,7 @@ class ScriptDecider final : public Decider {
   std::uint32_t last_key_ = 0;
   std::chrono::microseconds latest_{0};  ///< of the arrivals of last_key_, in this call
   std::uint32_t answered_key_ = 0;       ///< of the last answer
-  std::set<std::uint32_t> held_up_;
+  std::set<std::uint32_t> stalled_;
   bool was_held_up_ = false;             ///< in any call of decide()
   std::optional<TimeWatch> time_watch_;  ///< if the script may call TIME
   const Interrupt* interrupt_ = nullptr;
@@ -124,11 +123,9 @@ class ScriptDecider final : public Decider {
 /// machine is. Ends early, without an exception, if `interrupt` is raised. `compares_reports`:
 /// measure whether remaining and reset_after are right, which takes some time. `zero` is that of
 /// the timelines.
-[[nodiscard]] Outcome run_virtually(Traffic& traffic, Decider& decider,
-                                    const std::vector<limiter::Limit>& limits,
-                                    const Interrupt& interrupt, const OnDecision& on_decision = {},
-                                    const OnProgress& on_progress = {},
-                                    bool compares_reports = true,
-                                    std::optional<std::chrono::microseconds> zero = {});
+Outcome run_virtually(Traffic& traffic, Decider& decider, const std::vector<limiter::Limit>& limits,
+                      const Interrupt& interrupt, const OnDecision& on_decision = {},
+                      const OnProgress& on_progress = {}, bool compares_reports = true,
+                      std::optional<std::chrono::microseconds> zero = {});
 
 }  // namespace rlctl::traffic

@@ -83,7 +83,7 @@ class BruteForce {
         schedules.back().push_back({microseconds{time}, cost});
       }
     }
-    const auto answers = trial_.ask(schedules);
+    const auto answers = trial_.run(schedules);
     totals_.tried += static_cast<std::int64_t>(schedules.size());
     for (std::size_t i = 0; i < schedules.size(); ++i) {
       if (answers[i].empty()) {
@@ -318,7 +318,7 @@ TEST_CASE("an exhaustive search shrinks what it finds") {
   CHECK(result.most.schedule.size() == 4);
   REQUIRE(result.tried);
   CHECK(*result.tried > 100'000);
-  CHECK(result.asked > *result.tried);  // and those of shrinking
+  CHECK(result.requests_sent > *result.tried);  // and those of shrinking
   CHECK_FALSE(result.most_stepping_back);
 }
 

@@ -117,7 +117,7 @@ TEST_CASE("no request of a known schedule comes later than promised") {
   for (const auto& limit :
        {kTwo, Limit{5, 60s, {}}, Limit{1000, 10ms, {}}, Limit{300, 100us, {}}, Limit{1, 1us, {}}}) {
     CAPTURE(limit.limit);
-    const auto fills = fills_of(limit, 1);
+    const auto fills = requests_to_fill(limit, 1);
     const auto most = 4 * fills + 8;
     const auto latest = latest_of_forward(limit, fills, most);
     for (const std::int64_t cost : {1, 2}) {

@@ -64,13 +64,13 @@ std::string to_text(const Schedule& schedule) {
 class LatestTrial final : public Trial {
  public:
   explicit LatestTrial(const rlctl::traffic::Candidate& candidate) : model_(candidate) {}
-  std::vector<Answers> ask(std::span<const Schedule> schedules) override {
+  std::vector<Answers> run(std::span<const Schedule> schedules) override {
     for (const auto& schedule : schedules) {
       for (const auto& request : schedule) latest_ = std::max(latest_, request.at);
     }
-    return model_.ask(schedules);
+    return model_.run(schedules);
   }
-  [[nodiscard]] microseconds latest() const { return latest_; }
+  microseconds latest() const { return latest_; }
 
  private:
   ModelTrial model_;
@@ -284,7 +284,7 @@ return count <= tonumber(ARGV[3]) and 1 or 0)";
     const Schedule schedule{{kBase}, {kBase}, {kBase + 1s}};
     std::string text;
     try {
-      const auto answers = trial.ask({&schedule, 1});
+      const auto answers = trial.run({&schedule, 1});
       CHECK(answers.front().size() == 3);
       CHECK(server.call({"DBSIZE"}).integer() == 1);
     } catch (const UsageError& error) {
@@ -312,10 +312,10 @@ return 1)");
   ScriptTrial trial(server.connection(), script, kOwnServer);
   const std::vector<Schedule> two(2, Schedule{{kBase}, {kBase}});
   const Answers none{{.allowed = false}, {.allowed = false}};
-  const auto wrong = trial.ask(two)[1];
+  const auto wrong = trial.run(two)[1];
   CHECK(wrong != none);
   CHECK_FALSE(trial.confirms(two[1], wrong));
-  CHECK(trial.ask(two) == std::vector<Answers>{none, none});
+  CHECK(trial.run(two) == std::vector<Answers>{none, none});
   CHECK(trial.confirms(two[1], none));
 }
 
@@ -329,7 +329,7 @@ return 0)");
   const std::vector<Schedule> pairs{pair(979ms), pair(981ms), pair(1s), pair(1019ms), pair(1021ms)};
   const Answers denied{{.allowed = true}, {.allowed = false}};
   const Answers allowed{{.allowed = true}, {.allowed = true}};
-  CHECK(trial.ask(pairs) == std::vector<Answers>{denied, {}, {}, {}, allowed});
+  CHECK(trial.run(pairs) == std::vector<Answers>{denied, {}, {}, {}, allowed});
 }
 
 TEST_CASE("times are multiples of the tick that the limiter can distinguish") {
@@ -376,7 +376,7 @@ TEST_CASE("the same seed finds the same schedule, of a model or of its script") 
         search(trial, {.limit = kFive, .budget = kBudget, .base = kBase}, Interrupt());
     const auto of_script = search_bundled(name);
     CHECK(of_model.most.schedule == of_script.most.schedule);
-    CHECK(of_model.asked == of_script.asked);
+    CHECK(of_model.requests_sent == of_script.requests_sent);
   }
 }
 
@@ -432,7 +432,7 @@ TEST_CASE("an interrupt ends a search with what was found so far") {
                if (asked > 5000) interrupt.raise(SIGINT);
              });
   CHECK(result.interrupted);
-  CHECK(result.asked < 50'000);
+  CHECK(result.requests_sent < 50'000);
   CHECK(result.most.score.worst == 10);
 }
 

@@ -126,10 +126,10 @@ class SharedFolder {
   }
   void open() const { fs::permissions(shared_, fs::perms(01777)); }
   void close() const { fs::permissions(shared_, fs::perms(0755)); }
-  [[nodiscard]] fs::path target() const { return target_; }
-  [[nodiscard]] fs::path operator/(const std::string& name) const { return shared_ / name; }
+  fs::path target() const { return target_; }
+  fs::path operator/(const std::string& name) const { return shared_ / name; }
   /// A link in it; returns its path.
-  [[nodiscard]] fs::path link(const std::string& name, const fs::path& to, uid_t owner) const {
+  fs::path link(const std::string& name, const fs::path& to, uid_t owner) const {
     fs::create_symlink(to, shared_ / name);
     REQUIRE(::lchown((shared_ / name).c_str(), owner, owner) == 0);
     return shared_ / name;

@@ -92,7 +92,7 @@ TEST_CASE("problem: no character ends a password, and unix: needs no slashes") {
   CHECK(masked("redis://h unix:a:b@/path") == "redis://**********@/path");
   CHECK(masked("://") == "://");
   CHECK(masked("") == "");
-  CHECK(in_quotes("redis://:a'b@h") == "'redis://****@h'");
+  CHECK(quoted_and_masked("redis://:a'b@h") == "'redis://****@h'");
 }
 
 TEST_CASE("problem: the server's name comes first and keeps its user, whatever follows") {

@@ -25,14 +25,14 @@ class Policies {
     source_.emplace(file_);
   }
 
-  [[nodiscard]] Limiter limiter(const std::string& policy) {
+  Limiter limiter(const std::string& policy) {
     return resolve_limiter({.limits = {}, .algorithm = {}, .burst = {}, .policy = policy}, 1,
                            *source_);
   }
-  [[nodiscard]] std::optional<Limiter> optional_limiter(const LimitOptions& options) {
+  std::optional<Limiter> optional_limiter(const LimitOptions& options) {
     return resolve_optional_limiter(options, *source_);
   }
-  [[nodiscard]] Words keys(const std::string& policy, const Words& operands) {
+  Words keys(const std::string& policy, const Words& operands) {
     const auto resolved = limiter(policy);
     return asked_keys(&resolved, operands);
   }

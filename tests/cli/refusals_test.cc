@@ -48,7 +48,7 @@ class Files {
   Files& operator=(const Files&) = delete;
 
   /// Whether no command has written or removed a file.
-  [[nodiscard]] bool are_unchanged() const {
+  bool are_unchanged() const {
     const std::filesystem::directory_iterator begin(folder_.path()), end;
     return contents("two.log") == kLog && std::distance(begin, end) == count_;
   }

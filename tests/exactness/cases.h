@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "limiter/algorithm.h"
-#include "limiter/decision.h"
+#include "limiter/limit.h"
 #include "support/schedule.h"
 
 namespace rlctl::test {
@@ -44,11 +44,9 @@ struct Case {
 };
 
 /// The same case for the same seed. `prefix` begins the names of its keys.
-[[nodiscard]] Case make_case(const limiter::Algorithm& algorithm, std::uint64_t seed,
-                             const std::string& prefix);
+Case make_case(const limiter::Algorithm& algorithm, std::uint64_t seed, const std::string& prefix);
 /// The requests of that case, without a prefix, for Differ; none if its keys age or if the
 /// algorithm counts leases.
-[[nodiscard]] std::optional<Schedule> schedule_of_case(const limiter::Algorithm& algorithm,
-                                                       std::uint64_t seed);
+std::optional<Schedule> schedule_of_case(const limiter::Algorithm& algorithm, std::uint64_t seed);
 
 }  // namespace rlctl::test

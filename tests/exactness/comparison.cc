@@ -9,7 +9,7 @@
 #include "limiter/check.h"
 #include "lua/substitute.h"
 #include "redis/error.h"
-#include "redis/server_info.h"
+#include "redis/server.h"
 #include "support/limiters.h"
 #include "support/schedule.h"
 

@@ -42,12 +42,12 @@ class Lane {
   void queue(Case asked, std::size_t steps);
   /// Reads the answers to the oldest case that was queued. An end that differs (which keys exist,
   /// and for how long) makes the last decision wrong.
-  [[nodiscard]] Outcome take();
+  Outcome take();
   /// Removes keys; if `expire`, by a TTL of a millisecond.
   void remove(const std::vector<Case::Key>& keys, bool expire);
 
-  [[nodiscard]] redis::Connection& connection() { return connection_; }
-  [[nodiscard]] bool has_queued() const { return !pending_.empty(); }
+  redis::Connection& connection() { return connection_; }
+  bool has_queued() const { return !pending_.empty(); }
 
  private:
   enum class Answer : char { kNothing, kAging, kDecision, kTime, kTtl };

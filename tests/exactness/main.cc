@@ -24,8 +24,7 @@
 #include "exactness/comparison.h"
 #include "limiter/algorithm.h"
 #include "redis/error.h"
-#include "redis/private_server.h"
-#include "redis/server_info.h"
+#include "redis/server.h"
 #include "support/schedule.h"
 
 namespace rlctl::test {
@@ -166,7 +165,7 @@ class Runner {
         "up, when keys expire early; run it again on an idle machine\n",
         undecided_);
   }
-  [[nodiscard]] std::int64_t wrong() const { return wrong_; }
+  std::int64_t wrong() const { return wrong_; }
 
  private:
   void print() {

@@ -3,8 +3,7 @@
 #include <vector>
 
 #include "fuzz/replies.h"
-#include "redis/slots.h"
-#include "redis/topology.h"
+#include "redis/cluster.h"
 #include "redis/url.h"
 
 namespace fuzz::cluster_slots {

@@ -45,8 +45,8 @@ class Parts {
   unsigned choice(unsigned most);
   /// Takes a line as a number: its digits, or its hash if it has others.
   std::int64_t number();
-  [[nodiscard]] std::string_view rest() const { return rest_; }
-  [[nodiscard]] bool done() const { return rest_.empty(); }
+  std::string_view rest() const { return rest_; }
+  bool done() const { return rest_.empty(); }
 
  private:
   std::string_view rest_;
@@ -90,7 +90,7 @@ inline std::int64_t Parts::number() {
 }
 
 /// Whether the text has a control byte other than the end of a line.
-[[nodiscard]] inline bool has_control(std::string_view text) {
+inline bool has_control(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return (byte < 0x20 && c != '\n') || byte == 0x7f;
@@ -99,7 +99,7 @@ inline std::int64_t Parts::number() {
 
 /// Whether the text, in UTF-8, has a character that a terminal may interpret: a control byte, a C1
 /// control character, or one that changes the direction of the text.
-[[nodiscard]] inline bool has_control_character(std::string_view text) {
+inline bool has_control_character(std::string_view text) {
   // U+0080 to U+009F; U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069.
   for (std::size_t i = 0; i + 1 < text.size(); ++i) {
     const auto two = text.substr(i, 2);

@@ -3,9 +3,7 @@
 #include <string>
 
 #include "fuzz/fuzz.h"
-#include "ldb/call_log.h"
 #include "ldb/coverable_lines.h"
-#include "ldb/probe_reader.h"
 #include "ldb/probes.h"
 #include "ldb/session.h"
 #include "ldb/value.h"

@@ -8,7 +8,6 @@
 #include "fuzz/fuzz.h"
 #include "ldb/evaluation.h"
 #include "lua/calls.h"
-#include "lua/shebang.h"
 #include "lua/substitute.h"
 
 namespace fuzz::lua_lexer {

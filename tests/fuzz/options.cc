@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "cli/options/command_line.h"
-#include "cli/options/options.h"
 #include "fuzz/fuzz.h"
 
 namespace fuzz::options {

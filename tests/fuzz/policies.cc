@@ -1,6 +1,6 @@
 // A configuration that can be read has policies that keep every rule of the command line; a
 // mistake names its line; each policy's keys belong to it.
-#include "limiter/policies.h"
+#include "limiter/configuration.h"
 
 #include <algorithm>
 #include <cstdlib>

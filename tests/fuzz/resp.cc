@@ -4,8 +4,8 @@
 
 #include "fuzz/replies.h"
 #include "ldb/session.h"
+#include "redis/cluster.h"
 #include "redis/connection.h"
-#include "redis/topology.h"
 #include "traffic/reply_reading.h"
 
 namespace fuzz::resp {

@@ -1,5 +1,5 @@
 // A file of saved keys is read as it was written; a damaged one is an error that names its line.
-#include "state/backup.h"
+#include "stored/backup.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 namespace fuzz::save_file {
 
 using rlctl::InputError;
-using namespace rlctl::state;
+using namespace rlctl::stored;
 
 std::vector<SavedKey> read_file(std::string_view text) {
   const rlctl::FileDescriptor file(::memfd_create("saved", 0));

@@ -1,6 +1,6 @@
 // What is decoded from a key's content is of the content's type and within the contract's bounds,
 // and a decision can be made with it.
-#include "state/state.h"
+#include "stored/forms.h"
 
 #include <array>
 #include <cstdint>
@@ -9,18 +9,17 @@
 #include "base/error.h"
 #include "fuzz/fuzz.h"
 #include "redis/error.h"
-#include "state/inspection.h"
-#include "state/interpretation.h"
+#include "stored/inspection.h"
 
 namespace fuzz::state {
 
 using rlctl::microseconds;
 using namespace rlctl::limiter;
-using namespace rlctl::state;
+using namespace rlctl::stored;
 
-void test_model(const State& state, microseconds now) {
+void test_model(const Decoded& state, microseconds now) {
   if (!state.model || !state.limit) return;
-  const auto decision = state.model->look(*state.limit, 1, now);
+  const auto decision = state.model->peek(*state.limit, 1, now);
   require(decision.remaining >= 0, "what remains is not negative");
   require(decision.reset_after.count() >= 0, "no reset was in the past");
   require(state.model->usage(*state.limit, now).units >= 0, "usage is not negative");
@@ -29,21 +28,21 @@ void test_model(const State& state, microseconds now) {
   copy->refund(*state.limit, 1, now);
 }
 
-void test_inspection(std::string_view key, const Content& content, const State& state,
+void test_inspection(std::string_view key, const KeySample& content, const Decoded& state,
                      const EntryCounts& entries) {
   const InspectionRequest request{.usual_limit =
                                       Limit{.limit = 5, .window = microseconds{60'000'000}}};
   Inspection result;
   result.key = key;
-  Interpreter interpreter(request, result);
-  interpreter.set_frame({.server_now = content.read_at, .ttl_ms = 1000, .bytes = 100});
+  InspectionBuilder interpreter(request, result);
+  interpreter.set_header({.server_now = content.read_at, .ttl_ms = 1000, .bytes = 100});
   interpreter.set_content(content);
   try {
     if (state.form == nullptr) {
       interpreter.fill_unused();
-    } else if (state.form->keeping == Keeping::kText) {
+    } else if (state.form->layout == Layout::kText) {
       interpreter.fill_text();
-    } else if (state.form->keeping == Keeping::kLeases) {
+    } else if (state.form->layout == Layout::kLeases) {
       interpreter.fill_leases(entries);
     } else if (interpreter.set_window(EntryTimes{entries.newest, entries.newest})) {
       (void)interpreter.first_live(entries.newest);
@@ -65,7 +64,7 @@ void test(std::string_view input) {
   constexpr std::array<std::string_view, 7> kTypes{"string", "list", "zset",  "hash",
                                                    "set",    "none", "stream"};
   Parts parts(input);
-  Content content{.type = std::string(kTypes[parts.choice(kTypes.size() - 1)])};
+  KeySample content{.type = std::string(kTypes[parts.choice(kTypes.size() - 1)])};
   constexpr std::int64_t kMaxNow = 4'000'000'000'000'000;
   const auto ttl = parts.number(), time = parts.number(), size = parts.number();
   const microseconds now{time < 0 || time > kMaxNow ? 1'700'000'000'000'000 : time};
@@ -83,7 +82,7 @@ void test(std::string_view input) {
       if (content.type == "zset") edge->score = parts.until('\n');
     }
   } else {
-    content.text = parts.rest().substr(0, Content::kMaxText);
+    content.text = parts.rest().substr(0, KeySample::kMaxText);
   }
   const auto state = decode(key, content);
   (void)is_recognized(key, content, state);

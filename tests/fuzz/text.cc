@@ -44,7 +44,7 @@ void test_masked(std::string_view input) {
   require(input == "***" || masked.find_first_not_of('*', 8) == masked.rfind('@'),
           "no password is left", masked);
   (void)rlctl::masked(std::string(input));
-  (void)rlctl::in_quotes(input);
+  (void)rlctl::quoted_and_masked(input);
 }
 
 void test_network(std::string_view input) {

@@ -8,7 +8,7 @@
 
 #include "ldb/debugger.h"
 #include "redis/connection.h"
-#include "redis/private_server.h"
+#include "redis/server.h"
 #include "support/debugger_bench.h"
 #include "support/failure.h"
 

@@ -1,4 +1,4 @@
-#include "ldb/probe_reader.h"
+#include "ldb/probes.h"
 
 #include <doctest/doctest.h>
 

@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "redis/connection.h"
-#include "redis/private_server.h"
+#include "redis/server.h"
 #include "redis/url.h"
 #include "support/failure.h"
 #include "support/scripted_server.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "redis/private_server.h"
+#include "redis/server.h"
 #include "support/failure.h"
 #include "support/random.h"
 
@@ -49,12 +49,12 @@ void append_line(Strings& out, const TracedLine& line) {
 /// A private server, and the output of traces on it.
 class Tracer {
  public:
-  [[nodiscard]] Connection connect() const { return Connection::open(server_.url(), 120s); }
-  [[nodiscard]] std::string reply_to(const Strings& command) const {
+  Connection connect() const { return Connection::open(server_.url(), 120s); }
+  std::string reply_to(const Strings& command) const {
     const std::vector<std::string_view> words(command.begin(), command.end());
     return std::string(connect().call(words).text());
   }
-  [[nodiscard]] const PrivateServer& server() const { return server_; }
+  const PrivateServer& server() const { return server_; }
 
   Strings operator()(const Debuggee& debuggee, Mode mode = Mode::kSync) {
     Strings lines;

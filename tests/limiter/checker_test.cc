@@ -183,7 +183,7 @@ TEST_CASE("looks use EVALSHA_RO, and EVALSHA once the server or an ACL has refus
   support::Wire modern_wire{.to_read = {kYes}};
   auto yes = support::over(modern_wire);
   Checker modern(yes, gcra);
-  modern.append_read_only_looks(request);
+  modern.append_read_only_peeks(request);
   CHECK_FALSE(modern.note_missing_evalsha_ro(yes.read()));
   CHECK(words(modern_wire.sent) == " EVALSHA_RO" + call);
 
@@ -196,10 +196,10 @@ TEST_CASE("looks use EVALSHA_RO, and EVALSHA once the server or an ACL has refus
     support::Wire wire{.to_read = {refusal, kYes, kYes}};
     auto connection = support::over(wire);
     Checker checker(connection, gcra);
-    checker.append_read_only_looks(request);
+    checker.append_read_only_peeks(request);
     CHECK(checker.note_missing_evalsha_ro(connection.read()));
     for (int i = 0; i < 2; ++i) {
-      checker.append_read_only_looks(request);
+      checker.append_read_only_peeks(request);
       CHECK_FALSE(checker.note_missing_evalsha_ro(connection.read()));
     }
     CHECK(words(wire.sent) == " EVALSHA_RO" + call + " EVALSHA" + call + " EVALSHA" + call);
@@ -212,7 +212,7 @@ TEST_CASE("looks use EVALSHA_RO, and EVALSHA once the server or an ACL has refus
     support::Wire wire{.to_read = {other}};
     auto connection = support::over(wire);
     Checker checker(connection, gcra);
-    checker.append_read_only_looks(request);
+    checker.append_read_only_peeks(request);
     CHECK_FALSE(checker.note_missing_evalsha_ro(connection.read()));
   }
 }

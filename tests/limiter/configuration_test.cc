@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "limiter/policies.h"
-
 namespace limiter_configuration_test {
 
 using rlctl::UsageError;

@@ -60,9 +60,9 @@ TEST_CASE("a look and a refund are always allowed, and each key handles them sep
 TEST_CASE("a window below a millisecond is refused, whatever the cost") {
   for (const std::int64_t cost : {1, 0, -1}) {
     ModelLimiter model(algorithm("gcra"));
-    CHECK_NOTHROW(model.ask("k", {5, 1ms, {}}, cost, kNow));
-    CHECK_THROWS_AS(model.ask("k", {5, 999us, {}}, cost, kNow), rlctl::UsageError);
-    CHECK_THROWS_AS(model.ask(Request{{"a", "b"}, {{5, 1s, {}}, {5, 60us, {}}}, cost, kNow}),
+    CHECK_NOTHROW((void)model.ask("k", {5, 1ms, {}}, cost, kNow));
+    CHECK_THROWS_AS((void)model.ask("k", {5, 999us, {}}, cost, kNow), rlctl::UsageError);
+    CHECK_THROWS_AS((void)model.ask(Request{{"a", "b"}, {{5, 1s, {}}, {5, 60us, {}}}, cost, kNow}),
                     rlctl::UsageError);
   }
 }

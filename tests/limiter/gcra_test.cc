@@ -43,7 +43,7 @@ TEST_CASE("gcra: thirds of a microsecond are kept, so that the rate is exact") {
   const Limit limit{900'000, 1s, 2};
   std::int64_t allowed = 0;
   for (auto now = kNow; now < kNow + 100ms; now += 1us) {
-    if (!model.look(limit, 1, now).allowed) continue;
+    if (!model.peek(limit, 1, now).allowed) continue;
     model.record(limit, 1, now);
     ++allowed;
   }

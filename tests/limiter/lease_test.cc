@@ -1,4 +1,4 @@
-#include "limiter/lease.h"
+#include "limiter/check.h"
 
 #include <doctest/doctest.h>
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "redis/slots.h"
+#include "redis/cluster.h"
 #include "support/refusal.h"
 
 namespace limiter_limit_test {

@@ -101,16 +101,16 @@ TEST_CASE("leaky-bucket: a look is not delayed, although requests are") {
   const Limit limit{.limit = 10, .window = 10s, .burst = 5};
   LeakyBucketModel model;
   model.record(limit, 3, kStart);
-  CHECK(model.look(limit, 1, kStart).delay == 3s);
-  CHECK(model.look(limit, 0, kStart).delay == 0s);
+  CHECK(model.peek(limit, 1, kStart).delay == 3s);
+  CHECK(model.peek(limit, 0, kStart).delay == 0s);
 }
 
 TEST_CASE("token-bucket: a bucket that a smaller burst makes full resets at once") {
   TokenBucketModel model;
   model.record({.limit = 10, .window = 10s}, 1, kStart);
   const Limit smaller{.limit = 10, .window = 10s, .burst = 5};
-  CHECK(model.look(smaller, 0, kStart).reset_after == 0s);
-  CHECK(model.look(smaller, 0, kStart - 1s).reset_after == 0s);  // before the bucket's own time
+  CHECK(model.peek(smaller, 0, kStart).reset_after == 0s);
+  CHECK(model.peek(smaller, 0, kStart - 1s).reset_after == 0s);  // before the bucket's own time
 }
 
 TEST_CASE("a look is allowed even if more is used than a lowered limit") {
@@ -122,8 +122,8 @@ TEST_CASE("a look is allowed even if more is used than a lowered limit") {
                                                : Limit{.limit = 3, .window = 10s};
     const auto model = algorithm.make_model();
     model->record(limit, 10, kStart);
-    CHECK(model->look(lowered, 0, kStart).allowed);
-    CHECK_FALSE(model->look(lowered, 1, kStart).allowed);
+    CHECK(model->peek(lowered, 0, kStart).allowed);
+    CHECK_FALSE(model->peek(lowered, 1, kStart).allowed);
   }
 }
 
@@ -134,8 +134,8 @@ TEST_CASE(
   SlidingWindowCounterModel model;
   model.record(limit, 6, 3'199'999'999'999'999us);
   model.record(limit, 169, 3'299'999'999'999'999us);
-  CHECK(model.look(limit, 0, 3'299'999'999'999'999us).remaining == 642);
-  CHECK(model.look(limit, 642, 3'299'999'999'999'999us).allowed);
+  CHECK(model.peek(limit, 0, 3'299'999'999'999'999us).remaining == 642);
+  CHECK(model.peek(limit, 642, 3'299'999'999'999'999us).allowed);
 }
 
 // For a window of 10 s the TTL is 12,500 ms: 10,000,999 µs plus a quarter of the window, rounded

@@ -1,4 +1,4 @@
-#include "limiter/policies.h"
+#include "limiter/configuration.h"
 
 #include <doctest/doctest.h>
 
@@ -6,8 +6,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include "limiter/configuration.h"
 
 namespace limiter_policies_test {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "state/state.h"
+#include "stored/forms.h"
 #include "support/contract.h"
 #include "support/limiters.h"
 #include "support/packed.h"
@@ -19,7 +19,7 @@ namespace limiter_script_refusals_test {
 
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
-using namespace rlctl::state;
+using namespace rlctl::stored;
 using namespace rlctl::test;
 using rlctl::redis::Reply;
 

@@ -141,7 +141,7 @@ TEST_CASE(
                            .current = 0};
   check_frame(server, frame, {773'745'984, frame.window, {}}, 1);
   SlidingWindowCounterModel model(frame);
-  CHECK(model.look({773'745'984, frame.window, {}}, 1, kMinute).retry_after == 1us);
+  CHECK(model.peek({773'745'984, frame.window, {}}, 1, kMinute).retry_after == 1us);
 }
 
 TEST_CASE("sliding-window-counter: remaining counts a request that rounding lets in") {
@@ -155,9 +155,9 @@ TEST_CASE("sliding-window-counter: remaining counts a request that rounding lets
   const Limit limit{1030, frame.window, {}};
   check_frame(server, frame, limit, 0);
   SlidingWindowCounterModel model(frame);
-  CHECK(model.look(limit, 0, kMinute).remaining == 6);
-  CHECK(model.look(limit, 6, kMinute).allowed);
-  CHECK_FALSE(model.look(limit, 7, kMinute).allowed);
+  CHECK(model.peek(limit, 0, kMinute).remaining == 6);
+  CHECK(model.peek(limit, 6, kMinute).allowed);
+  CHECK_FALSE(model.peek(limit, 7, kMinute).allowed);
 }
 
 TEST_CASE("sliding-window-counter: script and model agree on random traffic") {

@@ -117,7 +117,7 @@ TEST_CASE("token-bucket: a wait ends where rounding adds what is missing") {
   constexpr std::int64_t kBurst = 600'000'000;
   const TokenBucket bucket{.tokens = kBurst - std::ldexp(1, -22), .at = kNow};
   check_bucket(server, bucket, {1, 5'242'880us, kBurst}, kBurst);
-  CHECK(TokenBucketModel(bucket).look({1, 5'242'880us, kBurst}, kBurst, kNow).retry_after == 1us);
+  CHECK(TokenBucketModel(bucket).peek({1, 5'242'880us, kBurst}, kBurst, kNow).retry_after == 1us);
   // A microsecond adds 2^-26 less than the token that the call takes.
   const Limit limit{67'108'863, 67'108'864us, 134'217'729};
   check_bucket(server, {.tokens = as_double(*limit.burst), .at = kNow}, limit, 1);

@@ -1,4 +1,4 @@
-#include "limiter/why.h"
+#include "limiter/algorithm.h"
 
 #include <doctest/doctest.h>
 
@@ -11,12 +11,12 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::seconds kEdge{1'767'225'660};
 
-std::string why_of(std::string_view name, const Treatment& treatment) {
-  return why(*find_algorithm(name), treatment).value_or("none");
+std::string why_of(std::string_view name, const RunSummary& summary) {
+  return why(*find_algorithm(name), summary).value_or("none");
 }
 
 /// 10 units within 9 s against 5/60s, 4 of them before the edge.
-Treatment exceeded() {
+RunSummary exceeded() {
   return {.limit = {.limit = 5, .window = 60s},
           .denied = 3,
           .keys_denied = 1,
@@ -46,26 +46,26 @@ TEST_CASE("why: an edge between the units is why windows let more through") {
 }
 
 TEST_CASE("why: a bucket gives its burst and what comes back meanwhile") {
-  auto treatment = exceeded();
-  treatment.span = 59s;
-  CHECK(why_of("token-bucket", treatment) ==
+  auto summary = exceeded();
+  summary.span = 59s;
+  CHECK(why_of("token-bucket", summary) ==
         "its bucket holds 5, and 4 come back meanwhile: of these 9, 10 were allowed within 59 s");
-  treatment.limit.burst = 8;
-  CHECK(why_of("gcra", treatment) ==
+  summary.limit.burst = 8;
+  CHECK(why_of("gcra", summary) ==
         "it allows a burst of 8, and 4 more become due meanwhile: of these 12, 10 were allowed "
         "within 59 s");
-  treatment.span = 12s;
-  treatment.allowed = 9;
-  CHECK(why_of("gcra", treatment) ==
+  summary.span = 12s;
+  summary.allowed = 9;
+  CHECK(why_of("gcra", summary) ==
         "it allows a burst of 8, and 1 more becomes due meanwhile: all 9 were allowed within 12 s");
-  CHECK(why_of("token-bucket", treatment) ==
+  CHECK(why_of("token-bucket", summary) ==
         "its bucket holds 8, and 1 comes back meanwhile: all 9 were allowed within 12 s");
 }
 
 TEST_CASE("why: a queue lets the last request go on as a whole") {
-  auto treatment = exceeded();
-  treatment.cost = 3;
-  CHECK(why_of("leaky-bucket", treatment) ==
+  auto summary = exceeded();
+  summary.cost = 3;
+  CHECK(why_of("leaky-bucket", summary) ==
         "a request of 3 proceeds as a whole as soon as its first unit may, so 10 proceeded within "
         "9 s");
 }

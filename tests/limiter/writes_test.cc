@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "state/state.h"
+#include "stored/forms.h"
 #include "support/contract.h"
 #include "support/limiters.h"
 #include "support/observed.h"
@@ -21,7 +21,7 @@ namespace limiter_writes_test {
 
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
-using namespace rlctl::state;
+using namespace rlctl::stored;
 using namespace rlctl::test;
 
 namespace {

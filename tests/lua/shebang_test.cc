@@ -1,4 +1,4 @@
-#include "lua/shebang.h"
+#include "lua/substitute.h"
 
 #include <doctest/doctest.h>
 

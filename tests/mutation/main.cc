@@ -27,7 +27,7 @@
 #include "exactness/comparison.h"
 #include "limiter/algorithm.h"
 #include "redis/error.h"
-#include "redis/private_server.h"
+#include "redis/server.h"
 
 namespace rlctl::test {
 namespace {
@@ -47,7 +47,7 @@ class Judge {
  public:
   explicit Judge(std::int64_t decisions) : decisions_(decisions) {}
 
-  [[nodiscard]] bool differs(const Algorithm& algorithm) {
+  bool differs(const Algorithm& algorithm) {
     for (auto patience = std::chrono::seconds{4};; patience *= 2) {
       if (!server_) server_.emplace();
       const auto before = cpu_seconds(server_->pid());

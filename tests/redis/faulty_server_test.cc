@@ -138,8 +138,8 @@ class EndlessTransport final : public Transport {
   }
   std::size_t write_some(std::string_view bytes) override { return accepts_ ? bytes.size() : 0; }
   void wait(Deadline /*deadline*/) override {}
-  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
-  [[nodiscard]] int fd() const noexcept override { return -1; }
+  const std::string& name() const noexcept override { return name_; }
+  int fd() const noexcept override { return -1; }
 
  private:
   std::string start_;

@@ -1,4 +1,4 @@
-#include "redis/private_server.h"
+#include "redis/server.h"
 
 #include <doctest/doctest.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
-#include "redis/resolve.h"
 #include "base/error.h"
+#include "redis/transport.h"
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>

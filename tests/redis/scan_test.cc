@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "redis/private_server.h"
+#include "redis/server.h"
 #include "support/failure.h"
 #include "support/fake_cluster.h"
 #include "support/scripted_server.h"

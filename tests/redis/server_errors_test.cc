@@ -11,8 +11,7 @@
 #include "base/wait.h"
 #include "redis/connection.h"
 #include "redis/error.h"
-#include "redis/private_server.h"
-#include "redis/server_info.h"
+#include "redis/server.h"
 #include "support/failure.h"
 #include "support/scripted_server.h"
 

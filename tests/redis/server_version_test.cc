@@ -1,4 +1,4 @@
-#include "redis/server_info.h"
+#include "redis/server.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,6 @@
 #include <string>
 
 #include "redis/connection.h"
-#include "redis/private_server.h"
 #include "support/failure.h"
 #include "support/fake_cluster.h"
 

@@ -1,4 +1,4 @@
-#include "redis/slots.h"
+#include "redis/cluster.h"
 
 #include <doctest/doctest.h>
 

@@ -18,7 +18,7 @@
 #include "base/wait.h"
 #include "redis/connection.h"
 #include "redis/error.h"
-#include "redis/private_server.h"
+#include "redis/server.h"
 #include "support/failure.h"
 #include "support/random.h"
 #include "support/scripted_server.h"
@@ -45,7 +45,7 @@ class Certificates {
                          rlctl::shell_quoted(folder_.path().string());
     REQUIRE(std::system(command.c_str()) == 0);
   }
-  [[nodiscard]] std::string file(const std::string& name) const { return folder_.path() / name; }
+  std::string file(const std::string& name) const { return folder_.path() / name; }
 
  private:
   support::TempFolder folder_;
@@ -115,7 +115,7 @@ class Proxy {
                Scheme::kTcp) {}
 
   /// The server's URL, with the proxy's port.
-  [[nodiscard]] Url url(Url server) const {
+  Url url(Url server) const {
     server.port = front_.url().port;
     return server;
   }

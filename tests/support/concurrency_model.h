@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "limiter/decision.h"
+#include "limiter/limit.h"
 
 namespace rlctl::limiter {
 
@@ -24,13 +24,13 @@ class ConcurrencyModel {
   /// Releases the lease. Denied for good if it is gone.
   Decision release(std::int64_t limit, std::string_view id, microseconds now);
   /// True if the key would not exist in Redis.
-  [[nodiscard]] bool empty() const { return lapses_.empty(); }
+  bool empty() const { return lapses_.empty(); }
 
  private:
-  [[nodiscard]] bool holds(std::string_view id, microseconds now) const;
-  [[nodiscard]] Decision state(std::int64_t limit, microseconds now) const;
-  [[nodiscard]] Decision gone(std::int64_t limit, microseconds now) const;
-  [[nodiscard]] microseconds lapse_by_rank(std::int64_t rank, microseconds now) const;
+  bool holds(std::string_view id, microseconds now) const;
+  Decision state(std::int64_t limit, microseconds now) const;
+  Decision gone(std::int64_t limit, microseconds now) const;
+  microseconds lapse_by_rank(std::int64_t rank, microseconds now) const;
   Decision extend(std::int64_t limit, microseconds lease, std::string_view id, microseconds now);
   void drop_lapsed(microseconds now);
 

@@ -18,15 +18,15 @@ inline constexpr std::int64_t kHourMs = 3'600'000;
 using Strings = std::vector<std::string>;
 
 /// The algorithms with the usual contract; only $RLCTL_TEST_ALGORITHM if that is set.
-[[nodiscard]] std::vector<Algorithm> usual_algorithms();
+std::vector<Algorithm> usual_algorithms();
 
-[[nodiscard]] bool contains(std::string_view text, std::string_view part);
+bool contains(std::string_view text, std::string_view part);
 
 /// How long a block of calls took, in ms, rounded up, plus one for the server's own rounding: a TTL
 /// may have run down by this much.
 class Elapsed {
  public:
-  [[nodiscard]] std::int64_t ms() const {
+  std::int64_t ms() const {
     const auto passed = std::chrono::steady_clock::now() - start_;
     return std::chrono::ceil<std::chrono::milliseconds>(passed).count() + 1;
   }
@@ -41,6 +41,6 @@ struct Kept {
   std::vector<std::int64_t> ttls_ms;
 };
 
-[[nodiscard]] Kept look_up(TestServer& server, const Strings& keys);
+Kept look_up(TestServer& server, const Strings& keys);
 
 }  // namespace rlctl::test

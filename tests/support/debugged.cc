@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "redis/connection.h"
-#include "redis/private_server.h"
+#include "redis/server.h"
 
 namespace rlctl::test {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ldb/probe_reader.h"
+#include "ldb/probes.h"
 
 namespace rlctl::test {
 
@@ -19,10 +19,10 @@ redis::Reply debug_script(redis::Connection& connection, std::string_view text,
                           const std::function<void(std::string_view)>& on_item);
 
 /// The line of a stop that the debugger reports; 0 if the item is not a stop.
-[[nodiscard]] int stopped_at(std::string_view item);
+int stopped_at(std::string_view item);
 
 /// {1 'a' +OK nil}. Errors do not include where they came from, which differs for a probed script.
-[[nodiscard]] std::string to_text(redis::ReplyView reply);
+std::string to_text(redis::ReplyView reply);
 
 /// What the debugger reported, in order.
 struct Told {
@@ -35,33 +35,31 @@ struct Told {
 
 /// Runs a script in a debugger on an empty server. Calls `on_message` for each of the script's own
 /// messages, with what was reported before it.
-[[nodiscard]] Told debug(const ldb::ProbedScript& script, const std::vector<std::string>& keys = {},
-                         const std::vector<std::string>& arguments = {},
-                         const std::function<void(const Told&)>& on_message = {});
+Told debug(const ldb::ProbedScript& script, const std::vector<std::string>& keys = {},
+           const std::vector<std::string>& arguments = {},
+           const std::function<void(const Told&)>& on_message = {});
 
 /// A script whose text is its source.
-[[nodiscard]] ldb::ProbedScript unprobed(std::string_view source);
+ldb::ProbedScript unprobed(std::string_view source);
 /// Fails the test if add_probes() returns nothing.
-[[nodiscard]] ldb::ProbedScript probed(std::string_view source,
-                                       const ldb::ProbeOptions& options = {});
+ldb::ProbedScript probed(std::string_view source, const ldb::ProbeOptions& options = {});
 
 /// "3: a=1 b#2=5": the line, and the values reported before it; 2 is the activation.
-[[nodiscard]] std::vector<std::string> lines_of(const ldb::ProbedScript& script, const Told& told);
+std::vector<std::string> lines_of(const ldb::ProbedScript& script, const Told& told);
 /// The same for a source, which is debugged.
-[[nodiscard]] std::vector<std::string> told_of(std::string_view source,
-                                               const ldb::ProbeOptions& options = {});
+std::vector<std::string> told_of(std::string_view source, const ldb::ProbeOptions& options = {});
 
 /// What a script replies on an empty server, as to_text() writes it.
-[[nodiscard]] std::string reply_to(std::string_view text);
+std::string reply_to(std::string_view text);
 /// The same for a source, which must reply the same with every kind of probe.
-[[nodiscard]] std::string same_reply(std::string_view source);
+std::string same_reply(std::string_view source);
 
 /// "v7"
-[[nodiscard]] std::string local_name(int i);
+std::string local_name(int i);
 /// Declares v1, v2, and so on, each on a line of its own, as 1.
-[[nodiscard]] std::string locals(int count);
-[[nodiscard]] std::string repeated(int count, const std::function<std::string(int)>& item,
-                                   std::string_view separator = "");
+std::string locals(int count);
+std::string repeated(int count, const std::function<std::string(int)>& item,
+                     std::string_view separator = "");
 
 }  // namespace rlctl::test
 

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "ldb/debugger.h"
 #include "redis/connection.h"
-#include "redis/private_server.h"
+#include "redis/server.h"
 
 namespace rlctl::test {
 
@@ -33,7 +33,7 @@ class DebuggerBench {
     halt = debugger->start();
   }
 
-  [[nodiscard]] redis::Connection connect() const {
+  redis::Connection connect() const {
     return redis::Connection::open(server_.url(), std::chrono::seconds(120));
   }
   ldb::Debugger* operator->() { return &*debugger; }
@@ -45,13 +45,9 @@ class DebuggerBench {
     return debugger->go_on();
   }
   /// The values, as in "1 2.5", or the error.
-  [[nodiscard]] std::string eval(const std::string& code) {
-    return text_of(debugger->evaluate(code));
-  }
-  [[nodiscard]] std::string print(const std::string& expression) {
-    return text_of(debugger->print(expression));
-  }
-  [[nodiscard]] static std::string text_of(const ldb::Evaluation& evaluation) {
+  std::string eval(const std::string& code) { return text_of(debugger->evaluate(code)); }
+  std::string print(const std::string& expression) { return text_of(debugger->print(expression)); }
+  static std::string text_of(const ldb::Evaluation& evaluation) {
     if (evaluation.outcome != ldb::Evaluation::Outcome::kValues) return "! " + evaluation.message;
     std::string text;
     for (const auto& value : evaluation.values) {
@@ -60,7 +56,7 @@ class DebuggerBench {
     return text;
   }
   /// "a=1 b=nil"
-  [[nodiscard]] static std::string text_of(const std::vector<ldb::LocalChange>& locals) {
+  static std::string text_of(const std::vector<ldb::LocalChange>& locals) {
     std::string text;
     for (const auto& [local, value] : locals) {
       text += (text.empty() ? "" : " ") + local.name + "=" + ldb::text_of(value);

@@ -10,7 +10,7 @@ namespace support {
 
 /// The Error that `call` throws; fails the test if it throws none.
 template <typename Call>
-[[nodiscard]] rlctl::redis::Error error_of(Call call) {
+rlctl::redis::Error error_of(Call call) {
   try {
     call();
   } catch (const rlctl::redis::Error& error) {
@@ -20,16 +20,16 @@ template <typename Call>
   return {rlctl::redis::Failure::kUsage, ""};
 }
 
-[[nodiscard]] inline std::string message_of(const rlctl::redis::Error& error) {
+inline std::string message_of(const rlctl::redis::Error& error) {
   return error.what();
 }
 
 /// Whether it says that the command may have been executed.
-[[nodiscard]] inline bool is_in_doubt(const rlctl::redis::Error& error) {
+inline bool is_in_doubt(const rlctl::redis::Error& error) {
   return error.hint().ends_with(rlctl::redis::kMayHaveRun);
 }
 
-[[nodiscard]] inline bool contains(const std::string& text, const std::string& part) {
+inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 

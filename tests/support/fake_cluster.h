@@ -19,7 +19,7 @@ inline constexpr std::chrono::seconds kLong{120};
 /// For a call that must time out: too short for any answer to be expected within it.
 inline constexpr std::chrono::milliseconds kShort{300};
 
-[[nodiscard]] inline std::string text(const rlctl::redis::Reply& reply) {
+inline std::string text(const rlctl::redis::Reply& reply) {
   return std::string(reply.text());
 }
 
@@ -42,21 +42,21 @@ class FakeNode {
 
   /// Takes effect with the next command. There is none at first, and no answers.
   void set_script(Script script);
-  [[nodiscard]] rlctl::redis::HostPort address() const { return {url_.host, url_.port}; }
+  rlctl::redis::HostPort address() const { return {url_.host, url_.port}; }
   /// "127.0.0.1:port"
-  [[nodiscard]] std::string name() const { return rlctl::redis::display(address()); }
+  std::string name() const { return rlctl::redis::display(address()); }
   /// How many commands began with these words, on all connections.
-  [[nodiscard]] int count(const std::string& beginning);
+  int count(const std::string& beginning);
   /// Waits until so many of them have been answered.
   void wait_for(const std::string& beginning, int commands);
   /// The commands, words joined by blanks.
-  [[nodiscard]] std::vector<std::string> seen();
-  [[nodiscard]] int clients();
+  std::vector<std::string> seen();
+  int clients();
 
  private:
   void accept_clients();
   void talk_to(int client);
-  [[nodiscard]] bool answer(int client, const std::vector<std::string>& words);
+  bool answer(int client, const std::vector<std::string>& words);
 
   rlctl::redis::Url url_;
   rlctl::FileDescriptor listener_;
@@ -81,23 +81,23 @@ class FakeCluster {
   FakeCluster();
   void serve(FakeNode& node, const std::string& name, Special special = nullptr);
   /// The reply to CLUSTER SLOTS.
-  [[nodiscard]] std::string slots() const;
-  [[nodiscard]] rlctl::redis::Url url() const;
+  std::string slots() const;
+  rlctl::redis::Url url() const;
   /// Of the node alone, as if it were no Cluster's.
-  [[nodiscard]] static rlctl::redis::Url plain(const FakeNode& node);
+  static rlctl::redis::Url plain(const FakeNode& node);
 
   FakeNode low, high;
 };
 
 // Parts of replies.
-[[nodiscard]] std::string bulk(const std::string& text);
-[[nodiscard]] std::string number(long long value);
-[[nodiscard]] std::string slots_row(int first, int last, const rlctl::redis::HostPort& master);
-[[nodiscard]] FakeNode::Answer moved(int slot, const std::string& to);
+std::string bulk(const std::string& text);
+std::string number(long long value);
+std::string slots_row(int first, int last, const rlctl::redis::HostPort& master);
+FakeNode::Answer moved(int slot, const std::string& to);
 
 /// Answers so many of these commands like this.
-[[nodiscard]] FakeCluster::Special first(int times, std::string command, FakeNode::Answer answer);
+FakeCluster::Special first(int times, std::string command, FakeNode::Answer answer);
 /// Answers all of them.
-[[nodiscard]] FakeCluster::Special always(std::string command, FakeNode::Answer answer);
+FakeCluster::Special always(std::string command, FakeNode::Answer answer);
 
 }  // namespace support

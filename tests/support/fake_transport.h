@@ -47,8 +47,8 @@ class FakeTransport final : public rlctl::redis::Transport {
     return count;
   }
   void wait(rlctl::Deadline /*deadline*/) override { room_ = wire_.room; }
-  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
-  [[nodiscard]] int fd() const noexcept override { return -1; }
+  const std::string& name() const noexcept override { return name_; }
+  int fd() const noexcept override { return -1; }
 
  private:
   Wire& wire_;

@@ -37,7 +37,7 @@ class Redirection {
   Redirection(const Redirection&) = delete;
   Redirection& operator=(const Redirection&) = delete;
 
-  [[nodiscard]] std::string text() const { return contents("/dev/fd/" + std::to_string(fd_)); }
+  std::string text() const { return contents("/dev/fd/" + std::to_string(fd_)); }
 
  private:
   int fd_, original_;

@@ -20,11 +20,11 @@ struct LeaseCall {
   microseconds now{0};
 
   /// ARGV; without the time by the server's clock.
-  [[nodiscard]] std::vector<std::string> arguments(bool by_servers_clock = false) const;
+  std::vector<std::string> arguments(bool by_servers_clock = false) const;
 };
 
 /// What the model decides.
-[[nodiscard]] Decision ask(limiter::ConcurrencyModel& model, const LeaseCall& call);
+Decision ask(limiter::ConcurrencyModel& model, const LeaseCall& call);
 
 /// Calls about one key, and what the model decides.
 struct PlannedLeaseCalls {
@@ -34,6 +34,6 @@ struct PlannedLeaseCalls {
 };
 
 /// Random holders of a few leases, timed to hit the microseconds at which leases expire.
-[[nodiscard]] PlannedLeaseCalls plan_lease_calls(Random& random, Freedom freedom = Freedom::kAll);
+PlannedLeaseCalls plan_lease_calls(Random& random, Freedom freedom = Freedom::kAll);
 
 }  // namespace rlctl::test

@@ -10,7 +10,7 @@
 #include "limiter/algorithm.h"
 #include "limiter/check.h"
 #include "redis/connection.h"
-#include "redis/private_server.h"
+#include "redis/server.h"
 
 namespace rlctl::test {
 
@@ -39,7 +39,7 @@ class ModelLimiter final : public Limiter {
   using Limiter::ask;
   Decision ask(const Request& request) override;
   /// Whether the key would exist in Redis.
-  [[nodiscard]] bool exists(const std::string& key) const;
+  bool exists(const std::string& key) const;
 
  private:
   const Algorithm& algorithm_;
@@ -51,8 +51,8 @@ class ModelLimiter final : public Limiter {
 class TestServer {
  public:
   TestServer();
-  [[nodiscard]] redis::Connection& connection() { return connection_; }
-  [[nodiscard]] pid_t pid() const { return server_.pid(); }
+  redis::Connection& connection() { return connection_; }
+  pid_t pid() const { return server_.pid(); }
 
   redis::Reply call(std::initializer_list<std::string_view> arguments) {
     return connection_.call(arguments);

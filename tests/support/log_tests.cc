@@ -102,7 +102,7 @@ class TwoWindows {
 
  private:
   /// The longer window's own units that it still counts in 1.25 of the shorter one.
-  [[nodiscard]] std::int64_t still_used() const {
+  std::int64_t still_used() const {
     // The TTLs have lost some real time as well, but no more than this.
     const auto elapsed = std::chrono::ceil<milliseconds>(Clock::now() - began_) + 2ms;
     const auto since = now_ + shorter_.window * 5 / 4 + elapsed - longer_.window;

@@ -20,7 +20,7 @@ class ObservedScript {
   redis::Reply eval(const std::vector<std::string>& keys,
                     const std::vector<std::string>& arguments);
   /// "KEY MS" for each TTL that was set since this was last called, in order.
-  [[nodiscard]] std::vector<std::string> ttls_set();
+  std::vector<std::string> ttls_set();
 
  private:
   TestServer& server_;

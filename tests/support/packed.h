@@ -11,7 +11,7 @@ namespace rlctl::test {
 /// State as the scripts pack it: a tag, then little-endian fields, eight bytes for a double and
 /// four for an integer.
 template <typename... Fields>
-[[nodiscard]] std::string packed(std::string_view tag, Fields... fields) {
+std::string packed(std::string_view tag, Fields... fields) {
   std::string bytes(tag);
   const auto append = [&](auto field) {
     std::uint64_t bits = 0;

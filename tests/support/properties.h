@@ -11,7 +11,7 @@ namespace rlctl::test {
 // and fails the test if it is not true.
 
 /// How many requests of cost 1 an unused limiter allows at one instant.
-[[nodiscard]] std::int64_t capacity(const Algorithm& algorithm, const Limit& limit);
+std::int64_t capacity(const Algorithm& algorithm, const Limit& limit);
 
 /// An unused limiter allows exactly its capacity at one instant. If that is more than `singly`,
 /// most of it is requested in large costs.

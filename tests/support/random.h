@@ -13,13 +13,13 @@ class Random {
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
   /// From `least` to `most`, inclusive.
-  [[nodiscard]] std::int64_t uniform(std::int64_t least, std::int64_t most);
+  std::int64_t uniform(std::int64_t least, std::int64_t most);
   /// The same, with every order of magnitude equally likely.
-  [[nodiscard]] std::int64_t log_uniform(std::int64_t least, std::int64_t most);
+  std::int64_t log_uniform(std::int64_t least, std::int64_t most);
   /// True in `share` percent of cases.
-  [[nodiscard]] bool percent(int share) { return uniform(1, 100) <= share; }
+  bool percent(int share) { return uniform(1, 100) <= share; }
   template <typename List>
-  [[nodiscard]] const auto& one_of(const List& list) {
+  const auto& one_of(const List& list) {
     return *(std::begin(list) + uniform(0, static_cast<std::int64_t>(std::size(list)) - 1));
   }
 
@@ -28,9 +28,9 @@ class Random {
 };
 
 /// $RLCTL_TEST_OPERATIONS if that is more.
-[[nodiscard]] std::int64_t operations(std::int64_t at_least);
+std::int64_t operations(std::int64_t at_least);
 
 /// `few`, or `all` if $RLCTL_TEST_ALL is set, as tests/all does: how much of something a test does.
-[[nodiscard]] std::int64_t scaled(std::int64_t few, std::int64_t all);
+std::int64_t scaled(std::int64_t few, std::int64_t all);
 
 }  // namespace rlctl::test

@@ -18,8 +18,8 @@
 
 #include "base/wait.h"
 #include "redis/connection.h"
-#include "redis/private_server.h"
 #include "redis/reply.h"
+#include "redis/server.h"
 #include "support/limiters.h"
 #include "traffic/real_run.h"
 #include "traffic/script.h"
@@ -58,7 +58,7 @@ class Stream final : public Traffic {
   }
   /// The incident under way happens at the next request instead.
   void put_off() { ++at_; }
-  [[nodiscard]] Arrival arrival(std::int64_t number) const {
+  Arrival arrival(std::int64_t number) const {
     const bool is_in_first_half = number < count_ / 2;
     return {.at = begin_ + number * distance_ + (is_in_first_half ? 0us : second_half_after),
             .key = static_cast<std::uint32_t>(number) % keys_,

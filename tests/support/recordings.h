@@ -47,7 +47,7 @@ class Logs {
     std::ofstream(path, std::ios::binary) << content;
     return path.string();
   }
-  [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
+  const std::filesystem::path& path() const { return folder_.path(); }
 
  private:
   support::TempFolder folder_;
@@ -65,7 +65,7 @@ inline replay::Recording record_text(std::string_view content, replay::ReplayOpt
   return record(options);
 }
 
-[[nodiscard]] inline std::string content_of(const std::filesystem::path& file) {
+inline std::string content_of(const std::filesystem::path& file) {
   std::ostringstream content;
   content << std::ifstream(file, std::ios::binary).rdbuf();
   return content.str();

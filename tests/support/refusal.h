@@ -8,7 +8,7 @@ namespace rlctl::test {
 
 /// What the UsageError of `call` says; "accepted" if there is none.
 template <typename Call>
-[[nodiscard]] std::string refusal_of(Call call) {
+std::string refusal_of(Call call) {
   try {
     static_cast<void>(call());
   } catch (const UsageError& error) {

@@ -19,7 +19,7 @@ struct Remainder {
 };
 
 /// Under this limit: all of them, or some.
-[[nodiscard]] inline std::vector<Remainder> remainders(std::int64_t limit) {
+inline std::vector<Remainder> remainders(std::int64_t limit) {
   if (limit > 7) {
     return {{limit, 0},      {limit, 1},         {limit, 2},        {limit, limit / 3},
             {limit, 32'767}, {limit, limit - 2}, {limit, limit - 1}};

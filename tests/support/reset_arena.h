@@ -11,16 +11,16 @@
 
 #include "redis/connection.h"
 #include "redis/error.h"
-#include "redis/private_server.h"
 #include "redis/reply.h"
+#include "redis/server.h"
 #include "redis/url.h"
-#include "state/reset.h"
+#include "stored/reset.h"
 #include "support/limiters.h"
 
 namespace rlctl::test::reset {
 
 using namespace std::chrono_literals;
-using namespace rlctl::state;
+using namespace rlctl::stored;
 using redis::Connection;
 using redis::Reply;
 
@@ -46,9 +46,9 @@ class Arena {
   Arena() : Arena(redis::PrivateServer()) {}
   explicit Arena(const redis::Url& url) : url_(url) {}
 
-  [[nodiscard]] const redis::Url& url() const { return url_; }
-  [[nodiscard]] pid_t pid() const { return server_->pid(); }
-  [[nodiscard]] Connection connect() const { return Connection::open(url_, 120s); }
+  const redis::Url& url() const { return url_; }
+  pid_t pid() const { return server_->pid(); }
+  Connection connect() const { return Connection::open(url_, 120s); }
   Connection& connection() { return connection_; }
   Reply call(const std::vector<std::string_view>& words) { return other_.call(words); }
   std::string dump(std::string_view key) { return std::string(call({"DUMP", key}).text()); }

@@ -23,7 +23,7 @@ enum class Freedom {
 /// Random traffic on one to three keys, designed to hit edges: repeated instants, clocks that step
 /// back, jumps over windows and to within one µs of their ends and of the times promised by the
 /// last reply, costs near the limit, refunds, changing arguments.
-[[nodiscard]] Schedule make_schedule(const Algorithm& algorithm, Random& random);
+Schedule make_schedule(const Algorithm& algorithm, Random& random);
 
 /// A schedule and what the model decides.
 struct PlannedSchedule {
@@ -39,10 +39,10 @@ struct PlannedSchedule {
   std::vector<Decision> decisions;
   std::vector<Key> keys;
 };
-[[nodiscard]] PlannedSchedule plan_schedule(const Algorithm& algorithm, Random& random,
-                                            Freedom freedom = Freedom::kAll);
+PlannedSchedule plan_schedule(const Algorithm& algorithm, Random& random,
+                              Freedom freedom = Freedom::kAll);
 /// A limit within the contract's bounds, usually a small one.
-[[nodiscard]] Limit make_limit(const Algorithm& algorithm, Random& random);
+Limit make_limit(const Algorithm& algorithm, Random& random);
 
 /// A schedule is run this often before a difference counts: what real time causes comes and goes.
 /// If two TTLs of a log are less than a millisecond apart, real time decides whether a longer
@@ -63,12 +63,12 @@ class Differ {
     std::string expected;
     std::string actual;
   };
-  [[nodiscard]] std::optional<Difference> run(const Schedule& schedule);
+  std::optional<Difference> run(const Schedule& schedule);
   /// Whether the schedule has a difference; for a log, each time that it runs, and so not by the
   /// chance of real time.
-  [[nodiscard]] bool differs(const Schedule& schedule);
+  bool differs(const Schedule& schedule);
   /// The smallest schedule with the difference, as lines for a shell.
-  [[nodiscard]] std::string explain(Schedule schedule);
+  std::string explain(Schedule schedule);
 
  private:
   TestServer& server_;

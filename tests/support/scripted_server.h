@@ -24,7 +24,7 @@ class Peer {
   std::size_t read_to_end();
   /// False if the client was gone.
   bool write(std::string_view bytes);
-  [[nodiscard]] int fd() const noexcept { return socket_; }
+  int fd() const noexcept { return socket_; }
 
  private:
   int socket_;
@@ -40,7 +40,7 @@ class ScriptedServer {
   /// Waits for `talk` to end, so the client must be gone before if `talk` waits for that.
   ~ScriptedServer();
 
-  [[nodiscard]] const rlctl::redis::Url& url() const noexcept { return url_; }
+  const rlctl::redis::Url& url() const noexcept { return url_; }
 
  private:
   TempFolder folder_;
@@ -50,6 +50,6 @@ class ScriptedServer {
 };
 
 /// Listens at `url`; if its port is 0, stores the port that the system chose in it.
-[[nodiscard]] rlctl::FileDescriptor listen_at(rlctl::redis::Url& url, int backlog = 16);
+rlctl::FileDescriptor listen_at(rlctl::redis::Url& url, int backlog = 16);
 
 }  // namespace support

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "redis/error.h"
-#include "redis/private_server.h"
+#include "redis/server.h"
 
 namespace support {
 
 /// A server for this test, or none, with a message, if no server is installed.
-[[nodiscard]] inline std::optional<rlctl::redis::PrivateServer> start_server(
+inline std::optional<rlctl::redis::PrivateServer> start_server(
     std::vector<std::string> arguments = {}) {
   try {
     return rlctl::redis::PrivateServer({.arguments = std::move(arguments)});

@@ -1,4 +1,4 @@
-#include "traffic/outcome.h"
+#include "traffic/measurement.h"
 
 #include <doctest/doctest.h>
 

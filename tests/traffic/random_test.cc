@@ -1,4 +1,4 @@
-#include "traffic/random.h"
+#include "traffic/pattern.h"
 
 #include <doctest/doctest.h>
 

@@ -262,10 +262,10 @@ TEST_CASE("reply expression: the names in the hint are usable") {
 }
 
 TEST_CASE("reply expression: it is known whether an expression contains the limit") {
-  CHECK(ReplyExpression("r <= limit").tells_limit());
-  CHECK(ReplyExpression("r[1] - window_ms").tells_limit());
-  CHECK_FALSE(ReplyExpression("r == 'limited'").tells_limit());
-  CHECK_FALSE(ReplyExpression("r > now_ms + cost").tells_limit());
+  CHECK(ReplyExpression("r <= limit").uses_limit());
+  CHECK(ReplyExpression("r[1] - window_ms").uses_limit());
+  CHECK_FALSE(ReplyExpression("r == 'limited'").uses_limit());
+  CHECK_FALSE(ReplyExpression("r > now_ms + cost").uses_limit());
 }
 
 TEST_CASE("reply expression: a time has a unit") {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "redis/private_server.h"
+#include "redis/server.h"
 #include "support/failure.h"
 #include "support/limiters.h"
 #include "traffic/pattern.h"

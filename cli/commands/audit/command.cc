@@ -26,13 +26,13 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "redis/url.h"
-#include "state/audit.h"
-#include "state/survey.h"
+#include "stored/audit.h"
+#include "stored/survey.h"
 
 namespace rlctl::cli::audit {
 namespace {
 
-using state::Finding;
+using stored::Finding;
 
 constexpr std::int64_t kDefaultTop = 20;
 constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
@@ -67,22 +67,22 @@ class Audit {
         configuration_(invocation.configuration.policies()),
         written_(invocation.out, invocation.json) {}
 
-  [[nodiscard]] ExitStatus run(const std::string& pattern);
+  ExitStatus run(const std::string& pattern);
 
  private:
   struct Kind {
     std::int64_t count = 0;
     std::vector<Finding> shown;
   };
-  [[nodiscard]] state::InspectionRequest request_for(const std::string& key) const {
+  stored::InspectionRequest request_for(const std::string& key) const {
     return cli::request_for(found_target(key, configuration_));
   }
-  void audit_page(std::span<const state::Surveyed> page);
+  void audit_page(std::span<const stored::Surveyed> page);
   void confirm(std::vector<Finding>& findings) const;
   void add(std::vector<Finding> findings);
   void write();
-  [[nodiscard]] std::string fix_for(const Finding& finding) const;
-  [[nodiscard]] std::string summary() const;
+  std::string fix_for(const Finding& finding) const;
+  std::string summary() const;
 
   std::int64_t top_;
   const redis::Url& url_;
@@ -91,7 +91,7 @@ class Audit {
   const limiter::Configuration& configuration_;
   report::Findings written_;
   /// By whether they are mere warnings, so that critical ones come first, and by kind.
-  std::map<std::pair<bool, state::FindingKind>, Kind> kinds_;
+  std::map<std::pair<bool, stored::FindingKind>, Kind> kinds_;
   std::int64_t readable_ = 0, limiters_ = 0;  ///< numbers of keys
   std::int64_t unjudged_ = 0;  ///< limiters whose window is not known: their TTL cannot be compared
   RefusedKeys refused_;
@@ -101,18 +101,19 @@ class Audit {
 
 ExitStatus Audit::run(const std::string& pattern) {
   Progress progress(is_terminal(STDERR_FILENO));
-  state::ServerAudit servers;
+  stored::ServerAudit servers;
   try {
-    servers = state::audit_servers(connection_);
+    servers = stored::audit_servers(connection_);
     add(std::move(servers.findings));
-    state::survey_all(connection_, {.pattern = pattern,
-                                    .ask = [&](const std::string& key) { return request_for(key); },
-                                    .on_page =
-                                        [&](std::span<const state::Surveyed> page, double share) {
-                                          audit_page(page);
-                                          progress.update(share, "the database");
-                                          invocation_.interrupt.check();
-                                        }});
+    stored::survey_all(connection_,
+                       {.pattern = pattern,
+                        .ask = [&](const std::string& key) { return request_for(key); },
+                        .on_page =
+                            [&](std::span<const stored::Surveyed> page, double share) {
+                              audit_page(page);
+                              progress.update(share, "the database");
+                              invocation_.interrupt.check();
+                            }});
   } catch (...) {
     progress.clear();
     write();  // what was found before the error
@@ -130,7 +131,7 @@ ExitStatus Audit::run(const std::string& pattern) {
   return written_.status(servers.is_complete && refused_.count() == 0);
 }
 
-void Audit::audit_page(std::span<const state::Surveyed> page) {
+void Audit::audit_page(std::span<const stored::Surveyed> page) {
   std::vector<Finding> findings;
   for (const auto& [inspection, refused] : page) {
     if (refused) {
@@ -142,16 +143,16 @@ void Audit::audit_page(std::span<const state::Surveyed> page) {
     refused_.found_readable();
     if (inspection.is_recognized()) {
       ++limiters_;
-      if (!state::is_ttl_judged(inspection)) ++unjudged_;
+      if (!stored::is_ttl_judged(inspection)) ++unjudged_;
     }
-    std::ranges::move(state::audit(inspection, connection_.has_slots()),
+    std::ranges::move(stored::audit(inspection, connection_.has_slots()),
                       std::back_inserter(findings));
   }
   // A key that was written after its TTL and before its contents were read looks wrong once.
   if (!findings.empty()) confirm(findings);
   // A busy key may be written at the same moment of the second look, too.
   const auto may_be_torn = [](const Finding& finding) {
-    return finding.kind == state::FindingKind::kTtlShort;
+    return finding.kind == stored::FindingKind::kTtlShort;
   };
   if (std::ranges::any_of(findings, may_be_torn)) confirm(findings);
   add(std::move(findings));
@@ -159,14 +160,14 @@ void Audit::audit_page(std::span<const state::Surveyed> page) {
 
 /// Reads the keys of the findings again, and drops the findings that have gone.
 void Audit::confirm(std::vector<Finding>& findings) const {
-  std::vector<state::InspectedKey> requests;
+  std::vector<stored::InspectedKey> requests;
   for (const auto& finding : findings) {
     if (!requests.empty() && requests.back().key == finding.key) continue;
     requests.push_back({.key = finding.key, .request = request_for(finding.key)});
   }
-  std::set<std::pair<std::string, state::FindingKind>> found;
-  for (const auto& each : state::survey(connection_, requests)) {
-    for (auto& finding : state::audit(each.inspection, connection_.has_slots())) {
+  std::set<std::pair<std::string, stored::FindingKind>> found;
+  for (const auto& each : stored::survey(connection_, requests)) {
+    for (auto& finding : stored::audit(each.inspection, connection_.has_slots())) {
       found.emplace(std::move(finding.key), finding.kind);
     }
   }

@@ -38,8 +38,8 @@ std::string_view trimmed(std::string_view text) {
 AssertedMeasure find_measure(std::string_view name, const std::string& text, bool of_search) {
   const auto measures = of_search ? search_measures() : traffic_measures();
   if (const auto* measure = find_by_name(measures, name)) return *measure;
-  auto message =
-      "--assert: " + in_quotes(text) + " compares " + in_quotes(name) + ", which is not a measure";
+  auto message = "--assert: " + quoted_and_masked(text) + " compares " + quoted_and_masked(name) +
+                 ", which is not a measure";
   if (find_by_name(of_search ? traffic_measures() : search_measures(), name) != nullptr) {
     throw UsageError(
         message + (of_search ? " of a search" : " of traffic"),
@@ -50,8 +50,8 @@ AssertedMeasure find_measure(std::string_view name, const std::string& text, boo
 
 double parse_value(std::string_view number, const std::string& text) {
   if (const auto value = to_decimal(number)) return *value;
-  throw UsageError("--assert: " + in_quotes(text) + " compares with " + in_quotes(number) +
-                       ", which is not a number",
+  throw UsageError("--assert: " + quoted_and_masked(text) + " compares with " +
+                       quoted_and_masked(number) + ", which is not a number",
                    std::string(kAssertExample));
 }
 
@@ -95,7 +95,7 @@ std::optional<std::string> failure_of(const Assertion& assertion, std::span<cons
   }
   if (values.empty() && !runs.empty()) return std::nullopt;
   if (values.empty()) values = "nothing was run";
-  return fmt::format("assertion {} does not hold: {}", in_quotes(assertion.text), values);
+  return fmt::format("assertion {} does not hold: {}", quoted_and_masked(assertion.text), values);
 }
 
 /// Why a run could not have broken the assertion, so that it proves nothing; none if it could.
@@ -132,7 +132,7 @@ std::vector<std::string> vacuous_of(const Assertion& assertion, std::span<const 
   std::vector<std::string> texts;
   for (const auto& [why, names] : names_of) {
     texts.push_back(fmt::format("assertion {} proves nothing about {}: {}",
-                                in_quotes(assertion.text), names, why));
+                                quoted_and_masked(assertion.text), names, why));
   }
   return texts;
 }
@@ -150,11 +150,11 @@ std::vector<std::string> unproven_of(const Assertion& assertion, std::span<const
   for (const auto& run : runs) {
     if (!run.search || !run.search->result.tried || run.search->result.undecided == 0) continue;
     if (!holds_as_upper_bound(assertion, run)) continue;
-    texts.push_back(
-        fmt::format("assertion {} is not proven for {}: {} of {} schedules are left "
-                    "out: {}",
-                    in_quotes(assertion.text), run.name, grouped(run.search->result.undecided),
-                    grouped(*run.search->result.tried), kUndecided));
+    texts.push_back(fmt::format(
+        "assertion {} is not proven for {}: {} of {} schedules are left "
+        "out: {}",
+        quoted_and_masked(assertion.text), run.name, grouped(run.search->result.undecided),
+        grouped(*run.search->result.tried), kUndecided));
   }
   return texts;
 }
@@ -168,18 +168,18 @@ Assertion parse_assertion(const std::string& text, const Plan& plan) {
   const auto* sign = std::find_if(kComparisons.begin(), kComparisons.end(),
                                   [rest](const auto& one) { return rest.starts_with(one.sign); });
   if (sign == kComparisons.end()) {
-    throw UsageError("--assert: " + in_quotes(text) + " needs one of < <= == != >= >",
+    throw UsageError("--assert: " + quoted_and_masked(text) + " needs one of < <= == != >= >",
                      std::string(kAssertExample));
   }
   auto measure =
       find_measure(trimmed(std::string_view(text).substr(0, at)), text, plan.search.has_value());
   if (measure.needs_real_clock && !plan.real) {
-    throw UsageError("--assert: " + in_quotes(text) + " is about " + measure.name +
+    throw UsageError("--assert: " + quoted_and_masked(text) + " is about " + measure.name +
                          ", which a virtual clock cannot measure",
                      "use --clock real");
   }
   if (measure.needs_stepping_back && !plan.search->steps_back()) {
-    throw UsageError("--assert: " + in_quotes(text) + " needs a clock that steps back",
+    throw UsageError("--assert: " + quoted_and_masked(text) + " needs a clock that steps back",
                      plan.search->exhaustive ? "leave out --exhaustive, which tries no such clock"
                                              : "leave out --no-stepping-back");
   }

@@ -14,23 +14,23 @@ struct Assertion {
 
 /// Parses a name, < <= == != >= or >, and a number; blanks between them are allowed. Throws
 /// UsageError, also if the plan does not measure what it names.
-[[nodiscard]] Assertion parse_assertion(const std::string& text, const Plan& plan);
+Assertion parse_assertion(const std::string& text, const Plan& plan);
 
 /// A message for each assertion that does not hold. An assertion about an unknown value does not
 /// hold; without runs every value is unknown. An assertion about times fails if the sender
 /// fell behind, and every assertion fails if no limiter could have broken it under this traffic, or
 /// if it is an upper bound and a search that tries every schedule had to leave some out.
-[[nodiscard]] std::vector<std::string> failures_of(std::span<const Assertion> assertions,
-                                                   std::span<const Run> runs);
+std::vector<std::string> failures_of(std::span<const Assertion> assertions,
+                                     std::span<const Run> runs);
 /// A warning for each search that tried some schedules and had to leave others out, if an upper
 /// bound holds for it: nothing was proved in any case, but the user should know.
-[[nodiscard]] std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
-                                                   std::span<const Run> runs);
+std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
+                                     std::span<const Run> runs);
 
 /// The assertions as a JUnit report, which CI servers read: a suite for each run, and in it a case
 /// for each assertion, and for a comparison one more in the first suite. The time of both is how
 /// long the traffic of the run lasted, by its clock, so that under the virtual clock the same run
 /// gives the same report.
-[[nodiscard]] std::string junit_report(const Report& report, std::span<const Assertion> assertions);
+std::string junit_report(const Report& report, std::span<const Assertion> assertions);
 
 }  // namespace rlctl::cli::burst

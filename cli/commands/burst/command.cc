@@ -49,7 +49,8 @@ double parse_rate(const std::string& text) {
     const auto rate = limiter::parse_limit(text, microseconds{1});
     return static_cast<double>(rate.limit) * 1e6 / static_cast<double>(rate.window.count());
   } catch (const UsageError&) {
-    throw UsageError("--rate: " + in_quotes(text) + " is not a rate; write 400/s or 24k/min");
+    throw UsageError("--rate: " + quoted_and_masked(text) +
+                     " is not a rate; write 400/s or 24k/min");
   }
 }
 
@@ -57,8 +58,8 @@ double parse_skew(const std::string& text) {
   constexpr double kMaxSkew = 100;
   const auto value = to_decimal(text);
   if (value && *value >= 0 && *value <= kMaxSkew) return *value;
-  throw UsageError(
-      fmt::format("--key-skew must be a number from 0 to {}, not {}", kMaxSkew, in_quotes(text)));
+  throw UsageError(fmt::format("--key-skew must be a number from 0 to {}, not {}", kMaxSkew,
+                               quoted_and_masked(text)));
 }
 
 /// Several costs, of which a pattern takes only one: without duplicates, in the order of first
@@ -75,7 +76,7 @@ std::vector<std::int64_t> parse_costs(const std::string& text) {
 /// Whether the clock is the real one.
 bool parse_clock(const std::string& text) {
   if (text == kReal || text == kVirtual) return text == kReal;
-  throw UsageError("--clock must be virtual or real, not " + in_quotes(text));
+  throw UsageError("--clock must be virtual or real, not " + quoted_and_masked(text));
 }
 
 std::uint64_t parse_seed(const std::string& text) {

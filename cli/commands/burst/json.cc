@@ -178,7 +178,7 @@ void write_search(JsonWriter& json, const Plan& plan) {
 
 void write_findings(JsonWriter& json, const Plan& plan, const Run& run) {
   const auto& result = run.search->result;
-  json.begin_object().field("algorithm", run.name).field("asked", result.asked);
+  json.begin_object().field("algorithm", run.name).field("asked", result.requests_sent);
   json.field("tick_us", plan.search->tick).field("unbounded", result.is_unbounded);
   json.field("tried", result.tried).field("undecided", result.undecided);
   write_finding(json, "most", *run.search, result.most);

@@ -20,10 +20,10 @@ struct Cell {
   std::chrono::microseconds origin;  ///< the instant shown as 0, relative to Run::begin
   Value value;
 
-  [[nodiscard]] std::chrono::microseconds time() const {
+  std::chrono::microseconds time() const {
     return std::chrono::microseconds{std::get<std::int64_t>(*value)};
   }
-  [[nodiscard]] std::string tone(std::string_view text, Tone tone) const {
+  std::string tone(std::string_view text, Tone tone) const {
     return toned(text, tone, look.colour);
   }
 };

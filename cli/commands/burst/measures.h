@@ -51,7 +51,7 @@ struct Measure {
   Reach (*reach)(const Run&) = nullptr;
   Value (*shown)(double) = nullptr;  ///< for JSON and CSV; assertions compare the exact value
 
-  [[nodiscard]] Value shown_of(const Run& run) const;
+  Value shown_of(const Run& run) const;
 };
 
 /// A group of measures. Its name is that of an object in JSON, and a prefix in CSV and assertions;
@@ -75,8 +75,8 @@ inline constexpr TimedSpan kTimedSpans[] = {{"service", &traffic::Timing::servic
                                             {"response", &traffic::Timing::response},
                                             {"lag", &traffic::Timing::lag}};
 /// Null if the run has no such times: in a closed loop requests have no due time.
-[[nodiscard]] const traffic::Histogram* histogram_of(const std::optional<traffic::Timing>& timing,
-                                                     const TimedSpan& span);
+const traffic::Histogram* histogram_of(const std::optional<traffic::Timing>& timing,
+                                       const TimedSpan& span);
 
 /// A statistic of a run's times. The list is fixed, so that reports are comparable.
 struct TimeStatistic {
@@ -87,21 +87,21 @@ struct TimeStatistic {
   std::function<double(const traffic::Histogram&)> ns;
 
   /// In µs, with three decimals at most; none if there are too few times.
-  [[nodiscard]] std::optional<double> of(const traffic::Histogram& times) const;
+  std::optional<double> of(const traffic::Histogram& times) const;
 };
-[[nodiscard]] const std::vector<TimeStatistic>& time_statistics();
+const std::vector<TimeStatistic>& time_statistics();
 
 /// The fewest times that yield a percentile: see Histogram::percentile().
-[[nodiscard]] std::int64_t answers_needed(double percent);
+std::int64_t answers_needed(double percent);
 /// The percentile by which a run is judged.
 inline constexpr double kP99 = 99;
 
 /// The time that a caller waits: the response time or, in a closed loop, which has no due times,
 /// the service time.
-[[nodiscard]] const traffic::Histogram& waited_for(const traffic::Timing& timing);
+const traffic::Histogram& waited_for(const traffic::Timing& timing);
 
 /// None for a log, which uses no random numbers.
-[[nodiscard]] std::optional<std::uint64_t> seed_of(const Report& report);
+std::optional<std::uint64_t> seed_of(const Report& report);
 
 // --- Outputs -------------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ void append_rates(std::string& out, const Report& report, const Look& look);
 /// The cell for a value that is unknown or does not exist.
 inline constexpr std::string_view kNoValue = "-";
 /// "2.770 %"; a nonzero share never prints as 0.
-[[nodiscard]] std::string percent_text(double share);
+std::string percent_text(double share);
 
 /// A line of column names, then one row per run. Unknown values are empty.
 void append_csv(std::string& out, const Report& report);
@@ -131,8 +131,8 @@ struct AssertedMeasure {
   std::int64_t needs_answers = 0;        ///< with fewer, the value is unknown
   Reach (*reach)(const Run&) = nullptr;  ///< see Measure
 };
-[[nodiscard]] std::vector<AssertedMeasure> traffic_measures();
+std::vector<AssertedMeasure> traffic_measures();
 /// The measures of a search.
-[[nodiscard]] std::vector<AssertedMeasure> search_measures();
+std::vector<AssertedMeasure> search_measures();
 
 }  // namespace rlctl::cli::burst

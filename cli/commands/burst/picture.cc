@@ -158,7 +158,7 @@ class Plot {
 
  private:
   /// How far the limit was exceeded, if it was, and for which key if there are several.
-  [[nodiscard]] std::string verdict_of(const Run& run) const {
+  std::string verdict_of(const Run& run) const {
     const auto& worst = run.outcome.measured.worst;
     const bool says_key = traffic_keys(report_) > 1 && worst.allowed > 0;
     const auto key = says_key ? "key " + escaped_message(run.worst_key) : std::string();
@@ -266,7 +266,7 @@ class Plot {
     out_.append(text).append("\n");
   }
 
-  [[nodiscard]] std::string tone(std::string_view text, Tone tone) const {
+  std::string tone(std::string_view text, Tone tone) const {
     return toned(text, tone, look_.colour);
   }
 

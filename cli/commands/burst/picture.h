@@ -14,13 +14,13 @@ void append_plot(std::string& out, const Report& report, const Look& look);
 
 /// The plot as an SVG document: one panel per algorithm, light or dark to match the reader's
 /// screen, without embedded scripts or fonts.
-[[nodiscard]] std::string draw_svg(const Report& report);
+std::string draw_svg(const Report& report);
 
 // --- What both have in common --------------------------------------------------------------------
 
 /// Whether a picture shows the units allowed to one of several keys: the key of the worst window.
 /// The requests that it counts are those of all keys.
-[[nodiscard]] bool draws_one_key(const Report& report);
+bool draws_one_key(const Report& report);
 
 /// What a picture shows of one run, in columns of the axis.
 struct Panel {
@@ -39,13 +39,13 @@ struct Picture {
   TimeAxis axis = {};              ///< relative to Run::begin
   std::vector<Panel> panels = {};  ///< one for each run, in order
 };
-[[nodiscard]] Picture picture_of(const Report& report, std::size_t most_columns);
+Picture picture_of(const Report& report, std::size_t most_columns);
 
 /// For each column, the most units allowed within one window that ends there, which is what a limit
 /// bounds. Counts whole bins of the timeline, so never more than was allowed. Empty if the bins are
 /// too coarse for the window.
-[[nodiscard]] std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timeline,
-                                                              const TimeAxis& axis,
-                                                              std::chrono::microseconds window);
+std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timeline,
+                                                const TimeAxis& axis,
+                                                std::chrono::microseconds window);
 
 }  // namespace rlctl::cli::burst

@@ -43,12 +43,12 @@ void extract_keys_and_args(Plan& plan, std::vector<std::string>& operands) {
     before.erase(before.begin());
   }
   if (!before.empty() && !script.keys.empty()) {
-    throw UsageError("--keys " + in_quotes(script.keys.front()) + " and the KEY " +
-                     in_quotes(before.front()) + " before ',' cannot be combined");
+    throw UsageError("--keys " + quoted_and_masked(script.keys.front()) + " and the KEY " +
+                     quoted_and_masked(before.front()) + " before ',' cannot be combined");
   }
   for (const auto& key : before) {
     if (!is_digits(std::string_view(key).substr(key.starts_with('-') ? 1 : 0))) continue;
-    throw UsageError("KEY " + in_quotes(key) + " is a number",
+    throw UsageError("KEY " + quoted_and_masked(key) + " is a number",
                      "a KEY of burst is a template, such as '{key}'");
   }
   if (!before.empty()) script.keys = std::move(before);
@@ -182,11 +182,11 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
     for (const auto& operand : operands) {
       if (operand.size() < 2 || !operand.ends_with(',')) continue;
       const auto key = operand.substr(0, operand.size() - 1);
-      hint = "the comma before ARGV is a word of its own: " + in_quotes(key) + " ,";
+      hint = "the comma before ARGV is a word of its own: " + quoted_and_masked(key) + " ,";
       break;
     }
     throw UsageError("expected one PATTERN, but got " + std::to_string(operands.size()) +
-                         ": the second is " + in_quotes(operands[1]),
+                         ": the second is " + quoted_and_masked(operands[1]),
                      std::move(hint));
   }
   const bool is_closed_loop = clock && clock->is_closed_loop();
@@ -199,15 +199,15 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
                                  pattern->name));
   }
   if (limiter::find_algorithm(operands[0]) != nullptr) {
-    throw UsageError(in_quotes(operands[0]) + " is an algorithm, not a pattern",
+    throw UsageError(quoted_and_masked(operands[0]) + " is an algorithm, not a pattern",
                      "--algorithm " + operands[0]);
   }
   if (auto hint = hint_for(operands[0], configuration); !hint.empty()) {
-    throw UsageError(in_quotes(operands[0]) + " is not a pattern", std::move(hint));
+    throw UsageError(quoted_and_masked(operands[0]) + " is not a pattern", std::move(hint));
   }
   auto names = names_of(traffic::patterns());
   names.push_back(kAdversary);
-  refuse_word("unknown pattern " + in_quotes(operands[0]), operands[0], names);
+  refuse_word("unknown pattern " + quoted_and_masked(operands[0]), operands[0], names);
 }
 
 /// Sets the algorithms if no limiter is named.
@@ -266,7 +266,8 @@ ScriptOptions script_of_against(const Plan& plan, const Invocation& invocation) 
   const auto& name = *plan.against;
   if (limiter::find_script(invocation.configuration.scripts(), name) == nullptr &&
       !is_script_file(name)) {
-    throw UsageError("--against: " + in_quotes(name) + " is neither an algorithm nor a script" +
+    throw UsageError("--against: " + quoted_and_masked(name) +
+                         " is neither an algorithm nor a script" +
                          did_you_mean(name, limiter::list_names(limiter::counts_requests)),
                      "a script is a file, such as ./limiter.lua, or a section [script.NAME] of the "
                      "configuration");
@@ -510,7 +511,7 @@ void complete_plan(Plan& plan, const Invocation& invocation) {
   extract_keys_and_args(plan, operands);
   require_consistent(invocation.options, plan);
   if (plan.search && !operands.empty()) {
-    throw UsageError("unexpected argument " + in_quotes(operands[0]),
+    throw UsageError("unexpected argument " + quoted_and_masked(operands[0]),
                      hint_for(operands[0], invocation.configuration));
   }
   plan.real = make_clock(plan);

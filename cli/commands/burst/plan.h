@@ -34,7 +34,7 @@ struct RealClock {
   /// In a closed loop: the duration, unless the traffic ends earlier.
   std::optional<std::chrono::microseconds> duration = {};
 
-  [[nodiscard]] bool is_closed_loop() const noexcept { return pipeline.has_value(); }
+  bool is_closed_loop() const noexcept { return pipeline.has_value(); }
 };
 
 /// How `rlctl burst adversary` searches.
@@ -49,7 +49,7 @@ struct SearchPlan {
   std::optional<std::string> write = {};  ///< the file for the schedule
 
   /// Whether it also tries a clock that steps back.
-  [[nodiscard]] bool steps_back() const noexcept { return !no_stepping_back && !exhaustive; }
+  bool steps_back() const noexcept { return !no_stepping_back && !exhaustive; }
 };
 
 /// What `rlctl burst` will do. The options set the first part, complete_plan() the rest.
@@ -87,7 +87,7 @@ struct Plan {
 };
 
 /// The origin of a search's times: the start of a window.
-[[nodiscard]] std::chrono::microseconds search_base(const Plan& plan);
+std::chrono::microseconds search_base(const Plan& plan);
 
 /// Sets the rest of the plan. Throws UsageError if it cannot run, before anything starts.
 void complete_plan(Plan& plan, const Invocation& invocation);

@@ -7,8 +7,8 @@
 #include "adversary/search.h"
 #include "cli/commands/burst/plan.h"
 #include "cli/terminal/terminal.h"
-#include "limiter/decision.h"
-#include "traffic/outcome.h"
+#include "limiter/limit.h"
+#include "traffic/measurement.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::cli::burst {
@@ -23,7 +23,7 @@ struct SearchFindings {
   bool has_refunds = false;  ///< in the schedule that allows the most: its outcome lacks them
 
   /// The units in a finding's worst window, as a multiple of the limit.
-  [[nodiscard]] double ratio_of(const adversary::Finding& finding) const {
+  double ratio_of(const adversary::Finding& finding) const {
     return static_cast<double>(finding.score.worst) / static_cast<double>(limit);
   }
 };
@@ -88,28 +88,27 @@ void append_decision_json(std::string& out, std::string_view run, std::string_vi
 /// The finding of a search's only run that is worth replaying, as a log for --replay, with `time
 /// key cost` on each line: too much allowed, else a wrong denial by a clock that does not step
 /// back, else the most allowed. The log begins with the command that replays it.
-[[nodiscard]] std::string schedule_log(const Report& report);
+std::string schedule_log(const Report& report);
 
 // --- What the outputs have in common -------------------------------------------------------------
 
 /// A command as lines to paste at once, of at most `columns` if possible. An option and its value
 /// stay on one line if they fit.
-[[nodiscard]] std::vector<std::string> command_lines(const std::vector<std::string>& words,
-                                                     std::size_t columns);
+std::vector<std::string> command_lines(const std::vector<std::string>& words, std::size_t columns);
 /// "boundary", "replay" for a log, or "adversary".
-[[nodiscard]] std::string_view traffic_name(const Report& report);
+std::string_view traffic_name(const Report& report);
 /// A few words about the traffic.
-[[nodiscard]] std::string traffic_text(const Report& report);
+std::string traffic_text(const Report& report);
 /// The number of keys in the traffic.
-[[nodiscard]] std::int64_t traffic_keys(const Report& report);
+std::int64_t traffic_keys(const Report& report);
 /// Whether the schedule that a search found has refunds, which pictures do not show.
-[[nodiscard]] bool has_refunds(const Report& report);
+bool has_refunds(const Report& report);
 /// Whether times are shown as dates and times of day: those of a log under the virtual clock.
-[[nodiscard]] bool shows_dates(const Report& report);
+bool shows_dates(const Report& report);
 /// Whether the report says if the two limiters differ.
-[[nodiscard]] bool tells_difference(const Report& report);
+bool tells_difference(const Report& report);
 /// "first at request 31 (key 'a'): fixed-window allows it, gcra denies it"
-[[nodiscard]] std::string difference_text(const Plan& plan, const Difference& found);
+std::string difference_text(const Plan& plan, const Difference& found);
 /// Why a search leaves schedules out.
 inline constexpr std::string_view kUndecided =
     "their answers change if keys live a moment longer or shorter";
@@ -122,25 +121,25 @@ struct Verdict {
 };
 /// The verdict; none if the limiter exceeded the limit. One that allows nothing has kept the limit,
 /// but has not succeeded.
-[[nodiscard]] std::optional<Verdict> verdict_within_limit(std::int64_t allowed, double ratio);
+std::optional<Verdict> verdict_within_limit(std::int64_t allowed, double ratio);
 /// The verdict on a finding of a search; a title stands before it.
-[[nodiscard]] std::string finding_verdict(const adversary::Finding& finding,
-                                          const SearchFindings& search, const Look& look);
+std::string finding_verdict(const adversary::Finding& finding, const SearchFindings& search,
+                            const Look& look);
 
 /// "open loop, 1 client", "closed loop, 50 clients, pipeline 1"
-[[nodiscard]] std::string clock_text(const RealClock& clock);
+std::string clock_text(const RealClock& clock);
 /// "2.00"; with more decimals if two would round a ratio other than 1 to 1.00.
-[[nodiscard]] std::string ratio_text(double ratio);
+std::string ratio_text(double ratio);
 /// "1000/s", "12.5/s"
-[[nodiscard]] std::string rate_text(double per_second);
+std::string rate_text(double per_second);
 /// Exact to the µs, since a limiter may be off by one: 59.999999 s is not 60 s.
-[[nodiscard]] std::string exact_text(std::chrono::microseconds span);
+std::string exact_text(std::chrono::microseconds span);
 /// Text for XML, also within an attribute. Characters that XML does not allow are escaped as in a
 /// message.
-[[nodiscard]] std::string xml(std::string_view text);
+std::string xml(std::string_view text);
 
 /// Says why the measured times of a run cannot be trusted, such as "fixed-window: the sender fell
 /// behind: ...". Returns std::nullopt if they can be trusted, or if nothing was timed.
-[[nodiscard]] std::optional<std::string> why_invalid(const Run& run);
+std::optional<std::string> why_invalid(const Run& run);
 
 }  // namespace rlctl::cli::burst

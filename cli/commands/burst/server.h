@@ -29,18 +29,17 @@ class Server {
   /// create the keys again. The runs check the interrupt instead.
   ///
   /// Throws what connecting throws, and Interrupted after Ctrl-C.
-  [[nodiscard]] std::span<redis::Connection> connections(std::size_t count);
+  std::span<redis::Connection> connections(std::size_t count);
   /// Whether everything on the server belongs to this process.
-  [[nodiscard]] bool is_private() const { return connector_.is_private(); }
+  bool is_private() const { return connector_.is_private(); }
   /// A new prefix for the next run, which must not find keys that an earlier run failed to remove.
-  [[nodiscard]] std::string next_prefix() { return prefix_ + std::to_string(++runs_) + ':'; }
-  [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return connector_.timeout(); }
+  std::string next_prefix() { return prefix_ + std::to_string(++runs_) + ':'; }
+  std::chrono::microseconds timeout() const noexcept { return connector_.timeout(); }
   /// The interrupt of the command, which the connections ignore.
-  [[nodiscard]] const Interrupt& interrupt() const noexcept { return invocation_.interrupt; }
+  const Interrupt& interrupt() const noexcept { return invocation_.interrupt; }
   /// Whether this error may come from a foreign script that never ends, on a server that can be
   /// replaced to find out which request is to blame.
-  [[nodiscard]] bool may_retry(const redis::Error& error,
-                               const traffic::Candidate& candidate) const;
+  bool may_retry(const redis::Error& error, const traffic::Candidate& candidate) const;
   /// Removes the keys of a script, unless that is of no use after Ctrl-C: the server is private,
   /// and ends now, or it still executes requests, which would create the keys again. A foreign
   /// script may have written other keys too: on a server that is not private, those that it made
@@ -50,7 +49,7 @@ class Server {
 
  private:
   void require_writable();
-  [[nodiscard]] std::string when_they_expire() const;
+  std::string when_they_expire() const;
   void unlink(std::span<const std::string> keys);
 
   Invocation& invocation_;
@@ -86,9 +85,9 @@ class LimiterTrial {
   /// trials throw.
   LimiterTrial(const traffic::Candidate& candidate, Server* server);
 
-  [[nodiscard]] adversary::Trial& trial() { return *trial_; }
+  adversary::Trial& trial() { return *trial_; }
   /// Null for a model.
-  [[nodiscard]] adversary::ScriptTrial* script_trial() { return script_trial_; }
+  adversary::ScriptTrial* script_trial() { return script_trial_; }
 
  private:
   adversary::TrialKeys keys_;

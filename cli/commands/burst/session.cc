@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "adversary/branching.h"
 #include "adversary/exhaustive.h"
+#include "adversary/trial.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/burst/measures.h"
@@ -14,7 +14,7 @@
 #include "cli/commands/burst/server.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/output.h"
-#include "limiter/why.h"
+#include "limiter/algorithm.h"
 #include "traffic/measurement.h"
 #include "traffic/virtual_run.h"
 
@@ -223,7 +223,7 @@ class DecisionComparison {
               .allowed = before};
   }
   void start_second() { is_second_ = true; }
-  [[nodiscard]] const std::optional<Difference>& found() const { return found_; }
+  const std::optional<Difference>& found() const { return found_; }
 
  private:
   std::vector<bool> first_;  ///< what the first run allowed
@@ -363,7 +363,7 @@ class Session {
     return run;
   }
 
-  [[nodiscard]] RunTraffic virtual_traffic() const {
+  RunTraffic virtual_traffic() const {
     if (recording_) return {.traffic = recording_->traffic(), .begin = recording_->first()};
     const auto start = plan_.request.start;
     return {.traffic = traffic::make_traffic(*plan_.pattern, plan_.request),
@@ -371,7 +371,7 @@ class Session {
   }
 
   /// Traffic that begins as soon as the connections and the script are ready.
-  [[nodiscard]] RunTraffic traffic_soon(microseconds round_trip) const {
+  RunTraffic traffic_soon(microseconds round_trip) const {
     constexpr microseconds kReady{50'000}, kForEachClient{200};
     constexpr int kRoundTrips = 6;  // twice as many as a run needs before its first request
     const auto clients = static_cast<std::int64_t>(plan_.real->clients);
@@ -514,8 +514,8 @@ class Session {
   }
 
   /// `rounded_by`: see SearchFindings.
-  [[nodiscard]] adversary::SearchResult search(std::size_t number, LimiterTrial& limiter,
-                                               const traffic::Placeholder* rounded_by) {
+  adversary::SearchResult search(std::size_t number, LimiterTrial& limiter,
+                                 const traffic::Placeholder* rounded_by) {
     const auto& plan = *plan_.search;
     const auto& candidate = plan_.candidates[number];
     const auto& interrupt = invocation_.interrupt;
@@ -586,7 +586,7 @@ class Session {
         invocation_.command);
   }
 
-  [[nodiscard]] bool difference_may_be_timing_noise() const {
+  bool difference_may_be_timing_noise() const {
     if (!report_.difference || report_.interrupted) return false;
     return std::any_of(report_.runs.begin(), report_.runs.end(),
                        [](const Run& run) { return run.outcome.was_held_up; });

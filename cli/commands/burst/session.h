@@ -14,8 +14,8 @@ using OnNamedDecision = std::function<void(std::string_view run, std::string_vie
 /// Reads the plan's log, and warns about lines that it cannot read; null if the plan has no log.
 /// Throws what replay::Recording throws, and UsageError if a limiter of the plan does not accept
 /// the highest cost in the log.
-[[nodiscard]] std::shared_ptr<const replay::Recording> read_recording(const Plan& plan,
-                                                                      const Invocation& invocation);
+std::shared_ptr<const replay::Recording> read_recording(const Plan& plan,
+                                                        const Invocation& invocation);
 
 /// Sends the traffic of a report's plan through each of its limiters in turn, or searches against
 /// each, and adds the runs to the report. Removes the keys after each run, even if an error or
@@ -35,8 +35,7 @@ struct RunInProgress {
 
 /// The progress of a run under the real clock, as a line of at most `columns` columns; drops the
 /// least important parts first.
-[[nodiscard]] std::string real_progress_text(const RunInProgress& run,
-                                             const traffic::RealProgress& progress,
-                                             std::size_t columns);
+std::string real_progress_text(const RunInProgress& run, const traffic::RealProgress& progress,
+                               std::size_t columns);
 
 }  // namespace rlctl::cli::burst

@@ -128,7 +128,7 @@ class Drawing {
     for (const auto& run : report.runs) height_ += panel_height(run);
   }
 
-  [[nodiscard]] std::string draw() {
+  std::string draw() {
     open();
     header();
     double y = kHeader + title_height_;
@@ -239,7 +239,7 @@ class Drawing {
     counts(panel.requests, counts_top);
   }
 
-  [[nodiscard]] std::string verdict_of(const Run& run) const {
+  std::string verdict_of(const Run& run) const {
     if (run.search) return finding_verdict(run.search->result.most, *run.search, {.utf8 = true});
     const auto& worst = run.outcome.measured.worst;
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
@@ -251,13 +251,13 @@ class Drawing {
                        verdict);
   }
 
-  [[nodiscard]] static std::string_view verdict_class(const Run& run) {
+  static std::string_view verdict_class(const Run& run) {
     const auto& worst = run.outcome.measured.worst;
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
     return kept && kept->tone == Tone::kGood ? "end" : "over end";
   }
 
-  [[nodiscard]] static std::vector<std::string> why_lines(const Run& run) {
+  static std::vector<std::string> why_lines(const Run& run) {
     if (!run.why) return {};
     return lines_of(*run.why, kWhyLetters);
   }
@@ -336,20 +336,20 @@ class Drawing {
                                        : "time from the beginning of a window");
   }
 
-  [[nodiscard]] double x_of(double column) const {
+  double x_of(double column) const {
     return kLeft + (kRight - kLeft) * column / static_cast<double>(picture_.axis.columns);
   }
 
-  [[nodiscard]] double panel_height(const Run& run) const {
+  double panel_height(const Run& run) const {
     return panel_height_ + kWhyLine * static_cast<double>(why_lines(run).size());
   }
 
-  [[nodiscard]] std::vector<std::string> title_lines() const {
+  std::vector<std::string> title_lines() const {
     return lines_of(title(), report_.plan.real ? kTitleLettersBesideClock : kTitleLetters,
                     kTitleLines);
   }
 
-  [[nodiscard]] std::string title() const {
+  std::string title() const {
     if (report_.plan.title) return *report_.plan.title;
     const auto& limit = report_.plan.limits.front();
     return fmt::format("{}: {} per {}", traffic_name(report_), limit.limit,

@@ -51,13 +51,11 @@ class BatchLink {
       return false;
     }
   }
-  [[nodiscard]] bool is_open() const noexcept { return connection_.has_value(); }
-  [[nodiscard]] redis::Connection& connection() { return *connection_; }
-  [[nodiscard]] limiter::Checker& checker() { return *checker_; }
-  [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
-  [[nodiscard]] std::size_t outstanding() const {
-    return connection_ ? connection_->outstanding() : 0;
-  }
+  bool is_open() const noexcept { return connection_.has_value(); }
+  redis::Connection& connection() { return *connection_; }
+  limiter::Checker& checker() { return *checker_; }
+  const Problem& problem() const noexcept { return problem_; }
+  std::size_t outstanding() const { return connection_ ? connection_->outstanding() : 0; }
   /// A reply came, so a later failure is a new one.
   void answered() noexcept { answered_ = true; }
   /// Closes the connection. Until the next attempt, lines are not sent, and problem() is this one,
@@ -103,7 +101,7 @@ struct Pending {
   std::size_t replies_to_come = 0;
   bool must_ask_again = false;           ///< a reply says so
   bool was_sent = false;                 ///< and may have been counted
-  std::vector<limiter::Decision> looks;  ///< --peek: one for each key
+  std::vector<limiter::Decision> peeks;  ///< --peek: one for each key
   limiter::Decision decision;
   Problem problem;
 };
@@ -138,7 +136,7 @@ class Batch {
     while (true) {
       // Read replies first, to notice that an idle connection has ended before sending on it.
       take_replies();
-      if (settling_ && link_.outstanding() == 0) settle();
+      if (has_postponed_ && link_.outstanding() == 0) do_postponed();
       emit_answers();
       const bool input_is_used_up = take_lines();
       send();
@@ -257,14 +255,14 @@ class Batch {
     pending.state = Pending::State::kAsked;
     pending.must_ask_again = false;
     pending.was_sent = true;
-    pending.looks.clear();
+    pending.peeks.clear();
     pending.problem.message.clear();
     pending.replies_to_come = plan_.peek ? pending.redis_keys.size() : 1;
     // Swap the keys in and out to avoid copies.
     request_.keys.swap(pending.redis_keys);
     request_.cost = pending.cost;
     if (plan_.peek) {
-      link_.checker().append_read_only_looks(request_);
+      link_.checker().append_read_only_peeks(request_);
     } else {
       link_.checker().append(request_);
     }
@@ -307,16 +305,16 @@ class Batch {
     const bool unknown_script = redis::is_unknown_script(reply);
     if (plan_.peek && link_.checker().note_missing_evalsha_ro(reply)) {
       pending.must_ask_again = true;
-      settling_ = true;
+      has_postponed_ = true;
     } else if (unknown_script && failed_script_loads_ < limiter::kMaxLoads) {
       pending.must_ask_again = true;
       needs_script_ = true;
-      settling_ = true;
+      has_postponed_ = true;
     } else {
       if (!unknown_script) failed_script_loads_ = 0;
       try {
         pending.decision = limiter::Checker::parse(reply, plan_.limiter.algorithm);
-        if (plan_.peek) pending.looks.push_back(pending.decision);
+        if (plan_.peek) pending.peeks.push_back(pending.decision);
       } catch (const redis::Error& error) {
         // One server of several may fail by itself.
         pending.problem = redis::failure_of(reply) != nullptr ? unanswered(error) : describe(error);
@@ -334,12 +332,12 @@ class Batch {
     } else if (pending.problem.message.empty()) {
       pending.state = Pending::State::kAnswered;
       if (plan_.peek) {
-        pending.decision = merge_looks(*plan_.limiter.algorithm, plan_.limiter.limits, pending.cost,
-                                       pending.looks);
+        pending.decision = merge_peeks(*plan_.limiter.algorithm, plan_.limiter.limits, pending.cost,
+                                       pending.peeks);
       }
     } else if (is_about_keys(pending.problem)) {
       pending.state = Pending::State::kExplain;
-      settling_ = true;
+      has_postponed_ = true;
     } else {
       pending.state = Pending::State::kFailed;
     }
@@ -347,8 +345,8 @@ class Batch {
 
   /// Does the work that requires that no replies are outstanding: explains failures, and repeats,
   /// in order, the requests that failed with NOSCRIPT or for want of EVALSHA_RO.
-  void settle() {
-    settling_ = false;
+  void do_postponed() {
+    has_postponed_ = false;
     next_reply_ = 0;
     for (auto& pending : pending_) {
       if (pending.state != Pending::State::kExplain) continue;
@@ -408,7 +406,7 @@ class Batch {
     }
     link_.drop(problem);
     needs_script_ = false;
-    settling_ = false;
+    has_postponed_ = false;
     next_reply_ = 0;
   }
 
@@ -563,8 +561,8 @@ class Batch {
     }
   }
 
-  [[nodiscard]] bool may_take() const {
-    return pending_.size() < kMaxPending && pending_bytes_ <= kMaxPendingBytes && !settling_;
+  bool may_take() const {
+    return pending_.size() < kMaxPending && pending_bytes_ <= kMaxPendingBytes && !has_postponed_;
   }
 
   const Plan& plan_;
@@ -578,7 +576,7 @@ class Batch {
   std::size_t pending_bytes_ = 0;  ///< approximate memory use of all of them
   std::size_t next_reply_ = 0;     ///< no line before this index waits for a reply
   bool needs_script_ = false;      ///< a reply was NOSCRIPT
-  bool settling_ = false;          ///< send nothing new until settle() has run
+  bool has_postponed_ = false;     ///< send nothing new until do_postponed() has run
   int failed_script_loads_ = 0;    ///< since the last reply other than NOSCRIPT
   bool readable_ = false;          ///< whether the last poll() found the connection readable
   Clock::time_point last_progress_{};

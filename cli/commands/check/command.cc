@@ -78,7 +78,7 @@ std::string batch_file(const Plan& plan, const Invocation& invocation) {
   auto files = invocation.operands;
   if (plan.batch_file) files.insert(files.begin(), *plan.batch_file);
   if (files.size() > 1) {
-    throw UsageError("unexpected argument " + in_quotes(files.back()) +
+    throw UsageError("unexpected argument " + quoted_and_masked(files.back()) +
                      ": --batch reads its keys from one file or standard input");
   }
   if (files.empty()) return "-";
@@ -108,7 +108,7 @@ std::vector<limiter::Decision> states_after(const limiter::Request& request,
                                             const limiter::Decision& decision, Asker& asker) {
   if (request.keys.size() == 1) return {decision};
   try {
-    return asker.look(request);
+    return asker.peek_each(request);
   } catch (const std::runtime_error&) {  // of the server
     return {};
   }
@@ -166,7 +166,7 @@ ExitStatus check_key(const Plan& plan, Invocation& invocation) {
 ExitStatus run(Plan& plan, Invocation& invocation) {
   if (plan.peek && plan.cost < 0) {
     throw UsageError("--peek takes nothing, so --cost must be 0 or more, not " +
-                     in_quotes(std::to_string(plan.cost)));
+                     quoted_and_masked(std::to_string(plan.cost)));
   }
   plan.limiter = resolve_limiter(plan.limit, plan.cost, invocation.configuration);
   if (plan.is_batch) {

@@ -49,8 +49,9 @@ void Spellings::require_same(std::string_view key, const std::string& redis_key,
   const auto [earlier, is_new] = has_braces_.try_emplace(redis_key, braces);
   if (is_new) bytes_ += redis_key.size();
   if (earlier->second == braces) return;
-  throw UsageError("key " + in_quotes(key) + " uses the same Redis key " + in_quotes(redis_key) +
-                   " as " + in_quotes(braces ? both.front() : both.back()) + " on an earlier line");
+  throw UsageError("key " + quoted_and_masked(key) + " uses the same Redis key " +
+                   quoted_and_masked(redis_key) + " as " +
+                   quoted_and_masked(braces ? both.front() : both.back()) + " on an earlier line");
 }
 
 bool FailureRun::is_alike(const Problem& problem) const {

@@ -44,14 +44,14 @@ class Spellings {
 class FailureRun {
  public:
   /// Whether the failure differs from those before it only in values.
-  [[nodiscard]] bool is_alike(const Problem& problem) const;
+  bool is_alike(const Problem& problem) const;
   /// Adds a failure that is alike; returns whether to report it.
-  [[nodiscard]] bool add(std::size_t line, const Problem& problem, std::size_t most_reported);
-  [[nodiscard]] bool empty() const noexcept { return reported_ == 0; }
+  bool add(std::size_t line, const Problem& problem, std::size_t most_reported);
+  bool empty() const noexcept { return reported_ == 0; }
   /// Of the last one that was reported.
-  [[nodiscard]] ExitStatus status() const noexcept { return status_; }
+  ExitStatus status() const noexcept { return status_; }
   /// "the same error on 199997 more lines (4 to 200000)"; empty if all were reported.
-  [[nodiscard]] std::string others() const;
+  std::string others() const;
 
  private:
   std::string pattern_, message_;  ///< of the last one that was reported
@@ -80,7 +80,7 @@ class TopKeys {
 
   void add(std::string_view key);
   /// At most `most` keys, the most frequent first.
-  [[nodiscard]] std::vector<Entry> top(std::size_t most) const;
+  std::vector<Entry> top(std::size_t most) const;
 
  private:
   struct Counter {
@@ -112,16 +112,16 @@ class Tally {
   void add_error() { ++errors_; }
 
   /// When write_if_due() has something to do next.
-  [[nodiscard]] Deadline next_write() const noexcept { return next_write_; }
+  Deadline next_write() const noexcept { return next_write_; }
   /// Writes the text file if it is time. If that fails, returns a warning, once: the answers matter
   /// more.
-  [[nodiscard]] std::string write_if_due();
+  std::string write_if_due();
   /// Reports the totals: on stderr, and in the text file. Throws OutputError if that cannot be
   /// written.
   void end();
 
  private:
-  [[nodiscard]] std::string metrics() const;
+  std::string metrics() const;
   void write() const;
   void report_shadow() const;
   void report_top() const;

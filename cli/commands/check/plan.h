@@ -13,7 +13,7 @@
 #include "cli/errors/failure.h"
 #include "cli/options/limits.h"
 #include "cli/server/asker.h"
-#include "limiter/decision.h"
+#include "limiter/limit.h"
 
 namespace rlctl::cli::check {
 
@@ -49,14 +49,14 @@ struct Result {
 };
 
 /// Whether it is the answer to a request that the server recorded.
-[[nodiscard]] inline bool is_counted(const Result& result) {
+inline bool is_counted(const Result& result) {
   return result.decision.allowed && result.cost != 0 && !result.peek && result.on_error == nullptr;
 }
 /// Whether the caller is told to let the request pass.
-[[nodiscard]] inline bool passes(const Result& result) {
+inline bool passes(const Result& result) {
   return result.decision.allowed || result.shadow;
 }
-[[nodiscard]] inline ExitStatus status_of(const Result& result) {
+inline ExitStatus status_of(const Result& result) {
   return passes(result) ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
@@ -95,7 +95,6 @@ void append_seconds(std::string& out, std::chrono::microseconds duration);
 /// KEY or KEY<TAB>COST; blank lines and those that begin with # are skipped, and an invalid line
 /// gets an error in its place. Returns the worst status of any line. Throws InputError, OutputError
 /// and Interrupted.
-[[nodiscard]] ExitStatus run_batch(const Plan& plan, const std::string& file,
-                                   Invocation& invocation);
+ExitStatus run_batch(const Plan& plan, const std::string& file, Invocation& invocation);
 
 }  // namespace rlctl::cli::check

@@ -36,7 +36,7 @@ class UnfinishedLine {
     operands_ = line_.operands();
   }
 
-  [[nodiscard]] LineCompletions complete() {
+  LineCompletions complete() {
     const auto* command = chosen_command(line_);
     if (command != nullptr && command->takes_program && line_.after_separator()) {
       const auto separator = std::ranges::find(words_, "--");
@@ -49,7 +49,7 @@ class UnfinishedLine {
   }
 
  private:
-  [[nodiscard]] Completions complete_word() {
+  Completions complete_word() {
     if (const auto value = line_.awaited_value()) return complete_value(*value, 0);
     if (!line_.after_separator() && word_.starts_with('-')) return complete_option();
     const auto* command = line_.innermost_command();
@@ -59,7 +59,7 @@ class UnfinishedLine {
     return joined({.words = std::move(commands)}, std::move(completions));
   }
 
-  [[nodiscard]] Completions complete_option() {
+  Completions complete_option() {
     const auto equals = word_.find('=');
     if (equals == word_.npos) return {.words = line_.options_to_follow()};
     const auto value = line_.value_of(std::string(word_.substr(0, equals)));
@@ -68,7 +68,7 @@ class UnfinishedLine {
   }
 
   /// The value begins at this place in the word.
-  [[nodiscard]] Completions complete_value(const CommandLine::Value& value, std::size_t begin) {
+  Completions complete_value(const CommandLine::Value& value, std::size_t begin) {
     const auto comma = word_.substr(begin).rfind(',');
     const bool is_first = !value.comma_separated || comma == word_.npos;
     const auto last = is_first ? begin : begin + comma + 1;
@@ -81,7 +81,7 @@ class UnfinishedLine {
     return completions;
   }
 
-  [[nodiscard]] Completions ask(Completer completer, std::string_view typed) {
+  Completions ask(Completer completer, std::string_view typed) {
     if (completer == nullptr) return {};
     ConfigurationSource configuration(line_.general.config);
     return completer({.word = typed,

@@ -17,7 +17,7 @@
 #include "cli/options/options.h"
 #include "cli/options/script_options.h"
 #include "cli/terminal/table.h"
-#include "limiter/policies.h"
+#include "limiter/configuration.h"
 #include "redis/url.h"
 
 namespace rlctl::cli::config {
@@ -53,8 +53,9 @@ void warn_of_clashes(const limiter::Configuration& configuration, std::string_vi
   for (const auto& [first, second] : limiter::policy_clashes(configuration)) {
     warn(fmt::format("warning: {}:{}: policies {} and {} have the same keys, but the algorithms {} "
                      "and {}: on one server, each cannot use what the other stores",
-                     configuration.file, second->line, in_quotes(first->name),
-                     in_quotes(second->name), first->algorithm->name, second->algorithm->name),
+                     configuration.file, second->line, quoted_and_masked(first->name),
+                     quoted_and_masked(second->name), first->algorithm->name,
+                     second->algorithm->name),
          command);
   }
 }

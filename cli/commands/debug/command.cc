@@ -23,7 +23,7 @@ namespace {
 double parse_percent(const std::string& text) {
   const auto percent = to_decimal(text);
   if (percent && *percent >= 0 && *percent <= 100) return *percent;
-  throw UsageError(fmt::format("--fail-under: {} is not a percentage", in_quotes(text)),
+  throw UsageError(fmt::format("--fail-under: {} is not a percentage", quoted_and_masked(text)),
                    "a number from 0 to 100, such as 90 or 87.5");
 }
 

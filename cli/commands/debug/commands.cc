@@ -29,7 +29,7 @@ struct Row {
   bool repeats = true;        ///< an empty line repeats it: it shows or moves, and changes nothing
 
   /// "break, b [LINE... | -LINE | 0]"
-  [[nodiscard]] std::string synopsis() const {
+  std::string synopsis() const {
     return fmt::format("{}{}{}{}{}", name, letter.empty() ? "" : ", ", letter,
                        arguments.empty() ? "" : " ", arguments);
   }
@@ -64,7 +64,7 @@ std::vector<std::string> split_words(std::string_view rest) {
 int line_number(std::string_view text) {
   const auto number = to_number<int>(text);
   if (number && *number >= 0) return *number;
-  throw UsageError(in_quotes(text) + " is not a line number");
+  throw UsageError(quoted_and_masked(text) + " is not a line number");
 }
 
 /// Returns the table before a final dot: "t.a" for "print 1 + t.a."; empty if there is no such dot.
@@ -123,7 +123,7 @@ void show(Commands& on, const Halt& halt) {
 /// Moves TIMES times, or until something else stops the script.
 void move_times(Commands& on, std::string_view times, Halt (ldb::Debugger::*by)()) {
   int left = times.empty() ? 1 : to_number<int>(times).value_or(0);
-  if (left < 1) throw UsageError("TIMES must be at least 1, not " + in_quotes(times));
+  if (left < 1) throw UsageError("TIMES must be at least 1, not " + quoted_and_masked(times));
   for (bool goes_on = true; goes_on && left > 0; --left) {
     const auto halt = (on.debugger.*by)();
     show(on, halt);
@@ -207,7 +207,7 @@ void show_breakpoints(Commands& on) {
 void break_at(Commands& on, const std::string& word) {
   const auto number = to_number<int>(word);
   if (!number || *number == std::numeric_limits<int>::min()) {
-    throw UsageError(in_quotes(word) + " is not a line number");
+    throw UsageError(quoted_and_masked(word) + " is not a line number");
   }
   if (*number == 0) {
     on.debugger.clear_breakpoints();
@@ -279,7 +279,7 @@ void show_key(Commands& on, const std::string& key) {
   const auto reply = type->reply.value_or("");
   const auto begin = reply.find('+') + 1;
   const auto name = reply.substr(begin, reply.find('"', begin) - begin);
-  if (name == "none") return on.view.say(in_quotes(key) + ": no such key");
+  if (name == "none") return on.view.say(quoted_and_masked(key) + ": no such key");
   std::string content = "its type cannot be shown";
   if (const auto words = command_to_read(name, key, kLast); !words.empty()) {
     const auto made = call(on, words);
@@ -290,7 +290,7 @@ void show_key(Commands& on, const std::string& key) {
   if (!pttl) return;
   const auto ttl = to_number<std::int64_t>(pttl->reply.value_or("")).value_or(-1);
   on.view.say(fmt::format(
-      "{}: {}, {}", in_quotes(key), content,
+      "{}: {}, {}", quoted_and_masked(key), content,
       ttl < 0 ? "no ttl" : "ttl " + wait_text(std::chrono::milliseconds(ttl), Rounding::kTenths)));
 }
 
@@ -308,7 +308,7 @@ void info(Commands& on, std::string_view rest) {
     if (!rest.empty() && known.starts_with(rest)) topic = known;
   }
   if (topic.empty()) {
-    throw UsageError((rest.empty() ? "expected " : in_quotes(rest) + " is not ") +
+    throw UsageError((rest.empty() ? "expected " : quoted_and_masked(rest) + " is not ") +
                      std::string("one of ") + one_of(kTopics));
   }
   if (topic == "breakpoints") show_breakpoints(on);
@@ -321,10 +321,11 @@ void info(Commands& on, std::string_view rest) {
 
 std::string unknown(std::string_view word) {
   if (const auto hint = hint_for(word); !hint.empty()) {
-    return fmt::format("unknown command {}: {}", in_quotes(word), hint);
+    return fmt::format("unknown command {}: {}", quoted_and_masked(word), hint);
   }
   const auto near = did_you_mean(word, names_of(rows()));
-  return "unknown command " + in_quotes(word) + (near.empty() ? "; 'help' lists them" : near);
+  return "unknown command " + quoted_and_masked(word) +
+         (near.empty() ? "; 'help' lists them" : near);
 }
 
 void explain(Commands& on, const Row& row) {
@@ -446,7 +447,7 @@ AfterCommand Commands::run(std::string_view line) {
   } else {
     try {
       if (row->arguments.empty() && !arguments.empty()) {
-        throw UsageError("unexpected argument " + in_quotes(arguments));
+        throw UsageError("unexpected argument " + quoted_and_masked(arguments));
       }
       row->run(*this, arguments);
     } catch (const UsageError& error) {

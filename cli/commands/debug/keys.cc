@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "redis/reply.h"
 #include "redis/scan.h"
-#include "state/inspection.h"
+#include "stored/inspection.h"
 
 namespace rlctl::cli::debug {
 namespace {
@@ -32,7 +32,7 @@ struct Elements {
   std::string_view between = {};  ///< separates the two elements of a pair; empty: no pairs
 
   /// Whether the command that reads them takes indices.
-  [[nodiscard]] bool is_read_in_part() const { return type == "list" || type == "zset"; }
+  bool is_read_in_part() const { return type == "list" || type == "zset"; }
 };
 constexpr Elements kElements[] = {{"list", "LLEN", "LRANGE", "element"},
                                   {"set", "SCARD", "SMEMBERS", "member"},
@@ -72,7 +72,7 @@ std::string elements_text(redis::Connection& connection, const Elements& type,
   return out + (shown > 0 && count > static_cast<std::int64_t>(kMaxElements) ? ", ..." : "");
 }
 
-std::string content_text(redis::Connection& connection, const state::SavedKey& saved) {
+std::string content_text(redis::Connection& connection, const stored::SavedKey& saved) {
   if (saved.type == "string") return string_text(connection, saved.key);
   for (const auto& row : kElements) {
     if (row.type == saved.type) return elements_text(connection, row, saved.key);
@@ -84,7 +84,7 @@ std::string content_text(redis::Connection& connection, const state::SavedKey& s
 
 /// Formats the state of a limiter: "4 of 5 used"; empty if the key holds none, or too little is
 /// known.
-std::string limiter_text(const state::Inspection& inspection) {
+std::string limiter_text(const stored::Inspection& inspection) {
   const auto most = inspection.burst ? inspection.burst : inspection.limit;
   const bool is_known = inspection.is_limiter() && !inspection.state.form->is_foreign() &&
                         !inspection.window_is_inferred && inspection.used && most;
@@ -140,18 +140,18 @@ KeyWatch::KeyWatch(redis::Connection& connection, const Plan& plan,
                    std::optional<std::chrono::microseconds> now)
     : plan_(plan), keys_(redis::each_once(keys)), now_(now), before_(look(connection)) {}
 
-KeyText KeyWatch::describe(redis::Connection& connection, const state::SavedKey& saved) const {
+KeyText KeyWatch::describe(redis::Connection& connection, const stored::SavedKey& saved) const {
   KeyText text{.type = saved.type};
   text.ttl = "no ttl";
   if (saved.expires_at) {
     text.ttl = "ttl " + wait_text(*saved.expires_at - saved.saved_at, Rounding::kTenths);
   }
-  state::InspectionRequest request{.algorithm = plan_.algorithm, .now = now_, .entries = 0};
+  stored::InspectionRequest request{.algorithm = plan_.algorithm, .now = now_, .entries = 0};
   const auto at = std::find(keys_.begin(), keys_.end(), saved.key);
   const auto index = static_cast<std::size_t>(at - keys_.begin());
   if (plan_.foreign == nullptr && index < plan_.limits.size()) request.limit = plan_.limits[index];
   if (plan_.algorithm != nullptr || saved.type == "string" || saved.type == "hash") {
-    text.content = limiter_text(state::inspect(connection, saved.key, request));
+    text.content = limiter_text(stored::inspect(connection, saved.key, request));
   }
   if (text.content.empty()) text.content = content_text(connection, saved);
   return text;
@@ -167,7 +167,7 @@ KeyWatch::HeldKeys KeyWatch::look(redis::Connection& connection) const {
     }
   }
   HeldKeys held;
-  for (auto& saved : state::save_keys(connection, redis::each_once(keys))) {
+  for (auto& saved : stored::save_keys(connection, redis::each_once(keys))) {
     if (!saved.exists()) continue;
     auto& one = held[saved.key];
     one.text = describe(connection, saved);

@@ -10,7 +10,7 @@
 
 #include "cli/commands/debug/plan.h"
 #include "redis/connection.h"
-#include "state/backup.h"
+#include "stored/backup.h"
 
 namespace rlctl::cli::debug {
 
@@ -21,7 +21,7 @@ struct KeyText {
   std::string ttl = {};      ///< "ttl 59.3 s", "no ttl"
 };
 /// Formats a key's contents: "list, 4 of 5 used, ttl 59.3 s".
-[[nodiscard]] std::string text_of(const KeyText& text);
+std::string text_of(const KeyText& text);
 
 /// A key before and after a script ran; `before` or `after` is none if the key did not exist then.
 struct KeyChange {
@@ -30,12 +30,11 @@ struct KeyChange {
   bool changed = false;
 };
 /// Formats a change: "'k': list, 4 of 5 used → 5 of 5 used, ttl 60 s"; without `utf8`, with "->".
-[[nodiscard]] std::string text_of(const KeyChange& change, bool utf8);
+std::string text_of(const KeyChange& change, bool utf8);
 
 /// The command that reads a key of this type, up to index `last` if it takes indices; empty for a
 /// type that cannot be shown.
-[[nodiscard]] std::vector<std::string> command_to_read(std::string_view type,
-                                                       const std::string& key, int last);
+std::vector<std::string> command_to_read(std::string_view type, const std::string& key, int last);
 
 /// Finds the keys that a script changes on a private server: its own KEYS and, unless there are
 /// very many keys, all others.
@@ -47,17 +46,17 @@ class KeyWatch {
            std::optional<std::chrono::microseconds> now);
   /// Compares the keys with the snapshot: the script's keys in order, changed or not, then other
   /// keys that changed. Throws redis::Error.
-  [[nodiscard]] std::vector<KeyChange> changes(redis::Connection& connection) const;
+  std::vector<KeyChange> changes(redis::Connection& connection) const;
 
  private:
   struct Held {
-    state::SavedKey saved = {};
+    stored::SavedKey saved = {};
     KeyText text = {};
   };
   using HeldKeys = std::map<std::string, Held>;
-  [[nodiscard]] HeldKeys look(redis::Connection& connection) const;
-  [[nodiscard]] KeyText describe(redis::Connection& connection, const state::SavedKey& saved) const;
-  [[nodiscard]] KeyChange compare(const std::string& key, const HeldKeys& after) const;
+  HeldKeys look(redis::Connection& connection) const;
+  KeyText describe(redis::Connection& connection, const stored::SavedKey& saved) const;
+  KeyChange compare(const std::string& key, const HeldKeys& after) const;
 
   const Plan& plan_;
   std::vector<std::string> keys_;

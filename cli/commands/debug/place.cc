@@ -42,13 +42,13 @@ std::string keys_text(std::span<const std::string> keys) {
   std::string out;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (i > 0) out += i + 1 == keys.size() ? " and " : ", ";
-    out += in_quotes(keys[i]);
+    out += quoted_and_masked(keys[i]);
   }
   return out;
 }
 
 /// Formats the end of a message that reports which keys were copied.
-std::string copied_text(std::span<const state::SavedKey> copied, const std::string& from) {
+std::string copied_text(std::span<const stored::SavedKey> copied, const std::string& from) {
   std::vector<std::string> there, missing;
   for (const auto& key : copied) (key.exists() ? there : missing).push_back(key.key);
   if (copied.empty()) return "; there are no keys to copy";
@@ -176,8 +176,8 @@ void Place::start_copy() {
   }
   copied_from_ = connector_->name();
   auto target = connect();
-  auto copied = state::save_keys(*source, redis::each_once(plan_.debuggee.keys));
-  state::copy_to(target, copied);
+  auto copied = stored::save_keys(*source, redis::each_once(plan_.debuggee.keys));
+  stored::copy_to(target, copied);
   message += copied_text(copied, connector_->name());
   if (source_version && source_version != version_) {
     message += fmt::format("; that one is {}", display(*source_version));
@@ -203,7 +203,7 @@ redis::Connection Place::connect() {
   return redis::Connection::open(server_->url(), kTimeout, &invocation_.interrupt);
 }
 
-std::vector<state::SavedKey> Place::keep() {
+std::vector<stored::SavedKey> Place::keep() {
   auto connection = connect();
   std::set<std::string> keys;
   for (redis::Scan scan(connection, "*"); !scan.done();) {
@@ -211,10 +211,10 @@ std::vector<state::SavedKey> Place::keep() {
     keys.insert(some.begin(), some.end());
   }
   const std::vector<std::string> list(keys.begin(), keys.end());
-  return state::save_keys(connection, list);
+  return stored::save_keys(connection, list);
 }
 
-void Place::replace(const std::vector<state::SavedKey>& keys,
+void Place::replace(const std::vector<stored::SavedKey>& keys,
                     const std::function<void(redis::Connection&)>& check) {
   if (!plan_.is_private()) {
     auto connection = connect();
@@ -225,7 +225,7 @@ void Place::replace(const std::vector<state::SavedKey>& keys,
     start_private();
     auto connection = connect();
     check(connection);
-    state::copy_to(connection, keys);
+    stored::copy_to(connection, keys);
   } catch (...) {
     server_ = std::move(old);
     throw;

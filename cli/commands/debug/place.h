@@ -11,15 +11,14 @@
 #include "cli/server/connection.h"
 #include "ldb/session.h"
 #include "redis/connection.h"
-#include "redis/private_server.h"
-#include "redis/server_info.h"
+#include "redis/server.h"
 #include "redis/url.h"
-#include "state/backup.h"
+#include "stored/backup.h"
 
 namespace rlctl::cli::debug {
 
 /// Tells why a script cannot be debugged in a fork of the server at this URL; empty if it can.
-[[nodiscard]] std::string why_not_forked(const redis::Url& url, const ldb::Debuggee& debuggee);
+std::string why_not_forked(const redis::Url& url, const ldb::Debuggee& debuggee);
 
 /// Asks whether rlctl may stop a server at every line, unless the plan already allows it. Throws
 /// ProblemError if it may not, or if there is no terminal to ask at.
@@ -40,22 +39,20 @@ class Place {
 
   /// Connects to the server on which the script runs. On a server that is not private, Ctrl-C
   /// does not end its waits: the caller checks the interrupt.
-  [[nodiscard]] redis::Connection connect();
+  redis::Connection connect();
   /// Saves all keys of a private server.
-  [[nodiscard]] std::vector<state::SavedKey> keep();
+  std::vector<stored::SavedKey> keep();
   /// Starts another private server like this one, calls `check` with it while it is empty, and
   /// restores these keys. If any of that throws, keeps the old server; else kills it, even if it
   /// hangs. Elsewhere, only checks.
-  void replace(const std::vector<state::SavedKey>& keys,
+  void replace(const std::vector<stored::SavedKey>& keys,
                const std::function<void(redis::Connection&)>& check);
   /// Returns false if the private server was discarded.
-  [[nodiscard]] bool is_there() const noexcept {
-    return !plan_.is_private() || server_.has_value();
-  }
+  bool is_there() const noexcept { return !plan_.is_private() || server_.has_value(); }
   /// Kills the private server; only replace() may be called after that.
   void discard() noexcept { server_.reset(); }
   /// The name of the server that the keys were copied from; empty if none were.
-  [[nodiscard]] const std::string& copied_from() const noexcept { return copied_from_; }
+  const std::string& copied_from() const noexcept { return copied_from_; }
 
  private:
   void attach();

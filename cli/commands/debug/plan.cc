@@ -119,7 +119,7 @@ bool holds(const traffic::ForeignLimiter& foreign, std::string_view placeholder)
 /// Sets the single --limit that fills templates. With --script, as in burst, it may be unused.
 void set_template_limit(Plan& plan, const NamedScript& script,
                         const traffic::ForeignLimiter& foreign) {
-  const bool fills = any_of(foreign, [](const Template& text) { return text.tells_limit(); });
+  const bool fills = any_of(foreign, [](const Template& text) { return text.uses_limit(); });
   const bool is_used = fills || reading_tells_limit(script.options);
   const auto& limits = plan.limit_options.limits;
   if (limits.size() > 1) {
@@ -150,9 +150,9 @@ void require_key_operands(const traffic::ForeignLimiter& foreign, Operands opera
                      "write the keys in --keys");
   }
   if (!foreign.keys.empty() && !has_key && !operands.empty()) {
-    throw UsageError(
-        "KEY " + in_quotes(operands.front()) + " has no effect: --keys does not contain {key}",
-        "omit one of them");
+    throw UsageError("KEY " + quoted_and_masked(operands.front()) +
+                         " has no effect: --keys does not contain {key}",
+                     "omit one of them");
   }
   static_cast<void>(asked_keys(nullptr, operands));
 }
@@ -201,7 +201,7 @@ void set_foreign(Plan& plan, NamedScript script, Operands operands) {
 void require_no_key(const Plan& plan, Operands operands) {
   if (!plan.replay || operands.empty()) return;
   throw UsageError("--replay takes no KEY, the log has the keys: unexpected argument " +
-                       in_quotes(operands.front()),
+                       quoted_and_masked(operands.front()),
                    kNameKeys);
 }
 
@@ -279,10 +279,11 @@ void warn_of_comma(const Plan& plan, std::string_view command) {
   if (!plan.foreign || plan.replay || !plan.debuggee.arguments.empty()) return;
   for (const auto& key : plan.debuggee.keys) {
     if (key.size() == 1 || !key.ends_with(',')) continue;
-    return warn(fmt::format("warning: the comma of {} is a part of this KEY; the comma before ARGV "
-                            "is a word of its own: {} ,",
-                            in_quotes(key), in_quotes(key.substr(0, key.size() - 1))),
-                command);
+    return warn(
+        fmt::format("warning: the comma of {} is a part of this KEY; the comma before ARGV "
+                    "is a word of its own: {} ,",
+                    quoted_and_masked(key), quoted_and_masked(key.substr(0, key.size() - 1))),
+        command);
   }
 }
 

@@ -56,36 +56,34 @@ struct Plan {
   std::optional<replay::ReplayOptions> replay = {};
 
   /// Whether the options ask for redis-cli or its command line.
-  [[nodiscard]] bool is_for_redis_cli() const noexcept { return redis_cli || print_command; }
+  bool is_for_redis_cli() const noexcept { return redis_cli || print_command; }
   /// Whether the user steps through the script by hand.
-  [[nodiscard]] bool is_interactive() const noexcept {
-    return !trace && !coverage && !is_for_redis_cli();
-  }
+  bool is_interactive() const noexcept { return !trace && !coverage && !is_for_redis_cli(); }
   /// Whether the script runs on a private server, not on that of the connection options.
-  [[nodiscard]] bool is_private() const noexcept { return !attach && !is_for_redis_cli(); }
+  bool is_private() const noexcept { return !attach && !is_for_redis_cli(); }
   /// Whether that server itself runs the script, or a fork of it.
-  [[nodiscard]] ldb::Mode mode() const noexcept {
+  ldb::Mode mode() const noexcept {
     return sync || is_private() ? ldb::Mode::kSync : ldb::Mode::kForked;
   }
   /// Whether all requests of the log are debugged.
-  [[nodiscard]] bool is_whole_replay() const noexcept { return replay && coverage && !skip; }
+  bool is_whole_replay() const noexcept { return replay && coverage && !skip; }
   /// Whether the log is standard input.
-  [[nodiscard]] bool reads_log_from_input() const;
+  bool reads_log_from_input() const;
   /// Whether the commands for stepping by hand come from the terminal or standard input.
-  [[nodiscard]] bool reads_commands_from_input() const;
+  bool reads_commands_from_input() const;
   /// Whether TIME replies `now` to the script because no argument holds the time. Scripts called as
   /// `check` calls them get it as an argument.
-  [[nodiscard]] bool freezes_time() const noexcept { return foreign && (now || replay); }
+  bool freezes_time() const noexcept { return foreign && (now || replay); }
 };
 
 /// Completes the plan of the options with the operands, reads the script, and warns of a KEY that
 /// ends in a comma, as if ARGV followed. Throws UsageError if the plan cannot run, before anything
 /// is started, and what reading the configuration throws.
-[[nodiscard]] Plan make_plan(Plan plan, const Invocation& invocation);
+Plan make_plan(Plan plan, const Invocation& invocation);
 
 /// Tells which words a script may have lacked that ended in an error; empty if it lacked none, or
 /// ended otherwise.
-[[nodiscard]] std::string missing_words(const Plan& plan, const ldb::TraceResult& result);
+std::string missing_words(const Plan& plan, const ldb::TraceResult& result);
 
 /// Reads the script's file again into `debuggee`; does nothing if the script is not from a file.
 /// Throws UsageError if the file cannot be read.
@@ -96,7 +94,7 @@ void read_again(const Plan& plan, ldb::Debuggee& debuggee);
 /// Runs the script on the plan's server: by hand, or to its end for a trace or the coverage, also
 /// for each request of a log. Throws ProblemError if the server does not start the script, what
 /// Place and the replay of the log throw, and Interrupted.
-[[nodiscard]] ExitStatus run_session(Plan& plan, Invocation& invocation);
+ExitStatus run_session(Plan& plan, Invocation& invocation);
 
 /// Runs the classic debugger, redis-cli --ldb, with the plan's script, keys and arguments.
 /// --print-command: prints its command on one line, without the password, which redis-cli takes
@@ -107,6 +105,6 @@ ExitStatus run_redis_cli(const Plan& plan, Invocation& invocation);
 
 /// The installed file of a bundled script, which `cmake --install` puts next to the program; empty
 /// if there is none, or if its contents differ.
-[[nodiscard]] std::string bundled_file(const ldb::Debuggee& script);
+std::string bundled_file(const ldb::Debuggee& script);
 
 }  // namespace rlctl::cli::debug

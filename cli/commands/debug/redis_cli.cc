@@ -40,7 +40,7 @@ void require_expressible(const std::vector<std::string>& keys) {
     }
   }
   if (!keys.empty() && keys.front().starts_with('-')) {
-    refuse("redis-cli would take the key " + in_quotes(keys.front()) + " for an option");
+    refuse("redis-cli would take the key " + quoted_and_masked(keys.front()) + " for an option");
   }
 }
 

@@ -15,7 +15,7 @@
 #include "cli/terminal/signals.h"
 #include "cli/terminal/terminal.h"
 #include "lua/scopes.h"
-#include "lua/shebang.h"
+#include "lua/substitute.h"
 #include "redis/error.h"
 #include "traffic/script.h"
 
@@ -47,7 +47,7 @@ class Repl {
                   .call_afterwards = [this](const auto& words) { return call_afterwards(words); }} {
   }
 
-  [[nodiscard]] ExitStatus run() {
+  ExitStatus run() {
     if (is_typed_) key_.emplace();
     const auto lines = open_lines();
     if (plan_.is_private()) first_state_ = place_.keep();
@@ -74,7 +74,7 @@ class Repl {
   }
 
  private:
-  [[nodiscard]] ldb::Debugger::Options debugger_options() {
+  ldb::Debugger::Options debugger_options() {
     ldb::Debugger::Options options;
     if (stops_clock_) options.now = now_;
     options.may_hang = plan_.is_private();
@@ -84,7 +84,7 @@ class Repl {
     return options;
   }
 
-  [[nodiscard]] std::unique_ptr<LineSource> open_lines() {
+  std::unique_ptr<LineSource> open_lines() {
     const bool is_seen = is_typed_ && is_terminal(STDOUT_FILENO);
     if (is_seen && may_draw(STDOUT_FILENO)) {
       return typed_lines(
@@ -153,7 +153,7 @@ class Repl {
   }
 
   /// Runs one line of commands; returns false if it ends the session.
-  [[nodiscard]] bool answer(const std::string& line) {
+  bool answer(const std::string& line) {
     if (!key_) key_.emplace();
     auto& out = invocation_.out.buffer();
     const auto size_before = out.size();
@@ -203,7 +203,7 @@ class Repl {
   }
 
   /// Calls Redis after the end of the script; none if no server keeps the state that it left.
-  [[nodiscard]] std::optional<ldb::Call> call_afterwards(const std::vector<std::string>& words) {
+  std::optional<ldb::Call> call_afterwards(const std::vector<std::string>& words) {
     if (!plan_.is_private() || !place_.is_there()) return std::nullopt;
     auto connection = place_.connect();
     connection.set_timeout(std::chrono::seconds(2));
@@ -223,16 +223,16 @@ class Repl {
   }
 
   /// Reports commands of a file or a pipe that failed: the user may not have seen their messages.
-  [[nodiscard]] ExitStatus status_of_commands() const {
+  ExitStatus status_of_commands() const {
     if (is_typed_ || wrong_count_ == 0) return ExitStatus::kDone;
     const auto file = plan_.reads_commands_from_input() ? "" : " of " + plan_.commands;
     warn(fmt::format("{} of the commands failed; the first is line {}{}: {}", wrong_count_,
-                     first_wrong_, file, in_quotes(wrong_line_)),
+                     first_wrong_, file, quoted_and_masked(wrong_line_)),
          invocation_.command);
     return ExitStatus::kUsage;
   }
 
-  [[nodiscard]] ExitStatus status() const {
+  ExitStatus status() const {
     if (debugger_.running()) return ExitStatus::kDone;
     const auto& result = debugger_.result();
     return result.ending == Ending::kAborted ? ExitStatus::kDone : status_of(result);
@@ -249,7 +249,7 @@ class Repl {
   ldb::Debugger debugger_;
   View view_;
   Commands commands_;
-  std::vector<state::SavedKey> first_state_;  ///< what `restart` restores on a private server
+  std::vector<stored::SavedKey> first_state_;  ///< what `restart` restores on a private server
   std::optional<KeyWatch> key_watch_;
   std::int64_t wrong_count_ = 0;  ///< commands that failed
   std::int64_t first_wrong_ = 0;  ///< the line of the first command that failed

@@ -10,8 +10,8 @@
 #include "cli/commands/debug/place.h"
 #include "cli/commands/debug/plan.h"
 #include "cli/commands/debug/view.h"
-#include "ldb/call_log.h"
 #include "ldb/debugger.h"
+#include "ldb/probes.h"
 #include "ldb/session.h"
 
 namespace rlctl::cli::debug {
@@ -25,7 +25,7 @@ namespace rlctl::cli::debug {
 /// At a terminal Ctrl-C stops a running script; a second one, or one while no script runs, ends the
 /// session. Returns how the last run of the script ended, or kDone if the user left it before its
 /// end. Throws ProblemError if the server does not start a session, and Interrupted.
-[[nodiscard]] ExitStatus run_by_hand(const Plan& plan, Invocation& invocation, Place& place);
+ExitStatus run_by_hand(const Plan& plan, Invocation& invocation, Place& place);
 
 /// What happens to the session after a command.
 enum class AfterCommand {
@@ -54,12 +54,12 @@ struct Commands {
 
   /// Runs a line as typed and answers through the view; an empty line repeats the last one. Errors
   /// in the line are reported through the view, too. Throws redis::Error, as Debugger does.
-  [[nodiscard]] AfterCommand run(std::string_view line);
+  AfterCommand run(std::string_view line);
   /// Reports an error of the last line.
   void wrong(std::string_view message);
   /// Returns the completions of a line's last word (commands, variables, lines, topics), sorted,
   /// numbers by their value.
-  [[nodiscard]] std::vector<std::string> complete(std::string_view line) const;
+  std::vector<std::string> complete(std::string_view line) const;
 };
 
 }  // namespace rlctl::cli::debug

@@ -20,7 +20,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "ldb/coverable_lines.h"
-#include "lua/shebang.h"
+#include "lua/substitute.h"
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "redis/reply.h"
@@ -69,7 +69,7 @@ class Replay {
   }
 
   /// Goes to the next request, with its keys aged to its time; returns false after the last one.
-  [[nodiscard]] bool next() {
+  bool next() {
     if (!advance()) return false;
     age(plan_.debuggee.keys);
     return true;
@@ -93,16 +93,16 @@ class Replay {
     if (plan_.quiet) return;
     warn(fmt::format("debugging request {} of {}, of {}, for {}", number_,
                      recording_.counts().requests, instant_text(arrival_.at),
-                     in_quotes(traffic_->key_name(arrival_.key))),
+                     quoted_and_masked(traffic_->key_name(arrival_.key))),
          invocation_.command);
   }
 
  private:
   static constexpr const char* kAgingHash = traffic::KeyAging::kHashName;
 
-  [[nodiscard]] std::int64_t skipped_count() const { return plan_.skip.value_or(0); }
+  std::int64_t skipped_count() const { return plan_.skip.value_or(0); }
 
-  [[nodiscard]] bool advance() {
+  bool advance() {
     if (!traffic_->next(arrival_)) return false;
     ++number_;
     const auto call = script_->call(arrival_);
@@ -162,7 +162,7 @@ class Session {
     if (replay_) replay_->connect(place_->connect());
   }
 
-  [[nodiscard]] ExitStatus run(Destination& lcov) {
+  ExitStatus run(Destination& lcov) {
     if (plan_.is_interactive()) {
       if (replay_) replay_->skip();
       return run_by_hand(plan_, invocation_, *place_);
@@ -196,12 +196,12 @@ class Session {
     warn(fmt::format(
              "warning: the script uses {}{}, which is not among its KEYS and was not copied from "
              "{}: it did not see the contents; with --attach, it does",
-             in_quotes(*others.begin()), more, place_->copied_from()),
+             quoted_and_masked(*others.begin()), more, place_->copied_from()),
          invocation_.command);
   }
 
   /// Runs the script to its end. Throws ProblemError if the server did not start it.
-  [[nodiscard]] ldb::TraceResult trace(const std::function<void(const ldb::TracedLine&)>& on_line) {
+  ldb::TraceResult trace(const std::function<void(const ldb::TracedLine&)>& on_line) {
     // Do not end a script halfway if it runs in the server itself.
     ldb::TraceOptions options{.max_steps = plan_.max_steps.value_or(ldb::kDefaultSteps),
                               .lets_go = plan_.sync};
@@ -217,7 +217,7 @@ class Session {
     return result;
   }
 
-  [[nodiscard]] ExitStatus run_one() {
+  ExitStatus run_one() {
     if (replay_) replay_->skip();
     std::optional<KeyWatch> watch;
     if (plan_.trace && plan_.is_private()) {
@@ -246,7 +246,7 @@ class Session {
   }
 
   /// Runs all requests for coverage.
-  [[nodiscard]] ExitStatus run_all() {
+  ExitStatus run_all() {
     auto status = ExitStatus::kDone;
     while (replay_->next()) {
       const auto result = trace([](const ldb::TracedLine&) {});
@@ -313,7 +313,7 @@ class Session {
 
   /// Returns the source in the form that the server accepts, or unchanged if it accepts none, or if
   /// this user may not load scripts.
-  [[nodiscard]] std::string accepted_source() {
+  std::string accepted_source() {
     const auto& debuggee = plan_.debuggee;
     auto connection = place_->connect();
     try {
@@ -359,7 +359,7 @@ class Session {
   }
 
   /// Returns the path of the source for lcov: absolute, if the file exists.
-  [[nodiscard]] std::string source_path() const {
+  std::string source_path() const {
     std::error_code failed;
     if (plan_.algorithm == nullptr && plan_.path != kStandardInput) {
       const auto path = std::filesystem::canonical(plan_.path, failed);

@@ -13,21 +13,21 @@
 #include "cli/terminal/terminal.h"
 #include "ldb/debugger.h"
 #include "ldb/trace.h"
-#include "limiter/decision.h"
+#include "limiter/limit.h"
 
 namespace rlctl::cli::debug {
 
 // ---- How a run ended ----
 
 /// Returns the problem if no script answered: the server refused, or the connection broke.
-[[nodiscard]] std::optional<Problem> problem_of(const ldb::TraceResult& result);
-[[nodiscard]] ExitStatus status_of(const ldb::TraceResult& result);
+std::optional<Problem> problem_of(const ldb::TraceResult& result);
+ExitStatus status_of(const ldb::TraceResult& result);
 /// Describes what happened to the script's writes on a server that is not private. A script cannot
 /// be ended if it catches the error meant to end it, or is inside one long call.
-[[nodiscard]] std::string kept_text(ldb::Mode mode, ldb::Ending ending);
+std::string kept_text(ldb::Mode mode, ldb::Ending ending);
 /// Formats what a script returned in Lua's notation, not escaped: {0, 5, "a\n", nil, +OK, -ERR no}.
 /// None if it did not return.
-[[nodiscard]] std::optional<std::string> returned_text(const ldb::TraceResult& result);
+std::optional<std::string> returned_text(const ldb::TraceResult& result);
 
 // ---- How its reply reads ----
 
@@ -41,7 +41,7 @@ struct ReplyAsRead {
 
 /// Parses the bytes of a value to show: at least 60, as in Redis' own debugger, or 0 for all.
 /// Throws UsageError, which begins with `name`.
-[[nodiscard]] std::size_t parse_maxlen(const std::string& text, std::string_view name);
+std::size_t parse_maxlen(const std::string& text, std::string_view name);
 
 struct ViewOptions {
   std::size_t maxlen = 256;  ///< the bytes of a value to show; 0: all
@@ -105,22 +105,22 @@ class View {
   void reading(const ReplyAsRead& reading);
 
   /// Returns `text` cut to maxlen() bytes, at a character boundary.
-  [[nodiscard]] std::string shortened(std::string text) const;
+  std::string shortened(std::string text) const;
   void set_maxlen(std::size_t bytes) { options_.maxlen = bytes; }
-  [[nodiscard]] std::size_t maxlen() const noexcept { return options_.maxlen; }
-  [[nodiscard]] int line_count() const noexcept { return static_cast<int>(source_.size()); }
+  std::size_t maxlen() const noexcept { return options_.maxlen; }
+  int line_count() const noexcept { return static_cast<int>(source_.size()); }
 
  private:
-  [[nodiscard]] std::string tone(std::string_view text, Tone tone) const {
+  std::string tone(std::string_view text, Tone tone) const {
     return toned(text, tone, look_.colour);
   }
-  [[nodiscard]] std::string bar() const { return tone("|", Tone::kDim) + "   "; }
-  [[nodiscard]] std::string place(int line) const;
-  [[nodiscard]] std::string value_text(const ldb::Value& value) const;
-  [[nodiscard]] std::string short_text(const ldb::Evaluation& evaluation) const;
-  [[nodiscard]] std::string source_line(int line) const;
-  [[nodiscard]] std::string statement(int line) const;
-  [[nodiscard]] std::string outcome_line(const ldb::TraceResult& result) const;
+  std::string bar() const { return tone("|", Tone::kDim) + "   "; }
+  std::string place(int line) const;
+  std::string value_text(const ldb::Value& value) const;
+  std::string short_text(const ldb::Evaluation& evaluation) const;
+  std::string source_line(int line) const;
+  std::string statement(int line) const;
+  std::string outcome_line(const ldb::TraceResult& result) const;
   void message(const ldb::ScriptMessage& message);
   void append_json(const ldb::TracedLine& line);
   void append_json(const ldb::TraceResult& result, const std::vector<KeyChange>& keys);
@@ -145,11 +145,11 @@ class Coverage {
   /// Adds a run's counts; lines that are not coverable are ignored.
   void add(const std::map<int, std::int64_t>& hits);
 
-  [[nodiscard]] std::int64_t reached() const noexcept;
+  std::int64_t reached() const noexcept;
   /// Whether less than this percentage of the lines was reached; never if there are none.
-  [[nodiscard]] bool is_below(double percent) const noexcept;
+  bool is_below(double percent) const noexcept;
   /// Formats the total: "17 of 19 lines reached (89.5 %)".
-  [[nodiscard]] std::string summary() const;
+  std::string summary() const;
 
   /// Appends each source line after its count ("12x", "***0" if it was never reached, nothing if it
   /// cannot be reached), then the summary.

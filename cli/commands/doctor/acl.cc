@@ -290,7 +290,7 @@ std::optional<Finding> check_acl(const ServerFacts& server,
   const auto needed = needed_uses(uses, algorithms);
   const auto denied = commands_in(needed, &Use::denied);
   const auto unknown = names_of(needed, &Use::unknown);
-  const auto user = "user " + in_quotes(answers.user);
+  const auto user = "user " + quoted_and_masked(answers.user);
   const auto all_rules = "# needed: " + rules_for(commands_in(needed, &Use::commands));
   if (!denied.empty()) {
     const auto rules = rules_for(denied);

@@ -19,8 +19,8 @@
 #include "cli/errors/failure.h"
 #include "cli/options/options.h"
 #include "cli/report/findings.h"
+#include "redis/cluster.h"
 #include "redis/error.h"
-#include "redis/slots.h"
 
 namespace rlctl::cli::doctor {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "base/wait.h"
+#include "redis/cluster.h"
 #include "redis/error.h"
-#include "redis/topology.h"
 
 namespace rlctl::cli::doctor {
 namespace {

@@ -14,7 +14,7 @@
 #include "cli/server/connection.h"
 #include "redis/connection.h"
 #include "redis/reply.h"
-#include "redis/server_info.h"
+#include "redis/server.h"
 #include "redis/url.h"
 
 namespace rlctl::cli::doctor {
@@ -25,7 +25,7 @@ using report::Severity;
 // ---- What the servers answer ----
 
 /// The value in a reply to CONFIG GET; none if it was refused.
-[[nodiscard]] inline std::optional<std::string_view> setting_in(const redis::Reply& reply) {
+inline std::optional<std::string_view> setting_in(const redis::Reply& reply) {
   return reply.size() == 2 ? std::optional(reply[1].text()) : std::nullopt;
 }
 
@@ -47,8 +47,7 @@ struct PermissionAnswers {
 
 /// Asks the server, and writes nothing. `user` is the one of the URL. Throws redis::Error if the
 /// connection fails.
-[[nodiscard]] PermissionAnswers ask_permissions(redis::Connection& connection,
-                                                const std::string& user);
+PermissionAnswers ask_permissions(redis::Connection& connection, const std::string& user);
 
 /// What one server answered. A reply may be an error, if the user may not call the command.
 struct ServerFacts {
@@ -62,29 +61,27 @@ struct ServerFacts {
   std::optional<redis::ServerVersion> version = {};
 
   /// A line of INFO; empty if it is not known.
-  [[nodiscard]] std::string_view fact(std::string_view line) const {
+  std::string_view fact(std::string_view line) const {
     return info.is_error() ? std::string_view() : redis::info_field(info.text(), line);
   }
   /// A line of INFO as a number; none if it is not known.
-  [[nodiscard]] std::optional<std::int64_t> number(std::string_view line) const {
+  std::optional<std::int64_t> number(std::string_view line) const {
     return to_number<std::int64_t>(fact(line));
   }
   /// "standalone", "cluster" or "sentinel"; empty if that is not known.
-  [[nodiscard]] std::string_view mode() const {
+  std::string_view mode() const {
     const auto mode = hello_field(hello, "mode");
     return mode.empty() ? fact("redis_mode") : mode;  // Valkey's INFO calls it server_mode
   }
   /// "master", or "slave" or "replica"; empty if that is not known.
-  [[nodiscard]] std::string_view role() const {
+  std::string_view role() const {
     const auto role = fact("role");
     return role.empty() ? hello_field(hello, "role") : role;
   }
-  [[nodiscard]] bool is_sentinel() const { return mode() == "sentinel"; }
-  [[nodiscard]] bool is_of_cluster() const { return mode() == "cluster"; }
+  bool is_sentinel() const { return mode() == "sentinel"; }
+  bool is_of_cluster() const { return mode() == "cluster"; }
   /// Whether a script has been running for so long that the server refuses everything.
-  [[nodiscard]] bool is_busy() const {
-    return info.is_error() && redis::error_code(info.text()) == "BUSY";
-  }
+  bool is_busy() const { return info.is_error() && redis::error_code(info.text()) == "BUSY"; }
 };
 
 /// What the servers that the URL leads to answered.
@@ -100,15 +97,15 @@ struct Examination {
 
 /// Asks the servers. Only reads, except that it loads a script. Throws ProblemError and
 /// redis::Error if the first server cannot be asked, and Interrupted.
-[[nodiscard]] Examination examine(Connector& connector, const Interrupt& interrupt);
+Examination examine(Connector& connector, const Interrupt& interrupt);
 
 // ---- What follows for scripts and their commands ----
 
 /// Whether the server runs scripts, and has the commands that ours call.
-[[nodiscard]] std::optional<Finding> check_scripts(const ServerFacts& server);
+std::optional<Finding> check_scripts(const ServerFacts& server);
 /// Whether the user may run what `check` calls with these algorithms, which the policies use;
 /// without policies, with any.
-[[nodiscard]] std::optional<Finding> check_acl(const ServerFacts& server,
-                                               std::span<const std::string_view> algorithms);
+std::optional<Finding> check_acl(const ServerFacts& server,
+                                 std::span<const std::string_view> algorithms);
 
 }  // namespace rlctl::cli::doctor

@@ -18,10 +18,10 @@
 #include "cli/server/targets.h"
 #include "cli/terminal/bars.h"
 #include "cli/terminal/output.h"
-#include "limiter/policies.h"
+#include "limiter/configuration.h"
 #include "redis/scan.h"
-#include "state/key_family.h"
-#include "state/state.h"
+#include "stored/forms.h"
+#include "stored/libraries.h"
 
 namespace rlctl::cli::inspect {
 namespace {
@@ -46,7 +46,7 @@ std::optional<std::int64_t> parse_entries(const std::string& text) {
     return number;
   }
   throw UsageError("--entries must be from 0 to " + std::to_string(kMax) + ", or all, not " +
-                   in_quotes(text));
+                   quoted_and_masked(text));
 }
 
 void declare_options(Options& options, Plan& plan) {
@@ -67,7 +67,7 @@ void declare_options(Options& options, Plan& plan) {
   add_key_option(options, plan.key_base64);
 }
 
-using state::Inspection;
+using stored::Inspection;
 
 /// What is shown for one KEY.
 struct KeyResults {
@@ -76,7 +76,7 @@ struct KeyResults {
   /// Sentences about inconsistencies.
   std::vector<std::string> warnings;
 
-  [[nodiscard]] bool has_existing() const {
+  bool has_existing() const {
     return std::ranges::any_of(keys, [](const Found& found) { return found.inspection.exists(); });
   }
 };
@@ -127,24 +127,24 @@ class Run {
     if (!invocation_.json) write_stderr("no limiter matches\n");
   }
   /// The worst status of all keys in the last read().
-  [[nodiscard]] ExitStatus status() const noexcept { return status_; }
+  ExitStatus status() const noexcept { return status_; }
 
  private:
   // ---- All keys ----
 
   /// Sorted, without duplicates.
-  [[nodiscard]] std::vector<std::string> limiters_of(const std::string& pattern) {
+  std::vector<std::string> limiters_of(const std::string& pattern) {
     std::set<std::string> limiters;
     RefusedKeys refused;
     redis::Scan scan(*connection_, pattern);
     while (!scan.done()) {
-      const auto readable = state::readable_keys(*connection_, scan.next());
+      const auto readable = stored::readable_keys(*connection_, scan.next());
       const auto& keys = readable.keys;
       refused.add(readable);
-      const auto contents = state::read_contents(*connection_, readable, state::Parts::kCut);
+      const auto contents = stored::read_contents(*connection_, readable, stored::Parts::kCut);
       for (std::size_t i = 0; i < keys.size(); ++i) {
-        const auto state = state::decode(keys[i], contents[i]);
-        if (state::is_recognized(keys[i], contents[i], state)) limiters.insert(keys[i]);
+        const auto state = stored::decode(keys[i], contents[i]);
+        if (stored::is_recognized(keys[i], contents[i], state)) limiters.insert(keys[i]);
       }
       progress_.update(scan.share(), "the database");
       invocation_.interrupt.check();
@@ -182,13 +182,13 @@ class Run {
       connection_.reset();
       progress_.clear();
       Problem problem = describe(error);
-      problem.message = in_quotes(key) + ": " + problem.message;
+      problem.message = quoted_and_masked(key) + ": " + problem.message;
       status_ = std::max(status_, problem.status);
       write_stderr(render(problem, invocation_.command, invocation_.json));
     }
   }
 
-  [[nodiscard]] std::string text(const KeyResults& results) const {
+  std::string text(const KeyResults& results) const {
     std::string out;
     for (const auto& found : results.keys) {
       if (invocation_.json) {
@@ -240,7 +240,7 @@ class Run {
   /// the limits, the existing keys of several limits: those with common windows or, if the key
   /// itself does not exist, those that a scan of the database finds. A key of --match has only
   /// itself.
-  [[nodiscard]] KeyResults inspect(const std::string& key) {
+  KeyResults inspect(const std::string& key) {
     KeyResults results;
     // If nothing is stored for a key with several limits, each limit is shown as unused.
     const auto targets = plan_.match && !plan_.limiter
@@ -267,7 +267,7 @@ class Run {
     return results;
   }
 
-  [[nodiscard]] Found look(const KeyTarget& target) {
+  Found look(const KeyTarget& target) {
     /// The window for the layout of bars if it is not known beforehand.
     constexpr std::chrono::minutes kDefaultWindow{1};
     auto request = request_for(target);
@@ -281,18 +281,18 @@ class Run {
       const auto share = static_cast<double>(done) / static_cast<double>(total);
       progress_.update(share, std::to_string(total) + " entries");
     };
-    Found found{.inspection = state::inspect(*connection_, target.key, request, on_progress)};
+    Found found{.inspection = stored::inspect(*connection_, target.key, request, on_progress)};
     if (!found.inspection.state.limit) found.policy = target.policy;
     return found;
   }
 
   void add_usual_family(const std::string& key, KeyResults& results) {
-    const auto family = state::find_usual_family(*connection_, key, state::FamilyKeys::kAll);
+    const auto family = stored::find_usual_family(*connection_, key, stored::FamilyKeys::kAll);
     for (const auto& member : family.keys) results.keys.push_back(look({.key = member}));
     if (!family.refused.empty()) {
-      results.warnings.push_back(
-          "this user may not read the keys that " + in_quotes(key) +
-          " has if it has several limits: " + in_quotes(limiter::family_prefix(key) + "..."));
+      results.warnings.push_back("this user may not read the keys that " + quoted_and_masked(key) +
+                                 " has if it has several limits: " +
+                                 quoted_and_masked(limiter::family_prefix(key) + "..."));
     }
   }
 
@@ -303,8 +303,8 @@ class Run {
     const auto begin = Clock::now();
     if (begin >= scan_again_) {
       auto families =
-          state::find_families(*connection_, keys_, state::FamilyKeys::kAll,
-                               [this](double share) { progress_.update(share, "the database"); });
+          stored::find_families(*connection_, keys_, stored::FamilyKeys::kAll,
+                                [this](double share) { progress_.update(share, "the database"); });
       for (std::size_t i = 0; i < keys_.size(); ++i) families_[keys_[i]] = std::move(families[i]);
       const auto end = Clock::now();
       scan_again_ = end + std::max<Clock::duration>(kScanAgain, 10 * (end - begin));
@@ -324,19 +324,20 @@ class Run {
     const limiter::Algorithm* named = policy != nullptr ? policy->algorithm : nullptr;
     if (plan_.limit.names_algorithm()) named = plan_.limiter->algorithm;
     if (named == nullptr || named == inspection.state.form->algorithm()) return;
-    std::string from = policy != nullptr ? "policy " + in_quotes(policy->name) : "--algorithm";
+    std::string from =
+        policy != nullptr ? "policy " + quoted_and_masked(policy->name) : "--algorithm";
     results.warnings.push_back(from.append(" names ").append(named->name).append(", but ") +
-                               in_quotes(inspection.key) + " is " +
-                               state::describe_content(inspection.key, inspection.content) +
+                               quoted_and_masked(inspection.key) + " is " +
+                               stored::describe_content(inspection.key, inspection.content) +
                                ": check would fail");
   }
 
   /// Warns if nothing is stored under the names for these limits, but other limits are stored.
   void warn_of_others(const std::string& key, KeyResults& results) {
     std::string others;
-    const auto family = state::find_usual_family(*connection_, key, state::FamilyKeys::kLimiters);
+    const auto family = stored::find_usual_family(*connection_, key, stored::FamilyKeys::kLimiters);
     for (const auto& name : family.keys) {
-      others += (others.empty() ? "" : ", ") + in_quotes(name);
+      others += (others.empty() ? "" : ", ") + quoted_and_masked(name);
     }
     if (others.empty()) return;
     results.warnings.push_back("nothing is stored under the names of these limits, but there is " +

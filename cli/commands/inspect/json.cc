@@ -4,7 +4,7 @@
 
 namespace rlctl::cli::inspect {
 
-using state::Inspection;
+using stored::Inspection;
 
 static void append_inferred(JsonWriter& json, const Inspection& inspection) {
   json.name("inferred").begin_array();
@@ -24,7 +24,7 @@ void append_json(std::string& out, const Inspection& inspection) {
   constexpr std::size_t kBytesOfEntry = 48;
   out.reserve(out.size() + inspection.entries.size() * kBytesOfEntry + 512);
   const auto* form = inspection.state.form;
-  const bool has_leases = form != nullptr && form->keeping == state::Keeping::kLeases;
+  const bool has_leases = form != nullptr && form->layout == stored::Layout::kLeases;
   JsonWriter json(out);
   json.begin_object()
       .bytes_field("key", inspection.key)

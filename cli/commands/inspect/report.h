@@ -5,13 +5,13 @@
 
 #include "cli/app/command.h"
 #include "cli/terminal/terminal.h"
-#include "state/inspection.h"
+#include "stored/inspection.h"
 
 namespace rlctl::cli::inspect {
 
 /// A key, and where its limit comes from.
 struct Found {
-  state::Inspection inspection;
+  stored::Inspection inspection;
   /// The policy whose key template fits the key, if the limit is the policy's; else empty.
   std::string policy = {};
 };
@@ -23,10 +23,10 @@ void append_text(std::string& out, const Found& found, const Look& look,
                  std::string_view server = {});
 
 /// The number of bars that fit beside their label.
-[[nodiscard]] std::size_t columns_for_bars(const Look& look) noexcept;
+std::size_t columns_for_bars(const Look& look) noexcept;
 
 /// Appends one JSON object and a line end. Unknown values are null; "inferred" lists the fields
 /// that follow from an inferred window.
-void append_json(std::string& out, const state::Inspection& inspection);
+void append_json(std::string& out, const stored::Inspection& inspection);
 
 }  // namespace rlctl::cli::inspect

@@ -14,13 +14,13 @@
 #include "cli/terminal/bars.h"
 #include "cli/terminal/table.h"
 #include "limiter/limit.h"
-#include "state/key_family.h"
+#include "stored/libraries.h"
 
 namespace rlctl::cli::inspect {
 namespace {
 
-using state::Inspection;
-using state::Keeping;
+using stored::Inspection;
+using stored::Layout;
 
 std::string_view tilde(const Inspection& inspection) {
   return inspection.window_is_inferred ? "~" : "";
@@ -52,7 +52,7 @@ void append_key(TextBlock& block, const Inspection& inspection) {
   about += ", " + ttl_part(block, inspection);
   block.row("key", escaped_text(inspection.key), about);
   // The names of keys have the window in seconds, while `check` prints 1h.
-  const auto window = state::window_in_name(inspection.key);
+  const auto window = stored::window_in_name(inspection.key);
   if (!window || window != inspection.window) return;
   const auto suffix = limiter::window_suffix(*window), printed = format_duration(*window);
   if (suffix != printed) {
@@ -68,7 +68,7 @@ std::string limit_part(const Inspection& inspection) {
                        kNotStored);
   }
   std::string text = fmt::format("limit {}", *inspection.limit);
-  if (inspection.state.form->keeping == Keeping::kLeases) return text + " at once";
+  if (inspection.state.form->layout == Layout::kLeases) return text + " at once";
   if (inspection.window) {
     text += fmt::format(" per {}{}", tilde(inspection), period_text(*inspection.window));
   }
@@ -92,7 +92,7 @@ void append_algorithm(TextBlock& block, const Found& found) {
   const auto& inspection = found.inspection;
   const auto& state = inspection.state;
   block.row("algorithm", state.form->label(), limit_part(inspection));
-  if (state.form->keeping == Keeping::kLeases && !inspection.limit) {
+  if (state.form->layout == Layout::kLeases && !inspection.limit) {
     block.note("for 3 leases, pass --limit 3/1s; leases ignore the window", Tone::kDim);
   }
   if (!found.policy.empty()) {
@@ -258,7 +258,7 @@ struct View {
   bool is_foreign;
   std::string_view reset;  ///< the label of reset_after: "empty in"
   void (*append)(TextBlock& block, const Inspection& inspection) = nullptr;
-  std::string_view time = {};  ///< the label of State::time
+  std::string_view time = {};  ///< the label of Decoded::time
 };
 
 constexpr std::array kViews{
@@ -322,7 +322,7 @@ std::string outlook(const Inspection& inspection) {
 /// Why it is not known how much is used, or what helps.
 std::string_view unknown_use(const Inspection& inspection) {
   if (!inspection.state.partner.empty()) return "part of the state is in the other key";
-  if (inspection.state.form->keeping == Keeping::kText) return "pass --limit";
+  if (inspection.state.form->layout == Layout::kText) return "pass --limit";
   return "pass --limit for the window";
 }
 
@@ -365,7 +365,7 @@ std::string leaves_text(const Inspection& inspection, microseconds at) {
 }
 
 Cells cells_of_entry(const TextBlock& block, const Inspection& inspection,
-                     const state::InspectedEntry& entry) {
+                     const stored::InspectedEntry& entry) {
   auto tone = Tone::kPlain;
   if (inspection.window && inspection.now - entry.at >= *inspection.window) tone = Tone::kDim;
   if (entry.at > inspection.now) tone = Tone::kWarning;
@@ -378,7 +378,7 @@ Cells cells_of_entry(const TextBlock& block, const Inspection& inspection,
 }
 
 Cells cells_of_lease(const TextBlock& block, const Inspection& inspection,
-                     const state::InspectedEntry& lease) {
+                     const stored::InspectedEntry& lease) {
   const bool lapsed = lease.at <= inspection.now;
   const auto tone = lapsed ? Tone::kDim : Tone::kPlain;
   const auto left = lapsed ? "lapsed " + ago(inspection.now - lease.at)
@@ -393,7 +393,7 @@ struct ListView {
   std::string_view expired, removed;  ///< "1 has left the window and is not pruned yet"
   std::string_view more;
   Cells (*cells_of)(const TextBlock& block, const Inspection& inspection,
-                    const state::InspectedEntry& entry);
+                    const stored::InspectedEntry& entry);
 };
 
 constexpr ListView kEntries{"entries", "oldest first", "left the window",
@@ -458,11 +458,11 @@ void append_found(std::string& out, const Found& found, const Look& look, std::s
   append_contradiction(block, inspection);
   append_clock(block, inspection);
   append_own(block, inspection);
-  const auto keeping = inspection.state.form->keeping;
-  if (keeping == Keeping::kLeases) {
+  const auto layout = inspection.state.form->layout;
+  if (layout == Layout::kLeases) {
     append_gauge(block, inspection);
     append_list(block, inspection, kLeases);
-  } else if (keeping != Keeping::kText) {
+  } else if (layout != Layout::kText) {
     append_list(block, inspection, kEntries);
     if (inspection.newest && *inspection.newest > inspection.now) {
       append_future(block, "its newest entry is");

@@ -20,7 +20,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "lint/calls.h"
-#include "lua/shebang.h"
+#include "lua/substitute.h"
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "traffic/key_aging.h"
@@ -43,11 +43,9 @@ constexpr int kPartOfWindow = 16;
 /// Supplies key names only; lint sends its requests itself.
 class KeyNames final : public traffic::Traffic {
  public:
-  [[nodiscard]] bool next(traffic::Arrival& /*arrival*/) override { return false; }
-  [[nodiscard]] std::string_view key_name(std::uint32_t key) const override {
-    return key == 0 ? "ann" : "bob";
-  }
-  [[nodiscard]] std::int64_t size() const override { return 0; }
+  bool next(traffic::Arrival& /*arrival*/) override { return false; }
+  std::string_view key_name(std::uint32_t key) const override { return key == 0 ? "ann" : "bob"; }
+  std::int64_t size() const override { return 0; }
 };
 
 /// Refuses a call without its exact words: "no findings" would prove nothing.
@@ -102,13 +100,13 @@ class Observer {
   }
 
   /// Whether keys may have expired by real time, so that the tests of the expiry prove nothing.
-  [[nodiscard]] bool is_held_up() const noexcept {
+  bool is_held_up() const noexcept {
     constexpr microseconds kSafeWindow{1'000'000};
     const bool is_safe = seen_.window >= kSafeWindow && slowest_ < seen_.window / 10;
     return has_lost_keys_ && !is_safe;
   }
 
-  [[nodiscard]] Observed take() {
+  Observed take() {
     if (is_held_up()) {
       seen_.early_expiry.reset();
       seen_.counted_denial.reset();
@@ -143,7 +141,7 @@ class Observer {
     send(start_ + later + tick_, 1);
   }
 
-  [[nodiscard]] bool is_denied(Index index) const { return seen_.requests[index].allowed == false; }
+  bool is_denied(Index index) const { return seen_.requests[index].allowed == false; }
 
   /// Notes a doubt if no request was denied or the replies look inverted: denials then prove
   /// nothing.
@@ -171,7 +169,7 @@ class Observer {
   }
 
   /// The key of this run that expires first, by the last command that set its TTL.
-  [[nodiscard]] std::optional<EarlyExpiry> first_expiry() const {
+  std::optional<EarlyExpiry> first_expiry() const {
     std::map<std::string, EarlyExpiry> keys;
     for (Index i = 0; i < seen_.requests.size(); ++i) {
       const auto& request = seen_.requests[i];
@@ -211,7 +209,7 @@ class Observer {
     for (auto step = tick_; then <= latest && !is_gone(first.key, then); step *= 2) then += step;
     if (then > latest) {
       return not_tested("short-ttl", fmt::format("{} expires only {} before the window ends",
-                                                 in_quotes(first.key),
+                                                 quoted_and_masked(first.key),
                                                  span_text(from + seen_.window - first.end)));
     }
     if (is_denied(send(then))) return;
@@ -298,7 +296,7 @@ class Observer {
   }
 
   /// Whether the key has expired at this time, to which virtual time passes.
-  [[nodiscard]] bool is_gone(const std::string& key, microseconds at) {
+  bool is_gone(const std::string& key, microseconds at) {
     age(at);
     return connection_.call({"EXISTS", key}).integer() == 0;
   }
@@ -355,7 +353,7 @@ class Observer {
     return seen_.requests.size() - 1;
   }
 
-  [[nodiscard]] ldb::TraceResult trace(const traffic::Arrival& arrival, Request& request) {
+  ldb::TraceResult trace(const traffic::Arrival& arrival, Request& request) {
     debuggee_.keys = request.keys;
     debuggee_.arguments = request.arguments;
     ldb::TraceOptions options{.max_steps = plan_.max_steps, .now = arrival.at};
@@ -403,7 +401,7 @@ class Observer {
     throw script_->with_question(error, arrival, number_);
   }
 
-  [[nodiscard]] bool writes(const std::string& command) {
+  bool writes(const std::string& command) {
     const auto name = lower_case(command);
     const auto found = writes_.find(name);
     if (found != writes_.end()) return found->second;
@@ -417,7 +415,7 @@ class Observer {
   }
 
   /// An error means that the command has no keys.
-  [[nodiscard]] std::vector<std::string> keys_of(const std::vector<std::string>& words) {
+  std::vector<std::string> keys_of(const std::vector<std::string>& words) {
     std::vector<std::string_view> command{"COMMAND", "GETKEYS"};
     command.insert(command.end(), words.begin(), words.end());
     const auto reply = connection_.call(redis::Arguments(command));

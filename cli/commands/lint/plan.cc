@@ -85,7 +85,7 @@ std::string source_of(std::string_view option, const NamedScript& script) {
     throw InputError(error.what(), error.hint());
   }
   if (source.find_first_not_of(" \t\r\n") != source.npos) return source;
-  throw InputError("the script " + in_quotes(script.path) + " is empty");
+  throw InputError("the script " + quoted_and_masked(script.path) + " is empty");
 }
 
 Subject make_subject(std::string_view option, const std::string& word, const Plan& plan,

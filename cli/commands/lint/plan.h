@@ -10,7 +10,7 @@
 #include "cli/server/connection.h"
 #include "ldb/session.h"
 #include "ldb/trace.h"
-#include "lint/observation.h"
+#include "lint/findings.h"
 #include "traffic/script.h"
 
 namespace rlctl::cli::lint {
@@ -36,7 +36,7 @@ struct Subject {
 
 /// The scripts of the operands and of --script, read. Throws UsageError, and what reading the
 /// configuration throws, before a server is started.
-[[nodiscard]] std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocation);
+std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocation);
 
 /// What a script did under lint's traffic.
 struct Observed {
@@ -51,7 +51,7 @@ struct Observed {
 /// Redis' debugger each command that the script calls. Shows the progress on stderr. Throws what
 /// starting the server throws, redis::Error and ProblemError, which name the request, if the script
 /// fails or does not end, and Interrupted.
-[[nodiscard]] Observed observe(const Subject& subject, const Plan& plan, Connector& connector,
-                               const Invocation& invocation);
+Observed observe(const Subject& subject, const Plan& plan, Connector& connector,
+                 const Invocation& invocation);
 
 }  // namespace rlctl::cli::lint

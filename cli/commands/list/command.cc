@@ -20,7 +20,7 @@
 #include "cli/options/options.h"
 #include "cli/server/targets.h"
 #include "cli/terminal/output.h"
-#include "state/state.h"
+#include "stored/forms.h"
 
 namespace rlctl::cli::list {
 namespace {
@@ -41,7 +41,7 @@ double parse_share(const std::string& text) {
   const auto percent = to_decimal(digits);
   constexpr double kMax = 1e6;
   if (!percent || *percent < 0 || *percent > kMax) {
-    throw UsageError("--above must be a percentage such as 80%, not " + in_quotes(text));
+    throw UsageError("--above must be a percentage such as 80%, not " + quoted_and_masked(text));
   }
   return *percent / 100;
 }
@@ -52,15 +52,15 @@ SortKey parse_sort(const std::string& text) {
 
 limiter::Limit parse_one_limit(const std::string& text) {
   if (text.find(',') != text.npos) {
-    throw UsageError("--limit takes one limit, not " + in_quotes(text));
+    throw UsageError("--limit takes one limit, not " + quoted_and_masked(text));
   }
   return parse_limits({&text, 1}, std::nullopt).front();
 }
 
 /// The name of an algorithm that a key may be of.
 std::string parse_algorithm_name(const std::string& text) {
-  std::vector<state::StateForm> ours;
-  std::ranges::copy_if(state::state_forms(), std::back_inserter(ours),
+  std::vector<stored::Form> ours;
+  std::ranges::copy_if(stored::forms(), std::back_inserter(ours),
                        [](const auto& form) { return !form.is_foreign(); });
   return std::string(find_named(ours, text, "--algorithm: unknown algorithm").name);
 }
@@ -111,7 +111,7 @@ class Run {
         table_(look_) {}
 
   /// Throws redis::Error.
-  [[nodiscard]] ExitStatus run() {
+  ExitStatus run() {
     Connector connector(invocation_.connection, invocation_.configuration, invocation_.interrupt);
     auto connection = connector.open();
     listing_.scan(connection, [&](std::vector<Row> rows, double share) {
@@ -204,12 +204,12 @@ class Run {
     warn(fmt::format("warning: {} the TTL of a longer window than {} limit, such as {} (~{}): is "
                      "this the right limit?",
                      keys == 1 ? "1 key has" : counted(keys, "key") + " have",
-                     keys == 1 ? "its" : "their", in_quotes(first), period_text(window)),
+                     keys == 1 ? "its" : "their", quoted_and_masked(first), period_text(window)),
          invocation_.command);
   }
 
   /// "not listed: 12 keys that may be a limiter's (--all lists them), 340 keys of other programs"
-  [[nodiscard]] std::string skipped_text() const {
+  std::string skipped_text() const {
     const auto& [others, unrecognized, unknown, refused] = listing_.skipped();
     std::string text;
     const auto add = [&text](std::int64_t count, const std::string& keys) {
@@ -224,7 +224,7 @@ class Run {
   }
 
   /// How to give keys their limits. --limit does not apply to keys whose names have another window.
-  [[nodiscard]] std::string_view limit_advice() const {
+  std::string_view limit_advice() const {
     return plan_.limit ? "define a policy" : "pass --limit or define a policy";
   }
 
@@ -261,7 +261,7 @@ class Watching {
         listing_(plan, invocation.configuration) {}
 
   /// Throws redis::Error.
-  [[nodiscard]] std::string read() {
+  std::string read() {
     auto connection = std::exchange(connection_, std::nullopt);
     if (!connection) connection.emplace(connector_.open());
     Clock::now() >= next_scan_ ? scan(*connection) : refresh(*connection);
@@ -270,7 +270,7 @@ class Watching {
   }
 
  private:
-  [[nodiscard]] std::int64_t most_rows() const {
+  std::int64_t most_rows() const {
     // The summary, the header and the titles, and the line where the shell's prompt will be.
     constexpr std::size_t kOtherLines = 4;
     constexpr std::int64_t kRowsOffScreen = 20;
@@ -311,7 +311,7 @@ class Watching {
     last_.rows = first.take();
   }
 
-  [[nodiscard]] std::string text() const {
+  std::string text() const {
     std::string out;
     if (invocation_.json) {
       for (const auto& row : last_.rows) append_json(out, row);
@@ -327,7 +327,7 @@ class Watching {
   }
 
   /// "100000 limiters, 3 full, the limit of 2 not known; scanned 3 s ago"
-  [[nodiscard]] std::string summary() const {
+  std::string summary() const {
     const auto* what = plan_.has_filter() ? "matching limiter" : "limiter";
     auto text = fmt::format("{}, {} full", counted(last_.keys, what), last_.full);
     if (last_.unknown > 0) text += fmt::format(", the limit of {} not known", last_.unknown);

@@ -7,21 +7,21 @@
 #include <utility>
 
 #include "cli/server/targets.h"
-#include "limiter/policies.h"
-#include "state/key_family.h"
+#include "limiter/configuration.h"
+#include "stored/libraries.h"
 
 namespace rlctl::cli::list {
 
-state::InspectionRequest Listing::request_for(const std::string& key) const {
+stored::InspectionRequest Listing::request_for(const std::string& key) const {
   auto target = found_target(key, configuration_);
-  const auto window = state::window_in_name(key);
+  const auto window = stored::window_in_name(key);
   const bool fits = !window || (plan_.limit && plan_.limit->window == *window);
   if (!target.limit && fits) target.limit = plan_.limit;
   return cli::request_for(target);
 }
 
 /// Returns nothing if the key is not a limiter's, or if the plan leaves it out.
-std::optional<Row> Listing::row_of(const state::Surveyed& surveyed) {
+std::optional<Row> Listing::row_of(const stored::Surveyed& surveyed) {
   const auto& inspection = surveyed.inspection;
   if (surveyed.refused) {
     skipped_.refused.add(inspection.key, *surveyed.refused);
@@ -65,7 +65,7 @@ bool Listing::wants(const Row& row) {
   return row.ratio && *row.ratio > *plan_.above;
 }
 
-std::vector<Row> Listing::rows_of(std::span<const state::Surveyed> page) {
+std::vector<Row> Listing::rows_of(std::span<const stored::Surveyed> page) {
   std::vector<Row> rows;
   for (const auto& surveyed : page) {
     if (auto row = row_of(surveyed)) rows.push_back(*std::move(row));
@@ -74,9 +74,9 @@ std::vector<Row> Listing::rows_of(std::span<const state::Surveyed> page) {
 }
 
 std::vector<Row> Listing::read_again(redis::Connection& connection, const std::vector<Row>& rows) {
-  std::vector<state::InspectedKey> keys;
+  std::vector<stored::InspectedKey> keys;
   for (const auto& row : rows) keys.push_back({.key = row.key, .request = request_for(row.key)});
-  return rows_of(state::survey(connection, keys));
+  return rows_of(stored::survey(connection, keys));
 }
 
 void Listing::scan(redis::Connection& connection,
@@ -84,11 +84,12 @@ void Listing::scan(redis::Connection& connection,
   skipped_ = {};
   window_mismatch_ = {};
   // A key that comes twice to the top is noticed there, so that memory stays bounded.
-  state::survey_all(connection, {.pattern = plan_.pattern,
-                                 .once = !plan_.top || plan_.watch.is_given,
-                                 .ask = [this](const std::string& key) { return request_for(key); },
-                                 .on_page = [&](std::span<const state::Surveyed> page,
-                                                double share) { on_rows(rows_of(page), share); }});
+  stored::survey_all(connection,
+                     {.pattern = plan_.pattern,
+                      .once = !plan_.top || plan_.watch.is_given,
+                      .ask = [this](const std::string& key) { return request_for(key); },
+                      .on_page = [&](std::span<const stored::Surveyed> page,
+                                     double share) { on_rows(rows_of(page), share); }});
 }
 
 // ---- Rows in order ----

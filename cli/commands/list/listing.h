@@ -12,7 +12,7 @@
 #include "cli/options/configuration.h"
 #include "cli/server/targets.h"
 #include "redis/connection.h"
-#include "state/survey.h"
+#include "stored/survey.h"
 
 namespace rlctl::cli::list {
 
@@ -21,7 +21,7 @@ namespace rlctl::cli::list {
 struct Row {
   std::string key;
   std::string_view library, algorithm, policy;
-  state::Usage usage;
+  stored::Usage usage;
   std::optional<double> ratio;  ///< see Inspection::ratio()
 };
 
@@ -55,17 +55,16 @@ class Listing {
   void scan(redis::Connection& connection,
             const std::function<void(std::vector<Row>, double)>& on_rows);
   /// The present rows of these keys, of those that exist.
-  [[nodiscard]] std::vector<Row> read_again(redis::Connection& connection,
-                                            const std::vector<Row>& rows);
+  std::vector<Row> read_again(redis::Connection& connection, const std::vector<Row>& rows);
 
-  [[nodiscard]] const SkippedCounts& skipped() const noexcept { return skipped_; }
-  [[nodiscard]] const WindowMismatch& window_mismatch() const noexcept { return window_mismatch_; }
+  const SkippedCounts& skipped() const noexcept { return skipped_; }
+  const WindowMismatch& window_mismatch() const noexcept { return window_mismatch_; }
 
  private:
-  [[nodiscard]] state::InspectionRequest request_for(const std::string& key) const;
-  [[nodiscard]] std::vector<Row> rows_of(std::span<const state::Surveyed> page);
-  [[nodiscard]] std::optional<Row> row_of(const state::Surveyed& surveyed);
-  [[nodiscard]] bool wants(const Row& row);
+  stored::InspectionRequest request_for(const std::string& key) const;
+  std::vector<Row> rows_of(std::span<const stored::Surveyed> page);
+  std::optional<Row> row_of(const stored::Surveyed& surveyed);
+  bool wants(const Row& row);
 
   const Plan& plan_;
   const limiter::Configuration& configuration_;
@@ -80,7 +79,7 @@ class RowCollection {
   RowCollection(SortKey sort, std::optional<std::int64_t> most) : sort_(sort), most_(most) {}
   void add(std::vector<Row> rows);
   /// Returns the rows sorted and leaves the collection empty.
-  [[nodiscard]] std::vector<Row> take();
+  std::vector<Row> take();
 
  private:
   void cut();

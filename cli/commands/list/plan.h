@@ -27,7 +27,7 @@ struct Plan {
   Watch watch = {};
 
   /// Whether some limiters are left out.
-  [[nodiscard]] bool has_filter() const {
+  bool has_filter() const {
     return pattern != "*" || above || only_without_ttl || algorithm || policy;
   }
 };

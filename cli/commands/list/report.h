@@ -15,7 +15,7 @@
 namespace rlctl::cli::list {
 
 /// How to write rows to this descriptor: only a terminal may be too narrow for some columns.
-[[nodiscard]] Look look_of_rows(const Output& out);
+Look look_of_rows(const Output& out);
 
 /// How to show a key for which a terminal has no room in the row's line.
 enum class LongKey { kWhole, kWithoutMiddle };
@@ -32,8 +32,8 @@ class RowTable {
   void append_row(std::string& out, const Row& row, LongKey long_key = LongKey::kWhole) const;
 
  private:
-  [[nodiscard]] Cells cells_of(const Row& row) const;
-  [[nodiscard]] std::size_t key_column() const { return columns_.width() + Columns::kGap; }
+  Cells cells_of(const Row& row) const;
+  std::size_t key_column() const { return columns_.width() + Columns::kGap; }
   void append_line(std::string& out, const Cells& cells, std::string_view key) const;
 
   Look look_;
@@ -47,7 +47,7 @@ void append_json(std::string& out, const Row& row);
 class Totals {
  public:
   void add(const Row& row);
-  [[nodiscard]] std::int64_t keys() const noexcept { return all_.keys; }
+  std::int64_t keys() const noexcept { return all_.keys; }
   void append_text(std::string& out, const Look& look) const;
   /// An object and a line end for each algorithm, then for each policy.
   void append_json(std::string& out) const;

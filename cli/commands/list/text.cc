@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/list/report.h"
-#include "state/state.h"
+#include "stored/forms.h"
 
 namespace rlctl::cli::list {
 namespace {
@@ -42,7 +42,7 @@ std::string next_free_text(const Row& row) {
 }
 
 std::string algorithm_text(std::string_view library, std::string_view algorithm) {
-  if (library == state::kOurLibrary) return std::string(algorithm);
+  if (library == stored::kOurLibrary) return std::string(algorithm);
   if (library.empty()) return "?";
   return std::string(library).append(": ").append(algorithm);
 }
@@ -89,7 +89,7 @@ std::vector<std::size_t> min_widths(const Look& look) {
   }
   if (look.columns < kWidest) return widths;
   // There is room for the longest name of an algorithm, "throttled-py: sliding-window-counter".
-  for (const auto& form : state::state_forms()) {
+  for (const auto& form : stored::forms()) {
     widths.back() = std::max(widths.back(), form.label().size());
   }
   return widths;

@@ -22,13 +22,13 @@
 #include "cli/server/targets.h"
 #include "cli/terminal/output.h"
 #include "redis/error.h"
-#include "state/key_family.h"
-#include "state/usage.h"
+#include "stored/libraries.h"
+#include "stored/survey.h"
 
 namespace rlctl::cli::quota {
 namespace {
 
-using state::Inspection;
+using stored::Inspection;
 
 /// The options of `rlctl quota`. Ranges are parsed when the command runs: its metrics say if it
 /// failed, also because of a wrong range.
@@ -80,7 +80,7 @@ ConnectionOptions connection_with(const Plan& plan, const ConnectionOptions& gen
     connection.timeout = fmt::format("{:.0f}us", std::ceil(*seconds * 1e6));
   }
   if (parse_duration_of(*connection.timeout, "-t").count() == 0) {
-    throw UsageError("-t must be greater than 0, not " + in_quotes(*plan.seconds));
+    throw UsageError("-t must be greater than 0, not " + quoted_and_masked(*plan.seconds));
   }
   return connection;
 }
@@ -96,7 +96,7 @@ struct Targets {
   /// apart, since the user may lack access to them.
   std::vector<KeyTarget> guesses = {};
 
-  [[nodiscard]] bool limits_are_known() const { return asked.front().limit.has_value(); }
+  bool limits_are_known() const { return asked.front().limit.has_value(); }
 };
 
 Targets targets_of(const std::string& key, const Plan& plan, ConfigurationSource& configuration) {
@@ -104,11 +104,11 @@ Targets targets_of(const std::string& key, const Plan& plan, ConfigurationSource
   // `check` with several limits does not write the key itself.
   std::erase_if(result.asked, [](const auto& target) { return target.only_if_there; });
   if (!result.limits_are_known()) {
-    for (auto& name : state::usual_family_names(key)) {
+    for (auto& name : stored::usual_family_names(key)) {
       result.guesses.push_back({.key = std::move(name)});
     }
   } else if (result.asked.size() == 1 && result.asked.front().key == key &&
-             !state::window_in_name(key) && limiter::can_carry_several_limits(key)) {
+             !stored::window_in_name(key) && limiter::can_carry_several_limits(key)) {
     // The name of the same limit if `check` is given several for the key.
     auto& guess = result.guesses.emplace_back(result.asked.front());
     guess.key = limiter::family_prefix(key) + limiter::window_suffix(guess.limit->window);
@@ -116,8 +116,8 @@ Targets targets_of(const std::string& key, const Plan& plan, ConfigurationSource
   return result;
 }
 
-state::UsageGroup group_of(std::span<const KeyTarget> targets) {
-  state::UsageGroup group;
+stored::UsageGroup group_of(std::span<const KeyTarget> targets) {
+  stored::UsageGroup group;
   for (const auto& target : targets) {
     group.push_back({.key = target.key, .request = request_for(target)});
   }
@@ -130,10 +130,10 @@ state::UsageGroup group_of(std::span<const KeyTarget> targets) {
 std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget& target,
                                   bool names_algorithm) {
   if (!inspection.exists()) return std::nullopt;
-  const auto holds = in_quotes(inspection.key) + " holds ";
+  const auto holds = quoted_and_masked(inspection.key) + " holds ";
   if (!inspection.is_limiter()) {
     return Problem{.code = "WRONGTYPE",
-                   .message = holds + state::describe_content(inspection.key, inspection.content),
+                   .message = holds + stored::describe_content(inspection.key, inspection.content),
                    .hint = inspect_hint(inspection.key)};
   }
   const bool is_named = names_algorithm || !target.policy.empty();
@@ -164,10 +164,10 @@ LimitStatus judge(Inspection inspection, const KeyTarget& target, const Plan& pl
                    : *is_warning ? PluginState::kWarning
                                  : PluginState::kOk;
   } else if (!status.problem) {
-    status.problem = {
-        .code = "unknown_limit",
-        .message = "the state of " + in_quotes(inspection.key) + " does not include its limit",
-        .hint = "pass --limit or --policy"};
+    status.problem = {.code = "unknown_limit",
+                      .message = "the state of " + quoted_and_masked(inspection.key) +
+                                 " does not include its limit",
+                      .hint = "pass --limit or --policy"};
   }
   status.inspection = std::move(inspection);
   return status;
@@ -199,24 +199,24 @@ class Judging {
       : plan_(plan), targets_(std::move(targets)) {}
 
   /// Throws redis::Error.
-  [[nodiscard]] std::vector<LimitStatus> read(redis::Connection& connection) {
-    std::vector<state::UsageGroup> groups;
+  std::vector<LimitStatus> read(redis::Connection& connection) {
+    std::vector<stored::UsageGroup> groups;
     for (const auto& targets : targets_) {
       groups.push_back(group_of(targets.asked));
       if (!targets.guesses.empty()) groups.push_back(group_of(targets.guesses));
     }
-    auto usages = state::read_usage(connection, groups);
+    auto usages = stored::read_usage(connection, groups);
     auto usage = usages.begin();
     for (operand_ = 0; operand_ < targets_.size(); ++operand_) {
       auto asked = std::move(*usage++);
       const bool has_guesses = !targets_[operand_].guesses.empty();
-      judge_operand(std::move(asked), has_guesses ? std::move(*usage++) : state::GroupUsage{});
+      judge_operand(std::move(asked), has_guesses ? std::move(*usage++) : stored::GroupUsage{});
     }
     return std::move(statuses_);
   }
 
  private:
-  void judge_operand(state::GroupUsage asked, state::GroupUsage guesses) {
+  void judge_operand(stored::GroupUsage asked, stored::GroupUsage guesses) {
     const auto& targets = targets_[operand_];
     const bool has_others = std::any_of(guesses.keys.begin(), guesses.keys.end(),
                                         [](const Inspection& key) { return key.exists(); });
@@ -247,7 +247,7 @@ class Judging {
     const auto& key = targets_[operand_].key;
     LimitStatus unread{.operand = operand_, .problem = problem, .was_read = false};
     unread.inspection.key = key;
-    unread.problem->message = in_quotes(key) + ": " + problem.message;
+    unread.problem->message = quoted_and_masked(key) + ": " + problem.message;
     statuses_.push_back(std::move(unread));
   }
 

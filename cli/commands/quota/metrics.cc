@@ -19,7 +19,7 @@ std::optional<double> in_seconds(std::optional<microseconds> time) {
 }
 
 /// The limit as a label: "5/60s", "3" for leases; empty if it is not known.
-std::string limit_label(const state::Inspection& inspection) {
+std::string limit_label(const stored::Inspection& inspection) {
   if (!inspection.limit) return {};
   if (!inspection.window) return std::to_string(*inspection.limit);
   return limiter::format_limit({.limit = *inspection.limit, .window = *inspection.window});
@@ -28,7 +28,7 @@ std::string limit_label(const state::Inspection& inspection) {
 /// Keys that share a series.
 struct Series {
   std::vector<PrometheusLabel> labels;
-  const state::Inspection* fullest = nullptr;
+  const stored::Inspection* fullest = nullptr;
   std::optional<std::int64_t> bytes = {};  ///< of those whose size is known
 };
 

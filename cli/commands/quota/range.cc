@@ -15,7 +15,7 @@ static constexpr const char* kRangeHint =
 
 Range parse_range(std::string_view text, std::string_view option) {
   const auto refuse = [&](const std::string& what, const char* hint = "") {
-    throw UsageError(std::string(option) + ": " + in_quotes(text) + " " + what, hint);
+    throw UsageError(std::string(option) + ": " + quoted_and_masked(text) + " " + what, hint);
   };
   Range range;
   bool has_units = false;

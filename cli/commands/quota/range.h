@@ -19,14 +19,14 @@ struct Range {
 
 /// "10" (0 to 10), "10:", "~:10", "10:20", "@10:20"; with a % after each number, percent of the
 /// limit. Throws UsageError naming the option.
-[[nodiscard]] Range parse_range(std::string_view text, std::string_view option);
+Range parse_range(std::string_view text, std::string_view option);
 
 /// Whether this use of a limit alerts. None if the use is not known or, for a range in percent, the
 /// limit of a use above 0.
-[[nodiscard]] std::optional<bool> alerts(const Range& range, std::optional<std::int64_t> used,
-                                         std::optional<std::int64_t> limit);
+std::optional<bool> alerts(const Range& range, std::optional<std::int64_t> used,
+                           std::optional<std::int64_t> limit);
 
 /// The range in units, as performance data shows it: "800", "~:10". Empty if it is not known.
-[[nodiscard]] std::string range_text(const Range& range, std::optional<std::int64_t> limit);
+std::string range_text(const Range& range, std::optional<std::int64_t> limit);
 
 }  // namespace rlctl::cli::quota

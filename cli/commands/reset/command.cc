@@ -18,20 +18,20 @@
 #include "cli/server/connection.h"
 #include "cli/server/targets.h"
 #include "cli/terminal/terminal.h"
-#include "limiter/lease.h"
+#include "limiter/check.h"
 #include "redis/error.h"
 #include "redis/scan.h"
-#include "state/backup.h"
-#include "state/inspection.h"
-#include "state/key_family.h"
+#include "stored/backup.h"
+#include "stored/inspection.h"
+#include "stored/libraries.h"
 
 namespace rlctl::cli::reset {
 namespace {
 
-using state::LeftReason;
-using state::ResetOutcome;
-using state::ResetResult;
-using state::SeenKey;
+using stored::KeptReason;
+using stored::ResetOutcome;
+using stored::ResetResult;
+using stored::SeenKey;
 
 // ---- KEY... ----
 
@@ -63,27 +63,27 @@ void add_families(redis::Connection& connection, std::vector<AskedKey>& asked, P
   std::vector<std::string> keys;
   for (const auto& each : asked) keys.push_back(each.key);
   const auto families =
-      state::find_families(connection, keys, state::FamilyKeys::kLimiters,
-                           [&](double share) { progress.update(share, "the database"); });
+      stored::find_families(connection, keys, stored::FamilyKeys::kLimiters,
+                            [&](double share) { progress.update(share, "the database"); });
   for (std::size_t i = 0; i < asked.size(); ++i) {
     asked[i].redis_keys.insert(asked[i].redis_keys.end(), families[i].begin(), families[i].end());
   }
 }
 
 std::string why_left(const ResetOutcome& outcome) {
-  if (outcome.reason == LeftReason::kChanging) {
+  if (outcome.reason == KeptReason::kChanging) {
     return "other clients changed it before each attempt to remove it";
   }
-  if (outcome.reason == LeftReason::kTooLarge) {
+  if (outcome.reason == KeptReason::kTooLarge) {
     return fmt::format("its dump is larger than {} MiB, and cannot be saved",
-                       state::kLongestDump >> 20);
+                       stored::kLongestDump >> 20);
   }
-  if (outcome.reason == LeftReason::kForeign || outcome.reason == LeftReason::kUncertain) {
-    const bool is_known = outcome.reason == LeftReason::kForeign && !outcome.form->library.empty();
-    return "it holds " + state::describe_form(*outcome.form) +
+  if (outcome.reason == KeptReason::kForeign || outcome.reason == KeptReason::kUncertain) {
+    const bool is_known = outcome.reason == KeptReason::kForeign && !outcome.form->library.empty();
+    return "it holds " + stored::describe_form(*outcome.form) +
            (is_known ? ", not rlctl's" : ", and may belong to another program");
   }
-  return "it holds " + state::with_article(outcome.type) + " that is not a limiter's state";
+  return "it holds " + stored::with_article(outcome.type) + " that is not a limiter's state";
 }
 
 /// Reports the outcome for each Redis key, one line each, in the order of the asked keys. An asked
@@ -102,7 +102,7 @@ class KeysReport {
   }
 
   /// All Redis keys, without duplicates.
-  [[nodiscard]] const std::vector<std::string>& redis_keys() const { return redis_keys_; }
+  const std::vector<std::string>& redis_keys() const { return redis_keys_; }
 
   /// Adds the outcome for the next key.
   void add(const ResetOutcome& outcome) {
@@ -115,15 +115,15 @@ class KeysReport {
       first_left_key_ = outcome.key;
       first_left_ = "'" + std::string(outcome.key) + "': " + why_left(outcome);
     }
-    const bool is_too_large = outcome.reason == LeftReason::kTooLarge;
+    const bool is_too_large = outcome.reason == KeptReason::kTooLarge;
     too_large_ = too_large_ || is_too_large;
     force_helps_ = force_helps_ ||
-                   (outcome.reason && outcome.reason != LeftReason::kChanging && !is_too_large);
+                   (outcome.reason && outcome.reason != KeptReason::kChanging && !is_too_large);
     for (; told_ < asked_.size() && ends_[told_] <= outcomes_; ++told_) tell(asked_[told_]);
   }
 
   /// Call after the last add(). Throws ProblemError if a key was left.
-  [[nodiscard]] ExitStatus finish() const {
+  ExitStatus finish() const {
     if (left_ == 0) return missing_ > 0 ? ExitStatus::kDenied : ExitStatus::kDone;
     throw ProblemError(
         {.status = ExitStatus::kRejected,
@@ -159,7 +159,7 @@ class KeysReport {
 };
 
 /// An error names the keys that this user may not access, since the server may not.
-void reset_named(Session& session, state::Resetter& resetter, std::span<const std::string> keys) {
+void reset_named(Session& session, stored::Resetter& resetter, std::span<const std::string> keys) {
   try {
     resetter.reset(keys);
   } catch (const redis::Error& error) {
@@ -167,11 +167,12 @@ void reset_named(Session& session, state::Resetter& resetter, std::span<const st
     if (problem.code != "NOPERM" || !refuses_key(problem.message)) throw;
     // Replies may be outstanding on the other connection.
     auto connection = session.connector.open();
-    auto refused = state::readable_keys(connection, keys).refused;
+    auto refused = stored::readable_keys(connection, keys).refused;
     if (refused.empty()) refused = refused_keys(connection, keys);  // which it may only read
     if (refused.empty()) throw;
     // Valkey and Redis 8 name one.
-    const bool is_named = problem.message.find(in_quotes(refused.front())) != std::string::npos;
+    const bool is_named =
+        problem.message.find(quoted_and_masked(refused.front())) != std::string::npos;
     if (refused.size() > 1 || !is_named) problem.message += ": " + first_keys(refused);
     if (session.removed() == 0) problem.message += "; nothing was removed";
     throw ProblemError(problem);
@@ -189,7 +190,7 @@ ExitStatus reset_keys(const Plan& plan, Invocation& invocation) {
   KeysReport keys(std::move(asked), session);
   session.run(
       connection, plan.dry_run, [&](const ResetOutcome& outcome) { keys.add(outcome); },
-      [&](state::Resetter& resetter) { reset_named(session, resetter, keys.redis_keys()); });
+      [&](stored::Resetter& resetter) { reset_named(session, resetter, keys.redis_keys()); });
   session.explain_undo();
   return keys.finish();
 }
@@ -208,10 +209,10 @@ ResetOutcome would_remove(const SeenKey& seen) {
 }
 
 void scan(Session& session, const std::string& pattern, redis::Connection& connection,
-          state::Resetter& resetter) {
+          stored::Resetter& resetter) {
   redis::Scan scan(connection, pattern);
   while (!scan.done()) {
-    const auto readable = state::readable_keys(connection, scan.next());
+    const auto readable = stored::readable_keys(connection, scan.next());
     session.refused.add(readable);
     resetter.reset(readable.keys);
     const auto removed = session.removed();
@@ -233,8 +234,9 @@ Found look(const Plan& plan, Session& session) {
       session.add(outcome);
     }
   };
-  session.run(connection, true, add,
-              [&](state::Resetter& resetter) { scan(session, *plan.match, connection, resetter); });
+  session.run(connection, true, add, [&](stored::Resetter& resetter) {
+    scan(session, *plan.match, connection, resetter);
+  });
   session.progress.clear();
   std::ranges::sort(found, {}, &SeenKey::key);
   const auto is_same = [](const SeenKey& a, const SeenKey& b) { return a.key == b.key; };
@@ -273,13 +275,13 @@ bool ask(const Found& found, Session& session) {
 /// Calls `work` with a new connection, since the server may have closed the previous one while the
 /// user considered the question.
 void remove(Session& session,
-            const std::function<void(redis::Connection&, state::Resetter&)>& work) {
+            const std::function<void(redis::Connection&, stored::Resetter&)>& work) {
   auto connection = session.connector.open();
   const auto add = [&](const ResetOutcome& outcome) {
     if (outcome.result != ResetResult::kNone) session.add(outcome);
   };
   session.run(connection, false, add,
-              [&](state::Resetter& resetter) { work(connection, resetter); });
+              [&](stored::Resetter& resetter) { work(connection, resetter); });
 }
 
 /// Prints a hint at the likely mistake in a pattern that matches nothing.
@@ -297,7 +299,7 @@ ExitStatus finish(const Plan& plan, Session& session) {
   session.summarize(session.summary());
   session.explain_undo();
   if (session.removed() == 0 && session.is_for_people()) hint_at_pattern(*plan.match);
-  for (const auto reason : {LeftReason::kChanging, LeftReason::kChanged, LeftReason::kTooLarge}) {
+  for (const auto reason : {KeptReason::kChanging, KeptReason::kChanged, KeptReason::kTooLarge}) {
     if (session.left(reason) > 0) return ExitStatus::kRejected;
   }
   session.refused.require_readable();
@@ -309,7 +311,7 @@ ExitStatus reset_matching(const Plan& plan, Invocation& invocation) {
   Session session(plan, invocation);
   if (plan.yes && !plan.dry_run) {
     // Remove keys during the scan, so that memory does not grow with the number of keys.
-    remove(session, [&](redis::Connection& connection, state::Resetter& resetter) {
+    remove(session, [&](redis::Connection& connection, stored::Resetter& resetter) {
       scan(session, *plan.match, connection, resetter);
     });
     return finish(plan, session);
@@ -322,7 +324,7 @@ ExitStatus reset_matching(const Plan& plan, Invocation& invocation) {
   }
   if (found.empty()) return finish(plan, session);
   if (!ask(found, session)) return ExitStatus::kDenied;
-  remove(session, [&](redis::Connection&, state::Resetter& resetter) { resetter.reset(found); });
+  remove(session, [&](redis::Connection&, stored::Resetter& resetter) { resetter.reset(found); });
   return finish(plan, session);
 }
 
@@ -335,7 +337,7 @@ bool names_holder(std::string_view given, std::string_view holder) {
 
 /// The leases that have not lapsed; empty if the key holds something else.
 std::vector<limiter::Lease> read_leases(redis::Connection& connection, const std::string& key) {
-  auto found = state::inspect(connection, key, {.entries = std::nullopt});
+  auto found = stored::inspect(connection, key, {.entries = std::nullopt});
   std::vector<limiter::Lease> leases;
   if (!found.is_limiter() || found.state.form->name != "concurrency") return leases;
   for (auto& entry : found.entries) {
@@ -361,7 +363,7 @@ std::optional<limiter::Lease> find_lease(redis::Connection& connection, const st
   if (meant.size() == 1) return std::move(meant.front());
   std::vector<std::string> holders;
   for (auto& lease : meant) holders.push_back(std::move(lease.holder));
-  throw UsageError("--holder: " + in_quotes(holder) + " stands for " +
+  throw UsageError("--holder: " + quoted_and_masked(holder) + " stands for " +
                        std::to_string(holders.size()) + " holders: " + first_keys(holders),
                    "give one of them in full; " + inspect_hint(meant.front().key));
 }
@@ -387,7 +389,7 @@ ExitStatus free_lease(const Plan& plan, const std::string& key, Invocation& invo
     line = {.key = lease->key,
             .result = plan.dry_run ? "would-remove" : "removed",
             .type = "zset",
-            .library = state::kOurLibrary,
+            .library = stored::kOurLibrary,
             .algorithm = "concurrency",
             .holder = lease->holder};
   }
@@ -451,7 +453,7 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
   if (plan.restore) {
     if (!invocation.operands.empty()) {
       throw UsageError("--restore takes no KEY: unexpected argument " +
-                       in_quotes(invocation.operands[0]));
+                       quoted_and_masked(invocation.operands[0]));
     }
     return restore_keys(plan, invocation);
   }

@@ -6,13 +6,13 @@
 
 #include "base/text.h"
 #include "cli/commands/reset/session.h"
-#include "state/backup.h"
+#include "stored/backup.h"
 
 namespace rlctl::cli::reset {
 namespace {
 
-using state::RestoreResult;
-using state::SavedKey;
+using stored::RestoreResult;
+using stored::SavedKey;
 
 struct ResultWords {
   std::string_view result, reason;
@@ -44,9 +44,9 @@ class RestoreReport {
                     .shows_type = !words.reason.empty()});
   }
 
-  [[nodiscard]] std::size_t restored() const { return count(RestoreResult::kRestored); }
+  std::size_t restored() const { return count(RestoreResult::kRestored); }
 
-  [[nodiscard]] std::string summary() const {
+  std::string summary() const {
     const auto done = restored() + count(RestoreResult::kWouldRestore);
     auto text = (session_.plan.dry_run ? "would restore " : "restored ") + count_of_keys(done);
     const auto append = [&](RestoreResult result, std::string_view what) {
@@ -60,7 +60,7 @@ class RestoreReport {
   }
 
   /// Throws ProblemError if a key was left that is not there as it was saved.
-  [[nodiscard]] ExitStatus finish() const {
+  ExitStatus finish() const {
     const auto exist = count(RestoreResult::kExists), foreign = count(RestoreResult::kForeign);
     if (exist + foreign > 0) {
       throw ProblemError(
@@ -79,7 +79,7 @@ class RestoreReport {
   }
 
  private:
-  [[nodiscard]] std::size_t count(RestoreResult result) const {
+  std::size_t count(RestoreResult result) const {
     return counts_[static_cast<std::size_t>(result)];
   }
 
@@ -89,7 +89,7 @@ class RestoreReport {
 };
 
 /// The next keys, which together are not much larger than a megabyte.
-std::vector<SavedKey> next_keys(state::SaveFileReader& reader) {
+std::vector<SavedKey> next_keys(stored::SaveFileReader& reader) {
   constexpr std::size_t kMaxKeys = 200, kMaxBytes = std::size_t{1} << 20;
   std::vector<SavedKey> keys;
   std::size_t bytes = 0;
@@ -106,9 +106,9 @@ std::vector<SavedKey> next_keys(state::SaveFileReader& reader) {
 
 ExitStatus restore_keys(const Plan& plan, Invocation& invocation) {
   if (!plan.quiet) invocation.out.require_open();
-  state::SaveFileReader reader(*plan.restore);
+  stored::SaveFileReader reader(*plan.restore);
   if (reader.is_cut()) {
-    warn("warning: the last line of " + in_quotes(*plan.restore) +
+    warn("warning: the last line of " + quoted_and_masked(*plan.restore) +
              " is incomplete; if its writing was stopped there, its key was not removed",
          invocation.command);
   }
@@ -117,7 +117,7 @@ ExitStatus restore_keys(const Plan& plan, Invocation& invocation) {
   RestoreReport report(session);
   const auto restore_all = [&] {
     for (auto keys = next_keys(reader); !keys.empty(); keys = next_keys(reader)) {
-      state::restore_keys(
+      stored::restore_keys(
           connection, keys, {.replace = plan.replace, .dry_run = plan.dry_run},
           [&](const SavedKey& key, RestoreResult result) { report.add(key, result); });
       session.flush();

@@ -13,14 +13,14 @@
 #include "base/text.h"
 #include "cli/terminal/terminal.h"
 #include "redis/error.h"
-#include "redis/server_info.h"
+#include "redis/server.h"
 
 namespace rlctl::cli::reset {
 namespace {
 
-using state::LeftReason;
-using state::ResetOutcome;
-using state::ResetResult;
+using stored::KeptReason;
+using stored::ResetOutcome;
+using stored::ResetResult;
 
 /// The names of the results and reasons, in the order of the enumerators.
 constexpr std::array<std::string_view, 4> kResults{"removed", "would-remove", "left", "none"};
@@ -81,15 +81,15 @@ Session::Session(const Plan& plan_in, Invocation& invocation_in)
 }
 
 void Session::run(redis::Connection& connection, bool dry_run,
-                  const state::Resetter::Report& on_outcome,
-                  const std::function<void(state::Resetter&)>& work) {
+                  const stored::Resetter::Report& on_outcome,
+                  const std::function<void(stored::Resetter&)>& work) {
   auto* save_to = dry_run || !save_file ? nullptr : &*save_file;
-  state::Resetter resetter(connection,
-                           {.force = plan.force,
-                            .dry_run = dry_run,
-                            .on_looked = [this] { flush(); },
-                            .save_to = save_to},
-                           on_outcome);
+  stored::Resetter resetter(connection,
+                            {.force = plan.force,
+                             .dry_run = dry_run,
+                             .on_looked = [this] { flush(); },
+                             .save_to = save_to},
+                            on_outcome);
   const auto explain = [&](Problem problem) {
     problem = drop_in_doubt_note(std::move(problem));
     if (const auto in_doubt = resetter.in_doubt(); !in_doubt.empty()) {
@@ -166,7 +166,7 @@ void Session::write(const Line& line) {
     out.append(line.result).append(" key=");
     out += escaped_text(line.key);
     if (line.shows_type || line.algorithm.empty()) append("type", line.type);
-    if (line.library != state::kOurLibrary) append("library", line.library);
+    if (line.library != stored::kOurLibrary) append("library", line.library);
     append("algorithm", line.algorithm);
     append("reason", line.reason);
     if (line.holder) append("holder", escaped_text(*line.holder));
@@ -176,19 +176,19 @@ void Session::write(const Line& line) {
 
 void Session::add(const ResetOutcome& outcome) {
   const auto hash = std::hash<std::string_view>{}(outcome.key);
-  if (outcome.result == ResetResult::kLeft && !left_keys.insert(hash).second) return;
+  if (outcome.result == ResetResult::kKept && !left_keys.insert(hash).second) return;
   const bool change =
       outcome.result == ResetResult::kRemoved || outcome.result == ResetResult::kWouldRemove;
   if (change) {
     ++removed_kinds[kind_of(outcome)];
-  } else if (outcome.reason == LeftReason::kNoLimiterState) {
-    ++left_kinds[LeftReason::kNoLimiterState][std::string(outcome.type)];
+  } else if (outcome.reason == KeptReason::kNoLimiterState) {
+    ++left_kinds[KeptReason::kNoLimiterState][std::string(outcome.type)];
   } else if (outcome.reason) {
-    const bool is_uncertain = outcome.reason == LeftReason::kUncertain;
-    ++left_kinds[is_uncertain ? LeftReason::kForeign : *outcome.reason][kind_of(outcome)];
+    const bool is_uncertain = outcome.reason == KeptReason::kUncertain;
+    ++left_kinds[is_uncertain ? KeptReason::kForeign : *outcome.reason][kind_of(outcome)];
   }
   const bool expected =
-      change || outcome.reason == LeftReason::kChanged || outcome.reason == LeftReason::kTooLarge;
+      change || outcome.reason == KeptReason::kChanged || outcome.reason == KeptReason::kTooLarge;
   if (plan.match && !plan.verbose && !expected) return;
   const bool is_there = outcome.result != ResetResult::kNone;
   const auto* form = is_there ? outcome.form : nullptr;
@@ -198,14 +198,14 @@ void Session::add(const ResetOutcome& outcome) {
          .library = form != nullptr ? form->library : "",
          .algorithm = form != nullptr ? form->name : "",
          .reason = outcome.reason ? kReasons[static_cast<std::size_t>(*outcome.reason)] : "",
-         .shows_type = outcome.result == ResetResult::kLeft});
+         .shows_type = outcome.result == ResetResult::kKept});
 }
 
 std::size_t Session::removed() const {
   return total_of(removed_kinds);
 }
 
-std::size_t Session::left(LeftReason reason) const {
+std::size_t Session::left(KeptReason reason) const {
   const auto found = left_kinds.find(reason);
   return found == left_kinds.end() ? 0 : total_of(found->second);
 }
@@ -213,22 +213,22 @@ std::size_t Session::left(LeftReason reason) const {
 std::string Session::summary() const {
   std::string text = (plan.dry_run ? "would remove " : "removed ") + count_of_keys(removed());
   if (removed() > 0) text += fmt::format(" ({})", text_of(removed_kinds));
-  const auto other = left(LeftReason::kNoLimiterState), foreign = left(LeftReason::kForeign);
+  const auto other = left(KeptReason::kNoLimiterState), foreign = left(KeptReason::kForeign);
   if (other > 0) {
     text += fmt::format("; left {} without limiter state ({})", other,
-                        text_of(left_kinds.at(LeftReason::kNoLimiterState)));
+                        text_of(left_kinds.at(KeptReason::kNoLimiterState)));
   }
   if (foreign > 0) {
     text += fmt::format("; left {} that may belong to another program ({}); --force removes {}",
-                        foreign, text_of(left_kinds.at(LeftReason::kForeign)),
+                        foreign, text_of(left_kinds.at(KeptReason::kForeign)),
                         other == 0 ? "them" : fmt::format("all {}", foreign + other));
   }
-  const auto append = [&](LeftReason reason, std::string_view what) {
+  const auto append = [&](KeptReason reason, std::string_view what) {
     if (left(reason) > 0) text += fmt::format("; left {} {}", left(reason), what);
   };
-  append(LeftReason::kChanging, "that other clients kept changing");
-  append(LeftReason::kChanged, "that now hold something else");
-  append(LeftReason::kTooLarge, "too large to be saved");
+  append(KeptReason::kChanging, "that other clients kept changing");
+  append(KeptReason::kChanged, "that now hold something else");
+  append(KeptReason::kTooLarge, "too large to be saved");
   if (refused.count() > 0) text += "; left " + refused.text();
   return text;
 }

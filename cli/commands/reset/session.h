@@ -14,8 +14,8 @@
 #include "cli/server/targets.h"
 #include "cli/terminal/output.h"
 #include "redis/connection.h"
-#include "state/backup.h"
-#include "state/reset.h"
+#include "stored/backup.h"
+#include "stored/reset.h"
 
 namespace rlctl::cli::reset {
 
@@ -40,9 +40,9 @@ struct Plan {
 using KindCounts = std::map<std::string, std::size_t, std::less<>>;
 
 /// The counts in decreasing order: "600 gcra, 400 fixed-window".
-[[nodiscard]] std::string text_of(const KindCounts& counts);
+std::string text_of(const KindCounts& counts);
 /// The kind of a key: the label of its form, else its type.
-[[nodiscard]] std::string kind_of(const state::ResetOutcome& outcome);
+std::string kind_of(const stored::ResetOutcome& outcome);
 
 /// The line of a key. Empty words are not known; `result` and `reason` are as in text.
 struct Line {
@@ -52,9 +52,9 @@ struct Line {
 };
 
 /// "no key", "1 key" or "412 keys".
-[[nodiscard]] std::string count_of_keys(std::size_t count);
+std::string count_of_keys(std::size_t count);
 /// "login:ann, login:bob, login:cid and 409 more": the first three, escaped, long ones cut.
-[[nodiscard]] std::string first_keys(std::span<const std::string> keys);
+std::string first_keys(std::span<const std::string> keys);
 
 /// What all kinds of reset share: the server, a line per key on standard output, a summary, and the
 /// report of a failure half way.
@@ -64,12 +64,12 @@ struct Session {
   Session(const Plan& plan, Invocation& invocation);
 
   /// Whether the output is for people: neither JSON nor quiet.
-  [[nodiscard]] bool is_for_people() const noexcept { return !plan.quiet && !invocation.json; }
+  bool is_for_people() const noexcept { return !plan.quiet && !invocation.json; }
 
   /// Runs `work` with a Resetter that passes each outcome to `on_outcome`. Writes results as they
   /// come. Exceptions include what was already removed.
-  void run(redis::Connection& connection, bool dry_run, const state::Resetter::Report& on_outcome,
-           const std::function<void(state::Resetter&)>& work);
+  void run(redis::Connection& connection, bool dry_run, const stored::Resetter::Report& on_outcome,
+           const std::function<void(stored::Resetter&)>& work);
   /// Runs `work` and writes the results. If it fails half way, first writes those so far, with
   /// `explain` applied to the problem.
   void guard(const std::function<void()>& work, const std::function<Problem(Problem)>& explain);
@@ -81,12 +81,12 @@ struct Session {
   /// Counts a key and writes its line. For --match, without --verbose, only keys that were
   /// removed, would be removed, have changed meanwhile, or are too large to be saved get a line. A
   /// key that is left counts once, although SCAN may return it twice.
-  void add(const state::ResetOutcome& outcome);
-  [[nodiscard]] std::size_t removed() const;
+  void add(const stored::ResetOutcome& outcome);
+  std::size_t removed() const;
   /// The number of keys that were left for this reason.
-  [[nodiscard]] std::size_t left(state::LeftReason reason) const;
+  std::size_t left(stored::KeptReason reason) const;
   /// A sentence that reports what was removed, what was left, and why.
-  [[nodiscard]] std::string summary() const;
+  std::string summary() const;
 
   /// Writes the results so far.
   void flush();
@@ -99,11 +99,11 @@ struct Session {
   Invocation& invocation;
   Connector connector;
   Progress progress;
-  std::optional<state::SaveFile> save_file;  ///< none in a dry run
-  KindCounts removed_kinds;                  ///< in a dry run: would be removed
+  std::optional<stored::SaveFile> save_file;  ///< none in a dry run
+  KindCounts removed_kinds;                   ///< in a dry run: would be removed
   /// The keys that are left, by reason: those of kUncertain as kForeign. Only kNoLimiterState (by
   /// type) and kForeign show their kinds.
-  std::map<state::LeftReason, KindCounts> left_kinds;
+  std::map<stored::KeptReason, KindCounts> left_kinds;
   std::unordered_set<std::size_t> left_keys;  ///< hashes, since there may be many keys
   /// The matching keys that this user may not read: they are left, without a line.
   RefusedKeys refused;
@@ -111,6 +111,6 @@ struct Session {
 
 /// Puts back what is saved in the file plan.restore, and reports each key. Throws InputError for a
 /// file that is not what --save wrote, before anything is sent, and redis::Error.
-[[nodiscard]] ExitStatus restore_keys(const Plan& plan, Invocation& invocation);
+ExitStatus restore_keys(const Plan& plan, Invocation& invocation);
 
 }  // namespace rlctl::cli::reset

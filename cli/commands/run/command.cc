@@ -160,7 +160,7 @@ class Admission {
     const auto sent = Clock::now();
     Problem problem{.status = ExitStatus::kUnreachable,
                     .code = kLeaseLost,
-                    .message = "the lease of " + in_quotes(plan_.key) +
+                    .message = "the lease of " + quoted_and_masked(plan_.key) +
                                " lapsed while the limits were being asked",
                     .hint = "use a longer --lease than " + period_text(plan_.lease_duration)};
     try {
@@ -195,26 +195,26 @@ class Admission {
     }
   }
 
-  [[nodiscard]] microseconds left() const {
+  microseconds left() const {
     if (!plan_.wait_at_most) return microseconds::max();
     return *plan_.wait_at_most - std::chrono::duration_cast<microseconds>(Clock::now() - start_);
   }
 
-  [[nodiscard]] Problem denial(std::string message) const {
+  Problem denial(std::string message) const {
     return {.status = plan_.denied_status,
             .code = "denied",
             .message = "denied: " + std::move(message)};
   }
-  [[nodiscard]] Problem limit_denial(const limiter::Decision& decision) const {
+  Problem limit_denial(const limiter::Decision& decision) const {
     const auto& limit = plan_.limiter->limits.at(static_cast<std::size_t>(decision.denied_by) - 1);
-    return denial(in_quotes(plan_.key) + " has reached its limit of " +
+    return denial(quoted_and_masked(plan_.key) + " has reached its limit of " +
                   limiter::format_limit(limit) +
                   (decision.retry_after == limiter::kNever
                        ? ", which never allows a cost of " + std::to_string(plan_.cost)
                        : "; retry in " + wait_text(decision.retry_after)));
   }
-  [[nodiscard]] Problem lease_denial(const limiter::Decision& decision) const {
-    const auto key = in_quotes(plan_.key);
+  Problem lease_denial(const limiter::Decision& decision) const {
+    const auto key = quoted_and_masked(plan_.key);
     const auto taken = lease_.limit == 1
                            ? "the lease of " + key + " is taken; unless renewed, it lapses in "
                            : "all " + std::to_string(lease_.limit) + " leases of " + key +
@@ -238,7 +238,7 @@ class Admission {
 microseconds parse_lease(const std::string& text) {
   const auto lease = parse_duration_of(text, "--lease");
   if (lease >= std::chrono::seconds{1}) return lease;
-  throw UsageError("--lease: " + in_quotes(text) + " is too short; use 1s or more");
+  throw UsageError("--lease: " + quoted_and_masked(text) + " is too short; use 1s or more");
 }
 
 ExitStatus parse_denied_status(const std::string& text) {

@@ -11,7 +11,7 @@
 #include "cli/options/limits.h"
 #include "cli/server/asker.h"
 #include "cli/server/connection.h"
-#include "limiter/lease.h"
+#include "limiter/check.h"
 
 namespace rlctl::cli::run {
 
@@ -53,7 +53,7 @@ struct HeldLease {
 
 /// Gives the lease back, also after Ctrl-C. Denied: it was gone already. Throws what
 /// Connector::open() throws, and redis::Error.
-[[nodiscard]] limiter::Decision release(Connector& connector, const limiter::Lease& lease);
+limiter::Decision release(Connector& connector, const limiter::Lease& lease);
 
 /// A program to execute.
 struct Program {
@@ -63,7 +63,7 @@ struct Program {
 
 /// Finds the program as a shell does: in PATH, unless its name contains a slash. Throws
 /// ProblemError with kNotFound or kCannotExecute.
-[[nodiscard]] Program find_program(std::vector<std::string> words);
+Program find_program(std::vector<std::string> words);
 
 /// Replaces this process with the program, which inherits everything but rlctl's own descriptors
 /// and signal handlers. Throws Interrupted, and ProblemError if executing fails.
@@ -75,7 +75,7 @@ struct Program {
 /// continues with the child. Returns the child's status; if the child was killed by a signal, this
 /// process dies by it. Throws ProblemError if the program cannot be executed, after the lease was
 /// released.
-[[nodiscard]] ExitStatus supervise(const Plan& plan, const Program& program, HeldLease held,
-                                   Connector& connector, Invocation& invocation);
+ExitStatus supervise(const Plan& plan, const Program& program, HeldLease held, Connector& connector,
+                     Invocation& invocation);
 
 }  // namespace rlctl::cli::run

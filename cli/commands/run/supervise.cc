@@ -60,7 +60,7 @@ bool means_not_found(int error) {
 }
 
 std::string cannot_run(const Program& program, int error) {
-  return "cannot run " + in_quotes(program.words.front()) + ": " + errno_text(error);
+  return "cannot run " + quoted_and_masked(program.words.front()) + ": " + errno_text(error);
 }
 
 /// The failure of Execution::execute(), of a program that was found. `after` is the end of the
@@ -89,7 +89,7 @@ class Execution {
 
   /// Executes the program in this process; a script without #! runs in /bin/sh, as in a shell.
   /// Returns errno if that fails. Safe after fork().
-  [[nodiscard]] int execute() noexcept {
+  int execute() noexcept {
     ::execv(shell_words_[1], words_.data());
     if (errno == ENOEXEC) ::execv(shell_words_[0], shell_words_.data());
     return errno;
@@ -136,8 +136,8 @@ class SignalQueue {
   SignalQueue(const SignalQueue&) = delete;
   SignalQueue& operator=(const SignalQueue&) = delete;
 
-  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-  [[nodiscard]] std::optional<signalfd_siginfo> next() const noexcept {
+  int fd() const noexcept { return fd_.get(); }
+  std::optional<signalfd_siginfo> next() const noexcept {
     signalfd_siginfo info{};
     if (::read(fd_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
     return info;
@@ -236,19 +236,19 @@ class Renewal {
   /// When the lease lapses, by this machine's clock: counted from the time at which the last
   /// successful request was sent, so never too late, unless the machine was suspended, which stops
   /// this clock but not the server's.
-  [[nodiscard]] Clock::time_point lapses() const {
+  Clock::time_point lapses() const {
     const std::scoped_lock lock(mutex_);
     return since_ + lease_.duration;
   }
   /// Whether the server refused a renewal: the lease has lapsed there, or somebody removed it.
-  [[nodiscard]] bool is_refused() const { return refused_.signal() != 0; }
+  bool is_refused() const { return refused_.signal() != 0; }
   /// Why the last renewal failed; empty if it did not.
-  [[nodiscard]] std::string problem() const {
+  std::string problem() const {
     const std::scoped_lock lock(mutex_);
     return problem_;
   }
   /// Raised once is_refused().
-  [[nodiscard]] const Interrupt& refusal() const noexcept { return refused_; }
+  const Interrupt& refusal() const noexcept { return refused_; }
 
   void renew_now() noexcept {
     const std::uint64_t one = 1;
@@ -424,10 +424,11 @@ class Supervisor {
 
   void warn_of(const std::string& code, const std::string& what) const {
     const bool json = invocation_.json;
-    const auto message = (json ? "" : "warning: ") + ("the lease of " + in_quotes(plan_.key)) + " ";
+    const auto message =
+        (json ? "" : "warning: ") + ("the lease of " + quoted_and_masked(plan_.key)) + " ";
     write_stderr(render({.code = code, .message = message + what}, invocation_.command, json));
   }
-  [[nodiscard]] std::string more_may_run() const {
+  std::string more_may_run() const {
     return "; more than " + std::to_string(*plan_.concurrency) + " may be running";
   }
 

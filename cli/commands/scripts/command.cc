@@ -27,13 +27,13 @@
 #include "limiter/check.h"
 #include "redis/connection.h"
 #include "redis/error.h"
-#include "state/helpers.h"
+#include "stored/libraries.h"
 
 namespace rlctl::cli::scripts {
 namespace {
 
 /// A Lua script that comes with rlctl: that of an algorithm, or a helper of a command.
-struct Script : state::Helper {
+struct Script : stored::Helper {
   bool is_algorithm = false;
 };
 
@@ -52,7 +52,7 @@ std::span<const Script> bundled_scripts() {
                                           : "limit lease action id now"},
                      true});
     }
-    for (const auto& helper : state::helpers()) all.push_back({helper});
+    for (const auto& helper : stored::helpers()) all.push_back({helper});
     return all;
   }();
   return kScripts;
@@ -167,11 +167,11 @@ std::vector<ExportedFile> files_to_export(const std::filesystem::path& folder) {
         // One byte more shows that it is longer.
         file.is_there = read_all(open_file(file.path), script->text.size() + 1) == script->text;
       } catch (const std::system_error& error) {
-        throw InputError("cannot read " + in_quotes(file.path) + ": " +
+        throw InputError("cannot read " + quoted_and_masked(file.path) + ": " +
                          errno_text(error.code().value()));
       }
       if (!file.is_there) {
-        throw UsageError(in_quotes(file.path) + " has other contents",
+        throw UsageError(quoted_and_masked(file.path) + " has other contents",
                          "remove it first; nothing was written");
       }
     }
@@ -189,7 +189,7 @@ ExitStatus export_scripts(Invocation& invocation) {
   std::error_code failed;
   std::filesystem::create_directories(folders[0], failed);
   if (failed) {
-    throw OutputError("cannot make the folder " + in_quotes(folders[0]) + ": " +
+    throw OutputError("cannot make the folder " + quoted_and_masked(folders[0]) + ": " +
                       errno_text(failed.value()));
   }
   auto& out = invocation.out.buffer();

@@ -55,7 +55,7 @@ class Configuration {
                             "[script.counter]\nfile = 'counter.lua'\n";
     std::ofstream(folder_.path() / "counter.lua") << "return 1\n";
   }
-  [[nodiscard]] const std::string& path() const { return path_; }
+  const std::string& path() const { return path_; }
 
  private:
   support::TempFolder folder_;

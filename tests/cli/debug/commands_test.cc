@@ -37,8 +37,8 @@ class CommandSession {
     (void)debugger_->start();
   }
 
-  [[nodiscard]] explicit operator bool() const { return commands_.has_value(); }
-  [[nodiscard]] Words complete(const std::string& line) const { return commands_->complete(line); }
+  explicit operator bool() const { return commands_.has_value(); }
+  Words complete(const std::string& line) const { return commands_->complete(line); }
   /// The answer to a command.
   std::string run(const std::string& line) {
     text_.clear();

@@ -12,10 +12,10 @@
 namespace rlctl::cli::inspect::json_test {
 namespace {
 
-using state::Inspection;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using stored::Inspection;
 
 std::string json(const Inspection& inspection) {
   std::string out;
@@ -23,11 +23,11 @@ std::string json(const Inspection& inspection) {
   return recorded("inspect", std::move(out));
 }
 
-Inspection of_content(state::Content content) {
+Inspection of_content(stored::KeySample content) {
   Inspection result;
   result.key = "login:ann";
   result.content = std::move(content);
-  result.state = state::decode(result.key, result.content);
+  result.state = stored::decode(result.key, result.content);
   return result;
 }
 

@@ -13,20 +13,20 @@
 namespace rlctl::cli::inspect::text_test {
 namespace {
 
-using state::Inspection;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using stored::Inspection;
 
 /// 2026-11-20T06:12:03.114201Z
 constexpr microseconds kNow{1'795'155'123'114'201};
 constexpr Look kPlain{.columns = 80, .colour = false, .utf8 = true};
 
-Inspection of_content(state::Content content, microseconds now = kNow) {
+Inspection of_content(stored::KeySample content, microseconds now = kNow) {
   Inspection result;
   result.key = "login:ann";
   result.content = std::move(content);
-  result.state = state::decode(result.key, result.content);
+  result.state = stored::decode(result.key, result.content);
   result.now = result.server_now = now;
   result.ttl = milliseconds{59'310};
   result.bytes = 200;
@@ -42,7 +42,7 @@ Inspection of_text(const std::string& text, microseconds now = kNow) {
   result.window = limit.window;
   result.burst = limit.burst;
   const auto usage = result.state.model->usage(limit, now);
-  const auto look = result.state.model->look(limit, 1, now);
+  const auto look = result.state.model->peek(limit, 1, now);
   result.used = usage.units;
   result.used_exact = usage.exact;
   result.remaining = look.remaining;
@@ -53,7 +53,7 @@ Inspection of_text(const std::string& text, microseconds now = kNow) {
   return result;
 }
 
-state::Content log_content(microseconds oldest, microseconds newest) {
+stored::KeySample log_content(microseconds oldest, microseconds newest) {
   return {.type = "list",
           .expires = true,
           .first = {.member = std::to_string(oldest.count()), .score = {}},
@@ -463,7 +463,7 @@ TEST_CASE("inspection text: a list of small numbers may belong to another progra
   // redis_rate counts seconds from 2017, and its keys have a TTL.
   inspection = of_content({.type = "string", .text = "311926333.25"});
   inspection.content.read_at = kNow;
-  inspection.state = state::decode("rate:ann", inspection.content);
+  inspection.state = stored::decode("rate:ann", inspection.content);
   REQUIRE(inspection.state.form != nullptr);
   CHECK_FALSE(inspection.state.form->library.empty());
   CHECK(shown(inspection).find("may belong to another program") != std::string::npos);

@@ -1,6 +1,6 @@
 load ../../support/common
 
-# `rlctl reset KEY…`; match.bats tests --match. In tests/state, reset_test.cc has the kinds of state and the refusals,
+# `rlctl reset KEY…`; match.bats tests --match. In tests/stored, reset_test.cc has the kinds of state and the refusals,
 # reset_races_test.cc the races, and key_family_test.cc the keys of several limits.
 
 setup_file() { start_server; }

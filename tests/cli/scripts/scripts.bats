@@ -16,13 +16,13 @@ concurrency'
   RLCTL_URL=unix:///nowhere run -0 rlctl scripts list
   assert_line --index 0 --regexp '^name +sha1 +bytes +keys +arguments$'
   local file name
-  for file in "$project"/lua/*.lua "$project"/src/state/*.lua; do
+  for file in "$project"/lua/*.lua "$project"/src/stored/*.lua; do
     name=$(basename "$file" .lua)
     assert_line --regexp "^$name +$(sha1sum <"$file" | cut -d' ' -f1) +$(wc -c <"$file") "
   done
   RLCTL_URL=unix:///nowhere run -0 rlctl scripts list --json
   assert_equal "$(jq -r '.name + " " + .sha1' <<<"$output" | sort)" "$(
-    for file in "$project"/lua/*.lua "$project"/src/state/*.lua; do
+    for file in "$project"/lua/*.lua "$project"/src/stored/*.lua; do
       echo "$(basename "$file" .lua) $(sha1sum <"$file" | cut -d' ' -f1)"
     done | sort)"
   assert_equal "$(jq -c 'select(.name == "gcra") | [.keys, .arguments, .is_algorithm]' <<<"$output")" \
@@ -31,7 +31,7 @@ concurrency'
 
 @test "show prints the source byte for byte" {
   local file
-  for file in "$project"/lua/*.lua "$project"/src/state/*.lua; do
+  for file in "$project"/lua/*.lua "$project"/src/stored/*.lua; do
     RLCTL_URL=unix:///nowhere rlctl scripts show "$(basename "$file" .lua)" | cmp - "$file"
   done
   run -0 rlctl scripts show gcra --json

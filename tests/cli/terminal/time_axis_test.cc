@@ -1,6 +1,6 @@
 #include "cli/commands/burst/picture.h"
 #include "cli/terminal/bars.h"
-#include "traffic/outcome.h"
+#include "traffic/measurement.h"
 
 #include "base/text.h"
 #include "base/time.h"

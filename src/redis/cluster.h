@@ -1,0 +1,350 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+#include "base/numbered_queue.h"
+#include "base/wait.h"
+#include "redis/error.h"
+#include "redis/link.h"
+#include "redis/reply.h"
+#include "redis/url.h"
+
+namespace rlctl::redis {
+
+/// The number of hash slots of a Cluster.
+inline constexpr int kSlots = 16384;
+
+/// What decides a key's slot: its hash tag, between its first { and the next }, or all of it if
+/// that is empty or missing.
+/// https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/
+std::string_view hashed_part(std::string_view key) noexcept;
+
+/// The slot of a key: CRC16 (XMODEM) of that part.
+int slot_of(std::string_view key) noexcept;
+
+/// The keys among the words of a command that this program sends; empty if the command has none.
+/// Throws Error(kUsage) if the word that counts the keys of EVALSHA, FCALL or the like is not a
+/// number, or is more than the words that follow.
+Arguments keys_of(Arguments command);
+
+/// The slot of these keys; -1 if there are none. Throws Error(kUsage) if their slots differ: no
+/// node would accept the command.
+int common_slot(Arguments keys);
+
+/// Slots of which one server is the master.
+struct SlotRange {
+  int first = 0, last = 0;  ///< inclusive
+  HostPort master;
+
+  bool operator==(const SlotRange&) const = default;
+};
+
+/// Parses the reply to CLUSTER SLOTS of the server `asked`, whose host replaces one that is
+/// missing. Throws Error: kProtocol for a malformed reply, kNotNow if no node has slots.
+std::vector<SlotRange> parse_slots(ReplyView reply, const HostPort& asked);
+
+/// Where a node sends a command.
+struct Referral {
+  int slot = 0;
+  HostPort server;
+};
+
+/// Parses "MOVED 3999 127.0.0.1:6381", "ASK 3999 ::1:6381" of the server `from`, whose host
+/// replaces one that is missing. std::nullopt if it is neither.
+std::optional<Referral> parse_referral(std::string_view text, const HostPort& from);
+
+/// Whether this is the error by which a node of a Cluster refuses this formatted command without
+/// executing it: MOVED or ASK with the slot of its keys, TRYAGAIN or CLUSTERDOWN. A script may
+/// reply anything, after it has written: only the words of the servers count.
+bool is_cluster_refusal(ReplyView reply, std::string_view command);
+/// The same for the READONLY of a replica.
+bool is_replica_refusal(ReplyView reply);
+
+/// Whether the server of this URL may be a node of a Cluster: asks CLUSTER SLOTS on a connection of
+/// its own. True if it cannot be asked, or refuses that to the user.
+bool may_be_node(const Url& url, std::chrono::microseconds timeout, const Interrupt* interrupt);
+
+/// How to ask for the masters of a Cluster, or for the one that Sentinels watch over.
+struct TopologyRequest {
+  const Url& url;                        ///< kSentinel: Sentinels; else nodes of a Cluster
+  std::span<const HostPort> candidates;  ///< who to ask, in this order; at least one
+  std::chrono::microseconds timeout{};   ///< in total
+  const Interrupt* interrupt = nullptr;  ///< may be null
+};
+
+/// Asks one candidate after the other, each on a connection of its own, until one answers: CLUSTER
+/// SLOTS, or SENTINEL GET-MASTER-ADDR-BY-NAME, whose master has all slots. Sentinels are asked
+/// without a user and a password, and with those of the URL if they require one.
+///
+/// Throws Error: that of the first candidate that answered or, if none did, of the last one. It is
+/// kUsage if that candidate is not a node of a Cluster, or is a Sentinel that does not know the
+/// master.
+std::vector<SlotRange> find_masters(const TopologyRequest& request);
+
+/// The URL of one server of a Cluster or of Sentinel's master.
+Url url_of(const Url& whole, const HostPort& server);
+/// The hosts that a URL names.
+std::vector<HostPort> hosts_of(const Url& url);
+
+/// A command that a server has not answered yet.
+struct InFlight {
+  /// What its reply is for.
+  enum class Purpose {
+    kCommand,
+    kLoad,      ///< SCRIPT LOAD by the caller
+    kInternal,  ///< ASKING, or a script that is loaded again: nobody's
+  };
+
+  std::uint64_t id = 0;  ///< the router's
+  Purpose purpose = Purpose::kCommand;
+  bool is_asking = false;  ///< sent after ASKING
+};
+
+/// A server of several, and the connection to it.
+struct Node {
+  std::size_t index = 0;
+  HostPort address;
+  std::string name;
+  std::shared_ptr<const Endpoint> endpoint;
+  std::unique_ptr<Link> link;
+  NumberedQueue<InFlight> in_flight;
+  std::uint64_t answered = 0;      ///< the number of replies on this link
+  Clock::time_point last_reply{};  ///< when it came, or when the oldest command was queued
+  bool writes_watched = false;     ///< the poller watches for room to send
+  bool is_master = false;
+  /// Those loaded on this link, or about to be, and the number of commands before that.
+  std::map<std::string, std::uint64_t, std::less<>> scripts;
+  std::optional<Error> why_down;  ///< if the last attempt to connect failed, or it hung
+  Clock::time_point down_since{}, next_attempt{};
+};
+
+/// The servers that a router has heard of, and which of them has which slot. A node is never
+/// removed, and keeps its address in memory.
+class Nodes {
+ public:
+  /// Knows nothing until it is told or refreshed. The arguments must outlive this; `interrupt` may
+  /// be null.
+  Nodes(const Url& url, const Interrupt* interrupt);
+
+  const std::vector<std::unique_ptr<Node>>& all() const noexcept { return nodes_; }
+  /// The node with this address, which is added if it is new; `timeout` is for messages about it.
+  Node& at(const HostPort& address, std::chrono::microseconds timeout);
+  /// One that is connected, if any is. There must be a node.
+  Node& any_master() const;
+  /// The master that has the slot; any if that is not known.
+  Node& owner_of(int slot) const;
+  /// Records that `owner` has the slot, after a reply MOVED.
+  void move_slot(int slot, Node& owner);
+
+  /// Sets where the slots are. `timeout` is that of at().
+  void set_masters(std::span<const SlotRange> ranges, std::chrono::microseconds timeout);
+  /// Asks for the masters within `timeout`, unless that was done less than `at_least_after` ago.
+  /// Returns whether they were set; else why_unknown() may give the reason. Throws Interrupted.
+  bool refresh(std::chrono::milliseconds at_least_after, std::chrono::microseconds timeout);
+  bool may_refresh(std::chrono::milliseconds at_least_after) const;
+  /// Something shows that the masters have changed.
+  void mark_stale() noexcept { is_stale_ = true; }
+  bool is_stale() const noexcept { return is_stale_; }
+  /// Whether all masters are known, as they were once.
+  bool knows_all() const noexcept { return knows_all_; }
+  /// The error of the last refresh() that failed.
+  const std::optional<Error>& why_unknown() const noexcept { return why_unknown_; }
+
+  /// We were paused since then: does not count that time as a server's silence.
+  void discount_silence(Clock::time_point since);
+
+ private:
+  static constexpr std::uint16_t kUnknown = 0xffff;
+
+  std::vector<HostPort> whom_to_ask() const;
+
+  const Url& url_;
+  const Interrupt* interrupt_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::array<std::uint16_t, kSlots> owners_{};  ///< indices in nodes_, or kUnknown
+  bool knows_all_ = false;
+  bool is_stale_ = false;
+  std::optional<Error> why_unknown_;
+  Clock::time_point last_refresh_{};
+};
+
+/// Commands that wait to be sent again, and the timer that says when: kPause after the first of
+/// them came. A caller that polls only the poller's descriptor is woken by it.
+class RetryQueue {
+ public:
+  static constexpr std::chrono::milliseconds kPause{50};
+
+  struct Command {
+    std::uint64_t id = 0;
+    std::string formatted;
+    Error why;  ///< the answer if time runs out
+  };
+
+  /// Adds the timer to the poller, which must outlive this. Throws std::system_error.
+  RetryQueue(Poller& poller, std::size_t timer_id);
+
+  void add(Command command);
+  bool empty() const noexcept { return commands_.empty(); }
+  /// When they are to be sent, unless there are none.
+  Clock::time_point due() const noexcept { return due_; }
+  /// Removes all, and stops the timer. They are sorted by their ids.
+  std::vector<Command> take();
+
+  /// Makes the timer expire at once, for a caller whom nothing else would wake.
+  void wake();
+  /// For when the poller reports the timer: it is set again as long as there are commands.
+  void expired();
+  /// Whether the timer runs, or has expired and expired() was not called.
+  bool is_timer_set() const noexcept { return is_timer_set_; }
+
+ private:
+  void set_timer(std::chrono::nanoseconds time);
+
+  std::vector<Command> commands_;
+  Clock::time_point due_{};
+  FileDescriptor timer_;
+  bool is_timer_set_ = false;
+};
+
+/// Sends each command to the server that has its keys, and returns the replies in the order of the
+/// commands: for a Cluster, and for the master that Sentinels watch over. Each server gets its
+/// commands in one pipeline.
+///
+/// What a server refused without executing it is sent again, until the timeout has passed since it
+/// was first refused: MOVED and ASK to the server that they name, NOSCRIPT after the script is
+/// loaded there, TRYAGAIN, CLUSTERDOWN, a Sentinel's READONLY and a failed connection a little
+/// later, once the masters were asked for anew. Nothing else is sent twice: a command whose
+/// connection broke after it was sent is answered with an error of class kUnreachable or kTimeout,
+/// and only that command; the others go on. One that could not be sent is answered with kNotSent.
+///
+/// A command without a key goes where the command before it went. The calls are those of
+/// Connection. Any of them may connect to a server, and waits for that. Not thread-safe.
+class Router final : public Pipeline {
+ public:
+  /// Asks for the masters. Throws Error if no server can tell.
+  explicit Router(RouterOptions options);
+  /// Takes over the link to a server that turned out to be a node of a Cluster, with the commands
+  /// that it has not answered yet, and the reply that showed it, if one did, such as MOVED: the
+  /// next read() or try_read() follows it. If this throws, the link stays where it was.
+  Router(RouterOptions options, std::unique_ptr<Link>&& link, std::optional<Reply> refusal);
+
+  /// Queues a command, given in parts, with its keys. Throws Error(kUsage) if their slots differ.
+  void append(std::string_view name, std::span<const Arguments> parts, Arguments keys) override;
+  /// Queues a command for the server with this name, one of masters().
+  void append_to(const std::string& server, Arguments command);
+  /// Sets where the slots are.
+  void set_masters(std::span<const SlotRange> ranges);
+  /// The names of all masters. Throws Error if not all of them are known.
+  std::vector<std::string> masters();
+
+  /// The link to the server that has this key, or to any master if it is empty. Requires that no
+  /// reply is outstanding; the router cannot be used any more. Throws Error if it cannot be
+  /// reached.
+  std::unique_ptr<Link> release(std::string_view key);
+
+  bool send_some() override;
+  void flush() override;
+  Reply read() override;
+  std::optional<Reply> try_read() override;
+  void set_timeout(std::chrono::microseconds timeout) noexcept override;
+  /// Answers, with errors, for the servers that have been silent for this long.
+  void time_out(std::chrono::microseconds timeout) override;
+  /// Answers everything that is outstanding with errors, without waiting.
+  void give_up();
+  std::size_t outstanding() const noexcept override { return commands_.size(); }
+  bool has_unsent() const noexcept override;
+  int fd() const noexcept override { return poller_.fd(); }
+
+ private:
+  using Id = std::uint64_t;
+  using Purpose = InFlight::Purpose;
+
+  /// A command whose reply the caller has not taken.
+  struct Command {
+    int slot = -1;                   ///< -1: it has no key
+    bool is_fixed = false;           ///< for certain servers: never sent to another
+    int replies_to_come = 1;         ///< more if all masters get it
+    int referrals = 0;               ///< by MOVED, ASK and NOSCRIPT, in a row
+    Deadline give_up = kNoDeadline;  ///< set when it first waits to be sent again
+    Node* node = nullptr;            ///< that it was sent to last
+    std::optional<Reply> reply = {};
+  };
+
+  /// A reply that a link was taken over with, and the command that it refused.
+  struct Taken {
+    Reply refusal;
+    std::string command;
+  };
+
+  void await_masters();
+  void take_over(Taken taken);
+
+  Command& command_of(Id id) { return commands_[id]; }
+  Node& node_at(const HostPort& address) { return nodes_.at(address, options_.timeout); }
+  Node& node_for(int slot);
+  void refresh(std::chrono::milliseconds at_least_after);
+  void drop_former_masters();
+  Deadline timeout_from_now() const;
+
+  Id add_command(int slot, bool is_fixed = false);
+  void queued(Node& node, const InFlight& command);
+  void append_internal(Node& node, Id id, Arguments command);
+  bool connect(Node& node);
+  void open_link(Node& node, Clock::time_point now);
+  bool is_long_down(const Node& node) const;
+  void require_master(Node& node);
+  void append_to_all(std::string_view name, std::span<const Arguments> parts);
+  void send_to_node(Id id, Node& node, std::string_view formatted, bool is_asking = false);
+  void fail_or_retry(Id id, Node& node, std::string formatted);
+  bool send_to(Node& node);
+  void watch_writes(Node& node);
+
+  void poll_if_idle();
+  void send_resent();
+  void receive(Deadline until, bool for_answer = true);
+  void receive_all();
+  void receive_last(Node& node);
+  std::optional<Reply> receive_plain();
+  void receive_first();
+  void receive_from(Node& node, bool until_answered = false);
+  void on_reply(Node& node, Reply reply);
+  bool follow(const InFlight& command, Node& node, Reply& reply, const std::string& formatted);
+  void on_moved(Id id, Node& node, Reply reply, const std::string& formatted);
+  void on_ask(Id id, Node& node, Reply reply, const std::string& formatted);
+  void remember_script(Node& node, const Reply& reply);
+  bool load_again(const InFlight& refused, Node& node, std::string_view formatted);
+  void answer(Id id, Reply reply);
+  bool is_answered() const noexcept;
+  bool is_alone() const noexcept;
+  std::optional<Reply> take();
+
+  void disconnect(Node& node);
+  void on_connection_lost(Node& node, const Error& error);
+  void time_out(Node& node);
+  void retry_later(Id id, std::string formatted, const Error& why);
+  void retry_due();
+
+  RouterOptions options_;
+  Poller poller_;
+  Nodes nodes_;
+  NumberedQueue<Command> commands_;  ///< by their ids
+  RetryQueue retries_;
+  std::optional<Taken> taken_;
+  Node* last_ = nullptr;            ///< got the last command
+  Clock::time_point idle_since_{};  ///< if there are no commands
+  bool has_resent_ = false;         ///< commands were queued again, which the caller does not send
+};
+
+}  // namespace rlctl::redis

@@ -1,0 +1,436 @@
+#include "redis/server.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "base/wait.h"
+#include "redis/connection.h"
+#include "redis/error.h"
+#include "redis/reply.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+extern char** environ;
+
+namespace rlctl::redis {
+
+namespace {
+
+/// Redis' successors, which report a redis_version too.
+constexpr std::array<std::string_view, 2> kSuccessors{"valkey", "redict"};
+
+std::optional<ServerVersion> parse_hello(ReplyView reply) {
+  ServerVersion version{.family = lower_case(hello_field(reply, "server")),
+                        .number = std::string(hello_field(reply, "version"))};
+  if (version.family.empty() || version.number.empty()) return std::nullopt;
+  return version;
+}
+
+}  // namespace
+
+std::string_view info_field(std::string_view info, std::string_view name) {
+  while (!info.empty()) {
+    const auto line = info.substr(0, std::min(info.find_first_of("\r\n"), info.size()));
+    info.remove_prefix(std::min(line.size() + 1, info.size()));
+    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':') {
+      return line.substr(name.size() + 1);
+    }
+  }
+  return {};
+}
+
+int ServerVersion::major_number() const noexcept {
+  int value = -1;
+  std::from_chars(number.data(), number.data() + number.size(), value);
+  return value;
+}
+
+std::string display(const ServerVersion& version) {
+  auto name = version.family;
+  if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') {
+    name[0] = static_cast<char>(name[0] - 'a' + 'A');
+  }
+  return name + ' ' + version.number;
+}
+
+std::optional<ServerVersion> parse_info(std::string_view info) {
+  for (const auto family : kSuccessors) {
+    const auto number = info_field(info, fmt::format("{}_version", family));
+    if (!number.empty()) {
+      return ServerVersion{.family = std::string(family), .number = std::string(number)};
+    }
+  }
+  const auto number = info_field(info, "redis_version");
+  if (number.empty()) return std::nullopt;
+  return ServerVersion{.family = "redis", .number = std::string(number)};
+}
+
+std::optional<ServerVersion> version_of(Connection& connection) {
+  const auto info = connection.call({"INFO", "server"});
+  throw_failure_of(info);
+  if (!info.is_error()) return parse_info(info.text());
+  const auto error = to_error(info);
+  if (error.code() == "NOAUTH" || error.failure() == Failure::kNotNow) throw Error(error);
+  const auto hello = connection.call({"HELLO", "2"});
+  throw_failure_of(hello);
+  return hello.is_error() ? std::nullopt : parse_hello(hello);
+}
+
+namespace {
+
+/// The master in the replies to ROLE ("slave", host, port, ...) or INFO replication, whichever the
+/// user may send.
+std::optional<Url> master_in(ReplyView role, ReplyView info) {
+  Url url;
+  std::int64_t port = url.port;
+  if (role.size() >= 3 && role[0].text() == "slave") {
+    url.host = role[1].text();
+    port = role[2].integer();
+  } else {
+    url.host = info_field(info.text(), "master_host");
+    port = to_number<std::int64_t>(info_field(info.text(), "master_port")).value_or(port);
+  }
+  if (url.host.empty() || !is_port(port)) return std::nullopt;
+  url.port = static_cast<int>(port);
+  return url;
+}
+
+}  // namespace
+
+const std::optional<Url>& find_master(const Endpoint& server) {
+  constexpr std::chrono::microseconds kAtMost = std::chrono::seconds(1);
+  if (server.master) return *server.master;
+  server.master.emplace();
+  try {
+    auto connection =
+        Connection::open(server.url, std::min(server.timeout, kAtMost), server.interrupt);
+    connection.append({"ROLE"});
+    connection.append({"INFO", "replication"});
+    const auto role = connection.read();
+    const auto info = connection.read();
+    server.master = master_in(role, info);
+    if (*server.master) (*server.master)->tls = server.url.tls;
+  } catch (const Error&) {
+    // Only a clearer message is lost.
+  } catch (const Interrupted&) {
+    // Likewise: the caller reports what it knows.
+  }
+  return *server.master;
+}
+
+namespace {
+
+/// The number after `name` in "calls=4,usec=31,..."; 0 if there is none.
+std::int64_t number_after(std::string_view name, std::string_view line) {
+  const auto at = line.find(name);
+  if (at == line.npos) return 0;
+  line.remove_prefix(at + name.size());
+  std::int64_t number = 0;
+  std::from_chars(line.data(), line.data() + line.size(), number);
+  return number;
+}
+
+}  // namespace
+
+std::chrono::microseconds server_time(ReplyView reply, std::size_t at) {
+  constexpr std::int64_t kMax = 1'000'000'000'000;
+  const auto part = [&](std::size_t i) {
+    const auto number = i < reply.size() ? to_number<std::int64_t>(reply[i].text()) : std::nullopt;
+    if (!number || *number < 0 || *number > kMax) {
+      throw error_about(reply, {Failure::kProtocol, "the reply to TIME is not a time"});
+    }
+    return *number;
+  };
+  return std::chrono::seconds{part(at)} + std::chrono::microseconds{part(at + 1)};
+}
+
+std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_stats(
+    Connection& connection) {
+  constexpr std::string_view kStart = "cmdstat_";
+  constexpr std::array<std::string_view, 2> kCommand{"INFO", "commandstats"};
+  std::map<std::string, CommandStats, std::less<>> stats;
+  for (const auto& server : connection.servers()) {
+    connection.append_to(server, kCommand);
+    const auto reply = connection.read();
+    throw_failure_of(reply);
+    if (reply.type() != ReplyType::kString) return std::nullopt;
+    auto text = reply.text();
+    while (!text.empty()) {
+      // cmdstat_time:calls=12,usec=34,...
+      const auto line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(line.size() + 1, text.size()));
+      const auto colon = line.find(':');
+      if (!line.starts_with(kStart) || colon == line.npos) continue;
+      auto& command = stats[std::string(line.substr(kStart.size(), colon - kStart.size()))];
+      command.calls += number_after("calls=", line);
+      command.us += number_after("usec=", line);
+    }
+  }
+  return stats;
+}
+
+CommandStats stats_of_scripts(const std::map<std::string, CommandStats, std::less<>>& stats) {
+  CommandStats sum;
+  for (const auto command : {"eval", "eval_ro", "evalsha", "evalsha_ro", "fcall", "fcall_ro"}) {
+    const auto found = stats.find(command);
+    if (found == stats.end()) continue;
+    sum.calls += found->second.calls;
+    sum.us += found->second.us;
+  }
+  return sum;
+}
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::array<std::string_view, 5> kServerNames{
+    "redis-server", "valkey-server", "redis-check-rdb", "valkey-check-rdb", "redict-server"};
+
+/// The first program of this name in PATH.
+std::optional<std::string> find_in_path(std::string_view name) {
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "" : path;
+  while (!rest.empty()) {
+    const auto folder = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+    // An empty entry means the current folder, which must not provide a server.
+    if (folder.empty()) continue;
+    auto candidate = fmt::format("{}/{}", folder, name);
+    std::error_code failed;
+    if (::access(candidate.c_str(), X_OK) == 0 && fs::is_regular_file(candidate, failed)) {
+      return candidate;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string find_server_binary() {
+  const char* chosen = std::getenv("RLCTL_REDIS_SERVER");
+  if (chosen != nullptr && *chosen != '\0') {
+    const bool is_path = std::string_view(chosen).find('/') != std::string_view::npos;
+    const auto found = is_path ? std::string(chosen) : find_in_path(chosen);
+    if (found && ::access(found->c_str(), X_OK) == 0) return *found;
+    throw Error(Failure::kUnreachable,
+                fmt::format("cannot start the server that RLCTL_REDIS_SERVER names: '{}': {}",
+                            escape(chosen, 200), found ? errno_text(errno) : "not found in PATH"));
+  }
+  for (const auto name : kServerNames) {
+    if (const auto found = find_in_path(name)) return *found;
+  }
+  throw Error(Failure::kUnreachable, "no redis-server in PATH to start a private one", {},
+              "it is in the packages redis-tools, redis-server (Debian, Ubuntu), redis, valkey "
+              "(Fedora, Arch, Alpine, Homebrew); RLCTL_REDIS_SERVER names one elsewhere");
+}
+
+constexpr const char* kLogName = "server.log";
+constexpr const char* kSocketName = "redis.sock";
+constexpr std::chrono::seconds kStartTakesAtMost{10};
+
+/// Makes a folder of mode 0700 under $TMPDIR, whose path leaves room for the socket.
+fs::path make_folder() {
+  // Absolute, because the server changes to its own folder.
+  const auto parent = fs::absolute(temporary_folder());
+  std::string path = parent / "rlctl-XXXXXX";
+  const auto socket_size = path.size() + 1 + std::string_view(kSocketName).size();
+  constexpr auto kLongest = sizeof(sockaddr_un::sun_path) - 1;
+  if (socket_size > kLongest) {
+    throw Error(Failure::kUsage,
+                fmt::format("{} is too long for a unix socket in it: {} bytes, {} at most",
+                            parent.string(), socket_size, kLongest),
+                {}, "set TMPDIR to a folder with a shorter name");
+  }
+  if (::mkdtemp(path.data()) == nullptr) {
+    throw Error(Failure::kUnreachable,
+                fmt::format("cannot make a folder in {}: {}", parent.string(), errno_text(errno)),
+                {}, "private servers keep their folders in TMPDIR");
+  }
+  return path;
+}
+
+// ---- The process ----
+
+std::vector<std::string> command_line(const fs::path& folder, const fs::path& socket,
+                                      const std::vector<std::string>& more) {
+  // The name matters: under their own names the check programs do not act as servers.
+  std::vector<std::string> line{
+      "redis-server", "--port", "0",    "--unixsocket", socket, "--unixsocketperm",
+      "700",          "--save", "",     "--appendonly", "no",   "--daemonize",
+      "no",           "--dir",  folder, "--databases",  "16",   "--loglevel",
+      "notice"};
+  line.insert(line.end(), more.begin(), more.end());
+  return line;
+}
+
+// Redis 7 does not start in a locale that the system does not have.
+std::vector<std::string> server_environment() {
+  std::vector<std::string> out{"LC_ALL=C"};
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string_view(*entry).starts_with("LC_")) out.emplace_back(*entry);
+  }
+  return out;
+}
+
+std::vector<char*> c_array(std::vector<std::string>& strings) {
+  std::vector<char*> out;
+  out.reserve(strings.size() + 1);
+  for (auto& text : strings) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+// Everything the child needs, prepared before the fork: after it, only async-signal-safe calls are
+// allowed.
+struct Launch {
+  const char* program;
+  char* const* arguments;
+  char* const* environment;
+  int input;
+  int log;
+  pid_t parent;
+};
+
+[[noreturn]] void run_child(const Launch& launch) noexcept {
+  constexpr std::string_view kFailed = "the program cannot be run\n";
+#ifdef __linux__
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+  // If the parent died before that call, no signal will come.
+  if (::getppid() != launch.parent) ::_exit(127);
+  ::setsid();  // the terminal's Ctrl-C is for the parent, which ends the server itself
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::dup2(launch.input, STDIN_FILENO);
+  for (const int output : {1, 2}) ::dup2(launch.log, output);
+  ::execve(launch.program, launch.arguments, launch.environment);
+  [[maybe_unused]] const auto written = ::write(launch.log, kFailed.data(), kFailed.size());
+  ::_exit(127);
+}
+
+pid_t start_process(const std::string& program, std::vector<std::string> line,
+                    const fs::path& folder) {
+  auto variables = server_environment();
+  const auto arguments = c_array(line);
+  const auto environment = c_array(variables);
+  const FileDescriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const FileDescriptor log(
+      ::open((folder / kLogName).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!input || !log) {
+    throw Error(Failure::kUnreachable,
+                fmt::format("cannot write in {}: {}", folder.string(), errno_text(errno)));
+  }
+  const Launch launch{program.c_str(), arguments.data(), environment.data(),
+                      input.get(),     log.get(),        ::getpid()};
+  const pid_t pid = ::fork();
+  if (pid == 0) run_child(launch);
+  if (pid < 0) {
+    throw Error(Failure::kUnreachable,
+                fmt::format("cannot start {}: {}", program, errno_text(errno)));
+  }
+  return pid;
+}
+
+// ---- Waiting for it ----
+
+std::string last_lines(const fs::path& log) {
+  constexpr std::size_t kLines = 4;
+  std::ifstream file(log);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    lines.push_back(escape(line, 200));
+    if (lines.size() > kLines) lines.erase(lines.begin());
+  }
+  return fmt::format("{}", fmt::join(lines, "; "));
+}
+
+bool answers(const Url& url, const Interrupt* interrupt) {
+  try {
+    // Any answer will do: if a password is set it is an error.
+    (void)Connection::open(url, std::chrono::seconds(1), interrupt).call({"PING"});
+    return true;
+  } catch (const Error& error) {
+    if (error.failure() == Failure::kUnreachable || error.failure() == Failure::kTimeout)
+      return false;
+    throw;
+  }
+}
+
+// Whether the process has ended; if so, reaps it and sets `pid` to -1.
+bool has_ended(pid_t& pid) {
+  const auto reaped = ::waitpid(pid, nullptr, WNOHANG);
+  // The kernel reaps it if this process was started with SIGCHLD ignored.
+  if (reaped != pid && !(reaped < 0 && errno == ECHILD)) return false;
+  pid = -1;
+  return true;
+}
+
+void wait_until_it_answers(const Url& url, const fs::path& folder, const std::string& program,
+                           const Interrupt* interrupt, pid_t& pid) {
+  using std::chrono::milliseconds;
+  const auto started = Clock::now();
+  while (!answers(url, interrupt)) {
+    const auto waited = Clock::now() - started;
+    const bool ended = has_ended(pid);
+    if (ended || waited > kStartTakesAtMost) {
+      const auto log = last_lines(folder / kLogName);
+      throw Error(Failure::kUnreachable,
+                  fmt::format("{} {}: {}", program,
+                              ended ? "did not start"
+                                    : fmt::format("did not answer within {}",
+                                                  format_duration(kStartTakesAtMost)),
+                              log.empty() ? "it said nothing" : log));
+    }
+    const milliseconds pause(waited < milliseconds(100) ? 1 : 20);
+    wait_for(-1, 0, interrupt, Clock::now() + pause);
+  }
+}
+
+}  // namespace
+
+PrivateServer::PrivateServer(const Options& options) : process_(std::make_unique<Process>()) {
+  auto& [folder, url, pid] = *process_;
+  const auto program = find_server_binary();
+  folder = make_folder();
+  url.scheme = Scheme::kUnix;
+  url.path = folder / kSocketName;
+  pid = start_process(program, command_line(folder, url.path, options.arguments), folder);
+  wait_until_it_answers(url, folder, program, options.interrupt, pid);
+}
+
+PrivateServer::Process::~Process() {
+  if (pid > 0) {
+    // Kill the whole process group: the script debugger makes the server fork.
+    ::kill(-pid, SIGKILL);
+    ::kill(pid, SIGKILL);
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  std::error_code ignored;
+  if (!folder.empty()) fs::remove_all(folder, ignored);
+}
+
+}  // namespace rlctl::redis

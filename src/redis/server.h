@@ -1,0 +1,117 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/wait.h"
+#include "redis/connection.h"
+#include "redis/reply.h"
+#include "redis/url.h"
+
+namespace rlctl::redis {
+
+/// A server's program and version.
+struct ServerVersion {
+  std::string family = {};  ///< in lower case: "redis", "valkey", "redict"
+  std::string number = {};  ///< "7.0.15"
+
+  /// 7; -1 if `number` does not begin with a number.
+  int major_number() const noexcept;
+  bool operator==(const ServerVersion&) const = default;
+};
+
+/// "Redis 7.0.15"
+std::string display(const ServerVersion& version);
+
+/// The value of a line "name:value" in a reply to INFO; empty if there is none.
+std::string_view info_field(std::string_view info, std::string_view name);
+
+/// Parses INFO server. Valkey and Redict report a compatible Redis version as well as their own;
+/// any other server is taken for the Redis that it reports to be. std::nullopt if there is no
+/// version in it.
+std::optional<ServerVersion> parse_info(std::string_view info);
+/// Asks a server with INFO, else with HELLO, which any user may send. std::nullopt if neither
+/// reports a version. Throws Error if the connection fails or requires a password, or the server is
+/// not ready.
+std::optional<ServerVersion> version_of(Connection& connection);
+
+/// The master of a replica, without a user; std::nullopt if this is not a replica or does not say,
+/// or if the server's interrupt is raised. Asks once, on a connection of its own, so that nothing
+/// in flight is disturbed.
+const std::optional<Url>& find_master(const Endpoint& server);
+
+/// The server's clock, from the elements `at` and `at` + 1 of a reply: seconds and microseconds
+/// since 1970, as TIME replies. Throws Error if they are not a time.
+std::chrono::microseconds server_time(ReplyView reply, std::size_t at = 0);
+
+/// How often, and for how long in total, a server has executed a command since it started, for all
+/// clients and from scripts.
+struct CommandStats {
+  std::int64_t calls = 0;
+  std::int64_t us = 0;
+};
+
+/// INFO commandstats, by command name in lower case, without commands that were never called; in a
+/// Cluster, of all masters together. std::nullopt if the user may not ask. Throws Error.
+std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_stats(
+    Connection& connection);
+
+/// Of all commands that run scripts and functions together.
+CommandStats stats_of_scripts(const std::map<std::string, CommandStats, std::less<>>& stats);
+
+/// A private Redis server: on a unix socket in a folder of mode 0700 under $TMPDIR (else /tmp),
+/// without a port, with nothing saved to disk. It dies with this process, even after kill -9
+/// (Linux: the kernel kills it, PR_SET_PDEATHSIG; so start it from a thread that lives as long);
+/// only then does its folder remain.
+///
+/// The binary is $RLCTL_REDIS_SERVER if set, else the first in PATH of redis-server, valkey-server,
+/// redis-check-rdb and valkey-check-rdb (Debian's redis-tools: the same binary, a server if its
+/// argv[0] is a server's), redict-server.
+class [[nodiscard]] PrivateServer {
+ public:
+  struct Options {
+    std::vector<std::string> arguments;  ///< added to the command line, e.g. {"--maxmemory", "1mb"}
+    /// Ends the wait for the first answer, with Interrupted; not used after that. May be null.
+    const Interrupt* interrupt = nullptr;
+  };
+
+  /// Starts a server and waits until it answers. Throws Error: kUsage if $TMPDIR is too long for a
+  /// socket in it, else kUnreachable, with the server's own message if it does not start, and with
+  /// a hint that names the packages if no binary is found. If it throws, neither the process nor
+  /// the folder remains.
+  PrivateServer() : PrivateServer(Options{}) {}
+  explicit PrivateServer(const Options& options);
+
+  /// A unix: URL.
+  const Url& url() const noexcept { return process_->url; }
+  pid_t pid() const noexcept { return process_->pid; }
+  /// Absolute.
+  const std::filesystem::path& folder() const noexcept { return process_->folder; }
+
+ private:
+  /// Killed, and its folder removed, in the end.
+  struct Process {
+    Process() = default;
+    ~Process();
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+
+    std::filesystem::path folder;
+    Url url;
+    pid_t pid = -1;
+  };
+
+  std::unique_ptr<Process> process_;
+};
+
+}  // namespace rlctl::redis

@@ -1,0 +1,286 @@
+#include "stored/audit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "redis/cluster.h"
+#include "redis/server.h"
+#include "stored/libraries.h"
+
+namespace rlctl::stored {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// In the order of the enumerators.
+constexpr std::array<std::string_view, 8> kNames{"no_ttl",   "ttl_short", "ttl_long",  "future",
+                                                 "negative", "zset_log",  "two_slots", "eviction"};
+
+/// TTLs are in milliseconds, and libraries set them in seconds.
+constexpr std::chrono::seconds kTtlRounding{1};
+/// A TTL that is this many times as long as the key can be in use...
+constexpr int kTooManyWindows = 1000;
+/// ... and longer than this, which the scripts add for a caller's clock, and as much again.
+constexpr std::chrono::hours kLongTtl{2};
+/// Clocks of machines that are kept right differ by less.
+constexpr std::chrono::seconds kClockError{10};
+/// More entries are kept in a skip list with a hash table (zset-max-listpack-entries).
+constexpr std::int64_t kManyEntries = 128;
+
+using Words = std::vector<std::string>;
+
+/// `rlctl reset KEY`, which without --force only removes what it recognizes as its own.
+Words reset_command(const Inspection& key) {
+  Words words{"rlctl", "reset"};
+  if (!key.state.is_ours() || !key.state.certain) words.emplace_back("--force");
+  words.emplace_back("--");
+  words.push_back(key.key);
+  return words;
+}
+
+Words inspect_command(const Inspection& key) {
+  return {"rlctl", "inspect", "--", key.key};
+}
+
+Words expire_command(const Inspection& key, microseconds ttl) {
+  const auto ms = std::chrono::ceil<milliseconds>(ttl).count();
+  return {"redis-cli", "PEXPIRE", key.key, std::to_string(ms)};
+}
+
+/// How long a full key takes to be unused: a bucket with a burst longer than its window.
+microseconds longest_use(const Inspection& key) {
+  const auto window = key.window.value_or(microseconds{0});
+  const auto capacity = key.capacity();
+  if (!capacity || !key.limit || *key.limit <= 0) return window;
+  const double share = static_cast<double>(*capacity + 1) / static_cast<double>(*key.limit);
+  const double us = static_cast<double>(window.count()) * std::max(share, 1.0);
+  constexpr auto kMax = static_cast<double>(limiter::kLongestRefill.count());
+  return microseconds{static_cast<std::int64_t>(std::min(us, kMax))};
+}
+
+/// How long the key must be there; 0 if that is not known.
+microseconds needed_ttl(const Inspection& key) {
+  // kNever is less than 0.
+  return std::max({microseconds{0}, key.reset_after.value_or(microseconds{0}),
+                   key.window.value_or(microseconds{0})});
+}
+
+bool is_full(const Inspection& key) {
+  const auto capacity = key.capacity();
+  return key.used && capacity && *key.used >= *capacity;
+}
+
+std::string used_text(const Inspection& key) {
+  const auto capacity = key.capacity();
+  const auto used = key.used.value_or(0);
+  return capacity ? fmt::format("{} of {}", used, *capacity) : counted(used, "unit");
+}
+
+std::optional<Finding> no_ttl(const Inspection& key) {
+  if (key.ttl || key.state.form->never_expires) return std::nullopt;
+  Finding finding{.kind = FindingKind::kNoTtl};
+  if (key.state.form->ends_by_ttl) {
+    finding.is_critical = true;
+    finding.detail = fmt::format("no TTL, and only a TTL would end its window: {} used{}",
+                                 used_text(key), is_full(key) ? ", denied forever" : " forever");
+    finding.command = reset_command(key);
+    return finding;
+  }
+  finding.detail = "no TTL: it stays in memory when nothing of it counts any more";
+  const auto needed = needed_ttl(key);
+  // Removing it would let in whoever is denied, and it may not even be a limiter's.
+  finding.command = needed > microseconds{0} ? expire_command(key, needed) : inspect_command(key);
+  return finding;
+}
+
+/// The latest time that the key stores, and how far ahead of the clock it may be.
+struct LatestTime {
+  microseconds at{0}, most_ahead{0};
+};
+
+std::optional<LatestTime> latest_time(const Inspection& key) {
+  const auto& state = key.state;
+  const auto& form = *state.form;
+  if (form.layout == Layout::kLeases || key.stored > 0) {
+    // Leases lapse in the future. Of a log, the newest entry.
+    if (form.layout == Layout::kLeases || !key.newest) return std::nullopt;
+    return LatestTime{.at = *key.newest};
+  }
+  if (state.time) {
+    // A theoretical arrival time is ahead by what is used, at most by the burst.
+    const bool is_arrival = form.name == "gcra" || form.name == "leaky-bucket";
+    if (!is_arrival) return LatestTime{.at = *state.time};
+    if (!key.limit || !key.window) return std::nullopt;
+    return LatestTime{.at = *state.time, .most_ahead = longest_use(key)};
+  }
+  if (state.counts.empty() || state.counts.back().at.count() == 0) return std::nullopt;
+  return LatestTime{.at = state.counts.back().at};
+}
+
+std::optional<Finding> future(const Inspection& key) {
+  const auto latest = latest_time(key);
+  if (!latest) return std::nullopt;
+  const auto ahead = latest->at - key.server_now;
+  if (ahead <= latest->most_ahead + kClockError) return std::nullopt;
+  return Finding{
+      .kind = FindingKind::kFuture,
+      .is_critical = true,
+      .detail = fmt::format("holds the time {}, {} ahead of the server: a clock was wrong, "
+                            "and requests are denied for longer than the limit says",
+                            instant_text(latest->at), wait_text(ahead)),
+      .command = reset_command(key)};
+}
+
+std::optional<Finding> ttl_short(const Inspection& key) {
+  if (!key.ttl || !key.reset_after || *key.reset_after == limiter::kNever) return std::nullopt;
+  // Other libraries store the times of their callers.
+  const microseconds error = key.state.is_ours() ? kTtlRounding : kClockError;
+  if (key.state.form->ends_by_ttl || *key.ttl + error >= *key.reset_after) return std::nullopt;
+  return Finding{
+      .kind = FindingKind::kTtlShort,
+      .is_critical = true,
+      .detail = fmt::format("expires in {}, but what is used counts for {}: the limit is "
+                            "forgotten early",
+                            wait_text(*key.ttl), wait_text(*key.reset_after)),
+      .command = expire_command(key, *key.reset_after)};
+}
+
+std::optional<Finding> ttl_long(const Inspection& key) {
+  if (!key.ttl || !key.window || !key.reset_after) return std::nullopt;
+  if (*key.ttl <= kLongTtl || *key.ttl / kTooManyWindows <= longest_use(key)) return std::nullopt;
+  if (key.state.form->ends_by_ttl) {
+    return Finding{
+        .kind = FindingKind::kTtlLong,
+        .is_critical = is_full(key),
+        .detail = fmt::format("its window of {} ends only in {}: {} used",
+                              format_duration(*key.window), wait_text(*key.ttl), used_text(key)),
+        .command = reset_command(key)};
+  }
+  return Finding{.kind = FindingKind::kTtlLong,
+                 .detail = fmt::format("expires in {}, with a window of {}: it wastes memory",
+                                       wait_text(*key.ttl), format_duration(*key.window)),
+                 .command = expire_command(key, needed_ttl(key))};
+}
+
+std::optional<Finding> zset_log(const Inspection& key) {
+  if (key.state.form->layout != Layout::kScores || key.stored <= kManyEntries) {
+    return std::nullopt;
+  }
+  const auto bytes = key.bytes ? fmt::format(" in {} bytes", *key.bytes) : std::string();
+  return Finding{.kind = FindingKind::kZsetLog,
+                 .detail = fmt::format("{} entries of a sorted set{}: a list takes a twelfth",
+                                       key.stored, bytes),
+                 .advice = "count with sliding-window-log, which keeps the same in a list"};
+}
+
+std::optional<Finding> negative(const Inspection& key) {
+  const auto& state = key.state;
+  const auto tokens = state.bucket ? std::optional(state.bucket->tokens) : state.tokens;
+  if (!tokens || *tokens >= 0) return std::nullopt;
+  return Finding{
+      .kind = FindingKind::kNegative,
+      .detail = fmt::format("{} tokens: more were taken than there were, and requests are "
+                            "denied until they have come back",
+                            *tokens),
+      .command = reset_command(key)};
+}
+
+/// A counter that is a limiter's by its name only, and has no TTL: perhaps somebody is locked out,
+/// or it is something else.
+std::optional<Finding> maybe_locked(const Inspection& key) {
+  if (key.ttl || !key.state.form->ends_by_ttl) return std::nullopt;
+  return Finding{
+      .kind = FindingKind::kNoTtl,
+      .detail = fmt::format("no TTL, and a name like a counter's: if it is one, its {} forever",
+                            key.used == 1 ? "unit counts" : counted(*key.used, "unit") + " count"),
+      .command = inspect_command(key)};
+}
+
+std::optional<Finding> two_slots(const Inspection& key) {
+  const auto& partner = key.state.partner;
+  if (!key.state.form->is_called_with_partner || redis::slot_of(key.key) == redis::slot_of(partner))
+    return std::nullopt;
+  return Finding{.kind = FindingKind::kTwoSlots,
+                 .detail = fmt::format("a decision also needs '{}', which is in another slot: the "
+                                       "script fails with CROSSSLOT",
+                                       escape(partner)),
+                 .advice = "give the keys of a decision a hash tag, {...}"};
+}
+
+}  // namespace
+
+bool is_ttl_judged(const Inspection& inspection) {
+  // A window that was inferred from the TTL cannot contradict it.
+  const bool follows_from_ttl = inspection.window_is_inferred && !window_in_name(inspection.key);
+  return !inspection.ttl || (inspection.reset_after && !follows_from_ttl);
+}
+
+std::string_view name_of(FindingKind kind) {
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::vector<Finding> audit(const Inspection& inspection, bool has_slots) {
+  std::vector<Finding> findings;
+  if (!inspection.is_limiter()) return findings;
+  const auto add = [&](std::optional<Finding> finding) {
+    if (!finding) return;
+    finding->key = inspection.key;
+    findings.push_back(*std::move(finding));
+  };
+  if (!inspection.is_recognized()) {
+    add(maybe_locked(inspection));
+    return findings;
+  }
+  add(no_ttl(inspection));
+  // A clock that was wrong has made the TTL wrong, too.
+  auto ahead = future(inspection);
+  if (!ahead && is_ttl_judged(inspection)) {
+    add(ttl_short(inspection));
+    add(ttl_long(inspection));
+  }
+  add(std::move(ahead));
+  add(negative(inspection));
+  add(zset_log(inspection));
+  if (has_slots) add(two_slots(inspection));
+  return findings;
+}
+
+ServerAudit audit_servers(redis::Connection& connection) {
+  const auto servers = connection.servers();
+  constexpr std::array<std::string_view, 1> kInfo{"INFO"};
+  for (const auto& server : servers) connection.append_to(server, kInfo);
+  ServerAudit result;
+  for (const auto& server : servers) {
+    const auto info = connection.read();
+    redis::throw_failure_of(info);
+    if (info.is_error()) {
+      result.is_complete = false;
+      continue;
+    }
+    const auto fact = [&](std::string_view name) { return redis::info_field(info.text(), name); };
+    const auto policy = fact("maxmemory_policy");
+    if (fact("maxmemory") == "0" || policy.empty() || policy == "noeviction") continue;
+    const auto evicted = fact("evicted_keys");
+    const bool has_evicted = !evicted.empty() && evicted != "0";
+    result.findings.push_back(
+        {.kind = FindingKind::kEviction,
+         .is_critical = has_evicted,
+         .detail =
+             fmt::format("{}{}maxmemory-policy {} may delete limiters to make room, which then "
+                         "allow their full limit{}",
+                         server, server.empty() ? "" : ": ", policy,
+                         has_evicted ? fmt::format("; {} keys were evicted", evicted) : ""),
+         .command = {"redis-cli", "CONFIG", "SET", "maxmemory-policy", "noeviction"},
+         .server = server});
+  }
+  return result;
+}
+
+}  // namespace rlctl::stored

@@ -1,0 +1,250 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "limiter/limit.h"
+#include "redis/connection.h"
+#include "redis/reply.h"
+#include "stored/forms.h"
+#include "stored/inferred_window.h"
+
+namespace rlctl::stored {
+
+/// Options for inspect().
+struct InspectionRequest {
+  /// The limit to apply; by default the stored one. Without a burst, the stored one applies if the
+  /// limit is otherwise the stored one.
+  std::optional<limiter::Limit> limit = {};
+  /// The limit to apply if neither is known: for a log, and for a key that does not exist.
+  std::optional<limiter::Limit> usual_limit = {};
+  /// Used only if the key does not exist: stored state determines its algorithm. Null: not known.
+  const limiter::Algorithm* algorithm = nullptr;
+  /// The window in the key's name ("{login:alice}:60s"), for a log that does not store it.
+  std::optional<microseconds> window_in_name = {};
+  std::optional<microseconds> now = {};  ///< default: the server's clock
+  /// List at most this many instants that have entries, the newest; none: all.
+  std::optional<std::int64_t> entries = 20;
+  int bars = 0;  ///< parts into which the window is divided for Inspection::bars
+};
+
+/// One of many keys, for survey() and read_usage(), and what is known about it.
+struct InspectedKey {
+  std::string key;
+  InspectionRequest request = {};  ///< its `entries` and `bars` do not apply
+};
+
+/// The entries at one instant.
+struct InspectedEntry {
+  microseconds at{0};  ///< for a lease: when it lapses
+  std::int64_t count = 1;
+  std::string holder = {};  ///< for a lease
+
+  bool operator==(const InspectedEntry&) const = default;
+};
+
+/// A limit, and how much of it is used. Unknown values are empty.
+struct Usage {
+  /// The limit to which used, remaining and so on refer; the stored one unless another was given.
+  std::optional<std::int64_t> limit;
+  std::optional<microseconds> window;
+  std::optional<std::int64_t> burst;  ///< only if the algorithm has one
+  /// The window is not part of the limit that applies, but was inferred from the TTL and the
+  /// entries, or from the key's name. What depends on it, such as used and reset_after, is inferred
+  /// too.
+  bool window_is_inferred = false;
+
+  std::optional<std::int64_t> used;  ///< units that count now, rounded up
+  std::optional<std::int64_t> remaining;
+  /// 0, or the retry_after of a request of cost 1; kNever if waiting does not help.
+  std::optional<microseconds> next_free;
+  std::optional<microseconds> reset_after;
+
+  std::optional<microseconds> ttl;    ///< none: the key never expires or does not exist
+  std::optional<std::int64_t> bytes;  ///< none: the server does not report it
+};
+
+/// What a key holds at one instant. Unknown values are empty.
+struct Inspection : Usage {
+  std::string key;
+  KeySample content;           ///< content.type is "none" if the key does not exist
+  Decoded state;               ///< its form is null if it is not limiter state
+  microseconds now{0};         ///< the instant: as requested, or the server's clock
+  microseconds server_now{0};  ///< the server's clock
+  /// The window that a log's TTL and entries show, if it is longer than that of the limit, which
+  /// cannot be that of the log: what depends on the limit is then wrong. See longer_window().
+  std::optional<microseconds> longer_window = {};
+  std::optional<double> used_exact;  ///< for buckets, queues and estimates, not rounded
+
+  /// The number of stored entries of a log or set, and how many of them no longer count.
+  std::int64_t stored = 0, expired = 0;
+  std::optional<microseconds> newest;   ///< the time of a log's newest entry
+  std::vector<InspectedEntry> entries;  ///< oldest first; only the newest if there are more
+  /// The number of entries in each part of the window that ends now, oldest first; empty if unknown
+  /// or not requested.
+  std::vector<std::int64_t> bars;
+  /// Other clients kept writing to the key: the figures were read at different moments.
+  bool changed_while_read = false;
+
+  bool exists() const { return content.type != "none"; }
+  bool is_limiter() const { return state.form != nullptr; }
+  /// See stored::is_recognized().
+  bool is_recognized() const { return stored::is_recognized(key, content, state); }
+  /// The number of requests of cost 1 allowed at once from empty, to which `used` compares: the
+  /// limit, or the burst of a bucket; a queue allows one more, which does not wait.
+  std::optional<std::int64_t> capacity() const;
+  /// The share of the capacity that is used, 1 if it is full: 0 of any if none is.
+  std::optional<double> ratio() const;
+};
+
+/// The number of entries of a log or of leases, how many of them no longer count, and the time of
+/// the newest.
+struct EntryCounts {
+  std::int64_t size = 0, expired = 0;
+  microseconds newest{0};
+};
+
+/// What every key has.
+struct KeyHeader {
+  microseconds server_now{0};
+  std::int64_t ttl_ms = -1;           ///< as PTTL replies
+  std::optional<std::int64_t> bytes;  ///< as MEMORY USAGE replies, if it does
+};
+/// Queues the two commands that read a key's header.
+void append_header(redis::Connection& connection, const std::string& key);
+/// The header that the replies to them give.
+KeyHeader to_header(microseconds server_now, const redis::Reply& ttl, const redis::Reply& bytes);
+
+/// Fills in an Inspection from what was read of a key. All readers use it, inspect(), survey() and
+/// read_usage(), so that they report the same figures.
+class InspectionBuilder {
+ public:
+  InspectionBuilder(const InspectionRequest& request, Inspection& result)
+      : request_(request),
+        limit_(request.limit ? request.limit : request.usual_limit),
+        result_(result) {}
+
+  void set_header(const KeyHeader& header);
+  /// Sets the content and decodes it.
+  void set_content(KeySample content);
+
+  /// For a key that does not exist.
+  void fill_unused();
+  /// For a string or a hash: see Layout::kText.
+  void fill_text();
+  /// For a log: sets the limit and the window, which is inferred from `entries` if neither the
+  /// request nor the key's name nor its state gives it. Returns false if it stays unknown.
+  bool set_window(const std::optional<EntryTimes>& entries);
+  /// Entries before this instant no longer count. The window of a log must be known.
+  microseconds first_live(microseconds newest) const;
+  /// If the limit is reached, next_free stays empty until set_next_free().
+  void fill_log(const EntryCounts& entries);
+  void fill_leases(const EntryCounts& entries);
+  /// Of a log or leases that reach their limit: the entry whose end makes room, counted from 1 for
+  /// the newest. None if there is room already, or the limit is not known.
+  std::optional<std::int64_t> freeing_entry() const;
+  /// Sets next_free from the time of that entry.
+  void set_next_free(microseconds freeing_entry);
+
+ private:
+  void set_limit(const limiter::Limit& limit);
+  void fill_ours();
+  void fill_foreign();
+  void fill_model(const limiter::Limit& limit);
+  void fill_bucket(const limiter::Limit& limit);
+  void fill_counter();
+  std::optional<limiter::Limit> applicable_limit() const;
+  void set_room(std::int64_t used);
+
+  const InspectionRequest& request_;
+  const std::optional<limiter::Limit>& limit_;  ///< for a key that does not store one
+  Inspection& result_;
+};
+
+/// The time of an entry of a list or sorted set of this form, as Redis prints the element or the
+/// score. Throws redis::Error(kRejected).
+microseconds entry_time(const Form& form, std::string_view text);
+/// ZCOUNT's upper bound for the scores before an instant.
+std::string score_before(const Form& form, microseconds instant);
+
+/// The key changed since reading began: it is gone, has another type, or has fewer entries.
+class KeyChanged : public std::exception {
+ public:
+  const char* what() const noexcept override { return "the key has changed"; }
+};
+
+/// One entry as it is stored.
+struct StoredEntry {
+  microseconds at{0};
+  std::string member;  ///< of a sorted set; empty for a list
+};
+
+/// The entries of a key whose state is kept as kTimes, kScores or kLeases, oldest first. Returns
+/// the time at an index and the number of entries before an instant. Holds the newest kPage entries
+/// and reads others when needed, in pages or by bisection, so that memory does not grow with the
+/// number of entries. Reads only; throws redis::Error and KeyChanged. Concurrent writes shift
+/// indices: callers that need consistency use WATCH and EXEC.
+class Entries {
+ public:
+  /// Entries per page: few enough that other clients do not wait noticeably.
+  static constexpr std::int64_t kPage = 1000;
+  /// Called during a long read with the number of entries read and the total.
+  using OnProgress = std::function<void(std::int64_t, std::int64_t)>;
+
+  /// Queues the first reads, so that they share a round trip with the caller's own commands.
+  Entries(redis::Connection& connection, const Form& form, std::string key, OnProgress on_progress);
+  /// Reads the replies to them.
+  void begin();
+
+  std::int64_t size() const noexcept { return size_; }
+  /// Requires size() > 0.
+  microseconds oldest() const noexcept { return oldest_; }
+  microseconds newest() const noexcept { return newest_.back().at; }
+
+  /// The number of entries before each of these instants.
+  std::vector<std::int64_t> count_before(std::span<const microseconds> instants);
+  /// The time of the entry at this index, counted from 0 for the oldest.
+  microseconds at(std::int64_t index);
+
+  /// Calls visit(entry) for each entry from the newest to the oldest (for leases, the last to lapse
+  /// first) until it returns false.
+  void visit_backwards(const std::function<bool(const StoredEntry&)>& visit);
+
+ private:
+  /// The index that is searched for is in [low, high].
+  struct Bounds {
+    microseconds instant{0};
+    std::int64_t low = 0, high = 0;
+    std::int64_t middle() const { return low + (high - low) / 2; }
+  };
+  bool is_list() const;
+  void append_range(std::int64_t first, std::int64_t last);
+  std::vector<StoredEntry> read_range();
+  std::int64_t ask_for_page_before(std::int64_t end);
+  void bisect(std::span<Bounds> bounds);
+  void count_by_score(std::span<Bounds> bounds);
+
+  redis::Connection& connection_;
+  const Form& form_;
+  std::string key_;
+  OnProgress on_progress_;
+  std::int64_t size_ = 0;
+  std::int64_t others_ = 0;  ///< members before the entries: the limit of leases
+  microseconds oldest_{0};
+  std::vector<StoredEntry> newest_;  ///< the newest entries, oldest first
+};
+
+/// Reads a key and reports its state. Writes nothing, prunes nothing, touches no TTL, and so works
+/// on a replica. WATCH and EXEC ensure that a single page is read at one instant; more pages are
+/// read again, a few times, if another client wrote meanwhile. Throws redis::Error, and UsageError
+/// if the requested limit cannot be one of the key's algorithm.
+Inspection inspect(redis::Connection& connection, const std::string& key,
+                   const InspectionRequest& request, const Entries::OnProgress& on_progress = {});
+
+}  // namespace rlctl::stored

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "limiter/limit.h"
+#include "redis/connection.h"
+#include "stored/forms.h"
+
+namespace rlctl::stored {
+
+/// The forms in which libraries other than this project's keep their state. A library is recognized
+/// by the names that it gives its keys, unless the content is unmistakable, and by type and
+/// content.
+std::span<const Form> library_forms();
+
+/// The limit that the name of a log gives, as decode() finds it in the log's state:
+/// "LIMITS:LIMITER/ann/5/1/minute". None in other names.
+std::optional<limiter::Limit> limit_in_name(std::string_view log);
+
+inline constexpr std::string_view kArticleLibrary = "article";
+
+/// The forms that well-known articles about rate limiting teach, and that services all over keep
+/// under names like theirs. Their library is called "article".
+std::span<const Form> article_forms();
+
+// If a key has several limits, each limit has its own Redis key, which redis_keys() names after the
+// key and the window; the leases of a key that also has limits are at leases_key(). These functions
+// do the reverse, for callers that do not know the limits.
+
+/// The window in such a name: 60s in "{login:alice}:60s" and in "a{tag}b:60s". None if redis_keys()
+/// would not make that name: if there is no hash tag before the last colon, or the window is spelt
+/// differently ("1m", "060s", "1000ms").
+std::optional<microseconds> window_in_name(std::string_view redis_key);
+
+/// Which of the existing keys with the names of a family to find.
+enum class FamilyKeys {
+  kLimiters,  ///< those that contain limiter state of this project
+  kAll,
+};
+
+/// Called with the share of the database that has been scanned, 0 to 1.
+using OnScanned = std::function<void(double)>;
+
+/// The families of the keys, in the same order. A family is the set of existing keys that
+/// redis_keys() would make from the key, with any window, and of leases_key(). The shortest window
+/// comes first, the leases last; the key itself is not included.
+///
+/// Scans the whole database once. Reads only. Throws redis::Error; `on_scanned` may be empty.
+std::vector<std::vector<std::string>> find_families(redis::Connection& connection,
+                                                    std::span<const std::string> keys,
+                                                    FamilyKeys which,
+                                                    const OnScanned& on_scanned = {});
+
+/// The names that a key's family has with common windows, whether they exist or not; none if the
+/// key cannot carry several limits.
+std::vector<std::string> usual_family_names(std::string_view key);
+
+/// Those of them that exist, and the leases. Takes a few round trips, while the time of a scan
+/// grows with the database. Names that are refused to the user are counted whether they exist or
+/// not: many users may only read keys that begin as `key` does.
+ReadableKeys find_usual_family(redis::Connection& connection, std::string_view key,
+                               FamilyKeys which);
+
+/// A Lua script that a command runs on the server. It is internal: its arguments and its reply may
+/// change in any version.
+struct Helper {
+  std::string_view name;       ///< the file is NAME.lua
+  std::string_view summary;    ///< the command, and what the script does, in a few words
+  std::string_view text;       ///< the Lua source
+  std::string_view sha1;       ///< of `text`, in lower-case hex, for EVALSHA
+  std::string_view keys;       ///< how many KEYS it takes: "1", "0 or more"
+  std::string_view arguments;  ///< the names of its ARGV; "each key:" precedes those for each key
+};
+
+/// Those with which stored state is read, removed and restored.
+std::span<const Helper> helpers();
+
+}  // namespace rlctl::stored

@@ -1,0 +1,138 @@
+#include "stored/survey.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/limiters.h"
+#include "support/scripted_server.h"
+
+// That the figures are those of inspect(): see inspection_test.cc.
+
+namespace stored_survey_test {
+
+using namespace std::chrono_literals;
+using namespace rlctl;
+using namespace rlctl::limiter;
+using namespace rlctl::stored;
+using namespace rlctl::test;
+
+namespace {
+
+constexpr Limit kLimit{.limit = 10, .window = 86400s};
+/// A reply to TIME.
+const std::string kTime = "*2\r\n$10\r\n1700000000\r\n$1\r\n0\r\n";
+
+void take(TestServer& server, const std::string& key) {
+  Request request;
+  request.keys = {key};
+  request.limits = {kLimit};
+  REQUIRE(ScriptLimiter(server, algorithm("gcra")).ask(request).allowed);
+}
+
+}  // namespace
+
+TEST_CASE("keys that are gone, of another type or empty take no figures from their neighbours") {
+  TestServer server;
+  take(server, "a");
+  static_cast<void>(server.call({"SADD", "set", "x"}));
+  static_cast<void>(server.call({"SET", "empty", ""}));
+  take(server, "z");
+  const std::vector<InspectedKey> asked{
+      {.key = "a"}, {.key = "gone"}, {.key = "set"}, {.key = "empty"}, {.key = "z"}};
+  const auto found = survey(server.connection(), asked);
+  REQUIRE(found.size() == 5);
+  CHECK(found[0].inspection.used == 1);
+  CHECK_FALSE(found[1].inspection.exists());
+  CHECK(found[2].inspection.content.type == "set");
+  CHECK_FALSE(found[2].inspection.is_limiter());
+  CHECK_FALSE(found[3].inspection.is_limiter());
+  CHECK(found[4].inspection.used == 1);
+}
+
+TEST_CASE("a survey keeps only the beginning of a large entry") {
+  TestServer server;
+  static_cast<void>(server.call({"RPUSH", "list", std::string(std::size_t{1} << 20, 'x')}));
+  const std::vector<InspectedKey> asked{{.key = "list"}};
+  const auto found = survey(server.connection(), asked);
+  CHECK(found.at(0).inspection.content.first.member.size() == KeySample::kMaxText);
+}
+
+TEST_CASE("a key that the user may not read is told apart from those that he may") {
+  TestServer server;
+  take(server, "mine");
+  take(server, "theirs");
+  static_cast<void>(server.call({"ACL", "SETUSER", "default", "resetkeys", "~mine*"}));
+  const std::vector<InspectedKey> asked{{.key = "theirs"}, {.key = "mine"}};
+  const auto found = survey(server.connection(), asked);
+  REQUIRE(found.at(0).refused);
+  CHECK(found[0].refused->failure() == redis::Failure::kRefused);
+  CHECK(found[0].inspection.key == "theirs");
+  CHECK_FALSE(found.at(1).refused);
+  CHECK(found[1].inspection.used == 1);
+}
+
+TEST_CASE("when a full key that shrinks meanwhile has room again is not known") {
+  const std::string edge = "*2\r\n$1\r\nm\r\n$13\r\n1700000000000\r\n";
+  for (const std::string entry : {"*0\r\n", "*2\r\n$1\r\nm\r\n$13\r\n1699999999000\r\n"}) {
+    support::ScriptedServer server([&](support::Peer& peer) {
+      (void)peer.read_until("USAGE\r\n$1\r\nk\r\n");
+      peer.write(kTime + ":60000\r\n:99\r\n");
+      (void)peer.read_until("TYPE\r\n$1\r\nk\r\n");
+      peer.write("+zset\r\n");
+      (void)peer.read_until("PTTL\r\n$1\r\nk\r\n");
+      peer.write(kTime + edge + edge + ":60000\r\n");
+      (void)peer.read_until("ZCARD\r\n$1\r\nk\r\n");
+      peer.write(":3\r\n");
+      (void)peer.read_until("WITHSCORES\r\n");
+      peer.write(entry);
+    });
+    auto connection = redis::Connection::open(server.url(), 120s);
+    const InspectedKey asked{.key = "k", .request = {.limit = Limit{.limit = 3, .window = 60s}}};
+    const auto found = survey(connection, {&asked, 1}).at(0).inspection;
+    REQUIRE(found.is_limiter());
+    CHECK(found.used == 3);
+    CHECK(found.remaining == 0);
+    const auto known = entry == "*0\r\n" ? std::nullopt : std::optional<microseconds>(59s);
+    CHECK(found.next_free == known);
+  }
+}
+
+TEST_CASE("a scan surveys each key once, although the keyspace grows and shrinks under it") {
+  TestServer server;
+  std::set<std::string> there;
+  for (int i = 0; i < 3000; ++i) {
+    const auto key = "stays:" + std::to_string(i);
+    take(server, key);
+    there.insert(key);
+  }
+  std::set<std::string> seen;
+  int page_number = 0;
+  survey_all(server.connection(), {.ask = [](const std::string&) { return InspectionRequest{}; },
+                                   .on_page =
+                                       [&](std::span<const Surveyed> page, double) {
+                                         for (const auto& each : page) {
+                                           if (!each.inspection.exists()) continue;
+                                           CHECK(seen.insert(each.inspection.key).second);
+                                         }
+                                         // The table grows at first and shrinks later, so that SCAN
+                                         // returns keys twice.
+                                         const bool grows = page_number < 2;
+                                         for (int i = 0; i < 4000; ++i) {
+                                           const auto key =
+                                               "goes:" + std::to_string(i) + ":" +
+                                               std::to_string(grows ? page_number : i % 2);
+                                           if (grows) {
+                                             static_cast<void>(server.call({"SET", key, "x"}));
+                                           } else if (page_number == 4) {
+                                             static_cast<void>(server.call({"DEL", key}));
+                                           }
+                                         }
+                                         ++page_number;
+                                       }});
+  for (const auto& key : there) CHECK_MESSAGE(seen.contains(key), key);
+}
+
+}  // namespace stored_survey_test
