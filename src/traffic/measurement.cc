@@ -1,6 +1,6 @@
 #include "traffic/measurement.h"
 
-#include "traffic/reply_reading.h"
+#include "traffic/reply.h"
 
 #include <algorithm>
 #include <array>

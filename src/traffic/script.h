@@ -12,7 +12,7 @@
 #include "limiter/limit.h"
 #include "redis/connection.h"
 #include "redis/reply.h"
-#include "traffic/reply_reading.h"
+#include "traffic/reply.h"
 #include "traffic/template.h"
 #include "traffic/traffic.h"
 

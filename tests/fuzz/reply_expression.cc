@@ -1,10 +1,9 @@
 // An expression that is accepted can be evaluated with any reply: it has a value, or the reply is
 // said not to be readable. So can a template.
-#include "traffic/reply_expression.h"
+#include "traffic/reply.h"
 
 #include "base/error.h"
 #include "fuzz/replies.h"
-#include "traffic/reply_reading.h"
 #include "traffic/template.h"
 
 namespace fuzz::reply_expression {

@@ -6,7 +6,7 @@
 #include "ldb/session.h"
 #include "redis/cluster.h"
 #include "redis/connection.h"
-#include "traffic/reply_reading.h"
+#include "traffic/reply.h"
 
 namespace fuzz::resp {
 

@@ -522,7 +522,7 @@ rlctl: $users:10: script 'bad': allowed_when: 'yes': unknown name 'yes' at colum
 rlctl: $users:11: script 'bad': delay_unit must be a string, not a list
 rlctl: $users:13: script 'folder': file: cannot read '${users%/*}/folder': is a directory
 rlctl: $users:14: script 'none': file is missing; write file = \"my.lua\"
-rlctl: $users:15: script 'wait': delay_unit: a reply that allows when it is nonzero cannot be a wait; one that allows when it is zero, nil or always can be
+rlctl: $users:15: script 'wait': delay_unit: --delay-unit requires --allowed-when zero, nil or always
 rlctl: $users:21: script 'lists': args must be a string, or a list of them, not 1"
 }
 

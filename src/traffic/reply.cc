@@ -1,0 +1,709 @@
+#include "traffic/reply.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "lua/lexer.h"
+#include "redis/error.h"
+
+namespace rlctl::traffic {
+namespace {
+
+using limiter::Decision;
+using redis::ReplyType;
+using std::chrono::microseconds;
+using Wait = NamedCondition::Wait;
+
+/// Bounds the depth of the parser's recursion.
+constexpr std::size_t kLongestExpression = 500;  // bytes
+
+/// nil, a condition, a number, a text or an array. (A long double holds every std::int64_t.)
+using Value = std::variant<std::monostate, bool, long double, std::string_view, redis::ReplyView>;
+
+/// The sign of other languages, and what to write instead.
+constexpr std::pair<std::string_view, std::string_view> kOtherSigns[] = {
+    {"=", "=="},
+    {"&", "and"},
+    {"|", "or"},
+    {"!", "not"},
+    {"?", "a condition with and, or"},
+    {".", "r[1] for an element"},
+    {"{", "the name without braces"}};
+
+/// Whole numbers are exact.
+std::optional<long double> text_as_number(std::string_view text) {
+  if (const auto whole = to_number<std::int64_t>(text)) return static_cast<long double>(*whole);
+  const auto number = to_number<double>(text);
+  if (!number || !std::isfinite(*number)) return std::nullopt;
+  return *number;
+}
+
+Value value_of_reply(redis::ReplyView reply) {
+  switch (reply.type()) {
+    case ReplyType::kNil:
+      return {};
+    case ReplyType::kInteger:
+      return static_cast<long double>(reply.integer());
+    case ReplyType::kArray:
+      return reply;
+    default:
+      return reply.text();
+  }
+}
+
+template <typename Operator>
+Value combine(long double left, long double right) {
+  return Operator{}(left, right);
+}
+
+}  // namespace
+
+struct ReplyExpression::Node {
+  enum class Operation {
+    kReply,
+    kElement,
+    kLength,
+    kConstant,
+    kPlaceholder,
+    kArithmetic,
+    kOrder,  ///< from here on, the value is a condition
+    kEqual,
+    kUnequal,
+    kNot,
+    kAnd,
+    kOr,
+  };
+  Operation operation;
+  std::size_t column;  ///< of its beginning, from 1
+  const Node* left = nullptr;
+  const Node* right = nullptr;
+  Value (*combine)(long double, long double) = nullptr;  ///< kArithmetic, kOrder
+  std::size_t index = 0;                                 ///< kElement: from 0
+  Value constant = {};                                   ///< its text is in the tree's source
+  const Placeholder* placeholder = nullptr;
+
+  bool is_condition() const {
+    return operation >= Operation::kOrder || std::holds_alternative<bool>(constant);
+  }
+};
+
+struct ReplyExpression::Tree {
+  std::string source;
+  std::deque<Node> nodes = {};  ///< operands before operators; the last is the whole
+};
+
+// --- Parsing -------------------------------------------------------------------------------------
+
+/// A parser by precedence, which appends each operator after its operands.
+class ReplyExpression::Parser {
+ public:
+  explicit Parser(Tree& tree) : text_(tree.source), lua_(text_), nodes_(tree.nodes) {
+    if (text_.size() > kLongestExpression) {
+      throw UsageError(fmt::format("an expression has {} characters, the limit is {}", text_.size(),
+                                   kLongestExpression));
+    }
+    const auto comment = text_.find("--");
+    if (comment != text_.npos) throw_at(comment + 1, "'--' begins a comment", "; write - -");
+    // Lua's sign is as long, so each column stays the same.
+    for (auto at = lua_.find("!="); at != lua_.npos; at = lua_.find("!=", at)) lua_[at] = '~';
+    auto lexed = lua::lex(lua_);
+    if (!lexed) throw_no_token();
+    tokens_ = std::move(lexed->tokens);
+  }
+
+  void parse() {
+    binary(0);
+    if (token().kind != Kind::kEnd) throw_expected("an operator");
+  }
+
+ private:
+  using Kind = lua::Token::Kind;
+  using Operation = Node::Operation;
+
+  struct BinaryOperator {
+    std::string_view sign;
+    int precedence;
+    Operation operation;
+    Value (*combine)(long double, long double);  ///< of numbers; null: takes conditions
+  };
+  static constexpr int kComparison = 3;
+  static constexpr BinaryOperator kBinaryOperators[] = {
+      {"or", 1, Operation::kOr, nullptr},
+      {"and", 2, Operation::kAnd, nullptr},
+      {"==", kComparison, Operation::kEqual, nullptr},
+      {"~=", kComparison, Operation::kUnequal, nullptr},
+      {"<", kComparison, Operation::kOrder, combine<std::less<>>},
+      {"<=", kComparison, Operation::kOrder, combine<std::less_equal<>>},
+      {">", kComparison, Operation::kOrder, combine<std::greater<>>},
+      {">=", kComparison, Operation::kOrder, combine<std::greater_equal<>>},
+      {"+", 4, Operation::kArithmetic, combine<std::plus<>>},
+      {"-", 4, Operation::kArithmetic, combine<std::minus<>>},
+      {"*", 5, Operation::kArithmetic, combine<std::multiplies<>>},
+      {"/", 5, Operation::kArithmetic, combine<std::divides<>>},
+  };
+
+  const lua::Token& token() const { return tokens_[at_]; }
+  std::size_t column() const { return token().offset + 1; }
+  bool is_reply() const { return token().kind == Kind::kName && token().text == "r"; }
+  bool take(std::string_view sign) {
+    if (!token().is(sign)) return false;
+    ++at_;
+    return true;
+  }
+  void expect(std::string_view sign) {
+    if (!take(sign)) throw_expected(fmt::format("'{}'", sign));
+  }
+
+  [[noreturn]] void throw_at(std::size_t column, std::string_view what,
+                             std::string_view advice = {}, const std::string& hint = {}) const {
+    throw UsageError(fmt::format("'{}': {} at column {}{}", escape(text_), what, column, advice),
+                     hint);
+  }
+  [[noreturn]] void throw_unexpected(std::size_t column, std::string_view sign,
+                                     std::string_view expected) const {
+    for (const auto& [other, instead] : kOtherSigns) {
+      if (sign != other) continue;
+      throw_at(column, fmt::format("'{}' is not an operator", sign),
+               fmt::format("; write {}", instead));
+    }
+    throw_at(column, fmt::format("expected {}", expected));
+  }
+  [[noreturn]] void throw_expected(std::string_view what) const {
+    throw_unexpected(column(), token().text, what);
+  }
+  /// The mistake is what follows the longest beginning that consists of tokens.
+  [[noreturn]] void throw_no_token() const {
+    const std::string_view lua = lua_;
+    auto length = lua.size();
+    while (!lua::lex(lua.substr(0, length))) --length;
+    const auto sign = lua.substr(length, 1);
+    if (sign == "'" || sign == "\"") throw_at(length + 1, "unterminated text");
+    throw_unexpected(length + 1, sign, "an operator or a value");
+  }
+
+  const Node* add(const Node& node) { return &nodes_.emplace_back(node); }
+  void require_number(const Node& operand) const {
+    if (operand.is_condition()) {
+      throw_at(operand.column, "expected a number, not a condition,");
+    }
+  }
+
+  const BinaryOperator* binary_operator() const {
+    const auto* found = std::find_if(std::begin(kBinaryOperators), std::end(kBinaryOperators),
+                                     [this](const auto& row) { return token().is(row.sign); });
+    return found == std::end(kBinaryOperators) ? nullptr : found;
+  }
+
+  const Node* binary(int least) {
+    const bool begins_with_not = token().is("not");
+    const auto begin = column();
+    const auto* left = unary();
+    for (const auto* row = binary_operator(); row != nullptr && row->precedence >= least;
+         row = binary_operator()) {
+      ++at_;
+      const auto* right = binary(row->precedence + 1);
+      // Lua reads "not a == b" as "(not a) == b", Python as "not (a == b)".
+      if (begins_with_not && row->precedence == kComparison) {
+        throw_at(begin, "the comparison after 'not'", " needs parentheses", "write not (a == b)");
+      }
+      if (row->combine != nullptr) {
+        require_number(*left);
+        require_number(*right);
+      }
+      left = add({row->operation, left->column, left, right, row->combine});
+    }
+    return left;
+  }
+
+  const Node* unary() {
+    const auto begin = column();
+    if (take("not")) return add({Operation::kNot, begin, unary()});
+    if (take("#")) return add({Operation::kLength, begin, reply()});
+    if (!take("-")) return primary();
+    const auto* zero = add({.operation = Operation::kConstant, .column = begin, .constant = 0.0L});
+    const auto* operand = unary();
+    require_number(*operand);
+    return add({Operation::kArithmetic, begin, zero, operand, combine<std::minus<>>});
+  }
+
+  const Node* primary() {
+    if (is_reply()) return reply();
+    if (take("(")) {
+      const auto* inner = binary(0);
+      expect(")");
+      return inner;
+    }
+    Node node{Operation::kConstant, column()};
+    if (token().kind == Kind::kNumber) {
+      const auto value = text_as_number(token().text);
+      if (!value) throw_expected("a finite decimal number");
+      node.constant = *value;
+    } else if (token().kind == Kind::kString) {
+      node.constant = text();
+    } else if (token().kind == Kind::kName) {
+      node.operation = Operation::kPlaceholder;
+      node.placeholder = placeholder();
+    } else if (token().is("true") || token().is("false")) {
+      node.constant = token().is("true");
+    } else if (!token().is("nil")) {
+      throw_expected("a value");
+    }
+    ++at_;
+    return add(node);
+  }
+
+  const Node* reply() {
+    if (!is_reply()) throw_expected("'r'");
+    const auto begin = column();
+    ++at_;
+    const auto* left = add({Operation::kReply, begin});
+    while (take("[")) {
+      const auto index = to_number<std::size_t>(token().text);
+      if (index.value_or(0) == 0) throw_expected("the number of an element, from 1,");
+      ++at_;
+      expect("]");
+      left = add(
+          {.operation = Operation::kElement, .column = begin, .left = left, .index = *index - 1});
+    }
+    return left;
+  }
+
+  std::string_view text() const {
+    const auto quoted = text_.substr(token().offset, token().text.size());
+    if (quoted.front() == '[' || quoted.find('\\') != quoted.npos) {
+      throw_expected("text in quotes, without backslashes,");
+    }
+    return quoted.substr(1, quoted.size() - 2);
+  }
+
+  const Placeholder* placeholder() const {
+    const auto name = token().text;
+    const auto* found = find_placeholder(name);
+    if (found == nullptr) {
+      const auto likely = likely_placeholder(name);
+      throw_at(column(), fmt::format("unknown name '{}'", name),
+               likely.empty() ? "" : fmt::format("; did you mean '{}'?", likely),
+               "r is the reply; a number is " + placeholder_names(true));
+    }
+    if (std::holds_alternative<Placeholder::Text>(found->value)) {
+      throw_at(column(), fmt::format("'{}' is text, not a number,", name));
+    }
+    return found;
+  }
+
+  std::string_view text_;
+  std::string lua_;  ///< the text with ~= for !=
+  std::deque<Node>& nodes_;
+  std::vector<lua::Token> tokens_;
+  std::size_t at_ = 0;  ///< in tokens_
+};
+
+ReplyExpression::ReplyExpression(std::string_view text) {
+  const auto tree = std::make_shared<Tree>(Tree{std::string(text)});
+  Parser(*tree).parse();
+  tree_ = tree;
+}
+
+const std::string& ReplyExpression::source() const noexcept {
+  return tree_->source;
+}
+
+bool ReplyExpression::reads_reply() const {
+  return std::any_of(tree_->nodes.begin(), tree_->nodes.end(),
+                     [](const Node& node) { return node.operation == Node::Operation::kReply; });
+}
+
+bool ReplyExpression::uses_limit() const {
+  return std::any_of(tree_->nodes.begin(), tree_->nodes.end(), [](const Node& node) {
+    return node.placeholder != nullptr && node.placeholder->uses_limit;
+  });
+}
+
+bool ReplyExpression::is_condition() const {
+  return tree_->nodes.back().is_condition();
+}
+
+void ReplyExpression::require_usable(const limiter::Limit& limit) const {
+  for (const auto& node : tree_->nodes) {
+    if (node.placeholder != nullptr) node.placeholder->require_usable(limit);
+  }
+}
+
+// --- Evaluation ----------------------------------------------------------------------------------
+
+class ReplyExpression::Evaluation {
+ public:
+  Evaluation(redis::ReplyView reply, const TemplateValues& values)
+      : reply_(reply), values_(values) {}
+
+  bool holds(const Node& node) const { return holds(value(node), node); }
+  std::optional<long double> number(const Node& node) const { return number(value(node), node); }
+
+ private:
+  // A node's value as a condition, a number or an array. Throw UnreadableReply.
+
+  static bool holds(const Value& value, const Node& node) {
+    if (const auto* condition = std::get_if<bool>(&value)) return *condition;
+    return number(value, node).value_or(0) != 0;
+  }
+  /// None for nil.
+  static std::optional<long double> number(const Value& value, const Node& node) {
+    if (is_nil(value)) return std::nullopt;
+    if (const auto* number = std::get_if<long double>(&value)) return *number;
+    if (const auto* text = std::get_if<std::string_view>(&value)) {
+      if (const auto number = text_as_number(*text)) return number;
+    }
+    throw UnreadableReply{node.column, kNumberExpected};
+  }
+  static redis::ReplyView array(const Value& value, const Node& node) {
+    if (const auto* array = std::get_if<redis::ReplyView>(&value)) return *array;
+    throw UnreadableReply{node.column, "an array"};
+  }
+
+  static bool is_nil(const Value& value) { return std::holds_alternative<std::monostate>(value); }
+
+  Value value(const Node& node) const {
+    using Operation = Node::Operation;
+    switch (node.operation) {
+      case Operation::kReply:
+        return value_of_reply(reply_);
+      case Operation::kElement:
+        return element(node);
+      case Operation::kLength:
+        return static_cast<long double>(array(value(*node.left), *node.left).size());
+      case Operation::kConstant:
+        return node.constant;
+      case Operation::kPlaceholder:
+        return node.placeholder->number(values_);
+      case Operation::kArithmetic:
+      case Operation::kOrder:
+        return combined(node);
+      case Operation::kEqual:
+        return are_equal(*node.left, *node.right);
+      case Operation::kUnequal:
+        return !are_equal(*node.left, *node.right);
+      case Operation::kNot:
+        return !holds(*node.left);
+      case Operation::kAnd:
+        return holds(*node.left) && holds(*node.right);
+      case Operation::kOr:
+        return holds(*node.left) || holds(*node.right);
+    }
+    return {};
+  }
+
+  Value element(const Node& node) const {
+    const auto whole = value(*node.left);
+    if (is_nil(whole)) return {};
+    const auto elements = array(whole, node);
+    return node.index < elements.size() ? value_of_reply(elements[node.index]) : Value{};
+  }
+
+  Value combined(const Node& node) const {
+    const auto left = number(*node.left), right = number(*node.right);
+    if (left && right) {
+      const auto result = node.combine(*left, *right);
+      const auto* number = std::get_if<long double>(&result);
+      if (number == nullptr || std::isfinite(*number)) return result;
+      throw UnreadableReply{node.column, "a finite result"};
+    }
+    if (!node.is_condition()) return {};
+    throw UnreadableReply{(left ? node.right : node.left)->column, kNumberExpected};
+  }
+
+  bool are_equal(const Node& left, const Node& right) const {
+    const auto one = value(left), other = value(right);
+    if (left.is_condition() || right.is_condition()) return holds(one, left) == holds(other, right);
+    if (is_nil(one) || is_nil(other)) return is_nil(one) && is_nil(other);
+    const auto* text = std::get_if<std::string_view>(&one);
+    const auto* other_text = std::get_if<std::string_view>(&other);
+    if (text != nullptr && other_text != nullptr) return *text == *other_text;
+    // For a number, "r == 'OK'" is false rather than an error.
+    if (is_word(left) && std::holds_alternative<long double>(other)) return false;
+    if (is_word(right) && std::holds_alternative<long double>(one)) return false;
+    const auto first = number(one, left), second = number(other, right);
+    return first == second;
+  }
+  /// A constant text that is not a number.
+  static bool is_word(const Node& node) {
+    const auto* text = std::get_if<std::string_view>(&node.constant);
+    return text != nullptr && !text_as_number(*text);
+  }
+
+  static constexpr std::string_view kNumberExpected = "a number";
+
+  redis::ReplyView reply_;
+  const TemplateValues& values_;
+};
+
+bool ReplyExpression::holds(redis::ReplyView reply, const TemplateValues& values) const {
+  return Evaluation(reply, values).holds(tree_->nodes.back());
+}
+
+std::optional<long double> ReplyExpression::number(redis::ReplyView reply,
+                                                   const TemplateValues& values) const {
+  return Evaluation(reply, values).number(tree_->nodes.back());
+}
+
+// --- Numbers and times ---------------------------------------------------------------------------
+
+ReplyExpression parse_number_expression(std::string_view text) {
+  ReplyExpression expression(text);
+  if (!expression.is_condition()) return expression;
+  throw UsageError(fmt::format("'{}' is a condition, not a number", escape(text)));
+}
+
+std::chrono::microseconds parse_delay_unit(std::string_view name) {
+  if (name == "s") return std::chrono::seconds(1);
+  if (name == "ms") return std::chrono::milliseconds(1);
+  if (name == "us") return std::chrono::microseconds(1);
+  throw UsageError(fmt::format("the unit of a wait is s, ms or us, not '{}'", escape(name)));
+}
+
+WaitExpression parse_wait_expression(std::string_view text) {
+  const auto without_blanks = [](std::string_view part) {
+    return part.substr(0, part.find_last_not_of(" \t") + 1);
+  };
+  text = without_blanks(text);
+  auto begin = text.size();
+  while (begin > 0 && lua::is_name_letter(text[begin - 1])) --begin;
+  const auto unit = text.substr(begin);
+  const bool has_unit = !unit.empty() && unit != "r" && find_placeholder(unit) == nullptr;
+  auto expression =
+      parse_number_expression(has_unit ? without_blanks(text.substr(0, begin)) : text);
+  if (has_unit) return {.expression = std::move(expression), .unit = parse_delay_unit(unit)};
+  throw UsageError(
+      fmt::format("'{0}' has no unit; write '{0} s', '{0} ms' or '{0} us'", escape(text)));
+}
+
+// --- Readings ------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::array kNamed{
+    NamedCondition{"nonzero", "r", "a number, or true or false", Wait::kNone, "zero"},
+    NamedCondition{"zero", "not r", "a number, or true or false", Wait::kOfDenial, "nonzero"},
+    NamedCondition{"nil", "r == nil", "nil or anything else", Wait::kOfDenial, "nonzero"},
+    NamedCondition{"<=limit", "r <= limit", "a count"},
+    NamedCondition{"always", "true", "", Wait::kOfRequest},
+};
+
+// The most that a message shows of a reply: the elements, the bytes of each text before it is
+// escaped, and the bytes of the whole line.
+constexpr std::size_t kMaxElements = 8;
+constexpr std::size_t kMaxBytes = 60;
+constexpr std::size_t kLongestLine = 300;
+
+std::vector<const ReplyExpression*> expressions_of(const ReplyReading& reading) {
+  std::vector all{&reading.allowed_when.expression};
+  if (reading.remaining) all.push_back(&*reading.remaining);
+  for (const auto* wait : {&reading.retry_after, &reading.reset_after}) {
+    if (*wait) all.push_back(&(*wait)->expression);
+  }
+  return all;
+}
+
+/// In whole microseconds; none if it is too long for a wait.
+std::optional<microseconds> wait_of(long double count, microseconds unit) {
+  constexpr auto kLongestWait = static_cast<long double>(limiter::kLongestRefill.count());
+  const auto wait = count * static_cast<long double>(unit.count());
+  if (!(std::abs(wait) <= kLongestWait)) return std::nullopt;
+  return microseconds(std::llround(wait));
+}
+
+/// Reads a decision from one reply. Throws redis::Error.
+class DecisionReader {
+ public:
+  DecisionReader(redis::ReplyView reply, const ReplyReading& reading, const TemplateValues& values,
+                 std::string_view script)
+      : reply_(reply), reading_(reading), values_(values), script_(script) {}
+
+  Decision decision() const {
+    auto decision = verdict();
+    if (!decision.allowed && reading_.retry_after) {
+      const auto time = time_of("--retry-after", *reading_.retry_after);
+      if (time) decision.retry_after = *time < microseconds{0} ? limiter::kNever : *time;
+    }
+    if (reading_.remaining) {
+      constexpr auto kMax = static_cast<long double>(limiter::kLargestProduct);
+      const auto count = number_of("--remaining", *reading_.remaining);
+      if (count) decision.remaining = std::llround(std::clamp(std::floor(*count), 0.0L, kMax));
+    }
+    if (reading_.reset_after) {
+      const auto time = time_of("--reset-after", *reading_.reset_after);
+      if (time) decision.reset_after = std::max(*time, microseconds{0});
+    }
+    return decision;
+  }
+
+ private:
+  /// Whether the request is allowed, its retry_after if not, and its delay.
+  Decision verdict() const {
+    const auto& [named, expression] = reading_.allowed_when;
+    Decision decision{
+        .allowed = true, .remaining = limiter::kNotTold, .reset_after = limiter::kTimeNotTold};
+    const bool is_always = named != nullptr && named->wait == Wait::kOfRequest;
+    // Without a unit the reply does not matter.
+    if (is_always && !reading_.delay_unit) return decision;
+    const auto subject = named != nullptr ? first() : reply_;
+    try {
+      decision.allowed = expression.holds(subject, values_);
+    } catch (const UnreadableReply& unreadable) {
+      if (named != nullptr) refuse_named();
+      refuse("--allowed-when", expression, unreadable);
+    }
+    if (!decision.allowed) {
+      decision.retry_after = reading_.delay_unit ? wait(subject) : limiter::kTimeNotTold;
+    } else if (is_always) {
+      decision.delay = wait(subject);
+    }
+    return decision;
+  }
+
+  /// What a named condition is about.
+  redis::ReplyView first() const {
+    if (reply_.type() != ReplyType::kArray) return reply_;
+    if (reply_.size() == 0) refuse_named();
+    return reply_[0];
+  }
+  microseconds wait(redis::ReplyView subject) const {
+    static const ReplyExpression kReply("r");
+    try {
+      const auto count = kReply.number(subject, values_).value_or(0);
+      const auto wait = wait_of(count, *reading_.delay_unit);
+      if (wait && count >= 0) return *wait;
+    } catch (const UnreadableReply&) {
+    }
+    refuse_named();
+  }
+
+  /// None for nil, like time_of().
+  std::optional<long double> number_of(std::string_view option,
+                                       const ReplyExpression& expression) const {
+    try {
+      return expression.number(reply_, values_);
+    } catch (const UnreadableReply& unreadable) {
+      refuse(option, expression, unreadable);
+    }
+  }
+  std::optional<microseconds> time_of(std::string_view option, const WaitExpression& time) const {
+    const auto count = number_of(option, time.expression);
+    if (!count) return std::nullopt;
+    if (const auto wait = wait_of(*count, time.unit)) return wait;
+    refuse(option, time.expression, {1, "a shorter time"});
+  }
+
+  [[noreturn]] void refuse(const std::string& misfit, const std::string& hint) const {
+    throw redis::Error(redis::Failure::kRejected,
+                       fmt::format("{} replied {}, but {}", script_, reply_text(reply_), misfit),
+                       {}, hint);
+  }
+  [[noreturn]] void refuse(std::string_view option, const ReplyExpression& expression,
+                           const UnreadableReply& unreadable) const {
+    refuse(fmt::format("{} '{}' expects {} at column {}", option, escape(expression.source()),
+                       unreadable.expected, unreadable.column),
+           "choose an expression that fits the script");
+  }
+  [[noreturn]] void refuse_named() const {
+    const auto& named = *reading_.allowed_when.named;
+    // With a unit a denial must be a wait, whatever the other replies are.
+    refuse(fmt::format("--allowed-when '{}'{} reads {}", named.name,
+                       reading_.delay_unit ? " with --delay-unit" : "",
+                       reading_.delay_unit ? "a wait of 0 or more" : named.expected),
+           "it reads a reply or the first element of an array; choose what fits the script");
+  }
+
+  redis::ReplyView reply_;
+  const ReplyReading& reading_;
+  const TemplateValues& values_;
+  std::string_view script_;
+};
+
+}  // namespace
+
+std::span<const NamedCondition> named_conditions() {
+  return kNamed;
+}
+
+AllowedWhen parse_allowed_when(std::string_view text) {
+  std::vector<std::string_view> names;
+  for (const auto& row : kNamed) {
+    if (row.name == text) return {.named = &row, .expression = ReplyExpression(row.expression)};
+    names.push_back(row.name);
+  }
+  const auto hint = fmt::format("it is {}, or an expression such as 'r[1] > 0'", one_of(names));
+  const auto likely = did_you_mean(text, names);
+  if (!likely.empty())
+    throw UsageError(fmt::format("'{}' is not a condition{}", escape(text), likely), hint);
+  try {
+    ReplyExpression expression(text);
+    if (expression.reads_reply()) return {.expression = std::move(expression)};
+    throw UsageError(fmt::format("'{}' does not depend on the reply r", escape(text)));
+  } catch (const UsageError& error) {
+    throw UsageError(error.what(), error.hint().empty() ? hint : error.hint());
+  }
+}
+
+void require_usable(const ReplyReading& reading) {
+  if (!reading.delay_unit) return;
+  if (reading.retry_after) {
+    throw UsageError(
+        "--delay-unit and --retry-after cannot be combined: both say which wait the reply has");
+  }
+  const auto* named = reading.allowed_when.named;
+  if (named != nullptr && named->wait != Wait::kNone) return;
+  throw UsageError("--delay-unit requires --allowed-when zero, nil or always",
+                   named == nullptr ? "with an expression, use --retry-after 'r[2] ms'" : "");
+}
+
+void require_usable(const ReplyReading& reading, const limiter::Limit& limit) {
+  require_usable(reading);
+  for (const auto* expression : expressions_of(reading)) expression->require_usable(limit);
+}
+
+bool uses_limit(const ReplyReading& reading) {
+  const auto all = expressions_of(reading);
+  return std::any_of(all.begin(), all.end(),
+                     [](const auto* expression) { return expression->uses_limit(); });
+}
+
+Decision read_reply(redis::ReplyView reply, const ReplyReading& reading,
+                    const TemplateValues& values, std::string_view script) {
+  return DecisionReader(reply, reading, values, script).decision();
+}
+
+std::string reply_text(redis::ReplyView reply) {
+  switch (reply.type()) {
+    case ReplyType::kInteger:
+      return fmt::to_string(reply.integer());
+    case ReplyType::kNil:
+      return "nil";
+    case ReplyType::kArray: {
+      constexpr std::string_view kRest = ", ...]";
+      std::string out = "[";
+      for (std::size_t i = 0; i < reply.size(); ++i) {
+        auto element = reply[i].type() == ReplyType::kArray ? "[...]" : reply_text(reply[i]);
+        if (i > 0) element.insert(0, ", ");
+        const bool fits = out.size() + element.size() + kRest.size() <= kLongestLine;
+        if (i == kMaxElements || !fits) return out.append(kRest);
+        out += element;
+      }
+      return out + "]";
+    }
+    default:
+      return "'" + escape(reply.text(), kMaxBytes) + "'";
+  }
+}
+
+}  // namespace rlctl::traffic

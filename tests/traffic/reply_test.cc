@@ -1,0 +1,533 @@
+#include "traffic/reply.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "limiter/limit.h"
+#include "redis/error.h"
+#include "support/failure.h"
+#include "support/limiters.h"
+#include "support/refusal.h"
+#include "support/template_values.h"
+
+namespace traffic_reply_test {
+
+using namespace std::chrono_literals;
+using namespace rlctl;
+using namespace rlctl::limiter;
+using namespace rlctl::redis;
+using namespace rlctl::traffic;
+using namespace rlctl::test;
+
+namespace {
+
+/// Evaluates expressions over the reply of a Lua expression.
+class Evaluator {
+ public:
+  explicit Evaluator(const std::string& lua = "nil")
+      : reply_(server_.eval("return " + lua, {}, {})) {}
+
+  void set_reply(const std::string& lua) { reply_ = server_.eval("return " + lua, {}, {}); }
+  /// "true", "false", or what was expected at which column.
+  std::string condition(const std::string& text) {
+    const ReplyExpression expression(text);
+    try {
+      return expression.holds(reply_, template_values()) ? "true" : "false";
+    } catch (const UnreadableReply& unreadable) {
+      return description(unreadable);
+    }
+  }
+  /// The number, "nil", or what was expected at which column.
+  std::string number(const std::string& text) {
+    const auto expression = parse_number_expression(text);
+    try {
+      const auto known = expression.number(reply_, template_values());
+      return known ? fmt::to_string(static_cast<double>(*known)) : "nil";
+    } catch (const UnreadableReply& unreadable) {
+      return description(unreadable);
+    }
+  }
+
+ private:
+  static std::string description(const UnreadableReply& unreadable) {
+    return fmt::format("{}: {}", unreadable.column, unreadable.expected);
+  }
+  TestServer server_;
+  Reply reply_;
+};
+
+/// The error of a text that is no expression.
+std::string complaint(std::string_view text) {
+  return refusal_of([&] { return ReplyExpression(text); });
+}
+
+std::string hint_about(const std::string& text) {
+  try {
+    const ReplyExpression unused(text);
+  } catch (const UsageError& error) {
+    return error.hint();
+  }
+  return "";
+}
+
+using Cases = std::vector<std::pair<std::string, std::string>>;
+
+/// Checks what `result_of` says about the first of each pair.
+template <typename ResultOf>
+void check_each(const Cases& cases, ResultOf result_of) {
+  for (const auto& each : cases) {
+    CAPTURE(each.first);
+    CHECK(result_of(each.first) == each.second);
+  }
+}
+
+constexpr auto kUnread = "unreadable";
+
+ReplyReading reading(std::string_view allowed_when, std::optional<microseconds> delay_unit = {}) {
+  return {.allowed_when = parse_allowed_when(allowed_when), .delay_unit = delay_unit};
+}
+
+/// The decision read from the reply of a Lua expression, with a limit of 5.
+class Reader {
+ public:
+  Decision decision(const std::string& lua, const ReplyReading& reading) {
+    return read_reply(server_.eval("return " + lua, {}, {}), reading,
+                      {.limit = {5, 60s, {}}, .now = 1'000s}, "x.lua");
+  }
+  std::string allows(const std::string& lua, std::string_view when) {
+    try {
+      return decision(lua, reading(when)).allowed ? "allowed" : "denied";
+    } catch (const Error& error) {
+      CHECK(error.failure() == Failure::kRejected);
+      return kUnread;
+    }
+  }
+  std::string text(const std::string& lua) {
+    return reply_text(server_.eval("return " + lua, {}, {}));
+  }
+  std::string complaint(const std::string& lua, const ReplyReading& reading) {
+    return support::error_of([&] { static_cast<void>(decision(lua, reading)); }).what();
+  }
+
+ private:
+  TestServer server_;
+};
+
+}  // namespace
+
+TEST_CASE("reply expression: r is the reply, or an element of it") {
+  Evaluator evaluator("{7, '2.5', {40, {50}}, 'OK'}");
+  check_each({{"r[1]", "7"},
+              {"r[2]", "2.5"},
+              {"r[3][1]", "40"},
+              {"r[3][2][1]", "50"},
+              {" r [ 1 ] ", "7"},
+              {"r[5]", "nil"},
+              {"r[5][1]", "nil"},
+              {"r", "1: a number"},
+              {"r[4]", "1: a number"},
+              {"r[3]", "1: a number"},
+              {"1 + r[4]", "5: a number"},
+              {"r[1][1]", "1: an array"},
+              {"#r", "4"},
+              {"#r[3]", "2"},
+              {"#r[1]", "2: an array"},
+              {"#r[5]", "2: an array"},
+              {"#r / 2", "2"}},
+             [&](const auto& text) { return evaluator.number(text); });
+  evaluator.set_reply("{}");
+  CHECK(evaluator.number("#r") == "0");
+  CHECK(evaluator.number("r[1]") == "nil");
+  evaluator.set_reply("'9007199254740993'");
+  CHECK(evaluator.condition("r == 9007199254740993") == "true");
+  CHECK(evaluator.condition("r == 9007199254740992") == "false");
+}
+
+TEST_CASE("reply expression: arithmetic binds as usual, and nil makes it nil") {
+  Evaluator evaluator("{6, '4'}");
+  check_each({{"1 + 2 * 3", "7"},
+              {"(1 + 2) * 3", "9"},
+              {"10 - 4 - 3", "3"},
+              {"24 / 4 / 2", "3"},
+              {"-2 * -3", "6"},
+              {"- r[1] + 10", "4"},
+              {"- -2", "2"},
+              {"2 * 3 + 4 * 5", "26"},
+              {"r[1] - r[2]", "2"},
+              {"0.5 + 1e1 + .5", "11"},
+              {"r[3] + 1", "nil"},
+              {"-r[3]", "nil"},
+              {"nil", "nil"},
+              {"2 + 1 / 0", "5: a finite result"},
+              {"r[1] / (r[2] - 4)", "1: a finite result"}},
+             [&](const auto& text) { return evaluator.number(text); });
+}
+
+TEST_CASE("reply expression: a result that is not finite is not readable") {
+  std::string product = "1";
+  for (int i = 0; i < 17; ++i) product += "*1e300";
+  Evaluator evaluator;
+  CHECK(evaluator.number(product) == "1: a finite result");
+  CHECK(evaluator.condition("2 > " + product) == "5: a finite result");
+  CHECK(evaluator.number("0 * (" + product + " - " + product + ")") == "6: a finite result");
+}
+
+TEST_CASE("reply expression: comparisons are of numbers, also of those that arrive as text") {
+  Evaluator evaluator("{1, '10', '9.5', 'OK', {1}}");
+  check_each(
+      {{"r[1] == 1", "true"},        {"r[1] != 1", "false"},       {"r[2] == 10", "true"},
+       {"r[2] > r[3]", "true"},      {"r[3] < 9.6", "true"},       {"r[3] <= 9.5", "true"},
+       {"r[3] >= 9.6", "false"},     {"r[1] > 1", "false"},        {"1 + 1 < 3 * 1", "true"},
+       {"r[4] == 'OK'", "true"},     {"r[4] != \"OK\"", "false"},  {"r[2] == '10'", "true"},
+       {"r[1] == '1'", "true"},      {"r[4] == '!='", "false"},    {"r[1] ~= 1", "false"},
+       {"r[1] == 'OK'", "false"},    {"'OK' != r[1]", "true"},     {"r[5] == 'OK'", "1: a number"},
+       {"r[4] == 1", "1: a number"}, {"1 == r[4]", "6: a number"}, {"r[4] > 1", "1: a number"},
+       {"r[5] >= 0", "1: a number"}, {"r == r", "1: a number"},    {"r[6] == nil", "true"},
+       {"r[6] != nil", "false"},     {"r[1] == nil", "false"},     {"r[5] == nil", "false"},
+       {"nil == 0", "false"},        {"r[6] == 'OK'", "false"},    {"r[6] >= 0", "1: a number"},
+       {"0 <= r[6]", "6: a number"}},
+      [&](const auto& text) { return evaluator.condition(text); });
+}
+
+TEST_CASE("reply expression: a number is a condition, and conditions combine") {
+  Evaluator evaluator("{1, 0, '0', false, 'x', -1}");
+  check_each({{"r[1]", "true"},
+              {"r[2]", "false"},
+              {"r[3]", "false"},
+              {"r[4]", "false"},
+              {"r[6]", "true"},
+              {"r[5]", "1: a number"},
+              {"r", "1: a number"},
+              {"true", "true"},
+              {"false", "false"},
+              {"not r[2]", "true"},
+              {"not not r[2]", "false"},
+              {"true or false and false", "true"},
+              {"(true or false) and false", "false"},
+              {"not true or true", "true"},
+              {"not (true or true)", "false"},
+              {"false and r[5]", "false"},
+              {"true or r[5]", "true"},
+              {"true and r[5]", "10: a number"},
+              {"r[1] == true", "true"},
+              {"r[6] == true", "true"},
+              {"r[2] == false", "true"},
+              {"r[4] == false", "true"},
+              {"r[1] != true", "false"},
+              {"(r[1] > 0) == (r[2] > 0)", "false"},
+              {"r[1] == 1 and r[2] == 0 or r[5]", "true"}},
+             [&](const auto& text) { return evaluator.condition(text); });
+}
+
+TEST_CASE("reply expression: placeholders that are numbers are names") {
+  Evaluator evaluator("5");
+  CHECK(evaluator.condition("r <= limit") == "true");
+  CHECK(evaluator.condition("r + cost <= limit") == "false");
+  for (const auto& row : placeholders()) {
+    CAPTURE(row.name);
+    if (row.name == "key") {
+      CHECK(complaint(row.name) != "accepted");
+      continue;
+    }
+    std::string text;
+    row.append(text, template_values());
+    CHECK(evaluator.condition(std::string(row.name) + " == " + text) == "true");
+  }
+  CHECK_THROWS_AS(ReplyExpression("r < window_s").require_usable({5, 1500ms, {}}), UsageError);
+  CHECK_NOTHROW(ReplyExpression("r < window_ms").require_usable({5, 1500ms, {}}));
+}
+
+TEST_CASE("reply expression: a mistake is reported with its column") {
+  check_each(
+      {{"r[1 >= 0", "'r[1 >= 0': expected ']' at column 5"},
+       {"", "'': expected a value at column 1"},
+       {"  ", "'  ': expected a value at column 3"},
+       {"r[1] >", "'r[1] >': expected a value at column 7"},
+       {"(r", "'(r': expected ')' at column 3"},
+       {"r)", "'r)': expected an operator at column 2"},
+       {"r 1", "'r 1': expected an operator at column 3"},
+       {"r[0]", "'r[0]': expected the number of an element, from 1, at column 3"},
+       {"r[1.5]", "'r[1.5]': expected the number of an element, from 1, at column 3"},
+       {"r[x]", "'r[x]': expected the number of an element, from 1, at column 3"},
+       {"r.allowed", "'r.allowed': '.' is not an operator at column 2; write r[1] for an element"},
+       {"r ? 1 : 0",
+        "'r ? 1 : 0': '?' is not an operator at column 3; write a condition with and, or"},
+       {"#5", "'#5': expected 'r' at column 2"},
+       {"and r", "'and r': expected a value at column 1"},
+       {"r < 1 < 2", "'r < 1 < 2': expected a number, not a condition, at column 1"},
+       {"1 + (r > 2)", "'1 + (r > 2)': expected a number, not a condition, at column 6"},
+       {"-true", "'-true': expected a number, not a condition, at column 2"},
+       {"not r == 0", "'not r == 0': the comparison after 'not' at column 1 needs parentheses"},
+       {"r or not r < 1",
+        "'r or not r < 1': the comparison after 'not' at column 6 needs parentheses"},
+       {"r = 1", "'r = 1': '=' is not an operator at column 3; write =="},
+       {"r && r", "'r && r': '&' is not an operator at column 3; write and"},
+       {"!r", "'!r': '!' is not an operator at column 1; write not"},
+       {"r <= {limit}",
+        "'r <= {limit}': '{' is not an operator at column 6; write the name without braces"},
+       {"r == 'x", "'r == 'x': unterminated text at column 6"},
+       {"r == 'a\\n'",
+        "'r == 'a\\\\n'': expected text in quotes, without backslashes, at column 6"},
+       {"r--1", "'r--1': '--' begins a comment at column 2; write - -"},
+       {"r % 2", "'r % 2': expected an operator at column 3"},
+       {"r @ 2", "'r @ 2': expected an operator or a value at column 3"},
+       {"r < 1e999", "'r < 1e999': expected a finite decimal number at column 5"},
+       {"r < 0x10", "'r < 0x10': expected a finite decimal number at column 5"},
+       {"r <= lmit", "'r <= lmit': unknown name 'lmit' at column 6; did you mean 'limit'?"},
+       {"key == 1", "'key == 1': 'key' is text, not a number, at column 1"}},
+      [&](const auto& text) { return complaint(text); });
+  CHECK(complaint(std::string(501, '(')).find("501 characters") != std::string::npos);
+  CHECK(complaint(std::string(500, '(')).find("at column 501") != std::string::npos);
+}
+
+TEST_CASE("reply expression: the names in the hint are usable") {
+  const auto hint = hint_about("nope");
+  CHECK(hint.find(" limit,") != std::string::npos);
+  CHECK(hint.find("key") == std::string::npos);
+}
+
+TEST_CASE("reply expression: it is known whether an expression contains the limit") {
+  CHECK(ReplyExpression("r <= limit").uses_limit());
+  CHECK(ReplyExpression("r[1] - window_ms").uses_limit());
+  CHECK_FALSE(ReplyExpression("r == 'limited'").uses_limit());
+  CHECK_FALSE(ReplyExpression("r > now_ms + cost").uses_limit());
+}
+
+TEST_CASE("reply expression: a time has a unit") {
+  for (const auto& [text, unit] :
+       std::vector<std::pair<std::string, microseconds>>{{"r[3] s", 1s},
+                                                         {"r[3]ms", 1ms},
+                                                         {"r[2] - now_ms ms", 1ms},
+                                                         {"r us ", 1us},
+                                                         {"5s", 1s},
+                                                         {"0.5ms", 1ms},
+                                                         {"r - 1e3us", 1us},
+                                                         {"(r + 1)s", 1s}}) {
+    const auto& tried = text;  // CAPTURE cannot take a structured binding
+    CAPTURE(tried);
+    CHECK(parse_wait_expression(text).unit == unit);
+  }
+  CHECK(parse_wait_expression("r[2] - now_ms ms").expression.source() == "r[2] - now_ms");
+  check_each(
+      {{"r[3]", "'r[3]' has no unit; write 'r[3] s', 'r[3] ms' or 'r[3] us'"},
+       {"r", "'r' has no unit; write 'r s', 'r ms' or 'r us'"},
+       {"r - now_s",
+        "'r - now_s' has no unit; write 'r - now_s s', 'r - now_s ms' or 'r - now_s us'"},
+       {"5", "'5' has no unit; write '5 s', '5 ms' or '5 us'"},
+       {"r[3] m", "the unit of a wait is s, ms or us, not 'm'"},
+       {"s", "'': expected a value at column 1"},
+       {"", "'': expected a value at column 1"},
+       {"r s s", "'r s': expected an operator at column 3"},
+       {"r and s", "'r and': expected a value at column 6"},
+       {"r > 1 s", "'r > 1' is a condition, not a number"},
+       {"r[3 s", "'r[3': expected ']' at column 4"},
+       {"1e3", "'1e3' has no unit; write '1e3 s', '1e3 ms' or '1e3 us'"}},
+      [&](const auto& text) { return refusal_of([&] { return parse_wait_expression(text); }); });
+}
+
+TEST_CASE("reply reading: the option determines which numbers allow") {
+  Reader reader;
+  struct Case {
+    std::string lua, nonzero, zero, at_most;
+  };
+  const std::string yes = "allowed", no = "denied";
+  for (const auto& each : std::initializer_list<Case>{
+           {"0", no, yes, yes},
+           {"1", yes, no, yes},
+           {"5", yes, no, yes},
+           {"6", yes, no, no},
+           {"-1", yes, no, yes},
+           {"'0'", no, yes, yes},
+           {"'0.00'", no, yes, yes},
+           {"'0.25'", yes, no, yes},
+           {"'5.5'", yes, no, no},
+           {"'1e1'", yes, no, no},
+           {"true", yes, no, yes},
+           {"false", no, yes, kUnread},
+           {"nil", no, yes, kUnread},
+           {"{1, 0}", yes, no, yes},
+           {"{0, 1}", no, yes, yes},
+           {"{'6', 1}", yes, no, no},
+           {"{false, 1}", no, yes, kUnread},
+           {"{}", kUnread, kUnread, kUnread},
+           {"{{1}}", kUnread, kUnread, kUnread},
+           {"''", kUnread, kUnread, kUnread},
+           {"'1 '", kUnread, kUnread, kUnread},
+           {"'inf'", kUnread, kUnread, kUnread},
+           {"'nan'", kUnread, kUnread, kUnread},
+           {"{ok = 'OK'}", kUnread, kUnread, kUnread},
+       }) {
+    CAPTURE(each.lua);
+    CHECK(reader.allows(each.lua, "nonzero") == each.nonzero);
+    CHECK(reader.allows(each.lua, "zero") == each.zero);
+    CHECK(reader.allows(each.lua, "<=limit") == each.at_most);
+    CHECK(reader.allows(each.lua, "always") == yes);
+  }
+}
+
+TEST_CASE("reply reading: with 'nil', nil allows and anything else denies") {
+  Reader reader;
+  for (const std::string lua : {"nil", "false", "{false, 5}"}) {
+    CAPTURE(lua);
+    CHECK(reader.allows(lua, "nil") == "allowed");
+  }
+  for (const std::string lua : {"1", "0", "''", "'OK'", "{1}", "{ok = 'OK'}"}) {
+    CAPTURE(lua);
+    CHECK(reader.allows(lua, "nil") == "denied");
+  }
+  CHECK(reader.allows("{}", "nil") == kUnread);
+}
+
+TEST_CASE("reply reading: a denial promises nothing unless the reply is a wait") {
+  Reader reader;
+  CHECK(reader.decision("0", {}).retry_after == kTimeNotTold);
+  CHECK(reader.decision("0", {}).remaining == kNotTold);
+  CHECK(reader.decision("0", {}).reset_after == kTimeNotTold);
+  CHECK(reader.decision("0", {}).delay == 0us);
+  const ReplyReading zero = reading("zero", 1s), nil = reading("nil", 1ms);
+  CHECK(reader.decision("'2.5'", zero).retry_after == 2500ms);
+  CHECK_FALSE(reader.decision("'2.5'", zero).allowed);
+  CHECK(reader.decision("0", zero).allowed);
+  CHECK(reader.decision("0", zero).retry_after == 0us);
+  CHECK(reader.decision("{250, 9}", nil).retry_after == 250ms);
+  CHECK(reader.decision("false", nil).allowed);
+  CHECK(reader.complaint("'soon'", nil) ==
+        "x.lua replied 'soon', but --allowed-when 'nil' with --delay-unit reads a wait of 0 or "
+        "more");
+}
+
+TEST_CASE("reply reading: with 'always', the reply is the delay before the request proceeds") {
+  Reader reader;
+  const ReplyReading seconds = reading("always", 1s);
+  CHECK(reader.decision("'0.1'", seconds) ==
+        Decision{
+            .allowed = true, .remaining = kNotTold, .reset_after = kTimeNotTold, .delay = 100ms});
+  CHECK(reader.decision("7", reading("always", 1us)).delay == 7us);
+  CHECK(reader.decision("nil", seconds).delay == 0us);
+  CHECK(reader.decision("'OK'", reading("always")).delay == 0us);
+  for (const std::string lua : {"-1", "'-0.5'", "'1e30'", "'OK'", "{}"}) {
+    CAPTURE(lua);
+    CHECK_FALSE(reader.complaint(lua, seconds).empty());
+  }
+}
+
+TEST_CASE("reply reading: an unreadable reply is shown with what was expected") {
+  Reader reader;
+  CHECK(reader.complaint("{ok = 'OK'}", {}) ==
+        "x.lua replied 'OK', but --allowed-when 'nonzero' reads a number, or true or false");
+  CHECK(reader.complaint("nil", reading("<=limit")) ==
+        "x.lua replied nil, but --allowed-when '<=limit' reads a count");
+  CHECK(reader.text("7") == "7");
+  CHECK(reader.text("nil") == "nil");
+  CHECK(reader.text("'a\\nb'") == "'a\\nb'");
+  CHECK(reader.text("{1, 'x', false, {2}}") == "[1, 'x', nil, [...]]");
+  CHECK(reader.text("{1, 2, 3, 4, 5, 6, 7, 8, 9}") == "[1, 2, 3, 4, 5, 6, 7, 8, ...]");
+  CHECK(reader.text("string.rep('x', 1000)").size() < 100);
+}
+
+TEST_CASE("reply reading: a reply with many long texts is still shown in one short line") {
+  Reader reader;
+  const auto times = [](int count, const std::string& text) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += text;
+    return all;
+  };
+  const auto eight = [&](const std::string& character) {
+    return reader.text("{" + times(8, "string.rep('" + character + "', 1000), ") + "}");
+  };
+  CHECK(eight("x") == "[" + times(4, "'" + times(60, "x") + "...', ") + "...]");
+  CHECK(eight("\\15") == "['" + times(60, "\\x0f") + "...', ...]");
+}
+
+TEST_CASE("reply reading: an expression decides about the whole reply") {
+  Reader reader;
+  CHECK(reader.allows("{0, 1}", "r[2] > 0") == "allowed");
+  CHECK(reader.allows("{-1, 5}", "r[1] >= 0") == "denied");
+  CHECK(reader.allows("{1, 1, 1, 0}", "r[4] == 0") == "allowed");
+  CHECK(reader.allows("{'a', 1, 'b', 2}", "#r / 2 <= limit") == "allowed");
+  CHECK(reader.allows("{0, 7}", "r") == kUnread);
+  CHECK(reader.allows("{}", "#r == 0") == "allowed");
+  CHECK(reader.complaint("{'x', 2}", reading("r[1] > 0")) ==
+        "x.lua replied ['x', 2], but --allowed-when 'r[1] > 0' expects a number at column 1");
+}
+
+TEST_CASE("reply reading: the other readings are of the whole reply, and nil is not told") {
+  Reader reader;
+  const ReplyReading all{.allowed_when = parse_allowed_when("r[1] > 0"),
+                         .remaining = parse_number_expression("r[2]"),
+                         .retry_after = parse_wait_expression("r[3] s"),
+                         .reset_after = parse_wait_expression("r[4] - now_ms ms")};
+  CHECK(reader.decision("{1, '4.9', -1, 1000250}", all) ==
+        Decision{.allowed = true, .remaining = 4, .reset_after = 250ms});
+  CHECK(reader.decision("{0, 0, '0.25', 1000000}", all) ==
+        Decision{.remaining = 0, .retry_after = 250ms});
+  CHECK(reader.decision("{0, -3, -1, 5}", all) == Decision{.remaining = 0, .retry_after = kNever});
+  CHECK(reader.decision("{0}", all) ==
+        Decision{.remaining = kNotTold, .retry_after = kTimeNotTold, .reset_after = kTimeNotTold});
+  CHECK(reader.decision("{0, 1, '-0.000002'}", all).retry_after == kNever);
+  CHECK(reader.decision("{1, '1e30'}", all).remaining == kLargestProduct);
+  CHECK(reader.complaint("{1, 'x'}", all) ==
+        "x.lua replied [1, 'x'], but --remaining 'r[2]' expects a number at column 1");
+  CHECK(reader.complaint("{0, 1, 'x'}", all).find("--retry-after 'r[3]' expects a number") !=
+        std::string::npos);
+  CHECK(reader.complaint("{0, 1, '1e30'}", all).find("expects a shorter time") !=
+        std::string::npos);
+  CHECK(reader.complaint("{1, 1, 'x', 'y'}", all).find("--reset-after") != std::string::npos);
+}
+
+TEST_CASE("reply reading: names are spelled as on the command line, and the default is first") {
+  CHECK(named_conditions().front().name == "nonzero");
+  CHECK(ReplyReading{}.allowed_when.named == &named_conditions().front());
+  for (const auto& row : named_conditions()) CHECK(parse_allowed_when(row.name).named == &row);
+  CHECK(parse_allowed_when("r == nil").named == nullptr);
+  CHECK_THROWS_WITH_AS(static_cast<void>(parse_allowed_when("non-zero")),
+                       "'non-zero' is not a condition; did you mean 'nonzero'?", UsageError);
+  CHECK_THROWS_AS(static_cast<void>(parse_allowed_when("")), UsageError);
+  // It would allow every request, or none.
+  for (const auto* constant : {"true", "1", "limit > 1"}) {
+    CHECK_THROWS_WITH_AS(static_cast<void>(parse_allowed_when(constant)),
+                         fmt::format("'{}' does not depend on the reply r", constant).c_str(),
+                         UsageError);
+  }
+  try {
+    static_cast<void>(parse_allowed_when("r[1"));
+  } catch (const UsageError& error) {
+    CHECK(error.hint() ==
+          "it is nonzero, zero, nil, <=limit or always, or an expression such as 'r[1] > 0'");
+  }
+  CHECK(parse_delay_unit("s") == 1s);
+  CHECK(parse_delay_unit("ms") == 1ms);
+  CHECK(parse_delay_unit("us") == 1us);
+  CHECK_THROWS_WITH_AS(static_cast<void>(parse_delay_unit("m")),
+                       "the unit of a wait is s, ms or us, not 'm'", UsageError);
+}
+
+TEST_CASE("reply reading: a count, or a number that must be nonzero, cannot be a wait") {
+  CHECK_THROWS_AS(require_usable(reading("nonzero", 1s)), UsageError);
+  CHECK_THROWS_AS(require_usable(reading("<=limit", 1s)), UsageError);
+  CHECK_NOTHROW(require_usable(reading("<=limit")));
+  CHECK_NOTHROW(require_usable(reading("zero", 1s)));
+  CHECK_NOTHROW(require_usable(reading("nil", 1s)));
+  CHECK_NOTHROW(require_usable(reading("always", 1s)));
+}
+
+TEST_CASE("reply reading: a wait is read in one way only") {
+  auto both = reading("zero", 1s);
+  both.retry_after = parse_wait_expression("r s");
+  CHECK_THROWS_WITH_AS(
+      require_usable(both),
+      "--delay-unit and --retry-after cannot be combined: both say which wait the reply has",
+      UsageError);
+  CHECK_THROWS_AS(require_usable(reading("r > 0", 1s)), UsageError);
+  auto odd = reading("r <= window_s");
+  CHECK_NOTHROW(require_usable(odd, {5, 60s, {}}));
+  CHECK_THROWS_AS(require_usable(odd, {5, 1500ms, {}}), UsageError);
+}
+
+}  // namespace traffic_reply_test
