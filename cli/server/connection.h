@@ -101,6 +101,8 @@ class Connector {
   Origin url_from() const noexcept { return settings_.url_from; }
   /// Whether this process runs the server itself.
   bool is_private() const noexcept { return settings_.url.scheme == redis::Scheme::kPrivate; }
+  /// That server; null for another, and before the first open().
+  redis::PrivateServer* private_server() const noexcept { return private_server_.get(); }
 
  private:
   redis::Connection open(const Interrupt* interrupt, std::chrono::microseconds timeout);

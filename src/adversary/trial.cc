@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
@@ -34,16 +33,6 @@ std::vector<traffic::Arrival> arrivals_of(std::span<const Schedule> schedules) {
 /// milliseconds looks as if it were held up each time.
 constexpr int kMaxRepeats = 20;
 constexpr std::int64_t kRequestsAgain = 20'000;
-
-constexpr std::string_view kElsewhere = "keeps state in keys that are not among its KEYS";
-
-UsageError keeps_state(std::string_view name, std::string_view where) {
-  return UsageError(fmt::format(
-      "{} {}, so that one schedule finds the state of the last; leave out --url, --host, "
-      "--port and --socket: on a private server each schedule begins with an empty "
-      "database",
-      name, where));
-}
 
 }  // namespace
 
@@ -89,7 +78,6 @@ class ScriptTrial::NamedKeys final : public traffic::Script {
   bool may_call_time() const override { return script_.may_call_time(); }
   std::optional<std::string> key_of_ttls() const override { return script_.key_of_ttls(); }
   bool may_read_ttl() const override { return script_.may_read_ttl(); }
-  std::optional<std::string> registry() const override { return script_.registry(); }
   void load(redis::Connection& connection) override { script_.load(connection); }
   limiter::ScriptCall call(const traffic::Arrival& arrival) override {
     const auto call = script_.call(arrival);
@@ -256,20 +244,10 @@ std::vector<Answers> ScriptTrial::ask_apart(std::span<const Schedule> schedules)
   return answers;
 }
 
-/// Whether there are keys besides the named ones and the hash of the TTLs.
+/// Whether there are keys besides the named ones and the hash of the TTLs, on our own server.
 bool ScriptTrial::holds_more_than_named() {
   auto known = script_->keys();
   if (auto hash = script_->key_of_ttls()) known.push_back(std::move(*hash));
-  if (traffic::made_keys(*script_, connection_).size() > 1) return true;
-  if (scope_.place == StateScope::Place::kUnderPrefix) {
-    redis::Scan scan(connection_, redis::escape_glob(scope_.prefix) + "*");
-    while (!scan.done()) {
-      for (const auto& key : scan.next()) {
-        if (std::find(known.begin(), known.end(), key) == known.end()) return true;
-      }
-    }
-    return false;
-  }
   std::vector<std::string_view> exists{"EXISTS"};
   exists.insert(exists.end(), known.begin(), known.end());
   connection_.append({"DBSIZE"});
@@ -279,58 +257,41 @@ bool ScriptTrial::holds_more_than_named() {
 }
 
 void ScriptTrial::note_others() {
-  const bool may_differ = scope_.place == StateScope::Place::kOwnServer;
-  saw_others_ = saw_others_ || (may_differ && holds_more_than_named());
-}
-
-/// Runs a schedule twice, and throws if the answers are not independent.
-void ScriptTrial::require_apart(const Schedule& schedule) {
-  const std::array twice{schedule, schedule};
-  const auto answers = ask_together(twice);
-  if (script_->are_shared()) {
-    throw keeps_state(script_->name(), "is given the same key for every schedule");
-  }
-  if (answers[0] != answers[1] || holds_more_than_named()) {
-    throw keeps_state(script_->name(), kElsewhere);
-  }
-  remove_keys();
-  is_checked_ = true;
+  saw_others_ = saw_others_ || (scope_.server != nullptr && holds_more_than_named());
 }
 
 void ScriptTrial::remove_keys() {
-  if (scope_.place == StateScope::Place::kOwnServer) {
-    redis::Reply reply = connection_.call({"FLUSHDB"});
-    if (reply.is_error()) throw redis::to_error(reply);
-    return;
-  }
+  if (scope_.server != nullptr) return scope_.server->remove_keys();
   auto keys = script_->keys();
   if (auto hash = script_->key_of_ttls()) keys.push_back(std::move(*hash));
-  auto made = traffic::made_keys(*script_, connection_);
-  keys.insert(keys.end(), made.begin(), made.end());
   redis::unlink_keys(connection_, keys);
 }
 
 bool ScriptTrial::confirms(const Schedule& schedule, const Answers& answers) {
-  using Place = StateScope::Place;
-  if (is_apart_ || scope_.place == Place::kNamedKeys) return true;
+  if (is_apart_ || scope_.server == nullptr) return true;
   const auto again = ask_apart({&schedule, 1});
   remove_keys();
   if (again.front() == answers) return true;
-  if (scope_.place == Place::kUnderPrefix) throw keeps_state(script_->name(), kElsewhere);
   is_apart_ = true;
   return false;
 }
 
 std::vector<Answers> ScriptTrial::run(std::span<const Schedule> schedules) {
-  using Place = StateScope::Place;
   if (schedules.empty()) return {};
-  if (scope_.place == Place::kUnderPrefix && !is_checked_) require_apart(schedules.front());
   std::vector<Answers> answers;
   contents_.clear();
   if (!is_apart_) {
     answers = ask_together(schedules);
     note_others();
-    is_apart_ = scope_.place == Place::kOwnServer && (script_->are_shared() || saw_others_);
+    is_apart_ = script_->are_shared() || saw_others_;
+  }
+  if (is_apart_ && scope_.server == nullptr) {
+    remove_keys();
+    throw UsageError(std::string(script_->name()) +
+                         " is given the same key for every schedule, so that one finds the state "
+                         "of the last",
+                     "leave out --url, --host, --port and --socket: a private server is emptied "
+                     "before each");
   }
   if (is_apart_) {
     contents_.clear();

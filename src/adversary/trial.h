@@ -19,6 +19,7 @@
 #include "limiter/limit.h"
 #include "limiter/model.h"
 #include "redis/connection.h"
+#include "redis/server.h"
 #include "traffic/script.h"
 #include "traffic/traffic.h"
 #include "traffic/virtual_run.h"
@@ -109,16 +110,12 @@ class TrialKeys final : public traffic::Traffic {
 
 /// Where a script may keep its state, which must not pass from one schedule to the next.
 struct StateScope {
-  enum class Place {
-    kNamedKeys,    ///< in the keys that the requests name, which differ between schedules
-    kOwnServer,    ///< anywhere in the database, which holds nothing else and may be emptied
-    kUnderPrefix,  ///< anywhere under the prefix; the server's other keys must not be touched
-  };
-  Place place = Place::kNamedKeys;
+  /// Anywhere on this server, which is emptied between schedules. Null: only in the keys that the
+  /// requests name, which must differ between schedules.
+  redis::PrivateServer* server = nullptr;
   /// The precision of TTLs: answers that change if keys live this much longer or shorter depend on
   /// chance.
   microseconds ttl_tolerance{0};
-  std::string prefix = {};  ///< of the keys, for kUnderPrefix
 };
 
 /// A trial of a script on a server. Its time is that of the schedules, for TTLs too: see
@@ -126,7 +123,7 @@ struct StateScope {
 ///
 /// Runs many schedules at a time, each with its own key. Once a script turns out to keep state
 /// elsewhere, in keys that it makes up or in one that all requests name, runs them one at a time,
-/// each on an empty database. If the database must not be emptied, that is an error.
+/// each on an empty server. If the server is not ours to empty, that is an error.
 class ScriptTrial final : public Trial {
  public:
   /// Loads the script, whose keys must come from a TrialKeys. The references must outlive this.
@@ -151,8 +148,8 @@ class ScriptTrial final : public Trial {
   std::vector<std::string> contents() const override { return contents_; }
   /// Leaves no keys unless it throws. Throws UsageError if it cannot keep schedules apart.
   std::vector<Answers> run(std::span<const Schedule> schedules) override;
-  /// Runs the schedule again, alone, after removing its keys; true without that if all schedules
-  /// run so, or the scope is kNamedKeys. Throws UsageError if the answers differ for kUnderPrefix.
+  /// Runs the schedule again, alone on an empty server; true without that if all schedules run so,
+  /// or only named keys may hold state.
   bool confirms(const Schedule& schedule, const Answers& answers) override;
 
  private:
@@ -165,7 +162,6 @@ class ScriptTrial final : public Trial {
   bool holds_more_than_named();
   void add_contents();
   void note_others();
-  void require_apart(const Schedule& schedule);
   void remove_keys();
 
   redis::Connection& connection_;
@@ -178,7 +174,6 @@ class ScriptTrial final : public Trial {
   std::int64_t requests_sent_ = 0, asked_again_ = 0;  ///< requests
   std::set<std::uint32_t> stalled_;    ///< the schedules that were, in run_with_slack()
   std::vector<std::string> contents_;  ///< of each schedule
-  bool is_checked_ = false;            ///< require_apart() has passed
 };
 
 /// A limiter that answers any number of requests from the same state.

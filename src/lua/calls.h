@@ -53,10 +53,6 @@ struct Place {
 /// The places of redis.call in redis.call('TIME'). None if TIME might be called in another way.
 std::optional<std::vector<Place>> direct_calls_of_time(const Calls& calls);
 
-/// Whether a script may make keys other than its KEYS. False only if each call names its command
-/// and, as its first argument, an element of KEYS, which nothing changes.
-bool may_make_keys(std::string_view source);
-
 /// Whether a script may read a TTL: with TTL, EXPIRETIME and the like, or with EXPIRE and LT, which
 /// compares. (With GT, a TTL that time has shortened is replaced all the more.) False only if each
 /// call names its command; a word such as LT may come from an argument all the same.

@@ -165,14 +165,14 @@ std::string last_two_of(std::string_view list) {
 /// Declares a local `redis`, made of `real`, and takes its arguments from `argv`.
 std::string substituting_code(const Substitutes& substitutes) {
   auto code = "local redis=real local seconds,micros=" + last_two_of("argv") + " ";
-  if (substitutes.made_keys) {
-    static const auto kMadeKeys = one_line(embedded::k_made_keys.text);
-    code += "local registry,hash=" + last_two_of("argv") +
-            " redis=" + called(kMadeKeys, "redis,keys,registry,hash,seconds,micros") + " ";
-  }
   const auto chunks = virtual_clock_chunks();
   if (substitutes.time) code += "redis=" + called(chunks[0], "redis,seconds,micros") + " ";
   if (substitutes.expiry) code += "redis=" + called(chunks[1], "redis,seconds,micros") + " ";
+  if (substitutes.other_keys) {
+    static const auto kOtherKeys = one_line(embedded::k_other_keys.text);
+    code += "local hash=argv[#argv] argv[#argv]=nil redis=" +
+            called(kOtherKeys, "redis,keys,hash,seconds,micros") + " ";
+  }
   return code;
 }
 
@@ -186,7 +186,7 @@ class SubstitutedScript {
       if (auto places = direct_calls_of_time(Calls(tokens->tokens))) replace_time(*places);
     }
     replaces_redis_ =
-        substitutes.made_keys || substitutes.expiry || (substitutes.time && replacements_.empty());
+        substitutes.other_keys || substitutes.expiry || (substitutes.time && replacements_.empty());
     auto server = replaced_server(scopes, name_ + "(server)");
     replaces_server_ = replaces_redis_ && !server.empty();
     if (replaces_server_) replacements_ = std::move(server);
@@ -293,8 +293,7 @@ Substitutes needed_substitutes(std::string_view source, std::span<const std::str
   // Without `direct`, a command may have any name, also one that is put together.
   return {.time = !direct || !direct->empty(),
           .expiry = !direct || mentions("expireat") || mentions("exat") || mentions("pxat") ||
-                    mentions("expiretime"),
-          .made_keys = may_make_keys(source)};
+                    mentions("expiretime")};
 }
 
 std::optional<std::string> with_substitutes(std::string_view source,

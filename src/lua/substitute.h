@@ -40,22 +40,21 @@ struct Substitutes {
   bool time = false;
   /// EXPIREAT, PEXPIREAT, EXAT and PXAT count from that time, as EXPIRETIME and PEXPIRETIME do.
   bool expiry = false;
-  /// The names of the keys that the script makes beside its KEYS are added to a set, and virtual
-  /// time passes for their TTLs.
-  bool made_keys = false;
+  /// Keys that are not among its KEYS are refused, or virtual time passes for their TTLs: see
+  /// other_keys.lua.
+  bool other_keys = false;
 
-  bool any() const noexcept { return time || expiry || made_keys; }
+  bool any() const noexcept { return time || expiry || other_keys; }
 };
 
-/// The substitutes that a script needs, with a virtual clock and with a set for the keys that it
-/// makes. `words`: further text that the script may use, such as its arguments. If in doubt, a
-/// substitute is included.
+/// The substitutes that a script needs for a virtual clock. `words`: further text that the script
+/// may use, such as its arguments. If in doubt, a substitute is included.
 Substitutes needed_substitutes(std::string_view source, std::span<const std::string_view> words);
 
 /// The source with substitutes in front, on its first line (with "#!...", its second), so that
 /// lines keep their numbers. Each call must append to its ARGV, where the script does not see it:
-/// with made_keys the set, and the hash of TTLs that are aged (see made_keys.lua) or nothing; then
-/// the seconds and the microseconds.
+/// with other_keys the hash of the TTLs, or an empty word to refuse other keys; then the seconds
+/// and the microseconds.
 ///
 /// Returns none if the source is not valid Lua, or if a function has too many upvalues for it.
 std::optional<std::string> with_substitutes(std::string_view source,

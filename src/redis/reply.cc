@@ -90,6 +90,16 @@ bool remove_script_position(std::string_view& text) {
   return true;
 }
 
+// Removes "user_script:12: " before the error of a command that a coroutine calls.
+bool remove_coroutine_position(std::string_view& text) {
+  const auto end = text.find(": ");
+  if (end == text.npos || !text.starts_with("user_script:")) return false;
+  const auto rest = text.substr(end + 2);
+  if (!rest.starts_with('@') && !is_code(rest.substr(0, rest.find(' ')))) return false;
+  text = rest;
+  return true;
+}
+
 // Unwraps Redis 6's "ERR Error running script (call to f_SHA1): @user_script:1: -OOM ..."; returns
 // true if the error was wrapped.
 bool unwrap_script_error(std::string_view& text) {
@@ -101,7 +111,9 @@ bool unwrap_script_error(std::string_view& text) {
     if (end == std::string_view::npos) return false;
     text.remove_prefix(end + kEnd.size());
   }
-  while (remove_script_position(text)) positioned = true;
+  while (remove_script_position(text) || (positioned && remove_coroutine_position(text))) {
+    positioned = true;
+  }
   if (positioned && text.starts_with('-')) text.remove_prefix(1);
   return wrapped;
 }

@@ -412,7 +412,7 @@ void wait_until_it_answers(const Url& url, const fs::path& folder, const std::st
 }  // namespace
 
 PrivateServer::PrivateServer(const Options& options) : process_(std::make_unique<Process>()) {
-  auto& [folder, url, pid] = *process_;
+  auto& [folder, url, pid, connection] = *process_;
   const auto program = find_server_binary();
   folder = make_folder();
   url.scheme = Scheme::kUnix;
@@ -420,6 +420,18 @@ PrivateServer::PrivateServer(const Options& options) : process_(std::make_unique
   pid = start_process(program, command_line(folder, url.path, options.arguments), folder);
   wait_until_it_answers(url, folder, program, options.interrupt, pid);
 }
+
+void PrivateServer::remove_keys() {
+  auto& connection = process_->connection;
+  if (!connection) {
+    constexpr std::chrono::seconds kTimeout{30};
+    connection = std::make_unique<Connection>(Connection::open(url(), kTimeout));
+  }
+  const auto reply = connection->call({"FLUSHALL"});
+  if (reply.is_error()) throw to_error(reply);
+}
+
+PrivateServer::Process::Process() = default;
 
 PrivateServer::Process::~Process() {
   if (pid > 0) {

@@ -69,6 +69,8 @@ std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_sta
 /// Of all commands that run scripts and functions together.
 CommandStats stats_of_scripts(const std::map<std::string, CommandStats, std::less<>>& stats);
 
+class Connection;
+
 /// A private Redis server: on a unix socket in a folder of mode 0700 under $TMPDIR (else /tmp),
 /// without a port, with nothing saved to disk. It dies with this process, even after kill -9
 /// (Linux: the kernel kills it, PR_SET_PDEATHSIG; so start it from a thread that lives as long);
@@ -97,11 +99,14 @@ class [[nodiscard]] PrivateServer {
   pid_t pid() const noexcept { return process_->pid; }
   /// Absolute.
   const std::filesystem::path& folder() const noexcept { return process_->folder; }
+  /// Removes all keys. Nothing else in rlctl sends FLUSHALL or FLUSHDB, so that no server but those
+  /// that rlctl has started can lose its keys. Throws Error.
+  void remove_keys();
 
  private:
   /// Killed, and its folder removed, in the end.
   struct Process {
-    Process() = default;
+    Process();
     ~Process();
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
@@ -109,6 +114,7 @@ class [[nodiscard]] PrivateServer {
     std::filesystem::path folder;
     Url url;
     pid_t pid = -1;
+    std::unique_ptr<Connection> connection;  ///< of remove_keys()
   };
 
   std::unique_ptr<Process> process_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <unordered_set>
@@ -100,7 +101,7 @@ lua::Substitutes substitutes_for(const ForeignLimiter& limiter, const Surroundin
   for (const auto& argument : limiter.arguments) words.push_back(argument.source());
   auto needed = lua::needed_substitutes(limiter.source, words);
   if (!surroundings.virtual_clock) needed.time = needed.expiry = false;
-  if (!surroundings.registers_made_keys) needed.made_keys = false;
+  needed.other_keys = surroundings.virtual_clock || surroundings.keys_only;
   return needed;
 }
 
@@ -144,12 +145,26 @@ void require_no_field_ttls(const ForeignLimiter& limiter) {
   }
 }
 
-UsageError no_room(const ForeignLimiter& limiter) {
+UsageError no_room(const ForeignLimiter& limiter, const Surroundings& surroundings) {
   return UsageError(
-      fmt::format("{} has a function with 60 upvalues, the most that Lua allows, so that it cannot "
-                  "get the virtual time",
-                  escape(limiter.name)),
-      "use --clock real, or fewer variables");
+      fmt::format("{} has a function with 60 upvalues, the most that Lua allows, so that {}",
+                  escape(limiter.name),
+                  surroundings.keys_only ? "rlctl cannot see which keys it touches"
+                                         : "it cannot get the virtual time"),
+      surroundings.keys_only ? "use --url private: and --clock real, or fewer variables"
+                             : "use --clock real, or fewer variables");
+}
+
+/// Throws UsageError if it may find the server's `redis` rather than ours, which sees its keys.
+void require_visible_keys(const lua::Scopes& scopes, std::string_view name) {
+  for (const auto& read : scopes.global_reads) {
+    for (const auto* const way : {"_G", "getfenv", "load", "loadstring"}) {
+      if (read.name != way) continue;
+      throw UsageError(fmt::format("{} uses {}, so that rlctl cannot see which keys it touches",
+                                   escape(name), way),
+                       "use --url private:, where it may touch any");
+    }
+  }
 }
 
 bool may_call_time(const ForeignLimiter& limiter) {
@@ -193,17 +208,33 @@ std::string without_script_name(std::string message) {
   return message.erase(at, end + 2 - at);
 }
 
+/// What other_keys.lua refuses: how its message ends, and what to do.
+constexpr std::array<std::array<std::string_view, 2>, 2> kRefusals{{
+    {", which is not one of its KEYS",
+     "use --url private: instead, where it may touch any key, or name all of its keys in --keys"},
+    {", which is not limited to its KEYS", "it may do so with --url private: and --clock real"},
+}};
+
+std::string hint_at_refusal(std::string_view error) {
+  for (const auto& [end, hint] : kRefusals) {
+    if (error.ends_with(end)) return std::string(hint);
+  }
+  return {};
+}
+
 /// The error of an error reply, with the file and the line that raised it.
 redis::Error error_of(redis::ReplyView reply, std::string_view name, std::string_view source) {
   const auto error = redis::to_error(reply);
   auto line = redis::script_line(reply.text());
   // The server may report a syntax error on the line after the last.
   if (line) line = std::min(*line, static_cast<int>(lua::source_lines(source).size()));
-  return redis::Error(
-             error.failure(),
-             line ? fmt::format("{}:{}: {}", name, *line, without_script_name(error.what()))
-                  : fmt::format("{}: {}", name, error.what()),
-             error.code(), error.hint().empty() && !line ? hint_at_denial(error) : error.hint())
+  auto hint = error.hint().empty() ? hint_at_refusal(error.what()) : error.hint();
+  if (hint.empty() && !line) hint = hint_at_denial(error);
+  return redis::Error(error.failure(),
+                      line
+                          ? fmt::format("{}:{}: {}", name, *line, without_script_name(error.what()))
+                          : fmt::format("{}: {}", name, error.what()),
+                      error.code(), std::move(hint))
       .from(error.server(), error.command());
 }
 
@@ -222,17 +253,17 @@ class ForeignScript final : public Script {
         limit_(limit),
         traffic_(traffic),
         prefix_(std::move(prefix)),
-        substitutes_(substitutes_for(limiter, surroundings)),
-        ages_(surroundings.virtual_clock && may_set_ttl(limiter)) {
+        keys_only_(surroundings.keys_only),
+        substitutes_(substitutes_for(limiter, surroundings)) {
     require_usable(limiter, limit);
     if (surroundings.virtual_clock) require_no_field_ttls(limiter);
     auto text = limiter.function.empty()
                     ? lua::with_substitutes(limiter.source, substitutes_)
                     : lua::library_with_substitutes(limiter.source, substitutes_);
     // A source that does not compile is reported with its line when it is loaded.
-    if (!text && surroundings.virtual_clock && lua::find_scopes(limiter.source)) {
-      throw no_room(limiter);
-    }
+    const auto scopes = lua::find_scopes(limiter.source);
+    if (scopes && keys_only_) require_visible_keys(*scopes, limiter.name);
+    if (scopes && !text) throw no_room(limiter, surroundings);
     if (!text) substitutes_ = {};
     text_ = text.value_or(limiter.source);
   }
@@ -244,10 +275,8 @@ class ForeignScript final : public Script {
     return may_set_ttl(limiter_) ? std::optional(prefix_ + KeyAging::kHashName) : std::nullopt;
   }
   bool may_read_ttl() const override { return traffic::may_read_ttl(limiter_); }
-  std::optional<std::string> registry() const override {
-    return substitutes_.made_keys ? std::optional(prefix_ + kRegistryName) : std::nullopt;
-  }
   void load(redis::Connection& connection) override {
+    if (keys_only_) require_key_names(connection);
     if (limiter_.function.empty()) {
       auto accepted = load_accepted(connection, text_, limiter_.name);
       sha1_ = std::move(accepted.sha1);
@@ -292,6 +321,12 @@ class ForeignScript final : public Script {
   }
 
  private:
+  /// Throws redis::Error if the user may not ask what other_keys.lua asks.
+  static void require_key_names(redis::Connection& connection) {
+    const auto reply = connection.call({"COMMAND", "GETKEYS", "GET", "key"});
+    if (reply.is_error()) throw redis::to_error(reply);
+  }
+
   /// The keys, then the arguments.
   struct Question {
     std::string text;
@@ -354,23 +389,19 @@ class ForeignScript final : public Script {
       question.ends.push_back(text.size());
     };
     if (!substitutes_.any()) return;
-    if (substitutes_.made_keys) {
-      add(prefix_ + kRegistryName);
-      add(ages_ ? prefix_ + KeyAging::kHashName : std::string());
-    }
+    if (substitutes_.other_keys) add(keys_only_ ? "" : prefix_ + KeyAging::kHashName);
     add(fmt::format_int(arrival.at.count() / kMicros).c_str());
     add(fmt::format_int(arrival.at.count() % kMicros).c_str());
   }
 
-  static constexpr const char* kRegistryName = "rlctl:made";
   static constexpr std::int64_t kMicros = 1'000'000;
 
   const ForeignLimiter& limiter_;
   limiter::Limit limit_;
   const Traffic& traffic_;
   std::string prefix_, sha1_;
+  bool keys_only_;
   lua::Substitutes substitutes_;
-  bool ages_;           ///< virtual time passes for TTLs
   std::string text_;    ///< the source, with the substitutes
   std::string change_;  ///< see change()
   std::int64_t asked_ = 0;
@@ -516,17 +547,6 @@ std::unique_ptr<Script> make_script(const Candidate& candidate, const Traffic& t
   }
   return std::make_unique<ForeignScript>(*candidate.foreign, candidate.limits.front(), traffic,
                                          std::move(prefix), surroundings);
-}
-
-std::vector<std::string> made_keys(const Script& script, redis::Connection& connection) {
-  std::vector<std::string> keys;
-  const auto registry = script.registry();
-  if (!registry) return keys;
-  const auto reply = connection.call({"SMEMBERS", *registry});
-  if (reply.is_error()) throw redis::to_error(reply);
-  for (std::size_t i = 0; i < reply.size(); ++i) keys.emplace_back(reply[i].text());
-  keys.push_back(*registry);
-  return keys;
 }
 
 }  // namespace rlctl::traffic

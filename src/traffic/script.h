@@ -109,9 +109,6 @@ class Script {
   }
   /// Every key in Redis that call() has named.
   virtual std::vector<std::string> keys() const = 0;
-  /// The set of the keys that the script made beside its KEYS; none if it makes none, or if they
-  /// are not registered. A name may be that of a key that has expired.
-  virtual std::optional<std::string> registry() const { return std::nullopt; }
 
  private:
   virtual limiter::Decision read(redis::ReplyView reply, const Arrival& arrival,
@@ -122,7 +119,9 @@ class Script {
 struct Surroundings {
   /// TIME replies the time of the request, and absolute times of expiry count from it.
   bool virtual_clock = true;
-  bool registers_made_keys = true;  ///< see Script::registry()
+  /// The server is not this process's own: a command with a key that is not one of its KEYS is an
+  /// error, before it runs. Otherwise it may use any key, and the virtual time passes for it too.
+  bool keys_only = false;
 };
 
 /// The error of a read for which this request was the first without an answer. If a foreign script
@@ -136,11 +135,9 @@ std::string hint_at_denial(const redis::Error& error);
 
 /// The script of a candidate; the candidate and the traffic must outlive it. Its keys are the
 /// prefix followed by the names from the traffic or the templates. A bundled script sets their
-/// TTLs; a foreign one may set none, and may write other keys too. Throws UsageError if the
-/// candidate does not support its limits.
+/// TTLs; a foreign one may set none, and may write other keys too, unless keys_only. Throws
+/// UsageError if the candidate does not support its limits.
 std::unique_ptr<Script> make_script(const Candidate& candidate, const Traffic& traffic,
                                     std::string prefix, const Surroundings& surroundings = {});
-/// The keys that a script made beside its KEYS, and the registry itself. Throws redis::Error.
-std::vector<std::string> made_keys(const Script& script, redis::Connection& connection);
 
 }  // namespace rlctl::traffic

@@ -168,8 +168,7 @@ return count <= tonumber(ARGV[3]) and 1 or 0)";
 /// A script on its own server, searched by states.
 struct ScriptSearch {
   explicit ScriptSearch(TestScript& script)
-      : trial(server.connection(), script,
-              {.place = StateScope::Place::kOwnServer, .ttl_tolerance = 20ms}) {
+      : trial(server.connection(), script, {.server = &server.server(), .ttl_tolerance = 20ms}) {
     trial.note_contents();
   }
   TestServer server;

@@ -50,7 +50,7 @@ void test(std::string_view input) {
     }
     (void)direct_calls_of_time(calls);
   }
-  (void)may_make_keys(input);
+  (void)may_read_ttl(input);
   const auto shebang = read_shebang(input);
   require(shebang.has_value() == input.starts_with("#!"), "a #! line is one");
   require(unknown_flags(without_unknown_flags(input)).empty(), "unknown flags are gone",

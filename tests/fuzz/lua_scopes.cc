@@ -78,7 +78,7 @@ void test(std::string_view input) {
                  .probes = false,
                  .now = std::chrono::microseconds{1'700'000'000'000'000}});
   } else {
-    const Substitutes all{.time = true, .expiry = true, .made_keys = variant};
+    const Substitutes all{.time = true, .expiry = true, .other_keys = variant};
     const auto text =
         what < 6 ? with_substitutes(source, all) : library_with_substitutes(source, all);
     require(!text || find_scopes(*text).has_value(), "with substitutes it is Lua",

@@ -118,6 +118,22 @@ TEST_CASE("a private server that goes out of scope leaves nothing behind") {
   CHECK(errno == ESRCH);
 }
 
+TEST_CASE("a private server is emptied, in every database") {
+  PrivateServer server;
+  auto connection = Connection::open(server.url(), 120s);
+  for (int round = 0; round < 2; ++round) {
+    for (const auto* database : {"0", "3"}) {
+      static_cast<void>(connection.call({"SELECT", database}));
+      static_cast<void>(connection.call({"SET", "key", "1"}));
+    }
+    server.remove_keys();
+    for (const auto* database : {"0", "3"}) {
+      static_cast<void>(connection.call({"SELECT", database}));
+      CHECK(connection.call({"DBSIZE"}).integer() == 0);
+    }
+  }
+}
+
 TEST_CASE("a private server can be moved") {
   std::optional<PrivateServer> first(std::in_place), second(std::in_place);
   const Url gone = second->url();

@@ -38,9 +38,10 @@ inline Candidate candidate(const ForeignLimiter& limiter, const Limit& limit) {
 }
 
 /// The script of a limiter, which must outlive it, for requests of any traffic.
-inline std::unique_ptr<Script> script_of(const Candidate& candidate, std::string prefix = "p:") {
+inline std::unique_ptr<Script> script_of(const Candidate& candidate, std::string prefix = "p:",
+                                         const Surroundings& surroundings = {}) {
   static const auto kTraffic = make_traffic(patterns().front(), {.limit = kMinute});
-  return make_script(candidate, *kTraffic, std::move(prefix));
+  return make_script(candidate, *kTraffic, std::move(prefix), surroundings);
 }
 
 /// A server, and runs of a pattern's traffic on it.

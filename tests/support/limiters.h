@@ -53,6 +53,7 @@ class TestServer {
   TestServer();
   redis::Connection& connection() { return connection_; }
   pid_t pid() const { return server_.pid(); }
+  redis::PrivateServer& server() { return server_; }
 
   redis::Reply call(std::initializer_list<std::string_view> arguments) {
     return connection_.call(arguments);

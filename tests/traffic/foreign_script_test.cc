@@ -218,7 +218,7 @@ redis.register_function{function_name='other', callback=function(keys, args) ret
   const auto outcome = bench.run(library);
   CHECK(outcome.measured.allowed == 10);
   CHECK(outcome.measured.worst.ratio == 2.0);
-  CHECK(bench.server.call({"SCARD", "p:rlctl:made"}).integer() == 2);
+  CHECK(bench.server.call({"KEYS", "made:*"}).size() == 2);
   library.function = "other";
   CHECK(bench.run(library).measured.allowed == 10);
 
@@ -226,6 +226,72 @@ redis.register_function{function_name='other', callback=function(keys, args) ret
   CHECK_NOTHROW(choose_function(script));
   script.function = "count";
   CHECK_THROWS_AS(choose_function(script), UsageError);
+}
+
+TEST_CASE(
+    "foreign script: where only KEYS are its own, another key is an error before it is touched") {
+  struct Case {
+    std::string source;
+    std::string error;  ///< empty if there is none
+  };
+  const auto touches = [](const std::string& place, const std::string& key) {
+    return "my.lua" + place + ": the script touches '" + key + "', which is not one of its KEYS";
+  };
+  const Case cases[] = {
+      {"redis.call('SET', KEYS[1], 1) redis.call('RENAME', KEYS[1], KEYS[2]) return 1", ""},
+      {"redis.call('SET', KEYS[1], 1, 'PX', 50000) return redis.call('EXISTS', KEYS[1], KEYS[2])",
+       ""},
+      {"redis.call('ECHO', 'mine') redis.call('TIME') return 1", ""},
+      {"\nredis.call('INCR', 'mine') return 1", touches(":2", "mine")},
+      {"return redis.call('INCR', KEYS[1] .. ':x')", touches(":1", "p:1:x")},
+      {"redis.pcall('INCR', 'mine') return 1", touches(":1", "mine")},
+      {"local call = redis['ca' .. 'll'] call(ARGV[1], 'mine', 2) return 1", touches(":1", "mine")},
+      {"redis.call('SET', KEYS[1], 1)\nredis.call('RENAME', KEYS[1], 'mine') return 1",
+       touches(":2", "mine")},
+      {"redis.call('MGET', KEYS[1], KEYS[2], 12) return 1", touches(":1", "12")},
+      {"redis.call('ZUNIONSTORE', KEYS[1], 2, KEYS[2], 'mine') return 1", touches(":1", "mine")},
+      {"redis.call('sort', KEYS[1], 'STORE', 'mine') return 1", touches(":1", "mine")},
+      {"redis.call('SET', 'a\\0b\\n', 1) return 1", touches(":1", "a?b?")},
+      {"redis.call('Keys', '*') return 1",
+       "my.lua:1: the script calls KEYS, which is not limited to its KEYS"},
+      {"redis.call('FLUSHALL') return 1",
+       "my.lua:1: the script calls FLUSHALL, which is not limited to its KEYS"},
+      {"redis.call('INCR') return 1", "my.lua:1: Wrong number of args"},
+  };
+  Bench bench;
+  for (const bool has_virtual_clock : {true, false}) {
+    for (const auto& each : cases) {
+      CAPTURE(each.source);
+      static_cast<void>(bench.server.call({"FLUSHALL"}));
+      static_cast<void>(bench.server.call({"SET", "theirs", "1"}));
+      const auto asked = candidate(limiter(each.source, {"{key}", "b"}, {"SET"}), kMinute);
+      const auto script =
+          script_of(asked, "p:", {.virtual_clock = has_virtual_clock, .keys_only = true});
+      script->load(bench.server.connection());
+      const Arrival arrival{.at = 1s};
+      const auto reply = bench.reply(*script, arrival);
+      if (each.error.empty()) {
+        CHECK_MESSAGE(!reply.is_error(), reply_text(reply));
+      } else {
+        const auto error =
+            support::error_of([&] { static_cast<void>(script->parse(reply, arrival, 1)); });
+        CHECK(std::string(error.what()).substr(0, each.error.size()) == each.error);
+        if (each.error.find(" touches ") != std::string::npos) {
+          CHECK(error.hint().find("--url private:") != std::string::npos);
+        }
+      }
+      const auto keys = bench.server.call({"KEYS", "[^p]*"});
+      CHECK(keys.size() == 1);
+    }
+  }
+}
+
+TEST_CASE("foreign script: where only KEYS are its own, redis must not be found in other ways") {
+  for (const auto* source : {"return _G.redis.call('INCR', 'x')", "return loadstring(ARGV[1])()"}) {
+    const auto asked = candidate(limiter(source, {"{key}"}, {"{now}"}), kMinute);
+    CHECK_THROWS_AS(static_cast<void>(script_of(asked, "p:", {.keys_only = true})), UsageError);
+    CHECK_NOTHROW(static_cast<void>(script_of(asked)));
+  }
 }
 
 TEST_CASE("foreign script: a library becomes a script that calls one of its functions") {

@@ -106,46 +106,34 @@ bool Server::may_retry(const redis::Error& error, const traffic::Candidate& cand
          invocation_.interrupt.signal() == 0;
 }
 
+std::string Server::next_prefix() {
+  if (auto* const server = private_server()) server->remove_keys();
+  return prefix_ + std::to_string(++runs_) + ':';
+}
+
 std::string Server::when_they_expire() const {
   return is_foreign_ ? "stay unless the script lets them expire" : "expire by themselves";
 }
 
-void Server::remove_keys(const traffic::Script& script, bool is_foreign) noexcept {
-  const bool is_interrupted = invocation_.interrupt.signal() != 0;
-  if (is_interrupted && is_private()) return;
+void Server::remove_keys(const traffic::Script& script) noexcept {
+  if (is_private()) return;
   const bool is_busy = std::any_of(connections_.begin(), connections_.end(),
                                    [](const auto& each) { return each.outstanding() > 0; });
-  if (is_interrupted && is_busy) {
+  if (invocation_.interrupt.signal() != 0 && is_busy) {
     warn("keys under '" + prefix_ + "' may be left; they " + when_they_expire(),
          invocation_.command);
     return;
   }
-  // Each step is worth trying, even if the one before failed.
-  const auto attempt = [&](const auto& remove) {
-    try {
-      remove();
-    } catch (const std::exception& error) {
-      // A private server ends with this process.
-      if (is_private() || std::exchange(has_warned_, true)) return;
-      warn("warning: cannot remove the keys under '" + prefix_ + "', which " + when_they_expire() +
-               ": " + describe(error).message,
-           invocation_.command);
-    }
-  };
-  attempt([&] {
-    if (!script.keys().empty()) unlink(script.keys());
-  });
-  if (!is_foreign || is_private()) return;
-  attempt([&] {
-    if (!script.registry()) return;
-    auto connection = connector_.open_uninterrupted();
-    redis::unlink_keys(connection, traffic::made_keys(script, connection));
-  });
-  attempt([&] {
-    auto connection = connector_.open_uninterrupted();
-    redis::Scan scan(connection, redis::escape_glob(prefix_) + "*");
-    while (!scan.done()) unlink(scan.next());
-  });
+  try {
+    auto keys = script.keys();
+    if (auto hash = script.key_of_ttls()) keys.push_back(std::move(*hash));
+    if (!keys.empty()) unlink(keys);
+  } catch (const std::exception& error) {
+    if (std::exchange(has_warned_, true)) return;
+    warn("warning: cannot remove the keys under '" + prefix_ + "', which " + when_they_expire() +
+             ": " + describe(error).message,
+         invocation_.command);
+  }
 }
 
 /// Uses an open connection if possible, since the server may not accept another one; after an error
@@ -163,24 +151,22 @@ void Server::unlink(std::span<const std::string> keys) {
 }
 
 LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, Server* server) {
-  using Place = adversary::StateScope::Place;
   constexpr std::chrono::microseconds kTolerance{20'000};
   if (server == nullptr) {
     trial_ = std::make_unique<adversary::ModelTrial>(candidate);
     return;
   }
   const auto prefix = server->next_prefix();
-  script_ = traffic::make_script(candidate, keys_, prefix);
-  cleaning_.emplace(*server, candidate, *script_);
+  script_ = traffic::make_script(candidate, keys_, prefix, {.keys_only = !server->is_private()});
+  cleaning_.emplace(*server, *script_);
+  auto& connection = server->connections(1).front();
   // The bundled scripts keep all of their state in their KEYS.
   adversary::StateScope scope;
   if (candidate.foreign) {
-    scope = {.place = server->is_private() ? Place::kOwnServer : Place::kUnderPrefix,
-             .ttl_tolerance = std::min(kTolerance, candidate.limits.front().window / 10),
-             .prefix = prefix};
+    scope = {.server = server->private_server(),
+             .ttl_tolerance = std::min(kTolerance, candidate.limits.front().window / 10)};
   }
-  auto trial =
-      std::make_unique<adversary::ScriptTrial>(server->connections(1).front(), *script_, scope);
+  auto trial = std::make_unique<adversary::ScriptTrial>(connection, *script_, scope);
   trial->stop_at(server->interrupt(), server->timeout(),
                  server->is_private() ? std::chrono::microseconds{0} : server->timeout());
   script_trial_ = trial.get();

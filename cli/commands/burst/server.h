@@ -32,20 +32,21 @@ class Server {
   std::span<redis::Connection> connections(std::size_t count);
   /// Whether everything on the server belongs to this process.
   bool is_private() const { return connector_.is_private(); }
+  /// Null if it is not private, and before connections().
+  redis::PrivateServer* private_server() const { return connector_.private_server(); }
   /// A new prefix for the next run, which must not find keys that an earlier run failed to remove.
-  std::string next_prefix() { return prefix_ + std::to_string(++runs_) + ':'; }
+  /// Empties a private server, where scripts use other keys too.
+  std::string next_prefix();
   std::chrono::microseconds timeout() const noexcept { return connector_.timeout(); }
   /// The interrupt of the command, which the connections ignore.
   const Interrupt& interrupt() const noexcept { return invocation_.interrupt; }
   /// Whether this error may come from a foreign script that never ends, on a server that can be
   /// replaced to find out which request is to blame.
   bool may_retry(const redis::Error& error, const traffic::Candidate& candidate) const;
-  /// Removes the keys of a script, unless that is of no use after Ctrl-C: the server is private,
-  /// and ends now, or it still executes requests, which would create the keys again. A foreign
-  /// script may have written other keys too: on a server that is not private, those that it made
-  /// and everything under the prefix are removed. Only warns on failure, since another exception
-  /// may be in flight.
-  void remove_keys(const traffic::Script& script, bool is_foreign) noexcept;
+  /// Removes the keys of a script, unless the server is private. Of no use after Ctrl-C while the
+  /// server still executes requests, which would create the keys again. Only warns on failure,
+  /// since another exception may be in flight.
+  void remove_keys(const traffic::Script& script) noexcept;
 
  private:
   void require_writable();
@@ -65,16 +66,14 @@ class Server {
 /// Removes the keys of a script when it is destroyed: see Server::remove_keys().
 class Cleaning {
  public:
-  Cleaning(Server& server, const traffic::Candidate& candidate, const traffic::Script& script)
-      : server_(server), script_(script), is_foreign_(candidate.foreign != nullptr) {}
-  ~Cleaning() { server_.remove_keys(script_, is_foreign_); }
+  Cleaning(Server& server, const traffic::Script& script) : server_(server), script_(script) {}
+  ~Cleaning() { server_.remove_keys(script_); }
   Cleaning(const Cleaning&) = delete;
   Cleaning& operator=(const Cleaning&) = delete;
 
  private:
   Server& server_;
   const traffic::Script& script_;
-  bool is_foreign_;
 };
 
 /// A limiter of burst on trial: the model of an algorithm, or a script on a server, whose keys are

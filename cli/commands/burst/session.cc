@@ -418,8 +418,9 @@ class Session {
     if (plan_.model) {
       decider = std::make_unique<traffic::ModelDecider>(candidate);
     } else {
-      script = make_script(candidate, *traffic, server_->next_prefix());
-      cleaning.emplace(*server_, candidate, *script);
+      script = make_script(candidate, *traffic, server_->next_prefix(),
+                           {.keys_only = !server_->is_private()});
+      cleaning.emplace(*server_, *script);
       auto scripts =
           std::make_unique<traffic::ScriptDecider>(server_->connections(1).front(), *script);
       const auto timeout = server_->timeout();
@@ -449,10 +450,9 @@ class Session {
     const std::string name(name_of(candidate));
     const auto connections = server_->connections(plan_.real->clients);
     const auto [traffic, begin, zero] = traffic_soon(round_trip_of(connections.front()));
-    const auto script =
-        make_script(candidate, *traffic, server_->next_prefix(),
-                    {.virtual_clock = false, .registers_made_keys = !server_->is_private()});
-    const Cleaning cleaning(*server_, candidate, *script);
+    const auto script = make_script(candidate, *traffic, server_->next_prefix(),
+                                    {.virtual_clock = false, .keys_only = !server_->is_private()});
+    const Cleaning cleaning(*server_, *script);
     const bool is_closed_loop = plan_.real->is_closed_loop();
     const RunInProgress shown{.name = name,
                               .number = number,

@@ -24,6 +24,7 @@
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "redis/reply.h"
+#include "redis/scan.h"
 #include "traffic/key_aging.h"
 #include "traffic/traffic.h"
 
@@ -57,8 +58,7 @@ class Replay {
                        fmt::format("--skip {} debugs the last one", there - 1));
     }
     require_costs({&candidate_, 1}, recording_);
-    script_ = traffic::make_script(candidate_, *traffic_, "",
-                                   {.virtual_clock = false, .registers_made_keys = false});
+    script_ = traffic::make_script(candidate_, *traffic_, "", {.virtual_clock = false});
     skipped_ = traffic::make_script(candidate_, *traffic_, "");
   }
 
@@ -85,11 +85,14 @@ class Replay {
       run();
     }
     static_cast<void>(advance());
-    auto keys = traffic::made_keys(*skipped_, *connection_);
-    keys.insert(keys.end(), used_.begin(), used_.end());
+    const auto all = connection_->call({"KEYS", "*"});
+    std::vector<std::string> keys, not_the_scripts;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      auto& list = all[i].text().starts_with(kAgingHash) ? not_the_scripts : keys;
+      list.emplace_back(all[i].text());
+    }
     age(keys);
-    static_cast<void>(
-        connection_->call({"UNLINK", kAgingHash, skipped_->registry().value_or(kAgingHash)}));
+    redis::unlink_keys(*connection_, not_the_scripts);
     if (plan_.quiet) return;
     warn(fmt::format("debugging request {} of {}, of {}, for {}", number_,
                      recording_.counts().requests, instant_text(arrival_.at),
@@ -113,7 +116,6 @@ class Replay {
                     .cost = arrival_.cost,
                     .id = number_,
                     .now = arrival_.at};
-    used_.insert(call.keys.begin(), call.keys.end());
     return true;
   }
 
@@ -143,9 +145,8 @@ class Replay {
   bool has_warned_ = false;
   std::optional<redis::Connection> connection_;
   std::optional<traffic::KeyAging> aging_;
-  std::set<std::string> used_;  ///< the keys of all requests so far
-  traffic::Arrival arrival_;    ///< the current request
-  std::int64_t number_ = 0;     ///< the number of the current request, from 1
+  traffic::Arrival arrival_;  ///< the current request
+  std::int64_t number_ = 0;   ///< the number of the current request, from 1
 };
 
 // ---- The session ----

@@ -69,8 +69,7 @@ class Observer {
         connector_(connector),
         invocation_(invocation),
         debuggee_(subject.debuggee),
-        script_(traffic::make_script(subject.candidate, names_, "",
-                                     {.virtual_clock = false, .registers_made_keys = false})),
+        script_(traffic::make_script(subject.candidate, names_, "", {.virtual_clock = false})),
         connection_(connector.open()) {
     auto accepted = traffic::load_accepted(connection_, debuggee_.source, subject.debuggee.name);
     debuggee_.source = std::move(accepted.source);
@@ -273,7 +272,7 @@ class Observer {
   void begin_run() {
     ++run_;
     known_.clear();
-    static_cast<void>(connection_.call({"FLUSHALL"}));
+    connector_.private_server()->remove_keys();
     forget_ttls();
   }
 

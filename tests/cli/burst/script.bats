@@ -177,31 +177,37 @@ LUA
   run -0 rlctl burst --clock real --limit 5/1s --script time.lua -q
 }
 
-@test "keys that a script makes beside its KEYS are removed on a named server, others' are not" {
+@test "a key that is not in KEYS is an error on a named server, and forgotten on a private one" {
   cat >own.lua <<'LUA'
-local count = redis.call('INCR', 'count:' .. ARGV[1])
-redis.call('EXPIRE', 'count:' .. ARGV[1], 60)
+local count = redis.call('INCR', KEYS[1])
 redis.call('INCR', 'total')
-redis.call('SADD', 'users', ARGV[1])
-redis.call('SET', KEYS[1] .. ':x', 1)
-redis.call('RENAME', KEYS[1] .. ':x', 'moved')
 return count
 LUA
   start_server
   cli SET total 7
-  local clock first
+  local clock
   for clock in virtual real; do
-    run -0 --separate-stderr rlctl burst --clock "$clock" --limit 5/1s --script own.lua --args '{key}' \
-      --allowed-when '<=limit' -s "$socket" --json
+    run -5 --separate-stderr rlctl burst --clock "$clock" --limit 5/1s --script own.lua --args '{now}' -s "$socket"
+    assert_regex "$stderr" "own\.lua:2: the script touches 'total', which is not one of its KEYS; request 1 had"
+    assert_regex "$stderr" 'hint: use --url private: '
+    assert_equal "$(cli MGET total)" 7
     assert_equal "$(cli KEYS '*')" total
-    first=$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")
-    run -0 --separate-stderr rlctl burst --clock "$clock" --limit 5/1s --script own.lua --args '{key}' \
-      --allowed-when '<=limit' -s "$socket" --json
-    assert_equal "$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" "$first"
   done
-  run -2 rlctl burst adversary --script own.lua --args '{key}' --allowed-when '<=limit' -s "$socket"
-  assert_line --partial 'keeps state in keys that are not among its KEYS'
+  run -5 rlctl burst adversary --script own.lua --args '{now}' -s "$socket"
+  assert_output --partial "own.lua:2: the script touches 'total'"
   assert_equal "$(cli KEYS '*')" total
+  # One script does not find what the other left.
+  printf '%s\n' "return redis.call('INCR', 'total')" | tee one.lua >two.lua
+  run -0 --separate-stderr rlctl burst --limit 5/1s --script one.lua --script own.lua --script two.lua --args '{now}' \
+    --allowed-when '<=limit' --json
+  assert_equal "$(jq -c '[.runs[].allowed]' <<<"$output")" '[5,5,5]'
+}
+
+@test "a user who may not ask for the keys of commands is refused a script on a named server" {
+  start_server
+  cli ACL SETUSER default -command
+  run -4 rlctl burst --limit 5/1s --script echo.lua --args '{now}' -s "$socket"
+  assert_line --partial NOPERM
 }
 
 @test "a script is given the burst, whatever the other algorithms" {
@@ -211,10 +217,10 @@ LUA
   assert_line --partial '#9|3|'
 }
 
-@test "after an error everything that the script wrote on another server is removed, including keys that it made" {
+@test "after an error everything that the script wrote on another server is removed" {
   start_server
   cli SET rlctl-burst:mine 1
-  printf '%s\n' "redis.call('SET', KEYS[1] .. ':made', 1)" "if ARGV[1] == '8' then error('x') end return 1" >more.lua
+  printf '%s\n' "redis.call('SET', KEYS[1], 1)" "if ARGV[1] == '8' then error('x') end return 1" >more.lua
   run -5 rlctl burst -u "$RLCTL_URL" --limit 5/1s --script more.lua --args '{id} {now}' -q
   assert_output --regexp "writing under 'rlctl-burst:\{[0-9a-f]{16}\}:' on"
   assert_equal "$(cli KEYS '*')" rlctl-burst:mine
