@@ -230,8 +230,7 @@ SearchResult search_all(ScriptTrial& trial, const SearchRequest& request, int re
   trial.note_contents();
   const auto try_all = [&] {
     ReplayBranching replay(trial);
-    SharedStates shared(replay);
-    return search_all(shared, trial, request, requests, interrupt, on_progress);
+    return search_all(replay, trial, request, requests, interrupt, on_progress);
   };
   const bool was_apart = trial.is_apart();
   auto result = try_all();

@@ -4,7 +4,6 @@
 #include <initializer_list>
 #include <utility>
 
-#include "adversary/trial.h"
 #include "traffic/measurement.h"
 
 namespace rlctl::adversary {
@@ -26,12 +25,13 @@ struct Burst {
   microseconds at{0};
   std::int64_t count = 1;
   microseconds every{0};
+  std::int64_t cost = 1;
 };
 
 Schedule made_of(std::initializer_list<Burst> bursts) {
   Schedule schedule;
-  for (const auto& [at, count, every] : bursts) {
-    for (std::int64_t i = 0; i < count; ++i) schedule.push_back({.at = at + i * every});
+  for (const auto& [at, count, every, cost] : bursts) {
+    for (std::int64_t i = 0; i < count; ++i) schedule.push_back({at + i * every, cost});
   }
   return schedule;
 }
@@ -43,21 +43,22 @@ std::vector<Schedule> with_cost(std::vector<Schedule> schedules, std::int64_t co
   return schedules;
 }
 
-/// Appends `time` unless it is already there.
-void add_once(std::vector<microseconds>& times, microseconds time) {
-  if (std::find(times.begin(), times.end(), time) == times.end()) times.push_back(time);
+/// The times from `least` to `most`, in this order, each once.
+std::vector<microseconds> distinct(std::initializer_list<microseconds> times, microseconds least,
+                                   microseconds most) {
+  std::vector<microseconds> distinct;
+  for (const auto time : times) {
+    const bool is_known = std::find(distinct.begin(), distinct.end(), time) != distinct.end();
+    if (time >= least && time <= most && !is_known) distinct.push_back(time);
+  }
+  return distinct;
 }
 
 /// The offsets in a window at which schedules begin.
 std::vector<microseconds> phases(microseconds window) {
-  std::vector<microseconds> phases;
-  const std::vector<microseconds> candidates{
-      window - kTick,       microseconds{0}, window / 2,         window - milliseconds{1},
-      window - window / 10, window / 10,     window - seconds{1}};
-  for (const auto phase : candidates) {
-    if (phase >= microseconds{0} && phase < window) add_once(phases, phase);
-  }
-  return phases;
+  return distinct({window - kTick, microseconds{0}, window / 2, window - milliseconds{1},
+                   window - window / 10, window / 10, window - seconds{1}},
+                  microseconds{0}, window - kTick);
 }
 
 /// All requests at once, or so close together that a coarse clock sees one instant.
@@ -188,31 +189,27 @@ int margin_digits(const Score& score, microseconds window) {
 
 std::vector<microseconds> telling_gaps(const limiter::Limit& limit) {
   const auto window = limit.window;
-  std::vector<microseconds> gaps;
-  const std::vector<microseconds> candidates{kTick,
-                                             window - kTick,
-                                             window,
-                                             window / 2,
-                                             milliseconds{1},
-                                             window - milliseconds{1},
-                                             window - seconds{1},
-                                             window - window / 10,
-                                             window * 3 / 4,
-                                             window / 4,
-                                             window / 10,
-                                             std::max(window / limit.limit, kTick),
-                                             window / 1000,
-                                             window / 100,
-                                             seconds{1},
-                                             window + kTick,
-                                             window + milliseconds{1},
-                                             window * 3 / 2,
-                                             2 * window - kTick,
-                                             2 * window};
-  for (const auto gap : candidates) {
-    if (gap > microseconds{0} && gap <= 2 * window) add_once(gaps, gap);
-  }
-  return gaps;
+  return distinct({kTick,
+                   window - kTick,
+                   window,
+                   window / 2,
+                   milliseconds{1},
+                   window - milliseconds{1},
+                   window - seconds{1},
+                   window - window / 10,
+                   window * 3 / 4,
+                   window / 4,
+                   window / 10,
+                   std::max(window / limit.limit, kTick),
+                   window / 1000,
+                   window / 100,
+                   seconds{1},
+                   window + kTick,
+                   window + milliseconds{1},
+                   window * 3 / 2,
+                   2 * window - kTick,
+                   2 * window},
+                  kTick, 2 * window);
 }
 
 std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_t cost,
@@ -260,13 +257,10 @@ std::vector<Schedule> refunding_schedules(const limiter::Limit& limit, std::int6
     for (const auto back_at : {microseconds{0}, gap, limit.window}) {
       // Fills, refunds and fills again, from shortly before the end of a window.
       for (const auto phase : {microseconds{0}, limit.window - kTick}) {
-        auto probe = with_cost({made_of({{phase, fills}})}, cost).front();
-        const auto back = with_cost({made_of({{phase + back_at, refunds}})}, refund).front();
-        const auto more =
-            with_cost({made_of({{phase + std::max(back_at, gap), fills}})}, cost).front();
-        probe.insert(probe.end(), back.begin(), back.end());
-        probe.insert(probe.end(), more.begin(), more.end());
-        probes.push_back(std::move(probe));
+        probes.push_back(
+            made_of({{.at = phase, .count = fills, .cost = cost},
+                     {.at = phase + back_at, .count = refunds, .cost = refund},
+                     {.at = phase + std::max(back_at, gap), .count = fills, .cost = cost}}));
       }
     }
   }

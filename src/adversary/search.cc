@@ -82,15 +82,14 @@ class SearchPass {
 
  private:
   void try_all(std::int64_t budget, const OnRequests& on_requests) {
-    const auto probes = known_schedules();
-    for (std::size_t next = 0; next < probes.size() && !is_over(budget);) {
-      std::vector<Schedule> some;
-      while (next < probes.size() && some.size() < kAtOnce) some.push_back(probes[next++]);
-      run(std::move(some), on_requests);
-    }
+    const auto known = known_schedules();
+    std::size_t next = 0;
     while (!is_over(budget)) {
+      const bool is_known = next < known.size();
       std::vector<Schedule> some;
-      while (some.size() < kAtOnce) some.push_back(child());
+      while (some.size() < kAtOnce && (!is_known || next < known.size())) {
+        some.push_back(is_known ? known[next++] : child());
+      }
       run(std::move(some), on_requests);
     }
   }

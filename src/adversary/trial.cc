@@ -44,23 +44,20 @@ ModelTrial::ModelTrial(const traffic::Candidate& candidate) : candidate_(candida
   traffic::require_usable(candidate_);
 }
 
-Answers ModelTrial::answers_to(const Schedule& schedule) const {
-  std::vector<std::unique_ptr<limiter::KeyModel>> models;
-  std::vector<limiter::KeyAndLimit> keys;
-  for (const auto& limit : candidate_.limits) {
-    models.push_back(candidate_.algorithm->make_model());
-    keys.push_back({.key = models.back().get(), .limit = limit});
-  }
-  Answers answers;
-  for (const auto& [at, cost] : schedule) {
-    answers.push_back(answer_of(limiter::decide(keys, cost, at)));
-  }
-  return answers;
-}
-
 std::vector<Answers> ModelTrial::run(std::span<const Schedule> schedules) {
   std::vector<Answers> answers;
-  for (const auto& schedule : schedules) answers.push_back(answers_to(schedule));
+  for (const auto& schedule : schedules) {
+    std::vector<std::unique_ptr<limiter::KeyModel>> models;
+    std::vector<limiter::KeyAndLimit> keys;
+    for (const auto& limit : candidate_.limits) {
+      models.push_back(candidate_.algorithm->make_model());
+      keys.push_back({.key = models.back().get(), .limit = limit});
+    }
+    auto& own = answers.emplace_back();
+    for (const auto& [at, cost] : schedule) {
+      own.push_back(answer_of(limiter::decide(keys, cost, at)));
+    }
+  }
   return answers;
 }
 
@@ -335,52 +332,24 @@ void ModelBranching::run(std::span<Branch> branches) {
   }
 }
 
-// --- Replays -------------------------------------------------------------------------------------
+// ---- Replays ----
 
-void ReplayBranching::run(std::span<Branch> branches) {
-  std::vector<Schedule> schedules;
-  for (const auto& branch : branches) {
-    schedules.push_back(schedules_[branch.from]);
-    schedules.back().push_back(branch.request);
-    requests_sent_ += static_cast<std::int64_t>(schedules.back().size());
-  }
-  const auto answers = trial_.run(schedules);
-  const auto contents = trial_.contents();
-  for (std::size_t i = 0; i < branches.size(); ++i) {
-    auto& branch = branches[i];
-    branch.is_chance = answers[i].empty();
-    if (branch.is_chance) continue;
-    branch.answer = answers[i].back();
-    if (!branch.is_kept) continue;
-    branch.state = numbers_.take();
-    schedules_.resize(std::max(schedules_.size(), numbers_.end()));
-    schedules_[branch.state] = std::move(schedules[i]);
-    contents_.resize(schedules_.size());
-    auto& own = contents_[branch.state];
-    own = i < contents.size() ? contents[i] : "";
-    // Unknown contents are like no others.
-    if (own.empty()) own = fmt::format("state {}", branch.state);
-  }
-}
-
-// --- Shared states -------------------------------------------------------------------------------
-
-std::size_t SharedStates::HashOfQuestion::operator()(const Question& question) const noexcept {
-  const auto& [from, request] = question;
+std::size_t ReplayBranching::HashOfStep::operator()(const Step& step) const noexcept {
+  const auto& [from, request] = step;
   auto hash = static_cast<std::uint64_t>(request.at.count()) * 0x9e3779b97f4a7c15U;
   hash ^= (std::uint64_t{from} << 20U) ^ static_cast<std::uint64_t>(request.cost);
   return static_cast<std::size_t>((hash ^ (hash >> 29U)) * 0xbf58476d1ce4e5b9U);
 }
 
-void SharedStates::run(std::span<Branch> branches) {
+void ReplayBranching::run(std::span<Branch> branches) {
   // Beyond this many, states that no schedule uses are dropped.
   constexpr std::size_t kMaxStates = 20'000;
   using Stage = Known::Stage;
   if (states_.size() > kMaxStates) drop_unused();
   std::vector<Known*> all, queue;
   for (const auto& branch : branches) {
-    const Question question(branch.from, branch.request);
-    auto& known = known_.try_emplace(question, Known{.branch = branch}).first->second;
+    const Step step(branch.from, branch.request);
+    auto& known = known_.try_emplace(step, Known{.branch = branch}).first->second;
     all.push_back(&known);
     const bool is_enough = !branch.is_kept || known.branch.is_kept || known.branch.is_chance;
     if (known.stage == Stage::kAnswered && is_enough) continue;
@@ -389,8 +358,8 @@ void SharedStates::run(std::span<Branch> branches) {
     known.branch.is_kept |= branch.is_kept;
   }
   for (std::span<Known* const> rest = queue; !rest.empty();) {
-    const auto some = rest.first(std::min(rest.size(), limiter_.at_once()));
-    ask_limiter(some);
+    const auto some = rest.first(std::min(rest.size(), kReplayedAtOnce));
+    replay(some);
     rest = rest.subspan(some.size());
   }
   for (std::size_t i = 0; i < branches.size(); ++i) {
@@ -403,30 +372,50 @@ void SharedStates::run(std::span<Branch> branches) {
   }
 }
 
-void SharedStates::ask_limiter(std::span<Known* const> queue) {
-  std::vector<Branch> branches;
-  for (const auto* known : queue) branches.push_back(known->branch);
-  limiter_.run(branches);
-  questions_ += static_cast<std::int64_t>(branches.size());
-  for (std::size_t i = 0; i < queue.size(); ++i) keep(*queue[i], branches[i]);
-}
-
-void SharedStates::keep(Known& known, const Branch& answered) {
-  known = {.branch = answered, .stage = Known::Stage::kAnswered};
-  if (!answered.is_kept || answered.is_chance) return;
-  const auto [same, is_new] =
-      states_.try_emplace(limiter_.contents_of(answered.state), answered.state);
-  if (!is_new) {
-    limiter_.keep_earlier(same->second, answered.state);
-    limiter_.forget(answered.state);
-    known.branch.state = same->second;
-    return;
+void ReplayBranching::replay(std::span<Known* const> queue) {
+  std::vector<Schedule> schedules;
+  for (const auto* known : queue) {
+    schedules.push_back(schedules_[known->branch.from]);
+    schedules.back().push_back(known->branch.request);
   }
-  users_.resize(std::max(users_.size(), answered.state + std::size_t{1}));
-  users_[answered.state] = 0;
+  replayed_ += static_cast<std::int64_t>(queue.size());
+  requests_sent_ += requests_of(schedules);
+  const auto answers = trial_.run(schedules);
+  auto contents = trial_.contents();
+  contents.resize(queue.size());
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    auto& [branch, stage] = *queue[i];
+    stage = Known::Stage::kAnswered;
+    branch.is_chance = answers[i].empty();
+    if (branch.is_chance) continue;
+    branch.answer = answers[i].back();
+    if (branch.is_kept) {
+      branch.state = state_after(std::move(schedules[i]), std::move(contents[i]));
+    }
+  }
 }
 
-void SharedStates::drop_unused() {
+/// The state with these contents, which the schedule has reached.
+Branching::State ReplayBranching::state_after(Schedule schedule, std::string contents) {
+  const auto state = numbers_.take();
+  // Unknown contents are like no others.
+  if (contents.empty()) contents = fmt::format("state {}", state);
+  const auto [same, is_new] = states_.try_emplace(std::move(contents), state);
+  if (!is_new) {
+    numbers_.give_back(state);
+    auto& known = schedules_[same->second];
+    if (schedule.back().at < known.back().at) known = std::move(schedule);
+    return same->second;
+  }
+  const auto size = std::max(schedules_.size(), state + std::size_t{1});
+  schedules_.resize(size);
+  users_.resize(size);
+  schedules_[state] = std::move(schedule);
+  users_[state] = 0;
+  return state;
+}
+
+void ReplayBranching::drop_unused() {
   const auto is_unused = [&](State state) { return state != kEmpty && users_[state] == 0; };
   std::erase_if(known_, [&](const auto& entry) {
     const auto& branch = entry.second.branch;
@@ -435,7 +424,7 @@ void SharedStates::drop_unused() {
   std::erase_if(states_, [&](const auto& entry) {
     const auto state = entry.second;
     if (!is_unused(state)) return false;
-    limiter_.forget(state);
+    numbers_.give_back(state);
     return true;
   });
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -25,47 +24,6 @@
 #include "traffic/virtual_run.h"
 
 namespace rlctl::adversary {
-
-/// What an exact log holds: the units that were allowed and not given back.
-class ExactLog {
- public:
-  using microseconds = std::chrono::microseconds;
-
-  explicit ExactLog(microseconds window) : window_(window) {}
-
-  /// A request that was allowed; below 0, a refund of the oldest units. Times must not go back.
-  void add(microseconds at, std::int64_t cost) {
-    if (cost < 0) {
-      refunded_ = std::min(total(), gone(at - window_) - cost);
-    } else {
-      times_.push_back(at);
-      units_.push_back(total() + cost);
-    }
-  }
-  /// The units that count at `at` if each leaves `late` after one window.
-  std::int64_t counted(microseconds at, microseconds late = microseconds{0}) const {
-    return total() - gone(at - window_ - late);
-  }
-  /// The time of the oldest unit that counts at `at`; `at` if there is none.
-  microseconds oldest(microseconds at) const {
-    const auto first = std::upper_bound(units_.begin(), units_.end(), gone(at - window_));
-    return first == units_.end() ? at : times_[static_cast<std::size_t>(first - units_.begin())];
-  }
-
- private:
-  std::int64_t total() const { return units_.empty() ? 0 : units_.back(); }
-  /// The units that were given back or are not newer than this.
-  std::int64_t gone(microseconds until) const {
-    const auto after = std::upper_bound(times_.begin(), times_.end(), until) - times_.begin();
-    const auto left = after == 0 ? 0 : units_[static_cast<std::size_t>(after) - 1];
-    return std::max(refunded_, left);
-  }
-
-  microseconds window_;
-  std::vector<microseconds> times_;
-  std::vector<std::int64_t> units_;  ///< up to and including each time
-  std::int64_t refunded_ = 0;        ///< this many from the beginning are gone
-};
 
 /// A limiter on trial.
 class Trial {
@@ -92,8 +50,6 @@ class ModelTrial final : public Trial {
   std::vector<Answers> run(std::span<const Schedule> schedules) override;
 
  private:
-  Answers answers_to(const Schedule& schedule) const;
-
   traffic::Candidate candidate_;
 };
 
@@ -209,8 +165,6 @@ class StateNumbers {
  public:
   Branching::State take();
   void give_back(Branching::State state) { free_.push_back(state); }
-  /// More than any number taken so far.
-  std::size_t end() const { return next_; }
 
  private:
   Branching::State next_ = Branching::kEmpty + 1;
@@ -234,66 +188,47 @@ class ModelBranching final : public Branching {
   std::vector<std::unique_ptr<limiter::KeyModel>> models_;  ///< by state
 };
 
-/// Any limiter on trial: replays each schedule from its beginning.
+/// Any limiter on trial. Replays a schedule from its beginning to learn what follows it, once for
+/// each request that may follow each state, however many schedules leave that state: a request that
+/// is denied leaves most limiters as they were. This is only right for a limiter whose answers
+/// depend on nothing but its state, the time and the cost. If Trial::contents() is empty, every
+/// schedule leaves a state of its own.
 class ReplayBranching final : public Branching {
  public:
-  explicit ReplayBranching(Trial& trial) : trial_(trial), schedules_(1) {}
-  void run(std::span<Branch> branches) override;
-  void forget(State state) override { numbers_.give_back(state); }
-  /// For two states with equal contents: the first is from now on reached by the schedule that ends
-  /// earlier, so that it may be followed by whatever may follow the other.
-  void keep_earlier(State state, State other) {
-    auto& own = schedules_[state];
-    if (schedules_[other].back().at < own.back().at) own = schedules_[other];
-  }
-  /// Equal for states after which every request is answered alike, as far as the trial tells.
-  const std::string& contents_of(State state) const { return contents_[state]; }
-  std::int64_t requests_sent() const override { return requests_sent_; }
-  std::size_t at_once() const override { return 512; }
-
- private:
-  Trial& trial_;
-  std::int64_t requests_sent_ = 0;
-  StateNumbers numbers_;
-  std::vector<Schedule> schedules_;    ///< by state
-  std::vector<std::string> contents_;  ///< by state
-};
-
-/// Asks a limiter once for each request that may follow each state, however many schedules leave
-/// that state: a request that is denied leaves most limiters as they were. This is only right for a
-/// limiter whose answers depend on nothing but its state, the time and the cost.
-class SharedStates final : public Branching {
- public:
-  /// The limiter must outlive this.
-  explicit SharedStates(ReplayBranching& limiter) : limiter_(limiter) {}
-
+  /// The trial must outlive this.
+  explicit ReplayBranching(Trial& trial) : trial_(trial), schedules_(1), users_(1) {}
   void run(std::span<Branch> branches) override;
   void forget(State state) override { --users_[state]; }
-  /// Most branches are known, so that few are left to be asked together.
-  std::size_t at_once() const override { return 8 * limiter_.at_once(); }
-  std::int64_t requests_sent() const override { return limiter_.requests_sent(); }
-  /// The branches of which the limiter was asked.
-  std::int64_t questions() const { return questions_; }
+  std::int64_t requests_sent() const override { return requests_sent_; }
+  /// Most branches are known, so that few are left to be replayed together.
+  std::size_t at_once() const override { return 8 * kReplayedAtOnce; }
+  /// The branches that were not known from another schedule.
+  std::int64_t replayed() const { return replayed_; }
 
  private:
-  using Question = std::pair<State, Request>;
-  struct HashOfQuestion {
-    std::size_t operator()(const Question& question) const noexcept;
+  static constexpr std::size_t kReplayedAtOnce = 512;
+  using Step = std::pair<State, Request>;
+  struct HashOfStep {
+    std::size_t operator()(const Step& step) const noexcept;
   };
   struct Known {
     Branch branch = {};
     enum class Stage { kNew, kQueued, kAnswered } stage = Stage::kNew;
   };
 
-  void ask_limiter(std::span<Known* const> queue);
-  void keep(Known& known, const Branch& answered);
+  void replay(std::span<Known* const> queue);
+  State state_after(Schedule schedule, std::string contents);
   void drop_unused();
 
-  ReplayBranching& limiter_;
-  std::unordered_map<Question, Known, HashOfQuestion> known_;
-  std::unordered_map<std::string, State> states_;  ///< the key is what the limiter stores
-  std::vector<std::int64_t> users_;                ///< how many branches use a state, by its number
-  std::int64_t questions_ = 0;
+  Trial& trial_;
+  std::int64_t requests_sent_ = 0, replayed_ = 0;
+  StateNumbers numbers_;
+  /// By state: of the schedules that reach it, the one that ends earliest, so that it may be
+  /// followed by whatever may follow the others.
+  std::vector<Schedule> schedules_;
+  std::vector<std::int64_t> users_;  ///< by state: how many branches use it
+  std::unordered_map<Step, Known, HashOfStep> known_;
+  std::unordered_map<std::string, State> states_;  ///< by their contents
 };
 
 }  // namespace rlctl::adversary

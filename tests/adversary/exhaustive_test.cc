@@ -174,7 +174,6 @@ struct ScriptSearch {
   TestServer server;
   ScriptTrial trial;
   ReplayBranching replay{trial};
-  SharedStates shared{replay};
 };
 
 }  // namespace
@@ -199,9 +198,8 @@ TEST_CASE("every algorithm is searched exhaustively as by brute force") {
     ScriptTrial script_trial(server.connection(), *script);
     script_trial.note_contents();
     ReplayBranching replay_of_script(script_trial);
-    SharedStates shared(replay_of_script);
-    CHECK(totals_of(shared, requests) == expected);
-    CHECK(shared.questions() < expected.tried / 2);
+    CHECK(totals_of(replay_of_script, requests) == expected);
+    CHECK(replay_of_script.replayed() < expected.tried / 2);
     CHECK(server.call({"DBSIZE"}).integer() == 0);
   }
 }
@@ -223,7 +221,7 @@ TEST_CASE("scripts that leak are searched exhaustively as by brute force") {
     ScriptSearch search(script);
     const auto expected = BruteForce(search.trial, requests, {1}).run();
     CHECK(expected.worst == worst);
-    const auto found = totals_of(search.shared, requests);
+    const auto found = totals_of(search.replay, requests);
     CAPTURE(found);
     CAPTURE(expected);
     check_about_same(found, expected);
@@ -237,7 +235,7 @@ TEST_CASE("scripts that leak are searched exhaustively as by brute force") {
 }
 
 TEST_CASE("a state that two schedules reach is that of the one that ends earlier") {
-  // Otherwise what follows the earlier one is asked after later requests, and TTLs are those of
+  // Otherwise what follows the earlier one is sent after later requests, and TTLs are those of
   // then.
   constexpr auto kLock = R"(
 local count = redis.call('INCR', KEYS[1])
@@ -249,14 +247,14 @@ return 1)";
   ScriptSearch search(script);
   const Interrupt interrupt;
   const auto found =
-      exhaust(search.shared, {.limit = three, .costs = {1}, .base = kBase}, 5, interrupt);
+      exhaust(search.replay, {.limit = three, .costs = {1}, .base = kBase}, 5, interrupt);
   CHECK(found.most.score.worst == 4);
 }
 
 TEST_CASE("a server that pauses makes no difference to scripts that decide by TTLs") {
   TestScript script(kTtlCounter, 1us, "", kTwo);
   ScriptSearch calm(script), search(script);
-  const auto undisturbed = totals_of(calm.shared, 4);
+  const auto undisturbed = totals_of(calm.replay, 4);
   const std::jthread pauses([pid = search.server.pid()](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       ::kill(pid, SIGSTOP);
@@ -265,13 +263,13 @@ TEST_CASE("a server that pauses makes no difference to scripts that decide by TT
       std::this_thread::sleep_for(10ms);
     }
   });
-  const auto disturbed = totals_of(search.shared, 4);
+  const auto disturbed = totals_of(search.replay, 4);
   CAPTURE(disturbed);
   CAPTURE(undisturbed);
   check_about_same(disturbed, undisturbed);
 }
 
-TEST_CASE("states that are equal are asked once") {
+TEST_CASE("states that are equal are replayed once") {
   // Replies that tell apart every state would show a wrong one.
   TestScript script(R"(
 local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -285,9 +283,9 @@ return 1)",
   ScriptSearch search(script);
   const rlctl::traffic::Candidate log{&algorithm("sliding-window-log"), {kTwo}};
   ModelBranching model(log);
-  const auto found = totals_of(search.shared, 4);
+  const auto found = totals_of(search.replay, 4);
   CHECK(found == totals_of(model, 4));
-  CHECK(3 * search.shared.questions() < 2 * found.tried);
+  CHECK(3 * search.replay.replayed() < 2 * found.tried);
   CHECK(search.server.call({"DBSIZE"}).integer() == 0);
 }
 
