@@ -18,23 +18,6 @@ constexpr std::size_t kKeysAtOnce = 512;
 
 }  // namespace
 
-TimeWatch::TimeWatch(redis::Connection& connection) : connection_(connection), last_(count()) {}
-
-std::optional<TimeWatch::Calls> TimeWatch::count() const {
-  const auto stats = redis::read_command_stats(connection_);
-  if (!stats) return std::nullopt;
-  const auto time = stats->find("time");
-  return Calls{.time = time == stats->end() ? 0 : time->second.calls,
-               .scripts = redis::stats_of_scripts(*stats).calls};
-}
-
-bool TimeWatch::saw_time(std::int64_t scripts) {
-  const auto before = last_;
-  last_ = count();
-  return before && last_ && last_->time > before->time &&
-         last_->scripts - before->scripts == scripts;
-}
-
 std::optional<redis::CommandStats> read_server_time(redis::Connection& connection) {
   const auto stats = redis::read_command_stats(connection);
   if (!stats) return std::nullopt;
@@ -123,15 +106,15 @@ class Exchange {
   /// Whether more requests may be sent: neither an error nor an interrupt has ended the run.
   bool goes_on() const noexcept { return !stopped_at_; }
   /// The number of requests in flight on a connection.
-  std::size_t under_way(std::size_t number) const noexcept {
+  std::size_t in_flight(std::size_t number) const noexcept {
     return clients_[number].waiting.size();
   }
   /// Sets when the first request is due, for the progress.
   void expect_first(Instant due) noexcept { first_due_ = due; }
 
-  /// Hands a request to a connection, as of now; the next send_all() or turn() sends it. `due`:
-  /// when it was due; none without a schedule. Call this only while goes_on().
-  void ask(std::size_t number, Arrival arrival, std::optional<Instant> due) {
+  /// Hands a request to a connection, as of now; the next send_all() or turn() sends it. `due` is
+  /// when it was due, std::nullopt without a schedule. Call this only while goes_on().
+  void enqueue(std::size_t number, Arrival arrival, std::optional<Instant> due) {
     Client& client = clients_[number];
     const auto now = RealClock::now();
     arrival.at = clock_.since_1970(now);
@@ -465,7 +448,7 @@ void Exchange::turn(Instant until, const OnAnswers& on_answers) {
   if (run_.interrupt != nullptr && run_.interrupt->signal() != 0) stop(nullptr);
 }
 
-// --- The two ways to drive traffic ---------------------------------------------------------------
+// ---- The two ways to drive traffic ----
 
 /// Requests handed over before a send: many at a time cost less, but the first must wait for the
 /// last.
@@ -486,92 +469,51 @@ Outcome finish_after(Exchange& exchange, Drive drive) {
   }
 }
 
-/// Sends the traffic when it is due, on the connections in turn.
-class Schedule {
- public:
-  Schedule(Traffic& traffic, Exchange& exchange, std::size_t clients)
-      : traffic_(traffic), exchange_(exchange), clients_(clients) {
-    fetch();
-  }
-
-  void run() {
-    if (has_next_) exchange_.expect_first(due_);
-    while (has_next_ && exchange_.goes_on()) {
-      ask_for_due();
-      exchange_.turn(has_next_ ? due_ - kAwake : RealClock::now());
-    }
-  }
-
- private:
-  void fetch() {
-    has_next_ = traffic_.next(next_);
-    if (has_next_) due_ = exchange_.clock().at(next_.at);
-  }
-  void ask_for_due() {
-    for (int i = 0; i < kMaxAtOnce && has_next_ && due_ <= RealClock::now(); ++i) {
-      exchange_.ask(client_, next_, due_);
-      client_ = (client_ + 1) % clients_;
-      fetch();
-    }
-  }
-
-  Traffic& traffic_;
-  Exchange& exchange_;
-  std::size_t clients_;
-  std::size_t client_ = 0;  ///< the one whose turn it is
-  Arrival next_;
-  Instant due_ = {};
-  bool has_next_ = false;
-};
-
-/// Sends the traffic as fast as answers arrive.
-class Flood {
- public:
-  Flood(Traffic& traffic, Exchange& exchange, std::size_t pipeline)
-      : traffic_(traffic), exchange_(exchange), pipeline_(pipeline) {}
-
-  void run(std::size_t clients, Instant end) {
-    end_ = end;
-    const auto refill = [&](std::size_t client) {
-      fill(client);
-      exchange_.send_all();
-    };
-    for (std::size_t client = 0; client < clients; ++client) refill(client);
-    while (goes_on()) exchange_.turn(end_, refill);
-  }
-
- private:
-  bool goes_on() const { return has_next_ && exchange_.goes_on() && RealClock::now() < end_; }
-  void fill(std::size_t client) {
-    if (!goes_on()) return;
-    while (has_next_ && exchange_.under_way(client) < pipeline_) {
-      Arrival arrival;
-      has_next_ = traffic_.next(arrival);
-      if (has_next_) exchange_.ask(client, arrival, std::nullopt);
-    }
-  }
-
-  Traffic& traffic_;
-  Exchange& exchange_;
-  std::size_t pipeline_;
-  Instant end_ = {};
-  bool has_next_ = true;
-};
-
 }  // namespace
 
 Outcome run_on_schedule(Traffic& traffic, const RealRun& run) {
   Exchange exchange(run);
-  Schedule schedule(traffic, exchange, run.connections.size());
-  return finish_after(exchange, [&] { schedule.run(); });
+  return finish_after(exchange, [&] {
+    Arrival next;
+    bool has_next = false;
+    Instant due = {};
+    const auto fetch = [&] {
+      has_next = traffic.next(next);
+      if (has_next) due = exchange.clock().at(next.at);
+    };
+    fetch();
+    if (has_next) exchange.expect_first(due);
+    std::size_t client = 0;
+    while (has_next && exchange.goes_on()) {
+      for (int i = 0; i < kMaxAtOnce && has_next && due <= RealClock::now(); ++i) {
+        exchange.enqueue(client, next, due);
+        client = (client + 1) % run.connections.size();
+        fetch();
+      }
+      exchange.turn(has_next ? due - kAwake : RealClock::now());
+    }
+  });
 }
 
 Outcome run_flat_out(Traffic& traffic, const RealRun& run, std::size_t pipeline,
                      std::optional<std::chrono::microseconds> duration) {
   Exchange exchange(run);
-  Flood flood(traffic, exchange, pipeline);
   const auto end = duration ? RealClock::now() + *duration : kNoDeadline;
-  return finish_after(exchange, [&] { flood.run(run.connections.size(), end); });
+  return finish_after(exchange, [&] {
+    bool has_next = true;
+    const auto goes_on = [&] { return has_next && exchange.goes_on() && RealClock::now() < end; };
+    const auto refill = [&](std::size_t client) {
+      const bool refills = goes_on();
+      while (refills && has_next && exchange.in_flight(client) < pipeline) {
+        Arrival arrival;
+        has_next = traffic.next(arrival);
+        if (has_next) exchange.enqueue(client, arrival, std::nullopt);
+      }
+      exchange.send_all();
+    };
+    for (std::size_t client = 0; client < run.connections.size(); ++client) refill(client);
+    while (goes_on()) exchange.turn(end, refill);
+  });
 }
 
 }  // namespace rlctl::traffic

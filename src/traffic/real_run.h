@@ -19,29 +19,6 @@
 
 namespace rlctl::traffic {
 
-/// Detects scripts that call TIME, by INFO commandstats, which also counts the commands that
-/// scripts call. It counts for all clients: this detects nothing while others run scripts, or if
-/// the user may not call INFO. (A client that calls TIME without a script is mistaken for the
-/// script.)
-class TimeWatch {
- public:
-  /// Watches from now on. Throws redis::Error if the connection breaks; so does saw_time(). The
-  /// connection must outlive this, and have no reply outstanding.
-  explicit TimeWatch(redis::Connection& connection);
-  /// Whether a script called TIME since the last look. `scripts`: how many this connection has
-  /// executed since then.
-  bool saw_time(std::int64_t scripts);
-
- private:
-  struct Calls {
-    std::int64_t time = 0, scripts = 0;
-  };
-  std::optional<Calls> count() const;
-
-  redis::Connection& connection_;
-  std::optional<Calls> last_;
-};
-
 /// The calls of scripts and functions since the server started, and their time. None if the user
 /// may not call INFO. One round trip; throws redis::Error.
 std::optional<redis::CommandStats> read_server_time(redis::Connection& connection);

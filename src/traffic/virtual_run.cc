@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "redis/error.h"
+#include "redis/server.h"
+#include "traffic/real_run.h"
 
 namespace rlctl::traffic {
 namespace {
@@ -87,6 +89,23 @@ std::size_t ModelDecider::decide(std::span<const Arrival> arrivals, std::span<De
   return arrivals.size();
 }
 
+TimeWatch::TimeWatch(redis::Connection& connection) : connection_(connection), last_(count()) {}
+
+std::optional<TimeWatch::Calls> TimeWatch::count() const {
+  const auto stats = redis::read_command_stats(connection_);
+  if (!stats) return std::nullopt;
+  const auto time = stats->find("time");
+  return Calls{.time = time == stats->end() ? 0 : time->second.calls,
+               .scripts = redis::stats_of_scripts(*stats).calls};
+}
+
+bool TimeWatch::saw_time(std::int64_t scripts) {
+  const auto before = last_;
+  last_ = count();
+  return before && last_ && last_->time > before->time &&
+         last_->scripts - before->scripts == scripts;
+}
+
 ScriptDecider::ScriptDecider(redis::Connection& connection, Script& script)
     : connection_(connection), script_(script), lot_(kLot) {
   script_.load(connection_);
@@ -107,7 +126,7 @@ void ScriptDecider::stop_at(const Interrupt& interrupt, std::chrono::microsecond
   patience_ = patience;
 }
 
-void ScriptDecider::ask(const Arrival& arrival) {
+void ScriptDecider::send(const Arrival& arrival) {
   const auto call = script_.call(arrival);
   if (aging_) {
     latest_ = arrival.key == last_key_ ? std::max(latest_, arrival.at) : arrival.at;
@@ -116,11 +135,6 @@ void ScriptDecider::ask(const Arrival& arrival) {
     is_aging_.push_back(false);
   }
   call.append_to(connection_);
-}
-
-/// Pauses the TTLs, since real time may pass before the next lot.
-void ScriptDecider::end_lot() {
-  if (aging_ && aging_->pause()) is_aging_.push_back(true);
 }
 
 /// Throws Interrupted once the interrupt is raised, and from then on only when the deadline passes.
@@ -188,25 +202,26 @@ std::size_t ScriptDecider::decide(std::span<const Arrival> arrivals,
                                   std::span<Decision> decisions) {
   latest_ = std::chrono::microseconds{0};
   stalled_.clear();
-  auto to_ask = arrivals;
+  auto unsent = arrivals;
   std::size_t answered = 0;
-  const auto ask_lot = [&] {
+  const auto send_lot = [&] {
     if (interrupt_ != nullptr) interrupt_->check();
     // Of a script that never ends, a user must stop every call that was sent.
-    const auto lot = to_ask.first(std::min(answers_ > 0 ? lot_ : 1, to_ask.size()));
-    for (const Arrival& arrival : lot) ask(arrival);
-    end_lot();
-    to_ask = to_ask.subspan(lot.size());
+    const auto lot = unsent.first(std::min(answers_ > 0 ? lot_ : 1, unsent.size()));
+    for (const Arrival& arrival : lot) send(arrival);
+    // Real time may pass before the next lot.
+    if (aging_ && aging_->pause()) is_aging_.push_back(true);
+    unsent = unsent.subspan(lot.size());
     return lot.size();
   };
   try {
-    auto awaited = ask_lot();
+    auto awaited = send_lot();
     while (awaited > 0) {
       connection_.send_some();
       const bool overlaps = lot_ > 1 && answers_ > 0;
-      const auto next = overlaps ? ask_lot() : 0;
+      const auto next = overlaps ? send_lot() : 0;
       for (; awaited > 0; --awaited, ++answered) decisions[answered] = answer(arrivals[answered]);
-      awaited = overlaps ? next : ask_lot();
+      awaited = overlaps ? next : send_lot();
     }
     skip_agings();
   } catch (const Interrupted&) {

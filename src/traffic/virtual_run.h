@@ -16,7 +16,6 @@
 #include "redis/connection.h"
 #include "traffic/key_aging.h"
 #include "traffic/measurement.h"
-#include "traffic/real_run.h"
 #include "traffic/script.h"
 #include "traffic/traffic.h"
 
@@ -59,6 +58,29 @@ class ModelDecider final : public Decider {
   std::vector<limiter::KeyAndLimit> states_;
 };
 
+/// Detects scripts that call TIME, by INFO commandstats, which also counts the commands that
+/// scripts call. It counts for all clients: this detects nothing while others run scripts, or if
+/// the user may not call INFO. (A client that calls TIME without a script is mistaken for the
+/// script.)
+class TimeWatch {
+ public:
+  /// Watches from now on. Throws redis::Error if the connection breaks; so does saw_time(). The
+  /// connection must outlive this, and have no reply outstanding.
+  explicit TimeWatch(redis::Connection& connection);
+  /// Whether a script called TIME since the last look. `scripts`: how many this connection has
+  /// executed since then.
+  bool saw_time(std::int64_t scripts);
+
+ private:
+  struct Calls {
+    std::int64_t time = 0, scripts = 0;
+  };
+  std::optional<Calls> count() const;
+
+  redis::Connection& connection_;
+  std::optional<Calls> last_;
+};
+
 /// Uses a script on a server, with many requests in one write. Their times are the script's `now`,
 /// and TTLs follow them too. (If the times of consecutive requests of one key in one call step
 /// back, no time passes between them.)
@@ -90,8 +112,7 @@ class ScriptDecider final : public Decider {
   const std::set<std::uint32_t>& stalled() const { return stalled_; }
 
  private:
-  void ask(const Arrival& arrival);
-  void end_lot();
+  void send(const Arrival& arrival);
   void skip_agings();
   redis::Reply read();
   redis::Reply read_answer(const Arrival& arrival);
