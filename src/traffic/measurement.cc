@@ -23,23 +23,18 @@ void keep_worse(std::optional<Minute>& worst, const Minute& minute) {
   if (minute.denied > denied) worst = minute;
 }
 
-/// For heaps with the earliest on top.
-constexpr auto kIsLater = [](const auto& one, const auto& other) { return one.at > other.at; };
-
 }  // namespace
 
 void DelayedRequests::push(microseconds at, std::int64_t cost) {
   units_ += cost;
   last_ = std::max(last_, at);
-  requests_.push_back({at, cost});
-  std::push_heap(requests_.begin(), requests_.end(), kIsLater);
+  requests_.push({at, cost});
 }
 
 std::optional<DelayedRequest> DelayedRequests::pop_until(microseconds at) {
-  if (empty() || requests_.front().at > at) return std::nullopt;
-  std::pop_heap(requests_.begin(), requests_.end(), kIsLater);
-  const auto earliest = requests_.back();
-  requests_.pop_back();
+  if (empty() || requests_.top().at > at) return std::nullopt;
+  const auto earliest = requests_.top();
+  requests_.pop();
   units_ -= earliest.cost;
   return earliest;
 }
@@ -98,25 +93,33 @@ Measurement::Key& Measurement::key(std::uint32_t number) {
     }
   }
   Key& found = keys_[number];
-  if (!found.asked) ++measured_.keys;
-  found.asked = true;
+  if (!found.is_requested) ++measured_.keys;
+  found.is_requested = true;
   return found;
 }
 
 void Measurement::add(const Arrival& arrival, const Decision& decision) {
-  Key& asked = key(arrival.key);
+  Key& own = key(arrival.key);
   ++measured_.sent;
   count_minute(arrival.at, decision.allowed);
   if (!delayed_.empty()) count_proceeded(arrival);
   if (decision.allowed) {
     ++measured_.allowed;
     measured_.longest_delay = std::max(measured_.longest_delay, decision.delay);
-    if (first_denied_) watch_inversion(arrival);
-    if (asked.denials) end_denials(asked, arrival);
-    depart(arrival, decision.delay);
+    if (first_denied_) {
+      const auto& [at, key, cost] = *first_denied_;
+      measured_.looks_inverted |=
+          arrival.key == key && arrival.cost == cost && arrival.at - at < limits_.front().window;
+    }
+    if (own.denials) end_denials(own, arrival);
+    if (decision.delay.count() == 0) {
+      allow(arrival.key, {arrival.at, arrival.cost});
+    } else {
+      delayed_[arrival.key].push(arrival.at + decision.delay, arrival.cost);
+    }
   } else {
     if (measured_.sent == 1) first_denied_ = arrival;
-    deny(asked, arrival, decision);
+    deny(own, arrival, decision);
   }
   const bool reports =
       decision.remaining != limiter::kNotTold || decision.reset_after != limiter::kTimeNotTold;
@@ -138,11 +141,6 @@ void Measurement::count_proceeded(const Arrival& arrival) {
   while (const auto request = found->second.pop_until(arrival.at)) allow(arrival.key, *request);
 }
 
-void Measurement::depart(const Arrival& arrival, microseconds delay) {
-  if (delay.count() == 0) return allow(arrival.key, {arrival.at, arrival.cost});
-  delayed_[arrival.key].push(arrival.at + delay, arrival.cost);
-}
-
 /// Compares what the decision reports with the allowed units.
 void Measurement::compare(const Arrival& arrival, const Decision& decision) {
   auto left = std::numeric_limits<std::int64_t>::max();
@@ -154,7 +152,13 @@ void Measurement::compare(const Arrival& arrival, const Decision& decision) {
     left = std::min(left, limits_[i].limit - window.in_window());
     empty_at = std::max(empty_at, window.empty_at());
   }
-  if (!delayed_.empty()) count_delayed(arrival, left, empty_at);
+  const auto delayed = delayed_.find(arrival.key);
+  if (delayed != delayed_.end() && !delayed->second.empty()) {
+    left -= delayed->second.units();
+    for (const auto& limit : limits_) {
+      empty_at = std::max(empty_at, delayed->second.last() + limit.window);
+    }
+  }
   if (decision.remaining != limiter::kNotTold) {
     auto& [compared, too_many, too_few] = measured_.remaining_error;
     const auto more = decision.remaining - std::max<std::int64_t>(left, 0);
@@ -168,17 +172,6 @@ void Measurement::compare(const Arrival& arrival, const Decision& decision) {
     ++compared;
     too_early = std::max(too_early, -later);
     too_late = std::max(too_late, later);
-  }
-}
-
-/// Adds the requests that have not proceeded yet to what compare() found.
-void Measurement::count_delayed(const Arrival& arrival, std::int64_t& left,
-                                microseconds& empty_at) const {
-  const auto found = delayed_.find(arrival.key);
-  if (found == delayed_.end() || found->second.empty()) return;
-  left -= found->second.units();
-  for (const auto& limit : limits_) {
-    empty_at = std::max(empty_at, found->second.last() + limit.window);
   }
 }
 
@@ -231,13 +224,6 @@ void Measurement::count_minute(microseconds at, bool allowed) {
   }
   ++minute_.sent;
   if (!allowed) ++minute_.denied;
-}
-
-/// Of an allowed request.
-void Measurement::watch_inversion(const Arrival& arrival) {
-  const auto& [at, key, cost] = *first_denied_;
-  measured_.looks_inverted |=
-      arrival.key == key && arrival.cost == cost && arrival.at - at < limits_.front().window;
 }
 
 /// The measurement after all delayed requests have proceeded.
@@ -350,18 +336,6 @@ void Histogram::add(nanoseconds duration) {
   max_ns_ = std::max(max_ns_, ns);
   sum_ns_ += ns;
   sum_of_squares_ += Wide{ns} * ns;
-}
-
-nanoseconds Histogram::min() const noexcept {
-  return nanoseconds{count_ == 0 ? 0 : min_ns_};
-}
-
-nanoseconds Histogram::max() const noexcept {
-  return nanoseconds{max_ns_};
-}
-
-double Histogram::mean_ns() const noexcept {
-  return count_ == 0 ? 0 : static_cast<double>(sum_ns_) / static_cast<double>(count_);
 }
 
 /// Sums the squares around the integer part of the mean, in integers: around 0, the difference

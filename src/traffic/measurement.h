@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <queue>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -85,7 +86,14 @@ class DelayedRequests {
   microseconds last() const noexcept { return last_; }
 
  private:
-  std::vector<DelayedRequest> requests_;  ///< a heap with the earliest on top
+  struct IsLater {
+    bool operator()(const DelayedRequest& one, const DelayedRequest& other) const {
+      return one.at > other.at;
+    }
+  };
+
+  /// The earliest is on top.
+  std::priority_queue<DelayedRequest, std::vector<DelayedRequest>, IsLater> requests_;
   std::int64_t units_ = 0;
   microseconds last_{0};
 };
@@ -194,7 +202,7 @@ class Measurement {
     bool broken = false;  ///< whether a promise was broken
   };
   struct Key {
-    bool asked = false;
+    bool is_requested = false;
     std::int64_t denied = 0;
     std::optional<Denials> denials;
   };
@@ -203,10 +211,7 @@ class Measurement {
   void end_denials(Key& key, const Arrival& allowed);
   void count_minute(microseconds at, bool allowed);
   void count_proceeded(const Arrival& arrival);
-  void watch_inversion(const Arrival& arrival);
-  void depart(const Arrival& arrival, microseconds delay);
   [[gnu::noinline]] void compare(const Arrival& arrival, const limiter::Decision& decision);
-  void count_delayed(const Arrival& arrival, std::int64_t& left, microseconds& empty_at) const;
   void allow(std::uint32_t key, const DelayedRequest& request);
   Measurement after_all_departures() const;
   Worst worst() const;
@@ -232,9 +237,11 @@ class Histogram {
 
   std::int64_t count() const noexcept { return count_; }
   // Exact; 0 if there are no durations.
-  nanoseconds min() const noexcept;
-  nanoseconds max() const noexcept;
-  double mean_ns() const noexcept;
+  nanoseconds min() const noexcept { return nanoseconds{count_ == 0 ? 0 : min_ns_}; }
+  nanoseconds max() const noexcept { return nanoseconds{max_ns_}; }
+  double mean_ns() const noexcept {
+    return count_ == 0 ? 0 : static_cast<double>(sum_ns_) / static_cast<double>(count_);
+  }
   double stdev_ns() const noexcept;
   /// The duration that `percent` (above 0, below 100, in whole thousandths) of all do not exceed:
   /// the longest of its bucket, or max(). None if fewer than kBeyond durations rank above it, which

@@ -91,11 +91,6 @@ class BundledScript final : public Script {
 
 constexpr std::size_t kMaxShown = 60;  // bytes of a key or an argument, in a message
 
-bool any_tells_time(const std::vector<Template>& templates) {
-  return std::any_of(templates.begin(), templates.end(),
-                     [](const Template& text) { return text.uses_time(); });
-}
-
 lua::Substitutes substitutes_for(const ForeignLimiter& limiter, const Surroundings& surroundings) {
   std::vector<std::string_view> words;
   for (const auto& argument : limiter.arguments) words.push_back(argument.source());
@@ -420,17 +415,17 @@ void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit) 
 AcceptedScript load_accepted(redis::Connection& connection, const std::string& source,
                              std::string_view name) {
   AcceptedScript accepted{.source = source};
+  std::optional<redis::Error> error;  // the first
   const auto loads = [&] {
     const auto reply = connection.call({"SCRIPT", "LOAD", accepted.source});
-    if (!reply.is_error()) accepted.sha1 = reply.text();
+    if (!reply.is_error()) {
+      accepted.sha1 = reply.text();
+    } else if (!error) {
+      error = error_of(reply, name, source);
+    }
     return !reply.is_error();
   };
-  const auto reply = connection.call({"SCRIPT", "LOAD", source});
-  if (!reply.is_error()) {
-    accepted.sha1 = reply.text();
-    return accepted;
-  }
-  const auto error = error_of(reply, name, source);
+  if (loads()) return accepted;
   if (const auto flags = lua::unknown_flags(source); !flags.empty()) {
     accepted.source = lua::without_unknown_flags(source);
     accepted.change = fmt::format("ignored the flag{} {}, which this server does not know",
@@ -442,7 +437,7 @@ AcceptedScript load_accepted(redis::Connection& connection, const std::string& s
     accepted.change = "ignored its first line, \"#!lua\", which this server does not know";
     if (loads()) return accepted;
   }
-  throw error;
+  throw redis::Error(*error);
 }
 
 void choose_function(ForeignLimiter& limiter) {
@@ -477,8 +472,7 @@ void choose_function(ForeignLimiter& limiter) {
 }
 
 bool lacks_clock(const ForeignLimiter& limiter) {
-  return !any_tells_time(limiter.keys) && !any_tells_time(limiter.arguments) &&
-         !may_call_time(limiter) && !may_set_ttl(limiter) &&
+  return coarsest_time(limiter) == nullptr && !may_call_time(limiter) && !may_set_ttl(limiter) &&
          lua::find_scopes(limiter.source).has_value();
 }
 

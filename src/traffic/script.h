@@ -49,7 +49,8 @@ AcceptedScript load_accepted(redis::Connection& connection, const std::string& s
 /// request, and it calls neither TIME nor a command that sets a TTL. False if it is not valid Lua.
 bool lacks_clock(const ForeignLimiter& limiter);
 
-/// The time placeholder in its keys and arguments that rounds most; null if all of them give µs.
+/// The placeholder in its keys and arguments that rounds the time of the request most; null if none
+/// contains it.
 const Placeholder* coarsest_time(const ForeignLimiter& limiter);
 
 /// A limiter to test: an algorithm or a foreign limiter, and the limits, all of which must hold.

@@ -274,16 +274,10 @@ void Template::append(std::string& out, const TemplateValues& values) const {
   }
 }
 
-bool Template::uses_time() const {
-  return std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
-    return piece.placeholder != nullptr && piece.placeholder->tick > 0us;
-  });
-}
-
 const Placeholder* Template::coarsest_time() const {
   const Placeholder* coarsest = nullptr;
   for (const auto& [placeholder, text] : pieces_) {
-    if (placeholder == nullptr || placeholder->tick <= 1us) continue;
+    if (placeholder == nullptr || placeholder->tick == 0us) continue;
     if (coarsest == nullptr || placeholder->tick > coarsest->tick) coarsest = placeholder;
   }
   return coarsest;

@@ -76,9 +76,7 @@ class Template {
   void append(std::string& out, const TemplateValues& values) const;
   /// The text as written.
   const std::string& source() const noexcept { return source_; }
-  /// Whether it contains the time of the request.
-  bool uses_time() const;
-  /// The placeholder in it that rounds the time most; null if none rounds it to more than a µs.
+  /// The placeholder in it that rounds the time of the request most; null if none contains it.
   const Placeholder* coarsest_time() const;
   /// Whether it contains a part of the limit, so that there must be one.
   bool uses_limit() const;
