@@ -15,9 +15,9 @@ struct Node {
   Branching::State state = Branching::kEmpty;
   Schedule schedule = {};
   Answers answers = {};
-  ExactLog log;  ///< of what was allowed
+  ExactLog log;  ///< holds the allowed units
   bool has_delay = false;
-  double share = 1;  ///< of all schedules, those that begin with this one
+  double share = 1;  ///< the part of all schedules that begin with this one
 };
 
 /// See exhaust().
@@ -175,8 +175,8 @@ class Exhaustion {
   std::size_t requests_;
   std::vector<Node> nodes_;  ///< to be extended; the deepest last
   std::vector<Node> taken_;
-  std::vector<Branching::Branch> branches_;  ///< of the taken nodes
-  std::vector<std::size_t> counts_;          ///< of the branches of each taken node
+  std::vector<Branching::Branch> branches_;  ///< all requests that may follow the taken nodes
+  std::vector<std::size_t> counts_;          ///< how many branches each taken node has
   SearchResult result_;
   double share_ = 0;
   std::int64_t tried_ = 0, rounds_ = 0;

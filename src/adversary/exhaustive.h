@@ -8,6 +8,11 @@
 #include "adversary/trial.h"
 #include "base/wait.h"
 
+// The exhaustive search: tries every schedule of a few requests, each at a time at which a
+// limiter's answer may change. Its findings are those of search.h, shrunk in the same way.
+// cli/commands/burst/session.cc calls search_all() for `burst adversary --exhaustive`, with a model
+// or with a script.
+
 namespace rlctl::adversary {
 
 /// The times that exhaust() tries for a request, given those before it, in order. They are the ones
@@ -29,12 +34,13 @@ using OnExhaustiveProgress =
 /// early with the findings so far. Throws what the limiter throws.
 SearchResult exhaust(Branching& limiter, const SearchRequest& request, int requests,
                      const Interrupt& interrupt, const OnExhaustiveProgress& on_progress = {});
-/// The same, and shrinks what was found; the trial must be of the same limiter.
+/// Calls exhaust(), and shrinks what was found. The trial must be of the same limiter.
 SearchResult search_all(Branching& limiter, Trial& trial, const SearchRequest& request,
                         int requests, const Interrupt& interrupt,
                         const OnExhaustiveProgress& on_progress = {});
 
-/// The same for a script, which is asked once for each state that schedules leave.
+/// Tries every schedule on a script, to which each request is sent once for each state that
+/// schedules leave, and shrinks what was found.
 SearchResult search_all(ScriptTrial& trial, const SearchRequest& request, int requests,
                         const Interrupt& interrupt, const OnExhaustiveProgress& on_progress = {});
 

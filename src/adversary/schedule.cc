@@ -9,7 +9,7 @@
 namespace rlctl::adversary {
 namespace {
 
-// --- Known schedules -----------------------------------------------------------------------------
+// ---- Known schedules ----
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;

@@ -9,9 +9,16 @@
 
 #include "limiter/limit.h"
 
+// The requests that a search sends (a schedule), the answers to them, and the score that says how
+// badly the limiter failed. Here too are the schedules under which limiters are known to fail, with
+// which search.cc begins, and the gaps between requests of which it makes others. trial.h runs
+// schedules; the reports of cli/commands/burst show them.
+
 namespace rlctl::adversary {
 
 using std::chrono::microseconds;
+
+// ---- Schedules and answers ----
 
 struct Request {
   microseconds at{0};     ///< by the sender's clock
@@ -21,9 +28,10 @@ struct Request {
 inline bool is_earlier(const Request& one, const Request& other) {
   return one.at < other.at;
 }
-/// In sending order. If a time is earlier than the one before it, the clock has stepped back.
+/// Requests in sending order. If one has an earlier time than the one before it, the clock has
+/// stepped back.
 using Schedule = std::vector<Request>;
-/// The number of requests of all of them.
+/// The number of requests of all schedules.
 std::int64_t requests_of(std::span<const Schedule> schedules);
 
 /// How a limiter answered one request.
@@ -45,8 +53,10 @@ struct Instant {
 std::vector<Instant> instants_of(const Schedule& schedule);
 
 bool steps_back(const Schedule& schedule);
-/// The same schedule, earlier or later.
+/// The schedule moved by a time, which may be negative.
 Schedule shifted(Schedule schedule, microseconds by);
+
+// ---- Scores ----
 
 /// What an exact log holds: the units that were allowed and not given back.
 class ExactLog {
@@ -83,7 +93,7 @@ class ExactLog {
 
   microseconds window_;
   std::vector<microseconds> times_;
-  std::vector<std::int64_t> units_;  ///< up to and including each time
+  std::vector<std::int64_t> units_;  ///< the sum of the units up to and including each time
   std::int64_t refunded_ = 0;        ///< this many from the beginning are gone
 };
 
@@ -97,20 +107,22 @@ struct Score {
   /// Requests that were denied although an exact log of the allowed ones would have allowed them,
   /// both by the sender's clock and by a clock that never goes back.
   std::vector<std::size_t> wrongly_denied = {};
-  /// How many of them an exact log would deny too if units left it one tick later: the limiter
-  /// compares with > where the log compares with >=.
+  /// How many of the wrong denials an exact log would make too if units left it one tick later: the
+  /// limiter compares with > where the log compares with >=.
   std::size_t denied_at_edge = 0;
 
-  /// Every wrong denial is of that kind.
+  /// Whether an exact log whose units leave one tick later would make every wrong denial too.
   bool only_at_edge() const { return denied_at_edge == wrongly_denied.size(); }
 };
-/// `tick`: that of the limiter's clock.
+/// `tick` is the step of the limiter's clock.
 Score score_of(const Schedule& schedule, const Answers& answers, const limiter::Limit& limit,
                microseconds tick = microseconds{1});
 /// The number of decimal digits of the µs by which the worst span is shorter than a window, at most
 /// those of a hundredth of a window. The more digits, the more serious a leak: one within 1 µs of a
 /// full window may be due to rounding.
 int margin_digits(const Score& score, microseconds window);
+
+// ---- Schedules under which limiters fail ----
 
 /// Durations at which limiters are known to fail: close to the window, fractions of it, and clock
 /// units. None is longer than two windows. The most telling come first.
@@ -124,7 +136,7 @@ std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_
 /// limit with `fills`. Requests that a coarse clock sees at one instant are a fixed time apart, so
 /// that many of them take longer than short windows.
 microseconds latest_of_forward(const limiter::Limit& limit, std::int64_t fills, std::int64_t most);
-/// The same with a clock that steps back.
+/// Schedules, with a clock that steps back, under which limiters are known to fail.
 std::vector<Schedule> backward_schedules(const limiter::Limit& limit, std::int64_t cost);
 /// Schedules with refunds, each of `refund` (below 0), between requests of this cost.
 std::vector<Schedule> refunding_schedules(const limiter::Limit& limit, std::int64_t cost,

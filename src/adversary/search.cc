@@ -45,7 +45,7 @@ std::int64_t most_requests(std::int64_t fills) {
   return 4 * fills + 8;
 }
 
-/// Without refunds.
+/// The units that the requests of a schedule ask for; refunds do not count.
 std::int64_t units_of(const Schedule& schedule) {
   std::int64_t units = 0;
   for (const auto& request : schedule) units += std::max<std::int64_t>(request.cost, 0);
@@ -66,7 +66,7 @@ class SearchPass {
         random_(random) {}
 
   /// Called after requests, with the number sent so far and the most units allowed.
-  using OnRequests = std::function<void(std::int64_t asked, std::int64_t worst)>;
+  using OnRequests = std::function<void(std::int64_t sent, std::int64_t worst)>;
 
   /// Runs until it has sent `budget` requests, or the interrupt is raised.
   SearchResult run(std::int64_t budget, const OnRequests& on_requests) {
@@ -241,7 +241,7 @@ class SearchPass {
   }
   microseconds pick_gap() { return gaps_[pick(gaps_.size())]; }
 
-  /// The same without a draw if there is only one.
+  /// Takes no random number if there is only one cost.
   std::int64_t pick_cost() {
     return request_.costs.size() == 1 ? request_.costs[0]
                                       : request_.costs[pick(request_.costs.size())];
@@ -272,8 +272,8 @@ SearchResult search_once(Trial& trial, const SearchRequest& request, const Inter
   std::int64_t before = 0;
   const auto run = [&](bool clock_steps_back, std::int64_t budget) {
     return SearchPass(trial, request, interrupt, clock_steps_back, random)
-        .run(budget, [&](std::int64_t asked, std::int64_t worst) {
-          if (on_progress) on_progress(before + asked, request.budget, worst);
+        .run(budget, [&](std::int64_t sent, std::int64_t worst) {
+          if (on_progress) on_progress(before + sent, request.budget, worst);
         });
   };
   const auto backward_budget =
@@ -552,7 +552,7 @@ SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const Sea
     finding = shrinking.run();
     result.requests_sent += shrinking.requests_sent();
   };
-  // As many units, in a span that is not much longer.
+  // What is smaller must allow as many units, in a span that is not much longer.
   const auto shrink_most = [&](Finding& finding, bool steps_back) {
     const auto units = finding.score.worst;
     const auto digits = margin_digits(finding.score, window);
@@ -567,7 +567,7 @@ SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const Sea
   }
   if (stepping_back.wrongly_denied) result.keep_denial(*stepping_back.wrongly_denied, false);
   if (auto& wrong = result.wrongly_denied) {
-    // A wrong denial that is as serious.
+    // What is smaller must have a wrong denial that is as serious.
     const bool is_minor = wrong->score.only_at_edge();
     shrink(*wrong, steps_back(wrong->schedule), [is_minor](const Score& score) {
       return !score.wrongly_denied.empty() && (is_minor || !score.only_at_edge());

@@ -10,7 +10,14 @@
 #include "base/wait.h"
 #include "limiter/limit.h"
 
+// The random search for the schedule under which a limiter allows the most within one window, which
+// is `burst adversary`, and what a search of either kind has found. cli/commands/burst/session.cc
+// calls search() for each limiter, and its reports show the SearchResult. The second part of this
+// file is shared with the exhaustive search (exhaustive.h).
+
 namespace rlctl::adversary {
+
+// ---- Searching ----
 
 /// The requests that a search sends unless the user chooses another number.
 inline constexpr std::int64_t kDefaultBudget = 50'000;
@@ -19,7 +26,7 @@ struct SearchRequest {
   limiter::Limit limit = {};  ///< the limit that must hold
   /// Each request has one of these; the first is above 0, one below 0 is a refund.
   std::vector<std::int64_t> costs{1};
-  /// Requests; shrinking sends at most as many again for each finding.
+  /// How many requests the search sends; shrinking sends at most as many again for each finding.
   std::int64_t budget = kDefaultBudget;
   std::uint64_t seed = 1;
   microseconds base{0};  ///< a multiple of the window; no request is earlier
@@ -38,9 +45,6 @@ struct Finding {
   Answers answers = {};
   Score score = {};
 };
-/// Whether `one` tells less than `other`: it has fewer units or, with equal units, a much longer
-/// span or, if that is about equal too, more requests.
-bool tells_less_than(const Finding& one, const Finding& other, microseconds window);
 
 /// What a search has found. In the end each schedule is the shortest that shows it, with the
 /// roundest times.
@@ -58,13 +62,14 @@ struct SearchResult {
   /// The most units above the limit, by a clock that never steps back, in a span that is shorter
   /// than a window by at least the rounding; std::nullopt if none was found.
   std::optional<Score> beyond_rounding = {};
-  /// `most` is all that a schedule may ask for, about four times the limit: no bound was found.
+  /// `most` has as many units as a schedule may have, about four times the limit: no bound was
+  /// found.
   bool is_unbounded = false;
   /// How many schedules an exhaustive search tried: all within bounds, unless `interrupted`.
   std::optional<std::int64_t> tried = {};
   /// The schedules that were left out, since their answers depend on when a key expires.
   std::int64_t undecided = 0;
-  std::int64_t requests_sent = 0;  ///< requests
+  std::int64_t requests_sent = 0;
   bool interrupted = false;
 
   /// Keeps the candidate if it has wrong denials, and the one kept so far has none or less serious
@@ -80,7 +85,7 @@ microseconds latest_time(const SearchRequest& request);
 
 /// The requests sent so far, roughly how many there will be, and the most units allowed so far.
 using OnSearchProgress =
-    std::function<void(std::int64_t asked, std::int64_t of, std::int64_t worst)>;
+    std::function<void(std::int64_t sent, std::int64_t of, std::int64_t worst)>;
 
 /// Searches for the schedules under which a limiter allows the most within one window, or denies
 /// what an exact log would allow. First tries schedules known to cause failures (around the edges
@@ -93,17 +98,22 @@ using OnSearchProgress =
 SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
                     const OnSearchProgress& on_progress = {});
 
-/// By a clock as coarse as the request's rounding.
+// ---- Parts that both searches use ----
+
+/// The score of answers by a clock as coarse as the request's rounding.
 Score score_of(const Schedule& schedule, const Answers& answers, const SearchRequest& request);
-/// Whether each finding really has these answers; see Trial::confirms(). If the interrupt ends it,
-/// sets SearchResult::interrupted, and true.
+/// Whether `one` tells less than `other`: it has fewer units or, with equal units, a much longer
+/// span or, if that is about equal too, more requests.
+bool tells_less_than(const Finding& one, const Finding& other, microseconds window);
+/// Whether each finding really has its answers; see Trial::confirms(). True if an interrupt ends
+/// this, which sets SearchResult::interrupted.
 bool is_confirmed(Trial& trial, SearchResult& result);
 
 /// The result of a search that found `forward` with a clock that never steps back, and
 /// `stepping_back` with one that may. Each finding is made smaller: it loses the requests that it
 /// does not need, instants are joined, and each moves to the roundest time that still shows the
-/// finding. Sends at most the request's budget for each, none after an interrupt, and adds what it
-/// sends to `asked`.
+/// finding. Sends at most the request's budget for each, nothing after an interrupt, and counts
+/// what it sends in SearchResult::requests_sent.
 SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const SearchResult& forward,
                            const SearchResult& stepping_back, const Interrupt& interrupt);
 

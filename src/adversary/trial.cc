@@ -28,11 +28,11 @@ std::vector<traffic::Arrival> arrivals_of(std::span<const Schedule> schedules) {
   return arrivals;
 }
 
-/// Held-up schedules are asked again until none is. Not more often in a row than this, and no more
-/// requests than this and as many as were asked for the first time: a script that takes
-/// milliseconds looks as if it were held up each time.
+/// Schedules that stalled run again, until none stalls or they have run this often. A script that
+/// takes milliseconds seems to stall each time.
 constexpr int kMaxRepeats = 20;
-constexpr std::int64_t kRequestsAgain = 20'000;
+/// The requests that may be sent again beyond the number of those sent for the first time.
+constexpr std::int64_t kMaxResent = 20'000;
 
 }  // namespace
 
@@ -142,7 +142,7 @@ ScriptTrial::ScriptTrial(redis::Connection& connection, traffic::Script& script,
 
 ScriptTrial::~ScriptTrial() = default;
 
-std::vector<Answers> ScriptTrial::ask_once(std::span<const Schedule> schedules) {
+std::vector<Answers> ScriptTrial::run_once(std::span<const Schedule> schedules) {
   const auto arrivals = arrivals_of(schedules);
   std::vector<limiter::Decision> decisions(arrivals.size());
   script_->forget();
@@ -189,14 +189,14 @@ void ScriptTrial::add_contents() {
 /// where they differ.
 std::vector<Answers> ScriptTrial::run_with_slack(std::span<const Schedule> schedules) {
   stalled_.clear();
-  auto answers = ask_once(schedules);
+  auto answers = run_once(schedules);
   if (scope_.ttl_tolerance == microseconds{0} || !script_->key_of_ttls()) return answers;
   for (const auto slack : {-scope_.ttl_tolerance, scope_.ttl_tolerance}) {
     note_others();
     remove_keys();
     decider_.set_ttl_slack(slack);
     for (auto& own : contents_) own += '|';
-    const auto others = ask_once(schedules);
+    const auto others = run_once(schedules);
     for (std::size_t i = 0; i < answers.size(); ++i) {
       if (answers[i] != others[i]) answers[i].clear();
     }
@@ -205,38 +205,38 @@ std::vector<Answers> ScriptTrial::run_with_slack(std::span<const Schedule> sched
   return answers;
 }
 
-/// Asks the schedules again that a busy machine held up, if keys may have expired meanwhile.
-std::vector<Answers> ScriptTrial::ask_together(std::span<const Schedule> schedules) {
+/// Runs schedules again that stalled on a busy machine, if keys may have expired meanwhile.
+std::vector<Answers> ScriptTrial::run_together(std::span<const Schedule> schedules) {
   auto answers = run_with_slack(schedules);
-  std::vector<std::size_t> asked(schedules.size());
-  std::iota(asked.begin(), asked.end(), std::size_t{0});
+  std::vector<std::size_t> last_run(schedules.size());  // the numbers of the schedules
+  std::iota(last_run.begin(), last_run.end(), std::size_t{0});
   requests_sent_ += requests_of(schedules);
   for (int again = 0; again < kMaxRepeats && !stalled_.empty(); ++again) {
-    if (asked_again_ >= kRequestsAgain + requests_sent_) break;
-    std::vector<std::size_t> late;
-    for (const auto i : stalled_) late.push_back(asked[i]);
-    asked = std::move(late);
+    if (requests_resent_ >= kMaxResent + requests_sent_) break;
+    std::vector<std::size_t> numbers;
+    for (const auto i : stalled_) numbers.push_back(last_run[i]);
+    last_run = std::move(numbers);
     std::vector<Schedule> stalled;
-    for (const auto i : asked) stalled.push_back(schedules[i]);
-    asked_again_ += requests_of(stalled);
+    for (const auto i : last_run) stalled.push_back(schedules[i]);
+    requests_resent_ += requests_of(stalled);
     note_others();
     remove_keys();
     auto contents = std::exchange(contents_, {});
     auto other_answers = run_with_slack(stalled);
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      answers[asked[i]] = std::move(other_answers[i]);
-      if (!contents_.empty()) contents[asked[i]] = std::move(contents_[i]);
+    for (std::size_t i = 0; i < last_run.size(); ++i) {
+      answers[last_run[i]] = std::move(other_answers[i]);
+      if (!contents_.empty()) contents[last_run[i]] = std::move(contents_[i]);
     }
     contents_ = notes_contents_ ? std::move(contents) : std::vector<std::string>{};
   }
   return answers;
 }
 
-std::vector<Answers> ScriptTrial::ask_apart(std::span<const Schedule> schedules) {
+std::vector<Answers> ScriptTrial::run_apart(std::span<const Schedule> schedules) {
   std::vector<Answers> answers;
   for (const auto& schedule : schedules) {
     remove_keys();
-    answers.push_back(std::move(ask_together({&schedule, 1}).front()));
+    answers.push_back(std::move(run_together({&schedule, 1}).front()));
   }
   return answers;
 }
@@ -266,7 +266,7 @@ void ScriptTrial::remove_keys() {
 
 bool ScriptTrial::confirms(const Schedule& schedule, const Answers& answers) {
   if (is_apart_ || scope_.server == nullptr) return true;
-  const auto again = ask_apart({&schedule, 1});
+  const auto again = run_apart({&schedule, 1});
   remove_keys();
   if (again.front() == answers) return true;
   is_apart_ = true;
@@ -278,7 +278,7 @@ std::vector<Answers> ScriptTrial::run(std::span<const Schedule> schedules) {
   std::vector<Answers> answers;
   contents_.clear();
   if (!is_apart_) {
-    answers = ask_together(schedules);
+    answers = run_together(schedules);
     note_others();
     is_apart_ = script_->are_shared() || saw_others_;
   }
@@ -292,7 +292,7 @@ std::vector<Answers> ScriptTrial::run(std::span<const Schedule> schedules) {
   }
   if (is_apart_) {
     contents_.clear();
-    answers = ask_apart(schedules);
+    answers = run_apart(schedules);
   }
   remove_keys();
   return answers;
@@ -305,7 +305,7 @@ Branching::State StateNumbers::take() {
   return state;
 }
 
-// --- Models --------------------------------------------------------------------------------------
+// ---- Models ----
 
 ModelBranching::ModelBranching(const traffic::Candidate& candidate)
     : limit_(candidate.limits.front()) {

@@ -23,13 +23,21 @@
 #include "traffic/traffic.h"
 #include "traffic/virtual_run.h"
 
+// Runs schedules against a limiter: an algorithm's model, or a script on a server. A random search
+// (search.h) gives whole schedules to a Trial, each of which begins with an empty state. An
+// exhaustive one (exhaustive.h) extends schedules by a request at a time, and gives each request to
+// a Branching together with the state that it follows. cli/commands/burst/server.cc makes the trial
+// of each limiter.
+
 namespace rlctl::adversary {
+
+// ---- Whole schedules ----
 
 /// A limiter on trial.
 class Trial {
  public:
   virtual ~Trial() = default;
-  /// Runs each schedule on an empty state, and returns its answers: none if they depend on chance.
+  /// Runs each schedule on an empty state, and returns its answers; empty if they depend on chance.
   /// Throws what the limiter throws, and Interrupted if an interrupt ended it.
   virtual std::vector<Answers> run(std::span<const Schedule> schedules) = 0;
   /// What the limiter holds after each schedule of the last run(). If two are equal, it answers
@@ -87,19 +95,19 @@ class ScriptTrial final : public Trial {
   ~ScriptTrial() override;
   ScriptTrial(const ScriptTrial&) = delete;
   ScriptTrial& operator=(const ScriptTrial&) = delete;
-  /// See traffic::ScriptDecider.
+  /// See traffic::ScriptDecider::send_one_at_a_time().
   void send_one_at_a_time() { decider_.send_one_at_a_time(); }
-  /// See traffic::ScriptDecider; run() then throws Interrupted.
+  /// See traffic::ScriptDecider::stop_at(); run() then throws Interrupted.
   void stop_at(const Interrupt& interrupt, std::chrono::microseconds timeout,
                std::chrono::microseconds patience) {
     decider_.stop_at(interrupt, timeout, patience);
   }
-  /// Of all schedules.
+  /// The replies to the requests of all schedules.
   traffic::RepliesSeen replies() const { return decider_.replies(); }
-  /// Whether schedules run one at a time; see above.
+  /// Whether schedules run one at a time, each on an empty database.
   bool is_apart() const { return is_apart_; }
-  /// From now on tells contents(): what the keys hold and when they expire. Not of schedules that
-  /// run one at a time.
+  /// From now on contents() tells what the keys hold and when they expire, unless schedules run one
+  /// at a time.
   void note_contents() { notes_contents_ = true; }
   std::vector<std::string> contents() const override { return contents_; }
   /// Leaves no keys unless it throws. Throws UsageError if it cannot keep schedules apart.
@@ -111,10 +119,10 @@ class ScriptTrial final : public Trial {
  private:
   class NamedKeys;
 
-  std::vector<Answers> ask_once(std::span<const Schedule> schedules);
+  std::vector<Answers> run_once(std::span<const Schedule> schedules);
   std::vector<Answers> run_with_slack(std::span<const Schedule> schedules);
-  std::vector<Answers> ask_together(std::span<const Schedule> schedules);
-  std::vector<Answers> ask_apart(std::span<const Schedule> schedules);
+  std::vector<Answers> run_together(std::span<const Schedule> schedules);
+  std::vector<Answers> run_apart(std::span<const Schedule> schedules);
   bool holds_more_than_named();
   void add_contents();
   void note_others();
@@ -127,10 +135,12 @@ class ScriptTrial final : public Trial {
   bool is_apart_ = false;    ///< schedules run one at a time
   bool saw_others_ = false;  ///< there were keys besides the named ones
   bool notes_contents_ = false;
-  std::int64_t requests_sent_ = 0, asked_again_ = 0;  ///< requests
-  std::set<std::uint32_t> stalled_;    ///< the schedules that were, in run_with_slack()
-  std::vector<std::string> contents_;  ///< of each schedule
+  std::int64_t requests_sent_ = 0, requests_resent_ = 0;  ///< for the first time; once more
+  std::set<std::uint32_t> stalled_;    ///< the schedules that stalled in the last run_with_slack()
+  std::vector<std::string> contents_;  ///< what each schedule left; see contents()
 };
+
+// ---- Requests that follow a state ----
 
 /// A limiter that answers any number of requests from the same state.
 class Branching {
@@ -146,7 +156,7 @@ class Branching {
     Request request = {};  ///< not before the requests that led to the state
     bool is_kept = false;  ///< the state after it is needed
     Answer answer = {};
-    State state = kEmpty;    ///< after the request, if it is kept
+    State state = kEmpty;    ///< the one after the request, if it is kept
     bool is_chance = false;  ///< the answer depends on chance; the state is not kept
   };
 
@@ -156,11 +166,11 @@ class Branching {
   virtual void forget(State state) = 0;
   /// The requests that were sent, with those that are sent again to reach a state.
   virtual std::int64_t requests_sent() const = 0;
-  /// How many branches are worth asking together.
+  /// How many branches are worth giving to one run().
   virtual std::size_t at_once() const = 0;
 };
 
-/// Numbers for states, from 1.
+/// Numbers for states, from 1; those given back are taken again.
 class StateNumbers {
  public:
   Branching::State take();

@@ -21,7 +21,7 @@
 namespace rlctl::traffic {
 namespace {
 
-// --- Bundled scripts -----------------------------------------------------------------------------
+// ---- Bundled scripts ----
 
 redis::Error script_is_gone() {
   return {redis::Failure::kRejected, "the script was removed from the server while it was in use",
@@ -87,7 +87,7 @@ class BundledScript final : public Script {
   std::vector<std::vector<std::string>> redis_keys_;  ///< for each of the traffic's keys
 };
 
-// --- Foreign scripts -----------------------------------------------------------------------------
+// ---- Foreign scripts ----
 
 constexpr std::size_t kMaxShown = 60;  // bytes of a key or an argument, in a message
 

@@ -40,7 +40,7 @@ std::int64_t in_unit(microseconds time, nanoseconds unit) {
   return unit < 1us ? time / 1us * (1us / unit) : time / unit;
 }
 
-// --- The table -----------------------------------------------------------------------------------
+// ---- The table ----
 
 double rate_of(const TemplateValues& values) {
   return static_cast<double>(values.limit.limit) * kSecond /
@@ -111,7 +111,7 @@ constexpr std::array kPlaceholders{
                 1us, Form::kWhole, "window_index-1"},
 };
 
-// --- Braces --------------------------------------------------------------------------------------
+// ---- Braces ----
 
 bool is_blank_or_underscore(char c) {
   return c == ' ' || c == '\t' || c == '_';
