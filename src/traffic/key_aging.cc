@@ -40,7 +40,7 @@ void KeyAging::append(std::chrono::microseconds to, std::span<const std::string_
 
 bool KeyAging::advance(std::chrono::microseconds to, std::span<const std::string_view> keys) {
   auto named = redis::each_once(keys);
-  // Not too many share the few ms after which they count as held up.
+  // Not too many share the few ms after which they count as stalled.
   constexpr int kMaxAlike = 32;
   const bool is_alike = under_way_ && to == at_ && named == named_;
   if (is_alike && ++alike_ < kMaxAlike) return false;

@@ -8,6 +8,10 @@
 
 #include "redis/connection.h"
 
+// Makes virtual time pass for the TTLs of Redis keys, so that a script that decides by TTLs can be
+// run without waiting. virtual_run.cc uses it for bursts and searches; debug and lint use it for
+// the requests that they send themselves.
+
 namespace rlctl::traffic {
 
 /// Virtual time for the TTLs of a script's keys: TTLs lose the virtual time between two requests,
@@ -20,9 +24,9 @@ namespace rlctl::traffic {
 /// lives equally long in each run. If more real time than that passed since advance(), as in a
 /// debugger, it is added: a key lives too long rather than too short. A key expires when its TTL
 /// has passed, not in the ms after that. A key with a few ms left expires by real time if the
-/// server is held up before the request, and one whose TTL a request sets lives too long if the
-/// server is held up before the next call: is_late() reports that this may have happened. It cannot
-/// see a TTL that was set to just what held-up time has left of the one before.
+/// server stalls before the request, and one whose TTL a request sets lives too long if the
+/// server stalls before the next call: is_late() reports that this may have happened. It cannot
+/// see a TTL that was set to just what the stall has left of the one before.
 class KeyAging {
  public:
   /// The usual end of the hash's key.
@@ -30,7 +34,7 @@ class KeyAging {
 
   /// Loads the Lua script. The connection must outlive this; `hash` must be in the keys' Cluster
   /// slot, and remains when this is destroyed. `reads_ttls`: the requests may read TTLs, so that
-  /// one that is held up is late also if it leaves them as they are. Throws redis::Error.
+  /// one that stalls is late also if it leaves them as they are. Throws redis::Error.
   KeyAging(redis::Connection& connection, std::string hash, bool reads_ttls = true);
 
   /// Keys expire this much later, or earlier if negative.
@@ -44,7 +48,7 @@ class KeyAging {
   bool pause();
   /// Throws redis::Error for an error reply.
   static void require_done(redis::ReplyView reply);
-  /// Of the same reply: whether keys of the requests before this call may have expired by real
+  /// Whether a reply reports that keys of the requests before its call may have expired by real
   /// time, or now live too long, or had their TTLs read too short.
   static bool is_late(redis::ReplyView reply);
 
@@ -56,7 +60,7 @@ class KeyAging {
   bool reads_ttls_;
   int alike_ = 0;                   ///< requests like the last one, since the last call
   bool under_way_ = false;          ///< real time passes for the keys of the last request
-  std::vector<std::string> named_;  ///< by the last request, without duplicates
+  std::vector<std::string> named_;  ///< the keys of the last request, without duplicates
   std::chrono::microseconds at_{0}, slack_{0};
 };
 

@@ -59,7 +59,7 @@ local function pause(key)
   return not is_as_found or reads
 end
 
--- Whether the key is gone before its time: if the server is held up within PEXPIRE, it takes a short TTL for
+-- Whether the key is gone before its time: if the server stalls within PEXPIRE, it takes a short TTL for
 -- one that has passed, and deletes the key. The next try finds that out.
 local function resume(key)
   local ends = tonumber(redis.call('HGET', hash, key) or nil)

@@ -16,7 +16,14 @@
 #include "redis/reply.h"
 #include "traffic/traffic.h"
 
+// What a run reports. A Measurement takes the decisions one by one, as they are made, and finds the
+// worst window, the denials, and how right the limiter's own figures were; a Timing has the times
+// of a run under the real clock; a Timeline is for plots. An Outcome is all of these for one
+// limiter: virtual_run.h and real_run.h return it, and cli/commands/burst reports it.
+
 namespace rlctl::traffic {
+
+// ---- Decisions ----
 
 /// The most units of one key allowed within any span of one window, which is what a limit bounds,
 /// measured from the decisions, not from what a limiter reports. A span holds the units less than
@@ -61,7 +68,7 @@ class WorstWindow {
   std::size_t first_ = 0;
   std::int64_t in_window_ = 0;
   microseconds last_edge_{0};    ///< at or before the last unit
-  std::int64_t since_edge_ = 0;  ///< the units since then
+  std::int64_t since_edge_ = 0;  ///< the units since last_edge_
   std::int64_t most_ = 0, after_edge_ = 0;
   microseconds from_{0}, span_{0}, edge_{0};
 };
@@ -120,7 +127,7 @@ struct RetryError {
   /// How often a key was denied and then allowed again, or had a promise broken before the traffic
   /// ended.
   std::int64_t compared = 0;
-  std::int64_t broken = 0;    ///< of these, how often a promise was broken
+  std::int64_t broken = 0;    ///< how many of the comparisons found a broken promise
   microseconds too_early{0};  ///< the longest a key was denied after a promised instant
   microseconds too_late{0};   ///< the longest a key was allowed before a promised instant
 };
@@ -136,7 +143,7 @@ struct RemainingError {
   bool operator==(const RemainingError&) const = default;
 };
 
-/// The same of reset_after: the exact one is the time until the window is empty.
+/// Whether `reset_after` was right: it is compared with the time until the window is empty.
 struct ResetError {
   std::int64_t compared = 0;
   microseconds too_early{0};  ///< the longest time for which units remained after a reported reset
@@ -167,14 +174,14 @@ struct Measured {
   /// The longest time for which every request of a key was denied: from a denial until the next
   /// allowed request, or until the key's last request.
   microseconds longest_shut_out{0};
-  microseconds longest_delay{0};  ///< of an allowed request
+  microseconds longest_delay{0};  ///< for which an allowed request had to wait
   RetryError retry_error;
   RemainingError remaining_error;
   ResetError reset_error;
   /// The first request of a key was denied, and a later one of the same cost within one window of
   /// it was allowed: a limiter does the opposite. Judged by the first key only.
   bool looks_inverted = false;
-  /// The minute with the most denials, the first if tied; none without denials.
+  /// The minute with the most denials, the first if tied; std::nullopt without denials.
   std::optional<Minute> worst_minute = {};
 };
 
@@ -195,10 +202,10 @@ class Measurement {
   /// The denials of a key since it was last allowed.
   struct Denials {
     microseconds first{0}, last{0};
-    std::int64_t cost = 1;  ///< of the first
-    /// Of the denials with that cost; none if none of them made a promise.
+    std::int64_t cost = 1;  ///< of the first denied request
+    /// The promises of denials with that cost; std::nullopt if no denial made one.
     std::optional<microseconds> earliest_promise = {}, latest_promise = {};
-    bool never = false;   ///< whether one of them promised that it is never allowed
+    bool never = false;   ///< whether a denial promised that the request is never allowed
     bool broken = false;  ///< whether a promise was broken
   };
   struct Key {
@@ -220,11 +227,13 @@ class Measurement {
   bool compares_reports_ = true;
   std::vector<Key> keys_;
   std::vector<WorstWindow> windows_;  ///< one per key and limit, ordered by key
-  std::unordered_map<std::uint32_t, DelayedRequests> delayed_;  ///< by key; of those with delays
+  std::unordered_map<std::uint32_t, DelayedRequests> delayed_;  ///< by key, if it has any
   Measured measured_;                    ///< its worst minute covers finished minutes only
   Minute minute_;                        ///< of the latest request
   std::optional<Arrival> first_denied_;  ///< the first request, if it was denied
 };
+
+// ---- Times of a run under the real clock ----
 
 using std::chrono::nanoseconds;
 
@@ -244,8 +253,8 @@ class Histogram {
   }
   double stdev_ns() const noexcept;
   /// The duration that `percent` (above 0, below 100, in whole thousandths) of all do not exceed:
-  /// the longest of its bucket, or max(). None if fewer than kBeyond durations rank above it, which
-  /// are too few for a percentile.
+  /// the longest of its bucket, or max(). std::nullopt if fewer than kBeyond durations rank above
+  /// it, which are too few for a percentile.
   std::optional<nanoseconds> percentile(double percent) const;
 
   static constexpr std::int64_t kBeyond = 10;
@@ -270,8 +279,8 @@ struct Timing {
   double offered_per_second = 0;  ///< as scheduled; 0 without a schedule, or if all are due at once
   double sent_per_second = 0;     ///< from the first send to the last; 0 without a schedule
   double achieved_per_second = 0;  ///< answers within `seconds`
-  /// The server's own time per call of the script; none if the server does not report it, or if
-  /// other clients called scripts meanwhile.
+  /// The server's own time per call of the script; std::nullopt if the server does not report it,
+  /// or if other clients called scripts meanwhile.
   std::optional<double> server_us_per_call = {};
 
   /// Whether the sender kept to the schedule, so that the times are the server's: the p99 of the
@@ -280,6 +289,8 @@ struct Timing {
   /// server does not keep up, response times grow as long as the traffic lasts; that is valid.)
   bool is_valid() const;
 };
+
+// ---- Requests over time ----
 
 /// How many requests were allowed and denied over time, in bins of equal width, for a plot. The
 /// length of the traffic need not be known in advance: whenever there would be more than kMax
@@ -302,7 +313,7 @@ class Timeline {
 
   /// Sets the beginning; by default, the time of the first request.
   void begin_at(microseconds at);
-  /// In any order, but none before the beginning. `count`: requests or units.
+  /// Adds requests, or units, in any order, but nothing before the beginning.
   void add(microseconds at, bool allowed, std::int64_t count = 1);
 
   microseconds zero() const noexcept { return zero_.value_or(begin_); }
@@ -313,8 +324,8 @@ class Timeline {
   microseconds width() const noexcept { return width_; }
   const std::vector<Bin>& bins() const noexcept { return bins_; }
 
-  /// The same in `count` columns of a chart: the first is [from, from + width), and so on. A bin
-  /// counts in the column in which it begins.
+  /// The requests in `count` columns of a chart: the first column is [from, from + width), and so
+  /// on. A bin counts in the column in which it begins.
   std::vector<Bin> columns(microseconds from, microseconds width, std::size_t count) const;
 
  private:
@@ -327,6 +338,8 @@ class Timeline {
   std::vector<Bin> bins_;
 };
 
+// ---- The outcome of a run ----
+
 /// What a script replied, for a hint on how its replies are read.
 struct RepliesSeen {
   static constexpr std::size_t kMax = 3;
@@ -335,7 +348,7 @@ struct RepliesSeen {
   bool all_nil = true;
   bool any_negative = false;  ///< a whole number, or the first element of an array
   bool all_count = true;      ///< each is a number that is above 0, as INCR replies it
-  std::int64_t highest = 0;   ///< of these
+  std::int64_t highest = 0;   ///< the highest number, as long as all_count
 
   void add(redis::ReplyView reply);
 };
@@ -344,14 +357,15 @@ struct RepliesSeen {
 struct Outcome {
   Measured measured = {};
   std::vector<KeyDenied> top_denied = {};  ///< at most ten
-  Timeline timeline = {};                  ///< of the requests, by arrival time
-  /// Of the allowed units, by the time when they may proceed, after their delays.
+  Timeline timeline = {};                  ///< the requests, by arrival time
+  /// The allowed units, by the time when they may proceed, after their delays.
   Timeline departures = {};
-  /// At the end of the traffic, on average over the keys that exist then; none without a server.
+  /// The memory of a key in Redis at the end of the traffic, on average over the keys that exist
+  /// then; std::nullopt without a server.
   std::optional<double> bytes_per_key = {};
   std::optional<Timing> timing = {};  ///< under the real clock
-  RepliesSeen replies = {};           ///< of a script
-  bool was_held_up = false;           ///< see Decider::was_held_up()
+  RepliesSeen replies = {};           ///< empty without a script
+  bool was_stalled = false;           ///< see Decider::was_stalled()
   bool interrupted = false;           ///< covers only the beginning of the traffic
 };
 
@@ -363,7 +377,7 @@ using OnProgress = std::function<void(std::int64_t)>;
 /// Builds an outcome from decisions, which must be added in time order.
 class OutcomeRecorder {
  public:
-  /// `on_decision`, which may be empty, must outlive this. `zero` is that of the timelines.
+  /// `on_decision`, which may be empty, must outlive this. `zero`: see Timeline.
   OutcomeRecorder(const std::vector<limiter::Limit>& limits, const OnDecision& on_decision,
                   bool compares_reports, std::optional<microseconds> zero)
       : measurement_(limits), timeline_(zero), departures_(zero), on_decision_(on_decision) {

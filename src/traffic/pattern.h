@@ -11,6 +11,10 @@
 #include "limiter/limit.h"
 #include "traffic/traffic.h"
 
+// Artificial traffic: the patterns that `burst PATTERN` offers, each a row of the table in
+// pattern.cc, and the random numbers that they need. cli/commands/burst reads the table for its
+// options and help, and makes the traffic; src/adversary uses Random.
+
 namespace rlctl::traffic {
 
 /// ln(x) of a normal number above 0. Uses only additions, multiplications and divisions, whose
@@ -44,8 +48,8 @@ struct PatternRequest {
   /// Requests per second, over all keys; Pattern::rate states which requests. By default a multiple
   /// of what the limit allows all keys together, at this cost.
   std::optional<double> rate = {};
-  /// By default three windows; unlimited if only `requests` is given and the pattern has no shape
-  /// of its own (steady, poisson, on-off).
+  /// How long the traffic lasts. By default three windows; unlimited if only `requests` is given
+  /// and the pattern has no shape of its own (steady, poisson, on-off).
   std::optional<microseconds> duration = {};
   std::optional<std::int64_t> requests = {};  ///< ends the traffic, regardless of its duration
   std::uint32_t keys = 1;                     ///< at most kMaxPatternKeys
@@ -76,7 +80,7 @@ const Pattern* find_pattern(std::string_view name);
 /// `time`, or the next multiple of the window: where a window of the clock begins.
 microseconds window_from(microseconds time, microseconds window);
 
-/// The same request at a given time: its first arrival is as soon as possible, but not before
+/// The request moved to a given time: its first arrival is as soon as possible, but not before
 /// `earliest`. Only a pattern that surrounds the edge of a window waits for an edge.
 PatternRequest starting_at(const Pattern& pattern, const PatternRequest& request,
                            microseconds earliest);

@@ -17,19 +17,23 @@
 #include "traffic/script.h"
 #include "traffic/traffic.h"
 
+// Runs under the real clock, which need a server: requests are sent when they are due, or as fast
+// as they are answered, on any number of connections, and their times are measured.
+// cli/commands/burst/session.cc calls run_on_schedule() and run_flat_out().
+
 namespace rlctl::traffic {
 
-/// The calls of scripts and functions since the server started, and their time. None if the user
-/// may not call INFO. One round trip; throws redis::Error.
+/// The calls of scripts and functions since the server started, and their time. std::nullopt if the
+/// user may not call INFO. One round trip; throws redis::Error.
 std::optional<redis::CommandStats> read_server_time(redis::Connection& connection);
-/// The average time of `calls` calls made between the two. None if the server counted a different
-/// number of calls: others call scripts too, or its statistics were reset.
+/// The average time of `calls` calls made between the two. std::nullopt if the server counted a
+/// different number of calls: others call scripts too, or its statistics were reset.
 std::optional<double> us_per_call(const std::optional<redis::CommandStats>& before,
                                   const std::optional<redis::CommandStats>& after,
                                   std::int64_t calls);
 
-/// The memory of a key in Redis by MEMORY USAGE, on average over the keys that exist now. Empty if
-/// no key exists or the user may not call it.
+/// The memory of a key in Redis by MEMORY USAGE, on average over the keys that exist now.
+/// std::nullopt if no key exists or the user may not call it.
 std::optional<double> bytes_per_key(redis::Connection& connection,
                                     std::span<const std::string> keys);
 
@@ -82,7 +86,7 @@ struct RealRun {
   /// Called in sending order, once all earlier requests have been answered.
   OnDecision on_decision = {};
   OnRealProgress on_progress = {};  ///< about ten times a second
-  /// That of the timelines; none: the time of the first request.
+  /// Timeline::zero() of the outcome; by default the time of the first request.
   std::optional<std::chrono::microseconds> zero = {};
 };
 

@@ -114,7 +114,7 @@ bool any_argument(const ForeignLimiter& limiter, Predicate holds) {
                      [&](const Template& argument) { return holds(argument.source()); });
 }
 
-/// By its source, or by an argument, which may be the name of a command.
+/// Whether its source, or an argument, may be or contain a command that sets a TTL.
 bool may_set_ttl(const ForeignLimiter& limiter) {
   return may_set_ttl(limiter.source) ||
          any_argument(limiter, [](std::string_view text) { return may_set_ttl(text); });
@@ -265,7 +265,6 @@ class ForeignScript final : public Script {
 
   std::string_view name() const override { return limiter_.name; }
   bool may_call_time() const override { return traffic::may_call_time(limiter_); }
-  /// None if neither its source nor its arguments can set a TTL.
   std::optional<std::string> key_of_ttls() const override {
     return may_set_ttl(limiter_) ? std::optional(prefix_ + KeyAging::kHashName) : std::nullopt;
   }

@@ -16,6 +16,11 @@
 #include "traffic/template.h"
 #include "traffic/traffic.h"
 
+// The limiters that commands test, and how their scripts are called. A ForeignLimiter is a user's
+// own script, filled in by cli/options/script_options.h; a Candidate is either that or an
+// algorithm, with limits. make_script() gives the calls for its requests and reads the replies:
+// burst, lint, debug and src/adversary use it.
+
 namespace rlctl::traffic {
 
 /// A foreign limiter's script: its source, how to call it, and how to read its reply.
@@ -79,7 +84,7 @@ class Script {
   /// Whether the script may call TIME, and get the server's time.
   virtual bool may_call_time() const { return false; }
   /// The key of KeyAging's hash, if the script may decide by the TTLs of its keys, so that virtual
-  /// time must pass for them. None for a script that uses only the time that it is given.
+  /// time must pass for them. std::nullopt for a script that uses only the time that it is given.
   virtual std::optional<std::string> key_of_ttls() const { return std::nullopt; }
   /// Whether it may read the TTL of a key.
   virtual bool may_read_ttl() const { return false; }

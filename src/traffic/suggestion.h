@@ -11,6 +11,9 @@
 #include "traffic/script.h"
 #include "traffic/traffic.h"
 
+// `burst --suggest`: the smallest limit that would have denied few enough of the requests.
+// cli/commands/burst/session.cc calls suggest_limit() for each algorithm.
+
 namespace rlctl::traffic {
 
 /// The largest share, 0 to 1, of the requests or of the keys that may be denied.
@@ -29,8 +32,9 @@ struct LimitTried {
 };
 
 struct Suggestion {
-  std::vector<LimitTried> tried;      ///< around the suggested limit, the smallest first
-  std::optional<std::size_t> chosen;  ///< index in `tried`; none if no limit denies that few
+  std::vector<LimitTried> tried;  ///< around the suggested limit, the smallest first
+  /// The suggested limit's index in `tried`; std::nullopt if no limit denies that few.
+  std::optional<std::size_t> chosen;
 };
 
 /// Makes the traffic again, from its beginning.

@@ -117,7 +117,8 @@ bool is_blank_or_underscore(char c) {
   return c == ' ' || c == '\t' || c == '_';
 }
 
-/// As compared by likely_placeholder(): without blanks and underscores, in lower case.
+/// A name or formula without blanks and underscores, in lower case, as likely_placeholder()
+/// compares it.
 std::string normal_form(std::string_view typed) {
   std::string out;
   for (const char c : typed) {

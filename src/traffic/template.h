@@ -10,6 +10,10 @@
 
 #include "limiter/limit.h"
 
+// The placeholders, such as {key} and {now_ms}, with which a user writes how a script of their own
+// is called. script.cc fills the templates of --keys and --args for each request, and reply.h gives
+// the same names to expressions over the reply. Help texts list the table of placeholders.
+
 namespace rlctl::traffic {
 
 /// The values of a request that fill a template.
@@ -40,8 +44,8 @@ struct Placeholder {
   bool uses_limit = false;  ///< contains its number, burst or window
   /// Rounds the time of the request down to a multiple of this; 0: does not contain the time.
   std::chrono::microseconds tick{0};
-  std::chrono::nanoseconds unit{1000};  ///< of a Time with kWhole
-  TimeForm form = TimeForm::kWhole;     ///< of a Time
+  std::chrono::nanoseconds unit{1000};  ///< in which a Time is written with kWhole
+  TimeForm form = TimeForm::kWhole;     ///< how a Time is written
   /// What a user may write instead, without blanks: "now_ms-window_ms".
   std::string_view formula = {};
 
@@ -52,9 +56,9 @@ struct Placeholder {
   void require_usable(const limiter::Limit& limit) const;
 };
 
-/// In the order of the manual.
+/// All placeholders, in the order of the manual.
 std::span<const Placeholder> placeholders();
-/// Null if there is none.
+/// Null if no placeholder has that name.
 const Placeholder* find_placeholder(std::string_view name);
 /// The name of the placeholder that was probably meant, or empty: "now_ms" for "nowms",
 /// "cutoff_ms" for "now_ms - window_ms".

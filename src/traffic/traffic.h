@@ -6,6 +6,10 @@
 #include <string_view>
 #include <utility>
 
+// What every kind of traffic is to the rest of rlctl: requests in time order, read one by one.
+// pattern.h makes it, src/replay reads it from a log, and the runs of virtual_run.h and real_run.h
+// send it. Commands that send their own requests, debug and lint, use Arrival too.
+
 namespace rlctl::traffic {
 
 using std::chrono::microseconds;
@@ -19,7 +23,7 @@ struct Arrival {
   bool operator==(const Arrival&) const = default;
 };
 
-/// Requests in time order; those at the same time are in sending order. Traffic is read once, from
+/// Requests in time order, or in sending order if their times are equal. Traffic is read once, from
 /// beginning to end, so that it need not be in memory.
 class Traffic {
  public:
@@ -33,7 +37,7 @@ class Traffic {
   virtual std::int64_t size() const = 0;
 };
 
-/// The same traffic at another time: `from` becomes `to`, and the gaps stay the same.
+/// Traffic moved to another time: `from` becomes `to`, and the gaps between requests stay the same.
 class ShiftedTraffic final : public Traffic {
  public:
   ShiftedTraffic(std::unique_ptr<Traffic> traffic, microseconds from, microseconds to)

@@ -161,7 +161,7 @@ void ScriptDecider::skip_agings() {
     ++agings_;
     if (!KeyAging::is_late(reply)) continue;
     stalled_.insert(answered_key_);
-    was_held_up_ = true;
+    was_stalled_ = true;
   }
 }
 
@@ -206,7 +206,7 @@ std::size_t ScriptDecider::decide(std::span<const Arrival> arrivals,
   std::size_t answered = 0;
   const auto send_lot = [&] {
     if (interrupt_ != nullptr) interrupt_->check();
-    // Of a script that never ends, a user must stop every call that was sent.
+    // If the script never ends, a user must stop every call that was sent.
     const auto lot = unsent.first(std::min(answers_ > 0 ? lot_ : 1, unsent.size()));
     for (const Arrival& arrival : lot) send(arrival);
     // Real time may pass before the next lot.
@@ -233,8 +233,8 @@ std::size_t ScriptDecider::decide(std::span<const Arrival> arrivals,
   return answered;
 }
 
-void ScriptDecider::watch_time(std::size_t asked) {
-  const auto scripts = static_cast<std::int64_t>(asked) + std::exchange(agings_, 0);
+void ScriptDecider::watch_time(std::size_t calls) {
+  const auto scripts = static_cast<std::int64_t>(calls) + std::exchange(agings_, 0);
   if (!time_watch_ || !time_watch_->saw_time(scripts)) return;
   throw UsageError(std::string(script_.name()) +
                    " gets the server's time: it finds TIME in _G or in code from a string, where "
@@ -271,7 +271,7 @@ Outcome run_virtually(Traffic& traffic, Decider& decider, const std::vector<limi
   }
   auto outcome = recorder.finish();
   outcome.replies = decider.replies();
-  outcome.was_held_up = decider.was_held_up();
+  outcome.was_stalled = decider.was_stalled();
   if (!is_interrupted) {
     is_interrupted = !finishes([&] { outcome.bytes_per_key = decider.bytes_per_key(); });
   }

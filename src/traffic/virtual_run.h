@@ -19,6 +19,11 @@
 #include "traffic/script.h"
 #include "traffic/traffic.h"
 
+// Runs under the virtual clock: a Decider, which is a model in this process or a script on a
+// server, decides each request as of its own time, without waiting. cli/commands/burst/session.cc
+// makes the decider and calls run_virtually(); suggestion.cc runs models, and src/adversary gives
+// its schedules to a ScriptDecider.
+
 namespace rlctl::traffic {
 
 /// Decides requests one after another, each at its own time, without waiting or reading a clock.
@@ -29,13 +34,14 @@ class Decider {
   /// an interrupt ended it. Throws what the limiter throws.
   virtual std::size_t decide(std::span<const Arrival> arrivals,
                              std::span<limiter::Decision> decisions) = 0;
-  /// The average over the keys in Redis now; none without a server, or if it does not report sizes.
+  /// The memory of a key in Redis now, on average; std::nullopt without a server, or if it does not
+  /// report sizes.
   virtual std::optional<double> bytes_per_key() { return std::nullopt; }
-  /// Of all calls of decide(); empty without a script.
+  /// The replies to all calls of decide(); empty without a script.
   virtual RepliesSeen replies() const { return {}; }
-  /// Whether the server was ever held up so long that decisions may depend on real time: see
+  /// Whether the server ever stalled so long that decisions may depend on real time: see
   /// KeyAging::is_late().
-  virtual bool was_held_up() const { return false; }
+  virtual bool was_stalled() const { return false; }
 };
 
 /// Uses the models in C++, without a server. Memory grows with the number of keys and the contents
@@ -106,9 +112,9 @@ class ScriptDecider final : public Decider {
                      std::span<limiter::Decision> decisions) override;
   std::optional<double> bytes_per_key() override;
   RepliesSeen replies() const override { return replies_; }
-  bool was_held_up() const override { return was_held_up_; }
-  /// The Arrival::key of those requests of the last decide() that a busy machine held up, so that
-  /// their keys may have expired by real time: asked again, they may be decided otherwise.
+  bool was_stalled() const override { return was_stalled_; }
+  /// The Arrival::key of those requests of the last decide() that stalled on a busy machine, so
+  /// that their keys may have expired by real time: sent again, they may be decided otherwise.
   const std::set<std::uint32_t>& stalled() const { return stalled_; }
 
  private:
@@ -118,7 +124,7 @@ class ScriptDecider final : public Decider {
   redis::Reply read_answer(const Arrival& arrival);
   limiter::Decision answer(const Arrival& arrival);
   void skip_answers() noexcept;
-  void watch_time(std::size_t asked);
+  void watch_time(std::size_t calls);
 
   redis::Connection& connection_;
   Script& script_;
@@ -126,13 +132,13 @@ class ScriptDecider final : public Decider {
   std::int64_t answers_ = 0;
   RepliesSeen replies_;
   std::optional<KeyAging> aging_;  ///< if the script may decide by TTLs
-  std::deque<bool> is_aging_;      ///< whether each reply in flight is aging_'s
-  std::int64_t agings_ = 0;        ///< since the last look of time_watch_
+  std::deque<bool> is_aging_;      ///< whether each reply in flight is that to a call of aging_
+  std::int64_t agings_ = 0;        ///< calls of aging_ since the last look of time_watch_
   std::uint32_t last_key_ = 0;
-  std::chrono::microseconds latest_{0};  ///< of the arrivals of last_key_, in this call
-  std::uint32_t answered_key_ = 0;       ///< of the last answer
+  std::chrono::microseconds latest_{0};  ///< time of a request of last_key_, in this call
+  std::uint32_t answered_key_ = 0;       ///< the key of the last answer
   std::set<std::uint32_t> stalled_;
-  bool was_held_up_ = false;             ///< in any call of decide()
+  bool was_stalled_ = false;             ///< in any call of decide()
   std::optional<TimeWatch> time_watch_;  ///< if the script may call TIME
   const Interrupt* interrupt_ = nullptr;
   std::chrono::microseconds timeout_{0}, patience_{0};
@@ -142,8 +148,8 @@ class ScriptDecider final : public Decider {
 /// Sends traffic through a decider under the virtual clock: each request is decided as of its own
 /// time, without waiting in between. The same traffic gives the same outcome, however fast the
 /// machine is. Ends early, without an exception, if `interrupt` is raised. `compares_reports`:
-/// measure whether remaining and reset_after are right, which takes some time. `zero` is that of
-/// the timelines.
+/// measure whether remaining and reset_after are right, which takes some time. `zero`:
+/// see Timeline.
 Outcome run_virtually(Traffic& traffic, Decider& decider, const std::vector<limiter::Limit>& limits,
                       const Interrupt& interrupt, const OnDecision& on_decision = {},
                       const OnProgress& on_progress = {}, bool compares_reports = true,

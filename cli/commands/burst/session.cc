@@ -589,7 +589,7 @@ class Session {
   bool difference_may_be_timing_noise() const {
     if (!report_.difference || report_.interrupted) return false;
     return std::any_of(report_.runs.begin(), report_.runs.end(),
-                       [](const Run& run) { return run.outcome.was_held_up; });
+                       [](const Run& run) { return run.outcome.was_stalled; });
   }
 
   Report& report_;
