@@ -163,8 +163,8 @@ class Exhaustion {
     result_.keep_beyond_rounding(finding.score, request_);
     const auto window = request_.limit.window;
     auto& most = result_.most;
-    if (!most.schedule.empty() && !tells_less_than(most, finding, window) &&
-        (tells_less_than(finding, most, window) || !comes_before(node, request, most.schedule))) {
+    if (!most.schedule.empty() && !is_weaker(most, finding, window) &&
+        (is_weaker(finding, most, window) || !comes_before(node, request, most.schedule))) {
       return;
     }
     most = std::move(finding);

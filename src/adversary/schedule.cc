@@ -74,7 +74,7 @@ void add_single_bursts(std::vector<Schedule>& probes, const limiter::Limit& limi
 /// Two bursts, a gap apart, each of which fills the limit.
 void add_pairs(std::vector<Schedule>& probes, const limiter::Limit& limit, std::int64_t fills) {
   const auto places = phases(limit.window);
-  for (const auto gap : telling_gaps(limit)) {
+  for (const auto gap : critical_gaps(limit)) {
     for (const auto phase : places) {
       probes.push_back(made_of({{phase, fills}, {phase + gap, fills}}));
     }
@@ -187,7 +187,7 @@ int margin_digits(const Score& score, microseconds window) {
   return digits;
 }
 
-std::vector<microseconds> telling_gaps(const limiter::Limit& limit) {
+std::vector<microseconds> critical_gaps(const limiter::Limit& limit) {
   const auto window = limit.window;
   return distinct({kTick,
                    window - kTick,
@@ -238,7 +238,7 @@ std::vector<Schedule> backward_schedules(const limiter::Limit& limit, std::int64
   std::vector<Schedule> probes;
   // Far enough from 0 for every step back.
   const auto start = 4 * limit.window;
-  for (const auto step : telling_gaps(limit)) {
+  for (const auto step : critical_gaps(limit)) {
     for (const auto phase : {microseconds{0}, limit.window / 2, limit.window - kTick}) {
       const auto at = start + phase;
       probes.push_back(made_of({{at, fills}, {at - step, fills}}));
@@ -253,7 +253,7 @@ std::vector<Schedule> refunding_schedules(const limiter::Limit& limit, std::int6
                                           std::int64_t refund) {
   const auto fills = requests_to_fill(limit, cost), refunds = requests_to_fill(limit, -refund);
   std::vector<Schedule> probes;
-  for (const auto gap : telling_gaps(limit)) {
+  for (const auto gap : critical_gaps(limit)) {
     for (const auto back_at : {microseconds{0}, gap, limit.window}) {
       // Fills, refunds and fills again, from shortly before the end of a window.
       for (const auto phase : {microseconds{0}, limit.window - kTick}) {

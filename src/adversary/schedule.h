@@ -125,11 +125,12 @@ int margin_digits(const Score& score, microseconds window);
 // ---- Schedules under which limiters fail ----
 
 /// Durations at which limiters are known to fail: close to the window, fractions of it, and clock
-/// units. None is longer than two windows. The most telling come first.
-std::vector<microseconds> telling_gaps(const limiter::Limit& limit);
+/// units. None is longer than two windows. The most promising come first.
+std::vector<microseconds> critical_gaps(const limiter::Limit& limit);
 
-/// Schedules, from time 0 on, under which limiters are known to fail. The most telling come first,
-/// since the budget may not cover all. Each request has this cost; a schedule has at most `most`.
+/// Schedules, from time 0 on, under which limiters are known to fail. The most promising come
+/// first, since the budget may not cover all. Each request has this cost; a schedule has at most
+/// `most`.
 std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_t cost,
                                         std::int64_t most);
 /// No request of forward_schedules() is later if requests of its cost, or of a higher one, fill the

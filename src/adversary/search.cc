@@ -24,7 +24,7 @@ constexpr std::size_t kAtOnce = 64;
 constexpr std::size_t kBest = 12;
 /// The share of the budget for clocks that step back.
 constexpr double kBackwardShare = 0.3;
-/// A budget must fill the limit this many times, so that at least the most telling schedules are
+/// A budget must fill the limit this many times, so that at least the most promising schedules are
 /// tried.
 constexpr std::int64_t kMinFills = 40;
 /// The latest time of a request, in windows, unless the known schedules take longer. Those with a
@@ -62,7 +62,7 @@ class SearchPass {
         interrupt_(interrupt),
         clock_steps_back_(clock_steps_back),
         most_requests_(static_cast<std::size_t>(most_requests(most_fills(request)))),
-        gaps_(telling_gaps(request.limit)),
+        gaps_(critical_gaps(request.limit)),
         random_(random) {}
 
   /// Called after requests, with the number sent so far and the most units allowed.
@@ -145,7 +145,7 @@ class SearchPass {
     const auto place = std::upper_bound(
         best_.begin(), best_.end(), candidate,
         [window = request_.limit.window](const Finding& one, const Finding& other) {
-          return tells_less_than(other, one, window);
+          return is_weaker(other, one, window);
         });
     best_.insert(place, std::move(candidate));
     if (best_.size() > kBest) best_.pop_back();
@@ -299,7 +299,7 @@ Score score_of(const Schedule& schedule, const Answers& answers, const SearchReq
   return score_of(schedule, answers, request.limit, std::max(request.rounding, microseconds{1}));
 }
 
-bool tells_less_than(const Finding& one, const Finding& other, microseconds window) {
+bool is_weaker(const Finding& one, const Finding& other, microseconds window) {
   if (one.score.worst != other.score.worst) return one.score.worst < other.score.worst;
   const auto digits = margin_digits(one.score, window);
   const auto other_digits = margin_digits(other.score, window);

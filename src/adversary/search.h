@@ -102,9 +102,9 @@ SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt&
 
 /// The score of answers by a clock as coarse as the request's rounding.
 Score score_of(const Schedule& schedule, const Answers& answers, const SearchRequest& request);
-/// Whether `one` tells less than `other`: it has fewer units or, with equal units, a much longer
-/// span or, if that is about equal too, more requests.
-bool tells_less_than(const Finding& one, const Finding& other, microseconds window);
+/// Whether `one` is a weaker finding than `other`: it has fewer units or, with equal units, a much
+/// longer span or, if that is about equal too, more requests.
+bool is_weaker(const Finding& one, const Finding& other, microseconds window);
 /// Whether each finding really has its answers; see Trial::confirms(). True if an interrupt ends
 /// this, which sets SearchResult::interrupted.
 bool is_confirmed(Trial& trial, SearchResult& result);

@@ -17,15 +17,26 @@ namespace rlctl::adversary {
 
 namespace {
 
-/// The requests of all schedules, each schedule with its own key.
-std::vector<traffic::Arrival> arrivals_of(std::span<const Schedule> schedules) {
+Answer answer_of(const limiter::Decision& decision) {
+  return {.allowed = decision.allowed, .delay = decision.delay};
+}
+
+/// Runs schedules together, each with its own key. Throws what decide() throws, and Interrupted if
+/// an interrupt ends it.
+std::vector<Answers> answers_of(traffic::Decider& decider, std::span<const Schedule> schedules) {
   std::vector<traffic::Arrival> arrivals;
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     for (const auto& [at, cost] : schedules[i]) {
       arrivals.push_back({.at = at, .key = static_cast<std::uint32_t>(i), .cost = cost});
     }
   }
-  return arrivals;
+  std::vector<limiter::Decision> decisions(arrivals.size());
+  if (decider.decide(arrivals, decisions) < arrivals.size()) throw Interrupted();
+  std::vector<Answers> answers(schedules.size());
+  for (std::size_t i = 0; i < arrivals.size(); ++i) {
+    answers[arrivals[i].key].push_back(answer_of(decisions[i]));
+  }
+  return answers;
 }
 
 /// Schedules that stalled run again, until none stalls or they have run this often. A script that
@@ -36,29 +47,13 @@ constexpr std::int64_t kMaxResent = 20'000;
 
 }  // namespace
 
-Answer answer_of(const limiter::Decision& decision) {
-  return {.allowed = decision.allowed, .delay = decision.delay};
-}
-
 ModelTrial::ModelTrial(const traffic::Candidate& candidate) : candidate_(candidate) {
   traffic::require_usable(candidate_);
 }
 
 std::vector<Answers> ModelTrial::run(std::span<const Schedule> schedules) {
-  std::vector<Answers> answers;
-  for (const auto& schedule : schedules) {
-    std::vector<std::unique_ptr<limiter::KeyModel>> models;
-    std::vector<limiter::KeyAndLimit> keys;
-    for (const auto& limit : candidate_.limits) {
-      models.push_back(candidate_.algorithm->make_model());
-      keys.push_back({.key = models.back().get(), .limit = limit});
-    }
-    auto& own = answers.emplace_back();
-    for (const auto& [at, cost] : schedule) {
-      own.push_back(answer_of(limiter::decide(keys, cost, at)));
-    }
-  }
-  return answers;
+  traffic::ModelDecider decider(candidate_);
+  return answers_of(decider, schedules);
 }
 
 std::string_view TrialKeys::key_name(std::uint32_t key) const {
@@ -103,9 +98,9 @@ class ScriptTrial::NamedKeys final : public traffic::Script {
     auto keys = script_.keys_of_call(arrival, named.call);
     return named.place < keys.size() ? std::move(keys[named.place]) : std::string(named.key);
   }
-  redis::Error with_question(const redis::Error& error, const traffic::Arrival& arrival,
-                             std::int64_t number) const override {
-    return script_.with_question(error, arrival, number);
+  redis::Error with_request(const redis::Error& error, const traffic::Arrival& arrival,
+                            std::int64_t number) const override {
+    return script_.with_request(error, arrival, number);
   }
   /// The keys named since forget().
   std::vector<std::string> keys() const override {
@@ -143,15 +138,9 @@ ScriptTrial::ScriptTrial(redis::Connection& connection, traffic::Script& script,
 ScriptTrial::~ScriptTrial() = default;
 
 std::vector<Answers> ScriptTrial::run_once(std::span<const Schedule> schedules) {
-  const auto arrivals = arrivals_of(schedules);
-  std::vector<limiter::Decision> decisions(arrivals.size());
   script_->forget();
-  if (decider_.decide(arrivals, decisions) < arrivals.size()) throw Interrupted();
+  auto answers = answers_of(decider_, schedules);
   stalled_.insert(decider_.stalled().begin(), decider_.stalled().end());
-  std::vector<Answers> answers(schedules.size());
-  for (std::size_t i = 0; i < arrivals.size(); ++i) {
-    answers[arrivals[i].key].push_back(answer_of(decisions[i]));
-  }
   if (notes_contents_ && !is_apart_) {
     contents_.resize(schedules.size());
     add_contents();

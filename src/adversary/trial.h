@@ -48,8 +48,6 @@ class Trial {
   virtual bool confirms(const Schedule& /*schedule*/, const Answers& /*answers*/) { return true; }
 };
 
-Answer answer_of(const limiter::Decision& decision);
-
 /// A trial of the models in C++.
 class ModelTrial final : public Trial {
  public:

@@ -90,7 +90,7 @@ void greet(std::span<redis::Connection> connections) {
 /// for a socket to accept data: the connection keeps the rest. The caller decides when to send
 /// what.
 ///
-/// After a server error, goes_on() is false; finish() throws it once nothing is in flight.
+/// After a server error, is_running() is false; finish() throws it once nothing is in flight.
 class Exchange {
  public:
   /// Called with the index of a connection after some answers on it, and again after some more, so
@@ -104,24 +104,24 @@ class Exchange {
 
   const RealClock& clock() const noexcept { return clock_; }
   /// Whether more requests may be sent: neither an error nor an interrupt has ended the run.
-  bool goes_on() const noexcept { return !stopped_at_; }
+  bool is_running() const noexcept { return !stopped_at_; }
   /// The number of requests in flight on a connection.
   std::size_t in_flight(std::size_t number) const noexcept {
-    return clients_[number].waiting.size();
+    return clients_[number].in_flight.size();
   }
   /// Sets when the first request is due, for the progress.
-  void expect_first(Instant due) noexcept { first_due_ = due; }
+  void set_first_due(Instant due) noexcept { first_due_ = due; }
 
   /// Hands a request to a connection, as of now; the next send_all() or turn() sends it. `due` is
-  /// when it was due, std::nullopt without a schedule. Call this only while goes_on().
+  /// when it was due, std::nullopt without a schedule. Call this only while is_running().
   void enqueue(std::size_t number, Arrival arrival, std::optional<Instant> due) {
     Client& client = clients_[number];
     const auto now = RealClock::now();
     arrival.at = clock_.since_1970(now);
     run_.script->call(arrival).append_to(*client.connection);
-    client.waiting.push_back(
+    client.in_flight.push_back(
         requests_.push({.arrival = arrival, .sent = now, .due = due, .client = number}));
-    ++awaited_;
+    ++in_flight_;
     if (sent_++ == 0) first_sent_ = now;
     last_sent_ = now;
     if (due) {
@@ -129,8 +129,8 @@ class Exchange {
       last_due_ = *due;
       timing_.lag.add(now - *due);
     }
-    if (!client.has_news && !client.awaits_room) {
-      client.has_news = true;
+    if (!client.is_queued && !client.is_full) {
+      client.is_queued = true;
       to_send_.push_back(number);
     }
   }
@@ -182,43 +182,43 @@ class Exchange {
   }
 
  private:
-  enum class State { kUnderWay, kAnswered, kLost };
+  enum class State { kInFlight, kAnswered, kFailed };
   struct Request {
     Arrival arrival = {};  ///< at the time when it was sent
     Instant sent = {};
     std::optional<Instant> due = {};
     std::size_t client = 0;
-    State state = State::kUnderWay;
+    State state = State::kInFlight;
     limiter::Decision decision = {};
   };
   struct Client {
     redis::Connection* connection = nullptr;
-    int fd = -1;                             ///< the connection's, as the poller knows it
-    std::deque<std::uint64_t> waiting = {};  ///< the numbers of its requests
-    Instant heard = {};                      ///< when its last answer arrived
-    bool has_news = false;                   ///< it is in to_send_
-    bool awaits_room = false;                ///< its socket is full
-    bool is_lost = false;                    ///< its connection is unusable
+    int fd = -1;                               ///< the connection's, as the poller knows it
+    std::deque<std::uint64_t> in_flight = {};  ///< the numbers of its requests
+    Instant last_answer = {};                  ///< when its last answer arrived
+    bool is_queued = false;                    ///< for sending, in to_send_
+    bool is_full = false;                      ///< its socket accepts no more data now
+    bool is_broken = false;                    ///< its connection is unusable
   };
 
   void send(std::size_t number) {
     Client& client = clients_[number];
-    client.has_news = false;
-    if (client.is_lost) return;
+    client.is_queued = false;
+    if (client.is_broken) return;
     try {
-      const bool awaits_room = !client.connection->send_some();
-      if (awaits_room == client.awaits_room) return;
-      client.awaits_room = awaits_room;
-      poller_.set_writing(client.fd, number, awaits_room);
+      const bool is_full = !client.connection->send_some();
+      if (is_full == client.is_full) return;
+      client.is_full = is_full;
+      poller_.set_writing(client.fd, number, is_full);
     } catch (const redis::Error& error) {
-      lose(client, error);
+      fail(client, error);
     }
   }
 
   /// Stops after kReadsAtOnce reads, since a fast server may always have more answers.
   void receive(std::size_t number, const OnAnswers& on_answers) {
     Client& client = clients_[number];
-    if (client.is_lost) return;
+    if (client.is_broken) return;
     for (int i = 0; i < kReadsAtOnce; ++i) {
       const auto taken = take_answers(client);
       if (client.connection->fd() != client.fd) watch(client, number);
@@ -228,13 +228,13 @@ class Exchange {
     to_read_.push_back(number);
   }
 
-  /// The server has turned out to be one of several.
+  /// Watches another descriptor: the server has turned out to be one of several.
   void watch(Client& client, std::size_t number) {
-    if (client.is_lost) return;
+    if (client.is_broken) return;
     poller_.remove(client.fd);
     client.fd = client.connection->fd();
     poller_.add(client.fd, number);
-    client.awaits_room = false;
+    client.is_full = false;
   }
 
   /// Takes at most kAnswersAtOnce, and returns how many. A server sends an unsolicited reply before
@@ -244,30 +244,30 @@ class Exchange {
     try {
       do {
         const auto reply = client.connection->try_read();
-        if (!reply || client.waiting.empty()) break;
+        if (!reply || client.in_flight.empty()) break;
         take_answer(client, *reply);
         ++taken;
-      } while (taken < kAnswersAtOnce && !client.waiting.empty());
+      } while (taken < kAnswersAtOnce && !client.in_flight.empty());
     } catch (const redis::Error& error) {
-      lose(client, error);
+      fail(client, error);
     }
     return taken;
   }
 
   void take_answer(Client& client, redis::ReplyView reply) {
     const auto now = RealClock::now();
-    const auto number = client.waiting.front();
+    const auto number = client.in_flight.front();
     Request& request = requests_[number];
-    client.waiting.pop_front();
-    client.heard = now;
-    --awaited_;
+    client.in_flight.pop_front();
+    client.last_answer = now;
+    --in_flight_;
     const auto call = static_cast<std::int64_t>(number) + 1;
     replies_.add(reply);
     try {
       request.decision = run_.script->parse(reply, request.arrival, call);
     } catch (const redis::Error& error) {
-      request.state = State::kLost;
-      const auto explained = run_.script->with_question(error, request.arrival, call);
+      request.state = State::kFailed;
+      const auto explained = run_.script->with_request(error, request.arrival, call);
       stop(&explained);
       return;
     }
@@ -278,11 +278,11 @@ class Exchange {
   }
 
   /// Records the answered requests before the first one in flight.
-  void hand_on() {
+  void record_answered() {
     for (; !requests_.empty(); requests_.pop()) {
       const Request& request = requests_.front();
-      if (request.state == State::kUnderWay) return;
-      if (request.state == State::kLost || is_abandoned_) continue;
+      if (request.state == State::kInFlight) return;
+      if (request.state == State::kFailed || is_abandoned_) continue;
       ++(request.decision.allowed ? allowed_ : denied_);
       recorder_.add(request.arrival, request.decision);
     }
@@ -290,23 +290,24 @@ class Exchange {
 
   /// The error, with details of the client's first request in flight if that may be the cause.
   redis::Error explained(Client& client, const redis::Error& error) {
-    if (client.waiting.empty()) return error;
-    const auto number = client.waiting.front();
+    if (client.in_flight.empty()) return error;
+    const auto number = client.in_flight.front();
     const auto& request = requests_[number];
     // On a schedule, requests seldom come together.
-    const bool is_first = !request.due && client.waiting.size() > 1;
+    const bool is_first = !request.due && client.in_flight.size() > 1;
     return without_answer(error, *run_.script, request.arrival,
                           static_cast<std::int64_t>(number) + 1, is_first);
   }
 
-  void lose(Client& client, const redis::Error& cause) {
+  /// Ends the run, and gives up what is in flight on a connection.
+  void fail(Client& client, const redis::Error& cause) {
     const auto error = explained(client, cause);
     stop(&error);
-    if (std::exchange(client.is_lost, true)) return;
+    if (std::exchange(client.is_broken, true)) return;
     poller_.remove(client.fd);
-    awaited_ -= static_cast<std::int64_t>(client.waiting.size());
-    for (; !client.waiting.empty(); client.waiting.pop_front()) {
-      requests_[client.waiting.front()].state = State::kLost;
+    in_flight_ -= static_cast<std::int64_t>(client.in_flight.size());
+    for (; !client.in_flight.empty(); client.in_flight.pop_front()) {
+      requests_[client.in_flight.front()].state = State::kFailed;
     }
   }
 
@@ -316,7 +317,7 @@ class Exchange {
       while (take_answers(client) > 0) {
       }
     } catch (const redis::Error& error) {
-      lose(client, error);
+      fail(client, error);
     }
   }
 
@@ -326,15 +327,15 @@ class Exchange {
     if (now < next_timeout_) return;
     if (stopped_at_ && now - *stopped_at_ > timeout_) {
       for (Client& client : clients_) {
-        if (!client.waiting.empty()) time_out(client);
+        if (!client.in_flight.empty()) time_out(client);
       }
     }
-    for (; !requests_.empty(); hand_on()) {
+    for (; !requests_.empty(); record_answered()) {
       Client& client = clients_[requests_.front().client];
-      if (now - std::max(requests_.front().sent, client.heard) <= timeout_) return;
-      const auto awaited = awaited_;
+      if (now - std::max(requests_.front().sent, client.last_answer) <= timeout_) return;
+      const auto before = in_flight_;
       time_out(client);
-      if (awaited_ != awaited) continue;
+      if (in_flight_ != before) continue;
       // One server of several that is not late itself: its answer is on the way.
       next_timeout_ = now + kBetweenTimeouts;
       return;
@@ -365,8 +366,8 @@ class Exchange {
   }
 
   void await_all() {
-    while (awaited_ > 0) turn(kNoDeadline);
-    hand_on();
+    while (in_flight_ > 0) turn(kNoDeadline);
+    record_answered();
   }
 
   void set_rates() {
@@ -384,7 +385,7 @@ class Exchange {
     auto at = next_progress_;
     if (!requests_.empty()) {
       const Request& first = requests_.front();
-      at = std::min(at, std::max(first.sent, clients_[first.client].heard) + timeout_);
+      at = std::min(at, std::max(first.sent, clients_[first.client].last_answer) + timeout_);
     }
     if (stopped_at_) at = std::min(at, *stopped_at_ + timeout_);
     return std::max(at, next_timeout_);
@@ -404,7 +405,7 @@ class Exchange {
   RepliesSeen replies_;
   std::optional<redis::CommandStats> server_time_;  ///< before the first request
   std::int64_t sent_ = 0, allowed_ = 0, denied_ = 0;
-  std::int64_t awaited_ = 0;  ///< answers
+  std::int64_t in_flight_ = 0;  ///< requests on all connections
   Instant first_due_ = {}, last_due_ = {}, first_sent_ = {}, last_sent_ = {}, last_answer_ = {};
   Instant next_progress_;
   Instant next_timeout_ = {};  ///< no timeout is handled before
@@ -439,10 +440,10 @@ void Exchange::turn(Instant until, const OnAnswers& on_answers) {
   for (const auto number : unread) receive(number, on_answers);
   for (const auto& [number, readable, writable] : ready) {
     // A connection to several servers is readable, too, if it has room again.
-    if (writable || clients_[number].awaits_room) send(number);
+    if (writable || clients_[number].is_full) send(number);
     if (readable) receive(number, on_answers);
   }
-  hand_on();
+  record_answered();
   if (ready.size() < Poller::kAtOnce) time_out_silent(now);
   tell_progress(now);
   if (run_.interrupt != nullptr && run_.interrupt->signal() != 0) stop(nullptr);
@@ -482,9 +483,9 @@ Outcome run_on_schedule(Traffic& traffic, const RealRun& run) {
       if (has_next) due = exchange.clock().at(next.at);
     };
     fetch();
-    if (has_next) exchange.expect_first(due);
+    if (has_next) exchange.set_first_due(due);
     std::size_t client = 0;
-    while (has_next && exchange.goes_on()) {
+    while (has_next && exchange.is_running()) {
       for (int i = 0; i < kMaxAtOnce && has_next && due <= RealClock::now(); ++i) {
         exchange.enqueue(client, next, due);
         client = (client + 1) % run.connections.size();
@@ -501,7 +502,9 @@ Outcome run_flat_out(Traffic& traffic, const RealRun& run, std::size_t pipeline,
   const auto end = duration ? RealClock::now() + *duration : kNoDeadline;
   return finish_after(exchange, [&] {
     bool has_next = true;
-    const auto goes_on = [&] { return has_next && exchange.goes_on() && RealClock::now() < end; };
+    const auto goes_on = [&] {
+      return has_next && exchange.is_running() && RealClock::now() < end;
+    };
     const auto refill = [&](std::size_t client) {
       const bool refills = goes_on();
       while (refills && has_next && exchange.in_flight(client) < pipeline) {

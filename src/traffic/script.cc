@@ -282,7 +282,7 @@ class ForeignScript final : public Script {
   }
   std::string change() const override { return change_; }
   limiter::ScriptCall call(const Arrival& arrival) override {
-    const auto call = fill(question_, arrival, ++asked_);
+    const auto call = fill(last_call_, arrival, ++calls_);
     for (const auto key : call.keys) {
       if (keys_.find(key) == keys_.end()) keys_.emplace(key);
     }
@@ -290,14 +290,14 @@ class ForeignScript final : public Script {
   }
   std::vector<std::string> keys_of_call(const Arrival& arrival,
                                         std::int64_t number) const override {
-    Question question;
-    const auto keys = fill(question, arrival, number).keys;
+    CallBuffer buffer;
+    const auto keys = fill(buffer, arrival, number).keys;
     return {keys.begin(), keys.end()};
   }
-  redis::Error with_question(const redis::Error& error, const Arrival& arrival,
-                             std::int64_t number) const override {
-    Question question;
-    const auto call = fill(question, arrival, number);
+  redis::Error with_request(const redis::Error& error, const Arrival& arrival,
+                            std::int64_t number) const override {
+    CallBuffer buffer;
+    const auto call = fill(buffer, arrival, number);
     const auto arguments = call.arguments.first(limiter_.arguments.size());
     auto hint = error.hint();
     if (hint.empty()) hint = missing_element(limiter_);
@@ -321,11 +321,11 @@ class ForeignScript final : public Script {
     if (reply.is_error()) throw redis::to_error(reply);
   }
 
-  /// The keys, then the arguments.
-  struct Question {
-    std::string text;
-    std::vector<std::size_t> ends;        ///< the end of each in `text`
-    std::vector<std::string_view> words;  ///< a view of each
+  /// The words of a call: the keys, then the arguments.
+  struct CallBuffer {
+    std::string text;                     ///< all words
+    std::vector<std::size_t> ends;        ///< where each word ends in `text`
+    std::vector<std::string_view> words;  ///< a view of each word
   };
   struct Hash {
     using is_transparent = void;  // NOLINT(readability-identifier-naming): the library's name
@@ -348,27 +348,27 @@ class ForeignScript final : public Script {
             .now = arrival.at};
   }
 
-  /// The call for request `number`; its views refer to `question`.
-  limiter::ScriptCall fill(Question& question, const Arrival& arrival, std::int64_t number) const {
+  /// The call for request `number`; its views refer to `buffer`.
+  limiter::ScriptCall fill(CallBuffer& buffer, const Arrival& arrival, std::int64_t number) const {
     const auto values = values_of(arrival, number);
-    question.text.clear();
-    question.ends.clear();
+    buffer.text.clear();
+    buffer.ends.clear();
     const auto add = [&](std::string_view prefix, const Template& word) {
-      question.text += prefix;
-      word.append(question.text, values);
-      question.ends.push_back(question.text.size());
+      buffer.text += prefix;
+      word.append(buffer.text, values);
+      buffer.ends.push_back(buffer.text.size());
     };
     for (const auto& key : limiter_.keys) add(prefix_, key);
     for (const auto& argument : limiter_.arguments) add("", argument);
-    add_hidden(question, arrival);
+    add_hidden(buffer, arrival);
     // The text is complete, so views of it stay valid.
-    question.words.clear();
+    buffer.words.clear();
     std::size_t begin = 0;
-    for (const auto end : question.ends) {
-      question.words.push_back(std::string_view(question.text).substr(begin, end - begin));
+    for (const auto end : buffer.ends) {
+      buffer.words.push_back(std::string_view(buffer.text).substr(begin, end - begin));
       begin = end;
     }
-    const redis::Arguments words(question.words);
+    const redis::Arguments words(buffer.words);
     return {.sha1 = sha1_,
             .keys = words.first(limiter_.keys.size()),
             .arguments = words.subspan(limiter_.keys.size()),
@@ -376,11 +376,11 @@ class ForeignScript final : public Script {
   }
 
   /// The arguments for the substitutes, which the script does not see.
-  void add_hidden(Question& question, const Arrival& arrival) const {
-    auto& text = question.text;
+  void add_hidden(CallBuffer& buffer, const Arrival& arrival) const {
+    auto& text = buffer.text;
     const auto add = [&](const auto& word) {
       text += word;
-      question.ends.push_back(text.size());
+      buffer.ends.push_back(text.size());
     };
     if (!substitutes_.any()) return;
     if (substitutes_.other_keys) add(keys_only_ ? "" : prefix_ + KeyAging::kHashName);
@@ -398,8 +398,8 @@ class ForeignScript final : public Script {
   lua::Substitutes substitutes_;
   std::string text_;    ///< the source, with the substitutes
   std::string change_;  ///< see change()
-  std::int64_t asked_ = 0;
-  Question question_;  ///< of the last request; kept, so that the next one allocates nothing
+  std::int64_t calls_ = 0;
+  CallBuffer last_call_;  ///< reused, so that the next call allocates nothing
   std::unordered_set<std::string, Hash, std::equal_to<>> keys_;
 };
 
@@ -516,7 +516,7 @@ std::string hint_at_denial(const redis::Error& error) {
 redis::Error without_answer(const redis::Error& error, const Script& script, const Arrival& arrival,
                             std::int64_t number, bool is_first) {
   if (error.failure() != redis::Failure::kTimeout) return error;
-  const auto explained = script.with_question(error, arrival, number);
+  const auto explained = script.with_request(error, arrival, number);
   // The bundled scripts end.
   if (std::string_view(explained.what()) == error.what()) return error;
   const std::string hint =

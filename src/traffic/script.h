@@ -109,8 +109,8 @@ class Script {
   limiter::Decision parse(redis::ReplyView reply, const Arrival& arrival,
                           std::int64_t number) const;
   /// An error that parse() threw, with details of the request. A foreign script adds KEYS and ARGV.
-  virtual redis::Error with_question(const redis::Error& error, const Arrival& /*arrival*/,
-                                     std::int64_t /*number*/) const {
+  virtual redis::Error with_request(const redis::Error& error, const Arrival& /*arrival*/,
+                                    std::int64_t /*number*/) const {
     return error;
   }
   /// Every key in Redis that call() has named.

@@ -113,17 +113,12 @@ constexpr std::array kPlaceholders{
 
 // ---- Braces ----
 
-bool is_blank_or_underscore(char c) {
-  return c == ' ' || c == '\t' || c == '_';
-}
-
 /// A name or formula without blanks and underscores, in lower case, as likely_placeholder()
 /// compares it.
 std::string normal_form(std::string_view typed) {
   std::string out;
   for (const char c : typed) {
-    if (is_blank_or_underscore(c)) continue;
-    out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (c != ' ' && c != '\t' && c != '_') out += lower_case(c);
   }
   return out;
 }

@@ -184,7 +184,7 @@ Decision ScriptDecider::answer(const Arrival& arrival) {
     return script_.parse(reply, arrival, answers_);
   } catch (const redis::Error& error) {
     skip_answers();
-    throw script_.with_question(error, arrival, answers_);
+    throw script_.with_request(error, arrival, answers_);
   }
 }
 

@@ -91,7 +91,7 @@ TEST_CASE(
   const auto error = support::error_of(
       [&] { static_cast<void>(script->parse(bench.reply(*script, failing), {}, 1)); });
   CHECK(std::string(error.what()).starts_with("my.lua:3: "));
-  CHECK(std::string(script->with_question(error, failing, 2).what())
+  CHECK(std::string(script->with_request(error, failing, 2).what())
             .ends_with("; request 2 had KEYS 'p:1' and ARGV '5' 'x'"));
 }
 

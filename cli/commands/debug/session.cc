@@ -129,7 +129,7 @@ class Replay {
     skipped_->call(arrival_).append_to(*connection_);
     const auto reply = connection_->read();
     if (!reply.is_error() || std::exchange(has_warned_, true) || plan_.quiet) return;
-    const auto shown = script_->with_question(redis::to_error(reply), arrival_, number_);
+    const auto shown = script_->with_request(redis::to_error(reply), arrival_, number_);
     warn(fmt::format("warning: request {} ended in an error, as others may: {}", number_,
                      shown.what()),
          invocation_.command);

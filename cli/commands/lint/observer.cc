@@ -344,7 +344,7 @@ class Observer {
       request.allowed = decision.allowed;
       delays_ |= decision.delay.count() > 0;
     } catch (const redis::Error& error) {
-      throw script_->with_question(error, arrival, number_);
+      throw script_->with_request(error, arrival, number_);
     }
     look_at_keys(request);
     slowest_ = std::max(slowest_, Clock::now() - begin);
@@ -397,7 +397,7 @@ class Observer {
     }
     const redis::Error error(redis::Failure::kRejected, place + ": " + message, {}, hint);
     if (result.ending == Ending::kCompileError) throw error;
-    throw script_->with_question(error, arrival, number_);
+    throw script_->with_request(error, arrival, number_);
   }
 
   bool writes(const std::string& command) {
