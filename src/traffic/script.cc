@@ -100,13 +100,6 @@ lua::Substitutes substitutes_for(const ForeignLimiter& limiter, const Surroundin
   return needed;
 }
 
-/// EXPIRE, PEXPIREAT, SETEX, EX, PX and the like all contain "ex" or "px"; RESTORE does not. A
-/// false match costs a few µs.
-bool may_set_ttl(std::string_view text) {
-  return contains_in_any_case(text, "ex") || contains_in_any_case(text, "px") ||
-         contains_in_any_case(text, "restore");
-}
-
 /// Whether this holds of an argument as written.
 template <typename Predicate>
 bool any_argument(const ForeignLimiter& limiter, Predicate holds) {
@@ -114,10 +107,15 @@ bool any_argument(const ForeignLimiter& limiter, Predicate holds) {
                      [&](const Template& argument) { return holds(argument.source()); });
 }
 
-/// Whether its source, or an argument, may be or contain a command that sets a TTL.
+/// Whether its source, or an argument, may name a command that sets a TTL: EXPIRE, PEXPIREAT,
+/// SETEX, EX, PX and the like all contain "ex" or "px", except RESTORE. A false match costs a few
+/// µs.
 bool may_set_ttl(const ForeignLimiter& limiter) {
-  return may_set_ttl(limiter.source) ||
-         any_argument(limiter, [](std::string_view text) { return may_set_ttl(text); });
+  const auto sets_ttl = [](std::string_view text) {
+    return contains_in_any_case(text, "ex") || contains_in_any_case(text, "px") ||
+           contains_in_any_case(text, "restore");
+  };
+  return sets_ttl(limiter.source) || any_argument(limiter, sets_ttl);
 }
 
 /// A false match takes more attempts on a busy machine.
