@@ -4,9 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "adversary/search.h"
-#include "adversary/trial.h"
-
 namespace rlctl::adversary {
 namespace {
 

@@ -1,6 +1,5 @@
 #include "adversary/schedule.h"
 
-#include <algorithm>
 #include <initializer_list>
 #include <utility>
 

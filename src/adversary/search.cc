@@ -1,18 +1,15 @@
 #include "adversary/search.h"
 
-#include "base/wait.h"
-#include "limiter/limit.h"
-#include "traffic/pattern.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <functional>
+#include <cstdlib>
 #include <iterator>
 #include <utility>
-#include <vector>
+
+#include "traffic/pattern.h"
 
 namespace rlctl::adversary {
 

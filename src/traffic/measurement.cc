@@ -1,14 +1,13 @@
 #include "traffic/measurement.h"
 
-#include "traffic/reply.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <utility>
+
+#include "traffic/reply.h"
 
 namespace rlctl::traffic {
 

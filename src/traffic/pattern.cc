@@ -14,7 +14,6 @@
 
 #include "base/number.h"
 #include "base/table.h"
-#include "limiter/limit.h"
 
 namespace rlctl::traffic {
 namespace {

@@ -1,13 +1,12 @@
 #include "traffic/real_run.h"
 
-#include "base/numbered_queue.h"
-#include "limiter/limit.h"
-#include "redis/error.h"
-
 #include <algorithm>
 #include <deque>
 #include <exception>
 #include <utility>
+
+#include "base/numbered_queue.h"
+#include "redis/error.h"
 
 namespace rlctl::traffic {
 

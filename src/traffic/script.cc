@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "limiter/limit.h"
 #include "lua/calls.h"
 #include "lua/lexer.h"
 #include "lua/scopes.h"
