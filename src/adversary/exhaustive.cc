@@ -80,7 +80,7 @@ class Exhaustion {
 
   void add_branch(const Node& node, const Branching::Branch& branch, double share) {
     ++tried_;
-    if (branch.is_chance) {
+    if (branch.depends_on_chance) {
       ++result_.undecided;
       share_ += share;
       return;
@@ -113,19 +113,20 @@ class Exhaustion {
     if (request.cost < 0) return;
     const bool is_delayed = node.has_delay || answer.delay > microseconds{0};
     if (is_delayed || result_.most.schedule.empty()) return keep(node, request, answer);
-    const auto live = node.log.counted(request.at) + request.cost;
+    const auto in_window = node.log.counted(request.at) + request.cost;
     if (!answer.allowed) {
-      if (live <= request_.limit.limit && may_be_denial(node, request)) keep(node, request, answer);
+      const bool is_wrong = in_window <= request_.limit.limit;
+      if (is_wrong && may_be_denial(node, request)) keep(node, request, answer);
       return;
     }
     const auto& most = result_.most;
-    if (live < most.score.worst && live <= request_.limit.limit) return;
+    if (in_window < most.score.worst && in_window <= request_.limit.limit) return;
     const auto from = node.log.oldest(request.at);
-    const Score score{.worst = live, .worst_from = from, .worst_span = request.at - from};
+    const Score score{.worst = in_window, .worst_from = from, .worst_span = request.at - from};
     result_.keep_beyond_rounding(score, request_);
-    if (live < most.score.worst) return;
+    if (in_window < most.score.worst) return;
     const auto window = request_.limit.window;
-    const bool is_worse = live > most.score.worst ||
+    const bool is_worse = in_window > most.score.worst ||
                           margin_digits(score, window) > margin_digits(most.score, window) ||
                           comes_before(node, request, most.schedule);
     if (is_worse) keep(node, request, answer);

@@ -61,41 +61,42 @@ std::vector<microseconds> phases(microseconds window) {
 }
 
 /// All requests at once, or so close together that a coarse clock sees one instant.
-void add_single_bursts(std::vector<Schedule>& probes, const limiter::Limit& limit,
+void add_single_bursts(std::vector<Schedule>& schedules, const limiter::Limit& limit,
                        std::int64_t fills) {
   for (const auto every : {microseconds{0}, kTick, kWithinTick, kFewTicks}) {
     for (const auto phase : {microseconds{0}, limit.window / 2}) {
-      probes.push_back(made_of({{phase, 2 * fills + 1, every}}));
+      schedules.push_back(made_of({{phase, 2 * fills + 1, every}}));
     }
   }
 }
 
 /// Two bursts, a gap apart, each of which fills the limit.
-void add_pairs(std::vector<Schedule>& probes, const limiter::Limit& limit, std::int64_t fills) {
+void add_pairs(std::vector<Schedule>& schedules, const limiter::Limit& limit, std::int64_t fills) {
   const auto places = phases(limit.window);
   for (const auto gap : critical_gaps(limit)) {
     for (const auto phase : places) {
-      probes.push_back(made_of({{phase, fills}, {phase + gap, fills}}));
+      schedules.push_back(made_of({{phase, fills}, {phase + gap, fills}}));
     }
   }
 }
 
 /// Requests at the rate at which a bucket fills: after a burst that empties it, and evenly from the
 /// beginning; and a client that keeps trying until the window has passed.
-void add_trickles(std::vector<Schedule>& probes, const limiter::Limit& limit, std::int64_t fills) {
+void add_trickles(std::vector<Schedule>& schedules, const limiter::Limit& limit,
+                  std::int64_t fills) {
   const auto every = std::max(limit.window / fills, kTick);
   for (const auto phase : {microseconds{0}, limit.window - kTick}) {
-    probes.push_back(made_of({{phase, fills}, {phase + every, fills, every}}));
-    probes.push_back(made_of({{phase, 2 * fills, every}}));
-    probes.push_back(made_of({{phase, 2 * fills, std::max(every / 2, kTick)}}));
-    probes.push_back(made_of({{phase, fills},
-                              {phase + limit.window / 10, 9, limit.window / 10},
-                              {phase + limit.window, 1}}));
+    schedules.push_back(made_of({{phase, fills}, {phase + every, fills, every}}));
+    schedules.push_back(made_of({{phase, 2 * fills, every}}));
+    schedules.push_back(made_of({{phase, 2 * fills, std::max(every / 2, kTick)}}));
+    schedules.push_back(made_of({{phase, fills},
+                                 {phase + limit.window / 10, 9, limit.window / 10},
+                                 {phase + limit.window, 1}}));
   }
   // For windows that begin with their first request: one that ends soon after all its other
   // requests. The margin is wide, since a TTL is only exact to the ms.
   const auto margin = std::min<microseconds>(seconds{1}, limit.window / 10);
-  probes.push_back(made_of(
+  schedules.push_back(made_of(
       {{microseconds{0}, 1}, {limit.window - margin, fills - 1}, {limit.window + margin, fills}}));
 }
 
@@ -214,16 +215,16 @@ std::vector<microseconds> critical_gaps(const limiter::Limit& limit) {
 std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_t cost,
                                         std::int64_t most) {
   const auto fills = requests_to_fill(limit, cost);
-  std::vector<Schedule> probes;
-  probes.push_back(made_of({{microseconds{0}, most}}));
-  add_single_bursts(probes, limit, fills);
-  add_trickles(probes, limit, fills);
+  std::vector<Schedule> schedules;
+  schedules.push_back(made_of({{microseconds{0}, most}}));
+  add_single_bursts(schedules, limit, fills);
+  add_trickles(schedules, limit, fills);
   for (const microseconds every : {kTick, kEveryTick}) {
-    probes.push_back(made_of({{microseconds{0}, most, every}}));
+    schedules.push_back(made_of({{microseconds{0}, most, every}}));
   }
-  probes.push_back(made_of({{microseconds{0}, 1}, {kLongPause * limit.window, most - 1}}));
-  add_pairs(probes, limit, fills);
-  return with_cost(std::move(probes), cost);
+  schedules.push_back(made_of({{microseconds{0}, 1}, {kLongPause * limit.window, most - 1}}));
+  add_pairs(schedules, limit, fills);
+  return with_cost(std::move(schedules), cost);
 }
 
 microseconds latest_of_forward(const limiter::Limit& limit, std::int64_t fills, std::int64_t most) {
@@ -234,36 +235,36 @@ microseconds latest_of_forward(const limiter::Limit& limit, std::int64_t fills, 
 
 std::vector<Schedule> backward_schedules(const limiter::Limit& limit, std::int64_t cost) {
   const auto fills = requests_to_fill(limit, cost);
-  std::vector<Schedule> probes;
+  std::vector<Schedule> schedules;
   // Far enough from 0 for every step back.
   const auto start = 4 * limit.window;
   for (const auto step : critical_gaps(limit)) {
     for (const auto phase : {microseconds{0}, limit.window / 2, limit.window - kTick}) {
       const auto at = start + phase;
-      probes.push_back(made_of({{at, fills}, {at - step, fills}}));
-      probes.push_back(made_of({{at, fills}, {at - step, 1}, {at, fills}}));
-      probes.push_back(made_of({{at, fills}, {at + step, 1}, {at, fills}, {at + step, fills}}));
+      schedules.push_back(made_of({{at, fills}, {at - step, fills}}));
+      schedules.push_back(made_of({{at, fills}, {at - step, 1}, {at, fills}}));
+      schedules.push_back(made_of({{at, fills}, {at + step, 1}, {at, fills}, {at + step, fills}}));
     }
   }
-  return with_cost(std::move(probes), cost);
+  return with_cost(std::move(schedules), cost);
 }
 
 std::vector<Schedule> refunding_schedules(const limiter::Limit& limit, std::int64_t cost,
                                           std::int64_t refund) {
   const auto fills = requests_to_fill(limit, cost), refunds = requests_to_fill(limit, -refund);
-  std::vector<Schedule> probes;
+  std::vector<Schedule> schedules;
   for (const auto gap : critical_gaps(limit)) {
     for (const auto back_at : {microseconds{0}, gap, limit.window}) {
       // Fills, refunds and fills again, from shortly before the end of a window.
       for (const auto phase : {microseconds{0}, limit.window - kTick}) {
-        probes.push_back(
+        schedules.push_back(
             made_of({{.at = phase, .count = fills, .cost = cost},
                      {.at = phase + back_at, .count = refunds, .cost = refund},
                      {.at = phase + std::max(back_at, gap), .count = fills, .cost = cost}}));
       }
     }
   }
-  return probes;
+  return schedules;
 }
 
 }  // namespace rlctl::adversary

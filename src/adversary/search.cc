@@ -154,7 +154,7 @@ class SearchPass {
     if (best_.empty() || random_.uniform() < kFresh) return fresh();
     auto schedule = shifted(best_[pick(best_.size())].schedule, -request_.base);
     for (auto changes = 1 + pick(kMaxChanges); changes > 0; --changes) change(schedule);
-    mend(schedule);
+    bring_within_bounds(schedule);
     return schedule;
   }
 
@@ -168,7 +168,7 @@ class SearchPass {
       schedule.insert(schedule.end(), pick_count(cost), {at, cost});
       at += pick_gap();
     }
-    mend(schedule);
+    bring_within_bounds(schedule);
     return schedule;
   }
 
@@ -224,7 +224,7 @@ class SearchPass {
   }
 
   /// Brings a schedule back within its bounds.
-  void mend(Schedule& schedule) const {
+  void bring_within_bounds(Schedule& schedule) const {
     if (schedule.size() > most_requests_) schedule.resize(most_requests_);
     if (schedule.empty()) schedule.push_back({.cost = request_.costs[0]});
     const auto latest = kMaxWindows * request_.limit.window;

@@ -340,7 +340,8 @@ void ReplayBranching::run(std::span<Branch> branches) {
     const Step step(branch.from, branch.request);
     auto& known = known_.try_emplace(step, Known{.branch = branch}).first->second;
     all.push_back(&known);
-    const bool is_enough = !branch.is_kept || known.branch.is_kept || known.branch.is_chance;
+    const bool is_enough =
+        !branch.is_kept || known.branch.is_kept || known.branch.depends_on_chance;
     if (known.stage == Stage::kAnswered && is_enough) continue;
     if (known.stage != Stage::kQueued) queue.push_back(&known);
     known.stage = Stage::kQueued;
@@ -354,8 +355,8 @@ void ReplayBranching::run(std::span<Branch> branches) {
   for (std::size_t i = 0; i < branches.size(); ++i) {
     auto& branch = branches[i];
     branch.answer = all[i]->branch.answer;
-    branch.is_chance = all[i]->branch.is_chance;
-    if (!branch.is_kept || branch.is_chance) continue;
+    branch.depends_on_chance = all[i]->branch.depends_on_chance;
+    if (!branch.is_kept || branch.depends_on_chance) continue;
     branch.state = all[i]->branch.state;
     ++users_[branch.state];
   }
@@ -375,8 +376,8 @@ void ReplayBranching::replay(std::span<Known* const> queue) {
   for (std::size_t i = 0; i < queue.size(); ++i) {
     auto& [branch, stage] = *queue[i];
     stage = Known::Stage::kAnswered;
-    branch.is_chance = answers[i].empty();
-    if (branch.is_chance) continue;
+    branch.depends_on_chance = answers[i].empty();
+    if (branch.depends_on_chance) continue;
     branch.answer = answers[i].back();
     if (branch.is_kept) {
       branch.state = state_after(std::move(schedules[i]), std::move(contents[i]));

@@ -154,8 +154,8 @@ class Branching {
     Request request = {};  ///< not before the requests that led to the state
     bool is_kept = false;  ///< the state after it is needed
     Answer answer = {};
-    State state = kEmpty;    ///< the one after the request, if it is kept
-    bool is_chance = false;  ///< the answer depends on chance; the state is not kept
+    State state = kEmpty;            ///< the one after the request, if it is kept
+    bool depends_on_chance = false;  ///< true of the answer; the state is not kept
   };
 
   virtual ~Branching() = default;

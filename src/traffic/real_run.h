@@ -23,6 +23,8 @@
 
 namespace rlctl::traffic {
 
+// ---- What a server reports ----
+
 /// The calls of scripts and functions since the server started, and their time. std::nullopt if the
 /// user may not call INFO. One round trip; throws redis::Error.
 std::optional<redis::CommandStats> read_server_time(redis::Connection& connection);
@@ -36,6 +38,8 @@ std::optional<double> us_per_call(const std::optional<redis::CommandStats>& befo
 /// std::nullopt if no key exists or the user may not call it.
 std::optional<double> bytes_per_key(redis::Connection& connection,
                                     std::span<const std::string> keys);
+
+// ---- The clock ----
 
 /// An instant of the steady clock, exact to the ns.
 using Instant = Clock::time_point;
@@ -62,6 +66,8 @@ class RealClock {
   Instant origin_;
   std::chrono::microseconds origin_since_1970_;
 };
+
+// ---- Runs ----
 
 /// The progress of a run under the real clock.
 struct RealProgress {

@@ -23,6 +23,8 @@
 
 namespace rlctl::traffic {
 
+// ---- Foreign limiters ----
+
 /// A foreign limiter's script: its source, how to call it, and how to read its reply.
 struct ForeignLimiter {
   std::string name = {};    ///< its file name, for messages and reports
@@ -33,7 +35,7 @@ struct ForeignLimiter {
   ReplyReading reading = {};
 };
 
-/// Throws UsageError if it cannot be called with this limit.
+/// Throws UsageError if the limiter cannot be called with this limit.
 void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit);
 /// Sets the function of a library that registers only one, and checks a name that is given. Does
 /// nothing for a script without a function. Throws UsageError if the library does not have the
@@ -50,13 +52,16 @@ struct AcceptedScript {
 /// Loads a script. Throws redis::Error, with the script's name, if the server accepts no form.
 AcceptedScript load_accepted(redis::Connection& connection, const std::string& source,
                              std::string_view name);
-/// Whether time does not matter to it: neither its keys nor its arguments contain the time of a
-/// request, and it calls neither TIME nor a command that sets a TTL. False if it is not valid Lua.
+/// Whether time does not matter to the limiter: neither its keys nor its arguments contain the time
+/// of a request, and it calls neither TIME nor a command that sets a TTL. False if it is not valid
+/// Lua.
 bool lacks_clock(const ForeignLimiter& limiter);
 
-/// The placeholder in its keys and arguments that rounds the time of the request most; null if none
-/// contains it.
+/// The placeholder in the limiter's keys and arguments that rounds the time of the request most;
+/// null if none contains it.
 const Placeholder* coarsest_time(const ForeignLimiter& limiter);
+
+// ---- Candidates ----
 
 /// A limiter to test: an algorithm or a foreign limiter, and the limits, all of which must hold.
 struct Candidate {
@@ -67,11 +72,13 @@ struct Candidate {
 
 /// The name of the algorithm or of the foreign limiter.
 std::string_view name_of(const Candidate& candidate);
-/// Throws UsageError if it does not support these limits.
+/// Throws UsageError if the candidate does not support its limits.
 void require_usable(const Candidate& candidate);
 
 /// The hint where virtual time cannot be that of a script.
 inline constexpr const char* kUseRealClock = "use --clock real, with a pattern or a log";
+
+// ---- Scripts ----
 
 /// The script of a candidate: the call for each request, and how to read its reply. One serves any
 /// number of connections. Memory grows with the number of different keys.

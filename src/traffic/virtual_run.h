@@ -73,8 +73,8 @@ class TimeWatch {
   /// Watches from now on. Throws redis::Error if the connection breaks; so does saw_time(). The
   /// connection must outlive this, and have no reply outstanding.
   explicit TimeWatch(redis::Connection& connection);
-  /// Whether a script called TIME since the last look. `scripts`: how many this connection has
-  /// executed since then.
+  /// Whether a script called TIME since the last saw_time(). `scripts` is how many this connection
+  /// has executed since then.
   bool saw_time(std::int64_t scripts);
 
  private:
@@ -87,9 +87,9 @@ class TimeWatch {
   std::optional<Calls> last_;
 };
 
-/// Uses a script on a server, with many requests in one write. Their times are the script's `now`,
-/// and TTLs follow them too. (If the times of consecutive requests of one key in one call step
-/// back, no time passes between them.)
+/// Uses a script on a server, with many requests in one write. The times of the requests are
+/// the script's `now`, and TTLs follow them too. (If the times of consecutive requests of one key
+/// in one call step back, no time passes between them.)
 class ScriptDecider final : public Decider {
  public:
   /// Loads the script. Both arguments must outlive this.
@@ -133,10 +133,11 @@ class ScriptDecider final : public Decider {
   RepliesSeen replies_;
   std::optional<KeyAging> aging_;  ///< if the script may decide by TTLs
   std::deque<bool> is_aging_;      ///< whether each reply in flight is that to a call of aging_
-  std::int64_t agings_ = 0;        ///< calls of aging_ since the last look of time_watch_
+  std::int64_t agings_ = 0;        ///< calls of aging_ since the last saw_time()
   std::uint32_t last_key_ = 0;
-  std::chrono::microseconds latest_{0};  ///< time of a request of last_key_, in this call
-  std::uint32_t answered_key_ = 0;       ///< the key of the last answer
+  /// The latest time of a request of last_key_ in this decide().
+  std::chrono::microseconds latest_{0};
+  std::uint32_t answered_key_ = 0;  ///< the key of the last answer
   std::set<std::uint32_t> stalled_;
   bool was_stalled_ = false;             ///< in any call of decide()
   std::optional<TimeWatch> time_watch_;  ///< if the script may call TIME
