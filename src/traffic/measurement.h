@@ -25,86 +25,6 @@ namespace rlctl::traffic {
 
 // ---- Decisions ----
 
-/// The most units of one key allowed within any span of one window, which is what a limit bounds,
-/// measured from the decisions, not from what a limiter reports. A span holds the units less than
-/// one window after its beginning. Memory grows with the contents of a window.
-class WorstWindow {
- public:
-  explicit WorstWindow(microseconds window) : window_(window) {}
-
-  /// Times must not go back.
-  void allow(microseconds at, std::int64_t cost);
-  /// Gives back the oldest units of the window that ends at `at`, as many as there are.
-  void refund(microseconds at, std::int64_t units);
-  /// Drops the units before the window that ends at `at`.
-  void forget_before(microseconds at);
-
-  std::int64_t allowed() const noexcept { return most_; }
-  /// The first span that held that many: its first unit, and the time from that to the last.
-  microseconds from() const noexcept { return from_; }
-  microseconds span() const noexcept { return span_; }
-  /// The last multiple of the window since 1970 until the end of that span, and how many of its
-  /// units are not before it; the latter only without refunds, which leave it as it was.
-  microseconds edge() const noexcept { return edge_; }
-  std::int64_t after_edge() const noexcept { return after_edge_; }
-
-  /// As of the last allow() or forget_before(): the units in the window, and when the last of them
-  /// leaves it; 0 if it is empty.
-  std::int64_t in_window() const noexcept { return in_window_; }
-  microseconds empty_at() const noexcept {
-    return recent_.empty() ? microseconds{0} : recent_.back().at + window_;
-  }
-
- private:
-  struct Units {
-    microseconds at;
-    std::int64_t count;
-  };
-
-  microseconds window_;
-  // Oldest first; the window begins at first_. (A deque takes blocks of 512 bytes, which is a lot
-  // with many keys.)
-  std::vector<Units> recent_;
-  std::size_t first_ = 0;
-  std::int64_t in_window_ = 0;
-  microseconds last_edge_{0};    ///< at or before the last unit
-  std::int64_t since_edge_ = 0;  ///< the units since last_edge_
-  std::int64_t most_ = 0, after_edge_ = 0;
-  microseconds from_{0}, span_{0}, edge_{0};
-};
-
-/// A request that was allowed with a delay.
-struct DelayedRequest {
-  microseconds at{0};  ///< when it proceeds
-  std::int64_t cost = 1;
-};
-
-/// The delayed requests of a key that have not proceeded yet.
-class DelayedRequests {
- public:
-  void push(microseconds at, std::int64_t cost);
-  /// Removes the one that proceeds first, if that is at this time or before.
-  std::optional<DelayedRequest> pop_until(microseconds at);
-
-  bool empty() const noexcept { return requests_.empty(); }
-  /// The sum of their costs.
-  std::int64_t units() const noexcept { return units_; }
-  /// The latest time that was pushed, also if that request has been removed.
-  microseconds last() const noexcept { return last_; }
-
- private:
-  struct IsLater {
-    bool operator()(const DelayedRequest& one, const DelayedRequest& other) const {
-      return one.at > other.at;
-    }
-  };
-
-  /// The earliest is on top.
-  std::priority_queue<DelayedRequest, std::vector<DelayedRequest>, IsLater> requests_;
-  std::int64_t units_ = 0;
-  microseconds last_{0};
-};
-
 /// The most units allowed within one window, relative to the limit, and when. Ties go to the first
 /// limit, then to the first key. A request allowed with a delay counts when it may proceed.
 struct Worst {
@@ -183,6 +103,86 @@ struct Measured {
   bool looks_inverted = false;
   /// The minute with the most denials, the first if tied; std::nullopt without denials.
   std::optional<Minute> worst_minute = {};
+};
+
+/// The most units of one key allowed within any span of one window, which is what a limit bounds,
+/// measured from the decisions, not from what a limiter reports. A span holds the units less than
+/// one window after its beginning. Memory grows with the contents of a window.
+class WorstWindow {
+ public:
+  explicit WorstWindow(microseconds window) : window_(window) {}
+
+  /// Times must not go back.
+  void allow(microseconds at, std::int64_t cost);
+  /// Gives back the oldest units of the window that ends at `at`, as many as there are.
+  void refund(microseconds at, std::int64_t units);
+  /// Drops the units before the window that ends at `at`.
+  void forget_before(microseconds at);
+
+  std::int64_t allowed() const noexcept { return most_; }
+  /// The first span that held that many: its first unit, and the time from that to the last.
+  microseconds from() const noexcept { return from_; }
+  microseconds span() const noexcept { return span_; }
+  /// The last multiple of the window since 1970 until the end of that span, and how many of its
+  /// units are not before it; the latter only without refunds, which leave it as it was.
+  microseconds edge() const noexcept { return edge_; }
+  std::int64_t after_edge() const noexcept { return after_edge_; }
+
+  /// As of the last allow() or forget_before(): the units in the window, and when the last of them
+  /// leaves it; 0 if it is empty.
+  std::int64_t in_window() const noexcept { return in_window_; }
+  microseconds empty_at() const noexcept {
+    return recent_.empty() ? microseconds{0} : recent_.back().at + window_;
+  }
+
+ private:
+  struct Units {
+    microseconds at;
+    std::int64_t count;
+  };
+
+  microseconds window_;
+  // Oldest first; the window begins at first_. (A deque takes blocks of 512 bytes, which is a lot
+  // with many keys.)
+  std::vector<Units> recent_;
+  std::size_t first_ = 0;
+  std::int64_t in_window_ = 0;
+  microseconds last_edge_{0};    ///< at or before the last unit
+  std::int64_t since_edge_ = 0;  ///< the units since last_edge_
+  std::int64_t most_ = 0, after_edge_ = 0;
+  microseconds from_{0}, span_{0}, edge_{0};
+};
+
+/// A request that was allowed with a delay.
+struct DelayedRequest {
+  microseconds at{0};  ///< when it proceeds
+  std::int64_t cost = 1;
+};
+
+/// The delayed requests of a key that have not proceeded yet.
+class DelayedRequests {
+ public:
+  void push(microseconds at, std::int64_t cost);
+  /// Removes the one that proceeds first, if that is at this time or before.
+  std::optional<DelayedRequest> pop_until(microseconds at);
+
+  bool empty() const noexcept { return requests_.empty(); }
+  /// The sum of their costs.
+  std::int64_t units() const noexcept { return units_; }
+  /// The latest time that was pushed, also if that request has been removed.
+  microseconds last() const noexcept { return last_; }
+
+ private:
+  struct IsLater {
+    bool operator()(const DelayedRequest& one, const DelayedRequest& other) const {
+      return one.at > other.at;
+    }
+  };
+
+  /// The earliest is on top.
+  std::priority_queue<DelayedRequest, std::vector<DelayedRequest>, IsLater> requests_;
+  std::int64_t units_ = 0;
+  microseconds last_{0};
 };
 
 /// Measures decisions one by one. Memory grows with the number of keys and the contents of their
