@@ -1,17 +1,11 @@
 #include "adversary/trial.h"
 
-#include "limiter/limit.h"
-#include "limiter/model.h"
-#include "redis/error.h"
-#include "redis/scan.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
-#include <unordered_map>
-#include <utility>
+
+#include "redis/scan.h"
 
 namespace rlctl::adversary {
 
@@ -61,84 +55,39 @@ std::string_view TrialKeys::key_name(std::uint32_t key) const {
   return names_[key];
 }
 
-/// Wraps a script, and records the keys that its requests name.
-class ScriptTrial::NamedKeys final : public traffic::Script {
- public:
-  explicit NamedKeys(traffic::Script& script) : script_(script) {}
-
-  std::string_view name() const override { return script_.name(); }
-  bool may_call_time() const override { return script_.may_call_time(); }
-  std::optional<std::string> key_of_ttls() const override { return script_.key_of_ttls(); }
-  bool may_read_ttl() const override { return script_.may_read_ttl(); }
-  void load(redis::Connection& connection) override { script_.load(connection); }
-  limiter::ScriptCall call(const traffic::Arrival& arrival) override {
-    const auto call = script_.call(arrival);
-    ++calls_;
-    for (std::size_t i = 0; i < call.keys.size(); ++i) {
-      const auto [owner, is_new] = owners_.try_emplace(std::string(call.keys[i]), arrival.key);
-      are_shared_ |= owner->second != arrival.key;
-      if (is_new)
-        named_.push_back({.key = owner->first, .place = i, .call = calls_, .arrival = arrival});
-    }
-    return call;
-  }
-  /// A key, and the call, its request and the place in its KEYS where it was named first.
-  struct Named {
-    std::string_view key = {};  ///< valid until forget()
-    std::size_t place = 0;
-    std::int64_t call = 0;  ///< from 1
-    traffic::Arrival arrival = {};
-  };
-  /// Since forget(), in order.
-  const std::vector<Named>& named() const { return named_; }
-  /// The name that the key would have for the first schedule.
-  std::string neutral_name(const Named& named) const {
-    auto arrival = named.arrival;
-    arrival.key = 0;
-    auto keys = script_.keys_of_call(arrival, named.call);
-    return named.place < keys.size() ? std::move(keys[named.place]) : std::string(named.key);
-  }
-  redis::Error with_request(const redis::Error& error, const traffic::Arrival& arrival,
-                            std::int64_t number) const override {
-    return script_.with_request(error, arrival, number);
-  }
-  /// The keys named since forget().
-  std::vector<std::string> keys() const override {
-    std::vector<std::string> keys;
-    for (const auto& [key, owner] : owners_) keys.push_back(key);
-    return keys;
-  }
-  /// Whether two schedules have named the same key since forget().
-  bool are_shared() const { return are_shared_; }
-  void forget() {
-    named_.clear();
-    owners_.clear();
-    are_shared_ = false;
-  }
-
- private:
-  limiter::Decision read(redis::ReplyView reply, const traffic::Arrival& arrival,
-                         std::int64_t number) const override {
-    return script_.parse(reply, arrival, number);
-  }
-
-  traffic::Script& script_;
-  std::unordered_map<std::string, std::uint32_t> owners_;  ///< the schedule of each key
-  std::vector<Named> named_;
-  std::int64_t calls_ = 0;
-  bool are_shared_ = false;
-};
-
 ScriptTrial::ScriptTrial(redis::Connection& connection, traffic::Script& script, StateScope scope)
-    : connection_(connection),
-      script_(std::make_unique<NamedKeys>(script)),
-      decider_(connection, *script_),
-      scope_(std::move(scope)) {}
+    : connection_(connection), script_(script), decider_(connection, script), scope_(scope) {
+  decider_.observe_keys([this](const traffic::Arrival& arrival, redis::Arguments keys) {
+    ++calls_;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const auto [owner, is_new] = owners_.try_emplace(std::string(keys[i]), arrival.key);
+      are_shared_ |= owner->second != arrival.key;
+      if (!is_new) continue;
+      named_.push_back({.key = owner->first, .place = i, .call = calls_, .arrival = arrival});
+    }
+  });
+}
 
-ScriptTrial::~ScriptTrial() = default;
+/// The named keys, and the hash of their TTLs.
+std::vector<std::string> ScriptTrial::known_keys() const {
+  std::vector<std::string> keys;
+  for (const auto& named : named_) keys.emplace_back(named.key);
+  if (auto hash = script_.key_of_ttls()) keys.push_back(std::move(*hash));
+  return keys;
+}
+
+/// The name that the key would have for the first schedule.
+std::string ScriptTrial::neutral_name(const NamedKey& named) const {
+  auto arrival = named.arrival;
+  arrival.key = 0;
+  auto keys = script_.keys_of_call(arrival, named.call);
+  return named.place < keys.size() ? std::move(keys[named.place]) : std::string(named.key);
+}
 
 std::vector<Answers> ScriptTrial::run_once(std::span<const Schedule> schedules) {
-  script_->forget();
+  named_.clear();
+  owners_.clear();
+  are_shared_ = false;
   auto answers = answers_of(decider_, schedules);
   stalled_.insert(decider_.stalled().begin(), decider_.stalled().end());
   if (notes_contents_ && !is_apart_) {
@@ -151,12 +100,12 @@ std::vector<Answers> ScriptTrial::run_once(std::span<const Schedule> schedules) 
 /// Adds what each key holds, and the virtual time at which it expires; a key that does not exist is
 /// like one that was never named.
 void ScriptTrial::add_contents() {
-  const auto hash = script_->key_of_ttls();
-  for (const auto& named : script_->named()) {
+  const auto hash = script_.key_of_ttls();
+  for (const auto& named : named_) {
     connection_.append({"DUMP", named.key});
     if (hash) connection_.append({"HGET", *hash, named.key});
   }
-  for (const auto& named : script_->named()) {
+  for (const auto& named : named_) {
     const auto contents = connection_.read();
     std::string end;
     bool is_known = !contents.is_error();  // the user may be denied them
@@ -168,7 +117,7 @@ void ScriptTrial::add_contents() {
     notes_contents_ = notes_contents_ && is_known;
     if (contents.type() == redis::ReplyType::kNil || !notes_contents_) continue;
     auto& own = contents_[named.arrival.key];
-    own.append(script_->neutral_name(named)).append(1, '\0').append(contents.text());
+    own.append(neutral_name(named)).append(1, '\0').append(contents.text());
     own.append(1, '\0').append(end).append(1, '\0');
   }
   if (!notes_contents_) contents_.clear();
@@ -179,7 +128,7 @@ void ScriptTrial::add_contents() {
 std::vector<Answers> ScriptTrial::run_with_slack(std::span<const Schedule> schedules) {
   stalled_.clear();
   auto answers = run_once(schedules);
-  if (scope_.ttl_tolerance == microseconds{0} || !script_->key_of_ttls()) return answers;
+  if (scope_.ttl_tolerance == microseconds{0} || !script_.key_of_ttls()) return answers;
   for (const auto slack : {-scope_.ttl_tolerance, scope_.ttl_tolerance}) {
     note_others();
     remove_keys();
@@ -230,27 +179,21 @@ std::vector<Answers> ScriptTrial::run_apart(std::span<const Schedule> schedules)
   return answers;
 }
 
-/// Whether there are keys besides the named ones and the hash of the TTLs, on our own server.
-bool ScriptTrial::holds_more_than_named() {
-  auto known = script_->keys();
-  if (auto hash = script_->key_of_ttls()) known.push_back(std::move(*hash));
+/// Notes whether our own server holds keys besides the known ones.
+void ScriptTrial::note_others() {
+  if (saw_others_ || scope_.server == nullptr) return;
+  const auto known = known_keys();
   std::vector<std::string_view> exists{"EXISTS"};
   exists.insert(exists.end(), known.begin(), known.end());
   connection_.append({"DBSIZE"});
   connection_.append(exists);
   const auto all = connection_.read().integer();
-  return all > connection_.read().integer();
-}
-
-void ScriptTrial::note_others() {
-  saw_others_ = saw_others_ || (scope_.server != nullptr && holds_more_than_named());
+  saw_others_ = all > connection_.read().integer();
 }
 
 void ScriptTrial::remove_keys() {
   if (scope_.server != nullptr) return scope_.server->remove_keys();
-  auto keys = script_->keys();
-  if (auto hash = script_->key_of_ttls()) keys.push_back(std::move(*hash));
-  redis::unlink_keys(connection_, keys);
+  redis::unlink_keys(connection_, known_keys());
 }
 
 bool ScriptTrial::confirms(const Schedule& schedule, const Answers& answers) {
@@ -269,11 +212,11 @@ std::vector<Answers> ScriptTrial::run(std::span<const Schedule> schedules) {
   if (!is_apart_) {
     answers = run_together(schedules);
     note_others();
-    is_apart_ = script_->are_shared() || saw_others_;
+    is_apart_ = are_shared_ || saw_others_;
   }
   if (is_apart_ && scope_.server == nullptr) {
     remove_keys();
-    throw UsageError(std::string(script_->name()) +
+    throw UsageError(std::string(script_.name()) +
                          " is given the same key for every schedule, so that one finds the state "
                          "of the last",
                      "leave out --url, --host, --port and --socket: a private server is emptied "

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "adversary/schedule.h"
-#include "base/wait.h"
 #include "limiter/limit.h"
 #include "limiter/model.h"
 #include "redis/connection.h"
@@ -90,18 +89,11 @@ class ScriptTrial final : public Trial {
  public:
   /// Loads the script, whose keys must come from a TrialKeys. The references must outlive this.
   ScriptTrial(redis::Connection& connection, traffic::Script& script, StateScope scope = {});
-  ~ScriptTrial() override;
   ScriptTrial(const ScriptTrial&) = delete;
   ScriptTrial& operator=(const ScriptTrial&) = delete;
-  /// See traffic::ScriptDecider::send_one_at_a_time().
-  void send_one_at_a_time() { decider_.send_one_at_a_time(); }
-  /// See traffic::ScriptDecider::stop_at(); run() then throws Interrupted.
-  void stop_at(const Interrupt& interrupt, std::chrono::microseconds timeout,
-               std::chrono::microseconds patience) {
-    decider_.stop_at(interrupt, timeout, patience);
-  }
-  /// The replies to the requests of all schedules.
-  traffic::RepliesSeen replies() const { return decider_.replies(); }
+  /// What sends the requests of all schedules. If an interrupt ends its decide(), run() throws
+  /// Interrupted.
+  traffic::ScriptDecider& decider() { return decider_; }
   /// Whether schedules run one at a time, each on an empty database.
   bool is_apart() const { return is_apart_; }
   /// From now on contents() tells what the keys hold and when they expire, unless schedules run one
@@ -115,21 +107,32 @@ class ScriptTrial final : public Trial {
   bool confirms(const Schedule& schedule, const Answers& answers) override;
 
  private:
-  class NamedKeys;
+  /// A key that a request has named in its KEYS, as the first one.
+  struct NamedKey {
+    std::string_view key = {};  ///< in owners_
+    std::size_t place = 0;      ///< in KEYS
+    std::int64_t call = 0;      ///< the number of the call, from 1
+    traffic::Arrival arrival = {};
+  };
 
   std::vector<Answers> run_once(std::span<const Schedule> schedules);
   std::vector<Answers> run_with_slack(std::span<const Schedule> schedules);
   std::vector<Answers> run_together(std::span<const Schedule> schedules);
   std::vector<Answers> run_apart(std::span<const Schedule> schedules);
-  bool holds_more_than_named();
+  std::vector<std::string> known_keys() const;
+  std::string neutral_name(const NamedKey& named) const;
   void add_contents();
   void note_others();
   void remove_keys();
 
   redis::Connection& connection_;
-  std::unique_ptr<NamedKeys> script_;
+  traffic::Script& script_;
   traffic::ScriptDecider decider_;
   StateScope scope_;
+  std::int64_t calls_ = 0;
+  std::vector<NamedKey> named_;                            ///< in the last run_once(), in order
+  std::unordered_map<std::string, std::uint32_t> owners_;  ///< the schedule that named each key
+  bool are_shared_ = false;  ///< two schedules have named the same key in the last run_once()
   bool is_apart_ = false;    ///< schedules run one at a time
   bool saw_others_ = false;  ///< there were keys besides the named ones
   bool notes_contents_ = false;

@@ -128,6 +128,7 @@ void ScriptDecider::stop_at(const Interrupt& interrupt, std::chrono::microsecond
 
 void ScriptDecider::send(const Arrival& arrival) {
   const auto call = script_.call(arrival);
+  if (on_keys_) on_keys_(arrival, call.keys);
   if (aging_) {
     latest_ = arrival.key == last_key_ ? std::max(latest_, arrival.at) : arrival.at;
     last_key_ = arrival.key;

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/wait.h"
@@ -94,6 +96,9 @@ class ScriptDecider final : public Decider {
  public:
   /// Loads the script. Both arguments must outlive this.
   ScriptDecider(redis::Connection& connection, Script& script);
+  using OnKeys = std::function<void(const Arrival& arrival, redis::Arguments keys)>;
+  /// From now on calls this with each request and the keys that it names, before it is sent.
+  void observe_keys(OnKeys on_keys) { on_keys_ = std::move(on_keys); }
   /// From now on keys expire this much later, or earlier if negative.
   void set_ttl_slack(std::chrono::microseconds slack);
   /// From now on awaits each answer before the next request, which is slow. If the script never
@@ -129,6 +134,7 @@ class ScriptDecider final : public Decider {
   redis::Connection& connection_;
   Script& script_;
   std::size_t lot_;  ///< requests in one write
+  OnKeys on_keys_;
   std::int64_t answers_ = 0;
   RepliesSeen replies_;
   std::optional<KeyAging> aging_;  ///< if the script may decide by TTLs

@@ -399,7 +399,7 @@ TEST_CASE("an interrupt ends a search of a script within a batch of schedules") 
     ++calls_since;
   });
   ScriptTrial trial(server.connection(), interrupted, {});
-  trial.stop_at(interrupt, 30s, 30s);
+  trial.decider().stop_at(interrupt, 30s, 30s);
   // A batch has some 10,000 requests.
   const auto result = search(trial, {.limit = {100, 60s, {}}, .base = kBase}, interrupt,
                              [&](std::int64_t, std::int64_t, std::int64_t) { is_armed = true; });
@@ -413,10 +413,10 @@ TEST_CASE("an interrupt ends a search with what was found so far") {
   Interrupt interrupt;
   const auto result =
       search(trial, {.limit = kFive, .budget = 100'000'000, .base = kBase}, interrupt,
-             [&](std::int64_t asked, std::int64_t of, std::int64_t worst) {
+             [&](std::int64_t sent, std::int64_t of, std::int64_t worst) {
                CHECK(of == 100'000'000);
                CHECK(worst <= 10);
-               if (asked > 5000) interrupt.raise(SIGINT);
+               if (sent > 5000) interrupt.raise(SIGINT);
              });
   CHECK(result.interrupted);
   CHECK(result.requests_sent < 50'000);

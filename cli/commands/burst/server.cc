@@ -167,8 +167,8 @@ LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, Server* server) 
              .ttl_tolerance = std::min(kTolerance, candidate.limits.front().window / 10)};
   }
   auto trial = std::make_unique<adversary::ScriptTrial>(connection, *script_, scope);
-  trial->stop_at(server->interrupt(), server->timeout(),
-                 server->is_private() ? std::chrono::microseconds{0} : server->timeout());
+  trial->decider().stop_at(server->interrupt(), server->timeout(),
+                           server->is_private() ? std::chrono::microseconds{0} : server->timeout());
   script_trial_ = trial.get();
   trial_ = std::move(trial);
 }

@@ -490,7 +490,7 @@ class Session {
     findings.rounded_by = rounding_of(candidate, plan_);
     LimiterTrial limiter(candidate, server_.get());
     auto* script = limiter.script_trial();
-    if (script != nullptr && one_at_a_time) script->send_one_at_a_time();
+    if (script != nullptr && one_at_a_time) script->decider().send_one_at_a_time();
     findings.result = search(number, limiter, findings.rounded_by);
     const auto& most = findings.result.most;
     std::int64_t highest_cost = 1;
@@ -507,7 +507,7 @@ class Session {
     measured.worst.span = most.score.worst_span;
     measured.worst.ratio = findings.ratio_of(most);
     run.outcome.interrupted = findings.result.interrupted;
-    if (script != nullptr) run.outcome.replies = script->replies();
+    if (script != nullptr) run.outcome.replies = script->decider().replies();
     run.hint = reply_hint(run, candidate);
     progress_.clear();  // cleaning up may write a warning
     return run;
