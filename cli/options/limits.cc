@@ -42,7 +42,7 @@ void add_limit_options(Options& options, LimitOptions& target, bool required, bo
   }
   auto burst = options.value("--burst", "NUMBER", target.burst,
                              "requests allowed at once by " +
-                                 limiter::algorithm_names(limiter::has_burst, "and") +
+                                 one_of(limiter::list_names(limiter::has_burst), "and") +
                                  ", for each limit (default: the limit)");
   if (!required) burst.needs("--limit", "", kLimitExample);
   options

@@ -23,10 +23,6 @@ namespace {
 
 constexpr mode_t kMode = 0666;  // before the umask
 
-void require_name(const std::string& option, const std::string& path) {
-  if (path.empty()) throw UsageError(option + ": the name of the file is empty");
-}
-
 OutputError cannot_write(const std::string& option, const std::string& path,
                          const std::string& why) {
   return OutputError(option + ": cannot write '" + path + "': " + why);
@@ -72,9 +68,11 @@ std::optional<struct stat> nameless_file(int folder, const std::string& name) {
 /// holds what it has judged open, so that nobody can exchange it afterwards.
 class PathWalk {
  public:
-  /// `option` is for errors.
+  /// `option` is for errors. Throws UsageError if the path is empty.
   PathWalk(const std::string& option, const std::string& path)
-      : option_(option), path_(path), rest_(path) {}
+      : option_(option), path_(path), rest_(path) {
+    if (path.empty()) throw UsageError(option + ": the name of the file is empty");
+  }
 
   /// The name at the path's end, whose folder exists. Throws OutputError.
   Place end(bool follows_last);
@@ -215,7 +213,6 @@ FileDescriptor open_in_place(const Place& place) {
 
 OutputFile::OutputFile(std::string_view option, const std::string& path)
     : option_(option), path_(path) {
-  require_name(option_, path);
   auto place = PathWalk(option_, path).end(true);
   const auto& status = place.status;
   struct stat folder {};
@@ -285,7 +282,6 @@ void OutputFile::fail(int error) const {
 // ---- NewFile ----
 
 NewFile::NewFile(std::string_view option, const std::string& path) : option_(option), path_(path) {
-  require_name(option_, path);
   auto place = PathWalk(option_, path).end(false);
   folder_ = std::move(place.folder);
   name_ = std::move(place.name);

@@ -77,8 +77,7 @@ std::optional<double> find_prometheus_sample(std::string_view text, std::string_
                                              std::span<const PrometheusLabel> labels) {
   const auto wanted = sample_name(name, labels) + " ";
   while (!text.empty()) {
-    const auto line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const auto line = take_until(text, "\n");
     if (!line.starts_with(wanted)) continue;
     if (const auto value = to_number<double>(line.substr(wanted.size()))) return value;
   }

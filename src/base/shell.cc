@@ -14,13 +14,7 @@ constexpr std::string_view kNeedNoQuotes =
 
 std::string in_single_quotes(const std::string& word) {
   std::string out = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
+  for (const char c : word) out.append(c == '\'' ? "'\\''" : std::string(1, c));
   return out + "'";
 }
 
@@ -39,6 +33,14 @@ std::string quoted_with_escapes(const std::string& word) {
     rest.remove_prefix(1);
   }
   return out + "'";
+}
+
+/// The words with a blank between them, each as `quote` writes it.
+std::string joined(const std::vector<std::string>& words,
+                   std::string (*quote)(const std::string&)) {
+  std::string out;
+  for (const auto& word : words) out.append(out.empty() ? "" : " ").append(quote(word));
+  return out;
 }
 
 class WordSplitter {
@@ -118,13 +120,10 @@ std::vector<std::string> shell_words(std::string_view text) {
 }
 
 std::string joined_words(const std::vector<std::string>& words) {
-  std::string out;
-  for (const auto& word : words) {
-    if (!out.empty()) out += ' ';
+  return joined(words, [](const std::string& word) {
     const bool is_plain = !word.empty() && word.find_first_of(" \t\r\n'\"\\") == word.npos;
-    out += is_plain ? word : in_single_quotes(word);
-  }
-  return out;
+    return is_plain ? word : in_single_quotes(word);
+  });
 }
 
 bool every_shell_reads(std::string_view word) {
@@ -136,17 +135,11 @@ std::string shell_quoted(const std::string& word) {
   // zsh takes =NAME for the path of a program.
   const bool is_plain =
       !word.empty() && !word.starts_with('=') && word.find_first_not_of(kNeedNoQuotes) == word.npos;
-  if (is_plain) return word;
-  return in_single_quotes(word);
+  return is_plain ? word : in_single_quotes(word);
 }
 
 std::string command_line(const std::vector<std::string>& words) {
-  std::string out;
-  for (const auto& word : words) {
-    if (!out.empty()) out += ' ';
-    out += shell_quoted(word);
-  }
-  return out;
+  return joined(words, shell_quoted);
 }
 
 }  // namespace rlctl

@@ -171,14 +171,16 @@ std::string escape(std::string_view bytes, std::size_t limit) {
   return out;
 }
 
+std::string_view take_until(std::string_view& text, std::string_view separators) {
+  const auto part = text.substr(0, text.find_first_of(separators));
+  text.remove_prefix(std::min(part.size() + 1, text.size()));
+  return part;
+}
+
 std::vector<std::string> split_at_commas(std::string_view list) {
-  std::vector<std::string> parts{""};
-  for (const char c : list) {
-    if (c == ',') {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
+  std::vector<std::string> parts;
+  for (auto left = std::count(list.begin(), list.end(), ','); left >= 0; --left) {
+    parts.emplace_back(take_until(list, ","));
   }
   return parts;
 }
@@ -360,10 +362,10 @@ std::string did_you_mean_or_all(std::string_view typed,
   return meant.empty() ? "; expected one of: " + one_of(candidates) : meant;
 }
 
-std::string one_of(std::span<const std::string_view> words) {
+std::string one_of(std::span<const std::string_view> words, std::string_view last) {
   std::string out;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) out += i + 1 == words.size() ? " or " : ", ";
+    if (i > 0) out += i + 1 == words.size() ? fmt::format(" {} ", last) : ", ";
     out += words[i];
   }
   return out;

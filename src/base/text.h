@@ -52,7 +52,10 @@ std::string lower_case(std::string_view text);
 /// Removes the digits at the front of `text` and returns them.
 std::string_view take_digits(std::string_view& text);
 
-/// At least one part, which may be empty.
+/// Removes the text up to the first of the `separators`, and the separator; returns the text before
+/// it.
+std::string_view take_until(std::string_view& text, std::string_view separators);
+/// The parts of a list, at least one; a part may be empty.
 std::vector<std::string> split_at_commas(std::string_view list);
 
 // ---- Words and sentences ----
@@ -105,8 +108,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 std::string_view closest(std::string_view typed, std::span<const std::string_view> candidates);
 /// "; did you mean 'check'?", or nothing.
 std::string did_you_mean(std::string_view typed, std::span<const std::string_view> candidates);
-/// "a, b or c"
-std::string one_of(std::span<const std::string_view> words);
+/// "a, b or c"; `last` is the word before the last one.
+std::string one_of(std::span<const std::string_view> words, std::string_view last = "or");
 /// "; did you mean 'check'?", or if no candidate is close, "; expected one of: …" with all of them.
 std::string did_you_mean_or_all(std::string_view typed,
                                 std::span<const std::string_view> candidates);

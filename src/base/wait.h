@@ -36,6 +36,10 @@ class Interrupt {
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
 inline constexpr Deadline kNoDeadline = Deadline::max();
+/// The deadline that is `timeout` from now; kNoDeadline for microseconds::max().
+inline Deadline deadline_after(std::chrono::microseconds timeout) {
+  return timeout == timeout.max() ? kNoDeadline : Clock::now() + timeout;
+}
 
 enum class Wake { kReady, kDeadline };
 

@@ -7,7 +7,6 @@
 #include "limiter/model.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
 #include <string_view>
@@ -169,14 +168,6 @@ std::vector<std::string_view> list_names(bool (*wanted)(const Algorithm&)) {
   return names;
 }
 
-std::string algorithm_names(bool (*wanted)(const Algorithm&), std::string_view last) {
-  auto names = list_names(wanted);
-  if (names.size() < 2) return std::string(names.empty() ? "" : names.front());
-  const auto final = names.back();
-  names.pop_back();
-  return fmt::format("{} {} {}", fmt::join(names, ", "), last, final);
-}
-
 void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t cost) {
   if (!algorithm.does_instead.empty()) {
     throw UsageError(fmt::format("{} {}", algorithm.name, algorithm.does_instead));
@@ -185,7 +176,7 @@ void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t
     require_burst(limit);
   } else if (limit.burst) {
     throw UsageError(fmt::format("{} has no burst; {} have one", algorithm.name,
-                                 algorithm_names(has_burst, "and")));
+                                 one_of(list_names(has_burst), "and")));
   }
   if (cost < 0 && !algorithm.has_refund) {
     throw UsageError(

@@ -43,17 +43,14 @@ struct Algorithm {
 std::span<const Algorithm> algorithms();
 /// Null if no algorithm has that name.
 const Algorithm* find_algorithm(std::string_view name);
+/// The member, as a function for list_names().
 bool has_burst(const Algorithm& algorithm);
 /// Whether the algorithm decides about requests and their costs; only then --algorithm accepts it.
 bool counts_requests(const Algorithm& algorithm);
 /// The burst that the script uses for this limit; empty if the algorithm has no burst.
 std::optional<std::int64_t> effective_burst(const Algorithm& algorithm, const Limit& limit);
-/// The names of all algorithms, or of those for which `wanted` returns true.
+/// The names of the algorithms for which `wanted` returns true; null: of all.
 std::vector<std::string_view> list_names(bool (*wanted)(const Algorithm&));
-/// The names for a message: "fixed-window, sliding-window-log, ... or concurrency". `wanted`
-/// selects some of them (null: all); `last` is the word before the last one.
-std::string algorithm_names(bool (*wanted)(const Algorithm&) = nullptr,
-                            std::string_view last = "or");
 inline constexpr std::string_view kDefaultAlgorithm = "sliding-window-log";
 
 /// Throws UsageError if the algorithm's script would refuse this limit and cost: a burst or a

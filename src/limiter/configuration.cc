@@ -47,27 +47,7 @@ std::vector<std::string> literals_of(std::string_view key) {
   return literals;
 }
 
-}  // namespace
-
-void require_template(std::string_view key) {
-  (void)literals_of(key);
-}
-
-std::size_t argument_count(const Policy& policy) {
-  return literals_of(policy.key).size() - 1;
-}
-
-std::string fill(const Policy& policy, std::span<const std::string> arguments) {
-  const auto literals = literals_of(policy.key);
-  std::string key = literals.front();
-  for (std::size_t i = 0; i + 1 < literals.size(); ++i) {
-    const auto network =
-        policy.ipv6_prefix ? client_network(arguments[i], *policy.ipv6_prefix) : std::nullopt;
-    key.append(network.value_or(arguments[i])).append(literals[i + 1]);
-  }
-  return key;
-}
-
+/// Whether fill() could make this key from arguments that are not empty.
 bool fits(const Policy& policy, std::string_view key) {
   // Fast path: most keys of a server fit no policy and differ in their first bytes.
   if (!key.starts_with(std::string_view(policy.key).substr(0, policy.key.find('%')))) return false;
@@ -87,10 +67,28 @@ bool fits(const Policy& policy, std::string_view key) {
   return key.size() > at + last.size() && key.ends_with(last);
 }
 
+/// The number of bytes in the policy's template that are not part of an argument.
 std::size_t own_size(const Policy& policy) {
   std::size_t size = 0;
   for (const auto& literal : literals_of(policy.key)) size += literal.size();
   return size;
+}
+
+}  // namespace
+
+std::size_t argument_count(const Policy& policy) {
+  return literals_of(policy.key).size() - 1;
+}
+
+std::string fill(const Policy& policy, std::span<const std::string> arguments) {
+  const auto literals = literals_of(policy.key);
+  std::string key = literals.front();
+  for (std::size_t i = 0; i + 1 < literals.size(); ++i) {
+    const auto network =
+        policy.ipv6_prefix ? client_network(arguments[i], *policy.ipv6_prefix) : std::nullopt;
+    key.append(network.value_or(arguments[i])).append(literals[i + 1]);
+  }
+  return key;
 }
 
 namespace {
@@ -249,7 +247,7 @@ constexpr Setting<Configuration> kSettings[] = {
 void read_key(const toml::node& value, Policy& policy) {
   policy.key = text_in(value);
   if (policy.key.empty()) throw UsageError("'' is empty");
-  require_template(policy.key);
+  (void)literals_of(policy.key);
 }
 
 void read_algorithm(const toml::node& value, Policy& policy) {

@@ -27,23 +27,13 @@ struct Policy {
   std::size_t line = 0;  ///< in its file
 };
 
-/// Throws UsageError unless each % of the template is %s or %%.
-void require_template(std::string_view key);
-
-// The functions below require a valid template, as in a Configuration.
-
-/// The number of arguments in the policy's key.
+/// The number of arguments in the policy's key. Throws UsageError unless each % of the template is
+/// %s or %%, which is so in a Configuration.
 std::size_t argument_count(const Policy& policy);
 
 /// The key with the arguments filled in: of addresses their network, if the policy has an
 /// ipv6_prefix. There must be argument_count() of them.
 std::string fill(const Policy& policy, std::span<const std::string> arguments);
-
-/// Whether fill() could make this key from non-empty arguments.
-bool fits(const Policy& policy, std::string_view key);
-
-/// The number of bytes in the policy's template that are not part of an argument.
-std::size_t own_size(const Policy& policy);
 
 /// A mistake in a configuration file.
 struct ConfigurationMistake {
@@ -137,7 +127,7 @@ const ScriptSection* find_script(const Configuration& configuration, std::string
 /// The policy to which a key belongs, and how.
 struct PolicyMatch {
   const Policy* policy = nullptr;
-  std::string key;  ///< the key as a user would pass it: fits(*policy, key)
+  std::string key;  ///< the key as a user would pass it: one that fill() makes for this policy
   /// The index of the policy's limit that is stored at the key that was looked up. None if that key
   /// is the one a user would pass and the policy's several limits are stored at other keys.
   std::optional<std::size_t> limit;

@@ -40,12 +40,10 @@ void break_assertion() {
 toml::table parse_toml(std::string_view text) {
   std::size_t line = 1;
   for (auto rest = text; !rest.empty(); ++line) {
-    const auto end = std::min(rest.find('\n'), rest.size());
-    const auto whole = rest.substr(0, end);
+    const auto whole = take_until(rest, "\n");
     if (std::count(whole.begin(), whole.end(), '.') > kMaxDots) {
       throw TomlError(line, fmt::format("more than {} dots", kMaxDots));
     }
-    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   try {
     return toml::parse(text);

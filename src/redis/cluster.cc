@@ -628,7 +628,7 @@ std::vector<std::string> Router::masters() {
 /// Waits until each master can be reached, or another has taken its place.
 void Router::await_masters() {
   const auto is_missing = [&](const auto& node) { return node->is_master && !connect(*node); };
-  for (const Deadline until = timeout_from_now(); Clock::now() < until;) {
+  for (const Deadline until = deadline_after(options_.timeout); Clock::now() < until;) {
     if (std::ranges::none_of(nodes_.all(), is_missing)) return;
     wait_for(-1, 0, options_.interrupt, std::min(until, Clock::now() + RetryQueue::kPause));
     refresh(kUrgentRefreshPause);
@@ -749,7 +749,7 @@ void Router::append_to_all(std::string_view name, std::span<const Arguments> par
   }
   if (masters.empty()) masters.push_back(&nodes_.any_master());
   command_of(id).replies_to_come = static_cast<int>(masters.size());
-  const Deadline until = timeout_from_now();  // for all of them together
+  const Deadline until = deadline_after(options_.timeout);  // for all of them together
   for (Node* node : masters) {
     if (!node->link && Clock::now() >= until) {
       answer(id, Reply::failed(Error(Failure::kNotSent, "no time is left to connect")
@@ -823,7 +823,7 @@ bool Router::has_unsent() const noexcept {
 }
 
 void Router::flush() {
-  const Deadline until = timeout_from_now();
+  const Deadline until = deadline_after(options_.timeout);
   while (!send_some()) {
     if (Clock::now() >= until) return time_out(options_.timeout);
     receive(until, false);
@@ -1043,7 +1043,7 @@ std::optional<Reply> Router::try_read() {
 }
 
 Reply Router::read() {
-  Deadline until = timeout_from_now();
+  Deadline until = deadline_after(options_.timeout);
   for (;;) {
     send_some();
     if (auto reply = receive_plain()) return std::move(*reply);
@@ -1053,7 +1053,7 @@ Reply Router::read() {
     receive(until);
     if (is_answered() || Clock::now() < until) continue;
     time_out(options_.timeout);
-    until = timeout_from_now();
+    until = deadline_after(options_.timeout);
   }
 }
 
@@ -1158,15 +1158,11 @@ void Router::set_timeout(microseconds timeout) noexcept {
   }
 }
 
-Deadline Router::timeout_from_now() const {
-  return options_.timeout == microseconds::max() ? kNoDeadline : Clock::now() + options_.timeout;
-}
-
 // ---- Trying again ----
 
 void Router::retry_later(Id id, std::string formatted, const Error& why) {
   auto& command = command_of(id);
-  if (command.give_up == kNoDeadline) command.give_up = timeout_from_now();
+  if (command.give_up == kNoDeadline) command.give_up = deadline_after(options_.timeout);
   retries_.add({.id = id, .formatted = std::move(formatted), .why = why});
 }
 

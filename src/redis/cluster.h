@@ -296,7 +296,6 @@ class Router final : public Pipeline {
   Node& node_for(int slot);
   void refresh(std::chrono::milliseconds at_least_after);
   void drop_former_masters();
-  Deadline timeout_from_now() const;
 
   Id add_command(int slot, bool is_fixed = false);
   void queued(Node& node, const InFlight& command);

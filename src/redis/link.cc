@@ -32,10 +32,6 @@ constexpr std::array<std::string_view, 6> kContainers{"SCRIPT", "CONFIG", "OBJEC
 // How a server begins its answer if it expects TLS: an alert.
 constexpr std::string_view kTlsAlert = "\x15\x03";
 
-Deadline deadline_after(std::chrono::microseconds timeout) {
-  return timeout == timeout.max() ? kNoDeadline : Clock::now() + timeout;
-}
-
 // Connects, and names the timeout in errors: a Transport knows only its deadline.
 std::unique_ptr<Transport> connect_within(const Url& url, std::chrono::microseconds timeout,
                                           Deadline until, const Interrupt* interrupt) {

@@ -402,10 +402,8 @@ Error to_error(ReplyView error_reply) {
 namespace {
 
 std::string_view line_of(std::string_view text, int number) {
-  for (; number > 1 && !text.empty(); --number) {
-    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-  }
-  return text.substr(0, text.find('\n'));
+  for (; number > 1 && !text.empty(); --number) take_until(text, "\n");
+  return take_until(text, "\n");
 }
 
 // The name in the first "call('NAME'", in which `call` may also be the end of a longer word.

@@ -52,8 +52,7 @@ std::optional<ServerVersion> parse_hello(ReplyView reply) {
 
 std::string_view info_field(std::string_view info, std::string_view name) {
   while (!info.empty()) {
-    const auto line = info.substr(0, std::min(info.find_first_of("\r\n"), info.size()));
-    info.remove_prefix(std::min(line.size() + 1, info.size()));
+    const auto line = take_until(info, "\r\n");
     if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':') {
       return line.substr(name.size() + 1);
     }
@@ -179,8 +178,7 @@ std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_sta
     auto text = reply.text();
     while (!text.empty()) {
       // cmdstat_time:calls=12,usec=34,...
-      const auto line = text.substr(0, text.find('\n'));
-      text.remove_prefix(std::min(line.size() + 1, text.size()));
+      const auto line = take_until(text, "\n");
       const auto colon = line.find(':');
       if (!line.starts_with(kStart) || colon == line.npos) continue;
       auto& command = stats[std::string(line.substr(kStart.size(), colon - kStart.size()))];
@@ -214,8 +212,7 @@ std::optional<std::string> find_in_path(std::string_view name) {
   const char* path = std::getenv("PATH");
   std::string_view rest = path == nullptr ? "" : path;
   while (!rest.empty()) {
-    const auto folder = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+    const auto folder = take_until(rest, ":");
     // An empty entry means the current folder, which must not provide a server.
     if (folder.empty()) continue;
     auto candidate = fmt::format("{}/{}", folder, name);

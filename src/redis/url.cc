@@ -125,12 +125,14 @@ int parse_port(std::string_view text) {
 }
 
 void check_host(std::string_view host) {
-  const auto bad = std::find_if(host.begin(), host.end(), [](char c) {
+  const auto is_bad = [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte <= ' ' || byte == 0x7f ||
            std::string_view("/?#@[]\\\"'").find(c) != std::string_view::npos;
-  });
-  if (bad != host.end()) bad_url(fmt::format("bad host in the URL: '{}'", escape(host, 80)));
+  };
+  if (std::ranges::any_of(host, is_bad)) {
+    bad_url(fmt::format("bad host in the URL: '{}'", escape(host, 80)));
+  }
 }
 
 // "host", "host:port", ":port", "[v6]", "[v6]:port"; omitted parts keep their default.
@@ -161,25 +163,24 @@ void parse_host_port(std::string_view text, std::string& to_host, int& to_port) 
 void parse_hosts(std::string_view text, Url& url) {
   if (url.scheme == Scheme::kSentinel) url.port = kSentinelPort;
   const int usual_port = url.port;
-  parse_host_port(text.substr(0, text.find(',')), url.host, url.port);
-  while (text.find(',') != std::string_view::npos) {
-    text.remove_prefix(text.find(',') + 1);
+  const auto hosts = split_at_commas(text);
+  parse_host_port(hosts.front(), url.host, url.port);
+  for (const auto& host : std::span(hosts).subspan(1)) {
     HostPort& next = url.more_hosts.emplace_back();
     next.port = usual_port;
-    parse_host_port(text.substr(0, text.find(',')), next.host, next.port);
+    parse_host_port(host, next.host, next.port);
   }
 }
 
 // The name of a Sentinel's master, and what follows the slash after it.
 std::string_view parse_master(std::string_view text, Url& url) {
-  const auto slash = std::min(text.find('/'), text.size());
-  url.master = decode_percent(text.substr(0, slash), "master's name");
+  url.master = decode_percent(take_until(text, "/"), "master's name");
   if (url.master.empty()) {
     bad_url("the URL does not name the master",
             "write redis+sentinel://HOST:PORT,HOST:PORT/MASTER, with the name that the Sentinels "
             "know it by");
   }
-  return text.substr(std::min(slash + 1, text.size()));
+  return text;
 }
 
 // "[user:password@]hosts[/database]"; for a Sentinel "...hosts/master[/database]".
@@ -194,8 +195,7 @@ void parse_tcp(std::string_view rest, Url& url) {
     bad_url(fmt::format("nothing may follow '{}' in the URL", rest[junk]),
             "the database follows the host: redis://host:port/3");
   }
-  const auto slash = std::min(rest.find('/'), rest.size());
-  const auto hosts = rest.substr(0, slash);
+  const auto hosts = take_until(rest, "/");
   if (url.scheme != Scheme::kTcp) {
     parse_hosts(hosts, url);
   } else if (hosts.find(',') != std::string_view::npos) {
@@ -204,7 +204,6 @@ void parse_tcp(std::string_view rest, Url& url) {
   } else {
     parse_host_port(hosts, url.host, url.port);
   }
-  rest = rest.substr(std::min(slash + 1, rest.size()));
   if (url.scheme == Scheme::kSentinel) rest = parse_master(rest, url);
   if (!rest.empty()) url.database = parse_database(rest);
 }
@@ -234,13 +233,6 @@ std::string_view scheme_name(Scheme scheme, bool tls = false) {
   return std::find_if(kSchemes.begin(), kSchemes.end(),
                       [&](const SchemeName& row) { return row.scheme == scheme && row.tls == tls; })
       ->name;
-}
-
-std::array<std::string_view, kSchemes.size()> scheme_names() {
-  std::array<std::string_view, kSchemes.size()> names;
-  std::transform(kSchemes.begin(), kSchemes.end(), names.begin(),
-                 [](const SchemeName& row) { return row.name; });
-  return names;
 }
 
 /// Reports `what` about the URL, which is shown with this hint unless it may contain a password.
@@ -278,7 +270,7 @@ const SchemeName& take_scheme(std::string_view& text) {
   if (row == nullptr && !slashes && !rest.empty()) no_scheme(text);
   if (row == nullptr) {
     bad_url(fmt::format("unknown scheme in the URL: '{}'{}", escape(name, 32),
-                        did_you_mean(name, scheme_names())),
+                        did_you_mean(name, names_of(kSchemes))),
             kSchemesHint);
   }
   const bool needs_slashes = row->scheme != Scheme::kUnix && row->scheme != Scheme::kPrivate;
