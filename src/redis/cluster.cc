@@ -154,9 +154,15 @@ int common_slot(Arguments keys) {
 
 namespace {
 
+/// The hosts that a URL names.
+std::vector<HostPort> hosts_of(const Url& url) {
+  std::vector<HostPort> hosts{{.host = url.host, .port = url.port}};
+  hosts.insert(hosts.end(), url.more_hosts.begin(), url.more_hosts.end());
+  return hosts;
+}
+
 Reply ask(Link& link, std::initializer_list<std::string_view> words) {
-  const Arguments all(words.begin(), words.size());
-  link.append(all);
+  link.append(words);
   return link.read();
 }
 
@@ -178,9 +184,9 @@ bool shows_no_cluster(const Reply& slots) {
   return slots.is_error() && to_error(slots).code() == "ERR";
 }
 
-std::vector<SlotRange> ask_node(const TopologyRequest& request, const HostPort& node,
-                                std::chrono::microseconds timeout) {
-  const auto reply = ask_for_slots(url_of(request.url, node), timeout, request.interrupt);
+std::vector<SlotRange> ask_node(const Url& url, const HostPort& node,
+                                std::chrono::microseconds timeout, const Interrupt* interrupt) {
+  const auto reply = ask_for_slots(url_of(url, node), timeout, interrupt);
   if (!reply.is_error()) return parse_slots(reply, node);
   const auto error = to_error(reply);
   if (!shows_no_cluster(reply)) {
@@ -188,12 +194,11 @@ std::vector<SlotRange> ask_node(const TopologyRequest& request, const HostPort& 
         .from(error.server(), "CLUSTER SLOTS");
   }
   const bool may_be_sentinel = std::string_view(error.what()).starts_with("unknown command");
-  throw Error(
-      Failure::kUsage,
-      fmt::format("{} is not a node of a Cluster: {}", display(node), error.what()), {},
-      may_be_sentinel
-          ? "if it is a Sentinel, write redis+sentinel://" + display(node) + "/MASTER"
-          : "write " + display(Url{.host = node.host, .port = node.port, .tls = request.url.tls}));
+  throw Error(Failure::kUsage,
+              fmt::format("{} is not a node of a Cluster: {}", display(node), error.what()), {},
+              may_be_sentinel
+                  ? "if it is a Sentinel, write redis+sentinel://" + display(node) + "/MASTER"
+                  : "write " + display(Url{.host = node.host, .port = node.port, .tls = url.tls}));
 }
 
 /// A share of a timeout, for messages.
@@ -202,27 +207,20 @@ std::chrono::microseconds whole_ms(std::chrono::microseconds share) {
   return whole.count() > 0 ? whole : share;
 }
 
-std::unique_ptr<Link> open_sentinel(const TopologyRequest& request, const HostPort& sentinel,
-                                    std::chrono::microseconds timeout, bool logs_in) {
-  Url url = url_of(request.url, sentinel);
-  url.database = 0;
-  if (!logs_in) {
-    url.user.clear();
-    url.password.clear();
-  }
-  return open(url, timeout, request.interrupt);
-}
-
-std::vector<SlotRange> ask_sentinel(const TopologyRequest& request, const HostPort& sentinel,
-                                    std::chrono::microseconds timeout) {
-  const auto ask_for_master = [&](bool logs_in) {
-    auto link = open_sentinel(request, sentinel, timeout, logs_in);
-    return ask(*link, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", request.url.master});
+/// Asks without a user and a password, and with those of the URL if the Sentinel requires one.
+std::vector<SlotRange> ask_sentinel(const Url& url, const HostPort& sentinel,
+                                    std::chrono::microseconds timeout, const Interrupt* interrupt) {
+  const auto ask_for_master = [&](const std::string& user, const std::string& password) {
+    Url own = url_of(url, sentinel);
+    own.database = 0;
+    own.user = user;
+    own.password = password;
+    return ask(*open(own, timeout, interrupt), {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", url.master});
   };
-  auto reply = ask_for_master(false);
-  const bool has_login = !request.url.password.empty();
+  auto reply = ask_for_master({}, {});
+  const bool has_login = !url.password.empty();
   if (reply.is_error() && to_error(reply).failure() == Failure::kRefused && has_login) {
-    reply = ask_for_master(true);
+    reply = ask_for_master(url.user, url.password);
   }
   if (reply.is_error()) {
     const auto error = to_error(reply);
@@ -237,7 +235,7 @@ std::vector<SlotRange> ask_sentinel(const TopologyRequest& request, const HostPo
   if (reply.size() != 2) {
     throw Error(Failure::kUsage,
                 fmt::format("Sentinel {} does not know a master named '{}'", display(sentinel),
-                            escape(request.url.master, 80)),
+                            escape(url.master, 80)),
                 {},
                 fmt::format("redis-cli -h {} -p {} SENTINEL MASTERS lists their names",
                             sentinel.host, sentinel.port));
@@ -264,11 +262,6 @@ bool is_cluster_refusal(ReplyView reply, std::string_view command) {
   if (!begins("MOVED ") && !begins("ASK ")) return false;
   const auto referral = parse_referral(text, {});
   return referral && referral->slot == common_slot(keys_of(words_of_formatted(command)));
-}
-
-bool is_replica_refusal(ReplyView reply) {
-  return reply.is_error() && error_code(reply.text()) == "READONLY" &&
-         reply.text().find("READONLY You can't write against a read only ") != std::string::npos;
 }
 
 bool may_be_node(const Url& url, std::chrono::microseconds timeout, const Interrupt* interrupt) {
@@ -324,12 +317,6 @@ std::optional<Referral> parse_referral(std::string_view text, const HostPort& fr
   return referral;
 }
 
-std::vector<HostPort> hosts_of(const Url& url) {
-  std::vector<HostPort> hosts{{.host = url.host, .port = url.port}};
-  hosts.insert(hosts.end(), url.more_hosts.begin(), url.more_hosts.end());
-  return hosts;
-}
-
 Url url_of(const Url& whole, const HostPort& server) {
   Url url = whole;
   const auto named = hosts_of(whole);
@@ -345,19 +332,29 @@ Url url_of(const Url& whole, const HostPort& server) {
   return url;
 }
 
-std::vector<SlotRange> find_masters(const TopologyRequest& request) {
-  const bool is_sentinel = request.url.scheme == Scheme::kSentinel;
+namespace {
+
+/// Asks one candidate after the other, each on a connection of its own, until one answers: CLUSTER
+/// SLOTS, or SENTINEL GET-MASTER-ADDR-BY-NAME, whose master has all slots. `options.timeout` is for
+/// all of them together.
+///
+/// Throws Error: that of the first candidate that answered or, if none did, of the last one. It is
+/// kUsage if that candidate is not a node of a Cluster, or is a Sentinel that does not know the
+/// master.
+std::vector<SlotRange> find_masters(const RouterOptions& options,
+                                    std::span<const HostPort> candidates) {
+  const bool is_sentinel = options.url.scheme == Scheme::kSentinel;
   const auto started = Clock::now();
   std::optional<Error> failed;
-  auto left = std::ssize(request.candidates);
-  for (const auto& candidate : request.candidates) {
+  auto left = std::ssize(candidates);
+  for (const auto& candidate : candidates) {
     const auto used = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - started);
     // One that hangs must leave time for those after it.
-    const auto timeout = whole_ms((request.timeout - used) / left--);
+    const auto timeout = whole_ms((options.timeout - used) / left--);
     if (timeout.count() <= 0) break;
     try {
-      return is_sentinel ? ask_sentinel(request, candidate, timeout)
-                         : ask_node(request, candidate, timeout);
+      const auto ask_one = is_sentinel ? ask_sentinel : ask_node;
+      return ask_one(options.url, candidate, timeout, options.interrupt);
     } catch (const Error& error) {
       // What a candidate says tells more than that another is not there.
       const bool tells_more = !failed || failed->failure() == Failure::kUnreachable ||
@@ -366,31 +363,35 @@ std::vector<SlotRange> find_masters(const TopologyRequest& request) {
     }
   }
   if (!failed) {
-    throw Error(Failure::kTimeout, fmt::format("no answer from {} within {}", display(request.url),
-                                               format_duration(request.timeout)));
+    throw Error(Failure::kTimeout, fmt::format("no answer from {} within {}", display(options.url),
+                                               format_duration(options.timeout)));
   }
-  if (request.candidates.size() == 1) throw Error(*failed);
+  if (candidates.size() == 1) throw Error(*failed);
   throw Error(failed->failure(),
               fmt::format("no {} of {} can be asked: {}", is_sentinel ? "Sentinel" : "node",
-                          display(request.url), failed->what()),
+                          display(options.url), failed->what()),
               failed->code(), failed->hint())
       .from(failed->server(), failed->command());
 }
 
-Nodes::Nodes(const Url& url, const Interrupt* interrupt) : url_(url), interrupt_(interrupt) {
+}  // namespace
+
+// ---- The nodes ----
+
+Nodes::Nodes(const RouterOptions& options) : options_(options) {
   owners_.fill(kUnknown);
 }
 
-Node& Nodes::at(const HostPort& address, std::chrono::microseconds timeout) {
+Node& Nodes::at(const HostPort& address) {
   for (const auto& node : nodes_) {
     if (node->address == address) return *node;
   }
   auto node = std::make_unique<Node>();
   node->address = address;
   node->name = display(address);
-  const Url url = url_of(url_, address);
-  node->endpoint = std::make_shared<const Endpoint>(
-      Endpoint{.url = url, .timeout = timeout, .interrupt = interrupt_});
+  node->endpoint = std::make_shared<const Endpoint>(Endpoint{.url = url_of(options_.url, address),
+                                                             .timeout = options_.timeout,
+                                                             .interrupt = options_.interrupt});
   node->index = nodes_.size();
   nodes_.push_back(std::move(node));
   return *nodes_.back();
@@ -416,11 +417,11 @@ void Nodes::move_slot(int slot, Node& owner) {
   owners_[static_cast<std::size_t>(slot)] = static_cast<std::uint16_t>(owner.index);
 }
 
-void Nodes::set_masters(std::span<const SlotRange> ranges, std::chrono::microseconds timeout) {
+void Nodes::set_masters(std::span<const SlotRange> ranges) {
   for (const auto& node : nodes_) node->is_master = false;
   owners_.fill(kUnknown);
   for (const auto& range : ranges) {
-    Node& node = at(range.master, timeout);
+    Node& node = at(range.master);
     node.is_master = true;
     std::fill(owners_.begin() + range.first, owners_.begin() + range.last + 1,
               static_cast<std::uint16_t>(node.index));
@@ -433,16 +434,13 @@ bool Nodes::may_refresh(std::chrono::milliseconds at_least_after) const {
   return Clock::now() - last_refresh_ >= at_least_after;
 }
 
-bool Nodes::refresh(std::chrono::milliseconds at_least_after, std::chrono::microseconds timeout) {
+bool Nodes::refresh(std::chrono::milliseconds at_least_after) {
   if (!may_refresh(at_least_after)) return false;
   const auto started = Clock::now();
-  const auto candidates = whom_to_ask();
+  const auto candidates = candidates_to_ask();
   bool is_set = false;
   try {
-    set_masters(
-        find_masters(
-            {.url = url_, .candidates = candidates, .timeout = timeout, .interrupt = interrupt_}),
-        timeout);
+    set_masters(find_masters(options_, candidates));
     is_set = true;
   } catch (const Error& error) {
     why_unknown_ = error;  // the next refresh is due soon
@@ -454,9 +452,9 @@ bool Nodes::refresh(std::chrono::milliseconds at_least_after, std::chrono::micro
 
 /// Sentinels know the master; the nodes of a Cluster know one another. Those that replied last come
 /// first.
-std::vector<HostPort> Nodes::whom_to_ask() const {
+std::vector<HostPort> Nodes::candidates_to_ask() const {
   std::vector<HostPort> candidates;
-  if (url_.scheme != Scheme::kSentinel) {
+  if (options_.url.scheme != Scheme::kSentinel) {
     std::vector<const Node*> known;
     for (const auto& node : nodes_) {
       if (node->address.port != 0) known.push_back(node.get());
@@ -467,8 +465,8 @@ std::vector<HostPort> Nodes::whom_to_ask() const {
     });
     for (const auto* node : known) candidates.push_back(node->address);
   }
-  if (url_.scheme != Scheme::kUnix) {
-    for (auto& host : hosts_of(url_)) {
+  if (options_.url.scheme != Scheme::kUnix) {
+    for (auto& host : hosts_of(options_.url)) {
       if (std::ranges::find(candidates, host) == candidates.end()) candidates.push_back(host);
     }
   }
@@ -505,6 +503,13 @@ constexpr std::size_t kTimer = std::size_t{1} << 32;
 bool starts_with_code(ReplyView reply, std::string_view code) {
   const auto text = reply.text();
   return text.starts_with(code) && text.substr(code.size()).starts_with(' ');
+}
+
+/// Whether a replica refuses a write, and so has executed nothing. A script may reply anything
+/// after it has written: only the server's own sentence counts.
+bool is_replica_refusal(ReplyView reply) {
+  return reply.is_error() && error_code(reply.text()) == "READONLY" &&
+         reply.text().find("READONLY You can't write against a read only ") != std::string::npos;
 }
 
 /// Whether rlctl may not connect to a server, or it speaks no RESP: asking again would not help.
@@ -568,22 +573,18 @@ void RetryQueue::set_timer(std::chrono::nanoseconds time) {
 Router::Router(RouterOptions options)
     : options_(std::move(options)),
       poller_(options_.interrupt),
-      nodes_(options_.url, options_.interrupt),
+      nodes_(options_),
       retries_(poller_, kTimer) {
-  const auto hosts = hosts_of(options_.url);
-  set_masters(find_masters({.url = options_.url,
-                            .candidates = hosts,
-                            .timeout = options_.timeout,
-                            .interrupt = options_.interrupt}));
+  set_masters(find_masters(options_, hosts_of(options_.url)));
 }
 
 Router::Router(RouterOptions options, std::unique_ptr<Link>&& link, std::optional<Reply> refusal)
     : options_(std::move(options)),
       poller_(options_.interrupt),
-      nodes_(options_.url, options_.interrupt),
+      nodes_(options_),
       retries_(poller_, kTimer) {
   const bool is_unix = options_.url.scheme == Scheme::kUnix;
-  Node& node = node_at({.host = options_.url.host, .port = is_unix ? 0 : options_.url.port});
+  Node& node = nodes_.at({.host = options_.url.host, .port = is_unix ? 0 : options_.url.port});
   node.is_master = true;
   const Endpoint as_named{
       .url = options_.url, .timeout = options_.timeout, .interrupt = options_.interrupt};
@@ -636,12 +637,12 @@ void Router::await_masters() {
 }
 
 void Router::set_masters(std::span<const SlotRange> ranges) {
-  nodes_.set_masters(ranges, options_.timeout);
+  nodes_.set_masters(ranges);
   drop_former_masters();
 }
 
 void Router::refresh(milliseconds at_least_after) {
-  if (nodes_.refresh(at_least_after, options_.timeout)) drop_former_masters();
+  if (nodes_.refresh(at_least_after)) drop_former_masters();
 }
 
 void Router::drop_former_masters() {
@@ -663,7 +664,7 @@ void Router::queued(Node& node, const InFlight& command) {
 }
 
 /// Queues a command whose reply nobody takes, for the one that comes next.
-void Router::append_internal(Node& node, Id id, Arguments command) {
+void Router::append_internal(Node& node, Id id, std::initializer_list<std::string_view> command) {
   node.link->append(command);
   queued(node, {.id = id, .purpose = Purpose::kInternal});
 }
@@ -709,9 +710,7 @@ bool Router::is_long_down(const Node& node) const {
 /// A Sentinel may name a server that is not the master yet, or no longer. A user who may not ask is
 /// told by READONLY.
 void Router::require_master(Node& node) {
-  constexpr std::string_view kRole = "ROLE";
-  node.link->append({&kRole, 1});
-  const auto reply = node.link->read();
+  const auto reply = ask(*node.link, {"ROLE"});
   if (reply.is_error() || reply.size() == 0 || reply[0].text() == "master") return;
   throw Error(Failure::kNotNow, fmt::format("{}, which the Sentinels name, is not a master",
                                             display(node.endpoint->url)));
@@ -769,8 +768,7 @@ void Router::send_to_node(Id id, Node& node, std::string_view formatted, bool is
   has_resent_ = true;
   const bool is_newest = id + 1 == commands_.first() + commands_.size();
   if (is_newest && !is_asking) last_ = &node;
-  constexpr std::string_view kAsking = "ASKING";
-  if (is_asking) append_internal(node, id, {&kAsking, 1});
+  if (is_asking) append_internal(node, id, {"ASKING"});
   node.link->append_formatted(command_name(words_of_formatted(formatted)), formatted);
   queued(node, {.id = id, .is_asking = is_asking});
 }
@@ -963,7 +961,7 @@ bool Router::follow(const InFlight& command, Node& node, Reply& reply,
 void Router::on_moved(Id id, Node& node, Reply reply, const std::string& formatted) {
   const auto referral = parse_referral(reply.text(), node.address);
   if (!referral) return answer(id, std::move(reply));
-  Node& owner = node_at(referral->server);
+  Node& owner = nodes_.at(referral->server);
   nodes_.move_slot(referral->slot, owner);
   auto& command = command_of(id);
   command.slot = referral->slot;
@@ -976,7 +974,7 @@ void Router::on_moved(Id id, Node& node, Reply reply, const std::string& formatt
 void Router::on_ask(Id id, Node& node, Reply reply, const std::string& formatted) {
   const auto referral = parse_referral(reply.text(), node.address);
   if (!referral) return answer(id, std::move(reply));
-  Node& importer = node_at(referral->server);
+  Node& importer = nodes_.at(referral->server);
   if (++command_of(id).referrals > kMaxReferrals || !connect(importer)) {
     if (importer.why_down && is_final(*importer.why_down))
       return fail_or_retry(id, importer, formatted);
@@ -1002,8 +1000,7 @@ bool Router::load_again(const InFlight& refused, Node& node, std::string_view fo
   const auto load = node.scripts.find(words[1]);
   if (load == node.scripts.end() || load->second < node.answered) {
     node.scripts.insert_or_assign(std::string(words[1]), node.answered + node.in_flight.size());
-    const std::array<std::string_view, 3> all{"SCRIPT", "LOAD", script->second};
-    append_internal(node, refused.id, all);
+    append_internal(node, refused.id, {"SCRIPT", "LOAD", script->second});
   }
   send_to_node(refused.id, node, formatted, refused.is_asking);
   return true;

@@ -69,34 +69,13 @@ std::optional<Referral> parse_referral(std::string_view text, const HostPort& fr
 /// executing it: MOVED or ASK with the slot of its keys, TRYAGAIN or CLUSTERDOWN. A script may
 /// reply anything, after it has written: only the words of the servers count.
 bool is_cluster_refusal(ReplyView reply, std::string_view command);
-/// The same for the READONLY of a replica.
-bool is_replica_refusal(ReplyView reply);
 
 /// Whether the server of this URL may be a node of a Cluster: asks CLUSTER SLOTS on a connection of
 /// its own. True if it cannot be asked, or refuses that to the user.
 bool may_be_node(const Url& url, std::chrono::microseconds timeout, const Interrupt* interrupt);
 
-/// How to ask for the masters of a Cluster, or for the one that Sentinels watch over.
-struct TopologyRequest {
-  const Url& url;                        ///< kSentinel: Sentinels; else nodes of a Cluster
-  std::span<const HostPort> candidates;  ///< who to ask, in this order; at least one
-  std::chrono::microseconds timeout{};   ///< in total
-  const Interrupt* interrupt = nullptr;  ///< may be null
-};
-
-/// Asks one candidate after the other, each on a connection of its own, until one answers: CLUSTER
-/// SLOTS, or SENTINEL GET-MASTER-ADDR-BY-NAME, whose master has all slots. Sentinels are asked
-/// without a user and a password, and with those of the URL if they require one.
-///
-/// Throws Error: that of the first candidate that answered or, if none did, of the last one. It is
-/// kUsage if that candidate is not a node of a Cluster, or is a Sentinel that does not know the
-/// master.
-std::vector<SlotRange> find_masters(const TopologyRequest& request);
-
 /// The URL of one server of a Cluster or of Sentinel's master.
 Url url_of(const Url& whole, const HostPort& server);
-/// The hosts that a URL names.
-std::vector<HostPort> hosts_of(const Url& url);
 
 /// A command that a server has not answered yet.
 struct InFlight {
@@ -134,13 +113,12 @@ struct Node {
 /// removed, and keeps its address in memory.
 class Nodes {
  public:
-  /// Knows nothing until it is told or refreshed. The arguments must outlive this; `interrupt` may
-  /// be null.
-  Nodes(const Url& url, const Interrupt* interrupt);
+  /// Empty until set_masters() or refresh(). `options` must outlive this.
+  explicit Nodes(const RouterOptions& options);
 
   const std::vector<std::unique_ptr<Node>>& all() const noexcept { return nodes_; }
-  /// The node with this address, which is added if it is new; `timeout` is for messages about it.
-  Node& at(const HostPort& address, std::chrono::microseconds timeout);
+  /// The node with this address, which is added if it is new.
+  Node& at(const HostPort& address);
   /// One that is connected, if any is. There must be a node.
   Node& any_master() const;
   /// The master that has the slot; any if that is not known.
@@ -148,11 +126,11 @@ class Nodes {
   /// Records that `owner` has the slot, after a reply MOVED.
   void move_slot(int slot, Node& owner);
 
-  /// Sets where the slots are. `timeout` is that of at().
-  void set_masters(std::span<const SlotRange> ranges, std::chrono::microseconds timeout);
-  /// Asks for the masters within `timeout`, unless that was done less than `at_least_after` ago.
-  /// Returns whether they were set; else why_unknown() may give the reason. Throws Interrupted.
-  bool refresh(std::chrono::milliseconds at_least_after, std::chrono::microseconds timeout);
+  /// Sets where the slots are.
+  void set_masters(std::span<const SlotRange> ranges);
+  /// Asks for the masters, unless that was done less than `at_least_after` ago. Returns whether
+  /// they were set; else why_unknown() may give the reason. Throws Interrupted.
+  bool refresh(std::chrono::milliseconds at_least_after);
   bool may_refresh(std::chrono::milliseconds at_least_after) const;
   /// Something shows that the masters have changed.
   void mark_stale() noexcept { is_stale_ = true; }
@@ -168,10 +146,9 @@ class Nodes {
  private:
   static constexpr std::uint16_t kUnknown = 0xffff;
 
-  std::vector<HostPort> whom_to_ask() const;
+  std::vector<HostPort> candidates_to_ask() const;
 
-  const Url& url_;
-  const Interrupt* interrupt_;
+  const RouterOptions& options_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::array<std::uint16_t, kSlots> owners_{};  ///< indices in nodes_, or kUnknown
   bool knows_all_ = false;
@@ -292,14 +269,13 @@ class Router final : public Pipeline {
   void take_over(Taken taken);
 
   Command& command_of(Id id) { return commands_[id]; }
-  Node& node_at(const HostPort& address) { return nodes_.at(address, options_.timeout); }
   Node& node_for(int slot);
   void refresh(std::chrono::milliseconds at_least_after);
   void drop_former_masters();
 
   Id add_command(int slot, bool is_fixed = false);
   void queued(Node& node, const InFlight& command);
-  void append_internal(Node& node, Id id, Arguments command);
+  void append_internal(Node& node, Id id, std::initializer_list<std::string_view> command);
   bool connect(Node& node);
   void open_link(Node& node, Clock::time_point now);
   bool is_long_down(const Node& node) const;

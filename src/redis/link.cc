@@ -229,16 +229,13 @@ void Link::time_out(std::chrono::microseconds timeout) {
 
 // AUTH and SELECT in one round trip; SELECT after a failed AUTH does no harm.
 void Link::log_in(const Url& url, Deadline until) {
-  const auto queue = [&](std::initializer_list<std::string_view> words) {
-    append(Arguments(words.begin(), words.size()));
-  };
   is_logging_in_ = true;
   if (!url.user.empty()) {
-    queue({"AUTH", url.user, url.password});
+    append({"AUTH", url.user, url.password});
   } else if (!url.password.empty()) {
-    queue({"AUTH", url.password});
+    append({"AUTH", url.password});
   }
-  if (url.database != 0) queue({"SELECT", std::to_string(url.database)});
+  if (url.database != 0) append({"SELECT", std::to_string(url.database)});
   while (outbox_.size() > 0) {
     const auto reply = read_until(until);
     if (reply.is_error()) throw log_in_failed(to_error(reply), url.password);

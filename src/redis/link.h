@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -114,6 +115,9 @@ class Link final : public Pipeline {
 
   void append(std::string_view name, std::span<const Arguments> parts, Arguments keys) override;
   void append(Arguments command) { append(command_name(command), std::span(&command, 1), {}); }
+  void append(std::initializer_list<std::string_view> command) {
+    append(Arguments(command.begin(), command.size()));
+  }
   /// Queues what format_command() or last_answered() returned.
   void append_formatted(std::string_view name, std::string_view command);
   bool send_some() override;

@@ -33,12 +33,7 @@ bool unlink_together(Connection& connection, std::span<const std::string> keys) 
 
 void unlink_one_by_one(Connection& connection, std::span<const std::string> keys) {
   for (const auto& key : keys) connection.append({"UNLINK", key});
-  std::optional<Error> failed;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const auto reply = connection.read();
-    if (reply.is_error() && !failed) failed = to_error(reply);
-  }
-  if (failed) throw Error(*failed);
+  connection.take_all();
 }
 
 }  // namespace
