@@ -2,6 +2,7 @@
 
 #include "base/address.h"
 #include "base/error.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "redis/error.h"
@@ -24,6 +25,12 @@
 #include <utility>
 
 namespace rlctl::redis {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// ---- Slots ----
 
 namespace {
 
@@ -70,7 +77,7 @@ enum class Place {
 };
 
 struct PlaceRow {
-  std::string_view command;
+  std::string_view name;
   Place place;
 };
 
@@ -90,9 +97,8 @@ constexpr auto kPlaces = std::to_array<PlaceRow>({
 });
 
 Place place_of(std::string_view command) noexcept {
-  const auto* row = std::find_if(kPlaces.begin(), kPlaces.end(),
-                                 [&](const PlaceRow& known) { return known.command == command; });
-  return row == kPlaces.end() ? Place::kFirst : row->place;
+  const auto* row = find_by_name(kPlaces, command);
+  return row == nullptr ? Place::kFirst : row->place;
 }
 
 Arguments counted_keys(Arguments command) {
@@ -137,7 +143,7 @@ Arguments keys_of(Arguments command) {
 }
 
 int common_slot(Arguments keys) {
-  constexpr std::size_t kMaxKeyBytes = 80;  // bytes of a key
+  constexpr std::size_t kMaxKeyBytes = 80;
   if (keys.empty()) return -1;
   const int slot = slot_of(keys.front());
   if (keys.size() == 1) return slot;
@@ -151,6 +157,68 @@ int common_slot(Arguments keys) {
   }
   return slot;
 }
+
+// ---- What the nodes of a Cluster reply ----
+
+bool is_cluster_refusal(ReplyView reply, std::string_view command) {
+  constexpr std::array<std::string_view, 3> kSentences{
+      "TRYAGAIN Multiple keys request during rehashing of slot", "CLUSTERDOWN The cluster is down",
+      "CLUSTERDOWN Hash slot not served"};
+  const auto text = reply.text();
+  if (!reply.is_error() || script_line(text)) return false;
+  const auto begins = [&](std::string_view words) { return text.starts_with(words); };
+  if (std::ranges::any_of(kSentences, begins)) return true;
+  if (!begins("MOVED ") && !begins("ASK ")) return false;
+  const auto referral = parse_referral(text, {});
+  return referral && referral->slot == common_slot(keys_of(words_of_formatted(command)));
+}
+
+std::vector<SlotRange> parse_slots(ReplyView reply, const HostPort& asked) {
+  // [[first, last, [host, port, ...], replicas...], ...]
+  std::vector<SlotRange> ranges;
+  if (reply.size() > kSlots) {
+    throw Error(Failure::kProtocol,
+                fmt::format("{}: the answer to CLUSTER SLOTS has more ranges than there are slots",
+                            display(asked)));
+  }
+  for (std::size_t i = 0; i < reply.size(); ++i) {
+    const auto row = reply[i], master = row[2];
+    const auto first = row[0].integer(), last = row[1].integer(), port = master[1].integer();
+    const bool are_numbers =
+        row[0].type() == ReplyType::kInteger && row[1].type() == ReplyType::kInteger;
+    if (!are_numbers || first < 0 || last >= kSlots || first > last || !is_port(port)) {
+      throw Error(Failure::kProtocol,
+                  fmt::format("{}: the answer to CLUSTER SLOTS has slots {} to {} at port {}",
+                              display(asked), first, last, port));
+    }
+    // A node that does not know its own address leaves it out, or replies "?".
+    std::string host(master[0].text());
+    if (host.empty() || host == "?") host = asked.host;
+    ranges.push_back({.first = static_cast<int>(first),
+                      .last = static_cast<int>(last),
+                      .master = {.host = std::move(host), .port = static_cast<int>(port)}});
+  }
+  if (!ranges.empty()) return ranges;
+  throw Error(Failure::kNotNow, fmt::format("{}: no node of the Cluster has slots", display(asked)),
+              {}, "redis-cli --cluster create joins nodes to a Cluster and gives them slots");
+}
+
+std::optional<Referral> parse_referral(std::string_view text, const HostPort& from) {
+  Referral referral{.server = {.host = from.host}};
+  take_until(text, " ");  // MOVED or ASK
+  referral.slot = to_number<int>(take_until(text, " ")).value_or(-1);
+  const auto colon = text.rfind(':');
+  if (colon == text.npos) return std::nullopt;
+  const auto host = text.substr(0, colon);
+  referral.server.port = to_number<int>(text.substr(colon + 1)).value_or(0);
+  if (referral.slot < 0 || referral.slot >= kSlots || !is_port(referral.server.port)) {
+    return std::nullopt;
+  }
+  if (!host.empty() && host != "?") referral.server.host = host;
+  return referral;
+}
+
+// ---- Asking for the masters ----
 
 namespace {
 
@@ -167,14 +235,13 @@ Reply ask(Link& link, std::initializer_list<std::string_view> words) {
 }
 
 /// The link's errors refer to the server, so that they come with advice.
-std::unique_ptr<Link> open(const Url& url, std::chrono::microseconds timeout,
-                           const Interrupt* interrupt) {
+std::unique_ptr<Link> open(const Url& url, microseconds timeout, const Interrupt* interrupt) {
   return Link::open(url, timeout, interrupt,
                     std::make_shared<const Endpoint>(
                         Endpoint{.url = url, .timeout = timeout, .interrupt = interrupt}));
 }
 
-Reply ask_for_slots(const Url& url, std::chrono::microseconds timeout, const Interrupt* interrupt) {
+Reply ask_for_slots(const Url& url, microseconds timeout, const Interrupt* interrupt) {
   auto link = open(url, timeout, interrupt);
   return ask(*link, {"CLUSTER", "SLOTS"});
 }
@@ -184,8 +251,8 @@ bool shows_no_cluster(const Reply& slots) {
   return slots.is_error() && to_error(slots).code() == "ERR";
 }
 
-std::vector<SlotRange> ask_node(const Url& url, const HostPort& node,
-                                std::chrono::microseconds timeout, const Interrupt* interrupt) {
+std::vector<SlotRange> ask_node(const Url& url, const HostPort& node, microseconds timeout,
+                                const Interrupt* interrupt) {
   const auto reply = ask_for_slots(url_of(url, node), timeout, interrupt);
   if (!reply.is_error()) return parse_slots(reply, node);
   const auto error = to_error(reply);
@@ -202,14 +269,14 @@ std::vector<SlotRange> ask_node(const Url& url, const HostPort& node,
 }
 
 /// A share of a timeout, for messages.
-std::chrono::microseconds whole_ms(std::chrono::microseconds share) {
-  const auto whole = std::chrono::floor<std::chrono::milliseconds>(share);
+microseconds whole_ms(microseconds share) {
+  const auto whole = std::chrono::floor<milliseconds>(share);
   return whole.count() > 0 ? whole : share;
 }
 
 /// Asks without a user and a password, and with those of the URL if the Sentinel requires one.
-std::vector<SlotRange> ask_sentinel(const Url& url, const HostPort& sentinel,
-                                    std::chrono::microseconds timeout, const Interrupt* interrupt) {
+std::vector<SlotRange> ask_sentinel(const Url& url, const HostPort& sentinel, microseconds timeout,
+                                    const Interrupt* interrupt) {
   const auto ask_for_master = [&](const std::string& user, const std::string& password) {
     Url own = url_of(url, sentinel);
     own.database = 0;
@@ -249,91 +316,6 @@ std::vector<SlotRange> ask_sentinel(const Url& url, const HostPort& sentinel,
   return {{.first = 0, .last = kSlots - 1, .master = std::move(master)}};
 }
 
-}  // namespace
-
-bool is_cluster_refusal(ReplyView reply, std::string_view command) {
-  constexpr std::array<std::string_view, 3> kSentences{
-      "TRYAGAIN Multiple keys request during rehashing of slot", "CLUSTERDOWN The cluster is down",
-      "CLUSTERDOWN Hash slot not served"};
-  const auto text = reply.text();
-  if (!reply.is_error() || script_line(text)) return false;
-  const auto begins = [&](std::string_view words) { return text.starts_with(words); };
-  if (std::ranges::any_of(kSentences, begins)) return true;
-  if (!begins("MOVED ") && !begins("ASK ")) return false;
-  const auto referral = parse_referral(text, {});
-  return referral && referral->slot == common_slot(keys_of(words_of_formatted(command)));
-}
-
-bool may_be_node(const Url& url, std::chrono::microseconds timeout, const Interrupt* interrupt) {
-  try {
-    return !shows_no_cluster(ask_for_slots(url, timeout, interrupt));
-  } catch (const Error&) {
-    return true;
-  }
-}
-
-std::vector<SlotRange> parse_slots(ReplyView reply, const HostPort& asked) {
-  // [[first, last, [host, port, ...], replicas...], ...]
-  std::vector<SlotRange> ranges;
-  if (reply.size() > kSlots) {
-    throw Error(Failure::kProtocol,
-                fmt::format("{}: the answer to CLUSTER SLOTS has more ranges than there are slots",
-                            display(asked)));
-  }
-  for (std::size_t i = 0; i < reply.size(); ++i) {
-    const auto row = reply[i], master = row[2];
-    const auto first = row[0].integer(), last = row[1].integer(), port = master[1].integer();
-    const bool are_numbers =
-        row[0].type() == ReplyType::kInteger && row[1].type() == ReplyType::kInteger;
-    if (!are_numbers || first < 0 || last >= kSlots || first > last || !is_port(port)) {
-      throw Error(Failure::kProtocol,
-                  fmt::format("{}: the answer to CLUSTER SLOTS has slots {} to {} at port {}",
-                              display(asked), first, last, port));
-    }
-    // A node that does not know its own address leaves it out, or replies "?".
-    std::string host(master[0].text());
-    if (host.empty() || host == "?") host = asked.host;
-    ranges.push_back({.first = static_cast<int>(first),
-                      .last = static_cast<int>(last),
-                      .master = {.host = std::move(host), .port = static_cast<int>(port)}});
-  }
-  if (!ranges.empty()) return ranges;
-  throw Error(Failure::kNotNow, fmt::format("{}: no node of the Cluster has slots", display(asked)),
-              {}, "redis-cli --cluster create joins nodes to a Cluster and gives them slots");
-}
-
-std::optional<Referral> parse_referral(std::string_view text, const HostPort& from) {
-  Referral referral{.server = {.host = from.host}};
-  const auto slot_at = text.find(' ') + 1, host_at = text.find(' ', slot_at) + 1;
-  const auto colon = text.rfind(':');
-  if (slot_at == 0 || host_at == 0 || colon == text.npos || colon < host_at) return std::nullopt;
-  const auto host = text.substr(host_at, colon - host_at);
-  referral.slot = to_number<int>(text.substr(slot_at, host_at - 1 - slot_at)).value_or(-1);
-  referral.server.port = to_number<int>(text.substr(colon + 1)).value_or(0);
-  if (referral.slot < 0 || referral.slot >= kSlots || !is_port(referral.server.port)) {
-    return std::nullopt;
-  }
-  if (!host.empty() && host != "?") referral.server.host = host;
-  return referral;
-}
-
-Url url_of(const Url& whole, const HostPort& server) {
-  Url url = whole;
-  const auto named = hosts_of(whole);
-  url.is_referred = std::ranges::none_of(named, [&](const HostPort& host) {
-    return host.host == server.host || is_link_local(host.host);
-  });
-  url.scheme = Scheme::kTcp;
-  url.host = server.host;
-  url.port = server.port;
-  url.path.clear();
-  url.more_hosts.clear();
-  url.master.clear();
-  return url;
-}
-
-namespace {
-
 /// Asks one candidate after the other, each on a connection of its own, until one answers: CLUSTER
 /// SLOTS, or SENTINEL GET-MASTER-ADDR-BY-NAME, whose master has all slots. `options.timeout` is for
 /// all of them together.
@@ -348,7 +330,7 @@ std::vector<SlotRange> find_masters(const RouterOptions& options,
   std::optional<Error> failed;
   auto left = std::ssize(candidates);
   for (const auto& candidate : candidates) {
-    const auto used = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - started);
+    const auto used = std::chrono::duration_cast<microseconds>(Clock::now() - started);
     // One that hangs must leave time for those after it.
     const auto timeout = whole_ms((options.timeout - used) / left--);
     if (timeout.count() <= 0) break;
@@ -376,7 +358,30 @@ std::vector<SlotRange> find_masters(const RouterOptions& options,
 
 }  // namespace
 
-// ---- The nodes ----
+bool may_be_node(const Url& url, microseconds timeout, const Interrupt* interrupt) {
+  try {
+    return !shows_no_cluster(ask_for_slots(url, timeout, interrupt));
+  } catch (const Error&) {
+    return true;
+  }
+}
+
+Url url_of(const Url& whole, const HostPort& server) {
+  Url url = whole;
+  const auto named = hosts_of(whole);
+  url.is_referred = std::ranges::none_of(named, [&](const HostPort& host) {
+    return host.host == server.host || is_link_local(host.host);
+  });
+  url.scheme = Scheme::kTcp;
+  url.host = server.host;
+  url.port = server.port;
+  url.path.clear();
+  url.more_hosts.clear();
+  url.master.clear();
+  return url;
+}
+
+// ---- Nodes ----
 
 Nodes::Nodes(const RouterOptions& options) : options_(options) {
   owners_.fill(kUnknown);
@@ -430,11 +435,11 @@ void Nodes::set_masters(std::span<const SlotRange> ranges) {
   is_stale_ = false;
 }
 
-bool Nodes::may_refresh(std::chrono::milliseconds at_least_after) const {
+bool Nodes::may_refresh(milliseconds at_least_after) const {
   return Clock::now() - last_refresh_ >= at_least_after;
 }
 
-bool Nodes::refresh(std::chrono::milliseconds at_least_after) {
+bool Nodes::refresh(milliseconds at_least_after) {
   if (!may_refresh(at_least_after)) return false;
   const auto started = Clock::now();
   const auto candidates = candidates_to_ask();
@@ -479,10 +484,6 @@ void Nodes::discount_silence(Clock::time_point since) {
 }
 
 namespace {
-
-using std::chrono::microseconds;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 /// How long to wait, at least, between two attempts to connect to a server that has been down for
 /// the timeout. An attempt holds up the commands of all servers, so that the pause is also this
@@ -529,6 +530,8 @@ Error not_sent(const Error& why) {
 
 }  // namespace
 
+// ---- Retry queue ----
+
 RetryQueue::RetryQueue(Poller& poller, std::size_t timer_id)
     : timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
   if (!timer_) throw std::system_error(errno, std::generic_category(), "cannot make a timer");
@@ -568,7 +571,7 @@ void RetryQueue::set_timer(std::chrono::nanoseconds time) {
   is_timer_set_ = time.count() > 0;
 }
 
-// ---- The router ----
+// ---- Router ----
 
 Router::Router(RouterOptions options)
     : options_(std::move(options)),
@@ -608,7 +611,7 @@ void Router::take_over(Taken taken) {
   if (node.link) receive_from(node);  // what has arrived already would wake no poll()
 }
 
-// ---- Where things are ----
+// ---- Router: where the slots are ----
 
 Node& Router::node_for(int slot) {
   if (slot >= 0) return nodes_.owner_of(slot);
@@ -651,7 +654,7 @@ void Router::drop_former_masters() {
   }
 }
 
-// ---- Sending ----
+// ---- Router: sending ----
 
 Router::Id Router::add_command(int slot, bool is_fixed) {
   return commands_.push({.slot = slot, .is_fixed = is_fixed});
@@ -828,7 +831,7 @@ void Router::flush() {
   }
 }
 
-// ---- Receiving ----
+// ---- Router: receiving ----
 
 /// Detects closed connections before sending on them.
 void Router::poll_if_idle() {
@@ -1060,7 +1063,7 @@ std::unique_ptr<Link> Router::release(std::string_view key) {
   return std::move(node.link);
 }
 
-// ---- When a server fails ----
+// ---- Router: when a server fails ----
 
 void Router::disconnect(Node& node) {
   poller_.remove(node.link->fd());
@@ -1155,7 +1158,7 @@ void Router::set_timeout(microseconds timeout) noexcept {
   }
 }
 
-// ---- Trying again ----
+// ---- Router: sending again ----
 
 void Router::retry_later(Id id, std::string formatted, const Error& why) {
   auto& command = command_of(id);
