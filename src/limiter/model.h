@@ -52,14 +52,18 @@ Decision decide(std::span<const KeyAndLimit> keys, std::int64_t cost, microsecon
 
 // ---- The algorithms ----
 
-/// A model that stores one value; empty if the key would not exist.
-template <typename Stored>
+/// What the class Model, which stores one value, has in common with the others; std::nullopt if the
+/// key would not exist.
+template <typename Model, typename Stored>
 class StoredModel : public KeyModel {
  public:
   StoredModel() = default;
   /// Starts with stored state.
   explicit StoredModel(const Stored& stored) : stored_(stored) {}
   bool empty() const override { return !stored_; }
+  std::unique_ptr<KeyModel> clone() const override {
+    return std::make_unique<Model>(static_cast<const Model&>(*this));
+  }
 
  protected:
   std::optional<Stored> stored_;
@@ -74,7 +78,7 @@ struct FixedWindowFrame {
 
 /// fixed-window: one counter, set to 0 at every multiple of the window since 1970. Up to twice the
 /// limit passes around such an edge, a known weakness.
-class FixedWindowModel final : public StoredModel<FixedWindowFrame> {
+class FixedWindowModel final : public StoredModel<FixedWindowModel, FixedWindowFrame> {
  public:
   using StoredModel::StoredModel;
 
@@ -82,9 +86,6 @@ class FixedWindowModel final : public StoredModel<FixedWindowFrame> {
   Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
-  std::unique_ptr<KeyModel> clone() const override {
-    return std::make_unique<FixedWindowModel>(*this);
-  }
 
  private:
   FixedWindowFrame frame_at(const Limit& limit, microseconds now) const;
@@ -151,7 +152,8 @@ struct CounterFrame {
 /// sliding-window-counter: the counts of this window and of the previous one, whose units are
 /// assumed to be spread evenly, so that its weight falls as this window advances (Cloudflare,
 /// 2017). An estimate: almost twice the limit passes in the worst case.
-class SlidingWindowCounterModel final : public StoredModel<CounterFrame> {
+class SlidingWindowCounterModel final
+    : public StoredModel<SlidingWindowCounterModel, CounterFrame> {
  public:
   using StoredModel::StoredModel;
 
@@ -159,9 +161,6 @@ class SlidingWindowCounterModel final : public StoredModel<CounterFrame> {
   Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
-  std::unique_ptr<KeyModel> clone() const override {
-    return std::make_unique<SlidingWindowCounterModel>(*this);
-  }
 
  private:
   CounterFrame frame_at(const Limit& limit, microseconds now) const;
@@ -180,7 +179,7 @@ struct TokenBucket {
 
 /// token-bucket: holds at most `burst` tokens; `limit` tokens come back in each window, and a
 /// request takes its cost. Computes with doubles, like the script; gcra is exact.
-class TokenBucketModel final : public StoredModel<TokenBucket> {
+class TokenBucketModel final : public StoredModel<TokenBucketModel, TokenBucket> {
  public:
   using StoredModel::StoredModel;
 
@@ -188,9 +187,6 @@ class TokenBucketModel final : public StoredModel<TokenBucket> {
   Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
-  std::unique_ptr<KeyModel> clone() const override {
-    return std::make_unique<TokenBucketModel>(*this);
-  }
 
  private:
   TokenBucket bucket_at(const Limit& limit, microseconds now) const;
@@ -230,7 +226,7 @@ constexpr Usage units_of(Wide parts, const Limit& limit) {
 
 /// gcra: the generic cell rate algorithm (ITU-T I.371, virtual scheduling). Stores only the
 /// theoretical arrival time, at which the bucket would be full again.
-class GcraModel final : public StoredModel<RationalTime> {
+class GcraModel final : public StoredModel<GcraModel, RationalTime> {
  public:
   using StoredModel::StoredModel;
 
@@ -238,7 +234,6 @@ class GcraModel final : public StoredModel<RationalTime> {
   Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
-  std::unique_ptr<KeyModel> clone() const override { return std::make_unique<GcraModel>(*this); }
 
  private:
   /// How far the theoretical arrival time is ahead of `now`, in 1/limit µs; never below 0.
@@ -249,7 +244,7 @@ class GcraModel final : public StoredModel<RationalTime> {
 
 /// leaky-bucket: the leaky bucket as a queue (Turner, 1986): requests leave one by one,
 /// window/limit apart, and each reply contains the delay. Stores only the last departure.
-class LeakyBucketModel final : public StoredModel<RationalTime> {
+class LeakyBucketModel final : public StoredModel<LeakyBucketModel, RationalTime> {
  public:
   using StoredModel::StoredModel;
 
@@ -258,9 +253,6 @@ class LeakyBucketModel final : public StoredModel<RationalTime> {
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   /// A place in the queue cannot be given back: throws UsageError.
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
-  std::unique_ptr<KeyModel> clone() const override {
-    return std::make_unique<LeakyBucketModel>(*this);
-  }
 
  private:
   /// How long the next request waits, in 1/limit µs; never below 0.

@@ -81,9 +81,6 @@ void set_linked_openssl(OpenSsl (*linked)()) noexcept {
 
 namespace {
 
-struct FreeContext {
-  void operator()(SSL_CTX* context) const noexcept { openssl().SSL_CTX_free(context); }
-};
 struct FreeSession {
   void operator()(SSL* session) const noexcept { openssl().SSL_free(session); }
 };
@@ -577,19 +574,11 @@ void use_certificate(SSL_CTX* context, const Tls& tls) {
 
 }  // namespace
 
-struct TlsClient::Context {
-  TlsPeer peer;
-  std::unique_ptr<SSL_CTX, FreeContext> context;
-};
-
-TlsClient::TlsClient(const Url& url) : context_(std::make_unique<Context>()) {
+TlsContext make_tls_context(const Url& url) {
   const auto& ssl = openssl();
-  auto& context = context_->context;
-  context.reset(ssl.SSL_CTX_new(ssl.TLS_client_method()));
-  if (!context) throw std::bad_alloc();
   const Tls& tls = *url.tls;
-  context_->peer = {
-      .server = display(url), .name = tls.sni.empty() ? url.host : tls.sni, .tls = tls};
+  TlsContext context(ssl.SSL_CTX_new(ssl.TLS_client_method()));
+  if (!context) throw std::bad_alloc();
   // The system's configuration may ask for more.
   if (ssl.SSL_CTX_ctrl(context.get(), SSL_CTRL_GET_MIN_PROTO_VERSION, 0, nullptr) <
       TLS1_2_VERSION) {
@@ -602,14 +591,14 @@ TlsClient::TlsClient(const Url& url) : context_(std::make_unique<Context>()) {
   ssl.ERR_clear_error();
   use_authorities(context.get(), tls.cacert);
   if (!tls.cert.empty()) use_certificate(context.get(), tls);
+  return context;
 }
 
-TlsClient::~TlsClient() = default;
-
-std::unique_ptr<Transport> TlsClient::start(std::unique_ptr<Transport> plain,
-                                            Deadline deadline) const {
-  auto transport =
-      std::make_unique<TlsTransport>(std::move(plain), context_->context.get(), context_->peer);
+std::unique_ptr<Transport> start_tls(const Url& url, const TlsContext& context,
+                                     std::unique_ptr<Transport> plain, Deadline deadline) {
+  const Tls& tls = *url.tls;
+  TlsPeer peer{.server = display(url), .name = tls.sni.empty() ? url.host : tls.sni, .tls = tls};
+  auto transport = std::make_unique<TlsTransport>(std::move(plain), context.get(), std::move(peer));
   transport->shake_hands(deadline);
   return transport;
 }

@@ -82,25 +82,20 @@ const OpenSsl& openssl();
 /// loading a library. Call it before openssl().
 void set_linked_openssl(OpenSsl (*linked)()) noexcept;
 
-/// What TLS connections to one server need: OpenSSL, and the certificates that the URL names.
-class TlsClient {
- public:
-  /// `url` must have `tls`. Throws InputError if a file of it cannot be used, and
-  /// Error(kUnreachable) if OpenSSL is not installed.
-  explicit TlsClient(const Url& url);
-  ~TlsClient();
-  TlsClient(const TlsClient&) = delete;
-  TlsClient& operator=(const TlsClient&) = delete;
-
-  /// Does the handshake over a connection to the server. The transport that it returns does all of
-  /// its I/O and waiting through `plain`. Throws what a Transport throws; an error whose code() is
-  /// kTlsCode may come from a later read: a server may refuse the client's certificate as late as
-  /// that.
-  std::unique_ptr<Transport> start(std::unique_ptr<Transport> plain, Deadline deadline) const;
-
- private:
-  struct Context;
-  std::unique_ptr<Context> context_;
+struct FreeContext {
+  void operator()(SSL_CTX* context) const noexcept { openssl().SSL_CTX_free(context); }
 };
+using TlsContext = std::unique_ptr<SSL_CTX, FreeContext>;
+
+/// Reads the certificates that the URL, which must have `tls`, names. Throws InputError if a file
+/// cannot be used, and Error(kUnreachable) if OpenSSL is not installed.
+TlsContext make_tls_context(const Url& url);
+
+/// Does the handshake over a connection to the URL's server. The transport that it returns does all
+/// of its I/O and waiting through `plain`. Throws what a Transport throws; an error whose code() is
+/// kTlsCode may come from a later read, since a server may refuse the client's certificate as late
+/// as that.
+std::unique_ptr<Transport> start_tls(const Url& url, const TlsContext& context,
+                                     std::unique_ptr<Transport> plain, Deadline deadline);
 
 }  // namespace rlctl::redis

@@ -308,8 +308,8 @@ std::unique_ptr<Transport> connect(const Url& url, Deadline deadline, const Inte
   const Attempt attempt{
       .scheme = url.scheme, .name = display(url), .deadline = deadline, .interrupt = interrupt};
   if (url.scheme == Scheme::kTcp && url.tls) {
-    const TlsClient client(url);
-    return client.start(connect_tcp(url, attempt), deadline);
+    const auto context = make_tls_context(url);  // a file that cannot be used is reported first
+    return start_tls(url, context, connect_tcp(url, attempt), deadline);
   }
   if (url.scheme == Scheme::kTcp) return connect_tcp(url, attempt);
   if (url.scheme == Scheme::kUnix) return connect_unix(url, attempt);

@@ -437,7 +437,7 @@ TEST_CASE("what was not sent remains to be sent") {
 TEST_CASE("a file that cannot be used for TLS is an input error that names it") {
   const auto message = [](const Tls& tls) {
     try {
-      const rlctl::redis::TlsClient client(Url{.tls = tls});
+      (void)rlctl::redis::make_tls_context(Url{.tls = tls});
     } catch (const InputError& error) {
       return std::string(error.what());
     }
