@@ -8,7 +8,6 @@
 #include <cstring>
 #include <iterator>
 #include <system_error>
-#include <vector>
 
 #include "base/error.h"
 

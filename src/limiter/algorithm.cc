@@ -2,15 +2,11 @@
 
 #include "base/table.h"
 #include "base/text.h"
-#include "base/time.h"
 #include "embedded_lua.h"
-#include "limiter/model.h"
 
 #include <fmt/format.h>
 
 #include <array>
-#include <string_view>
-#include <vector>
 
 namespace rlctl::limiter {
 

@@ -1,14 +1,10 @@
 #include "limiter/check.h"
 
 #include "base/text.h"
-#include "limiter/algorithm.h"
 
 #include <array>
 #include <charconv>
 #include <climits>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace rlctl::limiter {
 

@@ -1,13 +1,11 @@
 #include "limiter/configuration.h"
 
 #include "base/address.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "limiter/toml.h"
 #include "redis/error.h"
-#include "redis/url.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -17,10 +15,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <iterator>
-#include <span>
 #include <system_error>
 #include <unordered_map>
-#include <utility>
 
 namespace rlctl::limiter {
 

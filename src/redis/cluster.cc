@@ -5,22 +5,15 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "redis/error.h"
-#include "redis/reply.h"
 
 #include <fmt/format.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <ctime>
 #include <exception>
-#include <memory>
-#include <optional>
 #include <system_error>
 #include <utility>
 

@@ -1,7 +1,6 @@
 #include "redis/link.h"
 
 #include "base/error.h"
-#include "base/numbered_queue.h"
 #include "base/text.h"
 #include "base/time.h"
 
@@ -10,9 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <exception>
-#include <utility>
-#include <vector>
 
 namespace rlctl::redis {
 

@@ -11,9 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <memory>
 #include <new>
-#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>

@@ -1,9 +1,6 @@
 #include "redis/scan.h"
 
-#include <algorithm>
 #include <array>
-#include <cstdint>
-#include <optional>
 
 #include "base/text.h"
 

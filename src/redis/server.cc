@@ -4,10 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "base/wait.h"
-#include "redis/connection.h"
 #include "redis/error.h"
-#include "redis/reply.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -22,15 +19,10 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <vector>
 
 extern char** environ;
 

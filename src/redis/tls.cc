@@ -5,7 +5,6 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "redis/error.h"
-#include "redis/transport.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -17,7 +16,6 @@
 #include <cstdlib>
 #include <exception>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>

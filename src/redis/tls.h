@@ -6,7 +6,6 @@
 #include <openssl/x509v3.h>
 
 #include <memory>
-#include <string>
 
 #include "base/wait.h"
 #include "redis/transport.h"

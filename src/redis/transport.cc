@@ -3,13 +3,10 @@
 #include "base/address.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/wait.h"
-#include "redis/error.h"
 #include "redis/tls.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
