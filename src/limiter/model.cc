@@ -430,27 +430,12 @@ Decision request(std::span<const KeyAndLimit> keys, std::int64_t cost, microseco
   return merged;
 }
 
-/// Like the above for a single key, without merging.
-Decision request(KeyModel& key, const Limit& limit, std::int64_t cost, microseconds now) {
-  Decision decision = key.peek(limit, cost, now);
-  if (!decision.allowed) {
-    decision.denied_by = 1;
-    return decision;
-  }
-  key.record(limit, cost, now);
-  const Decision after = key.peek(limit, 0, now);
-  decision.remaining = after.remaining;
-  decision.reset_after = after.reset_after;
-  return decision;
-}
-
 }  // namespace
 
 Decision decide(std::span<const KeyAndLimit> keys, std::int64_t cost, microseconds now) {
   for (const auto& [key, limit] : keys) {
     if (limit.window < kShortestWindow) throw UsageError("a window is shorter than a millisecond");
   }
-  if (cost > 0 && keys.size() == 1) return request(*keys[0].key, keys[0].limit, cost, now);
   if (cost > 0) return request(keys, cost, now);
   if (cost < 0) {
     for (const auto& [key, limit] : keys) key->refund(limit, -cost, now);
