@@ -80,19 +80,8 @@ JsonWriter& JsonWriter::value(std::string_view text) {
   return *this;
 }
 
-JsonWriter& JsonWriter::value(bool truth) {
-  return raw(truth ? "true" : "false");
-}
-
 JsonWriter& JsonWriter::value(double number) {
-  if (!std::isfinite(number)) return null();
-  separate();
-  fmt::format_to(std::back_inserter(out_), "{}", number);
-  return *this;
-}
-
-JsonWriter& JsonWriter::null() {
-  return raw("null");
+  return std::isfinite(number) ? raw(fmt::format("{}", number)) : null();
 }
 
 JsonWriter& JsonWriter::raw(std::string_view json) {

@@ -33,7 +33,7 @@ class JsonWriter {
 
   JsonWriter& value(std::string_view text);
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }
-  JsonWriter& value(bool truth);
+  JsonWriter& value(bool truth) { return raw(truth ? "true" : "false"); }
   template <std::integral Integer>
   requires(!std::same_as<Integer, bool>) JsonWriter& value(Integer number) {
     return integer(static_cast<std::int64_t>(number));
@@ -43,7 +43,7 @@ class JsonWriter {
   JsonWriter& value(double number);
   /// As a whole number of µs; names of such fields end in _us.
   JsonWriter& value(std::chrono::microseconds duration) { return integer(duration.count()); }
-  JsonWriter& null();
+  JsonWriter& null() { return raw("null"); }
   /// Null if it has no value.
   template <typename Value>
   JsonWriter& value(const std::optional<Value>& optional) {

@@ -27,9 +27,8 @@ constexpr Range kTwoColumns[] = {
     {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},  {0xFFE0, 0xFFE6}, {0x1F300, 0x1F64F},
     {0x1F680, 0x1F6FF}, {0x1F900, 0x1FAFF}, {0x20000, 0x3FFFD}};
 
-template <std::size_t n>
-bool is_in(const Range (&ranges)[n], char32_t character) {
-  return std::any_of(std::begin(ranges), std::end(ranges), [character](const Range& range) {
+bool is_in(std::span<const Range> ranges, char32_t character) {
+  return std::any_of(ranges.begin(), ranges.end(), [character](const Range& range) {
     return character >= range.first && character <= range.last;
   });
 }
@@ -208,6 +207,10 @@ std::string errno_text(int error) {
 
 bool is_digits(std::string_view text) noexcept {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+bool is_alphanumeric(char c) noexcept {
+  return is_digit(c) || (lower_case(c) >= 'a' && lower_case(c) <= 'z');
 }
 
 char lower_case(char c) noexcept {

@@ -47,6 +47,8 @@ std::int64_t parse_whole(std::string_view text, std::string_view what);
 std::int64_t bounded_value(std::string_view digits, std::int64_t most);
 /// Whether the text consists of decimal digits, at least one.
 bool is_digits(std::string_view text) noexcept;
+/// Whether this is a letter of ASCII or a decimal digit.
+bool is_alphanumeric(char c) noexcept;
 char lower_case(char c) noexcept;
 std::string lower_case(std::string_view text);
 /// Removes the digits at the front of `text` and returns them.

@@ -112,12 +112,6 @@ std::string cut(std::string_view text, std::size_t head = 40, std::size_t tail =
   return fmt::format("{}...{}", text.substr(0, head), text.substr(begin));
 }
 
-/// Shortens a message that may contain a value of any length.
-std::string cut_sentence(std::string_view sentence) {
-  constexpr std::size_t kHead = 200, kTail = 200;
-  return cut(sentence, kHead, kTail);
-}
-
 /// A value as messages show it.
 std::string shown(const toml::node& node) {
   if (const auto* text = node.as_string()) return fmt::format("the string '{}'", cut(text->get()));
@@ -130,10 +124,8 @@ std::string shown(const toml::node& node) {
 
 /// A table's name as the file spells it: [policy.login], [policy."a b"].
 std::string table_name(std::string_view name, std::string_view of = kPolicy) {
-  const bool bare = std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-';
-  });
+  const bool bare =
+      std::ranges::all_of(name, [](char c) { return is_alphanumeric(c) || c == '_' || c == '-'; });
   return bare && !name.empty() ? fmt::format("[{}.{}]", of, cut(name))
                                : fmt::format("[{}.\"{}\"]", of, cut(name));
 }
@@ -553,7 +545,8 @@ void require_private(Configuration& configuration, const FileDescriptor& file) {
 
 ConfigurationMistake mistake_at(const std::string& file, std::size_t line, std::string_view message,
                                 std::string part) {
-  return {.message = fmt::format("{}:{}: {}", file, line, cut_sentence(message)),
+  constexpr std::size_t kHead = 200, kTail = 200;  // it may contain a value of any length
+  return {.message = fmt::format("{}:{}: {}", file, line, cut(message, kHead, kTail)),
           .part = std::move(part),
           .line = line};
 }

@@ -342,7 +342,6 @@ class TlsTransport final : public Transport {
 
  private:
   void expect_name();
-  void connect(Deadline deadline);
   // The bytes read; 0 if the call must be repeated.
   std::size_t read_record(char* buffer, std::size_t size);
   // Returns if a call with this result must be repeated later, else throws why it failed.
@@ -395,22 +394,17 @@ void TlsTransport::expect_name() {
 
 void TlsTransport::shake_hands(Deadline deadline) {
   try {
-    connect(deadline);
+    while (!peer_.connected) {
+      wire_.set_deadline(deadline);
+      ssl_.ERR_clear_error();
+      const int result = ssl_.SSL_connect(session_.get());
+      if (result != 1) require_repeatable(result);
+      peer_.connected = result == 1;
+    }
   } catch (const Error& error) {
     if (error.code() == kTlsCode) throw;  // OpenSSL's, not the connection's
     throw handshake_ended(peer_, error);
   }
-}
-
-void TlsTransport::connect(Deadline deadline) {
-  for (;;) {
-    wire_.set_deadline(deadline);
-    ssl_.ERR_clear_error();
-    const int result = ssl_.SSL_connect(session_.get());
-    if (result == 1) break;
-    require_repeatable(result);
-  }
-  peer_.connected = true;
 }
 
 std::size_t TlsTransport::read_record(char* buffer, std::size_t size) {

@@ -77,10 +77,8 @@ std::string decode_percent(std::string_view text, std::string_view what) {
 std::string encode_percent(std::string_view text, std::string_view also_plain = {}) {
   std::string out;
   for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       std::string_view("-._~").find(c) != std::string_view::npos ||
-                       also_plain.find(c) != std::string_view::npos;
-    if (plain) {
+    if (is_alphanumeric(c) || std::string_view("-._~").find(c) != std::string_view::npos ||
+        also_plain.find(c) != std::string_view::npos) {
       out += c;
     } else {
       fmt::format_to(std::back_inserter(out), "%{:02X}", static_cast<unsigned char>(c));
