@@ -6,6 +6,10 @@
 #include <string_view>
 #include <utility>
 
+// What rlctl throws besides redis::Error: a value, a file or an output that cannot be used, and
+// Ctrl-C. Each error is thrown where the problem is known; cli/errors/failure.cc turns it into a
+// message on stderr and an exit status.
+
 namespace rlctl {
 
 /// A user's value that cannot be used. what() is one line, raw, that names the value and states

@@ -32,11 +32,11 @@ OutputError cannot_write(const std::string& option, const std::string& path,
 
 constexpr int kOnlyNamed = O_PATH | O_CLOEXEC;
 
-/// A name in a folder.
-struct Place {
+/// Where a path leads: a name in a folder.
+struct Destination {
   FileDescriptor folder;
   std::string name;
-  std::optional<struct stat> status = {};  ///< none: no file has the name
+  std::optional<struct stat> status = {};  ///< std::nullopt if no file has the name
   /// A link of /proc, to be followed by the kernel: it stands for a file that is open and has no
   /// name, such as the pipe of /dev/stdout.
   bool is_open_file = false;
@@ -55,7 +55,8 @@ bool is_foreign_link(const struct stat& link, const struct stat& folder) {
   return is_foreign(link, folder) && link.st_uid != folder.st_uid;
 }
 
-/// The status of an open file without a name for which this entry of /proc stands; else none.
+/// The status of an open file without a name for which this entry of /proc stands; else
+/// std::nullopt.
 std::optional<struct stat> nameless_file(int folder, const std::string& name) {
   struct statfs system {};
   struct stat file {};
@@ -75,14 +76,14 @@ class PathWalk {
   }
 
   /// The name at the path's end, whose folder exists. Throws OutputError.
-  Place end(bool follows_last);
+  Destination end(bool follows_last);
 
  private:
   static constexpr int kMaxLinks = 40;  // as in Linux
 
   /// Removes the first component; a slash at the end stands for one more, ".".
   std::string take_name();
-  void enter_root_or_stay();
+  void enter_start_folder();
   void follow(const FileDescriptor& link, const struct stat& status);
   [[noreturn]] void fail(int error) const { throw cannot_write(option_, path_, errno_text(error)); }
 
@@ -103,7 +104,7 @@ std::string PathWalk::take_name() {
   return name.empty() ? "." : name;
 }
 
-void PathWalk::enter_root_or_stay() {
+void PathWalk::enter_start_folder() {
   if (folder_ && !rest_.starts_with('/')) return;
   folder_.reset(::open(rest_.starts_with('/') ? "/" : ".", kOnlyNamed | O_DIRECTORY));
   if (!folder_) fail(errno);
@@ -125,9 +126,9 @@ void PathWalk::follow(const FileDescriptor& link, const struct stat& status) {
   rest_.insert(0, target.data(), static_cast<std::size_t>(size));
 }
 
-Place PathWalk::end(bool follows_last) {
+Destination PathWalk::end(bool follows_last) {
   while (true) {
-    enter_root_or_stay();
+    enter_start_folder();
     auto name = take_name();
     const bool is_last = rest_.empty();
     FileDescriptor entry(::openat(folder_.get(), name.c_str(), kOnlyNamed | O_NOFOLLOW));
@@ -199,7 +200,7 @@ namespace {
 
 /// Opens what is written in place. A pipe must have a reader, since nothing would end the wait for
 /// one.
-FileDescriptor open_in_place(const Place& place) {
+FileDescriptor open_in_place(const Destination& place) {
   const int follow = place.is_open_file ? 0 : O_NOFOLLOW;
   FileDescriptor file(::openat(place.folder.get(), place.name.c_str(),
                                O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | follow));
@@ -240,7 +241,7 @@ OutputFile::OutputFile(std::string_view option, const std::string& path)
   static_cast<void>(::fchmod(file_.get(), mode));
 }
 
-/// By a name of its own: one that was killed may have left a file, also under the same process ID.
+/// Tries random names: a process that was killed may have left its temporary file.
 void OutputFile::open_temporary(mode_t mode) {
   constexpr int kTries = 100;
   std::random_device random;
@@ -311,11 +312,11 @@ void NewFile::add(std::string_view text) {
 
 void NewFile::sync() {
   if (::fsync(file_.get()) != 0) fail(errno);
-  if (is_named_) return;
+  if (is_name_synced_) return;
   const FileDescriptor opened(::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Some file systems cannot sync a folder, and some users may not read it.
   if (opened && ::fsync(opened.get()) != 0 && errno != EINVAL) fail(errno);
-  is_named_ = true;
+  is_name_synced_ = true;
 }
 
 void NewFile::fail(int error) const {

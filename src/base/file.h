@@ -10,9 +10,14 @@
 #include <string_view>
 #include <utility>
 
+// Files. A FileDescriptor closes itself. cli/ writes reports, metrics and exported scripts to an
+// OutputFile, which never leaves half a file behind; stored/backup.cc writes a backup to a NewFile.
+// A LineReader reads what a user pipes in, types or saved, line by line; replay/ splits logs, which
+// may be compressed, with a LineBuffer.
+
 namespace rlctl {
 
-/// Owns a file descriptor; -1 means none.
+/// Owns a file descriptor, or none, which is -1.
 class [[nodiscard]] FileDescriptor {
  public:
   FileDescriptor() = default;
@@ -39,7 +44,7 @@ class [[nodiscard]] FileDescriptor {
 /// Opens a file for reading. Throws std::system_error, whose code() is the reason, and Interrupted
 /// if a signal ended the wait (for a FIFO's writer).
 FileDescriptor open_file(const std::string& path);
-/// Reads the rest of a file, or its next `most` bytes. Throws the same.
+/// Reads the rest of a file, or its next `most` bytes. Throws as open_file() does.
 std::string read_all(const FileDescriptor& file, std::size_t most = static_cast<std::size_t>(-1));
 
 /// Writes all bytes; returns false, with errno set, if that fails.
@@ -60,9 +65,9 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Both throw OutputError (a full disk).
+  /// Throws OutputError (a full disk).
   void write(std::string_view text);
-  /// Nothing may be called after this.
+  /// Gives the file its name. Throws OutputError. Nothing may be called after this.
   void commit();
 
  private:
@@ -70,8 +75,8 @@ class OutputFile {
   [[noreturn]] void fail(int error) const;
 
   std::string option_, path_;
-  FileDescriptor folder_;         ///< that has the file, found once
-  std::string name_, temporary_;  ///< in the folder; the second is empty if there is none
+  FileDescriptor folder_;  ///< the file's folder, opened once; empty for a file written directly
+  std::string name_, temporary_;  ///< names in the folder; `temporary_` is empty once it is renamed
   FileDescriptor file_;
 };
 
@@ -99,10 +104,10 @@ class [[nodiscard]] NewFile {
 
   std::string option_, path_;
   FileDescriptor folder_;
-  std::string name_;  ///< in the folder
+  std::string name_;  ///< the file's name in the folder
   FileDescriptor file_;
   off_t size_ = 0;
-  bool is_named_ = false;  ///< the folder's entry is on the disk
+  bool is_name_synced_ = false;  ///< the folder's entry is on the disk
   bool keep_ = false;
 };
 
@@ -120,12 +125,12 @@ class LineBuffer {
   /// The text of a longer line is cut to `longest` bytes.
   explicit LineBuffer(std::size_t longest) : longest_(longest) {}
 
-  /// Where the bytes that are read next go. Drops those before the mark.
+  /// Room for the bytes that are read next. Drops the bytes before the mark.
   std::span<char> space();
-  /// Adds the first bytes of space(); none: there are no more.
+  /// Adds the first `count` bytes of space(); 0 marks the end of the file.
   void add(std::size_t count);
 
-  /// The next line that was added; none: read more, or check ended().
+  /// The next line; std::nullopt if it is not complete: add more bytes, unless ended().
   std::optional<Line> next();
   /// True if nothing is left to read or to take.
   bool ended() const noexcept { return end_of_file_ && begin_ == end_; }
@@ -136,9 +141,10 @@ class LineBuffer {
   /// Drops some of not_taken(), and the mark.
   void skip(std::size_t bytes) noexcept { skip_to(begin_ + bytes); }
   std::size_t taken_bytes() const noexcept { return taken_bytes_; }
-  std::size_t lines() const noexcept { return lines_; }  ///< taken
+  /// The number of lines that next() returned.
+  std::size_t lines() const noexcept { return lines_; }
 
-  /// Keeps what is taken from here on, so that it can be seen together, and taken again.
+  /// Keeps the bytes from here on, so that since_mark() shows them and rewind() returns to them.
   void mark() noexcept { mark_ = begin_; }
   /// What was taken since the mark, with all line ends.
   std::string_view since_mark() const {
@@ -159,7 +165,7 @@ class LineBuffer {
   std::size_t longest_;
   std::string buffer_;
   std::size_t mark_ = 0;
-  std::size_t begin_ = 0, end_ = 0;  ///< the bytes not yet taken
+  std::size_t begin_ = 0, end_ = 0;  ///< of the bytes that next() has not returned
   std::size_t searched_ = 0;         ///< the bytes before this contain no newline
   bool end_of_file_ = false;
   bool skipping_ = false;  ///< in the rest of a line that was too long
@@ -188,7 +194,7 @@ class LineReader : public LineBuffer {
   [[noreturn]] void fail(const std::string& what, int error) const;
 
   std::string name_;
-  FileDescriptor opened_;  ///< none for standard input
+  FileDescriptor opened_;  ///< empty for standard input
   int fd_ = STDIN_FILENO;
   std::size_t total_bytes_ = 0;
 };

@@ -7,6 +7,9 @@
 #include <string>
 #include <string_view>
 
+// Writes JSON: the output of --json in every command, and the lines of a backup
+// (stored/backup.cc).
+
 namespace rlctl {
 
 /// Appends a JSON string with its quotes, in which characters that a terminal may interpret are
@@ -56,7 +59,7 @@ class JsonWriter {
   JsonWriter& field(std::string_view name, const Value& value) {
     return this->name(name).value(value);
   }
-  /// A text; null if it is empty, because it is not known.
+  /// A text that may not be known: null if it is empty.
   JsonWriter& known_field(std::string_view name, std::string_view text) {
     return field(name, text.empty() ? std::nullopt : std::optional(text));
   }

@@ -2,6 +2,9 @@
 
 #include <cstdint>
 
+// The memory that is left. replay/recording.cc asks for it before it reads a log into memory, so
+// that a log that is too large is reported as an error before the system kills the process.
+
 namespace rlctl {
 
 /// The bytes that this process can still take: the least of what the system has available, the

@@ -8,6 +8,10 @@
 #include <string_view>
 #include <system_error>
 
+// Numbers: products of 128 bits, which the models of the limiters compute with, conversions to
+// double, and numbers from and to text. base/text.h includes this, and has the parsers that explain
+// what is wrong with a number.
+
 namespace rlctl {
 
 /// Holds the product of any two std::int64_t.

@@ -5,6 +5,10 @@
 #include <deque>
 #include <utility>
 
+// The queue of commands that wait for their replies: redis/link.h has one for each connection,
+// redis/cluster.h for each server and for the caller, traffic/real_run.cc for the requests of a
+// burst.
+
 namespace rlctl {
 
 /// A queue whose entries are numbered from 0 in the order of push(), and accessible by number until

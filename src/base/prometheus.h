@@ -5,9 +5,12 @@
 #include <string>
 #include <string_view>
 
+// Metrics for Prometheus, which `check` and `quota` write with --textfile. `quota` also reads the
+// file of its last run, to keep the time of the last success.
+
 namespace rlctl {
 
-/// A label of a Prometheus sample. Without a value, it is as if it were not there.
+/// A label of a Prometheus sample. A label with an empty value is left out.
 struct PrometheusLabel {
   std::string_view name;
   std::string value;
@@ -43,8 +46,8 @@ const std::string& checked_textfile(const std::string& path);
 /// The label "file", which keeps the series of several such files apart.
 PrometheusLabel textfile_label(const std::string& path);
 
-/// The value of a sample in what PrometheusWriter wrote, such as the file of the last run; none if
-/// there is no such sample.
+/// The value of a sample in what PrometheusWriter wrote, such as the file of the last run;
+/// std::nullopt if there is no such sample.
 std::optional<double> find_prometheus_sample(std::string_view text, std::string_view name,
                                              std::span<const PrometheusLabel> labels);
 

@@ -4,6 +4,9 @@
 #include <string_view>
 #include <vector>
 
+// Commands as a shell reads them: the words of what a user types (--exec, the debugger's prompt),
+// and the commands that rlctl prints for a user to paste.
+
 namespace rlctl {
 
 /// Splits a text into words as a shell does: at blanks, tabs and line ends, with 'single' and

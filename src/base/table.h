@@ -5,6 +5,10 @@
 #include <string_view>
 #include <vector>
 
+// Many things in rlctl are rows of a table, with a member `name`: options, algorithms, URL schemes,
+// log formats, patterns, measures. These two functions find a row, and list the names for messages
+// and completions.
+
 namespace rlctl {
 
 /// The first row of a table that has this name; null if none has.

@@ -12,6 +12,10 @@
 
 #include "base/number.h"
 
+// What every layer does with text: escaping it for a terminal, parsing numbers, wording messages,
+// masking passwords, suggesting a word that the user may have meant, and measuring columns.
+// Nothing here knows what the text means.
+
 namespace rlctl {
 
 // ---- UTF-8 and escaping ----
@@ -21,7 +25,7 @@ std::size_t utf8_length(std::string_view text) noexcept;
 bool is_utf8(std::string_view text) noexcept;
 /// The character of several bytes at the start of `text` if a terminal may interpret it: a C1
 /// control character, one that changes the direction of the text, or a line or paragraph separator.
-/// Else 0.
+/// 0 if it has none.
 char32_t control_character_at(std::string_view text) noexcept;
 
 // Keys, members, replies and arguments are data: whatever a terminal or a line parser would
@@ -88,8 +92,8 @@ bool contains_in_any_case(std::string_view text, std::string_view word);
 /// place, since a password may contain any character. This may mask text that is not a URL, but
 /// leaves no password.
 void mask_passwords(char* text, std::size_t size);
-/// A masked copy. Mask an argument before it enters a message, where it may be shortened or
-/// followed by words with an "@". Whole messages are masked again as a safeguard.
+/// A copy with the passwords masked. Mask an argument before it enters a message, where it may be
+/// shortened or followed by words with an "@". Whole messages are masked again as a safeguard.
 std::string masked(std::string text);
 /// An argument for a message: masked, in quotes.
 std::string quoted_and_masked(std::string_view argument);
@@ -98,7 +102,7 @@ std::string quoted_and_masked(std::string_view argument);
 
 /// RFC 4648, with padding and without line ends.
 std::string to_base64(std::string_view bytes);
-/// The bytes; none if `text` is not exactly what to_base64() writes for them.
+/// The bytes; std::nullopt if `text` is not exactly what to_base64() writes for them.
 std::optional<std::string> from_base64(std::string_view text);
 
 // ---- Suggestions ----
@@ -108,7 +112,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 /// The candidate closest to `typed`, the first of equals; empty if none is close enough: at most 2
 /// edits, and at most a third of the typed length. Leading dashes and case do not count.
 std::string_view closest(std::string_view typed, std::span<const std::string_view> candidates);
-/// "; did you mean 'check'?", or nothing.
+/// "; did you mean 'check'?"; empty if no candidate is close.
 std::string did_you_mean(std::string_view typed, std::span<const std::string_view> candidates);
 /// "a, b or c"; `last` is the word before the last one.
 std::string one_of(std::span<const std::string_view> words, std::string_view last = "or");

@@ -5,6 +5,11 @@
 #include <string>
 #include <string_view>
 
+// Durations and instants, in whole microseconds: parsed as users type them in options and
+// configurations and as programs write them into logs, and formatted for reports that people read.
+// The reports of cli/commands/ choose the format that suits what a time means: a wait, a window, a
+// span, a latency.
+
 namespace rlctl {
 
 using std::chrono::microseconds;
@@ -21,8 +26,8 @@ microseconds system_time();
 /// at most once. A number without a unit is an error, and so is more than kLongestDuration; 0s is
 /// valid. Throws UsageError.
 microseconds parse_duration(std::string_view text);
-/// The same, but a unit without a number counts once: "s", "min". `whole` is the text that contains
-/// it, for messages.
+/// Like parse_duration(), but a unit without a number counts once: "s", "min". `whole` is the text
+/// that contains the period, for messages.
 microseconds parse_period(std::string_view whole, std::string_view text);
 /// In the largest unit that gives a whole number: "90m", "1500ms", "2m"; but one minute is "60s".
 std::string format_duration(microseconds duration);

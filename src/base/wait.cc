@@ -120,7 +120,7 @@ void Poller::remove(int fd) {
   if (failed != 0 && errno != EBADF && errno != ENOENT) fail("cannot wait for a connection");
 }
 
-std::span<const Poller::Ready> Poller::look(int timeout_ms) {
+std::span<const Poller::Ready> Poller::poll(int timeout_ms) {
   std::array<epoll_event, kAtOnce> events;  // the kernel fills it
   const int count =
       ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
@@ -148,10 +148,10 @@ std::span<const Poller::Ready> Poller::wait(Deadline deadline) {
       deadline == kNoDeadline ? nanoseconds{kLongest} : nanoseconds{deadline - Clock::now()};
   if (left >= milliseconds{1}) {
     const auto whole = std::min(std::chrono::floor<milliseconds>(left), kLongest);
-    return look(static_cast<int>(whole.count()));
+    return poll(static_cast<int>(whole.count()));
   }
   if (left.count() > 0) wait_below_a_second(epoll_.get(), left);
-  return look(0);
+  return poll(0);
 }
 
 }  // namespace rlctl

@@ -8,6 +8,11 @@
 
 #include "base/file.h"
 
+// Waiting until a deadline, or until Ctrl-C raises an Interrupt; cli/terminal/signals.h connects it
+// with the signals. wait_for() waits for one descriptor or only for time to pass: a connection, a
+// log from a pipe, the next round of --watch. A Poller waits for many connections: those to the
+// servers of a Cluster, and those of a burst.
+
 namespace rlctl {
 
 /// A flag that ends every wait: a signal handler (Ctrl-C) raises it, and each Transport, sleep and
@@ -77,7 +82,7 @@ class Poller {
 
  private:
   void control(int operation, int fd, std::size_t id, unsigned events);
-  std::span<const Ready> look(int timeout_ms);
+  std::span<const Ready> poll(int timeout_ms);
 
   FileDescriptor epoll_;
   const Interrupt* interrupt_;
