@@ -61,38 +61,33 @@ unsigned crc16(std::string_view bytes) noexcept {
 }
 
 /// Where the keys of a command are.
-enum class Place {
-  kNowhere,
+enum class Keys {
+  kNone,
   kFirst,   ///< the first word after the command
   kSecond,  ///< the word after the subcommand
   kAll,     ///< all words after the command
   kCounted  ///< after a script and a number
 };
 
-struct PlaceRow {
+struct CommandRow {
   std::string_view name;
-  Place place;
+  Keys keys;
 };
 
 /// The commands whose keys are not the first word after them.
-constexpr auto kPlaces = std::to_array<PlaceRow>({
-    {"EVALSHA", Place::kCounted},  {"FCALL", Place::kCounted},   {"EVALSHA_RO", Place::kCounted},
-    {"EVAL", Place::kCounted},     {"EVAL_RO", Place::kCounted}, {"MEMORY", Place::kSecond},
-    {"OBJECT", Place::kSecond},    {"WATCH", Place::kAll},       {"UNLINK", Place::kAll},
-    {"DEL", Place::kAll},          {"EXISTS", Place::kAll},      {"ACL", Place::kNowhere},
-    {"CLIENT", Place::kNowhere},   {"CLUSTER", Place::kNowhere}, {"COMMAND", Place::kNowhere},
-    {"CONFIG", Place::kNowhere},   {"DBSIZE", Place::kNowhere},  {"EXEC", Place::kNowhere},
-    {"FLUSHALL", Place::kNowhere}, {"FLUSHDB", Place::kNowhere}, {"FUNCTION", Place::kNowhere},
-    {"HELLO", Place::kNowhere},    {"INFO", Place::kNowhere},    {"KEYS", Place::kNowhere},
-    {"MULTI", Place::kNowhere},    {"PING", Place::kNowhere},    {"ROLE", Place::kNowhere},
-    {"SCAN", Place::kNowhere},     {"SCRIPT", Place::kNowhere},  {"TIME", Place::kNowhere},
-    {"UNWATCH", Place::kNowhere},
+constexpr auto kCommands = std::to_array<CommandRow>({
+    {"EVALSHA", Keys::kCounted}, {"FCALL", Keys::kCounted},   {"EVALSHA_RO", Keys::kCounted},
+    {"EVAL", Keys::kCounted},    {"EVAL_RO", Keys::kCounted}, {"MEMORY", Keys::kSecond},
+    {"OBJECT", Keys::kSecond},   {"WATCH", Keys::kAll},       {"UNLINK", Keys::kAll},
+    {"DEL", Keys::kAll},         {"EXISTS", Keys::kAll},      {"ACL", Keys::kNone},
+    {"CLIENT", Keys::kNone},     {"CLUSTER", Keys::kNone},    {"COMMAND", Keys::kNone},
+    {"CONFIG", Keys::kNone},     {"DBSIZE", Keys::kNone},     {"EXEC", Keys::kNone},
+    {"FLUSHALL", Keys::kNone},   {"FLUSHDB", Keys::kNone},    {"FUNCTION", Keys::kNone},
+    {"HELLO", Keys::kNone},      {"INFO", Keys::kNone},       {"KEYS", Keys::kNone},
+    {"MULTI", Keys::kNone},      {"PING", Keys::kNone},       {"ROLE", Keys::kNone},
+    {"SCAN", Keys::kNone},       {"SCRIPT", Keys::kNone},     {"TIME", Keys::kNone},
+    {"UNWATCH", Keys::kNone},
 });
-
-Place place_of(std::string_view command) noexcept {
-  const auto* row = find_by_name(kPlaces, command);
-  return row == nullptr ? Place::kFirst : row->place;
-}
 
 Arguments counted_keys(Arguments command) {
   const auto text = command.size() > 2 ? command[2] : std::string_view();
@@ -120,16 +115,17 @@ int slot_of(std::string_view key) noexcept {
 
 Arguments keys_of(Arguments command) {
   const auto words = command.subspan(1);
-  switch (place_of(command.front())) {
-    case Place::kNowhere:
+  const auto* row = find_by_name(kCommands, command.front());
+  switch (row == nullptr ? Keys::kFirst : row->keys) {
+    case Keys::kNone:
       return {};
-    case Place::kFirst:
+    case Keys::kFirst:
       return words.first(std::min<std::size_t>(words.size(), 1));
-    case Place::kSecond:
+    case Keys::kSecond:
       return words.size() > 1 ? words.subspan(1, 1) : Arguments();
-    case Place::kAll:
+    case Keys::kAll:
       return words;
-    case Place::kCounted:
+    case Keys::kCounted:
       return counted_keys(command);
   }
   return {};
@@ -587,7 +583,7 @@ Router::Router(RouterOptions options, std::unique_ptr<Link>&& link, std::optiona
   node.endpoint = options_.server ? options_.server : std::make_shared<const Endpoint>(as_named);
   if (refusal) {
     static_cast<void>(add_command(-1));
-    taken_ = {.refusal = std::move(*refusal), .command = std::string(link->last_answered())};
+    refusal_ = {.reply = std::move(*refusal), .command = std::string(link->last_answered())};
   }
   for (auto left = link->outstanding(); left > 0; --left) queued(node, {.id = add_command(-1)});
   poller_.add(link->fd(), node.index);
@@ -596,10 +592,10 @@ Router::Router(RouterOptions options, std::unique_ptr<Link>&& link, std::optiona
   last_ = &node;
 }
 
-void Router::take_over(Taken taken) {
+void Router::follow_refusal(Refusal refusal) {
   Node& node = *nodes_.all().front();
-  if (!follow({.id = commands_.first()}, node, taken.refusal, taken.command)) {
-    answer(commands_.first(), std::move(taken.refusal));
+  if (!follow({.id = commands_.first()}, node, refusal.reply, refusal.command)) {
+    answer(commands_.first(), std::move(refusal.reply));
   }
   if (node.link) receive_from(node);  // what has arrived already would wake no poll()
 }
@@ -834,8 +830,8 @@ void Router::poll_if_idle() {
 }
 
 void Router::receive(Deadline until, bool for_answer) {
-  if (taken_) {
-    take_over(*std::exchange(taken_, std::nullopt));
+  if (refusal_) {
+    follow_refusal(*std::exchange(refusal_, std::nullopt));
     send_some();
   }
   send_resent();
@@ -865,7 +861,7 @@ void Router::send_resent() {
 /// Fast path: the next reply, if only its own command is concerned. Almost all replies take it; it
 /// costs half as much as the general path.
 std::optional<Reply> Router::receive_plain() {
-  if (commands_.empty() || taken_) return std::nullopt;
+  if (commands_.empty() || refusal_) return std::nullopt;
   Node* node = commands_.front().node;
   // The last reply of a server is left to receive_from(), which notices one too many.
   if (node == nullptr || !node->link || node->in_flight.size() < 2) return std::nullopt;
@@ -892,7 +888,7 @@ std::optional<Reply> Router::receive_plain() {
 /// Receives what the caller awaits. Replies that are received in the order of the commands need not
 /// be kept.
 void Router::receive_first() {
-  if (taken_ || commands_.empty()) return;
+  if (refusal_ || commands_.empty()) return;
   Node* node = commands_.front().node;
   if (node != nullptr && node->link) receive_from(*node, true);
 }
@@ -1014,7 +1010,7 @@ bool Router::is_answered() const noexcept {
 
 /// Whether there is nothing to receive but what the server of the first command sends.
 bool Router::is_alone() const noexcept {
-  if (commands_.empty() || taken_ || has_resent_ || retries_.is_timer_set()) return false;
+  if (commands_.empty() || refusal_ || has_resent_ || retries_.is_timer_set()) return false;
   return std::all_of(nodes_.all().begin(), nodes_.all().end(), [&](const auto& node) {
     return (node->link != nullptr) == (node.get() == commands_.front().node);
   });
@@ -1114,7 +1110,7 @@ void Router::give_up() {
   for (const auto& waiting : retries_.take()) {
     answer(waiting.id, Reply::failed(waiting.why));
   }
-  if (taken_) answer(commands_.first(), std::move(std::exchange(taken_, std::nullopt)->refusal));
+  if (refusal_) answer(commands_.first(), std::move(std::exchange(refusal_, std::nullopt)->reply));
   // Those that were to be sent, or sent again, when the interrupt came.
   const Error unsent(Failure::kNotSent, "interrupted; the command was not sent");
   for (auto left = commands_.size(), id = commands_.first(); left > 0; --left, ++id) {

@@ -21,7 +21,15 @@
 #include "redis/reply.h"
 #include "redis/url.h"
 
+// Commands to several servers: the nodes of a Cluster, or the master that Sentinels watch over. A
+// Connection becomes a Router if its URL or a server's reply asks for that; only
+// redis/connection.cc makes one. A Router keeps the Nodes and which slots they have, and a
+// RetryQueue of the commands that were refused. Code that only needs
+// slots includes this for slot_of() or hashed_part(): stored/, lint/, limiter/.
+
 namespace rlctl::redis {
+
+// ---- Slots ----
 
 /// The number of hash slots of a Cluster.
 inline constexpr int kSlots = 16384;
@@ -31,7 +39,7 @@ inline constexpr int kSlots = 16384;
 /// https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/
 std::string_view hashed_part(std::string_view key) noexcept;
 
-/// The slot of a key: CRC16 (XMODEM) of that part.
+/// The slot of a key: CRC16 (XMODEM) of its hashed_part().
 int slot_of(std::string_view key) noexcept;
 
 /// The keys among the words of a command that this program sends; empty if the command has none.
@@ -39,9 +47,11 @@ int slot_of(std::string_view key) noexcept;
 /// number, or is more than the words that follow.
 Arguments keys_of(Arguments command);
 
-/// The slot of these keys; -1 if there are none. Throws Error(kUsage) if their slots differ: no
+/// The slot that all the keys share; -1 for no keys. Throws Error(kUsage) if their slots differ: no
 /// node would accept the command.
 int common_slot(Arguments keys);
+
+// ---- What the nodes of a Cluster reply ----
 
 /// Slots of which one server is the master.
 struct SlotRange {
@@ -55,17 +65,17 @@ struct SlotRange {
 /// missing. Throws Error: kProtocol for a malformed reply, kNotNow if no node has slots.
 std::vector<SlotRange> parse_slots(ReplyView reply, const HostPort& asked);
 
-/// Where a node sends a command.
+/// The server to which a node refers a command.
 struct Referral {
   int slot = 0;
   HostPort server;
 };
 
-/// Parses "MOVED 3999 127.0.0.1:6381", "ASK 3999 ::1:6381" of the server `from`, whose host
-/// replaces one that is missing. std::nullopt if it is neither.
+/// Parses "MOVED 3999 127.0.0.1:6381" or "ASK 3999 ::1:6381" from the server `from`, whose host
+/// replaces one that is missing. std::nullopt if the text is neither.
 std::optional<Referral> parse_referral(std::string_view text, const HostPort& from);
 
-/// Whether this is the error by which a node of a Cluster refuses this formatted command without
+/// Whether this is the error with which a node of a Cluster refuses this formatted command without
 /// executing it: MOVED or ASK with the slot of its keys, TRYAGAIN or CLUSTERDOWN. A script may
 /// reply anything, after it has written: only the words of the servers count.
 bool is_cluster_refusal(ReplyView reply, std::string_view command);
@@ -74,8 +84,10 @@ bool is_cluster_refusal(ReplyView reply, std::string_view command);
 /// its own. True if it cannot be asked, or refuses that to the user.
 bool may_be_node(const Url& url, std::chrono::microseconds timeout, const Interrupt* interrupt);
 
-/// The URL of one server of a Cluster or of Sentinel's master.
+/// The URL of one server, given that of the whole Cluster or of the Sentinels.
 Url url_of(const Url& whole, const HostPort& server);
+
+// ---- Nodes ----
 
 /// A command that a server has not answered yet.
 struct InFlight {
@@ -83,15 +95,15 @@ struct InFlight {
   enum class Purpose {
     kCommand,
     kLoad,      ///< SCRIPT LOAD by the caller
-    kInternal,  ///< ASKING, or a script that is loaded again: nobody's
+    kInternal,  ///< ASKING, or a script that is loaded again: the caller gets no reply
   };
 
-  std::uint64_t id = 0;  ///< the router's
+  std::uint64_t id = 0;  ///< its number among the router's commands
   Purpose purpose = Purpose::kCommand;
   bool is_asking = false;  ///< sent after ASKING
 };
 
-/// A server of several, and the connection to it.
+/// One of several servers, and the connection to it.
 struct Node {
   std::size_t index = 0;
   HostPort address;
@@ -103,13 +115,14 @@ struct Node {
   Clock::time_point last_reply{};  ///< when it came, or when the oldest command was queued
   bool writes_watched = false;     ///< the poller watches for room to send
   bool is_master = false;
-  /// Those loaded on this link, or about to be, and the number of commands before that.
+  /// The scripts that are loaded on this link, or about to be, by their SHA1, and the number of
+  /// commands before the SCRIPT LOAD.
   std::map<std::string, std::uint64_t, std::less<>> scripts;
-  std::optional<Error> why_down;  ///< if the last attempt to connect failed, or it hung
+  std::optional<Error> why_down;  ///< why the last attempt to connect failed, or that it hung
   Clock::time_point down_since{}, next_attempt{};
 };
 
-/// The servers that a router has heard of, and which of them has which slot. A node is never
+/// The servers that a router knows, and which slots each has. A node is never
 /// removed, and keeps its address in memory.
 class Nodes {
  public:
@@ -119,20 +132,21 @@ class Nodes {
   const std::vector<std::unique_ptr<Node>>& all() const noexcept { return nodes_; }
   /// The node with this address, which is added if it is new.
   Node& at(const HostPort& address);
-  /// One that is connected, if any is. There must be a node.
+  /// A master, one that is connected if there is one. There must be a node.
   Node& any_master() const;
-  /// The master that has the slot; any if that is not known.
+  /// The master that has the slot; any_master() if that is not known.
   Node& owner_of(int slot) const;
   /// Records that `owner` has the slot, after a reply MOVED.
   void move_slot(int slot, Node& owner);
 
   /// Sets where the slots are.
   void set_masters(std::span<const SlotRange> ranges);
-  /// Asks for the masters, unless that was done less than `at_least_after` ago. Returns whether
-  /// they were set; else why_unknown() may give the reason. Throws Interrupted.
+  /// Asks for the masters and sets where the slots are, unless that was done less than
+  /// `at_least_after` ago. Returns false if it was, or if nobody could tell; why_unknown() is the
+  /// reason then. Throws Interrupted.
   bool refresh(std::chrono::milliseconds at_least_after);
   bool may_refresh(std::chrono::milliseconds at_least_after) const;
-  /// Something shows that the masters have changed.
+  /// Records that something shows that the masters have changed.
   void mark_stale() noexcept { is_stale_ = true; }
   bool is_stale() const noexcept { return is_stale_; }
   /// Whether all masters are known, as they were once.
@@ -140,7 +154,7 @@ class Nodes {
   /// The error of the last refresh() that failed.
   const std::optional<Error>& why_unknown() const noexcept { return why_unknown_; }
 
-  /// We were paused since then: does not count that time as a server's silence.
+  /// Records that no replies were read since then: that time is not a server's silence.
   void discount_silence(Clock::time_point since);
 
  private:
@@ -150,15 +164,17 @@ class Nodes {
 
   const RouterOptions& options_;
   std::vector<std::unique_ptr<Node>> nodes_;
-  std::array<std::uint16_t, kSlots> owners_{};  ///< indices in nodes_, or kUnknown
+  std::array<std::uint16_t, kSlots> owners_{};  ///< for each slot an index in nodes_, or kUnknown
   bool knows_all_ = false;
   bool is_stale_ = false;
   std::optional<Error> why_unknown_;
   Clock::time_point last_refresh_{};
 };
 
+// ---- Retry queue ----
+
 /// Commands that wait to be sent again, and the timer that says when: kPause after the first of
-/// them came. A caller that polls only the poller's descriptor is woken by it.
+/// them was added. The timer also wakes a caller that polls only the poller's descriptor.
 class RetryQueue {
  public:
   static constexpr std::chrono::milliseconds kPause{50};
@@ -166,7 +182,7 @@ class RetryQueue {
   struct Command {
     std::uint64_t id = 0;
     std::string formatted;
-    Error why;  ///< the answer if time runs out
+    Error why;  ///< why it was refused: the answer if time runs out
   };
 
   /// Adds the timer to the poller, which must outlive this. Throws std::system_error.
@@ -174,9 +190,9 @@ class RetryQueue {
 
   void add(Command command);
   bool empty() const noexcept { return commands_.empty(); }
-  /// When they are to be sent, unless there are none.
+  /// When the commands are to be sent. There must be some.
   Clock::time_point due() const noexcept { return due_; }
-  /// Removes all, and stops the timer. They are sorted by their ids.
+  /// Removes all commands and stops the timer. Returns them sorted by their ids.
   std::vector<Command> take();
 
   /// Makes the timer expire at once, for a caller whom nothing else would wake.
@@ -195,6 +211,8 @@ class RetryQueue {
   bool is_timer_set_ = false;
 };
 
+// ---- Router ----
+
 /// Sends each command to the server that has its keys, and returns the replies in the order of the
 /// commands: for a Cluster, and for the master that Sentinels watch over. Each server gets its
 /// commands in one pipeline.
@@ -206,15 +224,15 @@ class RetryQueue {
 /// connection broke after it was sent is answered with an error of class kUnreachable or kTimeout,
 /// and only that command; the others go on. One that could not be sent is answered with kNotSent.
 ///
-/// A command without a key goes where the command before it went. The calls are those of
-/// Connection. Any of them may connect to a server, and waits for that. Not thread-safe.
+/// A command without a key goes where the command before it went. The header of Connection
+/// describes the calls. Any of them may connect to a server, and waits for that. Not thread-safe.
 class Router final : public Pipeline {
  public:
   /// Asks for the masters. Throws Error if no server can tell.
   explicit Router(RouterOptions options);
   /// Takes over the link to a server that turned out to be a node of a Cluster, with the commands
-  /// that it has not answered yet, and the reply that showed it, if one did, such as MOVED: the
-  /// next read() or try_read() follows it. If this throws, the link stays where it was.
+  /// that it has not answered yet. `refusal` is the reply that showed that, such as MOVED, if one
+  /// did: the next read() or try_read() follows it. If this throws, `link` is unchanged.
   Router(RouterOptions options, std::unique_ptr<Link>&& link, std::optional<Reply> refusal);
 
   /// Queues a command, given in parts, with its keys. Throws Error(kUsage) if their slots differ.
@@ -255,18 +273,18 @@ class Router final : public Pipeline {
     int replies_to_come = 1;         ///< more if all masters get it
     int referrals = 0;               ///< by MOVED, ASK and NOSCRIPT, in a row
     Deadline give_up = kNoDeadline;  ///< set when it first waits to be sent again
-    Node* node = nullptr;            ///< that it was sent to last
+    Node* node = nullptr;            ///< the node that it was sent to last
     std::optional<Reply> reply = {};
   };
 
-  /// A reply that a link was taken over with, and the command that it refused.
-  struct Taken {
-    Reply refusal;
+  /// A reply that refused a command on a link that was taken over.
+  struct Refusal {
+    Reply reply;
     std::string command;
   };
 
   void await_masters();
-  void take_over(Taken taken);
+  void follow_refusal(Refusal refusal);
 
   Command& command_of(Id id) { return commands_[id]; }
   Node& node_for(int slot);
@@ -316,9 +334,9 @@ class Router final : public Pipeline {
   Nodes nodes_;
   NumberedQueue<Command> commands_;  ///< by their ids
   RetryQueue retries_;
-  std::optional<Taken> taken_;
-  Node* last_ = nullptr;            ///< got the last command
-  Clock::time_point idle_since_{};  ///< if there are no commands
+  std::optional<Refusal> refusal_;  ///< not followed yet
+  Node* last_ = nullptr;            ///< the node that got the last command
+  Clock::time_point idle_since_{};  ///< when the last reply was taken; if there are no commands
   bool has_resent_ = false;         ///< commands were queued again, which the caller does not send
 };
 

@@ -15,17 +15,22 @@
 #include "redis/transport.h"
 #include "redis/url.h"
 
+// The centre of redis/: everything that talks to a server does so through a Connection.
+// cli/server/connection.cc opens the one that a user asked for, and passes it to limiter/, stored/,
+// traffic/, adversary/ and ldb/. A Connection forwards to a Link, or to a Router if there are
+// several servers.
+
 namespace rlctl::redis {
 
 class Router;
 
 /// Commands to one server and their replies, in order. append() queues commands; they are sent when
-/// a reply is read or flush() is called, so that any number share one round trip.
+/// a reply is read or flush() is called, so that any number of them share one round trip.
 ///
 /// The server may be a Cluster, or the master that Sentinels watch over: then each command goes to
 /// the server that has its keys, and the replies come in the order of the commands all the same. A
 /// plain URL becomes a Cluster's when a node first refers or refuses a command as such. See
-/// router.h for what is sent again, and when.
+/// Router in redis/cluster.h for what is sent again, and when.
 ///
 /// RESP2. Not thread-safe. After an exception other than for the arguments the connection cannot
 /// be used any more: unanswered commands may have been executed, and are never sent again. A server
@@ -48,10 +53,10 @@ class Connection {
                          const Interrupt* interrupt = nullptr,
                          std::shared_ptr<const Endpoint> server = nullptr);
 
-  /// From now on all commands go to one server, and MOVED is a reply like others: for commands that
-  /// belong to a connection, such as those of the debugger. Of several servers it is the one that
-  /// has this key; if the key is empty, any master. No reply may be outstanding. Throws Error if
-  /// that server cannot be reached.
+  /// Sends all later commands to one server, and returns MOVED like any other reply: for commands
+  /// that belong to a connection, such as those of the debugger. Of several servers it is the one
+  /// that has this key; if the key is empty, any master. No reply may be outstanding. Throws Error
+  /// if that server cannot be reached.
   void pin_to_server(std::string_view key = {});
 
   /// Queues one command; sends none. With several servers, it may connect to the one that has the
@@ -73,7 +78,7 @@ class Connection {
   /// node of a Cluster; no reply may be outstanding. Throws Error if the masters cannot be found
   /// out.
   std::vector<std::string> servers();
-  /// Whether the keys of a command must share a slot: known of a Cluster.
+  /// Whether the keys of a command must share a slot, because the server is known to be a Cluster.
   bool has_slots() const noexcept;
   /// Queues a command for one of servers().
   void append_to(const std::string& server, Arguments arguments);
@@ -106,12 +111,13 @@ class Connection {
 
   /// For a caller that waits for many connections with poll(), and had no reply from this one for
   /// `timeout`. Throws what read() throws then, and the connection cannot be used any more; with
-  /// several servers, answers what waits for those that are late, so that try_read() returns
+  /// several servers, answers the commands of those that are late, so that try_read() returns
   /// errors.
   void time_out(std::chrono::microseconds timeout) { pipeline_->time_out(timeout); }
 
   /// For the end after an Interrupted: with several servers, answers what is outstanding with
-  /// errors, so that try_read() returns the replies that came; returns false if there is only one.
+  /// errors, so that try_read() returns the replies that came. Returns false if there is only one
+  /// server.
   bool give_up();
 
   /// The number of appended commands whose replies have not been taken.
@@ -132,9 +138,9 @@ class Connection {
   bool cluster_slots_refused(const Reply& slots);
 
   RouterOptions options_;
-  std::unique_ptr<Link> link_;      ///< to the one server, or
-  std::unique_ptr<Router> router_;  ///< to several
-  Pipeline* pipeline_ = nullptr;    ///< whichever of the two there is
+  std::unique_ptr<Link> link_;      ///< the connection to the one server; null if there are several
+  std::unique_ptr<Router> router_;  ///< the connections to several servers; null if there is one
+  Pipeline* pipeline_ = nullptr;    ///< link_ or router_
   bool follows_ = false;            ///< becomes a router if the server turns out to be a Cluster's
   bool knows_servers_ = false;      ///< servers() has asked
 };

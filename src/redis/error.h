@@ -5,6 +5,11 @@
 #include <string>
 #include <utility>
 
+// What goes wrong between rlctl and a server. redis/ throws Error, or returns an error reply,
+// which to_error() of redis/reply.h makes an Error of. cli/errors/failure.cc says what each class
+// means and which exit status it has; retries and fallbacks elsewhere depend on failure() and
+// code().
+
 namespace rlctl::redis {
 
 /// Why talking to a server failed. Each class is one that callers handle differently. A server
@@ -62,7 +67,7 @@ class [[nodiscard]] Error : public std::runtime_error {
   std::string command_;
 };
 
-/// The code() if TLS failed, also in a later read: the server has executed nothing.
+/// The code() of an error if TLS failed, also in a later read: the server has executed nothing.
 inline constexpr const char* kTlsCode = "tls";
 /// The hint of errors after which it is unknown what was executed, because the connection broke. A
 /// caller that only read does not show it.

@@ -124,7 +124,7 @@ std::vector<std::string_view> words_of_formatted(std::string_view command) {
   return words;
 }
 
-// ---- What was queued ----
+// ---- Outbox ----
 
 // The bytes of answered commands go when they are the greater part.
 void Outbox::drop_answered() {
@@ -136,7 +136,7 @@ void Outbox::drop_answered() {
   sent_ -= unneeded;
 }
 
-std::string Outbox::answered() {
+std::string Outbox::pop_answered() {
   auto entry = std::move(entries_.front());
   entries_.pop();
   last_ = {begin_, entry.size};
@@ -155,7 +155,7 @@ std::vector<std::string> Outbox::not_sent_whole() const {
   return commands;
 }
 
-// ---- The calls ----
+// ---- Link: the calls ----
 
 // Runs one public call. If it throws, the error states what may have been executed, and the
 // connection cannot be used any more.
@@ -243,7 +243,7 @@ void Link::log_in(const Url& url, Deadline until) {
   is_logging_in_ = false;
 }
 
-// ---- Sending and receiving ----
+// ---- Link: sending and receiving ----
 
 // Sends what the transport accepts now. Returns false if more is left.
 bool Link::write() {
@@ -340,7 +340,7 @@ std::optional<Reply> Link::take() {
   }
   if (!reply) return reply;
   // Some commands have several replies (MONITOR, the script debugger).
-  if (outbox_.size() > 0) reply->set_origin(server_, outbox_.answered());
+  if (outbox_.size() > 0) reply->set_origin(server_, outbox_.pop_answered());
   if (outbox_.size() == 0) sent_unanswered_ = false;
   const bool is_first = !std::exchange(has_replied_, true);
   if (is_first && refuses_connection(*reply)) {
@@ -350,7 +350,7 @@ std::optional<Reply> Link::take() {
   return reply;
 }
 
-// ---- Errors ----
+// ---- Link: errors ----
 
 Error Link::explain(const Error& error) const {
   std::string message = error.what();

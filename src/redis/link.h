@@ -20,6 +20,10 @@
 #include "redis/transport.h"
 #include "redis/url.h"
 
+// One connection to one server: commands are queued and sent, replies are received and parsed. A
+// Connection has a Link, or a Router with a Link for each server. This header also has what the
+// two have in common, the Pipeline, and what a Connection must know to become a Router.
+
 namespace rlctl::redis {
 
 /// The words of a command, or some of them.
@@ -65,7 +69,7 @@ class Pipeline {
   virtual int fd() const noexcept = 0;
 };
 
-/// The commands that have no reply yet, in order, sent or not. They stay here until they are
+/// The commands that have no reply yet, in order, sent or not. They are kept until they are
 /// answered, since a Cluster's node may refer them to another.
 class Outbox {
  public:
@@ -81,12 +85,13 @@ class Outbox {
   void sent(std::size_t count) noexcept { sent_ += count; }
   /// The number of commands.
   std::size_t size() const noexcept { return entries_.size(); }
-  /// The oldest command is answered. Returns its name; its bytes stay until the next append().
-  std::string answered();
+  /// Removes the oldest command, which is answered. Returns its name; its bytes remain until the
+  /// next append(), as last_answered().
+  std::string pop_answered();
   std::string_view last_answered() const noexcept {
     return std::string_view(bytes_).substr(last_.first, last_.second);
   }
-  /// The commands without a reply whose last byte was not sent.
+  /// The commands without a reply whose last byte was not sent, in order.
   std::vector<std::string> not_sent_whole() const;
 
  private:
@@ -97,9 +102,9 @@ class Outbox {
   void drop_answered();
 
   std::string bytes_;
-  std::size_t begin_ = 0;  ///< of the oldest command without a reply
-  std::size_t sent_ = 0;
-  /// Where the last answered command is, and its size.
+  std::size_t begin_ = 0;  ///< where the oldest command without a reply begins in bytes_
+  std::size_t sent_ = 0;   ///< how many of bytes_ were sent
+  /// Where the last answered command begins in bytes_, and its size.
   std::pair<std::size_t, std::size_t> last_{};
   NumberedQueue<Entry> entries_;
 };
@@ -161,16 +166,16 @@ class Link final : public Pipeline {
   ReplyReader reader_;
   Outbox outbox_;
   std::vector<char> chunk_;    ///< the bytes received last
-  std::string_view last_fed_;  ///< the bytes that the reader got last; empty if they are gone
+  std::string_view last_fed_;  ///< the bytes that the reader got last; empty if overwritten
   std::string early_;          ///< bytes received while sending
-  std::size_t early_fed_ = 0;  ///< the number of them that the reader has
+  std::size_t early_fed_ = 0;  ///< how many of early_ the reader has
   Clock::time_point last_received_{};
   bool is_logging_in_ = false;
   bool has_replied_ = false;
   bool sent_unanswered_ = false;  ///< bytes were sent that no reply accounts for yet
-  /// How the connection ended while sending; thrown once the replies that came before are taken.
+  /// Why the connection broke while sending; thrown once the replies that came before are taken.
   std::optional<Error> broken_;
-  /// Every later call throws this again.
+  /// What a call threw; every later call throws it again.
   std::exception_ptr failure_;
 };
 

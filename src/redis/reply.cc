@@ -27,17 +27,17 @@ struct ReplyNode {
   std::vector<ReplyNode> elements = {};
 };
 
-/// Of the reply that is being parsed.
+/// What has come of the reply that is being parsed.
 struct ReplyProgress {
   std::size_t bytes = 0;
   std::size_t objects = 0;
-  bool is_refused = false;  ///< it is not RESP2, or too deep
+  bool is_refused = false;  ///< an object is not RESP2, or too deep
 };
 
 struct ReplyRoot : ReplyNode {
   std::shared_ptr<const Endpoint> server;
   std::string command;
-  std::unique_ptr<const Error> failure;  ///< not of a server; null almost always
+  std::unique_ptr<const Error> failure;  ///< for failure_of(); null almost always
 };
 
 namespace {

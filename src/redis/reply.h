@@ -11,6 +11,10 @@
 
 struct redisReader;
 
+// Replies of a server: a Link parses them with a ReplyReader, which is hiredis's parser; everybody
+// who sent a command reads its Reply. Errors in replies become exceptions only where a caller asks
+// for it with to_error(), since an error may be an answer, such as NOSCRIPT.
+
 namespace rlctl::redis {
 
 enum class ReplyType { kString, kStatus, kInteger, kNil, kError, kArray };
@@ -50,7 +54,7 @@ class Reply : public ReplyView {
   explicit Reply(ReplyRoot* root);
   /// The answer to a command of which no server's reply is known: to_error() returns `error`.
   static Reply failed(const Error& error);
-  /// Sets what to_error() tells of the origin of an error.
+  /// Sets the server and the command that an error of this reply names.
   void set_origin(std::shared_ptr<const Endpoint> server, std::string command);
 
  private:
@@ -75,7 +79,7 @@ class ReplyReader {
   /// The next reply; std::nullopt if it is not complete. Throws Error(kProtocol) if the bytes are
   /// not RESP2 or the reply is too large, and std::bad_alloc.
   std::optional<Reply> next();
-  /// The number of bytes that are not parsed yet.
+  /// The number of bytes that were fed and are not parsed yet.
   std::size_t unparsed() const noexcept;
 
  private:
@@ -111,12 +115,12 @@ std::string_view hello_field(ReplyView hello, std::string_view name);
 /// words.
 bool refuses_connection(ReplyView first_reply);
 
-/// The error with the origin of the reply.
+/// The error with the server and the command of the reply.
 Error error_about(ReplyView reply, const Error& error);
 
-/// What Reply::failed() was given; null for a server's reply. Lives as long as the reply.
+/// The error that Reply::failed() was given; null for a server's reply. Lives as long as the reply.
 const Error* failure_of(ReplyView reply);
-/// Throws it, for a caller that takes other error replies for a refusal.
+/// Throws failure_of(), if there is one: for a caller to whom other error replies are refusals.
 void throw_failure_of(ReplyView reply);
 
 /// An error reply as an exception: what() is the server's text without an uninformative code (ERR)
@@ -124,7 +128,7 @@ void throw_failure_of(ReplyView reply);
 /// command are those of the reply's origin. An ACL denial inside a script, which arrives as ERR
 /// ("The user executing the script can't run this command", "ACL failure in script"), is kRefused.
 Error to_error(ReplyView error_reply);
-/// The same for a call of this script. If an ACL refused a command within it and the server does
+/// to_error() for a call of this script. If an ACL refused a command within it and the server does
 /// not name the command, as up to Redis 7.0, names it from the line that raised the error; without
 /// a line, it is the first command that the script calls with pcall, whose error it has returned.
 Error to_error(ReplyView error_reply, std::string_view script);

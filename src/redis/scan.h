@@ -9,6 +9,10 @@
 
 #include "redis/connection.h"
 
+// Finds the keys that match a pattern, and removes keys. stored/ surveys the limiters of a server
+// with a Scan; commands that take a pattern find its keys with one. `burst` and the adversary
+// remove the keys of their runs with unlink_keys().
+
 namespace rlctl::redis {
 
 /// Finds all keys of a database that match a pattern, with SCAN: in portions, so that the server
@@ -41,8 +45,8 @@ class Scan {
   std::vector<std::string> take();
 
   bool done() const noexcept { return done_; }
-  /// The fraction of the database scanned so far, 0 to 1; of a Cluster, that of its masters that
-  /// were scanned to the end. Never decreases.
+  /// The fraction of the database scanned so far, 0 to 1; for a Cluster, the fraction of the
+  /// masters that were scanned to the end. Never decreases.
   double share() const noexcept { return share_; }
 
  private:
@@ -52,9 +56,9 @@ class Scan {
   std::string pattern_;
   std::string count_;
   std::string cursor_ = "0";
-  std::vector<std::string> servers_;  ///< to scan; asked for at first
-  std::size_t server_ = 0;            ///< the one being scanned
-  std::uint64_t pages_ = 0;           ///< fetched from the current server
+  std::vector<std::string> servers_;  ///< the servers to scan; empty before the first append()
+  std::size_t server_ = 0;            ///< the index of the server that is being scanned
+  std::uint64_t pages_ = 0;           ///< the number of replies of that server
   double share_ = 0;
   bool done_ = false;
 };

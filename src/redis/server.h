@@ -18,6 +18,11 @@
 #include "redis/reply.h"
 #include "redis/url.h"
 
+// What a server says of itself, and private servers. stored/ reads a server's clock, traffic/ the
+// statistics of its commands, `doctor`, `debug` and `reset` its version; cli/errors/ names the
+// master of a replica. cli/server/ and `debug` start a PrivateServer for the URL private:, and so
+// do the tests.
+
 namespace rlctl::redis {
 
 /// A server's program and version.
@@ -66,7 +71,7 @@ struct CommandStats {
 std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_stats(
     Connection& connection);
 
-/// Of all commands that run scripts and functions together.
+/// The sum for all commands that run scripts and functions.
 CommandStats stats_of_scripts(const std::map<std::string, CommandStats, std::less<>>& stats);
 
 class Connection;
@@ -104,7 +109,7 @@ class [[nodiscard]] PrivateServer {
   void remove_keys();
 
  private:
-  /// Killed, and its folder removed, in the end.
+  /// The destructor kills the process and removes its folder.
   struct Process {
     Process();
     ~Process();

@@ -39,7 +39,7 @@ constexpr int kVersion = OPENSSL_SHLIB_VERSION;
 
 template <typename Function>
 void find(void* library, const char* name, Function& function) {
-  // libssl depends on libcrypto, so that its handle also finds the names of that.
+  // libssl depends on libcrypto, so that the handle of libssl finds the names in libcrypto too.
   function = reinterpret_cast<Function>(::dlsym(library, name));
   if (function == nullptr) cannot_load();
 }
@@ -193,7 +193,7 @@ Error handshake_ended(const TlsPeer& peer, const Error& error) {
   return cannot_connect(peer, "the connection ended during the TLS handshake", hint);
 }
 
-// ---- OpenSSL's calls of functions ----
+// ---- The functions that OpenSSL calls ----
 
 // What OpenSSL reads from and writes to: another transport.
 class Wire {
@@ -202,7 +202,7 @@ class Wire {
       : plain_(std::move(plain)), peer_(peer) {}
 
   Transport& plain() noexcept { return *plain_; }
-  // Until when the next reads and writes may wait; none: they do not.
+  // Until when the next reads and writes may wait; std::nullopt: they do not.
   void set_deadline(std::optional<Deadline> deadline) noexcept {
     deadline_ = deadline;
     stalled_ = false;

@@ -11,6 +11,9 @@
 #include "redis/transport.h"
 #include "redis/url.h"
 
+// TLS over a Transport, with OpenSSL. connect() in redis/transport.cc calls it for a URL with
+// `tls`; cli/static_main.cc hands over the functions of OpenSSL if the binary is linked with it.
+
 namespace rlctl::redis {
 
 // The functions of OpenSSL that TLS needs; a macro of OpenSSL needs the function behind it.

@@ -12,6 +12,10 @@
 #include "redis/error.h"
 #include "redis/url.h"
 
+// Bytes to and from a server, by TCP, unix socket or TLS, with a deadline for every wait. A Link
+// sends and receives through a Transport that connect() made; tests give it one that plays a
+// server.
+
 namespace rlctl::redis {
 
 struct FreeAddresses {
@@ -36,7 +40,7 @@ using Lookup = int (*)(const char* host, const char* service, const addrinfo* wa
 std::optional<Resolved> resolve(const std::string& host, int port, Deadline deadline,
                                 const Interrupt* interrupt, Lookup lookup = ::getaddrinfo);
 
-/// What a Transport throws if the connection breaks, or past a deadline; `server` is its name().
+/// The errors of a Transport whose connection breaks, or past a deadline; `server` is its name().
 Error connection_broke(const std::string& server, std::string_view why);
 Error no_answer(const std::string& server);
 

@@ -9,6 +9,10 @@
 
 #include "base/wait.h"
 
+// How a user names a server: the URL of --url, of the environment or of a configuration.
+// cli/server/connection.cc parses it and passes it to Connection::open(); messages show it with
+// display(), without its password.
+
 namespace rlctl::redis {
 
 enum class Scheme {
@@ -16,7 +20,7 @@ enum class Scheme {
   kUnix,      ///< unix://[[user]:password@]/path[?db=N]
   kSentinel,  ///< redis+sentinel://[[user]:password@]host[:port],.../master[/db]
   kCluster,   ///< redis+cluster://[[user]:password@]host[:port],...[/db]
-  kPrivate,   ///< private: a private server, see private_server.h
+  kPrivate,   ///< private: a private server, see PrivateServer
 };
 
 struct HostPort {
@@ -52,7 +56,7 @@ struct Url {
   int database = 0;
   std::vector<HostPort> more_hosts = {};  ///< kSentinel, kCluster: those after the first
   std::string master = {};                ///< kSentinel: the name of the master
-  std::optional<Tls> tls = {};            ///< rediss://, rediss+cluster://, ...; none: no TLS
+  std::optional<Tls> tls = {};            ///< std::nullopt: without TLS
   bool is_referred = false;               ///< a server named the host, not the user: see connect()
 
   bool operator==(const Url&) const = default;
