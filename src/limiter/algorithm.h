@@ -12,6 +12,10 @@
 #include "limiter/limit.h"
 #include "limiter/model.h"
 
+// The table of the bundled algorithms, and what follows from a row: which limits it supports, and
+// why a limiter treated some traffic as it did. Everything that knows an algorithm by its name
+// starts here: --algorithm, policies, check.h, the stored forms, burst and lint.
+
 namespace rlctl::limiter {
 
 /// A rate-limiting algorithm: a script in lua/ and what a caller must know to use it. A new
@@ -25,8 +29,8 @@ struct Algorithm {
   /// The most that it allows within any one window, as the end of a sentence.
   std::string_view allows_at_most = {};
   /// Why it kept a limit and still denied or delayed requests, and why it let more through:
-  /// templates of why(), in limiter/why.h. Without the latter, it lets no more through if requests
-  /// come in the order of their times.
+  /// templates of why(). Without `why_exceeded`, it lets no more through if requests come in the
+  /// order of their times.
   std::string_view why_kept = {}, why_exceeded = {};
   bool is_exact = false;  ///< allows exactly what a log of all allowed units allows
   bool has_burst = false;
@@ -47,7 +51,7 @@ const Algorithm* find_algorithm(std::string_view name);
 bool has_burst(const Algorithm& algorithm);
 /// Whether the algorithm decides about requests and their costs; only then --algorithm accepts it.
 bool counts_requests(const Algorithm& algorithm);
-/// The burst that the script uses for this limit; empty if the algorithm has no burst.
+/// The burst that the script uses for this limit; std::nullopt if the algorithm has no burst.
 std::optional<std::int64_t> effective_burst(const Algorithm& algorithm, const Limit& limit);
 /// The names of the algorithms for which `wanted` returns true; null: of all.
 std::vector<std::string_view> list_names(bool (*wanted)(const Algorithm&));
@@ -61,20 +65,20 @@ void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t
 /// What a limiter did with some traffic, as measured.
 struct RunSummary {
   Limit limit = {};
-  std::int64_t cost = 1;                     ///< the highest of a request
-  std::int64_t denied = 0, keys_denied = 0;  ///< requests; keys
-  bool has_several_keys = false;             ///< then the rest is about one of them
-  std::int64_t allowed = 0;                  ///< units, the most within a window of the limit
-  microseconds span{0};                      ///< from the first of them to the last
-  microseconds edge{0};                      ///< the last edge of a window before the last of them
-  std::int64_t after_edge = 0;               ///< how many of them are not before that edge
+  std::int64_t cost = 1;                     ///< the highest cost of a request
+  std::int64_t denied = 0, keys_denied = 0;  ///< denied requests; keys with denied requests
+  bool has_several_keys = false;             ///< the members below are about the worst key
+  std::int64_t allowed = 0;                  ///< the most units allowed within one window
+  microseconds span{0};                      ///< from the first to the last of `allowed`
+  microseconds edge{0};                      ///< the last edge of a window before the last unit
+  std::int64_t after_edge = 0;               ///< how many of `allowed` are not before `edge`
   microseconds longest_delay{0};             ///< of an allowed request
   bool is_search = false;                    ///< the worst of the schedules that a search tried
   std::string (*text_of)(microseconds) = span_text;  ///< of a time that has passed
 };
 
 /// Why the algorithm treated the traffic so, as a sentence about it without a full stop: "its
-/// counter starts over at 2026-01-01T00:01:00Z, so ...". None if it allowed nothing.
+/// counter starts over at 2026-01-01T00:01:00Z, so ...". std::nullopt if it allowed nothing.
 std::optional<std::string> why(const Algorithm& algorithm, const RunSummary& summary);
 
 }  // namespace rlctl::limiter

@@ -12,6 +12,11 @@
 #include "limiter/limit.h"
 #include "redis/connection.h"
 
+// Asks a limiter: a Request becomes the arguments of a script, and its reply a Decision. `check`
+// and `run` ask through cli/server/asker.cc, which has a Checker; `burst`, `debug` and `scripts`
+// make the calls with a CheckCommand and send them themselves. stored/ calls its own scripts in
+// the same way.
+
 namespace rlctl::limiter {
 
 /// One call of a script: limits[i] applies to keys[i].
@@ -26,14 +31,14 @@ struct Request {
 struct ScriptCall {
   std::string_view sha1 = {};
   redis::Arguments keys = {}, arguments = {};
-  std::string_view function = {};  ///< a Redis function, instead of a script
+  std::string_view function = {};  ///< the name of a Redis function to call instead of a script
 
   void append_to(redis::Connection& connection) const {
     if (!function.empty()) return connection.append_call("FCALL", function, keys, arguments);
     connection.append_call("EVALSHA", sha1, keys, arguments);
   }
-  /// For a call that only reads: with EVALSHA_RO, which a server answers even while a failover
-  /// pauses writes, of which EVALSHA is one. See is_without_evalsha_ro().
+  /// For a call that only reads: EVALSHA_RO, which a server answers even while a failover pauses
+  /// writes, to which EVALSHA counts. See is_without_evalsha_ro().
   void append_read_only_to(redis::Connection& connection) const {
     connection.append_call("EVALSHA_RO", sha1, keys, arguments);
   }
@@ -58,14 +63,14 @@ class CheckCommand {
   std::vector<std::string_view> keys_, arguments_;
 };
 
-/// After this many SCRIPT LOADs without effect, NOSCRIPT becomes an error: others may flush scripts
-/// meanwhile, but hardly as often.
+/// After this many SCRIPT LOADs without effect, NOSCRIPT becomes an error: another client may flush
+/// the scripts meanwhile, but hardly as often.
 inline constexpr int kMaxLoads = 3;
 
 /// Loads the script with SCRIPT LOAD and reads the reply. Throws redis::Error.
 void load_script(redis::Connection& connection, std::string_view text);
-/// Returns what `send` does: the replies to calls of a script. If `lacks_script` says that one was
-/// NOSCRIPT, loads the script and sends again. Throws redis::Error.
+/// Returns what `send` returns, the replies to calls of a script. If `lacks_script` says that a
+/// reply was NOSCRIPT, loads the script and sends again. Throws redis::Error.
 template <typename Send, typename LacksScript>
 auto send_loading(redis::Connection& connection, std::string_view text, Send send,
                   LacksScript lacks_script) {
@@ -128,12 +133,12 @@ struct Lease {
 /// Takes the lease, or renews it if the holder has it. Denied: the decision's retry_after is the
 /// time until leases have lapsed so that a place is free; one that is released frees it earlier.
 ///
-/// Like the two below, takes one round trip (three if the server does not have the script) and
-/// throws redis::Error.
+/// Like renew() and release(), takes one round trip (three if the server does not have the script)
+/// and throws redis::Error.
 Decision acquire(redis::Connection& connection, const Lease& lease);
-/// Denied: the lease has lapsed or somebody removed it; nothing is written.
+/// Renews the lease. Denied: it has lapsed or somebody removed it; nothing is written.
 Decision renew(redis::Connection& connection, const Lease& lease);
-/// Denied: the same.
+/// Gives the lease back. Denied: it has lapsed or somebody removed it; nothing is written.
 Decision release(redis::Connection& connection, const Lease& lease);
 
 }  // namespace rlctl::limiter

@@ -91,10 +91,10 @@ namespace {
 
 constexpr std::size_t kMaxSize = std::size_t{1} << 20;
 constexpr std::string_view kUrl = "url", kPolicy = "policy", kScript = "script";
-/// What people try to name the server with.
+/// Keys with which people try to name the server.
 constexpr std::array<std::string_view, 5> kServerKeys{"redis", "valkey", "server", "host", "port"};
 
-// --- Reading -------------------------------------------------------------------------------------
+// ---- Reading ----
 
 /// Whether the byte continues a UTF-8 character.
 bool continues(char byte) {
@@ -170,7 +170,7 @@ std::string path_in(const toml::node& node, const Configuration& configuration) 
   return std::filesystem::path(configuration.file).parent_path() / path;
 }
 
-// --- The settings --------------------------------------------------------------------------------
+// ---- The settings ----
 
 /// A key, and what its value sets. A value that is wrong throws WrongType, UsageError or
 /// redis::Error.
@@ -178,9 +178,9 @@ template <typename Target>
 struct Setting {
   std::string_view name;
   void (*read)(const toml::node& value, Target& target);
-  std::string_view part = {};     ///< see ConfigurationMistake
+  std::string_view part = {};     ///< see ConfigurationMistake::part
   std::string_view example = {};  ///< if it must be set
-  bool takes_list = false;        ///< of such values, too
+  bool takes_list = false;        ///< the value may be a list of such values
 };
 
 void read_url(const toml::node& value, Configuration& file) {
@@ -290,7 +290,7 @@ class Reader {
 
   Configuration read(std::string_view text) {
     const auto table = parse(text);
-    refuse_unknown(table);
+    report_unknown(table);
     for (const auto& setting : kSettings) {
       const auto* value = table.get(setting.name);
       if (value == nullptr || setting.read == nullptr) continue;
@@ -360,15 +360,15 @@ class Reader {
     return good;
   }
 
-  void refuse_key(const toml::key& key, const toml::node& node, const std::string& where,
-                  const std::string& advice) {
+  void unknown_key(const toml::key& key, const toml::node& node, const std::string& where,
+                   const std::string& advice) {
     mistake(key.source().begin,
             fmt::format("unknown {} '{}'{}{}", node.is_table() ? "table" : "key", cut(key.str()),
                         where, advice));
   }
 
   /// A misspelt setting concerns the one that it resembles.
-  void refuse_unknown(const toml::table& table) {
+  void report_unknown(const toml::table& table) {
     const auto names = names_of(kSettings);
     for (const auto& [key, node] : table) {
       if (find_by_name(kSettings, key.str()) != nullptr) continue;
@@ -376,28 +376,28 @@ class Reader {
       part_ = meant == nullptr ? "" : meant->part;
       if (std::ranges::count(kServerKeys, key.str()) > 0) {
         part_ = kUrl;  // otherwise requests would go to another
-        refuse_key(key, node, "", "; the server is url = \"redis://HOST:PORT\"");
+        unknown_key(key, node, "", "; the server is url = \"redis://HOST:PORT\"");
       } else if (find_by_name(kPolicySettings, key.str()) != nullptr && !node.is_table()) {
-        refuse_key(key, node, "", "; it belongs below a line " + table_name("NAME"));
+        unknown_key(key, node, "", "; it belongs below a line " + table_name("NAME"));
       } else if (meant != nullptr) {
-        refuse_key(key, node, "", did_you_mean(key.str(), names));
+        unknown_key(key, node, "", did_you_mean(key.str(), names));
       } else if (node.is_table()) {
         part_ = part_named(kPolicy, key.str());
         const bool is_plural = key.str() == "policies" || key.str() == "scripts";
-        refuse_key(key, node, "",
-                   is_plural ? "; write [policy.NAME] or [script.NAME]"
-                             : "; write " + table_name(cut(key.str())));
+        unknown_key(key, node, "",
+                    is_plural ? "; write [policy.NAME] or [script.NAME]"
+                              : "; write " + table_name(cut(key.str())));
       } else {
-        refuse_key(key, node, "", "; expected one of: " + one_of(names));
+        unknown_key(key, node, "", "; expected one of: " + one_of(names));
       }
     }
   }
 
-  void refuse_unknown_of_policy(const toml::table& table, std::string_view policy) {
+  void report_unknown_in_policy(const toml::table& table, std::string_view policy) {
     const auto names = names_of(kPolicySettings);
     for (const auto& [key, node] : table) {
       if (find_by_name(kPolicySettings, key.str()) != nullptr) continue;
-      refuse_key(key, node, " in " + table_name(policy), did_you_mean_or_all(key.str(), names));
+      unknown_key(key, node, " in " + table_name(policy), did_you_mean_or_all(key.str(), names));
     }
   }
 
@@ -479,7 +479,7 @@ class Reader {
   void read_policy(const toml::key& name, const toml::table& table) {
     const auto& at = name.source().begin;
     const auto mistakes_before = configuration_.mistakes.size();
-    refuse_unknown_of_policy(table, name.str());
+    report_unknown_in_policy(table, name.str());
     Policy policy{.name = std::string(name.str()),
                   .algorithm = find_algorithm(kDefaultAlgorithm),
                   .line = at.line};
@@ -520,10 +520,10 @@ class Reader {
   }
 
   Configuration configuration_;
-  std::string part_;  ///< that a mistake found now concerns: see ConfigurationMistake
+  std::string part_;  ///< the ConfigurationMistake::part of a mistake that is found now
 };
 
-// --- Files ---------------------------------------------------------------------------------------
+// ---- Files ----
 
 void require_private(Configuration& configuration, const FileDescriptor& file) {
   if (!configuration.url || redis::parse_url(*configuration.url).password.empty()) return;
@@ -597,7 +597,7 @@ const ScriptSection* find_script(const Configuration& configuration, std::string
 
 std::optional<PolicyMatch> match_policy(const Configuration& configuration, std::string_view key) {
   std::optional<PolicyMatch> best;
-  std::size_t most = 0;  // the best policy's own bytes
+  std::size_t most = 0;  // the own_size() of the best policy
   for (const Policy& policy : configuration.policies) {
     const auto consider = [&](std::string_view asked, std::optional<std::size_t> limit) {
       if (!fits(policy, asked)) return;

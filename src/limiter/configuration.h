@@ -13,6 +13,11 @@
 #include "limiter/limit.h"
 #include "redis/url.h"
 
+// The configuration file, rlctl-config(5): named policies, descriptions of foreign limiters, and
+// how to reach the server. cli/options/configuration.cc reads it once for a command; `check`,
+// `quota`, `list` and `inspect` fill in and match the keys of its policies; `config` shows it and
+// its mistakes.
+
 namespace rlctl::limiter {
 
 /// A named set of limits for some keys. `key` is a template: each %s in it stands for an argument,
@@ -22,9 +27,10 @@ struct Policy {
   std::string key = {};
   const Algorithm* algorithm = nullptr;
   std::vector<Limit> limits = {};  ///< at least one; each has the policy's burst
-  /// The bits of an argument that is an IPv6 address; see client_network(). None: the whole text.
+  /// The bits of an argument that is an IPv6 address; see client_network(). std::nullopt: the whole
+  /// text of the argument is in the key.
   std::optional<int> ipv6_prefix = {};
-  std::size_t line = 0;  ///< in its file
+  std::size_t line = 0;  ///< where its table begins in the file
 };
 
 /// The number of arguments in the policy's key. Throws UsageError unless each % of the template is
@@ -41,9 +47,9 @@ struct ConfigurationMistake {
   /// includes the file name. Contains no passwords, but may contain control bytes; long values are
   /// cut.
   std::string message = {};
-  /// The setting that cannot be used: "url" and all that belongs to its server, "cacert", "cert",
-  /// "timeout", "policy.NAME", "script.NAME"; "policy" or "script" if it is not known which one;
-  /// empty if no setting depends on it.
+  /// The setting that cannot be used: "url", also for all that belongs to its server, "cacert",
+  /// "cert", "timeout", "policy.NAME", "script.NAME"; "policy" or "script" if it is not known which
+  /// one; empty if no setting depends on it.
   std::string part = {};
   std::string hint = {};
   std::size_t line = 0;  ///< 0: the whole file
@@ -64,7 +70,7 @@ struct ScriptSection {
   static bool takes_list(std::string_view key) { return key == kKeys || key == kArguments; }
 
   struct Setting {
-    std::string name = {};                 ///< its key
+    std::string name = {};
     std::vector<std::string> values = {};  ///< exactly one unless it is a list
     bool is_list = false;
     std::size_t line = 0;
@@ -100,12 +106,13 @@ struct Configuration {
   std::optional<std::string> timeout = {};  ///< valid for parse_duration(), and not 0
   /// Where the password of the URL's server is, an absolute path if `file` is.
   std::optional<std::string> password_file = {};
-  bool use_tls = false;  ///< also if the URL does not say so
-  /// File names as for password_file. `sni` and `insecure` concern the URL's server.
+  bool use_tls = false;  ///< use TLS even if the URL does not say so
+  /// The names of files are as in password_file. `sni` and `insecure` concern the URL's server.
   redis::Tls tls = {};
-  std::vector<Policy> policies = {};                ///< in the order of the file
-  std::vector<ScriptSection> scripts = {};          ///< in the order of the file
-  std::vector<ConfigurationMistake> mistakes = {};  ///< in order too; then the file's permissions
+  std::vector<Policy> policies = {};        ///< in the order of the file
+  std::vector<ScriptSection> scripts = {};  ///< in the order of the file
+  /// In the order of the file; a mistake about its permissions is the last.
+  std::vector<ConfigurationMistake> mistakes = {};
 };
 
 /// Throws ConfigurationError with all mistakes, if there are any.
@@ -128,8 +135,9 @@ const ScriptSection* find_script(const Configuration& configuration, std::string
 struct PolicyMatch {
   const Policy* policy = nullptr;
   std::string key;  ///< the key as a user would pass it: one that fill() makes for this policy
-  /// The index of the policy's limit that is stored at the key that was looked up. None if that key
-  /// is the one a user would pass and the policy's several limits are stored at other keys.
+  /// The index of the policy's limit that is stored at the key that was looked up. std::nullopt if
+  /// that key is the one a user would pass and the policy's several limits are stored at other
+  /// keys.
   std::optional<std::size_t> limit;
 };
 

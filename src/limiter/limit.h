@@ -11,9 +11,13 @@
 #include "base/error.h"
 #include "base/time.h"
 
+// The words of the contract that every script keeps: limits and their ranges, the keys under which
+// limits are stored, and decisions. Everything above redis/ uses these types. rlctl-scripts(7) is
+// the contract for callers in other languages.
+
 namespace rlctl::limiter {
 
-// The ranges of the script contract in rlctl-scripts(7). The scripts refuse other values.
+// ---- Ranges, outside which a script refuses a value ----
 
 /// The maximum of a limit and of a burst; the minimum is 1.
 inline constexpr std::int64_t kLargestLimit = 1'000'000'000;
@@ -36,6 +40,8 @@ inline constexpr microseconds kLatestComputed{10'000'000'000'000'000};
 /// The maximum of limit * burst, which a double represents exactly.
 inline constexpr std::int64_t kLargestProduct = std::int64_t{1} << 53;
 
+// ---- Limits ----
+
 /// Allows `limit` units in any (or each) `window`.
 struct Limit {
   std::int64_t limit = 1;
@@ -53,8 +59,10 @@ Limit parse_limit(std::string_view text, microseconds shortest = kShortestWindow
 /// A text that parse_limit() parses to the same limit, with the window in one unit: "5/60s",
 /// "1000/90m"; whole millions with M: "1M/30d". Does not include the burst.
 std::string format_limit(const Limit& limit);
-/// The same of several, as --limit takes them: "10/s,100/60s".
+/// Several limits as --limit takes them: "10/s,100/60s".
 std::string format_limits(std::span<const Limit> limits);
+
+// ---- The keys of limits ----
 
 /// The Redis keys that hold `limits` of `key`. One limit: the key itself. Several: one key per
 /// window, "{key}:60s", all in one Cluster slot (a key with a hash tag keeps its tag). The window
@@ -62,10 +70,10 @@ std::string format_limits(std::span<const Limit> limits);
 /// same name. Throws UsageError if two windows are equal, or if there are several limits and the
 /// key has no tag and is empty or begins with '}'.
 std::vector<std::string> redis_keys(std::string_view key, std::span<const Limit> limits);
-/// What the names begin with that redis_keys() makes for several limits: "{key}:". A
-/// window_suffix() follows. Throws UsageError if no hash tag can be made of the key.
+/// How the keys begin that redis_keys() makes for several limits: "{key}:". A window_suffix()
+/// follows. Throws UsageError if no hash tag can be made of the key.
 std::string family_prefix(std::string_view key);
-/// What follows the prefix in leases_key().
+/// The suffix that leases_key() adds to the prefix.
 inline constexpr std::string_view kLeasesName = "leases";
 /// The Redis key of the leases of a key that also has limits: "{key}:leases", in the slot of
 /// redis_keys(). Throws UsageError if no hash tag can be made of the key.
@@ -74,7 +82,7 @@ std::string leases_key(std::string_view key);
 void require_different_windows(std::span<const Limit> limits);
 /// Whether redis_keys() accepts the key with several limits.
 bool can_carry_several_limits(std::string_view key);
-/// The reverse: the keys for which redis_keys() would use `redis_key` for this limit, one of
+/// The reverse of redis_keys(): the keys for which it would use `redis_key` for this limit, one of
 /// several. For "{login:alice}:60s" these are "login:alice" and "{login:alice}", in this order; for
 /// most keys there are none. The views refer to `redis_key`.
 std::vector<std::string_view> base_keys(std::string_view redis_key, const Limit& limit);
@@ -83,6 +91,8 @@ std::string window_suffix(microseconds window);
 /// Whether the key has a hash tag as Redis Cluster defines it: at least one byte between the first
 /// '{' and the next '}'.
 bool has_hash_tag(std::string_view key);
+
+// ---- Decisions ----
 
 /// A script's reply: the six integers of the contract in rlctl-scripts(7).
 struct [[nodiscard]] Decision {
@@ -93,8 +103,8 @@ struct [[nodiscard]] Decision {
   std::chrono::microseconds retry_after{0};
   std::chrono::microseconds reset_after{0};  ///< until all keys are as if unused, or kTimeNotTold
   std::chrono::microseconds delay{0};        ///< to wait before proceeding (leaky-bucket)
-  /// Number, from 1, of the key that retry_after is about: of those that denied, the first of those
-  /// to wait longest for. 0 if none denied.
+  /// Number, from 1, of the key that retry_after is about: the first of the keys with the longest
+  /// wait among those that denied. 0 if no key denied.
   int denied_by = 0;
 
   bool operator==(const Decision&) const = default;

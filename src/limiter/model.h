@@ -10,6 +10,10 @@
 #include "base/number.h"
 #include "limiter/limit.h"
 
+// A model of each algorithm in C++. `burst` replays logs and tries schedules with it instead of a
+// server, src/stored/forms.cc loads what a server stores into it and asks it for figures, and
+// tests compare each script with it, decision by decision.
+
 namespace rlctl::limiter {
 
 /// How much of a limit is used at an instant. For a bucket, the tokens missing from a full one; for
@@ -19,9 +23,8 @@ struct Usage {
   double exact = 0;        ///< not rounded, for display; equal if units are whole
 };
 
-/// The state of one key under one algorithm, in plain C++: the oracle against which the scripts are
-/// tested, and the limiter for large replays. Written to be obviously right; rlctl-scripts(7)
-/// defines the semantics. Times are µs since 1970 and never negative.
+/// The state of one key under one algorithm. Each model is written to be obviously right;
+/// rlctl-scripts(7) defines the semantics. Times are µs since 1970 and never negative.
 class KeyModel {
  public:
   virtual ~KeyModel() = default;
@@ -40,6 +43,7 @@ class KeyModel {
   virtual std::unique_ptr<KeyModel> clone() const = 0;
 };
 
+/// A key of a request with its limit. Does not own the model.
 struct KeyAndLimit {
   KeyModel* key = nullptr;
   Limit limit;

@@ -5,8 +5,10 @@
 #include <string>
 #include <string_view>
 
-// toml++ is compiled into each file that includes this: a shared library would slow down every
-// start. This works around two bugs in toml++ up to 3.4.0 that malformed files trigger: a table
+// Parses TOML, which limiter/configuration.cc alone needs. toml++ is compiled into each file that
+// includes this: a shared library would slow down every start.
+//
+// The macros work around two bugs in toml++ up to 3.4.0 that malformed files trigger: a table
 // header such as "[=" breaks an assertion, so that the process aborts or, with NDEBUG, has
 // undefined behaviour; a letter such as U+00E9 outside a string reaches the end of a switch that is
 // marked as unreachable.
