@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -47,17 +48,11 @@ std::string sample_name(std::string_view name, std::span<const PrometheusLabel> 
 
 void PrometheusWriter::family(std::string_view name, std::string_view type, std::string_view help) {
   name_ = name;
-  type_ = type;
-  help_ = help;
-  is_begun_ = false;
+  header_ = fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
 }
 
 void PrometheusWriter::sample(std::span<const PrometheusLabel> labels, double value) {
-  if (!is_begun_) {
-    fmt::format_to(std::back_inserter(out_), "# HELP {0} {1}\n# TYPE {0} {2}\n", name_, help_,
-                   type_);
-  }
-  is_begun_ = true;
+  out_ += std::exchange(header_, {});
   fmt::format_to(std::back_inserter(out_), "{} {}\n", sample_name(name_, labels), value);
 }
 

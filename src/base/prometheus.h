@@ -27,8 +27,8 @@ class PrometheusWriter {
   /// `out` must outlive this. Its contents stay.
   explicit PrometheusWriter(std::string& out) : out_(out) {}
 
-  /// Begins a family. A family without samples is not written. `type` is "gauge" or "counter"; the
-  /// views must stay valid until the next family.
+  /// Begins a family. A family without samples is not written. `type` is "gauge" or "counter";
+  /// `name` must stay valid until the next family.
   void family(std::string_view name, std::string_view type, std::string_view help);
   /// In a label's value, a byte that is not UTF-8 becomes the text \xNN, and a backslash two, so
   /// that different values stay different.
@@ -36,8 +36,8 @@ class PrometheusWriter {
 
  private:
   std::string& out_;
-  std::string_view name_, type_, help_;
-  bool is_begun_ = false;
+  std::string_view name_;
+  std::string header_;  ///< the family's comments; empty once they are written
 };
 
 /// The path, if node_exporter's textfile collector reads a file of this name. Throws UsageError,

@@ -14,18 +14,10 @@
 #include <new>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "base/text.h"
 
 namespace rlctl::redis {
-
-struct ReplyNode {
-  ReplyType type = ReplyType::kNil;
-  std::int64_t integer = 0;
-  std::string text = {};
-  std::vector<ReplyNode> elements = {};
-};
 
 /// What has come of the reply that is being parsed.
 struct ReplyProgress {
@@ -253,22 +245,6 @@ Functions make_object_functions() {
 }
 
 }  // namespace
-
-ReplyType ReplyView::type() const {
-  return node_->type;
-}
-
-std::string_view ReplyView::text() const {
-  return node_->text;
-}
-
-std::int64_t ReplyView::integer() const {
-  return node_->integer;
-}
-
-std::size_t ReplyView::size() const {
-  return node_->elements.size();
-}
 
 ReplyView ReplyView::operator[](std::size_t index) const {
   if (index >= size()) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "redis/error.h"
 
@@ -19,22 +20,28 @@ namespace rlctl::redis {
 
 enum class ReplyType { kString, kStatus, kInteger, kNil, kError, kArray };
 
-struct ReplyNode;
+/// A reply as it was parsed, or an element of it; read it through a ReplyView.
+struct ReplyNode {
+  ReplyType type = ReplyType::kNil;
+  std::int64_t integer = 0;
+  std::string text = {};
+  std::vector<ReplyNode> elements = {};
+};
 struct ReplyProgress;
 struct ReplyRoot;
 
 /// One reply of a server, or an element of it. A ReplyView refers to the Reply that owns it.
 class ReplyView {
  public:
-  ReplyType type() const;
+  ReplyType type() const { return node_->type; }
   bool is_error() const { return type() == ReplyType::kError; }
   bool is_nil() const { return type() == ReplyType::kNil; }
   /// For kString, kStatus and kError; otherwise empty.
-  std::string_view text() const;
+  std::string_view text() const { return node_->text; }
   /// For kInteger; otherwise 0.
-  std::int64_t integer() const;
+  std::int64_t integer() const { return node_->integer; }
   /// For kArray; otherwise 0.
-  std::size_t size() const;
+  std::size_t size() const { return node_->elements.size(); }
   ReplyView operator[](std::size_t index) const;
 
  protected:
