@@ -17,9 +17,7 @@ namespace {
 bool is_port_suffix(std::string_view text) {
   constexpr std::size_t kMaxDigits = 5;
   if (text.empty()) return true;
-  if (text.front() != ':' || text.size() < 2 || text.size() > 1 + kMaxDigits) return false;
-  text.remove_prefix(1);
-  return std::all_of(text.begin(), text.end(), is_digit);
+  return text.front() == ':' && text.size() <= 1 + kMaxDigits && is_digits(text.substr(1));
 }
 
 /// "192.0.2.1" of "[192.0.2.1]:443" and of "192.0.2.1:443"; the text itself if it has neither

@@ -41,6 +41,8 @@ class [[nodiscard]] FileDescriptor {
   int fd_ = -1;
 };
 
+// ---- Whole files ----
+
 /// Opens a file for reading. Throws std::system_error, whose code() is the reason, and Interrupted
 /// if a signal ended the wait (for a FIFO's writer).
 FileDescriptor open_file(const std::string& path);
@@ -51,6 +53,8 @@ std::string read_all(const FileDescriptor& file, std::size_t most = static_cast<
 bool write_all(int fd, std::string_view bytes) noexcept;
 /// $TMPDIR, or /tmp.
 std::string temporary_folder();
+
+// ---- Files that are written ----
 
 /// A file that appears whole or not at all: it is written under another name in the same folder,
 /// and commit() renames it. Without commit() the previous contents stay. A path that is not a
@@ -110,6 +114,8 @@ class [[nodiscard]] NewFile {
   bool is_name_synced_ = false;  ///< the folder's entry is on the disk
   bool keep_ = false;
 };
+
+// ---- Lines ----
 
 /// Splits bytes into lines without copying them. A line ends at a newline; a carriage return before
 /// it belongs to the line end; the last line needs no newline. All other bytes are kept unchanged.

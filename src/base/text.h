@@ -40,6 +40,21 @@ std::string escaped_message(std::string_view text);
 /// backslashes. Text longer than `limit` bytes is cut and ends in "...".
 std::string escape(std::string_view bytes, std::size_t limit = std::string_view::npos);
 
+// ---- Characters and parts of a text ----
+
+/// Whether this is a letter of ASCII or a decimal digit.
+bool is_alphanumeric(char c) noexcept;
+char lower_case(char c) noexcept;
+std::string lower_case(std::string_view text);
+/// Whether `text` contains `word` in any case; `word` is in lower case.
+bool contains_in_any_case(std::string_view text, std::string_view word);
+
+/// Removes the text up to the first of the `separators`, and the separator; returns the text before
+/// it.
+std::string_view take_until(std::string_view& text, std::string_view separators);
+/// The parts of a list, at least one; a part may be empty.
+std::vector<std::string> split_at_commas(std::string_view list);
+
 // ---- Numbers ----
 
 /// A finite number without an exponent that is the whole text: "87.5".
@@ -51,18 +66,12 @@ std::int64_t parse_whole(std::string_view text, std::string_view what);
 std::int64_t bounded_value(std::string_view digits, std::int64_t most);
 /// Whether the text consists of decimal digits, at least one.
 bool is_digits(std::string_view text) noexcept;
-/// Whether this is a letter of ASCII or a decimal digit.
-bool is_alphanumeric(char c) noexcept;
-char lower_case(char c) noexcept;
-std::string lower_case(std::string_view text);
 /// Removes the digits at the front of `text` and returns them.
 std::string_view take_digits(std::string_view& text);
 
-/// Removes the text up to the first of the `separators`, and the separator; returns the text before
-/// it.
-std::string_view take_until(std::string_view& text, std::string_view separators);
-/// The parts of a list, at least one; a part may be empty.
-std::vector<std::string> split_at_commas(std::string_view list);
+/// Up to three decimals, without trailing zeros: "3.25", "3". Rounded down, so that 0.9996 of a
+/// token does not show as a whole one.
+std::string amount_text(double amount);
 
 // ---- Words and sentences ----
 
@@ -82,11 +91,7 @@ std::string without_initial_capital(std::string text);
 /// The text of an errno, in lower case: "connection refused".
 std::string errno_text(int error);
 
-/// Up to three decimals, without trailing zeros: "3.25", "3". Rounded down, so that 0.9996 of a
-/// token does not show as a whole one.
-std::string amount_text(double amount);
-/// Whether `text` contains `word` in any case; `word` is in lower case.
-bool contains_in_any_case(std::string_view text, std::string_view word);
+// ---- Passwords ----
 
 /// Replaces everything between the first "scheme://" or "unix:" and the last "@" with asterisks, in
 /// place, since a password may contain any character. This may mask text that is not a URL, but
@@ -132,6 +137,8 @@ Glyph glyph_at(std::string_view text) noexcept;
 /// The columns of a UTF-8 text on a terminal, where some characters take two columns and combining
 /// ones none; a byte that is not UTF-8 takes one, a colour sequence none.
 std::size_t display_width(std::string_view text) noexcept;
+
+// ---- Scanner ----
 
 /// Reads a text from its front. Each step returns whether it found what it expects; if not, a step
 /// that expects a single thing consumes nothing.

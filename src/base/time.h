@@ -22,6 +22,8 @@ inline constexpr microseconds kLatestInstant{4'000'000'000'000'000};
 /// This machine's current time, since 1970.
 microseconds system_time();
 
+// ---- Durations ----
+
 /// "60s", "1h30m", "250ms", "10us" or "10µs", "7d": whole numbers with units, largest first, each
 /// at most once. A number without a unit is an error, and so is more than kLongestDuration; 0s is
 /// valid. Throws UsageError.
@@ -31,6 +33,8 @@ microseconds parse_duration(std::string_view text);
 microseconds parse_period(std::string_view whole, std::string_view text);
 /// In the largest unit that gives a whole number: "90m", "1500ms", "2m"; but one minute is "60s".
 std::string format_duration(microseconds duration);
+
+// ---- Instants ----
 
 /// Who wrote a time: a user, exactly, with a zone and at most six decimals; or a program in a log,
 /// perhaps without a zone, which means UTC, and with finer digits, which are cut off.
@@ -57,7 +61,9 @@ std::string decimal_seconds(microseconds time);
 /// Rounded up to whole seconds, at least 0.
 std::chrono::seconds whole_seconds(microseconds duration);
 
-// Times for people; programs get µs. In UTF-8: cli/terminal/terminal.h has without_micro_sign().
+// ---- Times for people; programs get µs ----
+
+// In UTF-8: cli/terminal/terminal.h has without_micro_sign().
 
 /// Up for the time until something, down for the time since something; to tenths of a second for a
 /// TTL, which only concerns memory.

@@ -15,6 +15,8 @@
 
 namespace rlctl {
 
+// ---- Ctrl-C ----
+
 /// A flag that ends every wait: a signal handler (Ctrl-C) raises it, and each Transport, sleep and
 /// poll that was given it sees it. It stays raised. It cannot be moved, since signal handlers hold
 /// its address.
@@ -37,6 +39,8 @@ class Interrupt {
   FileDescriptor read_end_, write_end_;  ///< of a pipe
   std::atomic<int> signal_ = 0;
 };
+
+// ---- Waiting ----
 
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;

@@ -62,6 +62,8 @@ inline constexpr std::string_view kDefaultAlgorithm = "sliding-window-log";
 /// an algorithm that does not count requests. parse_limit() checks the ranges of limit and window.
 void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t cost = 1);
 
+// ---- Why a limiter did what it did ----
+
 /// What a limiter did with some traffic, as measured.
 struct RunSummary {
   Limit limit = {};

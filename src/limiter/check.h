@@ -19,6 +19,8 @@
 
 namespace rlctl::limiter {
 
+// ---- Calls of a script ----
+
 /// One call of a script: limits[i] applies to keys[i].
 struct Request {
   std::vector<std::string> keys;
@@ -86,6 +88,8 @@ auto send_loading(redis::Connection& connection, std::string_view text, Send sen
 redis::Reply call_script(redis::Connection& connection, const Algorithm& algorithm,
                          const ScriptCall& call);
 
+// ---- Asking on a connection ----
+
 /// Calls one algorithm's script on one connection. Sends EVALSHA first; only if the server replies
 /// NOSCRIPT, loads the script and repeats the request, which was not executed.
 class Checker {
@@ -120,6 +124,8 @@ class Checker {
 
 /// The error for a reply that the called script does not make.
 redis::Error not_of_script();
+
+// ---- Leases ----
 
 /// A place among at most `limit` holders of a key, for `duration` unless it is renewed: what the
 /// script `concurrency` keeps. The server's clock decides.

@@ -20,6 +20,8 @@
 
 namespace rlctl::limiter {
 
+// ---- Policies ----
+
 /// A named set of limits for some keys. `key` is a template: each %s in it stands for an argument,
 /// %% for a percent sign.
 struct Policy {
@@ -40,6 +42,8 @@ std::size_t argument_count(const Policy& policy);
 /// The key with the arguments filled in: of addresses their network, if the policy has an
 /// ipv6_prefix. There must be argument_count() of them.
 std::string fill(const Policy& policy, std::span<const std::string> arguments);
+
+// ---- Mistakes ----
 
 /// A mistake in a configuration file.
 struct ConfigurationMistake {
@@ -62,6 +66,8 @@ ConfigurationMistake mistake_at(const std::string& file, std::size_t line, std::
 void merge_mistakes(std::vector<ConfigurationMistake>& mistakes,
                     std::vector<ConfigurationMistake> others);
 
+// ---- Foreign limiters ----
+
 /// The table [script.NAME], which describes a foreign limiter. Only its form is known here: each
 /// key has a text or a list of texts.
 struct ScriptSection {
@@ -83,6 +89,8 @@ struct ScriptSection {
   /// Null if it is not set.
   const Setting* find(std::string_view key) const;
 };
+
+// ---- The file ----
 
 /// A configuration with mistakes. what() and hint() are those of the first.
 class [[nodiscard]] ConfigurationError : public UsageError {
@@ -130,6 +138,8 @@ Configuration read_configuration(const std::string& file);
 const Policy* find_policy(const Configuration& configuration, std::string_view name);
 /// Null if no script has that name.
 const ScriptSection* find_script(const Configuration& configuration, std::string_view name);
+
+// ---- The policies of a key ----
 
 /// The policy to which a key belongs, and how.
 struct PolicyMatch {

@@ -107,8 +107,7 @@ std::vector<std::string> redis_keys(std::string_view key, std::span<const Limit>
 void require_different_windows(std::span<const Limit> limits) {
   for (std::size_t i = 1; i < limits.size(); ++i) {
     const auto same = [&](const Limit& limit) { return limit.window == limits[i].window; };
-    if (std::none_of(limits.begin(), limits.begin() + static_cast<std::ptrdiff_t>(i), same))
-      continue;
+    if (std::ranges::none_of(limits.first(i), same)) continue;
     throw UsageError(fmt::format("two limits have the same window, {}; give each its own",
                                  format_duration(limits[i].window)));
   }

@@ -30,6 +30,8 @@ struct ReplyNode {
 struct ReplyProgress;
 struct ReplyRoot;
 
+// ---- Replies ----
+
 /// One reply of a server, or an element of it. A ReplyView refers to the Reply that owns it.
 class ReplyView {
  public:
@@ -71,6 +73,8 @@ class Reply : public ReplyView {
   std::unique_ptr<ReplyRoot, Free> owned_;
 };
 
+// ---- The parser ----
+
 /// Parses a stream of RESP2 replies. Its memory grows with the bytes that came, not with the
 /// lengths that they claim.
 class ReplyReader {
@@ -98,6 +102,8 @@ class ReplyReader {
   std::size_t most_memory_;
 };
 
+// ---- What a reply says ----
+
 /// The first word of an error reply ("WRONGTYPE"), or empty. If a script failed, older servers put
 /// the inner error after "ERR Error running script (call to f_...): @user_script:N: ", and EXEC
 /// puts it after "EXECABORT Transaction discarded because of: " ("NOPERM ..."); the inner code is
@@ -121,6 +127,8 @@ std::string_view hello_field(ReplyView hello, std::string_view name);
 /// connection: it has too many clients, or is in protected mode. Other replies may have the same
 /// words.
 bool refuses_connection(ReplyView first_reply);
+
+// ---- Replies as exceptions ----
 
 /// The error with the server and the command of the reply.
 Error error_about(ReplyView reply, const Error& error);

@@ -25,6 +25,8 @@
 
 namespace rlctl::redis {
 
+// ---- The version ----
+
 /// A server's program and version.
 struct ServerVersion {
   std::string family = {};  ///< in lower case: "redis", "valkey", "redict"
@@ -50,6 +52,8 @@ std::optional<ServerVersion> parse_info(std::string_view info);
 /// not ready.
 std::optional<ServerVersion> version_of(Connection& connection);
 
+// ---- The master, the clock and the statistics ----
+
 /// The master of a replica, without a user; std::nullopt if this is not a replica or does not say,
 /// or if the server's interrupt is raised. Asks once, on a connection of its own, so that nothing
 /// in flight is disturbed.
@@ -74,7 +78,7 @@ std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_sta
 /// The sum for all commands that run scripts and functions.
 CommandStats stats_of_scripts(const std::map<std::string, CommandStats, std::less<>>& stats);
 
-class Connection;
+// ---- Private servers ----
 
 /// A private Redis server: on a unix socket in a folder of mode 0700 under $TMPDIR (else /tmp),
 /// without a port, with nothing saved to disk. It dies with this process, even after kill -9
