@@ -42,14 +42,14 @@ struct Destination {
   bool is_open_file = false;
 };
 
-/// Whether an entry of this folder is another user's, and everybody may put some there, as into
-/// /tmp.
+/// Whether an entry of this folder belongs to another user, and the folder is world-writable, as
+/// /tmp is.
 bool is_foreign(const struct stat& entry, const struct stat& folder) {
   return (folder.st_mode & S_IWOTH) != 0 && entry.st_uid != ::geteuid();
 }
 
-/// Whether a link, in this folder, was put there by somebody whom the folder's owner does not
-/// vouch for: it may lead to a file of this user's. Linux follows no such link if
+/// Whether a link in this folder was made by a user who is neither this one nor the folder's owner,
+/// in a world-writable folder: it may lead to a file of this user's. Linux follows no such link if
 /// fs.protected_symlinks is set, but following it by hand would.
 bool is_foreign_link(const struct stat& link, const struct stat& folder) {
   return is_foreign(link, folder) && link.st_uid != folder.st_uid;
@@ -66,7 +66,7 @@ std::optional<struct stat> nameless_file(int folder, const std::string& name) {
 }
 
 /// Follows a path component by component, and refuses another user's links in shared folders. It
-/// holds what it has judged open, so that nobody can exchange it afterwards.
+/// keeps each folder that it has checked open, so that no other user can replace it afterwards.
 class PathWalk {
  public:
   /// `option` is for errors. Throws UsageError if the path is empty.

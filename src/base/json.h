@@ -64,7 +64,7 @@ class JsonWriter {
     return field(name, text.empty() ? std::nullopt : std::optional(text));
   }
   /// A field for bytes that need not be UTF-8, such as a Redis key. If they are not, a second field
-  /// NAME_base64 holds them, since the escaped text may also be that of another key.
+  /// NAME_base64 holds them, since another key may have the same escaped text.
   JsonWriter& bytes_field(std::string_view name, std::string_view bytes);
 
  private:

@@ -59,7 +59,7 @@ bool is_control(std::string_view character) {
 struct Escaping {
   bool blanks = false;
   bool backslashes = false;
-  bool not_utf8 = false;  ///< bytes that are not UTF-8, and those of control characters
+  bool not_utf8 = false;  ///< bytes that are not UTF-8, and the bytes of control characters
 };
 
 void append_escaped(std::string& out, unsigned byte) {

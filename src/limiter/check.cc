@@ -32,8 +32,9 @@ class NumberWriter {
   std::size_t used_ = 0;
 };
 
-/// Whether a script can have computed these: see rlctl-scripts(7). Callers sleep for these times
-/// and then ask again, so a server that lies must not make them do so without end, or for years.
+/// Whether a script can have computed this reply: see rlctl-scripts(7). Callers sleep for these
+/// times and then ask again, so a server that lies must not make them do so without end, or for
+/// years.
 bool are_in_range(const std::array<std::int64_t, 6>& reply, bool has_delay) {
   // A wait lasts at most until the latest time that a script computes.
   constexpr auto kLongest = kLatestComputed.count();

@@ -43,7 +43,15 @@ std::vector<std::string> literals_of(std::string_view key) {
   return literals;
 }
 
-/// Whether fill() could make this key from arguments that are not empty.
+/// The number of bytes in the policy's template that are not part of an argument.
+std::size_t own_size(const Policy& policy) {
+  std::size_t size = 0;
+  for (const auto& literal : literals_of(policy.key)) size += literal.size();
+  return size;
+}
+
+}  // namespace
+
 bool fits(const Policy& policy, std::string_view key) {
   // Fast path: most keys of a server fit no policy and differ in their first bytes.
   if (!key.starts_with(std::string_view(policy.key).substr(0, policy.key.find('%')))) return false;
@@ -62,15 +70,6 @@ bool fits(const Policy& policy, std::string_view key) {
   }
   return key.size() > at + last.size() && key.ends_with(last);
 }
-
-/// The number of bytes in the policy's template that are not part of an argument.
-std::size_t own_size(const Policy& policy) {
-  std::size_t size = 0;
-  for (const auto& literal : literals_of(policy.key)) size += literal.size();
-  return size;
-}
-
-}  // namespace
 
 std::size_t argument_count(const Policy& policy) {
   return literals_of(policy.key).size() - 1;
@@ -342,7 +341,7 @@ class Reader {
     return false;
   }
 
-  /// Returns false after a mistake. `name` is that of the setting in messages.
+  /// Returns false after a mistake. `name` is the setting's name in messages.
   template <typename Target>
   bool read_setting(const Setting<Target>& setting, const toml::node& value,
                     const std::string& name, Target& target) {
@@ -463,7 +462,7 @@ class Reader {
                                      .is_list = node.is_array(),
                                      .line = key.source().begin.line};
       const auto sentence = fmt::format("script '{}': {}", cut(script.name), cut(key.str()));
-      // Whoever uses the section knows which other keys there are, and refuses other lists.
+      // The code that uses the section knows the other keys, and refuses a list where none belongs.
       const Setting<Texts> texts{
           .name = key.str(),
           .read = ScriptSection::takes_list(key.str()) ? read_text_of_list : read_text,

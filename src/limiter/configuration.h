@@ -43,6 +43,9 @@ std::size_t argument_count(const Policy& policy);
 /// ipv6_prefix. There must be argument_count() of them.
 std::string fill(const Policy& policy, std::span<const std::string> arguments);
 
+/// Whether fill() could make this key from arguments that are not empty.
+bool fits(const Policy& policy, std::string_view key);
+
 // ---- Mistakes ----
 
 /// A mistake in a configuration file.
@@ -92,7 +95,7 @@ struct ScriptSection {
 
 // ---- The file ----
 
-/// A configuration with mistakes. what() and hint() are those of the first.
+/// A configuration with mistakes. what() and hint() are about the first mistake.
 class [[nodiscard]] ConfigurationError : public UsageError {
  public:
   /// `mistakes` must not be empty.
@@ -144,7 +147,7 @@ const ScriptSection* find_script(const Configuration& configuration, std::string
 /// The policy to which a key belongs, and how.
 struct PolicyMatch {
   const Policy* policy = nullptr;
-  std::string key;  ///< the key as a user would pass it: one that fill() makes for this policy
+  std::string key;  ///< the key as a user would pass it: fits(*policy, key)
   /// The index of the policy's limit that is stored at the key that was looked up. std::nullopt if
   /// that key is the one a user would pass and the policy's several limits are stored at other
   /// keys.

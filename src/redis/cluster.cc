@@ -309,7 +309,7 @@ std::vector<SlotRange> ask_sentinel(const Url& url, const HostPort& sentinel, mi
 /// SLOTS, or SENTINEL GET-MASTER-ADDR-BY-NAME, whose master has all slots. `options.timeout` is for
 /// all of them together.
 ///
-/// Throws Error: that of the first candidate that answered or, if none did, of the last one. It is
+/// Throws the Error of the first candidate that answered or, if none did, of the last one. It is
 /// kUsage if that candidate is not a node of a Cluster, or is a Sentinel that does not know the
 /// master.
 std::vector<SlotRange> find_masters(const RouterOptions& options,
@@ -444,8 +444,8 @@ bool Nodes::refresh(milliseconds at_least_after) {
   return is_set;
 }
 
-/// Sentinels know the master; the nodes of a Cluster know one another. Those that replied last come
-/// first.
+/// Sentinels know the master; the nodes of a Cluster know one another. The nodes that replied last
+/// come first.
 std::vector<HostPort> Nodes::candidates_to_ask() const {
   std::vector<HostPort> candidates;
   if (options_.url.scheme != Scheme::kSentinel) {
@@ -487,7 +487,7 @@ constexpr milliseconds kUrgentRefreshPause{100};
 constexpr int kMaxReferrals = 5;
 /// After so long without commands, servers may have hung up unnoticed.
 constexpr milliseconds kIdle{1};
-/// The timer's id in the poller; those of the servers are small.
+/// The timer's id in the poller; the ids of the servers are small.
 constexpr std::size_t kTimer = std::size_t{1} << 32;
 
 bool starts_with_code(ReplyView reply, std::string_view code) {
@@ -655,7 +655,7 @@ void Router::queued(Node& node, const InFlight& command) {
   if (command.purpose != Purpose::kInternal) command_of(command.id).node = &node;
 }
 
-/// Queues a command whose reply nobody takes, for the one that comes next.
+/// Queues a command for the one that follows it; its reply is dropped.
 void Router::append_internal(Node& node, Id id, std::initializer_list<std::string_view> command) {
   node.link->append(command);
   queued(node, {.id = id, .purpose = Purpose::kInternal});
@@ -1111,7 +1111,7 @@ void Router::give_up() {
     answer(waiting.id, Reply::failed(waiting.why));
   }
   if (refusal_) answer(commands_.first(), std::move(std::exchange(refusal_, std::nullopt)->reply));
-  // Those that were to be sent, or sent again, when the interrupt came.
+  // The commands that were about to be sent, or sent again, when the interrupt came.
   const Error unsent(Failure::kNotSent, "interrupted; the command was not sent");
   for (auto left = commands_.size(), id = commands_.first(); left > 0; --left, ++id) {
     while (command_of(id).replies_to_come > 0) answer(id, Reply::failed(unsent));

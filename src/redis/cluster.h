@@ -142,8 +142,8 @@ class Nodes {
   /// Sets where the slots are.
   void set_masters(std::span<const SlotRange> ranges);
   /// Asks for the masters and sets where the slots are, unless that was done less than
-  /// `at_least_after` ago. Returns false if it was, or if nobody could tell; why_unknown() is the
-  /// reason then. Throws Interrupted.
+  /// `at_least_after` ago. Returns false if it was, or if no server could tell: see why_unknown().
+  /// Throws Interrupted.
   bool refresh(std::chrono::milliseconds at_least_after);
   bool may_refresh(std::chrono::milliseconds at_least_after) const;
   /// Records that something shows that the masters have changed.
@@ -195,7 +195,7 @@ class RetryQueue {
   /// Removes all commands and stops the timer. Returns them sorted by their ids.
   std::vector<Command> take();
 
-  /// Makes the timer expire at once, for a caller whom nothing else would wake.
+  /// Makes the timer expire at once, for a caller that nothing else would wake.
   void wake();
   /// For when the poller reports the timer: it is set again as long as there are commands.
   void expired();

@@ -47,7 +47,7 @@ class [[nodiscard]] Error : public std::runtime_error {
   /// What the user can do about it; may be empty.
   const std::string& hint() const noexcept { return hint_; }
 
-  /// The same error, with its origin.
+  /// A copy of the error with its origin.
   Error from(std::shared_ptr<const Endpoint> server, std::string command = {}) const {
     Error error = *this;
     error.server_ = std::move(server);

@@ -12,9 +12,9 @@
 
 struct redisReader;
 
-// Replies of a server: a Link parses them with a ReplyReader, which is hiredis's parser; everybody
-// who sent a command reads its Reply. Errors in replies become exceptions only where a caller asks
-// for it with to_error(), since an error may be an answer, such as NOSCRIPT.
+// Replies of a server: a Link parses them with a ReplyReader, which is hiredis's parser; the
+// code that sent a command gets a Reply. An error in a reply becomes an exception only where a
+// caller makes one of it with to_error(), since an error may be an answer, such as NOSCRIPT.
 
 namespace rlctl::redis {
 

@@ -39,8 +39,8 @@ class Scan {
     append();
     return take();
   }
-  /// The two halves of next(), for a caller that sends other commands in the same write. At the
-  /// first append(), no reply may be outstanding.
+  /// append() and take() are the two halves of next(), for a caller that sends other commands in
+  /// the same write. At the first append(), no reply may be outstanding.
   void append();
   std::vector<std::string> take();
 

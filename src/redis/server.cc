@@ -124,9 +124,9 @@ const std::optional<Url>& find_master(const Endpoint& server) {
     server.master = master_in(role, info);
     if (*server.master) (*server.master)->tls = server.url.tls;
   } catch (const Error&) {
-    // Only a clearer message is lost.
+    // The caller only gets a less helpful message.
   } catch (const Interrupted&) {
-    // Likewise: the caller reports what it knows.
+    // The caller reports what it knows.
   }
   return *server.master;
 }

@@ -214,7 +214,7 @@ class Wire {
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
-  // Both return -1 if nothing was transferred.
+  // read() and write() return -1 if nothing was transferred.
   int read(char* buffer, int size) noexcept;
   int write(const char* bytes, int size) noexcept;
 

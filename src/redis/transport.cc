@@ -172,7 +172,7 @@ class SocketTransport final : public Transport {
   bool has_received_ = false;
 };
 
-// One attempt to connect; several to the same server share these.
+// What all attempts to connect to one server share, such as those to each address of its name.
 struct Attempt {
   Scheme scheme;
   std::string name;

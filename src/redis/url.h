@@ -36,7 +36,7 @@ constexpr bool is_port(std::int64_t number) noexcept {
 
 /// How to use TLS.
 struct Tls {
-  std::string cacert = {};  ///< file of the authorities to trust; empty: those of the system
+  std::string cacert = {};  ///< file of the authorities to trust; empty: the system's
   std::string cert = {};    ///< file of the client's certificate; may be empty
   std::string key = {};     ///< file of its private key
   std::string sni = {};     ///< the name that the server must prove; empty: the host
