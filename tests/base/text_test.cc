@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 
@@ -30,6 +31,29 @@ TEST_CASE("text: the value of digits is bounded") {
   CHECK(bounded_value("9", 4) == 5);
   CHECK(bounded_value(std::to_string(kMax), kMax) == kMax);
   CHECK(bounded_value("99999999999999999999", kMax) == kMax + 1);
+}
+
+TEST_CASE("text: what ends in a separator is taken from the front, and the rest remains") {
+  std::string_view text = "a:b;:c";
+  CHECK(take_until(text, ":;") == "a");
+  CHECK(text == "b;:c");
+  CHECK(take_until(text, ":;") == "b");
+  CHECK(take_until(text, ":;").empty());
+  CHECK(take_until(text, ":;") == "c");
+  CHECK(text.empty());
+  CHECK(take_until(text, ":;").empty());
+}
+
+TEST_CASE("text: a list has one part more than commas") {
+  using Parts = std::vector<std::string>;
+  CHECK(split_at_commas("") == Parts{""});
+  CHECK(split_at_commas("a") == Parts{"a"});
+  CHECK(split_at_commas("a,,b,") == Parts{"a", "", "b", ""});
+}
+
+TEST_CASE("text: letters and digits are those of ASCII") {
+  for (const char c : std::string_view("azAZ09")) CHECK(is_alphanumeric(c));
+  for (const char c : std::string_view("`{@[/:_\xe9")) CHECK_FALSE(is_alphanumeric(c));
 }
 
 TEST_CASE("text: base64 keeps every byte") {
@@ -144,6 +168,7 @@ TEST_CASE("suggest: a different or short name is not suggested") {
 TEST_CASE("suggest: lists read like a sentence") {
   CHECK(one_of(std::array<std::string_view, 1>{"a"}) == "a");
   CHECK(one_of(std::array<std::string_view, 3>{"a", "b", "c"}) == "a, b or c");
+  CHECK(one_of(std::array<std::string_view, 2>{"a", "b"}, "and") == "a and b");
 }
 
 }  // namespace rlctl::escape_test
