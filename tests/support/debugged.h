@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ldb/probes.h"
+#include "redis/connection.h"
 
 namespace rlctl::test {
 
