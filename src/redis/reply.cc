@@ -120,15 +120,11 @@ std::string_view without_script_suffix(std::string_view text) {
   return tail.starts_with("on @") ? text.substr(0, at) : text;
 }
 
-// Leaves the reason for which EXEC was refused; if a queued command was refused, that is "previous
-// errors".
-void unwrap_transaction_error(std::string_view& text) {
-  constexpr std::string_view kStart = "EXECABORT Transaction discarded because of: ";
-  if (text.starts_with(kStart)) text.remove_prefix(kStart.size());
-}
-
 ErrorParts split_error(std::string_view text) {
-  unwrap_transaction_error(text);
+  // The reason for which EXEC was refused follows; after a queued command that was refused it is
+  // "previous errors".
+  constexpr std::string_view kExec = "EXECABORT Transaction discarded because of: ";
+  if (text.starts_with(kExec)) text.remove_prefix(kExec.size());
   const bool wrapped = unwrap_script_error(text);
   const auto space = std::min(text.find(' '), text.size());
   if (is_code(text.substr(0, space))) {

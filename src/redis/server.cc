@@ -412,15 +412,11 @@ PrivateServer::PrivateServer(const Options& options) : process_(std::make_unique
 
 void PrivateServer::remove_keys() {
   auto& connection = process_->connection;
-  if (!connection) {
-    constexpr std::chrono::seconds kTimeout{30};
-    connection = std::make_unique<Connection>(Connection::open(url(), kTimeout));
-  }
+  constexpr std::chrono::seconds kTimeout{30};
+  if (!connection) connection = Connection::open(url(), kTimeout);
   const auto reply = connection->call({"FLUSHALL"});
   if (reply.is_error()) throw to_error(reply);
 }
-
-PrivateServer::Process::Process() = default;
 
 PrivateServer::Process::~Process() {
   if (pid > 0) {

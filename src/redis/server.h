@@ -115,7 +115,7 @@ class [[nodiscard]] PrivateServer {
  private:
   /// The destructor kills the process and removes its folder.
   struct Process {
-    Process();
+    Process() = default;
     ~Process();
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
@@ -123,7 +123,7 @@ class [[nodiscard]] PrivateServer {
     std::filesystem::path folder;
     Url url;
     pid_t pid = -1;
-    std::unique_ptr<Connection> connection;  ///< of remove_keys()
+    std::optional<Connection> connection;  ///< made by the first remove_keys()
   };
 
   std::unique_ptr<Process> process_;
