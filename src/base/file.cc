@@ -198,11 +198,11 @@ std::string temporary_folder() {
 
 namespace {
 
-/// Opens what is written in place. A pipe must have a reader, since nothing would end the wait for
-/// one.
-FileDescriptor open_in_place(const Destination& place) {
-  const int follow = place.is_open_file ? 0 : O_NOFOLLOW;
-  FileDescriptor file(::openat(place.folder.get(), place.name.c_str(),
+/// Opens a destination that is written in place. A pipe must have a reader, since nothing would end
+/// the wait for one.
+FileDescriptor open_in_place(const Destination& destination) {
+  const int follow = destination.is_open_file ? 0 : O_NOFOLLOW;
+  FileDescriptor file(::openat(destination.folder.get(), destination.name.c_str(),
                                O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | follow));
   if (!file) return file;
   const int flags = ::fcntl(file.get(), F_GETFL);
@@ -214,22 +214,22 @@ FileDescriptor open_in_place(const Destination& place) {
 
 OutputFile::OutputFile(std::string_view option, const std::string& path)
     : option_(option), path_(path) {
-  auto place = PathWalk(option_, path).end(true);
-  const auto& status = place.status;
+  auto destination = PathWalk(option_, path).end(true);
+  const auto& status = destination.status;
   struct stat folder {};
-  if (::fstat(place.folder.get(), &folder) != 0) fail(errno);
+  if (::fstat(destination.folder.get(), &folder) != 0) fail(errno);
   if (status && is_foreign(*status, folder)) {
     throw cannot_write(option_, path_, "it is another user's, in a world-writable folder");
   }
   if (status && !S_ISREG(status->st_mode)) {
-    file_ = open_in_place(place);
+    file_ = open_in_place(destination);
     if (file_) return;
     const bool lacks_reader = errno == ENXIO && S_ISFIFO(status->st_mode);
     if (lacks_reader) throw cannot_write(option_, path_, "nobody reads from this pipe");
     fail(errno);
   }
-  folder_ = std::move(place.folder);
-  name_ = std::move(place.name);
+  folder_ = std::move(destination.folder);
+  name_ = std::move(destination.name);
   if (!status) {
     open_temporary(kMode);
     return;
@@ -283,9 +283,9 @@ void OutputFile::fail(int error) const {
 // ---- NewFile ----
 
 NewFile::NewFile(std::string_view option, const std::string& path) : option_(option), path_(path) {
-  auto place = PathWalk(option_, path).end(false);
-  folder_ = std::move(place.folder);
-  name_ = std::move(place.name);
+  auto destination = PathWalk(option_, path).end(false);
+  folder_ = std::move(destination.folder);
+  name_ = std::move(destination.name);
   file_.reset(::openat(folder_.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                        S_IRUSR | S_IWUSR));
   if (file_) return;

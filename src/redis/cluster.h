@@ -122,8 +122,8 @@ struct Node {
   Clock::time_point down_since{}, next_attempt{};
 };
 
-/// The servers that a router knows, and which slots each has. A node is never
-/// removed, and keeps its address in memory.
+/// The servers that a router knows, and which slots each has. A node is never removed and never
+/// moved in memory, so that pointers to it stay valid.
 class Nodes {
  public:
   /// Empty until set_masters() or refresh(). `options` must outlive this.
