@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "lua/substitute.h"
 
 namespace rlctl::lua {
 namespace {
@@ -16,7 +15,7 @@ constexpr std::array<std::string_view, 21> kKeywords{
     "and",   "break", "do",  "else", "elseif", "end",    "false", "for",  "function", "if",   "in",
     "local", "nil",   "not", "or",   "repeat", "return", "then",  "true", "until",    "while"};
 
-// Longest first.
+// A symbol comes before those that it begins with.
 constexpr std::array<std::string_view, 26> kSymbols{
     "...", "..", "==", "~=", "<=", ">=", "+", "-", "*", "/", "%", "^", "#",
     "<",   ">",  "=",  "(",  ")",  "{",  "}", "[", "]", ";", ":", ",", "."};
@@ -62,9 +61,10 @@ class Lexer {
   bool ended() const { return position_ >= source_.size(); }
   int line() const { return static_cast<int>(found.line_offsets.size()); }
 
-  // Skips a line end, which may be two bytes.
-  void end_line() {
+  // Skips a byte, or a line end, which may be two.
+  void skip_character() {
     const char first = at(position_++);
+    if (!is_line_end(first)) return;
     if (!ended() && is_line_end(at(position_)) && at(position_) != first) ++position_;
     found.line_offsets.push_back(position_);
   }
@@ -72,10 +72,8 @@ class Lexer {
   bool skip_to_token() {
     while (!ended()) {
       const char c = at(position_);
-      if (is_line_end(c)) {
-        end_line();
-      } else if (is_blank(c)) {
-        ++position_;
+      if (is_line_end(c) || is_blank(c)) {
+        skip_character();
       } else if (c == '-' && at(position_ + 1) == '-') {
         if (!skip_comment()) return false;
       } else {
@@ -112,7 +110,7 @@ class Lexer {
     return symbol() ? std::optional(Kind::kSymbol) : std::nullopt;
   }
 
-  // Takes what Lua reads before it checks whether it is a number.
+  // Skips what Lua reads as a number before it checks whether it is one.
   void number() {
     while (is_digit(at(position_)) || at(position_) == '.') ++position_;
     if (at(position_) == 'e' || at(position_) == 'E') {
@@ -132,12 +130,7 @@ class Lexer {
       }
       if (is_line_end(c)) return false;
       ++position_;
-      if (c != '\\' || ended()) continue;
-      if (is_line_end(at(position_))) {
-        end_line();
-      } else {
-        ++position_;
-      }
+      if (c == '\\' && !ended()) skip_character();
     }
     return false;
   }
@@ -152,7 +145,7 @@ class Lexer {
     return false;
   }
 
-  // The number of '=' in the opening long bracket here; none if it is not one.
+  // The number of '=' in the opening long bracket at this position; std::nullopt if there is none.
   std::optional<std::size_t> bracket_level() const {
     std::size_t end = position_ + 1;
     while (at(end) == '=') ++end;
@@ -168,11 +161,7 @@ class Lexer {
         position_ += end.size();
         return true;
       }
-      if (is_line_end(at(position_))) {
-        end_line();
-      } else {
-        ++position_;
-      }
+      skip_character();
     }
     return false;
   }
@@ -185,6 +174,10 @@ class Lexer {
 
 bool is_name_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+std::string_view shebang_line(std::string_view source) {
+  return source.starts_with("#!") ? source.substr(0, source.find('\n')) : std::string_view();
 }
 
 std::optional<Tokens> lex(std::string_view source) {

@@ -9,6 +9,11 @@
 
 #include "lua/lexer.h"
 
+// Which local variables a Lua source declares, in which functions, and where its statements begin.
+// ldb/probes.cc needs this to insert the calls that report variables, and substitute.cc to put a
+// local in place of `redis` without exceeding Lua's limits. The debugger and traffic/script.cc also
+// use it to tell, without a server, whether a text is Lua.
+
 namespace rlctl::lua {
 
 /// A local variable and where it is declared.
@@ -22,15 +27,15 @@ struct ScopedLocal {
 };
 
 struct ScopedFunction {
-  std::size_t parent = 0;       ///< of the main function: itself
+  std::size_t parent = 0;       ///< the function around it; the main function is its own
   int first_line = 0;           ///< the line of `function`; 0 for the main function
   int last_line = 0;            ///< the line of `end`; 0 for the main function
   bool takes_varargs = false;   ///< true for the main function
   bool uses_varargs = false;    ///< it contains "..."
   std::size_t most_locals = 0;  ///< live at one time, counted as Lua does
-  /// Locals of enclosing functions that it, or a function in it, refers to: its upvalues.
+  /// Its upvalues: locals of enclosing functions that it, or a function in it, refers to.
   std::vector<std::size_t> outer = {};
-  std::set<std::string_view> globals = {};  ///< referred to by it or a function in it
+  std::set<std::string_view> globals = {};  ///< those that it, or a function in it, refers to
 };
 
 /// Where a statement begins, or where one could be added without changing which lines the others
@@ -40,7 +45,7 @@ struct ScopedStatement {
   std::size_t offset = 0;  ///< of its first byte
   int line = 1;
   std::size_t function = 0;
-  std::size_t follows = 0;  ///< one that could be added: where the one before it ends; else 0
+  std::size_t follows = 0;  ///< where a statement could be added: after which byte; else 0
   /// No token precedes it on its line, nor ends there, and it is not "a = a".
   bool begins_line = false;
   bool begins_function = false;
@@ -52,7 +57,6 @@ struct ScopedStatement {
 struct GlobalRead {
   std::string_view name = {};
   std::size_t offset = 0;
-  std::size_t function = 0;
 };
 
 /// The declarations of a source.
@@ -61,7 +65,7 @@ struct Scopes {
   std::vector<ScopedLocal> locals = {};          ///< in order of declaration
   std::vector<ScopedFunction> functions = {};    ///< the main function first, outer before inner
   std::vector<ScopedStatement> statements = {};  ///< in the order of the source
-  /// Without those in "function a.b()", and without assignments.
+  /// Not the `a` of "function a.b()", and not where a global is assigned to.
   std::vector<GlobalRead> global_reads = {};
   std::set<std::string_view> names = {};  ///< all names, including fields
   std::size_t code_end = 0;               ///< after the last token
@@ -74,8 +78,8 @@ inline constexpr std::size_t kMaxLocals = 200, kMaxUpvalues = 60;
 /// "__rl", with as many underscores as it takes for it not to begin any name in the source.
 std::string unused_name(const Scopes& scopes);
 
-/// Returns none if the source is not valid Lua 5.1. (A few sources that the server rejects are
-/// accepted: a `break` outside a loop, or a malformed number.) The names point into `source`.
+/// Returns std::nullopt if the source is not valid Lua 5.1. (A few sources that the server rejects
+/// are accepted: a `break` outside a loop, or a malformed number.) The names point into `source`.
 std::optional<Scopes> find_scopes(std::string_view source);
 
 }  // namespace rlctl::lua

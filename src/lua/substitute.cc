@@ -17,7 +17,6 @@ namespace rlctl::lua {
 
 namespace {
 
-constexpr std::string_view kMark = "#!";
 constexpr std::string_view kFlags = "flags=", kName = "name=";
 constexpr std::string_view kBlanks = " \t\v\f\r";
 
@@ -46,11 +45,6 @@ std::string_view literal(const Token& token) {
 }
 
 }  // namespace
-
-std::string_view shebang_line(std::string_view source) {
-  if (!source.starts_with(kMark)) return {};
-  return source.substr(0, source.find('\n'));
-}
 
 std::optional<Shebang> read_shebang(std::string_view source) {
   const auto line = shebang_line(source);
@@ -90,7 +84,7 @@ std::string without_unknown_flags(std::string_view source) {
 std::string without_shebang(std::string_view source) {
   const auto line = shebang_line(source);
   if (line.empty()) return std::string(source);
-  std::string comment = "--" + std::string(line.substr(kMark.size()));
+  std::string comment = "--" + std::string(line.substr(2));
   std::replace(comment.begin(), comment.end(), '\r', ' ');  // which would end a comment
   return comment.append(source.substr(line.size()));
 }

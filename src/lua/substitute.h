@@ -15,18 +15,14 @@ struct Shebang {
   std::vector<std::string_view> flags = {};  ///< of a script
 };
 
-/// That line, up to the first "\n": as in the server, a "\r" does not end it. Empty if the source
-/// does not begin with "#!".
-std::string_view shebang_line(std::string_view source);
-
-/// Returns none if the source does not begin with "#!".
+/// Returns std::nullopt if the source does not begin with "#!".
 std::optional<Shebang> read_shebang(std::string_view source);
 
-/// The flags that neither Redis nor Valkey knows. They refuse a script that has one.
+/// The flags in the first line that neither Redis nor Valkey knows: they refuse such a script.
 std::vector<std::string_view> unknown_flags(std::string_view source);
-/// The source without those flags.
+/// The source without the flags that unknown_flags() returns.
 std::string without_unknown_flags(std::string_view source);
-/// The source with that line turned into a comment, for a server before Redis 7.
+/// The source with its "#!" line turned into a comment, for a server before Redis 7.
 std::string without_shebang(std::string_view source);
 
 /// The names of the functions that a library registers under a literal name, in order.
