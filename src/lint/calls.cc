@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <span>
 
 #include "base/table.h"
 #include "base/text.h"
@@ -15,7 +16,7 @@ using std::chrono::microseconds;
 
 constexpr microseconds kSecond{1'000'000}, kMillisecond{1000};
 
-/// A command with a TTL at a fixed place, or an option in front of one.
+/// A command with a TTL as its second argument, or an option in front of a TTL.
 struct TtlRow {
   std::string_view name;
   microseconds unit;
@@ -33,19 +34,20 @@ constexpr std::array kTtlOptions{
     TtlRow{"pxat", kMillisecond, true},
 };
 
+bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 std::string upper_case(std::string text) {
   for (auto& c : text) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
   return text;
 }
 
-/// The place of the first score of ZADD: after its options.
+/// The index of the first score among the words of ZADD: after its options.
 std::size_t first_score(const Call& call) {
   constexpr std::array<std::string_view, 6> kOptions{"nx", "xx", "gt", "lt", "ch", "incr"};
   std::size_t at = 2;
-  while (at < call.words.size() && std::find(kOptions.begin(), kOptions.end(),
-                                             lower_case(call.words[at])) != kOptions.end()) {
-    ++at;
-  }
+  while (at < call.words.size() && is_one_of(lower_case(call.words[at]), kOptions)) ++at;
   return at;
 }
 
@@ -97,9 +99,7 @@ std::vector<double> score_bounds_of(const Call& call) {
                                                     "zrevrangebyscore"};
   constexpr std::size_t kFirst = 2, kLast = 3;
   std::vector<double> bounds;
-  const bool is_range =
-      std::find(kRanges.begin(), kRanges.end(), command_of(call)) != kRanges.end();
-  if (!is_range || call.words.size() <= kLast) return bounds;
+  if (!is_one_of(command_of(call), kRanges) || call.words.size() <= kLast) return bounds;
   for (const auto i : {kFirst, kLast}) {
     std::string_view word = call.words[i];
     if (word.starts_with('(')) word.remove_prefix(1);
@@ -122,14 +122,13 @@ std::vector<std::string> members_of(const Call& call) {
 
 bool counts_elements(const Call& call) {
   constexpr std::array<std::string_view, 4> kCounts{"zcard", "llen", "scard", "hlen"};
-  return call.words.size() > 1 &&
-         std::find(kCounts.begin(), kCounts.end(), command_of(call)) != kCounts.end();
+  return call.words.size() > 1 && is_one_of(command_of(call), kCounts);
 }
 
 bool increments(const Call& call) {
   constexpr std::array<std::string_view, 5> kIncrements{"incr", "incrby", "incrbyfloat", "hincrby",
                                                         "hincrbyfloat"};
-  return std::find(kIncrements.begin(), kIncrements.end(), command_of(call)) != kIncrements.end();
+  return is_one_of(command_of(call), kIncrements);
 }
 
 bool is_upkeep(const Call& call) {
@@ -137,8 +136,7 @@ bool is_upkeep(const Call& call) {
       "expire", "pexpire", "expireat",        "pexpireat", "persist", "hexpire", "zremrangebyscore",
       "zrem",   "zpopmin", "zremrangebyrank", "ltrim",     "lrem",    "lpop",    "hdel",
       "srem",   "del",     "unlink"};
-  return call.writes &&
-         std::find(kUpkeep.begin(), kUpkeep.end(), command_of(call)) != kUpkeep.end();
+  return call.writes && is_one_of(command_of(call), kUpkeep);
 }
 
 std::optional<std::int64_t> integer_reply(const Call& call) {

@@ -8,13 +8,15 @@
 
 #include "lint/findings.h"
 
-namespace rlctl::lint {
+// What the words of a command mean: its TTL, its scores, its members. findings.cc judges calls by
+// this, and cli/commands/lint/observer.cc learns from it when a key expires. A command that is not
+// in the tables of calls.cc sets nothing as far as rlctl knows, and leads to no finding.
 
-// What the words of a command mean. Commands that set neither TTLs nor scores are not known here.
+namespace rlctl::lint {
 
 /// A TTL that a command sets, as its words have it.
 struct TtlWord {
-  std::string name = {};  ///< of the command or of its option: "EXPIRE", "SET ... PX"
+  std::string name = {};  ///< the command and its option: "EXPIRE", "SET ... PX"
   double value = 0;
   std::chrono::microseconds unit{0};
   bool is_absolute = false;  ///< counts from 1970
@@ -28,18 +30,18 @@ std::vector<double> score_bounds_of(const Call& call);
 /// The members or fields that ZADD, SADD or HSET adds.
 std::vector<std::string> members_of(const Call& call);
 
-/// Its name in lower case.
+/// The command's name in lower case; empty if the call has no words.
 std::string command_of(const Call& call);
 /// Whether the command counts all elements of a key.
 bool counts_elements(const Call& call);
-/// Whether it adds to a number.
+/// Whether the command adds to a number.
 bool increments(const Call& call);
-/// Whether it writes, but only removes elements or sets TTLs.
+/// Whether the command writes, but only removes elements or sets TTLs.
 bool is_upkeep(const Call& call);
-/// The whole number that it replied.
+/// The whole number that the server replied; std::nullopt if it replied anything else.
 std::optional<std::int64_t> integer_reply(const Call& call);
 
-/// A number, if the text is nothing else.
+/// The finite number that is the whole text.
 std::optional<double> number_in(std::string_view text);
 /// How messages show a call: its words, escaped.
 std::string text_of(const Call& call);

@@ -1,5 +1,6 @@
 #include "lint/findings.h"
 
+#include "base/number.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "lint/calls.h"
@@ -12,8 +13,10 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace rlctl::lint {
 
@@ -32,6 +35,36 @@ constexpr std::array kKinds{
     FindingKind{"denied-write", "denied requests count, so that retries lock out"},
     FindingKind{"unknown-flag", "a flag in the first line that Redis does not know"},
 };
+
+/// Collects findings; of each kind, the first of the most severe for a line.
+class Flaws {
+ public:
+  void add(const Finding& finding) {
+    const auto [found, is_new] = found_.try_emplace({finding.line, finding.name}, finding);
+    if (!is_new && found->second.severity < finding.severity) found->second = finding;
+  }
+  bool has(int line, std::string_view name) const { return found_.contains({line, name}); }
+  std::vector<Finding> take() {
+    std::vector<Finding> all;
+    for (auto& [place, finding] : found_) all.push_back(std::move(finding));
+    return all;
+  }
+
+ private:
+  std::map<std::pair<int, std::string_view>, Finding> found_;
+};
+
+/// Calls a function for each call of each request.
+template <typename Each>
+void for_each_call(const Observation& observation, Each each) {
+  for (const auto& request : observation.requests) {
+    for (const auto& call : request.calls) each(request, call);
+  }
+}
+
+bool contains(const std::vector<std::string>& all, const std::string& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
 
 // ---- Keys ----
 
@@ -56,13 +89,11 @@ Finding undeclared(const Request& request, const Call& call, const std::string& 
 }
 
 void find_undeclared_keys(const Observation& observation, Flaws& flaws) {
-  for (const auto& request : observation.requests) {
-    for (const auto& call : request.calls) {
-      for (const auto& key : call.keys) {
-        if (!contains(request.keys, key)) flaws.add(undeclared(request, call, key));
-      }
+  for_each_call(observation, [&](const Request& request, const Call& call) {
+    for (const auto& key : call.keys) {
+      if (!contains(request.keys, key)) flaws.add(undeclared(request, call, key));
     }
-  }
+  });
 }
 
 void find_cross_slots(const Observation& observation, Flaws& flaws) {
@@ -92,12 +123,12 @@ void find_cross_slots(const Observation& observation, Flaws& flaws) {
 // ---- TTLs ----
 
 /// The last command that made the key, changed its value or dropped its TTL; null if the request
-/// only removed elements, of a key that another one left without a TTL.
+/// only removed elements of a key that another request had left without a TTL.
 const Call* last_write(const Request& request, const std::string& key) {
   const auto found =
       std::find_if(request.calls.rbegin(), request.calls.rend(), [&](const auto& call) {
-        const bool is_told_of = !is_upkeep(call) || command_of(call) == "persist";
-        return call.writes && is_told_of && contains(call.keys, key);
+        const bool writes_value = !is_upkeep(call) || command_of(call) == "persist";
+        return call.writes && writes_value && contains(call.keys, key);
       });
   return found == request.calls.rend() ? nullptr : &*found;
 }
@@ -165,30 +196,9 @@ void find_unknown_flags(const Observation& observation, Flaws& flaws) {
   }
 }
 
-}  // namespace
-
-std::span<const FindingKind> finding_kinds() {
-  return kKinds;
-}
-
-std::vector<Finding> find_flaws(const Observation& observation) {
-  Flaws flaws;
-  find_undeclared_keys(observation, flaws);
-  find_cross_slots(observation, flaws);
-  find_missing_ttls(observation, flaws);
-  find_units(observation, flaws);
-  find_early_expiry(observation, flaws);
-  find_lost_digits(observation, flaws);
-  find_miscounts(observation, flaws);
-  find_unknown_flags(observation, flaws);
-  return flaws.take();
-}
-
-namespace {
-
 // ---- Members that are not unique ----
 
-/// A call that adds members, of which none was new.
+/// Whether the call added members, but none that was new.
 bool adds_nothing(const Call& call) {
   return !members_of(call).empty() && integer_reply(call) == 0;
 }
@@ -202,7 +212,7 @@ bool was_added(const Added& before, int run, Test test) {
                      [&](const auto& other) { return other.first == run && test(*other.second); });
 }
 
-/// Whether a request that may have been allowed left no more behind than members that were there.
+/// Whether a request that may have been allowed added nothing but members that were there already.
 bool leaves_no_trace(const Request& request, const Added& before) {
   if (request.allowed == false) return false;
   return std::all_of(request.calls.begin(), request.calls.end(), [&](const Call& call) {
@@ -223,7 +233,7 @@ void find_shared_members(const Observation& observation, Flaws& flaws) {
   constexpr std::string_view kRandom =
       " (Before Redis 7, math.random() gives the same numbers in each call.)";
   const bool uses_random = observation.source.find("random") != std::string::npos;
-  // The members of a registry never change; those of a log do.
+  // Members that never change are a registry of clients, not a log of requests.
   std::map<std::pair<int, int>, std::set<std::vector<std::string>>> kinds;
   for_each_call(observation, [&](const Request& request, const Call& call) {
     const auto members = members_of(call);
@@ -280,7 +290,7 @@ void find_counted_denials(const Observation& observation, Flaws& flaws) {
 
 // ---- Counting before pruning ----
 
-/// The last call that counted the key, if it came before the call that removed `removed` elements.
+/// The last call that counted the key, if it came before `prune`, which removed elements from it.
 const Call* stale_count(const Request& request, const Call& prune) {
   const Call* count = nullptr;
   bool is_pruned = false;
@@ -313,45 +323,32 @@ void find_late_pruning(const Observation& observation, Flaws& flaws) {
   });
 }
 
-}  // namespace
-
-void find_miscounts(const Observation& observation, Flaws& flaws) {
-  find_shared_members(observation, flaws);
-  find_counted_denials(observation, flaws);
-  find_late_pruning(observation, flaws);
-}
-
-namespace {
-
 // ---- Units ----
 
 struct Unit {
   std::string_view name;
   double in_us;
 };
+constexpr std::chrono::seconds kSecond{1};
 constexpr double kSecondUs = 1e6, kMillisecondUs = 1e3;
 constexpr std::array kUnits{Unit{"seconds", kSecondUs}, Unit{"milliseconds", kMillisecondUs},
                             Unit{"microseconds", 1}, Unit{"nanoseconds", 1e-3}};
-
-double us(std::chrono::microseconds time) {
-  return static_cast<double>(time.count());
-}
 
 bool is_near(double value, double wanted, double tolerance = 0.02) {
   return std::abs(value - wanted) <= tolerance * std::abs(wanted);
 }
 
-/// The unit in which the number is a time of about now; null if it is none.
+/// The unit in which the number is a time of about now; null if there is none.
 const Unit* unit_of(double value, std::chrono::microseconds now) {
   const auto found = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& unit) {
-    return is_near(value * unit.in_us, us(now));
+    return is_near(value * unit.in_us, as_double(now));
   });
   return found == kUnits.end() ? nullptr : &*found;
 }
 
 // ---- TTLs in another unit ----
 
-/// Scripts spread TTLs at random by about a tenth, so that keys do not expire together.
+/// How much TTLs may differ: scripts spread them by a tenth, so that keys do not expire together.
 constexpr double kJitter = 0.12;
 
 /// The TTLs that a line set. If they differ by more than jitter, they are computed, and may be
@@ -367,8 +364,8 @@ struct SetTtls {
 /// Whether the TTL is about the window, or twice that, read in another unit.
 bool is_thousandfold(const TtlWord& ttl, std::chrono::microseconds window) {
   constexpr double kThousand = 1000;
-  const auto ratio = ttl.value * us(ttl.unit) / us(window);
-  const auto wanted = us(ttl.unit) == kSecondUs ? kThousand : 1 / kThousand;
+  const auto ratio = ttl.value * as_double(ttl.unit) / as_double(window);
+  const auto wanted = ttl.unit == kSecond ? kThousand : 1 / kThousand;
   return is_near(ratio, wanted, kJitter) || is_near(ratio, 2 * wanted, kJitter);
 }
 
@@ -383,12 +380,12 @@ bool is_argument(double value, const Request& request) {
 
 /// Too short a TTL lets requests in. A constant that is too long may be meant.
 Severity severity_of(const SetTtls& set) {
-  const bool is_too_long = us(set.first.unit) == kSecondUs && !set.first.is_absolute;
+  const bool is_too_long = set.first.unit == kSecond && !set.first.is_absolute;
   return is_too_long && !set.is_passed ? Severity::kWarning : Severity::kCritical;
 }
 
 void add_ttl_finding(const SetTtls& set, const std::string& detail, Flaws& flaws) {
-  const bool takes_seconds = us(set.first.unit) == kSecondUs;
+  const bool takes_seconds = set.first.unit == kSecond;
   flaws.add({.name = "mixed-units",
              .line = set.call->line,
              .severity = severity_of(set),
@@ -405,14 +402,14 @@ void find_ttls_in_other_units(const Observation& observation, Flaws& flaws) {
     if (!ttl) return;
     if (ttl->is_absolute) {
       const auto* unit = unit_of(ttl->value, request.at);
-      if (unit == nullptr || unit->in_us == us(ttl->unit)) return;
+      if (unit == nullptr || unit->in_us == as_double(ttl->unit)) return;
       return add_ttl_finding(
           {.call = &call, .first = *ttl},
-          fmt::format(
-              "{} takes {}, but gets {}: {}.", ttl->name,
-              us(ttl->unit) == kSecondUs ? "seconds since 1970" : "milliseconds since 1970",
-              unit->name,
-              unit->in_us > us(ttl->unit) ? "the key is removed at once" : "the key stays forever"),
+          fmt::format("{} takes {}, but gets {}: {}.", ttl->name,
+                      ttl->unit == kSecond ? "seconds since 1970" : "milliseconds since 1970",
+                      unit->name,
+                      unit->in_us > as_double(ttl->unit) ? "the key is removed at once"
+                                                         : "the key stays forever"),
           flaws);
     }
     auto& set = lines[call.line];
@@ -427,11 +424,12 @@ void find_ttls_in_other_units(const Observation& observation, Flaws& flaws) {
   });
   for (const auto& [line, set] : lines) {
     if (set.differ || set.count < 2 || !is_thousandfold(set.first, observation.window)) continue;
-    const auto ttl = std::chrono::microseconds(std::llround(set.first.value * us(set.first.unit)));
+    const auto ttl =
+        std::chrono::microseconds(std::llround(set.first.value * as_double(set.first.unit)));
     add_ttl_finding(
         set,
         fmt::format("{} takes {}: the key has a TTL of {}, but the window is {}.", set.first.name,
-                    us(set.first.unit) == kSecondUs ? "seconds" : "milliseconds", span_text(ttl),
+                    set.first.unit == kSecond ? "seconds" : "milliseconds", span_text(ttl),
                     period_text(observation.window)),
         flaws);
   }
@@ -461,7 +459,7 @@ void add_bound_finding(const Call& call, std::string detail, Flaws& flaws) {
              .fix = "use one unit of time for scores, bounds and the window"});
 }
 
-/// Bounds that are now less the window, with the window in another unit: 60 ms ago, not 60 s.
+/// How long ago the bounds of a line are. If always 60 ms, the window of 60 s is in another unit.
 struct Distances {
   const Call* call = nullptr;
   const Unit* unit = nullptr;
@@ -493,8 +491,8 @@ void find_bounds_in_other_units(const Observation& observation, Flaws& flaws) {
         continue;
       }
       auto& seen = lines[call.line];
-      const auto distance = std::floor(us(request.at) / unit->in_us) - bound;
-      const auto ratio = distance * unit->in_us / us(observation.window);
+      const auto distance = std::floor(as_double(request.at) / unit->in_us) - bound;
+      const auto ratio = distance * unit->in_us / as_double(observation.window);
       if (seen.count++ == 0) seen = {&call, unit, distance, 1};
       seen.always &= is_window_in_another_unit(ratio);
     }
@@ -512,8 +510,7 @@ void find_bounds_in_other_units(const Observation& observation, Flaws& flaws) {
 
 void find_coarse_times(const Observation& observation, Flaws& flaws) {
   constexpr int kPartOfWindow = 100;
-  constexpr std::chrono::microseconds kTick{1'000'000};
-  if (observation.window > kPartOfWindow * kTick) return;
+  if (observation.window > kPartOfWindow * kSecond) return;
   std::set<std::string> pruned;
   for_each_call(observation, [&](const Request& request, const Call& call) {
     for (const auto bound : score_bounds_of(call)) {
@@ -527,19 +524,20 @@ void find_coarse_times(const Observation& observation, Flaws& flaws) {
     for (const auto score : scores_of(call)) {
       if (unit_of(score, request.at) != kUnits.begin()) continue;
       if (score != std::floor(score)) fractions.insert(call.line);
-      if (request.at % kTick != std::chrono::microseconds{0} && first == nullptr) first = &call;
+      if (request.at % kSecond != std::chrono::microseconds{0} && first == nullptr) first = &call;
     }
   });
   if (first == nullptr || !fractions.empty()) return;
-  flaws.add({.name = "coarse-time",
-             .line = first->line,
-             .severity = observation.window <= 2 * kTick ? Severity::kCritical : Severity::kWarning,
-             .what = text_of(*first),
-             .detail = fmt::format(
-                 "Times are whole seconds. A request leaves the window of {} up to a second early, "
-                 "together with all others of its second.",
-                 period_text(observation.window)),
-             .fix = "use milliseconds or microseconds"});
+  flaws.add(
+      {.name = "coarse-time",
+       .line = first->line,
+       .severity = observation.window <= 2 * kSecond ? Severity::kCritical : Severity::kWarning,
+       .what = text_of(*first),
+       .detail = fmt::format(
+           "Times are whole seconds. A request leaves the window of {} up to a second early, "
+           "together with all others of its second.",
+           period_text(observation.window)),
+       .fix = "use milliseconds or microseconds"});
 }
 
 // ---- Digits that are lost ----
@@ -578,7 +576,8 @@ std::vector<std::string> numbers_in(std::string_view text) {
 /// The numbers that the script knows: its arguments and the time.
 std::vector<double> known_numbers(const Request& request) {
   constexpr double kThousand = 1000;
-  std::vector<double> known{us(request.at) / kSecondUs, us(request.at), us(request.at) * kThousand};
+  std::vector<double> known{as_double(request.at) / kSecondUs, as_double(request.at),
+                            as_double(request.at) * kThousand};
   for (const auto& argument : request.arguments) {
     if (const auto value = number_in(argument)) known.push_back(*value);
   }
@@ -597,7 +596,7 @@ bool has_lua_exponent(const std::string& text) {
                        [](char c) { return is_digit(c); }) <= kDigits;
 }
 
-/// Which number this text is, without its last digits.
+/// The number whose last digits are missing in this text; std::nullopt if it may be complete.
 std::optional<double> cut_number(const std::string& text, const Request& request) {
   for (const auto value : known_numbers(request)) {
     if (text == as_lua_text(value) && !is_exact(text, value)) return value;
@@ -605,18 +604,11 @@ std::optional<double> cut_number(const std::string& text, const Request& request
   return has_lua_exponent(text) ? number_in(text) : std::nullopt;
 }
 
+/// Whether the caller passed the number as this text.
 bool was_passed(const std::string& number, const Request& request) {
   const auto holds = [&](const std::string& word) { return word.find(number) != word.npos; };
   return std::any_of(request.keys.begin(), request.keys.end(), holds) ||
          std::any_of(request.arguments.begin(), request.arguments.end(), holds);
-}
-
-}  // namespace
-
-void find_units(const Observation& observation, Flaws& flaws) {
-  find_ttls_in_other_units(observation, flaws);
-  find_bounds_in_other_units(observation, flaws);
-  find_coarse_times(observation, flaws);
 }
 
 void find_lost_digits(const Observation& observation, Flaws& flaws) {
@@ -637,6 +629,29 @@ void find_lost_digits(const Observation& observation, Flaws& flaws) {
       }
     }
   });
+}
+
+}  // namespace
+
+std::span<const FindingKind> finding_kinds() {
+  return kKinds;
+}
+
+std::vector<Finding> find_flaws(const Observation& observation) {
+  Flaws flaws;
+  find_undeclared_keys(observation, flaws);
+  find_cross_slots(observation, flaws);
+  find_missing_ttls(observation, flaws);
+  find_ttls_in_other_units(observation, flaws);
+  find_bounds_in_other_units(observation, flaws);
+  find_coarse_times(observation, flaws);
+  find_early_expiry(observation, flaws);  // after the units, which may explain it
+  find_lost_digits(observation, flaws);
+  find_shared_members(observation, flaws);
+  find_counted_denials(observation, flaws);
+  find_late_pruning(observation, flaws);
+  find_unknown_flags(observation, flaws);
+  return flaws.take();
 }
 
 }  // namespace rlctl::lint
