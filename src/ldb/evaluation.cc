@@ -101,17 +101,12 @@ using ValueKind = Value::Kind;
 /// A Lua literal of `text`, with blanks at which a long command can be split.
 std::string quoted(std::string_view text) {
   constexpr std::size_t kPiece = 800, kEscapedPiece = 200;  // four bytes each at most
-  const auto literal = [](std::string_view piece) {
-    std::string out;
-    append_text(out, {.kind = ValueKind::kString, .text = std::string(piece)});
-    return out;
-  };
   std::string pieces;
   int count = 0;
   do {
-    auto piece = literal(text.substr(0, kPiece));
+    auto piece = string_literal(text.substr(0, kPiece));
     const auto size = piece.size() > kPiece + 100 ? kEscapedPiece : kPiece;
-    if (size == kEscapedPiece) piece = literal(text.substr(0, size));
+    if (size == kEscapedPiece) piece = string_literal(text.substr(0, size));
     text.remove_prefix(std::min(size, text.size()));
     pieces.append(count == 0 ? "" : ", ").append(piece);
     ++count;

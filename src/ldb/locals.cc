@@ -127,12 +127,11 @@ std::string VisibleLocals::copies_for(std::string_view code,
     values.append(values.empty() ? "" : ",").append(value);
   };
   for (const auto& name : names_in(code)) {
-    std::string literal;
     const auto* local = find(name);
-    if (local != nullptr && append_literal(literal, local->value)) {
-      add(name, literal);
-    } else if (local == nullptr && absent(name)) {
-      add(name, "rawget(_G,'" + name + "')");
+    if (local == nullptr) {
+      if (absent(name)) add(name, "rawget(_G,'" + name + "')");
+    } else if (const auto literal = literal_of(local->value)) {
+      add(name, *literal);
     }
   }
   return names.empty() ? "" : "local " + names + "=" + values + " ";
@@ -140,9 +139,8 @@ std::string VisibleLocals::copies_for(std::string_view code,
 
 std::string VisibleLocals::why_not_copied(std::string_view code) const {
   for (const auto& name : names_in(code)) {
-    std::string literal;
     const auto* local = find(name);
-    if (local == nullptr || append_literal(literal, local->value)) continue;
+    if (local == nullptr || literal_of(local->value)) continue;
     const bool is_table =
         local->value.kind == Value::Kind::kTable || local->value.kind == Value::Kind::kCycle;
     return fmt::format("'{}' is {} that cannot be copied here", name,

@@ -24,15 +24,10 @@ namespace rlctl::ldb {
 
 namespace {
 
-/// Lua that loads a text. It is on one line, as the debugger checks each new one, also in a chunk
+/// Lua that loads a text, which is on one line: the debugger checks each new line, also in a chunk
 /// of another name, and that would take most of the time.
 std::string loaded(std::string_view one_line) {
-  std::string quoted;
-  for (const char c : one_line) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return fmt::format("loadstring(\"{}\",\"@rl_shim\")", quoted);
+  return fmt::format("loadstring({},\"@rl_shim\")", string_literal(one_line));
 }
 
 /// [n] is n for each line of the source, [0] is 0. The lexer counts one more line after a final
@@ -642,41 +637,31 @@ std::string array_text(const std::vector<std::string>& words) {
   return text + "]";
 }
 
-/// Appends a reply as the debugger prints it: 5, "abc", NULL, ["a",1], "+OK".
-void append_reply(std::string& out, redis::ReplyView reply) {
-  Value text{.kind = Value::Kind::kString};
+/// Formats a reply as the debugger prints it: 5, "abc", NULL, ["a",1], "+OK".
+std::string reply_text(redis::ReplyView reply) {
   switch (reply.type()) {
     case redis::ReplyType::kInteger:
-      out += std::to_string(reply.integer());
-      return;
+      return std::to_string(reply.integer());
     case redis::ReplyType::kNil:
-      out += "NULL";
-      return;
-    case redis::ReplyType::kArray:
-      for (std::size_t i = 0; i < reply.size(); ++i) {
-        out += i == 0 ? '[' : ',';
-        append_reply(out, reply[i]);
-      }
-      out += reply.size() == 0 ? "[]" : "]";
-      return;
+      return "NULL";
     case redis::ReplyType::kString:
-      text.text = reply.text();
-      break;
+      return string_literal(reply.text());
     case redis::ReplyType::kStatus:
-      text.text = "+" + std::string(reply.text());
-      break;
+      return string_literal("+" + std::string(reply.text()));
     case redis::ReplyType::kError:
-      text.text = "-" + std::string(reply.text());
+      return string_literal("-" + std::string(reply.text()));
+    case redis::ReplyType::kArray:
       break;
   }
-  append_text(out, text);
+  std::string text = "[";
+  for (std::size_t i = 0; i < reply.size(); ++i) text += (i > 0 ? "," : "") + reply_text(reply[i]);
+  return text + "]";
 }
 
 }  // namespace
 
 Call call_of(const std::vector<std::string>& words, redis::ReplyView reply) {
-  Call call{.words = words};
-  append_reply(call.reply.emplace(), reply);
+  Call call{.words = words, .reply = reply_text(reply)};
   if (reply.is_error()) call.error = plain_error(reply.text());
   return call;
 }

@@ -15,11 +15,9 @@ namespace rlctl::ldb {
 namespace {
 
 bool is_name(std::string_view text) {
-  if (text.empty() || !lua::is_name_letter(text[0])) return false;
-  for (const char c : text) {
-    if (!lua::is_name_letter(c) && !is_digit(c)) return false;
-  }
-  return !lua::is_keyword(text);
+  const auto is_part = [](char c) { return lua::is_name_letter(c) || is_digit(c); };
+  return !text.empty() && !is_digit(text[0]) && std::all_of(text.begin(), text.end(), is_part) &&
+         !lua::is_keyword(text);
 }
 
 void append_number(std::string& out, double number) {
@@ -32,22 +30,7 @@ void append_number(std::string& out, double number) {
   }
 }
 
-void append_quoted(std::string& out, std::string_view bytes) {
-  constexpr std::string_view kBytes = "\"\\\n\r\t", kLetters = "\"\\nrt";
-  out += '"';
-  for (const char c : bytes) {
-    const auto code = static_cast<unsigned char>(c);
-    if (const auto index = kBytes.find(c); index != kBytes.npos) {
-      out += '\\';
-      out += kLetters[index];
-    } else if (code < 0x20 || code >= 0x7f) {
-      fmt::format_to(std::back_inserter(out), "\\{:03}", code);
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
+void append_text(std::string& out, const Value& value);
 
 void append_key(std::string& out, const Value& key) {
   if (key.kind == Value::Kind::kString && is_name(key.text)) {
@@ -82,6 +65,33 @@ void append_table(std::string& out, const Value& table) {
     out += "...";
   }
   out += '}';
+}
+
+void append_text(std::string& out, const Value& value) {
+  using Kind = Value::Kind;
+  switch (value.kind) {
+    case Kind::kNil:
+      out += "nil";
+      break;
+    case Kind::kBoolean:
+      out += value.boolean ? "true" : "false";
+      break;
+    case Kind::kNumber:
+      append_number(out, value.number);
+      break;
+    case Kind::kString:
+      out += string_literal(value.text);
+      break;
+    case Kind::kTable:
+      append_table(out, value);
+      break;
+    case Kind::kCycle:
+      out += "{...}";
+      break;
+    case Kind::kOpaque:
+      out += value.text;
+      break;
+  }
 }
 
 bool same_number(double a, double b) {
@@ -138,67 +148,48 @@ bool is_complete(const Value& value) {
          });
 }
 
-void append_text(std::string& out, const Value& value) {
+std::optional<std::string> literal_of(const Value& value) {
   using Kind = Value::Kind;
+  if (value.is_cut) return std::nullopt;
   switch (value.kind) {
     case Kind::kNil:
-      out += "nil";
-      break;
     case Kind::kBoolean:
-      out += value.boolean ? "true" : "false";
-      break;
-    case Kind::kNumber:
-      append_number(out, value.number);
-      break;
     case Kind::kString:
-      append_quoted(out, value.text);
-      break;
+      return text_of(value);
+    case Kind::kNumber:
+      if (std::isnan(value.number)) return "(0/0)";
+      if (std::isinf(value.number)) return value.number < 0 ? "(-1/0)" : "(1/0)";
+      return std::signbit(value.number) ? "(" + text_of(value) + ")" : text_of(value);
     case Kind::kTable:
-      append_table(out, value);
       break;
     case Kind::kCycle:
-      out += "{...}";
-      break;
     case Kind::kOpaque:
-      out += value.text;
-      break;
+      return std::nullopt;
   }
+  std::string out = "{";
+  for (const auto& [key, field] : value.fields) {
+    const auto key_text = literal_of(key), field_text = literal_of(field);
+    if (!key_text || !field_text) return std::nullopt;
+    out.append("[").append(*key_text).append("]=").append(*field_text).append(",");
+  }
+  return out + "}";
 }
 
-bool append_literal(std::string& out, const Value& value) {
-  using Kind = Value::Kind;
-  if (value.is_cut) return false;
-  switch (value.kind) {
-    case Kind::kNil:
-    case Kind::kBoolean:
-    case Kind::kString:
-      append_text(out, value);
-      return true;
-    case Kind::kNumber:
-      if (std::isfinite(value.number)) {
-        out += std::signbit(value.number) ? "(" : "";
-        append_number(out, value.number);
-        out += std::signbit(value.number) ? ")" : "";
-      } else {
-        out += std::isnan(value.number) ? "(0/0)" : value.number < 0 ? "(-1/0)" : "(1/0)";
-      }
-      return true;
-    case Kind::kTable:
-      out += '{';
-      for (const auto& [key, field] : value.fields) {
-        out += '[';
-        if (!append_literal(out, key)) return false;
-        out += "]=";
-        if (!append_literal(out, field)) return false;
-        out += ',';
-      }
-      out += '}';
-      return true;
-    case Kind::kCycle:
-    case Kind::kOpaque:
-      break;
+std::string string_literal(std::string_view bytes) {
+  constexpr std::string_view kBytes = "\"\\\n\r\t", kLetters = "\"\\nrt";
+  std::string out = "\"";
+  for (const char c : bytes) {
+    const auto code = static_cast<unsigned char>(c);
+    if (const auto index = kBytes.find(c); index != kBytes.npos) {
+      out += '\\';
+      out += kLetters[index];
+    } else if (code < 0x20 || code >= 0x7f) {
+      fmt::format_to(std::back_inserter(out), "\\{:03}", code);
+    } else {
+      out += c;
+    }
   }
-  return false;
+  return out + '"';
 }
 
 std::string text_of(const Value& value) {

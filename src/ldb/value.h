@@ -1,13 +1,19 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+// Values of Lua variables: as probes report them (probes.cc parses that), as rlctl debug shows them
+// (text_of()), and as Lua source, with which code that the user types gets copies of variables
+// (locals.cc, evaluation.cc). Floating-point numbers and strings of any bytes keep their exact
+// value on all these ways.
+
 namespace rlctl::ldb {
 
-/// A parsed Lua value.
+/// A value of a Lua variable, read from the server. It refers to nothing there.
 struct Value {
   enum class Kind {
     kNil,
@@ -34,7 +40,6 @@ struct Value {
 /// Formats a value as Lua source: nil, true, 1700000000123456, 0.30000000000000004, inf, "a\n\000",
 /// {1, 2, n = 3}, {["a b"] = {}}; function, thread, userdata; {...} for kCycle. Numbers have as
 /// many digits as needed to read back the same. {1, 2, ...} is truncated.
-void append_text(std::string& out, const Value& value);
 std::string text_of(const Value& value);
 
 /// Sorts the fields of a table.
@@ -43,9 +48,11 @@ void sort_fields(Value& table);
 /// Whether no table in the value is truncated.
 bool is_complete(const Value& value);
 
-/// Appends a Lua literal with exactly this value; for a table, a copy. Returns false if there is
-/// none, with `out` unspecified: for a function, a truncated table, or a table that holds one of
-/// these.
-bool append_literal(std::string& out, const Value& value);
+/// Lua source that has exactly this value; for a table, a copy. std::nullopt if there is none: for
+/// a function, a truncated table, or a table that holds one of these.
+std::optional<std::string> literal_of(const Value& value);
+
+/// A Lua literal of a string of any bytes: "a\n\000". It is one line without control bytes.
+std::string string_literal(std::string_view bytes);
 
 }  // namespace rlctl::ldb

@@ -101,9 +101,7 @@ bool Walk::mute(const std::vector<ProbeStop>& stops, bool pauses) {
       std::string names = "_,_";
       for (std::size_t i = 0; i < probe->functions.size(); ++i) names += ",_";
       for (const auto local : probe->locals) names += ',' + script_.locals[local].name;
-      Value code{.kind = Value::Kind::kString,
-                 .text = "local " + names + "=... return " + stop.condition};
-      append_text(arguments += ',', code);
+      arguments += ',' + string_literal("local " + names + "=... return " + stop.condition);
     }
     is_muted_ = !session_->ended() && control(arguments);
     if (is_muted_) continue;

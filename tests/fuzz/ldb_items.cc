@@ -28,9 +28,9 @@ constexpr std::string_view kScript =
 void require_usable(const Value& value, std::string_view source) {
   const auto text = text_of(value);
   require(text.size() <= 32 * source.size() + 100, "its text is bounded", text);
-  std::string literal;
-  if (append_literal(literal, value)) {
-    require(rlctl::lua::find_scopes("return " + literal).has_value(), "a literal is Lua", literal);
+  if (const auto literal = literal_of(value)) {
+    require(rlctl::lua::find_scopes("return " + *literal).has_value(), "a literal is Lua",
+            *literal);
   }
   require(value == Value(value), "a value equals itself", text);
 }

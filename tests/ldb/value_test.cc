@@ -74,8 +74,7 @@ TEST_CASE("a table is complete unless fields of it, or of one in it, are missing
   const auto outer = table({{number(1), inner}});
   CHECK_FALSE(is_complete(outer));
   CHECK(text_of(outer) == "{{a = 1, ...}}");
-  std::string literal;
-  CHECK_FALSE(append_literal(literal, outer));
+  CHECK_FALSE(literal_of(outer));
 }
 
 }  // namespace ldb_value_test
