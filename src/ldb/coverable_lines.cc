@@ -13,52 +13,50 @@ namespace {
 
 constexpr int kDeepestFunction = 250;  // the compiler stops at 200
 
-[[noreturn]] void refuse() {
+[[noreturn]] void fail_parsing() {
   throw redis::Error(redis::Failure::kProtocol, "the server's compiled script is not Lua 5.1");
 }
 
 /// See ldump.c and lundump.c of Lua 5.1.
 class DumpReader {
  public:
-  explicit DumpReader(std::string_view dump) : rest_(dump) {}
-  void header() {
-    if (take(6) != std::string_view("\033LuaQ\0", 6)) refuse();
+  /// Reads the header.
+  explicit DumpReader(std::string_view dump) : rest_(dump) {
+    if (take(6) != std::string_view("\033LuaQ\0", 6)) fail_parsing();
     is_little_ = number(1) != 0;
     size_of_int_ = number(1);
     size_of_size_ = number(1);
     const auto size_of_instruction = number(1);
     size_of_number_ = number(1);
     take(1);
-    if (size_of_int_ > 8 || size_of_size_ > 8 || size_of_instruction != 4) refuse();
+    if (size_of_int_ > 8 || size_of_size_ > 8 || size_of_instruction != 4) fail_parsing();
   }
 
-  LuaPrototype function(int depth, int& upvalues) {
-    if (depth > kDeepestFunction) refuse();
+  LuaPrototype function(int depth = 0) {
+    if (depth > kDeepestFunction) fail_parsing();
     LuaPrototype function;
     skip_string();
     take(2 * size_of_int_);
-    upvalues = static_cast<int>(number(1));
+    function.upvalues = static_cast<int>(number(1));
     take(3);
     for (auto left = count(); left > 0; --left) {
       function.code.push_back(static_cast<std::uint32_t>(number(4)));
     }
     skip_constants();
     for (auto left = count(); left > 0; --left) {
-      int of_inner = 0;
-      function.inner.push_back(this->function(depth + 1, of_inner));
-      function.upvalues_of_inner.push_back(of_inner);
+      function.inner.push_back(this->function(depth + 1));
     }
     for (auto left = count(); left > 0; --left) {
       function.lines.push_back(static_cast<int>(number(size_of_int_)));
     }
     skip_debug_names();
-    if (function.lines.size() != function.code.size()) refuse();
+    if (function.lines.size() != function.code.size()) fail_parsing();
     return function;
   }
 
  private:
   std::string_view take(std::size_t size) {
-    if (size > rest_.size()) refuse();
+    if (size > rest_.size()) fail_parsing();
     const auto taken = rest_.substr(0, size);
     rest_.remove_prefix(size);
     return taken;
@@ -76,7 +74,7 @@ class DumpReader {
   // A count of items that take at least one byte each.
   std::size_t count() {
     const auto count = number(size_of_int_);
-    if (count > rest_.size()) refuse();
+    if (count > rest_.size()) fail_parsing();
     return count;
   }
 
@@ -97,7 +95,7 @@ class DumpReader {
           skip_string();
           break;
         default:
-          refuse();
+          fail_parsing();
       }
     }
   }
@@ -143,8 +141,7 @@ struct Instruction {
 class ReachableCode {
  public:
   explicit ReachableCode(const LuaPrototype& function)
-      : function_(function), reached_(function.code.size()) {}
-  void run() {
+      : function_(function), reached_(function.code.size()) {
     go_to(0);
     while (!next_.empty()) {
       const auto at = next_.back();
@@ -157,7 +154,7 @@ class ReachableCode {
 
  private:
   void go_to(std::ptrdiff_t at) {
-    if (at < 0 || std::cmp_greater_equal(at, reached_.size())) refuse();
+    if (at < 0 || std::cmp_greater_equal(at, reached_.size())) fail_parsing();
     const auto index = static_cast<std::size_t>(at);
     if (reached_[index]) return;
     reached_[index] = true;
@@ -168,7 +165,7 @@ class ReachableCode {
     const auto index = static_cast<std::size_t>(at);
     const Instruction instruction{function_.code[index]};
     if (instruction.is_test()) {
-      if (index + 1 >= function_.code.size()) refuse();
+      if (index + 1 >= function_.code.size()) fail_parsing();
       go_to(at + 2);
       go_to(at + 2 + Instruction{function_.code[index + 1]}.sbx());
       return;
@@ -187,8 +184,8 @@ class ReachableCode {
       case Instruction::kSetList:
         return go_to(at + (instruction.c() == 0 ? 2 : 1));
       case Instruction::kClosure:
-        if (instruction.bx() >= function_.inner.size()) refuse();
-        return go_to(at + 1 + function_.upvalues_of_inner[instruction.bx()]);
+        if (instruction.bx() >= function_.inner.size()) fail_parsing();
+        return go_to(at + 1 + function_.inner[instruction.bx()].upvalues);
       default:
         return go_to(at + 1);
     }
@@ -202,19 +199,15 @@ class ReachableCode {
 }  // namespace
 
 LuaPrototype parse_bytecode(std::string_view dump) {
-  DumpReader reader(dump);
-  reader.header();
-  int upvalues = 0;
-  return reader.function(0, upvalues);
+  return DumpReader(dump).function();
 }
 
 void append_reachable_lines(const LuaPrototype& function, std::vector<int>& lines) {
-  ReachableCode walk(function);
-  walk.run();
-  // Once each, however often they are made: a hostile dump may nest such repetitions.
+  const ReachableCode code(function);
+  // Look at a function once, however often it is made: a hostile dump may nest such repetitions.
   std::vector<bool> is_made(function.inner.size());
   for (std::size_t at = 0; at < function.code.size(); ++at) {
-    if (!walk.reached(at)) continue;
+    if (!code.reached(at)) continue;
     lines.push_back(function.lines[at]);
     const Instruction instruction{function.code[at]};
     if (instruction.code() == Instruction::kClosure) is_made[instruction.bx()] = true;

@@ -113,7 +113,6 @@ TEST_CASE("a function that is made several times is looked at once") {
   for (int depth = 0; depth < 100; ++depth) {
     rlctl::ldb::LuaPrototype outer{.code = {36, 36, 36, 36, 30},
                                    .lines = {1, 1, 1, 1, 1}};  // CLOSURE
-    outer.upvalues_of_inner = {0};
     outer.inner.push_back(std::move(function));
     function = std::move(outer);
   }
