@@ -279,8 +279,7 @@ std::string redis_at(std::chrono::microseconds now) {
 }
 
 int ProbedScript::line_of(int line) const noexcept {
-  const auto index = static_cast<std::size_t>(line);
-  return line > 0 && index < lines.size() ? lines[index] : 0;
+  return source_line(line, lines);
 }
 
 const Probe* ProbedScript::probe_at(int line) const noexcept {

@@ -15,6 +15,9 @@
 #include "redis/error.h"
 
 namespace rlctl::ldb {
+
+// ---- Errors and their places ----
+
 namespace {
 
 constexpr std::string_view kScript = "user_script";
@@ -26,7 +29,7 @@ constexpr std::string_view kRunning = "ERR Error running script (call to f_";
 struct Place {
   std::string_view chunk = {};
   int line = 0;
-  std::size_t size = 0;  ///< of its text, including the "@"
+  std::size_t size = 0;  ///< the bytes that it takes, including the "@"
 };
 
 /// Parses a chunk's name, a colon (in old versions followed by a blank), and a line.
@@ -67,15 +70,9 @@ std::optional<Place> place_of(std::string_view text) {
   return before ? before : place_behind(text);
 }
 
-/// The source line for a place in a message.
-int source_line(const Place& place, const ErrorPlaces& places) {
-  if (place.chunk != kScript) return places.last_line;
-  const int line = places.line_of(place.line);
-  return line == 0 ? places.last_line : line;
-}
-
-/// Replaces the text's line numbers in `message` by the source's.
-std::string with_source_lines(std::string_view message, const ErrorPlaces& places) {
+/// Replaces the line of each place in `message` by what `line_of` returns for the place.
+template <typename LineOf>
+std::string with_lines_replaced(std::string_view message, LineOf line_of) {
   std::string out;
   while (!message.empty()) {
     const auto at = std::min(message.find(kScript), message.find(kShim));
@@ -84,7 +81,7 @@ std::string with_source_lines(std::string_view message, const ErrorPlaces& place
     message = rest;
     const auto place = parse_place(message);
     if (place && (place->chunk == kScript || place->chunk == kShim)) {
-      out.append(kScript).append(":").append(std::to_string(source_line(*place, places)));
+      out.append(kScript).append(":").append(std::to_string(line_of(*place)));
       message.remove_prefix(place->size);
     } else if (!message.empty()) {
       out += message.front();
@@ -124,6 +121,10 @@ std::string_view without_quotes(std::string_view text) noexcept {
   return is_quoted ? text.substr(1, text.size() - 2) : text;
 }
 
+int source_line(int line, const std::vector<int>& lines) noexcept {
+  return line > 0 && std::cmp_less(line, lines.size()) ? lines[static_cast<std::size_t>(line)] : 0;
+}
+
 std::string with_source_lines(std::string_view text, const std::vector<int>& lines) {
   // A probe escapes colons, like everything that servers might quote.
   constexpr std::array<std::string_view, 2> kPlaces{"user_script:", "user_script%3A"};
@@ -139,34 +140,41 @@ std::string with_source_lines(std::string_view text, const std::vector<int>& lin
       text.remove_prefix(std::min<std::size_t>(1, text.size()));
       continue;
     }
-    std::size_t number = 0;
+    int line = 0;
     const auto* digits = text.data() + place->size();
-    const auto [end, error] = std::from_chars(digits, text.data() + text.size(), number);
+    const auto [end, error] = std::from_chars(digits, text.data() + text.size(), line);
     out += *place;
     text.remove_prefix(place->size());
-    if (error != std::errc{} || number >= lines.size() || lines[number] == 0) continue;
-    out += std::to_string(lines[number]);
+    line = error == std::errc{} ? source_line(line, lines) : 0;
+    if (line == 0) continue;
+    out += std::to_string(line);
     text.remove_prefix(static_cast<std::size_t>(end - digits));
   }
   return out;
 }
 
-ScriptError explain_error(redis::ReplyView error_reply, const ErrorPlaces& places) {
+ScriptError explain_error(redis::ReplyView error_reply, std::string_view source,
+                          const std::vector<int>& lines, int last_line) {
+  const auto line_of = [&](const Place& place) {
+    if (place.chunk != kScript) return last_line;
+    const int line = lines.empty() ? place.line : source_line(place.line, lines);
+    return line == 0 ? last_line : line;
+  };
   const std::string whole = redis::to_error(error_reply).what();
   std::string_view message = whole;
   const bool compiling = message.starts_with(kCompiling);
   if (compiling) message.remove_prefix(kCompiling.size());
 
-  ScriptError error{.message = with_source_lines(message, places)};
+  ScriptError error{.message = with_lines_replaced(message, line_of)};
   if (const auto place = place_of(error_reply.text()); place && place->chunk == kScript) {
-    error.line = source_line(*place, places);
+    error.line = line_of(*place);
   }
   take_place(error);
   if (compiling) {
     // Up to Redis 6, the script is the body of a function whose `end` is two lines below.
-    error.line = std::min(error.line, static_cast<int>(lua::source_lines(places.source).size()));
+    error.line = std::min(error.line, static_cast<int>(lua::source_lines(source).size()));
   } else if (error.line == 0) {
-    error.line = places.last_line == 0 && places.source.starts_with("#!") ? 1 : places.last_line;
+    error.line = last_line == 0 && source.starts_with("#!") ? 1 : last_line;
   }
   return error;
 }
@@ -175,9 +183,10 @@ std::optional<ScriptError> find_compile_error(redis::Connection& connection,
                                               const Debuggee& debuggee) {
   const auto reply = connection.call({"SCRIPT", "LOAD", debuggee.source});
   if (!reply.is_error() || !reply.text().starts_with("ERR ")) return std::nullopt;
-  return explain_error(reply,
-                       {.line_of = [](int line) { return line; }, .source = debuggee.source});
+  return explain_error(reply, debuggee.source);
 }
+
+// ---- Sessions ----
 
 namespace {
 
@@ -185,18 +194,18 @@ using redis::Error;
 using redis::Failure;
 using redis::ReplyType;
 
-/// The limits of a debugger command: LDB's own, the same in all versions.
+/// The limits of a debugger command, which are the same in all versions.
 constexpr std::size_t kLongestWord = 1024;
 constexpr std::size_t kMaxWords = 1024;
 constexpr std::size_t kMaxBytes = std::size_t{1024} * 1024;
 /// The bytes that Valkey 9 reads at once; an incomplete command crashes the server.
-constexpr std::size_t kAlwaysTaken = 1024;
+constexpr std::size_t kAlwaysAccepted = 1024;
 
 constexpr std::string_view kEnd = "<endsession>";
 constexpr std::string_view kStopped = "* Stopped at ";
 constexpr std::string_view kReason = ", stop reason = ";
 
-/// The names that other server families use for the same item.
+/// The prefixes that other server families write in place of kCallItem.
 constexpr std::array<std::string_view, 2> kOtherCalls{"<redict> ", "<command> "};
 
 /// An item with Redis' prefix.
@@ -261,7 +270,7 @@ std::size_t wire_size(const std::vector<std::string>& words) {
   return size;
 }
 
-void require_speakable(const std::vector<std::string>& words) {
+void require_accepted(const std::vector<std::string>& words) {
   if (words.empty()) fail_usage("command without a word");
   if (words.size() > kMaxWords) fail_usage("command of more than 1024 words");
   for (const auto& word : words) {
@@ -271,8 +280,8 @@ void require_speakable(const std::vector<std::string>& words) {
   if (wire_size(words) > kMaxBytes) fail_usage("command of more than 1 MiB");
 }
 
-/// Valkey 9 crashes on an empty script; a comment avoids that.
-std::string with_something(std::string_view text) {
+/// The text with a comment in front if it is empty: Valkey 9 crashes on an empty script.
+std::string not_empty(std::string_view text) {
   return std::string(text.find_first_not_of(" \t\r\n\v\f") == text.npos ? "--" : "").append(text);
 }
 
@@ -298,72 +307,62 @@ void Session::end(Ending ending, std::string why) {
   connection_.reset();
 }
 
-void Session::refuse(redis::Reply reply) {
+void Session::end_refused(redis::Reply reply) {
   std::string why = reply.is_error() ? redis::to_error(reply).what()
                                      : "the server ran the script without its debugger";
   reply_ = std::move(reply);
   end(Ending::kRefused, std::move(why));
 }
 
-/// Calls `talk`; if the connection breaks, the session ends.
+/// Calls `talk`, which waits for the server, for a stop if `may_stop`; if the connection breaks, or
+/// no answer arrives in time, the session ends.
 template <typename Talk>
-Message Session::guarded(Talk talk) {
+Message Session::guarded(std::chrono::microseconds limit, bool may_stop, Talk talk) {
+  connection_->set_timeout(limit);
   try {
     return talk();
   } catch (const Error& error) {
     const auto failure = error.failure();
-    const bool in_script = stopped_once_ && failure == Failure::kTimeout;
-    if (!in_script)
+    if (stopped_once_ && failure == Failure::kTimeout) {
+      detach((may_stop ? "no stop within " : "no answer within ") + format_duration(limit));
+    } else {
       end(Ending::kLost, error.what());
-    else
-      let_go((moves_ ? "no stop within " : "no answer within ") + format_duration(limit_));
+    }
     if (failure != Failure::kTimeout && failure != Failure::kUnreachable &&
         failure != Failure::kProtocol) {
       throw;
     }
   }
-  return {.ended = true};
-}
-
-/// Returns false if the server refuses.
-bool Session::enable() {
-  connection_->pin_to_server();  // whatever the script replies
-  auto reply = connection_->call({"SCRIPT", "DEBUG", mode_ == Mode::kSync ? "SYNC" : "YES"});
-  if (!reply.is_error()) return true;
-  refuse(std::move(reply));
-  return false;
-}
-
-/// Reads the first message.
-Message Session::begin() {
-  auto reply = connection_->read();
-  if (reply.type() == ReplyType::kArray) return take(reply, true);
-  refuse(std::move(reply));
-  return {.ended = true};
+  return {};
 }
 
 Message Session::start(const Debuggee& debuggee, std::string_view text) {
   require(State::kIdle);
   state_ = State::kStopped;
-  connection_->set_timeout(limits_.step);
-  return guarded([&]() -> Message {
-    if (!enable()) return {.ended = true};
-    const auto key_count = std::to_string(debuggee.keys.size());
-    const auto sent_text = with_something(text);
-    connection_->append(eval_words(debuggee, sent_text, key_count));
-    return begin();
+  return guarded(limits_.step, true, [&]() -> Message {
+    connection_->pin_to_server();  // whatever the script replies
+    auto reply = connection_->call({"SCRIPT", "DEBUG", mode_ == Mode::kSync ? "SYNC" : "YES"});
+    if (!reply.is_error()) {
+      const auto key_count = std::to_string(debuggee.keys.size());
+      const auto sent_text = not_empty(text);
+      connection_->append(eval_words(debuggee, sent_text, key_count));
+      reply = connection_->read();
+      if (reply.type() == ReplyType::kArray) return parse(reply, true);
+    }
+    end_refused(std::move(reply));
+    return {};
   });
 }
 
 /// Parses a message, only by the position of its items: their content is the script's.
-Message Session::take(const redis::Reply& reply, bool may_stop) {
+Message Session::parse(const redis::Reply& reply, bool may_stop) {
   const auto junk = [] { return Error(Failure::kProtocol, "this is not the debugger's answer"); };
   if (reply.type() != ReplyType::kArray) throw junk();
   Message message;
   auto count = reply.size();
-  if (count > 0 && reply[count - 1].text() == kEnd) {
+  const bool is_last = count > 0 && reply[count - 1].text() == kEnd;
+  if (is_last) {
     --count;
-    message.ended = true;
   } else if (may_stop) {
     if (count >= 2) message.stop = parse_stop(reply[count - 2].text());
     if (!message.stop) throw junk();
@@ -371,32 +370,30 @@ Message Session::take(const redis::Reply& reply, bool may_stop) {
     stopped_once_ = true;
   }
   for (std::size_t i = 0; i < count; ++i) message.items.push_back(unified(reply[i].text()));
-  if (message.ended) take_result();
+  if (is_last) read_result();
   return message;
 }
 
 /// Reads the script's own reply, after the last message.
-void Session::take_result() {
+void Session::read_result() {
   auto reply = connection_->read();
   auto ending = Ending::kReturned;
   if (reply.is_error()) {
     ending = ending_of(reply.text(), stopped_once_, aborting_);
-    if (ending == Ending::kRefused) return refuse(std::move(reply));
+    if (ending == Ending::kRefused) return end_refused(std::move(reply));
   }
   reply_ = std::move(reply);
   end(ending);
 }
 
-Message Session::say(redis::Arguments words, std::chrono::microseconds limit, bool may_stop) {
+/// Sends one command and reads the server's answer, which is a stop if `may_stop`.
+Message Session::send(redis::Arguments words, std::chrono::microseconds limit, bool may_stop) {
   require(State::kStopped);
-  limit_ = limit;
-  moves_ = may_stop;
-  connection_->set_timeout(limit);
-  return guarded([&] { return take(connection_->call(words), may_stop); });
+  return guarded(limit, may_stop, [&] { return parse(connection_->call(words), may_stop); });
 }
 
 Message Session::move(std::string_view command, std::chrono::microseconds limit) {
-  return say(redis::Arguments(&command, 1), limit, true);
+  return send(redis::Arguments(&command, 1), limit, true);
 }
 
 Message Session::step() {
@@ -413,7 +410,7 @@ bool Session::is_valkey_9() {
   constexpr int kValkey9 = 0x090000;
   if (!is_valkey_9_) {
     const std::string_view command[] = {"eval", kVersion};
-    const auto message = say(command, limits_.step, false);
+    const auto message = send(command, limits_.step, false);
     int version = 0;
     for (std::string_view item : message.items) {
       if (!item.starts_with(kValueItem)) continue;
@@ -429,13 +426,13 @@ Message Session::ask(const std::vector<std::string>& words,
                      std::optional<std::chrono::microseconds> limit) {
   require(State::kStopped);
   const auto cut_words = cut(words);
-  require_speakable(cut_words);
-  if (wire_size(cut_words) > kAlwaysTaken && is_valkey_9()) {
-    if (ended()) return {.ended = true};
+  require_accepted(cut_words);
+  if (wire_size(cut_words) > kAlwaysAccepted && is_valkey_9()) {
+    if (ended()) return {};
     fail_usage("command of more than 1 KiB on this server");
   }
   const std::vector<std::string_view> views(cut_words.begin(), cut_words.end());
-  return say(views, limit.value_or(limits_.step), false);
+  return send(views, limit.value_or(limits_.step), false);
 }
 
 void Session::abort_script() {
@@ -456,10 +453,10 @@ void Session::send_abort() noexcept {
 void Session::cut_off(std::string why) {
   if (ended()) return;
   if (state_ == State::kStopped) send_abort();
-  let_go(std::move(why));
+  detach(std::move(why));
 }
 
-void Session::let_go(std::string why) {
+void Session::detach(std::string why) {
   if (!ended()) end(Ending::kCutOff, std::move(why));
 }
 

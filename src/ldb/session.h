@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +11,14 @@
 #include "redis/connection.h"
 #include "redis/reply.h"
 
+// A script in the debugger of a Redis server ("Debugging Lua scripts" in Redis's documentation):
+// the connection, the commands and the server's messages, without what they say of the script.
+// walk.cc moves a session from line to line and reads its messages; evaluation.cc runs code in one.
+// The end of a session is a result, Session::ending(), not an exception.
+
 namespace rlctl::ldb {
+
+// ---- Sessions ----
 
 /// The prefixes of a message's items, as Redis writes them.
 inline constexpr std::string_view kCallItem = "<redis> ", kReplyItem = "<reply> ",
@@ -24,9 +30,9 @@ std::string_view without_quotes(std::string_view text) noexcept;
 /// A script to debug and the keys and arguments to call it with.
 struct Debuggee {
   std::string name = {};    ///< for messages: a file's name without its folder
-  std::string source = {};  ///< Lua
+  std::string source = {};  ///< the Lua that runs
   std::vector<std::string> keys = {}, arguments = {};
-  std::string shown = {};  ///< the author's text, with the same lines; empty: the source
+  std::string shown = {};  ///< the author's text, with the same lines; empty if it is the source
 
   const std::string& shown_source() const { return shown.empty() ? source : shown; }
 };
@@ -42,14 +48,14 @@ enum class Ending {
   kRefused,   ///< the server did not start a session
   kCompileError,
   kRunTimeError,
-  kAborted,  ///< by abort_script()
-  kCutOff,   ///< by rlctl: the script did not stop in time, or was cut off on purpose
+  kAborted,  ///< the script ended by abort_script()
+  kCutOff,   ///< rlctl gave up: the script did not stop in time, or was cut off on purpose
   kLost,     ///< the connection broke, or the server's process was killed
 };
 
 /// Where a script stopped: this line runs next.
 struct Stop {
-  int line = 0;  ///< of the text that was sent
+  int line = 0;  ///< in the text that was sent
   enum class Reason { kStep, kBreakpoint, kCalledFor, kTimeout } reason = Reason::kStep;
 
   bool operator==(const Stop&) const = default;
@@ -60,19 +66,17 @@ struct Message {
   /// "<redis> ...", "<reply> ...", without the stop itself. A server's <redict> or <command>
   /// becomes <redis> here.
   std::vector<std::string> items = {};
-  std::optional<Stop> stop = {};  ///< none if the script did not move, or ended
-  bool ended = false;
+  std::optional<Stop> stop = {};  ///< std::nullopt if the script did not move, or ended
 };
 
 /// One script in a server's debugger, from SCRIPT DEBUG to the end of the connection, which is of
-/// no use after it. See "Debugging Lua scripts" in Redis' documentation; the session uses only
-/// commands that all versions support.
+/// no use after it. The session uses only commands that all versions support.
 ///
 ///     idle → enabled → stopped ⇄ running → ended
 ///
 /// Sends one command at a time: a server discards what follows a command in the same write.
 /// Destroying a session before its end closes its connection: a forked script is ended, as by
-/// cut_off(), and one in the server itself runs on to its end without stops, as by let_go().
+/// cut_off(), and one in the server itself runs on to its end without stops, as by detach().
 class Session {
  public:
   struct Limits {
@@ -88,7 +92,8 @@ class Session {
       : connection_(std::make_unique<redis::Connection>(std::move(connection))),
         mode_(mode),
         limits_(limits) {}
-  Session(redis::Connection connection, Mode mode) : Session(std::move(connection), mode, {}) {}
+  /// A session that was refused before it began, because of `why`.
+  explicit Session(std::string why) { end(Ending::kRefused, std::move(why)); }
   ~Session();
   Session(Session&&) noexcept = default;
   Session& operator=(Session&&) = delete;
@@ -106,11 +111,11 @@ class Session {
   /// of "eval" may be long: it is split at blanks, and the server joins it again. Throws
   /// UsageError, without sending anything, for a command that would end the session: an empty word,
   /// a word above 1024 bytes, more than 1024 words, or too many bytes in total (1024 for Valkey 9).
-  /// `limit` bounds the wait for the answer; none: the limit of a step.
+  /// `limit` bounds the wait for the answer; without it, the limit of a step does.
   Message ask(const std::vector<std::string>& words,
               std::optional<std::chrono::microseconds> limit = {});
   /// Whether the server is Valkey 9 or later, which rejects long commands and does not check the
-  /// time while a script runs. True if asking ended the session.
+  /// time while a script runs. Returns true if asking ended the session.
   bool is_valkey_9();
   /// Ends the script with an error at its current line. If a pcall catches it, the script runs on
   /// without a stop and has another ending.
@@ -119,10 +124,10 @@ class Session {
   /// closes the connection: the ending is kCutOff with the given reason.
   void cut_off(std::string why);
   /// Closes the connection; the script runs on to its end without stops. The ending is kCutOff.
-  void let_go(std::string why);
+  void detach(std::string why);
 
   bool ended() const noexcept { return ending_.has_value(); }
-  /// Only if ended().
+  /// Throws std::bad_optional_access if the session has not ended.
   Ending ending() const { return ending_.value(); }
   /// The reply to the client: set for kReturned, kCompileError, kRunTimeError and kAborted, and for
   /// kRefused if the server replied with an error.
@@ -134,29 +139,24 @@ class Session {
  private:
   enum class State { kIdle, kStopped, kEnded };
 
-  template <typename Talk>
-  Message guarded(Talk talk);
-  Message say(redis::Arguments words, std::chrono::microseconds limit, bool may_stop);
-  Message move(std::string_view command, std::chrono::microseconds limit);
-  bool enable();
-  Message begin();
-  Message take(const redis::Reply& reply, bool may_stop);
-  void take_result();
-  void end(Ending ending, std::string why = {});
-  void refuse(redis::Reply reply);
   void require(State state) const;
-
+  template <typename Talk>
+  Message guarded(std::chrono::microseconds limit, bool may_stop, Talk talk);
+  Message send(redis::Arguments words, std::chrono::microseconds limit, bool may_stop);
+  Message move(std::string_view command, std::chrono::microseconds limit);
+  Message parse(const redis::Reply& reply, bool may_stop);
+  void read_result();
+  void end(Ending ending, std::string why = {});
+  void end_refused(redis::Reply reply);
   void send_abort() noexcept;
 
   std::unique_ptr<redis::Connection> connection_;  ///< null if the session ended or was moved from
-  Mode mode_;
-  Limits limits_;
-  std::chrono::microseconds limit_{};  ///< of the current wait
-  bool moves_ = true;                  ///< the current wait is for a stop
+  Mode mode_ = Mode::kForked;
+  Limits limits_ = {};
   State state_ = State::kIdle;
   bool stopped_once_ = false;
   bool aborting_ = false;
-  std::optional<bool> is_valkey_9_;  ///< none: not asked yet
+  std::optional<bool> is_valkey_9_;  ///< std::nullopt: not asked yet
   std::optional<Ending> ending_;
   std::optional<redis::Reply> reply_;
   std::string why_;
@@ -166,28 +166,31 @@ class Session {
 /// it runs (madvise in the child) if its words are long: a page on average.
 bool fits_forked(const Debuggee& debuggee, std::string_view text);
 
+// ---- Errors and their places ----
+
 /// An error of a script, as a client sees it, and its place.
 struct ScriptError {
   /// Without its place and the script's SHA1, with control bytes escaped; places within it
   /// ("user_script:3: " in an error that was passed on) refer to the source.
   std::string message = {};
-  int line = 0;  ///< of the source; 0 if not known
+  int line = 0;  ///< in the source; 0 if not known
 };
 
-struct ErrorPlaces {
-  /// The source line for a line of the text that ran; 0 if there is none.
-  std::function<int(int)> line_of = {};
-  int last_line = 0;  ///< the script's last stop, as a line of the source
-  std::string_view source = {};
-};
+/// The source line for a line of the text that ran; 0 if it was added or does not exist. `lines` is
+/// ProbedScript::lines.
+int source_line(int line, const std::vector<int>& lines) noexcept;
 
 /// Replaces line numbers of the script that ran by the source's, in a text from the server or a
 /// probe: "user_script:7: ..." in an error that it caught. `lines` is ProbedScript::lines.
 std::string with_source_lines(std::string_view text, const std::vector<int>& lines);
 
-ScriptError explain_error(redis::ReplyView error_reply, const ErrorPlaces& places);
+/// Reads an error reply of a script. `lines` is ProbedScript::lines, or empty if the source itself
+/// ran; `last_line` is the source line of the script's last stop.
+ScriptError explain_error(redis::ReplyView error_reply, std::string_view source,
+                          const std::vector<int>& lines = {}, int last_line = 0);
 
-/// Why a script does not compile, as the server says; none if it does, or if this user may not ask.
+/// Why a script does not compile, as the server says; std::nullopt if it compiles, or if this user
+/// may not ask.
 std::optional<ScriptError> find_compile_error(redis::Connection& connection,
                                               const Debuggee& debuggee);
 

@@ -75,7 +75,7 @@ class Run {
   void cut_off() {
     auto why = "it had executed " + std::to_string(result_.lines) + " lines";
     if (options_.lets_go) {
-      walk_->session().let_go(std::move(why));
+      walk_->session().detach(std::move(why));
     } else {
       walk_->session().cut_off(std::move(why));
     }

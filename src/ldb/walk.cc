@@ -16,32 +16,28 @@ Walk::Walk(const Debuggee& debuggee, ProbedScript script, Session session, OnRea
       session_(std::move(session)),
       on_reading_(std::move(on_reading)) {}
 
-Walk::Walk(const Debuggee& debuggee, std::string refusal)
-    : debuggee_(debuggee), refusal_(std::move(refusal)) {}
-
 /// Prepares the debugger before the first line. Returns false if that ends the session.
 bool Walk::prepare() {
-  (void)session_->ask({"maxlen", "0"});
-  if (session_->ended()) return false;
+  session_.ask({"maxlen", "0"});
+  if (session_.ended()) return false;
   // Since Redis 7.0, which introduced this number, all errors of calls have <error> items.
-  const auto version = session_->ask({"eval", "return type(redis.REDIS_VERSION_NUM)"});
+  const auto version = session_.ask({"eval", "return type(redis.REDIS_VERSION_NUM)"});
   const auto& items = version.items;
   calls_ = CallLog(std::any_of(items.begin(), items.end(), [](const auto& item) {
     return item.find("number") != std::string::npos;
   }));
-  return !session_->ended();
+  return !session_.ended();
 }
 
 bool Walk::start() {
-  if (!session_) return false;
-  auto message = session_->start(debuggee_, script_.text);
+  auto message = session_.start(debuggee_, script_.text);
   if (message.stop && !prepare()) return false;
   return wait_until_stopped(std::move(message));
 }
 
 bool Walk::step() {
   reason_ = Stop::Reason::kStep;
-  return wait_until_stopped(session_->step());
+  return wait_until_stopped(session_.step());
 }
 
 /// Whether the server, or a probe in its place, stopped a script that runs long.
@@ -57,13 +53,13 @@ bool Walk::is_pause(const Message& message) {
 bool Walk::run(const std::function<bool()>& is_enough) {
   reason_ = Stop::Reason::kStep;
   calls_.set_silent(true);
-  auto message = session_->run();
+  auto message = session_.run();
   while (is_pause(message) && !is_enough()) {
     read(message);
-    message = session_->run();
+    message = session_.run();
   }
-  if (message.stop && std::exchange(is_muted_, false)) static_cast<void>(control("true"));
-  if (session_->ended()) message.stop.reset();
+  if (message.stop && std::exchange(is_muted_, false)) control("true");
+  if (session_.ended()) message.stop.reset();
   if (!is_pause(message)) return wait_until_stopped(std::move(message));
   // Stopped within a line: what it does shows at the next, and the variables at the next probe.
   read(message);
@@ -78,7 +74,7 @@ bool Walk::run(const std::function<bool()>& is_enough) {
 
 /// Calls the function that probe.lua leaves for this.
 bool Walk::control(const std::string& arguments) {
-  const auto message = session_->ask({"eval", "getmetatable(KEYS)[1](" + arguments + ")"});
+  const auto message = session_.ask({"eval", "getmetatable(KEYS)[1](" + arguments + ")"});
   return std::any_of(message.items.begin(), message.items.end(), [](std::string_view item) {
     return item.starts_with(kValueItem) && item.substr(kValueItem.size()) == "true";
   });
@@ -103,9 +99,9 @@ bool Walk::mute(const std::vector<ProbeStop>& stops, bool pauses) {
       for (const auto local : probe->locals) names += ',' + script_.locals[local].name;
       arguments += ',' + string_literal("local " + names + "=... return " + stop.condition);
     }
-    is_muted_ = !session_->ended() && control(arguments);
+    is_muted_ = !session_.ended() && control(arguments);
     if (is_muted_) continue;
-    if (!session_->ended()) static_cast<void>(control("true"));
+    if (!session_.ended()) control("true");
     return false;
   }
   return true;
@@ -168,7 +164,7 @@ bool Walk::wait_until_stopped(Message message) {
       line_ = line;
       return true;
     }
-    message = session_->step();
+    message = session_.step();
     read(message);
   }
   return false;
@@ -223,7 +219,7 @@ std::vector<ScriptMessage> Walk::take_messages() {
 Call Walk::call(const std::vector<std::string>& words) {
   std::vector<std::string> command{"redis"};
   command.insert(command.end(), words.begin(), words.end());
-  const auto message = session_->ask(command);
+  const auto message = session_.ask(command);
   auto log = calls_.like();
   log.add_words(words, {});
   for (const auto& item : message.items) log.add_item(item);
@@ -235,7 +231,7 @@ std::vector<Frame> Walk::frames() {
   constexpr std::size_t kMark = 3;  // "->#"
   std::vector<Frame> frames;
   // Each function has two items: "In top level:" and "->#3 return 1".
-  for (std::string_view item : session_->ask({"trace"}).items) {
+  for (std::string_view item : session_.ask({"trace"}).items) {
     const auto prefix = item.starts_with(kIn) ? kIn : item.starts_with(kFrom) ? kFrom : "";
     if (!prefix.empty() && item.ends_with(':')) {
       item.remove_prefix(prefix.size());
@@ -251,23 +247,13 @@ std::vector<Frame> Walk::frames() {
 }
 
 TraceResult Walk::result() {
-  TraceResult result;
-  if (!session_) {
-    result.ending = Ending::kRefused;
-    result.message = refusal_;
-    return result;
-  }
-  result.ending = session_->ending();
-  result.text_lines = script_.lines;
-  if (session_->reply()) result.reply = session_->take_reply();
+  TraceResult result{
+      .ending = session_.ending(), .reply = session_.take_reply(), .text_lines = script_.lines};
   switch (result.ending) {
     case Ending::kCompileError:
     case Ending::kRunTimeError:
     case Ending::kAborted: {
-      auto error =
-          explain_error(*result.reply, {.line_of = [&](int line) { return script_.line_of(line); },
-                                        .last_line = line_,
-                                        .source = debuggee_.source});
+      auto error = explain_error(*result.reply, debuggee_.source, script_.lines, line_);
       result.message = std::move(error.message);
       result.error_line = error.line;
       break;
@@ -277,7 +263,7 @@ TraceResult Walk::result() {
       [[fallthrough]];
     case Ending::kRefused:
     case Ending::kLost:
-      result.message = session_->why();
+      result.message = session_.why();
       break;
     case Ending::kReturned:
       break;
@@ -315,7 +301,7 @@ std::unique_ptr<Walk> begin_walk(const Debuggee& debuggee, Mode mode, const Conn
   const auto begin = [&](ProbedScript script) {
     auto walk = std::make_unique<Walk>(debuggee, std::move(script),
                                        Session(connect(), mode, options.limits), on_reading);
-    (void)walk->start();
+    walk->start();
     return walk;
   };
   for (const bool wrapped : {false, true}) {
@@ -325,8 +311,9 @@ std::unique_ptr<Walk> begin_walk(const Debuggee& debuggee, Mode mode, const Conn
     if (!walk->ended() || walk->session().ending() != Ending::kCompileError) return walk;
   }
   auto script = plain(debuggee, options);
-  if (!fits(script)) return std::make_unique<Walk>(debuggee, too_long(script.text));
-  return begin(std::move(script));
+  if (fits(script)) return begin(std::move(script));
+  Session refused(too_long(script.text));
+  return std::make_unique<Walk>(debuggee, std::move(script), std::move(refused), on_reading);
 }
 
 }  // namespace rlctl::ldb

@@ -56,8 +56,6 @@ class Walk {
   using OnReading = std::function<void(const ProbedScript&, const ProbeReading&)>;
 
   Walk(const Debuggee& debuggee, ProbedScript script, Session session, OnReading on_reading);
-  /// A walk that never began.
-  Walk(const Debuggee& debuggee, std::string refusal);
 
   // Functions that move return true if the script stopped at a line of its source, false if it
   // ended. They throw redis::Error, as Session does.
@@ -94,15 +92,14 @@ class Walk {
 
   /// The active functions, innermost first.
   std::vector<Frame> frames();
-  bool ended() const noexcept { return !session_ || session_->ended(); }
+  bool ended() const noexcept { return session_.ended(); }
   bool has_probes() const noexcept { return !script_.probes.empty(); }
   /// Whether the probes show all variables, if there are any.
   bool shows_all_locals() const noexcept {
     return has_probes() || (!script_.functions.empty() && script_.locals.empty());
   }
   const ProbedScript& script() const noexcept { return script_; }
-  /// Only if the walk began.
-  Session& session() { return *session_; }
+  Session& session() { return session_; }
 
   /// The result once the script has ended, without lines, calls and hits.
   TraceResult result();
@@ -118,8 +115,7 @@ class Walk {
 
   const Debuggee& debuggee_;
   ProbedScript script_;
-  std::optional<Session> session_;
-  std::string refusal_;
+  Session session_;
   OnReading on_reading_;
   ProbeReader reader_{script_};
   CallLog calls_;
