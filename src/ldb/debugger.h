@@ -47,7 +47,7 @@ struct Halt {
   std::vector<Call> calls = {};
   std::int64_t calls_before = 0;
   std::vector<ScriptMessage> messages = {};  ///< the last ones
-  std::vector<LocalChange> changed = {};     ///< of the variables visible now
+  std::vector<LocalValue> changed = {};      ///< of the variables visible now
   /// kBreakpoint: why its condition could not be evaluated.
   std::string condition_error = {};
   struct WatchChange {
@@ -103,7 +103,7 @@ class Debugger {
   Halt abort_script();
 
   /// The known values of local variables.
-  const std::vector<VisibleLocal>& locals() const noexcept { return locals_.all(); }
+  const std::vector<LocalValue>& locals() const noexcept { return locals_.all(); }
   /// The line that declares `name`, anywhere in the script; 0 if none does.
   int declared_at(std::string_view name) const noexcept;
   /// The field names of the expression before a '.': "t" or "t.a", a variable or a field of one.

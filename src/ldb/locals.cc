@@ -34,9 +34,9 @@ void LocalWatch::forget_gone(const ProbeReading& reading) {
   });
 }
 
-std::vector<LocalChange> LocalWatch::changes(const ProbeReading& reading) {
+std::vector<LocalValue> LocalWatch::changes(const ProbeReading& reading) {
   forget_gone(reading);
-  std::vector<LocalChange> result;
+  std::vector<LocalValue> result;
   for (const auto& variable : reading.variables) {
     auto& frame = frames_[owner_of(variable)];
     const auto [known, is_new] = frame.try_emplace(variable.local, variable.value);
@@ -51,8 +51,7 @@ void VisibleLocals::on_reading(const ProbedScript& script, const ProbeReading& r
   if (!watch_) watch_.emplace(script);
   readings_[script.probes[reading.probe].function] = reading;
   last_reading_ = reading;
-  heard_.insert(script.probes[reading.probe].function);
-  told_.insert(script.probes[reading.probe].function);
+  read_.insert(script.probes[reading.probe].function);
 }
 
 std::size_t VisibleLocals::function_at(const ProbedScript& script, int line) const {
@@ -75,9 +74,8 @@ void VisibleLocals::refresh(const Walk& walk, bool in_midst) {
   locals_.clear();
   function_ = function_at(walk.script(), walk.line());
   const bool was_here = std::exchange(line_, walk.line()) == walk.line();
-  const auto heard = std::exchange(heard_, {});
-  is_outdated_ = (was_muted_ && !told_.contains(function_)) ||
-                 ((was_here || in_midst) && !heard.contains(function_));
+  const auto read = std::exchange(read_, {});
+  is_outdated_ = (was_here || in_midst) && !read.contains(function_);
   const auto* reading = reading_here();
   if (reading == nullptr || is_outdated_) return;
   for (const auto& variable : reading->variables) {
@@ -85,13 +83,13 @@ void VisibleLocals::refresh(const Walk& walk, bool in_midst) {
   }
 }
 
-std::vector<LocalChange> VisibleLocals::changes() {
+std::vector<LocalValue> VisibleLocals::changes() {
   const auto* reading = reading_here();
   if (reading == nullptr || is_outdated_ || !watch_) return {};
   return watch_->changes(*reading);
 }
 
-const VisibleLocal* VisibleLocals::find(std::string_view name) const noexcept {
+const LocalValue* VisibleLocals::find(std::string_view name) const noexcept {
   for (auto it = locals_.rbegin(); it != locals_.rend(); ++it) {
     if (it->local.name == name) return &*it;
   }

@@ -18,8 +18,8 @@
 
 namespace rlctl::ldb {
 
-/// A local variable that is new or has a new value.
-struct LocalChange {
+/// A local variable and its value at a stop.
+struct LocalValue {
   Local local = {};
   Value value = {};
 };
@@ -30,7 +30,7 @@ class LocalWatch {
   /// The script must outlive this.
   explicit LocalWatch(const ProbedScript& script) : script_(&script) {}
 
-  std::vector<LocalChange> changes(const ProbeReading& reading);
+  std::vector<LocalValue> changes(const ProbeReading& reading);
 
  private:
   /// The variables of one function activation, by their index in the script.
@@ -44,9 +44,6 @@ class LocalWatch {
   std::map<Activation, Frame> frames_;
 };
 
-/// A variable that is visible at a stop.
-using VisibleLocal = LocalChange;
-
 /// The variables of a script that are known at a stop, within one run. Without probes, none are.
 class VisibleLocals {
  public:
@@ -55,23 +52,20 @@ class VisibleLocals {
 
   /// The probes are off until the next stop: each function's reading is out of date there, until
   /// the next one.
-  void mark_stale() noexcept {
-    was_muted_ = true;
-    told_.clear();
-  }
+  void mark_stale() noexcept { readings_.clear(); }
 
   /// Updates the variables; call it at each stop of the walk. `in_midst`: the script was stopped
   /// within a line that keeps running. There, and when execution returns to a line, the values may
   /// be outdated: without a new reading of the function, none are known.
   void refresh(const Walk& walk, bool in_midst);
   /// The variables that are new or changed at the last refresh(), since the previous call.
-  std::vector<LocalChange> changes();
+  std::vector<LocalValue> changes();
 
   /// For a line that does not begin a statement, the values known before the statement it belongs
   /// to.
-  const std::vector<VisibleLocal>& all() const noexcept { return locals_; }
+  const std::vector<LocalValue>& all() const noexcept { return locals_; }
   /// The variable that a name refers to; null if there is none.
-  const VisibleLocal* find(std::string_view name) const noexcept;
+  const LocalValue* find(std::string_view name) const noexcept;
   struct Found {
     std::optional<Value> value = {};  ///< none if there is no such variable, or it is not known
     std::string why_not = {};         ///< set if the server cannot know it from a copy either
@@ -97,13 +91,11 @@ class VisibleLocals {
   std::map<std::size_t, ProbeReading> readings_;  ///< the latest of each function
   std::optional<ProbeReading> last_reading_;
   std::optional<LocalWatch> watch_;
-  std::vector<VisibleLocal> locals_;
+  std::vector<LocalValue> locals_;
   std::size_t function_ = 0;
-  int line_ = 0;                 ///< of the last refresh()
-  std::set<std::size_t> heard_;  ///< the functions with a reading since then
-  bool was_muted_ = false;       ///< mark_stale() was called
-  std::set<std::size_t> told_;   ///< the functions with a reading since then
-  bool is_outdated_ = false;     ///< reading_here() may be
+  int line_ = 0;                ///< of the last refresh()
+  std::set<std::size_t> read_;  ///< the functions with a reading since the last refresh()
+  bool is_outdated_ = false;    ///< reading_here() may be from before the current stop
 };
 
 }  // namespace rlctl::ldb

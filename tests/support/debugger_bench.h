@@ -56,7 +56,7 @@ class DebuggerBench {
     return text;
   }
   /// "a=1 b=nil"
-  static std::string text_of(const std::vector<ldb::LocalChange>& locals) {
+  static std::string text_of(const std::vector<ldb::LocalValue>& locals) {
     std::string text;
     for (const auto& [local, value] : locals) {
       text += (text.empty() ? "" : " ") + local.name + "=" + ldb::text_of(value);

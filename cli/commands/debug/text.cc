@@ -263,7 +263,7 @@ void View::source(int first, int last, int current, const Breakpoints& breakpoin
 
 // ---- Answers ----
 
-void View::local(const ldb::LocalChange& local) {
+void View::local(const ldb::LocalValue& local) {
   out_ += bar() + tone(escaped_message(local.local.name) + ":", Tone::kLabel) + " " +
           value_text(local.value) + '\n';
 }

@@ -86,7 +86,7 @@ class View {
   /// Shows a watch, with its value if `has_value`.
   void watch(const ldb::Watch& watch, bool has_value);
   void frame(const ldb::Frame& frame);
-  void local(const ldb::LocalChange& local);
+  void local(const ldb::LocalValue& local);
   void call(const ldb::Call& call);
   /// Shows the values, one per line and numbered if there are several; or the error.
   void evaluation(const ldb::Evaluation& evaluation);

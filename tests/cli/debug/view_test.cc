@@ -15,7 +15,7 @@ namespace {
 
 using ldb::Call;
 using ldb::Ending;
-using ldb::LocalChange;
+using ldb::LocalValue;
 using ldb::TracedLine;
 using ldb::TraceResult;
 using ldb::Value;
@@ -26,7 +26,7 @@ const ldb::Debuggee kDebuggee{
     .name = "limit.lua",
     .source = "local len = redis.call('LLEN', key)\r\n\tlocal s = '\x1b[31m'\r\nreturn 1"};
 
-LocalChange local(const std::string& name, double number) {
+LocalValue local(const std::string& name, double number) {
   return {.local = {.name = name}, .value = {.kind = Value::Kind::kNumber, .number = number}};
 }
 
