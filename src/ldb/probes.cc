@@ -323,12 +323,13 @@ namespace {
 constexpr std::string_view kTag = "~rl:";
 constexpr int kDeepestValue = 200;
 
-struct NotOurs {};
+/// Thrown for a line that has the form of a report only at its start: the script wrote it.
+struct NotAReport {};
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  throw NotOurs{};
+  throw NotAReport{};
 }
 
 template <typename Number>
@@ -336,7 +337,7 @@ Number parse_number(std::string_view text) {
   Number number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   // from_chars() may report 5e-324 as out of range; other values out of range do not occur.
-  if (error == std::errc::invalid_argument || end != text.data() + text.size()) throw NotOurs{};
+  if (error == std::errc::invalid_argument || end != text.data() + text.size()) throw NotAReport{};
   return number;
 }
 
@@ -348,7 +349,7 @@ std::string decode(std::string_view word) {
       bytes += word[i];
       continue;
     }
-    if (word.size() - i < 3) throw NotOurs{};
+    if (word.size() - i < 3) throw NotAReport{};
     bytes += static_cast<char>(hex_digit(word[i + 1]) * 16 + hex_digit(word[i + 2]));
     i += 2;
   }
@@ -360,15 +361,16 @@ class Rest {
  public:
   explicit Rest(std::string_view text) : text_(text) {}
 
-  bool empty() const { return text_.empty(); }
-  char peek() const { return text_.empty() ? '\0' : text_.front(); }
   bool accept(char c) {
-    if (peek() != c || text_.empty()) return false;
+    if (!text_.starts_with(c)) return false;
     text_.remove_prefix(1);
     return true;
   }
   void expect(char c) {
-    if (!accept(c)) throw NotOurs{};
+    if (!accept(c)) throw NotAReport{};
+  }
+  void expect_end() const {
+    if (!text_.empty()) throw NotAReport{};
   }
   /// Takes the text up to the next separator.
   std::string_view word() {
@@ -381,14 +383,14 @@ class Rest {
   Value value(int depth = 0) {
     using Kind = Value::Kind;
     Value value;
-    if (depth > kDeepestValue) throw NotOurs{};
+    if (depth > kDeepestValue) throw NotAReport{};
     if (accept('{')) {
       value.kind = Kind::kTable;
       table(value, depth);
       return value;
     }
     const auto text = word();
-    if (text.empty()) throw NotOurs{};
+    if (text.empty()) throw NotAReport{};
     const auto rest = text.substr(1);
     switch (text.front()) {
       case 'n':
@@ -414,7 +416,7 @@ class Rest {
         value.kind = Kind::kCycle;
         break;
       default:
-        throw NotOurs{};
+        throw NotAReport{};
     }
     return value;
   }
@@ -484,20 +486,13 @@ std::vector<std::string> read_words(Rest& rest) {
   return words;
 }
 
-void read_log(Rest& rest, ProbeReader::Line& line) {
+ScriptMessage read_log(Rest& rest) {
   constexpr std::array<std::string_view, 4> kLevels{"debug", "verbose", "notice", "warning"};
+  ScriptMessage message{.level =
+                            std::string(kLevels.at(std::min(rest.index(), kLevels.size() - 1)))};
   rest.expect(';');
-  line.message.level = kLevels.at(std::min(rest.index(), kLevels.size() - 1));
-  rest.expect(';');
-  line.message.text = decode(rest.word());
-  if (!rest.empty()) throw NotOurs{};
-}
-
-void read_call(Rest& rest, ProbeReader::Line& line) {
-  rest.expect(';');
-  line.words = read_words(rest);
-  if (rest.accept('=')) line.answer = read_words(rest);
-  if (!rest.empty()) throw NotOurs{};
+  message.text = decode(rest.word());
+  return message;
 }
 
 }  // namespace
@@ -506,11 +501,11 @@ std::optional<Value> parse_told(std::string_view text) {
   try {
     Rest rest(text);
     auto value = rest.value();
-    if (rest.empty()) return value;
-  } catch (const NotOurs&) {
-    // Returns none below.
+    rest.expect_end();
+    return value;
+  } catch (const NotAReport&) {
+    return std::nullopt;
   }
-  return std::nullopt;
 }
 
 ProbeReader::ProbeReader(const ProbedScript& script) : script_(script) {
@@ -524,22 +519,25 @@ ProbeReader::ProbeReader(const ProbedScript& script) : script_(script) {
   }
 }
 
-bool ProbeReader::read_values(std::string_view text, std::size_t& probe) {
+/// Takes over the values that the parts of a probe report; returns the probe.
+std::size_t ProbeReader::read_values(std::string_view text) {
   Rest rest(text);
+  std::size_t probe = 0;
   do {
     const auto number = rest.index();
-    if (number == 0 || number > parts_.size()) return false;
+    if (number == 0 || number > parts_.size()) throw NotAReport{};
     const auto& part = parts_[number - 1];
     probe = part.probe;
     auto& values = last_[ProbePart::place_of(script_.probes[probe].function, part.first)];
     while (rest.accept(';')) {
       const auto index = rest.index();
       rest.expect('=');
-      if (index == 0 || index > values.size()) return false;
+      if (index == 0 || index > values.size()) throw NotAReport{};
       values[index - 1] = rest.value();
     }
   } while (rest.accept(':'));
-  return rest.empty();
+  rest.expect_end();
+  return probe;
 }
 
 ProbeReading ProbeReader::reading_of(std::size_t index) {
@@ -567,29 +565,36 @@ ProbeReading ProbeReader::reading_of(std::size_t index) {
 }
 
 ProbeReader::Line ProbeReader::read(std::string_view text) {
-  text = without_quotes(text);
-  Line line;
-  if (text.substr(0, kTag.size()) != kTag) return line;
-  text.remove_prefix(kTag.size());
+  const auto report = without_quotes(text);
   try {
-    std::size_t probe = 0;
-    if (text.substr(0, 1) == "P" && read_values(text.substr(1), probe)) {
-      line.kind = Line::Kind::kProbe;
-      line.reading = reading_of(probe);
-    } else if (text.substr(0, 1) == "C") {
-      Rest rest(text.substr(1));
-      read_call(rest, line);
-      line.kind = Line::Kind::kCall;
-    } else if (text.substr(0, 1) == "L") {
-      Rest rest(text.substr(1));
-      read_log(rest, line);
-      line.kind = Line::Kind::kLog;
-    } else if (text == "T") {
-      line.kind = Line::Kind::kPause;
-    }
-  } catch (const NotOurs&) {
-    return {};
+    if (report.starts_with(kTag)) return read_report(report.substr(kTag.size()));
+  } catch (const NotAReport&) {
+    // The script wrote it.
   }
+  return {.message = {.text = std::string(text)}};
+}
+
+ProbeReader::Line ProbeReader::read_report(std::string_view text) {
+  Line line;
+  Rest rest(text);
+  if (rest.accept('P')) {
+    line.kind = Line::Kind::kProbe;
+    line.reading = reading_of(read_values(text.substr(1)));
+    return line;
+  }
+  if (rest.accept('C')) {
+    line.kind = Line::Kind::kCall;
+    rest.expect(';');
+    line.words = read_words(rest);
+    if (rest.accept('=')) line.answer = read_words(rest);
+  } else if (rest.accept('L')) {
+    rest.expect(';');
+    line.message = read_log(rest);
+  } else {
+    line.kind = Line::Kind::kPause;
+    rest.expect('T');
+  }
+  rest.expect_end();
   return line;
 }
 
@@ -677,7 +682,8 @@ void CallLog::begin(Call call) {
   has_error_item_ = false;
 }
 
-void CallLog::add_words(CallWords words, const std::optional<std::vector<std::string>>& answer) {
+void CallLog::add_words(std::vector<std::string> words,
+                        const std::optional<std::vector<std::string>>& answer) {
   refuse_pending();
   is_open_ = false;
   if (answer) {

@@ -125,11 +125,6 @@ struct ProbeReading {
   std::vector<Variable> variables = {};  ///< all of the probe's locals
 };
 
-/// A call by the script, reported before it is executed, since the debugger truncates its words to
-/// ten. A call that cannot be a command (no words, or a word that is neither a string nor a number)
-/// is not reported.
-using CallWords = std::vector<std::string>;
-
 /// A message of the script, by redis.debug() or redis.log().
 struct ScriptMessage {
   std::string text = {};   ///< of redis.debug(): as the debugger prints its arguments
@@ -144,18 +139,22 @@ class ProbeReader {
   explicit ProbeReader(const ProbedScript& script);
 
   struct Line {
-    enum class Kind { kScripts, kProbe, kCall, kLog, kPause } kind = Kind::kScripts;
+    enum class Kind { kMessage, kProbe, kCall, kPause } kind = Kind::kMessage;
+    ScriptMessage message = {};  ///< kMessage
     ProbeReading reading = {};   ///< kProbe
-    CallWords words = {};        ///< kCall
-    ScriptMessage message = {};  ///< kLog
-    /// kCall: the script's reply if the server is not asked: the two texts of TIME.
+    /// kCall: a command that the script is about to call, since the debugger tells no more than ten
+    /// words of it. A call that the server will refuse (it has no words, or a word that is neither
+    /// a string nor a number) is not reported.
+    std::vector<std::string> words = {};
+    /// kCall: the reply that the script gets if the server is not asked: the two texts of TIME.
     std::optional<std::vector<std::string>> answer = {};
   };
-  /// `text` is what follows "<debug> line N: "; kScripts if the script itself wrote it.
+  /// `text` is what follows "<debug> line N: ". What is not a report is a message of the script.
   Line read(std::string_view text);
 
  private:
-  bool read_values(std::string_view text, std::size_t& probe);
+  Line read_report(std::string_view text);
+  std::size_t read_values(std::string_view text);
   ProbeReading reading_of(std::size_t index);
 
   const ProbedScript& script_;
@@ -192,11 +191,9 @@ class CallLog {
   /// otherwise an error is recognized by its form, like a string that begins with "-ERR ".
   explicit CallLog(bool tells_errors = true) : tells_errors_(tells_errors) {}
 
-  /// An empty log for the same server.
-  CallLog like() const { return CallLog(tells_errors_); }
-
   /// Takes the words that the shim reported; `answer` is set if the server will not be asked.
-  void add_words(CallWords words, const std::optional<std::vector<std::string>>& answer);
+  void add_words(std::vector<std::string> words,
+                 const std::optional<std::vector<std::string>>& answer);
   /// Takes an item of the debugger; items that belong to no call are ignored.
   void add_item(std::string_view item);
   /// All output about the calls so far has arrived: a call known only by its words was refused.
@@ -215,9 +212,10 @@ class CallLog {
   bool tells_errors_;
   bool is_silent_ = false;
   std::vector<Call> calls_;
-  std::optional<CallWords> pending_;  ///< reported by the shim, without output so far
-  bool is_open_ = false;              ///< the last call may still get a reply or an error
-  bool has_error_item_ = false;       ///< the last call has one
+  std::optional<std::vector<std::string>>
+      pending_;                  ///< a call of which the debugger has told nothing
+  bool is_open_ = false;         ///< the last call may still get a reply or an error
+  bool has_error_item_ = false;  ///< the last call has one
 };
 
 }  // namespace rlctl::ldb

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 
 #include "ldb/value.h"
@@ -23,9 +24,10 @@ bool Walk::prepare() {
   // Since Redis 7.0, which introduced this number, all errors of calls have <error> items.
   const auto version = session_.ask({"eval", "return type(redis.REDIS_VERSION_NUM)"});
   const auto& items = version.items;
-  calls_ = CallLog(std::any_of(items.begin(), items.end(), [](const auto& item) {
+  tells_errors_ = std::any_of(items.begin(), items.end(), [](const auto& item) {
     return item.find("number") != std::string::npos;
-  }));
+  });
+  calls_ = CallLog(tells_errors_);
   return !session_.ended();
 }
 
@@ -65,9 +67,9 @@ bool Walk::run(const std::function<bool()>& is_enough) {
   read(message);
   calls_.set_silent(false);
   constexpr int kTries = 4;
-  is_told_ = false;
+  has_reading_ = false;
   bool goes_on = step();
-  for (int i = 1; i < kTries && goes_on && has_probes() && !is_told_; ++i) goes_on = step();
+  for (int i = 1; i < kTries && goes_on && has_probes() && !has_reading_; ++i) goes_on = step();
   reason_ = Stop::Reason::kTimeout;
   return goes_on;
 }
@@ -176,29 +178,21 @@ void Walk::read_debug(std::string_view item) {
   const auto colon = item.find(kColon);
   if (colon == item.npos) return;
   item.remove_prefix(colon + kColon.size());
-  auto told = reader_.read(item);
-  switch (told.kind) {
-    case ProbeReader::Line::Kind::kProbe:
-      is_told_ = true;
-      on_reading_(script_, told.reading);
-      break;
-    case ProbeReader::Line::Kind::kCall:
-      calls_.add_words(std::move(told.words), told.answer);
-      break;
-    case ProbeReader::Line::Kind::kScripts:
-      messages_.push_back({.text = std::string(item)});
-      break;
-    case ProbeReader::Line::Kind::kLog:
-      messages_.push_back(std::move(told.message));
-      break;
-    case ProbeReader::Line::Kind::kPause:
-      break;
+  using Kind = ProbeReader::Line::Kind;
+  auto line = reader_.read(item);
+  if (line.kind == Kind::kProbe) {
+    has_reading_ = true;
+    on_reading_(script_, line.reading);
+  } else if (line.kind == Kind::kCall) {
+    calls_.add_words(std::move(line.words), line.answer);
+  } else if (line.kind == Kind::kMessage) {
+    messages_.push_back(std::move(line.message));
   }
 }
 
 void Walk::read(const Message& message) {
-  for (const auto& told : message.items) {
-    const auto item = with_source_lines(told, script_.lines);
+  for (const auto& sent : message.items) {
+    const auto item = with_source_lines(sent, script_.lines);
     if (item.starts_with("<debug> line ")) {
       read_debug(item);
     } else {
@@ -220,7 +214,7 @@ Call Walk::call(const std::vector<std::string>& words) {
   std::vector<std::string> command{"redis"};
   command.insert(command.end(), words.begin(), words.end());
   const auto message = session_.ask(command);
-  auto log = calls_.like();
+  CallLog log(tells_errors_);
   log.add_words(words, {});
   for (const auto& item : message.items) log.add_item(item);
   return log.take().front();
@@ -275,15 +269,14 @@ namespace {
 
 /// The unmodified source, except for the clock.
 ProbedScript plain(const Debuggee& debuggee, const WalkOptions& options) {
-  auto script = add_probes(debuggee.source, {.probes = false, .now = options.now});
-  if (!script) script.emplace(ProbedScript{.text = debuggee.source});
-  // All lines, as Lua counts them.
+  auto script = add_probes(debuggee.source, {.probes = false, .now = options.now})
+                    .value_or(ProbedScript{.text = debuggee.source});
   const auto count = lua::source_lines(debuggee.source).size();
-  script->lines.clear();
-  for (std::size_t i = 0; i <= count; ++i) script->lines.push_back(static_cast<int>(i));
+  script.lines.resize(count + 1);
+  std::iota(script.lines.begin(), script.lines.end(), 0);
   // If something is missing at the end, Lua names the line after it; up to Redis 6, one further.
-  script->lines.insert(script->lines.end(), 2, static_cast<int>(count));
-  return *std::move(script);
+  script.lines.insert(script.lines.end(), 2, static_cast<int>(count));
+  return script;
 }
 
 std::string too_long(std::string_view text) {

@@ -118,11 +118,12 @@ class Walk {
   Session session_;
   OnReading on_reading_;
   ProbeReader reader_{script_};
+  bool tells_errors_ = true;  ///< see CallLog
   CallLog calls_;
   std::vector<ScriptMessage> messages_;
   std::vector<std::string_view> source_ = lua::source_lines(debuggee_.source);
   bool is_muted_ = false;
-  bool is_told_ = false;  ///< a probe reported since this was set to false
+  bool has_reading_ = false;  ///< a probe reported since this was set to false
   int line_ = 0;
   int text_line_ = 0;  ///< of the last stop
   Stop::Reason reason_ = Stop::Reason::kStep;

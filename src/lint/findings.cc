@@ -329,7 +329,7 @@ struct Unit {
   std::string_view name;
   double in_us;
 };
-constexpr std::chrono::seconds kSecond{1};
+constexpr std::chrono::seconds kOneSecond{1};
 constexpr double kSecondUs = 1e6, kMillisecondUs = 1e3;
 constexpr std::array kUnits{Unit{"seconds", kSecondUs}, Unit{"milliseconds", kMillisecondUs},
                             Unit{"microseconds", 1}, Unit{"nanoseconds", 1e-3}};
@@ -365,7 +365,7 @@ struct SetTtls {
 bool is_thousandfold(const TtlWord& ttl, std::chrono::microseconds window) {
   constexpr double kThousand = 1000;
   const auto ratio = ttl.value * as_double(ttl.unit) / as_double(window);
-  const auto wanted = ttl.unit == kSecond ? kThousand : 1 / kThousand;
+  const auto wanted = ttl.unit == kOneSecond ? kThousand : 1 / kThousand;
   return is_near(ratio, wanted, kJitter) || is_near(ratio, 2 * wanted, kJitter);
 }
 
@@ -380,12 +380,12 @@ bool is_argument(double value, const Request& request) {
 
 /// Too short a TTL lets requests in. A constant that is too long may be meant.
 Severity severity_of(const SetTtls& set) {
-  const bool is_too_long = set.first.unit == kSecond && !set.first.is_absolute;
+  const bool is_too_long = set.first.unit == kOneSecond && !set.first.is_absolute;
   return is_too_long && !set.is_passed ? Severity::kWarning : Severity::kCritical;
 }
 
 void add_ttl_finding(const SetTtls& set, const std::string& detail, Flaws& flaws) {
-  const bool takes_seconds = set.first.unit == kSecond;
+  const bool takes_seconds = set.first.unit == kOneSecond;
   flaws.add({.name = "mixed-units",
              .line = set.call->line,
              .severity = severity_of(set),
@@ -406,7 +406,7 @@ void find_ttls_in_other_units(const Observation& observation, Flaws& flaws) {
       return add_ttl_finding(
           {.call = &call, .first = *ttl},
           fmt::format("{} takes {}, but gets {}: {}.", ttl->name,
-                      ttl->unit == kSecond ? "seconds since 1970" : "milliseconds since 1970",
+                      ttl->unit == kOneSecond ? "seconds since 1970" : "milliseconds since 1970",
                       unit->name,
                       unit->in_us > as_double(ttl->unit) ? "the key is removed at once"
                                                          : "the key stays forever"),
@@ -429,7 +429,7 @@ void find_ttls_in_other_units(const Observation& observation, Flaws& flaws) {
     add_ttl_finding(
         set,
         fmt::format("{} takes {}: the key has a TTL of {}, but the window is {}.", set.first.name,
-                    set.first.unit == kSecond ? "seconds" : "milliseconds", span_text(ttl),
+                    set.first.unit == kOneSecond ? "seconds" : "milliseconds", span_text(ttl),
                     period_text(observation.window)),
         flaws);
   }
@@ -510,7 +510,7 @@ void find_bounds_in_other_units(const Observation& observation, Flaws& flaws) {
 
 void find_coarse_times(const Observation& observation, Flaws& flaws) {
   constexpr int kPartOfWindow = 100;
-  if (observation.window > kPartOfWindow * kSecond) return;
+  if (observation.window > kPartOfWindow * kOneSecond) return;
   std::set<std::string> pruned;
   for_each_call(observation, [&](const Request& request, const Call& call) {
     for (const auto bound : score_bounds_of(call)) {
@@ -524,14 +524,15 @@ void find_coarse_times(const Observation& observation, Flaws& flaws) {
     for (const auto score : scores_of(call)) {
       if (unit_of(score, request.at) != kUnits.begin()) continue;
       if (score != std::floor(score)) fractions.insert(call.line);
-      if (request.at % kSecond != std::chrono::microseconds{0} && first == nullptr) first = &call;
+      if (request.at % kOneSecond != std::chrono::microseconds{0} && first == nullptr)
+        first = &call;
     }
   });
   if (first == nullptr || !fractions.empty()) return;
   flaws.add(
       {.name = "coarse-time",
        .line = first->line,
-       .severity = observation.window <= 2 * kSecond ? Severity::kCritical : Severity::kWarning,
+       .severity = observation.window <= 2 * kOneSecond ? Severity::kCritical : Severity::kWarning,
        .what = text_of(*first),
        .detail = fmt::format(
            "Times are whole seconds. A request leaves the window of {} up to a second early, "

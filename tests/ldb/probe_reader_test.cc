@@ -229,11 +229,11 @@ TEST_CASE("messages from the script itself are not mistaken for a probe's") {
   for (const auto& texts : {probes, others}) {
     for (const auto& text : texts) {
       CAPTURE(text);
-      CHECK(of_script.read(text).kind == ProbeReader::Line::Kind::kScripts);
+      CHECK(of_script.read(text).kind == ProbeReader::Line::Kind::kMessage);
     }
   }
   CHECK(of_script.read("~rl:P2;1=" + std::string(100'000, '{')).kind ==
-        ProbeReader::Line::Kind::kScripts);
+        ProbeReader::Line::Kind::kMessage);
 }
 
 TEST_CASE("an activation with a number that no script counts to is none") {
