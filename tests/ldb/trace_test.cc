@@ -449,12 +449,12 @@ TEST_CASE("an endless script is cut off, and none of it keeps running") {
 TEST_CASE("a script that is let go runs to its end") {
   Tracer trace;
   trace.options.max_steps = 2;
-  trace.options.lets_go = true;
+  trace.options.detaches = true;
   (void)trace("local a = 1\nlocal b = 2\nredis.call('SET', 'k', 'x')\nreturn 1");
   CHECK(trace.result.ending == Ending::kCutOff);
   CHECK(trace.reply_to({"GET", "k"}) == "x");
 
-  trace.options.lets_go = false;
+  trace.options.detaches = false;
   (void)trace("local a = 1\nlocal b = 2\nredis.call('SET', 'l', 'x')\nreturn 1");
   CHECK(trace.connect().call({"EXISTS", "l"}).integer() == 0);
 }
