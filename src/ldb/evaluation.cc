@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -96,9 +95,8 @@ std::optional<Value> field_of(const Value& table, const Value& key) {
 namespace {
 
 using Outcome = Evaluation::Outcome;
-using ValueKind = Value::Kind;
 
-/// A Lua literal of `text`, with blanks at which a long command can be split.
+/// Lua source for the string `text`, with blanks at which a long command can be split.
 std::string quoted(std::string_view text) {
   constexpr std::size_t kPiece = 800, kEscapedPiece = 200;  // four bytes each at most
   std::string pieces;
@@ -116,43 +114,33 @@ std::string quoted(std::string_view text) {
 }
 
 bool begins_statement(std::string_view code) {
-  constexpr std::array<std::string_view, 9> kWords{"return", "local", "if",    "for",     "while",
-                                                   "repeat", "do",    "break", "function"};
+  static const std::set<std::string_view> kWords{"return", "local", "if",    "for",     "while",
+                                                 "repeat", "do",    "break", "function"};
   const auto tokens = lua::lex(code);
   if (!tokens) return false;
   const auto& first = tokens->tokens.front();
   const auto& second = tokens->tokens[std::min(std::size_t{1}, tokens->tokens.size() - 1)];
   // An expression may begin with an anonymous function.
   if (first.is("function") && second.is("(")) return false;
-  return first.kind == lua::Token::Kind::kKeyword &&
-         std::find(kWords.begin(), kWords.end(), first.text) != kWords.end();
+  return kWords.contains(first.text);
 }
 
 /// "eval:1: unexpected symbol" without its place; Redis 6 also has "=eval: 1: ...".
 std::string without_place(std::string_view message) {
   for (const std::string_view chunk : {"eval:", "ldb_eval:", "=eval: "}) {
-    const auto at = message.find(chunk);
-    if (at != 0) continue;
-    auto end = chunk.size();
-    while (end < message.size() && std::isdigit(static_cast<unsigned char>(message[end])) != 0) {
-      ++end;
-    }
-    if (message.substr(end, 2) == ": ") return std::string(message.substr(end + 2));
+    if (!message.starts_with(chunk)) continue;
+    auto rest = message.substr(chunk.size());
+    take_digits(rest);
+    if (rest.starts_with(": ")) return std::string(rest.substr(2));
   }
   return std::string(message);
 }
 
-/// Errors of Redis commands are tables since 7.0.
+/// The message of what was raised. Since Redis 7.0, errors of commands are tables.
 std::string error_message(const Value& error) {
-  if (error.kind == ValueKind::kString) return without_place(error.text);
-  if (error.kind == ValueKind::kTable) {
-    for (const auto& [key, field] : error.fields) {
-      if (key.kind == ValueKind::kString && key.text == "err" && field.kind == ValueKind::kString) {
-        return without_place(field.text);
-      }
-    }
-  }
-  return text_of(error);
+  const auto field = field_of(error, {.kind = Value::Kind::kString, .text = "err"});
+  const auto& text = field ? *field : error;
+  return text.kind == Value::Kind::kString ? without_place(text.text) : text_of(error);
 }
 
 std::optional<Evaluation> parse_answer(std::string_view text) {
@@ -208,7 +196,7 @@ std::set<std::string> names_in(std::string_view code) {
     const auto& token = tokens->tokens[i];
     if (token.is("{")) ++braces;
     if (token.is("}")) --braces;
-    if (token.kind != lua::Token::Kind::kName) continue;
+    if (token.kind != TokenKind::kName) continue;
     const bool is_key = braces > 0 && tokens->tokens[i + 1].is("=");
     const bool is_field = i > 0 && (tokens->tokens[i - 1].is(".") || tokens->tokens[i - 1].is(":"));
     if (!is_field && !is_key) names.emplace(token.text);
@@ -218,7 +206,7 @@ std::set<std::string> names_in(std::string_view code) {
 
 std::string assigned_in(std::string_view code) {
   const auto tokens = lua::lex(code);
-  if (!tokens || tokens->tokens.front().kind != lua::Token::Kind::kName) return {};
+  if (!tokens || tokens->tokens.front().kind != TokenKind::kName) return {};
   int depth = 0;
   for (const auto& token : tokens->tokens) {
     if (token.is("(") || token.is("{")) ++depth;
@@ -229,22 +217,18 @@ std::string assigned_in(std::string_view code) {
 }
 
 bool may_be_endless(std::string_view code) {
-  constexpr std::array<std::string_view, 7> kWords{"while",      "repeat", "for", "function",
-                                                   "loadstring", "load",   "rep"};
+  // A string's token has quotes around these words.
+  static const std::set<std::string_view> kWords{"while",      "repeat", "for", "function",
+                                                 "loadstring", "load",   "rep"};
   const auto tokens = lua::lex(code);
-  return tokens &&
-         std::any_of(tokens->tokens.begin(), tokens->tokens.end(), [&](const auto& token) {
-           const bool is_word =
-               token.kind == lua::Token::Kind::kKeyword || token.kind == lua::Token::Kind::kName;
-           return is_word && std::find(kWords.begin(), kWords.end(), token.text) != kWords.end();
-         });
+  return tokens && std::any_of(tokens->tokens.begin(), tokens->tokens.end(),
+                               [](const auto& token) { return kWords.contains(token.text); });
 }
 
 bool calls_functions(std::string_view expression) {
   const auto source = lua::lex(expression);
   if (!source) return true;
-  // A call is an operand followed by its arguments; `function` begins an operand that can be
-  // called.
+  // A call is an operand followed by its arguments. `function` begins an operand, too.
   bool is_operand = false;
   for (const auto& token : source->tokens) {
     const bool is_string = token.kind == TokenKind::kString;

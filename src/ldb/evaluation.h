@@ -10,9 +10,13 @@
 #include "ldb/session.h"
 #include "ldb/value.h"
 
+// Code that the user types into rlctl debug, or gives as a condition or a watch: which variables it
+// names, whether it may run for ever, and its values at a stop. Debugger and VisibleLocals call
+// this. Lua's own scopes are out of reach at a stop, so the code runs with copies of the variables.
+
 namespace rlctl::ldb {
 
-// Code that the user writes: what it names, and its values at a stop.
+// ---- Reading code ----
 
 /// A variable or a field of it: t.a[2]["b c"][i].
 struct VariablePath {
@@ -24,26 +28,12 @@ struct VariablePath {
   std::vector<Step> steps = {};
 };
 
-/// Returns none if the expression is anything else.
+/// Returns std::nullopt if the expression is anything but a variable or a field of one.
 std::optional<VariablePath> parse_path(std::string_view expression);
 
-/// The field of a table with this key, nil if there is none. Returns none if it cannot be known:
-/// the value is not a table, or is a truncated one.
+/// The field of a table with this key, nil if there is none. Returns std::nullopt if it cannot be
+/// known: the value is not a table, or is a truncated one.
 std::optional<Value> field_of(const Value& table, const Value& key);
-
-/// The result of code that was run at a stop.
-struct Evaluation {
-  enum class Outcome {
-    kValues,
-    kCompileError,
-    kError,   ///< it raised an error, or could not be sent
-    kCutOff,  ///< it ended the session
-  } outcome = Outcome::kValues;
-  std::vector<Value> values = {};  ///< all values of the expression or of `return`
-  std::string message = {};        ///< of an error
-
-  bool operator==(const Evaluation&) const = default;
-};
 
 /// The names used in code, except fields; empty if the code cannot be tokenized.
 std::set<std::string> names_in(std::string_view code);
@@ -58,6 +48,22 @@ bool may_be_endless(std::string_view code);
 
 /// Whether an expression calls a function.
 bool calls_functions(std::string_view expression);
+
+// ---- Running code ----
+
+/// The result of code that was run at a stop.
+struct Evaluation {
+  enum class Outcome {
+    kValues,
+    kCompileError,
+    kError,   ///< the code raised an error, or could not be sent
+    kCutOff,  ///< the code ended the session
+  } outcome = Outcome::kValues;
+  std::vector<Value> values = {};  ///< all values of the expression or of `return`
+  std::string message = {};        ///< the error
+
+  bool operator==(const Evaluation&) const = default;
+};
 
 /// Runs code, an expression or statements, in the server at the session's current stop, after
 /// `prelude`: "local a, b = 1, 2 ". The code sees globals and can call Redis, whose time is `now`,
