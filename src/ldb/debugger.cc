@@ -54,23 +54,23 @@ Debugger::Debugger(const Debuggee& debuggee, Mode mode, Connect connect, Options
 
 /// Finds the stop lines of the text that will be sent, for which the server must compile it.
 void Debugger::find_stop_lines() {
-  if (stop_lines_) return;
+  if (!stop_lines_.empty()) return;
   auto connection = connect_();
   try {
     const auto lines = coverable_lines_as_run(connection, debuggee_.source);
-    stop_lines_.emplace(lines.begin(), lines.end());
+    stop_lines_.insert(lines.begin(), lines.end());
   } catch (const redis::Error& error) {
-    // The error is reported when it is run.
+    // The error is reported when the script is run.
     if (error.failure() != redis::Failure::kRejected) throw;
   }
 }
 
 void Debugger::forget_run() {
   walk_.reset();
-  sent_.clear();
+  sent_breakpoints_.clear();
   text_lines_.clear();
   locals_ = {};
-  since_ = {};
+  next_halt_ = {};
   has_result_ = false;
   result_ = {};
 }
@@ -82,7 +82,7 @@ Halt Debugger::start() {
                      [this](const ProbedScript& script, const ProbeReading& reading) {
                        locals_.on_reading(script, reading);
                      });
-  if (!moved(!walk_->ended())) return finished();
+  if (!moved(!walk_->ended())) return halt_at_end();
   const auto& lines = walk_->script().lines;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     if (lines[i] > 0) text_lines_.emplace(lines[i], static_cast<int>(i));
@@ -91,8 +91,8 @@ Halt Debugger::start() {
   for (auto& watch : watches_) {
     watch.last = evaluate_watch(watch.expression);
     if (!running()) {
-      drop(watch);
-      return finished();
+      remove_fatal(watch);
+      return halt_at_end();
     }
   }
   return halt(Why::kStarted);
@@ -100,15 +100,15 @@ Halt Debugger::start() {
 
 void Debugger::forget_source() {
   forget_run();
-  stop_lines_.reset();
+  stop_lines_.clear();
   is_global_.clear();
 }
 
 std::vector<int> Debugger::drop_lost_breakpoints() {
   std::vector<int> lost;
-  if (!stop_lines_ || stop_lines_->empty()) return lost;
+  if (stop_lines_.empty()) return lost;
   std::erase_if(breakpoints_, [&](const auto& one) {
-    if (stop_lines_->contains(one.first)) return false;
+    if (stop_lines_.contains(one.first)) return false;
     lost.push_back(one.first);
     return true;
   });
@@ -127,38 +127,38 @@ int Debugger::declared_at(std::string_view name) const noexcept {
 
 // ---- Stops ----
 
-void Debugger::gather() {
-  since_.calls_before += add_last(since_.calls, walk_->take_calls());
-  (void)add_last(since_.messages, walk_->take_messages());
+void Debugger::collect_events() {
+  next_halt_.calls_before += add_last(next_halt_.calls, walk_->take_calls());
+  add_last(next_halt_.messages, walk_->take_messages());
 }
 
-/// Processes a move. Returns false if the script has ended.
-bool Debugger::moved(bool stands) {
-  gather();
-  if (stands) locals_.refresh(*walk_, walk_->reason() == Stop::Reason::kTimeout);
+/// Takes over what a move has shown. Returns false if the script has ended.
+bool Debugger::moved(bool is_stopped) {
+  collect_events();
+  if (is_stopped) locals_.refresh(*walk_, walk_->reason() == Stop::Reason::kTimeout);
   return running();
 }
 
 Halt Debugger::halt(Halt::Why why) {
-  auto result = std::exchange(since_, {});
+  auto result = std::exchange(next_halt_, {});
   result.why = why;
   result.line = walk_->line();
   if (running()) result.changed = locals_.changes();
   if (why != Why::kEnded && !running()) {  // the evaluation lost the connection
-    note_end();
+    keep_result();
     result.why = Why::kEnded;
   }
   return result;
 }
 
-void Debugger::note_end() {
+void Debugger::keep_result() {
   if (has_result_ || !walk_ || !walk_->ended()) return;
   result_ = walk_->result();
   has_result_ = true;
 }
 
-Halt Debugger::finished() {
-  note_end();
+Halt Debugger::halt_at_end() {
+  keep_result();
   locals_.clear();
   return halt(Why::kEnded);
 }
@@ -169,27 +169,28 @@ void Debugger::require_running() const {
 
 // ---- Reasons to stop ----
 
-/// Evaluates the watches. Those with variables that are not visible count as unchanged.
-void Debugger::look_at_watches() {
+/// Evaluates the watches. A watch with variables that are not visible counts as unchanged.
+void Debugger::check_watches() {
   for (auto& watch : watches_) {
-    const bool is_hidden = is_out_of_sight(watch.expression);
-    if (!running()) return drop(watch);
+    const bool is_hidden = names_hidden_local(watch.expression);
+    if (!running()) return remove_fatal(watch);
     if (is_hidden) continue;
     auto now = evaluate_watch(watch.expression);
-    if (!running()) return drop(watch);
+    if (!running()) return remove_fatal(watch);
     if (now == watch.last) continue;
     auto before = std::exchange(watch.last, std::move(now));
-    since_.watches.push_back({.watch = watch, .before = std::move(before)});
+    next_halt_.watches.push_back({.watch = watch, .before = std::move(before)});
   }
 }
 
 /// Removes a watch that ended the session, since it would do so again.
-void Debugger::drop(const Watch& watch) {
-  blame(fmt::format("watch {}", watch.number));
-  (void)remove_watch(watch.number);
+void Debugger::remove_fatal(const Watch& watch) {
+  add_cause(fmt::format("watch {}", watch.number));
+  remove_watch(watch.number);
 }
 
-void Debugger::blame(const std::string& what) {
+/// Adds to the result what ended the session: a watch or a condition, which is removed.
+void Debugger::add_cause(const std::string& what) {
   result_.message += fmt::format(" to {}, which is removed", what);
 }
 
@@ -199,24 +200,24 @@ bool Debugger::breaks_here() {
   if (found == breakpoints_.end()) return false;
   const auto& condition = found->second.condition;
   if (condition.empty()) return true;
-  const auto evaluation = run_code(condition, false);
+  const auto evaluation = evaluate(condition);
   if (!running()) {
-    blame(fmt::format("the condition of the breakpoint at {}", found->first));
+    add_cause(fmt::format("the condition of the breakpoint at {}", found->first));
     breakpoints_.erase(found);
     return false;
   }
   if (evaluation.outcome == Outcome::kValues) return is_true(evaluation);
-  since_.condition_error = evaluation.message;
+  next_halt_.condition_error = evaluation.message;
   return true;
 }
 
 std::optional<Halt> Debugger::reason_to_halt() {
   const auto reason = walk_->reason();
-  look_at_watches();
-  if (!running()) return finished();
-  if (!since_.watches.empty()) return halt(Why::kWatch);
+  check_watches();
+  if (!running()) return halt_at_end();
+  if (!next_halt_.watches.empty()) return halt(Why::kWatch);
   const bool breaks = breaks_here();
-  if (!running()) return finished();
+  if (!running()) return halt_at_end();
   if (breaks) return halt(Why::kBreakpoint);
   // A probe stops the script by calling redis.breakpoint(), too.
   if (reason == Stop::Reason::kCalledFor) return halt(Why::kCalledFor);
@@ -228,12 +229,12 @@ std::optional<Halt> Debugger::reason_to_halt() {
 
 Halt Debugger::step() {
   require_running();
-  if (!moved(walk_->step())) return finished();
+  if (!moved(walk_->step())) return halt_at_end();
   auto reason = reason_to_halt();
   return reason ? *std::move(reason) : halt(Why::kStepped);
 }
 
-/// Without probes only the number of functions is reliable.
+/// The active functions, outermost first. Without probes only their number is reliable.
 std::vector<std::size_t> Debugger::functions_entered() {
   std::vector<std::size_t> functions;
   for (const auto& frame : backtrace()) {
@@ -264,7 +265,7 @@ Halt Debugger::next() {
 Halt Debugger::finish() {
   require_running();
   auto functions = functions_entered();
-  if (!running()) return finished();
+  if (!running()) return halt_at_end();
   const bool is_main = functions.empty() || (functions.size() == 1 && functions.front() == 0);
   if (is_main) return go_on();
   functions.pop_back();
@@ -282,7 +283,7 @@ Halt Debugger::step_back_to(const std::vector<std::size_t>& functions) {
     if (reason) return *std::move(reason);
     if (is_back) return halt(Why::kStepped);
   }
-  return finished();
+  return halt_at_end();
 }
 
 /// If false, the script must run in steps, checking watches and breakpoints at each.
@@ -299,17 +300,17 @@ void Debugger::send_breakpoints(bool are_set) {
     if (are_set && found != text_lines_.end()) wanted.insert(found->second);
   }
   // First remove breakpoints: the server has room for kMaxBreakpoints.
-  for (const int line : sent_) {
+  for (const int line : sent_breakpoints_) {
     if (running() && !wanted.contains(line)) {
-      (void)walk_->session().ask({"break", std::to_string(-line)});
+      walk_->session().ask({"break", std::to_string(-line)});
     }
   }
   for (const int line : wanted) {
-    if (running() && !sent_.contains(line)) {
-      (void)walk_->session().ask({"break", std::to_string(line)});
+    if (running() && !sent_breakpoints_.contains(line)) {
+      walk_->session().ask({"break", std::to_string(line)});
     }
   }
-  sent_ = std::move(wanted);
+  sent_breakpoints_ = std::move(wanted);
 }
 
 /// Lets the probes stop the script if they can do so at all breakpoints, which is fast; else the
@@ -323,10 +324,10 @@ bool Debugger::prepare_to_run() {
         stops.push_back({.line = line, .condition = breakpoint.condition});
         return walk_->can_stop_by_probe(line) && !calls_functions(breakpoint.condition);
       });
-  const bool is_muted = by_probes && walk_->mute(stops, !stops_by_itself_);
-  if (!running() || (!is_muted && !stops_by_itself_)) return false;
-  if (is_muted) locals_.mark_stale();
-  send_breakpoints(!is_muted);
+  const bool probes_stop = by_probes && walk_->stop_by_probes(stops, !stops_by_itself_);
+  if (!running() || (!probes_stop && !stops_by_itself_)) return false;
+  if (probes_stop) locals_.mark_stale();
+  send_breakpoints(!probes_stop);
   return true;
 }
 
@@ -334,24 +335,23 @@ Halt Debugger::go_on() {
   require_running();
   const bool freely = can_run_freely() && prepare_to_run();
   while (running()) {
-    const bool stands = freely ? walk_->run([this] {
-      gather();
+    const auto is_enough = [this] {
+      collect_events();
       return wants_stop();
-    })
-                               : walk_->step();
-    if (!moved(stands)) break;
+    };
+    if (!moved(freely ? walk_->run(is_enough) : walk_->step())) break;
     if (walk_->reason() == Stop::Reason::kTimeout) return halt(Why::kStopped);
     auto reason = reason_to_halt();
     if (reason) return *std::move(reason);
   }
-  return finished();
+  return halt_at_end();
 }
 
 Halt Debugger::abort_script() {
   require_running();
   walk_->session().abort_script();
-  gather();
-  return finished();
+  collect_events();
+  return halt_at_end();
 }
 
 // ---- Code ----
@@ -368,8 +368,7 @@ std::string Debugger::why_not_seen(std::string_view code) const {
   return why.empty() ? why : " (" + why + ")";
 }
 
-/// `with_absent`: variables that do not exist here, or not yet, are nil.
-Evaluation Debugger::run_code(std::string_view code, bool with_absent) {
+Evaluation Debugger::evaluate(std::string_view code, bool absent_is_nil) {
   require_running();
   if (!options_.may_hang && may_be_endless(code)) {
     return {.outcome = Outcome::kError,
@@ -378,15 +377,11 @@ Evaluation Debugger::run_code(std::string_view code, bool with_absent) {
                 "nothing could stop them"};
   }
   const auto copies = locals_.copies_for(
-      code, [&](std::string_view name) { return with_absent && declared_at(name) > 0; });
+      code, [&](std::string_view name) { return absent_is_nil && declared_at(name) > 0; });
   auto result = ldb::evaluate(walk_->session(), copies, code, options_.evaluation, options_.now);
-  note_end();
+  keep_result();
   if (result.outcome == Outcome::kError) result.message += why_not_seen(code);
   return result;
-}
-
-Evaluation Debugger::evaluate(std::string_view code) {
-  return run_code(code, false);
 }
 
 Evaluation Debugger::print(std::string_view expression) {
@@ -398,7 +393,7 @@ Evaluation Debugger::print(std::string_view expression) {
       return {.outcome = Outcome::kError, .message = "not known: " + found.why_not};
     }
   }
-  return run_code(expression, false);
+  return evaluate(expression);
 }
 
 /// Evaluates a plain variable without asking the server.
@@ -406,15 +401,15 @@ Evaluation Debugger::evaluate_watch(const std::string& expression) {
   const auto path = parse_path(expression);
   if (path && locals_.find(path->root) != nullptr) return print(expression);
   if (path && declared_at(path->root) > 0) return {.values = {Value{}}};
-  return run_code(expression, true);
+  return evaluate(expression, true);
 }
 
 /// Whether the expression names a local that is not visible and no global of that name exists.
-bool Debugger::is_out_of_sight(const std::string& expression) {
+bool Debugger::names_hidden_local(const std::string& expression) {
   for (const auto& name : names_in(expression)) {
     if (locals_.find(name) != nullptr || declared_at(name) == 0) continue;
     auto [known, is_new] = is_global_.try_emplace(name, false);
-    if (is_new) known->second = is_true(run_code("rawget(_G,'" + name + "')~=nil", false));
+    if (is_new) known->second = is_true(evaluate("rawget(_G,'" + name + "')~=nil"));
     if (!known->second) return true;
   }
   return false;
@@ -434,7 +429,7 @@ std::vector<std::string> Debugger::fields_of(std::string_view path) const {
 }
 
 /// The reply of TIME, if the script's time is set.
-std::optional<Call> Debugger::time_told(const std::vector<std::string>& words) const {
+std::optional<Call> Debugger::reply_to_time(const std::vector<std::string>& words) const {
   if (!options_.now || words.size() != 1 || words[0].size() != 4 ||
       !contains_in_any_case(words[0], "time")) {
     return std::nullopt;
@@ -446,9 +441,9 @@ std::optional<Call> Debugger::time_told(const std::vector<std::string>& words) c
 
 Call Debugger::call(const std::vector<std::string>& words) {
   require_running();
-  if (auto told = time_told(words)) return *std::move(told);
+  if (auto told = reply_to_time(words)) return *std::move(told);
   auto call = walk_->call(words);
-  note_end();
+  keep_result();
   return call;
 }
 
@@ -456,18 +451,18 @@ std::vector<Frame> Debugger::backtrace() {
   require_running();
   auto frames = walk_->frames();
   std::erase_if(frames, [](const Frame& frame) { return frame.line == 0; });
-  note_end();
+  keep_result();
   return frames;
 }
 
 // ---- Breakpoints and watches ----
 
 void Debugger::require_stop_line(int line) const {
-  if (!stop_lines_ || stop_lines_->empty() || stop_lines_->contains(line)) return;
-  const auto after = stop_lines_->lower_bound(line);
+  if (stop_lines_.empty() || stop_lines_.contains(line)) return;
+  const auto after = stop_lines_.lower_bound(line);
   std::string nearest;
-  if (after != stop_lines_->begin()) nearest = std::to_string(*std::prev(after));
-  if (after != stop_lines_->end()) {
+  if (after != stop_lines_.begin()) nearest = std::to_string(*std::prev(after));
+  if (after != stop_lines_.end()) {
     nearest += (nearest.empty() ? "" : " and ") + std::to_string(*after);
   }
   const bool one = nearest.find(' ') == nearest.npos;
@@ -475,7 +470,7 @@ void Debugger::require_stop_line(int line) const {
                                one ? "does is" : "do are", nearest));
 }
 
-/// The server checks this if a script is running.
+/// Throws UsageError for what is not an expression, as the server sees it if a script is running.
 void Debugger::require_compiles(const std::string& expression) {
   if (!running()) {
     if (lua::find_scopes("return " + expression + "\n")) return;
@@ -484,7 +479,7 @@ void Debugger::require_compiles(const std::string& expression) {
   // A function that is not called does not run.
   const auto evaluation = ldb::evaluate(
       walk_->session(), "", "function() return " + expression + "\nend", options_.evaluation);
-  note_end();
+  keep_result();
   if (evaluation.outcome == Outcome::kCompileError) {
     throw UsageError("'" + expression + "' is not an expression: " + evaluation.message);
   }
@@ -512,7 +507,7 @@ const Watch* Debugger::add_watch(std::string expression) {
   const bool was_running = running();
   if (was_running) watch.last = evaluate_watch(watch.expression);
   if (was_running && !running()) {
-    drop(watch);
+    remove_fatal(watch);
     return nullptr;
   }
   watches_.push_back(std::move(watch));

@@ -16,10 +16,15 @@
 #include "ldb/locals.h"
 #include "ldb/walk.h"
 
+// The debugger that the user of rlctl debug drives: breakpoints with conditions, watches, steps
+// over functions, and the values of variables and expressions. cli/commands/debug/commands.cc turns
+// the commands into calls of Debugger, and repl.cc starts it. It knows no terminal: what happened
+// at a stop is a Halt, which cli/commands/debug/text.cc shows.
+
 namespace rlctl::ldb {
 
 struct Breakpoint {
-  int line = 0;                ///< of the source
+  int line = 0;                ///< in the source
   std::string condition = {};  ///< an expression; if empty, the breakpoint always stops
   bool operator==(const Breakpoint&) const = default;
 };
@@ -42,12 +47,12 @@ struct Halt {
     kStopped,  ///< by the user
     kEnded,    ///< see Debugger::result()
   } why = Why::kStepped;
-  int line = 0;  ///< of the source; if kEnded, the last line
-  /// The last ones if there were many; `calls_before` counts the earlier ones.
+  int line = 0;  ///< in the source; if kEnded, the last line
+  /// The last calls if there were many; `calls_before` counts the earlier ones.
   std::vector<Call> calls = {};
   std::int64_t calls_before = 0;
-  std::vector<ScriptMessage> messages = {};  ///< the last ones
-  std::vector<LocalValue> changed = {};      ///< of the variables visible now
+  std::vector<ScriptMessage> messages = {};  ///< the last messages if there were many
+  std::vector<LocalValue> changed = {};      ///< visible variables that are new or changed
   /// kBreakpoint: why its condition could not be evaluated.
   std::string condition_error = {};
   struct WatchChange {
@@ -69,7 +74,7 @@ class Debugger {
     /// Returns true if the script must stop where it is. Polled while the script runs.
     std::function<bool()> wants_stop = {};
     Session::Limits limits = {};
-    std::chrono::microseconds evaluation{std::chrono::seconds(2)};  ///< the time limit for one
+    std::chrono::microseconds evaluation{std::chrono::seconds(2)};  ///< the limit of evaluate()
   };
 
   /// The debuggee must outlive the debugger. Each start calls `connect`, more than once.
@@ -112,9 +117,10 @@ class Debugger {
   /// Whether variables are known at all: not if the script has no room for probes.
   bool knows_locals() const noexcept { return walk_ && walk_->has_probes(); }
 
-  /// Runs code, an expression or statements, with copies of the variables that it names.
-  Evaluation evaluate(std::string_view code);
-  /// The value of an expression: of a variable or a field directly, of anything else by evaluate().
+  /// Runs code, an expression or statements, with copies of the variables that it names. With
+  /// `absent_is_nil`, locals that do not exist here, or not yet, are nil.
+  Evaluation evaluate(std::string_view code, bool absent_is_nil = false);
+  /// The value of an expression: a known variable or a field of one, or else evaluate().
   Evaluation print(std::string_view expression);
   /// Calls Redis. Throws UsageError for words that the debugger does not accept.
   Call call(const std::vector<std::string>& words);
@@ -127,7 +133,7 @@ class Debugger {
   /// line, naming the nearest ones at which it does, and for a condition that does not compile. A
   /// breakpoint whose condition ends the session when it is evaluated is removed.
   void add_breakpoint(Breakpoint breakpoint);
-  /// Returns false if there is none.
+  /// Returns false if there is no breakpoint at this line.
   bool remove_breakpoint(int line);
   const std::map<int, Breakpoint>& breakpoints() const noexcept { return breakpoints_; }
   /// Throws UsageError for an expression that does not compile, or that names a variable if none
@@ -146,26 +152,25 @@ class Debugger {
   /// The result once the script has ended. Lines, calls and hits are not counted.
   const TraceResult& result() const noexcept { return result_; }
   /// The lines of the source at which the script can stop, in order; empty if not known.
-  std::set<int> stop_lines() const { return stop_lines_.value_or(std::set<int>()); }
+  const std::set<int>& stop_lines() const noexcept { return stop_lines_; }
 
  private:
   void find_stop_lines();
   void forget_run();
 
-  bool moved(bool stands);
-  void gather();
+  bool moved(bool is_stopped);
+  void collect_events();
   Halt halt(Halt::Why why);
-  Halt finished();
-  void note_end();
+  Halt halt_at_end();
+  void keep_result();
   std::optional<Halt> reason_to_halt();
-  void look_at_watches();
+  void check_watches();
   bool breaks_here();
-  /// The active functions, outermost first.
   std::vector<std::size_t> functions_entered();
   bool is_back_in(const std::vector<std::size_t>& functions);
   Halt step_back_to(const std::vector<std::size_t>& functions);
   bool can_run_freely() const;
-  std::optional<Call> time_told(const std::vector<std::string>& words) const;
+  std::optional<Call> reply_to_time(const std::vector<std::string>& words) const;
   void send_breakpoints(bool are_set);
   bool prepare_to_run();
   void require_running() const;
@@ -173,11 +178,10 @@ class Debugger {
   void require_compiles(const std::string& expression);
 
   std::string why_not_seen(std::string_view code) const;
-  Evaluation run_code(std::string_view code, bool with_absent);
   Evaluation evaluate_watch(const std::string& expression);
-  bool is_out_of_sight(const std::string& expression);
-  void drop(const Watch& watch);
-  void blame(const std::string& what);
+  bool names_hidden_local(const std::string& expression);
+  void remove_fatal(const Watch& watch);
+  void add_cause(const std::string& what);
 
   const Debuggee& debuggee_;
   Mode mode_;
@@ -188,13 +192,13 @@ class Debugger {
   std::map<int, Breakpoint> breakpoints_;
   std::vector<Watch> watches_;
   std::int64_t watch_count_ = 0;
-  std::optional<std::set<int>> stop_lines_;             ///< none: not yet known
+  std::set<int> stop_lines_;                            ///< empty: not known
   std::map<std::string, bool, std::less<>> is_global_;  ///< whether a local's name is a global, too
-  std::map<int, int> text_lines_;                       ///< text lines, by source line
-  std::set<int> sent_;  ///< breakpoints set in the server, by line of the text
+  std::map<int, int> text_lines_;   ///< lines of the text that was sent, by line of the source
+  std::set<int> sent_breakpoints_;  ///< those set in the server, by line of the text
 
   VisibleLocals locals_;
-  Halt since_;  ///< what the script did since the last stop
+  Halt next_halt_;  ///< what the script did since the last stop
   bool has_result_ = false;
   TraceResult result_;
 };

@@ -11,6 +11,7 @@
 #include "lua/lexer.h"
 
 namespace rlctl::ldb {
+
 Walk::Walk(const Debuggee& debuggee, ProbedScript script, Session session, OnReading on_reading)
     : debuggee_(debuggee),
       script_(std::move(script)),
@@ -60,7 +61,7 @@ bool Walk::run(const std::function<bool()>& is_enough) {
     read(message);
     message = session_.run();
   }
-  if (message.stop && std::exchange(is_muted_, false)) control("true");
+  if (message.stop && std::exchange(are_probes_off_, false)) control("true");
   if (session_.ended()) message.stop.reset();
   if (!is_pause(message)) return wait_until_stopped(std::move(message));
   // Stopped within a line: what it does shows at the next, and the variables at the next probe.
@@ -74,7 +75,7 @@ bool Walk::run(const std::function<bool()>& is_enough) {
   return goes_on;
 }
 
-/// Calls the function that probe.lua leaves for this.
+/// Calls the function that probe.lua leaves in the metatable of KEYS; returns what it returns.
 bool Walk::control(const std::string& arguments) {
   const auto message = session_.ask({"eval", "getmetatable(KEYS)[1](" + arguments + ")"});
   return std::any_of(message.items.begin(), message.items.end(), [](std::string_view item) {
@@ -89,9 +90,9 @@ bool Walk::passes_probes() const {
   return true;
 }
 
-bool Walk::mute(const std::vector<ProbeStop>& stops, bool pauses) {
+bool Walk::stop_by_probes(const std::vector<ProbeStop>& stops, bool pauses) {
   if (!has_probes() || !control(pauses ? "false,true" : "false")) return false;
-  is_muted_ = true;
+  are_probes_off_ = true;
   for (const auto& stop : stops) {
     const auto* probe = script_.probe_at(stop.line);
     auto arguments = std::to_string(probe->part);
@@ -101,8 +102,8 @@ bool Walk::mute(const std::vector<ProbeStop>& stops, bool pauses) {
       for (const auto local : probe->locals) names += ',' + script_.locals[local].name;
       arguments += ',' + string_literal("local " + names + "=... return " + stop.condition);
     }
-    is_muted_ = !session_.ended() && control(arguments);
-    if (is_muted_) continue;
+    are_probes_off_ = !session_.ended() && control(arguments);
+    if (are_probes_off_) continue;
     if (!session_.ended()) control("true");
     return false;
   }
@@ -152,16 +153,18 @@ bool Walk::may_repeat(int line) const {
   return false;
 }
 
-/// Steps on while the stop is at an added line, or outside the script.
+/// Reads a message, and those after it while the script stops at added lines or outside its source;
+/// returns false if the script has ended.
 bool Walk::wait_until_stopped(Message message) {
   read(message);
   calls_.set_silent(false);
   while (message.stop) {
     if (message.stop->reason != Stop::Reason::kStep) reason_ = message.stop->reason;
     const int line = script_.line_of(message.stop->line);
-    const bool stays = std::exchange(text_line_, message.stop->line) == message.stop->line;
+    const bool is_same = std::exchange(text_line_, message.stop->line) == message.stop->line;
     // The debugger adds a stop after every 100,000 Lua instructions.
-    const bool is_extra = stays && reason_ == Stop::Reason::kStep && line > 0 && !may_repeat(line);
+    const bool is_extra =
+        is_same && reason_ == Stop::Reason::kStep && line > 0 && !may_repeat(line);
     if (line > 0 && !is_extra) {
       line_ = line;
       return true;
@@ -172,7 +175,7 @@ bool Walk::wait_until_stopped(Message message) {
   return false;
 }
 
-/// "<debug> line 12: ..."
+/// Reads an item of redis.debug(): "<debug> line 12: ...".
 void Walk::read_debug(std::string_view item) {
   constexpr std::string_view kColon = ": ";
   const auto colon = item.find(kColon);

@@ -16,6 +16,10 @@
 #include "redis/connection.h"
 #include "redis/reply.h"
 
+// A script that moves from one line of its source to the next: begin_walk() inserts probes and
+// starts a session, and a Walk skips the stops at inserted lines, reads the server's messages and
+// collects calls, messages and readings of variables. trace() and Debugger are built on it.
+
 namespace rlctl::ldb {
 
 /// How a script ended.
@@ -27,14 +31,14 @@ struct TraceResult {
   /// For kCompileError, kRunTimeError and kAborted: the client's error message, without SHA1 and
   /// place, with lines of the source; for kRefused, kLost and kCutOff: what happened. One line.
   std::string message = {};
-  int error_line = 0;  ///< of the source; 0 if no line caused it
+  int error_line = 0;  ///< in the source; 0 if no line caused it
   std::int64_t lines = 0, calls = 0;
   std::map<int, std::int64_t> hits = {};  ///< stops at each line of the source
-  /// False if the script has variables, and none are shown: it has no room for probes.
+  /// False if the script has variables that are not shown, because it has no room for probes.
   bool exact = true;
 };
 
-/// Opens a new connection; called once per attempt.
+/// Opens a new connection: one for each attempt to run the script.
 using Connect = std::function<redis::Connection()>;
 
 /// An active function.
@@ -48,8 +52,7 @@ struct WalkOptions {
   Session::Limits limits = {};
 };
 
-/// Moves a script from one line of its source to the next: a session that skips stops at probes and
-/// parses the messages. trace() and Debugger are built on it.
+/// One run of a script, from line to line of its source.
 class Walk {
  public:
   /// Called with each probe reading, before the walk's current stop is reported.
@@ -66,15 +69,15 @@ class Walk {
   /// long-running script by itself now and then; the walk then resumes it until `is_enough`.
   bool run(const std::function<bool()>& is_enough);
 
-  /// Makes run() fast, instead of telling the variables at each line: until its stop, the probes
-  /// are off, except those of these stops, which stop the script if their condition holds or cannot
-  /// be evaluated. A condition must not call anything. Returns false if that is not possible.
-  /// `pauses`: the server does not stop a long-running script by itself, so the probes do.
   struct ProbeStop {
     int line = 0;
-    std::string condition = {};  ///< if empty, it always stops
+    std::string condition = {};  ///< if empty, the probe always stops the script
   };
-  bool mute(const std::vector<ProbeStop>& stops, bool pauses);
+  /// Makes the next run() fast: until its stop, the probes report no variables, but those in front
+  /// of these lines stop the script if their condition holds or cannot be evaluated. A condition
+  /// must not call anything. `pauses`: the server does not stop a long-running script by itself, so
+  /// the probes do. Returns false if that is not possible.
+  bool stop_by_probes(const std::vector<ProbeStop>& stops, bool pauses);
   /// Whether the script passes a probe in every loop.
   bool passes_probes() const;
   /// Whether the script cannot execute any of this line without passing the probe in front of it.
@@ -82,9 +85,9 @@ class Walk {
 
   /// The current line; 0 before the first. After the end, the last one.
   int line() const noexcept { return line_; }
-  /// Why the script stopped there.
+  /// Why the script stopped at the current line.
   Stop::Reason reason() const noexcept { return reason_; }
-  /// What the script did since the previous take.
+  /// What the script did since the previous call of this function.
   std::vector<Call> take_calls();
   std::vector<ScriptMessage> take_messages();
   /// Calls Redis with the debugger's command. Throws UsageError, as Session::ask() does.
@@ -122,10 +125,10 @@ class Walk {
   CallLog calls_;
   std::vector<ScriptMessage> messages_;
   std::vector<std::string_view> source_ = lua::source_lines(debuggee_.source);
-  bool is_muted_ = false;
-  bool has_reading_ = false;  ///< a probe reported since this was set to false
+  bool are_probes_off_ = false;  ///< by stop_by_probes()
+  bool has_reading_ = false;     ///< a probe reported since this was set to false
   int line_ = 0;
-  int text_line_ = 0;  ///< of the last stop
+  int text_line_ = 0;  ///< the line of the last stop in the text that was sent
   Stop::Reason reason_ = Stop::Reason::kStep;
 };
 
