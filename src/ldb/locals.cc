@@ -50,14 +50,14 @@ std::vector<LocalValue> LocalWatch::changes(const ProbeReading& reading) {
 void VisibleLocals::on_reading(const ProbedScript& script, const ProbeReading& reading) {
   if (!watch_) watch_.emplace(script);
   readings_[script.probes[reading.probe].function] = reading;
-  last_reading_ = reading;
   read_.insert(script.probes[reading.probe].function);
+  last_probe_ = reading.probe;
 }
 
 std::size_t VisibleLocals::function_at(const ProbedScript& script, int line) const {
   const auto around = script.function_around(line);
-  if (!last_reading_) return around;
-  const auto& probe = script.probes[last_reading_->probe];
+  if (!last_probe_) return around;
+  const auto& probe = script.probes[*last_probe_];
   if (probe.line == line) return probe.function;
   // At an `end`, either this function returns or the enclosing one has just created it; the latter
   // reported nothing.
@@ -65,28 +65,28 @@ std::size_t VisibleLocals::function_at(const ProbedScript& script, int line) con
   return lines.first == line || lines.last == line ? probe.function : around;
 }
 
-const ProbeReading* VisibleLocals::reading_here() const {
+/// The reading that holds at the current stop; null if there is none.
+const ProbeReading* VisibleLocals::current_reading() const {
   const auto found = readings_.find(function_);
-  return found == readings_.end() ? nullptr : &found->second;
+  return found == readings_.end() || is_outdated_ ? nullptr : &found->second;
 }
 
-void VisibleLocals::refresh(const Walk& walk, bool in_midst) {
+void VisibleLocals::refresh(const Walk& walk, bool is_within_line) {
   locals_.clear();
   function_ = function_at(walk.script(), walk.line());
   const bool was_here = std::exchange(line_, walk.line()) == walk.line();
   const auto read = std::exchange(read_, {});
-  is_outdated_ = (was_here || in_midst) && !read.contains(function_);
-  const auto* reading = reading_here();
-  if (reading == nullptr || is_outdated_) return;
+  is_outdated_ = (was_here || is_within_line) && !read.contains(function_);
+  const auto* reading = current_reading();
+  if (reading == nullptr) return;
   for (const auto& variable : reading->variables) {
     locals_.push_back({walk.script().locals[variable.local], variable.value});
   }
 }
 
 std::vector<LocalValue> VisibleLocals::changes() {
-  const auto* reading = reading_here();
-  if (reading == nullptr || is_outdated_ || !watch_) return {};
-  return watch_->changes(*reading);
+  const auto* reading = current_reading();
+  return reading == nullptr ? std::vector<LocalValue>() : watch_->changes(*reading);
 }
 
 const LocalValue* VisibleLocals::find(std::string_view name) const noexcept {

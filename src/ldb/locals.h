@@ -16,6 +16,10 @@
 #include "ldb/value.h"
 #include "ldb/walk.h"
 
+// The local variables of a script, from the readings of its probes: LocalWatch tells trace() which
+// are new or changed, and VisibleLocals tells Debugger which are visible at a stop, and gives code
+// copies of them. A value that may be out of date is not shown.
+
 namespace rlctl::ldb {
 
 /// A local variable and its value at a stop.
@@ -44,31 +48,32 @@ class LocalWatch {
   std::map<Activation, Frame> frames_;
 };
 
-/// The variables of a script that are known at a stop, within one run. Without probes, none are.
+/// The variables of a script that are known at a stop, within one run. Without probes, there are
+/// none.
 class VisibleLocals {
  public:
   /// Takes a probe's reading; call it for each one, in order.
   void on_reading(const ProbedScript& script, const ProbeReading& reading);
 
-  /// The probes are off until the next stop: each function's reading is out of date there, until
-  /// the next one.
+  /// Forgets all readings: the probes are off from now on, so the variables of a function are not
+  /// known before its next reading.
   void mark_stale() noexcept { readings_.clear(); }
 
-  /// Updates the variables; call it at each stop of the walk. `in_midst`: the script was stopped
-  /// within a line that keeps running. There, and when execution returns to a line, the values may
-  /// be outdated: without a new reading of the function, none are known.
-  void refresh(const Walk& walk, bool in_midst);
-  /// The variables that are new or changed at the last refresh(), since the previous call.
+  /// Updates the variables; call it at each stop of the walk. `is_within_line`: the script was
+  /// stopped within a line that keeps running. At such a stop, and at the same line again, no
+  /// variables are known unless the function has a new reading.
+  void refresh(const Walk& walk, bool is_within_line);
+  /// The visible variables that are new or changed since the previous call.
   std::vector<LocalValue> changes();
 
-  /// For a line that does not begin a statement, the values known before the statement it belongs
-  /// to.
+  /// The variables at the last refresh(). At a line that does not begin a statement, the values are
+  /// those before the statement that it belongs to.
   const std::vector<LocalValue>& all() const noexcept { return locals_; }
-  /// The variable that a name refers to; null if there is none.
+  /// The variable that a name refers to; null if it refers to none that is visible.
   const LocalValue* find(std::string_view name) const noexcept;
   struct Found {
-    std::optional<Value> value = {};  ///< none if there is no such variable, or it is not known
-    std::string why_not = {};         ///< set if the server cannot know it from a copy either
+    std::optional<Value> value = {};  ///< std::nullopt if the variable is not known
+    std::string why_not = {};  ///< set if the server cannot know the value from a copy either
   };
   /// The value of a variable or of a field of it.
   Found find(const VariablePath& path) const;
@@ -86,16 +91,16 @@ class VisibleLocals {
 
  private:
   std::size_t function_at(const ProbedScript& script, int line) const;
-  const ProbeReading* reading_here() const;
+  const ProbeReading* current_reading() const;
 
   std::map<std::size_t, ProbeReading> readings_;  ///< the latest of each function
-  std::optional<ProbeReading> last_reading_;
+  std::optional<std::size_t> last_probe_;         ///< the probe of the latest reading
   std::optional<LocalWatch> watch_;
   std::vector<LocalValue> locals_;
   std::size_t function_ = 0;
-  int line_ = 0;                ///< of the last refresh()
+  int line_ = 0;                ///< the line of the last refresh()
   std::set<std::size_t> read_;  ///< the functions with a reading since the last refresh()
-  bool is_outdated_ = false;    ///< reading_here() may be from before the current stop
+  bool is_outdated_ = false;    ///< the function's latest reading may be too old for this stop
 };
 
 }  // namespace rlctl::ldb
