@@ -156,7 +156,7 @@ std::optional<Evaluation> parse_answer(std::string_view text) {
       if (text[end] == '{') ++depth;
       if (text[end] == '}') --depth;
     }
-    auto value = parse_told(text.substr(0, end));
+    auto value = parse_value(text.substr(0, end));
     if (!value) return std::nullopt;
     result.values.push_back(*std::move(value));
     text.remove_prefix(end);

@@ -22,6 +22,8 @@
 
 namespace rlctl::ldb {
 
+// ---- Inserting probes ----
+
 namespace {
 
 /// Lua that loads a text, which is on one line: the debugger checks each new line, also in a chunk
@@ -100,14 +102,14 @@ class ProbeWriter {
   void choose_markers() {
     for (const auto& statement : scopes_.statements) {
       if (!begins_probe(statement)) continue;
-      for (const auto local : told_at(statement)) {
+      for (const auto local : reported_at(statement)) {
         auto& plan = plans_[scopes_.locals[local].function];
         plan.has_marker = plan.can_mark;
       }
     }
   }
 
-  // All upvalues: its own, the probe, `redis`, and the markers of enclosing functions.
+  // How many upvalues a function will have: its own, the probe, `redis`, and outer markers.
   std::size_t upvalues_of(std::size_t function) const {
     const auto& outer = scopes_.functions[function].outer;
     std::set<std::size_t> owners;
@@ -121,19 +123,19 @@ class ProbeWriter {
   bool mentions(std::size_t function, std::string_view global) const {
     return scopes_.functions[function].globals.contains(global);
   }
-  std::vector<std::size_t> told_at(const lua::ScopedStatement& statement) const {
-    std::vector<std::size_t> told;
+  std::vector<std::size_t> reported_at(const lua::ScopedStatement& statement) const {
+    std::vector<std::size_t> reported;
     std::set<std::string_view> own;
     for (const auto local : statement.locals) own.insert(scopes_.locals[local].name);
     for (const auto local : scopes_.functions[statement.function].outer) {
-      if (!own.contains(scopes_.locals[local].name)) told.push_back(local);
+      if (!own.contains(scopes_.locals[local].name)) reported.push_back(local);
     }
-    std::sort(told.begin(), told.end());
-    told.insert(told.end(), statement.locals.begin(), statement.locals.end());
-    std::erase_if(told, [&](std::size_t local) {
+    std::sort(reported.begin(), reported.end());
+    reported.insert(reported.end(), statement.locals.begin(), statement.locals.end());
+    std::erase_if(reported, [&](std::size_t local) {
       return scopes_.locals[local].is_hidden || scopes_.locals[local].name == lua::kLibraryLocal;
     });
-    return told;
+    return reported;
   }
 
   bool begins_probe(const lua::ScopedStatement& statement) const {
@@ -194,7 +196,7 @@ class ProbeWriter {
   }
 
   std::string probe_before(const lua::ScopedStatement& statement) {
-    Probe probe{statement.line, told_at(statement), {}, statement.function};
+    Probe probe{statement.line, reported_at(statement), {}, statement.function};
     for (const auto local : probe.locals) {
       const auto owner = scopes_.locals[local].function;
       if (plans_[owner].has_marker && std::find(probe.functions.begin(), probe.functions.end(),
@@ -316,6 +318,8 @@ std::optional<ProbedScript> add_probes(std::string_view source, const ProbeOptio
   }
   return std::move(script);
 }
+
+// ---- Reading reports ----
 
 namespace {
 
@@ -497,7 +501,7 @@ ScriptMessage read_log(Rest& rest) {
 
 }  // namespace
 
-std::optional<Value> parse_told(std::string_view text) {
+std::optional<Value> parse_value(std::string_view text) {
   try {
     Rest rest(text);
     auto value = rest.value();
@@ -597,6 +601,8 @@ ProbeReader::Line ProbeReader::read_report(std::string_view text) {
   rest.expect_end();
   return line;
 }
+
+// ---- Calls ----
 
 namespace {
 

@@ -13,12 +13,20 @@
 #include "ldb/value.h"
 #include "redis/reply.h"
 
+// What a script reports while it runs. The server's debugger prints numbers to six digits, only the
+// outer of two variables of one name, no upvalues, and ten words of a call. So walk.cc runs a
+// script in which add_probes() has inserted calls (of probe.lua) that report all this exactly, with
+// redis.debug(). ProbeReader parses these reports, and CallLog joins them with what the debugger
+// prints about calls.
+
 namespace rlctl::ldb {
+
+// ---- Inserting probes ----
 
 /// A local variable that a script declares: a `local`, a parameter, or a `for` variable.
 struct Local {
   std::string name = {};
-  int declared_at = 0;       ///< the line
+  int declared_at = 0;       ///< its line
   std::size_t function = 0;  ///< the script's function that declares it; 0: the main function
   bool operator==(const Local&) const = default;
 };
@@ -34,7 +42,7 @@ struct FunctionLines {
 /// Probe::functions followed by its locals. Parts are numbered from 1, across all probes of a
 /// script.
 struct ProbePart {
-  /// Keeps within Lua's registers.
+  /// As many values as a call can have within Lua's registers, beside the locals.
   static constexpr std::size_t kMaxValues = 30;
 
   std::size_t probe = 0;
@@ -51,8 +59,8 @@ struct ProbePart {
 struct Probe {
   int line = 0;                        ///< the line that it precedes
   std::vector<std::size_t> locals;     ///< indices into ProbedScript::locals, innermost last
-  std::vector<std::size_t> functions;  ///< whose activations it reports, before the locals
-  std::size_t function = 0;            ///< that contains it; 0: the main function
+  std::vector<std::size_t> functions;  ///< functions whose activations it reports first
+  std::size_t function = 0;            ///< the function that contains it; 0: the main function
   std::size_t part = 0;                ///< the number of its first part
 
   bool is_one_part() const noexcept {
@@ -63,8 +71,7 @@ struct Probe {
 /// A script with a probe before each line that begins with a statement or, where possible, with the
 /// end of a block. A probe is on a line of its own, but at the end of a block on that of the last
 /// statement: the debugger does not stop at it there, which saves time. A probe reports exactly
-/// what each name means at that point, which the server's debugger cannot: it prints numbers to six
-/// digits, only the outer of two variables of one name, and no upvalues.
+/// what each name means at that point.
 ///
 /// The script behaves the same, except that its SHA1, its length and the places in its errors
 /// differ, and the debugger also stops where Lua would have omitted the instruction: at each
@@ -83,7 +90,7 @@ struct ProbedScript {
   /// The innermost function that contains a source line other than as its first or last line: those
   /// may hold parts of the enclosing function, too.
   std::size_t function_around(int line) const noexcept;
-  /// The probe in front of a source line; null if it has none.
+  /// The probe in front of a source line; null if the line has none.
   const Probe* probe_at(int line) const noexcept;
   /// False if the main function is known to be the only one.
   bool may_have_functions() const noexcept { return functions.size() != 1; }
@@ -94,8 +101,8 @@ struct ProbeOptions {
   /// adds one stack frame.
   bool wrapped = false;
   bool probes = true;  ///< if false, apply only `now`: no reports, same line numbers
-  /// The reply of TIME to redis.call and redis.pcall in the script, in µs since 1970; none: the
-  /// server's own.
+  /// The reply of TIME to redis.call and redis.pcall in the script, in µs since 1970; without it,
+  /// the server replies.
   std::optional<std::chrono::microseconds> now = {};
 };
 
@@ -107,19 +114,22 @@ std::string redis_at(std::chrono::microseconds now);
 /// main function then has more locals or registers than Lua allows, the text does not compile: see
 /// ProbeOptions::wrapped.
 ///
-/// Returns none if the source is not valid Lua: run it unmodified, and the server reports the
-/// error.
+/// Returns std::nullopt if the source is not valid Lua: run it unmodified, and the server reports
+/// the error.
 std::optional<ProbedScript> add_probes(std::string_view source, const ProbeOptions& options = {});
 
-/// Parses a value in a probe's format: d1.5, {d1;sx=n;}. Returns none for anything else.
-std::optional<Value> parse_told(std::string_view text);
+// ---- Reading reports ----
+
+/// Parses a value as encode.lua writes it: d1.5, {d1;sx=n;}. Returns std::nullopt for anything
+/// else.
+std::optional<Value> parse_value(std::string_view text);
 
 /// What a probe reported about one activation of a function.
 struct ProbeReading {
   std::size_t probe = 0;  ///< index into ProbedScript::probes
   struct Variable {
     std::size_t local = 0;        ///< index into ProbedScript::locals
-    std::int64_t activation = 0;  ///< of the function that declares it; 0: the main function
+    std::int64_t activation = 0;  ///< which call of the function that declares it; 0: main
     Value value = {};
   };
   std::vector<Variable> variables = {};  ///< all of the probe's locals
@@ -127,8 +137,8 @@ struct ProbeReading {
 
 /// A message of the script, by redis.debug() or redis.log().
 struct ScriptMessage {
-  std::string text = {};   ///< of redis.debug(): as the debugger prints its arguments
-  std::string level = {};  ///< of redis.log(): "notice"; empty: by redis.debug()
+  std::string text = {};   ///< for redis.debug(), its arguments as the debugger prints them
+  std::string level = {};  ///< for redis.log(), its level: "notice"; empty for redis.debug()
   bool operator==(const ScriptMessage&) const = default;
 };
 
@@ -159,46 +169,49 @@ class ProbeReader {
 
   const ProbedScript& script_;
   std::vector<ProbePart> parts_;  ///< [n]: part number n + 1
-  /// The values that each place of the script had last; see ProbePart::place_of().
+  /// The values that were last reported for each place; see ProbePart::place_of().
   std::map<std::size_t, std::array<Value, ProbePart::kMaxValues>> last_;
 };
 
+// ---- Calls ----
+
 /// A Redis command that a script called.
 struct Call {
-  /// Its words. Without probes the debugger reports at most the first ten, joined into one text in
-  /// which words may contain blanks: then this holds that one text, and `raw` is true.
+  /// The command and its arguments. Without probes the debugger reports at most the first ten,
+  /// joined into one text in which words may contain blanks: then this holds that one text, and
+  /// `raw` is true.
   std::vector<std::string> words = {};
   bool raw = false;
-  /// As the debugger writes it: 5, "abc", NULL, [1,"a"], "+OK". None if the call was refused before
-  /// it was executed.
+  /// As the debugger writes it: 5, "abc", NULL, [1,"a"], "+OK"; std::nullopt if the call was
+  /// refused before it was executed.
   std::optional<std::string> reply = {};
   std::optional<std::string> error = {};  ///< "WRONGTYPE Operation against ..."
-  /// Its outcome is not known because the script ran freely; this never happens in a trace.
+  /// The outcome is not known because the script ran freely; this never happens in a trace.
   bool is_silent = false;
 
-  /// Whether it ended in an error or was refused.
+  /// Whether the call ended in an error or was refused.
   bool failed() const { return error || (!reply && !is_silent); }
 };
 
-/// A call made by rlctl, in the form in which the debugger reports calls.
+/// A call that rlctl itself made, in the form in which the debugger reports calls.
 Call call_of(const std::vector<std::string>& words, redis::ReplyView reply);
 
-/// Collects the Redis calls between two stops from the shim's exact words, which come first, and
-/// the debugger's <redis>, <reply> and <error>.
+/// Collects the Redis calls between two stops from the exact words that probe.lua reports, which
+/// come first, and the debugger's <redis>, <reply> and <error>.
 class CallLog {
  public:
   /// `tells_errors`: the server writes an <error> for each error reply, as since Redis 7.0;
   /// otherwise an error is recognized by its form, like a string that begins with "-ERR ".
   explicit CallLog(bool tells_errors = true) : tells_errors_(tells_errors) {}
 
-  /// Takes the words that the shim reported; `answer` is set if the server will not be asked.
+  /// Takes the words that probe.lua reported; `answer` is set if the server will not be asked.
   void add_words(std::vector<std::string> words,
                  const std::optional<std::vector<std::string>>& answer);
   /// Takes an item of the debugger; items that belong to no call are ignored.
   void add_item(std::string_view item);
   /// All output about the calls so far has arrived: a call known only by its words was refused.
   void close();
-  /// While silent, the debugger itself reports nothing, so only the shim's words are known.
+  /// While silent, the debugger itself reports nothing, so only the words of calls are known.
   void set_silent(bool silent);
   /// Closes the log, then returns the calls since the previous take(), in order.
   std::vector<Call> take();

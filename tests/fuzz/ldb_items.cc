@@ -61,7 +61,7 @@ void test_reader(std::string_view input) {
 }
 
 void test(std::string_view input) {
-  if (const auto told = parse_told(input)) require_usable(*told, input);
+  if (const auto told = parse_value(input)) require_usable(*told, input);
   test_reader(input);
   (void)with_source_lines(input, {0, 0, 1, 2, 3});
   const auto prototype = accepted<rlctl::redis::Error>([&] { return parse_bytecode(input); }, 1000);
