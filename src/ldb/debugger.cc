@@ -434,9 +434,7 @@ std::optional<Call> Debugger::reply_to_time(const std::vector<std::string>& word
       !contains_in_any_case(words[0], "time")) {
     return std::nullopt;
   }
-  const auto micros = options_.now->count();
-  return Call{.words = words,
-              .reply = fmt::format("[\"{}\",\"{}\"]", micros / 1'000'000, micros % 1'000'000)};
+  return Call{.words = words, .reply = "[" + time_strings(*options_.now) + "]"};
 }
 
 Call Debugger::call(const std::vector<std::string>& words) {

@@ -47,6 +47,7 @@ struct Insertion {
   std::string text = {};  ///< if it contains a line end, it ends with one
 };
 
+/// Writes the text of a script with probes.
 class ProbeWriter {
  public:
   ProbeWriter(std::string_view source, const lua::Scopes& scopes, const ProbeOptions& options)
@@ -80,25 +81,25 @@ class ProbeWriter {
 
  private:
   struct Plan {
-    bool probed = true;     ///< it may have probes
-    bool can_mark = false;  ///< there is room for the number of its activation
-    bool has_marker = false;
+    bool probed = true;       ///< the function may have probes
+    bool can_mark = false;    ///< it has room for a marker
+    bool has_marker = false;  ///< it has a local with the number of its activation
   };
 
+  // Chooses the functions that may have probes; returns false if one has no room for `redis`.
   bool choose_functions() {
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       auto& plan = plans_[i];
       const auto& function = scopes_.functions[i];
-      plan.can_mark = i > 0 && function.most_locals < lua::kMaxLocals;
       plan.probed = plans_[function.parent].probed && upvalues_of(i) <= lua::kMaxUpvalues;
-      plan.can_mark = plan.can_mark && plan.probed;
+      plan.can_mark = plan.probed && i > 0 && function.most_locals < lua::kMaxLocals;
       const std::size_t ours = (mentions(i, "redis") ? 1U : 0U) + (mentions(i, "server") ? 1U : 0U);
       if (i > 0 && ours > 0 && function.outer.size() + ours > lua::kMaxUpvalues) return false;
     }
     return true;
   }
 
-  // Chooses the functions with a variable that a probe reports.
+  // Gives a marker to the functions with a variable that a probe reports.
   void choose_markers() {
     for (const auto& statement : scopes_.statements) {
       if (!begins_probe(statement)) continue;
@@ -123,6 +124,7 @@ class ProbeWriter {
   bool mentions(std::size_t function, std::string_view global) const {
     return scopes_.functions[function].globals.contains(global);
   }
+  // The locals that a probe reports, outer ones first.
   std::vector<std::size_t> reported_at(const lua::ScopedStatement& statement) const {
     std::vector<std::size_t> reported;
     std::set<std::string_view> own;
@@ -153,9 +155,7 @@ class ProbeWriter {
         fmt::format("local redis{}{}={},{}", names_probe ? "," : "", names_probe ? name_ : "",
                     kShim, options_.probes ? fmt::to_string(parts_) : "nil");
     if (options_.now) {
-      const auto now = options_.now->count();
-      prefix.text += fmt::format(",\"{}\",\"{}\",{}", now / 1'000'000, now % 1'000'000,
-                                 redis_at(*options_.now));
+      prefix.text += fmt::format(",{},{}", time_strings(*options_.now), redis_at(*options_.now));
     }
     prefix.text += ");";
     if (options_.wrapped) {
@@ -195,6 +195,7 @@ class ProbeWriter {
     }
   }
 
+  // Notes a probe; returns the Lua that calls it.
   std::string probe_before(const lua::ScopedStatement& statement) {
     Probe probe{statement.line, reported_at(statement), {}, statement.function};
     for (const auto local : probe.locals) {
@@ -209,7 +210,8 @@ class ProbeWriter {
     return calls;
   }
 
-  // A part with a negative number is reported with the next one. If the last part is off, all are.
+  // The calls of a probe's parts. A part with a negative number is reported with the next one. If
+  // the last part is off, all are.
   std::string calls_of(Probe& probe) {
     std::vector<std::string> values;
     for (const auto owner : probe.functions) values.push_back(marker(owner));
@@ -271,11 +273,14 @@ class ProbeWriter {
 
 }  // namespace
 
+std::string time_strings(std::chrono::microseconds now) {
+  return fmt::format("\"{}\",\"{}\"", now.count() / 1'000'000, now.count() % 1'000'000);
+}
+
 std::string redis_at(std::chrono::microseconds now) {
   std::string redis = "redis";
   for (const auto& chunk : lua::virtual_clock_chunks()) {
-    redis = fmt::format("{}({},\"{}\",\"{}\")", loaded(chunk), redis, now.count() / 1'000'000,
-                        now.count() % 1'000'000);
+    redis = fmt::format("{}({},{})", loaded(chunk), redis, time_strings(now));
   }
   return redis;
 }
@@ -637,16 +642,6 @@ bool looks_like_error(std::string_view reply) {
          std::all_of(code.begin(), code.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
-/// Texts in the debugger's notation of an array.
-std::string array_text(const std::vector<std::string>& words) {
-  std::string text = "[";
-  for (const auto& word : words) {
-    if (text.size() > 1) text += ',';
-    text.append("\"").append(word).append("\"");
-  }
-  return text + "]";
-}
-
 /// Formats a reply as the debugger prints it: 5, "abc", NULL, ["a",1], "+OK".
 std::string reply_text(redis::ReplyView reply) {
   switch (reply.type()) {
@@ -693,7 +688,8 @@ void CallLog::add_words(std::vector<std::string> words,
   refuse_pending();
   is_open_ = false;
   if (answer) {
-    calls_.push_back({.words = std::move(words), .reply = array_text(*answer)});
+    calls_.push_back(
+        {.words = std::move(words), .reply = fmt::format("[\"{}\"]", fmt::join(*answer, "\",\""))});
   } else {
     pending_ = std::move(words);
   }

@@ -106,6 +106,8 @@ struct ProbeOptions {
   std::optional<std::chrono::microseconds> now = {};
 };
 
+/// What TIME replies at a time, in µs since 1970, as two strings in Lua: "1700000000","123456".
+std::string time_strings(std::chrono::microseconds now);
 /// Lua for the `redis` of a script at a time, in µs since 1970: see lua::Substitutes.
 std::string redis_at(std::chrono::microseconds now);
 
