@@ -671,7 +671,8 @@ Call call_of(const std::vector<std::string>& words, redis::ReplyView reply) {
   return call;
 }
 
-void CallLog::refuse_pending() {
+/// Adds the call of which only the words are known: the server refused it, or reports no calls.
+void CallLog::add_refused() {
   if (!pending_) return;
   calls_.push_back({.words = *std::exchange(pending_, std::nullopt), .is_silent = is_silent_});
   is_open_ = false;
@@ -685,7 +686,7 @@ void CallLog::begin(Call call) {
 
 void CallLog::add_words(std::vector<std::string> words,
                         const std::optional<std::vector<std::string>>& answer) {
-  refuse_pending();
+  add_refused();
   is_open_ = false;
   if (answer) {
     calls_.push_back(
@@ -714,7 +715,7 @@ void CallLog::add_reply(std::string_view reply) {
   if (!is_open_ || calls_.back().reply) return;
   auto& call = calls_.back();
   call.reply = reply;
-  if (!tells_errors_ && looks_like_error(reply)) {
+  if (!writes_errors_ && looks_like_error(reply)) {
     call.error = plain_error(without_quotes(reply));
   }
 }
@@ -730,7 +731,7 @@ void CallLog::add_error(std::string_view error) {
 }
 
 void CallLog::close() {
-  refuse_pending();
+  add_refused();
   is_open_ = false;
 }
 

@@ -202,9 +202,9 @@ Call call_of(const std::vector<std::string>& words, redis::ReplyView reply);
 /// come first, and the debugger's <redis>, <reply> and <error>.
 class CallLog {
  public:
-  /// `tells_errors`: the server writes an <error> for each error reply, as since Redis 7.0;
+  /// `writes_errors`: the server writes an <error> for each error reply, as since Redis 7.0;
   /// otherwise an error is recognized by its form, like a string that begins with "-ERR ".
-  explicit CallLog(bool tells_errors = true) : tells_errors_(tells_errors) {}
+  explicit CallLog(bool writes_errors = true) : writes_errors_(writes_errors) {}
 
   /// Takes the words that probe.lua reported; `answer` is set if the server will not be asked.
   void add_words(std::vector<std::string> words,
@@ -222,13 +222,13 @@ class CallLog {
   void begin(Call call);
   void add_reply(std::string_view reply);
   void add_error(std::string_view error);
-  void refuse_pending();
+  void add_refused();
 
-  bool tells_errors_;
+  bool writes_errors_;
   bool is_silent_ = false;
   std::vector<Call> calls_;
-  std::optional<std::vector<std::string>>
-      pending_;                  ///< a call of which the debugger has told nothing
+  /// The words of a call of which the debugger has not yet printed anything.
+  std::optional<std::vector<std::string>> pending_;
   bool is_open_ = false;         ///< the last call may still get a reply or an error
   bool has_error_item_ = false;  ///< the last call has one
 };

@@ -49,7 +49,7 @@ void sort_fields(Value& table);
 bool is_complete(const Value& value);
 
 /// Lua source that has exactly this value; for a table, a copy. std::nullopt if there is none: for
-/// a function, a truncated table, or a table that holds one of these.
+/// a function, a truncated table, or a table that holds a function or a truncated table.
 std::optional<std::string> literal_of(const Value& value);
 
 /// A Lua literal of a string of any bytes: "a\n\000". It is one line without control bytes.

@@ -25,10 +25,10 @@ bool Walk::prepare() {
   // Since Redis 7.0, which introduced this number, all errors of calls have <error> items.
   const auto version = session_.ask({"eval", "return type(redis.REDIS_VERSION_NUM)"});
   const auto& items = version.items;
-  tells_errors_ = std::any_of(items.begin(), items.end(), [](const auto& item) {
+  writes_errors_ = std::any_of(items.begin(), items.end(), [](const auto& item) {
     return item.find("number") != std::string::npos;
   });
-  calls_ = CallLog(tells_errors_);
+  calls_ = CallLog(writes_errors_);
   return !session_.ended();
 }
 
@@ -217,7 +217,7 @@ Call Walk::call(const std::vector<std::string>& words) {
   std::vector<std::string> command{"redis"};
   command.insert(command.end(), words.begin(), words.end());
   const auto message = session_.ask(command);
-  CallLog log(tells_errors_);
+  CallLog log(writes_errors_);
   log.add_words(words, {});
   for (const auto& item : message.items) log.add_item(item);
   return log.take().front();

@@ -121,7 +121,7 @@ class Walk {
   Session session_;
   OnReading on_reading_;
   ProbeReader reader_{script_};
-  bool tells_errors_ = true;  ///< see CallLog
+  bool writes_errors_ = true;  ///< see CallLog
   CallLog calls_;
   std::vector<ScriptMessage> messages_;
   std::vector<std::string_view> source_ = lua::source_lines(debuggee_.source);

@@ -18,7 +18,7 @@ namespace rlctl::lint {
 
 /// A command that a script called, and what the server said about it.
 struct Call {
-  int line = 0;  ///< of the source
+  int line = 0;  ///< in the source
   std::vector<std::string> words = {};
   /// As Redis's debugger writes it: 5, "abc", NULL; std::nullopt if the call failed.
   std::optional<std::string> reply = {};

@@ -8,6 +8,10 @@
 
 #include "lua/lexer.h"
 
+// What a script asks the server, found in its tokens: which commands it calls, and whether `redis`
+// reaches a place where that cannot be known. substitute.cc replaces calls of TIME by this, and
+// traffic/script.cc asks what a script may do. In doubt, the answer is that it may.
+
 namespace rlctl::lua {
 
 /// The uses of `redis` in a script, and of "local call = redis.call", by the numbers of their
@@ -41,13 +45,13 @@ class Calls {
 
   const std::vector<Token>& tokens_;
   std::set<std::string_view> aliases_;
-  std::set<std::size_t> declarations_;  ///< of an alias: its name, and `redis`
+  std::set<std::size_t> declarations_;  ///< where aliases are declared: the name, and `redis`
 };
 
-/// A token to be replaced.
+/// A token of a call, to be replaced.
 struct Place {
   const Token* token = nullptr;
-  bool is_first = false;  ///< of what is called
+  bool is_first = false;  ///< it is the `redis` of redis.call, or an alias
 };
 
 /// The places of redis.call in redis.call('TIME'). None if TIME might be called in another way.

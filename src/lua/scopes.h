@@ -42,7 +42,7 @@ struct ScopedFunction {
 /// have instructions on: at the `end`, `else`, `elseif` or `until` of most blocks whose last
 /// statement is on one line.
 struct ScopedStatement {
-  std::size_t offset = 0;  ///< of its first byte
+  std::size_t offset = 0;  ///< where its first byte is
   int line = 1;
   std::size_t function = 0;
   std::size_t follows = 0;  ///< where a statement could be added: after which byte; else 0

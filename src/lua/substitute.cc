@@ -136,7 +136,7 @@ std::size_t code_begin(std::string_view source, const std::vector<std::size_t>& 
   return source.starts_with("#!") ? line_offsets[1] : 0;
 }
 
-/// The reads of the global `server`, each with this in its place.
+/// Puts `with` in place of each read of the global `server`.
 std::vector<Replacement> replaced_server(const Scopes& scopes, const std::string& with) {
   std::vector<Replacement> replacements;
   for (const auto& read : scopes.global_reads) {
@@ -186,7 +186,7 @@ class SubstitutedScript {
     if (replaces_server_) replacements_ = std::move(server);
   }
 
-  /// None if a function has no room for the names that it refers to.
+  /// Returns std::nullopt if a function has no room for the names that it refers to.
   std::optional<std::string> text() const {
     if (!has_room()) return std::nullopt;
     const auto own_locals = (replaces_redis_ ? 1U : 0U) + (replacements_.empty() ? 0U : 1U);
@@ -249,7 +249,7 @@ class SubstitutedScript {
   std::string_view source_;
   const Scopes& scopes_;
   Substitutes substitutes_;
-  std::string name_;  ///< of our own variable: a function for TIME or for `server`
+  std::string name_;  ///< the name of our own variable: a function for TIME or for `server`
   std::vector<Replacement> replacements_;  ///< in the order of the source
   bool replaces_redis_ = false;            ///< by a table with another call() and pcall()
   bool replaces_server_ = false;

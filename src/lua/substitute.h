@@ -6,13 +6,20 @@
 #include <string_view>
 #include <vector>
 
+// Changes of a script's text before it is sent to a server: flags and a first line that the server
+// does not know (traffic::load_accepted()), a clock that rlctl sets (traffic/script.cc, and
+// ldb/probes.cc for the debugger), and a library of functions as a script. Lines keep their numbers
+// through all of them.
+
 namespace rlctl::lua {
+
+// ---- The first line ----
 
 /// The first line of a script: "#!lua flags=no-writes,allow-oom", or of a library of Redis
 /// functions: "#!lua name=mylib".
 struct Shebang {
-  std::string_view library = {};             ///< empty for a script
-  std::vector<std::string_view> flags = {};  ///< of a script
+  std::string_view library = {};             ///< the name of a library; empty for a script
+  std::vector<std::string_view> flags = {};  ///< the flags of a script
 };
 
 /// Returns std::nullopt if the source does not begin with "#!".
@@ -27,6 +34,8 @@ std::string without_shebang(std::string_view source);
 
 /// The names of the functions that a library registers under a literal name, in order.
 std::vector<std::string_view> registered_functions(std::string_view source);
+
+// ---- Substitutes ----
 
 /// What a script gets in place of `redis`, and of Valkey's `server`: a table whose call() and
 /// pcall() do more than the server's. Whatever the script does with it (an alias, a field, a
