@@ -47,27 +47,19 @@ std::optional<Place> parse_place(std::string_view text) {
   return place;
 }
 
-/// The place after "ERR Error running script (call to f_SHA1): ": up to Redis 6.
-std::optional<Place> place_before(std::string_view text) {
-  constexpr std::string_view kEnd = "): ";
-  if (!text.starts_with(kRunning)) return std::nullopt;
+/// The place at which, according to the server, an error was raised.
+std::optional<Place> place_of(std::string_view text) {
+  // Up to Redis 6: "ERR Error running script (call to f_SHA1): @user_script:12: ..."
+  constexpr std::string_view kEnd = "): ", kSuffix = " script: ", kOn = "on @";
   const auto end = text.find(kEnd);
-  return end == text.npos ? std::nullopt : parse_place(text.substr(end + kEnd.size()));
-}
-
-/// The place in " script: SHA1, on @user_script:12.": since Redis 7; Valkey 9 omits the SHA1.
-std::optional<Place> place_behind(std::string_view text) {
-  constexpr std::string_view kSuffix = " script: ", kOn = "on @";
+  if (text.starts_with(kRunning) && end != text.npos) {
+    if (const auto place = parse_place(text.substr(end + kEnd.size()))) return place;
+  }
+  // Since Redis 7: "... script: SHA1, on @user_script:12."; Valkey 9 omits the SHA1.
   const auto at = text.rfind(kSuffix);
   if (at == text.npos || !text.ends_with('.')) return std::nullopt;
   const auto on = text.find(kOn, at + kSuffix.size());
   return on == text.npos ? std::nullopt : parse_place(text.substr(on + kOn.size() - 1));
-}
-
-/// The place at which, according to the server, an error was raised.
-std::optional<Place> place_of(std::string_view text) {
-  const auto before = place_before(text);
-  return before ? before : place_behind(text);
 }
 
 /// Replaces the line of each place in `message` by what `line_of` returns for the place.
@@ -91,7 +83,8 @@ std::string with_lines_replaced(std::string_view message, LineOf line_of) {
   return out;
 }
 
-/// Removes the place at the start of a message if its line is `line` or none was known.
+/// Removes the place at the start of a message if it is the error's, or makes it that if the error
+/// has none.
 void take_place(ScriptError& error) {
   const auto place = parse_place(error.message);
   if (!place || place->chunk != kScript) return;
