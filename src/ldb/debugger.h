@@ -26,7 +26,6 @@ namespace rlctl::ldb {
 struct Breakpoint {
   int line = 0;                ///< in the source
   std::string condition = {};  ///< an expression; if empty, the breakpoint always stops
-  bool operator==(const Breakpoint&) const = default;
 };
 
 /// An expression; the script stops when its value changes.

@@ -2,7 +2,7 @@
 -- to the debugger, and a `redis` for the script that reports its calls.
 --
 -- Arguments  encoder          encode.lua as a function
---            parts            the number of parts of probes; none: no reports
+--            parts            the number of parts of probes; without it, there are no reports
 --            seconds, micros  the reply of TIME; without them, the server replies
 --            clocked          the `redis` with that reply, given with them
 -- Returns    the script's `redis`
@@ -17,7 +17,7 @@
 --                      report, as some servers do not do by themselves
 --   (part, condition)  makes a probe that is off stop the script, after a report and with all
 --                      probes on, if the condition holds: Lua that gets the probe's arguments as
---                      "..."; none: always
+--                      "..."; without a condition, it always stops
 -- It returns true, or false if the condition does not compile.
 -- Reports are lines of redis.debug(), in which encode.lua writes values and texts:
 --   ~rl:P7;1=d1.5;2=n:8;1=sab    part 7: its first value is 1.5, its second nil; then part 8

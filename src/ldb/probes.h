@@ -28,14 +28,12 @@ struct Local {
   std::string name = {};
   int declared_at = 0;       ///< its line
   std::size_t function = 0;  ///< the script's function that declares it; 0: the main function
-  bool operator==(const Local&) const = default;
 };
 
 /// The lines that a function spans.
 struct FunctionLines {
   int first = 0;  ///< the line of `function`
   int last = 0;   ///< the line of `end`
-  bool operator==(const FunctionLines&) const = default;
 };
 
 /// What one call reports: a part of the values of a probe, which are the activations of
@@ -141,7 +139,6 @@ struct ProbeReading {
 struct ScriptMessage {
   std::string text = {};   ///< for redis.debug(), its arguments as the debugger prints them
   std::string level = {};  ///< for redis.log(), its level: "notice"; empty for redis.debug()
-  bool operator==(const ScriptMessage&) const = default;
 };
 
 /// Parses the lines that a probed script writes with redis.debug(). A probe does not repeat values

@@ -282,11 +282,6 @@ ProbedScript plain(const Debuggee& debuggee, const WalkOptions& options) {
   return script;
 }
 
-std::string too_long(std::string_view text) {
-  return "a script of " + std::to_string(text.size()) +
-         " bytes is too long for a forked session: the server would lose parts of it";
-}
-
 }  // namespace
 
 std::unique_ptr<Walk> begin_walk(const Debuggee& debuggee, Mode mode, const Connect& connect,
@@ -308,7 +303,8 @@ std::unique_ptr<Walk> begin_walk(const Debuggee& debuggee, Mode mode, const Conn
   }
   auto script = plain(debuggee, options);
   if (fits(script)) return begin(std::move(script));
-  Session refused(too_long(script.text));
+  Session refused("a script of " + std::to_string(script.text.size()) +
+                  " bytes is too long for a forked session: the server would lose parts of it");
   return std::make_unique<Walk>(debuggee, std::move(script), std::move(refused), on_reading);
 }
 
