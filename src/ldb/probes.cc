@@ -153,7 +153,7 @@ class ProbeWriter {
                                           loaded(lua::one_line(embedded::k_encode.text)));
     prefix.text =
         fmt::format("local redis{}{}={},{}", names_probe ? "," : "", names_probe ? name_ : "",
-                    kShim, options_.probes ? fmt::to_string(parts_) : "nil");
+                    kShim, options_.probes ? fmt::to_string(script.parts.size()) : "nil");
     if (options_.now) {
       prefix.text += fmt::format(",{},{}", time_strings(*options_.now), redis_at(*options_.now));
     }
@@ -218,20 +218,20 @@ class ProbeWriter {
     for (const auto local : probe.locals) values.emplace_back(scopes_.locals[local].name);
     std::string calls;
     std::size_t next = 0;
-    probe.part = parts_ + 1;
+    probe.part = script.parts.size() + 1;
     do {
       const auto end = std::min(next + ProbePart::kMaxValues, values.size());
       const char* more = end < values.size() ? "-" : "";
       // Not 0: Lua 5.1 stores 0 and -0 as one constant, the first to appear.
       const auto place = ProbePart::place_of(probe.function, next);
-      ++parts_;
-      calls += fmt::format("{}[{}]({}{},{}", name_, parts_, more, parts_,
+      script.parts.push_back({script.probes.size(), next});
+      calls += fmt::format("{0}[{1}]({2}{1},{3}", name_, script.parts.size(), more,
                            place == 0 ? "false" : fmt::to_string(place));
       for (; next < end; ++next) calls += ',' + values[next];
       calls += ")";
       if (next < values.size()) calls += ';';
     } while (next < values.size());
-    return fmt::format("if {}[{}]then {}end", name_, parts_, calls);
+    return fmt::format("if {}[{}]then {}end", name_, script.parts.size(), calls);
   }
 
   void write() {
@@ -268,7 +268,6 @@ class ProbeWriter {
   std::vector<Plan> plans_;
   std::vector<Insertion> insertions_;
   std::vector<Insertion> following_;  ///< after an insertion at the same offset
-  std::size_t parts_ = 0;
 };
 
 }  // namespace
@@ -517,25 +516,14 @@ std::optional<Value> parse_value(std::string_view text) {
   }
 }
 
-ProbeReader::ProbeReader(const ProbedScript& script) : script_(script) {
-  for (std::size_t i = 0; i < script.probes.size(); ++i) {
-    const auto& probe = script.probes[i];
-    std::size_t first = 0;
-    do {
-      parts_.push_back({i, first});
-      first += ProbePart::kMaxValues;
-    } while (first < probe.functions.size() + probe.locals.size());
-  }
-}
-
 /// Takes over the values that the parts of a probe report; returns the probe.
 std::size_t ProbeReader::read_values(std::string_view text) {
   Rest rest(text);
   std::size_t probe = 0;
   do {
     const auto number = rest.index();
-    if (number == 0 || number > parts_.size()) throw NotAReport{};
-    const auto& part = parts_[number - 1];
+    if (number == 0 || number > script_.parts.size()) throw NotAReport{};
+    const auto& part = script_.parts[number - 1];
     probe = part.probe;
     auto& values = last_[ProbePart::place_of(script_.probes[probe].function, part.first)];
     while (rest.accept(';')) {

@@ -43,7 +43,7 @@ struct ProbePart {
   /// As many values as a call can have within Lua's registers, beside the locals.
   static constexpr std::size_t kMaxValues = 30;
 
-  std::size_t probe = 0;
+  std::size_t probe = 0;  ///< index into ProbedScript::probes
   std::size_t first = 0;  ///< index of its first value
 
   /// Probes of the same function share places; a place holds the last reported values.
@@ -80,6 +80,7 @@ struct ProbedScript {
   std::vector<Local> locals = {};
   std::vector<FunctionLines> functions = {};  ///< the main function first, with no lines
   std::vector<Probe> probes = {};
+  std::vector<ProbePart> parts = {};  ///< [n]: part number n + 1
   /// [n]: the source line on line n of the text; 0 if that line was added. [0] is unused.
   std::vector<int> lines = {};
 
@@ -145,7 +146,8 @@ struct ScriptMessage {
 /// that did not change since the last report, so use one reader per run and give it every line.
 class ProbeReader {
  public:
-  explicit ProbeReader(const ProbedScript& script);
+  /// The script must outlive this.
+  explicit ProbeReader(const ProbedScript& script) : script_(script) {}
 
   struct Line {
     enum class Kind { kMessage, kProbe, kCall, kPause } kind = Kind::kMessage;
@@ -167,7 +169,6 @@ class ProbeReader {
   ProbeReading reading_of(std::size_t index);
 
   const ProbedScript& script_;
-  std::vector<ProbePart> parts_;  ///< [n]: part number n + 1
   /// The values that were last reported for each place; see ProbePart::place_of().
   std::map<std::size_t, std::array<Value, ProbePart::kMaxValues>> last_;
 };
