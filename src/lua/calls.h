@@ -25,19 +25,21 @@ class Calls {
   /// The last token for any number beyond it.
   const Token& at(std::size_t i) const;
   bool is(std::size_t i, std::string_view symbol) const { return at(i).is(symbol); }
-  /// A variable: no field and no method.
+  /// Whether the token names a variable, not a field or a method.
   bool is_name(std::size_t i) const;
-  /// Whether no expression goes on here.
+  /// Whether an expression in front of the token ends there, and is the last of its statement.
   bool ends_statement(std::size_t i) const;
 
-  /// Whether the token leads to the server: `redis`, what may hold it, or an alias of its call().
-  /// Not where an alias is declared.
+  /// Whether the token leads to the server: `redis`, what may hold it, or an alias of its call(),
+  /// except where the alias is declared.
   bool is_redis(std::size_t i) const;
   /// Whether a use of `redis` is one of its fields, by name, or an alias.
   bool is_field(std::size_t i) const;
-  /// The number of tokens of redis.call, of redis.pcall or of an alias; 0 for another field.
+  /// For a field or an alias: the number of tokens of redis.call, redis.pcall or the alias; 0 for
+  /// any other field.
   std::size_t callee_size(std::size_t i) const;
-  /// The command of a call of that, as written; empty if it is no plain string.
+  /// For such a callee: the command that it is called with, as written; empty if the command is not
+  /// a plain string.
   std::string_view command(std::size_t i) const;
 
  private:
@@ -54,7 +56,8 @@ struct Place {
   bool is_first = false;  ///< it is the `redis` of redis.call, or an alias
 };
 
-/// The places of redis.call in redis.call('TIME'). None if TIME might be called in another way.
+/// The tokens of redis.call in each redis.call('TIME'); std::nullopt if TIME might be called in
+/// another way.
 std::optional<std::vector<Place>> direct_calls_of_time(const Calls& calls);
 
 /// Whether a script may read a TTL: with TTL, EXPIRETIME and the like, or with EXPIRE and LT, which

@@ -32,9 +32,6 @@ std::string without_unknown_flags(std::string_view source);
 /// The source with its "#!" line turned into a comment, for a server before Redis 7.
 std::string without_shebang(std::string_view source);
 
-/// The names of the functions that a library registers under a literal name, in order.
-std::vector<std::string_view> registered_functions(std::string_view source);
-
 // ---- Substitutes ----
 
 /// What a script gets in place of `redis`, and of Valkey's `server`: a table whose call() and
@@ -61,20 +58,29 @@ Substitutes needed_substitutes(std::string_view source, std::span<const std::str
 /// with other_keys the hash of the TTLs, or an empty word to refuse other keys; then the seconds
 /// and the microseconds.
 ///
-/// Returns none if the source is not valid Lua, or if a function has too many upvalues for it.
+/// Returns std::nullopt if the source is not valid Lua, or if a function has no room for another
+/// upvalue.
 std::optional<std::string> with_substitutes(std::string_view source,
                                             const Substitutes& substitutes);
 
-/// The same for a library of Redis functions: each function's last arguments are those.
+/// A library of Redis functions with substitutes: each call must append the same to the arguments
+/// of its function.
 std::optional<std::string> library_with_substitutes(std::string_view source,
                                                     const Substitutes& substitutes);
+
+// ---- Libraries ----
+
+/// The names of the functions that a library registers under a literal name, in order.
+std::vector<std::string_view> registered_functions(std::string_view source);
 
 /// The local variable that library_as_script() adds.
 inline constexpr std::string_view kLibraryLocal = "__rl_library";
 /// A library of Redis functions as a script that calls one of them with its KEYS and ARGV, on a
-/// line after the last; the others keep their numbers. An unknown name is an error when the script
-/// runs.
+/// line after the last; the lines of the library keep their numbers. An unknown name is an error
+/// when the script runs.
 std::string library_as_script(std::string_view source, std::string_view function);
+
+// ---- Pieces of Lua, for the debugger's probes ----
 
 /// The chunks for TIME and for absolute expiry, each on one line: called with `redis`, the seconds
 /// and the microseconds, they return what takes the place of `redis`.
