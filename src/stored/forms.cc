@@ -224,19 +224,12 @@ std::optional<Decoded> read_foreign_counter(std::string_view /*key*/, const KeyS
   return Decoded{.counts = {{.units = *count}}};
 }
 
-constexpr int kQuarter = 25;
-
 constexpr std::array kOurForms{
     Form{.name = "fixed-window", .type = "string", .read = read_fixed_window},
-    Form{.name = "sliding-window-log",
-         .type = "list",
-         .layout = Layout::kTimes,
-         .ttl_percent_over = kQuarter,
-         .read = read_log},
+    Form{.name = "sliding-window-log", .type = "list", .layout = Layout::kTimes, .read = read_log},
     Form{.name = "sliding-window-zset",
          .type = "zset",
          .layout = Layout::kScores,
-         .ttl_percent_over = kQuarter,
          .read = read_zset_log},
     Form{.name = "sliding-window-counter", .type = "string", .read = read_counter},
     Form{.name = "token-bucket", .type = "string", .read = read_tokens},
@@ -245,8 +238,7 @@ constexpr std::array kOurForms{
     Form{.name = "concurrency", .type = "zset", .layout = Layout::kLeases, .read = read_leases},
 };
 
-/// A sorted set, as scripts and pipelines of ZADD, ZREMRANGEBYSCORE, ZCARD and EXPIRE keep it,
-/// where the TTL is the window or a second more.
+/// A sorted set, as scripts and pipelines of ZADD, ZREMRANGEBYSCORE, ZCARD and EXPIRE keep it.
 constexpr Form zset_form(std::int64_t us_per_score, std::string_view summary,
                          std::optional<Decoded> (*read)(std::string_view, const KeySample&)) {
   return {.name = "foreign-zset",
@@ -255,7 +247,6 @@ constexpr Form zset_form(std::int64_t us_per_score, std::string_view summary,
           .summary = summary,
           .layout = Layout::kScores,
           .us_per_score = us_per_score,
-          .ttl_over = std::chrono::milliseconds{1100},
           .read = read};
 }
 
@@ -511,11 +502,6 @@ Indices read_groups(redis::Connection& connection, std::span<const std::string> 
   return empty;
 }
 
-/// A type as TYPE replies it; a server that is none may say anything.
-std::string to_type(const redis::Reply& reply) {
-  return escaped_message(reply.text());
-}
-
 void read_types(redis::Connection& connection, std::span<const std::string> keys,
                 std::vector<KeySample>& contents, const Indices& which) {
   for (const auto i : which) connection.append({"TYPE", keys[i]});
@@ -540,6 +526,10 @@ std::vector<KeySample> read_typed(redis::Connection& connection, std::span<const
 }
 
 }  // namespace
+
+std::string to_type(const redis::Reply& reply) {
+  return escaped_message(reply.text());
+}
 
 microseconds to_ttl(std::int64_t pttl) {
   constexpr std::int64_t kMax = 9'000'000'000'000;

@@ -119,10 +119,6 @@ struct Form {
   bool ends_by_ttl = false;
   bool is_called_with_partner = false;  ///< one script call uses both keys; see Decoded::partner
   bool never_expires = false;           ///< a key has no TTL: without it, nobody would be let in
-  /// By the server's clock, a TTL exceeded the window when it was set by at most this many percent
-  /// plus ttl_over, which bounds the window. 0 and 0 if the TTL does not depend on the window.
-  int ttl_percent_over = 0;
-  microseconds ttl_over{0};
   /// Returns nothing if the content, which is of this type, is not of this form.
   std::optional<Decoded> (*read)(std::string_view key, const KeySample&) = nullptr;
 
@@ -197,6 +193,8 @@ inline constexpr std::string_view kLeasePrefix = "lease:";
 /// The limit that a member of a set of leases stores with its score; none for another member.
 std::optional<std::int64_t> leases_limit(std::string_view member, std::string_view score);
 
+/// A type as TYPE replies it; a server that is none may say anything.
+std::string to_type(const redis::Reply& reply);
 /// A TTL as PTTL replies, at least 0; one above 285 years is cut.
 microseconds to_ttl(std::int64_t pttl);
 /// Sets `expires`, `until` and `read_at` from a reply to PTTL and the server's time at that moment.

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "redis/error.h"
 #include "redis/server.h"
+#include "stored/survey.h"
 
 #include <algorithm>
 #include <chrono>
@@ -33,116 +34,149 @@ namespace {
 
 /// How often a key is read if other clients keep writing to it.
 constexpr int kAttempts = 5;
+/// The page size for reading all entries: takes about a millisecond of the server's time.
+constexpr std::int64_t kLargePage = 10'000;
 
-/// Reads one key, once.
-class Reading {
- public:
-  Reading(redis::Connection& connection, const InspectionRequest& request, Inspection& result,
-          const Entries::OnProgress& on_progress)
-      : connection_(connection),
-        request_(request),
-        result_(result),
-        interpreter_(request, result),
-        on_progress_(on_progress) {}
+/// The key changed since reading began: it is gone, has another type, or has fewer entries.
+struct KeyChanged {};
 
-  /// Throws KeyChanged if the parts that were read are inconsistent.
-  void read();
+/// Reads a reply; WRONGTYPE means that the key changed its type since it was read.
+redis::Reply read_or_changed(redis::Connection& connection) {
+  auto reply = connection.read();
+  if (!reply.is_error()) return reply;
+  if (redis::error_code(reply.text()) == "WRONGTYPE") throw KeyChanged();
+  throw redis::to_error(reply);
+}
 
- private:
-  void read_header();
-  EntryCounts count(Entries& entries);
-  void fill_log(Entries& entries);
-  void list(Entries& entries);
-  void draw_bars(Entries& entries, microseconds time);
-
-  redis::Connection& connection_;
-  const InspectionRequest& request_;
-  Inspection& result_;
-  InspectionBuilder interpreter_;
-  const Entries::OnProgress& on_progress_;
+/// One entry as it is stored.
+struct StoredEntry {
+  microseconds at{0};
+  std::string member = {};  ///< of a set of leases
 };
 
-void Reading::read() {
-  read_header();
-  if (!result_.exists()) return interpreter_.fill_unused();
-  if (!result_.is_limiter()) return;
-  const auto& form = *result_.state.form;
-  if (form.layout == Layout::kText) return interpreter_.fill_text();
-  Entries entries(connection_, form, result_.key, on_progress_);
-  entries.begin();
-  result_.stored = entries.size();
-  if (form.layout == Layout::kLeases) {
-    interpreter_.fill_leases(count(entries));
+/// Lists the newest instants that have entries, in pages, since writes of others shift indices.
+class Listing {
+ public:
+  Listing(redis::Connection& connection, Inspection& result, const InspectionRequest& request,
+          const OnProgress& on_progress)
+      : connection_(connection),
+        result_(result),
+        form_(*result.state.form),
+        request_(request),
+        on_progress_(on_progress) {}
+
+  /// Throws KeyChanged and redis::Error.
+  void run();
+
+ private:
+  bool is_list() const { return form_.layout == Layout::kTimes; }
+  bool has_leases() const { return form_.layout == Layout::kLeases; }
+  void append_range(std::int64_t first, std::int64_t last);
+  std::vector<StoredEntry> read_range();
+  std::int64_t ask_for_page_before(std::int64_t end);
+  bool take_page(const std::vector<StoredEntry>& page);
+  bool take(const StoredEntry& entry);
+
+  redis::Connection& connection_;
+  Inspection& result_;
+  const Form& form_;
+  const InspectionRequest& request_;
+  const OnProgress& on_progress_;
+  microseconds last_{0};   ///< the time of the last entry that was taken
+  std::size_t alike_ = 0;  ///< how many had that time
+};
+
+void Listing::append_range(std::int64_t first, std::int64_t last) {
+  const auto& key = result_.key;
+  if (is_list() && form_.newest_first) {
+    connection_.append({"LRANGE", key, std::to_string(-(last + 1)), std::to_string(-(first + 1))});
+  } else if (is_list()) {
+    connection_.append({"LRANGE", key, std::to_string(first), std::to_string(last)});
   } else {
-    fill_log(entries);
-  }
-  if (const auto n = interpreter_.freeing_entry()) {
-    interpreter_.set_next_free(entries.at(entries.size() - *n));
-  }
-  list(entries);
-}
-
-/// Reads what every key has.
-void Reading::read_header() {
-  connection_.append({"TIME"});
-  append_header(connection_, result_.key);
-  const auto time = connection_.read();
-  const auto ttl = connection_.read();
-  const auto bytes = connection_.read();
-  if (time.is_error()) throw redis::to_error(time);
-  if (ttl.is_error()) throw redis::to_error(ttl);
-  interpreter_.set_header(to_header(redis::server_time(time), ttl, bytes));
-  interpreter_.set_content(read_contents(connection_, {&result_.key, 1}).front());
-}
-
-EntryCounts Reading::count(Entries& entries) {
-  const auto first_live = interpreter_.first_live(entries.newest());
-  return {.size = entries.size(),
-          .expired = entries.count_before({&first_live, 1}).front(),
-          .newest = entries.newest()};
-}
-
-void Reading::fill_log(Entries& entries) {
-  result_.newest = entries.newest();
-  if (!interpreter_.set_window(EntryTimes{entries.oldest(), entries.newest()})) return;
-  interpreter_.fill_log(count(entries));
-  draw_bars(entries, std::max(result_.now, entries.newest()));
-}
-
-void Reading::draw_bars(Entries& entries, microseconds time) {
-  if (request_.bars <= 0) return;
-  const auto window = *result_.window;
-  const auto begin = time - window;
-  std::vector<microseconds> edges;
-  for (int i = 0; i <= request_.bars; ++i) {
-    const auto part = static_cast<double>(window.count()) * i / request_.bars;
-    edges.push_back(begin + microseconds{std::llround(part) + 1});
-  }
-  const auto before = entries.count_before(edges);
-  for (std::size_t i = 1; i < before.size(); ++i) {
-    result_.bars.push_back(before[i] - before[i - 1]);
+    connection_.append({"ZRANGE", key, std::to_string(first), std::to_string(last), "WITHSCORES"});
   }
 }
 
-/// Lists the newest instants that have entries.
-void Reading::list(Entries& entries) {
+std::vector<StoredEntry> Listing::read_range() {
+  const auto reply = read_or_changed(connection_);
+  std::vector<StoredEntry> entries;
+  if (is_list()) {
+    for (std::size_t i = 0; i < reply.size(); ++i) {
+      entries.push_back({.at = entry_time(form_, reply[i].text())});
+    }
+    if (form_.newest_first) std::reverse(entries.begin(), entries.end());
+    return entries;
+  }
+  for (std::size_t i = 0; i + 1 < reply.size(); i += 2) {
+    // The limit is stored as the first member of a set of leases.
+    if (has_leases() && leases_limit(reply[i].text(), reply[i + 1].text())) continue;
+    auto& entry = entries.emplace_back();
+    entry.at = entry_time(form_, reply[i + 1].text());
+    if (has_leases()) entry.member = reply[i].text();
+  }
+  return entries;
+}
+
+void Listing::run() {
+  connection_.append({is_list() ? "LLEN" : "ZCARD", result_.key});
+  append_range(-kPage, -1);
+  const auto size = read_or_changed(connection_).integer();
+  const auto newest = read_range();
+  if (newest.empty()) throw KeyChanged();
+  auto end = std::max<std::int64_t>(0, size - kPage);
+  if (take_page(newest)) {
+    // Requests the next page before taking this one.
+    auto asked = ask_for_page_before(end);
+    while (end > 0) {
+      const auto ahead = ask_for_page_before(asked);
+      connection_.flush();
+      const bool more = take_page(read_range());
+      if (on_progress_) on_progress_(size - asked, size);
+      end = more ? asked : 0;
+      asked = ahead;
+    }
+    while (connection_.outstanding() > 0) static_cast<void>(connection_.read());
+  }
+  std::reverse(result_.entries.begin(), result_.entries.end());
+}
+
+/// Returns the index at which the page begins; requests nothing before the first entry.
+std::int64_t Listing::ask_for_page_before(std::int64_t end) {
+  const auto first = std::max<std::int64_t>(0, end - kLargePage);
+  if (first < end) append_range(first, end - 1);
+  return first;
+}
+
+/// Takes the entries from the newest to the oldest. Returns false if no more are wanted or there.
+bool Listing::take_page(const std::vector<StoredEntry>& page) {
+  auto entry = page.rbegin();
+  if (alike_ > 0 && entry != page.rend() && entry->at > last_) {
+    // The oldest entries were pruned meanwhile, so the page begins with entries taken before.
+    entry = std::find_if(entry, page.rend(), [&](const auto& each) { return each.at <= last_; });
+    entry += std::min<std::ptrdiff_t>(page.rend() - entry, static_cast<std::ptrdiff_t>(alike_));
+  }
+  for (; entry != page.rend(); ++entry) {
+    alike_ = entry->at == last_ ? alike_ + 1 : 1;
+    last_ = entry->at;
+    if (!take(*entry)) return false;
+  }
+  return !page.empty();
+}
+
+bool Listing::take(const StoredEntry& entry) {
   auto& listed = result_.entries;
-  const bool leases = result_.state.form->layout == Layout::kLeases;
-  entries.visit_backwards([&](const StoredEntry& entry) {
-    if (!leases && !listed.empty() && listed.back().at == entry.at) {
-      ++listed.back().count;
-      return true;
-    }
-    if (request_.entries && static_cast<std::int64_t>(listed.size()) >= *request_.entries) {
-      return false;
-    }
-    listed.push_back({.at = entry.at});
-    // A member that is not a lease of the script is shown unchanged.
-    const bool is_lease = leases && entry.member.starts_with(kLeasePrefix);
-    if (leases) listed.back().holder = entry.member.substr(is_lease ? kLeasePrefix.size() : 0);
+  if (!has_leases() && !listed.empty() && listed.back().at == entry.at) {
+    ++listed.back().count;
     return true;
-  });
-  std::reverse(listed.begin(), listed.end());
+  }
+  if (request_.entries && static_cast<std::int64_t>(listed.size()) >= *request_.entries) {
+    return false;
+  }
+  listed.push_back({.at = entry.at});
+  // A member that is not a lease of the script is shown unchanged.
+  const bool is_lease = has_leases() && entry.member.starts_with(kLeasePrefix);
+  if (has_leases()) listed.back().holder = entry.member.substr(is_lease ? kLeasePrefix.size() : 0);
+  return true;
 }
 
 /// Ends the WATCH. Returns false if another client wrote to the key meanwhile.
@@ -157,53 +191,43 @@ bool unchanged(redis::Connection& connection) {
 }
 
 /// Reads the key once; returns nothing if the key changed its type or shrank meanwhile.
-std::optional<Inspection> attempt(redis::Connection& connection, const std::string& key,
-                                  const InspectionRequest& request,
-                                  const Entries::OnProgress& on_progress) {
-  const auto watch = connection.call({"WATCH", key});
+std::optional<Inspection> attempt(redis::Connection& connection, const InspectedKey& asked,
+                                  const OnProgress& on_progress) {
+  const auto watch = connection.call({"WATCH", asked.key});
   if (watch.is_error()) throw redis::to_error(watch);
-  Inspection result;
-  result.key = key;
+  auto surveyed = std::move(survey(connection, {&asked, 1}).front());
+  if (surveyed.error) std::rethrow_exception(surveyed.error);
+  auto& result = surveyed.inspection;
   try {
-    Reading(connection, request, result, on_progress).read();
+    if (result.is_limiter() && result.state.form->layout != Layout::kText) {
+      Listing(connection, result, asked.request, on_progress).run();
+    }
   } catch (const KeyChanged&) {
     while (connection.outstanding() > 0) static_cast<void>(connection.read());
     static_cast<void>(unchanged(connection));
     return std::nullopt;
   }
   result.changed_while_read = !unchanged(connection);
-  return result;
+  return std::move(result);
 }
 
 }  // namespace
 
 Inspection inspect(redis::Connection& connection, const std::string& key,
-                   const InspectionRequest& request, const Entries::OnProgress& on_progress) {
+                   const InspectionRequest& request, const OnProgress& on_progress) {
+  const InspectedKey asked{.key = key, .request = request};
   std::optional<Inspection> result;
   for (int i = 0; i < kAttempts; ++i) {
-    auto one = attempt(connection, key, request, on_progress);
+    auto one = attempt(connection, asked, on_progress);
     if (!one) continue;
     result = std::move(one);
     // A full read of many pages is not repeated: a busy key would change again meanwhile.
-    const bool takes_long = !request.entries && result->stored > Entries::kPage;
+    const bool takes_long = !request.entries && result->stored > kPage;
     if (!result->changed_while_read || takes_long) return *std::move(result);
   }
   if (result) return *std::move(result);
   throw redis::Error(redis::Failure::kNotNow,
                      "'" + escape(key) + "' changes faster than it can be read");
-}
-
-void append_header(redis::Connection& connection, const std::string& key) {
-  connection.append({"PTTL", key});
-  connection.append({"MEMORY", "USAGE", key});
-}
-
-KeyHeader to_header(microseconds server_now, const redis::Reply& ttl, const redis::Reply& bytes) {
-  // Many users lack permission for MEMORY USAGE, and some servers do not have it.
-  const bool has_bytes = bytes.type() == redis::ReplyType::kInteger;
-  return {.server_now = server_now,
-          .ttl_ms = ttl.integer(),
-          .bytes = has_bytes ? std::optional(bytes.integer()) : std::nullopt};
 }
 
 void InspectionBuilder::set_header(const KeyHeader& header) {
@@ -349,17 +373,10 @@ void InspectionBuilder::set_next_free(microseconds freeing_entry) {
   result_.next_free = end - result_.now;
 }
 
-bool InspectionBuilder::set_window(const std::optional<EntryTimes>& entries) {
+bool InspectionBuilder::set_window() {
   const auto limit = applicable_limit();
   if (limit) set_limit(*limit);
   if (!limit) result_.window = request_.window_in_name;
-  if (limit && entries && result_.ttl) {
-    result_.longer_window = longer_window(*result_.state.form, *entries, result_.server_now,
-                                          *result_.ttl, limit->window);
-  }
-  if (!result_.window && entries && result_.ttl) {
-    result_.window = infer_window(*result_.state.form, *entries, result_.server_now, *result_.ttl);
-  }
   result_.window_is_inferred = result_.window && !limit;
   return result_.window.has_value();
 }
@@ -409,17 +426,6 @@ microseconds rounded_time(std::string_view text, std::int64_t us_per_score) {
   return microseconds{std::llround(time)};
 }
 
-/// The page size for reading all entries: takes about a millisecond of the server's time.
-constexpr std::int64_t kLargePage = 10'000;
-
-/// Reads a reply; WRONGTYPE means that the key changed its type since it was read.
-redis::Reply read_or_changed(redis::Connection& connection) {
-  auto reply = connection.read();
-  if (!reply.is_error()) return reply;
-  if (redis::error_code(reply.text()) == "WRONGTYPE") throw KeyChanged();
-  throw redis::to_error(reply);
-}
-
 }  // namespace
 
 microseconds entry_time(const Form& form, std::string_view text) {
@@ -433,173 +439,6 @@ std::string score_before(const Form& form, microseconds instant) {
   if (us_per_score == 1) return "(" + whole;
   const auto digits = std::to_string(us_per_score + instant.count() % us_per_score).substr(1);
   return "(" + whole + "." + digits;
-}
-
-Entries::Entries(redis::Connection& connection, const Form& form, std::string key,
-                 OnProgress on_progress)
-    : connection_(connection),
-      form_(form),
-      key_(std::move(key)),
-      on_progress_(std::move(on_progress)) {
-  connection_.append({is_list() ? "LLEN" : "ZCARD", key_});
-  append_range(0, 1);  // the oldest is the second if a limit is stored
-  append_range(-kPage, -1);
-}
-
-bool Entries::is_list() const {
-  return form_.layout == Layout::kTimes;
-}
-
-void Entries::begin() {
-  size_ = read_or_changed(connection_).integer();
-  const auto first = read_range();
-  newest_ = read_range();
-  size_ -= others_;
-  if (size_ == 0 || first.empty() || newest_.empty()) throw KeyChanged();
-  oldest_ = first.front().at;
-}
-
-void Entries::append_range(std::int64_t first, std::int64_t last) {
-  const auto from = std::to_string(first < 0 ? first : first + others_);
-  const auto to = std::to_string(last < 0 ? last : last + others_);
-  if (is_list() && form_.newest_first) {
-    connection_.append({"LRANGE", key_, std::to_string(-(last + 1)), std::to_string(-(first + 1))});
-  } else if (is_list()) {
-    connection_.append({"LRANGE", key_, from, to});
-  } else {
-    connection_.append({"ZRANGE", key_, from, to, "WITHSCORES"});
-  }
-}
-
-std::vector<StoredEntry> Entries::read_range() {
-  const auto reply = read_or_changed(connection_);
-  std::vector<StoredEntry> entries;
-  if (is_list()) {
-    entries.resize(reply.size());
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      entries[i].at = entry_time(form_, reply[i].text());
-    }
-    if (form_.newest_first) std::reverse(entries.begin(), entries.end());
-    return entries;
-  }
-  const bool leases = form_.layout == Layout::kLeases;
-  for (std::size_t i = 0; i + 1 < reply.size(); i += 2) {
-    if (leases && leases_limit(reply[i].text(), reply[i + 1].text())) {
-      others_ = 1;
-      continue;
-    }
-    auto& entry = entries.emplace_back();
-    entry.at = entry_time(form_, reply[i + 1].text());
-    if (leases) entry.member = reply[i].text();
-  }
-  return entries;
-}
-
-std::vector<std::int64_t> Entries::count_before(std::span<const microseconds> instants) {
-  std::vector<Bounds> bounds;
-  bounds.reserve(instants.size());
-  const auto unread = size_ - static_cast<std::int64_t>(newest_.size());
-  for (const auto instant : instants) {
-    if (unread > 0 && instant <= newest_.front().at) {
-      bounds.push_back({instant, 0, instant <= oldest_ ? 0 : unread});
-      continue;
-    }
-    const auto found = std::lower_bound(
-        newest_.begin(), newest_.end(), instant,
-        [](const StoredEntry& entry, microseconds time) { return entry.at < time; });
-    const auto index = unread + (found - newest_.begin());
-    bounds.push_back({instant, index, index});
-  }
-  if (is_list()) {
-    bisect(bounds);
-  } else {
-    count_by_score(bounds);
-  }
-  std::vector<std::int64_t> counts;
-  counts.reserve(bounds.size());
-  for (const auto& bound : bounds) counts.push_back(bound.low);
-  return counts;
-}
-
-/// Advances all searches together, one LINDEX for each per round trip.
-void Entries::bisect(std::span<Bounds> bounds) {
-  const auto open = [](const Bounds& bound) { return bound.low < bound.high; };
-  while (std::any_of(bounds.begin(), bounds.end(), open)) {
-    for (const auto& bound : bounds) {
-      if (!open(bound)) continue;
-      const auto index = form_.newest_first ? -(bound.middle() + 1) : bound.middle();
-      connection_.append({"LINDEX", key_, std::to_string(index)});
-    }
-    for (auto& bound : bounds) {
-      if (!open(bound)) continue;
-      const auto reply = read_or_changed(connection_);
-      if (reply.is_nil()) throw KeyChanged();
-      if (entry_time(form_, reply.text()) < bound.instant) {
-        bound.low = bound.middle() + 1;
-      } else {
-        bound.high = bound.middle();
-      }
-    }
-  }
-}
-
-void Entries::count_by_score(std::span<Bounds> bounds) {
-  const auto open = [](const Bounds& bound) { return bound.low < bound.high; };
-  for (const auto& bound : bounds) {
-    if (!open(bound)) continue;
-    connection_.append({"ZCOUNT", key_, "0", score_before(form_, bound.instant)});
-  }
-  for (auto& bound : bounds) {
-    if (open(bound)) bound.low = bound.high = read_or_changed(connection_).integer();
-  }
-}
-
-microseconds Entries::at(std::int64_t index) {
-  const auto unread = size_ - static_cast<std::int64_t>(newest_.size());
-  if (index >= unread) return newest_[static_cast<std::size_t>(index - unread)].at;
-  append_range(index, index);
-  const auto entries = read_range();
-  if (entries.empty()) throw KeyChanged();
-  return entries.front().at;
-}
-
-void Entries::visit_backwards(const std::function<bool(const StoredEntry&)>& visit) {
-  microseconds last{0};   // time of the last visited entry
-  std::size_t alike = 0;  // visited entries with that time
-  const auto visit_page = [&](const std::vector<StoredEntry>& page) {
-    auto entry = page.rbegin();
-    if (alike > 0 && entry != page.rend() && entry->at > last) {
-      // The oldest entries were pruned meanwhile, so the page begins with entries visited before.
-      entry = std::find_if(entry, page.rend(), [&](const auto& e) { return e.at <= last; });
-      entry += std::min<std::ptrdiff_t>(page.rend() - entry, static_cast<std::ptrdiff_t>(alike));
-    }
-    for (; entry != page.rend(); ++entry) {
-      alike = entry->at == last ? alike + 1 : 1;
-      last = entry->at;
-      if (!visit(*entry)) return false;
-    }
-    return !page.empty();
-  };
-  auto end = size_ - static_cast<std::int64_t>(newest_.size());
-  if (!visit_page(newest_)) return;
-  // Requests the next page before visiting this one.
-  auto asked = ask_for_page_before(end);
-  while (end > 0) {
-    const auto ahead = ask_for_page_before(asked);
-    connection_.flush();
-    const bool more = visit_page(read_range());
-    if (on_progress_) on_progress_(size_ - asked, size_);
-    end = more ? asked : 0;
-    asked = ahead;
-  }
-  while (connection_.outstanding() > 0) static_cast<void>(connection_.read());
-}
-
-/// Returns the index at which the page begins; requests nothing before the first entry.
-std::int64_t Entries::ask_for_page_before(std::int64_t end) {
-  const auto first = std::max<std::int64_t>(0, end - kLargePage);
-  if (first < end) append_range(first, end - 1);
-  return first;
 }
 
 }  // namespace rlctl::stored

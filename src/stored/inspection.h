@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +11,6 @@
 #include "redis/connection.h"
 #include "redis/reply.h"
 #include "stored/forms.h"
-#include "stored/inferred_window.h"
 
 namespace rlctl::stored {
 
@@ -34,10 +31,10 @@ struct InspectionRequest {
   int bars = 0;  ///< parts into which the window is divided for Inspection::bars
 };
 
-/// One of many keys, for survey() and read_usage(), and what is known about it.
+/// One of the keys of survey(), and what is known about it.
 struct InspectedKey {
   std::string key;
-  InspectionRequest request = {};  ///< its `entries` and `bars` do not apply
+  InspectionRequest request = {};  ///< its `entries` do not apply
 };
 
 /// The entries at one instant.
@@ -55,9 +52,8 @@ struct Usage {
   std::optional<std::int64_t> limit;
   std::optional<microseconds> window;
   std::optional<std::int64_t> burst;  ///< only if the algorithm has one
-  /// The window is not part of the limit that applies, but was inferred from the TTL and the
-  /// entries, or from the key's name. What depends on it, such as used and reset_after, is inferred
-  /// too.
+  /// The window is not part of the limit that applies, but follows from the key's name. What
+  /// depends on it, such as used and reset_after, is inferred too.
   bool window_is_inferred = false;
 
   std::optional<std::int64_t> used;  ///< units that count now, rounded up
@@ -73,13 +69,10 @@ struct Usage {
 /// What a key holds at one instant. Unknown values are empty.
 struct Inspection : Usage {
   std::string key;
-  KeySample content;           ///< content.type is "none" if the key does not exist
-  Decoded state;               ///< its form is null if it is not limiter state
-  microseconds now{0};         ///< the instant: as requested, or the server's clock
-  microseconds server_now{0};  ///< the server's clock
-  /// The window that a log's TTL and entries show, if it is longer than that of the limit, which
-  /// cannot be that of the log: what depends on the limit is then wrong. See longer_window().
-  std::optional<microseconds> longer_window = {};
+  KeySample content;                 ///< content.type is "none" if the key does not exist
+  Decoded state;                     ///< its form is null if it is not limiter state
+  microseconds now{0};               ///< the instant: as requested, or the server's clock
+  microseconds server_now{0};        ///< the server's clock
   std::optional<double> used_exact;  ///< for buckets, queues and estimates, not rounded
 
   /// The number of stored entries of a log or set, and how many of them no longer count.
@@ -116,13 +109,8 @@ struct KeyHeader {
   std::int64_t ttl_ms = -1;           ///< as PTTL replies
   std::optional<std::int64_t> bytes;  ///< as MEMORY USAGE replies, if it does
 };
-/// Queues the two commands that read a key's header.
-void append_header(redis::Connection& connection, const std::string& key);
-/// The header that the replies to them give.
-KeyHeader to_header(microseconds server_now, const redis::Reply& ttl, const redis::Reply& bytes);
 
-/// Fills in an Inspection from what was read of a key. All readers use it, inspect(), survey() and
-/// read_usage(), so that they report the same figures.
+/// Fills in an Inspection from what survey() reads of a key.
 class InspectionBuilder {
  public:
   InspectionBuilder(const InspectionRequest& request, Inspection& result)
@@ -138,9 +126,9 @@ class InspectionBuilder {
   void fill_unused();
   /// For a string or a hash: see Layout::kText.
   void fill_text();
-  /// For a log: sets the limit and the window, which is inferred from `entries` if neither the
-  /// request nor the key's name nor its state gives it. Returns false if it stays unknown.
-  bool set_window(const std::optional<EntryTimes>& entries);
+  /// For a log: sets the limit and the window, as the request, the key's state or its name gives
+  /// them. Returns false if the window is not known.
+  bool set_window();
   /// Entries before this instant no longer count. The window of a log must be known.
   microseconds first_live(microseconds newest) const;
   /// If the limit is reached, next_free stays empty until set_next_free().
@@ -173,78 +161,17 @@ microseconds entry_time(const Form& form, std::string_view text);
 /// ZCOUNT's upper bound for the scores before an instant.
 std::string score_before(const Form& form, microseconds instant);
 
-/// The key changed since reading began: it is gone, has another type, or has fewer entries.
-class KeyChanged : public std::exception {
- public:
-  const char* what() const noexcept override { return "the key has changed"; }
-};
+/// Entries per page of inspect(): few enough that other clients do not wait noticeably.
+inline constexpr std::int64_t kPage = 1000;
+/// Called during a long read with the number of entries read and the total.
+using OnProgress = std::function<void(std::int64_t, std::int64_t)>;
 
-/// One entry as it is stored.
-struct StoredEntry {
-  microseconds at{0};
-  std::string member;  ///< of a sorted set; empty for a list
-};
-
-/// The entries of a key whose state is kept as kTimes, kScores or kLeases, oldest first. Returns
-/// the time at an index and the number of entries before an instant. Holds the newest kPage entries
-/// and reads others when needed, in pages or by bisection, so that memory does not grow with the
-/// number of entries. Reads only; throws redis::Error and KeyChanged. Concurrent writes shift
-/// indices: callers that need consistency use WATCH and EXEC.
-class Entries {
- public:
-  /// Entries per page: few enough that other clients do not wait noticeably.
-  static constexpr std::int64_t kPage = 1000;
-  /// Called during a long read with the number of entries read and the total.
-  using OnProgress = std::function<void(std::int64_t, std::int64_t)>;
-
-  /// Queues the first reads, so that they share a round trip with the caller's own commands.
-  Entries(redis::Connection& connection, const Form& form, std::string key, OnProgress on_progress);
-  /// Reads the replies to them.
-  void begin();
-
-  std::int64_t size() const noexcept { return size_; }
-  /// Requires size() > 0.
-  microseconds oldest() const noexcept { return oldest_; }
-  microseconds newest() const noexcept { return newest_.back().at; }
-
-  /// The number of entries before each of these instants.
-  std::vector<std::int64_t> count_before(std::span<const microseconds> instants);
-  /// The time of the entry at this index, counted from 0 for the oldest.
-  microseconds at(std::int64_t index);
-
-  /// Calls visit(entry) for each entry from the newest to the oldest (for leases, the last to lapse
-  /// first) until it returns false.
-  void visit_backwards(const std::function<bool(const StoredEntry&)>& visit);
-
- private:
-  /// The index that is searched for is in [low, high].
-  struct Bounds {
-    microseconds instant{0};
-    std::int64_t low = 0, high = 0;
-    std::int64_t middle() const { return low + (high - low) / 2; }
-  };
-  bool is_list() const;
-  void append_range(std::int64_t first, std::int64_t last);
-  std::vector<StoredEntry> read_range();
-  std::int64_t ask_for_page_before(std::int64_t end);
-  void bisect(std::span<Bounds> bounds);
-  void count_by_score(std::span<Bounds> bounds);
-
-  redis::Connection& connection_;
-  const Form& form_;
-  std::string key_;
-  OnProgress on_progress_;
-  std::int64_t size_ = 0;
-  std::int64_t others_ = 0;  ///< members before the entries: the limit of leases
-  microseconds oldest_{0};
-  std::vector<StoredEntry> newest_;  ///< the newest entries, oldest first
-};
-
-/// Reads a key and reports its state. Writes nothing, prunes nothing, touches no TTL, and so works
-/// on a replica. WATCH and EXEC ensure that a single page is read at one instant; more pages are
-/// read again, a few times, if another client wrote meanwhile. Throws redis::Error, and UsageError
-/// if the requested limit cannot be one of the key's algorithm.
+/// Reads a key and reports its state: the figures of survey(), and the entries of a log or leases,
+/// page by page, so that memory does not grow with their number. Writes nothing, prunes nothing,
+/// touches no TTL, and so works on a replica. WATCH and EXEC tell whether another client wrote
+/// meanwhile; then it reads again, a few times, unless there are many pages. Throws redis::Error,
+/// and UsageError if the requested limit cannot be one of the key's algorithm.
 Inspection inspect(redis::Connection& connection, const std::string& key,
-                   const InspectionRequest& request, const Entries::OnProgress& on_progress = {});
+                   const InspectionRequest& request, const OnProgress& on_progress = {});
 
 }  // namespace rlctl::stored

@@ -1,15 +1,9 @@
 #include "stored/libraries.h"
 
-#include "base/embedded_script.h"
 #include "base/text.h"
-#include "embedded_reset.h"
-#include "embedded_restore.h"
-#include "embedded_save.h"
-#include "embedded_usage.h"
 #include "limiter/limit.h"
 #include "redis/scan.h"
 #include "stored/forms.h"
-#include "stored/round_window.h"
 
 #include <algorithm>
 #include <array>
@@ -29,6 +23,36 @@ using std::chrono::seconds;
 
 /// TTLs in whole seconds, and reading the time and the TTL one after the other.
 constexpr microseconds kTolerance = seconds{2};
+
+/// TTLs are in ms, rounded up and down.
+constexpr microseconds kTtlError{2'000};
+
+/// The possible windows.
+struct WindowRange {
+  microseconds least, most;
+};
+
+constexpr auto kSteps = [] {
+  using std::chrono::days, std::chrono::hours, std::chrono::minutes, std::chrono::seconds;
+  using std::chrono::milliseconds;
+  return std::array<microseconds, 32>{
+      days{30},          days{7},           days{1},           hours{12},         hours{6},
+      hours{2},          hours{1},          minutes{30},       minutes{15},       minutes{10},
+      minutes{5},        minutes{2},        minutes{1},        seconds{30},       seconds{20},
+      seconds{15},       seconds{10},       seconds{5},        seconds{2},        seconds{1},
+      milliseconds{500}, milliseconds{250}, milliseconds{200}, milliseconds{100}, milliseconds{50},
+      milliseconds{20},  milliseconds{10},  milliseconds{5},   milliseconds{1},   microseconds{100},
+      microseconds{10},  microseconds{1}};
+}();
+
+/// The window in the range that a person would most likely choose.
+microseconds roundest_window(const WindowRange& range) {
+  for (const auto step : kSteps) {
+    const auto multiple = range.most - range.most % step;
+    if (multiple >= range.least - kTtlError && multiple.count() > 0) return multiple;
+  }
+  return range.most;
+}
 
 // ---- Parts of names and values ----
 
@@ -661,7 +685,6 @@ constexpr Form set_form(std::int64_t us_per_score, std::string_view summary,
           .summary = summary,
           .layout = Layout::kScores,
           .us_per_score = us_per_score,
-          .ttl_over = milliseconds{1100},
           .read = read};
 }
 
@@ -850,33 +873,6 @@ Families find_families(redis::Connection& connection, std::span<const std::strin
   auto families = names.take();
   for (auto& family : families) keep_family(connection, family, which);
   return families;
-}
-
-namespace {
-
-Helper helper(std::string_view name, std::string_view summary, const EmbeddedScript& script,
-              std::string_view keys, std::string_view arguments) {
-  return {.name = name,
-          .summary = summary,
-          .text = script.text,
-          .sha1 = script.sha1,
-          .keys = keys,
-          .arguments = arguments};
-}
-
-}  // namespace
-
-std::span<const Helper> helpers() {
-  static const std::array kHelpers{
-      helper("reset", "reset: removes a key that has not changed", embedded::k_reset, "1",
-             "type sha1 expires contents"),
-      helper("save", "reset --save: reads a whole key", embedded::k_save, "1",
-             "type longest most size command"),
-      helper("restore", "reset --restore: creates a key", embedded::k_restore, "1",
-             "mode present expires dump commands"),
-      helper("usage", "quota: reads how much is used", embedded::k_usage, "0 or more",
-             "each key: window; now")};
-  return kHelpers;
 }
 
 }  // namespace rlctl::stored

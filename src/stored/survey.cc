@@ -1,16 +1,14 @@
 #include "stored/survey.h"
 
 #include "base/text.h"
-#include "embedded_usage.h"
-#include "limiter/check.h"
 #include "redis/error.h"
 #include "redis/scan.h"
 #include "redis/server.h"
 #include "stored/inspection.h"
-#include "stored/libraries.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -24,174 +22,29 @@ namespace rlctl::stored {
 
 namespace {
 
-using redis::ReplyView;
+/// The number of entries before an instant, which is searched for.
+struct Bound {
+  microseconds instant{0};
+  std::int64_t low = 0, high = 0;
 
-std::string number_or_nothing(const std::optional<microseconds>& time) {
-  return time ? std::to_string(time->count()) : std::string();
-}
-
-/// The window over which the entries of a log are counted, which the InspectionBuilder will apply.
-/// None if only the log itself can tell.
-std::optional<microseconds> known_window(const InspectedKey& asked) {
-  const auto& request = asked.request;
-  if (request.limit) return request.limit->window;
-  if (const auto limit = limit_in_name(asked.key)) return limit->window;
-  if (request.usual_limit) return request.usual_limit->window;
-  return request.window_in_name;
-}
-
-void append_group(redis::Connection& connection, const UsageGroup& group, bool has_evalsha_ro) {
-  std::vector<std::string_view> keys;
-  std::vector<std::string> numbers;
-  for (const auto& asked : group) {
-    keys.push_back(asked.key);
-    numbers.push_back(number_or_nothing(known_window(asked)));
-  }
-  numbers.push_back(number_or_nothing(group.front().request.now));
-  std::vector<std::string_view> arguments(numbers.begin(), numbers.end());
-  arguments.insert(arguments.end(), hash_fields().begin(), hash_fields().end());
-  const limiter::ScriptCall call{
-      .sha1 = embedded::k_usage.sha1, .keys = keys, .arguments = arguments};
-  has_evalsha_ro ? call.append_read_only_to(connection) : call.append_to(connection);
-}
-
-KeySample::Edge edge_with_score(ReplyView row, std::size_t at) {
-  return {.member = std::string(row[at].text()), .score = std::string(row[at + 1].text())};
-}
-
-/// The part of the script's row that identifies the key's form.
-KeySample content_of(ReplyView row, microseconds server_now) {
-  KeySample content{.type = escaped_message(row[0].text())};
-  if (content.type == "string") {
-    content.text = row[3].text();
-  } else if (content.type == "list") {
-    content.first.member = row[3].text();
-    content.last.member = row[4].text();
-  } else if (content.type == "zset") {
-    content.first = edge_with_score(row, 3);
-    content.last = edge_with_score(row, 5);
-  } else if (content.type == "hash") {
-    content.size = row[3].integer();
-    for (std::size_t i = 0; i < hash_fields().size() && i < row[4].size(); ++i) {
-      if (!row[4][i].is_nil()) content.fields.emplace(hash_fields()[i], row[4][i].text());
-    }
-  }
-  if (row.size() > 1) set_expiry(content, row[1].integer(), server_now);
-  return content;
-}
-
-/// A log or leases, as the script counted their entries.
-EntryCounts entries_of(ReplyView row, const Decoded& state) {
-  const auto& form = *state.form;
-  if (form.layout == Layout::kTimes) {
-    const auto newest = form.newest_first ? row[3].text() : row[4].text();
-    return {
-        .size = row[5].integer(), .expired = row[6].integer(), .newest = entry_time(form, newest)};
-  }
-  constexpr std::size_t kInUs = 8, kInMs = 9, kInSeconds = 10, kLapsed = 11;
-  const auto in_unit = form.us_per_score == 1      ? kInUs
-                       : form.us_per_score == 1000 ? kInMs
-                                                   : kInSeconds;
-  const auto expired = form.layout == Layout::kLeases ? kLapsed : in_unit;
-  const auto others = state.most_leases ? 1 : 0;  // members: the limit of leases
-  return {.size = row[7].integer() - others,
-          .expired = row[expired].integer(),
-          .newest = entry_time(form, row[6].text())};
-}
-
-Inspection read_row(const InspectedKey& asked, microseconds server_now, ReplyView row) {
-  Inspection result;
-  result.key = asked.key;
-  InspectionBuilder interpreter(asked.request, result);
-  const bool has_bytes = row.size() > 2 && row[2].integer() >= 0;
-  interpreter.set_header({.server_now = server_now,
-                          .ttl_ms = row.size() > 1 ? row[1].integer() : -1,
-                          .bytes = has_bytes ? std::optional(row[2].integer()) : std::nullopt});
-  interpreter.set_content(content_of(row, server_now));
-  if (!result.exists()) {
-    interpreter.fill_unused();
-    return result;
-  }
-  if (!result.is_limiter()) return result;
-  const auto& form = *result.state.form;
-  if (form.layout == Layout::kText) {
-    interpreter.fill_text();
-  } else if (form.layout == Layout::kLeases) {
-    interpreter.fill_leases(entries_of(row, result.state));
-  } else if (interpreter.set_window({}) && result.window == known_window(asked)) {
-    interpreter.fill_log(entries_of(row, result.state));
-  }
-  return result;
-}
-
-GroupUsage read_group_usage(const UsageGroup& group, const redis::Reply& reply) {
-  GroupUsage usage;
-  try {
-    if (reply.is_error()) throw redis::to_error(reply, embedded::k_usage.text);
-    if (reply.size() != group.size() + 2) {
-      throw limiter::not_of_script();
-    }
-    const auto server_now = redis::server_time(reply);
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      usage.keys.push_back(read_row(group[i], server_now, reply[i + 2]));
-    }
-  } catch (const redis::Error&) {
-    usage = {.error = std::current_exception()};
-  } catch (const UsageError&) {
-    usage = {.error = std::current_exception()};
-  }
-  return usage;
-}
-
-}  // namespace
-
-std::vector<GroupUsage> read_usage(redis::Connection& connection,
-                                   std::span<const UsageGroup> groups) {
-  const auto read_replies = [&](bool has_evalsha_ro) {
-    connection.append({"SCRIPT", "LOAD", embedded::k_usage.text});
-    for (const auto& group : groups) append_group(connection, group, has_evalsha_ro);
-    const auto loaded = connection.read();
-    if (loaded.is_error()) throw redis::to_error(loaded);
-    std::vector<redis::Reply> replies;
-    while (replies.size() < groups.size()) replies.push_back(connection.read());
-    return replies;
-  };
-  bool has_evalsha_ro = true;
-  auto replies = read_replies(has_evalsha_ro);
-  if (std::ranges::any_of(replies, limiter::is_without_evalsha_ro)) {
-    has_evalsha_ro = false;
-    replies = read_replies(has_evalsha_ro);
-  }
-  for (int loads = 1;
-       loads < limiter::kMaxLoads && std::ranges::any_of(replies, redis::is_unknown_script);
-       ++loads) {
-    replies = read_replies(has_evalsha_ro);
-  }
-  std::vector<GroupUsage> usages;
-  usages.reserve(groups.size());
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    usages.push_back(read_group_usage(groups[i], replies[i]));
-  }
-  return usages;
-}
-
-namespace {
+  bool is_open() const { return low < high; }
+  std::int64_t middle() const { return low + (high - low) / 2; }
+};
 
 /// A log or a set of leases while its entries are counted.
 struct CountedKey {
   const Form* form = nullptr;
+  const InspectionRequest* request = nullptr;
   Inspection* result = nullptr;
   InspectionBuilder* interpreter = nullptr;
   EntryCounts entries = {};
   std::int64_t others = 0;  ///< members before the entries: the limit of leases
   bool has_window = false;
-  microseconds first_live{0};      ///< entries before it have expired
-  std::int64_t low = 0, high = 0;  ///< bound the number of expired entries
+  std::vector<Bound> bounds = {};  ///< of what has expired; then the edges of the bars
 
   bool is_list() const { return form->layout == Layout::kTimes; }
   bool is_leases() const { return form->layout == Layout::kLeases; }
-  bool is_open() const { return low < high; }
-  std::int64_t middle() const { return low + (high - low) / 2; }
+  bool is_open() const { return std::ranges::any_of(bounds, &Bound::is_open); }
   /// The argument that stands for an entry, counted from 0 for the oldest.
   std::string index_of(std::int64_t entry) const {
     return std::to_string(form->newest_first ? -1 - entry : entry + others);
@@ -206,7 +59,7 @@ struct CountedKey {
 class Surveying {
  public:
   Surveying(redis::Connection& connection, std::span<const InspectedKey> keys)
-      : connection_(connection), results_(keys.size()) {
+      : connection_(connection), keys_(keys), results_(keys.size()) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
       results_[i].inspection.key = keys[i].key;
       interpreters_.emplace_back(keys[i].request, results_[i].inspection);
@@ -231,7 +84,9 @@ class Surveying {
   void drop_the_changed();
 
   redis::Connection& connection_;
+  std::span<const InspectedKey> keys_;
   std::vector<Surveyed> results_;
+  std::vector<std::string> types_;
   std::deque<InspectionBuilder> interpreters_;
   std::vector<CountedKey> counted_;
 };
@@ -240,7 +95,9 @@ class Surveying {
 void Surveying::read_headers() {
   connection_.append({"TIME"});
   for (const auto& each : results_) {
-    append_header(connection_, each.inspection.key);
+    connection_.append({"PTTL", each.inspection.key});
+    connection_.append({"MEMORY", "USAGE", each.inspection.key});
+    connection_.append({"TYPE", each.inspection.key});
   }
   const auto time = connection_.read();
   if (time.is_error()) throw redis::to_error(time);
@@ -248,23 +105,33 @@ void Surveying::read_headers() {
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const auto ttl = connection_.read();
     const auto bytes = connection_.read();
-    if (ttl.is_error()) {
-      results_[i].refused = redis::to_error(ttl);
+    const auto type = connection_.read();
+    for (const auto* reply : {&ttl, &type}) {
+      if (results_[i].refused || !reply->is_error()) continue;
+      results_[i].refused = redis::to_error(*reply);
       if (results_[i].refused->failure() != redis::Failure::kRefused) throw *results_[i].refused;
+      results_[i].error = std::make_exception_ptr(*results_[i].refused);
     }
-    interpreters_[i].set_header(to_header(now, ttl, bytes));
+    // Many users lack permission for MEMORY USAGE, and some servers do not have it.
+    const bool has_bytes = bytes.type() == redis::ReplyType::kInteger;
+    interpreters_[i].set_header(
+        {.server_now = now,
+         .ttl_ms = results_[i].refused ? -1 : ttl.integer(),
+         .bytes = has_bytes ? std::optional(bytes.integer()) : std::nullopt});
+    types_.push_back(results_[i].refused ? std::string() : to_type(type));
   }
 }
 
 void Surveying::read_contents() {
   std::vector<std::size_t> which;
-  std::vector<std::string> keys;
+  ReadableKeys readable;
   for (std::size_t i = 0; i < results_.size(); ++i) {
     if (results_[i].refused) continue;
     which.push_back(i);
-    keys.push_back(results_[i].inspection.key);
+    readable.keys.push_back(results_[i].inspection.key);
+    readable.types.push_back(std::move(types_[i]));
   }
-  auto contents = stored::read_contents(connection_, keys, Parts::kCut);
+  auto contents = stored::read_contents(connection_, readable, Parts::kCut);
   for (std::size_t i = 0; i < which.size(); ++i) interpret(which[i], std::move(contents[i]));
 }
 
@@ -272,13 +139,22 @@ void Surveying::interpret(std::size_t index, KeySample content) {
   auto& result = results_[index].inspection;
   auto& interpreter = interpreters_[index];
   interpreter.set_content(std::move(content));
-  if (!result.exists() || !result.is_limiter()) return;
+  if (!result.exists()) return interpreter.fill_unused();
+  if (!result.is_limiter()) return;
   const auto& form = *result.state.form;
-  if (form.layout == Layout::kText) return interpreter.fill_text();
-  counted_.push_back({.form = &form,
-                      .result = &result,
-                      .interpreter = &interpreter,
-                      .others = result.state.most_leases ? 1 : 0});
+  if (form.layout != Layout::kText) {
+    counted_.push_back({.form = &form,
+                        .request = &keys_[index].request,
+                        .result = &result,
+                        .interpreter = &interpreter,
+                        .others = result.state.most_leases ? 1 : 0});
+    return;
+  }
+  try {
+    interpreter.fill_text();
+  } catch (const UsageError&) {
+    results_[index].error = std::current_exception();
+  }
 }
 
 /// The reply to a command about this key; none if the key changed its type.
@@ -304,7 +180,7 @@ std::optional<microseconds> Surveying::time_in(CountedKey& each, std::string_vie
 void Surveying::drop(CountedKey& each) {
   each.result->content = {.type = "none"};
   each.result->state = {};
-  each.low = each.high = 0;
+  each.bounds.clear();
 }
 
 void Surveying::drop_the_changed() {
@@ -330,62 +206,85 @@ void Surveying::begin(CountedKey& each, std::int64_t members) {
   const auto newest = time_in(each, each.is_list() ? last.member : last.score);
   if (!newest || members <= each.others) return drop(each);
   each.entries = {.size = members - each.others, .newest = *newest};
-  each.high = each.entries.size;
-  if (each.is_leases()) {
-    each.first_live = each.interpreter->first_live(*newest);
-    return;
-  }
+  const auto search = [&](microseconds instant, std::int64_t most) {
+    each.bounds.push_back({.instant = instant, .high = most});
+  };
+  const auto size = each.entries.size;
+  if (each.is_leases()) return search(each.interpreter->first_live(*newest), size);
   result.newest = newest;
   const auto oldest = time_in(each, each.is_list() ? first.member : first.score);
   if (!oldest) return;
-  each.has_window = each.interpreter->set_window(EntryTimes{*oldest, *newest});
-  if (each.has_window) each.first_live = each.interpreter->first_live(*newest);
-  if (!each.has_window || *oldest >= each.first_live) each.high = 0;
+  each.has_window = each.interpreter->set_window();
+  if (!each.has_window) return;
+  const auto first_live = each.interpreter->first_live(*newest);
+  search(first_live, *oldest < first_live ? size : 0);
+  const auto bars = each.request->bars;
+  for (int i = 0; bars > 0 && i <= bars; ++i) {
+    const auto part = static_cast<double>(result.window->count()) * i / bars;
+    search(first_live + microseconds{std::llround(part)}, size);
+  }
 }
 
 void Surveying::count_by_score() {
-  const auto applies = [](const CountedKey& each) { return !each.is_list() && each.is_open(); };
+  const auto applies = [](const CountedKey& each) { return !each.is_list(); };
   for (const auto& each : counted_) {
-    if (!applies(each)) continue;
-    connection_.append(
-        {"ZCOUNT", each.result->key, "0", score_before(*each.form, each.first_live)});
+    for (const auto& bound : each.bounds) {
+      if (!applies(each) || !bound.is_open()) continue;
+      connection_.append(
+          {"ZCOUNT", each.result->key, "0", score_before(*each.form, bound.instant)});
+    }
   }
   for (auto& each : counted_) {
-    if (!applies(each)) continue;
-    if (const auto reply = read_of(each)) each.low = each.high = reply->integer();
+    auto bounds = each.bounds;  // drop() takes them away
+    for (auto& bound : bounds) {
+      if (!applies(each) || !bound.is_open()) continue;
+      if (const auto reply = read_of(each)) bound.low = bound.high = reply->integer();
+    }
+    if (each.result->exists()) each.bounds = std::move(bounds);
   }
 }
 
 /// Advances the searches in all lists together.
 void Surveying::bisect() {
-  const auto is_open = [](const CountedKey& each) { return each.is_open(); };
-  while (std::ranges::any_of(counted_, is_open)) {
+  while (std::ranges::any_of(counted_, &CountedKey::is_open)) {
     for (const auto& each : counted_) {
-      if (!each.is_open()) continue;
-      connection_.append({"LINDEX", each.result->key, each.index_of(each.middle())});
+      for (const auto& bound : each.bounds) {
+        if (!bound.is_open()) continue;
+        connection_.append({"LINDEX", each.result->key, each.index_of(bound.middle())});
+      }
     }
     for (auto& each : counted_) {
-      if (!each.is_open()) continue;
-      const auto reply = read_of(each);
-      if (!reply) continue;
-      const auto middle = each.middle();
-      // An element that is no longer there was pruned, or the list got shorter.
-      const auto time = reply->is_nil() ? each.first_live : time_in(each, reply->text());
-      if (!time) continue;
-      if (*time < each.first_live) {
-        each.low = middle + 1;
-      } else {
-        each.high = middle;
+      auto bounds = each.bounds;
+      for (auto& bound : bounds) {
+        if (!bound.is_open()) continue;
+        const auto reply = read_of(each);
+        if (!reply) continue;
+        const auto middle = bound.middle();
+        // An element that is no longer there was pruned, or the list got shorter.
+        const auto time = reply->is_nil() ? bound.instant : time_in(each, reply->text());
+        if (!time) continue;
+        if (*time < bound.instant) {
+          bound.low = middle + 1;
+        } else {
+          bound.high = middle;
+        }
       }
+      if (each.result->exists()) each.bounds = std::move(bounds);
     }
   }
 }
 
 void Surveying::fill(CountedKey& each) {
-  each.entries.expired = each.low;
+  if (!each.bounds.empty()) each.entries.expired = each.bounds.front().low;
   if (each.is_leases()) return each.interpreter->fill_leases(each.entries);
-  if (each.has_window) return each.interpreter->fill_log(each.entries);
-  each.result->stored = each.entries.size;
+  if (!each.has_window) {
+    each.result->stored = each.entries.size;
+    return;
+  }
+  each.interpreter->fill_log(each.entries);
+  for (std::size_t i = 2; i < each.bounds.size(); ++i) {
+    each.result->bars.push_back(each.bounds[i].low - each.bounds[i - 1].low);
+  }
 }
 
 /// Of those that are full, reads the entry whose end makes room.

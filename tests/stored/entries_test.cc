@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "redis/server.h"
-#include "stored/forms.h"
 #include "support/failure.h"
 #include "support/random.h"
 
@@ -65,12 +64,6 @@ std::vector<microseconds> times_of(const Inspection& inspection) {
     times.insert(times.end(), static_cast<std::size_t>(entry.count), entry.at);
   }
   return times;
-}
-
-const Form& form_of(std::string_view type) {
-  const std::string_view name = type == "list" ? "sliding-window-log" : "sliding-window-zset";
-  return *std::find_if(forms().begin(), forms().end(),
-                       [&](const Form& form) { return form.name == name; });
 }
 
 std::size_t resident_bytes() {
@@ -149,28 +142,6 @@ TEST_CASE("a key that changes its type on every read is an error, not a hang") {
       [&] { (void)inspect(servers.reader, "k", {.entries = std::nullopt}, swap); });
   CHECK(error.failure() == redis::Failure::kNotNow);
   CHECK(support::message_of(error) == "'k' changes faster than it can be read");
-}
-
-TEST_CASE("searching a deleted key reports that it is gone") {
-  Servers servers;
-  for (const std::string type : {"list", "zset"}) {
-    CAPTURE(type);
-    servers.make(type, 5000);
-    Entries entries(servers.reader, form_of(type), "k", {});
-    entries.begin();
-    servers.write({"DEL", "k"});
-    CHECK_THROWS_AS(static_cast<void>(entries.at(0)), KeyChanged);
-    const microseconds instant{kFirst + 100};
-    if (type == "list") {
-      CHECK_THROWS_AS(static_cast<void>(entries.count_before({&instant, 1})), KeyChanged);
-    }
-    Entries again(servers.reader, form_of(type), "k", {});
-    CHECK_THROWS_AS(again.begin(), KeyChanged);
-    servers.write({"SET", "k", "x"});
-    Entries other(servers.reader, form_of(type), "k", {});
-    CHECK_THROWS_AS(other.begin(), KeyChanged);
-    while (servers.reader.outstanding() > 0) static_cast<void>(servers.reader.read());
-  }
 }
 
 TEST_CASE("a window of many entries is reported in little memory") {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "redis/server.h"
-#include "stored/survey.h"
 #include "support/contract.h"
 #include "support/failure.h"
 #include "support/lease_calls.h"
@@ -70,61 +69,6 @@ std::int64_t used_by_script(TestServer& server, const Algorithm& algorithm, cons
   return limit.limit - ask_copy(server, algorithm, key, limit, 0, now).remaining;
 }
 
-/// Checks that a survey finds the same; `now` must be given for figures that depend on it.
-void check_survey(TestServer& server, const Inspection& seen, const InspectionRequest& request) {
-  const InspectedKey asked{.key = seen.key, .request = request};
-  const auto surveyed = survey(server.connection(), {&asked, 1});
-  CHECK_FALSE(surveyed.at(0).refused);
-  const auto& found = surveyed[0].inspection;
-  CHECK(found.exists() == seen.exists());
-  CHECK(found.content == seen.content);
-  CHECK(found.state.form == seen.state.form);
-  if (!seen.exists()) return;
-  CHECK(found.bytes == seen.bytes);
-  CHECK(found.limit == seen.limit);
-  CHECK(found.burst == seen.burst);
-  CHECK(found.stored == seen.stored);
-  if (!request.now) return;
-  CHECK(found.window == seen.window);
-  CHECK(found.window_is_inferred == seen.window_is_inferred);
-  CHECK(found.used == seen.used);
-  CHECK(found.used_exact == seen.used_exact);
-  CHECK(found.remaining == seen.remaining);
-  CHECK(found.expired == seen.expired);
-  // A TTL runs down between the two.
-  if (seen.next_free != seen.ttl) CHECK(found.next_free == seen.next_free);
-  if (seen.reset_after != seen.ttl) CHECK(found.reset_after == seen.reset_after);
-}
-
-/// Calls inspect() and checks that read_usage() and survey() report the same figures.
-Inspection inspect_each_way(TestServer& server, const std::string& key,
-                            const InspectionRequest& request) {
-  auto seen = inspect(server.connection(), key, request);
-  check_survey(server, seen, request);
-  const UsageGroup group{{.key = key, .request = request}};
-  const auto usages = read_usage(server.connection(), {&group, 1});
-  REQUIRE_FALSE(usages.at(0).error);
-  const auto& used = usages[0].keys.at(0);
-  CHECK(used.key == seen.key);
-  CHECK(used.content == seen.content);
-  CHECK(used.state.form == seen.state.form);
-  CHECK(used.state.certain == seen.state.certain);
-  CHECK(used.bytes == seen.bytes);
-  CHECK(used.limit == seen.limit);
-  CHECK(used.burst == seen.burst);
-  if (seen.window_is_inferred && !request.window_in_name) return seen;
-  CHECK(used.window == seen.window);
-  CHECK(used.used == seen.used);
-  CHECK(used.used_exact == seen.used_exact);
-  CHECK(used.remaining == seen.remaining);
-  if (used.used) CHECK(used.stored == seen.stored);
-  if (used.used) CHECK(used.expired == seen.expired);
-  // A TTL runs down between the two.
-  if (used.next_free && seen.next_free != seen.ttl) CHECK(used.next_free == seen.next_free);
-  if (request.now && seen.reset_after != seen.ttl) CHECK(used.reset_after == seen.reset_after);
-  return seen;
-}
-
 void check_equals_script(TestServer& server, const Algorithm& algorithm, const std::string& key,
                          const Limit& limit, microseconds now) {
   const auto dump = server.dump(key);
@@ -132,8 +76,8 @@ void check_equals_script(TestServer& server, const Algorithm& algorithm, const s
   const auto pttl = server.pttl(key);
   auto asked = limit;
   asked.burst = effective_burst(algorithm, limit);  // else the stored one may apply
-  const auto seen = inspect_each_way(
-      server, key, {.limit = asked, .algorithm = &algorithm, .now = now, .bars = 20});
+  const auto seen = inspect(server.connection(), key,
+                            {.limit = asked, .algorithm = &algorithm, .now = now, .bars = 20});
   CHECK(server.dump(key) == dump);
   const auto pttl_after = server.pttl(key);
   CHECK(pttl_after <= pttl);
@@ -209,7 +153,7 @@ TEST_CASE("a key's own limit is used if none is given") {
                       .window = 60s,
                       .burst = algorithm.has_burst ? std::optional<std::int64_t>(9) : std::nullopt};
     (void)script.ask("k", limit, 3, kNow);
-    const auto seen = inspect_each_way(server, "k", {.now = kNow + 1s});
+    const auto seen = inspect(server.connection(), "k", {.now = kNow + 1s});
     REQUIRE(seen.is_limiter());
     const auto look = ask_copy(server, algorithm, "k", limit, 0, kNow + 1s);
     if (seen.state.form->layout == Layout::kText) {
@@ -251,9 +195,9 @@ TEST_CASE("leases: the free leases and expiries agree with the script's answers"
       static_cast<void>(call(server, "k", request));
       if (!random.percent(30)) now += microseconds{random.log_uniform(1, 300'000)};
       const auto dump = server.dump("k");
-      const auto seen = inspect_each_way(
-          server, "k",
-          {.limit = Limit{.limit = request.limit}, .algorithm = &concurrency, .now = now});
+      const auto seen =
+          inspect(server.connection(), "k",
+                  {.limit = Limit{.limit = request.limit}, .algorithm = &concurrency, .now = now});
       CHECK(server.dump("k") == dump);
       copy(server, "k", "copy");
       request.now = now;
@@ -313,18 +257,19 @@ TEST_CASE("the newest instants are listed with the number of entries at each") {
     ScriptLimiter script(server, algorithm(name));
     const Limit limit{.limit = 100'000, .window = 60s};
     for (int i = 0; i < 30; ++i) (void)script.ask("k", limit, i + 1, kNow + microseconds{i});
-    const auto seen = inspect_each_way(server, "k", {.limit = limit, .now = kNow + 1s});
+    const auto seen = inspect(server.connection(), "k", {.limit = limit, .now = kNow + 1s});
     REQUIRE(seen.entries.size() == 20);
     CHECK(seen.entries.front() == InspectedEntry{.at = kNow + 10us, .count = 11});
     CHECK(seen.entries.back() == InspectedEntry{.at = kNow + 29us, .count = 30});
     CHECK(seen.stored == 30 * 31 / 2);
-    const auto one = inspect_each_way(server, "k", {.limit = limit, .now = kNow, .entries = 1});
+    const auto one = inspect(server.connection(), "k", {.limit = limit, .now = kNow, .entries = 1});
     REQUIRE(one.entries.size() == 1);
     CHECK(one.entries[0].count == 30);
-    const auto none = inspect_each_way(server, "k", {.limit = limit, .now = kNow, .entries = 0});
+    const auto none =
+        inspect(server.connection(), "k", {.limit = limit, .now = kNow, .entries = 0});
     CHECK(none.entries.empty());
     const auto all =
-        inspect_each_way(server, "k", {.limit = limit, .now = kNow, .entries = std::nullopt});
+        inspect(server.connection(), "k", {.limit = limit, .now = kNow, .entries = std::nullopt});
     CHECK(all.entries.size() == 30);
   }
 }
@@ -353,7 +298,7 @@ TEST_CASE("windows of many pages have the same figures as a model") {
       const Limit asked{.limit = random.log_uniform(1, 60'000),
                         .window = microseconds{random.uniform(1, 2 * span)}};
       const auto at = times.back() + microseconds{random.uniform(-span, span)};
-      const auto seen = inspect_each_way(server, "k", {.limit = asked, .now = at, .bars = 50});
+      const auto seen = inspect(server.connection(), "k", {.limit = asked, .now = at, .bars = 50});
       const auto peek = model->peek(asked, 1, at);
       CHECK(seen.remaining == peek.remaining);
       CHECK(seen.reset_after == peek.reset_after);
@@ -394,32 +339,6 @@ TEST_CASE("windows of many pages have the same figures as a model") {
   }
 }
 
-TEST_CASE("the window of a log is inferred from its TTL") {
-  TestServer server;
-  for (const std::string name : {"sliding-window-log", "sliding-window-zset"}) {
-    for (const auto window : {1s, 10s, 60s, 90s, 3600s, 86400s}) {
-      server.call({"FLUSHALL"});
-      ScriptLimiter script(server, algorithm(name));
-      (void)script.ask(Request{{"k"}, {{.limit = 5, .window = window}}, 2, std::nullopt});
-      const auto seen = inspect_each_way(server, "k", {});
-      CHECK(seen.window == window);
-      CHECK(seen.window_is_inferred);
-      CHECK(seen.used == 2);
-      CHECK(seen.reset_after.value() > window - 1s);
-      CHECK_FALSE(seen.remaining);
-    }
-    server.call({"PERSIST", "k"});
-    const auto kept = inspect_each_way(server, "k", {});
-    CHECK_FALSE(kept.window);
-    CHECK_FALSE(kept.used);
-    CHECK_FALSE(kept.ttl);
-    CHECK(kept.entries.size() == 1);
-    const auto named = inspect_each_way(server, "k", {.window_in_name = 60s});
-    CHECK(named.window == 60s);
-    CHECK(named.window_is_inferred);
-  }
-}
-
 TEST_CASE("the state of other limiters is reported as far as it is known") {
   TestServer server;
   const auto ms = [](int n) { return std::to_string(kNow.count() / 1000 + n); };
@@ -427,7 +346,7 @@ TEST_CASE("the state of other limiters is reported as far as it is known") {
   server.call({"PEXPIRE", "z", "60000"});
   const Limit limit{.limit = 2, .window = 60s};
   const auto now = microseconds{(kNow.count() / 1000 + 3000) * 1000};
-  const auto zset = inspect_each_way(server, "z", {.limit = limit, .now = now, .bars = 10});
+  const auto zset = inspect(server.connection(), "z", {.limit = limit, .now = now, .bars = 10});
   REQUIRE(zset.is_limiter());
   CHECK(zset.state.form->name == "foreign-zset");
   CHECK_FALSE(zset.state.certain);
@@ -439,21 +358,22 @@ TEST_CASE("the state of other limiters is reported as far as it is known") {
   CHECK(zset.entries[1].at == microseconds{(kNow.count() / 1000 + 5) * 1000});
   // The first one leaves the window after exactly 60 s.
   const auto first = microseconds{kNow.count() / 1000 * 1000};
-  CHECK(inspect_each_way(server, "z", {.limit = limit, .now = first + 60s - 1us}).used == 3);
-  CHECK(inspect_each_way(server, "z", {.limit = limit, .now = first + 60s}).used == 2);
+  CHECK(inspect(server.connection(), "z", {.limit = limit, .now = first + 60s - 1us}).used == 3);
+  CHECK(inspect(server.connection(), "z", {.limit = limit, .now = first + 60s}).used == 2);
 
   server.call({"SET", "c", "4", "PX", "30000"});
-  const auto counter = inspect_each_way(server, "c", {.limit = Limit{.limit = 4, .window = 60s}});
+  const auto counter =
+      inspect(server.connection(), "c", {.limit = Limit{.limit = 4, .window = 60s}});
   REQUIRE(counter.is_limiter());
   CHECK(counter.state.form->name == "foreign-counter");
   CHECK(counter.used == 4);
   CHECK(counter.remaining == 0);
   CHECK(counter.next_free == counter.ttl);
   CHECK(counter.reset_after == counter.ttl);
-  CHECK(inspect_each_way(server, "c", {.limit = Limit{.limit = 5}}).next_free == 0us);
-  CHECK_FALSE(inspect_each_way(server, "c", {}).remaining);
+  CHECK(inspect(server.connection(), "c", {.limit = Limit{.limit = 5}}).next_free == 0us);
+  CHECK_FALSE(inspect(server.connection(), "c", {}).remaining);
   server.call({"PERSIST", "c"});
-  const auto stuck = inspect_each_way(server, "c", {.limit = Limit{.limit = 4, .window = 60s}});
+  const auto stuck = inspect(server.connection(), "c", {.limit = Limit{.limit = 4, .window = 60s}});
   CHECK(stuck.next_free == kNever);
   CHECK_FALSE(stuck.reset_after);
 }
@@ -468,13 +388,13 @@ TEST_CASE("a key that is not a limiter's is distinguished from a missing one") {
   server.call({"ZADD", "z", "1", "m"});
   for (const std::string key : {"h", "s", "x", "t", "l", "z"}) {
     CAPTURE(key);
-    const auto seen = inspect_each_way(server, key, {});
+    const auto seen = inspect(server.connection(), key, {});
     CHECK(seen.exists());
     CHECK_FALSE(seen.is_limiter());
     CHECK(seen.bytes.value() > 0);
     CHECK_FALSE(seen.used);
   }
-  const auto nothing = inspect_each_way(server, "nothing", {});
+  const auto nothing = inspect(server.connection(), "nothing", {});
   CHECK_FALSE(nothing.exists());
   CHECK_FALSE(nothing.is_limiter());
 }
@@ -483,7 +403,7 @@ TEST_CASE("a very long TTL is reported as such, not as a negative number") {
   TestServer server;
   server.call({"SET", "k", "5"});
   server.call({"PEXPIRE", "k", "9000000000000000"});
-  const auto seen = inspect_each_way(server, "k", {.limit = Limit{.limit = 5, .window = 60s}});
+  const auto seen = inspect(server.connection(), "k", {.limit = Limit{.limit = 5, .window = 60s}});
   CHECK(seen.ttl.value() > std::chrono::years{280});
   CHECK(seen.reset_after.value() > std::chrono::years{280});
 }
@@ -492,7 +412,7 @@ TEST_CASE("a number of units that does not fit is reported as the largest number
   TestServer server;
   server.call({"SET", "k", packed("leaky ", 1.8e15, 0, 5, 6e7, 5)});
   const Limit limit{.limit = 1'000'000'000, .window = 1us, .burst = 1};
-  CHECK(inspect_each_way(server, "k", {.limit = limit, .now = kNow}).used == INT64_MAX);
+  CHECK(inspect(server.connection(), "k", {.limit = limit, .now = kNow}).used == INT64_MAX);
 }
 
 TEST_CASE("a member among leases that is not a lease is shown as it is") {
@@ -524,7 +444,7 @@ TEST_CASE("the default limit applies to state that does not include its own") {
   (void)ScriptLimiter(server, algorithm("gcra")).ask("g", own, 1, kNow);
   (void)ScriptLimiter(server, algorithm("sliding-window-log")).ask("l", own, 1, kNow);
   const auto look = [&](const std::string& key) {
-    return inspect_each_way(server, key, {.usual_limit = usual, .now = kNow});
+    return inspect(server.connection(), key, {.usual_limit = usual, .now = kNow});
   };
   CHECK(look("g").limit == 7);
   CHECK(look("g").remaining == 6);
@@ -535,8 +455,8 @@ TEST_CASE("the default limit applies to state that does not include its own") {
   CHECK(look("nothing").remaining == 3);
   // A given limit takes precedence over both.
   const Limit asked{.limit = 9, .window = 60s};
-  CHECK(inspect_each_way(server, "g", {.limit = asked, .usual_limit = usual, .now = kNow}).limit ==
-        9);
+  CHECK(inspect(server.connection(), "g", {.limit = asked, .usual_limit = usual, .now = kNow})
+            .limit == 9);
 }
 
 TEST_CASE("the limit in a key's name applies to its log, not the default one") {
@@ -548,14 +468,14 @@ TEST_CASE("the limit in a key's name applies to its log, not the default one") {
   }
   const std::optional<Limit> usual = Limit{.limit = 7, .window = 30s};
   for (const auto& limit : {std::optional<Limit>{}, usual}) {
-    const auto seen = inspect_each_way(server, key, {.usual_limit = limit, .now = now});
+    const auto seen = inspect(server.connection(), key, {.usual_limit = limit, .now = now});
     CHECK(seen.limit == 5);
     CHECK(seen.window == 60s);
     CHECK(seen.used == 3);
     CHECK(seen.remaining == 2);
   }
   const Limit asked{.limit = 7, .window = 30s};
-  CHECK(inspect_each_way(server, key, {.limit = asked, .now = now}).used == 1);
+  CHECK(inspect(server.connection(), key, {.limit = asked, .now = now}).used == 1);
 }
 
 }  // namespace stored_inspection_test

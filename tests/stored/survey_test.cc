@@ -9,8 +9,6 @@
 #include "support/limiters.h"
 #include "support/scripted_server.h"
 
-// That the figures are those of inspect(): see inspection_test.cc.
-
 namespace stored_survey_test {
 
 using namespace std::chrono_literals;
@@ -60,6 +58,61 @@ TEST_CASE("a survey keeps only the beginning of a large entry") {
   CHECK(found.at(0).inspection.content.first.member.size() == KeySample::kMaxText);
 }
 
+TEST_CASE("reading writes nothing: neither a key nor its TTL changes") {
+  TestServer server;
+  std::vector<InspectedKey> asked;
+  for (const auto& algorithm : algorithms()) {
+    if (!counts_requests(algorithm)) continue;
+    Request request;
+    request.keys = {std::string(algorithm.name)};
+    request.limits = {kLimit};
+    REQUIRE(ScriptLimiter(server, algorithm).ask(request).allowed);
+    asked.push_back({.key = request.keys[0], .request = {.limit = kLimit}});
+  }
+  const auto changes = [&] {
+    const auto info = std::string(server.call({"INFO", "persistence"}).text());
+    const std::string name = "rdb_changes_since_last_save:";
+    return std::stoll(info.substr(info.find(name) + name.size()));
+  };
+  const auto before = changes();
+  REQUIRE(before > 0);
+  for (const auto& each : survey(server.connection(), asked)) CHECK(each.inspection.used == 1);
+  CHECK(changes() == before);
+}
+
+TEST_CASE("a limit that a key's algorithm cannot have is an error of this key alone") {
+  TestServer server;
+  take(server, "a");
+  take(server, "z");
+  const Limit impossible{.limit = 1'000'000'000, .window = 1us, .burst = 1'000'000'000};
+  const std::vector<InspectedKey> asked{{.key = "a", .request = {.limit = impossible}},
+                                        {.key = "z"}};
+  const auto found = survey(server.connection(), asked);
+  REQUIRE(found.at(0).error);
+  CHECK_THROWS_AS(std::rethrow_exception(found[0].error), UsageError);
+  CHECK_FALSE(found[0].refused);
+  CHECK(found.at(1).inspection.used == 1);
+}
+
+TEST_CASE("a log of unknown window has no use; the window may be in its name") {
+  TestServer server;
+  Request request;
+  request.keys = {"k"};
+  request.limits = {kLimit};
+  REQUIRE(ScriptLimiter(server, algorithm("sliding-window-log")).ask(request).allowed);
+  InspectedKey asked{.key = "k"};
+  auto seen = survey(server.connection(), {&asked, 1}).at(0).inspection;
+  CHECK_FALSE(seen.window);
+  CHECK_FALSE(seen.used);
+  CHECK(seen.stored == 1);
+  asked.request.window_in_name = 86400s;
+  seen = survey(server.connection(), {&asked, 1}).at(0).inspection;
+  CHECK(seen.used == 1);
+  CHECK(seen.window_is_inferred);
+  CHECK_FALSE(seen.limit);
+  CHECK_FALSE(seen.capacity());
+}
+
 TEST_CASE("a key that the user may not read is told apart from those that he may") {
   TestServer server;
   take(server, "mine");
@@ -78,10 +131,8 @@ TEST_CASE("when a full key that shrinks meanwhile has room again is not known") 
   const std::string edge = "*2\r\n$1\r\nm\r\n$13\r\n1700000000000\r\n";
   for (const std::string entry : {"*0\r\n", "*2\r\n$1\r\nm\r\n$13\r\n1699999999000\r\n"}) {
     support::ScriptedServer server([&](support::Peer& peer) {
-      (void)peer.read_until("USAGE\r\n$1\r\nk\r\n");
-      peer.write(kTime + ":60000\r\n:99\r\n");
       (void)peer.read_until("TYPE\r\n$1\r\nk\r\n");
-      peer.write("+zset\r\n");
+      peer.write(kTime + ":60000\r\n:99\r\n+zset\r\n");
       (void)peer.read_until("PTTL\r\n$1\r\nk\r\n");
       peer.write(kTime + edge + edge + ":60000\r\n");
       (void)peer.read_until("ZCARD\r\n$1\r\nk\r\n");

@@ -133,9 +133,10 @@ ExitStatus Audit::run(const std::string& pattern) {
 
 void Audit::audit_page(std::span<const stored::Surveyed> page) {
   std::vector<Finding> findings;
-  for (const auto& [inspection, refused] : page) {
-    if (refused) {
-      refused_.add(inspection.key, *refused);
+  for (const auto& surveyed : page) {
+    const auto& inspection = surveyed.inspection;
+    if (surveyed.refused) {
+      refused_.add(inspection.key, *surveyed.refused);
       continue;
     }
     if (!inspection.exists()) continue;  // removed since SCAN returned it

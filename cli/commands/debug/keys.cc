@@ -87,7 +87,7 @@ std::string content_text(redis::Connection& connection, const stored::SavedKey& 
 std::string limiter_text(const stored::Inspection& inspection) {
   const auto most = inspection.burst ? inspection.burst : inspection.limit;
   const bool is_known = inspection.is_limiter() && !inspection.state.form->is_foreign() &&
-                        !inspection.window_is_inferred && inspection.used && most;
+                        inspection.used && most;
   if (!is_known) return {};
   const auto used = inspection.used_exact ? amount_text(*inspection.used_exact)
                                           : std::to_string(*inspection.used);

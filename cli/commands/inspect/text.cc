@@ -345,13 +345,6 @@ void append_expiry(TextBlock& block, const Inspection& inspection) {
              Tone::kWarning);
 }
 
-void append_contradiction(TextBlock& block, const Inspection& inspection) {
-  if (!inspection.longer_window) return;
-  block.note(fmt::format("its TTL fits a window of ~{}, not {}: is this the right limit?",
-                         period_text(*inspection.longer_window), period_text(*inspection.window)),
-             Tone::kWarning);
-}
-
 // --- entries and leases ---
 
 /// "leaves in 12.041 s", the end of an entry of a log.
@@ -455,7 +448,6 @@ void append_found(std::string& out, const Found& found, const Look& look, std::s
   append_algorithm(block, found);
   append_use(block, inspection);
   append_expiry(block, inspection);
-  append_contradiction(block, inspection);
   append_clock(block, inspection);
   append_own(block, inspection);
   const auto layout = inspection.state.form->layout;

@@ -165,7 +165,6 @@ class Run {
   }
 
   void finish() {
-    warn_of_window_mismatch();
     auto& out = invocation_.out.buffer();
     if (invocation_.json) {
       if (plan_.only_totals) totals_.append_json(out);
@@ -194,18 +193,6 @@ class Run {
       invocation_.out.flush();
       write_stderr(text + "\n");
     }
-  }
-
-  /// A limit that is not that of a key makes most of what its row says wrong.
-  void warn_of_window_mismatch() {
-    const auto& [keys, first, window] = listing_.window_mismatch();
-    if (keys == 0) return;
-    invocation_.out.flush();
-    warn(fmt::format("warning: {} the TTL of a longer window than {} limit, such as {} (~{}): is "
-                     "this the right limit?",
-                     keys == 1 ? "1 key has" : counted(keys, "key") + " have",
-                     keys == 1 ? "its" : "their", quoted_and_masked(first), period_text(window)),
-         invocation_.command);
   }
 
   /// "not listed: 12 keys that may be a limiter's (--all lists them), 340 keys of other programs"

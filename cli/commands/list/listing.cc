@@ -49,10 +49,6 @@ std::optional<Row> Listing::row_of(const stored::Surveyed& surveyed) {
     if (policy != nullptr) row.policy = policy->name;
   }
   if (!wants(row)) return std::nullopt;
-  if (inspection.longer_window && window_mismatch_.keys++ == 0) {
-    window_mismatch_.first = row.key;
-    window_mismatch_.window = *inspection.longer_window;
-  }
   return row;
 }
 
@@ -82,7 +78,6 @@ std::vector<Row> Listing::read_again(redis::Connection& connection, const std::v
 void Listing::scan(redis::Connection& connection,
                    const std::function<void(std::vector<Row>, double)>& on_rows) {
   skipped_ = {};
-  window_mismatch_ = {};
   // A key that comes twice to the top is noticed there, so that memory stays bounded.
   stored::survey_all(connection,
                      {.pattern = plan_.pattern,

@@ -33,13 +33,6 @@ struct SkippedCounts {
   RefusedKeys refused = {};
 };
 
-/// The listed keys whose limit has too short a window: see Inspection::longer_window.
-struct WindowMismatch {
-  std::int64_t keys = 0;
-  std::string first;       ///< one of them
-  microseconds window{0};  ///< the one that its TTL shows
-};
-
 /// Reads the limiters of a database, page by page.
 class Listing {
  public:
@@ -58,7 +51,6 @@ class Listing {
   std::vector<Row> read_again(redis::Connection& connection, const std::vector<Row>& rows);
 
   const SkippedCounts& skipped() const noexcept { return skipped_; }
-  const WindowMismatch& window_mismatch() const noexcept { return window_mismatch_; }
 
  private:
   stored::InspectionRequest request_for(const std::string& key) const;
@@ -69,7 +61,6 @@ class Listing {
   const Plan& plan_;
   const limiter::Configuration& configuration_;
   SkippedCounts skipped_;
-  WindowMismatch window_mismatch_;
 };
 
 /// Collects rows: the first ones in the plan's order, or all.

@@ -116,14 +116,6 @@ Targets targets_of(const std::string& key, const Plan& plan, ConfigurationSource
   return result;
 }
 
-stored::UsageGroup group_of(std::span<const KeyTarget> targets) {
-  stored::UsageGroup group;
-  for (const auto& target : targets) {
-    group.push_back({.key = target.key, .request = request_for(target)});
-  }
-  return group;
-}
-
 // ---- Judging ----
 
 /// What keeps a key that was read from being judged, whatever its limit is.
@@ -200,37 +192,55 @@ class Judging {
 
   /// Throws redis::Error.
   std::vector<LimitStatus> read(redis::Connection& connection) {
-    std::vector<stored::UsageGroup> groups;
+    std::vector<stored::InspectedKey> keys;
+    const auto ask = [&](std::span<const KeyTarget> targets) {
+      for (const auto& target : targets) {
+        keys.push_back({.key = target.key, .request = request_for(target)});
+      }
+    };
     for (const auto& targets : targets_) {
-      groups.push_back(group_of(targets.asked));
-      if (!targets.guesses.empty()) groups.push_back(group_of(targets.guesses));
+      ask(targets.asked);
+      ask(targets.guesses);
     }
-    auto usages = stored::read_usage(connection, groups);
-    auto usage = usages.begin();
+    auto surveyed = stored::survey(connection, keys);
+    std::span<stored::Surveyed> rest(surveyed);
+    const auto take = [&](std::size_t count) {
+      const auto some = rest.first(count);
+      rest = rest.subspan(count);
+      return some;
+    };
     for (operand_ = 0; operand_ < targets_.size(); ++operand_) {
-      auto asked = std::move(*usage++);
-      const bool has_guesses = !targets_[operand_].guesses.empty();
-      judge_operand(std::move(asked), has_guesses ? std::move(*usage++) : stored::GroupUsage{});
+      const auto asked = take(targets_[operand_].asked.size());
+      judge_operand(asked, take(targets_[operand_].guesses.size()));
     }
     return std::move(statuses_);
   }
 
  private:
-  void judge_operand(stored::GroupUsage asked, stored::GroupUsage guesses) {
+  void judge_operand(std::span<stored::Surveyed> asked, std::span<stored::Surveyed> guesses) {
     const auto& targets = targets_[operand_];
-    const bool has_others = std::any_of(guesses.keys.begin(), guesses.keys.end(),
-                                        [](const Inspection& key) { return key.exists(); });
-    for (std::size_t i = 0; i < asked.keys.size(); ++i) {
+    const auto exists = [](const stored::Surveyed& each) {
+      return !each.error && each.inspection.exists();
+    };
+    const bool has_others = std::ranges::any_of(guesses, exists);
+    std::exception_ptr error;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
       // If no limit is known and keys of several limits exist, KEY itself is simply not used.
-      const bool counts = targets.limits_are_known() || asked.keys[i].exists() || !has_others;
-      if (counts) add(std::move(asked.keys[i]), targets.asked[i]);
+      const bool counts = targets.limits_are_known() || exists(asked[i]) || !has_others;
+      if (asked[i].error) {
+        if (!error) error = asked[i].error;
+      } else if (counts) {
+        add(std::move(asked[i].inspection), targets.asked[i]);
+      }
     }
-    for (std::size_t i = 0; i < guesses.keys.size(); ++i) {
-      if (guesses.keys[i].exists()) add(std::move(guesses.keys[i]), targets.guesses[i]);
+    std::exception_ptr error_of_guess;
+    for (std::size_t i = 0; i < guesses.size(); ++i) {
+      if (exists(guesses[i])) add(std::move(guesses[i].inspection), targets.guesses[i]);
+      if (guesses[i].error && !error_of_guess) error_of_guess = guesses[i].error;
     }
-    if (asked.error) return add_unread(describe_read(asked.error));
-    if (!guesses.error) return;
-    const auto problem = describe_read(guesses.error);
+    if (error) return add_unread(describe_read(error));
+    if (!error_of_guess) return;
+    const auto problem = describe_read(error_of_guess);
     // A user who may only access KEY itself is told about KEY.
     if (problem.code != "NOPERM" || !refuses_key(problem.message)) add_unread(problem);
   }

@@ -27,56 +27,29 @@
 #include "limiter/check.h"
 #include "redis/connection.h"
 #include "redis/error.h"
-#include "stored/libraries.h"
 
 namespace rlctl::cli::scripts {
 namespace {
 
-/// A Lua script that comes with rlctl: that of an algorithm, or a helper of a command.
-struct Script : stored::Helper {
-  bool is_algorithm = false;
-};
-
-/// The algorithms in the order of the manual, then the helpers that handle stored state.
-std::span<const Script> bundled_scripts() {
-  static const std::vector<Script> kScripts = [] {
-    std::vector<Script> all;
-    for (const auto& algorithm : limiter::algorithms()) {
-      const bool counts = limiter::counts_requests(algorithm);
-      all.push_back({{.name = algorithm.name,
-                      .summary = algorithm.summary,
-                      .text = algorithm.script,
-                      .sha1 = algorithm.sha1,
-                      .keys = counts ? "1 or more" : "1",
-                      .arguments = counts ? "each key: limit window burst; cost now"
-                                          : "limit lease action id now"},
-                     true});
-    }
-    for (const auto& helper : stored::helpers()) all.push_back({helper});
-    return all;
-  }();
-  return kScripts;
-}
+using limiter::Algorithm;
 
 /// Throws UsageError if there is no script with this name.
-const Script& script_named(const std::string& name) {
-  return find_named(bundled_scripts(), name, "unknown script");
+const Algorithm& script_named(const std::string& name) {
+  return find_named(limiter::algorithms(), name, "unknown script");
 }
 
-/// The scripts with these names; if there are none, those of the algorithms.
-std::vector<const Script*> chosen_scripts(std::span<const std::string> names) {
-  std::vector<const Script*> chosen;
+/// The scripts with these names; all if there are none.
+std::vector<const Algorithm*> chosen_scripts(std::span<const std::string> names) {
+  std::vector<const Algorithm*> chosen;
   for (const auto& name : names) chosen.push_back(&script_named(name));
   if (!names.empty()) return chosen;
-  for (const auto& script : bundled_scripts()) {
-    if (script.is_algorithm) chosen.push_back(&script);
-  }
+  for (const auto& algorithm : limiter::algorithms()) chosen.push_back(&algorithm);
   return chosen;
 }
 
 /// Appends one JSON object, which begins with the script's name and SHA1.
 template <typename AddFields>
-void append_json(std::string& out, const Script& script, const AddFields& add_fields) {
+void append_json(std::string& out, const Algorithm& script, const AddFields& add_fields) {
   JsonWriter json(out);
   json.begin_object().field("name", script.name).field("sha1", script.sha1);
   add_fields(json);
@@ -90,19 +63,22 @@ ExitStatus list_scripts(Invocation& invocation) {
   require_at_most(0, invocation.operands, "rlctl scripts show NAME prints a script");
   auto& out = invocation.out.buffer();
   std::vector<Cells> rows{{"name", "sha1", "bytes", "keys", "arguments"}};
-  for (const auto& script : bundled_scripts()) {
+  for (const auto& script : limiter::algorithms()) {
+    const bool counts = limiter::counts_requests(script);
+    const std::string_view keys = counts ? "1 or more" : "1";
+    const std::string_view arguments =
+        counts ? "each key: limit window burst; cost now" : "limit lease action id now";
     if (invocation.json) {
       append_json(out, script, [&](JsonWriter& json) {
-        json.field("bytes", script.text.size())
-            .field("keys", script.keys)
-            .field("arguments", script.arguments)
-            .field("is_algorithm", script.is_algorithm)
+        json.field("bytes", script.script.size())
+            .field("keys", keys)
+            .field("arguments", arguments)
             .field("summary", script.summary);
       });
     } else {
       rows.push_back({std::string(script.name), std::string(script.sha1),
-                      std::to_string(script.text.size()), std::string(script.keys),
-                      std::string(script.arguments)});
+                      std::to_string(script.script.size()), std::string(keys),
+                      std::string(arguments)});
     }
   }
   if (!invocation.json) append_rows(out, rows);
@@ -119,9 +95,9 @@ ExitStatus show_script(Invocation& invocation) {
   const auto& script = script_named(names[0]);
   auto& out = invocation.out.buffer();
   if (invocation.json) {
-    append_json(out, script, [&](JsonWriter& json) { json.field("text", script.text); });
+    append_json(out, script, [&](JsonWriter& json) { json.field("text", script.script); });
   } else {
-    out += script.text;
+    out += script.script;
   }
   return ExitStatus::kDone;
 }
@@ -135,7 +111,7 @@ ExitStatus load_scripts(Invocation& invocation) {
   const auto servers = connection.servers();
   auto& out = invocation.out.buffer();
   for (const auto* script : chosen) {
-    const std::array<std::string_view, 3> load{"SCRIPT", "LOAD", script->text};
+    const std::array<std::string_view, 3> load{"SCRIPT", "LOAD", script->script};
     for (const auto& server : servers) connection.append_to(server, load);
     connection.take_all();
     if (invocation.json) {
@@ -151,7 +127,7 @@ ExitStatus load_scripts(Invocation& invocation) {
 // ---- export ----
 
 struct ExportedFile {
-  const Script* script;
+  const Algorithm* script;
   std::string path;
   bool is_there = false;  ///< with these contents
 };
@@ -165,7 +141,7 @@ std::vector<ExportedFile> files_to_export(const std::filesystem::path& folder) {
     if (std::filesystem::exists(file.path, ignored)) {
       try {
         // One byte more shows that it is longer.
-        file.is_there = read_all(open_file(file.path), script->text.size() + 1) == script->text;
+        file.is_there = read_all(open_file(file.path), script->script.size() + 1) == script->script;
       } catch (const std::system_error& error) {
         throw InputError("cannot read " + quoted_and_masked(file.path) + ": " +
                          errno_text(error.code().value()));
@@ -196,7 +172,7 @@ ExitStatus export_scripts(Invocation& invocation) {
   for (const auto& file : files) {
     if (!file.is_there) {
       OutputFile written("export", file.path);
-      written.write(file.script->text);
+      written.write(file.script->script);
       written.commit();
     }
     const std::string_view result = file.is_there ? "unchanged" : "written";
@@ -331,7 +307,7 @@ void add_call_options(Options& options, Plan& plan) {
 }
 
 Completions complete_script_named(const CompletionContext&) {
-  return to_completions(bundled_scripts(), &Script::name);
+  return to_completions(limiter::algorithms(), &Algorithm::name);
 }
 
 Completions complete_call(const CompletionContext& typed) {

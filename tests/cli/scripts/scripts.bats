@@ -16,22 +16,22 @@ concurrency'
   RLCTL_URL=unix:///nowhere run -0 rlctl scripts list
   assert_line --index 0 --regexp '^name +sha1 +bytes +keys +arguments$'
   local file name
-  for file in "$project"/lua/*.lua "$project"/src/stored/*.lua; do
+  for file in "$project"/lua/*.lua; do
     name=$(basename "$file" .lua)
     assert_line --regexp "^$name +$(sha1sum <"$file" | cut -d' ' -f1) +$(wc -c <"$file") "
   done
   RLCTL_URL=unix:///nowhere run -0 rlctl scripts list --json
   assert_equal "$(jq -r '.name + " " + .sha1' <<<"$output" | sort)" "$(
-    for file in "$project"/lua/*.lua "$project"/src/stored/*.lua; do
+    for file in "$project"/lua/*.lua; do
       echo "$(basename "$file" .lua) $(sha1sum <"$file" | cut -d' ' -f1)"
     done | sort)"
-  assert_equal "$(jq -c 'select(.name == "gcra") | [.keys, .arguments, .is_algorithm]' <<<"$output")" \
-    '["1 or more","each key: limit window burst; cost now",true]'
+  assert_equal "$(jq -c 'select(.name == "gcra") | [.keys, .arguments]' <<<"$output")" \
+    '["1 or more","each key: limit window burst; cost now"]'
 }
 
 @test "show prints the source byte for byte" {
   local file
-  for file in "$project"/lua/*.lua "$project"/src/stored/*.lua; do
+  for file in "$project"/lua/*.lua; do
     RLCTL_URL=unix:///nowhere rlctl scripts show "$(basename "$file" .lua)" | cmp - "$file"
   done
   run -0 rlctl scripts show gcra --json
@@ -50,8 +50,8 @@ concurrency'
     assert_equal "$(cli SCRIPT EXISTS "$sha1")" 1
   done
   assert_equal "${#lines[@]}" 8
-  run -0 rlctl scripts load usage gcra --json
-  assert_equal "$(jq -c '[.name, .servers]' <<<"$output" | xargs)" '[usage,1] [gcra,1]'
+  run -0 rlctl scripts load concurrency gcra --json
+  assert_equal "$(jq -c '[.name, .servers]' <<<"$output" | xargs)" '[concurrency,1] [gcra,1]'
   run -2 rlctl scripts load gcr
   assert_line --index 0 "rlctl: scripts: unknown script 'gcr'; did you mean 'gcra'?"
   RLCTL_URL=unix:///nowhere run -3 rlctl scripts load
