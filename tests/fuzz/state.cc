@@ -44,7 +44,7 @@ void test_inspection(std::string_view key, const KeySample& content, const Decod
       interpreter.fill_text();
     } else if (state.form->layout == Layout::kLeases) {
       interpreter.fill_leases(entries);
-    } else if (interpreter.set_window(EntryTimes{entries.newest, entries.newest})) {
+    } else if (interpreter.set_window()) {
       (void)interpreter.first_live(entries.newest);
       interpreter.fill_log(entries);
     }
