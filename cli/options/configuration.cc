@@ -14,6 +14,7 @@
 #include "cli/options/options.h"
 #include "cli/options/script_options.h"
 #include "cli/terminal/terminal.h"
+#include "stored/libraries.h"
 
 namespace rlctl::cli {
 namespace {
@@ -112,7 +113,7 @@ const limiter::Configuration& ConfigurationSource::read() {
 
 const limiter::Configuration& ConfigurationSource::get_correct() {
   read();
-  check_scripts();
+  check_tables();
   limiter::require_correct(*configuration_);
   return *configuration_;
 }
@@ -124,12 +125,12 @@ const limiter::Configuration& ConfigurationSource::use(std::string_view part) {
   } catch (const limiter::ConfigurationError& error) {
     stop(error.mistakes().front(), way_around(part, true), 0);
   }
-  if (part.starts_with(kScripts)) check_scripts();
+  if (part.starts_with(kScripts)) check_tables();
   const auto& mistakes = configuration_->mistakes;
   for (const auto& mistake : mistakes) {
     if (part.empty() || mistake.part != part) continue;
     const auto found = mistake;
-    check_scripts();
+    check_tables();
     stop(found, way_around(part, false), configuration_->mistakes.size() - 1);
   }
   return *configuration_;
@@ -157,10 +158,12 @@ const limiter::Policy& ConfigurationSource::policy(const std::string& name) {
                    name.empty() ? "is the variable set?" : "");
 }
 
-/// Their files, templates and readings, which nothing else needs.
-void ConfigurationSource::check_scripts() {
-  if (std::exchange(has_checked_scripts_, true)) return;
+/// The files, templates and readings of scripts, and the rows of libraries, which little else
+/// needs.
+void ConfigurationSource::check_tables() {
+  if (std::exchange(has_checked_tables_, true)) return;
   limiter::merge_mistakes(configuration_->mistakes, script_mistakes(*configuration_));
+  limiter::merge_mistakes(configuration_->mistakes, stored::library_mistakes(*configuration_));
 }
 
 const limiter::ScriptSection* ConfigurationSource::script(const std::string& name) {
@@ -177,7 +180,7 @@ std::optional<std::string> ConfigurationSource::named_file() const {
 void ConfigurationSource::warn_of_mistakes() {
   if (!configuration_ || configuration_->mistakes.empty()) return;
   if (std::exchange(has_warned_, true)) return;
-  check_scripts();
+  check_tables();
   const auto& mistakes = configuration_->mistakes;
   auto message = "warning: " + mistakes.front().message;
   if (mistakes.size() > 1) message += "; " + and_more(mistakes.size() - 1);

@@ -60,12 +60,12 @@ class ConfigurationSource {
  private:
   const limiter::Configuration& read();
   const limiter::Configuration& use(std::string_view part);
-  void check_scripts();
+  void check_tables();
 
   std::vector<std::string> places_;
   std::optional<limiter::Configuration> configuration_;
   bool is_named_ = false;
-  bool has_checked_scripts_ = false;
+  bool has_checked_tables_ = false;
   bool has_warned_ = false;
 };
 

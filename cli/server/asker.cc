@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "cli/options/completions.h"
 #include "redis/error.h"
+#include "stored/libraries.h"
 
 namespace rlctl::cli {
 namespace {
@@ -207,7 +208,7 @@ namespace {
 std::vector<stored::KeySample> try_to_read(redis::Connection& connection,
                                            std::span<const std::string> keys) {
   try {
-    return stored::read_contents(connection, keys);
+    return stored::read_contents(connection, keys, stored::built_in_libraries());
   } catch (const redis::Error& error) {
     // Only a clearer message is lost.
   }
@@ -273,7 +274,9 @@ Problem explain_wrong_type(Problem problem, const limiter::Algorithm& algorithm,
   }
   const auto contents = try_to_read(connection, candidates);
   for (std::size_t i = 0; i < contents.size(); ++i) {
-    const auto holds = what_it_holds(candidates[i], contents[i], algorithm);
+    const auto state = stored::built_in_libraries().decode(
+        {.key = candidates[i], .content = &contents[i]}, {});
+    const auto holds = what_it_holds(contents[i], state, algorithm);
     if (holds.empty()) continue;
     problem.message = server + "'" + candidates[i] + "' holds " + holds;
     problem.hint = inspect_hint(candidates[i]);
@@ -329,9 +332,8 @@ Problem explain_keys(Problem problem, const limiter::Algorithm& algorithm,
              : name_refused_keys(std::move(problem), keys, connection);
 }
 
-std::string what_it_holds(std::string_view key, const stored::KeySample& content,
+std::string what_it_holds(const stored::KeySample& content, const stored::Decoded& state,
                           const limiter::Algorithm& algorithm) {
-  const auto state = stored::decode(key, content);
   const std::string name(algorithm.name);
   if (state.is_ours()) {
     if (state.form->algorithm() == &algorithm) return {};

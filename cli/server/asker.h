@@ -106,7 +106,7 @@ Problem may_have_been_counted(Problem problem);
 /// What a key holds instead of this algorithm's state: "a string, but sliding-window-log keeps a
 /// list", "the state of gcra, not of fixed-window". Empty if it does not exist or seems to hold
 /// that state.
-std::string what_it_holds(std::string_view key, const stored::KeySample& content,
+std::string what_it_holds(const stored::KeySample& content, const stored::Decoded& state,
                           const limiter::Algorithm& algorithm);
 
 /// The keys that the user may not access as a script does; none if asking fails. Requires a user

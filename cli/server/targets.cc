@@ -10,9 +10,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/options/completions.h"
 #include "cli/options/options.h"
 #include "limiter/configuration.h"
-#include "stored/libraries.h"
+#include "stored/families.h"
 
 namespace rlctl::cli {
 namespace {
@@ -121,6 +122,18 @@ KeyTarget found_target(const std::string& key, const limiter::Configuration& con
   target.algorithm = match->policy->algorithm;
   if (match->limit) target.limit = match->policy->limits[*match->limit];
   return target;
+}
+
+stored::Libraries libraries_of(ConfigurationSource& configuration,
+                               const std::optional<std::string>& as) {
+  return stored::Libraries(configuration.policies().libraries, as);
+}
+
+void add_as_option(Options& options, std::optional<std::string>& as) {
+  options
+      .value("--as", "VALUE", as,
+             "what keys of other limiters hold: count, remaining, tat, times or leases")
+      .completes([](const CompletionContext&) { return to_completions(stored::as_values()); });
 }
 
 stored::InspectionRequest request_for(const KeyTarget& target) {

@@ -16,6 +16,7 @@
 #include "redis/error.h"
 #include "stored/forms.h"
 #include "stored/inspection.h"
+#include "stored/libraries.h"
 
 namespace rlctl::cli {
 
@@ -69,6 +70,14 @@ std::vector<KeyTarget> find_targets(const std::string& key, const std::optional<
 /// The target for a key that was found in Redis, such as by a scan: itself, with the limit of the
 /// policy that stores it there, if there is one.
 KeyTarget found_target(const std::string& key, const limiter::Configuration& configuration);
+
+/// The built-in rows about the keys of other libraries, after those of the configuration and that
+/// of
+/// --as.
+stored::Libraries libraries_of(ConfigurationSource& configuration,
+                               const std::optional<std::string>& as = {});
+/// Declares --as.
+void add_as_option(Options& options, std::optional<std::string>& as);
 
 /// How to read it.
 stored::InspectionRequest request_for(const KeyTarget& target);

@@ -89,7 +89,8 @@ std::string fill(const Policy& policy, std::span<const std::string> arguments) {
 namespace {
 
 constexpr std::size_t kMaxSize = std::size_t{1} << 20;
-constexpr std::string_view kUrl = "url", kPolicy = "policy", kScript = "script";
+constexpr std::string_view kUrl = "url", kPolicy = "policy", kScript = "script",
+                           kLibrary = "library";
 /// Keys with which people try to name the server.
 constexpr std::array<std::string_view, 5> kServerKeys{"redis", "valkey", "server", "host", "port"};
 
@@ -229,6 +230,7 @@ constexpr Setting<Configuration> kSettings[] = {
     // Tables, which the Reader reads.
     {kPolicy, nullptr, kPolicy},
     {kScript, nullptr, kScript},
+    {kLibrary, nullptr, kLibrary},
 };
 
 void read_key(const toml::node& value, Policy& policy) {
@@ -300,6 +302,8 @@ class Reader {
     for (const auto& [key, node] : table) {
       if (key.str() == kPolicy) read_each(node, key.source().begin, kPolicy, &Reader::read_policy);
       if (key.str() == kScript) read_each(node, key.source().begin, kScript, &Reader::read_script);
+      if (key.str() == kLibrary)
+        read_each(node, key.source().begin, kLibrary, &Reader::read_library);
     }
     merge_mistakes(configuration_.mistakes, {});
     return std::move(configuration_);
@@ -382,10 +386,11 @@ class Reader {
         unknown_key(key, node, "", did_you_mean(key.str(), names));
       } else if (node.is_table()) {
         part_ = part_named(kPolicy, key.str());
-        const bool is_plural = key.str() == "policies" || key.str() == "scripts";
+        const bool is_plural =
+            key.str() == "policies" || key.str() == "scripts" || key.str() == "libraries";
         unknown_key(key, node, "",
-                    is_plural ? "; write [policy.NAME] or [script.NAME]"
-                              : "; write " + table_name(cut(key.str())));
+                   is_plural ? "; write [policy.NAME], [script.NAME] or [library.NAME]"
+                             : "; write " + table_name(cut(key.str())));
       } else {
         unknown_key(key, node, "", "; expected one of: " + one_of(names));
       }
@@ -411,7 +416,7 @@ class Reader {
     tls.key.clear();
   }
 
-  /// Reads the tables [policy.NAME] or [script.NAME].
+  /// Reads the tables [policy.NAME], [script.NAME] or [library.NAME].
   void read_each(const toml::node& node, const Position& at, std::string_view of,
                  ReadTable read_table) {
     part_ = of;
@@ -473,6 +478,40 @@ class Reader {
     }
     if (configuration_.mistakes.size() == mistakes_before)
       configuration_.scripts.push_back(std::move(script));
+  }
+
+  /// What the keys and texts mean is known to whoever reads keys.
+  void read_library(const toml::key& name, const toml::table& table) {
+    LibrarySection library{.name = std::string(name.str()), .line = name.source().begin.line};
+    const auto add = [&](const std::string& key, const toml::node& value) {
+      LibrarySection::Setting setting{.name = key, .line = value.source().begin.line};
+      const auto add_text = [&](const toml::node& each) {
+        if (const auto* text = each.as_string()) {
+          setting.values.push_back(text->get());
+        } else if (const auto* number = each.as_integer()) {
+          setting.values.push_back(std::to_string(number->get()));
+        } else if (const auto* truth = each.as_boolean()) {
+          setting.values.emplace_back(truth->get() ? "true" : "false");
+        } else {
+          mistake(each.source().begin, fmt::format("library '{}': {} must be a text, not {}",
+                                                   cut(library.name), cut(key), shown(each)));
+        }
+      };
+      if (const auto* list = value.as_array()) {
+        for (const auto& each : *list) add_text(each);
+      } else {
+        add_text(value);
+      }
+      library.settings.push_back(std::move(setting));
+    };
+    for (const auto& [key, node] : table) {
+      const auto* place = node.as_table();
+      if (place == nullptr) add(std::string(key.str()), node);
+      for (const auto& [part, value] : place != nullptr ? *place : toml::table{}) {
+        add(std::string(key.str()).append(".").append(part.str()), value);
+      }
+    }
+    configuration_.libraries.push_back(std::move(library));
   }
 
   void read_policy(const toml::key& name, const toml::table& table) {

@@ -55,8 +55,8 @@ struct ConfigurationMistake {
   /// cut.
   std::string message = {};
   /// The setting that cannot be used: "url", also for all that belongs to its server, "cacert",
-  /// "cert", "timeout", "policy.NAME", "script.NAME"; "policy" or "script" if it is not known which
-  /// one; empty if no setting depends on it.
+  /// "cert", "timeout", "policy.NAME", "script.NAME", "library.NAME"; "policy" and so on if it is
+  /// not known which one; empty if no setting depends on it.
   std::string part = {};
   std::string hint = {};
   std::size_t line = 0;  ///< 0: the whole file
@@ -93,6 +93,20 @@ struct ScriptSection {
   const Setting* find(std::string_view key) const;
 };
 
+/// The table [library.NAME], which says how the keys of a library are read. Only its form is known
+/// here: each key has texts, of which numbers and truth values are some.
+struct LibrarySection {
+  struct Setting {
+    std::string name = {};                 ///< its key; "at.field" in an inline table at
+    std::vector<std::string> values = {};  ///< several in a list
+    std::size_t line = 0;
+  };
+
+  std::string name = {};
+  std::vector<Setting> settings = {};  ///< in the order of the alphabet
+  std::size_t line = 0;
+};
+
 // ---- The file ----
 
 /// A configuration with mistakes. what() and hint() are about the first mistake.
@@ -120,8 +134,9 @@ struct Configuration {
   bool use_tls = false;  ///< use TLS even if the URL does not say so
   /// The names of files are as in password_file. `sni` and `insecure` concern the URL's server.
   redis::Tls tls = {};
-  std::vector<Policy> policies = {};        ///< in the order of the file
-  std::vector<ScriptSection> scripts = {};  ///< in the order of the file
+  std::vector<Policy> policies = {};           ///< in the order of the file
+  std::vector<ScriptSection> scripts = {};     ///< in the order of the file
+  std::vector<LibrarySection> libraries = {};  ///< in the order of the file
   /// In the order of the file; a mistake about its permissions is the last.
   std::vector<ConfigurationMistake> mistakes = {};
 };

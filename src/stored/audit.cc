@@ -12,7 +12,7 @@
 #include "base/time.h"
 #include "redis/cluster.h"
 #include "redis/server.h"
-#include "stored/libraries.h"
+#include "stored/families.h"
 
 namespace rlctl::stored {
 namespace {
@@ -29,8 +29,6 @@ constexpr std::chrono::seconds kTtlRounding{1};
 constexpr int kTooManyWindows = 1000;
 /// ... and longer than this, which the scripts add for a caller's clock, and as much again.
 constexpr std::chrono::hours kLongTtl{2};
-/// Clocks of machines that are kept right differ by less.
-constexpr std::chrono::seconds kClockError{10};
 /// More entries are kept in a skip list with a hash table (zset-max-listpack-entries).
 constexpr std::int64_t kManyEntries = 128;
 
@@ -182,7 +180,7 @@ std::optional<Finding> zset_log(const Inspection& key) {
 
 std::optional<Finding> negative(const Inspection& key) {
   const auto& state = key.state;
-  const auto tokens = state.bucket ? std::optional(state.bucket->tokens) : state.tokens;
+  const auto tokens = state.bucket ? std::optional(state.bucket->tokens) : std::nullopt;
   if (!tokens || *tokens >= 0) return std::nullopt;
   return Finding{
       .kind = FindingKind::kNegative,

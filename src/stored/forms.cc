@@ -87,7 +87,7 @@ class PackedReader {
   bool failed_ = false;
 };
 
-std::optional<Decoded> read_fixed_window(std::string_view /*key*/, const KeySample& content) {
+std::optional<Decoded> read_fixed_window(const KeySample& content) {
   PackedReader fields(content.text, "fixed");
   limiter::FixedWindowFrame frame;
   frame.start = microseconds{fields.whole(limiter::kLatestNow.count())};
@@ -101,7 +101,7 @@ std::optional<Decoded> read_fixed_window(std::string_view /*key*/, const KeySamp
                  .counts = {{.at = frame.start, .units = frame.count}}};
 }
 
-std::optional<Decoded> read_counter(std::string_view /*key*/, const KeySample& content) {
+std::optional<Decoded> read_counter(const KeySample& content) {
   PackedReader fields(content.text, "counter");
   limiter::CounterFrame frame;
   frame.start = microseconds{fields.whole(kMaxFuture)};
@@ -117,7 +117,7 @@ std::optional<Decoded> read_counter(std::string_view /*key*/, const KeySample& c
                             {.at = frame.start, .units = frame.current}}};
 }
 
-std::optional<Decoded> read_tokens(std::string_view /*key*/, const KeySample& content) {
+std::optional<Decoded> read_tokens(const KeySample& content) {
   PackedReader fields(content.text, "tokens");
   limiter::TokenBucket bucket;
   bucket.tokens = fields.real(static_cast<double>(limiter::kLargestLimit));
@@ -144,15 +144,15 @@ std::optional<Decoded> read_rational_time(const KeySample& content, std::string_
       .certain = true, .limit = limit, .model = std::make_shared<Model>(time), .time = whole};
 }
 
-std::optional<Decoded> read_gcra(std::string_view /*key*/, const KeySample& content) {
+std::optional<Decoded> read_gcra(const KeySample& content) {
   return read_rational_time<limiter::GcraModel>(content, "gcra", "gcra");
 }
 
-std::optional<Decoded> read_leaky_bucket(std::string_view /*key*/, const KeySample& content) {
+std::optional<Decoded> read_leaky_bucket(const KeySample& content) {
   return read_rational_time<limiter::LeakyBucketModel>(content, "leaky", "leaky-bucket");
 }
 
-std::optional<Decoded> read_log(std::string_view /*key*/, const KeySample& content) {
+std::optional<Decoded> read_log(const KeySample& content) {
   const auto first = parse_number(content.first.member, limiter::kLatestNow.count());
   const auto last = parse_number(content.last.member, limiter::kLatestNow.count());
   if (!first || !last || *first > *last) return std::nullopt;
@@ -171,7 +171,7 @@ bool is_unit(const KeySample::Edge& edge) {
          to_number<double>(edge.score) == static_cast<double>(*time);
 }
 
-std::optional<Decoded> read_zset_log(std::string_view /*key*/, const KeySample& content) {
+std::optional<Decoded> read_zset_log(const KeySample& content) {
   if (!is_unit(content.first) || !is_unit(content.last)) return std::nullopt;
   return Decoded{.certain = true};
 }
@@ -185,7 +185,7 @@ std::optional<double> lapse_of(const KeySample::Edge& edge) {
   return is_lease ? lapse : std::nullopt;
 }
 
-std::optional<Decoded> read_leases(std::string_view /*key*/, const KeySample& content) {
+std::optional<Decoded> read_leases(const KeySample& content) {
   const auto limit = leases_limit(content.first.member, content.first.score);
   const auto last = lapse_of(content.last);
   const auto first = limit ? last : lapse_of(content.first);
@@ -194,34 +194,33 @@ std::optional<Decoded> read_leases(std::string_view /*key*/, const KeySample& co
                  .most_leases = limit};
 }
 
-/// Scores in ms from 2001 to 2286: thirteen digits.
-std::optional<Decoded> read_ms_zset(std::string_view /*key*/, const KeySample& content) {
-  constexpr double kMinMs = 1e12, kMaxMs = 1e13;
-  const auto is_ms = [](const std::optional<double>& score) {
-    return score && *score >= kMinMs && *score < kMaxMs;
-  };
-  const bool all =
-      is_ms(to_number<double>(content.first.score)) && is_ms(to_number<double>(content.last.score));
-  return all ? std::optional(Decoded{}) : std::nullopt;
-}
-
-/// Scores that are present times in the unit. Queues of delayed jobs look the same but for the TTL,
-/// and for members that are JSON.
+/// Scores that are times of today, but not of tomorrow. Members of queues of jobs are JSON.
 template <std::int64_t kUsPerScore>
-std::optional<Decoded> read_timed_zset(std::string_view /*key*/, const KeySample& content) {
-  const auto is_unit = [](const KeySample::Edge& edge) {
-    const auto score = to_number<double>(edge.score);
-    return score && is_of_today(*score * kUsPerScore) && !edge.member.starts_with('{');
+std::optional<Decoded> read_timed_zset(const KeySample& content) {
+  const auto is_unit = [&](const KeySample::Edge& edge) {
+    const auto us = to_number<double>(edge.score).value_or(0) * kUsPerScore;
+    const auto now = as_double(content.read_at);
+    return is_of_today(us) && !edge.member.starts_with('{') &&
+           (now == 0 || us <= now + as_double(microseconds{kClockError}));
   };
-  if (!content.expires || !is_unit(content.first) || !is_unit(content.last)) return std::nullopt;
-  return Decoded{};
+  if (!is_unit(content.first) || !is_unit(content.last)) return std::nullopt;
+  return Decoded{.unknown = "whether these are times of requests is not known"};
 }
 
-std::optional<Decoded> read_foreign_counter(std::string_view /*key*/, const KeySample& content) {
-  constexpr std::int64_t kMax = 999'999'999'999'999'999;  // longer numbers are IDs
-  const auto count = parse_number(content.text, kMax);
-  if (!count) return std::nullopt;
-  return Decoded{.counts = {{.units = *count}}};
+/// Such numbers count up or down, or count nothing. A time of today is no count.
+std::optional<Decoded> read_number(const KeySample& content) {
+  constexpr std::int64_t kMost = 999'999'999'999'999'999;  // longer numbers are IDs
+  const bool is_negative = content.text.starts_with('-');
+  const auto number =
+      parse_number(std::string_view(content.text).substr(is_negative ? 1 : 0), kMost);
+  if (!number || (is_negative && *number == 0)) return std::nullopt;
+  constexpr std::array kUnits{1e6, 1e3, 1.0, 1e-3};  // the first is seconds
+  const auto is_time = [&](double unit) {
+    return is_of_today(static_cast<double>(*number) * unit);
+  };
+  if (!is_negative && std::ranges::any_of(kUnits, is_time)) return std::nullopt;
+  return Decoded{.left = is_negative ? -*number : *number,
+                 .unknown = "whether it counts up or down is not known"};
 }
 
 constexpr std::array kOurForms{
@@ -240,7 +239,7 @@ constexpr std::array kOurForms{
 
 /// A sorted set, as scripts and pipelines of ZADD, ZREMRANGEBYSCORE, ZCARD and EXPIRE keep it.
 constexpr Form zset_form(std::int64_t us_per_score, std::string_view summary,
-                         std::optional<Decoded> (*read)(std::string_view, const KeySample&)) {
+                         std::optional<Decoded> (*read)(const KeySample&)) {
   return {.name = "foreign-zset",
           .type = "zset",
           .library = {},
@@ -251,27 +250,27 @@ constexpr Form zset_form(std::int64_t us_per_score, std::string_view summary,
 }
 
 constexpr std::array kShapes{
-    zset_form(1000, "a sorted set scored in milliseconds, as other limiters keep their window",
-              read_ms_zset),
-    zset_form(1'000'000, "a sorted set scored in seconds, as other limiters keep their window",
+    zset_form(1000, "a sorted set scored in milliseconds, as limiters keep times",
+              read_timed_zset<1000>),
+    zset_form(1'000'000, "a sorted set scored in seconds, as limiters keep times",
               read_timed_zset<1'000'000>),
-    zset_form(1, "a sorted set scored in microseconds, as other limiters keep their window",
-              read_timed_zset<1>),
+    zset_form(1, "a sorted set scored in microseconds, as limiters keep times", read_timed_zset<1>),
     Form{.name = "foreign-counter",
          .type = "string",
          .library = {},
-         .summary = "a number, as other limiters count in one window",
-         .read = read_foreign_counter},
+         .summary = "a number",
+         .read = read_number},
 };
 
-std::vector<Form> all_forms() {
-  std::vector<Form> forms(kOurForms.begin(), kOurForms.end());
-  const auto libraries = library_forms();
-  forms.insert(forms.end(), libraries.begin(), libraries.end());
-  const auto articles = article_forms();
-  forms.insert(forms.end(), articles.begin(), articles.end());
-  forms.insert(forms.end(), kShapes.begin(), kShapes.end());
-  return forms;
+Decoded decode_by(std::span<const Form> forms, const KeySample& content) {
+  for (const auto& form : forms) {
+    if (form.type != content.type) continue;
+    auto state = form.read(content);
+    if (!state) continue;
+    state->form = &form;
+    return *state;
+  }
+  return {};
 }
 
 }  // namespace
@@ -296,35 +295,29 @@ std::string Form::label() const {
   return std::string(library).append(": ").append(name);
 }
 
-std::span<const Form> forms() {
-  static const auto kForms = all_forms();
-  return kForms;
+std::span<const Form> our_forms() {
+  return kOurForms;
 }
 
 std::string_view type_of_state(const limiter::Algorithm& algorithm) {
   return find_by_name(kOurForms, algorithm.name)->type;
 }
 
-Decoded decode(std::string_view key, const KeySample& content) {
-  for (const auto& form : forms()) {
-    if (form.type != content.type) continue;
-    auto state = form.read(key, content);
-    if (!state) continue;
-    state->form = &form;
-    return *state;
-  }
-  return {};
+Decoded decode_ours(const KeySample& content) {
+  return decode_by(kOurForms, content);
 }
 
-bool is_recognized(std::string_view key, const KeySample& content, const Decoded& state) {
+Decoded decode_shape(const KeySample& content) {
+  return decode_by(kShapes, content);
+}
+
+bool is_recognized(const KeySample& content, const Decoded& state) {
   if (state.form == nullptr || state.form->library.empty()) return false;
   if (state.certain) return true;
-  // What has lost its TTL is certain but for that; the names in articles alone prove nothing.
-  if (state.form->library == kArticleLibrary) return false;
+  // What has lost its TTL is certain but for that.
   auto with_ttl = content;
   with_ttl.expires = true;
-  if (!with_ttl.until) with_ttl.until = state.time;
-  return decode(key, with_ttl).certain;
+  return decode_ours(with_ttl).certain;
 }
 
 std::string with_article(std::string_view type) {
@@ -337,10 +330,8 @@ std::string describe_form(const Form& form) {
   return std::string(form.library).append("'s state (").append(form.name).append(")");
 }
 
-std::string describe_content(std::string_view key, const KeySample& content) {
-  const auto state = decode(key, content);
-  const bool is_known = state.is_ours() || (state.form != nullptr && !state.form->library.empty());
-  if (is_known) return describe_form(*state.form);
+std::string describe_content(const KeySample& content, const Decoded& state) {
+  if (state.form != nullptr && !state.form->library.empty()) return describe_form(*state.form);
   return with_article(content.type) + " that is not a limiter's state";
 }
 
@@ -377,7 +368,8 @@ bool is_read(const KeySample& content) {
   return content.type == "string" || has_parts(content);
 }
 
-void append_read(redis::Connection& connection, const std::string& key, const KeySample& content) {
+void append_read(redis::Connection& connection, const std::string& key, const KeySample& content,
+                 const Libraries& libraries) {
   if (content.type == "string") {
     connection.append({"GETRANGE", key, "0", kLastOfText});
   } else if (content.type == "list") {
@@ -388,7 +380,8 @@ void append_read(redis::Connection& connection, const std::string& key, const Ke
     connection.append({"ZRANGE", key, "-1", "-1", "WITHSCORES"});
   } else if (content.type == "hash") {
     std::vector<std::string_view> command{"HMGET", key};
-    command.insert(command.end(), hash_fields().begin(), hash_fields().end());
+    const auto fields = libraries.hash_fields();
+    command.insert(command.end(), fields.begin(), fields.end());
     connection.append({"HLEN", key});
     connection.append(command);
   }
@@ -421,25 +414,27 @@ bool take_edges(redis::Connection& connection, KeySample& content) {
   return is_edge(first) && is_edge(last);
 }
 
-bool take_fields(redis::Connection& connection, KeySample& content) {
+bool take_fields(redis::Connection& connection, KeySample& content, const Libraries& libraries) {
+  const auto fields = libraries.hash_fields();
   content.size = read_of_any_type(connection).integer();
   const auto values = read_of_any_type(connection);
   if (values.is_error()) return false;
-  if (values.size() != hash_fields().size()) {
+  if (values.size() != fields.size()) {
     throw redis::Error(redis::Failure::kProtocol, "the reply to HMGET is not one value per field");
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!values[i].is_nil()) content.fields.emplace(hash_fields()[i], values[i].text());
+    if (!values[i].is_nil()) content.fields.emplace(fields[i], values[i].text());
   }
   return content.size > 0;
 }
 
 /// Reads the replies to append_read(). Returns false if the key was empty: lists, sorted sets and
 /// hashes never are, strings rarely.
-bool take_read(redis::Connection& connection, KeySample& content, microseconds now) {
+bool take_read(redis::Connection& connection, KeySample& content, microseconds now,
+               const Libraries& libraries) {
   if (!is_read(content)) return true;
   const bool is_there = content.type == "string" ? take_text(connection, content)
-                        : content.type == "hash" ? take_fields(connection, content)
+                        : content.type == "hash" ? take_fields(connection, content, libraries)
                                                  : take_edges(connection, content);
   set_expiry(content, read_of_any_type(connection).integer(), now);
   return is_there;
@@ -468,16 +463,16 @@ using Indices = std::vector<std::size_t>;
 /// `empty`; returns the total size of the ends in bytes.
 std::size_t read_group(redis::Connection& connection, std::span<const std::string> keys,
                        std::vector<KeySample>& contents, std::span<const std::size_t> group,
-                       Parts parts, Indices& empty) {
+                       const Libraries& libraries, Parts parts, Indices& empty) {
   // Each group has its own time, so that it is close to that of the TTLs.
   const bool any = std::ranges::any_of(group, [&](auto i) { return is_read(contents[i]); });
   if (!any) return 0;
   connection.append({"TIME"});
-  for (const auto i : group) append_read(connection, keys[i], contents[i]);
+  for (const auto i : group) append_read(connection, keys[i], contents[i], libraries);
   const auto now = redis::server_time(read_of_any_type(connection));
   std::size_t bytes = 0;
   for (const auto i : group) {
-    if (!take_read(connection, contents[i], now)) empty.push_back(i);
+    if (!take_read(connection, contents[i], now, libraries)) empty.push_back(i);
     bytes += size_of_parts(contents[i]);
     if (parts == Parts::kCut) cut_parts(contents[i]);
   }
@@ -486,7 +481,8 @@ std::size_t read_group(redis::Connection& connection, std::span<const std::strin
 
 /// The same for any number of keys. Returns the indices of empty ones.
 Indices read_groups(redis::Connection& connection, std::span<const std::string> keys,
-                    std::vector<KeySample>& contents, Parts parts, Indices which) {
+                    std::vector<KeySample>& contents, const Libraries& libraries, Parts parts,
+                    Indices which) {
   const auto small_ones = std::partition(which.begin(), which.end(),
                                          [&](std::size_t i) { return has_parts(contents[i]); });
   Indices empty;
@@ -494,11 +490,11 @@ Indices read_groups(redis::Connection& connection, std::span<const std::string> 
   std::size_t most = 1;
   while (!ends.empty()) {
     const auto group = ends.first(std::min(most, ends.size()));
-    const auto bytes = read_group(connection, keys, contents, group, parts, empty);
+    const auto bytes = read_group(connection, keys, contents, group, libraries, parts, empty);
     most = bytes > kManyBytes ? 1 : std::min(most * 2, kMaxEnds);
     ends = ends.subspan(group.size());
   }
-  read_group(connection, keys, contents, {small_ones, which.end()}, parts, empty);
+  read_group(connection, keys, contents, {small_ones, which.end()}, libraries, parts, empty);
   return empty;
 }
 
@@ -516,10 +512,11 @@ Indices all_of(std::span<const std::string> keys) {
 
 /// Completes contents of which only the type is known.
 std::vector<KeySample> read_typed(redis::Connection& connection, std::span<const std::string> keys,
-                                  std::vector<KeySample> contents, Parts parts) {
+                                  std::vector<KeySample> contents, const Libraries& libraries,
+                                  Parts parts) {
   auto open = all_of(keys);
   for (int look = 1;; ++look) {
-    open = read_groups(connection, keys, contents, parts, std::move(open));
+    open = read_groups(connection, keys, contents, libraries, parts, std::move(open));
     if (open.empty() || look == kLooks) return contents;
     read_types(connection, keys, contents, open);
   }
@@ -567,17 +564,18 @@ ReadableKeys readable_keys(redis::Connection& connection, std::span<const std::s
 }
 
 std::vector<KeySample> read_contents(redis::Connection& connection,
-                                     std::span<const std::string> keys, Parts parts) {
+                                     std::span<const std::string> keys, const Libraries& libraries,
+                                     Parts parts) {
   std::vector<KeySample> contents(keys.size());
   read_types(connection, keys, contents, all_of(keys));
-  return read_typed(connection, keys, std::move(contents), parts);
+  return read_typed(connection, keys, std::move(contents), libraries, parts);
 }
 
 std::vector<KeySample> read_contents(redis::Connection& connection, const ReadableKeys& readable,
-                                     Parts parts) {
+                                     const Libraries& libraries, Parts parts) {
   std::vector<KeySample> contents;
   for (const auto& type : readable.types) contents.push_back({.type = type});
-  return read_typed(connection, readable.keys, std::move(contents), parts);
+  return read_typed(connection, readable.keys, std::move(contents), libraries, parts);
 }
 
 }  // namespace rlctl::stored

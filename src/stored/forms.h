@@ -21,6 +21,9 @@
 
 namespace rlctl::stored {
 
+/// Clocks of machines that are kept right differ by less.
+inline constexpr std::chrono::seconds kClockError{10};
+
 // How numbers in limiter state are parsed.
 
 /// The present in a wide sense: µs from 2010 to 2039. Limiters store present times, and a list of
@@ -61,7 +64,7 @@ inline std::optional<NumberedName> parse_numbered(std::string_view key) {
 
 // Determines which limiter wrote a key, and what the content means. The algorithms of this project
 // are recognized by type and content alone, never by the key's name; the state of other libraries
-// by name, type and content together.
+// by rows of data: see libraries.h.
 
 /// The part of a key's content that identifies its form.
 struct KeySample {
@@ -79,8 +82,7 @@ struct KeySample {
   std::string text = {};       ///< for a string, its first kMaxText bytes
   bool expires = false;        ///< it has a TTL
   Edge first = {}, last = {};  ///< for a list or a sorted set; whole, or cut: see Parts
-  /// For a hash: the number of its fields, and the values of those that hash_fields() names, whole
-  /// or cut.
+  /// For a hash: the number of its fields, and the values of those that rows name, whole or cut.
   std::int64_t size = 0;
   std::map<std::string, std::string, std::less<>> fields = {};
   /// When the key expires by the server's clock, as measured; none if it does not. Two measurements
@@ -93,34 +95,40 @@ struct KeySample {
 
 /// How a key stores its units, and so how a reader counts them.
 enum class Layout {
-  kText,    ///< a string or a hash: KeySample has all of it that matters
-  kTimes,   ///< a list with the time of each unit
-  kScores,  ///< a sorted set, each member a unit, the score its time
-  kLeases,  ///< a sorted set, each member a lease, the score the time at which it lapses
+  kText,      ///< a string or a hash: KeySample has all of it that matters
+  kTimes,     ///< a list with the time of each unit
+  kScores,    ///< a sorted set, each member a unit, the score its time
+  kLeases,    ///< a sorted set, each member a lease, the score the time at which it lapses
+  kElements,  ///< a list with as many elements as units are left
 };
 
 struct Decoded;
+class Libraries;
 
 /// The library of this project's forms.
 inline constexpr std::string_view kOurLibrary = "rlctl";
 
-/// A format of limiter state: a row of the tables in state.cc, libraries.cc and articles.cc.
+/// A format of limiter state.
 struct Form {
   /// The algorithm's name, as --algorithm spells it, whoever wrote the key; begins with "foreign-"
   /// if only the shape of the content is known.
-  std::string_view name;
-  std::string_view type;                   ///< as TYPE prints it
+  std::string_view name = {};
+  std::string_view type = {};              ///< as TYPE prints it
   std::string_view library = kOurLibrary;  ///< "redis_rate"; empty if only the shape is known
   std::string_view summary = {};           ///< for a foreign form: a short description; else empty
   Layout layout = Layout::kText;
   std::int64_t us_per_score = 1;  ///< the unit of times in a list or of a sorted set's scores
+  microseconds held{0};           ///< a lease ends this long after the time that is stored
+  bool is_weighted = false;       ///< a member stands for the units in its last four bytes
   bool newest_first = false;      ///< a list begins with its newest time
   /// Nothing but its TTL ends the window of this counter: without one, it counts for ever.
   bool ends_by_ttl = false;
   bool is_called_with_partner = false;  ///< one script call uses both keys; see Decoded::partner
+  bool clock_is_callers = false;        ///< the times are those of the callers' clocks
   bool never_expires = false;           ///< a key has no TTL: without it, nobody would be let in
-  /// Returns nothing if the content, which is of this type, is not of this form.
-  std::optional<Decoded> (*read)(std::string_view key, const KeySample&) = nullptr;
+  /// Returns nothing if the content, which is of this type, is not of this form. Null for the
+  /// forms of other libraries.
+  std::optional<Decoded> (*read)(const KeySample&) = nullptr;
 
   bool is_foreign() const { return library != kOurLibrary; }
   /// Null for a foreign form, whatever its name.
@@ -131,10 +139,8 @@ struct Form {
   std::string label() const;
 };
 
-/// All forms: those of this project, of libraries, of articles, and those that only have a shape.
-std::span<const Form> forms();
-/// The fields of hashes that the forms' read() functions look at.
-std::span<const std::string_view> hash_fields();
+/// The forms of this project.
+std::span<const Form> our_forms();
 /// The Redis type of an algorithm's state, such as "list".
 std::string_view type_of_state(const limiter::Algorithm& algorithm);
 
@@ -146,14 +152,19 @@ struct Count {
   bool operator==(const Count&) const = default;
 };
 
+/// A key that denies all requests as long as it is there.
+struct Ban {
+  std::string key = {};
+  std::optional<microseconds> until = {};  ///< none: for ever
+};
+
 /// The meaning of a key's content.
 struct Decoded {
   const Form* form = nullptr;  ///< null: no known limiter stores such content
   /// False if other programs may store such content for other purposes: a string of digits may be
   /// any counter, a list of large numbers may hold IDs. For lists and leases, which are that
   /// ambiguous, true only if their times are about the present and they have a TTL, which the
-  /// scripts always set. For a library's form, true if the key has the TTL that the library sets
-  /// and its name leaves no doubt. Ask before deleting such a key.
+  /// scripts always set. True for the form of a row. Ask before deleting such a key.
   bool certain = false;
   /// The limit of the last call that wrote the key; none if neither content nor name have it.
   std::optional<limiter::Limit> limit = {};
@@ -170,19 +181,32 @@ struct Decoded {
   /// time, or its last departure.
   std::optional<microseconds> time = {};
 
-  // The following are set only for libraries' forms.
+  // The following are set only for rows.
 
+  /// The limit, if only its units are told.
+  std::optional<std::int64_t> units = {};
+  /// The window: told, or that which the number in the key's name and the TTL leave.
+  std::optional<microseconds> window = {};
+  bool window_is_inferred = false;
+  /// The stored number, of a count or of what is left of a limit; may be negative.
+  std::optional<std::int64_t> left = {};
+  /// Of the window before, some of which counts; see Count for this one.
+  std::optional<std::int64_t> before = {};
+  /// When the window ends. Neither told nor never: not known.
+  std::optional<microseconds> end = {};
+  bool never_ends = false;
   /// A bucket with its tokens and the time for which they were counted.
   std::optional<RefilledBucket> bucket = {};
-  /// The stored tokens of a bucket whose time is in another key.
-  std::optional<double> tokens = {};
-  /// The window that follows from the number of windows since 1970 in the key's name and from the
-  /// TTL; inferred.
-  std::optional<microseconds> window = {};
-  /// When the window ends, if the key stores that.
-  std::optional<microseconds> end = {};
-  /// The name of the key that holds the other half of the state, if there is one.
+  /// The name of the key that holds another part of the state, if there is one.
   std::string partner = {};
+  /// This key is a part of that one's state; its own figures are not known.
+  std::string part_of = {};
+  bool is_ban = false;  ///< it denies all requests for that key as long as it is there
+  std::optional<Ban> ban = {};
+  /// Why the figures are not known, in a few words; empty if they are. See also: a limit is
+  /// missing.
+  std::string unknown = {};
+  bool is_incomplete = false;  ///< because another key is not there
 
   /// Whether one of this project's scripts wrote the state.
   bool is_ours() const { return form != nullptr && !form->is_foreign(); }
@@ -200,19 +224,23 @@ microseconds to_ttl(std::int64_t pttl);
 /// Sets `expires`, `until` and `read_at` from a reply to PTTL and the server's time at that moment.
 void set_expiry(KeySample& content, std::int64_t pttl, microseconds now);
 
-/// Decodes the content of this key; the form is null if no known limiter wrote it.
-Decoded decode(std::string_view key, const KeySample& content);
+/// Decodes the state of this project's algorithms; else the form is null.
+Decoded decode_ours(const KeySample& content);
+/// Decodes what only looks like a limiter's: a number, or a sorted set of times. Its library is
+/// empty, and all of its figures are unknown.
+Decoded decode_shape(const KeySample& content);
 
 /// Whether a key with this content, which decodes to this state, is a limiter's, and does not only
 /// look like one's, as a plain number does: also if it has lost its TTL.
-bool is_recognized(std::string_view key, const KeySample& content, const Decoded& state);
+bool is_recognized(const KeySample& content, const Decoded& state);
 
 /// The type as part of a sentence: "a string", "a sorted set".
 std::string with_article(std::string_view type);
 /// The state in a sentence: "fixed-window's state", "redis_rate's state (gcra)".
 std::string describe_form(const Form& form);
-/// The content in a sentence: that of describe_form(), or "a list that is not a limiter's state".
-std::string describe_content(std::string_view key, const KeySample& content);
+/// The content, which decodes to this state, in a sentence: that of describe_form(), or "a list
+/// that is not a limiter's state".
+std::string describe_content(const KeySample& content, const Decoded& state);
 
 /// How much is kept of an entry of a list or sorted set, and of a field of a hash.
 enum class Parts {
@@ -220,14 +248,14 @@ enum class Parts {
   kCut,  ///< the first KeySample::kMaxText bytes, so that the contents of many keys stay small
 };
 
-/// Reads what decode() needs from each key, in the order of `keys`: TYPE of all, then the time,
+/// Reads what identifies the form of each key, in the order of `keys`: TYPE of all, then the time,
 /// PTTL, the beginning of each string, some fields of each hash and both ends of each list and
 /// sorted set, some keys at a time, since these may be large. Writes nothing, prunes nothing,
 /// touches no TTL. A key that changes its type between the two steps is read once more; if it
 /// changes again, only its type is returned. Throws redis::Error, also if the server refuses a
 /// command (NOPERM).
 std::vector<KeySample> read_contents(redis::Connection& connection,
-                                     std::span<const std::string> keys,
+                                     std::span<const std::string> keys, const Libraries& libraries,
                                      Parts parts = Parts::kWhole);
 
 /// Keys that the user may read, and others.
@@ -244,6 +272,6 @@ ReadableKeys readable_keys(redis::Connection& connection, std::span<const std::s
 
 /// Reads the contents of readable.keys as above, but for their TYPE, which is known.
 std::vector<KeySample> read_contents(redis::Connection& connection, const ReadableKeys& readable,
-                                     Parts parts = Parts::kWhole);
+                                     const Libraries& libraries, Parts parts = Parts::kWhole);
 
 }  // namespace rlctl::stored

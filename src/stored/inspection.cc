@@ -18,11 +18,17 @@ std::optional<std::int64_t> Inspection::capacity() const {
   if (!exists()) return remaining;
   if (!burst || !is_limiter()) return limit;
   const auto* algorithm = state.form->algorithm();
-  const bool is_queue = algorithm != nullptr && algorithm->has_delay;
+  const bool is_queue =
+      (algorithm != nullptr && algorithm->has_delay) || (state.bucket && state.bucket->is_queue);
   return *burst + (is_queue ? 1 : 0);
 }
 
 std::optional<double> Inspection::ratio() const {
+  if (state.ban) return std::max(1.0, used_share().value_or(1));
+  return used_share();
+}
+
+std::optional<double> Inspection::used_share() const {
   if (!used) return std::nullopt;
   if (*used == 0) return 0;
   const auto most = capacity();
@@ -190,16 +196,20 @@ bool unchanged(redis::Connection& connection) {
   return !exec.is_nil();
 }
 
+bool has_entries(const Form& form) {
+  return form.layout != Layout::kText && form.layout != Layout::kElements;
+}
+
 /// Reads the key once; returns nothing if the key changed its type or shrank meanwhile.
 std::optional<Inspection> attempt(redis::Connection& connection, const InspectedKey& asked,
-                                  const OnProgress& on_progress) {
+                                  const Libraries& libraries, const OnProgress& on_progress) {
   const auto watch = connection.call({"WATCH", asked.key});
   if (watch.is_error()) throw redis::to_error(watch);
-  auto surveyed = std::move(survey(connection, {&asked, 1}).front());
+  auto surveyed = std::move(survey(connection, {&asked, 1}, libraries).front());
   if (surveyed.error) std::rethrow_exception(surveyed.error);
   auto& result = surveyed.inspection;
   try {
-    if (result.is_limiter() && result.state.form->layout != Layout::kText) {
+    if (result.is_limiter() && result.state.part_of.empty() && has_entries(*result.state.form)) {
       Listing(connection, result, asked.request, on_progress).run();
     }
   } catch (const KeyChanged&) {
@@ -214,11 +224,12 @@ std::optional<Inspection> attempt(redis::Connection& connection, const Inspected
 }  // namespace
 
 Inspection inspect(redis::Connection& connection, const std::string& key,
-                   const InspectionRequest& request, const OnProgress& on_progress) {
+                   const InspectionRequest& request, const Libraries& libraries,
+                   const OnProgress& on_progress) {
   const InspectedKey asked{.key = key, .request = request};
   std::optional<Inspection> result;
   for (int i = 0; i < kAttempts; ++i) {
-    auto one = attempt(connection, asked, on_progress);
+    auto one = attempt(connection, asked, libraries, on_progress);
     if (!one) continue;
     result = std::move(one);
     // A full read of many pages is not repeated: a busy key would change again meanwhile.
@@ -239,9 +250,9 @@ void InspectionBuilder::set_header(const KeyHeader& header) {
   result_.bytes = header.bytes;
 }
 
-void InspectionBuilder::set_content(KeySample content) {
+void InspectionBuilder::set_content(KeySample content, Decoded state) {
   result_.content = std::move(content);
-  result_.state = decode(result_.key, result_.content);
+  result_.state = std::move(state);
 }
 
 void InspectionBuilder::set_limit(const limiter::Limit& limit) {
@@ -254,10 +265,11 @@ void InspectionBuilder::set_limit(const limiter::Limit& limit) {
 }
 
 void InspectionBuilder::fill_unused() {
+  if (limit_) set_limit(*limit_);
+  if (result_.state.ban) return apply_ban();
   result_.used = 0;
   result_.next_free = result_.reset_after = microseconds{0};
   if (!limit_) return;
-  set_limit(*limit_);
   result_.remaining = limit_->burst_or_limit();
   if (request_.algorithm == nullptr || request_.algorithm->make_model == nullptr) return;
   result_.remaining = request_.algorithm->make_model()->peek(*limit_, 0, result_.now).remaining;
@@ -265,6 +277,15 @@ void InspectionBuilder::fill_unused() {
 
 void InspectionBuilder::fill_text() {
   result_.state.form->is_foreign() ? fill_foreign() : fill_ours();
+}
+
+/// A ban decides, whatever is used.
+void InspectionBuilder::apply_ban() {
+  const auto& ban = result_.state.ban;
+  if (!ban) return;
+  result_.remaining = 0;
+  result_.next_free =
+      ban->until ? std::max(microseconds{0}, *ban->until - result_.now) : limiter::kNever;
 }
 
 void InspectionBuilder::fill_ours() {
@@ -295,7 +316,7 @@ void InspectionBuilder::fill_model(const limiter::Limit& limit) {
 void InspectionBuilder::fill_bucket(const limiter::Limit& limit) {
   set_limit(limit);
   const auto& bucket = *result_.state.bucket;
-  const auto size = static_cast<double>(limit.burst_or_limit());
+  const auto size = static_cast<double>(limit.burst_or_limit() + (bucket.is_queue ? 1 : 0));
   const auto left = bucket.left_at(limit, result_.now);
   const auto wait = [&](double tokens) {
     return std::max(microseconds{0}, bucket.first_with(limit, tokens) - result_.now);
@@ -312,44 +333,100 @@ std::optional<limiter::Limit> InspectionBuilder::applicable_limit() const {
   return limit_;
 }
 
-/// For the state of another library, or of a shape that only looks like a limiter's.
-void InspectionBuilder::fill_foreign() {
+/// Sets the limit that applies, and the window that a row tells.
+void InspectionBuilder::set_told_limit() {
   const auto& state = result_.state;
-  auto limit = applicable_limit();
-  if (!state.counts.empty()) return fill_counter();
-  if (state.end) result_.reset_after = std::max(microseconds{0}, *state.end - result_.now);
-  if (!limit) return;
-  if (!state.model && !state.bucket) return set_limit(*limit);
-  limit->burst = limit->burst_or_limit();
-  if (state.bucket) return fill_bucket(*limit);
-  try {
-    limiter::require_usable(*limiter::find_algorithm(state.form->name), *limit, 0);
-  } catch (const UsageError&) {
-    return;  // another algorithm's limit, such as a policy's
-  }
-  fill_model(*limit);
+  if (const auto limit = applicable_limit()) set_limit(*limit);
+  if (!request_.limit && state.units) result_.limit = state.units;
+  if (state.window) result_.window = state.window;
+  result_.window_is_inferred = state.window && state.window_is_inferred;
 }
 
-/// The TTL determines the end of a window whose beginning is not known.
-void InspectionBuilder::fill_counter() {
+/// By the row of a library; what only has the shape of a limiter's state has no figures.
+void InspectionBuilder::fill_foreign() {
   const auto& state = result_.state;
-  const auto count = state.counts.front();
-  if (const auto limit = applicable_limit()) set_limit(*limit);
-  if (state.window && !result_.window) {
-    result_.window = state.window;
-    result_.window_is_inferred = true;
+  if (state.form->library.empty() || !state.part_of.empty()) return;
+  set_told_limit();
+  if (!state.unknown.empty()) return apply_ban();
+  if (state.before) {
+    fill_two_windows();
+  } else if (!state.counts.empty() || state.left) {
+    fill_count();
+  } else if (result_.limit && result_.window) {
+    limiter::Limit limit{
+        .limit = *result_.limit, .window = *result_.window, .burst = result_.burst};
+    limit.burst = limit.burst_or_limit();
+    if (state.bucket) fill_bucket(limit);
+    try {
+      if (state.model) {
+        limiter::require_usable(*limiter::find_algorithm(state.form->name), limit, 0);
+        fill_model(limit);
+      }
+    } catch (const UsageError&) {
+      return;  // another algorithm's limit, such as a policy's
+    }
   }
-  if (count.at.count() > 0) result_.entries.push_back({.at = count.at, .count = count.units});
-  // What counts also depends on the other window, which is in another key.
-  if (state.form->name == "sliding-window-counter") return;
-  auto left = result_.ttl;
-  if (count.at.count() > 0 && state.window) {
-    left = std::max(microseconds{0}, count.at + *state.window - result_.now);
+  apply_ban();
+}
+
+/// A count of one window, or what is left in it.
+void InspectionBuilder::fill_count() {
+  const auto& state = result_.state;
+  if (!state.counts.empty()) {
+    const auto& count = state.counts.front();
+    if (count.at.count() > 0) result_.entries.push_back({.at = count.at, .count = count.units});
   }
-  const bool has_ended = left && left->count() == 0;
+  std::optional<microseconds> left;
+  if (state.end) left = std::max(microseconds{0}, *state.end - result_.now);
+  const bool is_over = left && left->count() == 0;
   result_.reset_after = left;
-  set_room(has_ended ? 0 : count.units);
-  if (result_.remaining == 0) result_.next_free = left.value_or(limiter::kNever);
+  if (is_over) {
+    set_room(0);
+  } else if (state.left && result_.limit) {
+    set_room(*result_.limit - std::max<std::int64_t>(0, *state.left));
+  } else if (state.left) {
+    result_.remaining = std::max<std::int64_t>(0, *state.left);
+    if (*result_.remaining > 0) result_.next_free = microseconds{0};
+  } else {
+    set_room(state.counts.front().units);
+  }
+  if (result_.remaining != 0) return;
+  if (left) result_.next_free = left;
+  if (state.never_ends) result_.next_free = limiter::kNever;
+}
+
+/// Of the window before, the part counts that a window of the same length still covers.
+void InspectionBuilder::fill_two_windows() {
+  const auto& state = result_.state;
+  const auto& count = state.counts.front();
+  const auto begin = count.at;
+  if (begin.count() == 0 || !state.window) return;
+  result_.entries.push_back({.at = begin, .count = count.units});
+  const auto elapsed = as_double(result_.now - begin) / as_double(*state.window);
+  const auto part_of = [](std::int64_t units, double share) {
+    return static_cast<std::int64_t>(std::floor(static_cast<double>(units) * share));
+  };
+  if (elapsed < 1) {
+    set_room(count.units + part_of(*state.before, 1 - std::max(0.0, elapsed)));
+  } else if (state.window_is_inferred) {
+    // The count of a later window is in another key.
+    result_.state.unknown =
+        "it is of a window that is over; the count of this one is in another key";
+    return;
+  } else {
+    set_room(elapsed < 2 ? part_of(count.units, 2 - elapsed) : 0);
+  }
+  result_.reset_after = std::max(microseconds{0}, begin + 2 * *state.window - result_.now);
+}
+
+void InspectionBuilder::fill_elements(std::int64_t size) {
+  set_told_limit();
+  result_.stored = size;
+  if (result_.limit) {
+    set_room(*result_.limit - size);
+  } else {
+    result_.remaining = size;
+  }
 }
 
 /// Sets `used`, and if a limit is known, remaining and the next_free of a key that has room.
@@ -374,10 +451,13 @@ void InspectionBuilder::set_next_free(microseconds freeing_entry) {
 }
 
 bool InspectionBuilder::set_window() {
+  const auto& state = result_.state;
   const auto limit = applicable_limit();
   if (limit) set_limit(*limit);
-  if (!limit) result_.window = request_.window_in_name;
-  result_.window_is_inferred = result_.window && !limit;
+  if (!request_.limit && state.units) result_.limit = state.units;
+  if (!request_.limit && state.window) result_.window = state.window;
+  if (!result_.window) result_.window = request_.window_in_name;
+  result_.window_is_inferred = result_.window && !limit && !state.window;
   return result_.window.has_value();
 }
 
@@ -394,8 +474,25 @@ void InspectionBuilder::fill_log(const EntryCounts& entries) {
   set_room(used);
 }
 
+void InspectionBuilder::fill_weighted(std::span<const Count> live, std::int64_t size) {
+  std::int64_t used = 0;
+  for (const auto& [at, units] : live) used += units;
+  result_.stored = size;
+  result_.expired = size - std::ssize(live);
+  result_.reset_after =
+      live.empty() ? microseconds{0} : live.back().at + *result_.window - result_.now;
+  set_room(used);
+  if (result_.remaining != 0) return;
+  auto too_many = used - *result_.limit + 1;
+  for (const auto& [at, units] : live) {
+    too_many -= units;
+    result_.next_free = at + *result_.window - result_.now;
+    if (too_many <= 0) return;
+  }
+}
+
 void InspectionBuilder::fill_leases(const EntryCounts& entries) {
-  result_.limit = result_.state.most_leases;
+  result_.limit = result_.state.most_leases ? result_.state.most_leases : result_.state.units;
   if (request_.limit || (limit_ && !result_.limit)) result_.limit = limit_->limit;
   result_.stored = entries.size;
   result_.expired = entries.expired;
@@ -430,11 +527,12 @@ microseconds rounded_time(std::string_view text, std::int64_t us_per_score) {
 
 microseconds entry_time(const Form& form, std::string_view text) {
   const bool is_exact = form.layout == Layout::kTimes && form.us_per_score == 1;
-  return is_exact ? exact_time(text) : rounded_time(text, form.us_per_score);
+  return is_exact ? exact_time(text) : rounded_time(text, form.us_per_score) + form.held;
 }
 
 std::string score_before(const Form& form, microseconds instant) {
   const auto us_per_score = form.us_per_score;
+  instant = std::max(microseconds{0}, instant - form.held);
   const auto whole = std::to_string(instant.count() / us_per_score);
   if (us_per_score == 1) return "(" + whole;
   const auto digits = std::to_string(us_per_score + instant.count() % us_per_score).substr(1);

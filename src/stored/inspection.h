@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,12 +89,16 @@ struct Inspection : Usage {
   bool exists() const { return content.type != "none"; }
   bool is_limiter() const { return state.form != nullptr; }
   /// See stored::is_recognized().
-  bool is_recognized() const { return stored::is_recognized(key, content, state); }
+  bool is_recognized() const { return stored::is_recognized(content, state); }
   /// The number of requests of cost 1 allowed at once from empty, to which `used` compares: the
   /// limit, or the burst of a bucket; a queue allows one more, which does not wait.
   std::optional<std::int64_t> capacity() const;
-  /// The share of the capacity that is used, 1 if it is full: 0 of any if none is.
+  /// The share of the capacity that is used, 1 if it is full or there is a ban: 0 of any if none
+  /// is.
   std::optional<double> ratio() const;
+
+ private:
+  std::optional<double> used_share() const;
 };
 
 /// The number of entries of a log or of leases, how many of them no longer count, and the time of
@@ -119,8 +124,7 @@ class InspectionBuilder {
         result_(result) {}
 
   void set_header(const KeyHeader& header);
-  /// Sets the content and decodes it.
-  void set_content(KeySample content);
+  void set_content(KeySample content, Decoded state);
 
   /// For a key that does not exist.
   void fill_unused();
@@ -133,7 +137,12 @@ class InspectionBuilder {
   microseconds first_live(microseconds newest) const;
   /// If the limit is reached, next_free stays empty until set_next_free().
   void fill_log(const EntryCounts& entries);
+  /// The same for members that stand for several units each: those that count, the oldest first,
+  /// and the number of all members.
+  void fill_weighted(std::span<const Count> live, std::int64_t size);
   void fill_leases(const EntryCounts& entries);
+  /// For a list with an element for each unit that is left.
+  void fill_elements(std::int64_t size);
   /// Of a log or leases that reach their limit: the entry whose end makes room, counted from 1 for
   /// the newest. None if there is room already, or the limit is not known.
   std::optional<std::int64_t> freeing_entry() const;
@@ -146,8 +155,11 @@ class InspectionBuilder {
   void fill_foreign();
   void fill_model(const limiter::Limit& limit);
   void fill_bucket(const limiter::Limit& limit);
-  void fill_counter();
+  void fill_count();
+  void fill_two_windows();
+  void apply_ban();
   std::optional<limiter::Limit> applicable_limit() const;
+  void set_told_limit();
   void set_room(std::int64_t used);
 
   const InspectionRequest& request_;
@@ -172,6 +184,7 @@ using OnProgress = std::function<void(std::int64_t, std::int64_t)>;
 /// meanwhile; then it reads again, a few times, unless there are many pages. Throws redis::Error,
 /// and UsageError if the requested limit cannot be one of the key's algorithm.
 Inspection inspect(redis::Connection& connection, const std::string& key,
-                   const InspectionRequest& request, const OnProgress& on_progress = {});
+                   const InspectionRequest& request, const Libraries& libraries,
+                   const OnProgress& on_progress = {});
 
 }  // namespace rlctl::stored

@@ -1,69 +1,77 @@
 #pragma once
 
-#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "limiter/configuration.h"
 #include "limiter/limit.h"
 #include "redis/connection.h"
 #include "stored/forms.h"
 
 namespace rlctl::stored {
 
-/// The forms in which libraries other than this project's keep their state. A library is recognized
-/// by the names that it gives its keys, unless the content is unmistakable, and by type and
-/// content.
-std::span<const Form> library_forms();
+// How the keys of other limiters are read: rows of data, which libraries.toml describes. What has
+// no row is unknown, and what a row does not tell is unknown too.
 
-/// The limit that the name of a log gives, as decode() finds it in the log's state:
-/// "LIMITS:LIMITER/ann/5/1/minute". None in other names.
-std::optional<limiter::Limit> limit_in_name(std::string_view log);
-
-inline constexpr std::string_view kArticleLibrary = "article";
-
-/// The forms that well-known articles about rate limiting teach, and that services all over keep
-/// under names like theirs. Their library is called "article".
-std::span<const Form> article_forms();
-
-// If a key has several limits, each limit has its own Redis key, which redis_keys() names after the
-// key and the window; the leases of a key that also has limits are at leases_key(). These functions
-// do the reverse, for callers that do not know the limits.
-
-/// The window in such a name: 60s in "{login:alice}:60s" and in "a{tag}b:60s". None if redis_keys()
-/// would not make that name: if there is no hash tag before the last colon, or the window is spelt
-/// differently ("1m", "060s", "1000ms").
-std::optional<microseconds> window_in_name(std::string_view redis_key);
-
-/// Which of the existing keys with the names of a family to find.
-enum class FamilyKeys {
-  kLimiters,  ///< those that contain limiter state of this project
-  kAll,
+/// A key, what it holds, and the limit that applies to it if the key tells none: where several
+/// windows fit a name, it decides.
+struct Question {
+  std::string_view key;
+  const KeySample* content = nullptr;
+  std::optional<limiter::Limit> asked = {};
 };
 
-/// Called with the share of the database that has been scanned, 0 to 1.
-using OnScanned = std::function<void(double)>;
+/// The contents of keys beside a key, by name. A key that may not be read is not in it.
+using Siblings = std::map<std::string, KeySample, std::less<>>;
 
-/// The families of the keys, in the same order. A family is the set of existing keys that
-/// redis_keys() would make from the key, with any window, and of leases_key(). The shortest window
-/// comes first, the leases last; the key itself is not included.
-///
-/// Scans the whole database once. Reads only. Throws redis::Error; `on_scanned` may be empty.
-std::vector<std::vector<std::string>> find_families(redis::Connection& connection,
-                                                    std::span<const std::string> keys,
-                                                    FamilyKeys which,
-                                                    const OnScanned& on_scanned = {});
+struct RowTable;
 
-/// The names that a key's family has with common windows, whether they exist or not; none if the
-/// key cannot carry several limits.
-std::vector<std::string> usual_family_names(std::string_view key);
+/// The rows of a user, before the built-in ones.
+class Libraries {
+ public:
+  /// The built-in rows alone.
+  Libraries();
+  /// `as` is how the user reads keys of any name: a value of --as. A row with mistakes makes the
+  /// keys that it matches unknown. Throws UsageError if `as` is no such value.
+  explicit Libraries(std::span<const limiter::LibrarySection> own,
+                     const std::optional<std::string>& as = {});
+  ~Libraries();
+  Libraries(Libraries&&) noexcept;
+  Libraries& operator=(Libraries&&) noexcept;
 
-/// Those of them that exist, and the leases. Takes a few round trips, while the time of a scan
-/// grows with the database. Names that are refused to the user are counted whether they exist or
-/// not: many users may only read keys that begin as `key` does.
-ReadableKeys find_usual_family(redis::Connection& connection, std::string_view key,
-                               FamilyKeys which);
+  /// The names of the keys that must be read before the key can be decoded.
+  std::vector<std::string> siblings(const Question& question) const;
+  /// What the key means; the form lives as long as this.
+  Decoded decode(const Question& question, const Siblings& siblings) const;
+  /// The fields that must be read of hashes.
+  std::span<const std::string> hash_fields() const;
+
+ private:
+  std::unique_ptr<RowTable> own_;  ///< null if the user has none
+  mutable std::vector<std::string> fields_;
+};
+
+/// The built-in rows, which are parsed when the first key is met that is not one of this project.
+const Libraries& built_in_libraries();
+
+/// The mistakes in rows of a configuration file.
+std::vector<limiter::ConfigurationMistake> library_mistakes(
+    const limiter::Configuration& configuration);
+
+/// The values that --as takes.
+std::span<const std::string_view> as_values();
+
+/// Reads the keys beside these, and decodes all. The contents are those of the keys. Throws
+/// redis::Error, but not for a key beside these that is refused to the user.
+std::vector<Decoded> decode_all(redis::Connection& connection, std::span<const Question> questions,
+                                const Libraries& libraries);
+
+/// The row to write for a key that nobody knows: lines of TOML.
+std::vector<std::string> suggested_row(std::string_view key, std::string_view type);
 
 }  // namespace rlctl::stored

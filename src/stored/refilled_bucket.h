@@ -14,6 +14,7 @@ struct RefilledBucket {
   microseconds step{0};      ///< time between refills; 0: a whole window
   bool whole = false;        ///< the tokens that came back are rounded down
   bool counts_used = false;  ///< `tokens` are those in use, not those that are left
+  bool is_queue = false;     ///< the unit in service is not among them: one more fits
 
   /// The tokens left at `t`; at most the burst.
   double left_at(const limiter::Limit& limit, microseconds t) const;

@@ -130,8 +130,7 @@ void Resetter::apply(Looks& looks) {
 }
 
 /// Decides about the key, unless it must be removed.
-void Resetter::decide(Look& look, KeySample content) const {
-  const Decoded state = decode(look.key, content);
+void Resetter::decide(Look& look, KeySample content, const Decoded& state) const {
   look.content = std::move(content);
   look.form = state.form;
   const auto reason = options_.force ? std::nullopt : reason_to_leave(state);
@@ -152,11 +151,16 @@ Resetter::Indices Resetter::attempt(Looks& looks, const Indices& which) {
   std::vector<std::string> keys;
   keys.reserve(which.size());
   for (const auto index : which) keys.emplace_back(looks[index].key);
-  auto contents = read_contents(connection_, keys);
+  auto contents = read_contents(connection_, keys, *options_.libraries);
+  std::vector<Question> questions;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    questions.push_back({.key = keys[i], .content = &contents[i]});
+  }
+  const auto states = decode_all(connection_, questions, *options_.libraries);
   Indices removable;
   for (std::size_t i = 0; i < which.size(); ++i) {
     Look& look = looks[which[i]];
-    decide(look, std::move(contents[i]));
+    decide(look, std::move(contents[i]), states[i]);
     if (!look.result) removable.push_back(which[i]);
   }
   auto changed = options_.save_to != nullptr ? save(looks, removable) : Indices{};

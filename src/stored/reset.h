@@ -11,6 +11,7 @@
 #include "redis/connection.h"
 #include "stored/backup.h"
 #include "stored/forms.h"
+#include "stored/libraries.h"
 
 namespace rlctl::stored {
 
@@ -57,6 +58,7 @@ struct ResetOptions {
   std::function<void()> on_looked = {};
   /// Keys are saved here before they are removed; null: they are not saved.
   SaveFile* save_to = nullptr;
+  const Libraries* libraries = &built_in_libraries();  ///< how other limiters' keys are read
   std::size_t longest_dump = kLongestDump;  ///< a key with a longer one is not saved, but left
 };
 
@@ -95,7 +97,7 @@ class Resetter {
 
   void apply(Looks& looks);
   void report(const Looks& looks) const;
-  void decide(Look& look, KeySample content) const;
+  void decide(Look& look, KeySample content, const Decoded& state) const;
   Indices attempt(Looks& looks, const Indices& which);
   Indices save(Looks& looks, Indices& which) const;
   Indices remove(Looks& looks, const Indices& which);

@@ -40,9 +40,11 @@ struct CountedKey {
   EntryCounts entries = {};
   std::int64_t others = 0;  ///< members before the entries: the limit of leases
   bool has_window = false;
+  std::vector<Count> live = {};    ///< entries that stand for several units
   std::vector<Bound> bounds = {};  ///< of what has expired; then the edges of the bars
 
-  bool is_list() const { return form->layout == Layout::kTimes; }
+  bool is_list() const { return form->type == "list"; }
+  bool has_elements() const { return form->layout == Layout::kElements; }
   bool is_leases() const { return form->layout == Layout::kLeases; }
   bool is_open() const { return std::ranges::any_of(bounds, &Bound::is_open); }
   /// The argument that stands for an entry, counted from 0 for the oldest.
@@ -51,6 +53,7 @@ struct CountedKey {
   }
   /// The same for the entry whose end makes room, if the key is full.
   std::optional<std::string> freeing_index() const {
+    if (has_elements() || form->is_weighted) return std::nullopt;
     const auto entry = interpreter->freeing_entry();
     return entry ? std::optional(index_of(entries.size - *entry)) : std::nullopt;
   }
@@ -58,8 +61,9 @@ struct CountedKey {
 
 class Surveying {
  public:
-  Surveying(redis::Connection& connection, std::span<const InspectedKey> keys)
-      : connection_(connection), keys_(keys), results_(keys.size()) {
+  Surveying(redis::Connection& connection, std::span<const InspectedKey> keys,
+            const Libraries& libraries)
+      : connection_(connection), keys_(keys), libraries_(libraries), results_(keys.size()) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
       results_[i].inspection.key = keys[i].key;
       interpreters_.emplace_back(keys[i].request, results_[i].inspection);
@@ -71,11 +75,12 @@ class Surveying {
  private:
   void read_headers();
   void read_contents();
-  void interpret(std::size_t index, KeySample content);
+  void interpret(std::size_t index, KeySample content, Decoded state);
   void read_sizes();
   void begin(CountedKey& each, std::int64_t members);
   void count_by_score();
   void bisect();
+  void read_weights();
   void read_freeing_entries();
   std::optional<redis::Reply> read_of(CountedKey& each);
   std::optional<microseconds> time_in(CountedKey& each, std::string_view text);
@@ -85,6 +90,7 @@ class Surveying {
 
   redis::Connection& connection_;
   std::span<const InspectedKey> keys_;
+  const Libraries& libraries_;
   std::vector<Surveyed> results_;
   std::vector<std::string> types_;
   std::deque<InspectionBuilder> interpreters_;
@@ -131,18 +137,28 @@ void Surveying::read_contents() {
     readable.keys.push_back(results_[i].inspection.key);
     readable.types.push_back(std::move(types_[i]));
   }
-  auto contents = stored::read_contents(connection_, readable, Parts::kCut);
-  for (std::size_t i = 0; i < which.size(); ++i) interpret(which[i], std::move(contents[i]));
+  auto contents = stored::read_contents(connection_, readable, libraries_, Parts::kCut);
+  std::vector<Question> questions;
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    const auto& request = keys_[which[i]].request;
+    questions.push_back({.key = readable.keys[i],
+                         .content = &contents[i],
+                         .asked = request.limit ? request.limit : request.usual_limit});
+  }
+  auto states = decode_all(connection_, questions, libraries_);
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    interpret(which[i], std::move(contents[i]), std::move(states[i]));
+  }
 }
 
-void Surveying::interpret(std::size_t index, KeySample content) {
+void Surveying::interpret(std::size_t index, KeySample content, Decoded state) {
   auto& result = results_[index].inspection;
   auto& interpreter = interpreters_[index];
-  interpreter.set_content(std::move(content));
+  interpreter.set_content(std::move(content), std::move(state));
   if (!result.exists()) return interpreter.fill_unused();
   if (!result.is_limiter()) return;
   const auto& form = *result.state.form;
-  if (form.layout != Layout::kText) {
+  if (form.layout != Layout::kText && result.state.part_of.empty()) {
     counted_.push_back({.form = &form,
                         .request = &keys_[index].request,
                         .result = &result,
@@ -199,6 +215,7 @@ void Surveying::read_sizes() {
 
 /// Finds out from when on entries count.
 void Surveying::begin(CountedKey& each, std::int64_t members) {
+  if (each.has_elements()) return each.interpreter->fill_elements(members);
   auto& result = *each.result;
   const bool is_reversed = each.form->newest_first;
   const auto& first = is_reversed ? result.content.last : result.content.first;
@@ -274,9 +291,40 @@ void Surveying::bisect() {
   }
 }
 
+/// Of members that stand for several units each, reads those that count.
+void Surveying::read_weights() {
+  const auto applies = [](const CountedKey& each) {
+    return each.form->is_weighted && each.has_window;
+  };
+  for (const auto& each : counted_) {
+    if (!applies(each)) continue;
+    const auto from = score_before(*each.form, each.bounds.front().instant).substr(1);
+    connection_.append({"ZRANGEBYSCORE", each.result->key, from, "+inf", "WITHSCORES"});
+  }
+  for (auto& each : counted_) {
+    if (!applies(each)) continue;
+    const auto reply = read_of(each);
+    for (std::size_t i = 0; reply && i + 1 < reply->size(); i += 2) {
+      constexpr std::size_t kWeight = 4;
+      const auto member = (*reply)[i].text();
+      const auto at = time_in(each, (*reply)[i + 1].text());
+      std::int64_t units = 0;
+      for (std::size_t byte = 0; byte < kWeight && member.size() >= kWeight; ++byte) {
+        const auto value = static_cast<unsigned char>(member[member.size() - kWeight + byte]);
+        units |= static_cast<std::int64_t>(value) << (8 * byte);
+      }
+      if (at) each.live.push_back({.at = *at, .units = units});
+    }
+  }
+}
+
 void Surveying::fill(CountedKey& each) {
+  if (each.has_elements()) return;
   if (!each.bounds.empty()) each.entries.expired = each.bounds.front().low;
   if (each.is_leases()) return each.interpreter->fill_leases(each.entries);
+  if (each.has_window && each.form->is_weighted) {
+    return each.interpreter->fill_weighted(each.live, each.entries.size);
+  }
   if (!each.has_window) {
     each.result->stored = each.entries.size;
     return;
@@ -316,6 +364,8 @@ std::vector<Surveyed> Surveying::run() {
   count_by_score();
   bisect();
   drop_the_changed();
+  read_weights();
+  drop_the_changed();
   for (auto& each : counted_) fill(each);
   read_freeing_entries();
   return std::move(results_);
@@ -323,11 +373,12 @@ std::vector<Surveyed> Surveying::run() {
 
 }  // namespace
 
-std::vector<Surveyed> survey(redis::Connection& connection, std::span<const InspectedKey> keys) {
-  return Surveying(connection, keys).run();
+std::vector<Surveyed> survey(redis::Connection& connection, std::span<const InspectedKey> keys,
+                             const Libraries& libraries) {
+  return Surveying(connection, keys, libraries).run();
 }
 
-void survey_all(redis::Connection& connection, const SurveyScan& scan) {
+void survey_all(redis::Connection& connection, const SurveyScan& scan, const Libraries& libraries) {
   // A hash of 64 bits stands for a key: among a hundred million keys, two are alike with a
   // probability of 1 in 3,700.
   std::unordered_set<std::size_t> seen_hashes;
@@ -339,7 +390,7 @@ void survey_all(redis::Connection& connection, const SurveyScan& scan) {
       auto request = scan.ask(key);
       page.push_back({.key = std::move(key), .request = request});
     }
-    scan.on_page(survey(connection, page), keys.share());
+    scan.on_page(survey(connection, page, libraries), keys.share());
   }
 }
 

@@ -10,6 +10,7 @@
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "stored/inspection.h"
+#include "stored/libraries.h"
 
 namespace rlctl::stored {
 
@@ -28,7 +29,8 @@ struct Surveyed {
 /// also as a user who may call no script, and from a replica. Of a key that is written meanwhile,
 /// the figures may be of different moments. The keys may be in any slots. Throws redis::Error, also
 /// if the server refuses a command.
-std::vector<Surveyed> survey(redis::Connection& connection, std::span<const InspectedKey> keys);
+std::vector<Surveyed> survey(redis::Connection& connection, std::span<const InspectedKey> keys,
+                             const Libraries& libraries);
 
 struct SurveyScan {
   std::string pattern = "*";
@@ -39,6 +41,6 @@ struct SurveyScan {
   std::function<void(std::span<const Surveyed> page, double share)> on_page;
 };
 /// Surveys all keys that match a pattern. Throws redis::Error.
-void survey_all(redis::Connection& connection, const SurveyScan& scan);
+void survey_all(redis::Connection& connection, const SurveyScan& scan, const Libraries& libraries);
 
 }  // namespace rlctl::stored

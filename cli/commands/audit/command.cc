@@ -40,6 +40,7 @@ constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
 /// The options of `rlctl audit`.
 struct Plan {
   std::optional<std::int64_t> top;  ///< the keys that are shown for each kind of finding
+  std::optional<std::string> as;    ///< what other limiters' keys hold
 };
 
 std::int64_t parse_top(const std::string& text) {
@@ -52,19 +53,21 @@ void declare_options(Options& options, Plan& plan) {
   options.value(
       "--top", "NUMBER", into(plan.top, parse_top),
       "show at most NUMBER keys for each finding, or all (default: 20; with --json: all)");
+  add_as_option(options, plan.as);
 }
 
 /// Looks for findings on the servers and in all keys that match a pattern, and writes them with the
 /// worst kinds first. Of each kind it keeps as many as are shown.
 class Audit {
  public:
-  Audit(std::int64_t top, const redis::Url& url, redis::Connection& connection,
-        Invocation& invocation)
+  Audit(std::int64_t top, const std::optional<std::string>& as, const redis::Url& url,
+        redis::Connection& connection, Invocation& invocation)
       : top_(top),
         url_(url),
         connection_(connection),
         invocation_(invocation),
         configuration_(invocation.configuration.policies()),
+        libraries_(libraries_of(invocation.configuration, as)),
         written_(invocation.out, invocation.json) {}
 
   ExitStatus run(const std::string& pattern);
@@ -89,6 +92,7 @@ class Audit {
   redis::Connection& connection_;
   Invocation& invocation_;
   const limiter::Configuration& configuration_;
+  stored::Libraries libraries_;
   report::Findings written_;
   /// By whether they are mere warnings, so that critical ones come first, and by kind.
   std::map<std::pair<bool, stored::FindingKind>, Kind> kinds_;
@@ -113,7 +117,8 @@ ExitStatus Audit::run(const std::string& pattern) {
                               audit_page(page);
                               progress.update(share, "the database");
                               invocation_.interrupt.check();
-                            }});
+                            }},
+                       libraries_);
   } catch (...) {
     progress.clear();
     write();  // what was found before the error
@@ -167,7 +172,7 @@ void Audit::confirm(std::vector<Finding>& findings) const {
     requests.push_back({.key = finding.key, .request = request_for(finding.key)});
   }
   std::set<std::pair<std::string, stored::FindingKind>> found;
-  for (const auto& each : stored::survey(connection_, requests)) {
+  for (const auto& each : stored::survey(connection_, requests, libraries_)) {
     for (auto& finding : stored::audit(each.inspection, connection_.has_slots())) {
       found.emplace(std::move(finding.key), finding.kind);
     }
@@ -265,8 +270,8 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   const auto pattern = only_pattern(invocation.operands);
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   auto connection = connector.open();
-  Audit audit(plan.top.value_or(invocation.json ? kAll : kDefaultTop), connector.url(), connection,
-              invocation);
+  Audit audit(plan.top.value_or(invocation.json ? kAll : kDefaultTop), plan.as, connector.url(),
+              connection, invocation);
   try {
     return audit.run(pattern);
   } catch (const redis::Error& error) {

@@ -11,6 +11,7 @@
 #include "redis/reply.h"
 #include "redis/scan.h"
 #include "stored/inspection.h"
+#include "stored/libraries.h"
 
 namespace rlctl::cli::debug {
 namespace {
@@ -151,7 +152,7 @@ KeyText KeyWatch::describe(redis::Connection& connection, const stored::SavedKey
   const auto index = static_cast<std::size_t>(at - keys_.begin());
   if (plan_.foreign == nullptr && index < plan_.limits.size()) request.limit = plan_.limits[index];
   if (plan_.algorithm != nullptr || saved.type == "string" || saved.type == "hash") {
-    text.content = limiter_text(stored::inspect(connection, saved.key, request));
+    text.content = limiter_text(stored::inspect(connection, saved.key, request, stored::built_in_libraries()));
   }
   if (text.content.empty()) text.content = content_text(connection, saved);
   return text;

@@ -20,8 +20,8 @@
 #include "cli/terminal/output.h"
 #include "limiter/configuration.h"
 #include "redis/scan.h"
+#include "stored/families.h"
 #include "stored/forms.h"
-#include "stored/libraries.h"
 
 namespace rlctl::cli::inspect {
 namespace {
@@ -34,6 +34,7 @@ struct Plan {
   std::optional<std::int64_t> entries = 20;  ///< none: all
   Watch watch;
   bool key_base64 = false;
+  std::optional<std::string> as;  ///< what the keys of other limiters hold
 
   std::optional<Limiter> limiter = {};  ///< from --limit or --policy; takes precedence
 };
@@ -61,6 +62,7 @@ void declare_options(Options& options, Plan& plan) {
   add_limit_options(options, plan.limit, false);
   options.value("--entries", "NUMBER", into(plan.entries, parse_entries),
                 "list this many of the newest entries, or all (default: 20)");
+  add_as_option(options, plan.as);
   add_watch_option(options, plan.watch, "repeat every TIME (default: 1s) until Ctrl-C")
       .excludes("--now", kNowFixesTheClock);
   options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
@@ -104,6 +106,7 @@ class Run {
         keys_(std::move(keys)),
         invocation_(invocation),
         connector_(invocation.connection, invocation.configuration, invocation.interrupt),
+        libraries_(libraries_of(invocation.configuration, plan.as)),
         progress_(!redraws_ && is_terminal(STDERR_FILENO)) {}
 
   /// Appends the output for all keys once; without --watch, writes it key by key. Reports an error
@@ -141,10 +144,17 @@ class Run {
       const auto readable = stored::readable_keys(*connection_, scan.next());
       const auto& keys = readable.keys;
       refused.add(readable);
-      const auto contents = stored::read_contents(*connection_, readable, stored::Parts::kCut);
+      const auto contents =
+          stored::read_contents(*connection_, readable, libraries_, stored::Parts::kCut);
+      std::vector<stored::Question> questions;
       for (std::size_t i = 0; i < keys.size(); ++i) {
-        const auto state = stored::decode(keys[i], contents[i]);
-        if (stored::is_recognized(keys[i], contents[i], state)) limiters.insert(keys[i]);
+        questions.push_back({.key = keys[i], .content = &contents[i]});
+      }
+      const auto states = stored::decode_all(*connection_, questions, libraries_);
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (stored::is_recognized(contents[i], states[i]) && states[i].part_of.empty()) {
+          limiters.insert(keys[i]);
+        }
       }
       progress_.update(scan.share(), "the database");
       invocation_.interrupt.check();
@@ -281,7 +291,8 @@ class Run {
       const auto share = static_cast<double>(done) / static_cast<double>(total);
       progress_.update(share, std::to_string(total) + " entries");
     };
-    Found found{.inspection = stored::inspect(*connection_, target.key, request, on_progress)};
+    Found found{.inspection =
+                    stored::inspect(*connection_, target.key, request, libraries_, on_progress)};
     if (!found.inspection.state.limit) found.policy = target.policy;
     return found;
   }
@@ -328,7 +339,7 @@ class Run {
         policy != nullptr ? "policy " + quoted_and_masked(policy->name) : "--algorithm";
     results.warnings.push_back(from.append(" names ").append(named->name).append(", but ") +
                                quoted_and_masked(inspection.key) + " is " +
-                               stored::describe_content(inspection.key, inspection.content) +
+                               stored::describe_content(inspection.content, inspection.state) +
                                ": check would fail");
   }
 
@@ -349,6 +360,7 @@ class Run {
   std::vector<std::string> keys_;
   Invocation& invocation_;
   Connector connector_;
+  stored::Libraries libraries_;
   std::optional<redis::Connection> connection_;  ///< none after an error
   Progress progress_;
   Look look_;

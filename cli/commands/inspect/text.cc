@@ -14,6 +14,7 @@
 #include "cli/terminal/bars.h"
 #include "cli/terminal/table.h"
 #include "limiter/limit.h"
+#include "stored/families.h"
 #include "stored/libraries.h"
 
 namespace rlctl::cli::inspect {
@@ -79,18 +80,35 @@ std::string limit_part(const Inspection& inspection) {
 /// What another library's form is, and where the rest of the state is.
 void append_foreign(TextBlock& block, const Inspection& inspection) {
   const auto& state = inspection.state;
+  if (!state.part_of.empty()) {
+    block.note("a part of the state of '" + escaped_text(state.part_of) + "': inspect that key",
+               Tone::kWarning);
+    return;
+  }
   block.note(state.form->summary, Tone::kDim);
   if (!state.partner.empty()) {
     block.note("the other key: " + escaped_text(state.partner), Tone::kDim);
   }
-  if (!state.certain && !state.form->library.empty()) {
-    block.note("may belong to another program", Tone::kWarning);
+}
+
+/// The row to write for a key that no row describes.
+void append_suggestion(TextBlock& block, const Inspection& inspection) {
+  const bool is_text = inspection.content.type == "string";
+  block.note(is_text ? "tell it with --as count or --as remaining, or in the configuration file:"
+                     : "tell it with --as times or --as leases, or in the configuration file:",
+             Tone::kDim);
+  for (const auto& line : stored::suggested_row(inspection.key, inspection.content.type)) {
+    block.item("  " + line);
   }
 }
 
 void append_algorithm(TextBlock& block, const Found& found) {
   const auto& inspection = found.inspection;
   const auto& state = inspection.state;
+  if (state.form->library.empty()) {
+    block.row("holds", state.left ? fmt::format("{}", *state.left) : "times", state.form->summary);
+    return;
+  }
   block.row("algorithm", state.form->label(), limit_part(inspection));
   if (state.form->layout == Layout::kLeases && !inspection.limit) {
     block.note("for 3 leases, pass --limit 3/1s; leases ignore the window", Tone::kDim);
@@ -244,12 +262,14 @@ void append_stored(TextBlock& block, const Inspection& inspection) {
       append_window(block, inspection, count.at, stored.value_or(*inspection.window));
     }
   }
-  const auto tokens = state.bucket ? std::optional(state.bucket->tokens) : state.tokens;
-  if (tokens) {
-    block.row(state.bucket && state.bucket->counts_used ? "in use" : "tokens", amount_text(*tokens),
+  if (state.left) block.row("left", fmt::format("{}", *state.left), "as it is stored");
+  if (state.before) block.row("before", fmt::format("{}", *state.before), "in the window before");
+  if (state.bucket) {
+    block.row(state.bucket->counts_used ? "in use" : "tokens", amount_text(state.bucket->tokens),
               "when they were counted");
   }
-  if (state.end) block.row("ends", instant_text(*state.end), when_text(*state.end, inspection.now));
+  if (state.end && state.counts.empty())
+    block.row("ends", instant_text(*state.end), when_text(*state.end, inspection.now));
 }
 
 /// How the state of an algorithm is shown; of others there are entries or leases.
@@ -272,7 +292,6 @@ constexpr std::array kViews{
     View{"token-bucket", true, "full in", append_stored, "counted"},
     View{"gcra", true, "full in", append_stored, "tat"},
     View{"leaky-bucket", true, "empty in", append_stored, "counted"},
-    View{"foreign-counter", true, "resets in"},
 };
 
 View view_of(const Inspection& inspection) {
@@ -320,18 +339,34 @@ std::string outlook(const Inspection& inspection) {
 }
 
 /// Why it is not known how much is used, or what helps.
-std::string_view unknown_use(const Inspection& inspection) {
-  if (!inspection.state.partner.empty()) return "part of the state is in the other key";
-  if (inspection.state.form->layout == Layout::kText) return "pass --limit";
-  return "pass --limit for the window";
+std::string unknown_use(const Inspection& inspection) {
+  const auto& state = inspection.state;
+  if (!state.unknown.empty()) return state.unknown;
+  const bool is_text =
+      state.form->layout == Layout::kText || state.form->layout == Layout::kElements;
+  const std::string advice = is_text ? "pass --limit" : "pass --limit for the window";
+  if (!inspection.remaining) return advice;
+  return fmt::format("{} remaining; {}", *inspection.remaining, advice);
+}
+
+void append_ban(TextBlock& block, const Inspection& inspection) {
+  const auto& ban = inspection.state.ban;
+  if (!ban) return;
+  const auto until = ban->until ? "until " + instant_text(*ban->until) : std::string("for ever");
+  block.row("banned", block.tone(until, Tone::kBad), "by '" + escaped_text(ban->key) + "'");
 }
 
 void append_use(TextBlock& block, const Inspection& inspection) {
-  if (!inspection.used) return block.row("used", "unknown", unknown_use(inspection));
+  if (!inspection.state.part_of.empty()) return;
+  if (!inspection.used) {
+    block.row("used", "unknown", unknown_use(inspection));
+    return append_ban(block, inspection);
+  }
   const auto most = inspection.capacity();
   std::string used = fmt::format("{}{}", tilde(inspection), *inspection.used);
   if (most) used += fmt::format(" of {}", *most);
   block.row("used", block.tone(used, tone_of_use(inspection)), outlook(inspection));
+  append_ban(block, inspection);
 }
 
 /// A key lasts until it is as if unused, unless a caller's clock was ahead of the server's.
@@ -433,6 +468,12 @@ void append_absent(std::string& out, const Found& found, std::string_view server
   out += escaped_text(inspection.key);
   out += ": not found";
   if (!server.empty()) out.append(" in ").append(escaped_message(server));
+  if (const auto& ban = inspection.state.ban) {
+    out += ", but banned " + (ban->until ? "for " + wait_text(*ban->until - inspection.now)
+                                         : std::string("for ever"));
+    out += " by '" + escaped_text(ban->key) + "'\n";
+    return;
+  }
   out += ": the limiter is unused";
   if (inspection.remaining) out += fmt::format("; {} remaining", *inspection.remaining);
   if (!found.policy.empty()) out += escaped_message(" (policy '" + found.policy + "')");
@@ -450,7 +491,9 @@ void append_found(std::string& out, const Found& found, const Look& look, std::s
   append_expiry(block, inspection);
   append_clock(block, inspection);
   append_own(block, inspection);
+  if (inspection.state.form->library.empty()) append_suggestion(block, inspection);
   const auto layout = inspection.state.form->layout;
+  if (!inspection.state.part_of.empty() || layout == Layout::kElements) return;
   if (layout == Layout::kLeases) {
     append_gauge(block, inspection);
     append_list(block, inspection, kLeases);

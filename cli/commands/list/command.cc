@@ -59,10 +59,7 @@ limiter::Limit parse_one_limit(const std::string& text) {
 
 /// The name of an algorithm that a key may be of.
 std::string parse_algorithm_name(const std::string& text) {
-  std::vector<stored::Form> ours;
-  std::ranges::copy_if(stored::forms(), std::back_inserter(ours),
-                       [](const auto& form) { return !form.is_foreign(); });
-  return std::string(find_named(ours, text, "--algorithm: unknown algorithm").name);
+  return std::string(find_named(stored::our_forms(), text, "--algorithm: unknown algorithm").name);
 }
 
 void declare_options(Options& options, Plan& plan) {
@@ -88,6 +85,7 @@ void declare_options(Options& options, Plan& plan) {
       .value("--limit", "LIMIT", into(plan.limit, parse_one_limit),
              "the limit of keys that store none and belong to no policy, such as logs: 5/60s")
       .once("keys with different limits need policies");
+  add_as_option(options, plan.as);
   options.flag("--all", plan.include_unrecognized,
                "also keys that only look like a limiter's: numbers, sorted sets of times");
   options.flag("--totals", plan.only_totals, "print totals by algorithm and policy, but no keys")

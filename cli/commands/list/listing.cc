@@ -8,7 +8,7 @@
 
 #include "cli/server/targets.h"
 #include "limiter/configuration.h"
-#include "stored/libraries.h"
+#include "stored/families.h"
 
 namespace rlctl::cli::list {
 
@@ -34,6 +34,7 @@ std::optional<Row> Listing::row_of(const stored::Surveyed& surveyed) {
     return std::nullopt;
   }
   const auto& form = *inspection.state.form;
+  if (!inspection.state.part_of.empty() && !plan_.include_unrecognized) return std::nullopt;
   if (!inspection.is_recognized() && !plan_.include_unrecognized) {
     ++skipped_.unrecognized;
     return std::nullopt;
@@ -72,7 +73,7 @@ std::vector<Row> Listing::rows_of(std::span<const stored::Surveyed> page) {
 std::vector<Row> Listing::read_again(redis::Connection& connection, const std::vector<Row>& rows) {
   std::vector<stored::InspectedKey> keys;
   for (const auto& row : rows) keys.push_back({.key = row.key, .request = request_for(row.key)});
-  return rows_of(stored::survey(connection, keys));
+  return rows_of(stored::survey(connection, keys, libraries_));
 }
 
 void Listing::scan(redis::Connection& connection,
@@ -84,7 +85,8 @@ void Listing::scan(redis::Connection& connection,
                       .once = !plan_.top || plan_.watch.is_given,
                       .ask = [this](const std::string& key) { return request_for(key); },
                       .on_page = [&](std::span<const stored::Surveyed> page,
-                                     double share) { on_rows(rows_of(page), share); }});
+                                     double share) { on_rows(rows_of(page), share); }},
+                     libraries_);
 }
 
 // ---- Rows in order ----

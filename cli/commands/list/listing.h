@@ -16,7 +16,7 @@
 
 namespace rlctl::cli::list {
 
-/// A limiter's key. Unknown words are empty; they live as long as the program, and the policy as
+/// A limiter's key. Unknown words are empty; they live as long as the Listing, and the policy as
 /// long as the configuration.
 struct Row {
   std::string key;
@@ -39,7 +39,9 @@ class Listing {
   /// The configuration tells the policies' limits; it and `plan` must outlive this. Throws what
   /// ConfigurationSource::policies() throws.
   Listing(const Plan& plan, ConfigurationSource& configuration)
-      : plan_(plan), configuration_(configuration.policies()) {}
+      : plan_(plan),
+        configuration_(configuration.policies()),
+        libraries_(libraries_of(configuration, plan.as)) {}
 
   /// Calls `on_rows` with the rows of each page that the plan asks for, and with the share of the
   /// database that was scanned. Each key comes once, unless the plan asks for the top only and does
@@ -60,6 +62,7 @@ class Listing {
 
   const Plan& plan_;
   const limiter::Configuration& configuration_;
+  stored::Libraries libraries_;
   SkippedCounts skipped_;
 };
 

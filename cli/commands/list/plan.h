@@ -24,6 +24,7 @@ struct Plan {
   bool include_unrecognized = false;  ///< also what only looks like a limiter's state
   bool only_totals = false;
   std::optional<limiter::Limit> limit = {};  ///< of keys whose limit is not known otherwise
+  std::optional<std::string> as = {};        ///< what other limiters' keys hold
   Watch watch = {};
 
   /// Whether some limiters are left out.

@@ -88,10 +88,8 @@ std::vector<std::size_t> min_widths(const Look& look) {
     widths.push_back(look.columns < column.min_room ? 0 : column.min_width);
   }
   if (look.columns < kWidest) return widths;
-  // There is room for the longest name of an algorithm, "throttled-py: sliding-window-counter".
-  for (const auto& form : stored::forms()) {
-    widths.back() = std::max(widths.back(), form.label().size());
-  }
+  constexpr std::string_view kLong = "throttled-py: sliding-window-counter";
+  widths.back() = std::max(widths.back(), kLong.size());
   return widths;
 }
 

@@ -22,7 +22,7 @@
 #include "cli/server/targets.h"
 #include "cli/terminal/output.h"
 #include "redis/error.h"
-#include "stored/libraries.h"
+#include "stored/families.h"
 #include "stored/survey.h"
 
 namespace rlctl::cli::quota {
@@ -35,7 +35,7 @@ using stored::Inspection;
 struct Plan {
   LimitOptions limit;
   std::optional<std::string> warning = "80%", critical = "95%";
-  std::optional<std::string> textfile, seconds;
+  std::optional<std::string> textfile, seconds, as;
   std::int64_t label_keys = 0;
   bool quiet = false, verbose = false, key_base64 = false;
 
@@ -52,6 +52,7 @@ void declare_options(Options& options, Plan& plan) {
   options.value("-c,--critical", "RANGE", plan.critical,
                 "the same for the state CRITICAL (default: 95%)");
   add_limit_options(options, plan.limit, false);
+  add_as_option(options, plan.as);
   options.flag("-q,--quiet", plan.quiet, "print only what is not OK");
   options.value(
       "--textfile", "FILE", plan.textfile,
@@ -124,15 +125,16 @@ std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget&
   if (!inspection.exists()) return std::nullopt;
   const auto holds = quoted_and_masked(inspection.key) + " holds ";
   if (!inspection.is_limiter()) {
-    return Problem{.code = "WRONGTYPE",
-                   .message = holds + stored::describe_content(inspection.key, inspection.content),
-                   .hint = inspect_hint(inspection.key)};
+    return Problem{
+        .code = "WRONGTYPE",
+        .message = holds + stored::describe_content(inspection.content, inspection.state),
+        .hint = inspect_hint(inspection.key)};
   }
   const bool is_named = names_algorithm || !target.policy.empty();
   if (!is_named || target.algorithm == inspection.state.form->algorithm()) return std::nullopt;
   return Problem{.code = "WRONGTYPE",
                  .message = holds +
-                            what_it_holds(inspection.key, inspection.content, *target.algorithm) +
+                            what_it_holds(inspection.content, inspection.state, *target.algorithm) +
                             ": check would fail"};
 }
 
@@ -191,7 +193,7 @@ class Judging {
       : plan_(plan), targets_(std::move(targets)) {}
 
   /// Throws redis::Error.
-  std::vector<LimitStatus> read(redis::Connection& connection) {
+  std::vector<LimitStatus> read(redis::Connection& connection, const stored::Libraries& libraries) {
     std::vector<stored::InspectedKey> keys;
     const auto ask = [&](std::span<const KeyTarget> targets) {
       for (const auto& target : targets) {
@@ -202,7 +204,7 @@ class Judging {
       ask(targets.asked);
       ask(targets.guesses);
     }
-    auto surveyed = stored::survey(connection, keys);
+    auto surveyed = stored::survey(connection, keys, libraries);
     std::span<stored::Surveyed> rest(surveyed);
     const auto take = [&](std::size_t count) {
       const auto some = rest.first(count);
@@ -268,7 +270,8 @@ class Judging {
   std::vector<LimitStatus> statuses_;
 };
 
-std::vector<LimitStatus> ask(const Plan& plan, Invocation& invocation) {
+std::vector<LimitStatus> ask(const Plan& plan, const stored::Libraries& libraries,
+                             Invocation& invocation) {
   const auto operands = decode_operands(
       operands_or_lines(std::move(invocation.operands), invocation.interrupt), plan.key_base64);
   std::vector<Targets> targets;
@@ -279,7 +282,7 @@ std::vector<LimitStatus> ask(const Plan& plan, Invocation& invocation) {
                       invocation.interrupt);
   try {
     auto connection = connector.open();
-    return Judging(plan, std::move(targets)).read(connection);
+    return Judging(plan, std::move(targets)).read(connection, libraries);
   } catch (const redis::Error&) {
     throw ProblemError(describe_read(std::current_exception()));
   }
@@ -288,6 +291,7 @@ std::vector<LimitStatus> ask(const Plan& plan, Invocation& invocation) {
 ExitStatus run(Plan& plan, Invocation& invocation) {
   std::optional<OutputFile> metrics;
   if (plan.textfile) metrics.emplace("--textfile", checked_textfile(*plan.textfile));
+  stored::Libraries libraries;
   std::vector<LimitStatus> statuses;
   const auto write_metrics = [&] {
     if (!metrics) return;
@@ -299,7 +303,8 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
     plan.thresholds = {.warning = parse_range(*plan.warning, "--warning"),
                        .critical = parse_range(*plan.critical, "--critical")};
     plan.limiter = resolve_optional_limiter(plan.limit, invocation.configuration);
-    statuses = ask(plan, invocation);
+    libraries = libraries_of(invocation.configuration, plan.as);
+    statuses = ask(plan, libraries, invocation);
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception&) {

@@ -22,8 +22,8 @@
 #include "redis/error.h"
 #include "redis/scan.h"
 #include "stored/backup.h"
+#include "stored/families.h"
 #include "stored/inspection.h"
-#include "stored/libraries.h"
 
 namespace rlctl::cli::reset {
 namespace {
@@ -337,7 +337,8 @@ bool names_holder(std::string_view given, std::string_view holder) {
 
 /// The leases that have not lapsed; empty if the key holds something else.
 std::vector<limiter::Lease> read_leases(redis::Connection& connection, const std::string& key) {
-  auto found = stored::inspect(connection, key, {.entries = std::nullopt});
+  auto found =
+      stored::inspect(connection, key, {.entries = std::nullopt}, stored::built_in_libraries());
   std::vector<limiter::Lease> leases;
   if (!found.is_limiter() || found.state.form->name != "concurrency") return leases;
   for (auto& entry : found.entries) {

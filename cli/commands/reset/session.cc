@@ -75,6 +75,7 @@ Session::Session(const Plan& plan_in, Invocation& invocation_in)
     : plan(plan_in),
       invocation(invocation_in),
       connector(invocation.connection, invocation.configuration, invocation.interrupt),
+      libraries(libraries_of(invocation.configuration)),
       progress(!plan.quiet && is_terminal(STDERR_FILENO)) {
   if (!plan.quiet) invocation.out.require_open();
   if (plan.save && !plan.dry_run) save_file.emplace(*plan.save);
@@ -88,7 +89,8 @@ void Session::run(redis::Connection& connection, bool dry_run,
                             {.force = plan.force,
                              .dry_run = dry_run,
                              .on_looked = [this] { flush(); },
-                             .save_to = save_to},
+                             .save_to = save_to,
+                             .libraries = &libraries},
                             on_outcome);
   const auto explain = [&](Problem problem) {
     problem = drop_in_doubt_note(std::move(problem));

@@ -15,6 +15,7 @@
 #include "cli/terminal/output.h"
 #include "redis/connection.h"
 #include "stored/backup.h"
+#include "stored/libraries.h"
 #include "stored/reset.h"
 
 namespace rlctl::cli::reset {
@@ -98,6 +99,7 @@ struct Session {
   const Plan& plan;
   Invocation& invocation;
   Connector connector;
+  stored::Libraries libraries;
   Progress progress;
   std::optional<stored::SaveFile> save_file;  ///< none in a dry run
   KindCounts removed_kinds;                   ///< in a dry run: would be removed

@@ -406,15 +406,3 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   assert_equal "$stderr" "rlctl: inspect: warning: this user may not read the keys that 'login:ann' has if it has several limits: '{login:ann}:...'"
   cli ACL DELUSER half
 }
-
-@test "a limit that cannot be that of a log is questioned" {
-  rlctl check -q login:ann --limit 5/1h --cost 5
-  run -0 rlctl inspect login:ann --limit 5/10s
-  assert_output --partial 'its TTL fits a window of ~1 h, not 10 s: is this the right limit?'
-  run -0 rlctl inspect login:ann --limit 5/1h
-  refute_output --partial 'is this the right limit'
-  # An hour is added to the TTL if the caller has a clock.
-  rlctl check -q login:bob --limit 5/60s --now "$(date +%s)000000"
-  run -0 rlctl inspect login:bob --limit 5/60s
-  refute_output --partial 'is this the right limit'
-}
