@@ -20,8 +20,9 @@ namespace {
 
 constexpr std::string_view kQuoteIt = "quote the pattern: a shell replaces * with file names";
 
-std::vector<KeyTarget> policy_targets(const std::string& key, const limiter::PolicyMatch& match) {
+std::vector<KeyTarget> policy_targets(const std::string& given, const limiter::PolicyMatch& match) {
   const auto& [policy, asked, index] = match;
+  const auto key = limiter::stored_key(match, given);
   const auto target = [&policy = *policy](const std::string& name, std::size_t limit) {
     return KeyTarget{.key = name,
                      .limit = policy.limits[limit],

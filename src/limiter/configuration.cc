@@ -50,25 +50,42 @@ std::size_t own_size(const Policy& policy) {
   return size;
 }
 
-}  // namespace
-
-bool fits(const Policy& policy, std::string_view key) {
+/// The arguments that make the key; std::nullopt if it does not fit.
+std::optional<std::vector<std::string>> arguments_in(const Policy& policy, std::string_view key) {
   // Fast path: most keys of a server fit no policy and differ in their first bytes.
-  if (!key.starts_with(std::string_view(policy.key).substr(0, policy.key.find('%')))) return false;
+  if (!key.starts_with(std::string_view(policy.key).substr(0, policy.key.find('%'))))
+    return std::nullopt;
   const auto literals = literals_of(policy.key);
-  if (literals.size() == 1) return key == literals.front();
+  std::vector<std::string> arguments;
+  if (literals.size() == 1) {
+    return key == literals.front() ? std::optional(arguments) : std::nullopt;
+  }
   const std::string_view first = literals.front();
   const std::string_view last = literals.back();
-  if (!key.starts_with(first)) return false;
+  if (!key.starts_with(first)) return std::nullopt;
   // Where the argument before the next literal begins. The earliest match of each literal leaves
   // the most text for the following ones.
   std::size_t at = first.size();
   for (const auto& literal : std::span(literals).subspan(1, literals.size() - 2)) {
     const auto found = key.find(literal, at + 1);
-    if (found == key.npos) return false;
+    if (found == key.npos) return std::nullopt;
+    arguments.emplace_back(key.substr(at, found - at));
     at = found + literal.size();
   }
-  return key.size() > at + last.size() && key.ends_with(last);
+  if (key.size() <= at + last.size() || !key.ends_with(last)) return std::nullopt;
+  arguments.emplace_back(key.substr(at, key.size() - last.size() - at));
+  return arguments;
+}
+
+}  // namespace
+
+bool fits(const Policy& policy, std::string_view key) {
+  return arguments_in(policy, key).has_value();
+}
+
+std::string with_networks(const Policy& policy, std::string_view key) {
+  const auto arguments = arguments_in(policy, key);
+  return arguments ? fill(policy, *arguments) : std::string(key);
 }
 
 std::size_t argument_count(const Policy& policy) {
@@ -389,8 +406,8 @@ class Reader {
         const bool is_plural =
             key.str() == "policies" || key.str() == "scripts" || key.str() == "libraries";
         unknown_key(key, node, "",
-                   is_plural ? "; write [policy.NAME], [script.NAME] or [library.NAME]"
-                             : "; write " + table_name(cut(key.str())));
+                    is_plural ? "; write [policy.NAME], [script.NAME] or [library.NAME]"
+                              : "; write " + table_name(cut(key.str())));
       } else {
         unknown_key(key, node, "", "; expected one of: " + one_of(names));
       }
@@ -654,6 +671,14 @@ std::optional<PolicyMatch> match_policy(const Configuration& configuration, std:
     if (can_carry_several_limits(key)) consider(key, std::nullopt);
   }
   return best;
+}
+
+std::string stored_key(const PolicyMatch& match, std::string_view key) {
+  std::string stored(key);
+  // The key of one of several limits is made of the key that a user passes.
+  const auto at = stored.find(match.key);
+  if (!match.policy->ipv6_prefix || at == stored.npos) return stored;
+  return stored.replace(at, match.key.size(), with_networks(*match.policy, match.key));
 }
 
 std::vector<PolicyClash> policy_clashes(const Configuration& configuration) {

@@ -174,6 +174,12 @@ struct PolicyMatch {
 /// whose template accounts for the most bytes of the key wins; if these are equal, the first in the
 /// file. A policy with several limits never matches a key that cannot carry them.
 std::optional<PolicyMatch> match_policy(const Configuration& configuration, std::string_view key);
+/// The key that fill() makes of the arguments in this one, which fits the policy: of addresses
+/// their network, if the policy has an ipv6_prefix.
+std::string with_networks(const Policy& policy, std::string_view key);
+/// The key in Redis that is meant by one that match_policy() found: with networks for addresses.
+std::string stored_key(const PolicyMatch& match, std::string_view key);
+
 /// Two policies with the same template that store in the same keys with different algorithms, so
 /// that each finds the state of the other.
 struct PolicyClash {

@@ -20,8 +20,9 @@ namespace {
 using std::chrono::milliseconds;
 
 /// In the order of the enumerators.
-constexpr std::array<std::string_view, 8> kNames{"no_ttl",   "ttl_short", "ttl_long",  "future",
-                                                 "negative", "zset_log",  "two_slots", "eviction"};
+constexpr std::array<std::string_view, 9> kNames{"no_ttl",    "ttl_short", "ttl_long",
+                                                 "future",    "negative",  "zset_log",
+                                                 "two_slots", "eviction",  "incomplete"};
 
 /// TTLs are in milliseconds, and libraries set them in seconds.
 constexpr std::chrono::seconds kTtlRounding{1};
@@ -78,12 +79,21 @@ bool is_full(const Inspection& key) {
 std::string used_text(const Inspection& key) {
   const auto capacity = key.capacity();
   const auto used = key.used.value_or(0);
+  if (!key.used && key.state.left) return fmt::format("{} left", *key.state.left);
   return capacity ? fmt::format("{} of {}", used, *capacity) : counted(used, "unit");
 }
 
 std::optional<Finding> no_ttl(const Inspection& key) {
-  if (key.ttl || key.state.form->never_expires) return std::nullopt;
+  if (key.ttl || (key.state.form->never_expires && !key.state.is_ban)) return std::nullopt;
+  if (!key.state.part_of.empty() && !key.state.is_ban) return std::nullopt;
   Finding finding{.kind = FindingKind::kNoTtl};
+  if (key.state.is_ban) {
+    finding.is_critical = true;
+    finding.detail =
+        fmt::format("no TTL: it denies all requests for '{}' forever", escape(key.state.part_of));
+    finding.command = reset_command(key);
+    return finding;
+  }
   if (key.state.form->ends_by_ttl) {
     finding.is_critical = true;
     finding.detail = fmt::format("no TTL, and only a TTL would end its window: {} used{}",
@@ -190,20 +200,31 @@ std::optional<Finding> negative(const Inspection& key) {
       .command = reset_command(key)};
 }
 
-/// A counter that is a limiter's by its name only, and has no TTL: perhaps somebody is locked out,
-/// or it is something else.
+/// What only looks like a count or a window, and has no TTL: perhaps somebody is locked out, or it
+/// is something else.
 std::optional<Finding> maybe_locked(const Inspection& key) {
-  if (key.ttl || !key.state.form->ends_by_ttl) return std::nullopt;
+  if (key.ttl || !key.state.form->library.empty()) return std::nullopt;
+  const auto& number = key.state.left;
   return Finding{
       .kind = FindingKind::kNoTtl,
-      .detail = fmt::format("no TTL, and a name like a counter's: if it is one, its {} forever",
-                            key.used == 1 ? "unit counts" : counted(*key.used, "unit") + " count"),
+      .detail = number ? fmt::format("no TTL: if it is a limiter's count, its {} {} forever",
+                                     *number, *number == 1 ? "counts" : "count")
+                       : std::string("no TTL: if it is a limiter's window, it stays in memory, and "
+                                     "nothing removes what has left it"),
       .command = inspect_command(key)};
+}
+
+std::optional<Finding> incomplete(const Inspection& key) {
+  if (!key.state.is_incomplete) return std::nullopt;
+  return Finding{.kind = FindingKind::kIncomplete,
+                 .detail = key.state.unknown + ": how much is used is not known",
+                 .command = inspect_command(key)};
 }
 
 std::optional<Finding> two_slots(const Inspection& key) {
   const auto& partner = key.state.partner;
-  if (!key.state.form->is_called_with_partner || redis::slot_of(key.key) == redis::slot_of(partner))
+  if (partner.empty() || !key.state.form->is_called_with_partner ||
+      redis::slot_of(key.key) == redis::slot_of(partner))
     return std::nullopt;
   return Finding{.kind = FindingKind::kTwoSlots,
                  .detail = fmt::format("a decision also needs '{}', which is in another slot: the "
@@ -245,6 +266,7 @@ std::vector<Finding> audit(const Inspection& inspection, bool has_slots) {
   }
   add(std::move(ahead));
   add(negative(inspection));
+  add(incomplete(inspection));
   add(zset_log(inspection));
   if (has_slots) add(two_slots(inspection));
   return findings;

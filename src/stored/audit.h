@@ -12,14 +12,15 @@ namespace rlctl::stored {
 // What is wrong with keys that hold limiter state, from what was read of them.
 
 enum class FindingKind {
-  kNoTtl,     ///< nothing removes the key
-  kTtlShort,  ///< the key expires while its units still count, as far as a clock was right
-  kTtlLong,   ///< it stays a thousand times as long as its window
-  kFuture,    ///< its times lie in the future: a clock was wrong
-  kNegative,  ///< more tokens were taken than there were
-  kZsetLog,   ///< a list would take a twelfth of the memory
-  kTwoSlots,  ///< a decision needs keys of different Cluster slots
-  kEviction,  ///< the server may delete limiters to make room
+  kNoTtl,       ///< nothing removes the key
+  kTtlShort,    ///< the key expires while its units still count, as far as a clock was right
+  kTtlLong,     ///< it stays a thousand times as long as its window
+  kFuture,      ///< its times lie in the future: a clock was wrong
+  kNegative,    ///< more tokens were taken than there were
+  kZsetLog,     ///< a list would take a twelfth of the memory
+  kTwoSlots,    ///< a decision needs keys of different Cluster slots
+  kEviction,    ///< the server may delete limiters to make room
+  kIncomplete,  ///< another key, which holds a part of its state, is not there
 };
 
 /// "no_ttl", "ttl_short"
@@ -40,7 +41,8 @@ struct Finding {
 
 /// The findings about one key, by its state at inspection.server_now, as inspect() or survey()
 /// found it with no `now` in the request. `has_slots`: it is in a Cluster. If the key is
-/// not recognized, at most a warning: one without a TTL may be a counter only by its name.
+/// not recognized, at most a warning: without a TTL, what looks like a count or a window may be
+/// one.
 std::vector<Finding> audit(const Inspection& inspection, bool has_slots);
 
 /// Whether audit() can compare the key's TTL, if it has one, with its window. Of a log whose window

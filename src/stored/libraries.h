@@ -59,6 +59,10 @@ class Libraries {
 /// The built-in rows, which are parsed when the first key is met that is not one of this project.
 const Libraries& built_in_libraries();
 
+/// libraries.toml, and the tables in it.
+std::string_view built_in_text();
+std::vector<limiter::LibrarySection> built_in_sections();
+
 /// The mistakes in rows of a configuration file.
 std::vector<limiter::ConfigurationMistake> library_mistakes(
     const limiter::Configuration& configuration);

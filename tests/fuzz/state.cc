@@ -10,6 +10,7 @@
 #include "fuzz/fuzz.h"
 #include "redis/error.h"
 #include "stored/inspection.h"
+#include "stored/libraries.h"
 
 namespace fuzz::state {
 
@@ -36,10 +37,14 @@ void test_inspection(std::string_view key, const KeySample& content, const Decod
   result.key = key;
   InspectionBuilder interpreter(request, result);
   interpreter.set_header({.server_now = content.read_at, .ttl_ms = 1000, .bytes = 100});
-  interpreter.set_content(content);
+  interpreter.set_content(content, state);
   try {
     if (state.form == nullptr) {
       interpreter.fill_unused();
+    } else if (state.form->layout == Layout::kElements) {
+      interpreter.fill_elements(entries.size);
+    } else if (!state.part_of.empty()) {
+      return;
     } else if (state.form->layout == Layout::kText) {
       interpreter.fill_text();
     } else if (state.form->layout == Layout::kLeases) {
@@ -72,7 +77,7 @@ void test(std::string_view input) {
   content.size = size;
   const auto key = parts.until('\n');
   if (content.type == "hash") {
-    for (const auto field : hash_fields()) {
+    for (const auto& field : built_in_libraries().hash_fields()) {
       const auto value = parts.until('\n');
       if (!value.empty()) content.fields.emplace(field, value);
     }
@@ -84,12 +89,14 @@ void test(std::string_view input) {
   } else {
     content.text = parts.rest().substr(0, KeySample::kMaxText);
   }
-  const auto state = decode(key, content);
-  (void)is_recognized(key, content, state);
-  require(!describe_content(key, content).empty(), "a content has a description");
+  const auto state = built_in_libraries().decode({.key = key, .content = &content}, {});
+  (void)built_in_libraries().siblings({.key = key, .content = &content});
+  (void)is_recognized(content, state);
+  require(!describe_content(content, state).empty(), "a content has a description");
   test_inspection(key, content, state, {.size = 3, .expired = 1, .newest = now});
   if (state.form == nullptr) return;
-  require(state.form->type == content.type, "the form is of the content's type");
+  require(!state.part_of.empty() || state.form->type == content.type,
+          "the form is of the content's type");
   if (state.limit) {
     require(state.limit->limit >= 1 && state.limit->limit <= kLargestLimit,
             "a limit is within bounds");

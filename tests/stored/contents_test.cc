@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "stored/libraries.h"
 #include "support/failure.h"
 #include "support/limiters.h"
 #include "support/scripted_server.h"
@@ -60,7 +61,7 @@ TEST_CASE("the contents of many keys are returned in order, whatever their types
         expected.push_back({.type = "none"});
     }
   }
-  CHECK(read_contents(server.connection(), keys) == expected);
+  CHECK(read_contents(server.connection(), keys, built_in_libraries()) == expected);
   CHECK(server.connection().outstanding() == 0);
 }
 
@@ -79,7 +80,7 @@ TEST_CASE(
   }
   (void)server.call({"CONFIG", "RESETSTAT"});  // this also resets the peak
   const auto before = memory(server, "used_memory");
-  const auto contents = read_contents(server.connection(), keys);
+  const auto contents = read_contents(server.connection(), keys, built_in_libraries());
   CHECK(memory(server, "used_memory_peak") - before < 40 << 20);
   for (const auto& content : contents) {
     CHECK(content.first.member.size() == large.size());
@@ -93,8 +94,8 @@ TEST_CASE("of large entries and fields, no more than what tells a form is kept i
   const std::vector<std::string> keys{"list", "zset", "hash"};
   (void)server.call({"RPUSH", "list", large});
   (void)server.call({"ZADD", "zset", "1", large});
-  (void)server.call({"HSET", "hash", hash_fields().front(), large});
-  const auto contents = read_contents(server.connection(), keys, Parts::kCut);
+  (void)server.call({"HSET", "hash", built_in_libraries().hash_fields().front(), large});
+  const auto contents = read_contents(server.connection(), keys, built_in_libraries(), Parts::kCut);
   const auto check_cut = [](const std::string& text) {
     CHECK(text.size() == KeySample::kMaxText);
     CHECK(text.capacity() < 2 * KeySample::kMaxText);
@@ -105,7 +106,7 @@ TEST_CASE("of large entries and fields, no more than what tells a form is kept i
   }
   check_cut(contents.at(2).fields.begin()->second);
   CHECK(contents.at(1).last.score == "1");
-  const auto whole = read_contents(server.connection(), keys);
+  const auto whole = read_contents(server.connection(), keys, built_in_libraries());
   CHECK(whole.at(0).first.member == large);
   CHECK(whole.at(2).fields.begin()->second == large);
 }
@@ -124,7 +125,7 @@ std::vector<KeySample> contents_of(const std::vector<std::string>& keys, const D
     }
   });
   auto connection = Connection::open(server.url(), 120s);
-  return read_contents(connection, keys);
+  return read_contents(connection, keys, built_in_libraries());
 }
 
 const std::string kTypeOfA = "TYPE\r\n$1\r\na\r\n", kTtlOfA = "PTTL\r\n$1\r\na\r\n";

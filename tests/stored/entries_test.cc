@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "redis/server.h"
+#include "stored/libraries.h"
 #include "support/failure.h"
 #include "support/random.h"
 
@@ -19,6 +20,12 @@ using namespace rlctl::limiter;
 using namespace rlctl::stored;
 
 namespace {
+
+/// What inspect() says with the built-in rows.
+Inspection inspect(redis::Connection& connection, const std::string& key,
+                   const InspectionRequest& request, const OnProgress& on_progress = {}) {
+  return stored::inspect(connection, key, request, built_in_libraries(), on_progress);
+}
 
 constexpr std::int64_t kFirst = 1'700'000'000'000'000;
 

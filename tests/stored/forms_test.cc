@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "stored/libraries.h"
 #include "support/contract.h"
 #include "support/limiters.h"
 #include "support/packed.h"
@@ -23,6 +24,10 @@ using namespace rlctl::stored;
 using namespace rlctl::test;
 
 namespace {
+
+Decoded decode(std::string_view key, const KeySample& content) {
+  return built_in_libraries().decode({.key = key, .content = &content}, {});
+}
 
 std::string name_of(const KeySample& content) {
   const auto* form = decode("", content).form;
@@ -43,7 +48,7 @@ KeySample zset(KeySample::Edge first, KeySample::Edge last) {
 
 TEST_CASE("every algorithm has its own form, and every other form names an algorithm or a shape") {
   std::set<std::string_view> names;
-  for (const auto& form : forms()) {
+  for (const auto& form : our_forms()) {
     CAPTURE(form.label());
     CHECK(form.is_foreign() == !form.summary.empty());
     CHECK(form.library.empty() == form.name.starts_with("foreign-"));
@@ -68,7 +73,7 @@ TEST_CASE("the state of every script is decoded as its own, with the limit that 
       ScriptLimiter script(server, algorithm);
       for (const auto& request : make_schedule(algorithm, random)) {
         const auto decision = script.ask(request);
-        const auto contents = read_contents(server.connection(), request.keys);
+        const auto contents = read_contents(server.connection(), request.keys, built_in_libraries());
         for (std::size_t k = 0; k < contents.size(); ++k) {
           if (contents[k].type == "none") continue;
           CAPTURE(contents[k].text);
@@ -146,7 +151,7 @@ TEST_CASE("a string longer than any limiter's is not a limiter's, even if it sta
   server.call({"SET", "k", std::string(300, '7')});
   server.call({"SET", "l", packed("gcra ", 1.7e15, 4, 5, 6e7, 5) + std::string(200, ' ')});
   const std::vector<std::string> keys{"k", "l"};
-  for (const auto& content : read_contents(server.connection(), keys)) {
+  for (const auto& content : read_contents(server.connection(), keys, built_in_libraries())) {
     CHECK(content.text.size() == KeySample::kMaxText);
     CHECK(name_of(content).empty());
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "redis/server.h"
+#include "stored/libraries.h"
 #include "support/contract.h"
 #include "support/failure.h"
 #include "support/lease_calls.h"
@@ -24,6 +25,12 @@ using namespace rlctl::stored;
 using namespace rlctl::test;
 
 namespace {
+
+/// What inspect() says with the built-in rows.
+Inspection inspect(redis::Connection& connection, const std::string& key,
+                   const InspectionRequest& request, const OnProgress& on_progress = {}) {
+  return stored::inspect(connection, key, request, built_in_libraries(), on_progress);
+}
 
 constexpr std::int64_t kMax = 1'000'000'000;
 

@@ -1,4 +1,4 @@
-#include "stored/libraries.h"
+#include "stored/families.h"
 
 #include <doctest/doctest.h>
 

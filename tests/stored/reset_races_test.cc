@@ -32,7 +32,7 @@ using rlctl::redis::Connection;
 namespace {
 
 const Form* find_form(std::string_view name) {
-  for (const auto& form : forms()) {
+  for (const auto& form : our_forms()) {
     if (form.name == name && form.type == "string") return &form;
   }
   return nullptr;
@@ -147,7 +147,7 @@ TEST_CASE("a bucket in a hash that is written between the look and the removal i
   CHECK(looks == 2);
 
   (void)arena.call({"HSET", key, "tokens", "9", "last_refreshed", "1763750000"});
-  const auto& form = *decode(key, read_contents(arena.connection(), {&key, 1}).front()).form;
+  const auto& form = *decode_ours(read_contents(arena.connection(), {&key, 1}, built_in_libraries()).front()).form;
   options = after_first_look([&] { (void)arena.call({"HSET", key, "name", "ann"}); });
   options.force = true;
   const std::vector<SeenKey> seen{{key, "hash", &form}};

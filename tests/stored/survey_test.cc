@@ -40,7 +40,7 @@ TEST_CASE("keys that are gone, of another type or empty take no figures from the
   take(server, "z");
   const std::vector<InspectedKey> asked{
       {.key = "a"}, {.key = "gone"}, {.key = "set"}, {.key = "empty"}, {.key = "z"}};
-  const auto found = survey(server.connection(), asked);
+  const auto found = survey(server.connection(), asked, built_in_libraries());
   REQUIRE(found.size() == 5);
   CHECK(found[0].inspection.used == 1);
   CHECK_FALSE(found[1].inspection.exists());
@@ -54,7 +54,7 @@ TEST_CASE("a survey keeps only the beginning of a large entry") {
   TestServer server;
   static_cast<void>(server.call({"RPUSH", "list", std::string(std::size_t{1} << 20, 'x')}));
   const std::vector<InspectedKey> asked{{.key = "list"}};
-  const auto found = survey(server.connection(), asked);
+  const auto found = survey(server.connection(), asked, built_in_libraries());
   CHECK(found.at(0).inspection.content.first.member.size() == KeySample::kMaxText);
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("reading writes nothing: neither a key nor its TTL changes") {
   };
   const auto before = changes();
   REQUIRE(before > 0);
-  for (const auto& each : survey(server.connection(), asked)) CHECK(each.inspection.used == 1);
+  for (const auto& each : survey(server.connection(), asked, built_in_libraries())) CHECK(each.inspection.used == 1);
   CHECK(changes() == before);
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("a limit that a key's algorithm cannot have is an error of this key al
   const Limit impossible{.limit = 1'000'000'000, .window = 1us, .burst = 1'000'000'000};
   const std::vector<InspectedKey> asked{{.key = "a", .request = {.limit = impossible}},
                                         {.key = "z"}};
-  const auto found = survey(server.connection(), asked);
+  const auto found = survey(server.connection(), asked, built_in_libraries());
   REQUIRE(found.at(0).error);
   CHECK_THROWS_AS(std::rethrow_exception(found[0].error), UsageError);
   CHECK_FALSE(found[0].refused);
@@ -101,12 +101,12 @@ TEST_CASE("a log of unknown window has no use; the window may be in its name") {
   request.limits = {kLimit};
   REQUIRE(ScriptLimiter(server, algorithm("sliding-window-log")).ask(request).allowed);
   InspectedKey asked{.key = "k"};
-  auto seen = survey(server.connection(), {&asked, 1}).at(0).inspection;
+  auto seen = survey(server.connection(), {&asked, 1}, built_in_libraries()).at(0).inspection;
   CHECK_FALSE(seen.window);
   CHECK_FALSE(seen.used);
   CHECK(seen.stored == 1);
   asked.request.window_in_name = 86400s;
-  seen = survey(server.connection(), {&asked, 1}).at(0).inspection;
+  seen = survey(server.connection(), {&asked, 1}, built_in_libraries()).at(0).inspection;
   CHECK(seen.used == 1);
   CHECK(seen.window_is_inferred);
   CHECK_FALSE(seen.limit);
@@ -119,7 +119,7 @@ TEST_CASE("a key that the user may not read is told apart from those that he may
   take(server, "theirs");
   static_cast<void>(server.call({"ACL", "SETUSER", "default", "resetkeys", "~mine*"}));
   const std::vector<InspectedKey> asked{{.key = "theirs"}, {.key = "mine"}};
-  const auto found = survey(server.connection(), asked);
+  const auto found = survey(server.connection(), asked, built_in_libraries());
   REQUIRE(found.at(0).refused);
   CHECK(found[0].refused->failure() == redis::Failure::kRefused);
   CHECK(found[0].inspection.key == "theirs");
@@ -142,7 +142,7 @@ TEST_CASE("when a full key that shrinks meanwhile has room again is not known") 
     });
     auto connection = redis::Connection::open(server.url(), 120s);
     const InspectedKey asked{.key = "k", .request = {.limit = Limit{.limit = 3, .window = 60s}}};
-    const auto found = survey(connection, {&asked, 1}).at(0).inspection;
+    const auto found = survey(connection, {&asked, 1}, built_in_libraries()).at(0).inspection;
     REQUIRE(found.is_limiter());
     CHECK(found.used == 3);
     CHECK(found.remaining == 0);
@@ -182,7 +182,8 @@ TEST_CASE("a scan surveys each key once, although the keyspace grows and shrinks
                                            }
                                          }
                                          ++page_number;
-                                       }});
+                                       }},
+             built_in_libraries());
   for (const auto& key : there) CHECK_MESSAGE(seen.contains(key), key);
 }
 

@@ -68,17 +68,22 @@ ExitStatus check(Invocation& invocation) {
     warn_of_clashes(configuration, invocation.command);
     const auto policies = std::ssize(configuration.policies);
     const auto scripts = std::ssize(configuration.scripts);
+    const auto libraries = std::ssize(configuration.libraries);
     if (invocation.json) {
       JsonWriter(out)
           .begin_object()
           .field("file", path)
           .field("policies", policies)
           .field("scripts", scripts)
+          .field("libraries", libraries)
           .end_object();
     } else {
       out += escaped_message(path);
       out += fmt::format(": {} {}", policies, policies == 1 ? "policy" : "policies");
       if (scripts > 0) out += ", " + counted(scripts, "script");
+      if (libraries > 0) {
+        out += fmt::format(", {} {}", libraries, libraries == 1 ? "library" : "libraries");
+      }
       out += ", no errors";
     }
     out += '\n';

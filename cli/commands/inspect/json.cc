@@ -34,7 +34,11 @@ void append_json(std::string& out, const Inspection& inspection) {
   append_usage_fields(json, inspection);
   json.field("burst", inspection.burst).field("next_free_us", inspection.next_free);
   append_inferred(json, inspection);
-  json.field("stored", inspection.stored)
+  json.field("number", inspection.state.left)
+      .known_field("part_of", inspection.state.part_of)
+      .known_field("banned_by", inspection.state.ban ? inspection.state.ban->key : "")
+      .known_field("unknown", inspection.state.unknown)
+      .field("stored", inspection.stored)
       .field("now_us", inspection.now)
       .field("changed_while_read", inspection.changed_while_read);
   json.name("entries").begin_array();

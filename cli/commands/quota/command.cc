@@ -130,6 +130,26 @@ std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget&
         .message = holds + stored::describe_content(inspection.content, inspection.state),
         .hint = inspect_hint(inspection.key)};
   }
+  const auto& state = inspection.state;
+  if (!state.part_of.empty()) {
+    return Problem{.code = "unknown",
+                   .message = quoted_and_masked(inspection.key) + " is a part of the state of " +
+                              quoted_and_masked(state.part_of),
+                   .hint = "give that KEY"};
+  }
+  if (state.form->library.empty()) {
+    return Problem{.code = "unknown",
+                   .message = holds + (state.left ? std::to_string(*state.left) : "times") + ": " +
+                              state.unknown,
+                   .hint = std::string(state.left ? "--as count or --as remaining tells it"
+                                                  : "--as times or --as leases tells it") +
+                           ", or a row [library.NAME] in the configuration file"};
+  }
+  if (!state.unknown.empty() && !state.ban) {
+    return Problem{.code = "unknown",
+                   .message = quoted_and_masked(inspection.key) + ": " + state.unknown,
+                   .hint = inspect_hint(inspection.key)};
+  }
   const bool is_named = names_algorithm || !target.policy.empty();
   if (!is_named || target.algorithm == inspection.state.form->algorithm()) return std::nullopt;
   return Problem{.code = "WRONGTYPE",
@@ -148,8 +168,14 @@ LimitStatus judge(Inspection inspection, const KeyTarget& target, const Plan& pl
   }
   if (plan.limit.names_algorithm() || !plan.limiter) status.series_algorithm = status.algorithm;
   status.problem = problem_of(inspection, target, plan.limit.names_algorithm());
+  const auto capacity = inspection.capacity(), most = inspection.limit;
+  // Whoever is banned has as much as if the limit were reached.
+  const bool is_banned = inspection.state.ban.has_value();
+  const auto full = inspection.burst ? inspection.burst : most;
   const auto alerts_by = [&](const Range& range) {
-    return alerts(range, inspection.used, inspection.capacity());
+    if (!is_banned) return alerts(range, inspection.used, capacity);
+    if (!full) return std::optional(true);
+    return alerts(range, std::max(inspection.used.value_or(0), *full), full);
   };
   const auto is_critical = alerts_by(plan.thresholds.critical);
   const auto is_warning = alerts_by(plan.thresholds.warning);

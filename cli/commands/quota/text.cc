@@ -64,6 +64,12 @@ std::string sentence(const LimitStatus& status) {
   const auto most = inspection.capacity();
   const auto used = inspection.used.value_or(0);
   auto out = without_bars(escaped_text(inspection.key));
+  if (const auto& ban = inspection.state.ban) {
+    out += ban->until
+               ? " banned for " + seconds_text(inspection.next_free.value_or(microseconds{0}))
+               : std::string(" banned for ever");
+    return out + " by " + without_bars(quoted_and_masked(ban->key));
+  }
   if (used == 0) {
     out += " unused";
     if (most) out += fmt::format(" (0 of {})", *most);

@@ -41,12 +41,19 @@ struct AskedKey {
   std::vector<std::string> redis_keys;  ///< the key itself, and the keys for several limits
 };
 
+/// The key in Redis that a key of a policy has: that of the network, of an IPv6 address.
+std::string stored_key(const std::string& key, ConfigurationSource& configuration) {
+  const auto match = limiter::match_policy(configuration.policies(), key);
+  return match ? limiter::stored_key(*match, key) : key;
+}
+
 std::vector<AskedKey> make_asked_keys(const Plan& plan, const Invocation& invocation) {
   const Limiter* limiter = plan.limiter ? &*plan.limiter : nullptr;
   const auto limits = limiter ? limiter->limits : std::vector<limiter::Limit>{};
   std::vector<AskedKey> asked;
   for (auto& key : asked_keys(limiter, invocation.operands)) {
-    AskedKey each{.key = key, .redis_keys = {key}};
+    AskedKey each{.key = key,
+                  .redis_keys = {limiter ? key : stored_key(key, invocation.configuration)}};
     for (auto& derived : limiter::redis_keys(key, limits)) {
       if (derived != key) each.redis_keys.push_back(std::move(derived));
     }
@@ -61,7 +68,7 @@ std::vector<AskedKey> make_asked_keys(const Plan& plan, const Invocation& invoca
 /// Adds the stored keys of all limits, since the limits are not known.
 void add_families(redis::Connection& connection, std::vector<AskedKey>& asked, Progress& progress) {
   std::vector<std::string> keys;
-  for (const auto& each : asked) keys.push_back(each.key);
+  for (const auto& each : asked) keys.push_back(each.redis_keys.front());
   const auto families =
       stored::find_families(connection, keys, stored::FamilyKeys::kLimiters,
                             [&](double share) { progress.update(share, "the database"); });

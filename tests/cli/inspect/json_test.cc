@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "stored/libraries.h"
 #include "support/json_record.h"
 namespace rlctl::cli::inspect::json_test {
 namespace {
@@ -27,7 +28,8 @@ Inspection of_content(stored::KeySample content) {
   Inspection result;
   result.key = "login:ann";
   result.content = std::move(content);
-  result.state = stored::decode(result.key, result.content);
+  result.state = stored::built_in_libraries().decode(
+      {.key = result.key, .content = &result.content}, {});
   return result;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/terminal/terminal.h"
+#include "stored/libraries.h"
 #include "support/packed.h"
 
 namespace rlctl::cli::inspect::text_test {
@@ -26,7 +27,8 @@ Inspection of_content(stored::KeySample content, microseconds now = kNow) {
   Inspection result;
   result.key = "login:ann";
   result.content = std::move(content);
-  result.state = stored::decode(result.key, result.content);
+  result.state = stored::built_in_libraries().decode(
+      {.key = result.key, .content = &result.content}, {});
   result.now = result.server_now = now;
   result.ttl = milliseconds{59'310};
   result.bytes = 200;
@@ -463,7 +465,8 @@ TEST_CASE("inspection text: a list of small numbers may belong to another progra
   // redis_rate counts seconds from 2017, and its keys have a TTL.
   inspection = of_content({.type = "string", .text = "311926333.25"});
   inspection.content.read_at = kNow;
-  inspection.state = stored::decode("rate:ann", inspection.content);
+  inspection.state = stored::built_in_libraries().decode(
+      {.key = "rate:ann", .content = &inspection.content}, {});
   REQUIRE(inspection.state.form != nullptr);
   CHECK_FALSE(inspection.state.form->library.empty());
   CHECK(shown(inspection).find("may belong to another program") != std::string::npos);
