@@ -378,6 +378,7 @@ void InspectionBuilder::fill_count() {
   }
   std::optional<microseconds> left;
   if (state.end) left = std::max(microseconds{0}, *state.end - result_.now);
+  if (state.form->ends_by_ttl) left = result_.ttl;
   const bool is_over = left && left->count() == 0;
   result_.reset_after = left;
   if (is_over) {

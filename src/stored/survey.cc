@@ -231,7 +231,8 @@ void Surveying::begin(CountedKey& each, std::int64_t members) {
   result.newest = newest;
   const auto oldest = time_in(each, each.is_list() ? first.member : first.score);
   if (!oldest) return;
-  each.has_window = each.interpreter->set_window();
+  // Of what only looks like a log, nothing else is known.
+  each.has_window = !each.form->library.empty() && each.interpreter->set_window();
   if (!each.has_window) return;
   const auto first_live = each.interpreter->first_live(*newest);
   search(first_live, *oldest < first_live ? size : 0);

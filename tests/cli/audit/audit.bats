@@ -32,7 +32,7 @@ fix() {
     rlctl check -q "$name:caller" --limit 5/1s --algorithm "$name" --now "$(date +%s)000000"
   done
   cli EVAL "$(<"$project/lua/concurrency.lua")" 1 job 3 600000000 acquire me >/dev/null
-  cli SET hits 12 >/dev/null
+  cli SET hits 12 EX 60 >/dev/null
   cli RPUSH queue 1 2 3 >/dev/null
   run rlctl audit
   assert_success
@@ -230,7 +230,7 @@ fix() {
 @test "other libraries' counters without a TTL lock users out: critical, with how to let them in" {
   cli SET rlflx:bob 9 >/dev/null
   cli SET LIMITS:LIMITER/eve/5/1/minute 5 >/dev/null
-  cli SET page:views 12 >/dev/null
+  cli SET page:views 12 EX 60 >/dev/null
   cli RPUSH bucket:ann t t t >/dev/null # the tokens of an article's bucket never expire
   run found
   assert_equal "$(sort <<<"$output")" 'no_ttl critical LIMITS:LIMITER/eve/5/1/minute
@@ -250,13 +250,24 @@ no_ttl critical rlflx:bob'
   assert_equal "$(found)" ''
 }
 
-@test "a counter that is a limiter's by its name only is a warning, and nothing is told to remove it" {
+@test "what looks like a count or a window and has no TTL is a warning, and nothing is told to remove it" {
+  local now
+  now=$(date +%s)
   cli SET rate:login:ann 5 >/dev/null
-  cli SET limit:max_connections 500 >/dev/null
-  cli ZADD hist:ann:views "$(date +%s)" page >/dev/null
-  assert_equal "$(found | sort)" 'no_ttl warning limit:max_connections
-no_ttl warning rate:login:ann'
+  cli SET hits -1 >/dev/null
+  cli ZADD swrl:ann "${now}123" a >/dev/null
+  cli ZADD seconds "$now" a >/dev/null
+  cli ZADD microseconds "${now}123456" a >/dev/null
+  # A time of today, scores that are no times, times that lie ahead, and jobs.
+  cli SET started "$now" >/dev/null
+  cli ZADD board 4711 ann >/dev/null
+  cli ZADD ahead $((now + 600)) a >/dev/null
+  cli ZADD jobs "$now" '{"class":"Job"}' >/dev/null
+  assert_equal "$(found | sort | paste -sd ,)" "no_ttl warning hits,no_ttl warning microseconds,no_ttl warning \
+rate:login:ann,no_ttl warning seconds,no_ttl warning swrl:ann"
   assert_equal "$(rlctl audit --json rate:login:ann | jq -r .fix)" "rlctl --url unix://$socket inspect -- rate:login:ann"
+  # With a row, or --as, it is known.
+  assert_equal "$(rlctl audit --as count --json hits | jq -r .severity)" critical
 }
 
 @test "buckets with a burst of hours, and with any number of units, are healthy" {

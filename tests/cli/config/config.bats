@@ -246,7 +246,7 @@ TABLE
   run -0 rlctl config check
   assert_output "$users: 1 policy, no errors"
   run -0 rlctl --json config check
-  assert_output "{\"file\":\"$users\",\"policies\":1,\"scripts\":0}"
+  assert_output "{\"file\":\"$users\",\"policies\":1,\"scripts\":0,\"libraries\":0}"
 }
 
 @test "config check warns of policies that share keys, but not the algorithm" {
@@ -309,7 +309,7 @@ limit = "5/60s"
 key = "api:%s"
 limit = "5/60q"
 END
-  local warning="rlctl: warning: $users:2: unknown key 'colour'; expected one of: url, password_file, tls, cacert, cert, key, sni, insecure, timeout, policy or script; 'rlctl config check' shows 1 more error"
+  local warning="rlctl: warning: $users:2: unknown key 'colour'; expected one of: url, password_file, tls, cacert, cert, key, sni, insecure, timeout, policy, script or library; 'rlctl config check' shows 1 more error"
   local call
   for call in 'check --policy login ann' 'check -q login:ann --limit 5/60s' \
     'check login:ann --limit 5/60s --json' 'inspect login:ann' 'reset login:ann' \
@@ -537,4 +537,19 @@ rlctl: $users:21: script 'lists': args must be a string, or a list of them, not 
     "rlctl: $users:2: script 'bad': file: cannot read '${users%/*}/none.lua': no such file or directory"
   hint 'correct the file, or name the file of the script instead'
   run -0 rlctl burst -q --script good
+}
+
+@test "config check counts the libraries, and finds each mistake in them; the keys of a bad row alone are unknown" {
+  start_server
+  printf '[library.acme]\nkey = "acme:left:*"\ntype = "string"\nvalue = "remaining"\nlimit = "7/60s"\n' >"$BATS_TEST_TMPDIR/c"
+  run -0 rlctl --config "$BATS_TEST_TMPDIR/c" config check
+  assert_output --partial ': 0 policies, 1 library, no errors'
+  printf '[library.bad]\nkey = "bad:*"\ntype = "string"\nvalue = "left"\n' >>"$BATS_TEST_TMPDIR/c"
+  run -2 rlctl --config "$BATS_TEST_TMPDIR/c" config check
+  assert_output --partial "c:9: library 'bad': value: must be one of: count, remaining, tat"
+  cli MSET acme:left:ann 2 bad:ann 2 >/dev/null
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/c
+  run -1 rlctl quota -w 4 acme:left:ann
+  run -3 rlctl quota bad:ann --limit 5/60s
+  assert_output --partial "has a mistake: library 'bad': value"
 }

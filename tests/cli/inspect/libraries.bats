@@ -50,11 +50,11 @@ END
   key=@upstash/ratelimit:sliding
   with_script upstash-sliding-window.lua "$key:$number" "$key:$((number - 1))" '' , 5 "$(now 1000)" "$day" 2
   assert_equal "$(found "$key:$number" '[.library, .algorithm, .window_us, .used, .entries[0].count]')" \
-    '["upstash","sliding-window-counter",86400000000,null,2]'
+    '["upstash","sliding-window-counter",86400000000,2,2]'
   run -0 rlctl inspect "$key:$number"
   assert_line --regexp '^algorithm  upstash: sliding-window-counter$'
   assert_line --partial "the other key: $key:$((number - 1))"
-  assert_line --regexp '^used       unknown +part of the state is in the other key$'
+  assert_line --regexp '^used       ~2 +empty in '
 }
 
 @test "quota judges other libraries' state as inspect shows it" {

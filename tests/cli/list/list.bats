@@ -137,21 +137,22 @@ TOML
     '["fixed-window",1,0,0] ["gcra",2,1,0]'
 }
 
-@test "keys that only look like a limiter's are listed with --all" {
+@test "keys that only look like a limiter's are listed with --all, without a use; --as tells what they hold" {
   cli SET hits 12 >/dev/null
   run --separate-stderr rlctl list
   assert_failure 1
-  assert_equal "$(rlctl list --all --json | jq -c '[.key, .library, .used]')" '["hits",null,12]'
+  assert_equal "$(rlctl list --all --json | jq -c '[.key, .library, .used, .ratio]')" '["hits",null,null,null]'
+  assert_equal "$(rlctl list --as count --limit 24/60s --json | jq -c '[.key, .used, .ratio]')" '["hits",12,0.5]'
 }
 
 @test "columns are as wide as what they hold, for the numbers of other programs too" {
-  cli SET clock 1700000000000000 EX 100 >/dev/null
+  cli SET clock 170000000000000 EX 100 >/dev/null
   use a 3
-  run --separate-stderr rlctl list --all --sort key
+  run --separate-stderr rlctl list --as count --sort key
   assert_success
   local column=${lines[0]%%used*}used
-  assert_equal "${lines[1]:0:${#column}}" '               3'
-  assert_equal "${lines[2]:0:${#column}}" 1700000000000000
+  assert_equal "${lines[1]:0:${#column}}" '              3'
+  assert_equal "${lines[2]:0:${#column}}" 170000000000000
 }
 
 @test "on a terminal a dot stands for no keys in the sums" {
@@ -209,10 +210,10 @@ TOML
   use login:ann 1
   use login:bob 2
   cli SET login:x 'no limiter' >/dev/null
-  cli SET rate:login:eve 3 EX 60 >/dev/null
+  cli SET rlflx:login:eve 3 EX 60 >/dev/null
   use other 3
   assert_equal "$(rlctl inspect --match '*login:*' --json | jq -c '[.key, .used]' | paste -sd ' ')" \
-    '["login:ann",1] ["login:bob",2] ["rate:login:eve",3]'
+    '["login:ann",1] ["login:bob",2] ["rlflx:login:eve",3]'
   run --separate-stderr rlctl inspect --match 'nobody:*'
   assert_failure 1
   run --separate-stderr rlctl inspect --match 'login:*' login:ann

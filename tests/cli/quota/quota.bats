@@ -116,9 +116,9 @@ END
 
 @test "a range in units needs no limit" {
   cli SET counter 7 >/dev/null
-  run -1 rlctl quota counter -w 5 -c 10
+  run -1 rlctl quota counter -w 5 -c 10 --as count
   assert_output 'RATELIMIT WARNING - counter 7 used | used=7;5;10;0'
-  run -3 rlctl quota counter
+  run -3 rlctl quota counter --as count
   assert_output --partial "UNKNOWN - the state of 'counter' does not include its limit"
 }
 
@@ -356,13 +356,86 @@ END
   for row in '2 3 66.6%' '3 4 75%' '1 1000 0.1%' '8001 10000 80.01%' '9999 10000 99.9%' '3 2 150%'; do
     read -r used limit text <<<"$row"
     cli SET k "$used" >/dev/null
-    run rlctl quota k --limit "$limit/1d"
+    run rlctl quota k --limit "$limit/1d" --as count
     assert_output --partial " - k $text used ($used of $limit)"
   done
 }
 
 @test "thresholds in performance data have no exponent" {
   cli SET k 1 >/dev/null
-  run rlctl quota k -w 100000000000 -c 0.00001
+  run rlctl quota k -w 100000000000 -c 0.00001 --as count
   assert_output --partial 'used=1;100000000000;0.00001;0'
+}
+
+@test "a number whose direction is not known is UNKNOWN, and --as or a row tells it" {
+  cli SET hits:ann 9 EX 60 >/dev/null
+  run -3 rlctl quota --limit 10/60s hits:ann
+  assert_line --index 0 "RATELIMIT UNKNOWN - 'hits:ann' holds 9: whether it counts up or down is not known"
+  assert_line --index 1 --partial '--as count or --as remaining'
+  run -1 rlctl quota --limit 10/60s --as count hits:ann
+  assert_output --partial '90% used (9 of 10)'
+  run -0 rlctl quota --limit 10/60s --as remaining hits:ann
+  assert_output --partial '10% used (1 of 10)'
+  printf '[library.hits]\nkey = "hits:*"\ntype = "string"\nvalue = "remaining"\nlimit = "10/60s"\n' >"$BATS_TEST_TMPDIR/c"
+  run -0 rlctl --config "$BATS_TEST_TMPDIR/c" quota hits:ann
+  assert_output --partial '10% used (1 of 10)'
+  run -3 rlctl quota --as left hits:ann
+}
+
+@test "the keys of limiters in public reports are judged the right way round, or UNKNOWN" {
+  local now minute
+  now=$(date +%s) minute=$((now / 60 * 60))
+  # What is left of a bucket, beside the time for which it was counted.
+  cli MSET 'rl:tb:{ann}' 0 'rl:tb:{ann}:ts' "${now}123" 'rl:tb:{ben}' 3 'rl:tb:{ben}:ts' "${now}123" >/dev/null
+  run -2 rlctl quota --limit 3/45s 'rl:tb:{ann}'
+  assert_output --partial '100% used (3 of 3)'
+  run -0 rlctl quota --limit 3/45s 'rl:tb:{ben}'
+  # Counters that count down.
+  cli SET plugin-limit-count192.0.2.7route5 0 EX 40 >/dev/null
+  run -2 rlctl quota --limit 100/60s plugin-limit-count192.0.2.7route5
+  cli HSET daily rate 10000 interval 86400000 type 0 >/dev/null
+  cli SET '{daily}:value' 9990 >/dev/null
+  run -0 rlctl quota '{daily}:value'
+  assert_output --partial '(10 of 10000)'
+  # Times at which leases end; a time in a string.
+  cli ZADD jobs:concurrency $((now + 4200)).25 a $((now + 7200)).25 b >/dev/null
+  cli EXPIRE jobs:concurrency 7200 >/dev/null
+  run -2 rlctl quota --limit 2/60s jobs:concurrency
+  assert_output --partial '100% used (2 of 2)'
+  cli SET api:tat $(((now + 12) * 1000)) PX 12000 >/dev/null
+  run rlctl quota --limit 5/60s api:tat
+  assert_output --partial '% used (1 of 5)'
+  # Counters whose names have the start or the number of their minute.
+  cli SET "edge_ip_192.0.2.7_$((minute - 120))" 512 EX 100 >/dev/null
+  cli SET "api:192.0.2.7:$((minute / 60 - 2))" 512 EX 100 >/dev/null
+  run -0 rlctl quota --limit 500/60s "edge_ip_192.0.2.7_$((minute - 120))" "api:192.0.2.7:$((minute / 60 - 2))"
+  cli SET "edge_ip_192.0.2.7_$minute" 512 EX 330 >/dev/null
+  local left
+  left=$(rlctl inspect --limit 500/60s "edge_ip_192.0.2.7_$minute" --json | jq .next_free_us)
+  ((left <= 60000000))
+}
+
+@test "a ban beside a counter is CRITICAL, also when the counter is gone" {
+  local hash=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+  cli SET "{$hash:default}:blocked" 1 PX 90000 >/dev/null
+  run -2 rlctl quota --limit 5/60s "{$hash:default}:hits"
+  assert_output --partial 'banned for'
+  run -1 rlctl inspect --limit 5/60s "{$hash:default}:hits"
+  assert_output --partial 'but banned for'
+  cli SET "{$hash:default}:hits" 1 PX 90000 >/dev/null
+  run -2 rlctl quota --limit 5/60s "{$hash:default}:hits"
+  run -3 rlctl quota --limit 5/60s "{$hash:default}:blocked"
+  assert_line --index 0 --partial "is a part of the state of '{$hash:default}:hits'"
+}
+
+@test "an address is found under the prefix that its policy keeps" {
+  printf '[policy.login]\nkey = "login:%%s"\nlimit = "5/60s"\nipv6_prefix = 64\n' >"$BATS_TEST_TMPDIR/c"
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/c
+  rlctl check -q --policy login 2001:db8:1:2::7
+  run -0 rlctl quota login:2001:db8:1:2:3::9
+  assert_output --partial 'login:2001:db8:1:2::/64 20% used (1 of 5)'
+  run -0 rlctl inspect login:2001:db8:1:2:3::9
+  assert_output --partial 'login:2001:db8:1:2::/64'
+  run -0 rlctl reset login:2001:db8:1:2:3::9
+  assert_output --partial 'removed key=login:2001:db8:1:2::/64'
 }
