@@ -2,14 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string_view>
 
 #include "base/address.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
 #include "cli/options/options.h"
-#include "cli/terminal/table.h"
 #include "limiter/algorithm.h"
 #include "replay/log_format.h"
 #include "traffic/pattern.h"
@@ -29,6 +31,29 @@ void refuse_pattern(const std::string& operand) {
       fmt::format("write the name of a file as ./{}", operand));
 }
 
+/// Warns if the keys cannot be those of clients. A field that is called key was made for this.
+void warn_of_keys(const replay::Recording& recording, std::string_view command) {
+  constexpr std::int64_t kFew =
+      5;  // of so few requests, all may be from one client, or from others
+  const auto requests = recording.counts().requests;
+  const auto keys = static_cast<std::int64_t>(recording.keys());
+  const auto& files = recording.files();
+  const auto is_key = [](const replay::RecordedFile& file) { return file.key == "key"; };
+  if (requests < kFew || std::all_of(files.begin(), files.end(), is_key)) return;
+  if (keys == requests) {
+    warn(fmt::format(
+             "warning: each of the {} requests has a key of its own, so that no limit denies "
+             "any; --key-field takes another field",
+             requests),
+         command);
+  } else if (keys == 1 && recording.without_key() == 0) {
+    warn(fmt::format("warning: all {} requests have the same key, '{}', such as that of a proxy; "
+                     "--key-field takes another field",
+                     requests, escape(recording.traffic()->key_name(0))),
+         command);
+  }
+}
+
 int parse_prefix(const std::string& text) {
   return static_cast<int>(parse_between(text, "--ipv6-prefix", 1, kIpv6Bits));
 }
@@ -42,6 +67,8 @@ void add_replay_options(Options& options, ReplayArguments& target) {
       "send the requests of a log instead of a pattern; plain or gzip, - for standard input; "
       "more FILEs may follow");
   add_log_options(options, target);
+  options.flag("--formats", target.list_formats, "list the formats of logs, with examples")
+      .only_in_long_help();
   options
       .value("--suggest", "SHARE", target.suggest,
              "find the smallest limit that denies at most SHARE; 1% of the requests, or 1%keys")
@@ -52,14 +79,15 @@ void add_replay_options(Options& options, ReplayArguments& target) {
 
 void add_log_options(Options& options, ReplayArguments& target) {
   const auto of_log = [](Option row) { row.needs("--replay", "", kNameLog).only_in_long_help(); };
-  of_log(
-      options
-          .value("--format", "FORMAT", target.format, "format of all files (default: recognized)")
-          .completes([](const CompletionContext&) {
-            return to_completions(replay::log_formats(), &replay::LogFormat::name);
-          }));
-  of_log(options.value("--time-field", "NAME", target.fields.time,
-                       "field of JSON or CSV that holds the time"));
+  of_log(options
+             .value("--format", "FORMAT", target.format,
+                    "format of all files: a name that burst --formats lists, nginx's log_format, "
+                    "or Apache's "
+                    "LogFormat (default: recognized)")
+             .completes([](const CompletionContext&) {
+               return to_completions(replay::log_format_names());
+             }));
+  of_log(options.value("--time-field", "NAME", target.fields.time, "field that holds the time"));
   of_log(options.value("--key-field", "NAME", target.fields.key,
                        "field that holds the key (default: the client's address)"));
   of_log(options.value("--cost-field", "NAME", target.fields.cost,
@@ -69,8 +97,27 @@ void add_log_options(Options& options, ReplayArguments& target) {
   of_log(options.flag("--strict", target.strict, "fail on a line that cannot be read"));
 }
 
-std::string format_help() {
-  return help_section("Formats of logs", replay::log_formats());
+void append_formats(std::string& out, bool as_json) {
+  JsonWriter json(out);
+  if (as_json) json.begin_object().name("formats").begin_array();
+  for (const auto& format : replay::log_formats()) {
+    if (as_json) {
+      json.begin_object().field("name", format.name).field("format", format.format);
+      json.field("is_prefix", format.is_prefix()).field("example", format.example).end_object();
+      continue;
+    }
+    out.append(format.name).append(format.is_prefix() ? " (before another format)" : "");
+    out.append("\n  ").append(format.format);
+    for (std::string_view rest = format.example; !rest.empty();) {
+      const auto line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      out.append("\n  ").append(line);
+    }
+    out += "\n\n";
+  }
+  if (as_json) json.end_array().end_object();
+  if (!as_json) out.pop_back();
+  if (as_json) out += '\n';
 }
 
 std::optional<replay::ReplayOptions> parse_replay(replay::ReplayOptions options,
@@ -82,9 +129,7 @@ std::optional<replay::ReplayOptions> parse_replay(replay::ReplayOptions options,
   }
   for (const auto& file : options.files) require_not_empty(file, "--replay: the file name");
   if (options.format) {
-    const auto& format =
-        find_named(replay::log_formats(), *options.format, "--format: unknown format");
-    parsed("--format", [&] { return format.make_parser(options.fields); });
+    parsed("--format", [&] { replay::require_format(*options.format, options.fields); });
   }
   return options;
 }
@@ -139,6 +184,7 @@ void warn_of_lines(const replay::Recording& recording, std::string_view command)
                      recording.without_key(), counts.requests),
          command);
   }
+  warn_of_keys(recording, command);
 }
 
 }  // namespace rlctl::cli

@@ -19,6 +19,7 @@ inline constexpr std::string_view kAdversary = "adversary";
 /// --replay and its related options.
 struct ReplayArguments : replay::ReplayOptions {
   std::optional<std::string> suggest = {};
+  bool list_formats = false;
 
   bool given() const noexcept { return !files.empty(); }
 };
@@ -33,8 +34,8 @@ inline constexpr const char* kNameLog = "name the log with --replay FILE";
 void add_replay_options(Options& options, ReplayArguments& target);
 /// Only the options that define how to read a log: --format to --strict.
 void add_log_options(Options& options, ReplayArguments& target);
-/// The section of --help that lists the formats.
-std::string format_help();
+/// What --formats lists.
+void append_formats(std::string& out, bool as_json);
 
 /// The meaning of these options; `operands` are further files. Empty without --replay. Throws
 /// UsageError for an unknown format or field, and for an operand that names a pattern. Reads no
@@ -51,7 +52,8 @@ std::string denied_share_text(const traffic::DeniedShare& share);
 void require_costs(std::span<const traffic::Candidate> candidates,
                    const replay::Recording& recording);
 
-/// Warns if any lines could not be read, and if any have "-" instead of a key.
+/// Warns if any lines could not be read, if any have "-" instead of a key, and if the keys cannot
+/// be those of clients.
 void warn_of_lines(const replay::Recording& recording, std::string_view command);
 
 }  // namespace rlctl::cli

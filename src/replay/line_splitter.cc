@@ -17,12 +17,11 @@ bool is_utf16(std::string_view head) {
   return zero[0] == zero[2] && zero[1] == zero[3] && zero[0] != zero[1];
 }
 
-/// One line or several, without the last line end.
-std::string_view without_end(std::string_view lines) {
+std::string_view without_end(std::string_view line) {
   for (const char end : {'\n', '\r'}) {
-    if (lines.ends_with(end)) lines.remove_suffix(1);
+    if (line.ends_with(end)) line.remove_suffix(1);
   }
-  return lines;
+  return line;
 }
 
 }  // namespace
@@ -65,30 +64,13 @@ bool LineSplitter::next(Line& line) {
   buffer_.mark();
   const auto taken = take();
   if (!taken) return false;
-  first_ = buffer_.position();
   line = *taken;
   if (!line.too_long) line.text = without_end(buffer_.since_mark());
   return true;
 }
 
-bool LineSplitter::extend(Line& line, std::size_t most) {
-  if (line.too_long) return false;
-  const auto before = buffer_.position();
-  const auto added = take();
-  const auto size = buffer_.since_mark().size() - (added && added->has_newline ? 1 : 0);
-  const bool extends = added && !added->too_long && size <= most;
-  if (!extends) buffer_.rewind(before);
-  line.text = without_end(buffer_.since_mark());
-  return extends;
-}
-
-void LineSplitter::unextend(Line& line) {
-  if (line.too_long) return;
-  buffer_.rewind(first_);
-  line.text = without_end(buffer_.since_mark());
-}
-
 std::string_view LineSplitter::with_following(Line& line, std::size_t lines, std::size_t bytes) {
+  const auto begin = buffer_.position();
   for (auto left = lines - 1; left > 0 && buffer_.since_mark().size() < bytes;) {
     const auto before = buffer_.position();
     const auto taken = take();
@@ -99,7 +81,8 @@ std::string_view LineSplitter::with_following(Line& line, std::size_t lines, std
     if (!is_blank(taken->text)) --left;
   }
   const auto all = buffer_.since_mark();
-  unextend(line);
+  buffer_.rewind(begin);
+  line.text = without_end(buffer_.since_mark());
   return all;
 }
 

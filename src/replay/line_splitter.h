@@ -18,7 +18,7 @@ class LineSplitter {
   /// A longer line is not kept in memory: it is skipped and marked.
   static constexpr std::size_t kMaxLine = std::size_t{16} << 20;
 
-  /// `text` is valid until the next call that takes this or another line.
+  /// `text` is valid until the next call.
   using Line = LineBuffer::Line;
 
   /// `source` must outlive this; `name` is for messages.
@@ -26,12 +26,6 @@ class LineSplitter {
 
   /// Returns false at the end. Throws what the source throws, and InputError for text in UTF-16.
   bool next(Line& line);
-  /// Extends the line from next() by the following one, including the line end between them.
-  /// Returns false, changing nothing, if there is none or the result would exceed `most` bytes.
-  bool extend(Line& line, std::size_t most);
-  /// Undoes every extend(): the added lines come next again.
-  void unextend(Line& line);
-
   /// The line from next(), which must not be too long, and those after it, without taking them: at
   /// most `lines` lines that are not blank, and about `bytes`; a line that is too long ends it.
   /// Valid, as is the line's text, until the next call.
@@ -49,7 +43,6 @@ class LineSplitter {
   ByteSource& source_;
   std::string name_;
   LineBuffer buffer_{kMaxLine};  ///< marked where the last line begins
-  LineBuffer::Position first_;   ///< where it ended before extend()
   bool begun_ = false;
 };
 

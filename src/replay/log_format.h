@@ -1,12 +1,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "replay/line_splitter.h"
 
@@ -37,88 +38,89 @@ struct FieldOptions {
   bool has_cost() const { return cost && !cost->empty(); }
 };
 
-/// Parses the lines of one file, in order; an earlier line (a header) may affect later ones.
-class LineParser {
+/// A row of the table of formats, formats.txt, or a format of the user.
+struct LogFormat {
+  std::string_view name = {};
+  std::string_view format = {};   ///< in the language of nginx's log_format
+  std::string_view example = {};  ///< a line, perhaps after others without which it cannot be read
+
+  /// What comes before each line of another format.
+  bool is_prefix() const { return format.find("$message") != format.npos; }
+};
+
+/// All formats of the table, in its order. Rows with the same name are variants of one format.
+std::span<const LogFormat> log_formats();
+/// The names of the formats that are not prefixes, each once.
+std::vector<std::string_view> log_format_names();
+/// Throws UsageError unless --format may have this value with these fields: a name, nginx's
+/// log_format or Apache's LogFormat.
+void require_format(const std::string& format, const FieldOptions& fields);
+
+class FieldReader;
+
+/// Reads the requests of one file. An earlier line (a header) may affect later ones.
+class LogReader {
  public:
   /// In bytes. A longer key is not an address, name or path, and each key is held in memory.
   static constexpr std::size_t kMaxKey = std::size_t{64} << 10;
 
-  virtual ~LineParser() = default;
+  /// Reads lines of a format, after these prefixes. Throws UsageError if the format is wrong, or
+  /// has no such fields.
+  LogReader(const LogFormat& format, std::span<const LogFormat* const> prefixes,
+            const FieldOptions& fields);
+  ~LogReader();
+  LogReader(LogReader&&) noexcept;
+  LogReader& operator=(LogReader&&) noexcept;
 
-  /// `line` is the last line taken from `lines`, and neither blank nor too long; if it continues on
-  /// further lines, those are taken too. A request's time and cost are in the ranges of the script
-  /// contract, and its key is not empty. Throws InputError if no later line can be parsed either.
-  LineKind read(LineSplitter& lines, LineSplitter::Line& line, Entry& entry);
-
-  /// A requested field that no line had, in quotes; empty: none. If a header names the fields,
-  /// read() has reported it already.
-  virtual std::string never_found() const { return {}; }
-
-  /// Why the last line was bad: "no time", raw.
+  /// A line that is neither blank nor too long. A request's time and cost are in the ranges of the
+  /// script contract, and its key is not empty: of a list of addresses the first, without its port
+  /// and in one spelling, unless the field is called key. Throws InputError if no later line can be
+  /// read either.
+  LineKind read(std::string_view line, Entry& entry);
+  /// Why the last line was bad: "it has no time", raw.
   const std::string& why() const noexcept { return why_; }
+  /// Whether nothing but what the format says stands in the places of a request's time and key: an
+  /// address is the key, unless another field was chosen or it is called key.
+  bool is_plausible(const Entry& entry) const;
 
- protected:
-  /// The same as read(), without checking the ranges.
-  virtual LineKind parse(LineSplitter& lines, LineSplitter::Line& line, Entry& entry) = 0;
-
-  /// Sets why() and returns kBad, for convenience.
-  LineKind bad(std::string_view why);
-  /// The same, about a value: "the time 'x' cannot be read".
-  LineKind bad(std::string_view before, std::string_view value, std::string_view after);
-  /// The same, about a time or a cost that cannot be read.
-  LineKind bad_time(std::string_view value);
-  LineKind bad_cost(std::string_view value);
+  /// A cost that was asked for, and that no line had, in quotes; empty: none.
+  std::string never_found() const;
+  /// The name of the field that holds the key; empty if no line was read.
+  std::string_view key_field() const;
+  const std::string& format() const noexcept { return format_; }
+  /// The names of the prefixes, "docker-compose timestamps"; empty: none.
+  const std::string& prefix() const noexcept { return prefix_; }
+  /// How much of the last line was as expected, to find the format that is nearest.
+  std::size_t progress();
+  /// The format is a prefix, and the last line had something after it.
+  bool has_message() const;
 
  private:
+  struct Stage;
+
+  LineKind bad(std::string why);
+  LineKind read_request(Entry& entry);
+
+  std::vector<Stage> stages_;  ///< the prefixes, then the format
+  std::string format_, prefix_;
+  FieldOptions fields_;
+  bool has_cost_ = false, keeps_keys_ = false;
+  std::string address_;
   std::string why_;
 };
 
-// The parsers, for the table of log_formats().
-
-/// The common log format, `address ident user [time] "request" status bytes`, and the combined one,
-/// which appends `"referer" "user agent"`; also with `host:port` before the address, as in Apache's
-/// vhost_combined. Only the address and the time are required, and the key if it is another field.
-/// The key is the address, or one of: user, method, path (of the request, without its query),
-/// referer, useragent, all as written in the log, escapes included.
-std::unique_ptr<LineParser> make_combined_parser(const FieldOptions& fields);
-
-/// Records as in RFC 4180. The first is a header with the field names; the separator is whichever
-/// of comma, semicolon, tab and bar is most frequent in it. A field may be quoted, with inner
-/// quotes doubled, and may then contain separators and line ends. If quotes are not closed within
-/// 64 lines and 1 MiB, the line that opens them is bad, and reading continues after it. Throws
-/// InputError for a header without a time or a key.
-std::unique_ptr<LineParser> make_csv_parser(const FieldOptions& fields);
-
-/// `time key [cost]`, separated by blanks or tabs; lines that begin with # are comments. The time
-/// may be any text without blanks. The fields have no names to choose.
-std::unique_ptr<LineParser> make_epoch_parser(const FieldOptions& fields);
-
-/// One JSON object per line. Fields that were not chosen are those of the first line in which a
-/// time and a key have a usual name. A number as a key counts as its text. Bytes that are not
-/// UTF-8, which some servers write, become the text \xNN.
-///
-/// In the output of `rlctl burst --jsonl`, which has each request once per algorithm, only the
-/// decisions of the first algorithm named count.
-std::unique_ptr<LineParser> make_json_lines_parser(const FieldOptions& fields);
-
-/// One format: a row of the table in log_format.cc.
-struct LogFormat {
-  std::string_view name;     ///< as the user types it
-  std::string_view summary;  ///< a few words for --help
-  /// Throws UsageError if the format has no such fields.
-  std::unique_ptr<LineParser> (*make_parser)(const FieldOptions& fields) = nullptr;
+/// The beginning of a file.
+struct Beginning {
+  std::string_view name = {};  ///< of the file, for messages
+  std::int64_t line = 1;       ///< the number of its first line
+  std::string_view lines = {};
 };
 
-/// All formats. A log that fits several is taken to be the first of them.
-std::span<const LogFormat> log_formats();
-/// Null if no format has that name.
-const LogFormat* find_log_format(std::string_view name);
-
-/// The format that fits most of the first lines of a file; null if none fits. If nothing can be
-/// parsed with these fields, they are ignored: errors in them are reported when they are used.
-const LogFormat* recognize(std::string_view beginning, const FieldOptions& fields);
-
-/// A cost, a whole number; none if the text is not one.
-std::optional<std::int64_t> read_cost(std::string_view text) noexcept;
+/// How to read a file: in the only format that reads nearly all of these lines, with an address or
+/// the chosen key in the key's place and a time in the time's, perhaps after prefixes; or in the
+/// `format` that the user gave, if any, perhaps after prefixes. Throws InputError if no format or
+/// several do, with the nearest, the first line that it does not read, and the --format to try.
+LogReader recognize(const Beginning& beginning, const std::optional<std::string>& format,
+                    const FieldOptions& fields);
 
 }  // namespace rlctl::replay

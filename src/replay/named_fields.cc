@@ -1,5 +1,3 @@
-#include "replay/log_format.h"
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -15,147 +13,134 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "replay/time_text.h"
+#include "replay/field_reader.h"
 
 namespace rlctl::replay {
 namespace {
 
-bool same_letters(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower_case(x) == lower_case(y); });
+/// The usual names, for each role; the most telling first.
+constexpr std::array<std::string_view, kRoles> kUsual{
+    "at_us now_us start_utc time_iso8601 time_local msec timestamp ts datetime date_time time_us "
+    "time_ms "
+    "timestamp_ms time_micros epoch start_time started_at time logged_at created_at "
+    "event_time asctime t date "
+    "request_time",
+    "date",
+    "remote_addr client_ip remote_ip client_addr client_address ip ip_addr ip_address client_host "
+    "remote_address source_ip src_ip source_address source_ip_address c-ip address addr "
+    "remote_host client remote fwd "
+    "x_forwarded_for http_x_forwarded_for proxy_add_x_forwarded_for x_real_ip http_x_real_ip "
+    "cf_connecting_ip http_cf_connecting_ip true_client_ip http_true_client_ip "
+    "proxy_protocol_addr key",
+    "cost",
+    "message",
+    ""};
+
+bool is_letter(char c) {
+  return c != '_' && c != '-' && c != '@' && c != ' ';
 }
 
-/// Those of nginx, Caddy, Traefik, the Elastic stack, journals, and rlctl itself.
-std::vector<std::string_view> usual_times() {
-  return {"at_us",      "now_us",       "time",       "timestamp",    "ts",
-          "@timestamp", "time_iso8601", "time_local", "datetime",     "date_time",
-          "msec",       "time_us",      "time_ms",    "timestamp_ms", "epoch",
-          "StartUTC",   "logged_at",    "created_at", "date"};
-}
-
-/// The client's address first: by default, that is what is limited.
-std::vector<std::string_view> usual_keys() {
-  return {"remote_addr",
-          "client_ip",
-          "remote_ip",
-          "clientip",
-          "client_addr",
-          "client_address",
-          "ip",
-          "ip_address",
-          "address",
-          "request.client_ip",
-          "request.remote_ip",
-          "client.ip",
-          "source.ip",
-          "ClientHost",
-          "remote_host",
-          "client",
-          "key",
-          "user",
-          "user_id",
-          "username"};
-}
-
-/// The names of the log field that holds a value.
-class FieldNames {
- public:
-  /// Only this name, exactly; empty: none.
-  explicit FieldNames(std::string_view chosen) : exact_(true) {
-    if (!chosen.empty()) names_.emplace_back(chosen);
+/// "clientIP", "Client IP" and "client_ip" are the same name.
+bool is_same_name(std::string_view a, std::string_view b) {
+  for (;;) {
+    while (!a.empty() && !is_letter(a.front())) a.remove_prefix(1);
+    while (!b.empty() && !is_letter(b.front())) b.remove_prefix(1);
+    if (a.empty() || b.empty()) return a.empty() && b.empty();
+    if (lower_case(a.front()) != lower_case(b.front())) return false;
+    a.remove_prefix(1);
+    b.remove_prefix(1);
   }
+}
 
-  /// Any of these in any case, earlier ones preferred.
-  explicit FieldNames(std::vector<std::string_view> usual) : names_(usual.begin(), usual.end()) {}
+}  // namespace
 
-  /// How well a field fits: 0 is best; none if it does not.
-  std::optional<std::size_t> rank(std::string_view field) const {
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      if (names_[i].size() != field.size()) continue;
-      if (exact_ ? names_[i] == field : same_letters(names_[i], field)) return i;
+RoleNames::RoleNames(const FieldOptions& chosen) {
+  for (std::size_t role = 0; role < kRoles; ++role) {
+    for (auto rest = kUsual[role]; !rest.empty();) {
+      names_[role].names.emplace_back(take_word(rest));
     }
-    return std::nullopt;
   }
-
-  /// Accept only this one from now on: a log does not change its fields.
-  void settle(std::string_view field) {
-    names_.assign(1, std::string(field));
-    exact_ = true;
+  for (const auto& [role, name] : {std::pair(kTime, &chosen.time), std::pair(kKey, &chosen.key),
+                                   std::pair(kCost, &chosen.cost)}) {
+    if (!*name) continue;
+    settle(role, **name);
+    if ((*name)->empty()) names_[role].names.clear();
+    is_chosen_[role] = true;
   }
-
-  bool settled() const noexcept { return exact_; }
-  bool none() const noexcept { return names_.empty(); }
-  /// "'ts'" if a field is chosen or settled; otherwise `usual`.
-  std::string describe(std::string_view usual) const {
-    return exact_ && !names_.empty() ? "'" + names_.front() + "'" : std::string(usual);
-  }
-
- private:
-  std::vector<std::string> names_;
-  bool exact_ = false;
-};
-
-FieldNames chosen_or(const std::optional<std::string>& chosen,
-                     std::vector<std::string_view> usual) {
-  return chosen ? FieldNames(*chosen) : FieldNames(std::move(usual));
+  if (chosen.time) clear(kDate);
 }
 
-/// The chosen names, else the usual ones; a dotted path is a nested field.
-struct LogFields {
-  FieldNames time, key, cost;
+void RoleNames::clear(Role role) {
+  if (!is_chosen_[role]) names_[role] = {{}, true};
+}
 
-  explicit LogFields(const FieldOptions& options)
-      : time(chosen_or(options.time, usual_times())),
-        key(chosen_or(options.key, usual_keys())),
-        cost(chosen_or(options.cost, {"cost"})) {}
-};
+std::optional<std::size_t> RoleNames::rank(Role role, std::string_view name) const {
+  const auto& [names, is_exact] = names_[role];
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (is_exact ? names[i] == name : is_same_name(names[i], name)) return i;
+  }
+  return std::nullopt;
+}
+
+std::string RoleNames::describe(Role role) const {
+  constexpr std::array<std::string_view, kRoles> kFor{"for the time",    "for the date",
+                                                      "for the key",     "for the cost",
+                                                      "for the message", "for the key"};
+  const auto& [names, is_exact] = names_[role];
+  return is_exact && names.size() == 1 ? "'" + names.front() + "'" : std::string(kFor[role]);
+}
+
+bool may_be_of_a_day(std::string_view name) {
+  return is_same_name(name, "time");
+}
+
+namespace {
+
+constexpr std::array kOfRequest{kTime, kDate, kKey, kCost, kMessage, kAddress};
+
+// ---- Fields in columns that a header names ----
 
 constexpr std::size_t kNoColumn = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t kMaxRecordBytes = std::size_t{1} << 20;  // bytes, if it spans several lines
-constexpr int kMaxLines = 64;
 constexpr std::size_t kShownNames = 200;
+constexpr std::string_view kW3cHeader = "#Fields:";
 
-enum class FieldEnd {
-  kSeparator,
-  kRecord,
-  kOpen,   ///< the quotes are not closed
-  kWrong,  ///< text between the closing quote and the separator
+struct Column {
+  std::string_view text;  ///< without its quotes; quotes in it still doubled
+  bool has_doubled = false, is_last = false;
 };
 
-/// The field at the front of a record.
-struct Field {
-  std::string_view text;  ///< without its quotes; inner quotes still doubled
-  bool has_doubled = false;
-};
-
-FieldEnd take_separator(std::string_view& rest, char separator) {
-  if (rest.empty()) return FieldEnd::kRecord;
-  if (rest.front() != separator) return FieldEnd::kWrong;
-  rest.remove_prefix(1);
-  return FieldEnd::kSeparator;
-}
-
-FieldEnd take_quoted(std::string_view& rest, char separator, Field& field) {
-  std::size_t end = 1;
-  for (;;) {
-    end = rest.find('"', end);
-    if (end == rest.npos) return FieldEnd::kOpen;
-    if (end + 1 == rest.size() || rest[end + 1] != '"') break;
-    field.has_doubled = true;
-    end += 2;
+/// Takes the field at the front of a line, and the separator after it. A field in quotes may
+/// contain separators. Returns false if the quotes are wrong.
+bool take_column(std::string_view& rest, char separator, bool has_quotes, Column& column) {
+  column = {.text = rest};
+  if (has_quotes && rest.starts_with('"')) {
+    std::size_t end = 1;
+    for (;; end += 2) {
+      end = rest.find('"', end);
+      if (end == rest.npos) return false;
+      if (!rest.substr(end + 1).starts_with('"')) break;
+      column.has_doubled = true;
+    }
+    column.text = rest.substr(1, end - 1);
+    rest.remove_prefix(end + 1);
+  } else {
+    column.text = rest.substr(0, rest.find(separator));
+    rest.remove_prefix(column.text.size());
   }
-  field.text = rest.substr(1, end - 1);
-  rest.remove_prefix(end + 1);
-  return take_separator(rest, separator);
+  column.is_last = rest.empty();
+  if (column.is_last) return true;
+  if (rest.front() != separator) return false;
+  rest.remove_prefix(1);
+  return true;
 }
 
-/// Takes a field and the separator after it from `rest`.
-FieldEnd take_field(std::string_view& rest, char separator, Field& field) {
-  field.has_doubled = false;
-  if (rest.starts_with('"')) return take_quoted(rest, separator, field);
-  field.text = rest.substr(0, rest.find(separator));
-  rest.remove_prefix(field.text.size());
-  return take_separator(rest, separator);
+std::string text_of(const Column& column) {
+  std::string text;
+  for (std::size_t i = 0; i < column.text.size(); ++i) {
+    text += column.text[i];
+    if (column.has_doubled && column.text[i] == '"') ++i;
+  }
+  return text;
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -165,214 +150,217 @@ std::string_view trimmed(std::string_view text) {
 }
 
 char separator_of(std::string_view header) {
-  char best = ',';
-  std::ptrdiff_t most = 0;
-  for (const char separator : {',', ';', '\t', '|'}) {
-    bool quoted = false;
-    const auto count = std::count_if(header.begin(), header.end(), [&](char c) {
-      if (c == '"') quoted = !quoted;
-      return !quoted && c == separator;
-    });
-    if (count > most) {
-      most = count;
-      best = separator;
-    }
-  }
-  return best;
+  constexpr std::string_view kSeparators = ",;\t|";
+  return *std::max_element(kSeparators.begin(), kSeparators.end(), [&](char a, char b) {
+    return std::count(header.begin(), header.end(), a) <
+           std::count(header.begin(), header.end(), b);
+  });
 }
 
-/// A field of interest: its position, and its text in the current record.
-struct Column {
-  std::size_t number = kNoColumn;
-  std::string name = {};
-  std::optional<std::string_view> text = {};
-  std::string unquoted = {};
-
-  bool exists() const { return number != kNoColumn; }
-
-  void take(const Field& field) {
-    text = field.text;
-    if (!field.has_doubled) return;
-    unquoted.clear();
-    for (std::size_t i = 0; i < field.text.size(); ++i) {
-      unquoted += field.text[i];
-      if (field.text[i] == '"') ++i;
-    }
-    text = unquoted;
-  }
-};
-
-Column column_of(const FieldNames& wanted, const std::vector<std::string>& names) {
-  Column column;
-  std::optional<std::size_t> best;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto rank = wanted.rank(names[i]);
-    if (!rank || (best && *best <= *rank)) continue;
-    best = rank;
-    column.number = i;
-    column.name = names[i];
-  }
-  return column;
-}
-
-void require(const Column& column, const FieldNames& wanted, std::string_view what,
-             std::string_view option, const LineSplitter& lines, const LineSplitter::Line& line) {
-  if (column.exists()) return;
-  const auto shown = line.text.substr(0, kShownNames);
-  throw InputError(
-      fmt::format("{}:{}: the header has no field {}: '{}{}'", lines.name(), line.number,
-                  wanted.describe(what), shown, shown.size() < line.text.size() ? "..." : ""),
-      fmt::format("the first line names the fields; {} says which of them it is", option));
-}
-
-class CsvParser final : public LineParser {
+/// CSV, whose first line is the header, and the extended log format of the W3C, which may have
+/// several.
+class ColumnReader final : public FieldReader {
  public:
-  explicit CsvParser(const FieldOptions& options) : fields_(options) {}
+  ColumnReader(const FieldOptions& options, bool is_w3c, char separator)
+      : roles_(options),
+        cost_is_asked_for_(options.has_cost()),
+        is_w3c_(is_w3c),
+        separator_(separator) {}
 
- private:
-  LineKind parse(LineSplitter& lines, LineSplitter::Line& line, Entry& entry) override {
-    if (!has_header_) {
-      read_header(lines, line);
-      return LineKind::kOther;
+  LineKind read(std::string_view line, Values& values) override {
+    if (is_w3c_ && line.starts_with('#')) {
+      if (!line.starts_with(kW3cHeader)) return LineKind::kOther;
+      line.remove_prefix(kW3cHeader.size());
+      const char between = trimmed(line).find('\t') == line.npos ? ' ' : '\t';
+      return read_header(trimmed(line), between);
     }
-    const auto end = split_whole(lines, line);
-    if (end == FieldEnd::kOpen) return bad("its quotes are not closed");
-    if (end == FieldEnd::kWrong) return bad("something follows a closing quote");
-    for (const auto* column : {&time_, &key_}) {
-      if (!column->text) return bad(fmt::format("it has no field '{}'", column->name));
+    if (!has_header_ && !is_w3c_) return read_header(line, separator_ = separator_of(line));
+    if (!has_header_) return bad("no line that begins with #Fields: is before it");
+    progress_ = 1;
+    Column column;
+    for (std::size_t number = 0; !column.is_last; ++number) {
+      if (!take_column(line, separator_, !is_w3c_, column)) return bad("its quotes are wrong");
+      for (const auto role : kOfRequest) {
+        auto& field = fields_[role];
+        if (field.number != number) continue;
+        values[role] = column.text;
+        if (column.has_doubled) values[role] = field.text = text_of(column);
+        if (role != kKey) values[role] = trimmed(*values[role]);
+      }
     }
-    const auto time = trimmed(*time_.text);
-    const auto at = times_.read(time);
-    if (!at) return bad_time(time);
-    entry.at = *at;
-    entry.key = *key_.text;
-    if (cost_.text) {
-      const auto cost = read_cost(trimmed(*cost_.text));
-      if (!cost) return bad_cost(*cost_.text);
-      entry.cost = *cost;
+    for (const auto role : {kTime, kKey}) {
+      if (!values[role]) return bad(fmt::format("it has no field '{}'", fields_[role].name));
     }
     return LineKind::kRequest;
   }
 
-  void read_header(const LineSplitter& lines, const LineSplitter::Line& line) {
-    separator_ = separator_of(line.text);
-    std::vector<std::string> names;
-    auto rest = line.text;
-    Field field;
-    for (auto end = FieldEnd::kSeparator; end == FieldEnd::kSeparator;) {
-      end = take_field(rest, separator_, field);
-      Column name;
-      name.take(field);
-      names.emplace_back(trimmed(*name.text));
-    }
-    time_ = column_of(fields_.time, names);
-    key_ = column_of(fields_.key, names);
-    cost_ = column_of(fields_.cost, names);
-    require(time_, fields_.time, "for the time", "--time-field", lines, line);
-    require(key_, fields_.key, "for the key", "--key-field", lines, line);
-    if (fields_.cost.settled() && !fields_.cost.none()) {
-      require(cost_, fields_.cost, "for the cost", "--cost-field", lines, line);
-    }
-    times_ = TimeReader(epoch_unit_of(time_.name));
-    has_header_ = true;
-  }
+  std::string_view name(Role role) const override { return fields_[role].name; }
 
-  /// Stores the fields of a record in the columns.
-  FieldEnd split(std::string_view record) {
-    for (auto* column : {&time_, &key_, &cost_}) column->text.reset();
-    Field field;
-    auto end = FieldEnd::kSeparator;
-    for (std::size_t number = 0; end == FieldEnd::kSeparator; ++number) {
-      end = take_field(record, separator_, field);
-      if (end == FieldEnd::kOpen || end == FieldEnd::kWrong) return end;
-      for (auto* column : {&time_, &key_, &cost_}) {
-        if (column->number == number) column->take(field);
+ private:
+  struct Field {
+    std::size_t number = kNoColumn;
+    std::string name = {}, text = {};
+  };
+
+  LineKind read_header(std::string_view line, char separator) {
+    const auto header = line;
+    fields_ = {};
+    std::array<std::size_t, kRoles> ranks;
+    ranks.fill(kNoColumn);
+    Column column;
+    for (std::size_t number = 0; !column.is_last; ++number) {
+      if (!take_column(line, separator, !is_w3c_, column)) break;
+      const std::string name(trimmed(text_of(column)));
+      for (const auto role : kOfRequest) {
+        const auto rank = roles_.rank(role, name);
+        if (!rank || *rank >= ranks[role]) continue;
+        ranks[role] = *rank;
+        fields_[role] = {number, name, {}};
       }
     }
-    return end;
+    if (!may_be_of_a_day(name(kTime))) fields_[kDate] = {};
+    require(kTime, "--time-field", header);
+    require(kKey, "--key-field", header);
+    if (cost_is_asked_for_) require(kCost, "--cost-field", header);
+    has_header_ = true;
+    return LineKind::kOther;
   }
 
-  /// Adds further lines while quotes are open at the end of a line. Only a line with an odd number
-  /// of quotes can close them.
-  FieldEnd split_whole(LineSplitter& lines, LineSplitter::Line& line) {
-    auto end = split(line.text);
-    for (int more = 1; end == FieldEnd::kOpen && more < kMaxLines; ++more) {
-      const auto before = line.text.size();
-      if (!lines.extend(line, kMaxRecordBytes)) break;
-      const auto added = line.text.substr(before);
-      if (std::count(added.begin(), added.end(), '"') % 2 != 0) end = split(line.text);
-    }
-    if (end == FieldEnd::kOpen || end == FieldEnd::kWrong) lines.unextend(line);
-    return end;
+  void require(Role role, std::string_view option, std::string_view header) const {
+    if (fields_[role].number != kNoColumn) return;
+    throw InputError(
+        fmt::format("the header has no field {}: '{}{}'", roles_.describe(role),
+                    header.substr(0, kShownNames), header.size() > kShownNames ? "..." : ""),
+        fmt::format("{} says which of them it is", option));
   }
 
-  LogFields fields_;
+  RoleNames roles_;
+  bool cost_is_asked_for_, is_w3c_;
+  char separator_;
   bool has_header_ = false;
-  char separator_ = ',';
-  Column time_, key_, cost_;
-  TimeReader times_;
+  std::array<Field, kRoles> fields_;
 };
 
-}  // namespace
-
-std::unique_ptr<LineParser> make_csv_parser(const FieldOptions& fields) {
-  return std::make_unique<CsvParser>(fields);
-}
-
-namespace {
-
-using Json = nlohmann::json;
+// ---- Fields with their names in each line ----
 
 constexpr std::size_t kShownFields = 12;
 
-/// The value with the best-fitting name so far.
-struct Found {
-  std::optional<std::size_t> rank = {};
-  std::string name = {}, text = {};
-
-  void offer(const FieldNames& names, const std::string& path, std::string_view value) {
-    const auto fits = names.rank(path);
-    if (!fits || (rank && *rank < *fits)) return;
-    rank = fits;
-    name = path;
-    text = value;
-  }
-};
-
-/// Finds the wanted fields in a line. It only considers texts and numbers, and nothing in lists.
-class Finder final : public nlohmann::json_sax<Json> {
+/// Lines that name their fields; those with the best names are taken.
+class NamedReader : public FieldReader {
  public:
-  explicit Finder(const LogFields& fields) : fields_(fields) {}
+  /// Each line must have an address if it `has_address`, whatever the key is.
+  NamedReader(RoleNames roles, bool has_address)
+      : roles_(std::move(roles)), has_address_(has_address) {}
+
+  LineKind read(std::string_view line, Values& values) final {
+    progress_ = 0;
+    reset();
+    if (auto why = find(line); !why.empty()) return bad(std::move(why));
+    progress_ = has_address_ ? 0 : 1;
+    for (const auto role : kOfRequest) {
+      if (found_[role].rank) values[role] = found_[role].text;
+    }
+    if (values[kDate] && !may_be_of_a_day(name(kTime))) values[kDate].reset();
+    if (has_address_ && !values[kAddress]) return bad(lacks(kAddress));
+    if (!values[kMessage] && !values[kKey]) return bad(lacks(kKey));
+    progress_ = 1;
+    return is_of_another_algorithm() ? LineKind::kOther : LineKind::kRequest;
+  }
+
+  /// If a field is missing in a later line, no other replaces it, since that would mean something
+  /// else.
+  void settle() final {
+    if (std::exchange(is_settled_, true)) return;
+    names_.clear();
+    for (const auto role : kOfRequest) {
+      if (found_[role].rank) {
+        roles_.settle(role, found_[role].name);
+      } else if (role != kCost) {
+        roles_.clear(role);
+      }
+    }
+    std::erase_if(sought_, [&](Role role) { return !roles_.has_names(role); });
+  }
+
+  std::string_view name(Role role) const final { return found_[role].name; }
+
+ protected:
+  /// Calls offer() for each field of a line. Returns why the line is bad, or an empty text.
+  virtual std::string find(std::string_view line) = 0;
+
+  void offer(std::string_view name, std::string_view value) {
+    for (const auto role : sought_) {
+      const auto fits = roles_.rank(role, name);
+      auto& found = found_[role];
+      if (!fits || (found.rank && *found.rank < *fits)) continue;
+      found.rank = fits;
+      if (!is_settled_) found.name = name;
+      found.text = value;
+    }
+    if (!is_settled_ && names_.size() <= kShownFields) names_.emplace_back(name);
+    if (name == "algorithm") algorithm_ = value;
+  }
 
   void reset() {
-    for (auto* found : {&time, &key_found, &cost}) found->rank.reset();
-    algorithm.reset();
-    path_.clear();
-    ends_.clear();
-    objects_ = lists_ = 0;
-    is_object = false;
+    for (auto& found : found_) found.rank.reset();
+    algorithm_.reset();
+    if (!is_settled_) names_.clear();
   }
 
-  /// Also collects the names of all fields.
-  void list_in(std::vector<std::string>& names) { names_ = &names; }
+ private:
+  struct Found {
+    std::optional<std::size_t> rank = {};
+    std::string name = {}, text = {};
+  };
 
-  Found time, key_found, cost;
-  std::optional<std::string> algorithm;
-  bool is_object = false;
+  std::string lacks(Role role) const {
+    const auto shown = std::span(names_).first(std::min(names_.size(), kShownFields));
+    return fmt::format("it has no field {}{}{}{}", roles_.describe(role),
+                       names_.empty() ? "" : ", but ", fmt::join(shown, ", "),
+                       names_.size() > kShownFields ? ", ..." : "");
+  }
+
+  /// The output of `rlctl burst --jsonl` has each request once per algorithm.
+  bool is_of_another_algorithm() {
+    if (!algorithm_ || name(kTime) != "at_us") return false;
+    if (!first_algorithm_) first_algorithm_ = algorithm_;
+    return *first_algorithm_ != *algorithm_;
+  }
+
+  RoleNames roles_;
+  bool has_address_;
+  std::vector<Role> sought_{kOfRequest.begin(), kOfRequest.end()};
+  std::array<Found, kRoles> found_;
+  bool is_settled_ = false;
+  std::vector<std::string> names_;  ///< of all fields, for messages
+  std::optional<std::string> algorithm_, first_algorithm_;
+};
+
+using Json = nlohmann::json;
+
+/// Offers the fields of a JSON object, by their paths: "request.client_ip". Only texts and numbers,
+/// and nothing in lists.
+template <typename Offer>
+class PathReader final : public nlohmann::json_sax<Json> {
+ public:
+  explicit PathReader(Offer offer) : offer_(std::move(offer)) {}
+
+  /// Returns false if the text is not one JSON object.
+  bool read(std::string_view text) {
+    path_.clear();
+    ends_.clear();
+    lists_ = 0;
+    return text.starts_with('{') && Json::sax_parse(text.data(), text.data() + text.size(), this);
+  }
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
   bool number_integer(number_integer_t value) override { return found(std::to_string(value)); }
   bool number_unsigned(number_unsigned_t value) override { return found(std::to_string(value)); }
   bool number_float(number_float_t, const string_t& text) override { return found(text); }
-  bool string(string_t& text) override {
-    if (lists_ == 0 && path_ == "algorithm") algorithm = text;
-    return found(text);
-  }
+  bool string(string_t& text) override { return found(text); }
   bool binary(binary_t&) override { return true; }
-
   bool start_object(std::size_t) override {
-    if (objects_++ == 0 && lists_ == 0) is_object = true;
     ends_.push_back(path_.size());
     return true;
   }
@@ -402,119 +390,134 @@ class Finder final : public nlohmann::json_sax<Json> {
 
  private:
   bool found(const std::string& text) {
-    if (lists_ > 0 || objects_ == 0) return true;
-    if (names_ != nullptr) names_->push_back(path_);
-    time.offer(fields_.time, path_, text);
-    key_found.offer(fields_.key, path_, text);
-    cost.offer(fields_.cost, path_, text);
+    if (lists_ == 0) offer_(path_, text);
     return true;
   }
 
-  const LogFields& fields_;
+  Offer offer_;
   std::string path_;               ///< of the current field, with dots
   std::vector<std::size_t> ends_;  ///< the path length of each enclosing object
-  int objects_ = 0, lists_ = 0;
-  std::vector<std::string>* names_ = nullptr;
+  int lists_ = 0;
 };
 
-class JsonLinesParser final : public LineParser {
- public:
-  explicit JsonLinesParser(const FieldOptions& options)
-      : fields_(options), cost_is_asked_for_(options.has_cost()) {}
-
-  std::string never_found() const override {
-    return cost_is_asked_for_ && !has_cost_ ? fields_.cost.describe("") : std::string();
+/// The same line with \\xNN, which in a JSON string is the text \xNN, for bytes that are not UTF-8.
+std::string repaired(std::string_view line) {
+  std::string out;
+  while (!line.empty()) {
+    const auto length = utf8_length(line);
+    if (length > 0) {
+      out += line.substr(0, length);
+    } else {
+      fmt::format_to(std::back_inserter(out), "\\\\x{:02x}", static_cast<unsigned char>(line[0]));
+    }
+    line.remove_prefix(std::max(length, std::size_t{1}));
   }
+  return out;
+}
+
+class JsonReader final : public NamedReader {
+ public:
+  using NamedReader::NamedReader;
 
  private:
-  LineKind parse(LineSplitter&, LineSplitter::Line& line, Entry& entry) override {
-    if (!find(line.text)) return bad("it is not a JSON object");
-    const auto& key = finder_.key_found;
-    if (!finder_.time.rank) return lacks(fields_.time, "for the time", line.text);
-    if (!key.rank) return lacks(fields_.key, "for the key", line.text);
-    if (is_of_another_algorithm()) return LineKind::kOther;
-    if (!settled_) times_ = TimeReader(epoch_unit_of(finder_.time.name));
-    const auto at = times_.read(finder_.time.text);
-    if (!at) return bad_time(finder_.time.text);
-    entry.at = *at;
-    entry.key = key.text;
-    if (finder_.cost.rank) {
-      has_cost_ = true;
-      const auto cost = read_cost(finder_.cost.text);
-      if (!cost) return bad_cost(finder_.cost.text);
-      entry.cost = *cost;
-    }
-    if (!settled_) settle();
-    return LineKind::kRequest;
+  std::string find(std::string_view line) override {
+    if (paths_.read(line)) return {};
+    reset();
+    return !is_utf8(line) && paths_.read(repaired(line)) ? "" : "it is not a JSON object";
   }
 
-  /// Replaces bytes that are not UTF-8 by \\xNN, which in a JSON string is the text \xNN.
-  void repair(std::string_view line) {
-    repaired_.clear();
-    while (!line.empty()) {
-      const auto length = utf8_length(line);
-      if (length > 0) {
-        repaired_ += line.substr(0, length);
-      } else {
-        fmt::format_to(std::back_inserter(repaired_), "\\\\x{:02x}",
-                       static_cast<unsigned char>(line[0]));
-      }
-      line.remove_prefix(std::max(length, std::size_t{1}));
-    }
-  }
-
-  /// Whether the line is one JSON object.
-  bool find(std::string_view line) {
-    const auto parses = [&](std::string_view text) {
-      finder_.reset();
-      return Json::sax_parse(text.data(), text.data() + text.size(), &finder_) && finder_.is_object;
-    };
-    if (parses(line)) return true;
-    if (is_utf8(line)) return false;
-    repair(line);
-    return parses(repaired_);
-  }
-
-  bool is_of_another_algorithm() {
-    if (!finder_.algorithm || finder_.time.name != "at_us") return false;
-    if (!algorithm_) algorithm_ = finder_.algorithm;
-    return *algorithm_ != *finder_.algorithm;
-  }
-
-  /// Fixes the fields: if one is missing in a line, no other replaces it, since that would mean
-  /// something else.
-  void settle() {
-    fields_.time.settle(finder_.time.name);
-    fields_.key.settle(finder_.key_found.name);
-    settled_ = true;
-  }
-
-  LineKind lacks(const FieldNames& wanted, std::string_view what, std::string_view line) {
-    std::vector<std::string> names;
-    Finder finder(fields_);
-    finder.list_in(names);
-    (void)Json::sax_parse(line.data(), line.data() + line.size(), &finder,
-                          Json::input_format_t::json, false);
-    if (names.empty()) return bad(fmt::format("it has no field {}", wanted.describe(what)));
-    const bool all = names.size() <= kShownFields;
-    if (!all) names.resize(kShownFields);
-    return bad(fmt::format("it has no field {}, but {}{}", wanted.describe(what),
-                           fmt::join(names, ", "), all ? "" : ", ..."));
-  }
-
-  LogFields fields_;
-  Finder finder_{fields_};
-  TimeReader times_;
-  bool settled_ = false;
-  bool cost_is_asked_for_, has_cost_ = false;
-  std::optional<std::string> algorithm_;  ///< the one whose decisions count
-  std::string repaired_;
+  PathReader<std::function<void(const std::string&, const std::string&)>> paths_{
+      [this](const std::string& path, const std::string& text) { offer(path, text); }};
 };
+
+/// name=value and name="a value", with blanks between them.
+class LogfmtReader final : public NamedReader {
+ public:
+  using NamedReader::NamedReader;
+
+ private:
+  std::string find(std::string_view line) override {
+    const auto first = line.find_first_of(" =");
+    if (first == line.npos || line[first] != '=') return "it does not begin with name=value";
+    while (!line.empty()) {
+      const auto end = line.find_first_of(" =");
+      const auto name = line.substr(0, end);
+      const bool has_value = end != line.npos && line[end] == '=';
+      line.remove_prefix(std::min(name.size() + 1, line.size()));
+      if (has_value) offer(name, take_value(line));
+    }
+    return {};
+  }
+
+  static std::string take_value(std::string_view& rest) {
+    std::string text;
+    if (!rest.starts_with('"')) {
+      text = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(text.size());
+      return text;
+    }
+    std::size_t at = 1;
+    for (; at < rest.size() && rest[at] != '"'; ++at) {
+      if (rest[at] == '\\' && at + 1 < rest.size()) ++at;
+      text += rest[at];
+    }
+    rest.remove_prefix(std::min(at + 1, rest.size()));
+    return text;
+  }
+};
+
+/// The names of the fields whose values are variables in a JSON object, for the roles that these
+/// have. nginx's numbers have no quotes: "status":$status.
+RoleNames names_in(std::string_view format, const FieldOptions& options) {
+  std::string object;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < format.size(); ++i) {
+    auto rest = format.substr(i);
+    if (format[i] == '"' && (i == 0 || format[i - 1] != '\\')) is_quoted = !is_quoted;
+    const auto name = is_quoted ? std::string_view() : take_variable(rest);
+    if (name.empty()) {
+      object += format[i];
+    } else {
+      object.append("\"$").append(name).append("\"");
+      i = format.size() - rest.size() - 1;
+    }
+  }
+  const RoleNames usual({});
+  RoleNames names(options);
+  for (const auto role : kOfRequest) names.clear(role);
+  std::vector<std::string> all;
+  bool has_key = options.key.has_value();
+  PathReader paths([&](const std::string& path, std::string_view value) {
+    const auto name = take_variable(value);
+    all.push_back(path);
+    for (const auto role : kOfRequest) {
+      const bool has_role = !name.empty() && value.empty() && usual.rank(role, name);
+      if (has_role && !names.is_chosen(role)) names.add(role, path);
+      if (has_role && role == kKey) names.add(kAddress, path);
+      has_key = has_key || (has_role && (role == kKey || role == kMessage));
+    }
+  });
+  if (!paths.read(object)) throw UsageError("it is not a JSON object");
+  if (!has_key) {
+    throw UsageError(fmt::format("no field for the key: the format has {}", fmt::join(all, ", ")),
+                     "--key-field names it");
+  }
+  return names;
+}
 
 }  // namespace
 
-std::unique_ptr<LineParser> make_json_lines_parser(const FieldOptions& fields) {
-  return std::make_unique<JsonLinesParser>(fields);
+std::unique_ptr<FieldReader> make_named_reader(std::string_view format,
+                                               const FieldOptions& fields) {
+  const bool has_names = format.find("NAME") != format.npos;
+  if (format.starts_with('{')) {
+    return std::make_unique<JsonReader>(has_names ? RoleNames(fields) : names_in(format, fields),
+                                        !has_names && format.find("$message") == format.npos);
+  }
+  if (format.starts_with("NAME=")) return std::make_unique<LogfmtReader>(RoleNames(fields), false);
+  const bool is_w3c = format.starts_with(kW3cHeader);
+  const bool has_tabs = format.find("tabs") != format.npos;
+  return std::make_unique<ColumnReader>(fields, is_w3c, has_tabs ? '\t' : ' ');
 }
 
 }  // namespace rlctl::replay

@@ -46,8 +46,10 @@ struct RecordedRequests {
 
   /// Requests at the same time keep the order in which they were read.
   void sort_by_time() {
-    std::stable_sort(by_time.begin(), by_time.end(),
-                     [](const Request& a, const Request& b) { return a.at_us < b.at_us; });
+    const auto is_earlier = [](const Request& a, const Request& b) { return a.at_us < b.at_us; };
+    // Most logs are in order already.
+    if (std::is_sorted(by_time.begin(), by_time.end(), is_earlier)) return;
+    std::stable_sort(by_time.begin(), by_time.end(), is_earlier);
   }
 
   /// About the memory that all this takes, in bytes.
@@ -66,12 +68,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kSampleLines = 20;
+constexpr std::size_t kSampleLines = 1000;
 constexpr std::size_t kSampleBytes = std::size_t{4} << 20;
 constexpr std::size_t kShownText = 200;  // bytes
-constexpr std::int64_t kRecordsBetweenLooks = 1024;
+constexpr std::size_t kLinesBetweenLooks = 1024;
 constexpr std::chrono::milliseconds kBetweenProgress{100};
-constexpr const char* kPassFormat = "pass --format; --time-field and --key-field name the fields";
+constexpr const char* kPassFormat =
+    "--format says what the lines have; --time-field and --key-field name fields";
 
 /// Requests in the order of time.
 class RecordedTraffic final : public traffic::Traffic {
@@ -94,26 +97,6 @@ class RecordedTraffic final : public traffic::Traffic {
   std::shared_ptr<const RecordedRequests> requests_;
   std::size_t next_ = 0;
 };
-
-std::string format_names() {
-  std::string names;
-  for (const auto& format : log_formats()) {
-    names.append(names.empty() ? "" : ", ").append(format.name);
-  }
-  return names;
-}
-
-const LogFormat* chosen_format(const ReplayOptions& options) {
-  if (!options.format) return nullptr;
-  const auto* format = find_log_format(*options.format);
-  if (format == nullptr) {
-    throw UsageError(
-        fmt::format("unknown log format '{}'; known formats: {}", *options.format, format_names()));
-  }
-  // Reports fields that the format does not have, before anything is read.
-  (void)format->make_parser(options.fields);
-  return format;
-}
 
 std::string shown(std::string_view text) {
   std::string cut(text.substr(0, kShownText));
@@ -168,7 +151,6 @@ class RecordingReader {
         options_(options),
         interrupt_(interrupt),
         on_progress_(on_progress),
-        format_(chosen_format(options)),
         total_bytes_(total_bytes(options.files)),
         available_(available_memory()) {}
 
@@ -182,7 +164,7 @@ class RecordingReader {
   void read(const std::string& name) {
     const auto source = open_input(name, interrupt_);
     LineSplitter lines(*source, input_name(name));
-    RecordedFile file{.name = name, .format = format_};
+    RecordedFile file{.name = name};
     read_lines(lines, *source, file);
     bytes_before_ += source->file_bytes();
     report(0);
@@ -190,64 +172,41 @@ class RecordingReader {
     recording_.files_.push_back(std::move(file));
   }
 
-  /// The format of a file whose first line that can be read is this one.
-  const LogFormat& format_of(LineSplitter& lines, LineSplitter::Line& line) const {
-    if (format_ != nullptr) return *format_;
+  /// How to read a file whose first line that is not blank is this one.
+  LogReader reader_of(LineSplitter& lines, LineSplitter::Line& line) const {
     const auto beginning = lines.with_following(line, kSampleLines, kSampleBytes);
-    const auto* format = recognize(beginning, options_.fields);
-    if (format == nullptr) unknown_format(line, lines.name());
-    return *format;
-  }
-
-  [[noreturn]] void unknown_format(const LineSplitter::Line& line, const std::string& name) const {
-    if (const auto why = why_no_json(line.text); !why.empty()) {
-      throw InputError(fmt::format("{}:{}: {}: '{}'", name, line.number, why, shown(line.text)),
-                       "--time-field and --key-field name the fields");
-    }
-    throw InputError(fmt::format("{}:{}: this is in none of the known formats ({}): '{}'", name,
-                                 line.number, format_names(), shown(line.text)),
-                     kPassFormat);
-  }
-
-  /// What an object lacks to be a request; empty if the line is not an object.
-  std::string why_no_json(std::string_view text) const {
-    if (!text.starts_with('{')) return {};
-    MemorySource source(text);
-    LineSplitter lines(source, {});
-    LineSplitter::Line line;
-    Entry entry;
-    const auto parser = find_log_format("jsonl")->make_parser(options_.fields);
-    if (!lines.next(line) || parser->read(lines, line, entry) != LineKind::kBad) return {};
-    return parser->why();
+    return recognize(
+        {.name = lines.name(), .line = static_cast<std::int64_t>(line.number), .lines = beginning},
+        options_.format, options_.fields);
   }
 
   void read_lines(LineSplitter& lines, const ByteSource& source, RecordedFile& file) {
-    std::unique_ptr<LineParser> parser;
+    std::optional<LogReader> reader;
     LineSplitter::Line line;
-    // Not by line numbers, which records of several lines may skip.
-    for (std::int64_t taken = 1; lines.next(line); ++taken) {
-      if (taken % kRecordsBetweenLooks == 0) look(source);
+    while (lines.next(line)) {
+      if (line.number % kLinesBetweenLooks == 0) look(source);
       if (line.too_long) {
         ++file.counts.bad;
         bad_line(lines, line, fmt::format("it is longer than {} MB", LineSplitter::kMaxLine >> 20));
       } else if (is_blank(line.text)) {
         ++file.counts.blank;
       } else {
-        if (!parser) {
-          file.format = &format_of(lines, line);
-          parser = file.format->make_parser(options_.fields);
-        }
-        read_record(lines, line, *parser, file.counts);
+        if (!reader) reader.emplace(reader_of(lines, line));
+        read_line(lines, line, *reader, file.counts);
       }
     }
     file.counts.lines = lines.lines();
-    if (parser) require_found(*parser, file);
+    if (!reader) return;
+    file.format = reader->format();
+    file.prefix = reader->prefix();
+    file.key = reader->key_field();
+    require_found(*reader, file);
   }
 
-  void read_record(LineSplitter& lines, LineSplitter::Line& line, LineParser& parser,
-                   LineCounts& counts) {
+  void read_line(const LineSplitter& lines, const LineSplitter::Line& line, LogReader& reader,
+                 LineCounts& counts) {
     Entry entry;
-    switch (parser.read(lines, line, entry)) {
+    switch (kind_of(lines, line, reader, entry)) {
       case LineKind::kRequest:
         ++counts.requests;
         if (entry.key == "-") ++recording_.without_key_;
@@ -261,8 +220,18 @@ class RecordingReader {
         break;
       case LineKind::kBad:
         ++counts.bad;
-        bad_line(lines, line, parser.why());
+        bad_line(lines, line, reader.why());
         break;
+    }
+  }
+
+  static LineKind kind_of(const LineSplitter& lines, const LineSplitter::Line& line,
+                          LogReader& reader, Entry& entry) {
+    try {
+      return reader.read(line.text, entry);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}:{}: {}", lines.name(), line.number, error.what()),
+                       error.hint());
     }
   }
 
@@ -273,8 +242,8 @@ class RecordingReader {
   }
 
   /// Otherwise every request would silently count as 1.
-  static void require_found(const LineParser& parser, const RecordedFile& file) {
-    const auto missing = parser.never_found();
+  static void require_found(const LogReader& reader, const RecordedFile& file) {
+    const auto missing = reader.never_found();
     if (missing.empty() || file.counts.requests == 0) return;
     throw InputError(
         fmt::format("{}: no line has the field {}", input_name(file.name), missing),
@@ -335,7 +304,6 @@ class RecordingReader {
   const ReplayOptions& options_;
   const Interrupt& interrupt_;
   const OnProgress& on_progress_;
-  const LogFormat* format_;
   std::int64_t total_bytes_;
   std::int64_t available_;         ///< memory, in bytes
   std::int64_t bytes_before_ = 0;  ///< of the files already read

@@ -15,14 +15,13 @@ namespace rlctl::replay {
 
 struct ReplayOptions {
   std::vector<std::string> files = {};     ///< "-" is standard input, once
-  std::optional<std::string> format = {};  ///< of all files; none: recognize each file's format
+  std::optional<std::string> format = {};  ///< of all files; none: recognize each file's
   FieldOptions fields = {};
   std::optional<int> ipv6_prefix = {};  ///< of keys that are addresses; see client_network()
   bool strict = false;                  ///< a bad line is an error
 };
 
-/// The kinds of lines. A record over several lines counts as several; blank, bad and other lines
-/// are not requests.
+/// The kinds of lines. Blank, bad and other lines are not requests.
 struct LineCounts {
   std::int64_t lines = 0, requests = 0, blank = 0, bad = 0;
   std::int64_t other = 0;  ///< comments, headers, decisions of further algorithms
@@ -39,8 +38,10 @@ struct BadLine {
 };
 
 struct RecordedFile {
-  std::string name;                   ///< as the user gave it
-  const LogFormat* format = nullptr;  ///< null if no line of it could be read
+  std::string name;         ///< as the user gave it
+  std::string format = {};  ///< its name, or that of the user; empty if no line could be read
+  std::string prefix = {};  ///< of each line, "cri"; empty if there is none
+  std::string key = {};     ///< the name of the field that holds the key
   LineCounts counts = {};
 };
 

@@ -30,17 +30,32 @@ int month_number(std::string_view name) {
   return 0;
 }
 
-/// 10/Oct/2000:13:55:36 -0700, which is ISO 8601 but for the date.
+std::optional<microseconds> read_parts(std::string_view year, std::string_view month,
+                                       std::string_view day, std::string_view rest) {
+  const auto iso = fmt::format("{}-{:02}-{:0>2}T{}", year, month_number(month), day, rest);
+  return read_iso(iso, IsoSource::kLogged).at;
+}
+
+/// 10/Oct/2000:13:55:36 -0700, which is ISO 8601 but for the date; with blanks or dashes, too.
 std::optional<microseconds> read_common(std::string_view text) {
   Scanner scanner(text);
   const auto day = scanner.take(2);
-  if (!scanner.any_of("/")) return std::nullopt;
-  const auto month = month_number(scanner.take(3));
-  if (!scanner.any_of("/")) return std::nullopt;
+  if (!scanner.any_of("/ -")) return std::nullopt;
+  const auto month = scanner.take(3);
+  if (!scanner.any_of("/ -")) return std::nullopt;
   const auto year = scanner.take(4);
-  if (!scanner.any_of(":")) return std::nullopt;
-  const auto iso = fmt::format("{}-{:02}-{}T{}", year, month, day, scanner.take(text.size()));
-  return read_iso(iso, IsoSource::kLogged).at;
+  if (!scanner.any_of(": ")) return std::nullopt;
+  return read_parts(year, month, day, scanner.take(text.size()));
+}
+
+/// "Tue, 10 Oct 2000 13:55:36 GMT", and C's "Tue Oct 10 13:55:36 2000".
+std::optional<microseconds> read_after_weekday(std::string_view text) {
+  if (text[3] == ',') return read_common(text.substr(5));
+  auto day = text.substr(8, 2);
+  if (day.starts_with(' ')) day.remove_prefix(1);
+  return text[3] == ' ' && text[7] == ' ' && text[10] == ' ' && text[19] == ' '
+             ? read_parts(text.substr(20), text.substr(4, 3), day, text.substr(11, 8))
+             : std::nullopt;
 }
 
 /// The decimal places from a unit to µs: seconds 6, ns -3.
@@ -147,7 +162,13 @@ std::optional<microseconds> TimeReader::read(std::string_view text) {
     last_minute_ = *instant - seconds{(text[18] - '0') * 10 + (text[19] - '0')};
     return instant;
   }
-  if (text.size() > 4 && text[2] == '/') return read_common(text);
+  constexpr std::size_t kAfterWeekday = sizeof("Tue Oct 10 13:55:36 2000") - 1;
+  if (text.size() > 4 && !is_digit(text[3]) && is_digit(text[0])) {
+    if (const auto common = read_common(text)) return common;
+  }
+  if (text.size() >= kAfterWeekday && !is_digit(text[0])) {
+    if (const auto instant = read_after_weekday(text)) return instant;
+  }
   if (const auto number = read_number(text, unit_)) return number;
   if (const auto plain = without_exponent(text)) return read_number(*plain, unit_);
   return read_iso(text, IsoSource::kLogged).at;

@@ -113,7 +113,6 @@ TEST_CASE("a line of 16 MB is accepted, and a longer one is skipped and marked")
     CHECK(line.too_long);
     CHECK(line.number == 4);
     CHECK(line.text == longest);
-    CHECK(!reader.extend(line, 1'000'000'000));
     REQUIRE(reader.next(line));
     CHECK(line.text == "c");
     CHECK(!line.too_long);
@@ -121,35 +120,6 @@ TEST_CASE("a line of 16 MB is accepted, and a longer one is skipped and marked")
     CHECK(line.too_long);
     CHECK(!reader.next(line));
     CHECK(reader.lines() == 6);
-  }
-}
-
-TEST_CASE("a line can be extended by those that follow, and shortened again") {
-  for (const std::size_t at_a_time : {1U, 3U, 1'000U}) {
-    Drops source("one\r\ntwo\nthree\nfour", at_a_time);
-    LineSplitter reader(source, "log");
-    LineSplitter::Line line;
-    REQUIRE(reader.next(line));
-    REQUIRE(reader.extend(line, 100));
-    CHECK(line.text == "one\r\ntwo");
-    CHECK(line.number == 1);
-    REQUIRE(reader.extend(line, 14));
-    CHECK(line.text == "one\r\ntwo\nthree");
-    CHECK(!reader.extend(line, 18));
-    CHECK(line.text == "one\r\ntwo\nthree");
-    CHECK(reader.lines() == 3);
-    reader.unextend(line);
-    CHECK(line.text == "one");
-    CHECK(reader.lines() == 1);
-    REQUIRE(reader.next(line));
-    CHECK(line.text == "two");
-    CHECK(line.number == 2);
-    REQUIRE(reader.extend(line, 100));
-    REQUIRE(reader.extend(line, 100));
-    CHECK(!reader.extend(line, 100));
-    CHECK(line.text == "two\nthree\nfour");
-    CHECK(!reader.next(line));
-    CHECK(reader.lines() == 4);
   }
 }
 

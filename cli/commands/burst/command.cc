@@ -272,7 +272,7 @@ Completions complete_pattern(const CompletionContext& typed) {
 std::string notes() {
   const auto patterns = traffic::patterns();
   return help_section(fmt::format("Patterns (default: {})", patterns.front().name), patterns) +
-         format_help() + list_algorithms({}) + placeholder_help();
+         list_algorithms({}) + placeholder_help();
 }
 
 // ---- The report and the command ----
@@ -383,6 +383,10 @@ void warn_of_missing_clock(const Plan& plan, const Invocation& invocation) {
 }
 
 ExitStatus run_command(Plan& plan, Invocation& invocation) {
+  if (plan.log.list_formats) {
+    append_formats(invocation.out.buffer(), invocation.json);
+    return ExitStatus::kDone;
+  }
   std::vector<Assertion> assertions;
   complete_plan(plan, invocation);
   warn_of_missing_clock(plan, invocation);

@@ -93,9 +93,11 @@ void write_run(JsonWriter& json, const Report& report, const Run& run) {
 
 void write_file(JsonWriter& json, const replay::RecordedFile& file) {
   const auto& counts = file.counts;
-  const auto* format = file.format;
-  json.begin_object().field("name", file.name);
-  json.field("format", format != nullptr ? std::optional(format->name) : std::nullopt);
+  const auto known = [](const std::string& name) {
+    return name.empty() ? std::nullopt : std::optional(name);
+  };
+  json.begin_object().field("name", file.name).field("format", known(file.format));
+  json.field("prefix", known(file.prefix));
   json.field("lines", counts.lines).field("requests", counts.requests).field("bad", counts.bad);
   json.field("blank", counts.blank).field("other", counts.other).end_object();
 }

@@ -218,11 +218,12 @@ class TextReport {
 
   void append_file(const replay::RecordedFile& file, std::string_view label) {
     const auto name = escaped_message(replay::input_name(file.name));
-    if (file.format == nullptr && file.counts.bad == 0) {
+    if (file.format.empty() && file.counts.bad == 0) {
       block_.row(label, name, "empty");
     } else {
-      const auto format = file.format != nullptr ? file.format->name : "unknown format";
-      block_.row(label, name, fmt::format("{}, {}", format, lines_text(file.counts)));
+      const auto format = file.format.empty() ? "unknown format" : escaped_message(file.format);
+      const auto after = file.prefix.empty() ? "" : " after " + file.prefix;
+      block_.row(label, name, fmt::format("{}{}, {}", format, after, lines_text(file.counts)));
     }
   }
 

@@ -127,10 +127,9 @@ void add_options(Options& options, Plan& plan) {
   add_output(options, plan);
 }
 
-/// The sections of --help that list scripts, placeholders and formats.
+/// The sections of --help that list scripts and placeholders.
 std::string notes() {
-  return help_section("Bundled scripts", limiter::algorithms()) + placeholder_help() +
-         format_help();
+  return help_section("Bundled scripts", limiter::algorithms()) + placeholder_help();
 }
 
 // ---- Running ----

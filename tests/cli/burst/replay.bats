@@ -18,10 +18,11 @@ LOG
 
 two=(--limit 2/10s --algorithm sliding-window-log)
 
-# combined: the same requests as an access log.
+# combined: the same requests as an access log, of 192.0.2.1 in place of a, and 192.0.2.2 in place of b.
 combined() {
   local at key
   while read -r at key; do
+    [[ $key == a ]] && key=192.0.2.1 || key=192.0.2.2
     echo "$key - - [$(date -ud "@$at" '+%d/%b/%Y:%T +0000')] \"GET / HTTP/1.1\" 200 5 \"-\" \"x\""
   done <epoch.log
 }
@@ -47,7 +48,7 @@ random_log() {
   run -0 rlctl burst --replay access.log "${two[@]}" --json
   assert_equal "$(counts)" '[5,4,1,2,1]'
   assert_equal "$(jq -c '.runs[0] | [.first_denial_us, .worst_minute, .top_denied, .suggestion]' <<<"$output")" \
-    '[1795155072000000,{"from_us":1795155060000000,"sent":5,"denied":1},[{"key":"a","denied":1}],null]'
+    '[1795155072000000,{"from_us":1795155060000000,"sent":5,"denied":1},[{"key":"192.0.2.1","denied":1}],null]'
   assert_equal "$(jq -c '[.pattern, .seed]' <<<"$output")" '["replay",null]'
   assert_equal "$(replayed '| [.first_us, .last_us, .first_bad, .files[0].format]')" \
     '[1795155070000000,1795155081000000,null,"combined"]'
@@ -64,7 +65,7 @@ random_log() {
 
 @test "several files, out of order and in several formats, are one traffic" {
   sed -n 4,5p epoch.log >second
-  { echo 'timestamp,client_ip' && sed -n '1,3s/ /,/p' epoch.log; } >first.csv
+  { echo 'timestamp,key' && sed -n '1,3s/ /,/p' epoch.log; } >first.csv
   run -0 rlctl burst second --replay first.csv "${two[@]}" --model --json
   assert_equal "$(counts)" '[5,4,1,2,1]'
   assert_equal "$(replayed '.files | map([.name, .format, .lines, .requests, .other])')" \
@@ -146,13 +147,13 @@ random_log() {
 
 @test "bad lines are counted, and the first one is shown" {
   { cat epoch.log; printf '\n# a comment\nhello\n1795155073 \e[31mred\n'; printf '1795155074\n'; } >bad.log
-  run -0 --separate-stderr rlctl burst --replay bad.log "${two[@]}" --json
+  run -0 --separate-stderr rlctl burst --replay bad.log --format epoch "${two[@]}" --json
   assert_equal "$stderr" "rlctl: burst: warning: 2 of 10 lines cannot be read; the first is bad.log:8: \
-the time 'hello' cannot be read: 'hello'"
+it has no ' ' after epoch: 'hello'"
   assert_equal "$(counts)" '[6,5,1,3,1]'
   assert_equal "$(replayed '.files[0] | [.lines, .requests, .bad, .blank, .other]')" '[10,6,2,1,1]'
   assert_equal "$(replayed '.first_bad | [.file, .line]')" '["bad.log",8]'
-  run -0 --separate-stderr rlctl burst --replay bad.log -q
+  run -0 --separate-stderr rlctl burst --replay bad.log --format epoch -q
   assert_output ''
   [[ $stderr == *'warning: 2 of 10 lines'* ]]
 }
@@ -168,19 +169,74 @@ absent; they count as one client; --key-field takes another field"
   assert_equal "$(counts)" '[5,4,1,2,1]'
 }
 
+@test "a warning tells that every request has a key of its own, or that all have the same" {
+  seq 1 9 | awk '{ print "{\"time\":179515500" $1 ",\"ip\":\"192.0.2.1\",\"id\":" $1 "}" }' >one.jsonl
+  run -0 --separate-stderr rlctl burst --replay one.jsonl --model -q
+  assert_equal "$stderr" "rlctl: burst: warning: all 9 requests have the same key, '192.0.2.1', such as that of a \
+proxy; --key-field takes another field"
+  run -0 --separate-stderr rlctl burst --replay one.jsonl --key-field id --model -q
+  assert_equal "$stderr" "rlctl: burst: warning: each of the 9 requests has a key of its own, so that no limit denies \
+any; --key-field takes another field"
+  # A field that is called key was made for this.
+  sed 's/ip/key/' one.jsonl >key.jsonl
+  run -0 --separate-stderr rlctl burst --replay key.jsonl --model -q
+  assert_equal "$stderr" ''
+}
+
+@test "--format takes nginx's log_format and Apache's LogFormat, as they stand in the servers' files" {
+  combined | sed 's/$/ 0.004 "web"/' >access.log
+  refused "combined is nearest, but it goes on after http_user_agent: '192.0.2.1 - - [" --replay access.log
+  assert_line --partial "hint: try --format '\$remote_addr - - [\$time] \$any'"
+  local format
+  for format in '$remote_addr - - [$time] $any' \
+    '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $request_time "$host"' \
+    '%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-Agent}i\" %T \"%v\"'; do
+    run -0 rlctl burst --replay access.log --format "$format" "${two[@]}" --model --json
+    assert_equal "$(counts)" '[5,4,1,2,1]'
+    assert_equal "$(replayed '.files[0] | [.format, .prefix, .bad]')" "$(jq -nc --arg f "$format" '[$f, null, 0]')"
+  done
+  refused "--format: '\$remote_adr' is not a variable of nginx" --replay access.log --format '$remote_adr [$time] $any'
+  refused "--format: '\$status' comes twice" --replay access.log --format '$status $remote_addr $status'
+}
+
+@test "what a collector puts before each line is stripped" {
+  combined | sed 's/^/Nov  5 12:00:00 web1 nginx[4711]: /' >syslog.log
+  run -0 rlctl burst --replay syslog.log "${two[@]}" --model --json
+  assert_equal "$(counts)" '[5,4,1,2,1]'
+  assert_equal "$(replayed '.files[0] | [.format, .prefix]')" '["combined","syslog"]'
+  combined | sed 's/^/web-1  | 2026-11-25T12:00:00.1Z /' >compose.log
+  run -0 rlctl burst --replay compose.log "${two[@]}" --format combined --model
+  assert_line --regexp '^ +combined after docker-compose timestamps, 5 requests in 5 lines$'
+}
+
+@test "--formats lists the formats, each with an example that can be replayed" {
+  run -0 rlctl burst --formats
+  assert_line --index 0 combined
+  assert_line --index 1 --regexp '^  \$remote_addr .* "\$http_user_agent"$'
+  assert_line --index 2 --regexp '^  192\.0\.2\.7 - ann \['
+  assert_line 'cri (before another format)'
+  run -0 rlctl burst --replay epoch.log --formats --json
+  local name example
+  while read -r name; do
+    example=$(jq -r --arg name "$name" 'first(.formats[] | select(.name == $name)).example' <<<"$output")
+    rlctl burst --replay - --model --json <<<"$example" >out.json
+    assert_equal "$name $(jq -c '.replay.files[0].requests' out.json)" "$name 1"
+  done < <(jq -r '.formats[].name' <<<"$output" | uniq)
+}
+
 @test "--strict makes a bad line an error, before anything is written" {
   echo hello >>epoch.log
-  run -2 --separate-stderr rlctl burst --replay epoch.log --strict --csv out.csv
-  assert_equal "$stderr" "rlctl: burst: epoch.log:6: the time 'hello' cannot be read: 'hello'"
+  run -2 --separate-stderr rlctl burst --replay epoch.log --format epoch --strict --csv out.csv
+  assert_equal "$stderr" "rlctl: burst: epoch.log:6: it has no ' ' after epoch: 'hello'"
   assert_output ''
   [[ ! -e out.csv ]]
-  run -2 --separate-stderr rlctl burst --replay epoch.log --strict --json
+  run -2 --separate-stderr rlctl burst --replay epoch.log --format epoch --strict --json
   assert_equal "$(jq -r .error.code <<<"$stderr")" input
 }
 
 @test "terminal control bytes are escaped" {
   printf '100 \e[31mred\n100 \e[31mred\n100 blue\nx\e[0m y\n' >$'a\eb.log'
-  run -0 rlctl burst --replay $'a\eb.log' --limit 1/60s --model
+  run -0 rlctl burst --replay $'a\eb.log' --format epoch --limit 1/60s --model
   refute_output --partial $'\e'
   assert_output --partial '\x1b[31mred'
   assert_output --partial "--replay \$'a\x1bb.log'"
@@ -319,14 +375,14 @@ absent; they count as one client; --key-field takes another field"
 @test "for an object without the required fields, the existing fields are named" {
   echo '{"when":"2026-11-20T06:11:10Z","user":{"id":"a"},"level":"info"}' >app.jsonl
   run -2 rlctl burst --replay app.jsonl --model "${two[@]}"
-  assert_output --partial "app.jsonl:1: it has no field for the time, but when, user.id, level"
+  assert_output --partial "jsonl is nearest, but it has no field for the key, but when, user.id, level"
   assert_output --partial 'hint: --time-field and --key-field name the fields'
   run -2 rlctl burst --replay app.jsonl --model "${two[@]}" --time-field when --key-field userid
   assert_output --partial "it has no field 'userid', but when, user.id, level"
 }
 
 @test "a cost field that no line has is an error, not a cost of 1" {
-  echo '{"time":1795155070,"ip":"a","weight":2}' >weights.jsonl
+  echo '{"time":1795155070,"ip":"192.0.2.1","weight":2}' >weights.jsonl
   run -0 rlctl burst --replay weights.jsonl --model "${two[@]}" --cost-field weight --json
   assert_equal "$(jq .runs[0].worst.allowed <<<"$output")" 2
   run -2 rlctl burst --replay weights.jsonl --model "${two[@]}" --cost-field wieght

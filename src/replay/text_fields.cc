@@ -1,0 +1,453 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/address.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "replay/field_reader.h"
+
+namespace rlctl::replay {
+
+std::string_view take_word(std::string_view& list) noexcept {
+  const auto word = list.substr(0, list.find(' '));
+  list.remove_prefix(std::min(word.size() + 1, list.size()));
+  return word;
+}
+
+bool lists(std::string_view list, std::string_view word) noexcept {
+  while (!list.empty()) {
+    const auto one = take_word(list);
+    if (one == word) return true;
+    if (one.ends_with('*') && word.starts_with(one.substr(0, one.size() - 1))) return true;
+  }
+  return false;
+}
+
+std::string_view take_variable(std::string_view& text) {
+  if (!text.starts_with('$')) return {};
+  const bool braces = text.size() > 1 && text[1] == '{';
+  const std::size_t begin = braces ? 2 : 1;
+  auto end = begin;
+  while (end < text.size() && (text[end] == '_' || is_digit(text[end]) ||
+                               (lower_case(text[end]) >= 'a' && lower_case(text[end]) <= 'z'))) {
+    ++end;
+  }
+  const auto name = text.substr(begin, end - begin);
+  if (name.empty() || (braces && !text.substr(end).starts_with('}'))) return {};
+  text.remove_prefix(end + (braces ? 1 : 0));
+  return name;
+}
+
+namespace {
+
+/// A field at a place in the line.
+struct Place {
+  std::string before;  ///< the text between the field before it and this one
+  std::string name;
+  std::string typed = {};  ///< $name or Apache's %x
+};
+
+/// A format: places, and the text after the last one.
+struct Layout {
+  std::vector<Place> places;
+  std::string end;
+
+  /// Fields that nothing separates are one, which has no role.
+  void add(std::string_view name, std::string typed) {
+    if (end.empty() && !places.empty()) {
+      places.back().name.append("+").append(name);
+    } else {
+      places.push_back({std::exchange(end, {}), std::string(name), std::move(typed)});
+    }
+  }
+};
+
+/// The fields that may contain blanks although nothing encloses them.
+constexpr std::string_view kOfSeveralWords =
+    "any message remote_user request request_uri request_body uri args query_string time "
+    "time_local start_time date request_time_text http_* sent_http_* upstream_* cookie_* arg_* "
+    "env_* note_* ssl_*";
+
+Layout nginx_layout(std::string_view format) {
+  Layout layout;
+  while (!format.empty()) {
+    if (const auto name = take_variable(format); !name.empty()) {
+      layout.add(name, "$" + std::string(name));
+    } else {
+      layout.end += format.front();
+      format.remove_prefix(1);
+    }
+  }
+  return layout;
+}
+
+/// Apache's directives, each followed by the name that nginx has for the same; {c} is that of the
+/// connection.
+constexpr std::string_view kDirectives =
+    "a remote_addr {c}a realip_remote_addr h remote_host {c}h peer_host l remote_logname "
+    "u remote_user r request s status b body_bytes_sent B body_bytes_sent O bytes_sent "
+    "I request_length S bytes D duration_us T request_time v server_name V host p server_port "
+    "m request_method U uri q query_string H server_protocol A server_addr f request_filename "
+    "k connection_requests L request_id P pid R handler X connection_status";
+/// Those with the name of a header, a cookie or the like in braces, and the beginning of a name.
+constexpr std::string_view kWithArgument =
+    "i http_ o sent_http_ C cookie_ e env_ n note_ p port_ P pid_ T request_time_ ^ti trailer_ "
+    "^to sent_trailer_";
+
+/// The word after this one in a list of pairs; empty if there is none.
+std::string_view second_of(std::string_view pairs, std::string_view first) {
+  while (!pairs.empty()) {
+    const auto word = take_word(pairs);
+    const auto second = take_word(pairs);
+    if (word == first) return second;
+  }
+  return {};
+}
+
+/// nginx's name for a directive; empty if Apache has none like it.
+std::string variable_of(std::string_view argument, std::string_view directive) {
+  if (argument.empty()) return std::string(second_of(kDirectives, directive));
+  if (argument == "c") return std::string(second_of(kDirectives, "{c}" + std::string(directive)));
+  std::string name(second_of(kWithArgument, directive));
+  if (name.empty()) return name;
+  for (const char c : argument) name += c == '-' ? '_' : lower_case(c);
+  return name;
+}
+
+/// Takes the directive after a % from the front of a format. %% is added to the layout as text.
+void take_directive(std::string_view& format, Layout& layout) {
+  const auto whole = format;
+  // Conditions on the status, and which of the requests after an internal redirection.
+  const auto skipped = std::min(format.find_first_not_of("0123456789,!<>"), format.size());
+  const bool is_other = format.substr(0, skipped).ends_with('<');
+  format.remove_prefix(skipped);
+  std::string_view argument;
+  if (const auto close = format.find('}'); format.starts_with('{') && close != format.npos) {
+    argument = format.substr(1, close - 1);
+    format.remove_prefix(close + 1);
+  }
+  const std::size_t size = format.starts_with('^') ? 3 : 1;
+  const auto directive = format.substr(0, size);
+  format.remove_prefix(directive.size());
+  const auto typed = "%" + std::string(whole.substr(0, whole.size() - format.size()));
+  if (directive == "%") return static_cast<void>(layout.end += '%');
+  if (directive == "t") {
+    if (!argument.empty()) return layout.add("time", typed);
+    layout.end += '[';
+    layout.add("time_local", typed);
+    return static_cast<void>(layout.end += ']');
+  }
+  const auto name = variable_of(argument, directive);
+  if (name.empty()) {
+    throw UsageError(fmt::format("'{}' is not a directive of Apache's LogFormat", typed),
+                     "write %% for a percent sign");
+  }
+  layout.add(is_other ? "original_" + name : name, typed);
+}
+
+Layout apache_layout(std::string_view format) {
+  Layout layout;
+  while (!format.empty()) {
+    const char c = format.front();
+    format.remove_prefix(1);
+    if (c != '%') {
+      layout.end += c;
+      continue;
+    }
+    take_directive(format, layout);
+    // A time in several directives, "%{%d/%b/%Y %T}t.%{msec_frac}t", is one text.
+    auto& places = layout.places;
+    if (places.size() > 1 && places.back().name == "time" &&
+        places[places.size() - 2].name == "time") {
+      places.pop_back();
+    }
+  }
+  return layout;
+}
+
+/// A part of a field.
+enum class Part { kAll, kMethod, kPath };
+
+enum class End {
+  kLine,
+  kBlank,  ///< a blank or a tab
+  kQuote,  ///< a quote that no backslash escapes, and the text after it
+  kText,   ///< the text after it
+  kColon,  ///< of host:port, the last colon
+};
+
+struct Step {
+  std::string after = {};  ///< the text after the field
+  End end = End::kLine;
+  std::optional<Role> role = {};
+  Part part = Part::kAll;
+  bool is_word = false;       ///< it has no blanks, except after commas
+  bool is_host = false;       ///< it is the name of a server
+  bool skips_blanks = false;  ///< columns may be aligned by several blanks
+  bool is_optional = false;   ///< it and the text before it may be absent
+};
+
+/// As starts_with(), but faster for a few characters.
+bool begins_with(std::string_view text, std::string_view wanted) {
+  if (text.size() < wanted.size()) return false;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (text[i] != wanted[i]) return false;
+  }
+  return true;
+}
+
+/// As find(), but faster, since the last character of what separates fields is seldom in them.
+std::size_t find_text(std::string_view text, std::string_view wanted) {
+  for (auto at = text.find(wanted.back(), wanted.size() - 1); at != text.npos;
+       at = text.find(wanted.back(), at + 1)) {
+    const auto begin = at + 1 - wanted.size();
+    if (begins_with(text.substr(begin), wanted)) return begin;
+  }
+  return text.npos;
+}
+
+std::size_t closing_quote(std::string_view text) {
+  for (auto at = text.find('"');; at = text.find('"', at + 1)) {
+    if (at == 0 || at == text.npos || text[at - 1] != '\\') return at;
+    // The quote is escaped if the number of backslashes before it is odd.
+    const auto other = text.substr(0, at).find_last_not_of('\\');
+    const auto backslashes = at - (other == text.npos ? 0 : other + 1);
+    if (backslashes % 2 == 0) return at;
+  }
+}
+
+/// Whether something other than blanks shows where a field with this text before it ends.
+bool is_enclosed(std::string_view before) {
+  constexpr std::string_view kOpening = "\"[({\t,;";
+  return !before.empty() && kOpening.find(before.back()) != kOpening.npos;
+}
+
+/// A name, but not an address, which might be the client's; that of a server is in brackets.
+bool is_host(std::string_view text) {
+  if (client_network(text, kIpv6Bits)) return text.starts_with('[');
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return is_digit(c) || c == '.' || c == '-' || c == '_' ||
+           (lower_case(c) >= 'a' && lower_case(c) <= 'z');
+  });
+}
+
+bool is_word(std::string_view text) {
+  if (text.starts_with('"')) return false;
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  for (auto at = text.find(' '); at != text.npos; at = text.find(' ', at + 1)) {
+    if (at == 0 || text[at - 1] != ',') return false;
+  }
+  return true;
+}
+
+std::optional<std::string_view> part_of(std::string_view text, Part part) {
+  if (part == Part::kAll) return text;
+  const auto blank = text.find(' ');
+  if (part == Part::kMethod) return text.substr(0, blank);
+  if (blank != text.npos) {
+    // A path may contain unescaped blanks: it ends where the protocol begins.
+    text.remove_prefix(blank + 1);
+    text = text.substr(0, text.rfind(" HTTP/"));
+  } else if (!text.starts_with('/')) {
+    return std::nullopt;
+  }
+  return text.substr(0, text.find('?'));
+}
+
+class TextReader final : public FieldReader {
+ public:
+  TextReader(Layout layout, const FieldOptions& options) {
+    const auto& places = layout.places;
+    if (places.empty()) throw UsageError("it has no variables");
+    start_ = places.front().before;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      names_.push_back(places[i].name);
+      Step step{.after = i + 1 < places.size() ? places[i + 1].before : layout.end};
+      const std::string_view before = places[i].before;
+      step.end = end_of(before, step.after, i + 1 == places.size());
+      step.is_word = step.end != End::kQuote && step.end != End::kBlank && !is_enclosed(before) &&
+                     !lists(kOfSeveralWords, names_[i]);
+      step.is_host = names_[i] == "host";
+      step.skips_blanks =
+          step.end != End::kQuote && (before.ends_with(' ') || (i == 0 && step.end == End::kBlank));
+      steps_.push_back(std::move(step));
+    }
+    choose(options);
+  }
+
+  LineKind read(std::string_view line, Values& values) override {
+    progress_ = 0;
+    if (line.starts_with('#')) return LineKind::kOther;
+    while (!line.empty() && (is_blank(line.back()) || line.ends_with('\n'))) line.remove_suffix(1);
+    if (!line.starts_with(start_)) return bad(fmt::format("it does not begin with '{}'", start_));
+    auto rest = line.substr(start_.size());
+    for (const auto& step : steps_) {
+      std::string_view text;
+      if (!take(step, rest, text)) return lacks(step);
+      ++progress_;
+      if (step.role) values[*step.role].emplace(text.data(), text.size());
+      if (step.part != Part::kAll) {
+        values[*step.role] = part_of(text, step.part);
+        if (!values[*step.role]) return bad(fmt::format("it has no {}", key_name_));
+      }
+      if (rest.data() == nullptr) break;
+    }
+    if (!rest.empty()) return bad(fmt::format("it goes on after {}", names_.back()));
+    ++progress_;
+    return LineKind::kRequest;
+  }
+
+  std::string_view name(Role role) const override {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (steps_[i].role == role) return role == kKey ? std::string_view(key_name_) : names_[i];
+    }
+    return {};
+  }
+
+ private:
+  static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+  static End end_of(std::string_view before, std::string_view after, bool is_last) {
+    if (before.ends_with('"') && after.starts_with('"')) return End::kQuote;
+    if (after.empty()) return End::kLine;
+    if (after == ":" && !is_last) return End::kColon;
+    return after == " " ? End::kBlank : End::kText;
+  }
+
+  /// The fields with roles. A role that was chosen must be there.
+  void choose(const FieldOptions& options) {
+    const RoleNames roles(options);
+    for (const auto role : {kTime, kDate, kKey, kCost, kMessage}) {
+      const auto* best = best_of(role, roles);
+      if (best == nullptr && role == kKey && options.key) best = other_name(*options.key);
+      if (best != nullptr) {
+        auto& step = steps_[static_cast<std::size_t>(best - names_.data())];
+        if (step.role) throw UsageError(fmt::format("{} cannot be time, key and cost", *best));
+        step.role = role;
+        if (role == kKey) key_name_ = options.key.value_or(*best);
+      } else if (roles.is_chosen(role) && !(role == kCost && options.cost->empty())) {
+        throw UsageError(fmt::format("no field {}: the format has {}", roles.describe(role),
+                                     fmt::join(names_, ", ")));
+      }
+    }
+    if (name(kKey).empty() && name(kMessage).empty()) {
+      throw UsageError(
+          fmt::format("no field for the key: the format has {}", fmt::join(names_, ", ")),
+          "--key-field names it");
+    }
+    if (!may_be_of_a_day(name(kTime))) drop(kDate);
+    const auto* address = best_of(kKey, RoleNames({}));
+    if (address == nullptr) return;
+    auto& step = steps_[static_cast<std::size_t>(address - names_.data())];
+    if (!step.role) step.role = kAddress;
+    // "1795608000 login:ann 2": without a cost, a request costs 1.
+    auto& last = steps_.back();
+    last.is_optional = steps_.size() > 1 && names_.back() == "cost" && last.after.empty();
+  }
+
+  const std::string* best_of(Role role, const RoleNames& roles) const {
+    const std::string* best = nullptr;
+    for (const auto& name : names_) {
+      if (const auto rank = roles.rank(role, name)) {
+        if (best == nullptr || *rank < *roles.rank(role, *best)) best = &name;
+      }
+    }
+    return best;
+  }
+
+  /// The field that has a short name, perhaps a part of it.
+  const std::string* other_name(std::string_view key) {
+    constexpr std::string_view kShort =
+        "address remote_addr address remote_host user remote_user user auth_user referer "
+        "http_referer "
+        "useragent http_user_agent method request_method method request path request_uri path uri "
+        "path request";
+    for (auto rest = kShort; !rest.empty();) {
+      const auto name = take_word(rest);
+      const auto found = std::find(names_.begin(), names_.end(), take_word(rest));
+      if (name != key || found == names_.end()) continue;
+      auto& part = steps_[static_cast<std::size_t>(found - names_.begin())].part;
+      if (key == "path") part = Part::kPath;
+      if (key == "method" && *found == "request") part = Part::kMethod;
+      return &*found;
+    }
+    return nullptr;
+  }
+
+  void drop(Role role) {
+    for (auto& step : steps_) {
+      if (step.role == role) step.role.reset();
+    }
+  }
+
+  static std::size_t end_of(const Step& step, std::string_view rest) {
+    switch (step.end) {
+      case End::kLine:
+        return rest.size();
+      case End::kBlank: {
+        const auto* blank =
+            std::find_if(rest.begin(), rest.end(), [](char c) { return c == ' ' || c == '\t'; });
+        return blank == rest.end() ? rest.npos : static_cast<std::size_t>(blank - rest.begin());
+      }
+      case End::kQuote: {
+        const auto end = closing_quote(rest);
+        return end != rest.npos && begins_with(rest.substr(end), step.after) ? end : rest.npos;
+      }
+      case End::kText:
+        return find_text(rest, step.after);
+      case End::kColon:
+        break;
+    }
+    const auto& next = (&step + 1)->after;
+    return rest.substr(0, next.empty() ? rest.npos : find_text(rest, next)).rfind(':');
+  }
+
+  /// Takes a field and the text after it. If the line ends before an optional one, the rest is
+  /// null.
+  bool take(const Step& step, std::string_view& rest, std::string_view& text) const {
+    while (step.skips_blanks && !rest.empty() && is_blank(rest.front())) rest.remove_prefix(1);
+    const auto end = end_of(step, rest);
+    if (end == rest.npos) {
+      if (&step == &steps_.back() || !(&step + 1)->is_optional) return false;
+      text = std::exchange(rest, {});
+      return !text.empty();
+    }
+    text = rest.substr(0, end);
+    rest.remove_prefix(end + step.after.size());
+    return (!step.is_word || is_word(text)) && (!step.is_host || is_host(text));
+  }
+
+  LineKind lacks(const Step& step) {
+    const auto& name = names_[static_cast<std::size_t>(&step - steps_.data())];
+    if (step.after.empty()) return bad(fmt::format("it goes on after {}", name));
+    return bad(fmt::format("it has no '{}' after {}", step.after, name));
+  }
+
+  std::string start_, key_name_;
+  std::vector<std::string> names_;
+  std::vector<Step> steps_;  ///< as many
+};
+
+}  // namespace
+
+std::unique_ptr<FieldReader> make_text_reader(std::string_view format, const FieldOptions& fields) {
+  const bool is_apache = format.find('$') == format.npos;
+  auto layout = is_apache ? apache_layout(format) : nginx_layout(format);
+  std::vector<std::string_view> seen;
+  for (const auto& place : layout.places) {
+    if (place.name == "any") continue;
+    if (std::find(seen.begin(), seen.end(), place.name) != seen.end()) {
+      throw UsageError(fmt::format("'{}' comes twice", place.typed),
+                       is_apache ? "" : "write $any for what does not matter");
+    }
+    seen.push_back(place.name);
+  }
+  return std::make_unique<TextReader>(std::move(layout), fields);
+}
+
+}  // namespace rlctl::replay
