@@ -519,7 +519,7 @@ class Reader {
       } else {
         add_text(value);
       }
-      library.settings.push_back(std::move(setting));
+      if (!setting.values.empty()) library.settings.push_back(std::move(setting));
     };
     for (const auto& [key, node] : table) {
       const auto* place = node.as_table();

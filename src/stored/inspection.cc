@@ -1,7 +1,10 @@
 #include "stored/inspection.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "redis/error.h"
 #include "redis/server.h"
 #include "stored/survey.h"
@@ -340,6 +343,18 @@ void InspectionBuilder::set_told_limit() {
   if (!request_.limit && state.units) result_.limit = state.units;
   if (state.window) result_.window = state.window;
   result_.window_is_inferred = state.window && state.window_is_inferred;
+  const bool is_count = !state.counts.empty() || state.left;
+  if (!limit_ || !state.window || !is_count || state.limit == limit_) return;
+  // Months and years are not always of the same length.
+  const auto ratio = as_double(limit_->window) / as_double(*state.window);
+  if (ratio > 0.9 && ratio < 1.1) return;
+  if (request_.limit) {
+    result_.state.unknown = fmt::format("it counts in a window of {}, which is not the limit's",
+                                        format_duration(*state.window));
+  } else if (!state.limit) {
+    result_.limit = state.units;
+    result_.burst.reset();
+  }
 }
 
 /// By the row of a library; what only has the shape of a limiter's state has no figures.

@@ -299,8 +299,8 @@ void Surveying::read_weights() {
   };
   for (const auto& each : counted_) {
     if (!applies(each)) continue;
-    const auto from = score_before(*each.form, each.bounds.front().instant).substr(1);
-    connection_.append({"ZRANGEBYSCORE", each.result->key, from, "+inf", "WITHSCORES"});
+    const auto first = std::to_string(each.bounds.front().low);
+    connection_.append({"ZRANGE", each.result->key, first, "-1", "WITHSCORES"});
   }
   for (auto& each : counted_) {
     if (!applies(each)) continue;

@@ -121,8 +121,8 @@ TEST_CASE("a long value is shortened in a message") {
   CHECK(mistake_in(lots + " = 1") ==
         "1: unknown key '" + shown +
             "'; expected one of: url, password_file, tls, cacert, cert, "
-            "key, sni, insecure, timeout, policy or "
-            "script");
+            "key, sni, insecure, timeout, policy, "
+            "script or library");
   CHECK(mistake_in("url = ['" + lots + "']") == "1: url must be a string, not a list");
   for (const std::string& text :
        {"timeout = '" + lots + "'", "policy = '" + lots + "'", "[policy." + lots + "]\nkey = 'k'",

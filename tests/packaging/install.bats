@@ -9,7 +9,7 @@ expected_files() {
   echo bin/rlctl
   printf 'share/doc/rlctl/%s\n' CHANGELOG.md LICENSE README.md
   find examples -type f -printf 'share/doc/rlctl/%p\n'
-  printf 'share/rlctl/%s\n' lua/*.lua
+  printf 'share/rlctl/%s\n' lua/*.lua libraries.toml
   if [[ -d schema ]]; then find schema -type f -printf 'share/rlctl/%p\n'; fi
   echo share/bash-completion/completions/rlctl
   echo share/fish/vendor_completions.d/rlctl.fish

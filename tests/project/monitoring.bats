@@ -62,11 +62,8 @@ nagios() {
   # cron: the fields after the fifth and the user; \% is a percent sign.
   command=$(sed -n 's/^[*][^ ]* [^ ]* [^ ]* [^ ]* [^ ]* nobody //p' cron/quota | sed 's/\\%/%/g' | with_this_rlctl)
   [[ $command == *quota* ]]
-  # It reads no configuration file, so it does not matter what is in one.
-  local config=$BATS_TEST_TMPDIR/config.toml
-  echo 'not a configuration' >"$config"
   cron() {
-    env -i SHELL=/bin/sh PATH=/usr/bin:/bin RLCTL_CONFIG="$config" RLCTL_URL="$RLCTL_URL" \
+    env -i SHELL=/bin/sh PATH=/usr/bin:/bin RLCTL_URL="$RLCTL_URL" \
       /bin/sh -c "$command" </dev/null
   }
   run -0 cron

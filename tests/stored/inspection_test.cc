@@ -353,10 +353,17 @@ TEST_CASE("the state of other limiters is reported as far as it is known") {
   server.call({"PEXPIRE", "z", "60000"});
   const Limit limit{.limit = 2, .window = 60s};
   const auto now = microseconds{(kNow.count() / 1000 + 3000) * 1000};
-  const auto zset = inspect(server.connection(), "z", {.limit = limit, .now = now, .bars = 10});
-  REQUIRE(zset.is_limiter());
-  CHECK(zset.state.form->name == "foreign-zset");
-  CHECK_FALSE(zset.state.certain);
+  const auto unknown = inspect(server.connection(), "z", {.limit = limit, .now = now, .bars = 10});
+  CHECK(unknown.state.form->name == "foreign-zset");
+  CHECK_FALSE(unknown.used);
+  CHECK_FALSE(unknown.window);
+  CHECK(unknown.entries.size() == 3);
+  const Libraries as_times({}, "times");
+  const auto look = [&](microseconds at) {
+    return stored::inspect(server.connection(), "z", {.limit = limit, .now = at, .bars = 10},
+                           as_times);
+  };
+  const auto zset = look(now);
   CHECK(zset.used == 3);
   CHECK(zset.remaining == 0);
   CHECK(zset.next_free == 60s - 3000ms + 5ms);
@@ -365,24 +372,39 @@ TEST_CASE("the state of other limiters is reported as far as it is known") {
   CHECK(zset.entries[1].at == microseconds{(kNow.count() / 1000 + 5) * 1000});
   // The first one leaves the window after exactly 60 s.
   const auto first = microseconds{kNow.count() / 1000 * 1000};
-  CHECK(inspect(server.connection(), "z", {.limit = limit, .now = first + 60s - 1us}).used == 3);
-  CHECK(inspect(server.connection(), "z", {.limit = limit, .now = first + 60s}).used == 2);
+  CHECK(look(first + 60s - 1us).used == 3);
+  CHECK(look(first + 60s).used == 2);
 
   server.call({"SET", "c", "4", "PX", "30000"});
-  const auto counter =
-      inspect(server.connection(), "c", {.limit = Limit{.limit = 4, .window = 60s}});
-  REQUIRE(counter.is_limiter());
-  CHECK(counter.state.form->name == "foreign-counter");
-  CHECK(counter.used == 4);
-  CHECK(counter.remaining == 0);
-  CHECK(counter.next_free == counter.ttl);
-  CHECK(counter.reset_after == counter.ttl);
-  CHECK(inspect(server.connection(), "c", {.limit = Limit{.limit = 5}}).next_free == 0us);
-  CHECK_FALSE(inspect(server.connection(), "c", {}).remaining);
+  const auto number = inspect(server.connection(), "c", {.limit = limit});
+  CHECK(number.state.form->name == "foreign-counter");
+  CHECK(number.state.left == 4);
+  CHECK_FALSE(number.used);
+  const auto count = [&](std::int64_t units) {
+    const Limit asked{.limit = units, .window = 60s};
+    return stored::inspect(server.connection(), "c", {.limit = asked}, Libraries({}, "count"));
+  };
+  const auto full = count(4);
+  CHECK(full.used == 4);
+  CHECK(full.remaining == 0);
+  CHECK(full.next_free == full.ttl);
+  CHECK(full.reset_after == full.ttl);
+  CHECK(count(5).next_free == 0us);
   server.call({"PERSIST", "c"});
-  const auto stuck = inspect(server.connection(), "c", {.limit = Limit{.limit = 4, .window = 60s}});
-  CHECK(stuck.next_free == kNever);
-  CHECK_FALSE(stuck.reset_after);
+  CHECK(count(4).next_free == kNever);
+  CHECK_FALSE(count(4).reset_after);
+}
+
+TEST_CASE("a count is not compared with the limit of another window") {
+  TestServer server;
+  server.call({"SET", "LIMITS:LIMITER/ann/5/1/minute", "3", "EX", "60"});
+  const auto look = [&](microseconds window) {
+    const Limit limit{.limit = 4, .window = window};
+    return inspect(server.connection(), "LIMITS:LIMITER/ann/5/1/minute", {.limit = limit});
+  };
+  CHECK(look(60s).used == 3);
+  CHECK_FALSE(look(3600s).used);
+  CHECK(look(3600s).state.unknown == "it counts in a window of 60s, which is not the limit's");
 }
 
 TEST_CASE("a key that is not a limiter's is distinguished from a missing one") {
@@ -410,7 +432,9 @@ TEST_CASE("a very long TTL is reported as such, not as a negative number") {
   TestServer server;
   server.call({"SET", "k", "5"});
   server.call({"PEXPIRE", "k", "9000000000000000"});
-  const auto seen = inspect(server.connection(), "k", {.limit = Limit{.limit = 5, .window = 60s}});
+  const auto seen =
+      stored::inspect(server.connection(), "k", {.limit = Limit{.limit = 5, .window = 60s}},
+                      Libraries({}, "count"));
   CHECK(seen.ttl.value() > std::chrono::years{280});
   CHECK(seen.reset_after.value() > std::chrono::years{280});
 }

@@ -147,7 +147,8 @@ TEST_CASE("a bucket in a hash that is written between the look and the removal i
   CHECK(looks == 2);
 
   (void)arena.call({"HSET", key, "tokens", "9", "last_refreshed", "1763750000"});
-  const auto& form = *decode_ours(read_contents(arena.connection(), {&key, 1}, built_in_libraries()).front()).form;
+  const auto content = read_contents(arena.connection(), {&key, 1}, built_in_libraries()).front();
+  const auto& form = *built_in_libraries().decode({.key = key, .content = &content}, {}).form;
   options = after_first_look([&] { (void)arena.call({"HSET", key, "name", "ann"}); });
   options.force = true;
   const std::vector<SeenKey> seen{{key, "hash", &form}};

@@ -76,7 +76,8 @@ TEST_CASE("reading writes nothing: neither a key nor its TTL changes") {
   };
   const auto before = changes();
   REQUIRE(before > 0);
-  for (const auto& each : survey(server.connection(), asked, built_in_libraries())) CHECK(each.inspection.used == 1);
+  for (const auto& each : survey(server.connection(), asked, built_in_libraries()))
+    CHECK(each.inspection.used == 1);
   CHECK(changes() == before);
 }
 
@@ -142,7 +143,8 @@ TEST_CASE("when a full key that shrinks meanwhile has room again is not known") 
     });
     auto connection = redis::Connection::open(server.url(), 120s);
     const InspectedKey asked{.key = "k", .request = {.limit = Limit{.limit = 3, .window = 60s}}};
-    const auto found = survey(connection, {&asked, 1}, built_in_libraries()).at(0).inspection;
+    const Libraries libraries({}, "times");
+    const auto found = survey(connection, {&asked, 1}, libraries).at(0).inspection;
     REQUIRE(found.is_limiter());
     CHECK(found.used == 3);
     CHECK(found.remaining == 0);
@@ -161,28 +163,28 @@ TEST_CASE("a scan surveys each key once, although the keyspace grows and shrinks
   }
   std::set<std::string> seen;
   int page_number = 0;
-  survey_all(server.connection(), {.ask = [](const std::string&) { return InspectionRequest{}; },
-                                   .on_page =
-                                       [&](std::span<const Surveyed> page, double) {
-                                         for (const auto& each : page) {
-                                           if (!each.inspection.exists()) continue;
-                                           CHECK(seen.insert(each.inspection.key).second);
-                                         }
-                                         // The table grows at first and shrinks later, so that SCAN
-                                         // returns keys twice.
-                                         const bool grows = page_number < 2;
-                                         for (int i = 0; i < 4000; ++i) {
-                                           const auto key =
-                                               "goes:" + std::to_string(i) + ":" +
-                                               std::to_string(grows ? page_number : i % 2);
-                                           if (grows) {
-                                             static_cast<void>(server.call({"SET", key, "x"}));
-                                           } else if (page_number == 4) {
-                                             static_cast<void>(server.call({"DEL", key}));
-                                           }
-                                         }
-                                         ++page_number;
-                                       }},
+  survey_all(server.connection(),
+             {.ask = [](const std::string&) { return InspectionRequest{}; },
+              .on_page =
+                  [&](std::span<const Surveyed> page, double) {
+                    for (const auto& each : page) {
+                      if (!each.inspection.exists()) continue;
+                      CHECK(seen.insert(each.inspection.key).second);
+                    }
+                    // The table grows at first and shrinks later, so that SCAN
+                    // returns keys twice.
+                    const bool grows = page_number < 2;
+                    for (int i = 0; i < 4000; ++i) {
+                      const auto key = "goes:" + std::to_string(i) + ":" +
+                                       std::to_string(grows ? page_number : i % 2);
+                      if (grows) {
+                        static_cast<void>(server.call({"SET", key, "x"}));
+                      } else if (page_number == 4) {
+                        static_cast<void>(server.call({"DEL", key}));
+                      }
+                    }
+                    ++page_number;
+                  }},
              built_in_libraries());
   for (const auto& key : there) CHECK_MESSAGE(seen.contains(key), key);
 }

@@ -42,9 +42,10 @@ std::string when_text(microseconds instant, microseconds now) {
 std::string ttl_part(const TextBlock& block, const Inspection& inspection) {
   if (inspection.ttl) return "ttl " + wait_text(*inspection.ttl, Rounding::kTenths);
   if (!inspection.is_limiter()) return "no ttl";
+  if (inspection.state.form->library.empty()) return "no ttl";
   // Without a TTL, only foreign state never resets.
-  return inspection.state.form->is_foreign() ? block.tone("no ttl: never resets", Tone::kBad)
-                                             : block.tone("no ttl: never expires", Tone::kWarning);
+  return inspection.state.form->ends_by_ttl ? block.tone("no ttl: never resets", Tone::kBad)
+                                            : block.tone("no ttl: never expires", Tone::kWarning);
 }
 
 void append_key(TextBlock& block, const Inspection& inspection) {
@@ -109,7 +110,8 @@ void append_algorithm(TextBlock& block, const Found& found) {
     block.row("holds", state.left ? fmt::format("{}", *state.left) : "times", state.form->summary);
     return;
   }
-  block.row("algorithm", state.form->label(), limit_part(inspection));
+  block.row("algorithm", state.form->label(),
+            state.part_of.empty() ? limit_part(inspection) : std::string());
   if (state.form->layout == Layout::kLeases && !inspection.limit) {
     block.note("for 3 leases, pass --limit 3/1s; leases ignore the window", Tone::kDim);
   }

@@ -90,7 +90,7 @@ keys_of_all_bytes() {
   run -0 rlctl check --json --key-base64 --limit 5/60s --peek "${all[256]}"
   assert_equal "$(jq .remaining <<<"$output")" 4
 
-  run -0 rlctl inspect --json --key-base64 "${all[@]}"
+  run -0 rlctl inspect --json --key-base64 --limit 5/60s "${all[@]}"
   assert_equal "$(jq -r "$original" <<<"$output")" "$keys"
   assert_equal "$(jq .used <<<"$output" | sort | uniq -c | xargs)" '257 1'
 
