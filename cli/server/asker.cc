@@ -274,8 +274,8 @@ Problem explain_wrong_type(Problem problem, const limiter::Algorithm& algorithm,
   }
   const auto contents = try_to_read(connection, candidates);
   for (std::size_t i = 0; i < contents.size(); ++i) {
-    const auto state = stored::built_in_libraries().decode(
-        {.key = candidates[i], .content = &contents[i]}, {});
+    const auto state =
+        stored::built_in_libraries().decode({.key = candidates[i], .content = &contents[i]}, {});
     const auto holds = what_it_holds(contents[i], state, algorithm);
     if (holds.empty()) continue;
     problem.message = server + "'" + candidates[i] + "' holds " + holds;

@@ -147,6 +147,11 @@ class Matching {
     if (first.part == Part::kLiteral && !key_.starts_with(first.text)) return false;
     if (last.part == Part::kLiteral && !key_.ends_with(last.text)) return false;
     if (key_.size() < pattern_.literals) return false;
+    // Many patterns end in a number, and most names do not.
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    const bool ends_in_digit = last.part == Part::kIndex || last.part == Part::kStart ||
+                               last.part == Part::kMinute || last.part == Part::kNumber;
+    if (key_.empty() || (ends_in_digit && !is_digit(key_.back()))) return false;
     parts_.resize(pattern_.pieces.size());
     return match_from(0, key_);
   }
@@ -299,6 +304,9 @@ struct Span {
   double us(double window) const { return windows * window + static_cast<double>(more.count()); }
 };
 
+/// What a key beside another holds.
+enum class Role { kTime, kNumber, kHash, kBan, kOther };
+
 enum class Proof { kName, kTtl, kSiblings };
 enum class Ttl { kAny, kNone, kValue, kSpan };
 
@@ -325,6 +333,8 @@ struct Row {
   std::vector<std::pair<std::string, std::string>> periods = {};
   Ttl ttl = Ttl::kAny;
   Span least_ttl = {}, most_ttl = {};
+  /// The other keys that the row names.
+  std::vector<std::pair<OtherName, Role>> beside = {};
   std::string mistake = {};  ///< what makes the row useless
   /// By unit, s, ms and us, and for lists whose newest entry is the first.
   std::array<Form, 6> forms = {};
@@ -573,6 +583,23 @@ void make_forms(Row& row) {
   }
 }
 
+std::vector<std::pair<OtherName, Role>> other_names(const Row& row) {
+  std::vector<std::pair<OtherName, Role>> names;
+  const auto add_place = [&](const std::optional<Place>& place, Role role) {
+    if (!place || place->key.empty() || place->is_ttl) return;
+    names.emplace_back(place->key, place->field.empty() ? role : Role::kHash);
+  };
+  add_place(row.at, Role::kTime);
+  add_place(row.start, Role::kTime);
+  add_place(row.ends, Role::kTime);
+  add_place(row.limit_at, Role::kNumber);
+  add_place(row.window_at, Role::kNumber);
+  if (!row.previous.empty()) names.emplace_back(row.previous, Role::kNumber);
+  if (!row.ban.empty()) names.emplace_back(row.ban, Role::kBan);
+  for (const auto& other : row.others) names.emplace_back(other, Role::kOther);
+  return names;
+}
+
 /// Throws UsageError, for the first mistake that concerns the whole row.
 void require_whole(const Row& row) {
   if (row.keys.empty()) throw UsageError("key is missing; write key = \"acme:left:*\"");
@@ -610,6 +637,7 @@ std::vector<RowMistake> read_row(const LibrarySection& section, Row& row) {
                                                     setting.name, error.what())});
     }
   }
+  row.beside = other_names(row);
   if (mistakes.empty()) {
     try {
       require_whole(row);
@@ -626,9 +654,6 @@ std::vector<RowMistake> read_row(const LibrarySection& section, Row& row) {
 
 // ---- Finding rows ----
 
-/// What a key beside another holds.
-enum class Role { kTime, kNumber, kHash, kBan, kOther };
-
 /// A pattern of keys, and a row that reads them or belongs to them.
 struct Entry {
   Pattern pattern;
@@ -643,29 +668,13 @@ struct Index {
   std::vector<Entry> parts = {};  ///< keys beside others
 };
 
-std::vector<std::pair<OtherName, Role>> other_names(const Row& row) {
-  std::vector<std::pair<OtherName, Role>> names;
-  const auto add_place = [&](const std::optional<Place>& place, Role role) {
-    if (!place || place->key.empty() || place->is_ttl) return;
-    names.emplace_back(place->key, place->field.empty() ? role : Role::kHash);
-  };
-  add_place(row.at, Role::kTime);
-  add_place(row.start, Role::kTime);
-  add_place(row.ends, Role::kTime);
-  add_place(row.limit_at, Role::kNumber);
-  add_place(row.window_at, Role::kNumber);
-  if (!row.previous.empty()) names.emplace_back(row.previous, Role::kNumber);
-  if (!row.ban.empty()) names.emplace_back(row.ban, Role::kBan);
-  for (const auto& other : row.others) names.emplace_back(other, Role::kOther);
-  return names;
-}
-
 Index index_of(const std::deque<Row>& rows) {
   Index index;
   for (const auto& row : rows) {
     for (const auto& key : row.keys) {
       index.keys.push_back({.pattern = key, .row = &row, .key = &key});
-      for (const auto& [name, role] : other_names(row)) {
+      if (!row.mistake.empty()) continue;
+      for (const auto& [name, role] : row.beside) {
         if (name.text == OtherName::kBefore) continue;
         auto pattern = parse_pattern(name.pattern(key));
         const bool is_any = pattern.literals == 0;
@@ -931,7 +940,7 @@ std::optional<Fitting> RowReading::read() {
     }
   }
   if (!read_value()) return std::nullopt;
-  for (const auto& [name, role] : other_names(row_)) {
+  for (const auto& [name, role] : row_.beside) {
     if (state_.partner.empty()) state_.partner = name.of(name_);
   }
   read_ban();
@@ -1260,12 +1269,11 @@ std::optional<Decoded> decode_rows(const Index& index, const Question& question,
 void add_siblings(const Index& index, const Question& question, std::vector<std::string>& names) {
   for (const auto& entry : index.keys) {
     const auto& row = *entry.row;
-    if (!may_be(row, *question.content) || !row.mistake.empty()) continue;
-    const auto others = other_names(row);
-    const bool needs = !others.empty() || !row.unless.empty();
-    const auto name = needs ? Name::match(entry.pattern, question.key) : std::nullopt;
+    const bool needs = !row.beside.empty() || !row.unless.empty();
+    if (!needs || !may_be(row, *question.content) || !row.mistake.empty()) continue;
+    const auto name = Name::match(entry.pattern, question.key);
     if (!name) continue;
-    for (const auto& [other, role] : others) {
+    for (const auto& [other, role] : row.beside) {
       const bool is_only_ban = question.content->type == "none" && role != Role::kBan;
       if (role != Role::kOther && !is_only_ban) names.push_back(other.of(*name));
     }

@@ -87,8 +87,8 @@ std::string content_text(redis::Connection& connection, const stored::SavedKey& 
 /// known.
 std::string limiter_text(const stored::Inspection& inspection) {
   const auto most = inspection.burst ? inspection.burst : inspection.limit;
-  const bool is_known = inspection.is_limiter() && !inspection.state.form->is_foreign() &&
-                        inspection.used && most;
+  const bool is_known =
+      inspection.is_limiter() && !inspection.state.form->is_foreign() && inspection.used && most;
   if (!is_known) return {};
   const auto used = inspection.used_exact ? amount_text(*inspection.used_exact)
                                           : std::to_string(*inspection.used);
@@ -152,7 +152,8 @@ KeyText KeyWatch::describe(redis::Connection& connection, const stored::SavedKey
   const auto index = static_cast<std::size_t>(at - keys_.begin());
   if (plan_.foreign == nullptr && index < plan_.limits.size()) request.limit = plan_.limits[index];
   if (plan_.algorithm != nullptr || saved.type == "string" || saved.type == "hash") {
-    text.content = limiter_text(stored::inspect(connection, saved.key, request, stored::built_in_libraries()));
+    text.content =
+        limiter_text(stored::inspect(connection, saved.key, request, stored::built_in_libraries()));
   }
   if (text.content.empty()) text.content = content_text(connection, saved);
   return text;

@@ -459,8 +459,7 @@ TEST_CASE("inspection text: keys without a TTL are reported, rlctl's and others"
                            .last = {.member = "b", .score = "1795155119914"}});
   other.ttl.reset();
   CHECK(shown(other).find("zset, 200 bytes, no ttl\n") != std::string::npos);
-  CHECK(shown(other).find("           a sorted set scored in milliseconds,\n"
-                          "           as limiters keep times\n") != std::string::npos);
+  CHECK(shown(other).find("a sorted set scored in milliseconds") != std::string::npos);
 }
 
 TEST_CASE("inspection text: a list of small numbers may belong to another program") {
