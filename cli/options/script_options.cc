@@ -56,6 +56,18 @@ constexpr std::array kSettings{
                   [](const auto& text, auto& limiter) {
                     limiter.reading.delay_unit = traffic::parse_delay_unit(text);
                   }},
+    ScriptSetting{"--denied-error", "CODE",
+                  "errors that deny (the first word: LIMIT for 'LIMIT too many')",
+                  &ScriptOptions::denied_error, "",
+                  [](const auto& text, auto& limiter) {
+                    limiter.reading.denied_error = traffic::parse_error_code(text);
+                  }},
+    ScriptSetting{"--delay", "EXPR",
+                  "time after which an allowed request proceeds (with its unit: 'r - now_ms ms')",
+                  &ScriptOptions::delay, "",
+                  [](const auto& text, auto& limiter) {
+                    limiter.reading.delay = traffic::parse_wait_expression(text);
+                  }},
     ScriptSetting{"--remaining", "EXPR",
                   "units that remain (an expression over the reply r: 'r[2]')",
                   &ScriptOptions::remaining, "",
@@ -297,6 +309,7 @@ void add_script_options(Options& options, ScriptOptions& target, bool is_optiona
   for (const auto& setting : kSettings) {
     auto option = options.value(std::string(setting.option), std::string(setting.value_name),
                                 target.*setting.value, setting.help);
+    if (setting.option == "--reset-after") option.only_in_long_help();
     if (!is_optional) option.needs(kScriptOption, "", "name the script with --script FILE.lua");
   }
 }
@@ -428,7 +441,8 @@ std::string reading_text(const traffic::ForeignLimiter& limiter) {
   const auto& [named, expression] = limiter.reading.allowed_when;
   if (named == nullptr) return "allowed when " + escape(expression.source());
   if (named->wait == traffic::NamedCondition::Wait::kOfRequest) {
-    return "allowed always, after a delay";
+    const bool has_delay = limiter.reading.delay_unit || limiter.reading.delay;
+    return has_delay ? "allowed always, after a delay" : "allowed always";
   }
   return fmt::format("allowed when its reply is {}", named->name);
 }

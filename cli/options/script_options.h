@@ -22,7 +22,8 @@ struct ScriptOptions {
   std::string_view named_with = "--script";  ///< the option whose values `scripts` are
   std::vector<std::string> keys = {};        ///< templates
   std::optional<std::string> function = {}, arguments = {}, allowed_when = {}, delay_unit = {},
-                             remaining = {}, retry_after = {}, reset_after = {};
+                             denied_error = {}, delay = {}, remaining = {}, retry_after = {},
+                             reset_after = {};
 };
 
 /// An option about a script that has one text: a row of the table in script_options.cc, from which

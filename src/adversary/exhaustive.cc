@@ -159,6 +159,7 @@ class Exhaustion {
     const auto& denied = result_.wrongly_denied;
     result_.keep_denial(finding, denied && comes_before(node, request, denied->schedule));
     result_.keep_beyond_rounding(finding.score, request_);
+    result_.keep_early_denial(finding.schedule, finding.answers, request_.limit);
     const auto window = request_.limit.window;
     auto& most = result_.most;
     if (!most.schedule.empty() && !is_weaker(most, finding, window) &&

@@ -134,6 +134,7 @@ class SearchPass {
     Finding candidate{.answers = answers, .score = score_of(schedule, answers, request_)};
     candidate.schedule = std::move(schedule);
     result_.keep_beyond_rounding(candidate.score, request_);
+    result_.keep_early_denial(candidate.schedule, answers, request_.limit);
     const auto& denied = result_.wrongly_denied;
     result_.keep_denial(candidate, denied && candidate.schedule.size() < denied->schedule.size());
     result_.has_stepped_back = result_.has_stepped_back || steps_back(candidate.schedule);
@@ -318,6 +319,21 @@ void SearchResult::keep_beyond_rounding(const Score& score, const SearchRequest&
   const auto known = beyond_rounding ? beyond_rounding->worst : request.limit.limit;
   const bool is_rounded = request.limit.window - score.worst_span < request.rounding;
   if (score.worst > known && !is_rounded) beyond_rounding = score;
+}
+
+void SearchResult::keep_early_denial(const Schedule& schedule, const Answers& answers,
+                                     const limiter::Limit& limit) {
+  const auto at_once = std::min(limit.limit, limit.burst_or_limit());
+  std::int64_t units = 0;
+  for (std::size_t i = 0; i < schedule.size(); ++i) {
+    const auto [at, cost] = schedule[i];
+    if (at != schedule.front().at || cost < 0 || units + cost > at_once) return;
+    if (!answers[i].allowed) {
+      denied_after = std::min(denied_after.value_or(units), units);
+      return;
+    }
+    units += cost;
+  }
 }
 
 bool is_confirmed(Trial& trial, SearchResult& result) try {

@@ -62,6 +62,9 @@ struct SearchResult {
   /// The most units above the limit, by a clock that never steps back, in a span that is shorter
   /// than a window by at least the rounding; std::nullopt if none was found.
   std::optional<Score> beyond_rounding = {};
+  /// The fewest units that were allowed at one instant before a denial of one that would not have
+  /// filled the limit, nor the burst: the limiter's limit is another.
+  std::optional<std::int64_t> denied_after = {};
   /// `most` has as many units as a schedule may have, about four times the limit: no bound was
   /// found.
   bool is_unbounded = false;
@@ -78,6 +81,9 @@ struct SearchResult {
   /// Keeps the score if it has more units than the one kept so far, above the limit, in less than a
   /// window by the rounding.
   void keep_beyond_rounding(const Score& score, const SearchRequest& request);
+  /// Sets denied_after, if the answers show it.
+  void keep_early_denial(const Schedule& schedule, const Answers& answers,
+                         const limiter::Limit& limit);
 };
 
 /// No request of a search() is later than this after the base.

@@ -97,6 +97,15 @@ Measurement::Key& Measurement::key(std::uint32_t number) {
   return found;
 }
 
+/// Notes a key's first denial if its units and those allowed before are within every limit.
+void Measurement::note_early_denial(std::int64_t allowed, std::int64_t cost) {
+  const bool is_within = std::all_of(limits_.begin(), limits_.end(), [&](const auto& limit) {
+    return allowed + cost <= std::min(limit.limit, limit.burst_or_limit());
+  });
+  if (!is_within) return;
+  measured_.denied_after = std::min(measured_.denied_after.value_or(allowed), allowed);
+}
+
 void Measurement::add(const Arrival& arrival, const Decision& decision) {
   Key& own = key(arrival.key);
   ++measured_.sent;
@@ -104,6 +113,7 @@ void Measurement::add(const Arrival& arrival, const Decision& decision) {
   if (!delayed_.empty()) count_proceeded(arrival);
   if (decision.allowed) {
     ++measured_.allowed;
+    if (own.denied == 0) own.units_before_denial += arrival.cost;
     measured_.longest_delay = std::max(measured_.longest_delay, decision.delay);
     if (first_denied_) {
       const auto& [at, key, cost] = *first_denied_;
@@ -118,6 +128,7 @@ void Measurement::add(const Arrival& arrival, const Decision& decision) {
     }
   } else {
     if (measured_.sent == 1) first_denied_ = arrival;
+    if (own.denied == 0) note_early_denial(own.units_before_denial, arrival.cost);
     deny(own, arrival, decision);
   }
   const bool reports =
@@ -363,14 +374,59 @@ std::optional<nanoseconds> Histogram::percentile(double percent) const {
   return max();
 }
 
-void RepliesSeen::add(redis::ReplyView reply) {
+void RepliesSeen::add(redis::ReplyView reply, const Arrival& arrival) {
+  ++replies;
   all_nil = all_nil && reply.is_nil();
   const bool has_element = reply.type() == redis::ReplyType::kArray && reply.size() > 0;
   const auto verdict = has_element ? reply[0] : reply;
   any_negative |= verdict.type() == redis::ReplyType::kInteger && verdict.integer() < 0;
-  all_count = all_count && reply.type() == redis::ReplyType::kInteger && reply.integer() > 0;
-  if (all_count) highest = std::max(highest, reply.integer());
+  if (all_count || all_count_before) add_count(reply, arrival);
+  if (replies == 1 || same_first) add_elements(reply);
   if (first.size() < kMax) first.push_back(reply_text(reply));
+}
+
+void RepliesSeen::add_count(redis::ReplyView reply, const Arrival& arrival) {
+  const bool is_number = reply.type() == redis::ReplyType::kInteger;
+  const auto count = reply.integer();
+  const auto cost = std::max<std::int64_t>(arrival.cost, 0);
+  // Before any request a count is 0, and one of what came before lags by a request.
+  const auto known = is_number ? last_.find(arrival.key) : last_.end();
+  const bool is_new = known == last_.end();
+  all_count = all_count && is_number && count > 0 && count <= (is_new ? 0 : known->second) + cost;
+  all_count_before =
+      all_count_before && is_number && count >= 0 && count <= (is_new ? 0 : known->second + cost);
+  if (!all_count && !all_count_before) return last_.clear();
+  highest = std::max(highest, count);
+  last_[arrival.key] = count;
+}
+
+void RepliesSeen::add_elements(redis::ReplyView reply) {
+  if (reply.type() != redis::ReplyType::kArray || reply.size() == 0) return same_first.reset();
+  auto text = reply_text(reply[0]);
+  if (replies > 1 && text != *same_first) return same_first.reset();
+  same_first = std::move(text);
+  for (std::size_t i = 1; i < elements.size(); ++i) {
+    auto& element = elements[i];
+    const auto value = i < reply.size() ? reply_text(reply[i]) : "nil";
+    const bool is_yes = value == "1";
+    element.is_verdict &= is_yes || value == "0" || value == "nil";
+    element.any_yes |= is_yes;
+    element.any_no |= !is_yes;
+    if (replies == 1) element.was_yes_first = is_yes;
+  }
+}
+
+std::optional<std::size_t> RepliesSeen::only_verdict() const {
+  std::optional<std::size_t> only;
+  if (!same_first) return only;
+  for (std::size_t i = 1; i < elements.size(); ++i) {
+    const auto& element = elements[i];
+    const bool is_verdict = element.is_verdict && element.any_no && element.was_yes_first;
+    if (!is_verdict) continue;
+    if (only) return std::nullopt;
+    only = i + 1;
+  }
+  return only;
 }
 
 bool Timing::is_valid() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -101,6 +102,9 @@ struct Measured {
   /// The first request of a key was denied, and a later one of the same cost within one window of
   /// it was allowed: a limiter does the opposite. Judged by the first key only.
   bool looks_inverted = false;
+  /// The fewest units that were allowed to a key before its first denial, if that request would not
+  /// have filled any limit: the limiter's limit is not the one that it is measured by.
+  std::optional<std::int64_t> denied_after = {};
   /// The minute with the most denials, the first if tied; std::nullopt without denials.
   std::optional<Minute> worst_minute = {};
 };
@@ -211,10 +215,12 @@ class Measurement {
   struct Key {
     bool is_requested = false;
     std::int64_t denied = 0;
+    std::int64_t units_before_denial = 0;
     std::optional<Denials> denials;
   };
   Key& key(std::uint32_t number);
   void deny(Key& key, const Arrival& arrival, const limiter::Decision& decision);
+  void note_early_denial(std::int64_t allowed, std::int64_t cost);
   void end_denials(Key& key, const Arrival& allowed);
   void count_minute(microseconds at, bool allowed);
   void count_proceeded(const Arrival& arrival);
@@ -340,17 +346,44 @@ class Timeline {
 
 // ---- The outcome of a run ----
 
-/// What a script replied, for a hint on how its replies are read.
+/// What a script replied, for a hint on how its replies are read. Each `all_...` holds of every
+/// reply so far.
 struct RepliesSeen {
   static constexpr std::size_t kMax = 3;
+  /// The elements of an array that are looked at.
+  static constexpr std::size_t kMaxElements = 8;
+
+  /// The values of one element of arrays. One that does not exist is nil.
+  struct Element {
+    bool is_verdict = true;  ///< each value is 1, 0 or nil
+    bool any_yes = false, any_no = false;
+    bool was_yes_first = false;  ///< in the first reply
+  };
 
   std::vector<std::string> first = {};  ///< as reply_text(), at most kMax
+  std::int64_t replies = 0;
   bool all_nil = true;
   bool any_negative = false;  ///< a whole number, or the first element of an array
-  bool all_count = true;      ///< each is a number that is above 0, as INCR replies it
-  std::int64_t highest = 0;   ///< the highest number, as long as all_count
+  /// Each is a number above 0 that is at most the request's cost above the last one of the key: a
+  /// count that includes the request.
+  bool all_count = true;
+  /// The same of a number that may be 0: a count of what came before the request.
+  bool all_count_before = true;
+  std::int64_t highest = 0;  ///< the highest number, as long as there may be a count
+  /// Each is an array with this first element; std::nullopt if they differ.
+  std::optional<std::string> same_first = {};
+  std::array<Element, kMaxElements> elements = {};
 
-  void add(redis::ReplyView reply);
+  void add(redis::ReplyView reply, const Arrival& arrival);
+  /// The number, from 1, of the only element after a first one that never changes which was 1 at
+  /// first, and 1, 0 or nil, both 1 and not, in all replies. std::nullopt if there is none.
+  std::optional<std::size_t> only_verdict() const;
+
+ private:
+  void add_count(redis::ReplyView reply, const Arrival& arrival);
+  void add_elements(redis::ReplyView reply);
+
+  std::unordered_map<std::uint32_t, std::int64_t> last_ = {};  ///< by key, as long as counts
 };
 
 /// The results of one candidate.

@@ -261,7 +261,7 @@ class Exchange {
     client.last_answer = now;
     --in_flight_;
     const auto call = static_cast<std::int64_t>(number) + 1;
-    replies_.add(reply);
+    replies_.add(reply, request.arrival);
     try {
       request.decision = run_.script->parse(reply, request.arrival, call);
     } catch (const redis::Error& error) {

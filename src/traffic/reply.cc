@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,8 +30,11 @@ using Wait = NamedCondition::Wait;
 /// Bounds the depth of the parser's recursion.
 constexpr std::size_t kLongestExpression = 500;  // bytes
 
-/// nil, a condition, a number, a text or an array. (A long double holds every std::int64_t.)
-using Value = std::variant<std::monostate, bool, long double, std::string_view, redis::ReplyView>;
+using Json = nlohmann::json;
+/// nil, a condition, a number, a text, an array, or an array or object of JSON. (A long double
+/// holds every std::int64_t.)
+using Value = std::variant<std::monostate, bool, long double, std::string_view, redis::ReplyView,
+                           const Json*>;
 
 /// The sign of other languages, and what to write instead.
 constexpr std::pair<std::string_view, std::string_view> kOtherSigns[] = {
@@ -38,7 +43,7 @@ constexpr std::pair<std::string_view, std::string_view> kOtherSigns[] = {
     {"|", "or"},
     {"!", "not"},
     {"?", "a condition with and, or"},
-    {".", "r[1] for an element"},
+    {".", "r[1] for an element, json(r).name for JSON"},
     {"{", "the name without braces"}};
 
 /// Whole numbers are exact.
@@ -62,6 +67,24 @@ Value value_of_reply(redis::ReplyView reply) {
   }
 }
 
+/// Refers to the JSON.
+Value value_of_json(const Json& json) {
+  switch (json.type()) {
+    case Json::value_t::null:
+      return {};
+    case Json::value_t::boolean:
+      return json.get<bool>();
+    case Json::value_t::number_integer:
+    case Json::value_t::number_unsigned:
+    case Json::value_t::number_float:
+      return json.get<long double>();
+    case Json::value_t::string:
+      return std::string_view(json.get_ref<const std::string&>());
+    default:
+      return &json;
+  }
+}
+
 template <typename Operator>
 Value combine(long double left, long double right) {
   return Operator{}(left, right);
@@ -74,6 +97,8 @@ struct ReplyExpression::Node {
     kReply,
     kElement,
     kLength,
+    kJson,    ///< the text `left`, parsed
+    kMember,  ///< of an object of JSON; its name is the constant
     kConstant,
     kPlaceholder,
     kArithmetic,
@@ -229,7 +254,7 @@ class ReplyExpression::Parser {
   const Node* unary() {
     const auto begin = column();
     if (take("not")) return add({Operation::kNot, begin, unary()});
-    if (take("#")) return add({Operation::kLength, begin, reply()});
+    if (take("#")) return add({Operation::kLength, begin, is_json() ? json() : reply()});
     if (!take("-")) return primary();
     const auto* zero = add({.operation = Operation::kConstant, .column = begin, .constant = 0.0L});
     const auto* operand = unary();
@@ -239,6 +264,7 @@ class ReplyExpression::Parser {
 
   const Node* primary() {
     if (is_reply()) return reply();
+    if (is_json()) return json();
     if (take("(")) {
       const auto* inner = binary(0);
       expect(")");
@@ -268,15 +294,52 @@ class ReplyExpression::Parser {
     const auto begin = column();
     ++at_;
     const auto* left = add({Operation::kReply, begin});
-    while (take("[")) {
-      const auto index = to_number<std::size_t>(token().text);
-      if (index.value_or(0) == 0) throw_expected("the number of an element, from 1,");
-      ++at_;
-      expect("]");
-      left = add(
-          {.operation = Operation::kElement, .column = begin, .left = left, .index = *index - 1});
-    }
+    while (take("[")) left = element(left);
     return left;
+  }
+
+  /// The rest of "[1]".
+  const Node* element(const Node* left) {
+    const auto index = to_number<std::size_t>(token().text);
+    if (index.value_or(0) == 0) throw_expected("the number of an element, from 1,");
+    ++at_;
+    expect("]");
+    return add({.operation = Operation::kElement,
+                .column = left->column,
+                .left = left,
+                .index = *index - 1});
+  }
+
+  const Node* member(const Node* left, std::string_view name) {
+    ++at_;
+    return add(
+        {.operation = Operation::kMember, .column = left->column, .left = left, .constant = name});
+  }
+
+  bool is_json() const { return token().text == "json" && tokens_[at_ + 1].is("("); }
+
+  /// json(r), and the way to a value in it: json(r).ok, json(r[2])["limits"][1].
+  const Node* json() {
+    const auto begin = column();
+    ++at_;
+    expect("(");
+    const auto* left = add({.operation = Operation::kJson, .column = begin, .left = reply()});
+    expect(")");
+    while (true) {
+      if (take(".")) {
+        if (token().kind != Kind::kName) throw_expected("the name of a member");
+        left = member(left, text_.substr(token().offset, token().text.size()));
+      } else if (take("[")) {
+        if (token().kind != Kind::kString) {
+          left = element(left);
+          continue;
+        }
+        left = member(left, text());
+        expect("]");
+      } else {
+        return left;
+      }
+    }
   }
 
   std::string_view text() const {
@@ -381,7 +444,11 @@ class ReplyExpression::Evaluation {
       case Operation::kElement:
         return element(node);
       case Operation::kLength:
-        return static_cast<long double>(array(value(*node.left), *node.left).size());
+        return length(node);
+      case Operation::kJson:
+        return json(node);
+      case Operation::kMember:
+        return member(node);
       case Operation::kConstant:
         return node.constant;
       case Operation::kPlaceholder:
@@ -406,8 +473,41 @@ class ReplyExpression::Evaluation {
   Value element(const Node& node) const {
     const auto whole = value(*node.left);
     if (is_nil(whole)) return {};
+    if (const auto* const* json = std::get_if<const Json*>(&whole)) {
+      if (!(*json)->is_array()) throw UnreadableReply{node.column, "an array"};
+      return node.index < (*json)->size() ? value_of_json((**json)[node.index]) : Value{};
+    }
     const auto elements = array(whole, node);
     return node.index < elements.size() ? value_of_reply(elements[node.index]) : Value{};
+  }
+
+  Value length(const Node& node) const {
+    const auto whole = value(*node.left);
+    if (const auto* const* json = std::get_if<const Json*>(&whole)) {
+      return static_cast<long double>((*json)->size());
+    }
+    return static_cast<long double>(array(whole, *node.left).size());
+  }
+
+  Value json(const Node& node) const {
+    const auto whole = value(*node.left);
+    if (is_nil(whole)) return {};
+    const auto* text = std::get_if<std::string_view>(&whole);
+    if (text == nullptr) throw UnreadableReply{node.column, "JSON"};
+    auto& document = documents_.emplace_back(Json::parse(*text, nullptr, false));
+    if (document.is_discarded()) throw UnreadableReply{node.column, "JSON"};
+    return value_of_json(document);
+  }
+
+  Value member(const Node& node) const {
+    const auto whole = value(*node.left);
+    if (is_nil(whole)) return {};
+    const auto* const* json = std::get_if<const Json*>(&whole);
+    if (json == nullptr || !(*json)->is_object()) {
+      throw UnreadableReply{node.column, "an object of JSON"};
+    }
+    const auto found = (*json)->find(std::string(std::get<std::string_view>(node.constant)));
+    return found == (*json)->end() ? Value{} : value_of_json(*found);
   }
 
   Value combined(const Node& node) const {
@@ -445,6 +545,7 @@ class ReplyExpression::Evaluation {
 
   redis::ReplyView reply_;
   const TemplateValues& values_;
+  mutable std::deque<Json> documents_;  ///< which values refer to
 };
 
 bool ReplyExpression::holds(redis::ReplyView reply, const TemplateValues& values) const {
@@ -508,7 +609,7 @@ constexpr std::size_t kLongestLine = 300;
 std::vector<const ReplyExpression*> expressions_of(const ReplyReading& reading) {
   std::vector all{&reading.allowed_when.expression};
   if (reading.remaining) all.push_back(&*reading.remaining);
-  for (const auto* wait : {&reading.retry_after, &reading.reset_after}) {
+  for (const auto* wait : {&reading.delay, &reading.retry_after, &reading.reset_after}) {
     if (*wait) all.push_back(&(*wait)->expression);
   }
   return all;
@@ -522,6 +623,12 @@ std::optional<microseconds> wait_of(long double count, microseconds unit) {
   return microseconds(std::llround(wait));
 }
 
+/// Whether a wait is rather a time since 1970, close to the time of the request.
+bool is_time(microseconds wait, microseconds now) {
+  constexpr std::chrono::hours kYears{24 * 365 * 20};
+  return wait > kYears && now > kYears && wait > now - kYears && wait < now + kYears;
+}
+
 /// Reads a decision from one reply. Throws redis::Error.
 class DecisionReader {
  public:
@@ -530,7 +637,17 @@ class DecisionReader {
       : reply_(reply), reading_(reading), values_(values), script_(script) {}
 
   Decision decision() const {
+    if (reply_.is_error()) {
+      return {.remaining = limiter::kNotTold,
+              .retry_after = limiter::kTimeNotTold,
+              .reset_after = limiter::kTimeNotTold};
+    }
     auto decision = verdict();
+    if (decision.allowed && reading_.delay) {
+      const auto delay = time_of("--delay", *reading_.delay).value_or(microseconds{0});
+      if (delay < microseconds{0}) refuse_delay("a time of 0 or more");
+      decision.delay = delay;
+    }
     if (!decision.allowed && reading_.retry_after) {
       const auto time = time_of("--retry-after", *reading_.retry_after);
       if (time) decision.retry_after = *time < microseconds{0} ? limiter::kNever : *time;
@@ -582,6 +699,7 @@ class DecisionReader {
     try {
       const auto count = kReply.number(subject, values_).value_or(0);
       const auto wait = wait_of(count, *reading_.delay_unit);
+      if (wait && is_time(*wait, values_.now)) refuse_time_as_wait();
       if (wait && count >= 0) return *wait;
     } catch (const UnreadableReply&) {
     }
@@ -600,7 +718,14 @@ class DecisionReader {
   std::optional<microseconds> time_of(std::string_view option, const WaitExpression& time) const {
     const auto count = number_of(option, time.expression);
     if (!count) return std::nullopt;
-    if (const auto wait = wait_of(*count, time.unit)) return wait;
+    const auto wait = wait_of(*count, time.unit);
+    if (wait && is_time(*wait, values_.now)) {
+      refuse(fmt::format("{} '{}' is then a time since 1970, not one to wait for", option,
+                         escape(time.expression.source())),
+             fmt::format("subtract the time of the request: {} '{} - {}'", option,
+                         escape(time.expression.source()), now_text(time.unit)));
+    }
+    if (wait) return wait;
     refuse(option, time.expression, {1, "a shorter time"});
   }
 
@@ -615,13 +740,30 @@ class DecisionReader {
                        unreadable.expected, unreadable.column),
            "choose an expression that fits the script");
   }
+  [[noreturn]] void refuse_delay(std::string_view expected) const {
+    refuse("--delay", reading_.delay->expression, {1, expected});
+  }
+  /// "now_ms ms"
+  static std::string_view now_text(microseconds unit) {
+    if (unit == std::chrono::seconds{1}) return "now_s s";
+    return unit == std::chrono::milliseconds{1} ? "now_ms ms" : "now_us us";
+  }
+  [[noreturn]] void refuse_time_as_wait() const {
+    const auto& named = *reading_.allowed_when.named;
+    refuse("this is a time since 1970, which --delay-unit reads as a wait",
+           fmt::format("instead of --delay-unit, use {} 'r - {}'",
+                       named.wait == Wait::kOfRequest ? "--delay" : "--retry-after",
+                       now_text(*reading_.delay_unit)));
+  }
   [[noreturn]] void refuse_named() const {
     const auto& named = *reading_.allowed_when.named;
     // With a unit a denial must be a wait, whatever the other replies are.
     refuse(fmt::format("--allowed-when '{}'{} reads {}", named.name,
                        reading_.delay_unit ? " with --delay-unit" : "",
                        reading_.delay_unit ? "a wait of 0 or more" : named.expected),
-           "it reads a reply or the first element of an array; choose what fits the script");
+           reply_.text().starts_with('{')
+               ? "for JSON, use an expression: --allowed-when 'json(r).NAME'"
+               : "it reads a reply or the first element of an array; choose what fits the script");
   }
 
   redis::ReplyView reply_;
@@ -655,8 +797,28 @@ AllowedWhen parse_allowed_when(std::string_view text) {
   }
 }
 
+std::string parse_error_code(std::string_view text) {
+  const bool is_word = !text.empty() && text.find_first_of(" \t\r\n") == text.npos;
+  if (!is_word) throw UsageError(fmt::format("'{}' is not the code of an error", escape(text)));
+  if (text != "ERR") return std::string(text);
+  throw UsageError("ERR is the code of any fault of a script, not of a denial",
+                   "let the script reply with a code of its own: "
+                   "return redis.error_reply('DENIED too many requests')");
+}
+
+bool is_denial(redis::ReplyView reply, const ReplyReading& reading) {
+  if (!reply.is_error() || !reading.denied_error) return false;
+  const auto text = reply.text();
+  return text.substr(0, text.find(' ')) == *reading.denied_error;
+}
+
 void require_usable(const ReplyReading& reading) {
   if (!reading.delay_unit) return;
+  if (reading.delay) {
+    throw UsageError(
+        "--delay-unit and --delay cannot be combined: both say which delay the reply "
+        "has");
+  }
   if (reading.retry_after) {
     throw UsageError(
         "--delay-unit and --retry-after cannot be combined: both say which wait the reply has");

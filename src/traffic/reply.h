@@ -1,9 +1,9 @@
 #pragma once
 
 // How the reply of a script that rlctl does not know becomes a decision. The options of such a
-// script (--allowed-when, --delay-unit, --remaining, --retry-after, --reset-after) are parsed into
-// a ReplyReading, which is a part of its ForeignLimiter (script.h); read_reply() applies it to each
-// reply of a burst, and of `debug`.
+// script (--allowed-when, --denied-error, --delay and so on) are parsed into a ReplyReading, which
+// is a part of its ForeignLimiter (script.h); read_reply() applies it to each reply of a burst, and
+// of `debug`.
 
 #include <chrono>
 #include <cstddef>
@@ -29,6 +29,8 @@ struct UnreadableReply {
 ///
 ///   r, r[1], r[2][1]      the reply, or an element of an array, from 1
 ///   #r                    the length of an array
+///   json(r).ok, json(r[2])["a b"][1]
+///                         a value in a text that is JSON
 ///   5, 0.5, 'text', nil, true, false
 ///   limit, cost, now_ms   each placeholder that is a number, without its braces
 ///   - * / +               numbers
@@ -52,7 +54,8 @@ class ReplyExpression {
   bool reads_reply() const;
   /// Whether it contains a part of the limit, so that there must be one.
   bool uses_limit() const;
-  /// Its value as a condition. Throws UnreadableReply, like number(). Neither allocates.
+  /// Its value as a condition. Throws UnreadableReply, like number(). Neither allocates, except for
+  /// JSON.
   bool holds(redis::ReplyView reply, const TemplateValues& values) const;
   /// None for nil. Only if it is not a condition.
   std::optional<long double> number(redis::ReplyView reply, const TemplateValues& values) const;
@@ -78,6 +81,8 @@ struct WaitExpression {
 
 /// Throws UsageError if the unit (s, ms or us) is missing, or if the expression is a condition.
 WaitExpression parse_wait_expression(std::string_view text);
+/// A word that an error reply begins with. Throws UsageError.
+std::string parse_error_code(std::string_view text);
 /// Throws UsageError if it is a condition.
 ReplyExpression parse_number_expression(std::string_view text);
 /// "s", "ms" or "us". Throws UsageError.
@@ -115,6 +120,10 @@ struct ReplyReading {
   AllowedWhen allowed_when = parse_allowed_when(named_conditions().front().name);
   /// The unit of a reply that is a wait: see NamedCondition::wait.
   std::optional<std::chrono::microseconds> delay_unit = {};
+  /// The error replies with this code deny.
+  std::optional<std::string> denied_error = {};
+  /// Of an allowed request; nil is 0.
+  std::optional<WaitExpression> delay = {};
   std::optional<ReplyExpression> remaining = {};
   /// Of a denial; negative: waiting does not help.
   std::optional<WaitExpression> retry_after = {};
@@ -123,16 +132,19 @@ struct ReplyReading {
 
 /// Whether it contains a part of the limit, so that there must be one.
 bool uses_limit(const ReplyReading& reading);
-/// Throws UsageError if it has a delay unit, but its replies cannot be waits, or if retry_after is
-/// told twice.
+/// Whether the reply is an error that means denied.
+bool is_denial(redis::ReplyView reply, const ReplyReading& reading);
+/// Throws UsageError if it has a delay unit, but its replies cannot be waits, or if a delay or
+/// retry_after is told twice.
 void require_usable(const ReplyReading& reading);
 /// Throws UsageError if an expression cannot be evaluated with this limit, too.
 void require_usable(const ReplyReading& reading, const limiter::Limit& limit);
 
-/// Reads a decision from a reply, which is not an error, to the request with these values. What is
-/// not told is kNotTold or kTimeNotTold. A negative `remaining` or `reset_after` is 0. Throws
-/// redis::Error (kRejected), with a message that begins with `script`, for a reply that does not
-/// fit the reading.
+/// Reads a decision from a reply, which is not an error unless is_denial(), to the request with
+/// these values. What is not told is kNotTold or kTimeNotTold. A negative `remaining` or
+/// `reset_after` is 0. Throws redis::Error (kRejected), with a message that begins with `script`,
+/// for a reply that does not fit the reading: also for a wait that is a time since 1970, and for a
+/// negative delay.
 limiter::Decision read_reply(redis::ReplyView reply, const ReplyReading& reading,
                              const TemplateValues& values, std::string_view script);
 

@@ -174,21 +174,6 @@ std::size_t largest_index(const std::vector<lua::Token>& tokens, std::string_vie
   return largest;
 }
 
-/// Which KEYS or ARGV the script uses but does not get, for the hint of its errors; else empty.
-std::string missing_element(const ForeignLimiter& limiter) {
-  const auto lexed = lua::lex(limiter.source);
-  if (!lexed) return {};
-  constexpr auto kHint = "the script uses {0}[{1}], but #{0} is {2}; {3}";
-  const auto keys = largest_index(lexed->tokens, "KEYS");
-  if (keys > limiter.keys.size()) {
-    return fmt::format(kHint, "KEYS", keys, limiter.keys.size(), "give --keys once for each key");
-  }
-  const auto arguments = largest_index(lexed->tokens, "ARGV");
-  if (arguments <= limiter.arguments.size()) return {};
-  return fmt::format(kHint, "ARGV", arguments, limiter.arguments.size(),
-                     "give all of them in one --args");
-}
-
 /// Removes the name that Redis gives the script, which means nothing to its author.
 std::string without_script_name(std::string message) {
   const auto at = message.find("user_script:");
@@ -297,7 +282,9 @@ class ForeignScript final : public Script {
     const auto call = fill(buffer, arrival, number);
     const auto arguments = call.arguments.first(limiter_.arguments.size());
     auto hint = error.hint();
-    if (hint.empty()) hint = missing_element(limiter_);
+    if (hint.empty()) {
+      hint = missing_element(limiter_.source, limiter_.keys.size(), limiter_.arguments.size());
+    }
     return redis::Error(error.failure(),
                         fmt::format("{}; request {} had KEYS{} and ARGV{}", error.what(), number,
                                     quoted_words(call.keys), quoted_words(arguments)),
@@ -333,7 +320,9 @@ class ForeignScript final : public Script {
 
   limiter::Decision read(redis::ReplyView reply, const Arrival& arrival,
                          std::int64_t number) const override {
-    if (reply.is_error()) throw error_of(reply, limiter_.name, limiter_.source);
+    if (reply.is_error() && !is_denial(reply, limiter_.reading)) {
+      throw error_of(reply, limiter_.name, limiter_.source);
+    }
     return read_reply(reply, limiter_.reading, values_of(arrival, number), limiter_.name);
   }
 
@@ -467,6 +456,19 @@ void choose_function(ForeignLimiter& limiter) {
   function = names.front();
 }
 
+std::string missing_element(std::string_view source, std::size_t keys, std::size_t arguments) {
+  const auto lexed = lua::lex(source);
+  if (!lexed) return {};
+  constexpr auto kHint = "the script uses {0}[{1}], but #{0} is {2}; {3}";
+  const auto used_keys = largest_index(lexed->tokens, "KEYS");
+  if (used_keys > keys) {
+    return fmt::format(kHint, "KEYS", used_keys, keys, "give --keys once for each key");
+  }
+  const auto used_arguments = largest_index(lexed->tokens, "ARGV");
+  if (used_arguments <= arguments) return {};
+  return fmt::format(kHint, "ARGV", used_arguments, arguments, "give all of them in one --args");
+}
+
 bool lacks_clock(const ForeignLimiter& limiter) {
   return coarsest_time(limiter) == nullptr && !may_call_time(limiter) && !may_set_ttl(limiter) &&
          lua::find_scopes(limiter.source).has_value();
@@ -506,8 +508,13 @@ limiter::Decision Script::parse(redis::ReplyView reply, const Arrival& arrival,
 
 std::string hint_at_denial(const redis::Error& error) {
   if (error.failure() != redis::Failure::kRejected) return {};
-  return "an error reply is never taken for a denial: let the script return a value for it, and "
-         "say which with --allowed-when";
+  if (error.code().empty() || error.code() == "ERR") {
+    return "an error is not taken for a denial: let the script return a value for it, and say "
+           "which "
+           "with --allowed-when";
+  }
+  return fmt::format("if this error is how the script denies, use --denied-error {}",
+                     escape(error.code()));
 }
 
 redis::Error without_answer(const redis::Error& error, const Script& script, const Arrival& arrival,

@@ -52,6 +52,9 @@ struct AcceptedScript {
 /// Loads a script. Throws redis::Error, with the script's name, if the server accepts no form.
 AcceptedScript load_accepted(redis::Connection& connection, const std::string& source,
                              std::string_view name);
+/// Which KEYS or ARGV the source uses beyond these numbers of them, as a hint; empty if none, or if
+/// it is not valid Lua. (An argument that is used may still be optional.)
+std::string missing_element(std::string_view source, std::size_t keys, std::size_t arguments);
 /// Whether time does not matter to the limiter: neither its keys nor its arguments contain the time
 /// of a request, and it calls neither TIME nor a command that sets a TTL. False if it is not valid
 /// Lua.

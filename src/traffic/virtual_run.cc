@@ -180,7 +180,7 @@ Decision ScriptDecider::answer(const Arrival& arrival) {
   if (aging_) is_aging_.pop_front();
   ++answers_;
   answered_key_ = arrival.key;
-  replies_.add(reply);
+  replies_.add(reply, arrival);
   try {
     return script_.parse(reply, arrival, answers_);
   } catch (const redis::Error& error) {

@@ -149,6 +149,36 @@ TEST_CASE("reply expression: r is the reply, or an element of it") {
   CHECK(evaluator.condition("r == 9007199254740992") == "false");
 }
 
+TEST_CASE("reply expression: a text may be JSON, whose values are those of replies") {
+  Evaluator json("'{\"ok\":true,\"left\":2.5,\"a b\":[7,null,{\"x\":\"y\"}],\"no\":false}'");
+  check_each(
+      {
+          {"json(r).ok", "true"},
+          {"json(r).no", "false"},
+          {"json(r).none", "false"},
+          {"json(r).ok == true and json(r).left > 2", "true"},
+          {"json(r)[\"a b\"][1] == 7", "true"},
+          {"json(r)['a b'][2] == nil", "true"},
+          {"json(r)['a b'][9] == nil", "true"},
+          {"json(r)['a b'][3].x == 'y'", "true"},
+          {"#json(r)['a b'] == 3", "true"},
+          {"json(r)", "1: a number"},
+          {"json(r)[1] == 1", "1: an array"},
+          {"json(r).ok.x", "1: an object of JSON"},
+          {"json(r[1]).ok", "6: an array"},
+      },
+      [&](const auto& text) { return json.condition(text); });
+  CHECK(json.number("json(r).left * 2") == "5");
+  CHECK(json.number("json(r).none") == "nil");
+  json.set_reply("'{\"ok\"'");
+  CHECK(json.condition("json(r).ok") == "1: JSON");
+  json.set_reply("{1, '[0]'}");
+  CHECK(json.condition("json(r[2])[1] == 0") == "true");
+  CHECK(json.condition("json(r[1])[1] == 0") == "1: JSON");
+  CHECK(json.condition("json(r[3]).x == nil") == "true");
+  CHECK(complaint("json(5).x") == "'json(5).x': expected 'r' at column 6");
+}
+
 TEST_CASE("reply expression: arithmetic binds as usual, and nil makes it nil") {
   Evaluator evaluator("{6, '4'}");
   check_each({{"1 + 2 * 3", "7"},
@@ -255,7 +285,9 @@ TEST_CASE("reply expression: a mistake is reported with its column") {
        {"r[0]", "'r[0]': expected the number of an element, from 1, at column 3"},
        {"r[1.5]", "'r[1.5]': expected the number of an element, from 1, at column 3"},
        {"r[x]", "'r[x]': expected the number of an element, from 1, at column 3"},
-       {"r.allowed", "'r.allowed': '.' is not an operator at column 2; write r[1] for an element"},
+       {"r.allowed",
+        "'r.allowed': '.' is not an operator at column 2; write r[1] for an element, "
+        "json(r).name for JSON"},
        {"r ? 1 : 0",
         "'r ? 1 : 0': '?' is not an operator at column 3; write a condition with and, or"},
        {"#5", "'#5': expected 'r' at column 2"},
@@ -414,6 +446,56 @@ TEST_CASE("reply reading: with 'always', the reply is the delay before the reque
   for (const std::string lua : {"-1", "'-0.5'", "'1e30'", "'OK'", "{}"}) {
     CAPTURE(lua);
     CHECK_FALSE(reader.complaint(lua, seconds).empty());
+  }
+}
+
+TEST_CASE("reply reading: a delay may be an expression, which must not be negative") {
+  Reader reader;
+  auto delayed = reading("r[1] == 1");
+  delayed.delay = parse_wait_expression("r[2] - now_s s");
+  CHECK(reader.decision("{1, 1003}", delayed).delay == 3s);
+  CHECK(reader.decision("{1}", delayed).delay == 0us);
+  CHECK(reader.decision("{0, 1003}", delayed).delay == 0us);
+  CHECK(reader.complaint("{1, 999}", delayed) ==
+        "x.lua replied [1, 999], but --delay 'r[2] - now_s' expects a time of 0 or more at column "
+        "1");
+  auto both = reading("always", 1s);
+  both.delay = delayed.delay;
+  CHECK_THROWS_AS(require_usable(both), UsageError);
+}
+
+TEST_CASE("reply reading: a time since 1970 is not a wait") {
+  TestServer server;
+  const auto complaint_of = [&](const std::string& lua, const ReplyReading& reading) {
+    return std::string(support::error_of([&] {
+                         static_cast<void>(read_reply(server.eval("return " + lua, {}, {}), reading,
+                                                      template_values(), "x.lua"));
+                       }).what());
+  };
+  CHECK(complaint_of("'1767225661000'", reading("always", 1ms)) ==
+        "x.lua replied '1767225661000', but this is a time since 1970, which --delay-unit reads as "
+        "a wait");
+  CHECK_FALSE(complaint_of("'1767225661'", reading("zero", 1s)).empty());
+  auto retry = reading("r == 'OK'");
+  retry.retry_after = parse_wait_expression("r s");
+  CHECK(complaint_of("'1767225661'", retry) ==
+        "x.lua replied '1767225661', but --retry-after 'r' is then a time since 1970, not one to "
+        "wait for");
+}
+
+TEST_CASE("reply reading: the error with the given code denies") {
+  Reader reader;
+  auto by_error = reading("r == 'OK'");
+  by_error.denied_error = parse_error_code("LIMIT");
+  CHECK_FALSE(reader.decision("redis.error_reply('LIMIT too many')", by_error).allowed);
+  CHECK(reader.decision("redis.status_reply('OK')", by_error).allowed);
+  TestServer server;
+  CHECK_FALSE(is_denial(server.eval("return redis.error_reply('LIMITS of')", {}, {}), by_error));
+  CHECK_FALSE(
+      is_denial(server.eval("return redis.error_reply('LIMIT x')", {}, {}), reading("nil")));
+  CHECK_FALSE(is_denial(server.eval("return 'LIMIT x'", {}, {}), by_error));
+  for (const auto* code : {"", "ERR", "TOO MANY"}) {
+    CHECK_THROWS_AS(static_cast<void>(parse_error_code(code)), UsageError);
   }
 }
 

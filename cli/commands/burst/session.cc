@@ -69,9 +69,52 @@ std::string inverted_text(const traffic::AllowedWhen& when) {
   return what + std::string(when.named->opposite);
 }
 
-/// What the replies of a script suggest: that it returns nothing, or that --allowed-when does not
-/// fit them. None if they look right, and for a bundled algorithm.
-std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& candidate) {
+/// How the replies should be read instead; only if that explains every reply. None if they look
+/// right.
+std::optional<std::string> reading_hint(const Run& run, const traffic::ForeignLimiter& foreign,
+                                        std::int64_t limit) {
+  const auto& measured = run.outcome.measured;
+  const auto& replies = run.outcome.replies;
+  const auto* named = foreign.reading.allowed_when.named;
+  const auto is_named = [&](std::string_view name) {
+    return named != nullptr && named->name == name;
+  };
+  // A reply that is 0 or 1 is an answer, not a count.
+  const bool may_count = !foreign.reading.delay_unit && replies.highest > 1;
+  const bool is_nonzero = is_named("nonzero");
+  if ((is_nonzero || is_named("zero")) && may_count && replies.all_count_before) {
+    return fmt::format(
+        "the replies were {} up to {}: if the script returns the number of requests before this "
+        "one, try --allowed-when 'r < limit'",
+        fmt::join(replies.first, ", "), replies.highest);
+  }
+  if (is_nonzero && may_count && replies.all_count && replies.highest > limit) {
+    return fmt::format(
+        "nothing was denied, and the replies were {} up to {}: if the script returns a count, try "
+        "--allowed-when '<=limit'",
+        fmt::join(replies.first, ", "), replies.highest);
+  }
+  if (named != nullptr && !is_named("always")) {
+    if (const auto number = replies.only_verdict()) {
+      return fmt::format(
+          "the first element of every reply was {}, and element {} was 1 at first and not always; "
+          "if that says whether the request is allowed, try --allowed-when 'r[{}]'",
+          *replies.same_first, *number, *number);
+    }
+  }
+  if (measured.looks_inverted) return inverted_text(foreign.reading.allowed_when);
+  if (!is_nonzero || !replies.any_negative) return std::nullopt;
+  const bool is_array = replies.first.front().starts_with('[');
+  return fmt::format(
+      "a negative reply counts as allowed; if it denies, try --allowed-when '{} >= 0'",
+      is_array ? "r[1]" : "r");
+}
+
+/// What the replies of a script suggest: that it returns nothing, that --allowed-when does not fit
+/// them, or that its limit is another. None if they look right, and for a bundled algorithm.
+/// `costs_one`: each request costs 1.
+std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& candidate,
+                                      bool costs_one) {
   const auto& measured = run.outcome.measured;
   const auto& replies = run.outcome.replies;
   if (!candidate.foreign || measured.sent == 0 || replies.first.empty()) return std::nullopt;
@@ -83,22 +126,18 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
     return "the script returns nothing: every reply was nil; it must return whether the request "
            "is allowed";
   }
-  if (measured.looks_inverted) return inverted_text(when);
-  const bool is_nonzero = when.named == &traffic::named_conditions().front();
-  if (is_nonzero && replies.any_negative) {
-    const bool is_array = replies.first.front().starts_with('[');
-    return fmt::format(
-        "a negative reply counts as allowed; if it denies, try --allowed-when '{} >= 0'",
-        is_array ? "r[1]" : "r");
+  const auto& limit = candidate.limits.front();
+  auto hint = reading_hint(run, *candidate.foreign, limit.limit);
+  // If nothing was allowed to a key, it may share its state with another.
+  if (measured.denied_after.value_or(0) > 0) {
+    const auto text = fmt::format(
+        "denied after {}, not {}: the limit is not --limit, --burst is missing, or --allowed-when "
+        "does not fit the reply",
+        counted(*measured.denied_after, costs_one ? "request" : "unit"),
+        std::min(limit.limit, limit.burst_or_limit()));
+    return hint ? text + "; " + *hint : text;
   }
-  const auto limit = candidate.limits.front().limit;
-  if (is_nonzero && replies.all_count && replies.highest > limit) {
-    return fmt::format(
-        "nothing was denied, and the replies were {} up to {}: if the script returns a count, try "
-        "--allowed-when '<=limit'",
-        fmt::join(replies.first, ", "), replies.highest);
-  }
-  if (measured.allowed > 0) return std::nullopt;
+  if (hint || measured.allowed > 0) return hint;
   return fmt::format("nothing was allowed: the first {} {}; see --allowed-when",
                      replies.first.size() == 1 ? "reply was" : "replies were",
                      fmt::join(replies.first, ", "));
@@ -357,9 +396,9 @@ class Session {
       const auto worst = all_allowed_->result().worst;
       run.offered = {.worst = worst, .window = candidate.limits[worst.limit].window};
     }
-    run.hint = reply_hint(run, candidate);
-    run.why = why_of(candidate, measured,
-                     recording_ != nullptr ? recording_->max_cost() : plan_.request.cost, false);
+    const auto highest_cost = recording_ != nullptr ? recording_->max_cost() : plan_.request.cost;
+    run.hint = reply_hint(run, candidate, highest_cost == 1);
+    run.why = why_of(candidate, measured, highest_cost, false);
     return run;
   }
 
@@ -506,9 +545,10 @@ class Session {
     measured.worst.from = most.score.worst_from;
     measured.worst.span = most.score.worst_span;
     measured.worst.ratio = findings.ratio_of(most);
+    measured.denied_after = findings.result.denied_after;
     run.outcome.interrupted = findings.result.interrupted;
     if (script != nullptr) run.outcome.replies = script->decider().replies();
-    run.hint = reply_hint(run, candidate);
+    run.hint = reply_hint(run, candidate, plan_.search->costs == std::vector<std::int64_t>{1});
     progress_.clear();  // cleaning up may write a warning
     return run;
   }

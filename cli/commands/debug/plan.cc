@@ -139,14 +139,21 @@ void set_template_limit(Plan& plan, const NamedScript& script,
   parsed("--args", [&] { traffic::require_usable(foreign, plan.limits.front()); });
 }
 
+/// The KEY that {key} stands for if none is given, on a private server.
+const std::string kDefaultKey = "ann";
+
 /// Refuses KEYs that do not fit --keys, which derives keys from one KEY; without --keys, the script
 /// gets the KEYs as typed.
-void require_key_operands(const traffic::ForeignLimiter& foreign, Operands operands) {
+void require_key_operands(const Plan& plan, const traffic::ForeignLimiter& foreign,
+                          Operands operands) {
   const bool has_key = holds(foreign, "key");
+  if (has_key && operands.empty()) {
+    throw UsageError("no KEY given, but --keys or --args contain {key}",
+                     fmt::format("give it after the script: rlctl debug {} KEY",
+                                 plan.path.empty() ? plan.debuggee.name : plan.path));
+  }
   if (has_key && operands.size() != 1) {
-    throw UsageError(operands.empty()
-                         ? "no KEY given, but --keys or --args contain {key}"
-                         : fmt::format("{{key}} is one KEY, but there are {}", operands.size()),
+    throw UsageError(fmt::format("{{key}} is one KEY, but there are {}", operands.size()),
                      "write the keys in --keys");
   }
   if (!foreign.keys.empty() && !has_key && !operands.empty()) {
@@ -158,7 +165,11 @@ void require_key_operands(const traffic::ForeignLimiter& foreign, Operands opera
 }
 
 void fill(Plan& plan, const traffic::ForeignLimiter& foreign, Operands operands) {
-  require_key_operands(foreign, operands);
+  // A server that is not ours may hold a key of any name.
+  if (operands.empty() && plan.is_private() && holds(foreign, "key")) {
+    operands = {&kDefaultKey, 1};
+  }
+  require_key_operands(plan, foreign, operands);
   traffic::TemplateValues values{.cost = plan.cost.value_or(1),
                                  .now = plan.now.value_or(system_time())};
   if (operands.size() == 1) values.key = operands.front();
@@ -274,6 +285,15 @@ void require_own_clock(const Plan& plan) {
       "omit --now, or use --trace");
 }
 
+/// Warns of a script that uses more of KEYS or ARGV than it gets, before it runs without them.
+void warn_of_missing(const Plan& plan, std::string_view command) {
+  const bool is_called = plan.foreign && plan.algorithm == nullptr && !plan.replay;
+  if (!is_called || plan.debuggee.arguments.empty()) return;
+  const auto missing = traffic::missing_element(plan.debuggee.source, plan.debuggee.keys.size(),
+                                                plan.debuggee.arguments.size());
+  if (!missing.empty()) warn("warning: " + missing, command);
+}
+
 /// Warns of a KEY that ends in a comma, as if ARGV followed.
 void warn_of_comma(const Plan& plan, std::string_view command) {
   if (!plan.foreign || plan.replay || !plan.debuggee.arguments.empty()) return;
@@ -321,7 +341,10 @@ Plan make_plan(Plan plan, const Invocation& invocation) {
   require_consistent(plan, invocation.json);
   set_call(plan, invocation);
   require_own_clock(plan);
-  if (!plan.quiet) warn_of_comma(plan, invocation.command);
+  if (!plan.quiet) {
+    warn_of_comma(plan, invocation.command);
+    warn_of_missing(plan, invocation.command);
+  }
   return plan;
 }
 

@@ -77,8 +77,9 @@ struct Plan {
 };
 
 /// Completes the plan of the options with the operands, reads the script, and warns of a KEY that
-/// ends in a comma, as if ARGV followed. Throws UsageError if the plan cannot run, before anything
-/// is started, and what reading the configuration throws.
+/// ends in a comma, as if ARGV followed, and of ARGV that the script uses but does not get. Throws
+/// UsageError if the plan cannot run, before anything is started, and what reading the
+/// configuration throws.
 Plan make_plan(Plan plan, const Invocation& invocation);
 
 /// Tells which words a script may have lacked that ended in an error; empty if it lacked none, or

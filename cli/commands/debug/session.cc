@@ -280,7 +280,10 @@ class Session {
       }
     }
     view.traced_result(result, keys, kept);
-    if (plan_.reads_reply && result.ending == Ending::kReturned && !result.reply->is_error()) {
+    const bool is_read =
+        plan_.reads_reply && result.ending == Ending::kReturned &&
+        (!result.reply->is_error() || is_denial(*result.reply, plan_.foreign->reading));
+    if (is_read) {
       ReplyAsRead reading;
       try {
         reading.decision = traffic::read_reply(*result.reply, plan_.foreign->reading, plan_.values,

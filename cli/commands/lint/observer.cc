@@ -370,7 +370,12 @@ class Observer {
   }
 
   void require_returned(const ldb::TraceResult& result, const traffic::Arrival& arrival) {
-    if (result.ending == Ending::kReturned && !result.reply->is_error()) return;
+    const bool is_returned = result.ending == Ending::kReturned;
+    const auto& foreign = subject_.candidate.foreign;
+    if (is_returned &&
+        (!result.reply->is_error() || (foreign && is_denial(*result.reply, foreign->reading)))) {
+      return;
+    }
     const auto place = result.error_line > 0
                            ? fmt::format("{}:{}", debuggee_.name, result.error_line)
                            : debuggee_.name;

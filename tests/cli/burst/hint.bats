@@ -47,7 +47,9 @@ local count = redis.call('INCR', KEYS[1])
 redis.call('PEXPIRE', KEYS[1], 60000)
 return math.max(5 - count, -1)
 LUA
-  local negative='a negative reply counts as allowed; if it denies, try --allowed-when'
+  # 0, for the last one that is allowed, counts as denied.
+  local negative='denied after 4 requests, not 5: the limit is not --limit, --burst is missing, or --allowed-when does '\
+'not fit the reply; a negative reply counts as allowed; if it denies, try --allowed-when'
   hints "$negative 'r >= 0'" remaining.lua
   hints "$negative 'r >= 0'" remaining.lua "${search[@]}"
   hints null remaining.lua --allowed-when 'r >= 0'
@@ -147,5 +149,85 @@ return 1
 LUA
   run -5 --separate-stderr rlctl burst --limit 5/60s --script deny.lua
   assert_regex "${stderr_lines[-2]}" 'deny\.lua: RATELIMITED slow down; request 6 had '
-  assert_regex "${stderr_lines[-1]}" '^  hint: an error reply is never taken for a denial: let the script return a value'
+  assert_regex "${stderr_lines[-1]}" '^  hint: if this error is how the script denies, use --denied-error RATELIMITED$'
+}
+
+@test "a count of the requests before gets a hint, and so does a denial sooner than at the limit" {
+  cat >before.lua <<'LUA'
+local count = redis.call('INCR', KEYS[1])
+redis.call('EXPIRE', KEYS[1], 60)
+return count - 1
+LUA
+  local before="the replies were 0, 1, 2 up to"
+  run -0 --separate-stderr rlctl burst --script before.lua --limit 5/60s
+  assert_regex "$stderr" "$before 9: if the script returns the number of requests before this one, try --allowed-when \
+'r < limit'"
+  run -0 --separate-stderr rlctl burst "${search[@]}" --script before.lua --limit 5/60s --allowed-when zero
+  assert_regex "$stderr" "denied after 1 request, not 5: the limit is not --limit.*; $before"
+  run -0 --separate-stderr rlctl burst poisson --script before.lua --limit 5/60s --allowed-when 'r < 3'
+  assert_regex "$stderr" 'denied after 3 requests, not 5: the limit is not --limit'
+  hints null before.lua --allowed-when 'r < limit'
+  # An answer of 0 or 1 is not a count, nor is a time to wait.
+  hints null inverted.lua --allowed-when zero
+  echo "return redis.call('INCR', KEYS[1]) > 5 and 60 or 0" >wait.lua
+  hints null wait.lua --allowed-when zero
+}
+
+@test "an array whose first element never changes gets a hint only if one element explains the replies" {
+  cat >array.lua <<'LUA'
+local count = redis.call('INCR', KEYS[1])
+redis.call('EXPIRE', KEYS[1], 60)
+return {5, math.max(0, 5 - count), count <= 5 and 1 or 0, 60}
+LUA
+  hints "the first element of every reply was 5, and element 3 was 1 at first and not always; if that says whether the \
+request is allowed, try --allowed-when 'r[3]'" array.lua boundary
+  hints null array.lua boundary --allowed-when 'r[3]'
+  sed -i 's/60}/count <= 5}/' array.lua
+  hints null array.lua boundary # two elements do
+}
+
+@test "a reply that is a time is not slept, and --delay takes it as an expression" {
+  cat >queue.lua <<'LUA'
+redis.call('SET', KEYS[1], ARGV[1], 'PX', 60000)
+return ARGV[1] + (tonumber(ARGV[2]) or 0)
+LUA
+  local queue=(steady --limit 5/10s --script queue.lua --allowed-when always)
+  run -5 --separate-stderr rlctl burst "${queue[@]}" --args '{now_ms}' --delay-unit ms --assert 'worst<=1'
+  assert_regex "$stderr" "this is a time since 1970, which --delay-unit reads as a wait.*hint: .*--delay 'r - now_ms ms'"
+  run -1 --separate-stderr rlctl burst "${queue[@]}" --args '{now_ms}' --delay 'r - now_ms ms' --assert 'worst<=1'
+  run -5 --separate-stderr rlctl burst "${queue[@]}" --args '{now_ms}' --delay 'r ms'
+  assert_regex "$stderr" "--delay 'r' is then a time since 1970.*--delay 'r - now_ms ms'"
+  run -5 --separate-stderr rlctl burst "${queue[@]}" --args '{now_ms} -1' --delay 'r - now_ms ms'
+  assert_regex "$stderr" "--delay 'r - now_ms' expects a time of 0 or more"
+  run -2 rlctl burst "${queue[@]}" --args '{now_ms}' --delay 'r ms' --delay-unit ms
+}
+
+@test "--denied-error takes an error for a denial; other errors end the run" {
+  cat >deny.lua <<'LUA'
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('EXPIRE', KEYS[1], 60) end
+if count > 5 then return redis.error_reply('LIMIT too many') end
+return redis.status_reply('OK')
+LUA
+  local deny=(--limit 5/60s --script deny.lua --allowed-when "r == 'OK'")
+  run -5 --separate-stderr rlctl burst "${deny[@]}"
+  assert_regex "$stderr" 'if this error is how the script denies, use --denied-error LIMIT'
+  run -0 --separate-stderr rlctl burst steady "${deny[@]}" --rate 10/s --requests 8 --denied-error LIMIT --json
+  assert_equal "$(jq -c '.runs[0] | [.allowed, .denied]' <<<"$output")" '[5,3]'
+  run -0 rlctl burst "${search[@]}" "${deny[@]}" --denied-error LIMIT
+  run -5 rlctl burst "${deny[@]}" --denied-error OTHER
+  run -2 rlctl burst "${deny[@]}" --denied-error ERR
+}
+
+@test "json(r) reads a reply that is JSON" {
+  cat >json.lua <<'LUA'
+local count = redis.call('INCR', KEYS[1])
+redis.call('EXPIRE', KEYS[1], 3600)
+return cjson.encode({ok = count <= 2, left = 2 - count})
+LUA
+  run -5 --separate-stderr rlctl burst --limit 2/1h --script json.lua
+  assert_regex "$stderr" "json\(r\)\.NAME"
+  run -0 --separate-stderr rlctl burst steady --rate 2/s --requests 10 --limit 2/1h --script json.lua \
+    --allowed-when 'json(r).ok' --remaining 'json(r).left' --json
+  assert_equal "$(jq -c '.runs[0] | [.allowed, .denied]' <<<"$output")" '[2,8]'
 }

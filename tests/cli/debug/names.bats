@@ -131,3 +131,23 @@ debug_in() { sed -n '1s/^# rlctl burst/rlctl debug -q/p' "$1"; }
   run -0 bash -c "$(debug_in found.log) --trace"
   assert_line --partial '+ gcra.lua:'
 }
+
+@test "{key} stands for a KEY of its own if none is given, but not on a named server" {
+  run -0 --separate-stderr debug echo.lua --trace --args '{key}'
+  assert_line --partial '= "ann#ann"'
+  run -0 --separate-stderr debug echo.lua --keys own --trace --args '{key}'
+  assert_line --partial '= "own#ann"'
+  run -0 --separate-stderr debug echo --limit 5/60s --trace
+  assert_line --partial '= "ann|b#5|two words"'
+  run -2 --separate-stderr debug echo.lua --attach --trace --args '{key}'
+  assert_regex "$stderr" 'no KEY given.*rlctl debug echo.lua KEY'
+}
+
+@test "ARGV that a script uses but does not get is a warning before it runs" {
+  echo 'return {ARGV[1], ARGV[3]}' >three.lua
+  run -0 --separate-stderr rlctl debug three.lua k --args '1 2' --trace
+  assert_equal "${stderr_lines[0]}" 'rlctl: debug: warning: the script uses ARGV[3], but #ARGV is 2; give all of them in '\
+'one --args'
+  run -0 --separate-stderr rlctl debug three.lua k --args '1 2 3' --trace
+  refute_regex "$stderr" 'ARGV'
+}

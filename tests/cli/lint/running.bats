@@ -74,7 +74,7 @@ Search for requests that exceed the limit:
   fails "^rlctl: lint: raises\.lua:2: .*WRONGTYPE Operation .*; request 1 had KEYS 'ann'" raises.lua
   echo 'return redis.error_reply("MY mistake")' >replies.lua
   fails "^rlctl: lint: replies\.lua: .*mistake; request 1 had KEYS 'ann'" replies.lua
-  assert_equal "${stderr_lines[1]}" '  hint: an error reply is never taken for a denial: let the script return a value for it, and say which with --allowed-when'
+  assert_equal "${stderr_lines[1]}" '  hint: an error is not taken for a denial: let the script return a value for it, and say which with --allowed-when'
 }
 
 @test "a script that does not end is cut off, and its server ends" {
