@@ -227,6 +227,63 @@ std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_
   return with_cost(std::move(schedules), cost);
 }
 
+std::vector<Schedule> ttl_schedules(const limiter::Limit& limit, std::int64_t cost,
+                                    std::int64_t most, microseconds ttl, microseconds lag) {
+  const auto fills = requests_to_fill(limit, cost);
+  const auto every = std::max(limit.window / fills, kTick);
+  std::vector<Schedule> schedules;
+  for (const auto gap : {ttl + kTtlMargin, ttl, ttl - kTtlMargin}) {
+    if (gap <= microseconds{0}) continue;
+    // As often as the window has room for.
+    Schedule repeated;
+    for (microseconds at{0}; at < limit.window + gap; at += gap) {
+      if (static_cast<std::int64_t>(repeated.size()) + fills > most) break;
+      repeated.insert(repeated.end(), static_cast<std::size_t>(fills), {.at = at});
+    }
+    schedules.push_back(std::move(repeated));
+  }
+  // What refills is taken at once, at times that the limiter's clock sees as they are, and the
+  // bucket stays empty until its key expires.
+  for (const auto phase : {limit.window / 20, microseconds{0}}) {
+    const auto end = phase + ttl + kTtlMargin;
+    const auto count = (end - every) / every + 1;
+    if (end <= every || count + 2 * fills > most) continue;
+    const auto refilled = made_of({{phase, fills}, {every, count, every}, {end, fills}});
+    // The last one before the window comes into it, if it is as late as the clock does not see.
+    auto late = refilled;
+    for (auto& request : late) {
+      const auto latest = request.at + lag - kTick;
+      if (request.at + limit.window <= end && latest + limit.window > end) request.at = latest;
+    }
+    schedules.push_back(late);
+    if (late != refilled) schedules.push_back(refilled);
+  }
+  for (auto& schedule : schedules) std::stable_sort(schedule.begin(), schedule.end(), is_earlier);
+  return with_cost(std::move(schedules), cost);
+}
+
+std::vector<Schedule> continued_schedules(const Schedule& schedule, const limiter::Limit& limit,
+                                          std::int64_t cost) {
+  constexpr std::int64_t kMostRetries = 100, kWindows = 5;
+  const auto latest = std::max_element(schedule.begin(), schedule.end(), is_earlier)->at;
+  std::vector<Schedule> all;
+  auto twice = schedule;
+  const auto again = shifted(schedule, latest - schedule.front().at + limit.window + kTick);
+  twice.insert(twice.end(), again.begin(), again.end());
+  all.push_back(std::move(twice));
+  const auto fills = requests_to_fill(limit, cost);
+  // No fractions of a window, at which keys expire.
+  for (const auto step : {limit.window * 10 / 97, limit.window / fills, limit.window * 10 / 37,
+                          limit.window * 10 / 317, limit.window * 10 / (41 * fills)}) {
+    if (step <= microseconds{0}) continue;
+    auto retried = schedule;
+    const auto count = std::min(kMostRetries, kWindows * limit.window / step);
+    for (std::int64_t i = 1; i <= count; ++i) retried.push_back({latest + i * step, cost});
+    all.push_back(std::move(retried));
+  }
+  return all;
+}
+
 microseconds latest_of_forward(const limiter::Limit& limit, std::int64_t fills, std::int64_t most) {
   const auto window = limit.window;
   return std::max({window + 2 * fills * kFewTicks, most * kEveryTick, kLongPause * window,

@@ -137,6 +137,19 @@ std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_
 /// limit with `fills`. Requests that a coarse clock sees at one instant are a fixed time apart, so
 /// that many of them take longer than short windows.
 microseconds latest_of_forward(const limiter::Limit& limit, std::int64_t fills, std::int64_t most);
+/// How far from the end of a TTL a schedule keeps, since nobody knows to the ms when a key expires.
+inline constexpr microseconds kTtlMargin{25'000};
+/// Schedules that wait until keys with this TTL expire, or almost: bursts that fill the limit,
+/// repeated through a window, and clients that take just what refills meanwhile. Each has at most
+/// `most` requests of this cost, and takes at most the TTL and two windows. `lag`: by how much the
+/// limiter's clock rounds.
+std::vector<Schedule> ttl_schedules(const limiter::Limit& limit, std::int64_t cost,
+                                    std::int64_t most, microseconds ttl, microseconds lag);
+/// Schedules that go on where this one ends: the same once more after a window, and a client that
+/// tries again and again for five windows. A schedule has at most 100 requests more, or twice its
+/// own.
+std::vector<Schedule> continued_schedules(const Schedule& schedule, const limiter::Limit& limit,
+                                          std::int64_t cost);
 /// Schedules, with a clock that steps back, under which limiters are known to fail.
 std::vector<Schedule> backward_schedules(const limiter::Limit& limit, std::int64_t cost);
 /// Schedules with refunds, each of `refund` (below 0), between requests of this cost.

@@ -20,13 +20,17 @@ constexpr std::size_t kAtOnce = 64;
 /// How many of the best schedules the search keeps, to derive new ones from them.
 constexpr std::size_t kBest = 12;
 /// The share of the budget for clocks that step back.
-constexpr double kBackwardShare = 0.3;
+constexpr double kBackwardShare = 0.1;
 /// A budget must fill the limit this many times, so that at least the most promising schedules are
 /// tried.
 constexpr std::int64_t kMinFills = 40;
 /// The latest time of a request, in windows, unless the known schedules take longer. Those with a
 /// clock that steps back, or with refunds, do not.
 constexpr std::int64_t kMaxWindows = 8;
+/// Longer TTLs, in windows, are not waited for, so that times stay within kMaxWindows.
+constexpr std::int64_t kLongestTtl = kMaxWindows - 2;
+/// The number of TTLs for which there are schedules.
+constexpr std::size_t kMaxTtls = 4;
 
 /// The requests that it takes to fill the limit with the smallest cost.
 std::int64_t most_fills(const SearchRequest& request) {
@@ -42,6 +46,29 @@ std::int64_t most_requests(std::int64_t fills) {
   return 4 * fills + 8;
 }
 
+/// The TTLs that keys have after a request, and after one more than fill the limit: each once, the
+/// shortest first.
+std::vector<microseconds> observed_ttls(Trial& trial, const SearchRequest& request) {
+  const auto cost = request.costs[0];
+  const auto fills = static_cast<std::size_t>(requests_to_fill(request.limit, cost));
+  const Schedule one{{request.base, cost}};
+  const Schedule full(fills + 1, {request.base, cost});
+  std::vector<microseconds> all;
+  try {
+    for (const auto& schedule : {one, full}) {
+      for (const auto ttl : trial.ttls(schedule)) {
+        if (ttl > microseconds{1} && ttl <= kLongestTtl * request.limit.window) all.push_back(ttl);
+      }
+    }
+  } catch (const Interrupted&) {
+    return {};  // the search ends at once
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  if (all.size() > kMaxTtls) all.resize(kMaxTtls);
+  return all;
+}
+
 /// The units that the requests of a schedule ask for; refunds do not count.
 std::int64_t units_of(const Schedule& schedule) {
   std::int64_t units = 0;
@@ -53,14 +80,21 @@ std::int64_t units_of(const Schedule& schedule) {
 class SearchPass {
  public:
   SearchPass(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
-             bool clock_steps_back, traffic::Random& random)
+             bool clock_steps_back, traffic::Random& random, const std::vector<microseconds>& ttls)
       : trial_(trial),
         request_(request),
         interrupt_(interrupt),
         clock_steps_back_(clock_steps_back),
         most_requests_(static_cast<std::size_t>(most_requests(most_fills(request)))),
         gaps_(critical_gaps(request.limit)),
-        random_(random) {}
+        ttls_(ttls),
+        random_(random) {
+    for (const auto ttl : ttls_) {
+      gaps_.push_back(ttl + kTtlMargin);
+      if (ttl > kTtlMargin) gaps_.push_back(ttl - kTtlMargin);
+    }
+    if (request.clock_unit > request.tick) gaps_.push_back(request.clock_unit - request.tick);
+  }
 
   /// Called after requests, with the number sent so far and the most units allowed.
   using OnRequests = std::function<void(std::int64_t sent, std::int64_t worst)>;
@@ -79,9 +113,14 @@ class SearchPass {
 
  private:
   void try_all(std::int64_t budget, const OnRequests& on_requests) {
-    const auto known = known_schedules();
+    auto known = known_schedules();
     std::size_t next = 0;
-    while (!is_over(budget)) {
+    if (!ttls_.empty() && !clock_steps_back_ && !is_over(budget)) {
+      // The first one shows whether there is a limit at all.
+      run({known[next++]}, on_requests);
+      if (!has_no_bound()) add_waiting(known, next);
+    }
+    for (bool is_first = true; !is_over(budget) || (is_first && has_no_bound()); is_first = false) {
       const bool is_known = next < known.size();
       std::vector<Schedule> some;
       while (some.size() < kAtOnce && (!is_known || next < known.size())) {
@@ -91,9 +130,25 @@ class SearchPass {
     }
   }
 
+  /// Inserts the schedules that wait for TTLs.
+  void add_waiting(std::vector<Schedule>& known, std::size_t place) const {
+    const auto lag = std::max(request_.clock_unit, request_.tick);
+    for (const auto cost : request_.costs) {
+      if (cost < 0) continue;
+      for (const auto ttl : ttls_) {
+        const auto waiting = ttl_schedules(request_.limit, cost, most_with_ttl(cost), ttl, lag);
+        known.insert(std::next(known.begin(), static_cast<std::ptrdiff_t>(place)), waiting.begin(),
+                     waiting.end());
+      }
+    }
+  }
+
   /// Whether one window allowed as many requests as a schedule may have.
   bool has_no_bound() const {
-    return !best_.empty() && best_[0].schedule.size() >= most_requests_ &&
+    // What is allowed anew whenever a key has expired has a bound.
+    const bool is_at_once =
+        !best_.empty() && (ttls_.empty() || best_[0].score.worst_span < ttls_.front() / 2);
+    return is_at_once && best_[0].schedule.size() >= most_requests_ &&
            best_[0].score.worst >= units_of(best_[0].schedule);
   }
 
@@ -112,6 +167,14 @@ class SearchPass {
       std::move(some.begin(), some.end(), std::back_inserter(all));
     }
     return all;
+  }
+
+  /// The most requests of a schedule that waits for TTLs: they may end often within a window.
+  std::int64_t most_with_ttl(std::int64_t cost) const {
+    constexpr std::int64_t kMostFills = 64, kShareOfBudget = 40;
+    const auto fills = requests_to_fill(request_.limit, cost);
+    return std::max(static_cast<std::int64_t>(most_requests_),
+                    std::min(kMostFills * fills, request_.budget / kShareOfBudget));
   }
 
   void run(std::vector<Schedule> schedules, const OnRequests& on_requests) {
@@ -154,8 +217,9 @@ class SearchPass {
     constexpr std::size_t kMaxChanges = 3;
     if (best_.empty() || random_.uniform() < kFresh) return fresh();
     auto schedule = shifted(best_[pick(best_.size())].schedule, -request_.base);
+    const auto most = std::max(most_requests_, schedule.size());
     for (auto changes = 1 + pick(kMaxChanges); changes > 0; --changes) change(schedule);
-    bring_within_bounds(schedule);
+    bring_within_bounds(schedule, most);
     return schedule;
   }
 
@@ -169,7 +233,7 @@ class SearchPass {
       schedule.insert(schedule.end(), pick_count(cost), {at, cost});
       at += pick_gap();
     }
-    bring_within_bounds(schedule);
+    bring_within_bounds(schedule, most_requests_);
     return schedule;
   }
 
@@ -225,8 +289,8 @@ class SearchPass {
   }
 
   /// Brings a schedule back within its bounds.
-  void bring_within_bounds(Schedule& schedule) const {
-    if (schedule.size() > most_requests_) schedule.resize(most_requests_);
+  void bring_within_bounds(Schedule& schedule, std::size_t most) const {
+    if (schedule.size() > most) schedule.resize(most);
     if (schedule.empty()) schedule.push_back({.cost = request_.costs[0]});
     const auto latest = kMaxWindows * request_.limit.window;
     for (auto& request : schedule) request.at = std::clamp(request.at, microseconds{0}, latest);
@@ -258,6 +322,7 @@ class SearchPass {
   bool clock_steps_back_;
   std::size_t most_requests_;
   std::vector<microseconds> gaps_;
+  const std::vector<microseconds>& ttls_;  ///< the shortest first
   traffic::Random& random_;
   std::vector<Finding> best_;  ///< best first
   SearchResult result_;
@@ -267,9 +332,10 @@ class SearchPass {
 SearchResult search_once(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
                          const OnSearchProgress& on_progress) {
   traffic::Random random(request.seed);
+  const auto ttls = observed_ttls(trial, request);
   std::int64_t before = 0;
   const auto run = [&](bool clock_steps_back, std::int64_t budget) {
-    return SearchPass(trial, request, interrupt, clock_steps_back, random)
+    return SearchPass(trial, request, interrupt, clock_steps_back, random, ttls)
         .run(budget, [&](std::int64_t sent, std::int64_t worst) {
           if (on_progress) on_progress(before + sent, request.budget, worst);
         });
@@ -552,6 +618,75 @@ class Shrinking {
 
 }  // namespace
 
+namespace {
+
+/// Runs schedules that continue a finding's, and calls `judge` with each that was answered. Returns
+/// whether any was. Sends nothing if that would take more than the budget.
+bool run_continued(Trial& trial, const SearchRequest& request, SearchResult& result,
+                   std::vector<Schedule> schedules,
+                   const std::function<void(const Finding&)>& judge) {
+  for (auto& schedule : schedules) {
+    for (auto& each : schedule) each.at -= (each.at - request.base) % request.tick;
+  }
+  std::erase_if(schedules, [](const Schedule& schedule) {
+    return std::any_of(schedule.begin(), schedule.end(),
+                       [](const Request& each) { return each.at > limiter::kLatestNow; });
+  });
+  const auto requests = requests_of(schedules);
+  if (schedules.empty() || requests > request.budget) return false;
+  result.requests_sent += requests;
+  const auto answers = trial.run(schedules);
+  bool any_answered = false;
+  for (std::size_t i = 0; i < schedules.size(); ++i) {
+    if (answers[i].empty()) continue;
+    any_answered = true;
+    Finding finding{.schedule = schedules[i], .answers = answers[i]};
+    finding.score = score_of(finding.schedule, finding.answers, request);
+    judge(finding);
+  }
+  return any_answered;
+}
+
+/// Finds out whether a denial at the edge is all that differs: sets SearchResult::edge_agrees, or
+/// keeps a denial that is more serious.
+void continue_edge(Trial& trial, const SearchRequest& request, SearchResult& result) {
+  const auto edge = result.wrongly_denied;
+  if (!edge || !edge->score.only_at_edge()) return;
+  const auto number = edge->score.wrongly_denied.front();
+  auto later = edge->schedule;
+  later.resize(number + 1);
+  later.back().at += std::max(request.rounding, request.tick);
+  bool is_allowed_later = false;
+  run_continued(trial, request, result, {later},
+                [&](const Finding& found) { is_allowed_later = found.answers.back().allowed; });
+  const bool is_answered =
+      run_continued(trial, request, result,
+                    continued_schedules(edge->schedule, request.limit, edge->schedule[number].cost),
+                    [&](const Finding& found) { result.keep_denial(found, false); });
+  result.edge_agrees =
+      is_allowed_later && is_answered && result.wrongly_denied->score.only_at_edge();
+}
+
+/// Finds out whether rounding is all that lets the most through: sets
+/// SearchResult::rounding_agrees, and keeps what is worse.
+void continue_most(Trial& trial, const SearchRequest& request, SearchResult& result) {
+  const auto& most = result.most;
+  const bool is_rounded = request.limit.window - most.score.worst_span < request.rounding;
+  if (most.score.worst <= request.limit.limit || !is_rounded) return;
+  const auto found_before = most.score.worst;
+  const bool is_answered = run_continued(
+      trial, request, result, continued_schedules(most.schedule, request.limit, request.costs[0]),
+      [&](const Finding& found) {
+        result.keep_beyond_rounding(found.score, request);
+        if (is_weaker(result.most, found, request.limit.window)) result.most = found;
+      });
+  const auto& beyond = result.beyond_rounding;
+  result.rounding_agrees = is_answered && result.most.score.worst == found_before &&
+                           (!beyond || beyond->worst < found_before);
+}
+
+}  // namespace
+
 SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const SearchResult& forward,
                            const SearchResult& stepping_back, const Interrupt& interrupt) {
   const auto window = request.limit.window;
@@ -587,6 +722,28 @@ SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const Sea
     });
   }
   result.interrupted = interrupt.signal() != 0;
+  if (result.interrupted) return result;
+  try {
+    const auto before = result;
+    continue_edge(trial, request, result);
+    continue_most(trial, request, result);
+    if (result.tried) {
+      // A proof is about the schedules that were tried for it.
+      result.most = before.most;
+      result.wrongly_denied = before.wrongly_denied;
+      return result;
+    }
+    if (result.most.schedule != before.most.schedule) shrink_most(result.most, false);
+    auto& wrong = result.wrongly_denied;
+    if (wrong && wrong->schedule != before.wrongly_denied->schedule) {
+      shrink(*wrong, steps_back(wrong->schedule), [](const Score& score) {
+        return !score.wrongly_denied.empty() && !score.only_at_edge();
+      });
+    }
+    result.interrupted = interrupt.signal() != 0;
+  } catch (const Interrupted&) {
+    result.interrupted = true;
+  }
   return result;
 }
 

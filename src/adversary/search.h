@@ -36,6 +36,9 @@ struct SearchRequest {
   /// By how much the limiter's clock rounds: SearchResult::beyond_rounding leaves out spans that
   /// are shorter than a window by less.
   microseconds rounding{0};
+  /// The unit of the limiter's clock, however coarse: some schedules come as late as it does not
+  /// see. 0: the tick.
+  microseconds clock_unit{0};
   bool steps_back = true;  ///< also try a clock that steps back
 };
 
@@ -68,6 +71,12 @@ struct SearchResult {
   /// `most` has as many units as a schedule may have, about four times the limit: no bound was
   /// found.
   bool is_unbounded = false;
+  /// The schedule of a denial at the edge only was continued, and neither that nor another schedule
+  /// denied anything else; one tick later the request was allowed.
+  bool edge_agrees = false;
+  /// The schedule that allows the most was continued, and nothing allowed as much in a shorter span
+  /// than rounding explains.
+  bool rounding_agrees = false;
   /// How many schedules an exhaustive search tried: all within bounds, unless `interrupted`.
   std::optional<std::int64_t> tried = {};
   /// The schedules that were left out, since their answers depend on when a key expires.
@@ -96,9 +105,9 @@ using OnSearchProgress =
 /// Searches for the schedules under which a limiter allows the most within one window, or denies
 /// what an exact log would allow. First tries schedules known to cause failures (around the edges
 /// of windows, at one instant, one µs less than a window apart, at the rate at which a bucket
-/// fills, with a clock that steps back), then random changes to the best schedules until the budget
-/// is used up. Finally shrinks them. The same request gives the same result. If the interrupt is
-/// raised, ends early with the findings so far.
+/// fills, when the TTLs end that its keys are seen to have, with a clock that steps back), then
+/// random changes to the best schedules until the budget is used up. Finally shrinks them. The same
+/// request gives the same result. If the interrupt is raised, ends early with the findings so far.
 ///
 /// Throws UsageError if the budget is too small for the limit, and what the trial throws.
 SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
@@ -118,8 +127,9 @@ bool is_confirmed(Trial& trial, SearchResult& result);
 /// The result of a search that found `forward` with a clock that never steps back, and
 /// `stepping_back` with one that may. Each finding is made smaller: it loses the requests that it
 /// does not need, instants are joined, and each moves to the roundest time that still shows the
-/// finding. Sends at most the request's budget for each, nothing after an interrupt, and counts
-/// what it sends in SearchResult::requests_sent.
+/// finding. Then continues the schedules of findings at the edge or within the rounding, to see
+/// whether that is all. Sends at most the request's budget for each, nothing after an interrupt,
+/// and counts what it sends in SearchResult::requests_sent.
 SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const SearchResult& forward,
                            const SearchResult& stepping_back, const Interrupt& interrupt);
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/number.h"
+
 #include "redis/scan.h"
 
 namespace rlctl::adversary {
@@ -194,6 +196,22 @@ void ScriptTrial::note_others() {
 void ScriptTrial::remove_keys() {
   if (scope_.server != nullptr) return scope_.server->remove_keys();
   redis::unlink_keys(connection_, known_keys());
+}
+
+std::vector<microseconds> ScriptTrial::ttls(const Schedule& schedule) {
+  const auto hash = script_.key_of_ttls();
+  if (!hash || schedule.empty()) return {};
+  static_cast<void>(run_once({&schedule, 1}));
+  const auto ends = connection_.call({"HGETALL", *hash});
+  std::vector<microseconds> ttls;
+  for (std::size_t i = 0; i + 1 < ends.size(); i += 2) {
+    const auto end = to_number<std::int64_t>(ends[i + 1].text());
+    if (ends[i].text() == *hash || !end) continue;
+    ttls.push_back(microseconds{*end} - schedule.back().at);
+  }
+  note_others();
+  remove_keys();
+  return ttls;
 }
 
 bool ScriptTrial::confirms(const Schedule& schedule, const Answers& answers) {

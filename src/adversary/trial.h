@@ -42,6 +42,9 @@ class Trial {
   /// What the limiter holds after each schedule of the last run(). If two are equal, it answers
   /// every request that follows alike. Empty if unknown.
   virtual std::vector<std::string> contents() const { return {}; }
+  /// Runs the schedule, and returns how long after its last request each key expires, in no
+  /// particular order; empty if no key has a TTL, or if the trial knows none.
+  virtual std::vector<microseconds> ttls(const Schedule& /*schedule*/) { return {}; }
   /// Whether a schedule really has these answers. If not, the trial is more careful from now on,
   /// and the caller must repeat the search.
   virtual bool confirms(const Schedule& /*schedule*/, const Answers& /*answers*/) { return true; }
@@ -100,6 +103,7 @@ class ScriptTrial final : public Trial {
   /// at a time.
   void note_contents() { notes_contents_ = true; }
   std::vector<std::string> contents() const override { return contents_; }
+  std::vector<microseconds> ttls(const Schedule& schedule) override;
   /// Leaves no keys unless it throws. Throws UsageError if it cannot keep schedules apart.
   std::vector<Answers> run(std::span<const Schedule> schedules) override;
   /// Runs the schedule again, alone on an empty server; true without that if all schedules run so,

@@ -386,18 +386,20 @@ void RepliesSeen::add(redis::ReplyView reply, const Arrival& arrival) {
 }
 
 void RepliesSeen::add_count(redis::ReplyView reply, const Arrival& arrival) {
-  const bool is_number = reply.type() == redis::ReplyType::kInteger;
   const auto count = reply.integer();
+  auto& [at, last, units] = counted_[arrival.key];
   const auto cost = std::max<std::int64_t>(arrival.cost, 0);
-  // Before any request a count is 0, and one of what came before lags by a request.
-  const auto known = is_number ? last_.find(arrival.key) : last_.end();
-  const bool is_new = known == last_.end();
-  all_count = all_count && is_number && count > 0 && count <= (is_new ? 0 : known->second) + cost;
+  // At one instant no count of other requests comes in between; later, windows may have changed.
+  const auto most = units > 0 && at == arrival.at ? last + cost : units + cost;
+  const bool is_number = reply.type() == redis::ReplyType::kInteger;
+  all_count = all_count && is_number && count > 0 && count <= most;
   all_count_before =
-      all_count_before && is_number && count >= 0 && count <= (is_new ? 0 : known->second + cost);
-  if (!all_count && !all_count_before) return last_.clear();
+      all_count_before && is_number && count >= 0 && count <= (units == 0 ? 0 : most);
+  if (!all_count && !all_count_before) return counted_.clear();
   highest = std::max(highest, count);
-  last_[arrival.key] = count;
+  at = arrival.at;
+  last = count;
+  units += cost;
 }
 
 void RepliesSeen::add_elements(redis::ReplyView reply) {

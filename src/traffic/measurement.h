@@ -364,8 +364,8 @@ struct RepliesSeen {
   std::int64_t replies = 0;
   bool all_nil = true;
   bool any_negative = false;  ///< a whole number, or the first element of an array
-  /// Each is a number above 0 that is at most the request's cost above the last one of the key: a
-  /// count that includes the request.
+  /// Each is a number above 0 that may count the units of the key's requests so far, this one
+  /// included: at one instant, it is at most the request's cost above the one before.
   bool all_count = true;
   /// The same of a number that may be 0: a count of what came before the request.
   bool all_count_before = true;
@@ -383,7 +383,13 @@ struct RepliesSeen {
   void add_count(redis::ReplyView reply, const Arrival& arrival);
   void add_elements(redis::ReplyView reply);
 
-  std::unordered_map<std::uint32_t, std::int64_t> last_ = {};  ///< by key, as long as counts
+  /// The last reply of a key.
+  struct Counted {
+    microseconds at{0};
+    std::int64_t count = 0;
+    std::int64_t units = 0;  ///< of all requests so far
+  };
+  std::unordered_map<std::uint32_t, Counted> counted_ = {};  ///< by key, as long as all count
 };
 
 /// The results of one candidate.

@@ -207,7 +207,7 @@ end)";
   CHECK(steps_back(found.wrongly_denied->schedule));
   // A denial only at the edge, which needs no such clock, is less serious.
   const auto both =
-      search_log({.before = ban, .oldest = "now - window - 1", .ttl = "window / 500"}, 1us, 10'000);
+      search_log({.before = ban, .oldest = "now - window - 1", .ttl = "window / 500"}, 1us, 30'000);
   REQUIRE(both.wrongly_denied);
   CHECK_FALSE(both.wrongly_denied->score.only_at_edge());
   CHECK(steps_back(both.wrongly_denied->schedule));

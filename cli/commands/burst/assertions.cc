@@ -151,8 +151,7 @@ std::vector<std::string> unproven_of(const Assertion& assertion, std::span<const
     if (!run.search || !run.search->result.tried || run.search->result.undecided == 0) continue;
     if (!holds_as_upper_bound(assertion, run)) continue;
     texts.push_back(fmt::format(
-        "assertion {} is not proven for {}: {} of {} schedules are left "
-        "out: {}",
+        "assertion {} is not proven for {}: skipped {} of {} schedules, {}",
         quoted_and_masked(assertion.text), run.name, grouped(run.search->result.undecided),
         grouped(*run.search->result.tried), kUndecided));
   }
@@ -212,7 +211,7 @@ std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
     if (!run.search || run.search->result.tried || run.search->result.undecided == 0) continue;
     const auto holds = [&](const auto& one) { return holds_as_upper_bound(one, run); };
     if (std::none_of(assertions.begin(), assertions.end(), holds)) continue;
-    warnings.push_back(fmt::format("warning: {}: the assertions do not cover {}: {}", run.name,
+    warnings.push_back(fmt::format("warning: {}: the assertions do not cover {} {}", run.name,
                                    counted(run.search->result.undecided, "schedule"), kUndecided));
   }
   return warnings;

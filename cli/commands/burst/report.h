@@ -109,9 +109,9 @@ bool shows_dates(const Report& report);
 bool tells_difference(const Report& report);
 /// "first at request 31 (key 'a'): fixed-window allows it, gcra denies it"
 std::string difference_text(const Plan& plan, const Difference& found);
-/// Why a search leaves schedules out.
+/// What a search skips, after a number of schedules.
 inline constexpr std::string_view kUndecided =
-    "their answers change if keys live a moment longer or shorter";
+    "whose result depends on the exact moment a key expires";
 inline constexpr std::string_view kUnbounded = "as many as were sent: no bound was found";
 
 /// The verdict on a limiter that did not exceed the limit.

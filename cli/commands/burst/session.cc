@@ -137,6 +137,15 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
         std::min(limit.limit, limit.burst_or_limit()));
     return hint ? text + "; " + *hint : text;
   }
+  // Virtual time leaves out the last ms of a TTL.
+  const bool is_wait = when.named != nullptr && when.named->name == "zero" &&
+                       candidate.foreign->reading.delay_unit &&
+                       contains_in_any_case(candidate.foreign->source, "ttl");
+  if (!hint && run.search && is_wait && measured.allowed > 0) {
+    return "a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of "
+           "a "
+           "key, and TTL rounds; virtual time does not try that moment, --clock real does";
+  }
   if (hint || measured.allowed > 0) return hint;
   return fmt::format("nothing was allowed: the first {} {}; see --allowed-when",
                      replies.first.size() == 1 ? "reply was" : "replies were",
@@ -559,6 +568,7 @@ class Session {
     const auto& plan = *plan_.search;
     const auto& candidate = plan_.candidates[number];
     const auto& interrupt = invocation_.interrupt;
+    const auto* unit = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
     const adversary::SearchRequest request{
         .limit = plan_.limits.front(),
         .costs = plan.costs,
@@ -567,6 +577,7 @@ class Session {
         .base = search_base(plan_),
         .tick = plan.tick,
         .rounding = rounded_by != nullptr ? rounded_by->tick : microseconds{0},
+        .clock_unit = unit != nullptr ? unit->tick : microseconds{0},
         .steps_back = plan.steps_back()};
     const auto on_requests = [&](std::int64_t asked, std::int64_t of, std::int64_t worst) {
       const auto runs = static_cast<std::int64_t>(plan_.candidates.size());

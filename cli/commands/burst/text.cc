@@ -138,10 +138,15 @@ std::string rounding_text(const SearchFindings& search, const limiter::Limit& li
   const auto tick = search.rounded_by->tick;
   if (limit.window - score.worst_span >= tick) return {};
   const auto& beyond = search.result.beyond_rounding;
+  const auto* what = beyond ? "this many" : "the excess";
+  const auto found =
+      fmt::format("found {} only in windows within {} of a full one", what, exact_text(tick));
+  const auto why = search.result.rounding_agrees
+                       ? fmt::format(", which {{{}}} rounds off; --tick {} ignores it",
+                                     search.rounded_by->name, format_duration(tick))
+                       : std::string();
   return fmt::format(
-      "{} only in windows within {} of a full one, which {{{}}} rounds off; --tick {} ignores it{}",
-      beyond ? "this many appear" : "the excess appears", exact_text(tick), search.rounded_by->name,
-      format_duration(tick),
+      "{}{}{}", found, why,
       beyond ? fmt::format(" ({} remain {})", beyond->worst, within_text(beyond->worst_span))
              : std::string());
 }
@@ -163,7 +168,7 @@ std::string proof_text(const adversary::SearchResult& result, const Plan& plan) 
                        grouped(tried));
   }
   if (undecided == 0) return text;
-  return text + fmt::format("; {} of them are left out, and so are all that begin with them: {}",
+  return text + fmt::format("; skipped {} of them {}, and all that begin with these",
                             grouped(undecided), kUndecided);
 }
 
@@ -502,9 +507,12 @@ class TextReport {
       append_schedule(*wrong);
       if (is_minor) {
         append_sentence("edge",
-                        "the limiter denies exactly one window after a unit, where an exact log "
-                        "allows, and not a moment later: it compares with > instead of >=, or it "
-                        "rounds; no other denial differs");
+                        result.edge_agrees
+                            ? "the limiter denies exactly one window after a unit, where an exact "
+                              "log allows, and allows a moment later: it compares with > instead "
+                              "of >=, or it rounds; no other denial differed in what was tried"
+                            : "found such denials only exactly one window after a unit; whether "
+                              "they end there was not established");
       }
     } else {
       append_sentence("denied", result.interrupted ? "so far nothing that an exact log would allow"
@@ -524,8 +532,8 @@ class TextReport {
     if (const auto text = proof_text(result, plan_); !text.empty()) {
       append_sentence("proof", text);
     } else if (result.undecided > 0) {
-      append_sentence("left out",
-                      fmt::format("{}: {}", counted(result.undecided, "schedule"), kUndecided));
+      append_sentence("left out", fmt::format("skipped {} {}",
+                                              counted(result.undecided, "schedule"), kUndecided));
     }
     if (result.is_unbounded) append_sentence("at most", kUnbounded);
     if (algorithm != nullptr) append_sentence("at most", promise_of(*algorithm, plan_));

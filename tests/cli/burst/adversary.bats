@@ -71,7 +71,7 @@ END
 times-as-members.lua 5.60× the limit: 28 at one instant
 0 28 28 0
 at most as many as were sent: no bound was found
-denied exactly one window after, where an exact log would allow
+denied what an exact log would allow
 END
   shows --script early.lua --args '{now_us} {window_us} {limit}' <<'END'
 early.lua 2.00× the limit: 10 within 59.999999 s
@@ -116,14 +116,14 @@ LUA
   without_blanks
   assert_line --regexp '^rounding.lua 2.00× the limit: 10 within 59.999[0-9]* s$'
   output=$(tr -s ' \n' ' ' <<<"$output")
-  assert_output --partial ' rounding the excess appears only in windows within 1 ms of a full one, which {now_ms} rounds off; --tick 1ms ignores it '
+  assert_output --partial ' rounding found the excess only in windows within 1 ms of a full one, which {now_ms} rounds off; --tick 1ms ignores it '
   run -0 search "${ms[@]}" --tick 1ms --assert 'worst<=1' --assert 'wrongly_denied==0'
   without_blanks
   assert_line 'rounding.lua never above the limit'
   assert_line 'denied nothing that an exact log would allow'
   assert_line --regexp '^times from the beginning of a window, 2026-01-01T00:00:00Z; multiples of 1$'
   assert_line ' ms'
-  refute_line --partial 'rounding the excess'
+  refute_line --partial 'rounding found'
   run -0 search "${seconds[@]}" --tick 1s --json
   assert_equal "$(jq -c '.runs[0] | [.tick_us, .most.worst.allowed, .wrongly_denied]' <<<"$output")" '[1000000,5,null]'
   assert_equal "$(jq -c '.base_us as $base | [.runs[0].most_stepping_back.schedule[].at_us - $base] | all(. % 1000000 == 0)' <<<"$output")" true
@@ -145,7 +145,7 @@ LUA
   run -0 search "${ms[@]:0:3}" '{now_ms} {window_ms} {limit} {id} 30000'
   without_blanks
   assert_line --regexp '^rounding.lua 2.00× the limit: 10 within [345][0-9][.0-9]* s$'
-  refute_line --partial 'rounding the excess'
+  refute_line --partial 'rounding found'
 }
 
 @test "another server is refused to a script that has one key for all requests" {
@@ -280,7 +280,7 @@ LUA
   run -0 rlctl "${command[@]}"
   without_blanks
   output=$(tr -s ' \n' ' ' <<<"$output")
-  assert_output --partial 'of them are left out, and so are all that begin with them'
+  assert_output --partial 'of them whose result depends on the exact moment a key expires, and all that begin with these'
 }
 
 @test "an exhaustive search copies keys that the script makes or that contain the time, and reads replies with {id}" {
@@ -377,16 +377,16 @@ early_expiry() {
 @test "an exhaustive search that leaves schedules out proves no upper bound" {
   early_expiry
   run -1 rlctl burst "${expiring[@]}" -q --exhaustive 3 --assert 'worst>=1' --assert 'worst<=1'
-  assert_output --regexp "^rlctl: burst: assertion 'worst<=1' is not proven for expiring.lua: [0-9,]+ of [0-9,]+ \
-schedules are left out: their answers change if keys live a moment longer or shorter$"
+  assert_output --regexp "^rlctl: burst: assertion 'worst<=1' is not proven for expiring.lua: skipped [0-9,]+ of [0-9,]+ \
+schedules, whose result depends on the exact moment a key expires$"
 }
 
 @test "a search counts the schedules that it leaves out, and warns that assertions do not cover them" {
   early_expiry
   run -0 --separate-stderr rlctl burst "${expiring[@]}" --budget 500 --assert 'worst<=1' --assert 'wrongly_denied<9'
-  assert_regex "$stderr" '^rlctl: burst: warning: expiring.lua: the assertions do not cover [0-9,]+ schedules: '
+  assert_regex "$stderr" '^rlctl: burst: warning: expiring.lua: the assertions do not cover [0-9,]+ schedules whose result depends on the exact moment a key expires'
   output=$(tr -s ' \n' ' ' <<<"$output")
-  assert_output --regexp 'left out [0-9]+ schedules: their answers change if keys live a moment longer or shorter '
+  assert_output --regexp 'left out skipped [0-9]+ schedules whose result depends on the exact moment a key expires '
   run -0 --separate-stderr rlctl burst "${expiring[@]}" --budget 500 --json --assert 'worst>=1'
   assert_equal "$(jq '.runs[0].undecided > 0' <<<"$output")" true
   assert_equal "$stderr" ''
@@ -464,4 +464,68 @@ schedules are left out: their answers change if keys live a moment longer or sho
   run -130 bash -c 'set -m; rlctl burst adversary -s "$socket" --budget 100000000 --json >out 2>err 3>&- &
     pid=$!; until (($(redis-cli -s "$socket" DBSIZE) > 0)); do sleep 0.02; done; kill -INT $pid; wait $pid'
   assert_equal "$(jq -c '[.interrupted, (.runs | length)]' out)" '[true,1]'
+}
+
+# --- TTLs and what was established -------------------------------------------------------------------
+
+@test "the search waits for the TTLs that a script sets, as often as the window has room for" {
+  # A counter that is forgotten after a tenth of the window.
+  cat >forgets.lua <<'LUA'
+local count = redis.call('INCR', KEYS[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return count <= tonumber(ARGV[1]) and 1 or 0
+LUA
+  run -0 --separate-stderr rlctl burst adversary --limit 4/50s --script forgets.lua --args '{limit} 5000' --json
+  assert_equal "$(jq '.runs[0].most.worst.ratio >= 9' <<<"$output")" true
+}
+
+@test "the search takes just what refills until a key expires that is not renewed" {
+  cat >kept.lua <<'LUA'
+local rate, size, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local before = tonumber(redis.call('GET', KEYS[2]) or size)
+local since = tonumber(redis.call('GET', KEYS[1]) or now)
+local left = math.min(size, before + (now - since) * rate)
+local allowed = left >= 1
+if allowed then left = left - 1 end
+if left ~= before then redis.call('SET', KEYS[2], left, 'EX', 2 * size / rate) end
+redis.call('SET', KEYS[1], now, 'EX', 2 * size / rate)
+return allowed and 1 or 0
+LUA
+  run -0 --separate-stderr rlctl burst adversary --limit 4/8s --script kept.lua --keys '{key}:at' --keys '{key}:left' \
+    --args '{rate} {burst} {now_s}' --json
+  assert_equal "$(jq '.runs[0].most.worst.ratio > 2' <<<"$output")" true
+}
+
+@test "a denial is said to be at the edge only if retries show no other" {
+  # It loses what has refilled at each request, so that a client that retries is never allowed again.
+  cat >loses.lua <<'LUA'
+local size, period, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local left, at = unpack(redis.call('HMGET', KEYS[1], 'left', 'at'))
+left = math.min(size, tonumber(left or size) + math.floor((now - tonumber(at or now)) / period))
+local allowed = left >= 1
+redis.call('HSET', KEYS[1], 'left', allowed and left - 1 or left, 'at', now)
+return allowed and 1 or 0
+LUA
+  run -0 rlctl burst adversary --limit 3/30s --script loses.lua --args '{limit} 10 {now_s}'
+  refute_line --partial 'edge '
+  assert_line --partial 'denied what an exact log would allow'
+  # A log that compares with > is wrong at the edge alone.
+  sed 's/%.0f., ARGV\[1\] - ARGV\[2\]/%.0f'\'', ARGV[1] - ARGV[2] - 1/' trusting.lua >edge.lua
+  run -0 rlctl burst adversary --limit 3/30s --script edge.lua --args '{now_us} {window_us} {limit}'
+  output=$(tr -s ' \n' ' ' <<<"$output")
+  assert_output --partial 'edge the limiter denies exactly one window after a unit'
+  assert_output --partial 'no other denial differed in what was tried'
+}
+
+@test "a wait of 0 that may be a denial is named" {
+  cat >pttl.lua <<'LUA'
+local count = tonumber(redis.call('GET', KEYS[1]) or 0)
+if count >= tonumber(ARGV[1]) then return redis.call('PTTL', KEYS[1]) end
+redis.call('INCR', KEYS[1])
+if count == 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return 0
+LUA
+  run -0 --separate-stderr rlctl burst adversary --budget 2000 --limit 5/1s --script pttl.lua \
+    --args '{limit} {window_ms}' --allowed-when zero --delay-unit ms
+  assert_regex "$stderr" 'a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of a key'
 }
