@@ -88,7 +88,8 @@ class BundledScript final : public Script {
 
 // ---- Foreign scripts ----
 
-constexpr std::size_t kMaxShown = 60;  // bytes of a key or an argument, in a message
+constexpr std::size_t kMaxShown = 60;     // bytes of a key or an argument, in a message
+constexpr std::size_t kNumberedKeys = 4;  // {key1} to {key4}
 
 lua::Substitutes substitutes_for(const ForeignLimiter& limiter, const Surroundings& surroundings) {
   std::vector<std::string_view> words;
@@ -233,6 +234,11 @@ class ForeignScript final : public Script {
         keys_only_(surroundings.keys_only),
         substitutes_(substitutes_for(limiter, surroundings)) {
     require_usable(limiter, limit);
+    for (std::size_t key = 1; key <= kNumberedKeys; ++key) {
+      for (const auto& argument : limiter.arguments) {
+        names_keys_ |= argument.holds(fmt::format("key{}", key));
+      }
+    }
     if (surroundings.virtual_clock) require_no_field_ttls(limiter);
     auto text = limiter.function.empty()
                     ? lua::with_substitutes(limiter.source, substitutes_)
@@ -310,6 +316,7 @@ class ForeignScript final : public Script {
     std::string text;                     ///< all words
     std::vector<std::size_t> ends;        ///< where each word ends in `text`
     std::vector<std::string_view> words;  ///< a view of each word
+    std::vector<std::string> names;       ///< of the keys, if arguments contain them
   };
   struct Hash {
     using is_transparent = void;  // NOLINT(readability-identifier-naming): the library's name
@@ -336,7 +343,7 @@ class ForeignScript final : public Script {
 
   /// The call for request `number`; its views refer to `buffer`.
   limiter::ScriptCall fill(CallBuffer& buffer, const Arrival& arrival, std::int64_t number) const {
-    const auto values = values_of(arrival, number);
+    auto values = values_of(arrival, number);
     buffer.text.clear();
     buffer.ends.clear();
     const auto add = [&](std::string_view prefix, const Template& word) {
@@ -345,6 +352,17 @@ class ForeignScript final : public Script {
       buffer.ends.push_back(buffer.text.size());
     };
     for (const auto& key : limiter_.keys) add(prefix_, key);
+    std::vector<std::string_view> names;
+    if (names_keys_) {
+      buffer.names.clear();
+      std::size_t start = 0;
+      for (const auto end : buffer.ends) {
+        buffer.names.push_back(buffer.text.substr(start, end - start));
+        start = end;
+      }
+      names.assign(buffer.names.begin(), buffer.names.end());
+      values.keys = names;
+    }
     for (const auto& argument : limiter_.arguments) add("", argument);
     add_hidden(buffer, arrival);
     // The text is complete, so views of it stay valid.
@@ -381,6 +399,7 @@ class ForeignScript final : public Script {
   const Traffic& traffic_;
   std::string prefix_, sha1_;
   bool keys_only_;
+  bool names_keys_ = false;  ///< arguments contain {key1} or the like
   lua::Substitutes substitutes_;
   std::string text_;    ///< the source, with the substitutes
   std::string change_;  ///< see change()
@@ -391,7 +410,24 @@ class ForeignScript final : public Script {
 
 }  // namespace
 
+void require_key_numbers(const ForeignLimiter& limiter, std::size_t keys) {
+  for (std::size_t number = 1; number <= kNumberedKeys; ++number) {
+    const auto name = fmt::format("key{}", number);
+    const auto is_held = [&](const Template& text) { return text.holds(name); };
+    if (std::any_of(limiter.keys.begin(), limiter.keys.end(), is_held)) {
+      throw UsageError(
+          fmt::format("--keys: {{{}}} is for --args, which come after the keys", name));
+    }
+    if (number <= keys) continue;
+    if (std::none_of(limiter.arguments.begin(), limiter.arguments.end(), is_held)) continue;
+    throw UsageError(fmt::format("--args: {{{}}} is KEYS[{}], but there {}", name, number,
+                                 keys == 1 ? "is 1 key" : fmt::format("are {} keys", keys)),
+                     "give --keys once for each key");
+  }
+}
+
 void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit) {
+  require_key_numbers(limiter, limiter.keys.size());
   require_usable(limiter.reading, limit);
   for (const auto& key : limiter.keys) key.require_usable(limit);
   for (const auto& argument : limiter.arguments) argument.require_usable(limit);

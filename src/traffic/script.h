@@ -37,6 +37,9 @@ struct ForeignLimiter {
 
 /// Throws UsageError if the limiter cannot be called with this limit.
 void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit);
+/// Throws UsageError if an argument names a key, as {key2}, of which there are fewer, or if one of
+/// the keys does.
+void require_key_numbers(const ForeignLimiter& limiter, std::size_t keys);
 /// Sets the function of a library that registers only one, and checks a name that is given. Does
 /// nothing for a script without a function. Throws UsageError if the library does not have the
 /// given function, if none was given and the library does not have exactly one, or if one was given

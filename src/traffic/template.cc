@@ -63,6 +63,14 @@ microseconds window_start_of(const TemplateValues& values) {
   return values.now / values.limit.window * values.limit.window;
 }
 
+microseconds window_end_of(const TemplateValues& values) {
+  return window_start_of(values) + values.limit.window;
+}
+template <std::size_t number>
+std::string_view key_number(const TemplateValues& values) {
+  return number <= values.keys.size() ? values.keys[number - 1] : std::string_view();
+}
+
 /// The columns: name, summary, value, uses_limit, tick, unit, form, formula. A unit rounds the
 /// time of the request, but the beginning of a window depends on the exact time.
 constexpr std::array kPlaceholders{
@@ -88,6 +96,7 @@ constexpr std::array kPlaceholders{
     Placeholder{"window_s", "window of --limit in whole seconds", window_of, true, 0us, 1s},
     Placeholder{"window_ms", "window of --limit in whole milliseconds", window_of, true, 0us, 1ms},
     Placeholder{"window_us", "window of --limit in microseconds", window_of, true, 0us, 1us},
+    Placeholder{"window_ns", "window of --limit in nanoseconds", window_of, true, 0us, 1ns},
     Placeholder{"cutoff", "now less the window in seconds, with six decimals", cutoff_of, true, 1us,
                 1us, Form::kSixDecimals, "now-window"},
     Placeholder{"cutoff_s", "now less the window in whole seconds", cutoff_of, true, 1s, 1s,
@@ -104,11 +113,23 @@ constexpr std::array kPlaceholders{
                 window_start_of, true, 1us, 1ms, Form::kWhole, "now_ms-now_ms%window_ms"},
     Placeholder{"window_start_us", "start of the clock's window in microseconds", window_start_of,
                 true, 1us, 1us, Form::kWhole, "now_us-now_us%window_us"},
+    Placeholder{"window_end", "end of the clock's window in seconds, with six decimals",
+                window_end_of, true, 1us, 1us, Form::kSixDecimals},
+    Placeholder{"window_end_s", "end of the clock's window in whole seconds", window_end_of, true,
+                1us, 1s, Form::kWhole},
+    Placeholder{"window_end_ms", "end of the clock's window in whole milliseconds", window_end_of,
+                true, 1us, 1ms, Form::kWhole},
+    Placeholder{"window_end_us", "end of the clock's window in microseconds", window_end_of, true,
+                1us, 1us, Form::kWhole},
     Placeholder{"window_index", "number of windows that have ended since 1970", window_index, true,
                 1us},
     Placeholder{"prev_window_index", "the same of the window before",
                 [](const TemplateValues& values) { return window_index(values) - 1; }, true, 1us,
                 1us, Form::kWhole, "window_index-1"},
+    Placeholder{"key1", "KEYS[1] as the script gets it; in --args only", key_number<1>},
+    Placeholder{"key2", "KEYS[2]", key_number<2>},
+    Placeholder{"key3", "KEYS[3]", key_number<3>},
+    Placeholder{"key4", "KEYS[4]", key_number<4>},
 };
 
 // ---- Braces ----

@@ -19,6 +19,7 @@ namespace rlctl::traffic {
 /// The values of a request that fill a template.
 struct TemplateValues {
   std::string_view key = {};
+  std::span<const std::string_view> keys = {};  ///< KEYS of the call, for its arguments
   limiter::Limit limit = {};
   std::int64_t cost = 1;
   std::int64_t id = 1;               ///< the number of the request

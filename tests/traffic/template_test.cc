@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <set>
 #include <string>
 #include <utility>
@@ -116,6 +117,22 @@ TEST_CASE("template: braces that enclose a placeholder are literal, as in hash t
   CHECK(filled("{{{}{key}}") == "{{ann}");
 }
 
+TEST_CASE("template: the end of a window, a window in ns, and the names of KEYS") {
+  const std::array<std::string_view, 2> keys{"burst:1:a", "b"};
+  const TemplateValues values{
+      .key = "a", .keys = keys, .limit = {5, 60s, {}}, .now = 1'767'225'661s};
+  const auto filled_with = [&](std::string_view text) {
+    std::string out;
+    Template(text).append(out, values);
+    return out;
+  };
+  CHECK(filled_with("{window_end} {window_end_s}") == "1767225720.000000 1767225720");
+  CHECK(filled_with("{window_end_ms} {window_end_us}") == "1767225720000 1767225720000000");
+  CHECK(filled_with("{window_ns}") == "60000000000");
+  CHECK(filled_with("{key1} {key2} <{key3}>") == "burst:1:a b <>");
+  CHECK(filled_with("{{}\"{key1}\":2}") == "{\"burst:1:a\":2}");
+}
+
 TEST_CASE("template: text without a placeholder is literal, even if empty") {
   CHECK(filled("fixed") == "fixed");
   CHECK(filled("").empty());
@@ -164,7 +181,8 @@ TEST_CASE("template: some placeholders depend on the time and others do not") {
   const std::set<std::string_view> telling{
       "now",          "now_s",          "now_ms",          "now_us",          "now_ns",
       "window_index", "cutoff",         "cutoff_s",        "cutoff_ms",       "cutoff_us",
-      "window_start", "window_start_s", "window_start_ms", "window_start_us", "prev_window_index"};
+      "window_start", "window_start_s", "window_start_ms", "window_start_us", "prev_window_index",
+      "window_end",   "window_end_s",   "window_end_ms",   "window_end_us"};
   for (const auto& row : placeholders()) {
     CAPTURE(row.name);
     const auto text = "x{" + std::string(row.name) + "}";

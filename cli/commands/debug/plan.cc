@@ -177,9 +177,13 @@ void fill(Plan& plan, const traffic::ForeignLimiter& foreign, Operands operands)
   auto& call = plan.debuggee;
   for (const auto& key : foreign.keys) key.append(call.keys.emplace_back(), values);
   if (foreign.keys.empty()) call.keys.assign(operands.begin(), operands.end());
+  traffic::require_key_numbers(foreign, call.keys.size());
+  const std::vector<std::string_view> names(call.keys.begin(), call.keys.end());
+  values.keys = names;
   for (const auto& word : foreign.arguments) word.append(call.arguments.emplace_back(), values);
   plan.values = values;
   plan.values.key = {};
+  plan.values.keys = {};
 }
 
 /// Sets a script that calls one function of a library: the debugger runs EVAL only.

@@ -225,3 +225,16 @@ LUA
   assert_output --regexp "writing under 'rlctl-burst:\{[0-9a-f]{16}\}:' on"
   assert_equal "$(cli KEYS '*')" rlctl-burst:mine
 }
+
+@test "{key1} in --args is the name that KEYS has" {
+  printf '%s\n' 'if KEYS[2] ~= ARGV[1] then return redis.error_reply("OTHER " .. ARGV[1]) end' \
+    'return redis.call("INCR", KEYS[2]) <= 5' >named.lua
+  run -0 rlctl burst --script named.lua --limit 5/60s --keys 'a:{key}' --keys 'b:{key}' --args '{key2}'
+  run -0 rlctl burst adversary --budget 500 --script named.lua --limit 5/60s --keys 'a:{key}' --keys 'b:{key}' \
+    --args '{key2}'
+  run -0 rlctl -u private: debug named.lua x y --args '{key2}' --trace -q
+  run -2 --separate-stderr rlctl burst --script named.lua --limit 5/60s --args '{key2}'
+  assert_regex "$stderr" '--args: \{key2\} is KEYS\[2\], but there is 1 key'
+  run -2 --separate-stderr rlctl burst --script named.lua --limit 5/60s --keys '{key1}'
+  assert_regex "$stderr" '--keys: \{key1\} is for --args'
+}
