@@ -33,6 +33,9 @@ constexpr std::array kKinds{
     FindingKind{"non-unique-member", "two requests are one member of a set, or one field"},
     FindingKind{"late-pruning", "old requests are counted, and then removed"},
     FindingKind{"denied-write", "denied requests count, so that retries lock out"},
+    FindingKind{"locked-out", "a client that keeps trying gets hardly anything"},
+    FindingKind{"renewed-window", "allowed requests renew the window, which never ends"},
+    FindingKind{"zero-wait", "a denial whose wait is 0 reads as allowed"},
     FindingKind{"unknown-flag", "a flag in the first line that Redis does not know"},
 };
 
@@ -44,6 +47,16 @@ class Flaws {
     if (!is_new && found->second.severity < finding.severity) found->second = finding;
   }
   bool has(int line, std::string_view name) const { return found_.contains({line, name}); }
+  bool has(std::string_view name, Severity severity) const {
+    return std::any_of(found_.begin(), found_.end(), [&](const auto& each) {
+      return each.second.name == name && each.second.severity == severity;
+    });
+  }
+  bool has_critical() const {
+    return std::any_of(found_.begin(), found_.end(), [](const auto& each) {
+      return each.second.severity == Severity::kCritical;
+    });
+  }
   std::vector<Finding> take() {
     std::vector<Finding> all;
     for (auto& [place, finding] : found_) all.push_back(std::move(finding));
@@ -269,23 +282,155 @@ void find_shared_members(const Observation& observation, Flaws& flaws) {
 
 // ---- Denied requests that count ----
 
+/// The call of a denied request that makes the next one wait: null if it changes nothing.
+const Call* counting_call(const std::vector<Call>& calls) {
+  const auto writes = std::find_if(
+      calls.begin(), calls.end(), [](const Call& each) { return each.writes && !is_upkeep(each); });
+  if (writes != calls.end()) return &*writes;
+  // It only renews the TTL of what others left: removing elements locks nobody out.
+  const auto renews = std::find_if(calls.begin(), calls.end(),
+                                   [](const Call& each) { return ttl_set_by(each).has_value(); });
+  return renews == calls.end() ? nullptr : &*renews;
+}
+
+/// "allowed 0 of 300 requests, one each 1s"
+std::string lock_out_text(const LockOut& lock_out) {
+  return fmt::format(
+      "Of {} requests{} in {}, one each {}, {} were allowed; a client that waits in "
+      "silence is let in after {}.",
+      lock_out.sent, lock_out.cost == 1 ? "" : fmt::format(" of cost {}", lock_out.cost),
+      span_text(lock_out.span), span_text(lock_out.gap), lock_out.allowed,
+      span_text(lock_out.wait));
+}
+
 void find_counted_denials(const Observation& observation, Flaws& flaws) {
-  if (!observation.counted_denial) return;
-  const auto& calls = observation.requests[*observation.counted_denial].calls;
-  auto call = std::find_if(calls.begin(), calls.end(),
-                           [](const Call& each) { return each.writes && !is_upkeep(each); });
-  if (call == calls.end()) {
-    // It only renews the TTL of what others left: removing elements locks nobody out.
-    call = std::find_if(calls.begin(), calls.end(),
-                        [](const Call& each) { return ttl_set_by(each).has_value(); });
+  if (!observation.lock_out || !observation.lock_out->denial) return;
+  for (const auto name : {"no-ttl", "late-pruning", "mixed-units"}) {
+    if (flaws.has(name, Severity::kCritical)) return;  // that is why
   }
-  if (call == calls.end()) return;
-  flaws.add({.name = "denied-write",
+  const auto& calls = observation.requests[*observation.lock_out->denial].calls;
+  if (calls.empty()) return;
+  const auto* call = counting_call(calls);
+  flaws.add(
+      {.name = call == nullptr ? "locked-out" : "denied-write",
+       .line = call == nullptr ? calls.back().line : call->line,
+       .severity = Severity::kCritical,
+       .what = text_of(call == nullptr ? calls.back() : *call),
+       .detail = fmt::format("{}A client that keeps trying is locked out. {}",
+                             call == nullptr ? "" : "The request was denied but still counts. ",
+                             lock_out_text(*observation.lock_out)),
+       .fix = "count first, and write only if the request is allowed"});
+}
+
+// ---- Windows that are renewed ----
+
+/// The last call that set a TTL in an allowed request that was not the first of its run; null if
+/// none did.
+const Call* renewing_call(const Observation& observation) {
+  int run = 0;
+  const Call* last = nullptr;
+  for (const auto& request : observation.requests) {
+    if (request.run != run) {
+      run = request.run;
+      continue;
+    }
+    if (request.allowed != true) continue;
+    for (const auto& call : request.calls) {
+      if (ttl_set_by(call)) last = &call;
+    }
+  }
+  return last;
+}
+
+/// The last call of the observation that writes, or the last one.
+const Call* any_call(const Observation& observation) {
+  const Call* last = nullptr;
+  for_each_call(observation, [&](const Request& /*request*/, const Call& call) {
+    if (last == nullptr || call.writes || !last->writes) last = &call;
+  });
+  return last;
+}
+
+void find_renewed_windows(const Observation& observation, Flaws& flaws) {
+  if (!observation.renewal || flaws.has_critical()) return;  // which may be why
+  const auto* call = renewing_call(observation);
+  const bool is_renewed = call != nullptr;
+  if (!is_renewed) call = any_call(observation);
+  if (call == nullptr) return;
+  const auto& renewal = *observation.renewal;
+  flaws.add({.name = is_renewed ? "renewed-window" : "locked-out",
              .line = call->line,
+             .severity = Severity::kCritical,
              .what = text_of(*call),
-             .detail = "The request was denied but still counts: a client that keeps "
-                       "trying is locked out for as long as it tries.",
-             .fix = "count first, and write only if the request is allowed"});
+             .detail = fmt::format(
+                 "A client below the limit was denied: of {} requests, one each {}, {}. {}",
+                 renewal.sent, span_text(renewal.gap), renewal.denied,
+                 is_renewed ? "Each allowed request renews the TTL, so that requests which have "
+                              "left the window still count."
+                            : "Requests which have left the window still count."),
+             .fix = "set the TTL only when the key is new"});
+}
+
+// ---- What is forgotten too early ----
+
+void find_forgotten(const Observation& observation, Flaws& flaws) {
+  if (!observation.forgotten || observation.early_expiry) return;
+  const auto& forgotten = *observation.forgotten;
+  constexpr std::chrono::milliseconds kRounding{1};
+  const Call* found = nullptr;
+  for_each_call(observation, [&](const Request& request, const Call& call) {
+    const auto ttl = ttl_set_by(call);
+    if (!ttl || found != nullptr) return;
+    const auto from = ttl->is_absolute ? request.at : std::chrono::microseconds{0};
+    const std::chrono::microseconds end{std::llround(ttl->value * as_double(ttl->unit))};
+    const auto gap = end - from - forgotten.ttl;
+    if (gap >= std::chrono::microseconds{0} && gap <= kRounding) found = &call;
+  });
+  if (found == nullptr || flaws.has(found->line, "mixed-units")) return;
+  flaws.add(
+      {.name = "short-ttl",
+       .line = found->line,
+       .severity = Severity::kCritical,
+       .what = text_of(*found),
+       .detail = fmt::format(
+           "The key expires while what it counts still counts: after a TTL of {}, {} requests "
+           "were allowed at one instant, and {} if the key stays.",
+           span_text(forgotten.ttl), forgotten.allowed, forgotten.allowed_if_kept),
+       .fix = "set a TTL of at least the window, and of the time in which a bucket refills, "
+              "on each call that writes"});
+}
+
+// ---- Waits of 0 ----
+
+void find_zero_waits(const Observation& observation, Flaws& flaws) {
+  const auto add = [&](const Call& call, const std::string& detail) {
+    flaws.add(
+        {.name = "zero-wait",
+         .line = call.line,
+         .severity = Severity::kCritical,
+         .what = text_of(call),
+         .detail = detail,
+         .fix = "reply at least 1 for a denial, or whether it is allowed in a value of its own"});
+  };
+  const auto& pass = observation.free_pass;
+  const auto* calls = pass && pass->request ? &observation.requests[*pass->request].calls : nullptr;
+  if (calls != nullptr && !calls->empty() && counting_call(*calls) == nullptr) {
+    add(calls->back(),
+        fmt::format("{} after the limit was reached, all {} requests of an instant were allowed: "
+                    "the reply to a denial reads as allowed then.",
+                    span_text(pass->after), pass->allowed));
+  }
+  if (!observation.allows_zero) return;
+  for (const auto& request : observation.requests) {
+    if (request.allowed != false || !request.reply) continue;
+    for (const auto& call : request.calls) {
+      const auto command = command_of(call);
+      if ((command != "pttl" && command != "ttl") || integer_reply(call) != request.reply) continue;
+      add(call, fmt::format("The reply to a denial is the key's TTL, which is 0 in its last {}. A "
+                            "reply of 0 reads as allowed, for everybody who asks then.",
+                            command == "pttl" ? "millisecond" : "half second"));
+    }
+  }
 }
 
 // ---- Counting before pruning ----
@@ -355,16 +500,17 @@ constexpr double kJitter = 0.12;
 /// small or large for good reason.
 struct SetTtls {
   const Call* call = nullptr;
-  TtlWord first = {};
+  TtlWord first = {}, longest = {};
   int count = 0;
   bool differ = false;
   bool is_passed = true;  ///< each is about a number that the caller passed, and none a constant
 };
 
-/// Whether the TTL is about the window, or twice that, read in another unit.
-bool is_thousandfold(const TtlWord& ttl, std::chrono::microseconds window) {
+/// Whether the TTL is about this time, or twice that, read in another unit.
+bool is_thousandfold(const TtlWord& ttl, std::chrono::microseconds time) {
   constexpr double kThousand = 1000;
-  const auto ratio = ttl.value * as_double(ttl.unit) / as_double(window);
+  if (time.count() <= 0) return false;
+  const auto ratio = ttl.value * as_double(ttl.unit) / as_double(time);
   const auto wanted = ttl.unit == kOneSecond ? kThousand : 1 / kThousand;
   return is_near(ratio, wanted, kJitter) || is_near(ratio, 2 * wanted, kJitter);
 }
@@ -415,15 +561,20 @@ void find_ttls_in_other_units(const Observation& observation, Flaws& flaws) {
     auto& set = lines[call.line];
     if (set.count++ == 0) {
       set.call = &call;
-      set.first = *ttl;
+      set.first = set.longest = *ttl;
     }
+    if (ttl->value > set.longest.value) set.longest = *ttl;
     set.differ |= ttl->unit != set.first.unit || !is_near(ttl->value, set.first.value, 2 * kJitter);
     const bool is_constant =
         observation.source.find(fmt::format("{:.0f}", ttl->value)) != std::string::npos;
     set.is_passed &= !is_constant && is_argument(ttl->value, request);
   });
   for (const auto& [line, set] : lines) {
-    if (set.differ || set.count < 2 || !is_thousandfold(set.first, observation.window)) continue;
+    const bool is_in_other_unit = set.differ ? set.first.unit == kOneSecond &&
+                                                   is_thousandfold(set.longest, observation.refill)
+                                             : is_thousandfold(set.first, observation.window) ||
+                                                   is_thousandfold(set.first, observation.refill);
+    if (set.count < 2 || !is_in_other_unit) continue;
     const auto ttl =
         std::chrono::microseconds(std::llround(set.first.value * as_double(set.first.unit)));
     add_ttl_finding(
@@ -508,9 +659,20 @@ void find_bounds_in_other_units(const Observation& observation, Flaws& flaws) {
 
 // ---- Times too coarse for the window ----
 
-void find_coarse_times(const Observation& observation, Flaws& flaws) {
-  constexpr int kPartOfWindow = 100;
-  if (observation.window > kPartOfWindow * kOneSecond) return;
+void add_coarse_time(const Observation& observation, const Call& call, Flaws& flaws) {
+  flaws.add(
+      {.name = "coarse-time",
+       .line = call.line,
+       .severity = observation.window <= 2 * kOneSecond ? Severity::kCritical : Severity::kWarning,
+       .what = text_of(call),
+       .detail = fmt::format(
+           "Times are whole seconds. A request leaves the window of {} up to a second early, "
+           "together with all others of its second.",
+           period_text(observation.window)),
+       .fix = "use milliseconds or microseconds"});
+}
+
+void find_coarse_scores(const Observation& observation, Flaws& flaws) {
   std::set<std::string> pruned;
   for_each_call(observation, [&](const Request& request, const Call& call) {
     for (const auto bound : score_bounds_of(call)) {
@@ -529,16 +691,65 @@ void find_coarse_times(const Observation& observation, Flaws& flaws) {
     }
   });
   if (first == nullptr || !fractions.empty()) return;
-  flaws.add(
-      {.name = "coarse-time",
-       .line = first->line,
-       .severity = observation.window <= 2 * kOneSecond ? Severity::kCritical : Severity::kWarning,
-       .what = text_of(*first),
-       .detail = fmt::format(
-           "Times are whole seconds. A request leaves the window of {} up to a second early, "
-           "together with all others of its second.",
-           period_text(observation.window)),
-       .fix = "use milliseconds or microseconds"});
+  add_coarse_time(observation, *first, flaws);
+}
+
+/// Whether the text contains the time of the request in whole seconds.
+bool holds_second(const std::string& text, std::chrono::microseconds at) {
+  const auto second = std::to_string(at / kOneSecond);
+  for (auto i = text.find(second); i != text.npos; i = text.find(second, i + 1)) {
+    const auto end = i + second.size();
+    const bool is_whole = (i == 0 || !is_digit(text[i - 1])) &&
+                          (end == text.size() || (!is_digit(text[end]) && text[end] != '.'));
+    if (is_whole) return true;
+  }
+  return false;
+}
+
+/// The words of a call that are a key, a field of a hash or its value.
+std::vector<std::size_t> places_of_times(const Call& call) {
+  std::vector<std::size_t> places;
+  const auto command = command_of(call);
+  const bool is_hash = command == "hset" || command == "hmset" || command == "hsetnx" ||
+                       command == "hincrby" || command == "hincrbyfloat";
+  for (std::size_t i = 1; i < call.words.size(); ++i) {
+    if (is_hash ? i > 1 || contains(call.keys, call.words[i]) : contains(call.keys, call.words[i]))
+      places.push_back(i);
+  }
+  return places;
+}
+
+/// Keys and fields that are the second of each request.
+void find_coarse_words(const Observation& observation, Flaws& flaws) {
+  struct Seen {
+    const Call* first = nullptr;
+    std::set<std::string> words;
+    bool always = true, is_rounded = false;
+  };
+  std::map<std::pair<int, std::size_t>, Seen> places;
+  for_each_call(observation, [&](const Request& request, const Call& call) {
+    if (!call.writes || is_upkeep(call)) return;
+    for (const auto i : places_of_times(call)) {
+      auto& seen = places[{call.line, i}];
+      if (seen.first == nullptr) seen.first = &call;
+      seen.words.insert(call.words[i]);
+      seen.always &= holds_second(call.words[i], request.at);
+      seen.is_rounded |= request.at % kOneSecond != std::chrono::microseconds{0};
+    }
+  });
+  constexpr std::size_t kFew = 3;
+  for (const auto& [place, seen] : places) {
+    if (!seen.always || !seen.is_rounded || seen.words.size() < kFew) continue;
+    add_coarse_time(observation, *seen.first, flaws);
+  }
+}
+
+void find_coarse_times(const Observation& observation, Flaws& flaws) {
+  constexpr int kPartOfWindow = 100;
+  if (observation.window > kPartOfWindow * kOneSecond) return;
+  find_coarse_scores(observation, flaws);
+  // The number of a window of one second is its time.
+  if (observation.window > kOneSecond) find_coarse_words(observation, flaws);
 }
 
 // ---- Digits that are lost ----
@@ -649,8 +860,11 @@ std::vector<Finding> find_flaws(const Observation& observation) {
   find_early_expiry(observation, flaws);  // after the units, which may explain it
   find_lost_digits(observation, flaws);
   find_shared_members(observation, flaws);
-  find_counted_denials(observation, flaws);
+  find_forgotten(observation, flaws);
   find_late_pruning(observation, flaws);
+  find_counted_denials(observation, flaws);
+  find_zero_waits(observation, flaws);
+  find_renewed_windows(observation, flaws);  // last, as what others found may be why
   find_unknown_flags(observation, flaws);
   return flaws.take();
 }

@@ -39,8 +39,9 @@ struct Request {
   std::chrono::microseconds at{0};  ///< since 1970
   std::vector<std::string> keys = {}, arguments = {};
   std::vector<Call> calls = {};
-  std::optional<bool> allowed = {};  ///< std::nullopt if the reply cannot be relied on
-  std::vector<LeftKey> left = {};    ///< the keys that it wrote and that exist
+  std::optional<bool> allowed = {};        ///< std::nullopt if the reply cannot be relied on
+  std::optional<std::int64_t> reply = {};  ///< if it is a whole number
+  std::vector<LeftKey> left = {};          ///< the keys that it wrote and that exist
 };
 
 /// A key that expired while it still counted: a request was allowed then that was denied when the
@@ -53,17 +54,49 @@ struct EarlyExpiry {
   std::chrono::microseconds unit{0};  ///< in which the command that set the TTL counts
 };
 
+/// A client that kept trying and was let in hardly or never, while one that waited was.
+struct LockOut {
+  std::chrono::microseconds gap{0};  ///< between two requests
+  std::int64_t cost = 1;
+  std::chrono::microseconds span{0};       ///< for which it tried
+  std::int64_t sent = 0, allowed = 0;      ///< in that time
+  std::chrono::microseconds wait{0};       ///< after which the other was let in
+  std::optional<std::size_t> denial = {};  ///< a denied request of it, by its index
+};
+
+/// A client that never exceeds half the limit, and was denied.
+struct Renewal {
+  std::chrono::microseconds gap{0};  ///< between two requests
+  std::int64_t sent = 0, denied = 0;
+};
+
+/// Requests that were allowed after a TTL had passed, and are denied if the keys stay.
+struct Forgotten {
+  std::chrono::microseconds ttl{0};
+  std::int64_t allowed = 0, allowed_if_kept = 0;
+};
+
+/// An instant at which nobody was denied, so soon after the limit was reached.
+struct FreePass {
+  std::chrono::microseconds after{0};       ///< the first denial
+  std::int64_t allowed = 0;                 ///< requests, which is all that were sent
+  std::optional<std::size_t> request = {};  ///< one of them, by its index
+};
+
 /// A script, and what it did under traffic.
 struct Observation {
   std::string source = {};  ///< as its author wrote it
   std::int64_t limit = 1;
   std::chrono::microseconds window{1};
-  std::vector<Request> requests = {};  ///< in the order in which they ran, each once
+  std::chrono::microseconds refill{0};  ///< the time in which a burst is restored, if known
+  bool allows_zero = false;             ///< a reply of 0 reads as allowed
+  std::vector<Request> requests = {};   ///< in the order in which they ran, each once
 
   std::optional<EarlyExpiry> early_expiry = {};
-  /// A denied request that counted, as an index of `requests`: another one, a window after the last
-  /// allowed one, was denied only because of such requests.
-  std::optional<std::size_t> counted_denial = {};
+  std::optional<LockOut> lock_out = {};
+  std::optional<Renewal> renewal = {};
+  std::optional<Forgotten> forgotten = {};
+  std::optional<FreePass> free_pass = {};
   /// The first request after so long that nothing may count was denied.
   bool is_denied_for_ever = false;
 };

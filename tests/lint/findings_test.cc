@@ -75,8 +75,8 @@ TEST_CASE("a TTL that is missing is told of at the write that made the key") {
 
 TEST_CASE("a denied request that only renews a TTL is found where it does") {
   auto seen = observe({{call(2, "ZREMRANGEBYSCORE ann 0 9", "0"), call(3, "PEXPIRE ann 9", "1")}});
-  seen.counted_denial = 0;
-  CHECK(found(seen) == Found{"3 denied-write"});
+  seen.lock_out = {.denial = 0};
+  CHECK(found(seen) == Found{"3 denied-write!"});
 }
 
 TEST_CASE("a key without a TTL is found at its last write, and is critical if it locks out") {
@@ -204,6 +204,63 @@ TEST_CASE("unknown flags are in line 1") {
   auto seen = observe({});
   seen.source = "#!lua flags=no-writes,fast\nreturn 1";
   CHECK(found(seen) == Found{"1 unknown-flag!"});
+}
+
+TEST_CASE("a lock-out is told of at the write of a denied request, unless something else is why") {
+  auto seen = observe({{call(1, "GET ann", "5", false), call(4, "HSET ann seen 9", "0")}});
+  seen.lock_out = {.gap = 1s, .span = 60s, .sent = 60, .wait = 12s, .denial = 0};
+  CHECK(found(seen) == Found{"4 denied-write!"});
+  const auto detail = find_flaws(seen).front().detail;
+  CHECK(detail.find("Of 60 requests in 60 s, one each 1 s, 0 were allowed") != detail.npos);
+  seen.requests[0].calls.pop_back();
+  CHECK(found(seen) == Found{"1 locked-out!"});
+  seen.requests[0].left = {{.key = "ann", .expires = false}};
+  seen.requests[0].calls = {call(1, "INCR ann", "6")};
+  seen.is_denied_for_ever = true;
+  CHECK(found(seen) == Found{"1 no-ttl!"});
+}
+
+TEST_CASE("a renewed window is told of where an allowed request sets the TTL again") {
+  auto seen = observe({{call(2, "INCR ann", "1"), call(3, "EXPIRE ann 60", "1")},
+                       {call(2, "INCR ann", "2"), call(3, "EXPIRE ann 60", "1")}});
+  seen.renewal = {.gap = 51s, .sent = 21, .denied = 3};
+  CHECK(found(seen) == Found{"3 renewed-window!"});
+  seen.requests.pop_back();
+  CHECK(found(seen) == Found{"3 locked-out!"});
+}
+
+TEST_CASE("what is forgotten is told of where its TTL was set") {
+  auto seen = observe({{call(2, "HSET ann n 1", "1"), call(3, "EXPIRE ann 120", "1")}});
+  seen.forgotten = {.ttl = 120s, .allowed = 5, .allowed_if_kept = 2};
+  CHECK(found(seen) == Found{"3 short-ttl!"});
+}
+
+TEST_CASE("a wait of 0 is told of only if a reply of 0 reads as allowed") {
+  auto seen = observe({{call(2, "PTTL ann", "900", false)}});
+  seen.requests[0].allowed = false;
+  seen.requests[0].reply = 900;
+  CHECK(found(seen).empty());
+  seen.allows_zero = true;
+  CHECK(found(seen) == Found{"2 zero-wait!"});
+  seen.requests[0].reply = 1;  // not the TTL itself
+  CHECK(found(seen).empty());
+  seen.free_pass = {.after = 59s, .allowed = 7, .request = 0};
+  CHECK(found(seen) == Found{"2 zero-wait!"});
+}
+
+TEST_CASE("whole seconds in fields and keys are found if each request has its own") {
+  std::vector<std::vector<Call>> requests(3);
+  auto seen = observe(std::move(requests));
+  for (std::size_t i = 0; i < seen.requests.size(); ++i) {
+    auto& request = seen.requests[i];
+    request.at = kNow + i * 1s;
+    const auto second = std::to_string(request.at / 1s);
+    request.calls = {call(1, "HSET ann seen " + second, "0"), call(2, "INCR ann:1767225600", "1")};
+    request.keys.push_back("ann:1767225600");
+  }
+  CHECK(found(seen) == Found{"1 coarse-time"});
+  seen.window = 200s;
+  CHECK(found(seen).empty());
 }
 
 }  // namespace rlctl::lint

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
@@ -20,6 +21,14 @@ namespace {
 using rlctl::lint::Finding;
 using rlctl::lint::Severity;
 
+std::vector<std::int64_t> parse_costs(const std::string& text) {
+  std::vector<std::int64_t> costs;
+  for (const auto& word : split_at_commas(text)) {
+    costs.push_back(parse_between(word, "--cost", 1, limiter::kLargestCost));
+  }
+  return costs;
+}
+
 void add_options(Options& options, Plan& plan) {
   // The rows refer to their texts.
   static const auto kLimitHelp = fmt::format(
@@ -31,6 +40,10 @@ void add_options(Options& options, Plan& plan) {
   options.group("Script");
   options.comma_list("--limit", "LIMIT", plan.limits, kLimitHelp);
   options.value("--burst", "NUMBER", plan.burst, kScriptBurstHelp);
+  options.value(
+      "--cost", "NUMBER", into(plan.costs, parse_costs),
+      "costs of requests, for a script that takes {cost}: 1,3 (default: 1, the limit, and "
+      "one between)");
   options.list("--keys", "KEY", plan.script.keys,
                "one of the KEYS of the script, with the placeholders below (default: {key})");
   add_script_options(options, plan.script, true);
@@ -43,6 +56,36 @@ report::Severity severity_of(const Finding& finding) {
   if (finding.severity == Severity::kNote) return report::Severity::kNote;
   return finding.severity == Severity::kWarning ? report::Severity::kWarning
                                                 : report::Severity::kCritical;
+}
+
+/// "Tested" and "Not tested", with a line for each; `place` is empty if there is one script only.
+std::string coverage_text(const std::string& place, const Observed& observed) {
+  constexpr std::size_t kIndent = 4, kColumns = 80;
+  const auto head = place.empty() ? "" : escaped_message(place) + ": ";
+  std::string out;
+  const auto add = [&](const std::string& line) {
+    std::string filled(kIndent, ' ');
+    append_filled(filled, escaped_message(line), 2 * kIndent, kColumns);
+    out += filled;
+  };
+  out += head + (head.empty() ? "Tested:\n" : "tested:\n");
+  for (const auto& line : observed.tested) add(line);
+  if (observed.not_tested.empty()) return out;
+  out += head + (head.empty() ? "Not tested:\n" : "not tested:\n");
+  for (const auto& [what, why] : observed.not_tested) add(what + ": " + why);
+  return out;
+}
+
+void write_coverage(Output& out, const std::string& place, const Observed& observed) {
+  JsonWriter json(out.buffer());
+  json.begin_object().field("script", place).name("tested").begin_array();
+  for (const auto& line : observed.tested) json.value(line);
+  json.end_array().name("not_tested").begin_array();
+  for (const auto& [what, why] : observed.not_tested) {
+    json.begin_object().field("what", what).field("why", why).end_object();
+  }
+  json.end_array().end_object();
+  out.buffer() += '\n';
 }
 
 /// The commands that search for schedules which exceed the limit, which lint does not look for.
@@ -69,6 +112,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   report::Findings findings(invocation.out, invocation.json);
   bool is_complete = true;
   std::int64_t requests = 0;
+  std::string coverage;
   for (const auto& subject : subjects) {
     const auto& place = subject.debuggee.name;
     const auto observed = observe(subject, plan, connector, invocation);
@@ -89,13 +133,20 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
             json.field("script", place).field("line", finding.line).field("call", finding.what);
           });
     }
+    if (invocation.json) {
+      write_coverage(invocation.out, place, observed);
+    } else {
+      coverage += coverage_text(std::ssize(subjects) > 1 ? place : "", observed);
+    }
     invocation.out.flush();
   }
   if (!invocation.json) {
-    invocation.out.write(fmt::format("{} in {}, by {}\n", findings.counts(),
+    const std::string_view none = is_complete ? "no findings" : "no findings in what was tested,";
+    const auto counts = findings.counts(none);
+    invocation.out.write(fmt::format("{} in {}, by {}\n", counts,
                                      counted(std::ssize(subjects), "script"),
                                      counted(requests, "request")) +
-                         next_steps(subjects));
+                         (counts == none ? coverage : std::string{}) + next_steps(subjects));
   }
   invocation.out.flush();
   return findings.status(is_complete);

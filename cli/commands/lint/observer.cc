@@ -1,4 +1,5 @@
 #include "cli/commands/lint/plan.h"
+#include "cli/commands/lint/probes.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -36,7 +37,7 @@ using rlctl::lint::Request;
 using std::chrono::microseconds;
 
 /// The most requests sent to reach the limit, at one instant and again one tick apart.
-constexpr int kMaxToFill = 100;
+constexpr int kMaxToFill = kLargestLimit + 1;
 /// The traffic begins this part of a window after the window, and its ticks are no longer.
 constexpr int kPartOfWindow = 16;
 
@@ -79,6 +80,10 @@ class Observer {
     seen_.source = debuggee_.shown;
     seen_.limit = std::max(limit.limit, limit.burst.value_or(0));
     seen_.window = limit.window;
+    seen_.refill = microseconds(std::llround(static_cast<double>(limit.window.count()) *
+                                             static_cast<double>(limit.burst_or_limit()) /
+                                             static_cast<double>(limit.limit)));
+    seen_.allows_zero = allows_zero();
     // Early in a window of the clock, at a time with six decimals.
     constexpr microseconds kDecimals{123'457}, kMillisecond{1000};
     start_ = traffic::window_from(traffic::PatternRequest{}.start, limit.window) +
@@ -87,14 +92,22 @@ class Observer {
     tick_ = std::min(kMillisecond, limit.window / kPartOfWindow);
   }
 
-  void observe() {
+  /// The requests of light traffic alone.
+  void send_once() {
     begin_run();
     send_main_traffic();
+  }
+
+  void observe() {
+    send_once();
     check_replies();
     if (doubts_.empty()) {
       test_early_expiry();
-      test_denials();
       check_limit();
+      send_costs();
+      if (!is_held_up()) run_probes();
+    } else {
+      not_tested_.push_back({"retries, idle gaps and costs", "the replies prove nothing"});
     }
   }
 
@@ -108,12 +121,27 @@ class Observer {
   Observed take() {
     if (is_held_up()) {
       seen_.early_expiry.reset();
-      seen_.counted_denial.reset();
+      seen_.lock_out.reset();
+      seen_.renewal.reset();
+      seen_.forgotten.reset();
+      seen_.free_pass.reset();
       doubts_.clear();
+      not_tested_.clear();
       not_tested("short-ttl, denied-write",
                  "requests took longer than the TTLs; try again, or use a longer window");
     }
-    Observed observed{.observation = std::move(seen_), .is_complete = doubts_.empty()};
+    const bool is_untested = !not_tested_.empty();
+    Observed observed{.observation = std::move(seen_),
+                      .tested = std::move(tested_),
+                      .not_tested = std::move(not_tested_),
+                      .is_complete = doubts_.empty() && !is_untested};
+    if (subject_.unscaled) {
+      auto scaled = fmt::format("the limit {} is scaled down to {}: the traffic must exceed it",
+                                limiter::format_limit(*subject_.unscaled),
+                                limiter::format_limit(subject_.candidate.limits.front()));
+      observed.tested.insert(observed.tested.begin(), scaled);
+      observed.warnings.push_back(std::move(scaled));
+    }
     if (!change_.empty()) observed.warnings.push_back(std::move(change_));
     std::move(doubts_.begin(), doubts_.end(), std::back_inserter(observed.warnings));
     return observed;
@@ -135,9 +163,21 @@ class Observer {
     send(start_ + window + 2 * tick_, 1);
     constexpr int kWindows = 100;
     const auto later = std::min({window * kWindows + hours{2}, kLatestInstant - start_ - tick_});
-    seen_.is_denied_for_ever = is_denied(send(start_ + later));
+    latest_ = start_ + later;
+    seen_.is_denied_for_ever = is_denied(send(latest_));
     send(start_ + later + tick_);
     send(start_ + later + tick_, 1);
+    tested_.push_back(
+        fmt::format("requests at one instant, through a window of {}, and {} later; two clients",
+                    period_text(window), span_text(later)));
+  }
+
+  bool allows_zero() const {
+    const auto& foreign = subject_.candidate.foreign;
+    if (!foreign) return false;
+    const auto& when = foreign->reading.allowed_when;
+    return when.named != nullptr ? when.named->name == "zero"
+                                 : when.expression.source() == "r == 0";
   }
 
   bool is_denied(Index index) const { return seen_.requests[index].allowed == false; }
@@ -155,9 +195,6 @@ class Observer {
       doubts_.emplace_back(
           "the reply may be inverted: the first request was denied, and a later one was "
           "allowed; see --allowed-when");
-    } else if (!any_denied && seen_.limit >= kMaxToFill) {
-      doubts_.emplace_back(
-          "nothing was denied, since the traffic does not reach the limit: use a smaller --limit");
     } else if (!any_denied && !delays_) {
       doubts_.emplace_back(
           "nothing was denied: the script's limit is not --limit, or --allowed-when does not fit "
@@ -222,35 +259,78 @@ class Observer {
     seen_.requests.resize(count);  // the script has not left these keys without a TTL
   }
 
-  /// Finds out whether denied requests count: by a request a window after the limit was reached,
-  /// once with denied ones before it and once without.
-  void test_denials() {
-    constexpr std::string_view kName = "denied-write";
-    if (!fill_anew(kName, start_)) return;
-    // Sooner than a limiter that forgets one request at a time allows the next; but the window of
-    // the allowed requests must end well before that of the denied ones.
-    const auto filling = seen_.requests.back().at - start_;
-    // As many as were allowed fill the limit, if it is that of the script, or less.
-    const auto count = std::clamp<std::int64_t>(filled_, 1, seen_.limit);
-    const auto gap = std::max(seen_.window / (2 * count), 2 * (filling + tick_));
-    if (gap > seen_.window / 2) {
-      return not_tested(kName, "the window is too short for the limit; use a longer one");
+  /// Sends each cost once more than fits: a script may set the TTL only if the first cost is 1.
+  void send_costs() {
+    for (const auto cost : subject_.costs) {
+      if (cost == 1) continue;
+      begin_run();
+      if (is_denied(send(start_, 0, cost))) continue;  // the probes say so
+      const auto most = seen_.limit / cost + 1;
+      bool is_full = false;
+      for (std::int64_t i = 0; i < most && !is_full; ++i)
+        is_full = is_denied(send(start_, 0, cost));
+      if (is_full && is_denied(send(latest_, 0, cost))) seen_.is_denied_for_ever = true;
     }
-    const auto then = start_ + seen_.window + gap / 2;
-    const auto step = std::min(tick_, gap / count);
-    const auto first = send(start_ + gap);
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (!is_denied(seen_.requests.size() - 1)) {
-        if (seen_.early_expiry) return;  // that is why
-        return not_tested(kName,
-                          fmt::format("{} after the limit was reached, a request was allowed",
-                                      span_text(seen_.requests.back().at - start_)));
+  }
+
+  /// The TTLs that were seen, rounded to milliseconds, of which only a few are probed: the shortest
+  /// and the longest.
+  std::vector<microseconds> seen_ttls() const {
+    constexpr microseconds kMillisecond{1000};
+    constexpr std::chrono::hours kLongest{24 * 365};
+    std::set<microseconds> ttls;
+    for (const auto& request : seen_.requests) {
+      for (const auto& call : request.calls) {
+        const auto ttl = rlctl::lint::ttl_set_by(call);
+        if (!ttl || !call.reply) continue;
+        const auto from = ttl->is_absolute ? request.at : microseconds{0};
+        const microseconds end{std::llround(ttl->value * static_cast<double>(ttl->unit.count()))};
+        const auto length = (end - from) / kMillisecond * kMillisecond;
+        if (length >= kMillisecond && length <= kLongest) ttls.insert(length);
       }
-      send(start_ + gap + i * step);
     }
-    const bool is_locked_out = is_denied(send(then));
-    if (!fill_anew(kName, start_)) return;
-    if (!is_denied(send(then)) && is_locked_out) seen_.counted_denial = first;
+    constexpr std::size_t kMost = 6;
+    std::vector<microseconds> all(ttls.begin(), ttls.end());
+    while (all.size() > kMost) all.erase(all.begin() + kMost / 2);
+    return all;
+  }
+
+  /// Sends what the debugger is too slow for, and then has it name the lines of what that showed.
+  void run_probes() {
+    ProbeRequest request{
+        .start = start_, .tick = tick_, .ttls = seen_ttls(), .costs = subject_.costs};
+    begin_run();
+    auto connection = connector_.open();
+    auto probed = probe(subject_, connection, *connector_.private_server(), request);
+    seen_.lock_out = std::move(probed.lock_out);
+    seen_.renewal = std::move(probed.renewal);
+    seen_.forgotten = std::move(probed.forgotten);
+    seen_.free_pass = std::move(probed.free_pass);
+    tested_.insert(tested_.end(), probed.tested.begin(), probed.tested.end());
+    const bool is_known = !doubts_.empty() || seen_.is_denied_for_ever;  // why
+    for (const auto& [what, why] : probed.not_tested) {
+      if (is_known) {
+        not_tested_.push_back({what, why});
+      } else {
+        not_tested(what, why);
+      }
+    }
+    if (seen_.lock_out) {
+      auto& lock_out = *seen_.lock_out;
+      begin_run();
+      fill(start_, lock_out.cost);
+      const auto full = seen_.requests.back().at;
+      for (int i = 1; i <= 2 && !lock_out.denial; ++i) {
+        const auto index = send(full + i * lock_out.gap, 0, lock_out.cost);
+        if (is_denied(index)) lock_out.denial = index;
+      }
+      if (!lock_out.denial) lock_out.denial = seen_.requests.size() - 3;
+    }
+    if (seen_.free_pass) {
+      begin_run();
+      fill(start_);
+      seen_.free_pass->request = send(seen_.requests.back().at + seen_.free_pass->after);
+    }
   }
 
   /// A script with a limit of its own, lower than the one that it is tested for, shows little of
@@ -266,6 +346,7 @@ class Observer {
 
   void not_tested(std::string_view finding, std::string_view why) {
     doubts_.push_back(fmt::format("not tested: {}: {}", finding, why));
+    not_tested_.push_back({std::string(finding), std::string(why)});
   }
 
   /// Empties the database: the next requests are a run of their own.
@@ -302,12 +383,12 @@ class Observer {
 
   /// Sends at one instant until a request is denied, and if none is, one tick apart; returns
   /// whether one was, and sets `filled_`.
-  bool fill(microseconds at) {
+  bool fill(microseconds at, std::int64_t cost = 1) {
     const auto max = std::min<std::int64_t>(seen_.limit + 1, kMaxToFill);
     filled_ = 0;
     for (const auto step : {microseconds{0}, tick_}) {
       for (std::int64_t i = 0; i < max; ++i, ++filled_, at += step) {
-        if (is_denied(send(at))) return true;
+        if (is_denied(send(at, 0, cost))) return true;
       }
     }
     return false;
@@ -323,10 +404,10 @@ class Observer {
     return false;
   }
 
-  Index send(microseconds at, std::uint32_t key = 0) {
+  Index send(microseconds at, std::uint32_t key = 0, std::int64_t cost = 1) {
     invocation_.interrupt.check();
     progress_.update(fmt::format("{}: {} requests; Ctrl-C stops", debuggee_.name, number_));
-    const traffic::Arrival arrival{.at = at, .key = key};
+    const traffic::Arrival arrival{.at = at, .key = key, .cost = cost};
     const auto call = script_->call(arrival);
     ++number_;
     Request request{.run = run_,
@@ -342,6 +423,9 @@ class Observer {
     try {
       const auto decision = script_->parse(*result.reply, arrival, number_);
       request.allowed = decision.allowed;
+      if (result.reply->type() == redis::ReplyType::kInteger) {
+        request.reply = result.reply->integer();
+      }
       delays_ |= decision.delay.count() > 0;
     } catch (const redis::Error& error) {
       throw script_->with_request(error, arrival, number_);
@@ -457,6 +541,8 @@ class Observer {
   ldb::Debuggee debuggee_;
   std::string change_;  ///< what was changed in the script so that the server accepts it
   std::vector<std::string> doubts_;  ///< what could not be tested, and why
+  std::vector<std::string> tested_;
+  std::vector<NotTested> not_tested_;
   KeyNames names_;
   std::unique_ptr<traffic::Script> script_;
   redis::Connection connection_;
@@ -472,6 +558,7 @@ class Observer {
   bool has_lost_keys_ = false;
   Clock::duration slowest_{0};  ///< the real time that the slowest request took
   microseconds start_{0}, tick_{0};
+  microseconds latest_{0};  ///< when nothing may count any more
   Observation seen_;
 };
 
@@ -484,14 +571,29 @@ Observed observe(const Subject& subject, const Plan& plan, Connector& connector,
   constexpr int kAttempts = 5;
   for (int attempt = 1;; ++attempt) {
     const bool is_last = attempt == kAttempts;
+    std::vector<Request> unscaled;
+    Subject typed = subject;
+    if (subject.unscaled) typed.candidate.limits.front() = *subject.unscaled;
     Observer observer(subject, plan, connector, invocation);
     try {
+      if (subject.unscaled) {
+        Observer light(typed, plan, connector, invocation);
+        light.send_once();
+        unscaled = std::move(light.take().observation.requests);
+      }
       observer.observe();
     } catch (const redis::Error& error) {
       if (error.failure() != redis::Failure::kRejected || is_last) throw;
       continue;
     }
-    if (!observer.is_held_up() || is_last) return observer.take();
+    if (observer.is_held_up() && !is_last) continue;
+    auto observed = observer.take();
+    for (auto& request : unscaled) {
+      request.run = -request.run;  // no other request is of its run
+      request.allowed.reset();     // by another limit
+      observed.observation.requests.push_back(std::move(request));
+    }
+    return observed;
   }
 }
 

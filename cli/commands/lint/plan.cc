@@ -1,8 +1,10 @@
 #include "cli/commands/lint/plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -112,6 +114,38 @@ Subject make_subject(std::string_view option, const std::string& word, const Pla
   return subject;
 }
 
+/// Whether a request's cost reaches the script.
+bool takes_cost(const traffic::Candidate& candidate) {
+  if (!candidate.foreign) return true;
+  const auto tells_cost = [](const traffic::Template& text) { return text.holds("cost"); };
+  return std::ranges::any_of(candidate.foreign->keys, tells_cost) ||
+         std::ranges::any_of(candidate.foreign->arguments, tells_cost);
+}
+
+/// Sets the costs, and a smaller limit for one that the traffic does not exceed.
+void set_requests(Subject& subject, const std::vector<std::int64_t>& costs) {
+  auto& limit = subject.candidate.limits.front();
+  constexpr std::int64_t kScaled = 20;
+  if (std::max(limit.limit, limit.burst_or_limit()) > kLargestLimit) {
+    subject.unscaled = limit;
+    if (limit.burst.value_or(0) > kLargestLimit) {
+      const auto bursts =
+          static_cast<double>(*limit.burst) / static_cast<double>(std::max(limit.limit, kScaled));
+      limit.burst = std::clamp<std::int64_t>(std::llround(bursts * kScaled), 1, kLargestLimit);
+    }
+    limit.limit = std::min(limit.limit, kScaled);
+  }
+  if (!takes_cost(subject.candidate)) {
+    if (costs.empty()) return;
+    throw UsageError("the script is not given the cost of a request, but there is --cost",
+                     "add {cost} to --args");
+  }
+  const auto most = std::min(limit.limit, limit.burst_or_limit());
+  std::set<std::int64_t> all(costs.begin(), costs.end());
+  if (all.empty()) all = {1, (most + 1) / 2, most};
+  subject.costs.assign(all.begin(), all.end());
+}
+
 }  // namespace
 
 std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocation) {
@@ -132,6 +166,7 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
   for (const auto& word : plan.script.scripts) {
     subjects.push_back(make_subject("--script", word, plan, limit, invocation));
   }
+  for (auto& subject : subjects) set_requests(subject, plan.costs);
   return subjects;
 }
 

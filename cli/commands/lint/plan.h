@@ -21,6 +21,7 @@ inline constexpr const char* kDefaultLimit = "5/60s";
 struct Plan {
   std::vector<std::string> limits = {};  ///< as typed: --burst belongs to them
   std::optional<std::string> burst = {};
+  std::vector<std::int64_t> costs = {};         ///< of the requests; empty: chosen by the limit
   std::int64_t max_steps = ldb::kDefaultSteps;  ///< lines that a request may execute
   ScriptOptions script = {};
 };
@@ -32,15 +33,27 @@ struct Subject {
   ldb::Debuggee debuggee = {};
   traffic::Candidate candidate = {};
   std::string adversary = {};  ///< the command that searches for the worst schedule; may be empty
+  std::vector<std::int64_t> costs = {1};  ///< of the requests, ascending
+  /// The limit as typed, if `candidate` has a smaller one instead, which the traffic can exceed.
+  std::optional<limiter::Limit> unscaled = {};
 };
+/// The traffic exceeds limits up to this one; larger ones are scaled down.
+inline constexpr std::int64_t kLargestLimit = 100;
 
 /// The scripts of the operands and of --script, read. Throws UsageError, and what reading the
 /// configuration throws, before a server is started.
 std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocation);
 
+/// What lint did not test, and why.
+struct NotTested {
+  std::string what = {}, why = {};
+};
+
 /// What a script did under lint's traffic.
 struct Observed {
   rlctl::lint::Observation observation = {};
+  std::vector<std::string> tested = {};
+  std::vector<NotTested> not_tested = {};
   /// What rlctl changed in the script so that the server accepts it; and what could not be tested,
   /// and why.
   std::vector<std::string> warnings = {};

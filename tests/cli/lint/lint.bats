@@ -8,7 +8,7 @@ script() {
   printf '%s\n' "$1" >"$script"
 }
 # found [OPTION…]: each finding in $script as LINE FINDING SEVERITY.
-found() { rlctl lint "$script" --json "$@" | jq -r '[.line, .finding, .severity] | join(" ")'; }
+found() { rlctl lint "$script" --json "$@" | jq -r 'select(.finding) | [.line, .finding, .severity] | join(" ")'; }
 
 # finds FINDING [OPTION…]: the only finding in $script, without a warning; '' for none.
 finds() {
@@ -148,7 +148,7 @@ return allowed and 1 or 0"
   script "local count = redis.call('INCR', KEYS[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return count"
-  finds '1 denied-write warning' --args '{window_ms}' --allowed-when '<=limit'
+  finds '1 denied-write critical' --args '{window_ms}' --allowed-when '<=limit'
 }
 
 @test "denied requests that count are found, whatever the limit and the window" {
@@ -163,7 +163,7 @@ return redis.call('ZCARD', KEYS[1]) <= tonumber(ARGV[3]) and 1 or 0"
     if [[ $limit != 5/60s && $output == *'not tested: short-ttl, denied-write: requests took longer than the TTLs'* ]]; then
       continue
     fi
-    assert_output '2 denied-write warning'
+    assert_output '2 denied-write critical'
   done
 }
 
@@ -216,4 +216,80 @@ redis.register_function('allow', allow)"
   done
   run_with_timeout -2 "${limit[@]}" burst steady --script - --limit 5/60s </dev/zero
   assert_output --partial '--script: standard input is larger than 16 MiB'
+}
+
+@test "a client that retries during a ban, and so renews it, is found locked out" {
+  script "local n = redis.call('INCR', KEYS[1])
+if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
+if n > tonumber(ARGV[2]) then
+  redis.call('SET', KEYS[2], 'y', 'PX', ARGV[1])
+  return 0
+end
+return 1"
+  finds '1 denied-write critical' --limit 5/10s --keys '{{key}}:n' --keys '{{key}}:ban' --args '{window_ms} {limit}'
+}
+
+# bucket LINE…: a token bucket with these lines in place of what stores it.
+bucket() {
+  script "local size, rate, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local have = tonumber(redis.call('HGET', KEYS[1], 'have') or size)
+local seen = tonumber(redis.call('HGET', KEYS[1], 'seen') or now)
+have = math.min(size, have + (now - seen) * rate)
+local ok = have >= 1
+if ok then have = have - 1 end
+$1
+return ok and 1 or 0"
+}
+
+@test "a bucket that a denial empties, or that expires before it is full, is found; a sound one is clean" {
+  bucket "redis.call('HSET', KEYS[1], 'have', have, 'seen', now)
+redis.call('EXPIRE', KEYS[1], 120)"
+  run -0 rlctl lint "$script" --args '{limit} {rate} {now}'
+  assert_line --index 0 --regexp '^no findings in 1 script'
+  assert_line --index 1 'Tested:'
+  refute_line 'Not tested:'
+  finds '8 short-ttl critical' --args '{limit} {rate} {now}' --limit 5/250s
+  bucket "if ok then redis.call('HSET', KEYS[1], 'have', have) end
+redis.call('HSET', KEYS[1], 'seen', now)
+redis.call('EXPIRE', KEYS[1], 120)"
+  finds '8 denied-write critical' --args '{limit} {rate} {now}'
+  finds '8 coarse-time warning
+8 denied-write critical' --args '{limit} {rate} {now_s}'
+}
+
+@test "a window that allowed requests renew is found" {
+  script "local n = tonumber(redis.call('GET', KEYS[1]) or 0)
+if n == tonumber(ARGV[1]) then return 0 end
+redis.call('INCR', KEYS[1])
+redis.call('EXPIRE', KEYS[1], ARGV[2])
+return 1"
+  finds '4 renewed-window critical' --args '{limit} {window_s}'
+}
+
+@test "a cost that skips the TTL is found, and --cost says which are sent" {
+  script "local used = redis.call('INCRBY', KEYS[1], ARGV[1])
+if used == 1 then redis.call('EXPIRE', KEYS[1], ARGV[2]) end
+return used"
+  finds '1 no-ttl critical' --args '{cost} {window_s}' --allowed-when '<=limit'
+  finds '' --args '{cost} {window_s}' --allowed-when '<=limit' --cost 1
+  finds '1 no-ttl critical' --args '{cost} {window_s}' --allowed-when '<=limit' --cost 1,3
+  run -3 rlctl lint "$script" --args '1 {window_s}' --allowed-when '<=limit' --cost 1,3
+  assert_line --partial 'the script is not given the cost of a request'
+}
+
+@test "a wait that may be 0 while the limit is full is found where it reads as allowed" {
+  script "local n = tonumber(redis.call('GET', KEYS[1]) or 0)
+if n >= tonumber(ARGV[1]) then return redis.call('PTTL', KEYS[1]) end
+if n == 0 then redis.call('SET', KEYS[1], 1, 'PX', ARGV[2]) else redis.call('INCR', KEYS[1]) end
+return 0"
+  finds '2 zero-wait critical' --limit 5/1s --args '{limit} {window_ms}' --allowed-when zero --delay-unit ms
+}
+
+@test "seconds in the names of keys are found, but not the number of a window" {
+  script "local n = redis.call('INCR', KEYS[1])
+redis.call('EXPIRE', KEYS[1], 120)
+return n"
+  finds '1 coarse-time critical' --keys '{key}:{now_s}' --limit 5/2s --allowed-when '<=limit'
+  finds '' --keys '{key}:{window_index}' --allowed-when '<=limit'
 }

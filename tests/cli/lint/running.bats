@@ -34,7 +34,7 @@ Search for requests that exceed the limit:
 @test "--json is one object a line, with a command that contains any byte" {
   printf '%s\n' "redis.call('SET', KEYS[1] .. '\\n\\255', 'a\"b', 'PX', 60000)" 'return 1' >bytes.lua
   run -1 --separate-stderr rlctl lint bytes.lua --json --allowed-when always
-  run -0 jq -c '[.finding, .severity, .script, .line, .call, (.detail | length > 0), (.fix | length > 0)]' <<<"$output"
+  run -0 jq -c 'select(.finding) | [.finding, .severity, .script, .line, .call, (.detail | length > 0), (.fix | length > 0)]' <<<"$output"
   assert_output '["undeclared-key","warning","bytes.lua",1,"SET ann\\n\\xff a\"b PX 60000",true,true]'
 }
 
@@ -114,7 +114,7 @@ or --allowed-when does not fit the reply"
   run -0 --separate-stderr rlctl lint inverted.lua --allowed-when zero
   assert_equal "$stderr" ''
   run -3 --separate-stderr rlctl lint open.lua --limit 1000/60s
-  assert_regex "$stderr" 'nothing was denied, since the traffic does not reach the limit: use a smaller --limit$'
+  assert_regex "$stderr" 'the limit 1000/60s is scaled down to 20/60s: the traffic must exceed it'
 }
 
 @test "a long loop that ends is no endless one: a larger --max-steps examines it" {
@@ -133,7 +133,14 @@ redis.call('PEXPIRE', KEYS[1], 60000)
 return 1
 LUA
   run -3 --separate-stderr rlctl lint slow.lua --args '{now_ms} {id}'
-  assert_regex "$stderr" '^rlctl: lint: warning: slow\.lua: not tested: denied-write: .* a request was allowed$'
+  assert_regex "$stderr" 'slow\.lua: not tested: windows: [0-9]+ units were allowed within 60 s, more than twice 5: '
+  assert_line --index 0 --regexp '^no findings in what was tested, in 1 script, by [0-9]+ requests$'
+  assert_line 'Tested:'
+  assert_line 'Not tested:'
+  run -0 jq -r '.not_tested[] | select(.why | length > 0) | .what' < <(
+    rlctl lint slow.lua --args '{now_ms} {id}' --json 2>errors
+  )
+  assert_output 'windows'
 }
 
 @test "a script whose own limit is lower than --limit is doubtful, and few requests show it" {
@@ -145,9 +152,8 @@ LUA
   local limit
   for limit in 20000/60s 1000000000/60s; do
     run -3 --separate-stderr rlctl lint five.lua --limit "$limit"
-    assert_equal "$stderr" "rlctl: lint: warning: five.lua: denied after 5 requests, not ${limit%/*}: \
-the limit is not --limit, or --burst is missing"
-    assert_output --regexp '^no findings in 1 script, by [0-9]{2} requests'
+    assert_regex "$stderr" "five.lua: denied after 5 requests, not 20: the limit is not --limit, or --burst is missing"
+    assert_output --regexp '^no findings in what was tested, in 1 script, by [0-9]{2} requests'
   done
   run -0 --separate-stderr rlctl lint five.lua --limit 20000/60s --burst 5
   run -0 --separate-stderr rlctl lint five.lua --limit 5/60s
@@ -161,7 +167,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return count
 LUA
   run -3 --separate-stderr rlctl lint long.lua --limit 2/1ms --args '{window_ms}' --allowed-when '<=limit'
-  assert_output --regexp '^no findings in 1 script, by [0-9]+ requests'
+  assert_output --regexp '^no findings in what was tested, in 1 script, by [0-9]+ requests'
   assert_equal "$stderr" "rlctl: lint: warning: long.lua: not tested: short-ttl, denied-write: requests took \
 longer than the TTLs; try again, or use a longer window"
 }
@@ -169,7 +175,7 @@ longer than the TTLs; try again, or use a longer window"
 @test "the manual explains each finding that --help lists" {
   local name names
   names=$(rlctl lint --help | sed -n '/^Findings:/,/^$/ s/^  \([a-z-]*\) .*/\1/p')
-  assert_equal "$(wc -l <<<"$names")" 11
+  assert_equal "$(wc -l <<<"$names")" 14
   for name in $names; do
     grep -qx "\*$name\*" "$project/man/rlctl-lint.1.scd" || fail "the manual lacks $name"
   done

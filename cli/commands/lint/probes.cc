@@ -1,0 +1,398 @@
+#include "cli/commands/lint/probes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "adversary/schedule.h"
+#include "adversary/trial.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "traffic/script.h"
+
+namespace rlctl::cli::lint {
+namespace {
+
+using adversary::Answers;
+using adversary::Schedule;
+using std::chrono::microseconds;
+
+/// TTLs in virtual time are rounded up to 10 ms.
+constexpr microseconds kTtlStep{20'000};
+/// Steady clients are watched for this many windows at least.
+constexpr int kWindows = 8;
+/// A client that keeps trying may wait this many times as long as one that waits in silence.
+constexpr double kPatience = 2.5;
+/// How often the limit steady clients ask: just what refills, just above the limit, far above it.
+constexpr std::array kRates{1.0, 1.1, 1.5, 2.0, 4.0, 12.0};
+constexpr std::size_t kMostRequests = 20'000;  ///< of one schedule
+
+microseconds scaled(microseconds time, double factor) {
+  return microseconds(std::llround(static_cast<double>(time.count()) * factor));
+}
+
+bool is_any_denied(const Answers& answers) {
+  return !std::ranges::all_of(answers, &adversary::Answer::allowed);
+}
+
+std::int64_t allowed_from(const Answers& answers, std::size_t first) {
+  return std::count_if(answers.begin() + static_cast<std::ptrdiff_t>(first), answers.end(),
+                       [](const auto& answer) { return answer.allowed; });
+}
+
+std::string texts_of(const std::vector<microseconds>& times) {
+  std::string text;
+  for (const auto time : times) text += (text.empty() ? "" : ", ") + span_text(time);
+  return text;
+}
+
+/// The longest time without an allowed request, from a denied one on.
+microseconds longest_shut_out(const Schedule& schedule, const Answers& answers) {
+  microseconds longest{0};
+  std::optional<microseconds> since;
+  for (std::size_t i = 0; i < schedule.size(); ++i) {
+    if (!answers[i].allowed && !since) since = schedule[i].at;
+    if (since) longest = std::max(longest, schedule[i].at - *since);
+    if (answers[i].allowed) since.reset();
+  }
+  return longest;
+}
+
+/// The most units allowed within a window.
+std::int64_t most_in_window(const Schedule& schedule, const Answers& answers, microseconds window) {
+  std::int64_t most = 0, units = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < schedule.size(); ++i) {
+    if (answers[i].allowed) units += schedule[i].cost;
+    for (; schedule[first].at + window <= schedule[i].at; ++first) {
+      if (answers[first].allowed) units -= schedule[first].cost;
+    }
+    most = std::max(most, units);
+  }
+  return most;
+}
+
+class Probes {
+ public:
+  Probes(const Subject& subject, redis::Connection& connection, redis::PrivateServer& server,
+         const ProbeRequest& request)
+      : subject_(subject),
+        request_(request),
+        limit_(subject.candidate.limits.front()),
+        window_(limit_.window),
+        script_(traffic::make_script(subject.candidate, keys_, "")),
+        trial_(connection, *script_, {.server = &server}) {}
+
+  Probed run() {
+    for (const auto cost : request_.costs) {
+      const auto what = fmt::format("cost {}", cost);
+      const auto fill = fill_with(cost);
+      if (fill.empty()) {
+        skip(what, cost > 1 ? "nothing was denied, or the first request was"
+                            : "nothing was denied at one instant");
+        continue;
+      }
+      if (cost == request_.costs.front()) first_fill_ = fill;
+      find_wait(fill, cost);
+      if (wait_) send_steadily(fill, cost);
+    }
+    if (first_fill_.empty()) {
+      skip("idle gaps of each TTL", "nothing was denied at one instant");
+    } else {
+      send_seldom();
+      send_after_ttls();
+    }
+    return std::move(probed_);
+  }
+
+ private:
+  void skip(std::string what, std::string why) {
+    probed_.not_tested.push_back({std::move(what), std::move(why)});
+  }
+
+  Answers answers_to(const Schedule& schedule) {
+    return std::move(trial_.run({&schedule, 1}).front());
+  }
+
+  /// Whether the schedule is answered like this again: a busy machine may have had a part in it.
+  bool is_repeated(const Schedule& schedule, const Answers& answers) {
+    return answers_to(schedule) == answers;
+  }
+
+  /// The fewest requests at one instant, or one tick apart, of which the last is denied; empty if
+  /// none is, or if the first is.
+  Schedule fill_with(std::int64_t cost) {
+    const auto most = std::max(limit_.limit, limit_.burst_or_limit()) + 1;
+    for (const auto step : {microseconds{0}, request_.tick}) {
+      Schedule schedule;
+      for (std::int64_t i = 0; i < 2 * most; ++i) {
+        schedule.push_back({.at = request_.start + i * step, .cost = cost});
+      }
+      const auto answers = answers_to(schedule);
+      const auto denied = std::ranges::find(answers, false, &adversary::Answer::allowed);
+      if (denied == answers.end()) continue;
+      const auto count = static_cast<std::size_t>(denied - answers.begin());
+      schedule.resize(count == 0 ? 0 : count + 1);
+      return schedule;
+    }
+    return {};
+  }
+
+  /// Schedules that fill the limit, and then send as much again at an instant for each pause.
+  std::vector<Schedule> after_pauses(const Schedule& fill, const std::vector<microseconds>& pauses,
+                                     std::int64_t cost) const {
+    std::vector<Schedule> schedules;
+    for (const auto pause : pauses) {
+      auto schedule = fill;
+      const auto at = fill.back().at + pause;
+      schedule.insert(schedule.end(), fill.size() + 1, {.at = at, .cost = cost});
+      schedules.push_back(std::move(schedule));
+    }
+    return schedules;
+  }
+
+  microseconds refill() const {
+    return scaled(window_,
+                  static_cast<double>(limit_.burst_or_limit()) / static_cast<double>(limit_.limit));
+  }
+
+  std::vector<microseconds> pauses() const {
+    constexpr int kParts = 16;
+    const auto tick = request_.tick;
+    std::vector<microseconds> all;
+    for (int i = 1; i <= kParts; ++i) all.push_back(window_ * i / (kParts * limit_.limit));
+    for (int i = 1; i <= 6 * kParts; ++i) all.push_back(window_ * i / kParts + tick);
+    std::vector<microseconds> ends{window_, refill()};
+    ends.insert(ends.end(), request_.ttls.begin(), request_.ttls.end());
+    for (const auto end : ends) {
+      all.insert(all.end(), {end - tick, end, end + tick, end + kTtlStep});
+    }
+    std::erase_if(all, [](const auto pause) { return pause <= microseconds{0}; });
+    std::ranges::sort(all);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+
+  /// Finds out for how long a client is denied that waits in silence, and what it gets then.
+  void find_wait(const Schedule& fill, std::int64_t cost) {
+    wait_.reset();
+    auto all = pauses();
+    microseconds before{0};
+    constexpr int kRounds = 3, kParts = 8;
+    for (int round = 0; round < kRounds; ++round) {
+      const auto schedules = after_pauses(fill, all, cost);
+      const auto answers = trial_.run(schedules);
+      std::optional<microseconds> first;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto got = allowed_from(answers[i], fill.size());
+        const bool is_free =
+            fill.front().at == fill.back().at && got == static_cast<std::int64_t>(fill.size()) + 1;
+        if (is_free && !probed_.free_pass && is_repeated(schedules[i], answers[i])) {
+          probed_.free_pass = {.after = all[i], .allowed = got};
+        }
+        if (first) continue;
+        if (answers[i][fill.size()].allowed) {
+          first = all[i];
+        } else {
+          before = all[i];
+        }
+      }
+      if (!first) break;
+      wait_ = first;
+      const auto part = (*first - before) / kParts;
+      if (part < microseconds{1}) break;
+      all.clear();
+      for (int i = 1; i <= kParts; ++i) all.push_back(before + i * part);
+      all.back() = *first;
+    }
+    if (!wait_) {
+      skip(fmt::format("retries of cost {}", cost),
+           fmt::format("once the limit was reached, a client was denied for {}, though it sent "
+                       "nothing: is the script's window that of --limit?",
+                       span_text(pauses().back())));
+    }
+  }
+
+  std::vector<microseconds> gaps(std::int64_t cost) const {
+    std::vector<microseconds> all;
+    const auto fair =
+        scaled(window_, static_cast<double>(cost) / static_cast<double>(limit_.limit));
+    for (const auto rate : kRates) {
+      all.push_back(std::max(scaled(fair, 1 / rate), microseconds{1}) +
+                    (rate > 1 ? microseconds{0} : request_.tick));
+    }
+    const auto tick = script_tick();
+    constexpr int kMostTicks = 1000;
+    if (tick > microseconds{0} && tick < fair && window_ / tick <= kMostTicks) all.push_back(tick);
+    return all;
+  }
+
+  /// In which the script is told the time; 0 if it is not.
+  microseconds script_tick() const {
+    const auto& foreign = subject_.candidate.foreign;
+    const auto* placeholder = foreign ? traffic::coarsest_time(*foreign) : nullptr;
+    return placeholder == nullptr ? microseconds{0} : placeholder->tick;
+  }
+
+  /// Sends steadily for windows, from a full limit on: a client that waits is let in after wait_.
+  void send_steadily(const Schedule& fill, std::int64_t cost) {
+    const auto patience = std::max(*wait_, window_);
+    std::vector<Schedule> schedules;
+    const auto all = gaps(cost);
+    for (const auto gap : all) {
+      const auto length = std::max(window_ * kWindows, 4 * (patience + gap));
+      auto schedule = fill;
+      for (auto at = gap; at <= length && schedule.size() < kMostRequests; at += gap) {
+        schedule.push_back({.at = fill.back().at + at, .cost = cost});
+      }
+      schedules.push_back(std::move(schedule));
+    }
+    const auto answers = trial_.run(schedules);
+    std::int64_t most = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      most = std::max(most, most_in_window(schedules[i], answers[i], window_));
+      const auto bound = scaled(patience + all[i], kPatience);
+      if (probed_.lock_out || longest_shut_out(schedules[i], answers[i]) <= bound ||
+          !is_repeated(schedules[i], answers[i]))
+        continue;
+      probed_.lock_out = {.gap = all[i],
+                          .cost = cost,
+                          .span = schedules[i].back().at - fill.back().at,
+                          .sent = static_cast<std::int64_t>(schedules[i].size() - fill.size()),
+                          .allowed = allowed_from(answers[i], fill.size()),
+                          .wait = *wait_};
+    }
+    const auto size = std::max<std::int64_t>(std::ssize(fill) * cost, limit_.burst_or_limit());
+    if (most > 2 * std::max(limit_.limit, size) + 1) {
+      skip("windows",
+           fmt::format("{} units were allowed within {}, more than twice {}: the limit of the "
+                       "script is not --limit",
+                       most, period_text(window_), limit_.limit));
+    }
+    probed_.tested.push_back(
+        fmt::format("retries each {} after the limit was reached, through {} windows, of cost {}",
+                    texts_of(all), kWindows, cost));
+  }
+
+  /// Sends so seldom that a limit of half as much would do.
+  void send_seldom() {
+    const auto limit = std::min(limit_.limit, limit_.burst_or_limit());
+    const auto least = limit > 1 ? scaled(window_, 2.0 / static_cast<double>(limit)) : window_;
+    constexpr double kJustBefore = 0.85;
+    constexpr int kLongest = 50;
+    std::vector<microseconds> all{least + request_.tick, window_ + request_.tick};
+    if (limit > 1) all.push_back(scaled(window_, kJustBefore));
+    for (const auto ttl : request_.ttls) {
+      if (ttl <= window_ * kLongest) all.push_back(scaled(ttl, kJustBefore));
+    }
+    const auto is_too_fast = [&](const auto gap) {
+      return gap < least && !(limit > 1 && 2 * gap > window_);
+    };
+    std::erase_if(all, is_too_fast);
+    std::ranges::sort(all);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    const auto holds = static_cast<std::int64_t>(first_fill_.size()) - 1;
+    if (holds < limit) {
+      return skip("requests below the limit", "the limit of the script is not --limit");
+    }
+    std::vector<Schedule> schedules;
+    for (const auto gap : all) {
+      Schedule schedule;
+      for (std::int64_t i = 0; i < 3 * holds + 6; ++i) {
+        schedule.push_back({.at = request_.start + i * gap, .cost = request_.costs.front()});
+      }
+      schedules.push_back(std::move(schedule));
+    }
+    const auto answers = trial_.run(schedules);
+    for (std::size_t i = 0; i < all.size() && !probed_.renewal; ++i) {
+      if (!is_any_denied(answers[i]) || !is_repeated(schedules[i], answers[i])) continue;
+      probed_.renewal = {.gap = all[i],
+                         .sent = std::ssize(answers[i]),
+                         .denied = std::ssize(answers[i]) - allowed_from(answers[i], 0)};
+    }
+    probed_.tested.push_back("requests below the limit, each " + texts_of(all));
+  }
+
+  /// Whether the script lets a client in again although its keys stay: then it does not count on
+  /// their expiry.
+  bool is_timed_by_itself() {
+    trial_.decider().set_ttl_slack(kForever);
+    std::vector<microseconds> all{window_ + kTtlStep, 2 * window_ + kTtlStep, refill() + kTtlStep};
+    const auto answers = trial_.run(after_pauses(first_fill_, all, request_.costs.front()));
+    trial_.decider().set_ttl_slack(microseconds{0});
+    return std::ranges::any_of(answers,
+                               [&](const auto& each) { return each[first_fill_.size()].allowed; });
+  }
+
+  /// Sends after gaps of each TTL, idle or with what refills, and compares with keys that stay.
+  void send_after_ttls() {
+    if (request_.ttls.empty()) return;
+    if (!script_->key_of_ttls()) return;  // TTLs change none of its answers
+    if (!is_timed_by_itself()) {
+      probed_.tested.push_back("requests after idle gaps of each TTL: " + texts_of(request_.ttls));
+      return;
+    }
+    const auto cost = request_.costs.front();
+    const auto fair = scaled(window_, 1 / static_cast<double>(limit_.limit));
+    std::vector<Schedule> schedules;
+    std::vector<microseconds> ttls, paced;
+    for (const auto ttl : request_.ttls) {
+      const auto end = first_fill_.back().at + ttl + kTtlStep;
+      // Exactly what refills, and a little less, as rounding may have it.
+      for (const auto gap : {ttl + 2 * kTtlStep, fair, fair + request_.tick}) {
+        if (ttl / gap > static_cast<std::int64_t>(kMostRequests)) continue;
+        auto schedule = first_fill_;
+        for (auto at = first_fill_.back().at + gap; at < end; at += gap) {
+          schedule.push_back({.at = at, .cost = cost});
+        }
+        if (schedule.size() > first_fill_.size()) paced.push_back(ttl);
+        schedule.insert(schedule.end(), first_fill_.size(), {.at = end, .cost = cost});
+        schedules.push_back(std::move(schedule));
+        ttls.push_back(ttl);
+      }
+    }
+    const auto expiring = trial_.run(schedules);
+    trial_.decider().set_ttl_slack(kForever);
+    const auto kept = trial_.run(schedules);
+    trial_.decider().set_ttl_slack(microseconds{0});
+    for (std::size_t i = 0; i < schedules.size() && !probed_.forgotten; ++i) {
+      const auto first = schedules[i].size() - first_fill_.size();
+      const auto with = allowed_from(expiring[i], first), without = allowed_from(kept[i], first);
+      if (with <= without || !is_repeated(schedules[i], expiring[i])) continue;
+      probed_.forgotten = {.ttl = ttls[i], .allowed = with, .allowed_if_kept = without};
+    }
+    probed_.tested.push_back("requests after idle gaps of each TTL: " + texts_of(request_.ttls));
+    paced.erase(std::unique(paced.begin(), paced.end()), paced.end());
+    if (paced.empty()) return;
+    probed_.tested.push_back("a client that takes just what refills, for each TTL: " +
+                             texts_of(paced));
+  }
+
+  /// Longer than any schedule.
+  static constexpr microseconds kForever{std::chrono::hours{24 * 365 * 10}};
+
+  const Subject& subject_;
+  const ProbeRequest& request_;
+  const limiter::Limit& limit_;
+  microseconds window_;
+  adversary::TrialKeys keys_;
+  std::unique_ptr<traffic::Script> script_;
+  adversary::ScriptTrial trial_;
+  Schedule first_fill_;               ///< with the first cost
+  std::optional<microseconds> wait_;  ///< after which a client is let in that sends nothing
+  Probed probed_;
+};
+
+}  // namespace
+
+Probed probe(const Subject& subject, redis::Connection& connection, redis::PrivateServer& server,
+             const ProbeRequest& request) {
+  return Probes(subject, connection, server, request).run();
+}
+
+}  // namespace rlctl::cli::lint
