@@ -293,14 +293,17 @@ const Call* counting_call(const std::vector<Call>& calls) {
   return renews == calls.end() ? nullptr : &*renews;
 }
 
-/// "allowed 0 of 300 requests, one each 1s"
-std::string lock_out_text(const LockOut& lock_out) {
+/// "Of 300 requests in 300 s, one each 1 s, 0 were allowed; ..."
+std::string lock_out_text(const LockOut& lock_out, std::chrono::microseconds window) {
+  const auto cost = lock_out.cost == 1 ? "" : fmt::format(" of cost {}", lock_out.cost);
+  const auto other = lock_out.window == window
+                         ? ""
+                         : fmt::format(" (with a window of {})", period_text(lock_out.window));
   return fmt::format(
-      "Of {} requests{} in {}, one each {}, {} were allowed; a client that waits in "
-      "silence is let in after {}.",
-      lock_out.sent, lock_out.cost == 1 ? "" : fmt::format(" of cost {}", lock_out.cost),
-      span_text(lock_out.span), span_text(lock_out.gap), lock_out.allowed,
-      span_text(lock_out.wait));
+      "Of {} requests{} in {}, one each {}, {} were allowed; a client that waits in silence is let "
+      "in after {}{}.",
+      lock_out.sent, cost, span_text(lock_out.span), span_text(lock_out.gap), lock_out.allowed,
+      span_text(lock_out.wait), other);
 }
 
 void find_counted_denials(const Observation& observation, Flaws& flaws) {
@@ -318,7 +321,7 @@ void find_counted_denials(const Observation& observation, Flaws& flaws) {
        .what = text_of(call == nullptr ? calls.back() : *call),
        .detail = fmt::format("{}A client that keeps trying is locked out. {}",
                              call == nullptr ? "" : "The request was denied but still counts. ",
-                             lock_out_text(*observation.lock_out)),
+                             lock_out_text(*observation.lock_out, observation.window)),
        .fix = "count first, and write only if the request is allowed"});
 }
 

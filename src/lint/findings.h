@@ -61,6 +61,7 @@ struct LockOut {
   std::chrono::microseconds span{0};       ///< for which it tried
   std::int64_t sent = 0, allowed = 0;      ///< in that time
   std::chrono::microseconds wait{0};       ///< after which the other was let in
+  std::chrono::microseconds window{0};     ///< of the limit then
   std::optional<std::size_t> denial = {};  ///< a denied request of it, by its index
 };
 

@@ -208,7 +208,7 @@ TEST_CASE("unknown flags are in line 1") {
 
 TEST_CASE("a lock-out is told of at the write of a denied request, unless something else is why") {
   auto seen = observe({{call(1, "GET ann", "5", false), call(4, "HSET ann seen 9", "0")}});
-  seen.lock_out = {.gap = 1s, .span = 60s, .sent = 60, .wait = 12s, .denial = 0};
+  seen.lock_out = {.gap = 1s, .span = 60s, .sent = 60, .wait = 12s, .window = 60s, .denial = 0};
   CHECK(found(seen) == Found{"4 denied-write!"});
   const auto detail = find_flaws(seen).front().detail;
   CHECK(detail.find("Of 60 requests in 60 s, one each 1 s, 0 were allowed") != detail.npos);
@@ -255,8 +255,9 @@ TEST_CASE("whole seconds in fields and keys are found if each request has its ow
     auto& request = seen.requests[i];
     request.at = kNow + i * 1s;
     const auto second = std::to_string(request.at / 1s);
-    request.calls = {call(1, "HSET ann seen " + second, "0"), call(2, "INCR ann:1767225600", "1")};
-    request.keys.push_back("ann:1767225600");
+    request.calls = {call(1, "HSET ann seen " + second, "0"),
+                     call(2, "INCR {ann}:1767225600", "1")};
+    request.keys.push_back("{ann}:1767225600");
   }
   CHECK(found(seen) == Found{"1 coarse-time"});
   seen.window = 200s;

@@ -120,7 +120,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
       warn(fmt::format("warning: {}: {}", place, warning), invocation.command);
     }
     is_complete &= observed.is_complete;
-    requests += std::ssize(observed.observation.requests);
+    requests += observed.requests;
     for (const auto& finding : rlctl::lint::find_flaws(observed.observation)) {
       findings.add(
           {.severity = severity_of(finding),

@@ -132,6 +132,7 @@ class Observer {
     }
     const bool is_untested = !not_tested_.empty();
     Observed observed{.observation = std::move(seen_),
+                      .requests = number_ + probes_sent_,
                       .tested = std::move(tested_),
                       .not_tested = std::move(not_tested_),
                       .is_complete = doubts_.empty() && !is_untested};
@@ -306,6 +307,7 @@ class Observer {
     seen_.renewal = std::move(probed.renewal);
     seen_.forgotten = std::move(probed.forgotten);
     seen_.free_pass = std::move(probed.free_pass);
+    probes_sent_ = probed.requests;
     tested_.insert(tested_.end(), probed.tested.begin(), probed.tested.end());
     const bool is_known = !doubts_.empty() || seen_.is_denied_for_ever;  // why
     for (const auto& [what, why] : probed.not_tested) {
@@ -550,6 +552,7 @@ class Observer {
   std::set<std::string> known_;         ///< all keys of this run
   std::map<std::string, bool> writes_;  ///< by command
   std::int64_t number_ = 0;             ///< of the last request, from 1
+  std::int64_t probes_sent_ = 0;        ///< the requests that went past the debugger
   int run_ = 0;
   std::int64_t filled_ = 0;  ///< the requests that the last fill() sent before one was denied
   std::optional<std::int64_t> allowed_ = {};  ///< the same for the main traffic, if one was denied

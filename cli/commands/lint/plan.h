@@ -52,6 +52,7 @@ struct NotTested {
 /// What a script did under lint's traffic.
 struct Observed {
   rlctl::lint::Observation observation = {};
+  std::int64_t requests = 0;  ///< that were sent, also without the debugger
   std::vector<std::string> tested = {};
   std::vector<NotTested> not_tested = {};
   /// What rlctl changed in the script so that the server accepts it; and what could not be tested,

@@ -6,11 +6,13 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <utility>
 
 #include "adversary/schedule.h"
 #include "adversary/trial.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "traffic/script.h"
@@ -30,6 +32,8 @@ constexpr int kWindows = 8;
 constexpr double kPatience = 2.5;
 /// How often the limit steady clients ask: just what refills, just above the limit, far above it.
 constexpr std::array kRates{1.0, 1.1, 1.5, 2.0, 4.0, 12.0};
+/// A window of more ticks of the script's time is too long for one request each.
+constexpr int kTicks = 1000;
 constexpr std::size_t kMostRequests = 20'000;  ///< of one schedule
 
 microseconds scaled(microseconds time, double factor) {
@@ -77,6 +81,39 @@ std::int64_t most_in_window(const Schedule& schedule, const Answers& answers, mi
   return most;
 }
 
+/// The unit in which the script is told the time; 0 if it is not.
+microseconds tick_of(const traffic::ForeignLimiter& script) {
+  const auto* placeholder = traffic::coarsest_time(script);
+  return placeholder == nullptr ? microseconds{0} : placeholder->tick;
+}
+
+/// Whether the script is told its window, or what follows from it.
+bool takes_window(const traffic::ForeignLimiter& script) {
+  return std::ranges::any_of(traffic::placeholders(), [&](const traffic::Placeholder& each) {
+    if (!each.uses_limit || each.name == "limit" || each.name == "burst") return false;
+    const auto holds = [&](const traffic::Template& text) { return text.holds(each.name); };
+    return std::ranges::any_of(script.keys, holds) || std::ranges::any_of(script.arguments, holds);
+  });
+}
+
+/// The subject with a window so short that one request for each tick of the script's time can be
+/// sent; std::nullopt if it is as short, or cannot be.
+std::optional<Subject> in_ticks(const Subject& subject) {
+  const auto& foreign = subject.candidate.foreign;
+  const auto window = foreign ? kTicks * tick_of(*foreign) : microseconds{0};
+  constexpr microseconds kShortest{1'000'000};  // for which TTLs in virtual time are exact enough
+  auto other = subject;
+  auto& limit = other.candidate.limits.front();
+  if (window < kShortest || window >= limit.window || !takes_window(*foreign)) return std::nullopt;
+  limit.window = window;
+  try {
+    traffic::require_usable(*foreign, limit);
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+  return other;
+}
+
 class Probes {
  public:
   Probes(const Subject& subject, redis::Connection& connection, redis::PrivateServer& server,
@@ -87,6 +124,14 @@ class Probes {
         window_(limit_.window),
         script_(traffic::make_script(subject.candidate, keys_, "")),
         trial_(connection, *script_, {.server = &server}) {}
+
+  /// Sends retries only.
+  Probed run_steadily() {
+    const auto fill = fill_with(request_.costs.front());
+    if (!fill.empty()) find_wait(fill, request_.costs.front());
+    if (wait_) send_steadily(fill, request_.costs.front());
+    return std::move(probed_);
+  }
 
   Probed run() {
     for (const auto cost : request_.costs) {
@@ -115,8 +160,12 @@ class Probes {
     probed_.not_tested.push_back({std::move(what), std::move(why)});
   }
 
+  std::vector<Answers> answers_to(const std::vector<Schedule>& schedules) {
+    probed_.requests += adversary::requests_of(schedules);
+    return trial_.run(schedules);
+  }
   Answers answers_to(const Schedule& schedule) {
-    return std::move(trial_.run({&schedule, 1}).front());
+    return std::move(answers_to(std::vector<Schedule>{schedule}).front());
   }
 
   /// Whether the schedule is answered like this again: a busy machine may have had a part in it.
@@ -186,7 +235,7 @@ class Probes {
     constexpr int kRounds = 3, kParts = 8;
     for (int round = 0; round < kRounds; ++round) {
       const auto schedules = after_pauses(fill, all, cost);
-      const auto answers = trial_.run(schedules);
+      const auto answers = answers_to(schedules);
       std::optional<microseconds> first;
       for (std::size_t i = 0; i < all.size(); ++i) {
         const auto got = allowed_from(answers[i], fill.size());
@@ -227,16 +276,13 @@ class Probes {
                     (rate > 1 ? microseconds{0} : request_.tick));
     }
     const auto tick = script_tick();
-    constexpr int kMostTicks = 1000;
-    if (tick > microseconds{0} && tick < fair && window_ / tick <= kMostTicks) all.push_back(tick);
+    if (tick > microseconds{0} && tick < fair && window_ / tick <= kTicks) all.push_back(tick);
     return all;
   }
 
-  /// In which the script is told the time; 0 if it is not.
   microseconds script_tick() const {
     const auto& foreign = subject_.candidate.foreign;
-    const auto* placeholder = foreign ? traffic::coarsest_time(*foreign) : nullptr;
-    return placeholder == nullptr ? microseconds{0} : placeholder->tick;
+    return foreign ? tick_of(*foreign) : microseconds{0};
   }
 
   /// Sends steadily for windows, from a full limit on: a client that waits is let in after wait_.
@@ -252,7 +298,7 @@ class Probes {
       }
       schedules.push_back(std::move(schedule));
     }
-    const auto answers = trial_.run(schedules);
+    const auto answers = answers_to(schedules);
     std::int64_t most = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
       most = std::max(most, most_in_window(schedules[i], answers[i], window_));
@@ -265,7 +311,8 @@ class Probes {
                           .span = schedules[i].back().at - fill.back().at,
                           .sent = static_cast<std::int64_t>(schedules[i].size() - fill.size()),
                           .allowed = allowed_from(answers[i], fill.size()),
-                          .wait = *wait_};
+                          .wait = *wait_,
+                          .window = window_};
     }
     const auto size = std::max<std::int64_t>(std::ssize(fill) * cost, limit_.burst_or_limit());
     if (most > 2 * std::max(limit_.limit, size) + 1) {
@@ -274,9 +321,9 @@ class Probes {
                        "script is not --limit",
                        most, period_text(window_), limit_.limit));
     }
-    probed_.tested.push_back(
-        fmt::format("retries each {} after the limit was reached, through {} windows, of cost {}",
-                    texts_of(all), kWindows, cost));
+    probed_.tested.push_back(fmt::format(
+        "retries each {} after the limit was reached, through {} windows of {}, of cost {}",
+        texts_of(all), kWindows, period_text(window_), cost));
   }
 
   /// Sends so seldom that a limit of half as much would do.
@@ -308,7 +355,7 @@ class Probes {
       }
       schedules.push_back(std::move(schedule));
     }
-    const auto answers = trial_.run(schedules);
+    const auto answers = answers_to(schedules);
     for (std::size_t i = 0; i < all.size() && !probed_.renewal; ++i) {
       if (!is_any_denied(answers[i]) || !is_repeated(schedules[i], answers[i])) continue;
       probed_.renewal = {.gap = all[i],
@@ -323,7 +370,7 @@ class Probes {
   bool is_timed_by_itself() {
     trial_.decider().set_ttl_slack(kForever);
     std::vector<microseconds> all{window_ + kTtlStep, 2 * window_ + kTtlStep, refill() + kTtlStep};
-    const auto answers = trial_.run(after_pauses(first_fill_, all, request_.costs.front()));
+    const auto answers = answers_to(after_pauses(first_fill_, all, request_.costs.front()));
     trial_.decider().set_ttl_slack(microseconds{0});
     return std::ranges::any_of(answers,
                                [&](const auto& each) { return each[first_fill_.size()].allowed; });
@@ -356,9 +403,9 @@ class Probes {
         ttls.push_back(ttl);
       }
     }
-    const auto expiring = trial_.run(schedules);
+    const auto expiring = answers_to(schedules);
     trial_.decider().set_ttl_slack(kForever);
-    const auto kept = trial_.run(schedules);
+    const auto kept = answers_to(schedules);
     trial_.decider().set_ttl_slack(microseconds{0});
     for (std::size_t i = 0; i < schedules.size() && !probed_.forgotten; ++i) {
       const auto first = schedules[i].size() - first_fill_.size();
@@ -392,7 +439,16 @@ class Probes {
 
 Probed probe(const Subject& subject, redis::Connection& connection, redis::PrivateServer& server,
              const ProbeRequest& request) {
-  return Probes(subject, connection, server, request).run();
+  auto probed = Probes(subject, connection, server, request).run();
+  const auto other = in_ticks(subject);
+  if (!other || probed.lock_out) return probed;
+  auto ticks = request;
+  ticks.ttls.clear();
+  auto more = Probes(*other, connection, server, ticks).run_steadily();
+  probed.requests += more.requests;
+  probed.lock_out = std::move(more.lock_out);
+  std::ranges::move(more.tested, std::back_inserter(probed.tested));
+  return probed;
 }
 
 }  // namespace rlctl::cli::lint

@@ -28,6 +28,7 @@ struct ProbeRequest {
 
 /// What the probes showed: each flaw as find_flaws() judges it.
 struct Probed {
+  std::int64_t requests = 0;  ///< that were sent
   std::optional<rlctl::lint::LockOut> lock_out = {};
   std::optional<rlctl::lint::Renewal> renewal = {};
   std::optional<rlctl::lint::Forgotten> forgotten = {};

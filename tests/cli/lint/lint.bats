@@ -290,6 +290,7 @@ return 0"
   script "local n = redis.call('INCR', KEYS[1])
 redis.call('EXPIRE', KEYS[1], 120)
 return n"
-  finds '1 coarse-time critical' --keys '{key}:{now_s}' --limit 5/2s --allowed-when '<=limit'
+  run --separate-stderr found --keys '{key}:{now_s}' --limit 5/2s --allowed-when '<=limit'
+  assert_output '1 coarse-time critical'
   finds '' --keys '{key}:{window_index}' --allowed-when '<=limit'
 }

@@ -153,7 +153,7 @@ LUA
   for limit in 20000/60s 1000000000/60s; do
     run -3 --separate-stderr rlctl lint five.lua --limit "$limit"
     assert_regex "$stderr" "five.lua: denied after 5 requests, not 20: the limit is not --limit, or --burst is missing"
-    assert_output --regexp '^no findings in what was tested, in 1 script, by [0-9]{2} requests'
+    assert_output --regexp '^no findings in what was tested, in 1 script, by [0-9]{1,5} requests'
   done
   run -0 --separate-stderr rlctl lint five.lua --limit 20000/60s --burst 5
   run -0 --separate-stderr rlctl lint five.lua --limit 5/60s
