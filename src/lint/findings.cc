@@ -293,14 +293,14 @@ const Call* counting_call(const std::vector<Call>& calls) {
   return renews == calls.end() ? nullptr : &*renews;
 }
 
-/// "Of 300 requests in 300 s, one each 1 s, 0 were allowed; ..."
+/// "Of 300 requests in 300 s, 1 s apart, 0 were allowed; ..."
 std::string lock_out_text(const LockOut& lock_out, std::chrono::microseconds window) {
   const auto cost = lock_out.cost == 1 ? "" : fmt::format(" of cost {}", lock_out.cost);
   const auto other = lock_out.window == window
                          ? ""
                          : fmt::format(" (with a window of {})", period_text(lock_out.window));
   return fmt::format(
-      "Of {} requests{} in {}, one each {}, {} were allowed; a client that waits in silence is let "
+      "Of {} requests{} in {}, {} apart, {} were allowed; a client that waits in silence is let "
       "in after {}{}.",
       lock_out.sent, cost, span_text(lock_out.span), span_text(lock_out.gap), lock_out.allowed,
       span_text(lock_out.wait), other);

@@ -211,7 +211,7 @@ TEST_CASE("a lock-out is told of at the write of a denied request, unless someth
   seen.lock_out = {.gap = 1s, .span = 60s, .sent = 60, .wait = 12s, .window = 60s, .denial = 0};
   CHECK(found(seen) == Found{"4 denied-write!"});
   const auto detail = find_flaws(seen).front().detail;
-  CHECK(detail.find("Of 60 requests in 60 s, one each 1 s, 0 were allowed") != detail.npos);
+  CHECK(detail.find("Of 60 requests in 60 s, 1 s apart, 0 were allowed") != detail.npos);
   seen.requests[0].calls.pop_back();
   CHECK(found(seen) == Found{"1 locked-out!"});
   seen.requests[0].left = {{.key = "ann", .expires = false}};

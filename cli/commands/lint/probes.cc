@@ -144,7 +144,9 @@ class Probes {
       }
       if (cost == request_.costs.front()) first_fill_ = fill;
       find_wait(fill, cost);
-      if (wait_) send_steadily(fill, cost);
+      if (!wait_) continue;
+      send_steadily(fill, cost);
+      send_in_ticks(fill, cost);
     }
     if (first_fill_.empty()) {
       skip("idle gaps of each TTL", "nothing was denied at one instant");
@@ -324,6 +326,32 @@ class Probes {
     probed_.tested.push_back(fmt::format(
         "retries each {} after the limit was reached, through {} windows of {}, of cost {}",
         texts_of(all), kWindows, period_text(window_), cost));
+  }
+
+  /// Sends one request each tick in the last part of the wait, since rounding may take from each of
+  /// them what has refilled: a client that waits in silence is let in after wait_.
+  void send_in_ticks(const Schedule& fill, std::int64_t cost) {
+    const auto tick = std::max(script_tick(), request_.tick);
+    const auto length = std::min(kTicks * tick, *wait_ / 2);
+    if (length / tick < 2) return;
+    const auto full = fill.back().at;
+    auto schedule = fill;
+    for (auto at = *wait_ - length; at < *wait_ - tick; at += tick) {
+      schedule.push_back({.at = full + at, .cost = cost});
+    }
+    schedule.push_back({.at = full + *wait_ + length / 2, .cost = cost});
+    const auto answers = answers_to(schedule);
+    probed_.tested.push_back(fmt::format("retries each {} in the last {} of the wait, of cost {}",
+                                         span_text(tick), span_text(length), cost));
+    if (probed_.lock_out || allowed_from(answers, fill.size()) > 0 ||
+        !is_repeated(schedule, answers))
+      return;
+    probed_.lock_out = {.gap = tick,
+                        .cost = cost,
+                        .span = schedule.back().at - full,
+                        .sent = std::ssize(schedule) - std::ssize(fill),
+                        .wait = *wait_,
+                        .window = window_};
   }
 
   /// Sends so seldom that a limit of half as much would do.

@@ -258,6 +258,19 @@ redis.call('EXPIRE', KEYS[1], 120)"
 8 denied-write critical' --args '{limit} {rate} {now_s}'
 }
 
+@test "a bucket that rounds off what refills between two quick retries is found" {
+  script "local size, window, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local stored = redis.call('HMGET', KEYS[1], 'have', 'seen')
+local have, seen = tonumber(stored[1] or size), tonumber(stored[2] or now)
+have = math.min(size, have + math.floor((now - seen) * 1000 * size / window) / 1000)
+local ok = have >= 1
+if ok then have = have - 1 end
+redis.call('HSET', KEYS[1], 'have', have, 'seen', now)
+redis.call('PEXPIRE', KEYS[1], 2 * window)
+return ok and 1 or 0"
+  finds '7 denied-write critical' --args '{limit} {window_ms} {now_ms}'
+}
+
 @test "a window that allowed requests renew is found" {
   script "local n = tonumber(redis.call('GET', KEYS[1]) or 0)
 if n == tonumber(ARGV[1]) then return 0 end
