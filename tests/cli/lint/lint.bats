@@ -23,6 +23,7 @@ finds() {
   run -0 --separate-stderr rlctl lint $names --limit 3/2s
   assert_line --index 0 --regexp '^no findings in 7 scripts, by [0-9]+ requests$'
   assert_equal "$stderr" ''
+  run -0 --separate-stderr rlctl lint sliding-window-counter --limit 1/1s
   run -0 --separate-stderr rlctl lint gcra
   assert_line --index 0 --regexp '^no findings in 1 script, by [0-9]+ requests$'
 }
@@ -278,6 +279,7 @@ redis.call('INCR', KEYS[1])
 redis.call('EXPIRE', KEYS[1], ARGV[2])
 return 1"
   finds '4 renewed-window critical' --args '{limit} {window_s}'
+  finds '4 renewed-window critical' --args '{limit} {window_s}' --limit 2/60s
 }
 
 @test "a cost that skips the TTL is found, and --cost says which are sent" {
