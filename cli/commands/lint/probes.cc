@@ -53,12 +53,12 @@ std::string texts_of(const std::vector<microseconds>& times) {
 
 /// The longest time without an allowed request, from a denied one on.
 microseconds longest_shut_out(const Schedule& schedule, const Answers& answers) {
-  microseconds longest{0};
-  std::optional<microseconds> since;
+  microseconds longest{0}, since{0};
+  bool is_shut_out = false;
   for (std::size_t i = 0; i < schedule.size(); ++i) {
-    if (!answers[i].allowed && !since) since = schedule[i].at;
-    if (since) longest = std::max(longest, schedule[i].at - *since);
-    if (answers[i].allowed) since.reset();
+    if (!answers[i].allowed && !std::exchange(is_shut_out, true)) since = schedule[i].at;
+    if (is_shut_out) longest = std::max(longest, schedule[i].at - since);
+    if (answers[i].allowed) is_shut_out = false;
   }
   return longest;
 }
@@ -342,6 +342,10 @@ class Probes {
     if (probed_.lock_out || allowed_from(answers, fill.size()) > 0 ||
         !is_repeated(schedule, answers))
       return;
+    // One retry alone may begin a ban anew, which ends by itself.
+    auto once = fill;
+    once.insert(once.end(), {schedule[fill.size()], schedule.back()});
+    if (!answers_to(once).back().allowed) return;
     probed_.lock_out = {.gap = tick,
                         .cost = cost,
                         .span = schedule.back().at - full,

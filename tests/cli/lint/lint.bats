@@ -231,6 +231,18 @@ return 1"
   finds '1 denied-write critical' --limit 5/10s --keys '{{key}}:n' --keys '{{key}}:ban' --args '{window_ms} {limit}'
 }
 
+@test "a ban that begins anew while the limit is full, but not by each retry, is no lock-out" {
+  script "if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
+local n = redis.call('INCR', KEYS[1])
+if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+if n > tonumber(ARGV[2]) then
+  redis.call('SET', KEYS[2], 'y', 'PX', ARGV[1] / 2)
+  return 0
+end
+return 1"
+  finds '' --limit 5/10s --keys '{{key}}:n' --keys '{{key}}:ban' --args '{window_ms} {limit}'
+}
+
 # bucket LINE…: a token bucket with these lines in place of what stores it.
 bucket() {
   script "local size, rate, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
