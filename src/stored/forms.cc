@@ -268,7 +268,7 @@ Decoded decode_by(std::span<const Form> forms, const KeySample& content) {
     auto state = form.read(content);
     if (!state) continue;
     state->form = &form;
-    return *state;
+    return *std::move(state);
   }
   return {};
 }

@@ -253,7 +253,7 @@ void InspectionBuilder::set_header(const KeyHeader& header) {
   result_.bytes = header.bytes;
 }
 
-void InspectionBuilder::set_content(KeySample content, Decoded state) {
+void InspectionBuilder::set_content(KeySample&& content, Decoded&& state) {
   result_.content = std::move(content);
   result_.state = std::move(state);
 }

@@ -124,7 +124,7 @@ class InspectionBuilder {
         result_(result) {}
 
   void set_header(const KeyHeader& header);
-  void set_content(KeySample content, Decoded state);
+  void set_content(KeySample&& content, Decoded&& state);
 
   /// For a key that does not exist.
   void fill_unused();

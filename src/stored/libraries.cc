@@ -47,14 +47,14 @@ enum class Part {
 struct PartName {
   std::string_view name;
   Part part;
-  std::size_t most;  ///< characters
+  std::size_t least, most;  ///< characters
 };
 constexpr std::array kParts{
-    PartName{"word", Part::kWord, 1024},       PartName{"index", Part::kIndex, 19},
-    PartName{"start", Part::kStart, 19},       PartName{"minute", Part::kMinute, 2},
-    PartName{"limit", Part::kLimit, 10},       PartName{"window", Part::kWindow, 10},
-    PartName{"multiple", Part::kMultiple, 10}, PartName{"period", Part::kPeriod, 20},
-    PartName{"number", Part::kNumber, 40},     PartName{"hex", Part::kHex, 64}};
+    PartName{"word", Part::kWord, 1, 1024},       PartName{"index", Part::kIndex, 1, 19},
+    PartName{"start", Part::kStart, 9, 19},       PartName{"minute", Part::kMinute, 1, 2},
+    PartName{"limit", Part::kLimit, 1, 10},       PartName{"window", Part::kWindow, 1, 10},
+    PartName{"multiple", Part::kMultiple, 1, 10}, PartName{"period", Part::kPeriod, 1, 20},
+    PartName{"number", Part::kNumber, 1, 40},     PartName{"hex", Part::kHex, 32, 64}};
 
 /// µs in a unit of time.
 double unit_of(std::string_view text) {
@@ -69,9 +69,13 @@ double unit_of(std::string_view text) {
 struct Piece {
   Part part = Part::kLiteral;
   std::string text;  ///< of a literal
-  std::size_t most = 0;
+  std::size_t least = 1, most = 0;
   double unit = 1e6;
 };
+
+constexpr std::size_t kMostPieces = 16;
+/// What the pieces of a pattern are in a name.
+using Pieces = std::array<std::string_view, kMostPieces>;
 
 /// What a key's name is made of.
 struct Pattern {
@@ -101,7 +105,7 @@ Pattern parse_pattern(const std::string& text) {
         throw UsageError(
             fmt::format("the key has '<', but not one of: {}", one_of(names_of(kParts))));
       }
-      Piece piece{.part = part->part, .text = {}, .most = part->most};
+      Piece piece{.part = part->part, .text = {}, .least = part->least, .most = part->most};
       if (inner.find(' ') != inner.npos) piece.unit = unit_of(inner.substr(inner.find(' ') + 1));
       pattern.pieces.push_back(std::move(piece));
       i = end;
@@ -111,6 +115,7 @@ Pattern parse_pattern(const std::string& text) {
   }
   end_literal();
   if (pattern.pieces.empty()) throw UsageError("the key is empty");
+  if (pattern.pieces.size() > kMostPieces) throw UsageError("the key has too many parts");
   return pattern;
 }
 
@@ -141,23 +146,19 @@ class Matching {
   Matching(const Pattern& pattern, std::string_view key) : pattern_(pattern), key_(key) {}
 
   /// Fills parts(); false if the name does not match.
-  bool match() {
+  bool match() { return may_match() && match_from(0, key_); }
+  const Pieces& parts() const { return parts_; }
+
+ private:
+  /// Most names fail here.
+  bool may_match() const {
     const auto& first = pattern_.pieces.front();
     const auto& last = pattern_.pieces.back();
     if (first.part == Part::kLiteral && !key_.starts_with(first.text)) return false;
     if (last.part == Part::kLiteral && !key_.ends_with(last.text)) return false;
     if (key_.size() < pattern_.literals) return false;
-    // Many patterns end in a number, and most names do not.
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    const bool ends_in_digit = last.part == Part::kIndex || last.part == Part::kStart ||
-                               last.part == Part::kMinute || last.part == Part::kNumber;
-    if (key_.empty() || (ends_in_digit && !is_digit(key_.back()))) return false;
-    parts_.resize(pattern_.pieces.size());
-    return match_from(0, key_);
+    return true;
   }
-  std::vector<std::string_view> take_parts() { return std::move(parts_); }
-
- private:
   bool match_from(std::size_t index, std::string_view rest) {
     if (index == pattern_.pieces.size()) return rest.empty();
     if (--steps_ <= 0) return false;
@@ -170,7 +171,7 @@ class Matching {
       return rest.starts_with(piece.text) && take(piece.text.size());
     if (piece.part != Part::kText) {
       const auto size = size_of_part(piece, rest);
-      return size > 0 && size <= piece.most && take(size);
+      return size >= piece.least && size <= piece.most && take(size);
     }
     if (index + 1 == pattern_.pieces.size()) return !rest.empty() && take(rest.size());
     const auto& next = pattern_.pieces[index + 1];
@@ -186,7 +187,7 @@ class Matching {
 
   const Pattern& pattern_;
   std::string_view key_;
-  std::vector<std::string_view> parts_;
+  Pieces parts_ = {};
   int steps_ = 2000;  ///< names of many equal characters would take much longer
 };
 
@@ -194,12 +195,12 @@ class Matching {
 struct Name {
   std::string_view key;
   const Pattern* pattern = nullptr;
-  std::vector<std::string_view> parts = {};  ///< of each piece
+  Pieces parts = {};
 
   static std::optional<Name> match(const Pattern& pattern, std::string_view key) {
     Matching matching(pattern, key);
     if (!matching.match()) return std::nullopt;
-    return Name{.key = key, .pattern = &pattern, .parts = matching.take_parts()};
+    return Name{.key = key, .pattern = &pattern, .parts = matching.parts()};
   }
   const Piece* piece(Part part) const {
     for (const auto& piece : pattern->pieces) {
@@ -219,13 +220,13 @@ struct Name {
   /// This name made by another pattern of the same parts.
   std::string in(const Pattern& other) const {
     std::string out;
-    std::vector<bool> taken(parts.size());
+    std::array<bool, kMostPieces> taken = {};
     for (const auto& wanted : other.pieces) {
       if (wanted.part == Part::kLiteral) {
         out += wanted.text;
         continue;
       }
-      for (std::size_t i = 0; i < parts.size(); ++i) {
+      for (std::size_t i = 0; i < pattern->pieces.size(); ++i) {
         if (taken[i] || pattern->pieces[i].part != wanted.part) continue;
         out += parts[i];
         taken[i] = true;
@@ -237,7 +238,7 @@ struct Name {
   /// The same name with the number before.
   std::string with_index_before() const {
     std::string out;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (std::size_t i = 0; i < pattern->pieces.size(); ++i) {
       const bool is_index = pattern->pieces[i].part == Part::kIndex;
       out += is_index ? std::to_string(*number(Part::kIndex) - 1) : std::string(parts[i]);
     }
@@ -659,33 +660,60 @@ struct Entry {
   Pattern pattern;
   const Row* row = nullptr;
   Role role = Role::kOther;
-  const Pattern* key = nullptr;  ///< of the key beside which these are
+  const Pattern* key = nullptr;    ///< of the key beside which these are
+  char first = '\0', last = '\0';  ///< bytes of the name, if the pattern has them
+  bool ends_in_digit = false;
+
+  Entry(Pattern name, const Row& by, Role what, const Pattern& beside)
+      : pattern(std::move(name)), row(&by), role(what), key(&beside) {
+    const auto& front = pattern.pieces.front();
+    const auto& back = pattern.pieces.back();
+    if (front.part == Part::kLiteral) first = front.text.front();
+    if (back.part == Part::kLiteral) last = back.text.back();
+    ends_in_digit = back.part == Part::kIndex || back.part == Part::kStart ||
+                    back.part == Part::kMinute || back.part == Part::kNumber;
+  }
+  /// Most names of keys fail here, so that a database of millions is read quickly.
+  bool may_match(std::string_view name) const {
+    if (name.empty() || (first != '\0' && name.front() != first)) return false;
+    if (last != '\0' && name.back() != last) return false;
+    return !ends_in_digit || (name.back() >= '0' && name.back() <= '9');
+  }
 };
 
 /// Rows in the order in which they are tried.
 struct Index {
-  std::vector<Entry> keys = {};   ///< the more literal ones first
+  /// By type; for keys that are not there, those that have a ban. The more literal ones first.
+  std::map<std::string, std::vector<Entry>, std::less<>> keys = {};
   std::vector<Entry> parts = {};  ///< keys beside others
+
+  std::span<const Entry> keys_of(std::string_view type) const {
+    const auto found = keys.find(type);
+    return found == keys.end() ? std::span<const Entry>() : found->second;
+  }
 };
 
 Index index_of(const std::deque<Row>& rows) {
   Index index;
   for (const auto& row : rows) {
     for (const auto& key : row.keys) {
-      index.keys.push_back({.pattern = key, .row = &row, .key = &key});
+      const Entry entry(key, row, Role::kOther, key);
+      index.keys[row.type].push_back(entry);
+      if (!row.ban.empty()) index.keys["none"].push_back(entry);
       if (!row.mistake.empty()) continue;
       for (const auto& [name, role] : row.beside) {
         if (name.text == OtherName::kBefore) continue;
         auto pattern = parse_pattern(name.pattern(key));
         const bool is_any = pattern.literals == 0;
         if (is_any && role != Role::kHash) continue;
-        index.parts.push_back(
-            {.pattern = std::move(pattern), .row = &row, .role = role, .key = &key});
+        index.parts.emplace_back(std::move(pattern), row, role, key);
       }
     }
   }
-  std::ranges::stable_sort(index.keys, std::greater<>{},
-                           [](const Entry& entry) { return entry.pattern.literals; });
+  for (auto& [type, entries] : index.keys) {
+    std::ranges::stable_sort(entries, std::greater<>{},
+                             [](const Entry& entry) { return entry.pattern.literals; });
+  }
   return index;
 }
 
@@ -1221,9 +1249,9 @@ bool is_part(const Entry& entry, const KeySample& content) {
 
 std::optional<Decoded> decode_part(const Index& index, const Question& question) {
   for (const auto& entry : index.parts) {
-    if (!is_part(entry, *question.content)) continue;
+    if (!entry.may_match(question.key)) continue;
     const auto name = Name::match(entry.pattern, question.key);
-    if (!name) continue;
+    if (!name || !is_part(entry, *question.content)) continue;
     return Decoded{.form = &entry.row->forms.back(),
                    .certain = true,
                    .part_of = name->in(*entry.key),
@@ -1232,27 +1260,20 @@ std::optional<Decoded> decode_part(const Index& index, const Question& question)
   return std::nullopt;
 }
 
-/// Whether the content may be what the row reads, before other keys are read.
-bool may_be(const Row& row, const KeySample& content) {
-  if (content.type == "none") return !row.ban.empty();
-  if (row.type != content.type) return false;
-  return content.type != "string" || number_in(content.text);
-}
-
 std::optional<Decoded> decode_rows(const Index& index, const Question& question,
                                    const Siblings& siblings) {
   std::optional<Fitting> best;
   std::size_t literals = 0;
-  for (const auto& entry : index.keys) {
+  for (const auto& entry : index.keys_of(question.content->type)) {
     if (best && entry.pattern.literals < literals) break;
-    if (!may_be(*entry.row, *question.content)) continue;
+    if (!entry.may_match(question.key)) continue;
     auto name = Name::match(entry.pattern, question.key);
     if (!name) continue;
     if (question.content->type == "none") {
       if (auto ban = ban_of(*entry.row, *name, siblings)) return Decoded{.ban = std::move(ban)};
       continue;
     }
-    auto fitting = RowReading(*entry.row, *std::move(name), question, siblings).read();
+    auto fitting = RowReading(*entry.row, *name, question, siblings).read();
     if (!fitting) continue;
     // Of equal ones, the one whose window the TTL fits best, and then that of the roundest window.
     const auto rank = [](const Fitting& each) {
@@ -1267,14 +1288,15 @@ std::optional<Decoded> decode_rows(const Index& index, const Question& question,
 }
 
 void add_siblings(const Index& index, const Question& question, std::vector<std::string>& names) {
-  for (const auto& entry : index.keys) {
+  const auto& content = *question.content;
+  for (const auto& entry : index.keys_of(content.type)) {
     const auto& row = *entry.row;
     const bool needs = !row.beside.empty() || !row.unless.empty();
-    if (!needs || !may_be(row, *question.content) || !row.mistake.empty()) continue;
+    if (!needs || !entry.may_match(question.key) || !row.mistake.empty()) continue;
     const auto name = Name::match(entry.pattern, question.key);
-    if (!name) continue;
+    if (!name || (content.type == "string" && !number_in(content.text))) continue;
     for (const auto& [other, role] : row.beside) {
-      const bool is_only_ban = question.content->type == "none" && role != Role::kBan;
+      const bool is_only_ban = content.type == "none" && role != Role::kBan;
       if (role != Role::kOther && !is_only_ban) names.push_back(other.of(*name));
     }
     if (row.ends && row.ends->is_ttl) names.push_back(row.ends->key.of(*name));
@@ -1464,11 +1486,8 @@ std::vector<std::string> Libraries::siblings(const Question& question) const {
   std::vector<std::string> names;
   if (own_) add_siblings(own_->index, question, names);
   const auto& content = *question.content;
-  if (content.type == "none") {
-    add_siblings(built_in_bans().index, question, names);
-  } else if (!decode_ours(content).certain) {
-    add_siblings(built_in().index, question, names);
-  }
+  const auto& table = content.type == "none" ? built_in_bans() : built_in();
+  add_siblings(table.index, question, names);
   return names;
 }
 
@@ -1530,11 +1549,19 @@ std::span<const std::string_view> as_values() {
   return kNames;
 }
 
-std::vector<Decoded> decode_all(redis::Connection& connection, std::span<const Question> questions,
-                                const Libraries& libraries) {
+void decode_all(redis::Connection& connection, std::span<const Question> questions,
+                const Libraries& libraries,
+                const std::function<void(std::size_t, Decoded&&)>& on_decoded) {
   std::vector<std::string> names;
-  for (const auto& question : questions) {
-    std::ranges::move(libraries.siblings(question), std::back_inserter(names));
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    auto ours = libraries.has_own() ? Decoded{} : decode_ours(*questions[i].content);
+    if (ours.certain) {
+      on_decoded(i, std::move(ours));
+      continue;
+    }
+    open.push_back(i);
+    std::ranges::move(libraries.siblings(questions[i]), std::back_inserter(names));
   }
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -1550,10 +1577,7 @@ std::vector<Decoded> decode_all(redis::Connection& connection, std::span<const Q
       if (!is_refused) siblings.emplace(std::move(name), KeySample{.type = "none"});
     }
   }
-  std::vector<Decoded> states;
-  states.reserve(questions.size());
-  for (const auto& question : questions) states.push_back(libraries.decode(question, siblings));
-  return states;
+  for (const auto i : open) on_decoded(i, libraries.decode(questions[i], siblings));
 }
 
 std::vector<std::string> suggested_row(std::string_view key, std::string_view type) {

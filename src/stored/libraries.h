@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,7 +45,10 @@ class Libraries {
   Libraries(Libraries&&) noexcept;
   Libraries& operator=(Libraries&&) noexcept;
 
-  /// The names of the keys that must be read before the key can be decoded.
+  /// Whether there are rows besides the built-in ones.
+  bool has_own() const { return own_ != nullptr; }
+  /// The names of the keys that must be read before the key can be decoded, if it is not certainly
+  /// one of this project.
   std::vector<std::string> siblings(const Question& question) const;
   /// What the key means; the form lives as long as this.
   Decoded decode(const Question& question, const Siblings& siblings) const;
@@ -70,10 +74,11 @@ std::vector<limiter::ConfigurationMistake> library_mistakes(
 /// The values that --as takes.
 std::span<const std::string_view> as_values();
 
-/// Reads the keys beside these, and decodes all. The contents are those of the keys. Throws
-/// redis::Error, but not for a key beside these that is refused to the user.
-std::vector<Decoded> decode_all(redis::Connection& connection, std::span<const Question> questions,
-                                const Libraries& libraries);
+/// Reads the keys beside these, and decodes all: calls `on_decoded` for each, with its index.
+/// Throws redis::Error, but not for a key beside these that is refused to the user.
+void decode_all(redis::Connection& connection, std::span<const Question> questions,
+                const Libraries& libraries,
+                const std::function<void(std::size_t, Decoded&&)>& on_decoded);
 
 /// The row to write for a key that nobody knows: lines of TOML.
 std::vector<std::string> suggested_row(std::string_view key, std::string_view type);

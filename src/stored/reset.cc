@@ -156,7 +156,9 @@ Resetter::Indices Resetter::attempt(Looks& looks, const Indices& which) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
     questions.push_back({.key = keys[i], .content = &contents[i]});
   }
-  const auto states = decode_all(connection_, questions, *options_.libraries);
+  std::vector<Decoded> states(keys.size());
+  decode_all(connection_, questions, *options_.libraries,
+             [&](std::size_t i, Decoded&& state) { states[i] = std::move(state); });
   Indices removable;
   for (std::size_t i = 0; i < which.size(); ++i) {
     Look& look = looks[which[i]];

@@ -75,7 +75,7 @@ class Surveying {
  private:
   void read_headers();
   void read_contents();
-  void interpret(std::size_t index, KeySample content, Decoded state);
+  void interpret(std::size_t index, KeySample&& content, Decoded&& state);
   void read_sizes();
   void begin(CountedKey& each, std::int64_t members);
   void count_by_score();
@@ -145,13 +145,12 @@ void Surveying::read_contents() {
                          .content = &contents[i],
                          .asked = request.limit ? request.limit : request.usual_limit});
   }
-  auto states = decode_all(connection_, questions, libraries_);
-  for (std::size_t i = 0; i < which.size(); ++i) {
-    interpret(which[i], std::move(contents[i]), std::move(states[i]));
-  }
+  decode_all(connection_, questions, libraries_, [&](std::size_t i, Decoded&& state) {
+    interpret(which[i], std::move(contents[i]), std::move(state));
+  });
 }
 
-void Surveying::interpret(std::size_t index, KeySample content, Decoded state) {
+void Surveying::interpret(std::size_t index, KeySample&& content, Decoded&& state) {
   auto& result = results_[index].inspection;
   auto& interpreter = interpreters_[index];
   interpreter.set_content(std::move(content), std::move(state));

@@ -37,7 +37,7 @@ void test_inspection(std::string_view key, const KeySample& content, const Decod
   result.key = key;
   InspectionBuilder interpreter(request, result);
   interpreter.set_header({.server_now = content.read_at, .ttl_ms = 1000, .bytes = 100});
-  interpreter.set_content(content, state);
+  interpreter.set_content(KeySample(content), Decoded(state));
   try {
     if (state.form == nullptr) {
       interpreter.fill_unused();

@@ -150,10 +150,10 @@ std::vector<std::string> unproven_of(const Assertion& assertion, std::span<const
   for (const auto& run : runs) {
     if (!run.search || !run.search->result.tried || run.search->result.undecided == 0) continue;
     if (!holds_as_upper_bound(assertion, run)) continue;
-    texts.push_back(fmt::format(
-        "assertion {} is not proven for {}: skipped {} of {} schedules, {}",
-        quoted_and_masked(assertion.text), run.name, grouped(run.search->result.undecided),
-        grouped(*run.search->result.tried), kUndecided));
+    texts.push_back(fmt::format("assertion {} is not proven for {}: skipped {} of {} schedules, {}",
+                                quoted_and_masked(assertion.text), run.name,
+                                grouped(run.search->result.undecided),
+                                grouped(*run.search->result.tried), kUndecided));
   }
   return texts;
 }

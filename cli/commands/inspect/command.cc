@@ -150,12 +150,11 @@ class Run {
       for (std::size_t i = 0; i < keys.size(); ++i) {
         questions.push_back({.key = keys[i], .content = &contents[i]});
       }
-      const auto states = stored::decode_all(*connection_, questions, libraries_);
-      for (std::size_t i = 0; i < keys.size(); ++i) {
-        if (stored::is_recognized(contents[i], states[i]) && states[i].part_of.empty()) {
-          limiters.insert(keys[i]);
-        }
-      }
+      stored::decode_all(*connection_, questions, libraries_,
+                         [&](std::size_t i, const stored::Decoded& state) {
+                           const bool is_limiter = stored::is_recognized(contents[i], state);
+                           if (is_limiter && state.part_of.empty()) limiters.insert(keys[i]);
+                         });
       progress_.update(scan.share(), "the database");
       invocation_.interrupt.check();
     }

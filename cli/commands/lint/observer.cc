@@ -303,10 +303,10 @@ class Observer {
     begin_run();
     auto connection = connector_.open();
     auto probed = probe(subject_, connection, *connector_.private_server(), request);
-    seen_.lock_out = std::move(probed.lock_out);
-    seen_.renewal = std::move(probed.renewal);
-    seen_.forgotten = std::move(probed.forgotten);
-    seen_.free_pass = std::move(probed.free_pass);
+    seen_.lock_out = probed.lock_out;
+    seen_.renewal = probed.renewal;
+    seen_.forgotten = probed.forgotten;
+    seen_.free_pass = probed.free_pass;
     probes_sent_ = probed.requests;
     tested_.insert(tested_.end(), probed.tested.begin(), probed.tested.end());
     const bool is_known = !doubts_.empty() || seen_.is_denied_for_ever;  // why

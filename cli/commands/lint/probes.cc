@@ -478,7 +478,7 @@ Probed probe(const Subject& subject, redis::Connection& connection, redis::Priva
   ticks.ttls.clear();
   auto more = Probes(*other, connection, server, ticks).run_steadily();
   probed.requests += more.requests;
-  probed.lock_out = std::move(more.lock_out);
+  probed.lock_out = more.lock_out;
   std::ranges::move(more.tested, std::back_inserter(probed.tested));
   return probed;
 }
