@@ -3,7 +3,7 @@ std = {
   read_globals = {
     'KEYS', 'ARGV', 'redis', 'cjson', 'cmsgpack', 'struct', 'bit',
     'assert', 'error', 'ipairs', 'loadstring', 'next', 'pairs', 'pcall', 'rawequal', 'select',
-    'setmetatable', 'tonumber', 'tostring', 'type', 'unpack', 'xpcall', 'math', 'string', 'table',
+    'setmetatable', 'tonumber', 'tostring', 'type', 'unpack', 'xpcall', 'coroutine', 'math', 'string', 'table',
   },
 }
 max_line_length = 110

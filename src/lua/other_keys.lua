@@ -1,5 +1,5 @@
--- What a script may do with keys that are not among its KEYS: nothing, or anything, with virtual time for their TTLs,
--- as key_aging.lua has it for KEYS. It may call no command that finds keys by itself.
+-- What a script may do with keys that are not among its KEYS: nothing, or anything, with virtual time for
+-- their TTLs, as key_aging.lua has it for KEYS. It may call no command that finds keys by itself.
 --
 -- Arguments  redis             the script's
 --            keys              its KEYS
@@ -9,9 +9,9 @@
 --
 -- Made anew for each request, so it makes little before it is needed.
 --
--- A command is refused before it runs, by an error that redis.pcall() does not catch either. Whoever wants to know
--- whether a script uses other keys finds one more: the hash's name and ':others'. Between two commands the TTL of
--- another key is an hour longer, so that no real time matters.
+-- A command is refused before it runs, by an error that redis.pcall() does not catch either. Whoever wants to
+-- know whether a script uses other keys finds one more: the hash's name and ':others'. Between two commands
+-- the TTL of another key is an hour longer, so that no real time matters.
 
 local redis, keys, hash, seconds, micros = ...
 local find, lower, type = string.find, string.lower, type
@@ -20,8 +20,8 @@ local declared, slack = {}, nil -- µs by which keys expire later; known once th
 for i = 1, #keys do declared[keys[i]] = true end
 
 -- What limiters call most, and whose only key is their first argument: the server need not be asked.
-local HAVE_ONE_KEY = ' decr decrby expire get hget hgetall hincrby hmget hset incr incrby llen lpush pexpire pttl '
-  .. 'rpush set setex ttl zadd zcard zcount zrange zrangebyscore zremrangebyscore '
+local HAVE_ONE_KEY = ' decr decrby expire get hget hgetall hincrby hmget hset incr incrby llen lpush '
+  .. 'pexpire pttl rpush set setex ttl zadd zcard zcount zrange zrangebyscore zremrangebyscore '
 local FIND_KEYS = ' dbsize flushall flushdb keys randomkey scan select swapdb '
 
 -- Answers a command that may have other keys.
@@ -96,8 +96,8 @@ end
 
 local substitute
 
--- A C function, that of a coroutine: with a Lua function, the server would give its line for that of an error, and Lua
--- forgets the line of "return redis.call()". An error ends it, and the next use finds another.
+-- A C function, that of a coroutine: with a Lua function, the server would give its line for that of an
+-- error, and Lua forgets the line of "return redis.call()". An error ends it, and the next use finds another.
 local function caller(name)
   local execute, itself = redis[name], nil
   local function go_on(...)

@@ -548,8 +548,7 @@ rlctl: $users:21: script 'lists': args must be a string, or a list of them, not 
   run -2 rlctl --config "$BATS_TEST_TMPDIR/c" config check
   assert_output --partial "c:9: library 'bad': value: must be one of: count, remaining, tat"
   cli MSET acme:left:ann 2 bad:ann 2 >/dev/null
-  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/c
-  run -1 rlctl quota -w 4 acme:left:ann
-  run -3 rlctl quota bad:ann --limit 5/60s
+  run -1 rlctl --config "$BATS_TEST_TMPDIR/c" quota -w 4 acme:left:ann
+  run -3 rlctl --config "$BATS_TEST_TMPDIR/c" quota bad:ann --limit 5/60s
   assert_output --partial "has a mistake: library 'bad': value"
 }
