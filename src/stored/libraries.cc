@@ -805,7 +805,7 @@ class RowReading {
  public:
   RowReading(const Row& row, Name name, const Question& question, const Siblings& siblings)
       : row_(row),
-        name_(std::move(name)),
+        name_(name),
         question_(question),
         content_(*question.content),
         siblings_(siblings),
