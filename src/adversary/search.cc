@@ -145,7 +145,7 @@ class SearchPass {
 
   /// Whether one window allowed as many requests as a schedule may have.
   bool has_no_bound() const {
-    // What is allowed anew whenever a key has expired has a bound.
+    // A script that starts over whenever a key expires is bounded all the same.
     const bool is_at_once =
         !best_.empty() && (ttls_.empty() || best_[0].score.worst_span < ttls_.front() / 2);
     return is_at_once && best_[0].schedule.size() >= most_requests_ &&

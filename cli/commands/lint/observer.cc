@@ -593,7 +593,7 @@ Observed observe(const Subject& subject, const Plan& plan, Connector& connector,
     auto observed = observer.take();
     for (auto& request : unscaled) {
       request.run = -request.run;  // no other request is of its run
-      request.allowed.reset();     // by another limit
+      request.allowed.reset();     // another limit decided it
       observed.observation.requests.push_back(std::move(request));
     }
     return observed;

@@ -21,7 +21,7 @@ inline constexpr const char* kDefaultLimit = "5/60s";
 struct Plan {
   std::vector<std::string> limits = {};  ///< as typed: --burst belongs to them
   std::optional<std::string> burst = {};
-  std::vector<std::int64_t> costs = {};         ///< of the requests; empty: chosen by the limit
+  std::vector<std::int64_t> costs = {};         ///< what requests cost; empty: chosen by the limit
   std::int64_t max_steps = ldb::kDefaultSteps;  ///< lines that a request may execute
   ScriptOptions script = {};
 };
@@ -33,7 +33,7 @@ struct Subject {
   ldb::Debuggee debuggee = {};
   traffic::Candidate candidate = {};
   std::string adversary = {};  ///< the command that searches for the worst schedule; may be empty
-  std::vector<std::int64_t> costs = {1};  ///< of the requests, ascending
+  std::vector<std::int64_t> costs = {1};  ///< what requests cost, ascending
   /// The limit as typed, if `candidate` has a smaller one instead, which the traffic can exceed.
   std::optional<limiter::Limit> unscaled = {};
 };

@@ -34,7 +34,7 @@ constexpr double kPatience = 2.5;
 constexpr std::array kRates{1.0, 1.1, 1.5, 2.0, 4.0, 12.0};
 /// A window of more ticks of the script's time is too long for one request each.
 constexpr int kTicks = 1000;
-constexpr std::size_t kMostRequests = 20'000;  ///< of one schedule
+constexpr std::size_t kMostRequests = 20'000;  ///< no schedule has more
 
 microseconds scaled(microseconds time, double factor) {
   return microseconds(std::llround(static_cast<double>(time.count()) * factor));
@@ -342,7 +342,7 @@ class Probes {
     if (probed_.lock_out || allowed_from(answers, fill.size()) > 0 ||
         !is_repeated(schedule, answers))
       return;
-    // One retry alone may begin a ban anew, which ends by itself.
+    // A single retry may restart a ban, which then ends by itself.
     auto once = fill;
     once.insert(once.end(), {schedule[fill.size()], schedule.back()});
     if (!answers_to(once).back().allowed) return;

@@ -19,7 +19,7 @@ namespace rlctl::cli::lint {
 
 /// What the probes must know about a script.
 struct ProbeRequest {
-  std::chrono::microseconds start{0};  ///< of each schedule, since 1970
+  std::chrono::microseconds start{0};  ///< when each schedule begins, since 1970
   std::chrono::microseconds tick{1};   ///< the shortest gap between two instants
   /// The TTLs that the script was seen to set, without duplicates.
   std::vector<std::chrono::microseconds> ttls = {};
