@@ -185,7 +185,7 @@ TEST_CASE(
   });
   PrivateServer::Options options;
   options.interrupt = &interrupt;
-  CHECK_THROWS_AS(PrivateServer{options}, Interrupted);
+  CHECK_THROWS_AS(static_cast<void>(PrivateServer{options}), Interrupted);
   later.join();
   pid_t pid = 0;
   std::ifstream(noted) >> pid;
