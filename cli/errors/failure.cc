@@ -294,12 +294,17 @@ std::string render(const Problem& problem, std::string_view command, bool json) 
 }
 
 void append_problem_json(std::string& out, const Problem& problem) {
-  JsonWriter(out)
-      .begin_object()
+  JsonWriter json(out);
+  json.begin_object()
       .field("code", problem.code)
       .field("message", problem.message)
-      .known_field("hint", problem.hint)
-      .end_object();
+      .known_field("hint", problem.hint);
+  if (!problem.holders.empty()) {
+    json.name("holders").begin_array();
+    for (const auto& holder : problem.holders) json.value(holder);
+    json.end_array();
+  }
+  json.end_object();
 }
 
 void warn(const std::string& message, std::string_view command) {

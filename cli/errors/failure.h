@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -44,6 +45,7 @@ struct Problem {
   bool usage_advice = false;  ///< add "Try 'rlctl ... --help'."
   std::string help_of = {};   ///< the command in it: "scripts call"; empty: the one that reports
   std::string server = {};    ///< the server's name where the message contains it
+  std::vector<std::string> holders = {};  ///< of a lease that is denied, as the message names them
 
   bool operator==(const Problem&) const = default;
 };

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <climits>
@@ -166,6 +167,20 @@ Decision renew(redis::Connection& connection, const Lease& lease) {
 
 Decision release(redis::Connection& connection, const Lease& lease) {
   return call_concurrency(connection, lease, "release");
+}
+
+std::vector<std::string> holders(redis::Connection& connection, const Lease& lease,
+                                 std::int64_t most) {
+  const auto last = std::min(most - lease.limit - 1, std::int64_t{-1});
+  const auto reply =
+      connection.call({"ZRANGE", lease.key, std::to_string(-lease.limit), std::to_string(last)});
+  if (reply.is_error()) throw redis::to_error(reply);
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < reply.size(); ++i) {
+    const auto member = reply[i].text();
+    if (member.starts_with(kLeasePrefix)) found.emplace_back(member.substr(kLeasePrefix.size()));
+  }
+  return found;
 }
 
 }  // namespace rlctl::limiter

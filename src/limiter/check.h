@@ -136,6 +136,9 @@ struct Lease {
   std::string holder;        ///< unique among the holders of the key; not empty
 };
 
+/// What the members of a set of leases begin with; the ID of the holder follows.
+inline constexpr std::string_view kLeasePrefix = "lease:";
+
 /// Takes the lease, or renews it if the holder has it. Denied: the decision's retry_after is the
 /// time until leases have lapsed so that a place is free; one that is released frees it earlier.
 ///
@@ -146,5 +149,9 @@ Decision acquire(redis::Connection& connection, const Lease& lease);
 Decision renew(redis::Connection& connection, const Lease& lease);
 /// Gives the lease back. Denied: it has lapsed or somebody removed it; nothing is written.
 Decision release(redis::Connection& connection, const Lease& lease);
+/// Who holds the leases in whose place a denied acquire() would have taken one: at most `most`,
+/// those that lapse first. Takes one round trip, with a command that the script calls too.
+std::vector<std::string> holders(redis::Connection& connection, const Lease& lease,
+                                 std::int64_t most);
 
 }  // namespace rlctl::limiter

@@ -11,6 +11,7 @@
 
 #include "base/table.h"
 #include "base/text.h"
+#include "limiter/check.h"
 #include "limiter/limit.h"
 #include "limiter/model.h"
 #include "redis/error.h"
@@ -179,8 +180,8 @@ std::optional<Decoded> read_zset_log(const KeySample& content) {
 /// When the lease lapses; none if the entry is not a lease.
 std::optional<double> lapse_of(const KeySample::Edge& edge) {
   const auto lapse = to_number<double>(edge.score);
-  const bool is_lease = edge.member.starts_with(kLeasePrefix) &&
-                        edge.member.size() > kLeasePrefix.size() && lapse && *lapse >= 0 &&
+  const bool is_lease = edge.member.starts_with(limiter::kLeasePrefix) &&
+                        edge.member.size() > limiter::kLeasePrefix.size() && lapse && *lapse >= 0 &&
                         *lapse <= 5e15 && *lapse == std::floor(*lapse);
   return is_lease ? lapse : std::nullopt;
 }

@@ -212,8 +212,6 @@ struct Decoded {
   bool is_ours() const { return form != nullptr && !form->is_foreign(); }
 };
 
-/// What the members of a set of leases begin with; the ID of the holder follows.
-inline constexpr std::string_view kLeasePrefix = "lease:";
 /// The limit that a member of a set of leases stores with its score; none for another member.
 std::optional<std::int64_t> leases_limit(std::string_view member, std::string_view score);
 

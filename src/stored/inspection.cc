@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "limiter/check.h"
 #include "redis/error.h"
 #include "redis/server.h"
 #include "stored/survey.h"
@@ -183,8 +184,8 @@ bool Listing::take(const StoredEntry& entry) {
   }
   listed.push_back({.at = entry.at});
   // A member that is not a lease of the script is shown unchanged.
-  const bool is_lease = has_leases() && entry.member.starts_with(kLeasePrefix);
-  if (has_leases()) listed.back().holder = entry.member.substr(is_lease ? kLeasePrefix.size() : 0);
+  const bool is_lease = has_leases() && entry.member.starts_with(limiter::kLeasePrefix);
+  if (has_leases()) listed.back().holder = entry.member.substr(is_lease ? limiter::kLeasePrefix.size() : 0);
   return true;
 }
 

@@ -35,6 +35,9 @@ microseconds poll_interval(microseconds retry_after) {
   return std::min(retry_after, microseconds{between(random)});
 }
 
+/// A denial names at most so many.
+constexpr std::int64_t kShownHolders = 3;
+
 /// HOST:PID:SINCE, which no other process has.
 std::string own_holder() {
   std::array<char, 256> host{};
@@ -214,12 +217,29 @@ class Admission {
                        : "; retry in " + wait_text(decision.retry_after)));
   }
   Problem lease_denial(const limiter::Decision& decision) const {
+    const bool is_one = lease_.limit == 1;
     const auto key = quoted_and_masked(plan_.key);
-    const auto taken = lease_.limit == 1
-                           ? "the lease of " + key + " is taken; unless renewed, it lapses in "
-                           : "all " + std::to_string(lease_.limit) + " leases of " + key +
-                                 " are taken; unless renewed, one lapses in ";
-    return denial(taken + wait_text(decision.retry_after));
+    auto holders = read_holders();
+    auto text = is_one ? "the lease of " + key + " is taken"
+                       : "all " + std::to_string(lease_.limit) + " leases of " + key + " are taken";
+    for (const auto& holder : holders) text += (&holder == &holders[0] ? " by " : ", ") + holder;
+    const bool are_all = lease_.limit <= kShownHolders;
+    if (!are_all && !holders.empty()) text += " and others";
+    text += is_one ? "; unless renewed, it lapses in " : "; unless renewed, one lapses in ";
+    Problem problem = denial(text + wait_text(decision.retry_after));
+    if (!are_all) problem.hint = inspect_hint(plan_.key);
+    problem.holders = std::move(holders);
+    return problem;
+  }
+  /// Empty if they cannot be read, which does not change the answer.
+  std::vector<std::string> read_holders() const {
+    if (plan_.quiet) return {};
+    try {
+      auto connection = connector_.open();
+      return limiter::holders(connection, lease_, kShownHolders);
+    } catch (const redis::Error&) {
+      return {};
+    }
   }
 
   const Plan& plan_;

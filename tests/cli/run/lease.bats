@@ -74,7 +74,9 @@ blocks='touch ready; read -r line <go'
     ready "ready.$i"
   done
   run -75 rlctl run k --concurrency 3 -- echo ran
-  assert_output --regexp "^rlctl: run: denied: all 3 leases of 'k' are taken; unless renewed, one lapses in [0-9.]+ s$"
+  local holder="$(hostname):[0-9]+:20[0-9-]+T[0-9:.]+Z"
+  assert_output --regexp \
+    "^rlctl: run: denied: all 3 leases of 'k' are taken by $holder, $holder, $holder; unless renewed, one lapses in [0-9.]+ s$"
   run -75 rlctl run k --concurrency 3 --wait=1ms -- echo ran
   run -0 rlctl run k --concurrency 4 -- echo ran
   rlctl run k --concurrency 3 --wait -- touch waited 3>&- &
