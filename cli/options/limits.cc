@@ -67,8 +67,20 @@ std::string list_algorithms(std::string_view default_name) {
   return help_section("Algorithms", rows);
 }
 
+std::string limit_hint(std::span<const std::string> operands, std::string example) {
+  for (const auto& operand : operands) {
+    try {
+      static_cast<void>(limiter::parse_limit(operand));
+      return "did you mean --limit " + operand + "?";
+    } catch (const UsageError&) {
+      continue;
+    }
+  }
+  return example.empty() ? kLimitExample : example;
+}
+
 Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
-                        ConfigurationSource& configuration) {
+                        ConfigurationSource& configuration, std::span<const std::string> operands) {
   Limiter result;
   if (options.policy) {
     const auto& policy = configuration.policy(*options.policy);
@@ -76,7 +88,7 @@ Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
   } else {
     result.algorithm =
         &parse_algorithm(options.algorithm.value_or(std::string(limiter::kDefaultAlgorithm)));
-    if (options.limits.empty()) throw UsageError("--limit is missing", kLimitExample);
+    if (options.limits.empty()) throw UsageError("--limit is missing", limit_hint(operands));
     result.limits = parse_limits(options.limits, options.burst);
   }
   for (const auto& limit : result.limits) limiter::require_usable(*result.algorithm, limit, cost);

@@ -44,10 +44,15 @@ struct Limiter {
   const limiter::Policy* policy = nullptr;  ///< the policy that --policy names
 };
 
+/// The hint where --limit is missing: "did you mean --limit 5/60s?" if an operand is a limit, else
+/// the example.
+std::string limit_hint(std::span<const std::string> operands, std::string example = {});
+
 /// Throws UsageError if the script would refuse this algorithm, limits and cost; for --policy also
-/// what reading the configuration throws.
+/// what reading the configuration throws. The operands are for the hint where --limit is missing.
 Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
-                        ConfigurationSource& configuration);
+                        ConfigurationSource& configuration,
+                        std::span<const std::string> operands = {});
 
 /// The same for commands whose keys determine the algorithm: returns nothing if neither --limit nor
 /// --policy is given, and no algorithm for --limit without --algorithm.

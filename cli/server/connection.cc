@@ -451,10 +451,34 @@ redis::Connection Connector::open(const Interrupt* interrupt, std::chrono::micro
     // "rlctl: cannot connect to ...", without the command, which is not the cause.
     problem.of_command = false;
     if (error.failure() == redis::Failure::kUnreachable && settings_.url == redis::Url{}) {
-      problem.hint = "start a server there, or name another with --url or RLCTL_URL";
+      problem.hint =
+          "start a server there (apt install redis-server), or name another with --url or "
+          "RLCTL_URL; "
+          "--url private: starts an empty one for a try";
     }
     throw ProblemError(problem);
   }
+}
+
+std::string hint_at_databases(Connector& connector) try {
+  const auto own = std::to_string(connector.url().database);
+  auto connection = connector.open();
+  const auto reply = connection.call({"INFO", "keyspace"});
+  if (reply.is_error()) return {};
+  std::vector<std::string_view> others;
+  for (std::string_view info = reply.text(); !info.empty();) {
+    auto line = take_until(info, "\r\n");  // db0:keys=12,expires=3
+    if (!line.starts_with("db")) continue;
+    line.remove_prefix(2);
+    const auto number = take_until(line, ":");
+    if (number != own) others.push_back(number);
+  }
+  if (others.empty()) return {};
+  const bool is_one = others.size() == 1;
+  return fmt::format("database {} has none, but database{} {} ha{} keys; see --db", own,
+                     is_one ? "" : "s", one_of(others, "and"), is_one ? "s" : "ve");
+} catch (const std::exception&) {  // the answer is complete without it
+  return {};
 }
 
 Completions complete_key(const CompletionContext& typed) {

@@ -113,6 +113,10 @@ class Connector {
   std::unique_ptr<redis::PrivateServer> private_server_;
 };
 
+/// "database 0 has no such key, but databases 1 and 3 have keys; see --db": for what was not found.
+/// Empty if no other database has keys, or that cannot be asked.
+std::string hint_at_databases(Connector& connector);
+
 /// The server's keys, at most a hundred of them, those that are found within half a second. Only if
 /// RLCTL_COMPLETE_KEYS is 1: otherwise completion never asks a server. Nothing after --policy,
 /// whose operands are not keys. Throws what a Connector and a Connection throw.

@@ -108,10 +108,23 @@ std::string only_pattern(std::span<const std::string> operands) {
   return operands[0];
 }
 
-std::string hint_at_literal(std::string_view pattern) {
-  if (pattern.find_first_of("*?[") != pattern.npos) return {};
-  return "the pattern has no * ? or [ and matches only one key; was it quoted? '" +
-         escaped_message(pattern) + "*' matches all keys that begin so";
+std::string hint_at_pattern(std::string_view pattern) {
+  const auto shown = escaped_message(pattern);
+  const auto several = "'{" + shown + "}:*'";
+  if (pattern.find_first_of("*?[") == pattern.npos) {
+    return "the pattern has no * ? or [ and matches only one key; was it quoted? '" + shown +
+           "*' matches all keys that begin so, " + several + " those of several limits";
+  }
+  if (pattern.starts_with('{') || pattern.starts_with('*')) return {};
+  return "keys with several limits have other names: " + several;
+}
+
+std::string hint_at_nothing(std::string_view pattern, Connector& connector) {
+  std::string hint = hint_at_pattern(pattern);
+  if (const auto others = hint_at_databases(connector); !others.empty()) {
+    hint += (hint.empty() ? "" : "; ") + others;
+  }
+  return hint;
 }
 
 KeyTarget found_target(const std::string& key, const limiter::Configuration& configuration) {

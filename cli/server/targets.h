@@ -11,6 +11,7 @@
 #include "base/wait.h"
 #include "cli/options/configuration.h"
 #include "cli/options/limits.h"
+#include "cli/server/connection.h"
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
 #include "redis/error.h"
@@ -43,9 +44,12 @@ void require_pattern(const std::string& pattern, std::span<const std::string> op
 /// are several or it is empty.
 std::string only_pattern(std::span<const std::string> operands);
 
-/// The hint if a pattern that matches nothing can match only one key: it has no * ? or [. Else
-/// empty.
-std::string hint_at_literal(std::string_view pattern);
+/// The hint at the likely mistake in a pattern that matches nothing: it can match only one key, or
+/// not those of several limits. Empty if there is none.
+std::string hint_at_pattern(std::string_view pattern);
+/// The same if nothing at all was found: also that other databases of the server hold keys. May ask
+/// the server.
+std::string hint_at_nothing(std::string_view pattern, Connector& connector);
 
 /// A key in Redis, and what is known about it beforehand.
 struct KeyTarget {

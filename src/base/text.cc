@@ -46,10 +46,15 @@ unsigned byte_at(std::string_view text, std::size_t index) noexcept {
   return static_cast<unsigned char>(text[index]);
 }
 
-/// Characters that terminals interpret: the C1 control characters, those that change the direction
-/// of the text that follows, and the two that some readers of lines take for a line's end.
+/// Characters that terminals interpret or that nobody sees: the C1 control characters, those that
+/// change the direction of the text that follows, the two that some readers of lines take for a
+/// line's end, spaces other than U+0020, and those that Unicode's DerivedCoreProperties.txt calls
+/// default-ignorable.
 constexpr Range kControls[] = {
-    {0x80, 0x9F}, {0x61C, 0x61C}, {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}};
+    {0x80, 0xA0},     {0xAD, 0xAD},     {0x34F, 0x34F},     {0x61C, 0x61C},     {0x115F, 0x1160},
+    {0x1680, 0x1680}, {0x17B4, 0x17B5}, {0x180B, 0x180F},   {0x2000, 0x200F},   {0x2028, 0x202F},
+    {0x205F, 0x206F}, {0x3000, 0x3000}, {0x3164, 0x3164},   {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF},
+    {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFFB}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}};
 
 bool is_control(std::string_view character) {
   return character.size() > 1 && is_in(kControls, decode(character));

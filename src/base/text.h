@@ -23,9 +23,9 @@ namespace rlctl {
 /// The bytes of the UTF-8 character at the start of `text`; 0 if there is none (RFC 3629).
 std::size_t utf8_length(std::string_view text) noexcept;
 bool is_utf8(std::string_view text) noexcept;
-/// The character of several bytes at the start of `text` if a terminal may interpret it: a C1
-/// control character, one that changes the direction of the text, or a line or paragraph separator.
-/// 0 if it has none.
+/// The character of several bytes at the start of `text` if a terminal may interpret it or nobody
+/// sees it: a C1 control character, one that changes the direction of the text, a line or paragraph
+/// separator, a space other than U+0020, or one without a width, such as U+200B. 0 if it has none.
 char32_t control_character_at(std::string_view text) noexcept;
 
 // Keys, members, replies and arguments are data: whatever a terminal or a line parser would

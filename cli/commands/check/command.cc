@@ -168,7 +168,8 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
     throw UsageError("--peek takes nothing, so --cost must be 0 or more, not " +
                      quoted_and_masked(std::to_string(plan.cost)));
   }
-  plan.limiter = resolve_limiter(plan.limit, plan.cost, invocation.configuration);
+  plan.limiter =
+      resolve_limiter(plan.limit, plan.cost, invocation.configuration, invocation.operands);
   if (plan.is_batch) {
     require_batchable(plan);
     return run_batch(plan, batch_file(plan, invocation), invocation);

@@ -129,6 +129,12 @@ class Run {
     status_ = ExitStatus::kDenied;
     if (!invocation_.json) write_stderr("no limiter matches\n");
   }
+  /// If no key was found: where there may be some.
+  void hint_at_databases() {
+    if (invocation_.json || found_any_) return;
+    const auto hint = cli::hint_at_databases(connector_);
+    if (!hint.empty()) write_stderr("  hint: " + hint + "\n");
+  }
   /// The worst status of all keys in the last read().
   ExitStatus status() const noexcept { return status_; }
 
@@ -186,6 +192,7 @@ class Run {
       if (!connection_) connection_.emplace(connector_.open());
       results_.push_back(inspect(key));
       status_ = std::max(status_, status_of(results_.back()));
+      found_any_ = found_any_ || results_.back().has_existing();
     } catch (const redis::Error& error) {
       if (plan_.watch.is_given || !is_of_one_key(error)) throw;
       connection_.reset();
@@ -366,6 +373,7 @@ class Run {
   std::vector<KeyResults> results_;  ///< what was read and is not written yet
   std::set<std::string> warned_;
   ExitStatus status_ = ExitStatus::kDone;
+  bool found_any_ = false;
   /// For each key, the keys in Redis of its limits that the last scan found.
   std::map<std::string, std::vector<std::string>> families_;
   Clock::time_point scan_again_{};
@@ -394,6 +402,7 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
       });
     }
     run.read(invocation.out.buffer());
+    run.hint_at_databases();
     return run.status();
   } catch (const redis::Error& error) {
     throw ProblemError(drop_in_doubt_note(describe(error)));  // inspect changes nothing

@@ -103,6 +103,7 @@ class Run {
   Run(const Plan& plan, Invocation& invocation)
       : plan_(plan),
         invocation_(invocation),
+        connector_(invocation.connection, invocation.configuration, invocation.interrupt),
         listing_(plan, invocation.configuration),
         rows_(plan.sort.value_or(SortKey::kKey), plan.top),
         look_(look_of_rows(invocation.out)),
@@ -110,8 +111,7 @@ class Run {
 
   /// Throws redis::Error.
   ExitStatus run() {
-    Connector connector(invocation_.connection, invocation_.configuration, invocation_.interrupt);
-    auto connection = connector.open();
+    auto connection = connector_.open();
     listing_.scan(connection, [&](std::vector<Row> rows, double share) {
       take(std::move(rows));
       progress_.update(share, "the database");
@@ -184,7 +184,7 @@ class Run {
     if (listed_ == 0) {
       text = (plan_.has_filter() ? "no limiter matches" : "no limiters found") +
              (text.empty() ? text : "; " + text);
-      if (const auto hint = hint_at_literal(plan_.pattern); !hint.empty())
+      if (const auto hint = hint_at_nothing(plan_.pattern, connector_); !hint.empty())
         text += "\n  hint: " + hint;
     }
     if (!text.empty()) {
@@ -215,6 +215,7 @@ class Run {
 
   const Plan& plan_;
   Invocation& invocation_;
+  Connector connector_;
   Listing listing_;
   RowCollection rows_;
   Totals totals_;

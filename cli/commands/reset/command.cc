@@ -199,6 +199,10 @@ ExitStatus reset_keys(const Plan& plan, Invocation& invocation) {
       connection, plan.dry_run, [&](const ResetOutcome& outcome) { keys.add(outcome); },
       [&](stored::Resetter& resetter) { reset_named(session, resetter, keys.redis_keys()); });
   session.explain_undo();
+  if (session.removed() == 0 && session.is_for_people()) {
+    const auto hint = hint_at_databases(session.connector);
+    if (!hint.empty()) write_stderr("  hint: " + hint + "\n");
+  }
   return keys.finish();
 }
 
@@ -291,21 +295,13 @@ void remove(Session& session,
               [&](stored::Resetter& resetter) { work(connection, resetter); });
 }
 
-/// Prints a hint at the likely mistake in a pattern that matches nothing.
-void hint_at_pattern(const std::string& pattern) {
-  if (const auto hint = hint_at_literal(pattern); !hint.empty()) {
-    write_stderr("  hint: " + hint + "\n");
-  } else if (!pattern.starts_with('{') && !pattern.starts_with('*')) {
-    std::string line = "  hint: keys with several limits have other names: --match '{";
-    line += escaped_message(pattern);
-    write_stderr(line + "}:*'\n");
-  }
-}
-
 ExitStatus finish(const Plan& plan, Session& session) {
   session.summarize(session.summary());
   session.explain_undo();
-  if (session.removed() == 0 && session.is_for_people()) hint_at_pattern(*plan.match);
+  if (session.removed() == 0 && session.is_for_people()) {
+    const auto hint = hint_at_nothing(*plan.match, session.connector);
+    if (!hint.empty()) write_stderr("  hint: " + hint + "\n");
+  }
   for (const auto reason : {KeptReason::kChanging, KeptReason::kChanged, KeptReason::kTooLarge}) {
     if (session.left(reason) > 0) return ExitStatus::kRejected;
   }
@@ -469,7 +465,8 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
     require_pattern(*plan.match, invocation.operands);
     return reset_matching(plan, invocation);
   }
-  invocation.operands = decode_operands(std::move(invocation.operands), plan.key_base64);
+  auto operands = operands_or_lines(std::move(invocation.operands), invocation.interrupt);
+  invocation.operands = decode_operands(std::move(operands), plan.key_base64);
   plan.limiter = resolve_optional_limiter(plan.limit, invocation.configuration);
   if (plan.holder) {
     const auto key = only_key(plan.limiter.value_or(Limiter{}), invocation.operands,
@@ -493,7 +490,8 @@ const Command kCommand{
              "Removes the stored state of limiters, so that they start afresh: of each KEY, or\n"
              "of all keys that match. Other keys are left, except with --force.\n"
              "A KEY with several limits has several keys in Redis: reset searches the whole\n"
-             "database for them, unless --limit or --policy names them, as scripts should.",
+             "database for them, unless --limit or --policy names them, as scripts should. If\n"
+             "the only KEY is -, reads KEYs from standard input, one per line.",
          .statuses =
              {
                  "something was removed, or would be",

@@ -302,7 +302,9 @@ void complete(Plan& plan, Invocation& invocation) {
   if (has_limit) plan.limiter = resolve_limiter(plan.limit, plan.cost, invocation.configuration);
   if (!plan.limiter && !plan.concurrency) {
     throw UsageError("--limit or --concurrency is missing",
-                     "--limit 1/10m allows a run in any 10 minutes, --concurrency 1 one at a time");
+                     limit_hint(invocation.operands,
+                                "--limit 1/10m allows a run in any 10 minutes, --concurrency 1 one "
+                                "at a time"));
   }
   if (plan.concurrency && plan.limiter && plan.limiter->algorithm->has_delay) {
     throw UsageError("--concurrency cannot be combined with " +

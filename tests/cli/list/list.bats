@@ -246,7 +246,7 @@ TOML
   assert_equal "$stderr" '1 key does not store its limit; pass --limit or define a policy'
   run -1 --separate-stderr rlctl list lo
   assert_equal "${stderr_lines[0]}" 'no limiter matches'
-  assert_equal "${stderr_lines[1]}" "  hint: the pattern has no * ? or [ and matches only one key; was it quoted? 'lo*' matches all keys that begin so"
+  assert_equal "${stderr_lines[1]}" "  hint: the pattern has no * ? or [ and matches only one key; was it quoted? 'lo*' matches all keys that begin so, '{lo}:*' those of several limits"
 }
 
 @test "inspect --match prints each limiter as it is read, and stops if nobody reads on" {

@@ -66,7 +66,7 @@ removed key=login:cid algorithm=gcra'
   run -1 --separate-stderr rlctl reset --match 'login:*' --yes
   assert_output ''
   assert_equal "$stderr" "removed no key
-  hint: keys with several limits have other names: --match '{login:*}:*'"
+  hint: keys with several limits have other names: '{login:*}:*'"
   run -1 --separate-stderr rlctl reset --match '*'
   assert_equal "$stderr" 'removed no key; left 1 without limiter state (1 string)'
   run -1 rlctl reset --match '*' --dry-run
@@ -306,7 +306,7 @@ some_are_removed() { (($(cli DBSIZE) < 4000)); }
 @test "a pattern without a glob that matches nothing gets a hint" {
   run -1 --separate-stderr rlctl reset --match login:a.log --yes
   assert_equal "$stderr" 'removed no key
-  hint: the pattern has no * ? or [ and matches only one key; was it quoted? '"'login:a.log*' matches all keys that begin so"
+  hint: the pattern has no * ? or [ and matches only one key; was it quoted? '"'login:a.log*' matches all keys that begin so, '{login:a.log}:*' those of several limits"
   run -1 --separate-stderr rlctl reset --match login:a.log --yes --quiet
   assert_equal "$stderr" ''
   run -1 --separate-stderr rlctl reset --match login:a.log --yes --json

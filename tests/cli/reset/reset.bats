@@ -348,3 +348,27 @@ removed key={zed}:7200s algorithm=sliding-window-log'
   assert_output 'none key=login:*'
   assert_equal "$stderr" 'rlctl: reset: warning: a KEY is taken literally; --match takes a pattern'
 }
+
+@test "KEYs are read from standard input if the only KEY is -" {
+  rlctl check -q a --limit 5/60s
+  rlctl check -q 'b c' --limit 5/60s
+  run -0 rlctl reset - <<<$'a\n\nb c'
+  assert_line 'removed key=a algorithm=sliding-window-log'
+  assert_line 'removed key=b\x20c algorithm=sliding-window-log'
+  run -2 rlctl reset - </dev/null
+  assert_output --partial 'standard input has no KEY'
+}
+
+@test "if nothing is found, other databases that hold keys are named" {
+  rlctl check -q a --limit 5/60s
+  cli -n 3 SET b 1
+  run -1 --separate-stderr rlctl -n 1 reset a
+  assert_equal "$stderr" '  hint: database 1 has none, but databases 0 and 3 have keys; see --db'
+  run -1 --separate-stderr rlctl -n 1 inspect a
+  assert_equal "$stderr" '  hint: database 1 has none, but databases 0 and 3 have keys; see --db'
+  run -1 --separate-stderr rlctl -n 3 list
+  assert_line --partial 'not listed'
+  assert_equal "${stderr_lines[1]}" '  hint: database 3 has none, but database 0 has keys; see --db'
+  run -1 --separate-stderr rlctl -n 1 reset a --json
+  assert_equal "$stderr" ''
+}
