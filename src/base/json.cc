@@ -11,6 +11,10 @@ namespace rlctl {
 namespace {
 
 void append_code_point(std::string& out, std::uint32_t code) {
+  if (code > 0xFFFF) {  // as two UTF-16 surrogates
+    append_code_point(out, 0xD7C0 + (code >> 10));
+    code = 0xDC00 + (code & 0x3FF);
+  }
   fmt::format_to(std::back_inserter(out), "\\u{:04x}", code);
 }
 

@@ -114,8 +114,9 @@ TEST_CASE("escape: C1 control characters do not reach a terminal") {
 TEST_CASE("escape: characters that change the direction of text, or end a line, are escaped") {
   CHECK(escaped_text("a\u202Eb") == "a\\xe2\\x80\\xaeb");
   for (const std::string raw :
-       {"\u061C", "\u200E", "\u200F", "\u202A", "\u202B", "\u202C", "\u202D", "\u202E", "\u2028",
-        "\u2029", "\u2066", "\u2067", "\u2068", "\u2069"}) {
+       {"\u061C", "\u200E", "\u200F",     "\u202A", "\u202B", "\u202C", "\u202D",
+        "\u202E", "\u2028", "\u2029",     "\u00A0", "\u200B", "\u202F", "\u3000",
+        "\uFE0F", "\uFEFF", "\U000E0041", "\u2066", "\u2067", "\u2068", "\u2069"}) {
     CAPTURE(raw);
     CHECK(escaped_text(raw) == escaped_message(raw));
     CHECK(escaped_text(raw).starts_with("\\x"));
@@ -123,14 +124,14 @@ TEST_CASE("escape: characters that change the direction of text, or end a line, 
     CHECK(json(raw).starts_with("\"\\u"));
   }
   for (const std::string raw :
-       {"\u061B", "\u061D", "\u200D", "\u2010", "\u2027", "\u202F", "\u2065", "שלום"}) {
+       {"\u061B", "\u061D", "\u2010", "\u2027", "\u2030", "\u205E", "\u2070", "שלום"}) {
     CHECK(escaped_text(raw) == raw);
   }
 }
 
 TEST_CASE("escape: JSON strings escape what JSON requires, and what a terminal may interpret") {
-  CHECK(json("a\x7f\xc2\x9b\u061c\u200e\u202e\u2066\xc2\xa0") ==
-        "\"a\\u007f\\u009b\\u061c\\u200e\\u202e\\u2066\xc2\xa0\"");
+  CHECK(json("a\x7f\xc2\x9b\u061c\u200e\u202e\u2066\u200b\U000E0041\xc2\xa1") ==
+        "\"a\\u007f\\u009b\\u061c\\u200e\\u202e\\u2066\\u200b\\udb40\\udc41\xc2\xa1\"");
   CHECK(json("\"\\\n\t\x01") == "\"\\\"\\\\\\n\\t\\u0001\"");
   CHECK(json("") == "\"\"");
 }

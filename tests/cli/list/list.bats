@@ -49,7 +49,7 @@ keys() { rlctl list --json "$@" | jq -r .key | paste -sd ' '; }
   run --separate-stderr rlctl list 'login:*'
   assert_failure 1
   assert_output ''
-  assert_equal "$stderr" 'no limiter matches'
+  assert_equal "${stderr_lines[0]}" 'no limiter matches'
   run --separate-stderr rlctl list --json
   assert_failure 1
   assert_output ''
