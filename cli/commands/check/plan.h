@@ -83,7 +83,7 @@ class ResultFormat {
 };
 
 /// Appends HTTP header fields, a line each: RateLimit-Policy, RateLimit and Retry-After, as in
-/// draft-ietf-httpapi-ratelimit-headers-10. `states` are looks at the keys after the request, one
+/// draft-ietf-httpapi-ratelimit-headers-11. `states` are looks at the keys after the request, one
 /// for each limit; empty if they are not known.
 void append_headers(std::string& out, const Limiter& limiter, const Result& result,
                     std::span<const limiter::Decision> states);
