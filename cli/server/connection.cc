@@ -460,6 +460,13 @@ redis::Connection Connector::open(const Interrupt* interrupt, std::chrono::micro
   }
 }
 
+redis::Connection Connector::open_for_looks(std::string_view command) {
+  auto connection = open();
+  if (is_private()) return connection;
+  if (const auto why = redis::why_out_of_date(connection)) warn("warning: " + *why, command);
+  return connection;
+}
+
 std::string hint_at_databases(Connector& connector) try {
   const auto own = std::to_string(connector.url().database);
   auto connection = connector.open();

@@ -86,6 +86,9 @@ class Connector {
   /// redis::Error if the private server cannot be started; InputError for a file of TLS; and
   /// Interrupted.
   redis::Connection open() { return open(&interrupt_, timeout()); }
+  /// Like open(), for a command that looks at keys: warns on standard error if the server is a
+  /// replica whose data may be out of date.
+  redis::Connection open_for_looks(std::string_view command);
   /// Like open(), but only the timeout ends its waits, not Ctrl-C: for work that must be finished.
   redis::Connection open_uninterrupted() { return open(nullptr, timeout()); }
   /// Like open(), but another Interrupt ends its waits, and none of them takes longer than `most`.

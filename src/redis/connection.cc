@@ -136,6 +136,10 @@ void Connection::set_timeout(std::chrono::microseconds timeout) noexcept {
   pipeline_->set_timeout(timeout);
 }
 
+std::size_t Connection::not_sent() const {
+  return link_ ? link_->not_sent_whole().size() : 0;
+}
+
 bool Connection::give_up() {
   if (router_) router_->give_up();
   return router_ != nullptr;

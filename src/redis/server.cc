@@ -133,6 +133,16 @@ const std::optional<Url>& find_master(const Endpoint& server) {
 
 namespace {
 
+/// No server was up for longer; so that no reply overflows a time.
+constexpr std::int64_t kMaxSeconds = 1'000'000'000;
+
+/// The state of the link in the replies to ROLE ("slave", host, port, state, ...) or INFO
+/// replication: "connected" or "up" if it is well, empty if this is no replica.
+std::string_view link_state(ReplyView role, std::string_view info) {
+  if (role.size() >= 4) return role[0].text() == "slave" ? role[3].text() : "";
+  return info_field(info, "master_link_status");
+}
+
 /// The number after `name` in "calls=4,usec=31,..."; 0 if there is none.
 std::int64_t number_after(std::string_view name, std::string_view line) {
   const auto at = line.find(name);
@@ -144,6 +154,21 @@ std::int64_t number_after(std::string_view name, std::string_view line) {
 }
 
 }  // namespace
+
+std::optional<std::string> why_out_of_date(Connection& connection) {
+  connection.append({"ROLE"});
+  connection.append({"INFO", "replication"});
+  const auto role = connection.read();
+  const auto reply = connection.read();
+  const auto info = reply.is_error() ? std::string_view() : reply.text();
+  const auto state = link_state(role, info);
+  if (state.empty() || state == "connected" || state == "up") return std::nullopt;
+  const auto since = to_number<std::int64_t>(info_field(info, "master_link_down_since_seconds"));
+  if (since == -1) return "this replica has not got its master's data yet";
+  const auto when =
+      since ? " for " + format_duration(std::chrono::seconds{std::min(*since, kMaxSeconds)}) : "";
+  return "this replica has had no link to its master" + when + ", and may be out of date";
+}
 
 std::chrono::microseconds server_time(ReplyView reply, std::size_t at) {
   constexpr std::int64_t kMax = 1'000'000'000'000;

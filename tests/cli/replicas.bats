@@ -99,11 +99,34 @@ has_pause() { [[ $(redis-cli -s "$master" COMMAND INFO EVALSHA_RO | head -n 1) ]
   assert_equal "$(grep -c '^allowed' "$BATS_TEST_TMPDIR/answers") $(calls evalsha)" '2500 2500'
 }
 
-@test "a replica answers looks while its master is down, unless it is told not to" {
+@test "a replica that follows its master gives no warning, also to a user who may not ask for that" {
+  local socket=$replica name command
+  cli ACL SETUSER bob on nopass '~*' +@all -role -info
+  for name in default bob; do
+    for command in 'inspect gcra' list 'quota gcra' 'reset --dry-run gcra'; do
+      # shellcheck disable=SC2086 # split into words
+      run -0 --separate-stderr rlctl -s "$replica" --user "$name" $command
+      assert_equal "$stderr" ''
+    done
+  done
+}
+
+@test "a replica answers looks while its master is down, unless it is told not to, and says that it is out of date" {
   kill_at "$master_pid" "$master"
   local socket=$replica
   wait_until eval 'cli INFO replication | grep -q master_link_status:down'
-  run -0 looks "unix://$replica"
+  run looks "unix://$replica"
+  assert_line --partial '"allowed"'
+  for command in 'inspect gcra' 'list' 'reset --dry-run gcra'; do
+    # shellcheck disable=SC2086 # split into words
+    run -0 --separate-stderr rlctl -s "$replica" $command
+    assert_regex "$stderr" \
+      "^rlctl: ${command%% *}: warning: this replica has had no link to its master for [0-9a-z]+, and may be out of date"
+  done
+  run rlctl -s "$replica" audit
+  assert_line --partial 'audit: warning: this replica has had no link'
+  run -3 rlctl -s "$replica" quota gcra
+  assert_output --partial 'UNKNOWN - this replica has had no link to its master'
   cli CONFIG SET replica-serve-stale-data no
   local command
   for command in 'inspect gcra' 'check gcra --peek --limit 5/1000d' 'check --batch --peek --limit 5/1000d'; do

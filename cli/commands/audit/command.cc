@@ -269,7 +269,7 @@ std::string Audit::summary() const {
 ExitStatus run(const Plan& plan, Invocation& invocation) {
   const auto pattern = only_pattern(invocation.operands);
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
-  auto connection = connector.open();
+  auto connection = connector.open_for_looks(invocation.command);
   Audit audit(plan.top.value_or(invocation.json ? kAll : kDefaultTop), plan.as, connector.url(),
               connection, invocation);
   try {

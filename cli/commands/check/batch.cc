@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/wait.h"
 #include "cli/commands/check/lines.h"
 #include "cli/commands/check/plan.h"
 #include "cli/server/asker.h"
@@ -26,30 +27,27 @@ using std::chrono::microseconds;
 
 // ---- The connection ----
 
-/// The connection of a batch: opened when a line needs it, dropped when it fails. After an attempt
+/// The connection of a batch: opened when a line needs it, dropped when it fails. A server that
+/// answered before may be restarting: it is waited for, as long as for an answer. After an attempt
 /// that failed, or a connection on which no reply came, the next attempt comes a second later.
 class BatchLink {
  public:
-  BatchLink(Connector& connector, const limiter::Algorithm& algorithm)
-      : connector_(connector), algorithm_(algorithm) {}
+  BatchLink(Connector& connector, const limiter::Algorithm& algorithm, const Interrupt& interrupt)
+      : connector_(connector), algorithm_(algorithm), interrupt_(interrupt) {}
 
   /// Opens the connection if needed. Returns false if that fails; then problem() gives the reason.
   /// Throws Interrupted, and errors in the command line.
   bool ensure() {
     if (connection_) return true;
     if (Clock::now() < next_attempt_) return false;
-    try {
-      connection_.emplace(connector_.open());
-      checker_.emplace(*connection_, algorithm_);
-      answered_ = false;
-      return true;
-    } catch (const std::exception& error) {
-      const Problem problem = describe(error);
-      if (problem.status < ExitStatus::kUnreachable || problem.code == "interrupted") throw;
-      problem_ = problem;
-      next_attempt_ = Clock::now() + kReconnectPause;
-      return false;
+    while (!open()) {
+      if (Clock::now() >= wait_until_) {
+        next_attempt_ = Clock::now() + kReconnectPause;
+        return false;
+      }
+      wait_for(-1, 0, &interrupt_, Clock::now() + kRestartPause);
     }
+    return true;
   }
   bool is_open() const noexcept { return connection_.has_value(); }
   redis::Connection& connection() { return *connection_; }
@@ -66,19 +64,47 @@ class BatchLink {
     problem_ = problem;
     problem_.message = "not asked: " + problem.message;
     problem_.hint.clear();
-    if (!answered_) next_attempt_ = Clock::now() + kReconnectPause;
+    (answered_ ? wait_until_ : next_attempt_) =
+        Clock::now() + (answered_ ? connector_.timeout() : kReconnectPause);
   }
 
  private:
-  static constexpr std::chrono::seconds kReconnectPause{1};
+  static constexpr microseconds kReconnectPause = std::chrono::seconds{1};
+  /// Between two attempts to reach a server that may be restarting.
+  static constexpr std::chrono::milliseconds kRestartPause{20};
+
+  bool open() {
+    try {
+      connection_.emplace(connector_.open());
+      const bool is_restart = wait_until_ != Clock::time_point{};
+      if (is_restart) require_loaded();
+      checker_.emplace(*connection_, algorithm_);
+      answered_ = false;
+      return true;
+    } catch (const std::exception& error) {
+      connection_.reset();
+      const Problem problem = describe(error);
+      if (problem.status < ExitStatus::kUnreachable || problem.code == "interrupted") throw;
+      problem_ = problem;
+      return false;
+    }
+  }
+
+  /// A server accepts connections before it has loaded its data.
+  void require_loaded() {
+    const auto reply = connection_->call({"PING"});
+    if (reply.is_error() && reply.text().starts_with("LOADING")) throw redis::to_error(reply);
+  }
 
   Connector& connector_;
   const limiter::Algorithm& algorithm_;
+  const Interrupt& interrupt_;
   std::optional<redis::Connection> connection_;
   std::optional<limiter::Checker> checker_;
   bool answered_ = false;
   Problem problem_;
   Clock::time_point next_attempt_{};
+  Clock::time_point wait_until_{};  ///< for a server that answered before
 };
 
 // ---- The batch ----
@@ -122,7 +148,7 @@ class Batch {
         invocation_(invocation),
         input_(file),
         connector_(invocation.connection, invocation.configuration, invocation.interrupt),
-        link_(connector_, *plan.limiter.algorithm),
+        link_(connector_, *plan.limiter.algorithm, invocation.interrupt),
         format_(plan.limiter, invocation.json, invocation.out.look().colour),
         progress_(input_.total_bytes() > 0 && !is_terminal(STDOUT_FILENO) &&
                   is_terminal(STDERR_FILENO)),
@@ -257,7 +283,7 @@ class Batch {
     pending.was_sent = true;
     pending.peeks.clear();
     pending.problem.message.clear();
-    pending.replies_to_come = plan_.peek ? pending.redis_keys.size() : 1;
+    pending.replies_to_come = commands_of(pending);
     // Swap the keys in and out to avoid copies.
     request_.keys.swap(pending.redis_keys);
     request_.cost = pending.cost;
@@ -354,7 +380,12 @@ class Batch {
                                      pending.redis_keys, link_.connection());
       pending.state = Pending::State::kFailed;
     }
-    const auto problem = std::exchange(needs_script_, false) ? load_script() : std::nullopt;
+    std::optional<Problem> problem;
+    if (!link_.ensure()) {
+      problem = link_.problem();
+    } else if (std::exchange(needs_script_, false)) {
+      problem = load_script();
+    }
     for (auto& pending : pending_) {
       if (pending.state != Pending::State::kAskAgain) continue;
       if (problem) {
@@ -391,23 +422,31 @@ class Batch {
     return plan_.peek ? drop_in_doubt_note(problem) : may_have_been_counted(problem);
   }
 
+  /// Fails the lines that may have been counted; the others are asked on the next connection.
   void lose_connection(const redis::Error& error) {
-    const Problem problem = describe(error);
     const Problem in_doubt = unanswered(error);
-    for (auto& pending : pending_) {
-      if (pending.state == Pending::State::kAsked) {
-        pending.problem = in_doubt;
-      } else if (pending.state == Pending::State::kAskAgain) {
-        pending.problem = problem;
-      } else if (pending.state != Pending::State::kExplain) {
-        continue;
-      }
-      pending.state = Pending::State::kFailed;
-    }
-    link_.drop(problem);
-    needs_script_ = false;
+    auto not_sent = link_.connection().not_sent();
     has_postponed_ = false;
+    for (auto line = pending_.rbegin(); line != pending_.rend(); ++line) {
+      const bool waits = line->state == Pending::State::kAsked;
+      if (waits && not_sent >= commands_of(*line)) {
+        not_sent -= commands_of(*line);
+        line->state = Pending::State::kAskAgain;
+        line->was_sent = false;
+      } else if (waits || line->state == Pending::State::kExplain) {
+        if (waits) line->problem = in_doubt;
+        line->state = Pending::State::kFailed;
+        not_sent = 0;
+      }
+      has_postponed_ = has_postponed_ || line->state == Pending::State::kAskAgain;
+    }
+    link_.drop(describe(error));
+    needs_script_ = false;
     next_reply_ = 0;
+  }
+
+  std::size_t commands_of(const Pending& pending) const {
+    return plan_.peek ? pending.redis_keys.size() : 1;
   }
 
   void emit_answers() {

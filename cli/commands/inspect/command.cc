@@ -116,7 +116,7 @@ class Run {
     status_ = ExitStatus::kDone;
     results_.clear();
     try {
-      if (!connection_) connection_.emplace(connector_.open());
+      if (!connection_) connection_.emplace(connector_.open_for_looks(invocation_.command));
       if (plan_.match) keys_ = limiters_of(*plan_.match);
       read_keys(out);
     } catch (const redis::Error&) {
@@ -189,7 +189,7 @@ class Run {
 
   void read_key(const std::string& key) {
     try {
-      if (!connection_) connection_.emplace(connector_.open());
+      if (!connection_) connection_.emplace(connector_.open_for_looks(invocation_.command));
       results_.push_back(inspect(key));
       status_ = std::max(status_, status_of(results_.back()));
       found_any_ = found_any_ || results_.back().has_existing();

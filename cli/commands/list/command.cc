@@ -111,7 +111,7 @@ class Run {
 
   /// Throws redis::Error.
   ExitStatus run() {
-    auto connection = connector_.open();
+    auto connection = connector_.open_for_looks(invocation_.command);
     listing_.scan(connection, [&](std::vector<Row> rows, double share) {
       take(std::move(rows));
       progress_.update(share, "the database");
@@ -249,7 +249,7 @@ class Watching {
   /// Throws redis::Error.
   std::string read() {
     auto connection = std::exchange(connection_, std::nullopt);
-    if (!connection) connection.emplace(connector_.open());
+    if (!connection) connection.emplace(connector_.open_for_looks(invocation_.command));
     Clock::now() >= next_scan_ ? scan(*connection) : refresh(*connection);
     connection_ = std::move(connection);
     return text();

@@ -308,6 +308,9 @@ std::vector<LimitStatus> ask(const Plan& plan, const stored::Libraries& librarie
                       invocation.interrupt);
   try {
     auto connection = connector.open();
+    if (const auto why = redis::why_out_of_date(connection)) {
+      throw ProblemError({.status = ExitStatus::kUnreachable, .code = "not_now", .message = *why});
+    }
     return Judging(plan, std::move(targets)).read(connection, libraries);
   } catch (const redis::Error&) {
     throw ProblemError(describe_read(std::current_exception()));

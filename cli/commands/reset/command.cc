@@ -190,7 +190,7 @@ void reset_named(Session& session, stored::Resetter& resetter, std::span<const s
 ExitStatus reset_keys(const Plan& plan, Invocation& invocation) {
   auto asked = make_asked_keys(plan, invocation);
   Session session(plan, invocation);
-  auto connection = session.connector.open();
+  auto connection = session.connector.open_for_looks(invocation.command);
   if (!plan.limiter) {
     session.search([&] { add_families(connection, asked, session.progress); });
   }
@@ -237,7 +237,7 @@ void scan(Session& session, const std::string& pattern, redis::Connection& conne
 /// The matching keys, sorted, without duplicates.
 Found look(const Plan& plan, Session& session) {
   Found found;
-  auto connection = session.connector.open();
+  auto connection = session.connector.open_for_looks(session.invocation.command);
   const auto add = [&](const ResetOutcome& outcome) {
     if (outcome.result == ResetResult::kWouldRemove) {
       found.push_back({std::string(outcome.key), std::string(outcome.type), outcome.form});

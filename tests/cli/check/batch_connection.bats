@@ -137,6 +137,36 @@ restart_server() {
   end_batch 3
 }
 
+@test "a server that restarts is waited for, as long as for an answer, and no line fails" {
+  start_asked --timeout 60s
+  kill -KILL "$server_pid"
+  wait_until eval '! kill -0 "$server_pid" 2>/dev/null'
+  ask b c
+  sleep 0.3
+  restart_server
+  assert_answer '^allowed key=b '
+  assert_answer '^allowed key=c '
+  end_batch 0
+  assert_equal "$(cat "$BATS_TEST_TMPDIR/stderr")" ''
+}
+
+@test "what was not sent when the connection was lost is asked on the next one" {
+  start_asked --timeout 60s
+  kill -STOP "$server_pid"
+  # More than the buffers of a socket hold.
+  local long i errors
+  printf -v long '%100000s' ''
+  for i in {2..41}; do echo "${long// /x}$i"; done >&"$to_batch" &
+  sleep 0.5
+  kill -KILL "$server_pid"
+  restart_server
+  wait $!
+  end_batch
+  errors=$(grep -c '^error .*may.x20have.x20been.x20counted' <<<"$rest") || true
+  assert_equal "$(grep -c '^allowed' <<<"$rest")" "$((40 - errors))"
+  ((errors < 40))
+}
+
 @test "after the server is restarted, later lines are answered again" {
   start_asked
   kill -KILL "$server_pid"
