@@ -186,10 +186,12 @@ std::unique_ptr<Link> Link::open(const Url& url, std::chrono::microseconds timeo
 }
 
 void Link::append(std::string_view name, std::span<const Arguments> parts, Arguments /*keys*/) {
+  name_itself();
   outbox_.append(name, [&](std::string& to) { append_formatted_command(to, parts); });
 }
 
 void Link::append_formatted(std::string_view name, std::string_view command) {
+  name_itself();
   outbox_.append(name, [&](std::string& to) { to += command; });
 }
 
@@ -241,6 +243,24 @@ void Link::log_in(const Url& url, Deadline until) {
     }
   }
   is_logging_in_ = false;
+}
+
+// So that CLIENT LIST shows whose connection this is. Sent along with the first command after a
+// reply, so that a single check does not pay for it, and not within a MULTI or after ASKING. The
+// reply is passed over: the user may not be allowed to send it.
+void Link::name_itself() {
+  if (is_named_ || !has_replied_ || is_logging_in_ || outbox_.size() > 0) return;
+  is_named_ = is_naming_ = true;
+  constexpr std::array<std::string_view, 3> kCommand{"CLIENT", "SETNAME", "rlctl"};
+  const Arguments command(kCommand);
+  outbox_.append("CLIENT SETNAME",
+                 [&](std::string& to) { append_formatted_command(to, std::span(&command, 1)); });
+}
+
+std::vector<std::string> Link::not_sent_whole() const {
+  auto commands = outbox_.not_sent_whole();
+  if (is_naming_ && commands.size() == outbox_.size()) commands.erase(commands.begin());
+  return commands;
 }
 
 // ---- Link: sending and receiving ----
@@ -347,6 +367,7 @@ std::optional<Reply> Link::take() {
     sent_unanswered_ = false;  // the reply is to everything that was sent
     throw named(to_error(*reply));
   }
+  if (std::exchange(is_naming_, false)) return take();
   return reply;
 }
 
@@ -359,7 +380,7 @@ Error Link::explain(const Error& error) const {
         fmt::format("no answer from {} within {}", transport_->name(), format_duration(timeout_));
   }
   std::string hint = error.hint();
-  const bool is_in_doubt = sent_unanswered_ && outbox_.size() > 0 && !is_logging_in_;
+  const bool is_in_doubt = sent_unanswered_ && outstanding() > 0 && !is_logging_in_;
   if (is_in_doubt && hint.empty()) hint = kMayHaveRun;
   if (is_in_doubt && hint == kUseTls) hint.append("; ").append(kMayHaveRun);
   return Error(error.failure(), message, error.code(), std::move(hint))

@@ -131,8 +131,10 @@ class Link final : public Pipeline {
   std::optional<Reply> try_read() override;
   void set_timeout(std::chrono::microseconds timeout) noexcept override { timeout_ = timeout; }
   [[noreturn]] void time_out(std::chrono::microseconds timeout) override;
-  std::size_t outstanding() const noexcept override { return outbox_.size(); }
-  bool has_unsent() const noexcept override { return !broken_ && !outbox_.unsent().empty(); }
+  std::size_t outstanding() const noexcept override { return outbox_.size() - is_naming_; }
+  bool has_unsent() const noexcept override {
+    return !broken_ && outstanding() > 0 && !outbox_.unsent().empty();
+  }
   int fd() const noexcept override { return transport_->fd(); }
 
   /// When the last bytes were received.
@@ -140,12 +142,13 @@ class Link final : public Pipeline {
   /// The command that the last reply answers. Valid until the next append().
   std::string_view last_answered() const noexcept { return outbox_.last_answered(); }
   /// The unanswered commands whose last byte was never sent, in order: no server has executed them.
-  std::vector<std::string> not_sent_whole() const { return outbox_.not_sent_whole(); }
+  std::vector<std::string> not_sent_whole() const;
 
  private:
   template <typename Call>
   auto guarded(Call call);
   void log_in(const Url& url, Deadline until);
+  void name_itself();
   bool write();
   void write_all(Deadline until);
   Reply read_until(Deadline until);
@@ -171,6 +174,8 @@ class Link final : public Pipeline {
   std::size_t early_fed_ = 0;  ///< how many of early_ the reader has
   Clock::time_point last_received_{};
   bool is_logging_in_ = false;
+  bool is_named_ = false;
+  bool is_naming_ = false;  ///< the oldest command in the outbox is that of name_itself()
   bool has_replied_ = false;
   bool sent_unanswered_ = false;  ///< bytes were sent that no reply accounts for yet
   /// Why the connection broke while sending; thrown once the replies that came before are taken.
