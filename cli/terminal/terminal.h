@@ -39,10 +39,15 @@ std::string without_micro_sign(std::string text, bool utf8);
 struct Look {
   std::size_t columns = 80;
   bool colour = false;
-  bool utf8 = false;  ///< else ASCII only, except in keys and members, which are data
+  bool utf8 = false;       ///< else ASCII only, except in keys and members, which are data
+  bool full_keys = false;  ///< see key_text()
 };
 
 Look look_of(int fd, Colour when = Colour::kAuto);
+
+/// A key for text that people read: escaped_text(), cut after 200 bytes unless look.full_keys,
+/// since a client can choose how long its key is.
+std::string key_text(std::string_view key, const Look& look);
 
 /// The meaning of a piece of text, which decides its colour.
 enum class Tone { kPlain, kLabel, kDim, kGood, kWarning, kBad };

@@ -52,7 +52,7 @@ void append_key(TextBlock& block, const Inspection& inspection) {
   std::string about = inspection.content.type;
   if (inspection.bytes) about += fmt::format(", {} bytes", *inspection.bytes);
   about += ", " + ttl_part(block, inspection);
-  block.row("key", escaped_text(inspection.key), about);
+  block.row("key", key_text(inspection.key, block.look()), about);
   // The names of keys have the window in seconds, while `check` prints 1h.
   const auto window = stored::window_in_name(inspection.key);
   if (!window || window != inspection.window) return;
@@ -465,9 +465,10 @@ void append_bars(TextBlock& block, const Inspection& inspection) {
              Tone::kDim);
 }
 
-void append_absent(std::string& out, const Found& found, std::string_view server) {
+void append_absent(std::string& out, const Found& found, const Look& look,
+                   std::string_view server) {
   const auto& inspection = found.inspection;
-  out += escaped_text(inspection.key);
+  out += key_text(inspection.key, look);
   out += ": not found";
   if (!server.empty()) out.append(" in ").append(escaped_message(server));
   if (const auto& ban = inspection.state.ban) {
@@ -484,7 +485,7 @@ void append_absent(std::string& out, const Found& found, std::string_view server
 
 void append_found(std::string& out, const Found& found, const Look& look, std::string_view server) {
   const auto& inspection = found.inspection;
-  if (!inspection.exists()) return append_absent(out, found, server);
+  if (!inspection.exists()) return append_absent(out, found, look, server);
   TextBlock block(out, look);
   append_key(block, inspection);
   if (!inspection.is_limiter()) return block.note("not a limiter's state", Tone::kWarning);

@@ -9,13 +9,14 @@
 #include <utility>
 
 #include "cli/commands/list/listing.h"
+#include "cli/commands/list/plan.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/table.h"
 
 namespace rlctl::cli::list {
 
 /// How to write rows to this descriptor: only a terminal may be too narrow for some columns.
-Look look_of_rows(const Output& out);
+Look look_of_rows(const Output& out, const Plan& plan);
 
 /// How to show a key for which a terminal has no room in the row's line.
 enum class LongKey { kWhole, kWithoutMiddle };

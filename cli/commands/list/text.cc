@@ -101,8 +101,9 @@ std::string count_text(std::int64_t count, const Look& look) {
 
 }  // namespace
 
-Look look_of_rows(const Output& out) {
+Look look_of_rows(const Output& out, const Plan& plan) {
   Look look = out.look();
+  look.full_keys = plan.full;
   if (!is_terminal(out.fd())) look.columns = SIZE_MAX;
   return look;
 }
@@ -132,7 +133,7 @@ void RowTable::append_titles(std::string& out) const {
 }
 
 void RowTable::append_row(std::string& out, const Row& row, LongKey long_key) const {
-  auto key = escaped_text(row.key);
+  auto key = key_text(row.key, look_);
   if (long_key == LongKey::kWithoutMiddle) {
     const auto room = look_.columns - std::min(look_.columns, key_column());
     key = without_middle(key, room, look_.utf8 ? "…" : "..");
