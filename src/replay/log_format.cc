@@ -183,6 +183,11 @@ std::string_view without_port(std::string_view text, std::string& storage) {
   return storage;
 }
 
+std::string_view without_blanks(std::string_view text) noexcept {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  return text;
+}
+
 /// A cost, a whole number; 0 if the text is not one.
 std::int64_t read_cost(std::string_view text) noexcept {
   constexpr std::size_t kMaxDigits = 18;
@@ -253,7 +258,7 @@ LineKind LogReader::read(std::string_view line, Entry& entry) {
     const auto kind = stage.reader->read(line, stage.values);
     if (kind == LineKind::kBad) return bad(stage.reader->why());
     if (kind == LineKind::kOther) return kind;
-    if (stage.values[kMessage]) line = *stage.values[kMessage];
+    if (stage.values[kMessage]) line = without_blanks(*stage.values[kMessage]);
     if (!stage.values[kTime]) continue;
     std::string_view text;
     const auto at = stage.time(text);

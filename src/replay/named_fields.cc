@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, kRoles> kUsual{
     "event_time asctime t date "
     "request_time",
     "date",
-    "remote_addr client_ip remote_ip client_addr client_address ip ip_addr ip_address client_host "
+    "client_ip client_addr client_address remote_ip remote_addr ip ip_addr ip_address client_host "
     "remote_address source_ip src_ip source_address source_ip_address c-ip address addr "
     "remote_host client remote fwd "
     "x_forwarded_for http_x_forwarded_for proxy_add_x_forwarded_for x_real_ip http_x_real_ip "

@@ -175,7 +175,7 @@ enum class Part { kAll, kMethod, kPath };
 
 enum class End {
   kLine,
-  kBlank,  ///< a blank or a tab
+  kBlank,  ///< a blank or a tab, but none of a list: "10.0.0.5:80, 10.0.0.6:80"
   kQuote,  ///< a quote that no backslash escapes, and the text after it
   kText,   ///< the text after it
   kColon,  ///< of host:port, the last colon
@@ -390,9 +390,11 @@ class TextReader final : public FieldReader {
       case End::kLine:
         return rest.size();
       case End::kBlank: {
-        const auto* blank =
-            std::find_if(rest.begin(), rest.end(), [](char c) { return c == ' ' || c == '\t'; });
-        return blank == rest.end() ? rest.npos : static_cast<std::size_t>(blank - rest.begin());
+        auto at = rest.find_first_of(" \t");
+        while (at != 0 && at != rest.npos && rest[at - 1] == ',') {
+          at = rest.find_first_of(" \t", at + 1);
+        }
+        return at;
       }
       case End::kQuote: {
         const auto end = closing_quote(rest);
