@@ -26,12 +26,12 @@ class FieldReader {
   virtual ~FieldReader() = default;
 
   virtual LineKind read(std::string_view line, Values& values) = 0;
+  /// The last line had fields with names, whatever they are.
+  virtual bool has_names() const { return false; }
   /// The last line was a request: the fields that it had are those of all lines from now on.
   virtual void settle() {}
   /// The name of the field with this role; empty if there is none, or none so far.
   virtual std::string_view name(Role role) const = 0;
-  /// How much of the last line was as expected, to find the format that is nearest.
-  std::size_t progress() const noexcept { return progress_; }
   /// Why the last line was bad.
   const std::string& why() const noexcept { return why_; }
 
@@ -40,7 +40,6 @@ class FieldReader {
     why_ = std::move(why);
     return LineKind::kBad;
   }
-  std::size_t progress_ = 0;
 
  private:
   std::string why_;
@@ -79,8 +78,6 @@ class RoleNames {
 /// one.
 bool may_be_of_a_day(std::string_view name);
 
-/// Takes the first word of a list, and the blank after it.
-std::string_view take_word(std::string_view& list) noexcept;
 /// Whether a list of words has this one; a word of the list that ends with * is the
 /// beginning of words.
 bool lists(std::string_view list, std::string_view word) noexcept;

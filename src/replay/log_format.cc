@@ -27,12 +27,6 @@ namespace rlctl::replay {
 
 namespace {
 
-std::string_view take_line(std::string_view& text) {
-  const auto line = text.substr(0, text.find('\n'));
-  text.remove_prefix(std::min(line.size() + 1, text.size()));
-  return line;
-}
-
 /// The rows of formats.txt.
 std::vector<LogFormat> read_table() {
   std::vector<LogFormat> formats;
@@ -42,49 +36,12 @@ std::vector<LogFormat> read_table() {
     auto row = rest.substr(0, rest.find("\n\n"));
     if (row.ends_with('\n')) row.remove_suffix(1);
     LogFormat format;
-    format.name = take_line(row);
-    format.format = take_line(row);
+    format.name = take_until(row, "\n");
+    format.format = take_until(row, "\n");
     format.example = row;
     formats.push_back(format);
   }
   return formats;
-}
-
-/// nginx's variables that a log may have, and what stands for others.
-constexpr std::string_view kVariables =
-    "any message time date timestamp key cost arg_* args binary_remote_addr body_bytes_sent "
-    "bytes_received "
-    "bytes_sent connection* content_length content_type cookie_* date_gmt date_local document_root "
-    "document_uri fastcgi_* geoip* gzip_ratio host hostname http_* http2 http3 https is_args jwt_* "
-    "limit_conn_status limit_rate limit_req_status msec nginx_version pid pipe protocol proxy_* "
-    "query_string realip_* realpath_root remote_addr remote_port remote_user request request_body "
-    "request_body_file request_completion request_filename request_id request_length "
-    "request_method "
-    "request_time request_uri scheme sent_http_* sent_trailer_* server_addr server_name "
-    "server_port "
-    "server_protocol session_* ssl_* status tcpinfo_* time_iso8601 time_local uid_* upstream_* uri";
-
-/// Whether a format of the table has this variable.
-bool is_of_table(std::string_view name) {
-  for (const auto& row : log_formats()) {
-    for (auto rest = row.format; !rest.empty();) {
-      const auto variable = take_variable(rest);
-      if (variable == name) return true;
-      if (variable.empty()) rest.remove_prefix(1);
-    }
-  }
-  return false;
-}
-
-void require_known_variables(std::string_view format) {
-  while (!format.empty()) {
-    const auto name = take_variable(format);
-    if (!name.empty() && !lists(kVariables, name) && !is_of_table(name)) {
-      throw UsageError(fmt::format("'${}' is not a variable of nginx", name),
-                       "write $any for one of your own that does not matter here");
-    }
-    if (name.empty()) format.remove_prefix(1);
-  }
 }
 
 /// Without the backslashes that quotes need in a configuration file.
@@ -150,7 +107,6 @@ std::vector<LogFormat> formats_of(const std::string& typed, std::string& text) {
         "formats, too");
   }
   text = unescaped(typed);
-  require_known_variables(text);
   return {{.name = typed, .format = text}};
 }
 
@@ -165,22 +121,21 @@ void require_format(const std::string& format, const FieldOptions& fields) {
 
 namespace {
 
-/// The first of a list of addresses, without its port, in the one spelling if it has several. Any
-/// other text unchanged.
+/// The first of a list of addresses, without its port and in one spelling. Any other text
+/// unchanged.
 std::string_view without_port(std::string_view text, std::string& storage) {
-  const auto is_plain = [](char c) { return is_digit(c) || c == '.'; };
-  if (std::all_of(text.begin(), text.end(), is_plain)) return text;
+  if (text.find_first_of(":,") == text.npos) return text;
   auto first = text.substr(0, text.find(','));
   while (first.ends_with(' ')) first.remove_suffix(1);
-  const auto colon = first.find(':');
-  const bool is_port = colon != first.npos && first.find(':', colon + 1) == first.npos;
-  const bool is_mapped = contains_in_any_case(first.substr(0, 7), "::ffff:");
-  const bool has_more = first.size() < text.size() || first.find('%') != first.npos;
-  if (!is_port && !is_mapped && !has_more && !first.starts_with('[')) return text;
   const auto address = client_network(first, kIpv6Bits);
   if (!address) return text;
   storage = address->substr(0, address->find('/'));
   return storage;
+}
+
+bool is_address(std::string_view text) {
+  std::string storage;
+  return client_network(without_port(text, storage), kIpv6Bits).has_value();
 }
 
 std::string_view without_blanks(std::string_view text) noexcept {
@@ -205,7 +160,7 @@ std::string quoted(std::string_view text, std::size_t longest = 64) {
 /// A reader, and what it found in the last line.
 struct LogReader::Stage {
   Stage(std::string_view format, const FieldOptions& fields)
-      : reader(make_reader(format, fields)), is_named(format.starts_with('{')) {}
+      : reader(make_reader(format, fields)) {}
 
   /// The time of a line, if it has one; `text` is what was read.
   std::optional<microseconds> time(std::string_view& text) {
@@ -224,7 +179,6 @@ struct LogReader::Stage {
   }
 
   std::unique_ptr<FieldReader> reader;
-  bool is_named;
   Values values = {};
   std::string joined = {};
   TimeReader times = TimeReader();  ///< whose unit is that of the field
@@ -306,10 +260,8 @@ bool LogReader::is_plausible(const Entry& entry) const {
   if (!is_number && stage.reader->name(kTime) == "epoch") return false;
   if (keeps_keys_) return true;
   if (!fields_.time && entry.at < kFirstLog.time_since_epoch()) return false;
-  if (!fields_.key) return client_network(entry.key, kIpv6Bits).has_value();
-  const auto& address = stage.values[kAddress];
-  std::string storage;
-  return !address || client_network(without_port(*address, storage), kIpv6Bits).has_value();
+  if (!fields_.key) return is_address(entry.key);
+  return !stage.values[kAddress] || is_address(*stage.values[kAddress]);
 }
 
 std::string LogReader::never_found() const {
@@ -320,15 +272,13 @@ std::string_view LogReader::key_field() const {
   return stages_.back().reader->name(kKey);
 }
 
-std::size_t LogReader::progress() {
+int LogReader::found() {
   auto& stage = stages_.back();
   const auto& key = stage.values[kKey];
   std::string_view text;
-  std::string storage;
   const bool has_time = !stage.values[kTime] || stage.time(text);
-  const bool has_key =
-      key && (fields_.key || client_network(without_port(*key, storage), kIpv6Bits));
-  return stage.is_named || (has_time && has_key) ? stage.reader->progress() : 0;
+  const bool has_key = key && (fields_.key || is_address(*key));
+  return has_time && has_key ? 2 : stage.reader->has_names() ? 1 : 0;
 }
 
 bool LogReader::has_message() const {
@@ -342,14 +292,17 @@ namespace {
 /// Nearly all lines: at most one of so many is not read.
 constexpr std::int64_t kOneOf = 10;
 constexpr int kMostPrefixes = 2;
+constexpr std::size_t kShownLine = 200;
 
-/// What a format makes of the beginning of a file.
-struct Fit {
+/// What a format, after prefixes, makes of the beginning of a file.
+struct Way {
+  const LogFormat* format = nullptr;
+  Prefixes prefixes = {};
   std::int64_t lines = 0;     ///< but for blank ones, comments and headers
   std::int64_t messages = 0;  ///< of lines after a prefix
   std::int64_t requests = 0;
   std::int64_t plausible = 0;  ///< requests; see LogReader::is_plausible()
-  std::size_t progress = 0;    ///< the most of a line that was as expected
+  int found = 0;               ///< the most of a line; see LogReader::found()
   std::size_t hash = 0;        ///< of the times and keys
   // The first line that is not read, and why.
   std::int64_t bad_line = 0;
@@ -358,67 +311,45 @@ struct Fit {
   bool are_nearly_all(std::int64_t count) const {
     return lines > 0 && (lines - count) * kOneOf <= lines;
   }
-  bool is_better_than(const Fit& other) const {
-    if (requests == 0 && other.requests == 0) return progress > other.progress;
-    return std::tie(plausible, requests) > std::tie(other.plausible, other.requests);
+  bool fits() const { return are_nearly_all(plausible); }
+  bool is_better_than(const Way& other) const {
+    return std::tie(plausible, requests, found) >
+           std::tie(other.plausible, other.requests, other.found);
   }
 };
 
-/// A format after prefixes.
-struct Way {
-  const LogFormat* format = nullptr;
-  Prefixes prefixes = {};
-  Fit fit = {};
-};
-
-void add(Fit& fit, const Entry& entry, bool is_plausible) {
-  ++fit.requests;
-  fit.plausible += is_plausible ? 1 : 0;
-  fit.hash = fit.hash * 31 + std::hash<std::string_view>{}(entry.key) +
-             std::hash<std::int64_t>{}(entry.at.count());
-}
-
 /// Throws what LogReader throws.
-Fit fit_of(LogReader reader, const Beginning& beginning) {
+Way way_of(const LogFormat& format, const Prefixes& prefixes, const FieldOptions& fields,
+           const Beginning& beginning) {
   constexpr std::int64_t kPatience = 50;
-  Fit fit;
+  Way way{&format, prefixes};
+  LogReader reader(format, prefixes, fields);
   MemorySource source(beginning.lines);
   LineSplitter lines(source, std::string(beginning.name));
   LineSplitter::Line line;
   Entry entry;
-  while (lines.next(line) && (fit.lines < kPatience || fit.requests + fit.messages > 0)) {
+  while (lines.next(line) && (way.lines < kPatience || way.requests + way.messages > 0)) {
     if (is_blank(line.text)) continue;
     const auto kind = reader.read(line.text, entry);
     if (kind == LineKind::kOther) continue;
-    ++fit.lines;
-    fit.messages += reader.has_message() ? 1 : 0;
+    ++way.lines;
+    way.messages += reader.has_message() ? 1 : 0;
     const bool is_plausible = kind == LineKind::kRequest && reader.is_plausible(entry);
-    if (kind == LineKind::kRequest) add(fit, entry, is_plausible);
-    fit.progress = std::max(fit.progress, reader.progress());
-    if (is_plausible || fit.bad_line != 0) continue;
-    fit.bad_line = beginning.line + static_cast<std::int64_t>(line.number) - 1;
-    fit.bad_text = line.text;
-    fit.why = kind == LineKind::kBad
+    if (kind == LineKind::kRequest) {
+      ++way.requests;
+      way.plausible += is_plausible ? 1 : 0;
+      way.hash = way.hash * 31 + std::hash<std::string_view>{}(entry.key) +
+                 std::hash<std::int64_t>{}(entry.at.count());
+    }
+    way.found = std::max(way.found, reader.found());
+    if (is_plausible || way.bad_line != 0) continue;
+    way.bad_line = beginning.line + static_cast<std::int64_t>(line.number) - 1;
+    way.bad_text = line.text;
+    way.why = kind == LineKind::kBad
                   ? reader.why()
                   : fmt::format("the key {} is not an address", quoted(entry.key));
   }
-  return fit;
-}
-
-/// Tries each format after each of these prefixes.
-std::vector<Way> tried(std::span<const LogFormat> formats, std::span<const Prefixes> chains,
-                       const Beginning& beginning, const FieldOptions& fields) {
-  std::vector<Way> ways;
-  for (const auto& prefixes : chains) {
-    for (const auto& format : formats) {
-      try {
-        ways.push_back({&format, prefixes, fit_of(LogReader(format, prefixes, fields), beginning)});
-      } catch (const UsageError&) {
-        // The format has no such fields, or the log lacks the required header.
-      }
-    }
-  }
-  return ways;
+  return way;
 }
 
 /// The prefixes that nearly all lines have after others.
@@ -426,8 +357,8 @@ std::vector<Prefixes> longer(const std::vector<Prefixes>& chains, const Beginnin
   std::vector<Prefixes> found;
   for (const auto& prefixes : chains) {
     for (const auto& format : log_formats().subspan(whole_formats().size())) {
-      const auto fit = fit_of(LogReader(format, prefixes, {}), beginning);
-      if (!fit.are_nearly_all(fit.messages)) continue;
+      const auto way = way_of(format, prefixes, {}, beginning);
+      if (!way.are_nearly_all(way.messages)) continue;
       found.push_back(prefixes);
       found.back().push_back(&format);
     }
@@ -435,101 +366,76 @@ std::vector<Prefixes> longer(const std::vector<Prefixes>& chains, const Beginnin
   return found;
 }
 
-bool fits(const Way& way) {
-  return way.fit.are_nearly_all(way.fit.plausible);
-}
-
-/// All ways that fit, after as few prefixes as possible; if none does, all that were tried.
+/// All ways that fit, after as few prefixes as possible; if none does, all that were tried. The
+/// best is the first.
 std::vector<Way> ways_of(std::span<const LogFormat> formats, const Beginning& beginning,
                          const FieldOptions& fields) {
-  std::vector<Way> all;
+  std::vector<Way> ways;
   std::vector<Prefixes> chains{{}};
-  for (int prefixes = 0; prefixes <= kMostPrefixes; ++prefixes) {
-    auto ways = tried(formats, chains, beginning, fields);
-    std::vector<Way> fitting;
-    std::copy_if(ways.begin(), ways.end(), std::back_inserter(fitting), fits);
-    if (!fitting.empty()) return fitting;
-    std::move(ways.begin(), ways.end(), std::back_inserter(all));
-    chains = longer(chains, beginning);
+  const auto fits = [](const Way& way) { return way.fits(); };
+  for (int count = 0; count <= kMostPrefixes && std::none_of(ways.begin(), ways.end(), fits);
+       ++count) {
+    if (count > 0) chains = longer(chains, beginning);
+    for (const auto& prefixes : chains) {
+      for (const auto& format : formats) {
+        try {
+          ways.push_back(way_of(format, prefixes, fields, beginning));
+        } catch (const UsageError&) {
+          // The format has no such fields, or the log lacks the required header.
+        }
+      }
+    }
   }
-  return all;
-}
-
-/// The best; the first of equals. Null if there is none.
-const Way* best_of(const std::vector<Way>& ways) {
-  const Way* best = nullptr;
-  for (const auto& way : ways) {
-    if (best == nullptr || way.fit.is_better_than(best->fit)) best = &way;
-  }
-  return best;
+  std::stable_sort(ways.begin(), ways.end(),
+                   [](const Way& a, const Way& b) { return a.is_better_than(b); });
+  const auto rest = std::find_if_not(ways.begin(), ways.end(), fits);
+  if (rest != ways.begin()) ways.erase(rest, ways.end());
+  return ways;
 }
 
 /// The format of a line as far as its first address and its first time, to try.
-class Sketch {
- public:
-  static std::string of(std::string_view line) {
-    Sketch sketch;
-    while (!line.empty() && !(sketch.has_time_ && sketch.has_address_)) sketch.take(line);
-    if (!line.empty()) sketch.out_.append(1, line.front()).append("$any");
-    return sketch.out_;
-  }
-
- private:
-  void take(std::string_view& rest) {
-    const char c = rest.front();
-    const auto close = c == '"' || c == '[' ? rest.find(c == '[' ? ']' : '"', 1) : rest.npos;
-    if (close != rest.npos) {
-      out_ += c;
-      const auto inner = rest.substr(1, close - 1);
-      out_ += is_time(inner) ? named("$time", has_time_) : word(inner);
-      out_ += rest[close];
-      return rest.remove_prefix(close + 1);
+std::string sketch_of(std::string_view line) {
+  constexpr std::string_view kBetween = " \t\"[]()|=,;";
+  constexpr std::size_t kShortestTime = 10;  // 1795608000
+  const auto is_time = [](std::string_view text) {
+    return text.size() >= kShortestTime && TimeReader().read(text);
+  };
+  std::string out;
+  bool has_time = false;
+  bool has_address = false;
+  while (!line.empty() && !(has_time && has_address)) {
+    const auto between = line.substr(0, line.find_first_not_of(kBetween));
+    out += between;
+    line.remove_prefix(between.size());
+    const char open = out.empty() ? ' ' : out.back();
+    const auto whole = line.substr(0, line.find(open == '[' ? ']' : open == '"' ? '"' : ' '));
+    const auto two = line.substr(0, line.find(' ', line.find(' ') + 1));
+    auto text = open == '[' || open == '"' ? whole : line.substr(0, line.find_first_of(kBetween));
+    if (!has_time && (is_time(whole) || is_time(two))) {
+      text = is_time(whole) ? whole : two;
+      out += text == whole ? "$time" : "$date $time";
+      has_time = true;
+    } else if (!has_address && is_address(text)) {
+      out += "$remote_addr";
+      has_address = true;
+    } else if (!text.empty()) {
+      out += line.substr(text.size()).starts_with('=') ? text : "$any";
     }
-    const auto size = rest.find_first_of(" \t|=,;");
-    if (size == 0) {
-      if (c != ' ' || !out_.ends_with(' ')) out_ += c;
-      return rest.remove_prefix(1);
-    }
-    const auto clock = rest.find(' ', rest.find(' ') + 1);
-    for (const auto end : {clock, rest.find(' ')}) {
-      const auto text = rest.substr(0, end);
-      if (has_time_ || !is_time(text)) continue;
-      out_ += named(text.find(' ') == text.npos ? "$time" : "$date $time", has_time_);
-      return rest.remove_prefix(text.size());
-    }
-    const auto text = rest.substr(0, size);
-    out_ += rest.substr(text.size()).starts_with('=') ? std::string(text) : word(text);
-    rest.remove_prefix(text.size());
+    line.remove_prefix(text.size());
   }
+  if (line.empty()) return out;
+  do {
+    out += line.front();
+    line.remove_prefix(1);
+  } while (line.starts_with(' '));
+  return out + "$any";
+}
 
-  static std::string named(std::string_view name, bool& has) {
-    return std::exchange(has, true) ? "$any" : std::string(name);
-  }
-
-  std::string word(std::string_view text) {
-    if (client_network(text.substr(0, text.find(',')), kIpv6Bits))
-      return named("$remote_addr", has_address_);
-    const bool is_text =
-        std::any_of(text.begin(), text.end(), [](char c) { return c > '@' || is_digit(c); });
-    return is_text ? "$any" : std::string(text);
-  }
-
-  static bool is_time(std::string_view text) {
-    constexpr std::size_t kShortest = 10;  // 1795608000
-    return text.size() >= kShortest && TimeReader().read(text).has_value();
-  }
-
-  std::string out_;
-  bool has_time_ = false, has_address_ = false;
-};
-
-/// What to do about a line in none of the known formats; `otherwise`, if no --format is known to
-/// read it.
-std::string what_to_try(const std::string& line, std::string otherwise) {
-  const auto sketch = Sketch::of(line);
+/// A --format to try, if it reads nearly all lines; else `otherwise`.
+std::string what_to_try(const Beginning& beginning, std::string_view line, std::string otherwise) {
+  const auto sketch = sketch_of(line);
   try {
-    const LogFormat format{.name = sketch, .format = sketch};
-    if (fit_of(LogReader(format, {}, {}), {.lines = line}).plausible == 0) return otherwise;
+    if (!way_of({.name = sketch, .format = sketch}, {}, {}, beginning).fits()) return otherwise;
   } catch (const UsageError&) {
     return otherwise;  // it has nothing that looks like a time or an address
   }
@@ -537,80 +443,77 @@ std::string what_to_try(const std::string& line, std::string otherwise) {
                      shell_quoted(sketch));
 }
 
-constexpr std::size_t kShownLine = 200;
-
-[[noreturn]] void unknown(const Beginning& beginning, const Way* nearest) {
+[[noreturn]] void unknown(const Beginning& beginning, const std::vector<Way>& ways) {
   constexpr const char* kGeneral =
       "--format takes nginx's log_format, such as '$remote_addr [$time_local] $any'; --time-field "
       "and --key-field name fields; rlctl burst --formats lists the formats with a name";
-  if (nearest == nullptr || (nearest->fit.progress == 0 && nearest->fit.requests == 0)) {
-    auto rest = beginning.lines;
-    const std::string first(take_line(rest));
+  auto rest = beginning.lines;
+  const auto first = take_until(rest, "\n");
+  if (ways.empty() || (ways.front().found == 0 && ways.front().requests == 0)) {
     throw InputError(fmt::format("{}:{}: this is in none of the known formats: {}", beginning.name,
                                  beginning.line, quoted(first, kShownLine)),
-                     what_to_try(first, kGeneral));
+                     what_to_try(beginning, first, kGeneral));
   }
-  const auto& [format, prefixes, fit] = *nearest;
-  const auto reads = fit.plausible == 0 ? std::string()
-                                        : fmt::format(" and reads {} of {}", fit.plausible,
-                                                      counted(fit.lines, "line"));
-  const bool is_named = format->format.starts_with('{');
+  const auto& nearest = ways.front();
+  const auto& name = nearest.format->name;
+  const auto reads = nearest.plausible == 0 ? std::string()
+                                            : fmt::format(" and reads {} of {}", nearest.plausible,
+                                                          counted(nearest.lines, "line"));
+  const bool is_named = nearest.format->format.starts_with('{');
+  auto hint = nearest.plausible > 0
+                  ? fmt::format("--format {} leaves out what it does not read", name)
+              : is_named             ? "--time-field and --key-field name the fields"
+              : nearest.requests > 0 ? fmt::format("--format {} takes the keys as they are", name)
+                                     : what_to_try(beginning, nearest.bad_text, kGeneral);
   throw InputError(
       fmt::format("{}:{}: this is in none of the known formats; {} is nearest{}, but {}: {}",
-                  beginning.name, fit.bad_line, format->name, reads, fit.why,
-                  quoted(fit.bad_text, kShownLine)),
-      fit.plausible > 0 ? fmt::format("--format {} leaves out what it does not read", format->name)
-      : is_named
-          ? "--time-field and --key-field name the fields"
-          : what_to_try(fit.bad_text,
-                        fit.requests == 0
-                            ? kGeneral
-                            : fmt::format("--format {} takes the keys as they are", format->name)));
+                  beginning.name, nearest.bad_line, name, reads, nearest.why,
+                  quoted(nearest.bad_text, kShownLine)),
+      std::move(hint));
 }
 
-[[noreturn]] void ambiguous(const Beginning& beginning, const Way& one, const Way& other) {
+[[noreturn]] void ambiguous(const Beginning& beginning, const LogFormat& one,
+                            const LogFormat& other) {
   auto rest = beginning.lines;
   throw InputError(
       fmt::format("{}:{}: this may be in the format {} or {}, which take different keys from it: "
                   "{}",
-                  beginning.name, beginning.line, one.format->name, other.format->name,
-                  quoted(take_line(rest), kShownLine)),
-      fmt::format("--format {}, or --format {}", one.format->name, other.format->name));
+                  beginning.name, beginning.line, one.name, other.name,
+                  quoted(take_until(rest, "\n"), kShownLine)),
+      fmt::format("--format {}, or --format {}", one.name, other.name));
 }
 
 }  // namespace
 
 LogReader recognize(const Beginning& beginning, const std::optional<std::string>& format,
                     const FieldOptions& fields) {
+  const auto reader = [&](const Way& way) { return LogReader(*way.format, way.prefixes, fields); };
   if (format) {
     std::string text;
     const auto chosen = formats_of(*format, text);
     const auto ways = ways_of(chosen, beginning, fields);
-    const auto* best = best_of(ways);
-    const bool is_read = best != nullptr && best->fit.requests > 0;
-    return is_read ? LogReader(*best->format, best->prefixes, fields)
-                   : LogReader(chosen.front(), {}, fields);
+    return !ways.empty() && ways.front().requests > 0 ? reader(ways.front())
+                                                      : LogReader(chosen.front(), {}, fields);
   }
   const auto formats = whole_formats();
   const auto ways = ways_of(formats, beginning, fields);
-  const auto* best = best_of(ways);
-  if (best != nullptr && fits(*best)) {
-    for (const auto& way : ways) {
-      if (way.fit.hash != best->fit.hash) ambiguous(beginning, *best, way);
-    }
-    return LogReader(*best->format, best->prefixes, fields);
-  }
   for (const auto& way : ways) {
-    // Comments and headers only.
-    if (way.fit.lines == 0) return LogReader(*way.format, way.prefixes, fields);
+    if (way.lines == 0) return reader(way);  // comments and headers only
+  }
+  if (!ways.empty() && ways.front().fits()) {
+    const auto& best = ways.front();
+    for (const auto& way : ways) {
+      const bool is_variant = way.format->name == best.format->name;
+      if (!is_variant && way.hash != best.hash) ambiguous(beginning, *best.format, *way.format);
+    }
+    return reader(best);
   }
   if (fields.any()) {
     // Then the error is about the fields that the log does not have.
     const auto without = ways_of(formats, beginning, {});
-    const auto* known = best_of(without);
-    if (known != nullptr && fits(*known)) return LogReader(*known->format, known->prefixes, fields);
+    if (!without.empty() && without.front().fits()) return reader(without.front());
   }
-  unknown(beginning, best);
+  unknown(beginning, ways);
 }
 
 }  // namespace rlctl::replay

@@ -90,8 +90,9 @@ class LogReader {
   const std::string& format() const noexcept { return format_; }
   /// The names of the prefixes, "docker-compose timestamps"; empty: none.
   const std::string& prefix() const noexcept { return prefix_; }
-  /// How much of the last line was as expected, to find the format that is nearest.
-  std::size_t progress();
+  /// How much was in its place in the last line, to find the format that is nearest: 2 time and
+  /// key, 1 names of fields.
+  int found();
   /// The format is a prefix, and the last line had something after it.
   bool has_message() const;
 

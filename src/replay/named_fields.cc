@@ -57,7 +57,7 @@ bool is_same_name(std::string_view a, std::string_view b) {
 RoleNames::RoleNames(const FieldOptions& chosen) {
   for (std::size_t role = 0; role < kRoles; ++role) {
     for (auto rest = kUsual[role]; !rest.empty();) {
-      names_[role].names.emplace_back(take_word(rest));
+      names_[role].names.emplace_back(take_until(rest, " "));
     }
   }
   for (const auto& [role, name] : {std::pair(kTime, &chosen.time), std::pair(kKey, &chosen.key),
@@ -111,9 +111,9 @@ struct Column {
 
 /// Takes the field at the front of a line, and the separator after it. A field in quotes may
 /// contain separators. Returns false if the quotes are wrong.
-bool take_column(std::string_view& rest, char separator, bool has_quotes, Column& column) {
+bool take_column(std::string_view& rest, char separator, Column& column) {
   column = {.text = rest};
-  if (has_quotes && rest.starts_with('"')) {
+  if (rest.starts_with('"')) {
     std::size_t end = 1;
     for (;; end += 2) {
       end = rest.find('"', end);
@@ -176,10 +176,9 @@ class ColumnReader final : public FieldReader {
     }
     if (!has_header_ && !is_w3c_) return read_header(line, separator_ = separator_of(line));
     if (!has_header_) return bad("no line that begins with #Fields: is before it");
-    progress_ = 1;
     Column column;
-    for (std::size_t number = 0; !column.is_last; ++number) {
-      if (!take_column(line, separator_, !is_w3c_, column)) return bad("its quotes are wrong");
+    for (std::size_t number = 0; !column.is_last && number <= last_; ++number) {
+      if (!take_column(line, separator_, column)) return bad("its quotes are wrong");
       for (const auto role : kOfRequest) {
         auto& field = fields_[role];
         if (field.number != number) continue;
@@ -209,7 +208,7 @@ class ColumnReader final : public FieldReader {
     ranks.fill(kNoColumn);
     Column column;
     for (std::size_t number = 0; !column.is_last; ++number) {
-      if (!take_column(line, separator, !is_w3c_, column)) break;
+      if (!take_column(line, separator, column)) break;
       const std::string name(trimmed(text_of(column)));
       for (const auto role : kOfRequest) {
         const auto rank = roles_.rank(role, name);
@@ -222,6 +221,10 @@ class ColumnReader final : public FieldReader {
     require(kTime, "--time-field", header);
     require(kKey, "--key-field", header);
     if (cost_is_asked_for_) require(kCost, "--cost-field", header);
+    last_ = 0;
+    for (const auto& field : fields_) {
+      if (field.number != kNoColumn) last_ = std::max(last_, field.number);
+    }
     has_header_ = true;
     return LineKind::kOther;
   }
@@ -239,6 +242,7 @@ class ColumnReader final : public FieldReader {
   char separator_;
   bool has_header_ = false;
   std::array<Field, kRoles> fields_;
+  std::size_t last_ = 0;  ///< the number of the last column that is one of them
 };
 
 // ---- Fields with their names in each line ----
@@ -253,17 +257,14 @@ class NamedReader : public FieldReader {
       : roles_(std::move(roles)), has_address_(has_address) {}
 
   LineKind read(std::string_view line, Values& values) final {
-    progress_ = 0;
     reset();
     if (auto why = find(line); !why.empty()) return bad(std::move(why));
-    progress_ = has_address_ ? 0 : 1;
     for (const auto role : kOfRequest) {
       if (found_[role].rank) values[role] = found_[role].text;
     }
     if (values[kDate] && !may_be_of_a_day(name(kTime))) values[kDate].reset();
     if (has_address_ && !values[kAddress]) return bad(lacks(kAddress));
     if (!values[kMessage] && !values[kKey]) return bad(lacks(kKey));
-    progress_ = 1;
     return is_of_another_algorithm() ? LineKind::kOther : LineKind::kRequest;
   }
 
@@ -282,6 +283,7 @@ class NamedReader : public FieldReader {
     std::erase_if(sought_, [&](Role role) { return !roles_.has_names(role); });
   }
 
+  bool has_names() const final { return !has_address_ && !names_.empty(); }
   std::string_view name(Role role) const final { return found_[role].name; }
 
  protected:
@@ -400,19 +402,14 @@ class PathReader final : public nlohmann::json_sax<Json> {
   int lists_ = 0;
 };
 
-/// The same line with \\xNN, which in a JSON string is the text \xNN, for bytes that are not UTF-8.
+/// The same line in which \\xNN, which in a JSON string is the text \xNN, stands for bytes that are
+/// not UTF-8, and for the \xNN that nginx writes unless told escape=json.
 std::string repaired(std::string_view line) {
-  std::string out;
-  while (!line.empty()) {
-    const auto length = utf8_length(line);
-    if (length > 0) {
-      out += line.substr(0, length);
-    } else {
-      fmt::format_to(std::back_inserter(out), "\\\\x{:02x}", static_cast<unsigned char>(line[0]));
-    }
-    line.remove_prefix(std::max(length, std::size_t{1}));
+  auto text = escaped_message(line);
+  for (auto at = text.find("\\x"); at != text.npos; at = text.find("\\x", at + 3)) {
+    text.insert(at, 1, '\\');
   }
-  return out;
+  return text;
 }
 
 class JsonReader final : public NamedReader {
@@ -423,7 +420,7 @@ class JsonReader final : public NamedReader {
   std::string find(std::string_view line) override {
     if (paths_.read(line)) return {};
     reset();
-    return !is_utf8(line) && paths_.read(repaired(line)) ? "" : "it is not a JSON object";
+    return line.starts_with('{') && paths_.read(repaired(line)) ? "" : "it is not a JSON object";
   }
 
   PathReader<std::function<void(const std::string&, const std::string&)>> paths_{

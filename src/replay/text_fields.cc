@@ -13,15 +13,9 @@
 
 namespace rlctl::replay {
 
-std::string_view take_word(std::string_view& list) noexcept {
-  const auto word = list.substr(0, list.find(' '));
-  list.remove_prefix(std::min(word.size() + 1, list.size()));
-  return word;
-}
-
 bool lists(std::string_view list, std::string_view word) noexcept {
   while (!list.empty()) {
-    const auto one = take_word(list);
+    const auto one = take_until(list, " ");
     if (one == word) return true;
     if (one.ends_with('*') && word.starts_with(one.substr(0, one.size() - 1))) return true;
   }
@@ -33,10 +27,7 @@ std::string_view take_variable(std::string_view& text) {
   const bool braces = text.size() > 1 && text[1] == '{';
   const std::size_t begin = braces ? 2 : 1;
   auto end = begin;
-  while (end < text.size() && (text[end] == '_' || is_digit(text[end]) ||
-                               (lower_case(text[end]) >= 'a' && lower_case(text[end]) <= 'z'))) {
-    ++end;
-  }
+  while (end < text.size() && (text[end] == '_' || is_alphanumeric(text[end]))) ++end;
   const auto name = text.substr(begin, end - begin);
   if (name.empty() || (braces && !text.substr(end).starts_with('}'))) return {};
   text.remove_prefix(end + (braces ? 1 : 0));
@@ -45,24 +36,20 @@ std::string_view take_variable(std::string_view& text) {
 
 namespace {
 
-/// A field at a place in the line.
-struct Place {
-  std::string before;  ///< the text between the field before it and this one
-  std::string name;
-  std::string typed = {};  ///< $name or Apache's %x
-};
-
-/// A format: places, and the text after the last one.
+/// A format: names, and the texts before the first of them, between them and after the last one.
 struct Layout {
-  std::vector<Place> places;
-  std::string end;
+  std::vector<std::string> names;
+  std::vector<std::string> texts{{}};
 
-  /// Fields that nothing separates are one, which has no role.
-  void add(std::string_view name, std::string typed) {
-    if (end.empty() && !places.empty()) {
-      places.back().name.append("+").append(name);
+  /// Fields that nothing separates are one, which has no role; but a time in several directives,
+  /// "%{%d/%b/%Y %T}t.%{msec_frac}t", is a time.
+  void add(std::string_view name) {
+    if (!names.empty() && name == "time" && names.back() == name) return texts.back().clear();
+    if (!names.empty() && texts.back().empty()) {
+      names.back().append("+").append(name);
     } else {
-      places.push_back({std::exchange(end, {}), std::string(name), std::move(typed)});
+      names.emplace_back(name);
+      texts.emplace_back();
     }
   }
 };
@@ -77,95 +64,63 @@ Layout nginx_layout(std::string_view format) {
   Layout layout;
   while (!format.empty()) {
     if (const auto name = take_variable(format); !name.empty()) {
-      layout.add(name, "$" + std::string(name));
+      layout.add(name);
     } else {
-      layout.end += format.front();
+      layout.texts.back() += format.front();
       format.remove_prefix(1);
     }
   }
   return layout;
 }
 
-/// Apache's directives, each followed by the name that nginx has for the same; {c} is that of the
-/// connection.
+/// Apache's directives, each followed by the name that nginx has for the same; %h and %{c}h are the
+/// address of a client and of a proxy.
 constexpr std::string_view kDirectives =
-    "a remote_addr {c}a realip_remote_addr h remote_host {c}h peer_host l remote_logname "
-    "u remote_user r request s status b body_bytes_sent B body_bytes_sent O bytes_sent "
-    "I request_length S bytes D duration_us T request_time v server_name V host p server_port "
-    "m request_method U uri q query_string H server_protocol A server_addr f request_filename "
-    "k connection_requests L request_id P pid R handler X connection_status";
-/// Those with the name of a header, a cookie or the like in braces, and the beginning of a name.
-constexpr std::string_view kWithArgument =
-    "i http_ o sent_http_ C cookie_ e env_ n note_ p port_ P pid_ T request_time_ ^ti trailer_ "
-    "^to sent_trailer_";
+    "a remote_addr h remote_host l remote_logname u remote_user r request s status "
+    "b body_bytes_sent v server_name V host m request_method U uri q query_string "
+    "t time_local {}t time i http_";
 
-/// The word after this one in a list of pairs; empty if there is none.
-std::string_view second_of(std::string_view pairs, std::string_view first) {
-  while (!pairs.empty()) {
-    const auto word = take_word(pairs);
-    const auto second = take_word(pairs);
-    if (word == first) return second;
+/// The name after this directive in the list; empty if it is not there.
+std::string_view name_of(std::string_view directive) {
+  for (auto rest = kDirectives; !rest.empty();) {
+    const auto one = take_until(rest, " ");
+    const auto name = take_until(rest, " ");
+    if (one == directive) return name;
   }
   return {};
 }
 
-/// nginx's name for a directive; empty if Apache has none like it.
-std::string variable_of(std::string_view argument, std::string_view directive) {
-  if (argument.empty()) return std::string(second_of(kDirectives, directive));
-  if (argument == "c") return std::string(second_of(kDirectives, "{c}" + std::string(directive)));
-  std::string name(second_of(kWithArgument, directive));
-  if (name.empty()) return name;
-  for (const char c : argument) name += c == '-' ? '_' : lower_case(c);
-  return name;
-}
-
-/// Takes the directive after a % from the front of a format. %% is added to the layout as text.
+/// Takes the directive after a % from the front of a format.
 void take_directive(std::string_view& format, Layout& layout) {
   const auto whole = format;
   // Conditions on the status, and which of the requests after an internal redirection.
-  const auto skipped = std::min(format.find_first_not_of("0123456789,!<>"), format.size());
-  const bool is_other = format.substr(0, skipped).ends_with('<');
-  format.remove_prefix(skipped);
-  std::string_view argument;
-  if (const auto close = format.find('}'); format.starts_with('{') && close != format.npos) {
-    argument = format.substr(1, close - 1);
-    format.remove_prefix(close + 1);
-  }
-  const std::size_t size = format.starts_with('^') ? 3 : 1;
-  const auto directive = format.substr(0, size);
+  format.remove_prefix(std::min(format.find_first_not_of("0123456789,!<>"), format.size()));
+  const bool has_argument = format.starts_with('{');
+  const auto argument = has_argument ? take_until(format, "}").substr(1) : std::string_view();
+  const auto directive = format.substr(0, format.starts_with('^') ? 3 : 1);
   format.remove_prefix(directive.size());
-  const auto typed = "%" + std::string(whole.substr(0, whole.size() - format.size()));
-  if (directive == "%") return static_cast<void>(layout.end += '%');
-  if (directive == "t") {
-    if (!argument.empty()) return layout.add("time", typed);
-    layout.end += '[';
-    layout.add("time_local", typed);
-    return static_cast<void>(layout.end += ']');
+  if (directive == "%") return static_cast<void>(layout.texts.back() += '%');
+  std::string name(name_of(has_argument && directive == "t" ? "{}t" : directive));
+  if (name == "http_") {
+    for (const char c : argument) name += c == '-' ? '_' : lower_case(c);
+  } else if (name.empty() || (has_argument && directive != "t")) {
+    name = whole.substr(0, whole.size() - format.size());  // "D", "{X-Id}o"
   }
-  const auto name = variable_of(argument, directive);
-  if (name.empty()) {
-    throw UsageError(fmt::format("'{}' is not a directive of Apache's LogFormat", typed),
-                     "write %% for a percent sign");
-  }
-  layout.add(is_other ? "original_" + name : name, typed);
+  const bool is_enclosed = name == "time_local";
+  if (is_enclosed) layout.texts.back() += '[';
+  layout.add(name);
+  if (is_enclosed) layout.texts.back() += ']';
 }
 
 Layout apache_layout(std::string_view format) {
   Layout layout;
   while (!format.empty()) {
-    const char c = format.front();
+    const auto text = format.substr(0, format.find('%'));
+    layout.texts.back() += text;
+    format.remove_prefix(text.size());
+    if (format.empty()) break;
     format.remove_prefix(1);
-    if (c != '%') {
-      layout.end += c;
-      continue;
-    }
     take_directive(format, layout);
-    // A time in several directives, "%{%d/%b/%Y %T}t.%{msec_frac}t", is one text.
-    auto& places = layout.places;
-    if (places.size() > 1 && places.back().name == "time" &&
-        places[places.size() - 2].name == "time") {
-      places.pop_back();
-    }
   }
   return layout;
 }
@@ -230,10 +185,8 @@ bool is_enclosed(std::string_view before) {
 /// A name, but not an address, which might be the client's; that of a server is in brackets.
 bool is_host(std::string_view text) {
   if (client_network(text, kIpv6Bits)) return text.starts_with('[');
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return is_digit(c) || c == '.' || c == '-' || c == '_' ||
-           (lower_case(c) >= 'a' && lower_case(c) <= 'z');
-  });
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return is_alphanumeric(c) || c == '.' || c == '-' || c == '_'; });
 }
 
 bool is_word(std::string_view text) {
@@ -262,14 +215,13 @@ std::optional<std::string_view> part_of(std::string_view text, Part part) {
 class TextReader final : public FieldReader {
  public:
   TextReader(Layout layout, const FieldOptions& options) {
-    const auto& places = layout.places;
-    if (places.empty()) throw UsageError("it has no variables");
-    start_ = places.front().before;
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      names_.push_back(places[i].name);
-      Step step{.after = i + 1 < places.size() ? places[i + 1].before : layout.end};
-      const std::string_view before = places[i].before;
-      step.end = end_of(before, step.after, i + 1 == places.size());
+    if (layout.names.empty()) throw UsageError("it has no variables");
+    names_ = std::move(layout.names);
+    start_ = layout.texts.front();
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      Step step{.after = layout.texts[i + 1]};
+      const std::string_view before = layout.texts[i];
+      step.end = end_of(before, step.after, i + 1 == names_.size());
       step.is_word = step.end != End::kQuote && step.end != End::kBlank && !is_enclosed(before) &&
                      !lists(kOfSeveralWords, names_[i]);
       step.is_host = names_[i] == "host";
@@ -281,7 +233,6 @@ class TextReader final : public FieldReader {
   }
 
   LineKind read(std::string_view line, Values& values) override {
-    progress_ = 0;
     if (line.starts_with('#')) return LineKind::kOther;
     while (!line.empty() && (is_blank(line.back()) || line.ends_with('\n'))) line.remove_suffix(1);
     if (!line.starts_with(start_)) return bad(fmt::format("it does not begin with '{}'", start_));
@@ -289,7 +240,6 @@ class TextReader final : public FieldReader {
     for (const auto& step : steps_) {
       std::string_view text;
       if (!take(step, rest, text)) return lacks(step);
-      ++progress_;
       if (step.role) values[*step.role].emplace(text.data(), text.size());
       if (step.part != Part::kAll) {
         values[*step.role] = part_of(text, step.part);
@@ -298,7 +248,6 @@ class TextReader final : public FieldReader {
       if (rest.data() == nullptr) break;
     }
     if (!rest.empty()) return bad(fmt::format("it goes on after {}", names_.back()));
-    ++progress_;
     return LineKind::kRequest;
   }
 
@@ -323,6 +272,7 @@ class TextReader final : public FieldReader {
   void choose(const FieldOptions& options) {
     const RoleNames roles(options);
     for (const auto role : {kTime, kDate, kKey, kCost, kMessage}) {
+      if (role == kDate && !may_be_of_a_day(name(kTime))) continue;
       const auto* best = best_of(role, roles);
       if (best == nullptr && role == kKey && options.key) best = other_name(*options.key);
       if (best != nullptr) {
@@ -340,7 +290,6 @@ class TextReader final : public FieldReader {
           fmt::format("no field for the key: the format has {}", fmt::join(names_, ", ")),
           "--key-field names it");
     }
-    if (!may_be_of_a_day(name(kTime))) drop(kDate);
     const auto* address = best_of(kKey, RoleNames({}));
     if (address == nullptr) return;
     auto& step = steps_[static_cast<std::size_t>(address - names_.data())];
@@ -368,8 +317,8 @@ class TextReader final : public FieldReader {
         "useragent http_user_agent method request_method method request path request_uri path uri "
         "path request";
     for (auto rest = kShort; !rest.empty();) {
-      const auto name = take_word(rest);
-      const auto found = std::find(names_.begin(), names_.end(), take_word(rest));
+      const auto name = take_until(rest, " ");
+      const auto found = std::find(names_.begin(), names_.end(), take_until(rest, " "));
       if (name != key || found == names_.end()) continue;
       auto& part = steps_[static_cast<std::size_t>(found - names_.begin())].part;
       if (key == "path") part = Part::kPath;
@@ -377,12 +326,6 @@ class TextReader final : public FieldReader {
       return &*found;
     }
     return nullptr;
-  }
-
-  void drop(Role role) {
-    for (auto& step : steps_) {
-      if (step.role == role) step.role.reset();
-    }
   }
 
   static std::size_t end_of(const Step& step, std::string_view rest) {
@@ -439,17 +382,8 @@ class TextReader final : public FieldReader {
 
 std::unique_ptr<FieldReader> make_text_reader(std::string_view format, const FieldOptions& fields) {
   const bool is_apache = format.find('$') == format.npos;
-  auto layout = is_apache ? apache_layout(format) : nginx_layout(format);
-  std::vector<std::string_view> seen;
-  for (const auto& place : layout.places) {
-    if (place.name == "any") continue;
-    if (std::find(seen.begin(), seen.end(), place.name) != seen.end()) {
-      throw UsageError(fmt::format("'{}' comes twice", place.typed),
-                       is_apache ? "" : "write $any for what does not matter");
-    }
-    seen.push_back(place.name);
-  }
-  return std::make_unique<TextReader>(std::move(layout), fields);
+  return std::make_unique<TextReader>(is_apache ? apache_layout(format) : nginx_layout(format),
+                                      fields);
 }
 
 }  // namespace rlctl::replay

@@ -186,17 +186,17 @@ any; --key-field takes another field"
 @test "--format takes nginx's log_format and Apache's LogFormat, as they stand in the servers' files" {
   combined | sed 's/$/ 0.004 "web"/' >access.log
   refused "combined is nearest, but it goes on after http_user_agent: '192.0.2.1 - - [" --replay access.log
-  assert_line --partial "hint: try --format '\$remote_addr - - [\$time] \$any'"
+  assert_line --partial "hint: try --format '\$remote_addr \$any \$any [\$time] \$any'"
   local format
-  for format in '$remote_addr - - [$time] $any' \
+  for format in '$remote_addr $any $any [$time] $any' \
     '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $request_time "$host"' \
     '%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-Agent}i\" %T \"%v\"'; do
     run -0 rlctl burst --replay access.log --format "$format" "${two[@]}" --model --json
     assert_equal "$(counts)" '[5,4,1,2,1]'
     assert_equal "$(replayed '.files[0] | [.format, .prefix, .bad]')" "$(jq -nc --arg f "$format" '[$f, null, 0]')"
   done
-  refused "--format: '\$remote_adr' is not a variable of nginx" --replay access.log --format '$remote_adr [$time] $any'
-  refused "--format: '\$status' comes twice" --replay access.log --format '$status $remote_addr $status'
+  refused '--format: no field for the key: the format has remote_adr, time, any' \
+    --replay access.log --format '$remote_adr [$time] $any'
 }
 
 @test "what a collector puts before each line is stripped" {
