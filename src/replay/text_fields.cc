@@ -60,6 +60,9 @@ constexpr std::string_view kOfSeveralWords =
     "time_local start_time date request_time_text http_* sent_http_* upstream_* cookie_* arg_* "
     "env_* note_* ssl_*";
 
+/// The fields in whose places the formats of others may have an address.
+constexpr std::string_view kNoAddresses = "remote_user auth_user request_time";
+
 Layout nginx_layout(std::string_view format) {
   Layout layout;
   while (!format.empty()) {
@@ -143,6 +146,7 @@ struct Step {
   Part part = Part::kAll;
   bool is_word = false;       ///< it has no blanks, except after commas
   bool is_host = false;       ///< it is the name of a server
+  bool is_other = false;      ///< it is not an address, which might be the client's
   bool skips_blanks = false;  ///< columns may be aligned by several blanks
   bool is_optional = false;   ///< it and the text before it may be absent
 };
@@ -189,6 +193,10 @@ bool is_host(std::string_view text) {
                      [](char c) { return is_alphanumeric(c) || c == '.' || c == '-' || c == '_'; });
 }
 
+bool is_other(std::string_view text) {
+  return text == "-" || !client_network(text.substr(0, text.find(' ')), kIpv6Bits);
+}
+
 bool is_word(std::string_view text) {
   if (text.starts_with('"')) return false;
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -225,6 +233,7 @@ class TextReader final : public FieldReader {
       step.is_word = step.end != End::kQuote && step.end != End::kBlank && !is_enclosed(before) &&
                      !lists(kOfSeveralWords, names_[i]);
       step.is_host = names_[i] == "host";
+      step.is_other = lists(kNoAddresses, names_[i]);
       step.skips_blanks =
           step.end != End::kQuote && (before.ends_with(' ') || (i == 0 && step.end == End::kBlank));
       steps_.push_back(std::move(step));
@@ -364,7 +373,8 @@ class TextReader final : public FieldReader {
     }
     text = rest.substr(0, end);
     rest.remove_prefix(end + step.after.size());
-    return (!step.is_word || is_word(text)) && (!step.is_host || is_host(text));
+    return (!step.is_word || is_word(text)) && (!step.is_host || is_host(text)) &&
+           (!step.is_other || is_other(text));
   }
 
   LineKind lacks(const Step& step) {

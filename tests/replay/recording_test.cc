@@ -301,6 +301,9 @@ TEST_CASE("the client's address is the key, whatever else is like one") {
       // The second field of lighttpd is the name of a server, not a client behind a proxy.
       {"192.0.2.7 www.example.com -" + at, {"192.0.2.7"}},
       {"10.0.0.1 192.0.2.7 -" + at, {}},
+      {"10.0.0.1 - 192.0.2.7 - ann" + at, {}},
+      {"10.0.0.1 - -" + at.substr(0, at.size() - 1) + " 192.0.2.7\n", {}},
+      {"192.0.2.7 - [25/Nov/2026:12:00:00 +0000] 10.0.0.1:80 GET / HTTP/1.1 200 5\n", {}},
       {uvicorn + "192.0.2.7:8000 - \"GET / HTTP/1.1\" 200 OK\n", {"192.0.2.7"}},
       {uvicorn + "2001:db8::1:8000 - \"GET / HTTP/1.1\" 200 OK\n", {"2001:db8::1"}},
       {"2001:DB8:0::1 - -" + at, {"2001:db8::1"}},
@@ -326,7 +329,7 @@ TEST_CASE("the client's address is the key, whatever else is like one") {
 
 TEST_CASE("variants of a format may share a file") {
   const std::string start =
-      "79a5 web [25/Nov/2026:12:00:00 +0000] 192.0.2.7 - 3E57 REST.GET a.png ";
+      "79a5 web [25/Nov/2026:12:00:00 +0000] 192.0.2.7 - 3E57 REST.GET.OBJECT a.png ";
   std::string log = start + "- 200 - 113 113 7 6 \"-\" \"-\" -\n";
   for (int i = 0; i < 19; ++i) log += start + "\"GET / HTTP/1.1\" 200 - 1 1 7 6 \"-\" \"-\" -\n";
   CHECK(record_text(log).counts() == LineCounts{.lines = 20, .requests = 20});
