@@ -9,8 +9,8 @@
 #include <deque>
 #include <stdexcept>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/address.h"
 #include "base/error.h"
@@ -33,15 +33,40 @@ struct RecordedRequests {
     static_assert(limiter::kLargestCost <= UINT32_MAX);
   };
 
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  /// Of a hash table with open addressing, which is faster than std::unordered_map for many keys.
+  struct Slot {
+    std::uint32_t hash = 0, number = kNone;
+  };
+
   /// The number of a key, from 0 in order of appearance.
   std::uint32_t number_of(std::string_view name) {
-    const auto known = numbers.find(name);
-    if (known != numbers.end()) return known->second;
-    if (names.size() > UINT32_MAX) throw std::length_error("more than 4294967296 keys");
-    const auto number = static_cast<std::uint32_t>(names.size());
-    numbers.emplace(names.emplace_back(name), number);
+    if (names.size() >= slots.size() / 2) grow();
+    const auto hash = static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
+    std::size_t at = hash;
+    for (; slot_at(at).number != kNone; ++at) {
+      const auto& slot = slot_at(at);
+      if (slot.hash == hash && names[slot.number] == name) return slot.number;
+    }
+    if (names.size() >= kNone) throw std::length_error("more than 4294967295 keys");
+    slot_at(at) = {hash, static_cast<std::uint32_t>(names.size())};
+    names.emplace_back(name);
     bytes_of_names += name.size();
-    return number;
+    return slot_at(at).number;
+  }
+
+  /// Their number is a power of 2.
+  Slot& slot_at(std::size_t at) { return slots[at & (slots.size() - 1)]; }
+
+  void grow() {
+    constexpr std::size_t kFirst = 1024;
+    const auto old = std::exchange(slots, std::vector<Slot>(std::max(kFirst, slots.size() * 2)));
+    for (const auto& slot : old) {
+      if (slot.number == kNone) continue;
+      std::size_t at = slot.hash;
+      while (slot_at(at).number != kNone) ++at;
+      slot_at(at) = slot;
+    }
   }
 
   /// Requests at the same time keep the order in which they were read.
@@ -60,7 +85,7 @@ struct RecordedRequests {
 
   std::deque<Request> by_time = {};  ///< after sort_by_time()
   std::deque<std::string> names = {};
-  std::unordered_map<std::string_view, std::uint32_t> numbers = {};
+  std::vector<Slot> slots = {};
   std::size_t bytes_of_names = 0;
 };
 
