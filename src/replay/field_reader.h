@@ -78,6 +78,8 @@ class RoleNames {
 /// one.
 bool may_be_of_a_day(std::string_view name);
 
+/// Without the blanks around it.
+std::string_view trimmed(std::string_view text) noexcept;
 /// Whether a list of words has this one; a word of the list that ends with * is the
 /// beginning of words.
 bool lists(std::string_view list, std::string_view word) noexcept;

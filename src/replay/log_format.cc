@@ -124,10 +124,8 @@ namespace {
 /// The first of a list of addresses, without its port and in one spelling. Any other text
 /// unchanged.
 std::string_view without_port(std::string_view text, std::string& storage) {
-  if (text.find_first_of(":,") == text.npos) return text;
-  auto first = text.substr(0, text.find(','));
-  while (first.ends_with(' ')) first.remove_suffix(1);
-  const auto address = client_network(first, kIpv6Bits);
+  if (text.find(':') == text.npos && text.find(',') == text.npos) return text;
+  const auto address = client_network(trimmed(text.substr(0, text.find(','))), kIpv6Bits);
   if (!address) return text;
   storage = address->substr(0, address->find('/'));
   return storage;
@@ -136,11 +134,6 @@ std::string_view without_port(std::string_view text, std::string& storage) {
 bool is_address(std::string_view text) {
   std::string storage;
   return client_network(without_port(text, storage), kIpv6Bits).has_value();
-}
-
-std::string_view without_blanks(std::string_view text) noexcept {
-  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  return text;
 }
 
 /// A cost, a whole number; 0 if the text is not one.
@@ -212,7 +205,7 @@ LineKind LogReader::read(std::string_view line, Entry& entry) {
     const auto kind = stage.reader->read(line, stage.values);
     if (kind == LineKind::kBad) return bad(stage.reader->why());
     if (kind == LineKind::kOther) return kind;
-    if (stage.values[kMessage]) line = without_blanks(*stage.values[kMessage]);
+    if (stage.values[kMessage]) line = trimmed(*stage.values[kMessage]);
     if (!stage.values[kTime]) continue;
     std::string_view text;
     const auto at = stage.time(text);

@@ -143,12 +143,6 @@ std::string text_of(const Column& column) {
   return text;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
 char separator_of(std::string_view header) {
   constexpr std::string_view kSeparators = ",;\t|";
   return *std::max_element(kSeparators.begin(), kSeparators.end(), [&](char a, char b) {

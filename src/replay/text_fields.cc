@@ -13,6 +13,12 @@
 
 namespace rlctl::replay {
 
+std::string_view trimmed(std::string_view text) noexcept {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
 bool lists(std::string_view list, std::string_view word) noexcept {
   while (!list.empty()) {
     const auto one = take_until(list, " ");
@@ -151,23 +157,19 @@ struct Step {
   bool is_optional = false;   ///< it and the text before it may be absent
 };
 
-/// As starts_with(), but faster for a few characters.
-bool begins_with(std::string_view text, std::string_view wanted) {
-  if (text.size() < wanted.size()) return false;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (text[i] != wanted[i]) return false;
+/// As text.substr(at).starts_with(wanted), but faster for a few characters.
+bool has_at(std::string_view text, std::size_t at, std::string_view wanted) {
+  if (text.size() - at < wanted.size()) return false;
+  for (const char c : wanted) {
+    if (text[at++] != c) return false;
   }
   return true;
 }
 
-/// As find(), but faster, since the last character of what separates fields is seldom in them.
 std::size_t find_text(std::string_view text, std::string_view wanted) {
-  for (auto at = text.find(wanted.back(), wanted.size() - 1); at != text.npos;
-       at = text.find(wanted.back(), at + 1)) {
-    const auto begin = at + 1 - wanted.size();
-    if (begins_with(text.substr(begin), wanted)) return begin;
-  }
-  return text.npos;
+  auto at = text.find(wanted.front());
+  while (at != text.npos && !has_at(text, at, wanted)) at = text.find(wanted.front(), at + 1);
+  return at;
 }
 
 std::size_t closing_quote(std::string_view text) {
@@ -199,7 +201,7 @@ bool is_other(std::string_view text) {
 
 bool is_word(std::string_view text) {
   if (text.starts_with('"')) return false;
-  while (text.ends_with(' ')) text.remove_suffix(1);
+  text = trimmed(text);
   for (auto at = text.find(' '); at != text.npos; at = text.find(' ', at + 1)) {
     if (at == 0 || text[at - 1] != ',') return false;
   }
@@ -342,15 +344,13 @@ class TextReader final : public FieldReader {
       case End::kLine:
         return rest.size();
       case End::kBlank: {
-        auto at = rest.find_first_of(" \t");
-        while (at != 0 && at != rest.npos && rest[at - 1] == ',') {
-          at = rest.find_first_of(" \t", at + 1);
-        }
-        return at;
+        std::size_t at = 0;
+        while (at < rest.size() && (!is_blank(rest[at]) || (at > 0 && rest[at - 1] == ','))) ++at;
+        return at < rest.size() ? at : rest.npos;
       }
       case End::kQuote: {
         const auto end = closing_quote(rest);
-        return end != rest.npos && begins_with(rest.substr(end), step.after) ? end : rest.npos;
+        return end != rest.npos && has_at(rest, end, step.after) ? end : rest.npos;
       }
       case End::kText:
         return find_text(rest, step.after);
