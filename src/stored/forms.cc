@@ -55,8 +55,9 @@ class PackedReader {
   }
   /// A limit that the algorithm's script accepts.
   limiter::Limit limit(std::string_view algorithm) {
-    const auto& row = *limiter::find_algorithm(algorithm);
     limiter::Limit limit;
+    if (failed_) return limit;
+    const auto& row = *limiter::find_algorithm(algorithm);
     limit.limit = count(limiter::kLargestLimit);
     limit.window = microseconds{whole(limiter::kLongestWindow.count())};
     if (row.has_burst) limit.burst = count(limiter::kLargestLimit);
@@ -305,6 +306,10 @@ std::string_view type_of_state(const limiter::Algorithm& algorithm) {
 }
 
 Decoded decode_ours(const KeySample& content) {
+  // Our strings begin with a word: most others need not be compared with each form.
+  const auto& text = content.text;
+  const bool begins_with_word = !text.empty() && text[0] >= 'a' && text[0] <= 'z';
+  if (content.type == "string" && !begins_with_word) return {};
   return decode_by(kOurForms, content);
 }
 
@@ -380,11 +385,12 @@ void append_read(redis::Connection& connection, const std::string& key, const Ke
     connection.append({"ZRANGE", key, "0", "0", "WITHSCORES"});
     connection.append({"ZRANGE", key, "-1", "-1", "WITHSCORES"});
   } else if (content.type == "hash") {
-    std::vector<std::string_view> command{"HMGET", key};
-    const auto fields = libraries.hash_fields();
-    command.insert(command.end(), fields.begin(), fields.end());
+    auto command = libraries.hash_fields(key);
     connection.append({"HLEN", key});
-    connection.append(command);
+    const std::array<std::string_view, 2> words{"HMGET", key};
+    const bool has_fields = !command.empty();
+    command.insert(command.begin(), words.begin(), words.end());
+    if (has_fields) connection.append(command);
   }
   if (is_read(content)) connection.append({"PTTL", key});
 }
@@ -415,9 +421,11 @@ bool take_edges(redis::Connection& connection, KeySample& content) {
   return is_edge(first) && is_edge(last);
 }
 
-bool take_fields(redis::Connection& connection, KeySample& content, const Libraries& libraries) {
-  const auto fields = libraries.hash_fields();
+bool take_fields(redis::Connection& connection, const std::string& key, KeySample& content,
+                 const Libraries& libraries) {
+  const auto fields = libraries.hash_fields(key);
   content.size = read_of_any_type(connection).integer();
+  if (fields.empty()) return content.size > 0;
   const auto values = read_of_any_type(connection);
   if (values.is_error()) return false;
   if (values.size() != fields.size()) {
@@ -431,11 +439,11 @@ bool take_fields(redis::Connection& connection, KeySample& content, const Librar
 
 /// Reads the replies to append_read(). Returns false if the key was empty: lists, sorted sets and
 /// hashes never are, strings rarely.
-bool take_read(redis::Connection& connection, KeySample& content, microseconds now,
-               const Libraries& libraries) {
+bool take_read(redis::Connection& connection, const std::string& key, KeySample& content,
+               microseconds now, const Libraries& libraries) {
   if (!is_read(content)) return true;
   const bool is_there = content.type == "string" ? take_text(connection, content)
-                        : content.type == "hash" ? take_fields(connection, content, libraries)
+                        : content.type == "hash" ? take_fields(connection, key, content, libraries)
                                                  : take_edges(connection, content);
   set_expiry(content, read_of_any_type(connection).integer(), now);
   return is_there;
@@ -473,7 +481,7 @@ std::size_t read_group(redis::Connection& connection, std::span<const std::strin
   const auto now = redis::server_time(read_of_any_type(connection));
   std::size_t bytes = 0;
   for (const auto i : group) {
-    if (!take_read(connection, contents[i], now, libraries)) empty.push_back(i);
+    if (!take_read(connection, keys[i], contents[i], now, libraries)) empty.push_back(i);
     bytes += size_of_parts(contents[i]);
     if (parts == Parts::kCut) cut_parts(contents[i]);
   }

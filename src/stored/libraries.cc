@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -14,96 +15,74 @@
 #include "embedded_libraries.h"
 #include "stored/key_names.h"
 #include "stored/library_row.h"
-#include "stored/row_reading.h"
 
 namespace rlctl::stored {
 namespace {
 
 using limiter::LibrarySection;
-using Setting = LibrarySection::Setting;
 
 // ---- Finding rows ----
 
-/// A pattern of keys, and a row that reads them or belongs to them.
+/// A row of a table, which is read when a name matches it.
+struct TableRow {
+  RowText text;
+  std::vector<std::string_view> fields = {};  ///< of hashes that it reads
+  mutable std::unique_ptr<Row> row = {};
+
+  const Row& get() const {
+    if (row) return *row;
+    row = std::make_unique<Row>();
+    static_cast<void>(read_row(text, *row));
+    return *row;
+  }
+};
+
+/// A pattern of names of keys, and the row that reads these keys or to which they belong.
 struct Entry {
-  Pattern pattern;
-  const Row* row = nullptr;
-  Role role = Role::kOther;
-  const Pattern* key = nullptr;    ///< of the key beside which these are
-  char first = '\0', last = '\0';  ///< bytes of the name, if the pattern has them
-  bool ends_in_digit = false;
+  const TableRow* row = nullptr;
+  std::string_view key = {};   ///< the pattern of the keys that the row reads
+  OtherName other = {};        ///< empty, or the name of these keys, which are beside such a key
+  std::string_view text = {};  ///< their pattern
+  NameFilter filter{text};
+  mutable std::optional<Pattern> pattern = {};
 
-  Entry(Pattern name, const Row& by, Role what, const Pattern& beside)
-      : pattern(std::move(name)), row(&by), role(what), key(&beside) {
-    const auto& front = pattern.pieces.front();
-    const auto& back = pattern.pieces.back();
-    if (front.part == Part::kLiteral) first = front.text.front();
-    if (back.part == Part::kLiteral) last = back.text.back();
-    ends_in_digit = back.part == Part::kIndex || back.part == Part::kStart ||
-                    back.part == Part::kMinute || back.part == Part::kNumber;
-  }
-  /// Most names of keys fail here, so that a database of millions is read quickly.
-  bool may_match(std::string_view name) const {
-    if (name.empty() || (first != '\0' && name.front() != first)) return false;
-    if (last != '\0' && name.back() != last) return false;
-    return !ends_in_digit || (name.back() >= '0' && name.back() <= '9');
-  }
-};
-
-/// Rows in the order in which they are tried.
-struct Index {
-  /// By type; for keys that are not there, those that have a ban. The more literal ones first.
-  std::map<std::string, std::vector<Entry>, std::less<>> keys = {};
-  std::vector<Entry> parts = {};  ///< keys beside others
-
-  std::span<const Entry> keys_of(std::string_view type) const {
-    const auto found = keys.find(type);
-    return found == keys.end() ? std::span<const Entry>() : found->second;
-  }
-};
-
-Index index_of(const std::deque<Row>& rows) {
-  Index index;
-  for (const auto& row : rows) {
-    for (const auto& key : row.keys) {
-      const Entry entry(key, row, Role::kOther, key);
-      index.keys[row.type].push_back(entry);
-      if (!row.ban.empty()) index.keys["none"].push_back(entry);
-      if (!row.mistake.empty()) continue;
-      for (const auto& [name, role] : row.beside) {
-        if (name.text == OtherName::kBefore) continue;
-        auto pattern = parse_pattern(name.pattern(key));
-        const bool is_any = pattern.literals == 0;
-        if (is_any && role != Role::kHash) continue;
-        index.parts.emplace_back(std::move(pattern), row, role, key);
+  bool match(std::string_view of, Name& name) const {
+    if (!pattern) {
+      try {
+        pattern = parse_pattern(text);
+      } catch (const UsageError&) {
+        pattern.emplace();  // a mistake in the configuration: it matches nothing
       }
     }
+    return name.match(*pattern, of);
   }
-  for (auto& [type, entries] : index.keys) {
-    std::ranges::stable_sort(entries, std::greater<>{},
-                             [](const Entry& entry) { return entry.pattern.literals; });
+  Role role() const {
+    const auto& beside = row->get().beside;
+    const auto found = std::ranges::find_if(
+        beside, [&](const auto& each) { return each.first.text == other.text; });
+    return found == beside.end() ? Role::kOther : found->second;
   }
-  return index;
-}
+};
 
-/// The ban of a key that is not there.
-std::optional<Ban> ban_of(const Row& row, const Name& name, const Siblings& siblings) {
-  if (row.ban.empty()) return std::nullopt;
-  auto key = row.ban.of(name);
-  const auto found = siblings.find(key);
-  if (found == siblings.end() || found->second.type == "none") return std::nullopt;
-  return Ban{.key = std::move(key), .until = found->second.until};
+/// The entries whose patterns match the name.
+template <typename OnMatch>
+void for_each_match(std::span<const Entry> entries, std::string_view key, const OnMatch& on_match) {
+  const NameEnds ends(key);
+  Name name;
+  for (const auto& entry : entries) {
+    if (entry.filter.passes(ends) && entry.match(key, name)) on_match(entry, name);
+  }
 }
 
 /// Whether the content of a key beside another is what the row says.
-bool is_part(const Entry& entry, const KeySample& content) {
-  switch (entry.role) {
+bool is_part(const Row& row, Role role, const KeySample& content) {
+  switch (role) {
     case Role::kTime:
       return content.type == "string" && time_in(content.text, 0).has_value();
     case Role::kNumber:
       return content.type == "string" && count_in(content.text).has_value();
     case Role::kHash:
-      for (const auto* place : {&entry.row->limit_at, &entry.row->window_at}) {
+      for (const auto* place : {&row.limit_at, &row.window_at}) {
         if (!*place || content.fields.find((*place)->field) == content.fields.end()) return false;
       }
       return true;
@@ -114,73 +93,184 @@ bool is_part(const Entry& entry, const KeySample& content) {
   return true;
 }
 
-std::optional<Decoded> decode_part(const Index& index, const Question& question) {
-  for (const auto& entry : index.parts) {
-    if (!entry.may_match(question.key)) continue;
-    const auto name = Name::match(entry.pattern, question.key);
-    if (!name || !is_part(entry, *question.content)) continue;
-    return Decoded{.form = &entry.row->forms.back(),
-                   .certain = true,
-                   .part_of = name->in(*entry.key),
-                   .is_ban = entry.role == Role::kBan};
-  }
-  return std::nullopt;
+/// The ban of a key that is not there.
+std::optional<Decoded> ban_of(const Row& row, const Name& name, const Siblings& siblings) {
+  if (row.ban.empty()) return std::nullopt;
+  auto key = row.ban.of(name);
+  const auto found = siblings.find(key);
+  if (found == siblings.end() || found->second.type == "none") return std::nullopt;
+  return Decoded{.ban = Ban{.key = std::move(key), .until = found->second.until}};
 }
 
-std::optional<Decoded> decode_rows(const Index& index, const Question& question,
-                                   const Siblings& siblings) {
+}  // namespace
+
+/// Rows, by the names of the keys that they read.
+class RowTable {
+ public:
+  /// For as many rows as are built in, so that they are not moved.
+  void reserve() {
+    for (auto& each : types_) each.entries.reserve(64);
+    parts_.reserve(64);
+  }
+  void add(RowText text);
+  /// Also keeps the texts of the row.
+  void add(const LibrarySection& section) { add(row_text(own_.emplace_back(section))); }
+
+  void add_siblings(const Question& question, std::vector<std::string>& names) const;
+  void add_fields(std::string_view key, std::vector<std::string_view>& fields) const;
+  /// The key as another's part.
+  std::optional<Decoded> decode_part(const Question& question) const;
+  std::optional<Decoded> decode(const Question& question, const Siblings& siblings) const;
+
+ private:
+  /// Of keys of a type, or of keys that are not there and may have a ban.
+  struct OfType {
+    std::string_view type;
+    std::vector<Entry> entries = {};
+    std::vector<Entry> with_others = {};  ///< those of them for which other keys are read
+  };
+
+  const OfType* entries_of(std::string_view type) const {
+    const auto found = std::ranges::find(types_, type, &OfType::type);
+    return found == types_.end() ? nullptr : &*found;
+  }
+
+  std::deque<LibrarySection> own_ = {};
+  std::deque<TableRow> rows_ = {};
+  std::array<OfType, 5> types_{OfType{"string"}, OfType{"list"}, OfType{"hash"}, OfType{"zset"},
+                               OfType{"none"}};
+  std::vector<Entry> parts_ = {};          ///< keys beside others
+  std::vector<Entry> any_parts_ = {};      ///< hashes of any name beside others
+  std::deque<std::string> patterns_ = {};  ///< their names
+};
+
+void RowTable::add(RowText text) {
+  auto& row = rows_.emplace_back(TableRow{.text = std::move(text)});
+  std::vector<std::string_view> keys;
+  std::vector<OtherName> others;
+  OfType* of_type = nullptr;
+  bool has_ban = false, has_others = false;
+  for (const auto& [name, part, value, more, line] : row.text.settings) {
+    if (name == "key") {
+      keys = more;
+      keys.insert(keys.begin(), value);
+    } else if (name == "type") {
+      const auto found = std::ranges::find(types_, value, &OfType::type);
+      if (found != types_.end()) of_type = &*found;
+    } else if (part == "key" || name == "previous" || name == "ban" || name == "others") {
+      const bool is_new = others.empty() || others.back().text != value;
+      if (is_new) others.push_back({value});
+      for (const auto& each : more) others.push_back({each});
+      has_ban = has_ban || name == "ban";
+    }
+    if (name == "field" || part == "field") row.fields.push_back(value);
+    has_others = !others.empty() || has_others || part == "ttl" || name == "unless";
+  }
+  for (const auto& key : keys) {
+    const Entry entry{.row = &row, .key = key, .text = key};
+    for (auto* type : {of_type, has_ban ? &types_.back() : nullptr}) {
+      if (type == nullptr) continue;
+      type->entries.push_back(entry);
+      if (has_others) type->with_others.push_back(entry);
+    }
+    for (const auto& other : others) {
+      auto pattern = other.pattern(key);
+      if (pattern.empty()) continue;
+      const bool is_any = pattern == "*";
+      if (is_any && !any_parts_.empty() && any_parts_.back().row == &row) continue;
+      const auto& kept = patterns_.emplace_back(std::move(pattern));
+      auto& parts = is_any ? any_parts_ : parts_;
+      parts.push_back({.row = &row, .key = key, .other = other, .text = kept});
+    }
+  }
+}
+
+void RowTable::add_siblings(const Question& question, std::vector<std::string>& names) const {
+  const auto& content = *question.content;
+  const auto* of_type = entries_of(content.type);
+  if (of_type == nullptr || (content.type == "string" && !number_in(content.text))) return;
+  for_each_match(of_type->with_others, question.key, [&](const Entry& entry, const Name& name) {
+    const auto& row = entry.row->get();
+    if (!row.mistake.empty()) return;
+    for (const auto& [other, role] : row.beside) {
+      const bool is_only_ban = content.type == "none" && role != Role::kBan;
+      if (role != Role::kOther && !is_only_ban) names.push_back(other.of(name));
+    }
+    if (row.ends && row.ends->is_ttl) names.push_back(row.ends->key.of(name));
+    if (!row.unless.empty()) names.push_back(row.unless.of(name));
+  });
+}
+
+void RowTable::add_fields(std::string_view key, std::vector<std::string_view>& fields) const {
+  const auto add = [&](const Entry& entry, const Name& /*name*/) {
+    for (const auto field : entry.row->fields) {
+      if (std::ranges::find(fields, field) == fields.end()) fields.push_back(field);
+    }
+  };
+  for_each_match(entries_of("hash")->entries, key, add);
+  for_each_match(any_parts_, key, add);
+}
+
+std::optional<Decoded> RowTable::decode_part(const Question& question) const {
+  std::optional<Decoded> found;
+  const auto add = [&](const Entry& entry, const Name& name) {
+    if (found) return;
+    const auto& row = entry.row->get();
+    const auto role = entry.role();
+    if (!row.mistake.empty() || !is_part(row, role, *question.content)) return;
+    found = Decoded{.form = &row.forms.back(),
+                    .certain = true,
+                    .part_of = name.in(parse_pattern(entry.key)),
+                    .is_ban = role == Role::kBan};
+  };
+  for_each_match(parts_, question.key, add);
+  if (question.content->type == "hash") for_each_match(any_parts_, question.key, add);
+  return found;
+}
+
+std::optional<Decoded> RowTable::decode(const Question& question, const Siblings& siblings) const {
+  const auto& content = *question.content;
+  const auto* of_type = entries_of(content.type);
+  const bool may_be_read = content.type != "string" || number_in(content.text);
+  if (of_type == nullptr || (!may_be_read && own_.empty())) return std::nullopt;
   std::optional<Fitting> best;
   std::size_t literals = 0;
-  for (const auto& entry : index.keys_of(question.content->type)) {
-    if (best && entry.pattern.literals < literals) break;
-    if (!entry.may_match(question.key)) continue;
-    auto name = Name::match(entry.pattern, question.key);
-    if (!name) continue;
-    if (question.content->type == "none") {
-      if (auto ban = ban_of(*entry.row, *name, siblings)) return Decoded{.ban = std::move(ban)};
-      continue;
+  // The one with the most literal characters; of equal ones, the one whose window the TTL fits
+  // best, and then that of the roundest window.
+  const auto rank = [](const Fitting& each) {
+    constexpr double kClose = 5e5;
+    return std::pair(each.off > kClose ? each.off : 0, -roundness(each.state.window));
+  };
+  for_each_match(of_type->entries, question.key, [&](const Entry& entry, const Name& name) {
+    const auto literals_here = literals_of(*entry.pattern);
+    if (best && literals_here < literals) return;
+    const auto& row = entry.row->get();
+    if (!may_be_read && row.mistake.empty()) return;
+    std::optional<Fitting> fitting;
+    if (content.type != "none") {
+      fitting = read_by_row(row, name, question, siblings);
+    } else if (auto ban = ban_of(row, name, siblings)) {
+      fitting = Fitting{.state = *std::move(ban)};
     }
-    auto fitting = read_by_row(*entry.row, *name, question, siblings);
-    if (!fitting) continue;
-    // Of equal ones, the one whose window the TTL fits best, and then that of the roundest window.
-    const auto rank = [](const Fitting& each) {
-      constexpr double kClose = 5e5;
-      return std::pair(each.off > kClose ? each.off : 0, -roundness(each.state.window));
-    };
-    if (!best || rank(*fitting) < rank(*best)) best = std::move(fitting);
-    literals = entry.pattern.literals;
-  }
+    if (!fitting) return;
+    const bool is_better = !best || literals_here > literals || rank(*fitting) < rank(*best);
+    if (is_better) best = std::move(fitting);
+    literals = literals_here;
+  });
   if (!best) return std::nullopt;
   return std::move(best->state);
 }
 
-void add_siblings(const Index& index, const Question& question, std::vector<std::string>& names) {
-  const auto& content = *question.content;
-  for (const auto& entry : index.keys_of(content.type)) {
-    const auto& row = *entry.row;
-    const bool needs = !row.beside.empty() || !row.unless.empty();
-    if (!needs || !entry.may_match(question.key) || !row.mistake.empty()) continue;
-    const auto name = Name::match(entry.pattern, question.key);
-    if (!name || (content.type == "string" && !number_in(content.text))) continue;
-    for (const auto& [other, role] : row.beside) {
-      const bool is_only_ban = content.type == "none" && role != Role::kBan;
-      if (role != Role::kOther && !is_only_ban) names.push_back(other.of(*name));
-    }
-    if (row.ends && row.ends->is_ttl) names.push_back(row.ends->key.of(*name));
-    if (!row.unless.empty()) names.push_back(row.unless.of(*name));
-  }
-}
+namespace {
 
-void add_fields(const std::deque<Row>& rows, std::vector<std::string>& fields) {
-  const auto add = [&](const std::string& field) {
-    if (!field.empty() && std::ranges::find(fields, field) == fields.end()) fields.push_back(field);
-  };
-  for (const auto& row : rows) {
-    add(row.field);
-    for (const auto* place : {&row.at, &row.start, &row.ends, &row.limit_at, &row.window_at}) {
-      if (*place) add((*place)->field);
-    }
-  }
+const RowTable& built_in() {
+  static const RowTable kTable = [] {
+    RowTable table;
+    table.reserve();
+    for (auto& text : built_in_rows()) table.add(std::move(text));
+    return table;
+  }();
+  return kTable;
 }
 
 LibrarySection section_for(std::string_view value, std::string_view type) {
@@ -194,136 +284,9 @@ LibrarySection section_for(std::string_view value, std::string_view type) {
 
 // ---- Libraries ----
 
-struct RowTable {
-  std::deque<Row> rows = {};
-  Index index = {};
-  std::vector<std::string> fields = {};
-
-  void add(const LibrarySection& section) { read_row(section, rows.emplace_back()); }
-  void finish() {
-    index = index_of(rows);
-    add_fields(rows, fields);
-  }
-};
-
-namespace {
-
-/// Reads libraries.toml, which uses little of TOML, in a tenth of the time that a parser takes. A
-/// test compares the two.
-class BuiltInText {
- public:
-  explicit BuiltInText(std::string_view text) : rest_(text) {}
-
-  std::vector<LibrarySection> read() {
-    std::vector<LibrarySection> sections;
-    for (skip(); !rest_.empty(); skip()) {
-      constexpr std::string_view kHeader = "[library.";
-      if (rest_.starts_with(kHeader)) {
-        rest_.remove_prefix(kHeader.size());
-        sections.push_back({.name = std::string(take_word())});
-        rest_.remove_prefix(1);
-      } else {
-        read_setting(sections.back(), {});
-      }
-    }
-    return sections;
-  }
-
- private:
-  /// Skips blanks, ends of lines, commas, equals signs and comments.
-  void skip() {
-    while (!rest_.empty()) {
-      if (rest_[0] == '#') {
-        rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
-      } else if (std::string_view(" \n,=").find(rest_[0]) != std::string_view::npos) {
-        rest_.remove_prefix(1);
-      } else {
-        return;
-      }
-    }
-  }
-  std::string_view take_word() {
-    const auto word = rest_.substr(0, rest_.find_first_of(" ]},\n"));
-    rest_.remove_prefix(word.size());
-    return word;
-  }
-  std::string take_text() {
-    const auto quote = rest_[0];
-    if (quote != '"' && quote != '\'') return std::string(take_word());
-    const auto end = rest_.find(quote, 1);
-    const std::string text(rest_.substr(1, end - 1));
-    rest_.remove_prefix(end + 1);
-    return text;
-  }
-  void read_setting(LibrarySection& section, const std::string& prefix) {
-    Setting setting{.name = prefix + std::string(take_word())};
-    skip();
-    const auto open = rest_[0];
-    if (open != '[' && open != '{') {
-      setting.values.push_back(take_text());
-      section.settings.push_back(std::move(setting));
-      return;
-    }
-    rest_.remove_prefix(1);
-    for (skip(); rest_[0] != ']' && rest_[0] != '}'; skip()) {
-      if (open == '{') {
-        read_setting(section, setting.name + ".");
-      } else {
-        setting.values.push_back(take_text());
-      }
-    }
-    rest_.remove_prefix(1);
-    if (open == '[') section.settings.push_back(std::move(setting));
-  }
-
-  std::string_view rest_;
-};
-
-}  // namespace
-
-std::vector<LibrarySection> built_in_sections() {
-  return BuiltInText(built_in_text()).read();
-}
-
 std::string_view built_in_text() {
   return embedded::k_libraries_toml.text;
 }
-
-namespace {
-
-RowTable make_table(std::span<const LibrarySection> sections) {
-  RowTable table;
-  for (const auto& section : sections) table.add(section);
-  table.finish();
-  return table;
-}
-
-/// The tables that have a ban, in the text.
-std::vector<LibrarySection> sections_with_ban() {
-  constexpr std::string_view kHeader = "[library.";
-  const auto text = built_in_text();
-  std::vector<LibrarySection> sections;
-  for (auto ban = text.find("\nban = "); ban != text.npos; ban = text.find("\nban = ", ban + 1)) {
-    const auto begin = text.rfind(kHeader, ban);
-    auto found = BuiltInText(text.substr(begin, text.find(kHeader, ban) - begin)).read();
-    std::ranges::move(found, std::back_inserter(sections));
-  }
-  return sections;
-}
-
-/// For keys that are not there, which most keys of this project are at some time: only a ban says
-/// anything of them, and the others need not be read.
-const RowTable& built_in_bans() {
-  static const RowTable kTable = make_table(sections_with_ban());
-  return kTable;
-}
-
-const RowTable& built_in() {
-  static const RowTable kTable = make_table(built_in_sections());
-  return kTable;
-}
-
-}  // namespace
 
 Libraries::Libraries() = default;
 Libraries::~Libraries() = default;
@@ -346,45 +309,37 @@ Libraries::Libraries(std::span<const LibrarySection> own, const std::optional<st
     }
   }
   for (const auto& section : own) own_->add(section);
-  own_->finish();
 }
 
 std::vector<std::string> Libraries::siblings(const Question& question) const {
   std::vector<std::string> names;
-  if (own_) add_siblings(own_->index, question, names);
-  const auto& content = *question.content;
-  const auto& table = content.type == "none" ? built_in_bans() : built_in();
-  add_siblings(table.index, question, names);
+  if (own_) own_->add_siblings(question, names);
+  built_in().add_siblings(question, names);
   return names;
 }
 
 Decoded Libraries::decode(const Question& question, const Siblings& siblings) const {
   const auto& content = *question.content;
+  const bool is_there = content.type != "none";
   if (own_) {
-    if (auto state = decode_rows(own_->index, question, siblings)) return *std::move(state);
-    if (content.type != "none") {
-      if (auto state = decode_part(own_->index, question)) return *std::move(state);
-    }
-  }
-  if (content.type == "none") {
-    return decode_rows(built_in_bans().index, question, siblings).value_or(Decoded{});
+    if (auto state = own_->decode(question, siblings)) return *std::move(state);
+    auto part = is_there ? own_->decode_part(question) : std::nullopt;
+    if (part) return *std::move(part);
   }
   auto ours = decode_ours(content);
   if (ours.certain) return ours;
-  const auto& index = built_in().index;
-  if (auto state = decode_part(index, question)) return *std::move(state);
-  if (auto state = decode_rows(index, question, siblings)) return *std::move(state);
+  auto part = is_there ? built_in().decode_part(question) : std::nullopt;
+  if (part) return *std::move(part);
+  if (auto state = built_in().decode(question, siblings)) return *std::move(state);
   if (ours.form != nullptr) return ours;
   return decode_shape(content);
 }
 
-std::span<const std::string> Libraries::hash_fields() const {
-  if (!own_) return built_in().fields;
-  if (fields_.empty()) {
-    fields_ = built_in().fields;
-    add_fields(own_->rows, fields_);
-  }
-  return fields_;
+std::vector<std::string_view> Libraries::hash_fields(std::string_view key) const {
+  std::vector<std::string_view> fields;
+  if (own_) own_->add_fields(key, fields);
+  built_in().add_fields(key, fields);
+  return fields;
 }
 
 const Libraries& built_in_libraries() {
@@ -397,7 +352,7 @@ std::vector<limiter::ConfigurationMistake> library_mistakes(
   std::vector<limiter::ConfigurationMistake> mistakes;
   for (const auto& section : configuration.libraries) {
     Row row;
-    for (const auto& [line, message] : read_row(section, row)) {
+    for (const auto& [line, message] : read_row(row_text(section), row)) {
       mistakes.push_back(
           limiter::mistake_at(configuration.file, line, message, "library." + section.name));
     }

@@ -30,7 +30,7 @@ struct Question {
 /// The contents of keys beside a key, by name. A key that may not be read is not in it.
 using Siblings = std::map<std::string, KeySample, std::less<>>;
 
-struct RowTable;
+class RowTable;
 
 /// The rows of a user, before the built-in ones.
 class Libraries {
@@ -52,20 +52,18 @@ class Libraries {
   std::vector<std::string> siblings(const Question& question) const;
   /// What the key means; the form lives as long as this.
   Decoded decode(const Question& question, const Siblings& siblings) const;
-  /// The fields that must be read of hashes.
-  std::span<const std::string> hash_fields() const;
+  /// The fields that must be read of the key if it is a hash; maybe none.
+  std::vector<std::string_view> hash_fields(std::string_view key) const;
 
  private:
   std::unique_ptr<RowTable> own_;  ///< null if the user has none
-  mutable std::vector<std::string> fields_;
 };
 
-/// The built-in rows, which are parsed when the first key is met that is not one of this project.
+/// The built-in rows, each of which is read when the first key is met whose name it matches.
 const Libraries& built_in_libraries();
 
-/// libraries.toml, and the tables in it.
+/// libraries.toml, without its comments and sources.
 std::string_view built_in_text();
-std::vector<limiter::LibrarySection> built_in_sections();
 
 /// The mistakes in rows of a configuration file.
 std::vector<limiter::ConfigurationMistake> library_mistakes(

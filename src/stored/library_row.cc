@@ -3,33 +3,123 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <variant>
 
 #include "base/error.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "embedded_libraries.h"
 #include "limiter/limit.h"
 
 namespace rlctl::stored {
+
+// ---- The text of a row ----
+
 namespace {
 
-using limiter::LibrarySection;
-using Setting = LibrarySection::Setting;
+/// Reads libraries.toml, which uses little of TOML, in a small part of the time that a parser
+/// takes. A test compares the two.
+class BuiltInText {
+ public:
+  explicit BuiltInText(std::string_view text) : rest_(text) {}
+
+  std::vector<RowText> read() {
+    std::vector<RowText> rows;
+    rows.reserve(64);
+    for (skip(); !rest_.empty(); skip()) {
+      constexpr std::string_view kHeader = "[library.";
+      if (rest_.starts_with(kHeader)) {
+        rest_.remove_prefix(kHeader.size());
+        rows.push_back({.name = take(rest_.find(']'))});
+        rows.back().settings.reserve(12);
+        rest_.remove_prefix(1);
+      } else {
+        read_setting(rows.back(), {});
+      }
+    }
+    return rows;
+  }
+
+ private:
+  /// Skips blanks, ends of lines, commas, equals signs and comments.
+  void skip() {
+    while (!rest_.empty()) {
+      if (rest_[0] == '#') {
+        rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
+      } else if (rest_[0] == ' ' || rest_[0] == '\n' || rest_[0] == ',' || rest_[0] == '=') {
+        rest_.remove_prefix(1);
+      } else {
+        return;
+      }
+    }
+  }
+  std::string_view take(std::size_t size) {
+    const auto text = rest_.substr(0, size);
+    rest_.remove_prefix(text.size());
+    return text;
+  }
+  std::string_view take_value() {
+    const auto quote = rest_[0];
+    if (quote != '"' && quote != '\'') return take(rest_.find_first_of(" ]},\n"));
+    rest_.remove_prefix(1);
+    const auto text = take(rest_.find(quote));
+    rest_.remove_prefix(1);
+    return text;
+  }
+  void read_setting(RowText& row, std::string_view table) {
+    const auto word = take(rest_.find(' '));
+    skip();
+    const auto open = rest_[0];
+    if (open == '{') {
+      rest_.remove_prefix(1);
+      for (skip(); rest_[0] != '}'; skip()) read_setting(row, word);
+      rest_.remove_prefix(1);
+      return;
+    }
+    auto& setting = row.settings.emplace_back();
+    setting.name = table.empty() ? word : table;
+    if (!table.empty()) setting.part = word;
+    if (open != '[') return setting.add(take_value());
+    rest_.remove_prefix(1);
+    for (skip(); rest_[0] != ']'; skip()) setting.add(take_value());
+    rest_.remove_prefix(1);
+  }
+
+  std::string_view rest_;
+};
+
+}  // namespace
+
+std::vector<RowText> built_in_rows() {
+  return BuiltInText(embedded::k_libraries_toml.text).read();
+}
+
+RowText row_text(const limiter::LibrarySection& section) {
+  RowText row{.name = section.name, .line = section.line};
+  for (const auto& each : section.settings) {
+    const std::string_view name = each.name;
+    const auto dot = std::min(name.find('.'), name.size());
+    auto& setting =
+        row.settings.emplace_back(Setting{.name = name.substr(0, dot), .line = each.line});
+    if (dot < name.size()) setting.part = name.substr(dot + 1);
+    for (const auto& value : each.values) setting.add(value);
+  }
+  return row;
+}
 
 // ---- Reading rows ----
 
-const std::string& text_of(const Setting& setting) {
-  if (setting.values.size() != 1) throw UsageError("takes one text");
-  return setting.values.front();
+namespace {
+
+std::string_view text_of(const Setting& setting) {
+  if (!setting.more.empty()) throw UsageError("takes one text");
+  return setting.value;
 }
 
-std::int64_t whole_number(const Setting& setting) {
-  return parse_whole(text_of(setting), setting.name);
-}
-
-bool truth(const Setting& setting) {
-  const auto& text = text_of(setting);
-  if (text != "true" && text != "false") throw UsageError("must be true or false");
-  return text == "true";
+template <typename Read>
+void for_each_value(const Setting& setting, const Read& read) {
+  read(setting.value);
+  for (const auto& value : setting.more) read(value);
 }
 
 Span parse_span(std::string_view text) {
@@ -51,20 +141,38 @@ Span parse_span(std::string_view text) {
   return span;
 }
 
-void read_ttl(Row& row, const Setting& setting) {
-  const auto& text = text_of(setting);
-  if (text == "none" || text == "value") {
-    row.ttl = text == "none" ? Ttl::kNone : Ttl::kValue;
-    return;
+void read_keys(Row& row, const Setting& setting) {
+  for_each_value(setting, [&](auto text) { row.keys.push_back(parse_pattern(text)); });
+}
+
+void read_type(Row& row, const Setting& setting) {
+  row.type = text_of(setting);
+  constexpr std::array<std::string_view, 4> kTypes{"string", "list", "hash", "zset"};
+  if (std::ranges::find(kTypes, row.type) == kTypes.end()) {
+    throw UsageError(fmt::format("must be one of: {}, not '{}'", one_of(kTypes), row.type));
   }
-  row.ttl = Ttl::kSpan;
+}
+
+void read_value(Row& row, const Setting& setting) {
+  row.value = find_by_name(kValues, text_of(setting));
+  if (row.value == nullptr) {
+    throw UsageError(
+        fmt::format("must be one of: {}, not '{}'", one_of(names_of(kValues)), text_of(setting)));
+  }
+}
+
+void read_ttl(Row& row, const Setting& setting) {
+  const auto text = text_of(setting);
+  row.has_no_ttl = text == "none";
+  row.has_ttl = text != "none" && text != "value";
+  if (!row.has_ttl) return;
   const auto dots = text.find("..");
   row.least_ttl = parse_span(text.substr(0, dots));
   row.most_ttl = dots == text.npos ? row.least_ttl : parse_span(text.substr(dots + 2));
 }
 
-void read_limit_text(Row& row, const Setting& setting) {
-  const auto& text = text_of(setting);
+void read_limit(Row& row, const Setting& setting) {
+  const std::string text(text_of(setting));
   if (text.find('/') == text.npos) {
     row.units = parse_whole(text, "the limit");
     return;
@@ -74,8 +182,12 @@ void read_limit_text(Row& row, const Setting& setting) {
   row.windows = {limit.window};
 }
 
+void read_windows(Row& row, const Setting& setting) {
+  for_each_value(setting, [&](auto text) { row.windows.push_back(parse_duration(text)); });
+}
+
 void read_refill(Row& row, const Setting& setting) {
-  std::string_view text = text_of(setting);
+  auto text = text_of(setting);
   if (text == "window") {
     row.refill = microseconds{0};
     return;
@@ -86,168 +198,157 @@ void read_refill(Row& row, const Setting& setting) {
   row.refill = parse_duration(text);
 }
 
+void read_others(Row& row, const Setting& setting) {
+  for_each_value(setting, [&](auto text) { row.others.push_back({text}); });
+}
+
+/// A setting whose value is one of a few words.
+struct RowWord {
+  std::string_view name, word;
+  bool Row::*is;  ///< null: the default
+};
+constexpr std::array kRowWords{RowWord{"proof", "ttl", &Row::needs_ttl},
+                               RowWord{"proof", "siblings", &Row::needs_siblings},
+                               RowWord{"weight", "u32le", &Row::is_weighted},
+                               RowWord{"queue", "true", &Row::is_queue},
+                               RowWord{"queue", "false", nullptr},
+                               RowWord{"ends", "unknown", &Row::ends_unknown},
+                               RowWord{"clock", "server", nullptr},
+                               RowWord{"clock", "client", &Row::is_by_client}};
+
+void read_word(Row& row, const Setting& setting) {
+  std::vector<std::string_view> words;
+  for (const auto& [name, word, is] : kRowWords) {
+    if (name != setting.name) continue;
+    words.push_back(word);
+    if (word != text_of(setting)) continue;
+    if (is != nullptr) row.*is = true;
+    return;
+  }
+  throw UsageError("must be " + one_of(words));
+}
+
+void ignore(Row& /*row*/, const Setting& /*setting*/) {}
+
+void refuse_text(Row& /*row*/, const Setting& /*setting*/) {
+  throw UsageError("must be a table");
+}
+
+/// How a setting is read, or where its text, number, duration or name goes.
 struct RowSetting {
   std::string_view name;
-  void (*read)(Row& row, const Setting& setting);
+  std::variant<void (*)(Row& row, const Setting& setting), std::string_view Row::*,
+               std::int64_t Row::*, OtherName Row::*>
+      target;
+  std::optional<Place> Row::*place = nullptr;  ///< of a table
 };
 
 constexpr std::array kRowSettings{
-    RowSetting{"key",
-               [](Row& row, const Setting& setting) {
-                 for (const auto& key : setting.values) row.keys.push_back(parse_pattern(key));
-               }},
-    RowSetting{"type",
-               [](Row& row, const Setting& setting) {
-                 row.type = text_of(setting);
-                 constexpr std::array<std::string_view, 4> kTypes{"string", "list", "hash", "zset"};
-                 if (std::ranges::find(kTypes, row.type) == kTypes.end()) {
-                   throw UsageError(
-                       fmt::format("must be one of: {}, not '{}'", one_of(kTypes), row.type));
-                 }
-               }},
-    RowSetting{"name", [](Row& row, const Setting& setting) { row.name = text_of(setting); }},
-    RowSetting{"value",
-               [](Row& row, const Setting& setting) {
-                 row.value = find_by_name(kValues, text_of(setting));
-                 if (row.value == nullptr) {
-                   throw UsageError(fmt::format("must be one of: {}, not '{}'",
-                                                one_of(names_of(kValues)), text_of(setting)));
-                 }
-               }},
-    RowSetting{"proof",
-               [](Row& row, const Setting& setting) {
-                 const auto& text = text_of(setting);
-                 if (text != "ttl" && text != "siblings") {
-                   throw UsageError("must be ttl or siblings");
-                 }
-                 row.proof = text == "ttl" ? Proof::kTtl : Proof::kSiblings;
-               }},
-    RowSetting{"field", [](Row& row, const Setting& setting) { row.field = text_of(setting); }},
+    RowSetting{"key", read_keys},
+    RowSetting{"type", read_type},
+    RowSetting{"name", &Row::name},
+    RowSetting{"value", read_value},
+    RowSetting{"proof", read_word},
+    RowSetting{"field", &Row::field},
     RowSetting{"unit",
                [](Row& row, const Setting& setting) { row.unit = unit_of(text_of(setting)); }},
-    RowSetting{"epoch",
-               [](Row& row, const Setting& setting) { row.epoch = whole_number(setting); }},
-    RowSetting{"scale",
-               [](Row& row, const Setting& setting) {
-                 row.scale = whole_number(setting);
-                 if (row.scale < 1) throw UsageError("must be at least 1");
-               }},
-    RowSetting{"zero", [](Row& row, const Setting& setting) { row.zero = whole_number(setting); }},
-    RowSetting{"weight",
-               [](Row& row, const Setting& setting) {
-                 if (text_of(setting) != "u32le") throw UsageError("must be u32le");
-                 row.is_weighted = true;
-               }},
+    RowSetting{"epoch", &Row::epoch},
+    RowSetting{"scale", &Row::scale},
+    RowSetting{"zero", &Row::zero},
+    RowSetting{"weight", read_word},
     RowSetting{"held", [](Row& row,
                           const Setting& setting) { row.held = parse_duration(text_of(setting)); }},
-    RowSetting{"queue", [](Row& row, const Setting& setting) { row.is_queue = truth(setting); }},
+    RowSetting{"queue", read_word},
     RowSetting{"refill", read_refill},
-    RowSetting{"limit", read_limit_text},
-    RowSetting{"window",
-               [](Row& row, const Setting& setting) {
-                 for (const auto& text : setting.values) {
-                   row.windows.push_back(parse_duration(text));
-                 }
-               }},
-    RowSetting{"ends",
-               [](Row& row, const Setting& setting) {
-                 if (text_of(setting) != "unknown") throw UsageError("must be a place, or unknown");
-                 row.ends_unknown = true;
-               }},
-    RowSetting{"previous",
-               [](Row& row, const Setting& setting) { row.previous = {text_of(setting)}; }},
-    RowSetting{"ban", [](Row& row, const Setting& setting) { row.ban = {text_of(setting)}; }},
-    RowSetting{"unless", [](Row& row, const Setting& setting) { row.unless = {text_of(setting)}; }},
-    RowSetting{"others",
-               [](Row& row, const Setting& setting) {
-                 for (const auto& text : setting.values) row.others.push_back({text});
-               }},
-    RowSetting{"clock",
-               [](Row& row, const Setting& setting) {
-                 const auto& text = text_of(setting);
-                 if (text != "server" && text != "client")
-                   throw UsageError("must be server or client");
-                 row.is_by_client = text == "client";
-               }},
+    RowSetting{"at", refuse_text, &Row::at},
+    RowSetting{"start", refuse_text, &Row::start},
+    RowSetting{"ends", read_word, &Row::ends},
+    RowSetting{"limit", read_limit, &Row::limit_at},
+    RowSetting{"window", read_windows, &Row::window_at},
+    RowSetting{"previous", &Row::previous},
+    RowSetting{"ban", &Row::ban},
+    RowSetting{"unless", &Row::unless},
+    RowSetting{"others", read_others},
+    RowSetting{"periods", refuse_text},
+    RowSetting{"clock", read_word},
     RowSetting{"ttl", read_ttl},
-    RowSetting{"source", [](Row& /*row*/, const Setting& /*setting*/) {}},
-    // Tables.
-    RowSetting{"at", nullptr},
-    RowSetting{"start", nullptr},
-    RowSetting{"periods", nullptr},
-};
+    RowSetting{"source", ignore}};
 
-std::optional<Place>* place_of(Row& row, std::string_view name) {
-  if (name == "at") return &row.at;
-  if (name == "start") return &row.start;
-  if (name == "ends") return &row.ends;
-  if (name == "limit") return &row.limit_at;
-  return name == "window" ? &row.window_at : nullptr;
-}
-
-void read_place(Place& place, std::string_view part, const Setting& setting) {
-  const auto& text = text_of(setting);
-  if (part == "key" || part == "ttl") {
+void read_place(Place& place, const Setting& setting) {
+  const auto text = text_of(setting);
+  if (setting.part == "key" || setting.part == "ttl") {
     place.key = {text};
-    place.is_ttl = part == "ttl";
-  } else if (part == "field") {
+    place.is_ttl = setting.part == "ttl";
+  } else if (setting.part == "field") {
     place.field = text;
-  } else if (part == "unit") {
+  } else if (setting.part == "unit") {
     place.unit = unit_of(text);
   } else {
     throw UsageError("a place has key, field, unit and ttl");
   }
 }
 
-void read_setting(Row& row, const Setting& setting) {
-  const std::string_view name = setting.name;
-  const auto dot = name.find('.');
-  const auto* known = find_by_name(kRowSettings, name.substr(0, dot));
-  if (known == nullptr) {
-    throw UsageError("unknown key" + did_you_mean_or_all(name, names_of(kRowSettings)));
-  }
-  if (dot == name.npos) {
-    if (known->read == nullptr) throw UsageError("must be a table");
-    return known->read(row, setting);
-  }
-  if (known->name == "periods") {
-    const auto& length = text_of(setting);
+void read_part(Row& row, const RowSetting& known, const Setting& setting) {
+  if (known.name == "periods") {
+    const auto length = text_of(setting);
     if (length != "month" && length != "year") (void)parse_duration(length);
-    row.periods.emplace_back(name.substr(dot + 1), length);
+    row.periods.emplace_back(setting.part, length);
     return;
   }
-  auto* place = place_of(row, known->name);
-  if (place == nullptr) throw UsageError("is no table");
-  if (!*place) place->emplace();
-  read_place(**place, name.substr(dot + 1), setting);
+  if (known.place == nullptr) throw UsageError("is no table");
+  auto& place = row.*known.place;
+  if (!place) place.emplace();
+  read_place(*place, setting);
+}
+
+struct ReadingTarget {
+  Row& row;
+  const Setting& setting;
+
+  void operator()(void (*read)(Row&, const Setting&)) const { read(row, setting); }
+  void operator()(std::string_view Row::*text) const { row.*text = text_of(setting); }
+  void operator()(std::int64_t Row::*number) const {
+    row.*number = parse_whole(text_of(setting), setting.name);
+  }
+  void operator()(OtherName Row::*name) const { row.*name = {text_of(setting)}; }
+};
+
+void read_setting(Row& row, const Setting& setting) {
+  const auto* known = find_by_name(kRowSettings, setting.name);
+  if (known == nullptr) {
+    throw UsageError("unknown key" + did_you_mean_or_all(setting.name, names_of(kRowSettings)));
+  }
+  if (!setting.part.empty()) return read_part(row, *known, setting);
+  std::visit(ReadingTarget{row, setting}, known->target);
 }
 
 void make_forms(Row& row) {
   const auto value = row.value->value;
   const bool is_zset = row.type == "zset", is_list = row.type == "list";
-  const bool tells_window = row.start || row.ends || row.ends_unknown || !row.previous.empty() ||
-                            std::ranges::any_of(row.keys, [](const Pattern& key) {
-                              return std::ranges::any_of(key.pieces, [](const Piece& piece) {
-                                return piece.part == Part::kIndex || piece.part == Part::kStart ||
-                                       piece.part == Part::kMinute;
-                              });
-                            });
+  const auto tells_window = [](const Piece& piece) {
+    return piece.part == Part::kIndex || piece.part == Part::kStart || piece.part == Part::kMinute;
+  };
+  const bool ends_by_ttl = (value == Value::kCount || value == Value::kRemaining) && !row.start &&
+                           !row.ends && !row.ends_unknown && row.previous.empty() &&
+                           std::ranges::none_of(row.keys, [&](const Pattern& key) {
+                             return std::ranges::any_of(key, tells_window);
+                           });
   Form form{.name = row.value->algorithm,
             .type = row.type,
             .library = row.name,
             .summary = row.value->summary,
             .held = row.held,
             .is_weighted = row.is_weighted,
+            .ends_by_ttl = ends_by_ttl,
+            .is_called_with_partner = !row.previous.empty(),
             .clock_is_callers = row.is_by_client,
-            .never_expires = row.ttl == Ttl::kNone};
+            .never_expires = row.has_no_ttl};
   if (value == Value::kTimes) form.layout = is_list ? Layout::kTimes : Layout::kScores;
   if (value == Value::kTimes && is_zset) form.name = "sliding-window-zset";
   if (value == Value::kLeases) form.layout = Layout::kLeases;
   if (value == Value::kRemaining && is_list) form.layout = Layout::kElements;
   if (value == Value::kRemaining && is_list) form.name = "token-bucket";
   if (!row.previous.empty()) form.name = "sliding-window-counter";
-  form.is_called_with_partner = !row.previous.empty();
-  form.ends_by_ttl = (value == Value::kCount || value == Value::kRemaining) && !tells_window;
   constexpr std::array<std::int64_t, 3> kUnits{1'000'000, 1000, 1};
   for (std::size_t i = 0; i < row.forms.size(); ++i) {
     form.us_per_score = kUnits[i / 2];
@@ -256,21 +357,23 @@ void make_forms(Row& row) {
   }
 }
 
-std::vector<std::pair<OtherName, Role>> other_names(const Row& row) {
-  std::vector<std::pair<OtherName, Role>> names;
-  const auto add_place = [&](const std::optional<Place>& place, Role role) {
-    if (!place || place->key.empty() || place->is_ttl) return;
-    names.emplace_back(place->key, place->field.empty() ? role : Role::kHash);
+void find_other_names(Row& row) {
+  const auto add = [&](const OtherName& name, Role role) {
+    if (name.empty()) return;
+    if (name.text != OtherName::kBefore) (void)parse_pattern(name.text);
+    row.beside.emplace_back(name, role);
   };
-  add_place(row.at, Role::kTime);
-  add_place(row.start, Role::kTime);
-  add_place(row.ends, Role::kTime);
-  add_place(row.limit_at, Role::kNumber);
-  add_place(row.window_at, Role::kNumber);
-  if (!row.previous.empty()) names.emplace_back(row.previous, Role::kNumber);
-  if (!row.ban.empty()) names.emplace_back(row.ban, Role::kBan);
-  for (const auto& other : row.others) names.emplace_back(other, Role::kOther);
-  return names;
+  for (const auto* place : {&row.at, &row.start, &row.ends, &row.limit_at, &row.window_at}) {
+    if (!*place || (*place)->is_ttl) continue;
+    const bool is_number = place == &row.limit_at || place == &row.window_at;
+    add((*place)->key, !(*place)->field.empty() ? Role::kHash
+                       : is_number              ? Role::kNumber
+                                                : Role::kTime);
+  }
+  add(row.previous, Role::kNumber);
+  add(row.ban, Role::kBan);
+  for (const auto& other : row.others) add(other, Role::kOther);
+  if (!row.unless.empty()) (void)parse_pattern(row.unless.text);
 }
 
 /// Throws UsageError, for the first mistake that concerns the whole row.
@@ -283,6 +386,7 @@ void require_whole(const Row& row) {
                                  row.value->types, row.type));
   }
   if (row.type == "hash" && row.field.empty()) throw UsageError("a hash needs a field");
+  if (row.scale < 1) throw UsageError("scale must be at least 1");
   const bool is_bucket = row.value->value == Value::kLevel || row.value->value == Value::kTokens;
   if (is_bucket && !row.at) {
     throw UsageError(
@@ -294,24 +398,24 @@ void require_whole(const Row& row) {
 
 }  // namespace
 
-std::vector<RowMistake> read_row(const LibrarySection& section, Row& row) {
+std::vector<RowMistake> read_row(const RowText& text, Row& row) {
   std::vector<RowMistake> mistakes;
-  row.id = row.name = section.name;
-  for (const auto& setting : section.settings) {
+  row.name = text.name;
+  for (const auto& setting : text.settings) {
     try {
       read_setting(row, setting);
     } catch (const UsageError& error) {
-      mistakes.push_back({setting.line, fmt::format("library '{}': {}: {}", section.name,
-                                                    setting.name, error.what())});
+      mistakes.push_back(
+          {setting.line, fmt::format("library '{}': {}{}{}: {}", text.name, setting.name,
+                                     setting.part.empty() ? "" : ".", setting.part, error.what())});
     }
   }
-  row.beside = other_names(row);
   if (mistakes.empty()) {
     try {
       require_whole(row);
+      find_other_names(row);
     } catch (const UsageError& error) {
-      mistakes.push_back(
-          {section.line, fmt::format("library '{}': {}", section.name, error.what())});
+      mistakes.push_back({text.line, fmt::format("library '{}': {}", text.name, error.what())});
     }
   }
   if (!mistakes.empty()) row.mistake = mistakes.front().message;

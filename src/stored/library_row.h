@@ -13,8 +13,38 @@
 #include "limiter/configuration.h"
 #include "stored/forms.h"
 #include "stored/key_names.h"
+#include "stored/libraries.h"
 
 namespace rlctl::stored {
+
+// ---- The text of a row ----
+
+/// A setting of a table [library.NAME]. Its texts live elsewhere.
+struct Setting {
+  std::string_view name = {}, part = {};  ///< "at" and "field" of at = { field = "..." }
+  std::string_view value = {};
+  std::vector<std::string_view> more = {};  ///< the other values of a list
+  std::size_t line = 0;
+
+  void add(std::string_view text) {
+    if (value.data() == nullptr) {
+      value = text;
+    } else {
+      more.push_back(text);
+    }
+  }
+};
+
+struct RowText {
+  std::string_view name = {};
+  std::vector<Setting> settings = {};
+  std::size_t line = 0;
+};
+
+/// The rows of libraries.toml.
+std::vector<RowText> built_in_rows();
+/// The section must outlive what is returned.
+RowText row_text(const limiter::LibrarySection& section);
 
 // ---- Rows ----
 
@@ -46,7 +76,7 @@ inline constexpr std::array kValues{
 struct Place {
   OtherName key = {};   ///< empty: in the key itself
   bool is_ttl = false;  ///< when that key expires
-  std::string field = {};
+  std::string_view field = {};
   double unit = 0;  ///< 0: the size of the number tells it
 };
 
@@ -56,21 +86,20 @@ struct Span {
   microseconds more{0};
 
   double us(double window) const { return windows * window + static_cast<double>(more.count()); }
+  bool operator==(const Span&) const = default;
 };
 
 /// What a key beside another holds.
 enum class Role { kTime, kNumber, kHash, kBan, kOther };
 
-enum class Proof { kName, kTtl, kSiblings };
-enum class Ttl { kAny, kNone, kValue, kSpan };
-
+/// A row as libraries.toml describes it. Its texts are those of the RowText.
 struct Row {
-  std::string id, name;
+  std::string_view name = {};
   std::vector<Pattern> keys = {};
-  std::string type = {};
+  std::string_view type = {};
   const ValueName* value = nullptr;
-  Proof proof = Proof::kName;
-  std::string field = {};
+  bool needs_ttl = false, needs_siblings = false;  ///< the proof
+  std::string_view field = {};
   double unit = 0;
   std::int64_t epoch = 0, scale = 1, zero = 0;
   bool is_weighted = false, is_queue = false, is_by_client = false;
@@ -82,8 +111,8 @@ struct Row {
   std::vector<microseconds> windows = {};
   OtherName previous = {}, ban = {}, unless = {};
   std::vector<OtherName> others = {};
-  std::vector<std::pair<std::string, std::string>> periods = {};
-  Ttl ttl = Ttl::kAny;
+  std::vector<std::pair<std::string_view, std::string_view>> periods = {};
+  bool has_ttl = false, has_no_ttl = false;  ///< a known one; possibly never one
   Span least_ttl = {}, most_ttl = {};
   /// The other keys that the row names.
   std::vector<std::pair<OtherName, Role>> beside = {};
@@ -98,7 +127,27 @@ struct RowMistake {
   std::string message;
 };
 
-/// Reads the row as far as it can.
-std::vector<RowMistake> read_row(const limiter::LibrarySection& section, Row& row);
+/// Reads the row as far as it can. The texts must outlive it.
+std::vector<RowMistake> read_row(const RowText& text, Row& row);
+
+// ---- Reading a key by a row ----
+
+/// A finite number.
+std::optional<double> number_in(std::string_view text);
+std::optional<std::int64_t> count_in(std::string_view text);
+/// A time of today; without a unit, the size of the number tells it.
+std::optional<microseconds> time_in(std::string_view text, double unit, std::int64_t epoch = 0);
+/// The largest usual step of which the window is a multiple.
+microseconds roundness(const std::optional<microseconds>& window);
+
+/// How well a row fits.
+struct Fitting {
+  Decoded state;
+  double off = 0;  ///< by how many µs the TTL is not what the row says
+};
+
+/// What a key means by a row; nothing if the content is not what the row says.
+std::optional<Fitting> read_by_row(const Row& row, const Name& name, const Question& question,
+                                   const Siblings& siblings);
 
 }  // namespace rlctl::stored

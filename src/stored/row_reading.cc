@@ -1,4 +1,4 @@
-#include "stored/row_reading.h"
+#include "stored/library_row.h"
 
 #include <algorithm>
 #include <array>
@@ -30,7 +30,7 @@ std::optional<microseconds> time_of(double value, double unit, std::int64_t epoc
 }
 
 /// The text of a field, or of a string.
-std::optional<std::string_view> text_at(const KeySample& content, const std::string& field) {
+std::optional<std::string_view> text_at(const KeySample& content, std::string_view field) {
   if (field.empty()) {
     if (content.type != "string") return std::nullopt;
     return content.text;
@@ -95,7 +95,7 @@ microseconds calendar_end(microseconds begin, bool is_year) {
 
 class RowReading {
  public:
-  RowReading(const Row& row, Name name, const Question& question, const Siblings& siblings)
+  RowReading(const Row& row, const Name& name, const Question& question, const Siblings& siblings)
       : row_(row),
         name_(name),
         question_(question),
@@ -130,9 +130,10 @@ class RowReading {
     state_.form = &row_.forms[unit * 2 + (newest_first ? 1 : 0)];
   }
   void read_ban();
+  bool is_calendar_period() const { return period_ == "month" || period_ == "year"; }
 
   const Row& row_;
-  Name name_;
+  const Name& name_;
   const Question& question_;
   const KeySample& content_;
   const Siblings& siblings_;
@@ -140,6 +141,7 @@ class RowReading {
   std::optional<microseconds> until_;
   Decoded state_;
   double off_ = 0;
+  std::string_view period_ = {};  ///< the length of the period in the name
 };
 
 /// Null if it could not be read.
@@ -176,12 +178,11 @@ std::optional<microseconds> RowReading::span_at(const Place& place) const {
 
 /// Whether the other keys that the row reads hold what it says.
 bool RowReading::has_proof() const {
-  const auto is_there = [](const auto& place, const auto& value) { return !place || value; };
-  return is_there(row_.at, row_.at ? time_at(*row_.at) : std::nullopt) &&
-         is_there(row_.start, row_.start ? time_at(*row_.start) : std::nullopt) &&
-         is_there(row_.ends, row_.ends ? time_at(*row_.ends) : std::nullopt) &&
-         is_there(row_.limit_at, row_.limit_at ? number_at(*row_.limit_at) : std::nullopt) &&
-         is_there(row_.window_at, row_.window_at ? span_at(*row_.window_at) : std::nullopt);
+  for (const auto* place : {&row_.at, &row_.start, &row_.ends}) {
+    if (*place && !time_at(**place)) return false;
+  }
+  return (!row_.limit_at || number_at(*row_.limit_at)) &&
+         (!row_.window_at || span_at(*row_.window_at));
 }
 
 /// Whether the hash has exactly the row's fields.
@@ -214,9 +215,10 @@ bool RowReading::tells_limit() {
     const auto known =
         std::ranges::find(row_.periods, *period, [](const auto& each) { return each.first; });
     if (known == row_.periods.end()) return false;
-    if (known->second != "month" && known->second != "year") {
+    period_ = known->second;
+    if (!is_calendar_period()) {
       const auto multiple = name_.number(Part::kMultiple).value_or(1);
-      const auto length = parse_duration(known->second);
+      const auto length = parse_duration(period_);
       if (multiple >= 1 && multiple <= limiter::kLongestWindow / length) {
         state_.window = length * multiple;
       }
@@ -248,8 +250,8 @@ std::optional<Fitting> RowReading::read() {
     set_unknown("the row that says how to read it has a mistake: " + row_.mistake);
     return Fitting{std::move(state_)};
   }
-  if (row_.proof == Proof::kTtl && !until_) return std::nullopt;
-  if (row_.proof == Proof::kSiblings && !has_proof()) return std::nullopt;
+  if (row_.needs_ttl && !until_) return std::nullopt;
+  if (row_.needs_siblings && !has_proof()) return std::nullopt;
   if (row_.type == "hash" && !is_hash_of_row()) return std::nullopt;
   if (!tells_limit()) return std::nullopt;
   if (!row_.unless.empty()) {
@@ -289,7 +291,7 @@ bool RowReading::read_value() {
 }
 
 double RowReading::off(microseconds begin, microseconds window) const {
-  if (row_.ttl != Ttl::kSpan || !until_) return 0;
+  if (!row_.has_ttl || !until_) return 0;
   const auto us = static_cast<double>(window.count());
   const auto ttl = static_cast<double>((*until_ - begin).count());
   return std::max({0.0, row_.least_ttl.us(us) - ttl, ttl - row_.most_ttl.us(us)});
@@ -303,7 +305,7 @@ bool RowReading::fits(microseconds begin, microseconds window) const {
 /// name that proves nothing else, it must be a usual one.
 std::optional<microseconds> RowReading::window_of(std::int64_t index) const {
   constexpr std::int64_t kLeast = 150'000, kMost = 1'262'304'000;  // three hours; a time in seconds
-  const bool must_be_usual = row_.proof == Proof::kTtl;
+  const bool must_be_usual = row_.needs_ttl;
   if (must_be_usual && (index < kLeast || index >= kMost)) return std::nullopt;
   const auto is_possible = [&](microseconds window) {
     const auto begin = static_cast<double>(index) * static_cast<double>(window.count());
@@ -338,7 +340,7 @@ std::optional<microseconds> RowReading::window_of(std::int64_t index) const {
 
 bool RowReading::read_count(std::int64_t value) {
   auto& window = state_.window;
-  const bool is_weak = row_.proof == Proof::kTtl;
+  const bool is_weak = row_.needs_ttl;
   std::optional<microseconds> begin;
   if (const auto start = name_.part(Part::kStart)) {
     begin = time_in(*start, name_.piece(Part::kStart)->unit);
@@ -367,13 +369,9 @@ bool RowReading::read_count(std::int64_t value) {
     if (begin && state_.end)
       window = std::chrono::round<std::chrono::seconds>(*state_.end - *begin);
   }
-  if (const auto period = name_.part(Part::kPeriod); period && begin) {
-    const auto known =
-        std::ranges::find(row_.periods, *period, [](const auto& each) { return each.first; });
-    if (known->second == "month" || known->second == "year") {
-      state_.end = calendar_end(*begin, known->second == "year");
-      window = *state_.end - *begin;
-    }
+  if (begin && is_calendar_period()) {
+    state_.end = calendar_end(*begin, period_ == "year");
+    window = *state_.end - *begin;
   }
   if (index) {
     if (*index == 0) return false;
@@ -404,13 +402,12 @@ bool RowReading::read_count(std::int64_t value) {
     if (begin && !window && *until_ - *begin > kLongest) return false;
     if (begin && *until_ < *begin) return false;
   }
-  const bool is_exact = row_.ttl == Ttl::kSpan && row_.least_ttl.windows == row_.most_ttl.windows &&
-                        row_.least_ttl.more == row_.most_ttl.more;
+  const bool is_exact = row_.has_ttl && row_.least_ttl == row_.most_ttl;
   if (!begin && window && is_exact && until_) {
-    begin = *until_ -
-            microseconds{std::llround(row_.least_ttl.us(static_cast<double>(window->count())))};
+    const auto ttl = row_.least_ttl.us(static_cast<double>(window->count()));
+    begin = *until_ - microseconds{std::llround(ttl)};
   }
-  if (row_.ttl == Ttl::kSpan && !window) off_ = 1e18;
+  if (row_.has_ttl && !window) off_ = 1e18;
   if (window && begin) {
     off_ = off(*begin, *window);
     if (is_weak && off_ > static_cast<double>(kTtlError.count())) return false;
@@ -444,7 +441,7 @@ bool RowReading::read_tat(double value) {
   const auto arrival = time_of(value, row_.unit, row_.epoch);
   if (!arrival) return false;
   const bool is_healthy = until_ && std::chrono::abs(*until_ - *arrival) <= kTtlError;
-  if (row_.proof == Proof::kTtl && !is_healthy) return false;
+  if (row_.needs_ttl && !is_healthy) return false;
   state_.time = arrival;
   state_.model = std::make_shared<limiter::GcraModel>(
       limiter::RationalTime{.parts = limiter::to_parts(*arrival, 1), .per_us = 1});
@@ -495,9 +492,8 @@ bool RowReading::read_entries() {
     const bool is_ahead = newest > now_ + kClockError;
     const bool is_json =
         content_.first.member.starts_with('{') || content_.last.member.starts_with('{');
-    if (row_.value->value == Value::kTimes)
-      return !(row_.proof == Proof::kTtl && (is_ahead || is_json));
-    if (row_.proof != Proof::kTtl) return true;
+    if (row_.value->value == Value::kTimes) return !(row_.needs_ttl && (is_ahead || is_json));
+    if (!row_.needs_ttl) return true;
     return is_ahead && !is_json && *until_ >= newest - kTtlError;
   }
   return false;

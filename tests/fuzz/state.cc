@@ -77,7 +77,7 @@ void test(std::string_view input) {
   content.size = size;
   const auto key = parts.until('\n');
   if (content.type == "hash") {
-    for (const auto& field : built_in_libraries().hash_fields()) {
+    for (const auto& field : built_in_libraries().hash_fields(key)) {
       const auto value = parts.until('\n');
       if (!value.empty()) content.fields.emplace(field, value);
     }

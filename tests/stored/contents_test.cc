@@ -94,7 +94,7 @@ TEST_CASE("of large entries and fields, no more than what tells a form is kept i
   const std::vector<std::string> keys{"list", "zset", "hash"};
   (void)server.call({"RPUSH", "list", large});
   (void)server.call({"ZADD", "zset", "1", large});
-  (void)server.call({"HSET", "hash", built_in_libraries().hash_fields().front(), large});
+  (void)server.call({"HSET", "hash", built_in_libraries().hash_fields("hash").front(), large});
   const auto contents = read_contents(server.connection(), keys, built_in_libraries(), Parts::kCut);
   const auto check_cut = [](const std::string& text) {
     CHECK(text.size() == KeySample::kMaxText);

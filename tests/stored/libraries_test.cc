@@ -1,11 +1,14 @@
 #include "stored/libraries.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "limiter/configuration.h"
+#include "stored/library_row.h"
 #include "support/limiters.h"
 
 // That each row reads the keys of its library: see tests/stored/libraries/.
@@ -53,19 +56,20 @@ TEST_CASE("the built-in tables are TOML, read alike by a parser, and without mis
   const auto parsed = parse_configuration(built_in_text(), "libraries.toml");
   CHECK(parsed.mistakes.empty());
   CHECK(library_mistakes(parsed).empty());
-  const auto read = built_in_sections();
-  REQUIRE(read.size() == parsed.libraries.size());
-  for (std::size_t i = 0; i < read.size(); ++i) {
-    CAPTURE(read[i].name);
-    CHECK(read[i].name == parsed.libraries[i].name);
-    // The parser sorts them.
-    REQUIRE(read[i].settings.size() == parsed.libraries[i].settings.size());
-    for (const auto& setting : read[i].settings) {
-      const auto same = std::ranges::find(parsed.libraries[i].settings, setting.name,
-                                          &LibrarySection::Setting::name);
-      REQUIRE(same != parsed.libraries[i].settings.end());
-      CHECK(same->values == setting.values);
+  const auto rows = built_in_rows();
+  REQUIRE(rows.size() == parsed.libraries.size());
+  const auto texts = [](const RowText& row) {
+    std::multimap<std::string, std::vector<std::string_view>> settings;
+    for (const auto& [name, part, value, more, line] : row.settings) {
+      auto& values = settings.emplace(fmt::format("{}.{}", name, part), more)->second;
+      values.insert(values.begin(), value);
     }
+    return settings;
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CAPTURE(rows[i].name);
+    CHECK(rows[i].name == parsed.libraries[i].name);
+    CHECK(texts(rows[i]) == texts(row_text(parsed.libraries[i])));
   }
 }
 
@@ -109,6 +113,9 @@ TEST_CASE("each mistake in a row is found, with its line") {
   CHECK(mistakes_in("key = \"a:<what>\"\ntype = \"string\"\nvalue = \"count\"").size() == 1);
   CHECK(mistakes_in("key = \"a:*\"\ntype = \"string\"\nvalue = \"tokens\"").size() == 1);
   CHECK(mistakes_in("key = \"a:*\"\ntype = \"string\"\nvalue = \"tat\"\nunit = \"m\"").size() == 1);
+  CHECK(mistakes_in("key = \"a:*\"\ntype = \"string\"\nvalue = \"count\"\nban = \"<a>\"").size() ==
+        1);
+  CHECK(mistakes_in("key = \"a:<index\"\ntype = \"string\"\nvalue = \"count\"").size() == 1);
   CHECK(mistakes_in("key = \"a:*\"\ntype = \"string\"\nvalue = \"count\"\nlimits = \"5/1s\"")
             .size() == 1);
   CHECK(mistakes_in("key = \"a:*\"\ntype = \"string\"\nvalue = \"count\"\nlimit = 1.5").size() ==
@@ -147,6 +154,28 @@ TEST_CASE("without the other key, the state is unknown, and it says which one is
   CHECK(gone.is_incomplete);
   CHECK(decode(built_in_libraries(), "rl:tb:{ann}", text("0")).unknown ==
         "'rl:tb:{ann}:ts', which holds a part, cannot be read");
+}
+
+TEST_CASE("of a hash, only the fields are read that a row of such names has") {
+  const auto other = built_in_libraries().hash_fields("user:1");
+  const auto bucket = built_in_libraries().hash_fields("rate:ann");
+  CHECK(std::ranges::find(other, "tokens") == other.end());
+  CHECK(std::ranges::find(bucket, "tokens") != bucket.end());
+  CHECK(built_in_libraries().hash_fields("").empty());
+}
+
+TEST_CASE("a name's first and last bytes decide as its whole does") {
+  const auto passes = [](std::string_view pattern, std::string_view name) {
+    return NameFilter(pattern).passes(NameEnds(name));
+  };
+  CHECK(passes("*:<index>", "a:17"));
+  CHECK_FALSE(passes("*:<index>", "a-17"));
+  CHECK_FALSE(passes("*:<index>", "a:b"));
+  CHECK(passes("v1<index>", "v117"));
+  CHECK(passes("{<hex>:*}:hits", "{:}:hits"));
+  CHECK_FALSE(passes("a:*", "b:a"));
+  CHECK_FALSE(passes("a*", ""));
+  CHECK(literals_of(parse_pattern("LIMITS:*/<limit>/x")) == 10);
 }
 
 TEST_CASE("a plain number is unknown, and a time of today is no number") {
