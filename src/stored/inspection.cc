@@ -358,25 +358,42 @@ void InspectionBuilder::set_told_limit() {
   }
 }
 
+/// Why a key that does not tell its limit, or not all of it, cannot have this one; empty if it may.
+std::string InspectionBuilder::contradiction(const limiter::Limit& limit) const {
+  const auto& state = result_.state;
+  const auto most = as_double(limit.window) * 1.1 + as_double(microseconds{kClockError});
+  const bool is_full =
+      !state.counts.empty() && state.counts.front().units >= limit.burst_or_limit();  // or blocked
+  if (state.end && !state.window && !is_full && as_double(*state.end - result_.server_now) > most) {
+    return "its window ends later than one of the limit's length";
+  }
+  const auto left = state.bucket && !state.bucket->counts_used ? state.bucket->tokens
+                                                               : as_double(state.left.value_or(0));
+  if (left > as_double(limit.burst_or_limit())) return "more is left than the limit allows";
+  return {};
+}
+
 /// By the row of a library; what only has the shape of a limiter's state has no figures.
 void InspectionBuilder::fill_foreign() {
   const auto& state = result_.state;
   if (state.form->library.empty() || !state.part_of.empty()) return;
   set_told_limit();
+  const auto limit = applicable_limit();
+  if (limit && state.unknown.empty()) result_.state.unknown = contradiction(*limit);
   if (!state.unknown.empty()) return apply_ban();
   if (state.before) {
     fill_two_windows();
   } else if (!state.counts.empty() || state.left) {
     fill_count();
   } else if (result_.limit && result_.window) {
-    limiter::Limit limit{
+    limiter::Limit whole{
         .limit = *result_.limit, .window = *result_.window, .burst = result_.burst};
-    limit.burst = limit.burst_or_limit();
-    if (state.bucket) fill_bucket(limit);
+    whole.burst = whole.burst_or_limit();
+    if (state.bucket) fill_bucket(whole);
     try {
       if (state.model) {
-        limiter::require_usable(*limiter::find_algorithm(state.form->name), limit, 0);
-        fill_model(limit);
+        limiter::require_usable(*limiter::find_algorithm(state.form->name), whole, 0);
+        fill_model(whole);
       }
     } catch (const UsageError&) {
       return;  // another algorithm's limit, such as a policy's

@@ -160,6 +160,7 @@ class InspectionBuilder {
   void apply_ban();
   std::optional<limiter::Limit> applicable_limit() const;
   void set_told_limit();
+  std::string contradiction(const limiter::Limit& limit) const;
   void set_room(std::int64_t used);
 
   const InspectionRequest& request_;

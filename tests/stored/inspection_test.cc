@@ -407,6 +407,25 @@ TEST_CASE("a count is not compared with the limit of another window") {
   CHECK(look(3600s).state.unknown == "it counts in a window of 60s, which is not the limit's");
 }
 
+TEST_CASE("a state that an asked limit cannot have left is not compared with it") {
+  TestServer server;
+  server.call({"SET", "rlflx:ann", "3", "EX", "3600"});
+  server.call({"SET", "plugin-limit-count-ann", "7", "EX", "60"});
+  server.call({"HSET", "@upstash/ratelimit:ann", "tokens", "7", "refilledAt", "1795600000000"});
+  const auto look = [&](const std::string& key, const Limit& limit) {
+    return inspect(server.connection(), key, {.limit = limit});
+  };
+  CHECK(look("rlflx:ann", {.limit = 5, .window = 3600s}).used == 3);
+  CHECK(look("rlflx:ann", {.limit = 5, .window = 60s}).state.unknown ==
+        "its window ends later than one of the limit's length");
+  CHECK(look("rlflx:ann", {.limit = 2, .window = 60s}).used == 3);  // it may be blocked for longer
+  for (const std::string key : {"plugin-limit-count-ann", "@upstash/ratelimit:ann"}) {
+    CHECK(look(key, {.limit = 9, .window = 60s}).state.unknown.empty());
+    CHECK(look(key, {.limit = 5, .window = 60s}).state.unknown ==
+          "more is left than the limit allows");
+  }
+}
+
 TEST_CASE("a key that is not a limiter's is distinguished from a missing one") {
   TestServer server;
   server.call({"HSET", "h", "f", "v"});
