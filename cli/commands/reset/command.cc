@@ -338,12 +338,14 @@ bool names_holder(std::string_view given, std::string_view holder) {
   return holder == given || (holder.starts_with(given) && holder[given.size()] == ':');
 }
 
-/// The leases that have not lapsed; empty if the key holds something else.
-std::vector<limiter::Lease> read_leases(redis::Connection& connection, const std::string& key) {
-  auto found =
-      stored::inspect(connection, key, {.entries = std::nullopt}, stored::built_in_libraries());
+/// The leases that have not lapsed; empty if the key holds something else, such as the leases of
+/// another library.
+std::vector<limiter::Lease> read_leases(redis::Connection& connection,
+                                        const stored::Libraries& libraries,
+                                        const std::string& key) {
+  auto found = stored::inspect(connection, key, {.entries = std::nullopt}, libraries);
   std::vector<limiter::Lease> leases;
-  if (!found.is_limiter() || found.state.form->name != "concurrency") return leases;
+  if (!found.state.is_ours() || found.state.form->name != "concurrency") return leases;
   for (auto& entry : found.entries) {
     if (entry.at <= found.now) continue;
     leases.push_back({.key = key, .holder = std::move(entry.holder)});
@@ -352,13 +354,14 @@ std::vector<limiter::Lease> read_leases(redis::Connection& connection, const std
 }
 
 /// The lease that is meant; none if there is none. Throws UsageError if it may be one of several.
-std::optional<limiter::Lease> find_lease(redis::Connection& connection, const std::string& key,
+std::optional<limiter::Lease> find_lease(redis::Connection& connection,
+                                         const stored::Libraries& libraries, const std::string& key,
                                          const std::string& holder) {
   std::vector<std::string> keys{key};
   if (limiter::can_carry_several_limits(key)) keys.push_back(limiter::leases_key(key));
   std::vector<limiter::Lease> meant;
   for (const auto& each : keys) {
-    for (auto& lease : read_leases(connection, each)) {
+    for (auto& lease : read_leases(connection, libraries, each)) {
       if (lease.holder == holder) return std::move(lease);
       if (names_holder(holder, lease.holder)) meant.push_back(std::move(lease));
     }
@@ -382,7 +385,7 @@ ExitStatus free_lease(const Plan& plan, const std::string& key, Invocation& invo
   auto connection = session.connector.open();
   std::optional<limiter::Lease> lease;
   try {
-    lease = find_lease(connection, key, holder);
+    lease = find_lease(connection, session.libraries, key, holder);
   } catch (const redis::Error& error) {
     throw ProblemError(drop_in_doubt_note(describe(error)));  // it only reads
   }

@@ -77,3 +77,15 @@ holders() { cli ZRANGE "$1" 0 -1 | sed -n 's/^lease://p' | xargs; }
   run -3 rlctl reset k --holder web1 --timeout 100ms
   refute_output --partial 'may have been executed'
 }
+
+@test "a lease of another library is not freed, nor is it shown as one that would be" {
+  local end
+  end=$(($(date +%s) + 60))
+  cli ZADD throttled:job:concurrency.v2 "$end" web1 >/dev/null
+  cli ZADD acme:job "$end" web1 >/dev/null
+  printf '[library.acme]\nkey = "acme:*"\ntype = "zset"\nvalue = "leases"\n' >"$BATS_TEST_TMPDIR/c"
+  for key in throttled:job:concurrency.v2 acme:job; do
+    run -1 rlctl --config "$BATS_TEST_TMPDIR/c" reset "$key" --holder web1 --dry-run
+    assert_output "none key=$key holder=web1"
+  done
+}
