@@ -248,3 +248,23 @@ p{
     ((status < 128)) || fail "status $status with $files open files: $output"
   done
 }
+
+@test "a key of another library is read with the key beside it, which another node may have" {
+  reads_both() {
+    local key end
+    end=$(($(date +%s) + 3600))
+    for key in laravel-cache-u{1..12}; do
+      ccli SET "$key" 3 EX 3600 >/dev/null
+      ccli SET "$key:timer" "$end" EX 3600 >/dev/null
+    done
+    run -0 rlctl quota --limit 5/1h laravel-cache-u{1..12}
+    assert_equal "$(grep -c '^OK .* (3 of 5)' <<<"$output")" 12
+    run -0 rlctl list --json
+    assert_equal "$(jq -r .library <<<"$output" | sort | uniq -c | xargs)" '12 laravel'
+    run -0 rlctl inspect --json --limit 5/1h laravel-cache-u{1..12}
+    assert_equal "$(jq -c '[.used, .part_of]' <<<"$output" | sort | uniq -c | xargs)" '12 [3,null]'
+    run -0 rlctl inspect --json laravel-cache-u1:timer
+    assert_equal "$(jq -r .part_of <<<"$output")" laravel-cache-u1
+  }
+  on_both reads_both
+}

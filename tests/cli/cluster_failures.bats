@@ -101,6 +101,20 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
   every 'units >= allowed && units <= allowed + doubt && units <= limit'
 }
 
+@test "a key of another library is unknown if the node of the key beside it does not answer" {
+  local key=laravel-cache-u0 number=0
+  until [[ $(node_of_slot "$(slot_of "$key:timer")") == 1 && $(node_of_slot "$(slot_of "$key")") != 1 ]]; do
+    key=laravel-cache-u$((++number))
+  done
+  ccli SET "$key" 3 EX 3600
+  ccli SET "$key:timer" $(($(date +%s) + 3600)) EX 3600
+  run -0 rlctl quota --limit 5/1h "$key"
+  kill -STOP "${cluster_pids[1]}"
+  run -3 rlctl --timeout 2s quota --limit 5/1h "$key"
+  run -3 rlctl --timeout 2s inspect --limit 5/1h "$key"
+  kill -CONT "${cluster_pids[1]}"
+}
+
 @test "a reset that searches for its keys waits until a replica has taken over" {
   start_cluster 3 1
   rlctl check -q --batch --limit 9/1h < <(printf 'key:%s\n' {1..12})
