@@ -133,8 +133,9 @@ Pattern parse_pattern(std::string_view text) {
       pattern.push_back(parse_part(end == text.npos ? "" : text.substr(1, end - 1)));
       size = end + 1;
     } else {
-      pattern.push_back({.text = text.substr(0, size)});
+      pattern.push_back({});
     }
+    pattern.back().text = text.substr(0, size);
     text.remove_prefix(std::min(size, text.size()));
   }
   if (pattern.empty()) throw UsageError("the key is empty");
@@ -144,7 +145,9 @@ Pattern parse_pattern(std::string_view text) {
 
 std::size_t literals_of(const Pattern& pattern) {
   std::size_t literals = 0;
-  for (const auto& piece : pattern) literals += piece.text.size();
+  for (const auto& piece : pattern) {
+    if (piece.part == Part::kLiteral) literals += piece.text.size();
+  }
   return literals;
 }
 
@@ -174,13 +177,14 @@ std::string Name::in(const Pattern& other) const {
   std::string out;
   std::array<bool, kMostPieces> taken = {};
   for (const auto& wanted : other) {
-    out += wanted.text;
+    auto text = wanted.text;
     for (std::size_t i = 0; i < pattern->size() && wanted.part != Part::kLiteral; ++i) {
       if (taken[i] || (*pattern)[i].part != wanted.part) continue;
-      out += parts[i];
+      text = parts[i];
       taken[i] = true;
       break;
     }
+    out += text;
   }
   return out;
 }

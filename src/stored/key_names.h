@@ -30,7 +30,7 @@ enum class Part {
 
 struct Piece {
   Part part = Part::kLiteral;
-  std::string_view text = {};       ///< of a literal
+  std::string_view text = {};       ///< as the pattern has it
   std::size_t least = 1, most = 0;  ///< characters, of what is neither a literal nor any text
   double unit = 1e6;                ///< µs
 };
