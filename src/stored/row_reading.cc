@@ -366,8 +366,14 @@ bool RowReading::read_count(std::int64_t value) {
       set_unknown(missing(*row_.ends));
       state_.is_incomplete = true;
     }
-    if (begin && state_.end)
+    if (begin && state_.end && row_.ends->is_ttl) {
+      // The TTL began up to a second after a start in whole seconds, which the library compares.
+      constexpr auto kLate = std::chrono::milliseconds{10};
+      window = std::chrono::floor<std::chrono::seconds>(*state_.end + kLate - *begin);
+      state_.end = *begin + *window;
+    } else if (begin && state_.end) {
       window = std::chrono::round<std::chrono::seconds>(*state_.end - *begin);
+    }
   }
   if (begin && is_calendar_period()) {
     state_.end = calendar_end(*begin, period_ == "year");

@@ -231,7 +231,7 @@ fix() {
   cli SET rlflx:bob 9 >/dev/null
   cli SET LIMITS:LIMITER/eve/5/1/minute 5 >/dev/null
   cli SET page:views 12 EX 60 >/dev/null
-  cli RPUSH bucket:ann t t t >/dev/null # the tokens of an article's bucket never expire
+  cli RPUSH token_bucket:ann t t t >/dev/null # the tokens of an article's bucket never expire
   run found
   assert_equal "$(sort <<<"$output")" 'no_ttl critical LIMITS:LIMITER/eve/5/1/minute
 no_ttl critical rlflx:bob'
