@@ -29,7 +29,44 @@ constexpr std::string_view kDefaultKey = "{key}";
 constexpr std::string_view kScriptOption = "--script";
 /// An error shows at most this much of a name in the configuration.
 constexpr std::size_t kMaxShown = 40;
-constexpr std::string_view kArguments = "--args", kFunction = "--function";
+constexpr std::string_view kArguments = "--args", kFunction = "--function", kSetup = "--setup";
+
+bool is_setup_file(const std::vector<std::string>& words) {
+  return words.size() == 1 && words.front() != kStandardInput && is_script_file(words.front());
+}
+
+/// Calls `use` with each line that is not blank or a comment, and its words.
+template <typename Use>
+void for_each_command(std::string_view lines, Use use) {
+  while (!lines.empty()) {
+    const auto line = take_until(lines, "\n");
+    const auto words = shell_words(line);
+    if (!words.empty() && !words.front().starts_with('#')) use(line, words);
+  }
+}
+
+void add_command(const std::vector<std::string>& words, traffic::ForeignLimiter& limiter) {
+  auto& step = limiter.setup.emplace_back();
+  for (const auto& word : words) step.words.emplace_back(word);
+}
+
+void parse_setup(const std::string& text, traffic::ForeignLimiter& limiter) {
+  for_each_command(text, [&](std::string_view, const std::vector<std::string>& words) {
+    if (!is_setup_file(words)) return add_command(words, limiter);
+    const auto& path = words.front();
+    auto source = read_source("", {.path = path});
+    if (path.ends_with(".lua")) {
+      limiter.setup.push_back({.name = script_name(path), .source = std::move(source)});
+      return;
+    }
+    const auto before = limiter.setup.size();
+    for_each_command(source,
+                     [&](std::string_view, const auto& command) { add_command(command, limiter); });
+    if (limiter.setup.size() > before) return;
+    throw UsageError(quoted_and_masked(path) + " has no commands");
+  });
+  if (limiter.setup.empty()) throw UsageError("no command is given");
+}
 
 constexpr std::array kSettings{
     ScriptSetting{kFunction, "NAME", "the function of a library to call (default: its only one)",
@@ -44,6 +81,10 @@ constexpr std::array kSettings{
                   [](const auto& text, auto& limiter) {
                     for (const auto& word : shell_words(text)) limiter.arguments.emplace_back(word);
                   }},
+    ScriptSetting{kSetup, "COMMAND",
+                  "prepare the keys by this command, before the first request of each schedule "
+                  "('HSET {key} rate 5'; or a file: of commands, or a .lua script)",
+                  &ScriptOptions::setup, "", parse_setup, true},
     ScriptSetting{"--allowed-when", "CONDITION",
                   "reply that means allowed (nonzero, zero, nil, '<=limit', always, or an "
                   "expression over the reply r: 'r[1] > 0'; default: nonzero)",
@@ -184,12 +225,25 @@ void make_names_differ(std::vector<NamedScript>& scripts, const std::vector<std:
 
 using Setting = limiter::ScriptSection::Setting;
 
-/// Sets what a setting says, if it is about an option.
-void apply(const Setting& setting, ScriptOptions& options) {
+/// The lines of a setup, whose files are relative to this folder.
+std::string setup_in(const std::filesystem::path& folder, const Setting& setting) {
+  std::string lines;
+  const auto add = [&](std::string_view line, const std::vector<std::string>& words) {
+    if (!lines.empty()) lines += '\n';
+    lines += is_setup_file(words) ? joined_words({folder / words.front()}) : std::string(line);
+  };
+  for (const auto& value : setting.values) for_each_command(value, add);
+  return lines;
+}
+
+/// Sets what a setting says, if it is about an option. `folder`: that of the configuration.
+void apply(const Setting& setting, const std::filesystem::path& folder, ScriptOptions& options) {
   if (setting.name == ScriptSection::kKeys) options.keys = setting.values;
   for (const auto& row : kSettings) {
     if (row.key() != setting.name) continue;
-    options.*row.value = setting.is_list ? joined_words(setting.values) : setting.values.front();
+    options.*row.value = row.has_lines     ? setup_in(folder, setting)
+                         : setting.is_list ? joined_words(setting.values)
+                                           : setting.values.front();
   }
 }
 
@@ -235,7 +289,7 @@ void require_correct(const Setting& setting, const limiter::ScriptSection& secti
     return require_file(setting.values.front(), script_of(section, configuration).path);
   }
   if (is_keys && setting.values.empty()) throw UsageError("keys is an empty list");
-  apply(setting, options);
+  apply(setting, std::filesystem::path(configuration.file).parent_path(), options);
   static_cast<void>(parse_each(options));
 }
 
@@ -286,7 +340,8 @@ std::span<const ScriptSetting> script_settings() {
 
 bool has_reading(const ScriptOptions& options) {
   return std::ranges::any_of(kSettings, [&](const auto& row) {
-    return row.option != kArguments && row.option != kFunction && options.*row.value;
+    return row.option != kArguments && row.option != kFunction && row.option != kSetup &&
+           options.*row.value;
   });
 }
 
@@ -307,8 +362,15 @@ void add_script_options(Options& options, ScriptOptions& target, bool is_optiona
                           "configuration names, or - for standard input)")
       .completes(complete_script);
   for (const auto& setting : kSettings) {
-    auto option = options.value(std::string(setting.option), std::string(setting.value_name),
-                                target.*setting.value, setting.help);
+    const std::string name(setting.option), value_name(setting.value_name);
+    auto& text = target.*setting.value;
+    auto option =
+        setting.has_lines
+            ? options.list(
+                  name, value_name,
+                  [&text](const std::string& line) { text = text ? *text + '\n' + line : line; },
+                  setting.help)
+            : options.value(name, value_name, text, setting.help);
     if (setting.option == "--reset-after") option.only_in_long_help();
     if (!is_optional) option.needs(kScriptOption, "", "name the script with --script FILE.lua");
   }
@@ -420,10 +482,11 @@ NamedLimiters read_scripts(const ScriptOptions& options, ConfigurationSource& co
 NamedScript script_of(const limiter::ScriptSection& section,
                       const limiter::Configuration& configuration) {
   NamedScript script{.name = section.name, .is_configured = true, .line = section.line};
+  const auto folder = std::filesystem::path(configuration.file).parent_path();
   if (const auto* file = section.find(ScriptSection::kFile)) {
-    script.path = std::filesystem::path(configuration.file).parent_path() / file->values.front();
+    script.path = folder / file->values.front();
   }
-  for (const auto& setting : section.settings) apply(setting, script.options);
+  for (const auto& setting : section.settings) apply(setting, folder, script.options);
   return script;
 }
 

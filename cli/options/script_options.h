@@ -21,13 +21,14 @@ struct ScriptOptions {
   std::vector<std::string> scripts = {};     ///< files and names; none in the configuration
   std::string_view named_with = "--script";  ///< the option whose values `scripts` are
   std::vector<std::string> keys = {};        ///< templates
-  std::optional<std::string> function = {}, arguments = {}, allowed_when = {}, delay_unit = {},
-                             denied_error = {}, delay = {}, remaining = {}, retry_after = {},
-                             reset_after = {};
+  std::optional<std::string> function = {}, arguments = {}, setup = {}, allowed_when = {},
+                             delay_unit = {}, denied_error = {}, delay = {}, remaining = {},
+                             retry_after = {}, reset_after = {};
 };
 
-/// An option about a script that has one text: a row of the table in script_options.cc, from which
-/// come the option, its place in the printed command, and the key of the configuration.
+/// An option about a script that has one text, or lines that are given one by one: a row of the
+/// table in script_options.cc, from which come the option, its place in the printed command, and
+/// the key of the configuration.
 struct ScriptSetting {
   std::string_view option;  ///< "--allowed-when"; the key is allowed_when
   std::string_view value_name, help;
@@ -35,6 +36,7 @@ struct ScriptSetting {
   std::string_view if_not_given;  ///< the default in a printed command; empty: leave it out
   /// Sets what the text says. Throws UsageError.
   void (*parse)(const std::string& text, traffic::ForeignLimiter& limiter);
+  bool has_lines = false;  ///< may be given several times, for a line each
 
   /// Its key in the configuration.
   std::string key() const;

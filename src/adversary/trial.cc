@@ -90,6 +90,7 @@ std::vector<Answers> ScriptTrial::run_once(std::span<const Schedule> schedules) 
   named_.clear();
   owners_.clear();
   are_shared_ = false;
+  script_.restart();
   auto answers = answers_of(decider_, schedules);
   stalled_.insert(decider_.stalled().begin(), decider_.stalled().end());
   if (notes_contents_ && !is_apart_) {

@@ -10,6 +10,7 @@
 --            last report for this place: at once if `part` is above 0, else with the next report.
 --            [part] is nil while that part is off. new() returns a new number. script(server)
 --            returns the script's `redis` if `server` is the real one, else `server` itself.
+--            returned(...) returns its arguments, which it reports as what the script returns.
 -- The metatable of KEYS, which the debugger's `eval` can reach, has three fields: at 2 the encoder, at 3
 -- `clocked`, and at 1 a function:
 --   (true)             turns all probes on
@@ -24,6 +25,7 @@
 --   ~rl:C;GET;k                  a call, before it is executed
 --   ~rl:C;TIME=17;5              a call and its reply
 --   ~rl:L;3;text                 redis.log(3, 'text')
+--   ~rl:R;d0.5                   what the script returns, of which the server may cut off something
 --   ~rl:T                        the script pauses
 -- This code must not change what the script does: it writes no globals and runs no metamethods, and
 -- omits what fails. But it raises a stack overflow, since the script would have overflowed as well.
@@ -131,11 +133,24 @@ local function pause()
   real.breakpoint()
 end
 
+local function tell_returned(value)
+  local kind = type(value)
+  if kind == 'table' then
+    debug('~rl:R;' .. table_text(value))
+  elseif kind == 'number' and value % 1 ~= 0 then
+    debug('~rl:R;' .. plain(value, kind))
+  end
+end
+
 local activations = 0
 probes = {
   new = function()
     activations = activations + 1
     return activations
+  end,
+  returned = function(...)
+    check(pcall(tell_returned, (...)))
+    return ...
   end,
   script = function(server) return rawequal(server, real) and script_redis or server end,
 }

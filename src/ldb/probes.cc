@@ -65,9 +65,15 @@ class ProbeWriter {
     if (options_.probes) {
       choose_markers();
       insert_probes();
+      for (const auto& place : scopes_.returned) {
+        insertions_.push_back({place.begin, name_ + ".returned("});
+      }
     }
     insert_prefix();
     insert_aliases();
+    for (const auto& place : scopes_.returned) {
+      if (options_.probes) insertions_.push_back({place.end, ")"});
+    }
     insertions_.insert(insertions_.end(), following_.begin(), following_.end());
     // Make the main function return at its original line, not at that of our `end`.
     if (options_.wrapped && !scopes_.ends_in_return && scopes_.code_end > 0) {
@@ -579,7 +585,11 @@ ProbeReader::Line ProbeReader::read_report(std::string_view text) {
     line.reading = reading_of(read_values(text.substr(1)));
     return line;
   }
-  if (rest.accept('C')) {
+  if (rest.accept('R')) {
+    line.kind = Line::Kind::kReturned;
+    rest.expect(';');
+    line.returned = rest.value();
+  } else if (rest.accept('C')) {
     line.kind = Line::Kind::kCall;
     rest.expect(';');
     line.words = read_words(rest);

@@ -150,13 +150,14 @@ class ProbeReader {
   explicit ProbeReader(const ProbedScript& script) : script_(script) {}
 
   struct Line {
-    enum class Kind { kMessage, kProbe, kCall, kPause } kind = Kind::kMessage;
+    enum class Kind { kMessage, kProbe, kCall, kReturned, kPause } kind = Kind::kMessage;
     ScriptMessage message = {};  ///< kMessage
     ProbeReading reading = {};   ///< kProbe
     /// kCall: a command that the script is about to call, since the debugger tells no more than ten
     /// words of it. A call that the server will refuse (it has no words, or a word that is neither
     /// a string nor a number) is not reported.
     std::vector<std::string> words = {};
+    Value returned = {};  ///< kReturned
     /// kCall: the reply that the script gets if the server is not asked: the two texts of TIME.
     std::optional<std::vector<std::string>> answer = {};
   };

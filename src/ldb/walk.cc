@@ -188,6 +188,8 @@ void Walk::read_debug(std::string_view item) {
     on_reading_(script_, line.reading);
   } else if (line.kind == Kind::kCall) {
     calls_.add_words(std::move(line.words), line.answer);
+  } else if (line.kind == Kind::kReturned) {
+    returned_ = std::move(line.returned);
   } else if (line.kind == Kind::kMessage) {
     messages_.push_back(std::move(line.message));
   }
@@ -244,8 +246,10 @@ std::vector<Frame> Walk::frames() {
 }
 
 TraceResult Walk::result() {
-  TraceResult result{
-      .ending = session_.ending(), .reply = session_.take_reply(), .text_lines = script_.lines};
+  TraceResult result{.ending = session_.ending(),
+                     .reply = session_.take_reply(),
+                     .returned = std::move(returned_),
+                     .text_lines = script_.lines};
   switch (result.ending) {
     case Ending::kCompileError:
     case Ending::kRunTimeError:

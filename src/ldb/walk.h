@@ -26,6 +26,9 @@ namespace rlctl::ldb {
 struct TraceResult {
   Ending ending = Ending::kReturned;
   std::optional<redis::Reply> reply = {};
+  /// What the script returned, of which the reply may have lost something; only known for a table,
+  /// or a number with a fraction, that `return` has on one line.
+  std::optional<Value> returned = {};
   /// ProbedScript::lines, to pass to with_source_lines() if the reply contains an error's place.
   std::vector<int> text_lines = {};
   /// For kCompileError, kRunTimeError and kAborted: the client's error message, without SHA1 and
@@ -126,7 +129,8 @@ class Walk {
   std::vector<ScriptMessage> messages_;
   std::vector<std::string_view> source_ = lua::source_lines(debuggee_.source);
   bool are_probes_off_ = false;  ///< by stop_by_probes()
-  bool has_reading_ = false;     ///< a probe reported since this was set to false
+  std::optional<Value> returned_;
+  bool has_reading_ = false;  ///< a probe reported since this was set to false
   int line_ = 0;
   int text_line_ = 0;  ///< the line of the last stop in the text that was sent
   Stop::Reason reason_ = Stop::Reason::kStep;

@@ -306,7 +306,12 @@ class ScopeParser {
 
   void return_statement() {
     skip();
-    if (!block_ends() && !is(";")) expressions();
+    if (block_ends() || is(";")) return;
+    const auto& first = token();
+    expressions();
+    const auto& last = tokens_[next_ - 1];
+    if (open().function != 0 || first.line != last.last_line) return;
+    scopes.returned.push_back({first.offset, last.offset + last.text.size()});
   }
 
   // A call or an assignment.

@@ -59,6 +59,11 @@ struct GlobalRead {
   std::size_t offset = 0;
 };
 
+/// Where what the main function returns is written.
+struct Returned {
+  std::size_t begin = 0, end = 0;
+};
+
 /// The declarations of a source.
 struct Scopes {
   std::vector<std::size_t> line_offsets = {};    ///< as in Tokens
@@ -67,6 +72,8 @@ struct Scopes {
   std::vector<ScopedStatement> statements = {};  ///< in the order of the source
   /// Not the `a` of "function a.b()", and not where a global is assigned to.
   std::vector<GlobalRead> global_reads = {};
+  /// Of each `return` of the main function whose values are on one line.
+  std::vector<Returned> returned = {};
   std::set<std::string_view> names = {};  ///< all names, including fields
   std::size_t code_end = 0;               ///< after the last token
   bool ends_in_return = false;            ///< the main function ends in `return`

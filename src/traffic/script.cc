@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <unordered_set>
 #include <utility>
@@ -222,6 +223,37 @@ std::string quoted_words(std::span<const std::string_view> words) {
   return words.empty() ? " none" : out;
 }
 
+// ---- Setups ----
+
+constexpr std::string_view kRunsCommand = "return redis.pcall(unpack(ARGV))";
+
+/// A step of the limiter's setup, as a script of its own.
+ForeignLimiter script_of(const SetupStep& step, const ForeignLimiter& limiter) {
+  const bool is_command = step.source.empty();
+  return {.name = step.name,
+          .source = is_command ? std::string(kRunsCommand) : step.source,
+          .keys = limiter.keys,
+          .arguments = is_command ? step.words : limiter.arguments};
+}
+
+bool names_numbered_key(const ForeignLimiter& limiter) {
+  return std::ranges::any_of(limiter.arguments, [](const Template& argument) {
+    for (std::size_t number = 1; number <= kNumberedKeys; ++number) {
+      if (argument.holds(fmt::format("key{}", number))) return true;
+    }
+    return false;
+  });
+}
+
+/// Whether the words of a step depend on the key that is requested.
+bool differs_by_key(const SetupStep& step, const ForeignLimiter& limiter) {
+  const auto holds_key = [](const Template& text) { return text.holds("key"); };
+  const bool keys_differ = std::ranges::any_of(limiter.keys, holds_key);
+  const auto call = script_of(step, limiter);
+  return std::ranges::any_of(call.arguments, holds_key) ||
+         (keys_differ && (!step.source.empty() || names_numbered_key(call)));
+}
+
 /// The script of a foreign limiter.
 class ForeignScript final : public Script {
  public:
@@ -234,12 +266,14 @@ class ForeignScript final : public Script {
         keys_only_(surroundings.keys_only),
         substitutes_(substitutes_for(limiter, surroundings)) {
     require_usable(limiter, limit);
-    for (std::size_t key = 1; key <= kNumberedKeys; ++key) {
-      for (const auto& argument : limiter.arguments) {
-        names_keys_ |= argument.holds(fmt::format("key{}", key));
-      }
-    }
+    names_keys_ = names_numbered_key(limiter);
     if (surroundings.virtual_clock) require_no_field_ttls(limiter);
+    for (const auto& step : limiter.setup) {
+      auto& made = steps_.emplace_back(script_of(step, limiter), differs_by_key(step, limiter));
+      made.script =
+          std::make_unique<ForeignScript>(made.limiter, limit, traffic, prefix_, surroundings);
+      made.script->is_command_ = step.source.empty();
+    }
     auto text = limiter.function.empty()
                     ? lua::with_substitutes(limiter.source, substitutes_)
                     : lua::library_with_substitutes(limiter.source, substitutes_);
@@ -254,10 +288,13 @@ class ForeignScript final : public Script {
   std::string_view name() const override { return limiter_.name; }
   bool may_call_time() const override { return traffic::may_call_time(limiter_); }
   std::optional<std::string> key_of_ttls() const override {
-    return may_set_ttl(limiter_) ? std::optional(prefix_ + KeyAging::kHashName) : std::nullopt;
+    const auto sets_ttl = [](const Step& step) { return may_set_ttl(step.limiter); };
+    if (!may_set_ttl(limiter_) && std::ranges::none_of(steps_, sets_ttl)) return std::nullopt;
+    return prefix_ + KeyAging::kHashName;
   }
   bool may_read_ttl() const override { return traffic::may_read_ttl(limiter_); }
   void load(redis::Connection& connection) override {
+    for (const auto& step : steps_) step.script->load(connection);
     if (keys_only_) require_key_names(connection);
     if (limiter_.function.empty()) {
       auto accepted = load_accepted(connection, text_, limiter_.name);
@@ -299,9 +336,32 @@ class ForeignScript final : public Script {
   }
   /// Sorted by bytes.
   std::vector<std::string> keys() const override {
-    std::vector<std::string> sorted(keys_.begin(), keys_.end());
+    auto all = keys_;
+    for (const auto& step : steps_)
+      all.insert(step.script->keys_.begin(), step.script->keys_.end());
+    std::vector<std::string> sorted(all.begin(), all.end());
     std::sort(sorted.begin(), sorted.end());
     return sorted;
+  }
+  std::size_t prepare(redis::Connection& connection, const Arrival& arrival) override {
+    std::size_t queued = 0;
+    for (auto& step : steps_) {
+      if (!step.done.insert(step.differs_by_key ? arrival.key : 0).second) continue;
+      step.script->call(arrival).append_to(connection);
+      prepared_.emplace_back(&step, arrival);
+      ++queued;
+    }
+    return queued;
+  }
+  void require_prepared(redis::ReplyView reply) override {
+    const auto [step, arrival] = prepared_.front();
+    prepared_.pop_front();
+    if (redis::is_unknown_script(reply)) throw script_is_gone();
+    if (reply.is_error()) throw step->script->setup_error(reply, arrival);
+  }
+  void restart() override {
+    for (auto& step : steps_) step.done.clear();
+    prepared_.clear();
   }
 
  private:
@@ -309,6 +369,23 @@ class ForeignScript final : public Script {
   static void require_key_names(redis::Connection& connection) {
     const auto reply = connection.call({"COMMAND", "GETKEYS", "GET", "key"});
     if (reply.is_error()) throw redis::to_error(reply);
+  }
+
+  /// Names the command, or the script with its KEYS and ARGV.
+  redis::Error setup_error(redis::ReplyView reply, const Arrival& arrival) const {
+    const auto error =
+        is_command_ ? redis::to_error(reply) : error_of(reply, limiter_.name, limiter_.source);
+    CallBuffer buffer;
+    const auto call = fill(buffer, arrival, 1);
+    const auto words = call.arguments.first(limiter_.arguments.size());
+    auto message = is_command_
+                       ? fmt::format("'{}': {}", escape(fmt::format("{}", fmt::join(words, " "))),
+                                     error.what())
+                       : fmt::format("{}; it had KEYS{} and ARGV{}", error.what(),
+                                     quoted_words(call.keys), quoted_words(words));
+    return redis::Error(error.failure(), "--setup: " + message, error.code(),
+                        hint_at_refusal(error.what()))
+        .from(error.server(), error.command());
   }
 
   /// The words of a call: the keys, then the arguments.
@@ -353,7 +430,8 @@ class ForeignScript final : public Script {
     };
     for (const auto& key : limiter_.keys) add(prefix_, key);
     std::vector<std::string_view> names;
-    if (names_keys_) {
+    const bool finds_keys = is_command_ && !prefix_.empty();
+    if (names_keys_ || finds_keys) {
       buffer.names.clear();
       std::size_t start = 0;
       for (const auto end : buffer.ends) {
@@ -363,7 +441,15 @@ class ForeignScript final : public Script {
       names.assign(buffer.names.begin(), buffer.names.end());
       values.keys = names;
     }
-    for (const auto& argument : limiter_.arguments) add("", argument);
+    for (const auto& argument : limiter_.arguments) {
+      const auto begin = buffer.text.size();
+      add("", argument);
+      // A user who writes the name of a key means the key, whose name is longer.
+      const auto word = prefix_ + buffer.text.substr(begin);
+      if (!finds_keys || std::ranges::find(names, word) == names.end()) continue;
+      buffer.text.replace(begin, buffer.text.npos, word);
+      buffer.ends.back() = buffer.text.size();
+    }
     add_hidden(buffer, arrival);
     // The text is complete, so views of it stay valid.
     buffer.words.clear();
@@ -394,19 +480,41 @@ class ForeignScript final : public Script {
 
   static constexpr std::int64_t kMicros = 1'000'000;
 
+  /// A step of the setup.
+  struct Step {
+    ForeignLimiter limiter = {};
+    bool differs_by_key = false;
+    std::unique_ptr<ForeignScript> script = {};
+    std::unordered_set<std::uint32_t> done = {};  ///< the keys, or 0, for which it was sent
+  };
+
   const ForeignLimiter& limiter_;
   limiter::Limit limit_;
   const Traffic& traffic_;
   std::string prefix_, sha1_;
   bool keys_only_;
   bool names_keys_ = false;  ///< arguments contain {key1} or the like
+  bool is_command_ = false;  ///< a command of a setup, whose words are the arguments
   lua::Substitutes substitutes_;
   std::string text_;    ///< the source, with the substitutes
   std::string change_;  ///< see change()
   std::int64_t calls_ = 0;
   CallBuffer last_call_;  ///< reused, so that the next call allocates nothing
   std::unordered_set<std::string, Hash, std::equal_to<>> keys_;
+  std::deque<Step> steps_;
+  std::deque<std::pair<const Step*, Arrival>> prepared_;  ///< sent, and not yet answered
 };
+
+void require_key_numbers(const std::vector<Template>& words, std::size_t keys,
+                         std::string_view option) {
+  for (auto number = keys + 1; number <= kNumberedKeys; ++number) {
+    const auto name = fmt::format("key{}", number);
+    if (std::ranges::none_of(words, [&](const auto& word) { return word.holds(name); })) continue;
+    throw UsageError(fmt::format("{}: {{{}}} is KEYS[{}], but there {}", option, name, number,
+                                 keys == 1 ? "is 1 key" : fmt::format("are {} keys", keys)),
+                     "give --keys once for each key");
+  }
+}
 
 }  // namespace
 
@@ -418,12 +526,9 @@ void require_key_numbers(const ForeignLimiter& limiter, std::size_t keys) {
       throw UsageError(
           fmt::format("--keys: {{{}}} is for --args, which come after the keys", name));
     }
-    if (number <= keys) continue;
-    if (std::none_of(limiter.arguments.begin(), limiter.arguments.end(), is_held)) continue;
-    throw UsageError(fmt::format("--args: {{{}}} is KEYS[{}], but there {}", name, number,
-                                 keys == 1 ? "is 1 key" : fmt::format("are {} keys", keys)),
-                     "give --keys once for each key");
   }
+  require_key_numbers(limiter.arguments, keys, "--args");
+  for (const auto& step : limiter.setup) require_key_numbers(step.words, keys, "--setup");
 }
 
 void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit) {
@@ -431,6 +536,13 @@ void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit) 
   require_usable(limiter.reading, limit);
   for (const auto& key : limiter.keys) key.require_usable(limit);
   for (const auto& argument : limiter.arguments) argument.require_usable(limit);
+  for (const auto& step : limiter.setup) {
+    for (const auto& word : step.words) {
+      word.require_usable(limit);
+      if (!word.holds("id")) continue;
+      throw UsageError("--setup: {id} is the number of a request, which comes after the setup");
+    }
+  }
 }
 
 AcceptedScript load_accepted(redis::Connection& connection, const std::string& source,
@@ -506,8 +618,13 @@ std::string missing_element(std::string_view source, std::size_t keys, std::size
 }
 
 bool lacks_clock(const ForeignLimiter& limiter) {
-  return coarsest_time(limiter) == nullptr && !may_call_time(limiter) && !may_set_ttl(limiter) &&
-         lua::find_scopes(limiter.source).has_value();
+  const auto lacks = [](const ForeignLimiter& script) {
+    return coarsest_time(script) == nullptr && !may_call_time(script) && !may_set_ttl(script) &&
+           lua::find_scopes(script.source).has_value();
+  };
+  return lacks(limiter) && std::ranges::all_of(limiter.setup, [&](const SetupStep& step) {
+           return lacks(script_of(step, limiter));
+         });
 }
 
 const Placeholder* coarsest_time(const ForeignLimiter& limiter) {
@@ -551,6 +668,12 @@ std::string hint_at_denial(const redis::Error& error) {
   }
   return fmt::format("if this error is how the script denies, use --denied-error {}",
                      escape(error.code()));
+}
+
+bool prepare(Script& script, redis::Connection& connection, const Arrival& arrival) {
+  const auto queued = script.prepare(connection, arrival);
+  for (auto left = queued; left > 0; --left) script.require_prepared(connection.read());
+  return queued > 0;
 }
 
 redis::Error without_answer(const redis::Error& error, const Script& script, const Arrival& arrival,

@@ -25,6 +25,13 @@ namespace rlctl::traffic {
 
 // ---- Foreign limiters ----
 
+/// What prepares the keys that a foreign limiter expects: a command, or a script.
+struct SetupStep {
+  std::string name = {};             ///< of the script's file
+  std::string source = {};           ///< of the script, which gets the limiter's KEYS and ARGV
+  std::vector<Template> words = {};  ///< of the command; then there is no source
+};
+
 /// A foreign limiter's script: its source, how to call it, and how to read its reply.
 struct ForeignLimiter {
   std::string name = {};    ///< its file name, for messages and reports
@@ -33,12 +40,13 @@ struct ForeignLimiter {
   std::string function = {};
   std::vector<Template> keys = {}, arguments = {};
   ReplyReading reading = {};
+  std::vector<SetupStep> setup = {};
 };
 
 /// Throws UsageError if the limiter cannot be called with this limit.
 void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit);
-/// Throws UsageError if an argument names a key, as {key2}, of which there are fewer, or if one of
-/// the keys does.
+/// Throws UsageError if an argument or the setup names a key, as {key2}, of which there are fewer,
+/// or if one of the keys does.
 void require_key_numbers(const ForeignLimiter& limiter, std::size_t keys);
 /// Sets the function of a library that registers only one, and checks a name that is given. Does
 /// nothing for a script without a function. Throws UsageError if the library does not have the
@@ -126,8 +134,19 @@ class Script {
                                     std::int64_t /*number*/) const {
     return error;
   }
-  /// Every key in Redis that call() has named.
+  /// Every key in Redis that call() or prepare() has named.
   virtual std::vector<std::string> keys() const = 0;
+
+  /// Queues the calls that prepare the keys for this request, and returns how many: the caller must
+  /// read each reply, in order, and pass it to require_prepared(). What names the key is sent once
+  /// for each key, all else once. None without a setup.
+  virtual std::size_t prepare(redis::Connection& /*connection*/, const Arrival& /*arrival*/) {
+    return 0;
+  }
+  /// Throws redis::Error, with the command and the reply, if it could not be prepared.
+  virtual void require_prepared(redis::ReplyView /*reply*/) {}
+  /// The keys were removed: prepare() queues everything again.
+  virtual void restart() {}
 
  private:
   virtual limiter::Decision read(redis::ReplyView reply, const Arrival& arrival,
@@ -142,6 +161,10 @@ struct Surroundings {
   /// error, before it runs. Otherwise it may use any key, and the virtual time passes for it too.
   bool keys_only = false;
 };
+
+/// Prepares the keys for a request, and waits until that is done; returns whether anything was to
+/// be done. Throws redis::Error.
+bool prepare(Script& script, redis::Connection& connection, const Arrival& arrival);
 
 /// The error of a read for which this request was the first without an answer. If a foreign script
 /// ran out of time, which it does if it never ends, adds its name, the request and what to do.

@@ -31,7 +31,7 @@ class Traffic {
 
   /// False at the end.
   virtual bool next(Arrival& arrival) = 0;
-  /// The name of a key that next() has returned; valid as long as this.
+  /// The name of a key, from 0 on; valid as long as this.
   virtual std::string_view key_name(std::uint32_t key) const = 0;
   /// Roughly how many requests there are in all.
   virtual std::int64_t size() const = 0;

@@ -132,9 +132,10 @@ void ScriptDecider::send(const Arrival& arrival) {
   if (aging_) {
     latest_ = arrival.key == last_key_ ? std::max(latest_, arrival.at) : arrival.at;
     last_key_ = arrival.key;
-    if (aging_->advance(latest_, call.keys)) is_aging_.push_back(true);
-    is_aging_.push_back(false);
+    if (aging_->advance(latest_, call.keys)) in_flight_.push_back(Call::kAging);
   }
+  in_flight_.insert(in_flight_.end(), script_.prepare(connection_, arrival), Call::kSetup);
+  in_flight_.push_back(Call::kRequest);
   call.append_to(connection_);
 }
 
@@ -154,12 +155,23 @@ redis::Reply ScriptDecider::read() {
   }
 }
 
-/// Reads the replies to KeyAging's calls: before each answer, and after the last one.
-void ScriptDecider::skip_agings() {
-  for (; !is_aging_.empty() && is_aging_.front(); is_aging_.pop_front()) {
+/// Reads the replies that come before each answer, and after the last one.
+void ScriptDecider::skip_others() {
+  while (!in_flight_.empty() && in_flight_.front() != Call::kRequest) {
     const auto reply = read();
+    const auto call = in_flight_.front();
+    in_flight_.pop_front();
+    ++others_;
+    if (call == Call::kSetup) {
+      try {
+        script_.require_prepared(reply);
+        continue;
+      } catch (const redis::Error&) {
+        skip_answers();
+        throw;
+      }
+    }
     KeyAging::require_done(reply);
-    ++agings_;
     if (!KeyAging::is_late(reply)) continue;
     stalled_.insert(answered_key_);
     was_stalled_ = true;
@@ -168,7 +180,7 @@ void ScriptDecider::skip_agings() {
 
 redis::Reply ScriptDecider::read_answer(const Arrival& arrival) {
   try {
-    skip_agings();
+    skip_others();
     return read();
   } catch (const redis::Error& error) {
     throw without_answer(error, script_, arrival, answers_ + 1, lot_ > 1);
@@ -177,7 +189,7 @@ redis::Reply ScriptDecider::read_answer(const Arrival& arrival) {
 
 Decision ScriptDecider::answer(const Arrival& arrival) {
   const auto reply = read_answer(arrival);
-  if (aging_) is_aging_.pop_front();
+  in_flight_.pop_front();
   ++answers_;
   answered_key_ = arrival.key;
   replies_.add(reply, arrival);
@@ -192,7 +204,7 @@ Decision ScriptDecider::answer(const Arrival& arrival) {
 /// Drops all replies in flight. If the connection breaks now, its next use reports that.
 void ScriptDecider::skip_answers() noexcept {
   try {
-    is_aging_.clear();
+    in_flight_.clear();
     while (connection_.outstanding() > 0) static_cast<void>(read());
   } catch (const std::exception&) {
     return;
@@ -211,7 +223,7 @@ std::size_t ScriptDecider::decide(std::span<const Arrival> arrivals,
     const auto lot = unsent.first(std::min(answers_ > 0 ? lot_ : 1, unsent.size()));
     for (const Arrival& arrival : lot) send(arrival);
     // Real time may pass before the next lot.
-    if (aging_ && aging_->pause()) is_aging_.push_back(true);
+    if (aging_ && aging_->pause()) in_flight_.push_back(Call::kAging);
     unsent = unsent.subspan(lot.size());
     return lot.size();
   };
@@ -224,7 +236,7 @@ std::size_t ScriptDecider::decide(std::span<const Arrival> arrivals,
       for (; awaited > 0; --awaited, ++answered) decisions[answered] = answer(arrivals[answered]);
       awaited = overlaps ? next : send_lot();
     }
-    skip_agings();
+    skip_others();
   } catch (const Interrupted&) {
     deadline_ = Clock::now() + patience_;
     skip_answers();
@@ -235,7 +247,7 @@ std::size_t ScriptDecider::decide(std::span<const Arrival> arrivals,
 }
 
 void ScriptDecider::watch_time(std::size_t calls) {
-  const auto scripts = static_cast<std::int64_t>(calls) + std::exchange(agings_, 0);
+  const auto scripts = static_cast<std::int64_t>(calls) + std::exchange(others_, 0);
   if (!time_watch_ || !time_watch_->saw_time(scripts)) return;
   throw UsageError(std::string(script_.name()) +
                    " gets the server's time: it finds TIME in _G or in code from a string, where "

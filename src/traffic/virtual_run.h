@@ -124,7 +124,7 @@ class ScriptDecider final : public Decider {
 
  private:
   void send(const Arrival& arrival);
-  void skip_agings();
+  void skip_others();
   redis::Reply read();
   redis::Reply read_answer(const Arrival& arrival);
   limiter::Decision answer(const Arrival& arrival);
@@ -138,8 +138,9 @@ class ScriptDecider final : public Decider {
   std::int64_t answers_ = 0;
   RepliesSeen replies_;
   std::optional<KeyAging> aging_;  ///< if the script may decide by TTLs
-  std::deque<bool> is_aging_;      ///< whether each reply in flight is that to a call of aging_
-  std::int64_t agings_ = 0;        ///< calls of aging_ since the last saw_time()
+  enum class Call { kRequest, kAging, kSetup };
+  std::deque<Call> in_flight_;  ///< what each reply in flight answers
+  std::int64_t others_ = 0;     ///< calls besides requests since the last saw_time()
   std::uint32_t last_key_ = 0;
   /// The latest time of a request of last_key_ in this decide().
   std::chrono::microseconds latest_{0};

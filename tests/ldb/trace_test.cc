@@ -474,6 +474,24 @@ TEST_CASE("if the server dies during a session, the trace keeps the lines up to 
   CHECK(lines.front() == "1");
 }
 
+TEST_CASE("what the reply loses is known, if the return has its values on one line") {
+  Tracer trace;
+  const auto returned = [&](const std::string& source) {
+    static_cast<void>(trace(source));
+    return trace.result.returned ? text_of(*trace.result.returned) : "";
+  };
+  CHECK(returned("return 0.9") == "0.9");
+  CHECK(returned("if KEYS then return -0.5, 2 end") == "-0.5");
+  CHECK(returned("local function f() return {1, {2.5}} end return f()") == "{1, {2.5}}");
+  CHECK(trace.result.reply->size() == 2);
+  CHECK(returned("return redis.call('LLEN', 'k') - 0.5; -- last") == "-0.5");
+  CHECK(trace("return 1.5") == Strings{"1"});
+  CHECK(returned("return 5").empty());
+  CHECK(returned("return 'a'").empty());
+  CHECK(returned("return {\n1.5}").empty());
+  CHECK(returned(many_locals(199) + "return 1.5") == "1.5");
+}
+
 TEST_CASE(
     "a failed connection is reported, and a user without the permission to debug is refused") {
   Tracer trace;

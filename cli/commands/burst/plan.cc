@@ -459,6 +459,7 @@ Resolved resolved_options(const Plan& plan, const Invocation& invocation) {
     values["--keys"] = is_configured ? script.keys : script_keys(script);
     for (const auto& setting : script_settings()) {
       const auto& text = script.*setting.value;
+      if (setting.has_lines) continue;  // repeated as given
       if (text || (!is_configured && !setting.if_not_given.empty())) {
         values[setting.option] = {text.value_or(std::string(setting.if_not_given))};
       }

@@ -107,7 +107,10 @@ bool Server::may_retry(const redis::Error& error, const traffic::Candidate& cand
 }
 
 std::string Server::next_prefix() {
-  if (auto* const server = private_server()) server->remove_keys();
+  if (is_private()) {
+    if (auto* const server = private_server()) server->remove_keys();
+    return {};
+  }
   return prefix_ + std::to_string(++runs_) + ':';
 }
 

@@ -35,7 +35,7 @@ class Server {
   /// Null if it is not private, and before connections().
   redis::PrivateServer* private_server() const { return connector_.private_server(); }
   /// A new prefix for the next run, which must not find keys that an earlier run failed to remove.
-  /// Empties a private server, where scripts use other keys too.
+  /// Empty for a private server, which is emptied: scripts use other keys there too.
   std::string next_prefix();
   std::chrono::microseconds timeout() const noexcept { return connector_.timeout(); }
   /// The interrupt of the command, which the connections ignore.
@@ -55,8 +55,7 @@ class Server {
 
   Invocation& invocation_;
   Connector connector_;
-  /// How the names of all keys begin: so on a private server, at random on any other.
-  std::string prefix_ = "burst:";
+  std::string prefix_;  ///< how the names of all keys begin; empty on a private server
   int runs_ = 0;
   std::vector<redis::Connection> connections_;
   bool is_foreign_ = false;  ///< a foreign script is asked, which may set no TTLs

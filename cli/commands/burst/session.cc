@@ -493,13 +493,32 @@ class Session {
     return finished(candidate, std::move(outcome), *traffic, begin);
   }
 
+  /// Prepares all keys of the traffic before a run under the real clock, in which a request may
+  /// overtake what prepares its key.
+  void prepare(traffic::Script& script, redis::Connection& connection) const {
+    const auto keys = recording_ != nullptr ? recording_->keys() : plan_.request.keys;
+    script.load(connection);
+    for (std::uint32_t key = 0; key < keys; ++key) {
+      invocation_.interrupt.check();
+      traffic::prepare(script, connection, {.at = system_time(), .key = key});
+    }
+  }
+
   Run run_real(std::size_t number) {
     const auto& candidate = plan_.candidates[number];
     const std::string name(name_of(candidate));
     const auto connections = server_->connections(plan_.real->clients);
+    const traffic::Surroundings surroundings{.virtual_clock = false,
+                                             .keys_only = !server_->is_private()};
+    const auto prefix = server_->next_prefix();
+    const auto names = virtual_traffic().traffic;
+    const auto setup = make_script(candidate, *names, prefix, surroundings);
+    const Cleaning cleaning_of_setup(*server_, *setup);
+    if (candidate.foreign && !candidate.foreign->setup.empty()) {
+      prepare(*setup, connections.front());
+    }
     const auto [traffic, begin, zero] = traffic_soon(round_trip_of(connections.front()));
-    const auto script = make_script(candidate, *traffic, server_->next_prefix(),
-                                    {.virtual_clock = false, .keys_only = !server_->is_private()});
+    const auto script = make_script(candidate, *traffic, prefix, surroundings);
     const Cleaning cleaning(*server_, *script);
     const bool is_closed_loop = plan_.real->is_closed_loop();
     const RunInProgress shown{.name = name,

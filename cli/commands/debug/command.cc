@@ -76,7 +76,8 @@ void add_place(Options& options, Plan& plan) {
   options
       .flag("--attach", plan.attach,
             "debug in a fork of the server itself (what the script writes is not kept)")
-      .excludes("--replay", "a log is replayed on a private server");
+      .excludes("--replay", "a log is replayed on a private server")
+      .excludes("--setup", "the keys of a server that is in use stay as they are");
   options.flag("--sync", plan.sync,
                "with --attach, debug in the server process (which then serves no other client; "
                "what the script writes is kept)");
@@ -111,7 +112,8 @@ void add_output(Options& options, Plan& plan) {
              "--trace: 0)")
       .excludes("--json", "--json prints values in full");
   const std::initializer_list<std::string_view> of_rlctl = {
-      "--trace", "--coverage", "--max-steps", "--commands", "--maxlen", "--replay", "--json"};
+      "--trace",  "--coverage", "--max-steps", "--commands",
+      "--maxlen", "--replay",   "--json",      "--setup"};
   options.flag("--redis-cli", plan.redis_cli, "start redis-cli --ldb instead")
       .excludes("--print-command")
       .excludes_each(of_rlctl);

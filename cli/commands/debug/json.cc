@@ -71,7 +71,7 @@ void View::append_json(const ldb::TraceResult& result, const std::vector<KeyChan
   const bool returned = result.ending == ldb::Ending::kReturned;
   Event(out_, "result")
       ->field("ending", kEndingNames.at(static_cast<std::size_t>(result.ending)))
-      .field("value", returned_text(result))
+      .field("value", returned_text(result, false))
       .field("error", returned ? std::nullopt : std::optional(result.message))
       .field("error_line", result.error_line > 0 ? std::optional(result.error_line) : std::nullopt)
       .field("lines", result.lines)

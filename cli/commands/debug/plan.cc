@@ -181,6 +181,7 @@ void fill(Plan& plan, const traffic::ForeignLimiter& foreign, Operands operands)
   const std::vector<std::string_view> names(call.keys.begin(), call.keys.end());
   values.keys = names;
   for (const auto& word : foreign.arguments) word.append(call.arguments.emplace_back(), values);
+  plan.key = values.key;
   plan.values = values;
   plan.values.key = {};
   plan.values.keys = {};

@@ -53,6 +53,7 @@ struct Plan {
   bool reads_reply = false;  ///< show the decision that `foreign` reads from the reply
   /// What the placeholders stand for, except {key}.
   traffic::TemplateValues values = {};
+  std::string key = {};  ///< what {key} stands for; empty with a log
   std::optional<replay::ReplayOptions> replay = {};
 
   /// Whether the options ask for redis-cli or its command line.

@@ -33,6 +33,67 @@ namespace {
 
 using ldb::Ending;
 
+// ---- Virtual time ----
+
+constexpr const char* kAgingHash = traffic::KeyAging::kHashName;
+
+/// Lets all keys have the TTLs of this time, and removes what virtual time needed.
+void end_virtual_time(redis::Connection& connection, traffic::KeyAging& aging,
+                      std::chrono::microseconds now) {
+  const auto all = connection.call({"KEYS", "*"});
+  std::vector<std::string_view> keys;
+  std::vector<std::string> not_the_scripts;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].text().starts_with(kAgingHash)) {
+      not_the_scripts.emplace_back(all[i].text());
+    } else {
+      keys.push_back(all[i].text());
+    }
+  }
+  if (aging.advance(now, keys)) traffic::KeyAging::require_done(connection.read());
+  redis::unlink_keys(connection, not_the_scripts);
+}
+
+/// A server that is in use is not prepared, whatever the configuration says of the script.
+bool has_setup(const Plan& plan) {
+  return plan.is_private() && plan.foreign && !plan.foreign->setup.empty();
+}
+
+/// The KEY of a call without a log.
+class OneKey final : public traffic::Traffic {
+ public:
+  explicit OneKey(const std::string& name) : name_(name) {}
+  bool next(traffic::Arrival& /*arrival*/) override { return false; }
+  std::string_view key_name(std::uint32_t /*key*/) const override { return name_; }
+  std::int64_t size() const override { return 0; }
+
+ private:
+  const std::string& name_;
+};
+
+/// A name as a template that stands for it.
+traffic::Template template_of(const std::string& name) {
+  std::string text;
+  for (const char c : name) text += c == '{' ? "{{}" : std::string(1, c);
+  return traffic::Template(text);
+}
+
+/// Sends what --setup says for the plan's call.
+void prepare(const Plan& plan, redis::Connection& connection) {
+  auto foreign = *plan.foreign;
+  foreign.keys.clear();
+  for (const auto& key : plan.debuggee.keys) foreign.keys.push_back(template_of(key));
+  const traffic::Candidate candidate{
+      .limits = plan.limits.empty() ? std::vector<limiter::Limit>(1) : plan.limits,
+      .foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(foreign))};
+  const OneKey names(plan.key);
+  const auto script = traffic::make_script(candidate, names, "");
+  script->load(connection);
+  traffic::prepare(*script, connection, {.at = plan.values.now, .cost = plan.values.cost});
+  traffic::KeyAging aging(connection, kAgingHash);
+  end_virtual_time(connection, aging, plan.values.now);
+}
+
 // ---- A log ----
 
 /// Turns a log's requests into calls of the debugged script, in order, each at its own time: TTLs
@@ -66,12 +127,14 @@ class Replay {
   void connect(redis::Connection connection) {
     connection_.emplace(std::move(connection));
     aging_.emplace(*connection_, kAgingHash);
+    if (skipped_count() > 0 || has_setup(plan_)) skipped_->load(*connection_);
   }
 
   /// Goes to the next request, with its keys aged to its time; returns false after the last one.
   bool next() {
     if (!advance()) return false;
     age(plan_.debuggee.keys);
+    traffic::prepare(*skipped_, *connection_, arrival_);
     return true;
   }
 
@@ -79,20 +142,12 @@ class Replay {
   /// goes to the next one, which is the only one to be debugged, and which stderr reports: all keys
   /// are aged to its time, and are as the script left them.
   void skip() {
-    if (skipped_count() > 0) skipped_->load(*connection_);
     while (number_ < skipped_count() && advance()) {
       invocation_.interrupt.check();
       run();
     }
-    static_cast<void>(advance());
-    const auto all = connection_->call({"KEYS", "*"});
-    std::vector<std::string> keys, not_the_scripts;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      auto& list = all[i].text().starts_with(kAgingHash) ? not_the_scripts : keys;
-      list.emplace_back(all[i].text());
-    }
-    age(keys);
-    redis::unlink_keys(*connection_, not_the_scripts);
+    static_cast<void>(next());
+    end_virtual_time(*connection_, *aging_, arrival_.at);
     if (plan_.quiet) return;
     warn(fmt::format("debugging request {} of {}, of {}, for {}", number_,
                      recording_.counts().requests, instant_text(arrival_.at),
@@ -101,8 +156,6 @@ class Replay {
   }
 
  private:
-  static constexpr const char* kAgingHash = traffic::KeyAging::kHashName;
-
   std::int64_t skipped_count() const { return plan_.skip.value_or(0); }
 
   bool advance() {
@@ -126,6 +179,7 @@ class Replay {
 
   void run() {
     age(plan_.debuggee.keys);
+    traffic::prepare(*skipped_, *connection_, arrival_);
     skipped_->call(arrival_).append_to(*connection_);
     const auto reply = connection_->read();
     if (!reply.is_error() || std::exchange(has_warned_, true) || plan_.quiet) return;
@@ -160,7 +214,12 @@ class Session {
     if (plan.replay) replay_.emplace(plan, invocation);
     place_.emplace(plan, invocation);
     if (lua::read_shebang(plan.debuggee.source)) plan.debuggee.source = accepted_source();
-    if (replay_) replay_->connect(place_->connect());
+    if (replay_) {
+      replay_->connect(place_->connect());
+    } else if (has_setup(plan)) {
+      auto connection = place_->connect();
+      prepare(plan, connection);
+    }
   }
 
   ExitStatus run(Destination& lcov) {

@@ -23,12 +23,24 @@ using Why = ldb::Halt::Why;
 
 // ---- Replies and words ----
 
-/// Formats a reply in Lua's notation: {0, "a", nil, +OK, -ERR no}.
-std::string reply_text(redis::ReplyView reply) {
+/// The element of a table that an array's element comes from; null if it is not known.
+const ldb::Value* element(const ldb::Value* table, std::size_t index) {
+  if (table == nullptr || index >= table->fields.size()) return nullptr;
+  const auto& [key, field] = table->fields[index];
+  return key.number == static_cast<double>(index + 1) ? &field : nullptr;
+}
+
+/// Formats a reply in Lua's notation: {0, "a", nil, +OK, -ERR no}. `from`: the value that the
+/// script returned; null if it is not known.
+std::string reply_text(redis::ReplyView reply, const ldb::Value* from) {
   switch (reply.type()) {
     case ReplyType::kNil:
       return "nil";
     case ReplyType::kInteger:
+      if (from != nullptr && from->kind == ldb::Value::Kind::kNumber &&
+          from->number != static_cast<double>(reply.integer())) {
+        return fmt::format("{} (cut from {})", reply.integer(), ldb::text_of(*from));
+      }
       return std::to_string(reply.integer());
     case ReplyType::kString:
       return ldb::text_of({.kind = ldb::Value::Kind::kString, .text = std::string(reply.text())});
@@ -40,7 +52,7 @@ std::string reply_text(redis::ReplyView reply) {
   }
   std::string out;
   for (std::size_t i = 0; i < reply.size(); ++i) {
-    out.append(i == 0 ? "" : ", ").append(reply_text(reply[i]));
+    out.append(i == 0 ? "" : ", ").append(reply_text(reply[i], element(from, i)));
   }
   return '{' + out + '}';
 }
@@ -73,7 +85,7 @@ bool is_good(const ldb::TraceResult& result) {
 
 /// Formats how a run ended, not escaped: "{1, 4}", "error at line 12: ...".
 std::string outcome_text(const ldb::TraceResult& result) {
-  if (result.ending == Ending::kReturned) return returned_text(result).value_or("");
+  if (result.ending == Ending::kReturned) return returned_text(result, true).value_or("");
   // In the order of ldb::Ending, after kReturned.
   static constexpr std::array kTexts{"refused", "does not compile", "error",
                                      "aborted", "cut off",          "lost"};
@@ -136,9 +148,10 @@ std::string kept_text(ldb::Mode mode, Ending ending) {
               : "");
 }
 
-std::optional<std::string> returned_text(const ldb::TraceResult& result) {
+std::optional<std::string> returned_text(const ldb::TraceResult& result, bool tells_cuts) {
   if (result.ending != Ending::kReturned || !result.reply) return std::nullopt;
-  return ldb::with_source_lines(reply_text(*result.reply), result.text_lines);
+  const auto* from = result.returned && tells_cuts ? &*result.returned : nullptr;
+  return ldb::with_source_lines(reply_text(*result.reply, from), result.text_lines);
 }
 
 std::size_t parse_maxlen(const std::string& text, std::string_view name) {

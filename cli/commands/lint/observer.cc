@@ -72,6 +72,10 @@ class Observer {
         debuggee_(subject.debuggee),
         script_(traffic::make_script(subject.candidate, names_, "", {.virtual_clock = false})),
         connection_(connector.open()) {
+    if (subject.candidate.foreign && !subject.candidate.foreign->setup.empty()) {
+      setup_ = traffic::make_script(subject.candidate, names_, "");
+      setup_->load(connection_);
+    }
     auto accepted = traffic::load_accepted(connection_, debuggee_.source, subject.debuggee.name);
     debuggee_.source = std::move(accepted.source);
     // An unknown flag is a finding.
@@ -191,7 +195,9 @@ class Observer {
     const bool any_allowed = std::any_of(requests.begin(), requests.end(), is_allowed);
     const bool any_denied = !std::all_of(requests.begin(), requests.end(), is_allowed);
     if (!any_allowed) {
-      doubts_.emplace_back("nothing was allowed: see --allowed-when for how to read the reply");
+      doubts_.push_back(
+          "nothing was allowed: see --allowed-when for how to read the reply" +
+          (cut_from_ ? fmt::format("; Redis cut the reply {} to 0", *cut_from_) : std::string()));
     } else if (is_denied(0)) {
       doubts_.emplace_back(
           "the reply may be inverted: the first request was denied, and a later one was "
@@ -356,6 +362,7 @@ class Observer {
     ++run_;
     known_.clear();
     connector_.private_server()->remove_keys();
+    if (setup_) setup_->restart();
     forget_ttls();
   }
 
@@ -420,8 +427,13 @@ class Observer {
     known_.insert(request.keys.begin(), request.keys.end());
     const auto begin = Clock::now();
     age(at);
+    if (setup_) prepare(arrival);
     const auto result = trace(arrival, request);
     require_returned(result, arrival);
+    if (result.returned && result.returned->kind == ldb::Value::Kind::kNumber &&
+        result.reply->type() == redis::ReplyType::kInteger && result.reply->integer() == 0) {
+      cut_from_ = result.returned->number;
+    }
     try {
       const auto decision = script_->parse(*result.reply, arrival, number_);
       request.allowed = decision.allowed;
@@ -436,6 +448,15 @@ class Observer {
     slowest_ = std::max(slowest_, Clock::now() - begin);
     seen_.requests.push_back(std::move(request));
     return seen_.requests.size() - 1;
+  }
+
+  /// Sends what --setup says, and makes virtual time pass for the keys that have TTLs from it.
+  void prepare(const traffic::Arrival& arrival) {
+    if (!traffic::prepare(*setup_, connection_, arrival)) return;
+    const auto keys = connection_.call({"HKEYS", traffic::KeyAging::kHashName});
+    for (std::size_t i = 0; i < keys.size(); ++i) known_.emplace(keys[i].text());
+    known_.erase(traffic::KeyAging::kHashName);
+    age(arrival.at);
   }
 
   ldb::TraceResult trace(const traffic::Arrival& arrival, Request& request) {
@@ -547,6 +568,7 @@ class Observer {
   std::vector<NotTested> not_tested_;
   KeyNames names_;
   std::unique_ptr<traffic::Script> script_;
+  std::unique_ptr<traffic::Script> setup_;  ///< null without --setup
   redis::Connection connection_;
   std::optional<traffic::KeyAging> aging_;
   std::set<std::string> known_;         ///< all keys of this run
@@ -556,6 +578,7 @@ class Observer {
   int run_ = 0;
   std::int64_t filled_ = 0;  ///< the requests that the last fill() sent before one was denied
   std::optional<std::int64_t> allowed_ = {};  ///< the same for the main traffic, if one was denied
+  std::optional<double> cut_from_;            ///< a reply of 0 was this number in the script
   bool delays_ = false;                       ///< a request was allowed with a delay
   /// Keys may have expired by real time: see traffic::KeyAging::is_late().
   bool has_lost_keys_ = false;

@@ -95,7 +95,7 @@ never_ends() {
 }
 
 @test "the error of a script that never ends names the script, the request, KEYS and ARGV" {
-  local message="^rlctl: burst: loop.lua: no answer from [^ ]* within 1s; request 3 had KEYS 'burst:1:1' and ARGV '3' \
+  local message="^rlctl: burst: loop.lua: no answer from [^ ]* within 1s; request 3 had KEYS '1' and ARGV '3' \
 '[0-9.]+'
   hint: the script may never end: step through it with rlctl debug; if it is slow, use a longer --timeout$"
   wait_until never_ends "$message"

@@ -42,7 +42,7 @@ repeats() {
 
 @test "a configured script is called with its keys and arguments, and named after its section" {
   run -5 rlctl burst --script echo
-  assert_line --partial "echo: burst:1:1|burst:1:it's 1#1767225659|two words|; request 1"
+  assert_line --partial "echo: 1|it's 1#1767225659|two words|; request 1"
   run -0 rlctl burst --script count --limit 20/60s
   assert_line --regexp '^script +count +allowed when its reply is <=limit$'
   repeats
@@ -52,9 +52,9 @@ repeats() {
 
 @test "options on the command line replace what the section says" {
   run -5 rlctl burst --script echo --args '{now_ms}'
-  assert_line --partial "echo: burst:1:1|burst:1:it's 1#1767225659990;"
+  assert_line --partial "echo: 1|it's 1#1767225659990;"
   run -5 rlctl burst --script echo --keys 'x:{key}' --args '{now_ms}'
-  assert_line --partial 'echo: burst:1:x:1#1767225659990;'
+  assert_line --partial 'echo: x:1#1767225659990;'
   run -0 rlctl burst --script count --limit 20/60s --allowed-when always --keys '{key}' \
     --args '{now} {window_ms}'
   assert_line --regexp '^script +count +allowed always'
@@ -119,13 +119,13 @@ repeats() {
 
 @test "KEYS and ARGV may be operands around a comma, after the pattern" {
   run -5 rlctl burst --script echo.lua 'a:{key}' 'b' , '{now_s}' 'two words' '' ,
-  assert_line --partial 'echo.lua: burst:1:a:1|burst:1:b#1767225659|two words||,;'
+  assert_line --partial 'echo.lua: a:1|b#1767225659|two words||,;'
   run -5 rlctl burst steady --script echo.lua , '{now_s}'
-  assert_line --partial 'echo.lua: burst:1:1#'
+  assert_line --partial 'echo.lua: 1#'
   run -5 rlctl burst --script echo.lua --keys 'k:{key}' --keys 7 , '{now_s}'
-  assert_line --regexp 'echo\.lua: burst:1:k:[1-7]#1767225659;'
+  assert_line --regexp 'echo\.lua: k:[1-7]#1767225659;'
   run -5 rlctl burst --script echo , '{now_s}'
-  assert_line --partial "echo: burst:1:1|burst:1:it's 1#1767225659;"
+  assert_line --partial "echo: 1|it's 1#1767225659;"
   run -0 rlctl burst steady --script a/limit.lua '{key}:x' , '{limit}' '{window_ms}' "it's {now_ms}" --limit 20/60s
   assert_output --partial 'rlctl burst steady --limit 20/60s'
   repeats

@@ -96,17 +96,17 @@ LUA
 @test "--keys is a number of keys or a key template; --args is split as by a shell" {
   run -5 rlctl burst --limit 1/60s --script echo.lua --keys 'a {key}' --keys 7 --keys '{user:{key}}:b' \
     --args "{now_s} 'two words' \"\" x\\ y {limit}"
-  assert_line "rlctl: burst: echo.lua: burst:1:a 1|burst:1:{user:1}:b#1767225659|two words||x y|1; request 1 \
-had KEYS 'burst:1:a 1' 'burst:1:{user:1}:b' and ARGV '1767225659' 'two words' '' 'x y' '1'"
+  assert_line "rlctl: burst: echo.lua: a 1|{user:1}:b#1767225659|two words||x y|1; request 1 \
+had KEYS 'a 1' '{user:1}:b' and ARGV '1767225659' 'two words' '' 'x y' '1'"
   run -5 rlctl burst --script echo.lua --keys '{now}' --args ''
-  assert_line --partial 'echo.lua: burst:1:1767225659.990000#;'
+  assert_line --partial 'echo.lua: 1767225659.990000#;'
 }
 
 @test "an error of the script exits with status 5 and prints its line and the request" {
   printf 'local n = tonumber(ARGV[1])\n\nif n == 1500 then return n + nil end\nreturn 1\n' >bad.lua
   run -5 rlctl burst --script bad.lua --args '{id} {now_ms}'
   assert_output --regexp "^rlctl: burst: bad\.lua:3: attempt to perform arithmetic on a nil value; \
-request 1500 had KEYS 'burst:1:1' and ARGV '1500' '1767225660004'$"
+request 1500 had KEYS '1' and ARGV '1500' '1767225660004'$"
   run -5 rlctl burst --json --script bad.lua --args '{id} {now_ms}'
   run -0 jq -r .error.code <<<"$output"
   assert_output ERR
@@ -125,7 +125,7 @@ request 1500 had KEYS 'burst:1:1' and ARGV '1500' '1767225660004'$"
 @test "an error of the script is also reported under the real clock" {
   printf 'if ARGV[1] == "3" then error("third") end return 1\n' >bad.lua
   run -5 rlctl burst --clock real --limit 5/1s --script bad.lua --args '{id}'
-  assert_output --regexp "bad\.lua:1: third; request 3 had KEYS 'burst:1:1' and ARGV '3'$"
+  assert_output --regexp "bad\.lua:1: third; request 3 had KEYS '1' and ARGV '3'$"
 }
 
 @test "a script that does not compile is reported with its line, and not warned of" {

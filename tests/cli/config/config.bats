@@ -482,7 +482,7 @@ END
   run -0 rlctl config show count --json
   assert_equal "$(jq -c '[.policies, .scripts]' <<<"$output")" "[[],[{\"name\":\"count\",\
 \"file\":\"${users%/*}/lua/count.lua\",\"keys\":[\"hist:{key}\",\"{now_s}\"],\
-\"function\":null,\"args\":\"{limit} 'two words' ''\",\"allowed_when\":\"<=limit\",\"delay_unit\":null,\"denied_error\":null,\"delay\":null,\"remaining\":null,\"retry_after\":null,\"reset_after\":null,\"line\":1}]]"
+\"function\":null,\"args\":\"{limit} 'two words' ''\",\"setup\":null,\"allowed_when\":\"<=limit\",\"delay_unit\":null,\"denied_error\":null,\"delay\":null,\"remaining\":null,\"retry_after\":null,\"reset_after\":null,\"line\":1}]]"
   wrong "config: no policy 'cuont' in ${users/#$HOME/\~}, which has none" config show cuont
 }
 

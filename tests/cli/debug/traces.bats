@@ -88,3 +88,18 @@ leaky-bucket 1 60000000 1 1
 concurrency 1 60000000 acquire a
 END
 }
+
+@test "a trace shows which numbers Redis cut in the reply" {
+  local script
+  for script in 'return 0.9' 'return -0.5' 'return {1, 2.75, {"a", 0.5}, 3}'; do
+    echo "$script" >cut.lua
+    run -0 rlctl -u private: debug -q cut.lua --trace
+    grep -o '^= .*    ' <<<"$output" | sed 's/ *$//' >>replies
+  done
+  run -0 cat replies
+  assert_output '= 0 (cut from 0.9)
+= 0 (cut from -0.5)
+= {1, 2 (cut from 2.75), {"a", 0 (cut from 0.5)}, 3}'
+  run -0 rlctl -u private: debug -q cut.lua --trace --json
+  assert_line --partial '"value":"{1, 2, {\"a\", 0}, 3}"'
+}

@@ -1,0 +1,116 @@
+load ../../support/common
+
+# `--setup`: what prepares the keys that a script expects, before each schedule.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  # Lets through as many as the hash says that another script makes.
+  cat >limiter.lua <<'LUA'
+local rate = redis.call('HGET', KEYS[1], 'rate')
+assert(rate, 'not initialized')
+return redis.call('HINCRBY', KEYS[1], 'n', 1) <= tonumber(rate) and 1 or 0
+LUA
+  # Takes from one store that all clients share.
+  cat >shared.lua <<'LUA'
+return redis.call('DECR', 'tokens') >= 0 and 1 or 0
+LUA
+}
+
+limiter=(--script limiter.lua --limit 5/60s --keys 'a:{key}')
+prepared=(--setup 'HSET a:{key} rate {limit}')
+
+# allowed [OPTION…]: how many requests burst allows.
+allowed() { rlctl burst steady --requests 24 "$@" --json | jq '.runs[0].allowed'; }
+
+@test "commands, a file of commands and a script prepare each key before its first request" {
+  fails=(burst steady --requests 3 "${limiter[@]}")
+  run -5 --separate-stderr rlctl "${fails[@]}"
+  assert_regex "$stderr" 'not initialized'
+  run -0 allowed "${limiter[@]}" "${prepared[@]}"
+  assert_output 5
+  run -0 allowed "${limiter[@]}" "${prepared[@]}" --keys 3
+  assert_output 15
+  printf '%s\n' '# the rate' '' 'DEL {key1}' 'HSET {key1} rate "3"' >commands
+  run -0 allowed "${limiter[@]}" --setup ./commands
+  assert_output 3
+  echo "return redis.call('HSET', KEYS[1], 'rate', ARGV[1])" >setup.lua
+  run -0 allowed "${limiter[@]}" --args 4 --setup setup.lua --setup 'HINCRBY a:{key} rate 2'
+  assert_output 6
+}
+
+@test "what does not name the key is sent once" {
+  run -0 allowed --limit 5/60s --script shared.lua --setup 'SET tokens 7' --keys 3
+  assert_output 7
+}
+
+@test "a TTL that the setup sets passes in virtual time, also of other keys" {
+  echo "return redis.call('EXISTS', 'ban:' .. ARGV[1]) == 0 and 1 or 0" >ban.lua
+  run -0 allowed --limit 24/24s --rate 1/s --script ban.lua --args '{key}' --setup 'SET ban:{key} 1 PX 10500'
+  assert_output 13
+}
+
+@test "every schedule of a search, every probe of lint and both sides of --against are prepared" {
+  local -a search=(burst adversary --budget 2000)
+  run -0 rlctl "${search[@]}" "${limiter[@]}" "${prepared[@]}" --json
+  assert_equal "$(jq '[.runs[0].worst_ratio, .runs[0].error]' -c <<<"$output")" '[1,null]'
+  run -0 rlctl burst adversary --exhaustive 3 "${limiter[@]}" "${prepared[@]}"
+  run -0 rlctl "${search[@]}" --limit 5/60s --script shared.lua --setup 'SET tokens 5' --json
+  assert_equal "$(jq '.runs[0].worst_ratio' <<<"$output")" 1
+  run -1 rlctl burst steady --requests 9 "${limiter[@]}" "${prepared[@]}" --against fixed-window --rate 1/10s
+  cp limiter.lua other.lua
+  run -0 rlctl burst steady --requests 9 "${limiter[@]}" "${prepared[@]}" --against other.lua
+  run -2 rlctl lint limiter.lua --limit 5/60s --setup 'HSET {key} rate 5'
+  assert_line --partial 'limiter.lua:3: no-ttl'
+}
+
+@test "an error names the command and the reply; the repeat command has the setup" {
+  run -5 --separate-stderr rlctl burst "${limiter[@]}" --setup 'HSET a:{key} rate'
+  assert_regex "${stderr_lines[0]}" "^rlctl: burst: --setup: 'HSET a:1 rate': .*wrong number of arg"
+  echo "error('no')" >setup.lua
+  run -5 --separate-stderr rlctl burst "${limiter[@]}" --setup setup.lua
+  assert_regex "${stderr_lines[0]}" "^rlctl: burst: --setup: setup.lua:1: no; it had KEYS 'a:1' and ARGV none$"
+  run -3 --separate-stderr rlctl lint limiter.lua --setup 'SET {key} 1' --setup 'HSET {key} rate 5'
+  assert_regex "$stderr" "'HSET ann rate 5': .*WRONGTYPE"
+  run -2 rlctl burst "${limiter[@]}" --setup 'SET {kye} 1'
+  run -2 rlctl burst "${limiter[@]}" --setup 'SET {key2} 1'
+  assert_output --partial '--setup: {key2} is KEYS[2], but there is 1 key'
+  run -2 rlctl burst "${limiter[@]}" --setup 'SET {key} {id}'
+  run -2 rlctl burst "${limiter[@]}" --setup none.lua
+  run -2 rlctl burst "${limiter[@]}" --setup ''
+  run -0 rlctl burst steady --requests 3 "${limiter[@]}" "${prepared[@]}" --json
+  assert_equal "$(jq -r '.command | index("--setup") as $at | .[$at + 1]' <<<"$output")" 'HSET a:{key} rate {limit}'
+}
+
+@test "on a server that is named, the keys of the burst are prepared once, and removed" {
+  start_server
+  local clock
+  for clock in virtual real; do
+    run -0 --separate-stderr rlctl burst steady --requests 20 --rate 1000/s --keys 2 --clock "$clock" "${limiter[@]}" \
+      "${prepared[@]}" --url "unix://$socket" --json
+    assert_equal "$(jq '.runs[0].allowed' <<<"$output")" 10
+    run -0 cli DBSIZE
+    assert_output 0
+  done
+  run -5 --separate-stderr rlctl burst --url "unix://$socket" "${limiter[@]}" --setup 'SET other 1'
+  assert_regex "$stderr" "touches 'other', which is not one of its KEYS"
+  run -0 cli DBSIZE
+  assert_output 0
+}
+
+@test "the configuration prepares too, with files of its folder; debug does so on its private server" {
+  mkdir etc
+  mv limiter.lua etc
+  echo 'HSET {key1} rate 5' >etc/commands
+  printf '%s\n' '[script.mine]' 'file = "limiter.lua"' 'setup = ["DEL {key}", "./commands"]' >etc/config.toml
+  run -0 rlctl --config etc/config.toml config check
+  run -0 allowed --config etc/config.toml --script mine --limit 5/60s
+  assert_output 5
+  run -0 rlctl debug --config etc/config.toml mine bob --trace
+  assert_line --partial '= 1'
+  run -0 rlctl -u private: debug etc/limiter.lua '{b' --setup 'HSET {key1} rate 5' --trace
+  assert_line --partial '= 1'
+  printf '%s\n' '1700000000 a' '1700000001 b' '1700000002 a' >log
+  run -0 rlctl debug etc/limiter.lua --setup 'HSET {key} rate 1' --replay log --skip 2 --trace
+  assert_line --partial '= 0'
+  run -2 rlctl debug etc/limiter.lua a --setup 'HSET {key} rate 1' --attach
+}
