@@ -380,7 +380,7 @@ class ForeignScript final : public Script {
     const auto words = call.arguments.first(limiter_.arguments.size());
     auto message = is_command_
                        ? fmt::format("'{}': {}", escape(fmt::format("{}", fmt::join(words, " "))),
-                                     error.what())
+                                     without_script_name(error.what()))
                        : fmt::format("{}; it had KEYS{} and ARGV{}", error.what(),
                                      quoted_words(call.keys), quoted_words(words));
     return redis::Error(error.failure(), "--setup: " + message, error.code(),
@@ -430,8 +430,7 @@ class ForeignScript final : public Script {
     };
     for (const auto& key : limiter_.keys) add(prefix_, key);
     std::vector<std::string_view> names;
-    const bool finds_keys = is_command_ && !prefix_.empty();
-    if (names_keys_ || finds_keys) {
+    if (names_keys_) {
       buffer.names.clear();
       std::size_t start = 0;
       for (const auto end : buffer.ends) {
@@ -442,13 +441,7 @@ class ForeignScript final : public Script {
       values.keys = names;
     }
     for (const auto& argument : limiter_.arguments) {
-      const auto begin = buffer.text.size();
-      add("", argument);
-      // A user who writes the name of a key means the key, whose name is longer.
-      const auto word = prefix_ + buffer.text.substr(begin);
-      if (!finds_keys || std::ranges::find(names, word) == names.end()) continue;
-      buffer.text.replace(begin, buffer.text.npos, word);
-      buffer.ends.back() = buffer.text.size();
+      add(is_command_ && is_key(argument) ? std::string_view(prefix_) : "", argument);
     }
     add_hidden(buffer, arrival);
     // The text is complete, so views of it stay valid.
@@ -463,6 +456,12 @@ class ForeignScript final : public Script {
             .keys = words.first(limiter_.keys.size()),
             .arguments = words.subspan(limiter_.keys.size()),
             .function = limiter_.function};
+  }
+
+  /// Whether a word is written as one of the keys is: in a command, it stands for that key.
+  bool is_key(const Template& word) const {
+    return std::ranges::any_of(limiter_.keys,
+                               [&](const Template& key) { return key.source() == word.source(); });
   }
 
   /// The arguments for the substitutes, which the script does not see.

@@ -106,11 +106,14 @@ void set_check(Plan& plan, const Invocation& invocation, Operands operands) {
 
 // ---- Called with --keys and --args ----
 
-/// Whether `test` holds for any placeholder in --keys and --args.
+/// Whether `test` holds for any word of --keys, --args and --setup.
 template <typename Test>
 bool any_of(const traffic::ForeignLimiter& foreign, Test test) {
   return std::any_of(foreign.keys.begin(), foreign.keys.end(), test) ||
-         std::any_of(foreign.arguments.begin(), foreign.arguments.end(), test);
+         std::any_of(foreign.arguments.begin(), foreign.arguments.end(), test) ||
+         std::any_of(foreign.setup.begin(), foreign.setup.end(), [&](const auto& step) {
+           return std::any_of(step.words.begin(), step.words.end(), test);
+         });
 }
 bool holds(const traffic::ForeignLimiter& foreign, std::string_view placeholder) {
   return any_of(foreign, [placeholder](const Template& text) { return text.holds(placeholder); });

@@ -23,8 +23,7 @@ prepared=(--setup 'HSET a:{key} rate {limit}')
 allowed() { rlctl burst steady --requests 24 "$@" --json | jq '.runs[0].allowed'; }
 
 @test "commands, a file of commands and a script prepare each key before its first request" {
-  fails=(burst steady --requests 3 "${limiter[@]}")
-  run -5 --separate-stderr rlctl "${fails[@]}"
+  run -5 --separate-stderr rlctl burst steady --requests 3 "${limiter[@]}"
   assert_regex "$stderr" 'not initialized'
   run -0 allowed "${limiter[@]}" "${prepared[@]}"
   assert_output 5
@@ -52,10 +51,10 @@ allowed() { rlctl burst steady --requests 24 "$@" --json | jq '.runs[0].allowed'
 @test "every schedule of a search, every probe of lint and both sides of --against are prepared" {
   local -a search=(burst adversary --budget 2000)
   run -0 rlctl "${search[@]}" "${limiter[@]}" "${prepared[@]}" --json
-  assert_equal "$(jq '[.runs[0].worst_ratio, .runs[0].error]' -c <<<"$output")" '[1,null]'
-  run -0 rlctl burst adversary --exhaustive 3 "${limiter[@]}" "${prepared[@]}"
+  assert_equal "$(jq '.runs[0].most.worst.ratio' <<<"$output")" 1
+  run -0 rlctl burst adversary --exhaustive 4 "${limiter[@]}" "${prepared[@]}" --limit 2/60s
   run -0 rlctl "${search[@]}" --limit 5/60s --script shared.lua --setup 'SET tokens 5' --json
-  assert_equal "$(jq '.runs[0].worst_ratio' <<<"$output")" 1
+  assert_equal "$(jq '.runs[0].most.worst.ratio' <<<"$output")" 1
   run -1 rlctl burst steady --requests 9 "${limiter[@]}" "${prepared[@]}" --against fixed-window --rate 1/10s
   cp limiter.lua other.lua
   run -0 rlctl burst steady --requests 9 "${limiter[@]}" "${prepared[@]}" --against other.lua
