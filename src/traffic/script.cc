@@ -617,12 +617,12 @@ std::string missing_element(std::string_view source, std::size_t keys, std::size
 }
 
 bool lacks_clock(const ForeignLimiter& limiter) {
-  const auto lacks = [](const ForeignLimiter& script) {
-    return coarsest_time(script) == nullptr && !may_call_time(script) && !may_set_ttl(script) &&
-           lua::find_scopes(script.source).has_value();
+  const auto lacks = [](const ForeignLimiter& script, bool is_command) {
+    return coarsest_time(script) == nullptr && !may_set_ttl(script) &&
+           (is_command || !may_call_time(script)) && lua::find_scopes(script.source).has_value();
   };
-  return lacks(limiter) && std::ranges::all_of(limiter.setup, [&](const SetupStep& step) {
-           return lacks(script_of(step, limiter));
+  return lacks(limiter, false) && std::ranges::all_of(limiter.setup, [&](const SetupStep& step) {
+           return lacks(script_of(step, limiter), step.source.empty());
          });
 }
 

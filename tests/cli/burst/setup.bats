@@ -19,8 +19,8 @@ LUA
 limiter=(--script limiter.lua --limit 5/60s --keys 'a:{key}')
 prepared=(--setup 'HSET a:{key} rate {limit}')
 
-# allowed [OPTION…]: how many requests burst allows.
-allowed() { rlctl burst steady --requests 24 "$@" --json | jq '.runs[0].allowed'; }
+# allowed [OPTION…]: how many requests burst allows. It may warn that this is not the limit.
+allowed() { rlctl burst steady --requests 24 "$@" --json 2>/dev/null | jq '.runs[0].allowed'; }
 
 @test "commands, a file of commands and a script prepare each key before its first request" {
   run -5 --separate-stderr rlctl burst steady --requests 3 "${limiter[@]}"
@@ -50,10 +50,10 @@ allowed() { rlctl burst steady --requests 24 "$@" --json | jq '.runs[0].allowed'
 
 @test "every schedule of a search, every probe of lint and both sides of --against are prepared" {
   local -a search=(burst adversary --budget 2000)
-  run -0 rlctl "${search[@]}" "${limiter[@]}" "${prepared[@]}" --json
+  run -0 --separate-stderr rlctl "${search[@]}" "${limiter[@]}" "${prepared[@]}" --json
   assert_equal "$(jq '.runs[0].most.worst.ratio' <<<"$output")" 1
-  run -0 rlctl burst adversary --exhaustive 4 "${limiter[@]}" "${prepared[@]}" --limit 2/60s
-  run -0 rlctl "${search[@]}" --limit 5/60s --script shared.lua --setup 'SET tokens 5' --json
+  run -0 rlctl burst adversary --exhaustive 4 "${limiter[@]:0:2}" --limit 2/60s --setup 'HSET {key} rate {limit}'
+  run -0 --separate-stderr rlctl "${search[@]}" --limit 5/60s --script shared.lua --setup 'SET tokens 5' --json
   assert_equal "$(jq '.runs[0].most.worst.ratio' <<<"$output")" 1
   run -1 rlctl burst steady --requests 9 "${limiter[@]}" "${prepared[@]}" --against fixed-window --rate 1/10s
   cp limiter.lua other.lua
@@ -64,10 +64,10 @@ allowed() { rlctl burst steady --requests 24 "$@" --json | jq '.runs[0].allowed'
 
 @test "an error names the command and the reply; the repeat command has the setup" {
   run -5 --separate-stderr rlctl burst "${limiter[@]}" --setup 'HSET a:{key} rate'
-  assert_regex "${stderr_lines[0]}" "^rlctl: burst: --setup: 'HSET a:1 rate': .*wrong number of arg"
+  assert_regex "${stderr_lines[-1]}" "^rlctl: burst: --setup: 'HSET a:1 rate': .*[Ww]rong number of arg"
   echo "error('no')" >setup.lua
   run -5 --separate-stderr rlctl burst "${limiter[@]}" --setup setup.lua
-  assert_regex "${stderr_lines[0]}" "^rlctl: burst: --setup: setup.lua:1: no; it had KEYS 'a:1' and ARGV none$"
+  assert_regex "${stderr_lines[-1]}" "^rlctl: burst: --setup: setup.lua:1: no; it had KEYS 'a:1' and ARGV none$"
   run -3 --separate-stderr rlctl lint limiter.lua --setup 'SET {key} 1' --setup 'HSET {key} rate 5'
   assert_regex "$stderr" "'HSET ann rate 5': .*WRONGTYPE"
   run -2 rlctl burst "${limiter[@]}" --setup 'SET {kye} 1'
@@ -76,8 +76,8 @@ allowed() { rlctl burst steady --requests 24 "$@" --json | jq '.runs[0].allowed'
   run -2 rlctl burst "${limiter[@]}" --setup 'SET {key} {id}'
   run -2 rlctl burst "${limiter[@]}" --setup none.lua
   run -2 rlctl burst "${limiter[@]}" --setup ''
-  run -0 rlctl burst steady --requests 3 "${limiter[@]}" "${prepared[@]}" --json
-  assert_equal "$(jq -r '.command | index("--setup") as $at | .[$at + 1]' <<<"$output")" 'HSET a:{key} rate {limit}'
+  run -0 rlctl burst steady --requests 3 "${limiter[@]}" "${prepared[@]}"
+  assert_line --partial "    --setup 'HSET a:{key} rate {limit}'"
 }
 
 @test "on a server that is named, the keys of the burst are prepared once, and removed" {
@@ -104,7 +104,7 @@ allowed() { rlctl burst steady --requests 24 "$@" --json | jq '.runs[0].allowed'
   run -0 rlctl --config etc/config.toml config check
   run -0 allowed --config etc/config.toml --script mine --limit 5/60s
   assert_output 5
-  run -0 rlctl debug --config etc/config.toml mine bob --trace
+  run -0 rlctl -u private: debug --config etc/config.toml mine bob --trace
   assert_line --partial '= 1'
   run -0 rlctl -u private: debug etc/limiter.lua '{b' --setup 'HSET {key1} rate 5' --trace
   assert_line --partial '= 1'
