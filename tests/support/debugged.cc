@@ -112,7 +112,7 @@ Told debug(const ldb::ProbedScript& script, const std::vector<std::string>& keys
       told.readings.push_back(std::move(line.reading));
     } else if (line.kind == Kind::kCall) {
       told.calls.push_back(std::move(line));
-    } else {
+    } else if (line.kind == Kind::kMessage) {
       std::string message(text);
       std::erase(message, '"');
       told.messages.push_back(std::move(message));
