@@ -72,7 +72,8 @@ struct Probe {
 /// what each name means at that point.
 ///
 /// The script behaves the same, except that its SHA1, its length and the places in its errors
-/// differ, and the debugger also stops where Lua would have omitted the instruction: at each
+/// differ, that the main function makes no tail calls, since it reports what it returns, and that
+/// the debugger also stops where Lua would have omitted the instruction: at each
 /// `break` and "local a". Its lines are numbered differently: see line_of(). With probes, its first
 /// line (after "#!...", the second) contains nothing of the source.
 struct ProbedScript {
