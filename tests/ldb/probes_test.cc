@@ -62,7 +62,8 @@ TEST_CASE("the lines of the text map back to the source's lines") {
   CHECK(script.line_of(0) == 0);
   CHECK(script.line_of(-1) == 0);
   CHECK(script.line_of(9) == 0);
-  CHECK(script.text.ends_with("\n  if __rl[2]then __rl[2](2,false,a)end\nreturn __rl.returned(a) -- d\n"));
+  CHECK(script.text.ends_with(
+      "\n  if __rl[2]then __rl[2](2,false,a)end\nreturn __rl.returned(a) -- d\n"));
 }
 
 TEST_CASE("without probes the lines stay where they were") {
