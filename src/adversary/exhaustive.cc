@@ -38,6 +38,7 @@ class Exhaustion {
       }
     }
     result_.tried = tried_;
+    result_.sent_each_whole = limiter_.sends_each_whole();
     result_.requests_sent = limiter_.requests_sent();
     return std::move(result_);
   }
@@ -221,7 +222,9 @@ SearchResult search_all(Branching& limiter, Trial& trial, const SearchRequest& r
                         int requests, const Interrupt& interrupt,
                         const OnExhaustiveProgress& on_progress) {
   const auto found = exhaust(limiter, request, requests, interrupt, on_progress);
-  return shrunk_result(trial, request, found, {}, interrupt);
+  return shrunk_result(trial, request, found, {}, interrupt, [&](std::int64_t /*sent*/) {
+    if (on_progress) on_progress(*found.tried, 1, found.most.score.worst);
+  });
 }
 
 SearchResult search_all(ScriptTrial& trial, const SearchRequest& request, int requests,

@@ -80,18 +80,32 @@ void add_pairs(std::vector<Schedule>& schedules, const limiter::Limit& limit, st
   }
 }
 
+/// How many requests refill within a window, at least 1.
+std::int64_t refills_in_window(const limiter::Limit& limit, std::int64_t cost) {
+  return std::max<std::int64_t>(1, limit.limit / cost);
+}
+/// The time in which a request of this cost refills.
+microseconds refill_time(const limiter::Limit& limit, std::int64_t cost) {
+  return std::max(limit.window / refills_in_window(limit, cost), kTick);
+}
+
 /// Requests at the rate at which a bucket fills: after a burst that empties it, and evenly from the
 /// beginning; and a client that keeps trying until the window has passed.
-void add_trickles(std::vector<Schedule>& schedules, const limiter::Limit& limit,
+void add_trickles(std::vector<Schedule>& schedules, const limiter::Limit& limit, std::int64_t cost,
                   std::int64_t fills) {
-  const auto every = std::max(limit.window / fills, kTick);
+  const auto every = refill_time(limit, cost);
+  const auto refills = refills_in_window(limit, cost);
   for (const auto phase : {microseconds{0}, limit.window - kTick}) {
-    schedules.push_back(made_of({{phase, fills}, {phase + every, fills, every}}));
-    schedules.push_back(made_of({{phase, 2 * fills, every}}));
-    schedules.push_back(made_of({{phase, 2 * fills, std::max(every / 2, kTick)}}));
+    schedules.push_back(made_of({{phase, fills}, {phase + every, refills, every}}));
+    schedules.push_back(made_of({{phase, 2 * refills, every}}));
+    schedules.push_back(made_of({{phase, 2 * refills, std::max(every / 2, kTick)}}));
     schedules.push_back(made_of({{phase, fills},
                                  {phase + limit.window / 10, 9, limit.window / 10},
                                  {phase + limit.window, 1}}));
+  }
+  // As late as a clock in ms or s does not see, so that the last refill is in the same window.
+  for (const microseconds late : {kEveryTick - kTick, microseconds{seconds{1}} - kTick}) {
+    if (late < every) schedules.push_back(made_of({{late, fills}, {every, refills, every}}));
   }
   // For windows that begin with their first request: one that ends soon after all its other
   // requests. The margin is wide, since a TTL is only exact to the ms.
@@ -130,7 +144,7 @@ Schedule shifted(Schedule schedule, microseconds by) {
 }
 
 std::int64_t requests_to_fill(const limiter::Limit& limit, std::int64_t cost) {
-  return std::max<std::int64_t>(1, limit.limit / cost);
+  return std::max<std::int64_t>(1, std::max(limit.limit, limit.burst_or_limit()) / cost);
 }
 
 namespace {
@@ -218,7 +232,7 @@ std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_
   std::vector<Schedule> schedules;
   schedules.push_back(made_of({{microseconds{0}, most}}));
   add_single_bursts(schedules, limit, fills);
-  add_trickles(schedules, limit, fills);
+  add_trickles(schedules, limit, cost, fills);
   for (const microseconds every : {kTick, kEveryTick}) {
     schedules.push_back(made_of({{microseconds{0}, most, every}}));
   }
@@ -229,26 +243,50 @@ std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_
 
 std::vector<Schedule> ttl_schedules(const limiter::Limit& limit, std::int64_t cost,
                                     std::int64_t most, microseconds ttl, microseconds lag) {
+  constexpr auto kMargin = kTtlMargin;
+  const auto window = limit.window;
   const auto fills = requests_to_fill(limit, cost);
-  const auto every = std::max(limit.window / fills, kTick);
+  const auto every = refill_time(limit, cost);
   std::vector<Schedule> schedules;
-  for (const auto gap : {ttl + kTtlMargin, ttl, ttl - kTtlMargin}) {
-    if (gap <= microseconds{0}) continue;
-    // As often as the window has room for.
-    Schedule repeated;
-    for (microseconds at{0}; at < limit.window + gap; at += gap) {
-      if (static_cast<std::int64_t>(repeated.size()) + fills > most) break;
-      repeated.insert(repeated.end(), static_cast<std::size_t>(fills), {.at = at});
+  // Adds a schedule that goes on with bursts, as often as there is room for.
+  const auto add_repeated = [&](Schedule schedule, microseconds from, microseconds until,
+                                microseconds gap) {
+    for (auto at = from; at < until; at += gap) {
+      if (static_cast<std::int64_t>(schedule.size()) + fills > most) break;
+      schedule.insert(schedule.end(), static_cast<std::size_t>(fills), {.at = at});
     }
-    schedules.push_back(std::move(repeated));
+    schedules.push_back(std::move(schedule));
+  };
+  for (const auto gap : {ttl + kMargin, ttl, ttl - kMargin}) {
+    if (gap > microseconds{0}) add_repeated({}, microseconds{0}, window + gap, gap);
+  }
+  const auto gap = ttl + kMargin;
+  if (ttl > kMargin) {
+    const auto soon = ttl - kMargin;
+    add_repeated(made_of({{microseconds{0}, 1}, {soon, fills - 1}}), gap, soon + window, gap);
+  }
+  if (3 * kMargin + ttl < window) {
+    // Around the edge of a window of the clock: with a key that ends shortly before, and without.
+    const auto first = window - 2 * kMargin - ttl, soon = window - 3 * kMargin;
+    const auto last = window - kMargin;
+    add_repeated(made_of({{first, 1}, {soon, fills - 1}, {last, fills}}), window, soon + window,
+                 gap);
+    add_repeated(made_of({{last, fills}}), window, last + window, gap);
   }
   // What refills is taken at once, at times that the limiter's clock sees as they are, and the
   // bucket stays empty until its key expires.
   for (const auto phase : {limit.window / 20, microseconds{0}}) {
     const auto end = phase + ttl + kTtlMargin;
-    const auto count = (end - every) / every + 1;
-    if (end <= every || count + 2 * fills > most) continue;
-    const auto refilled = made_of({{phase, fills}, {every, count, every}, {end, fills}});
+    if (end <= every) continue;
+    auto begin = microseconds{0};
+    auto count = end / every;
+    if (count + 2 * fills > most) {
+      begin = (end - limit.window) / every * every;
+      count = (end - begin) / every;
+    }
+    if (count + 2 * fills >= most) continue;
+    auto refilled = made_of({{begin + phase, fills}, {begin + every, count, every}, {end, fills}});
+    if (begin > microseconds{0}) refilled.insert(refilled.begin(), {.at = phase});
     // The last one before the window comes into it, if it is as late as the clock does not see.
     auto late = refilled;
     for (auto& request : late) {
@@ -271,10 +309,9 @@ std::vector<Schedule> continued_schedules(const Schedule& schedule, const limite
   const auto again = shifted(schedule, latest - schedule.front().at + limit.window + kTick);
   twice.insert(twice.end(), again.begin(), again.end());
   all.push_back(std::move(twice));
-  const auto fills = requests_to_fill(limit, cost);
   // No fractions of a window, at which keys expire.
-  for (const auto step : {limit.window * 10 / 97, limit.window / fills, limit.window * 10 / 37,
-                          limit.window * 10 / 317, limit.window * 10 / (41 * fills)}) {
+  for (const auto step : {limit.window * 10 / 97, refill_time(limit, cost), limit.window * 10 / 37,
+                          limit.window * 10 / 317, refill_time(limit, cost) * 10 / 41}) {
     if (step <= microseconds{0}) continue;
     auto retried = schedule;
     const auto count = std::min(kMostRetries, kWindows * limit.window / step);

@@ -140,9 +140,10 @@ microseconds latest_of_forward(const limiter::Limit& limit, std::int64_t fills, 
 /// How far from the end of a TTL a schedule keeps, since nobody knows to the ms when a key expires.
 inline constexpr microseconds kTtlMargin{25'000};
 /// Schedules that wait until keys with this TTL expire, or almost: bursts that fill the limit,
-/// repeated through a window, and clients that take just what refills meanwhile. Each has at most
-/// `most` requests of this cost, and takes at most the TTL and two windows. `lag`: by how much the
-/// limiter's clock rounds.
+/// repeated through a window, also after a key that was filled shortly before its end, and around
+/// the edge of a window; and clients that take just what refills meanwhile, or in the last window
+/// of a long TTL. Each has at most `most` requests of this cost, and takes at most the TTL and two
+/// windows. `lag`: by how much the limiter's clock rounds.
 std::vector<Schedule> ttl_schedules(const limiter::Limit& limit, std::int64_t cost,
                                     std::int64_t most, microseconds ttl, microseconds lag);
 /// Schedules that go on where this one ends: the same once more after a window, and a client that
@@ -155,7 +156,8 @@ std::vector<Schedule> backward_schedules(const limiter::Limit& limit, std::int64
 /// Schedules with refunds, each of `refund` (below 0), between requests of this cost.
 std::vector<Schedule> refunding_schedules(const limiter::Limit& limit, std::int64_t cost,
                                           std::int64_t refund);
-/// The number of requests of this cost that fill the limit; at least 1.
+/// The number of requests of this cost that fill the limit, or the burst if that is higher; at
+/// least 1.
 std::int64_t requests_to_fill(const limiter::Limit& limit, std::int64_t cost);
 
 }  // namespace rlctl::adversary

@@ -27,10 +27,8 @@ constexpr std::int64_t kMinFills = 40;
 /// The latest time of a request, in windows, unless the known schedules take longer. Those with a
 /// clock that steps back, or with refunds, do not.
 constexpr std::int64_t kMaxWindows = 8;
-/// Longer TTLs, in windows, are not waited for, so that times stay within kMaxWindows.
-constexpr std::int64_t kLongestTtl = kMaxWindows - 2;
 /// The number of TTLs for which there are schedules.
-constexpr std::size_t kMaxTtls = 4;
+constexpr std::size_t kMaxTtls = 8;
 
 /// The requests that it takes to fill the limit with the smallest cost.
 std::int64_t most_fills(const SearchRequest& request) {
@@ -46,6 +44,11 @@ std::int64_t most_requests(std::int64_t fills) {
   return 4 * fills + 8;
 }
 
+/// No request that waits for this TTL is later, after the base.
+microseconds latest_with_ttl(microseconds ttl, const limiter::Limit& limit) {
+  return ttl + 2 * limit.window;
+}
+
 /// The TTLs that keys have after a request, and after one more than fill the limit: each once, the
 /// shortest first.
 std::vector<microseconds> observed_ttls(Trial& trial, const SearchRequest& request) {
@@ -57,7 +60,7 @@ std::vector<microseconds> observed_ttls(Trial& trial, const SearchRequest& reque
   try {
     for (const auto& schedule : {one, full}) {
       for (const auto ttl : trial.ttls(schedule)) {
-        if (ttl > microseconds{1} && ttl <= kLongestTtl * request.limit.window) all.push_back(ttl);
+        if (ttl > microseconds{1}) all.push_back(ttl);
       }
     }
   } catch (const Interrupted&) {
@@ -65,8 +68,17 @@ std::vector<microseconds> observed_ttls(Trial& trial, const SearchRequest& reque
   }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
-  if (all.size() > kMaxTtls) all.resize(kMaxTtls);
   return all;
+}
+
+/// How many of the TTLs, of which the shortest are first, the search waits for.
+std::size_t count_awaited(const std::vector<microseconds>& ttls, const SearchRequest& request) {
+  const auto is_too_late = [&](microseconds ttl) {
+    return ttl > limiter::kLatestNow - request.base ||
+           request.base + latest_with_ttl(ttl, request.limit) > limiter::kLatestNow;
+  };
+  const auto late = std::find_if(ttls.begin(), ttls.end(), is_too_late);
+  return std::min(kMaxTtls, static_cast<std::size_t>(late - ttls.begin()));
 }
 
 /// The units that the requests of a schedule ask for; refunds do not count.
@@ -86,10 +98,12 @@ class SearchPass {
         interrupt_(interrupt),
         clock_steps_back_(clock_steps_back),
         most_requests_(static_cast<std::size_t>(most_requests(most_fills(request)))),
+        latest_(kMaxWindows * request.limit.window),
         gaps_(critical_gaps(request.limit)),
         ttls_(ttls),
         random_(random) {
     for (const auto ttl : ttls_) {
+      latest_ = std::max(latest_, latest_with_ttl(ttl, request.limit));
       gaps_.push_back(ttl + kTtlMargin);
       if (ttl > kTtlMargin) gaps_.push_back(ttl - kTtlMargin);
     }
@@ -292,8 +306,7 @@ class SearchPass {
   void bring_within_bounds(Schedule& schedule, std::size_t most) const {
     if (schedule.size() > most) schedule.resize(most);
     if (schedule.empty()) schedule.push_back({.cost = request_.costs[0]});
-    const auto latest = kMaxWindows * request_.limit.window;
-    for (auto& request : schedule) request.at = std::clamp(request.at, microseconds{0}, latest);
+    for (auto& request : schedule) request.at = std::clamp(request.at, microseconds{0}, latest_);
     if (clock_steps_back_) return;
     std::stable_sort(schedule.begin(), schedule.end(), is_earlier);
   }
@@ -321,6 +334,7 @@ class SearchPass {
   const Interrupt& interrupt_;
   bool clock_steps_back_;
   std::size_t most_requests_;
+  microseconds latest_;  ///< no random request is later, after the base
   std::vector<microseconds> gaps_;
   const std::vector<microseconds>& ttls_;  ///< the shortest first
   traffic::Random& random_;
@@ -332,22 +346,30 @@ class SearchPass {
 SearchResult search_once(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
                          const OnSearchProgress& on_progress) {
   traffic::Random random(request.seed);
-  const auto ttls = observed_ttls(trial, request);
-  std::int64_t before = 0;
+  auto ttls = observed_ttls(trial, request);
+  const auto observed = ttls.size();
+  ttls.resize(count_awaited(ttls, request));
+  std::int64_t before = 0, most = 0;
+  const auto show = [&](std::int64_t sent) {
+    if (on_progress) on_progress(before + sent, request.budget, most);
+  };
   const auto run = [&](bool clock_steps_back, std::int64_t budget) {
     return SearchPass(trial, request, interrupt, clock_steps_back, random, ttls)
         .run(budget, [&](std::int64_t sent, std::int64_t worst) {
-          if (on_progress) on_progress(before + sent, request.budget, worst);
+          most = std::max(most, worst);
+          show(sent);
         });
   };
   const auto backward_budget =
       request.steps_back
           ? static_cast<std::int64_t>(kBackwardShare * static_cast<double>(request.budget))
           : 0;
-  const auto forward = run(false, request.budget - backward_budget);
+  auto forward = run(false, request.budget - backward_budget);
+  forward.ttls_left_out = observed - ttls.size();
   before = forward.requests_sent;
   const auto backward = request.steps_back ? run(true, backward_budget) : SearchResult();
-  return shrunk_result(trial, request, forward, backward, interrupt);
+  before = std::max(before + backward.requests_sent, request.budget);
+  return shrunk_result(trial, request, forward, backward, interrupt, show);
 }
 
 }  // namespace
@@ -453,10 +475,11 @@ class Shrinking {
  public:
   /// `steps_back`: times may go back. The references must outlive this.
   Shrinking(Trial& trial, const SearchRequest& request, Finding found, bool steps_back,
-            const StillShows& still_shows)
+            const StillShows& still_shows, const OnSent& on_sent)
       : trial_(trial),
         request_(request),
         still_shows_(still_shows),
+        on_sent_(on_sent),
         steps_back_(steps_back),
         found_(std::move(found)) {}
 
@@ -547,6 +570,7 @@ class Shrinking {
     const auto requests = requests_of(candidates);
     if (requests_sent_ + requests > request_.budget) return false;
     requests_sent_ += requests;
+    if (on_sent_) on_sent_(requests_sent_);
     auto answers = trial_.run(candidates);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (answers[i].empty()) continue;
@@ -611,6 +635,7 @@ class Shrinking {
   Trial& trial_;
   const SearchRequest& request_;
   const StillShows& still_shows_;
+  const OnSent& on_sent_;
   bool steps_back_;
   Finding found_;
   std::int64_t requests_sent_ = 0;
@@ -688,7 +713,8 @@ void continue_most(Trial& trial, const SearchRequest& request, SearchResult& res
 }  // namespace
 
 SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const SearchResult& forward,
-                           const SearchResult& stepping_back, const Interrupt& interrupt) {
+                           const SearchResult& stepping_back, const Interrupt& interrupt,
+                           const OnSent& on_sent) {
   const auto window = request.limit.window;
   auto result = forward;
   result.has_stepped_back = stepping_back.has_stepped_back;
@@ -696,7 +722,7 @@ SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const Sea
   result.requests_sent += stepping_back.requests_sent;
   const auto shrink = [&](Finding& finding, bool steps_back, const StillShows& still_shows) {
     if (interrupt.signal() != 0) return;
-    Shrinking shrinking(trial, request, std::move(finding), steps_back, still_shows);
+    Shrinking shrinking(trial, request, std::move(finding), steps_back, still_shows, on_sent);
     finding = shrinking.run();
     result.requests_sent += shrinking.requests_sent();
   };

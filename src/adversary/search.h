@@ -81,6 +81,12 @@ struct SearchResult {
   std::optional<std::int64_t> tried = {};
   /// The schedules that were left out, since their answers depend on when a key expires.
   std::int64_t undecided = 0;
+  /// The TTLs of the limiter's keys that were not waited for: the longest ones of many, and those
+  /// that end later than the times of the scripts.
+  std::size_t ttls_left_out = 0;
+  /// An exhaustive search sent each schedule from its beginning, since it is unknown what a
+  /// schedule leaves: the limiter uses other keys than its KEYS, or the user may not DUMP them.
+  bool sent_each_whole = false;
   std::int64_t requests_sent = 0;
   bool interrupted = false;
 
@@ -95,7 +101,7 @@ struct SearchResult {
                          const limiter::Limit& limit);
 };
 
-/// No request of a search() is later than this after the base.
+/// No request of a search() is later than this after the base, unless it waits for a TTL.
 microseconds latest_time(const SearchRequest& request);
 
 /// The requests sent so far, roughly how many there will be, and the most units allowed so far.
@@ -129,8 +135,11 @@ bool is_confirmed(Trial& trial, SearchResult& result);
 /// does not need, instants are joined, and each moves to the roundest time that still shows the
 /// finding. Then continues the schedules of findings at the edge or within the rounding, to see
 /// whether that is all. Sends at most the request's budget for each, nothing after an interrupt,
-/// and counts what it sends in SearchResult::requests_sent.
+/// and counts what it sends in SearchResult::requests_sent. Calls `on_sent` with the requests sent
+/// for a finding.
+using OnSent = std::function<void(std::int64_t sent)>;
 SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const SearchResult& forward,
-                           const SearchResult& stepping_back, const Interrupt& interrupt);
+                           const SearchResult& stepping_back, const Interrupt& interrupt,
+                           const OnSent& on_sent = {});
 
 }  // namespace rlctl::adversary

@@ -22,8 +22,10 @@ Answer answer_of(const limiter::Decision& decision) {
 std::vector<Answers> answers_of(traffic::Decider& decider, std::span<const Schedule> schedules) {
   std::vector<traffic::Arrival> arrivals;
   for (std::size_t i = 0; i < schedules.size(); ++i) {
+    std::uint32_t place = 0;
     for (const auto& [at, cost] : schedules[i]) {
-      arrivals.push_back({.at = at, .key = static_cast<std::uint32_t>(i), .cost = cost});
+      arrivals.push_back(
+          {.at = at, .key = static_cast<std::uint32_t>(i), .cost = cost, .place = ++place});
     }
   }
   std::vector<limiter::Decision> decisions(arrivals.size());
@@ -333,8 +335,8 @@ void ReplayBranching::replay(std::span<Known* const> queue) {
   replayed_ += static_cast<std::int64_t>(queue.size());
   requests_sent_ += requests_of(schedules);
   const auto answers = trial_.run(schedules);
-  auto contents = trial_.contents();
-  contents.resize(queue.size());
+  const auto contents = trial_.contents();
+  sends_each_whole_ |= contents.empty();
   for (std::size_t i = 0; i < queue.size(); ++i) {
     auto& [branch, stage] = *queue[i];
     stage = Known::Stage::kAnswered;
@@ -342,17 +344,19 @@ void ReplayBranching::replay(std::span<Known* const> queue) {
     if (branch.depends_on_chance) continue;
     branch.answer = answers[i].back();
     if (branch.is_kept) {
-      branch.state = state_after(std::move(schedules[i]), std::move(contents[i]));
+      branch.state = state_after(std::move(schedules[i]),
+                                 contents.empty() ? std::nullopt : std::optional(contents[i]));
     }
   }
 }
 
 /// The state with these contents, which the schedule has reached.
-Branching::State ReplayBranching::state_after(Schedule schedule, std::string contents) {
+Branching::State ReplayBranching::state_after(Schedule schedule,
+                                              std::optional<std::string> contents) {
   const auto state = numbers_.take();
   // Unknown contents are like no others.
-  if (contents.empty()) contents = fmt::format("state {}", state);
-  const auto [same, is_new] = states_.try_emplace(std::move(contents), state);
+  if (!contents) contents = fmt::format("state {}", state);
+  const auto [same, is_new] = states_.try_emplace(*std::move(contents), state);
   if (!is_new) {
     numbers_.give_back(state);
     auto& known = schedules_[same->second];

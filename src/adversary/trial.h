@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -40,7 +41,7 @@ class Trial {
   /// Throws what the limiter throws, and Interrupted if an interrupt ended it.
   virtual std::vector<Answers> run(std::span<const Schedule> schedules) = 0;
   /// What the limiter holds after each schedule of the last run(). If two are equal, it answers
-  /// every request that follows alike. Empty if unknown.
+  /// every request that follows alike. No elements if unknown.
   virtual std::vector<std::string> contents() const { return {}; }
   /// Runs the schedule, and returns how long after its last request each key expires, in no
   /// particular order; empty if no key has a TTL, or if the trial knows none.
@@ -173,6 +174,9 @@ class Branching {
   virtual std::int64_t requests_sent() const = 0;
   /// How many branches are worth giving to one run().
   virtual std::size_t at_once() const = 0;
+  /// Whether it is unknown which states are equal, so that every schedule was sent from its
+  /// beginning.
+  virtual bool sends_each_whole() const { return false; }
 };
 
 /// Numbers for states, from 1; those given back are taken again.
@@ -217,6 +221,7 @@ class ReplayBranching final : public Branching {
   std::int64_t requests_sent() const override { return requests_sent_; }
   /// Most branches are known, so that few are left to be replayed together.
   std::size_t at_once() const override { return 8 * kReplayedAtOnce; }
+  bool sends_each_whole() const override { return sends_each_whole_; }
   /// The branches that were not known from another schedule.
   std::int64_t replayed() const { return replayed_; }
 
@@ -232,11 +237,12 @@ class ReplayBranching final : public Branching {
   };
 
   void replay(std::span<Known* const> queue);
-  State state_after(Schedule schedule, std::string contents);
+  State state_after(Schedule schedule, std::optional<std::string> contents);
   void drop_unused();
 
   Trial& trial_;
   std::int64_t requests_sent_ = 0, replayed_ = 0;
+  bool sends_each_whole_ = false;
   StateNumbers numbers_;
   /// By state: of the schedules that reach it, the one that ends earliest, so that it may be
   /// followed by whatever may follow the others.

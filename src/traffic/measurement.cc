@@ -115,11 +115,6 @@ void Measurement::add(const Arrival& arrival, const Decision& decision) {
     ++measured_.allowed;
     if (own.denied == 0) own.units_before_denial += arrival.cost;
     measured_.longest_delay = std::max(measured_.longest_delay, decision.delay);
-    if (first_denied_) {
-      const auto& [at, key, cost] = *first_denied_;
-      measured_.looks_inverted |=
-          arrival.key == key && arrival.cost == cost && arrival.at - at < limits_.front().window;
-    }
     if (own.denials) end_denials(own, arrival);
     if (decision.delay.count() == 0) {
       allow(arrival.key, {arrival.at, arrival.cost});
@@ -127,7 +122,6 @@ void Measurement::add(const Arrival& arrival, const Decision& decision) {
       delayed_[arrival.key].push(arrival.at + decision.delay, arrival.cost);
     }
   } else {
-    if (measured_.sent == 1) first_denied_ = arrival;
     if (own.denied == 0) note_early_denial(own.units_before_denial, arrival.cost);
     deny(own, arrival, decision);
   }
@@ -374,12 +368,43 @@ std::optional<nanoseconds> Histogram::percentile(double percent) const {
   return max();
 }
 
-void RepliesSeen::add(redis::ReplyView reply, const Arrival& arrival) {
+void RepliesSeen::OtherReading::add(const Arrival& arrival, bool allowed) {
+  if (!is_possible_ || arrival.cost < 0) return;
+  auto& key = keys_[arrival.key];
+  if (key.cost == 0 || arrival.place == 1) key = {.begin = arrival.at, .cost = arrival.cost};
+  if (key.is_denied) return;
+  if (!allowed && key.units == 0) return rule_out();
+  key.units += arrival.cost;
+  key.is_denied = !allowed;
+  if (allowed || arrival.cost != key.cost) return;
+  const auto after = arrival.at - key.begin;
+  soonest_ = fewest_ == 0 ? after : std::min(soonest_, after);
+  fewest_ = fewest_ == 0 ? key.units : std::min(fewest_, key.units);
+}
+
+void RepliesSeen::OtherReading::rule_out() {
+  is_possible_ = false;
+  keys_.clear();
+}
+
+bool RepliesSeen::OtherReading::fits(const limiter::Limit& limit) const {
+  constexpr int kTooMany = 3;
+  const auto at_once = std::min(limit.limit, limit.burst_or_limit());
+  return is_possible_ && fewest_ > at_once && fewest_ / kTooMany <= at_once &&
+         soonest_ < limit.window;
+}
+
+void RepliesSeen::add(redis::ReplyView reply, const Arrival& arrival, bool allowed) {
   ++replies;
   all_nil = all_nil && reply.is_nil();
   const bool has_element = reply.type() == redis::ReplyType::kArray && reply.size() > 0;
   const auto verdict = has_element ? reply[0] : reply;
-  any_negative |= verdict.type() == redis::ReplyType::kInteger && verdict.integer() < 0;
+  inverted.add(arrival, !allowed);
+  if (verdict.type() == redis::ReplyType::kInteger) {
+    not_negative.add(arrival, verdict.integer() >= 0);
+  } else {
+    not_negative.rule_out();
+  }
   if (all_count || all_count_before) add_count(reply, arrival);
   if (replies == 1 || same_first) add_elements(reply);
   if (first.size() < kMax) first.push_back(reply_text(reply));
@@ -387,6 +412,7 @@ void RepliesSeen::add(redis::ReplyView reply, const Arrival& arrival) {
 
 void RepliesSeen::add_count(redis::ReplyView reply, const Arrival& arrival) {
   const auto count = reply.integer();
+  if (arrival.place == 1) counted_.erase(arrival.key);
   auto& [at, last, units] = counted_[arrival.key];
   const auto cost = std::max<std::int64_t>(arrival.cost, 0);
   // At one instant no count of other requests comes in between; later, windows may have changed.

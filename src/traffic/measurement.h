@@ -99,9 +99,6 @@ struct Measured {
   RetryError retry_error;
   RemainingError remaining_error;
   ResetError reset_error;
-  /// The first request of a key was denied, and a later one of the same cost within one window of
-  /// it was allowed: a limiter does the opposite. Judged by the first key only.
-  bool looks_inverted = false;
   /// The fewest units that were allowed to a key before its first denial, if that request would not
   /// have filled any limit: the limiter's limit is not the one that it is measured by.
   std::optional<std::int64_t> denied_after = {};
@@ -234,9 +231,8 @@ class Measurement {
   std::vector<Key> keys_;
   std::vector<WorstWindow> windows_;  ///< one per key and limit, ordered by key
   std::unordered_map<std::uint32_t, DelayedRequests> delayed_;  ///< by key, if it has any
-  Measured measured_;                    ///< its worst minute covers finished minutes only
-  Minute minute_;                        ///< of the latest request
-  std::optional<Arrival> first_denied_;  ///< the first request, if it was denied
+  Measured measured_;  ///< its worst minute covers finished minutes only
+  Minute minute_;      ///< of the latest request
 };
 
 // ---- Times of a run under the real clock ----
@@ -360,10 +356,37 @@ struct RepliesSeen {
     bool was_yes_first = false;  ///< in the first reply
   };
 
+  /// What every reply would mean if it were read in another way.
+  class OtherReading {
+   public:
+    void add(const Arrival& arrival, bool allowed);
+    /// Nothing that is not so can be added from now on.
+    void rule_out();
+    /// Whether a limiter may give these decisions: it allows the first request of every key, and
+    /// denies only one that does not fit the limit, but one in time.
+    bool fits(const limiter::Limit& limit) const;
+
+   private:
+    /// The requests of a key up to its first denial.
+    struct Key {
+      microseconds begin{0};
+      std::int64_t cost = 0;   ///< of the first request
+      std::int64_t units = 0;  ///< that were allowed
+      bool is_denied = false;
+    };
+    std::unordered_map<std::uint32_t, Key> keys_ = {};
+    bool is_possible_ = true;
+    /// The fewest units up to and with the first denial of a key, and the shortest time, if all
+    /// requests cost the same; 0 without a denial.
+    std::int64_t fewest_ = 0;
+    microseconds soonest_{0};
+  };
+
   std::vector<std::string> first = {};  ///< as reply_text(), at most kMax
   std::int64_t replies = 0;
   bool all_nil = true;
-  bool any_negative = false;  ///< a whole number, or the first element of an array
+  OtherReading inverted = {};      ///< each reply means the opposite
+  OtherReading not_negative = {};  ///< each is a whole number, which allows unless it is negative
   /// Each is a number above 0 that may count the units of the key's requests so far, this one
   /// included: at one instant, it is at most the request's cost above the one before.
   bool all_count = true;
@@ -374,7 +397,8 @@ struct RepliesSeen {
   std::optional<std::string> same_first = {};
   std::array<Element, kMaxElements> elements = {};
 
-  void add(redis::ReplyView reply, const Arrival& arrival);
+  /// `allowed`: what the reply means as it is read.
+  void add(redis::ReplyView reply, const Arrival& arrival, bool allowed);
   /// The number, from 1, of the only element after a first one that never changes which was 1 at
   /// first, and 1, 0 or nil, both 1 and not, in all replies. std::nullopt if there is none.
   std::optional<std::size_t> only_verdict() const;

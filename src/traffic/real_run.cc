@@ -261,9 +261,9 @@ class Exchange {
     client.last_answer = now;
     --in_flight_;
     const auto call = static_cast<std::int64_t>(number) + 1;
-    replies_.add(reply, request.arrival);
     try {
       request.decision = run_.script->parse(reply, request.arrival, call);
+      replies_.add(reply, request.arrival, request.decision.allowed);
     } catch (const redis::Error& error) {
       request.state = State::kFailed;
       const auto explained = run_.script->with_request(error, request.arrival, call);

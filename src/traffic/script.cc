@@ -119,12 +119,6 @@ bool may_set_ttl(const ForeignLimiter& limiter) {
   return sets_ttl(limiter.source) || any_argument(limiter, sets_ttl);
 }
 
-/// A false match takes more attempts on a busy machine.
-bool may_read_ttl(const ForeignLimiter& limiter) {
-  return lua::may_read_ttl(limiter.source) ||
-         any_argument(limiter, [](std::string_view text) { return lower_case(text) == "lt"; });
-}
-
 /// Throws UsageError if it may set TTLs of the fields of a hash, which do not age.
 void require_no_field_ttls(const ForeignLimiter& limiter) {
   for (const auto* command : {"HEXPIRE", "HPEXPIRE", "HSETEX", "HGETEX"}) {
@@ -414,7 +408,7 @@ class ForeignScript final : public Script {
     return {.key = traffic_.key_name(arrival.key),
             .limit = limit_,
             .cost = arrival.cost,
-            .id = number,
+            .id = arrival.place > 0 ? arrival.place : number,
             .now = arrival.at};
   }
 
@@ -516,6 +510,11 @@ void require_key_numbers(const std::vector<Template>& words, std::size_t keys,
 }
 
 }  // namespace
+
+bool may_read_ttl(const ForeignLimiter& limiter) {
+  return lua::may_read_ttl(limiter.source) ||
+         any_argument(limiter, [](std::string_view text) { return lower_case(text) == "lt"; });
+}
 
 void require_key_numbers(const ForeignLimiter& limiter, std::size_t keys) {
   for (std::size_t number = 1; number <= kNumberedKeys; ++number) {

@@ -71,6 +71,10 @@ std::string missing_element(std::string_view source, std::size_t keys, std::size
 /// Lua.
 bool lacks_clock(const ForeignLimiter& limiter);
 
+/// Whether it may read the TTL of a key, as far as its source and arguments tell. A false match
+/// takes more attempts on a busy machine.
+bool may_read_ttl(const ForeignLimiter& limiter);
+
 /// The placeholder in the limiter's keys and arguments that rounds the time of the request most;
 /// null if none contains it.
 const Placeholder* coarsest_time(const ForeignLimiter& limiter);

@@ -83,8 +83,9 @@ void ModelDecider::fetch(std::span<const Arrival> to_come) const {
 std::size_t ModelDecider::decide(std::span<const Arrival> arrivals, std::span<Decision> decisions) {
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     fetch(arrivals.subspan(i));
-    const auto& [at, key, cost] = arrivals[i];
-    decisions[i] = limiter::decide({state_of(key), candidate_.limits.size()}, cost, at);
+    const auto& arrival = arrivals[i];
+    decisions[i] = limiter::decide({state_of(arrival.key), candidate_.limits.size()}, arrival.cost,
+                                   arrival.at);
   }
   return arrivals.size();
 }
@@ -192,9 +193,10 @@ Decision ScriptDecider::answer(const Arrival& arrival) {
   in_flight_.pop_front();
   ++answers_;
   answered_key_ = arrival.key;
-  replies_.add(reply, arrival);
   try {
-    return script_.parse(reply, arrival, answers_);
+    const auto decision = script_.parse(reply, arrival, answers_);
+    replies_.add(reply, arrival, decision.allowed);
+    return decision;
   } catch (const redis::Error& error) {
     skip_answers();
     throw script_.with_request(error, arrival, answers_);

@@ -234,6 +234,33 @@ TEST_CASE("scripts that leak are searched exhaustively as by brute force") {
   compare(kRenewed, 3, 3);
 }
 
+TEST_CASE("requests have numbers within their schedules, so that states with them are equal") {
+  // A log whose members are numbers of requests.
+  const rlctl::traffic::ForeignLimiter limiter{
+      .name = "numbers.lua",
+      .source = R"(
+local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
+return redis.call('ZADD', KEYS[1], now, ARGV[4]))",
+      .keys = {rlctl::traffic::Template("{key}")},
+      .arguments = {rlctl::traffic::Template("{now_ms}"), rlctl::traffic::Template("{window_ms}"),
+                    rlctl::traffic::Template("{limit}"), rlctl::traffic::Template("{id}")}};
+  const TrialKeys keys;
+  const auto script = rlctl::traffic::make_script(
+      {.limits = {kTwo},
+       .foreign = std::make_shared<const rlctl::traffic::ForeignLimiter>(limiter)},
+      keys, "");
+  TestServer server;
+  ScriptTrial trial(server.connection(), *script, {.server = &server.server()});
+  trial.note_contents();
+  ReplayBranching replay(trial);
+  const auto found = totals_of(replay, 4);
+  CHECK(found.worst == 3);
+  CHECK(2 * replay.replayed() < found.tried);
+  CHECK_FALSE(replay.sends_each_whole());
+}
+
 TEST_CASE("a state that two schedules reach is that of the one that ends earlier") {
   // Otherwise what follows the earlier one is sent after later requests, and TTLs are those of
   // then.
@@ -303,6 +330,7 @@ return (count <= tonumber(ARGV[3]) or redis.call('GET', 'open') == 'never') and 
   CHECK(trial.is_apart());
   CHECK(result.most.score.worst == 2);
   CHECK(*result.tried > 500);
+  CHECK(result.sent_each_whole);
   CHECK(search.server.call({"DBSIZE"}).integer() == 0);
 }
 

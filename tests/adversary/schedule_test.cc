@@ -124,6 +124,13 @@ TEST_CASE("no request of a known schedule comes later than promised") {
       for (const auto& schedule : forward_schedules(limit, cost, most)) {
         CHECK(std::max_element(schedule.begin(), schedule.end(), is_earlier)->at <= latest);
       }
+      for (const microseconds ttl : {microseconds{1ms}, limit.window / 5, 9 * limit.window}) {
+        for (const auto& schedule : ttl_schedules(limit, cost, most, ttl, 1ms)) {
+          CHECK(static_cast<std::int64_t>(schedule.size()) <= most);
+          CHECK(schedule.front().at >= 0us);
+          CHECK(schedule.back().at <= ttl + 2 * limit.window + 2 * kTtlMargin);
+        }
+      }
     }
   }
 }

@@ -363,14 +363,34 @@ TEST_CASE(
   CHECK(measure(history, limits).reset_error == ResetError{4, 0us, 0us});
 }
 
-TEST_CASE("decisions look inverted if the first request is denied and one like it allowed soon") {
-  CHECK(measure({deny(0, kNever), allow(9)}).looks_inverted);
-  CHECK(measure({deny(0, kNever), deny(1, kNever), allow(1)}).looks_inverted);
-  // Another window, another key, another cost; and what limiters do.
-  CHECK_FALSE(measure({deny(0, kNever), allow(10)}).looks_inverted);
-  CHECK_FALSE(measure({deny(0, kNever), allow(1, 1)}).looks_inverted);
-  CHECK_FALSE(measure({deny(0, kNever, 0, 9), allow(1)}).looks_inverted);
-  CHECK_FALSE(measure({allow(0), deny(1, kNever), allow(2)}).looks_inverted);
+TEST_CASE("another reading fits if every key's first request is allowed and the limit is kept") {
+  struct Read {
+    int us = 0;
+    bool allowed = true;
+    std::uint32_t key = 0;
+    std::int64_t cost = 1;
+    std::uint32_t place = 0;
+  };
+  const auto fits = [](std::initializer_list<Read> reads) {
+    RepliesSeen::OtherReading reading;
+    for (const auto& [us, allowed, key, cost, place] : reads) {
+      reading.add({.at = kBegin + microseconds{us}, .key = key, .cost = cost, .place = place},
+                  allowed);
+    }
+    return reading.fits({2, 10us, {}});
+  };
+  CHECK(fits({{0}, {1}, {2, false}}));
+  CHECK(fits({{0}, {0, true, 1}, {1}, {1, true, 1}, {2, false}, {2, true, 1}, {3, true}}));
+  CHECK(fits({{0}, {1}, {2, false}, {0, true, 0, 1, 1}, {0, true, 0, 1, 2}}));  // an empty state
+  // Nothing was denied; a first request was; one within the limit; another window; another cost;
+  // far too late.
+  CHECK_FALSE(fits({{0}, {1}, {2}}));
+  CHECK_FALSE(fits({{0}, {1}, {2, false}, {2, false, 1}}));
+  CHECK_FALSE(fits({{0}, {1}, {2, false}, {0, false, 0, 1, 1}}));
+  CHECK_FALSE(fits({{0}, {1, false}}));
+  CHECK_FALSE(fits({{0}, {1}, {10, false}}));
+  CHECK_FALSE(fits({{0}, {1}, {2, false, 0, 2}}));
+  CHECK_FALSE(fits({{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8, false}}));
 }
 
 namespace {

@@ -208,11 +208,13 @@ std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
                                      std::span<const Run> runs) {
   std::vector<std::string> warnings;
   for (const auto& run : runs) {
-    if (!run.search || run.search->result.tried || run.search->result.undecided == 0) continue;
+    if (!run.search || run.search->result.tried) continue;
+    const auto left_out = left_out_text(run.search->result);
+    if (left_out.empty()) continue;
     const auto holds = [&](const auto& one) { return holds_as_upper_bound(one, run); };
     if (std::none_of(assertions.begin(), assertions.end(), holds)) continue;
-    warnings.push_back(fmt::format("warning: {}: the assertions do not cover {} {}", run.name,
-                                   counted(run.search->result.undecided, "schedule"), kUndecided));
+    warnings.push_back(
+        fmt::format("warning: {}: the assertions do not cover {}", run.name, left_out));
   }
   return warnings;
 }

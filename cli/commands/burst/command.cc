@@ -73,6 +73,15 @@ std::vector<std::int64_t> parse_costs(const std::string& text) {
   return costs;
 }
 
+/// The values of --progress.
+constexpr std::string_view kAuto = "auto", kPlain = "plain";
+
+/// Whether progress is plain.
+bool parse_progress(const std::string& text) {
+  if (text == kAuto || text == kPlain) return text == kPlain;
+  throw UsageError("--progress must be auto or plain, not " + quoted_and_masked(text));
+}
+
 /// Whether the clock is the real one.
 bool parse_clock(const std::string& text) {
   if (text == kReal || text == kVirtual) return text == kReal;
@@ -204,6 +213,13 @@ void add_report(Options& options, Plan& plan) {
   options.value("--jsonl", "FILE", plan.jsonl,
                 "write a line of JSON for each decision; - for standard output");
   options.flag("-q,--quiet", plan.quiet, "print no report, only set the exit status");
+  options
+      .value("--progress", "FORM", into(plan.has_plain_progress, parse_progress),
+             "how progress is shown on standard error: auto (on a terminal) or plain, a line every "
+             "ten seconds (default: auto)")
+      .completes([](const CompletionContext&) {
+        return to_completions(std::array{kAuto, kPlain});
+      });
 }
 
 void add_adversary_options(Options& options, Plan& plan) {

@@ -183,6 +183,7 @@ void write_findings(JsonWriter& json, const Plan& plan, const Run& run) {
   json.begin_object().field("algorithm", run.name).field("asked", result.requests_sent);
   json.field("tick_us", plan.search->tick).field("unbounded", result.is_unbounded);
   json.field("tried", result.tried).field("undecided", result.undecided);
+  json.field("ttls_left_out", result.ttls_left_out);
   write_finding(json, "most", *run.search, result.most);
   write_finding(json, "most_stepping_back", *run.search, result.most_stepping_back);
   write_finding(json, "wrongly_denied", *run.search, result.wrongly_denied);

@@ -73,6 +73,7 @@ struct Plan {
   // The files of the report, and the title of the SVG; none: from the traffic.
   std::optional<std::string> svg = {}, title = {}, csv = {}, jsonl = {}, junit = {};
   bool quiet = false;
+  bool has_plain_progress = false;  ///< --progress=plain
 
   const traffic::Pattern* pattern = nullptr;         ///< null: a log or a search
   std::optional<replay::ReplayOptions> replay = {};  ///< the log, instead of a pattern

@@ -65,6 +65,18 @@ std::string difference_text(const Plan& plan, const Difference& found) {
                      escape(found.allowed ? one : other), escape(found.allowed ? other : one));
 }
 
+std::string left_out_text(const adversary::SearchResult& result) {
+  std::string text;
+  if (result.undecided > 0) {
+    text = fmt::format("{} {}", counted(result.undecided, "schedule"), kUndecided);
+  }
+  if (result.ttls_left_out > 0) {
+    text += fmt::format("{}schedules that wait for {} of the TTLs", text.empty() ? "" : ", and ",
+                        result.ttls_left_out);
+  }
+  return text;
+}
+
 bool has_refunds(const Report& report) {
   return std::any_of(report.runs.begin(), report.runs.end(),
                      [](const auto& run) { return run.search && run.search->has_refunds; });

@@ -112,6 +112,8 @@ std::string difference_text(const Plan& plan, const Difference& found);
 /// What a search skips, after a number of schedules.
 inline constexpr std::string_view kUndecided =
     "whose result depends on the exact moment a key expires";
+/// What a random search left out; empty if nothing.
+std::string left_out_text(const adversary::SearchResult& result);
 inline constexpr std::string_view kUnbounded = "as many as were sent: no bound was found";
 
 /// The verdict on a limiter that did not exceed the limit.

@@ -72,8 +72,7 @@ std::string inverted_text(const traffic::AllowedWhen& when) {
 /// How the replies should be read instead; only if that explains every reply. None if they look
 /// right.
 std::optional<std::string> reading_hint(const Run& run, const traffic::ForeignLimiter& foreign,
-                                        std::int64_t limit) {
-  const auto& measured = run.outcome.measured;
+                                        const limiter::Limit& limit) {
   const auto& replies = run.outcome.replies;
   const auto* named = foreign.reading.allowed_when.named;
   const auto is_named = [&](std::string_view name) {
@@ -88,7 +87,7 @@ std::optional<std::string> reading_hint(const Run& run, const traffic::ForeignLi
         "one, try --allowed-when 'r < limit'",
         fmt::join(replies.first, ", "), replies.highest);
   }
-  if (is_nonzero && may_count && replies.all_count && replies.highest > limit) {
+  if (is_nonzero && may_count && replies.all_count && replies.highest > limit.limit) {
     return fmt::format(
         "nothing was denied, and the replies were {} up to {}: if the script returns a count, try "
         "--allowed-when '<=limit'",
@@ -102,8 +101,8 @@ std::optional<std::string> reading_hint(const Run& run, const traffic::ForeignLi
           *replies.same_first, *number, *number);
     }
   }
-  if (measured.looks_inverted) return inverted_text(foreign.reading.allowed_when);
-  if (!is_nonzero || !replies.any_negative) return std::nullopt;
+  if (replies.inverted.fits(limit)) return inverted_text(foreign.reading.allowed_when);
+  if (!is_nonzero || !replies.not_negative.fits(limit)) return std::nullopt;
   const bool is_array = replies.first.front().starts_with('[');
   return fmt::format(
       "a negative reply counts as allowed; if it denies, try --allowed-when '{} >= 0'",
@@ -127,7 +126,7 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
            "is allowed";
   }
   const auto& limit = candidate.limits.front();
-  auto hint = reading_hint(run, *candidate.foreign, limit.limit);
+  auto hint = reading_hint(run, *candidate.foreign, limit);
   // If nothing was allowed to a key, it may share its state with another.
   if (measured.denied_after.value_or(0) > 0) {
     const auto text = fmt::format(
@@ -140,7 +139,7 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
   // Virtual time leaves out the last ms of a TTL.
   const bool is_wait = when.named != nullptr && when.named->name == "zero" &&
                        candidate.foreign->reading.delay_unit &&
-                       contains_in_any_case(candidate.foreign->source, "ttl");
+                       traffic::may_read_ttl(*candidate.foreign);
   if (!hint && run.search && is_wait && measured.allowed > 0) {
     return "a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of "
            "a "
@@ -202,6 +201,34 @@ Parts parts_of(const RunInProgress& run, const traffic::RealProgress& progress) 
   const auto runs_left = static_cast<double>(run.of - run.number - 1);
   parts.push_back(
       {8, fmt::format("eta {:.0f}s", std::ceil(all * (1 + runs_left) - progress.seconds))});
+  parts.push_back({0, "Ctrl-C stops"});
+  return parts;
+}
+
+/// "eta 42s", "eta 12d"
+std::string left_text(double seconds) {
+  constexpr double kDay = 86'400, kMostDays = 9999;
+  if (seconds < kDay) return fmt::format("eta {:.0f}s", std::ceil(seconds));
+  if (seconds < kMostDays * kDay) return fmt::format("eta {:.0f}d", std::ceil(seconds / kDay));
+  return fmt::format("eta >{:.0f}d", kMostDays);
+}
+
+Parts parts_of(const SearchInProgress& search) {
+  Parts parts;
+  if (search.of > 1) parts.push_back({9, fmt::format("{}/{}", search.number + 1, search.of)});
+  parts.push_back({3, escaped_message(search.name)});
+  if (search.share < 1) parts.push_back({7, fmt::format("{:.0f}%", 100 * search.share)});
+  parts.push_back({10, search.tried});
+  const auto rate = static_cast<double>(search.count) / std::max(search.seconds, 1e-6);
+  if (search.share < 1) parts.push_back({5, rate_text(rate)});
+  parts.push_back({4, fmt::format("worst {}", search.worst)});
+  const auto runs_left = static_cast<double>(search.of - search.number - 1);
+  if (search.share >= 1) {
+    parts.push_back({8, "making findings small"});
+  } else if (search.share > 0) {
+    const auto all = search.seconds / search.share;
+    parts.push_back({8, left_text(all * (1 + runs_left) - search.seconds)});
+  }
   parts.push_back({0, "Ctrl-C stops"});
   return parts;
 }
@@ -321,7 +348,7 @@ class Session {
         plan_(report.plan),
         recording_(report.recording.get()),
         invocation_(invocation),
-        progress_(shows_progress(plan_)),
+        progress_(shows_progress(plan_), plan_.has_plain_progress),
         on_decision_(on_decision),
         has_assertions_(!plan_.assertion_texts.empty()),
         draws_(plan_.svg || (!plan_.quiet && !invocation.json)) {
@@ -361,6 +388,14 @@ class Session {
   void show(std::size_t number, double share, std::string_view what) {
     const auto runs = static_cast<double>(plan_.candidates.size());
     progress_.update((static_cast<double>(number) + std::min(share, 1.0)) / runs, what);
+  }
+
+  void show(const SearchInProgress& search) {
+    constexpr std::size_t kMostColumns = 80;
+    if (!progress_.enabled()) return;
+    const auto columns =
+        plan_.has_plain_progress ? kMostColumns + 1 : terminal_width(STDERR_FILENO);
+    progress_.update(search_progress_text(search, std::min(columns - 1, kMostColumns)));
   }
 
   traffic::OnDecision on_decision_of(const traffic::Candidate& candidate, const std::string& name,
@@ -598,16 +633,26 @@ class Session {
         .rounding = rounded_by != nullptr ? rounded_by->tick : microseconds{0},
         .clock_unit = unit != nullptr ? unit->tick : microseconds{0},
         .steps_back = plan.steps_back()};
+    const auto begin = Clock::now();
+    const auto show_search = [&](std::string tried, std::int64_t count, double share,
+                                 std::int64_t worst) {
+      const std::chrono::duration<double> passed = Clock::now() - begin;
+      show(SearchInProgress{.name = name_of(candidate),
+                            .number = number,
+                            .of = plan_.candidates.size(),
+                            .tried = std::move(tried),
+                            .count = count,
+                            .share = share,
+                            .worst = worst,
+                            .seconds = passed.count()});
+    };
     const auto on_requests = [&](std::int64_t asked, std::int64_t of, std::int64_t worst) {
-      const auto runs = static_cast<std::int64_t>(plan_.candidates.size());
-      show(
-          number, static_cast<double>(asked) / static_cast<double>(of),
-          fmt::format("{} requests; {}: {} within a window", runs * of, name_of(candidate), worst));
+      const auto text = asked < of ? fmt::format("{} of {} requests", grouped(asked), grouped(of))
+                                   : grouped(asked) + " requests";
+      show_search(text, asked, static_cast<double>(asked) / static_cast<double>(of), worst);
     };
     const auto on_schedules = [&](std::int64_t tried, double share, std::int64_t worst) {
-      show(number, share,
-           fmt::format("all schedules; {}: {} tried, {} within a window", name_of(candidate),
-                       grouped(tried), worst));
+      show_search(grouped(tried) + " schedules", tried, share, worst);
     };
     if (!plan.exhaustive) {
       return adversary::search(limiter.trial(), request, interrupt, on_requests);
@@ -679,6 +724,10 @@ class Session {
 };
 
 }  // namespace
+
+std::string search_progress_text(const SearchInProgress& search, std::size_t columns) {
+  return fitting(parts_of(search), columns);
+}
 
 std::string real_progress_text(const RunInProgress& run, const traffic::RealProgress& progress,
                                std::size_t columns) {

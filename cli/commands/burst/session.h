@@ -33,6 +33,20 @@ struct RunInProgress {
   bool is_closed_loop = false;
 };
 
+/// A search in progress.
+struct SearchInProgress {
+  std::string_view name = {};      ///< the limiter's
+  std::size_t number = 0, of = 1;  ///< from 0
+  std::string tried = {};          ///< "6,000 of 50,000 requests"
+  std::int64_t count = 0;          ///< of what was tried
+  double share = 0;                ///< of the work; from 1 on, findings are made smaller
+  std::int64_t worst = 0;          ///< the most units within a window so far
+  double seconds = 0;              ///< since the search began
+};
+
+/// The progress of a search, like real_progress_text().
+std::string search_progress_text(const SearchInProgress& search, std::size_t columns);
+
 /// The progress of a run under the real clock, as a line of at most `columns` columns; drops the
 /// least important parts first.
 std::string real_progress_text(const RunInProgress& run, const traffic::RealProgress& progress,

@@ -138,6 +138,7 @@ std::string rounding_text(const SearchFindings& search, const limiter::Limit& li
   const auto tick = search.rounded_by->tick;
   if (limit.window - score.worst_span >= tick) return {};
   const auto& beyond = search.result.beyond_rounding;
+  if (beyond && beyond->worst >= score.worst) return {};
   const auto* what = beyond ? "this many" : "the excess";
   const auto found =
       fmt::format("found {} only in windows within {} of a full one", what, exact_text(tick));
@@ -531,9 +532,13 @@ class TextReport {
     }
     if (const auto text = proof_text(result, plan_); !text.empty()) {
       append_sentence("proof", text);
-    } else if (result.undecided > 0) {
-      append_sentence("left out", fmt::format("skipped {} {}",
-                                              counted(result.undecided, "schedule"), kUndecided));
+    } else if (const auto left_out = left_out_text(result); !left_out.empty()) {
+      append_sentence("left out", "skipped " + left_out);
+    }
+    if (result.sent_each_whole) {
+      append_sentence("states",
+                      "could not be compared, since the script uses other keys than its KEYS, or "
+                      "the user may not DUMP them: each schedule was sent from its beginning");
     }
     if (result.is_unbounded) append_sentence("at most", kUnbounded);
     if (algorithm != nullptr) append_sentence("at most", promise_of(*algorithm, plan_));
@@ -543,10 +548,24 @@ class TextReport {
     if (algorithm == nullptr || algorithm->is_exact) append_denied(result);
   }
 
+  /// A limiter of which nothing is known; `result` is null if its search did not begin.
+  void append_unknown(std::string_view name, const adversary::SearchResult* result) {
+    const bool is_over = result != nullptr && !result->interrupted;
+    const auto why = is_over ? "skipped " + left_out_text(*result) : "interrupted";
+    out_ += toned(escaped_text(name), Tone::kLabel, look_.colour) + '\n';
+    block_.item(toned("nothing is known: " + why, Tone::kWarning, look_.colour));
+  }
+
   void append_search() {
-    for (std::size_t i = 0; i < report_.runs.size(); ++i) {
+    for (std::size_t i = 0; i < plan_.candidates.size(); ++i) {
+      const auto& candidate = plan_.candidates[i];
+      const auto* result = i < report_.runs.size() ? &report_.runs[i].search->result : nullptr;
       out_ += '\n';
-      append_findings(report_.runs[i], plan_.candidates[i].algorithm);
+      if (result == nullptr || result->most.schedule.empty()) {
+        append_unknown(name_of(candidate), result);
+      } else {
+        append_findings(report_.runs[i], candidate.algorithm);
+      }
     }
     auto times = window_origin_text(search_base(plan_));
     const auto tick = plan_.search->tick;

@@ -529,3 +529,42 @@ LUA
     --args '{limit} {window_ms}' --allowed-when zero --delay-unit ms
   assert_regex "$stderr" 'a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of a key'
 }
+
+@test "TTLs are waited for however long or many they are; beyond eight they are counted" {
+  # Two keys let a client in again at their end, of which the longer one lives for ten windows.
+  cat >long.lua <<'LUA'
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('EXPIRE', KEYS[1], 100) end
+return count <= 4 and 1 or 0
+LUA
+  run -0 --separate-stderr rlctl burst adversary --budget 5000 --limit 4/10s --script long.lua --args '{now_s}' --json
+  assert_equal "$(jq -c '.runs[0] | [.most.worst.allowed, .ttls_left_out]' <<<"$output")" '[7,0]'
+  cat >many.lua <<'LUA'
+for i = 1, 12 do redis.call('SET', KEYS[1] .. i, 1, 'EX', 7 * i) end
+return 1
+LUA
+  run -0 --separate-stderr rlctl burst adversary --budget 2000 --limit 2/10s --script many.lua --args '{now_s}'
+  assert_line --partial 'schedules that wait for 4 of the TTLs'
+}
+
+@test "where states cannot be compared, an exhaustive search says so" {
+  echo "return redis.call('INCR', 'c:' .. math.floor(ARGV[1] / 60)) <= 2 and 1 or 0" >own.lua
+  run -0 rlctl burst adversary --exhaustive 3 --limit 2/60s --script own.lua --args '{now_s}'
+  assert_line --partial 'states     could not be compared'
+  echo "return redis.call('INCR', KEYS[1]) <= 2 and 1 or 0" >key.lua
+  run -0 rlctl burst adversary --exhaustive 3 --limit 2/60s --script key.lua --args '{now_s} {id}'
+  refute_line --partial 'states '
+}
+
+@test "--progress=plain writes lines, and Ctrl-C reports also the limiters that were not reached" {
+  run -0 ends_by INT 'grep -q eta err' \
+    bash -c 'exec rlctl burst adversary --progress=plain --model --algorithm fixed-window,gcra --budget 1000000000000 >out 2>err'
+  assert_output 'signal 2'
+  run -0 head -n 1 err
+  assert_output --regexp '^1/2  fixed-window  0%  [0-9,]+ of 1,000,000,000,000 requests  [0-9]+/s  worst 10  eta [0-9]+[sd]$'
+  ((${#output} <= 80)) || fail "$output"
+  run -0 cat out
+  assert_line --regexp '^fixed-window  2\.00× the limit'
+  assert_line 'gcra'
+  assert_line --regexp '^ +nothing is known: interrupted$'
+}

@@ -40,6 +40,20 @@ search=(adversary --budget 2000)
   hints "$inverted try --allowed-when nonzero" inverted.lua --allowed-when zero
 }
 
+@test "a reading that does not fit every reply is no hint" {
+  # Inverted, it would deny every second request, however high the limit.
+  echo "return redis.call('INCR', KEYS[1]) % 2 == 0 and 1 or 0" >second.lua
+  hints null second.lua steady
+  hints null second.lua "${search[@]}"
+  # -1 to allow, else the time to wait.
+  cat >minus.lua <<'LUA'
+local count = redis.call('INCR', KEYS[1])
+redis.call('PEXPIRE', KEYS[1], 60000)
+return count <= 5 and -1 or 7
+LUA
+  hints null minus.lua
+}
+
 @test "negative replies that count as allowed get a hint" {
   # What remains; -1 for a denial.
   cat >remaining.lua <<'LUA'

@@ -78,4 +78,21 @@ TEST_CASE("burst progress: the wait for the edge of a window is shown") {
   CHECK(real_progress_text(run, progress, 40) == "waiting 43 s for the edge of a window");
 }
 
+TEST_CASE("burst progress: a search shows what it tried, the rate, and the time left") {
+  SearchInProgress search{.name = "my.lua",
+                          .number = 1,
+                          .of = 3,
+                          .tried = "12,000 of 50,000 requests",
+                          .count = 12'000,
+                          .share = 0.24,
+                          .worst = 10,
+                          .seconds = 6};
+  CHECK(search_progress_text(search, 100) ==
+        "2/3  my.lua  24%  12,000 of 50,000 requests  2000/s  worst 10  eta 44s  Ctrl-C stops");
+  CHECK(search_progress_text(search, 60) == "2/3  24%  12,000 of 50,000 requests  2000/s  eta 44s");
+  search.share = 1;
+  CHECK(search_progress_text(search, 80) ==
+        "2/3  my.lua  12,000 of 50,000 requests  worst 10  making findings small");
+}
+
 }  // namespace rlctl::cli::burst::progress_test
