@@ -93,8 +93,8 @@ std::vector<Answers> ScriptTrial::run_once(std::span<const Schedule> schedules) 
   owners_.clear();
   are_shared_ = false;
   script_.restart();
+  contents_.clear();
   auto answers = answers_of(decider_, schedules);
-  stalled_.insert(decider_.stalled().begin(), decider_.stalled().end());
   if (notes_contents_ && !is_apart_) {
     contents_.resize(schedules.size());
     add_contents();
@@ -128,23 +128,46 @@ void ScriptTrial::add_contents() {
   if (!notes_contents_) contents_.clear();
 }
 
-/// If keys may have TTLs, runs the schedules three times, with slightly different TTLs; no answers
-/// where they differ.
+/// Runs the schedules, and those again, with TTLs that are slightly shorter and longer, of which
+/// that may change an answer; no answers where they differ.
 std::vector<Answers> ScriptTrial::run_with_slack(std::span<const Schedule> schedules) {
-  stalled_.clear();
+  const auto tolerance = scope_.ttl_tolerance;
   auto answers = run_once(schedules);
-  if (scope_.ttl_tolerance == microseconds{0} || !script_.key_of_ttls()) return answers;
-  for (const auto slack : {-scope_.ttl_tolerance, scope_.ttl_tolerance}) {
-    note_others();
+  stalled_ = decider_.stalled();
+  if (tolerance == microseconds{0} || !script_.key_of_ttls()) return answers;
+  note_others();
+  // Of other keys it is not known when they end.
+  const bool is_each =
+      saw_others_ || script_.may_read_ttl() || 2 * tolerance > traffic::KeyAging::kNear;
+  std::vector<std::size_t> numbers;
+  std::vector<Schedule> again;
+  for (std::size_t i = 0; i < schedules.size(); ++i) {
+    if (!is_each && !decider_.near_end().contains(static_cast<std::uint32_t>(i))) continue;
+    numbers.push_back(i);
+    again.push_back(schedules[i]);
+  }
+  if (again.empty()) return answers;
+  const auto first_contents = std::move(contents_);
+  auto contents = first_contents;
+  for (const auto slack : {-tolerance, tolerance}) {
     remove_keys();
     decider_.set_ttl_slack(slack);
-    for (auto& own : contents_) own += '|';
-    const auto others = run_once(schedules);
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-      if (answers[i] != others[i]) answers[i].clear();
+    const auto others = run_once(again);
+    note_others();
+    for (const auto number : decider_.stalled()) {
+      stalled_.insert(static_cast<std::uint32_t>(numbers[number]));
+    }
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      auto& own = answers[numbers[i]];
+      if (own != others[i]) own.clear();
+      if (contents_.empty()) continue;
+      // A state is that of all three runs; after most schedules they are equal.
+      if (contents_[i] == first_contents[numbers[i]]) continue;
+      contents[numbers[i]] += (slack.count() < 0 ? "|-" : "|+") + contents_[i];
     }
   }
   decider_.set_ttl_slack(microseconds{0});
+  contents_ = notes_contents_ ? std::move(contents) : std::vector<std::string>{};
   return answers;
 }
 

@@ -21,7 +21,11 @@ void KeyAging::require_done(redis::ReplyView reply) {
 }
 
 bool KeyAging::is_late(redis::ReplyView reply) {
-  return reply.type() == redis::ReplyType::kInteger;
+  return reply.integer() % 2 == 1;
+}
+
+bool KeyAging::is_near_end(redis::ReplyView reply) {
+  return reply.integer() >= 2;
 }
 
 void KeyAging::append(std::chrono::microseconds to, std::span<const std::string_view> keys) {

@@ -51,6 +51,10 @@ class KeyAging {
   /// Whether a reply reports that keys of the requests before its call may have expired by real
   /// time, or now live too long, or had their TTLs read too short.
   static bool is_late(redis::ReplyView reply);
+  /// Whether a reply reports that a key of the request after its call ends at most kNear before or
+  /// after it. If none does, a slack of half of that changes no answer, unless TTLs are read.
+  static bool is_near_end(redis::ReplyView reply);
+  static constexpr std::chrono::microseconds kNear{50'000};
 
  private:
   void append(std::chrono::microseconds to, std::span<const std::string_view> keys);

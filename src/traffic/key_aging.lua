@@ -12,12 +12,14 @@
 --          5 reads   1 if the requests may read TTLs, which real time has shortened
 --   Reply  1 if it took as long as the shortest TTL until the last request's keys were protected, and one of
 --          them may have expired by real time, or now live too long, or its TTL was read too short; otherwise
---          nothing
+--          0. And 2 more if a key of the next request ends within 50 ms of it, before or after
 
 local hash, count = KEYS[1], tonumber(ARGV[1])
 local before, after, slack, reads = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1'
 local spare = 3600000  -- ms
 local last = 5         -- the shortest TTL in ms, for the next request
+local near = 50000     -- µs, as KeyAging::kNear
+local is_near = false
 
 -- The TTL with which the next request finds a key: rounded down, so that a request that sets the same TTL
 -- again leaves a longer one.
@@ -64,6 +66,7 @@ end
 local function resume(key)
   local ends = tonumber(redis.call('HGET', hash, key) or nil)
   if not ends then return false end
+  is_near = is_near or math.abs(after - ends) <= near
   local lives = after < ends + slack
   if lives and redis.call('PEXPIRE', key, found_ttl(ends, after)) == 1 then return false end
   if not lives then redis.call('UNLINK', key) end
@@ -86,4 +89,4 @@ for _ = 1, 10 do  -- all TTLs in the same ms, if that can be
 end
 -- To the next call it looks as if real time had passed.
 if is_gone then redis.call('PEXPIRE', hash, 2 * spare - last) end
-return is_late
+return (is_late and 1 or 0) + (is_near and 2 or 0)

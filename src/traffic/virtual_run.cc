@@ -156,8 +156,9 @@ redis::Reply ScriptDecider::read() {
   }
 }
 
-/// Reads the replies that come before each answer, and after the last one.
-void ScriptDecider::skip_others() {
+/// Reads the replies that come before each answer, to a request of `next_key`, and after the last
+/// one.
+void ScriptDecider::skip_others(std::uint32_t next_key) {
   while (!in_flight_.empty() && in_flight_.front() != Call::kRequest) {
     const auto reply = read();
     const auto call = in_flight_.front();
@@ -173,6 +174,7 @@ void ScriptDecider::skip_others() {
       }
     }
     KeyAging::require_done(reply);
+    if (KeyAging::is_near_end(reply)) near_end_.insert(next_key);
     if (!KeyAging::is_late(reply)) continue;
     stalled_.insert(answered_key_);
     was_stalled_ = true;
@@ -181,7 +183,7 @@ void ScriptDecider::skip_others() {
 
 redis::Reply ScriptDecider::read_answer(const Arrival& arrival) {
   try {
-    skip_others();
+    skip_others(arrival.key);
     return read();
   } catch (const redis::Error& error) {
     throw without_answer(error, script_, arrival, answers_ + 1, lot_ > 1);
@@ -217,6 +219,7 @@ std::size_t ScriptDecider::decide(std::span<const Arrival> arrivals,
                                   std::span<Decision> decisions) {
   latest_ = std::chrono::microseconds{0};
   stalled_.clear();
+  near_end_.clear();
   auto unsent = arrivals;
   std::size_t answered = 0;
   const auto send_lot = [&] {

@@ -121,10 +121,13 @@ class ScriptDecider final : public Decider {
   /// The Arrival::key of those requests of the last decide() that stalled on a busy machine, so
   /// that their keys may have expired by real time: sent again, they may be decided otherwise.
   const std::set<std::uint32_t>& stalled() const { return stalled_; }
+  /// The Arrival::key of those requests of the last decide() near whose time one of their keys
+  /// ends: see KeyAging::is_near_end().
+  const std::set<std::uint32_t>& near_end() const { return near_end_; }
 
  private:
   void send(const Arrival& arrival);
-  void skip_others();
+  void skip_others(std::uint32_t next_key = 0);
   redis::Reply read();
   redis::Reply read_answer(const Arrival& arrival);
   limiter::Decision answer(const Arrival& arrival);
@@ -145,7 +148,7 @@ class ScriptDecider final : public Decider {
   /// The latest time of a request of last_key_ in this decide().
   std::chrono::microseconds latest_{0};
   std::uint32_t answered_key_ = 0;  ///< the key of the last answer
-  std::set<std::uint32_t> stalled_;
+  std::set<std::uint32_t> stalled_, near_end_;
   bool was_stalled_ = false;             ///< in any call of decide()
   std::optional<TimeWatch> time_watch_;  ///< if the script may call TIME
   const Interrupt* interrupt_ = nullptr;

@@ -246,11 +246,11 @@ return redis.call('ZADD', KEYS[1], now, ARGV[4]))",
       .keys = {rlctl::traffic::Template("{key}")},
       .arguments = {rlctl::traffic::Template("{now_ms}"), rlctl::traffic::Template("{window_ms}"),
                     rlctl::traffic::Template("{limit}"), rlctl::traffic::Template("{id}")}};
+  const rlctl::traffic::Candidate candidate{
+      .limits = {kTwo},
+      .foreign = std::make_shared<const rlctl::traffic::ForeignLimiter>(limiter)};
   const TrialKeys keys;
-  const auto script = rlctl::traffic::make_script(
-      {.limits = {kTwo},
-       .foreign = std::make_shared<const rlctl::traffic::ForeignLimiter>(limiter)},
-      keys, "");
+  const auto script = rlctl::traffic::make_script(candidate, keys, "");
   TestServer server;
   ScriptTrial trial(server.connection(), *script, {.server = &server.server()});
   trial.note_contents();
