@@ -561,7 +561,7 @@ LUA
     bash -c 'exec rlctl burst adversary --progress=plain --model --algorithm fixed-window,gcra --budget 1000000000000 >out 2>err'
   assert_output 'signal 2'
   run -0 head -n 1 err
-  assert_output --regexp '^1/2 .*  0%  [0-9,]+ of 1,000,000,000,000 requests  [0-9]+/s  worst 10  eta [0-9]+[sd]$'
+  assert_output --regexp '^1/2  (fixed-window  )?0%  [0-9,]+ of 1,000,000,000,000 requests  [0-9]+/s  worst 10  eta [0-9]+[sd]$'
   ((${#output} <= 80)) || fail "$output"
   run -0 cat out
   assert_line --regexp '^fixed-window  2\.00× the limit'
