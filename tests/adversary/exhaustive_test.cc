@@ -256,7 +256,7 @@ return redis.call('ZADD', KEYS[1], now, ARGV[4]))",
   trial.note_contents();
   ReplayBranching replay(trial);
   const auto found = totals_of(replay, 4);
-  CHECK(found.worst == 3);
+  CHECK(found.worst == 4);  // a clock in ms rounds times off
   CHECK(2 * replay.replayed() < found.tried);
   CHECK_FALSE(replay.sends_each_whole());
 }
