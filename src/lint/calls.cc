@@ -125,6 +125,17 @@ bool counts_elements(const Call& call) {
   return call.words.size() > 1 && is_one_of(command_of(call), kCounts);
 }
 
+std::int64_t pruned_by(const Call& call) {
+  constexpr std::array<std::string_view, 4> kRemovals{"zremrangebyscore", "zrem", "hdel", "srem"};
+  const auto command = command_of(call);
+  if (is_one_of(command, kRemovals)) return integer_reply(call).value_or(0);
+  return command == "lpop" && call.reply && *call.reply != "NULL" ? 1 : 0;
+}
+
+bool reads_ttl(const Call& call) {
+  return command_of(call) == "pttl" || command_of(call) == "ttl";
+}
+
 bool increments(const Call& call) {
   constexpr std::array<std::string_view, 5> kIncrements{"incr", "incrby", "incrbyfloat", "hincrby",
                                                         "hincrbyfloat"};

@@ -34,6 +34,10 @@ std::vector<std::string> members_of(const Call& call);
 std::string command_of(const Call& call);
 /// Whether the command counts all elements of a key.
 bool counts_elements(const Call& call);
+/// How many elements the command removed from a set, a hash or the front of a list.
+std::int64_t pruned_by(const Call& call);
+/// Whether the command replies the TTL of a key.
+bool reads_ttl(const Call& call);
 /// Whether the command adds to a number.
 bool increments(const Call& call);
 /// Whether the command writes, but only removes elements or sets TTLs.

@@ -27,6 +27,7 @@ constexpr std::array kKinds{
     FindingKind{"cross-slot", "the KEYS of one call are in different slots of a Cluster"},
     FindingKind{"no-ttl", "a key that the script wrote never expires"},
     FindingKind{"short-ttl", "a key expires while what it counts still counts"},
+    FindingKind{"long-ttl", "a key stays a thousand times as long as it counts"},
     FindingKind{"mixed-units", "seconds where milliseconds are meant, or the reverse"},
     FindingKind{"coarse-time", "times in whole seconds, for a window of a few"},
     FindingKind{"number-as-text", "tostring() or .. has cut digits off a number"},
@@ -170,33 +171,6 @@ void find_missing_ttls(const Observation& observation, Flaws& flaws) {
   }
 }
 
-/// The last command of the request that set the TTL of the key.
-const Call* ttl_setter(const Request& request, const std::string& key) {
-  const auto found = std::find_if(
-      request.calls.rbegin(), request.calls.rend(),
-      [&](const Call& call) { return contains(call.keys, key) && ttl_set_by(call).has_value(); });
-  return found == request.calls.rend() ? nullptr : &*found;
-}
-
-void find_early_expiry(const Observation& observation, Flaws& flaws) {
-  if (!observation.early_expiry) return;
-  const auto& early = *observation.early_expiry;
-  const auto* call = ttl_setter(observation.requests[early.request], early.key);
-  if (call == nullptr || flaws.has(call->line, "mixed-units")) return;
-  flaws.add(
-      {.name = "short-ttl",
-       .line = call->line,
-       .severity = Severity::kCritical,
-       .what = text_of(*call),
-       .detail = fmt::format(
-           "{} expires after {}, but the window is {}. What it counted is forgotten: a "
-           "request was allowed that is denied if the key stays.",
-           quoted_and_masked(early.key), span_text(early.ttl), period_text(observation.window)),
-       .fix = "set a TTL of at least the window"});
-}
-
-// ---- The first line ----
-
 void find_unknown_flags(const Observation& observation, Flaws& flaws) {
   for (const auto flag : lua::unknown_flags(observation.source)) {
     flaws.add({.name = "unknown-flag",
@@ -282,28 +256,36 @@ void find_shared_members(const Observation& observation, Flaws& flaws) {
 
 // ---- Denied requests that count ----
 
-/// The call of a denied request that makes the next one wait: null if it changes nothing.
-const Call* counting_call(const std::vector<Call>& calls) {
-  const auto writes = std::find_if(
-      calls.begin(), calls.end(), [](const Call& each) { return each.writes && !is_upkeep(each); });
-  if (writes != calls.end()) return &*writes;
-  // It only renews the TTL of what others left: removing elements locks nobody out.
-  const auto renews = std::find_if(calls.begin(), calls.end(),
-                                   [](const Call& each) { return ttl_set_by(each).has_value(); });
-  return renews == calls.end() ? nullptr : &*renews;
+/// The call of a denied request that makes the next one wait, most likely one about a key that
+/// allowed requests use too; null if none changes anything.
+const Call* counting_call(const Observation& observation, const std::vector<Call>& calls) {
+  std::set<std::string> deciding;
+  for_each_call(observation, [&](const Request& request, const Call& call) {
+    if (request.allowed == true) deciding.insert(call.keys.begin(), call.keys.end());
+  });
+  const Call* likeliest = nullptr;
+  int most = 0;
+  for (const auto& each : calls) {
+    const bool writes = each.writes && !is_upkeep(each);
+    // It may only renew the TTL of what others left: removing elements locks nobody out.
+    if (!writes && !ttl_set_by(each)) continue;
+    const bool decides = std::any_of(each.keys.begin(), each.keys.end(),
+                                     [&](const auto& key) { return deciding.contains(key); });
+    const auto likelihood = 1 + (writes ? 1 : 0) + (decides ? 2 : 0);
+    if (likelihood > most) likeliest = &each;
+    most = std::max(most, likelihood);
+  }
+  return likeliest;
 }
 
 /// "Of 300 requests in 300 s, 1 s apart, 0 were allowed; ..."
-std::string lock_out_text(const LockOut& lock_out, std::chrono::microseconds window) {
+std::string lock_out_text(const LockOut& lock_out) {
   const auto cost = lock_out.cost == 1 ? "" : fmt::format(" of cost {}", lock_out.cost);
-  const auto other = lock_out.window == window
-                         ? ""
-                         : fmt::format(" (with a window of {})", period_text(lock_out.window));
   return fmt::format(
       "Of {} requests{} in {}, {} apart, {} were allowed; a client that waits in silence is let "
-      "in after {}{}.",
+      "in after {}.",
       lock_out.sent, cost, span_text(lock_out.span), span_text(lock_out.gap), lock_out.allowed,
-      span_text(lock_out.wait), other);
+      span_text(lock_out.wait));
 }
 
 void find_counted_denials(const Observation& observation, Flaws& flaws) {
@@ -311,37 +293,41 @@ void find_counted_denials(const Observation& observation, Flaws& flaws) {
   for (const auto name : {"no-ttl", "late-pruning", "mixed-units"}) {
     if (flaws.has(name, Severity::kCritical)) return;  // that is why
   }
-  const auto& calls = observation.requests[*observation.lock_out->denial].calls;
-  if (calls.empty()) return;
-  const auto* call = counting_call(calls);
-  flaws.add(
-      {.name = call == nullptr ? "locked-out" : "denied-write",
-       .line = call == nullptr ? calls.back().line : call->line,
-       .severity = Severity::kCritical,
-       .what = text_of(call == nullptr ? calls.back() : *call),
-       .detail = fmt::format("{}A client that keeps trying is locked out. {}",
-                             call == nullptr ? "" : "The request was denied but still counts. ",
-                             lock_out_text(*observation.lock_out, observation.window)),
-       .fix = "count first, and write only if the request is allowed"});
+  const auto& requests = observation.requests;
+  const Call *call = nullptr, *last = nullptr;
+  const auto first = *observation.lock_out->denial;
+  for (auto i = first; i < requests.size() && requests[i].run == requests[first].run; ++i) {
+    if (requests[i].allowed == true) continue;
+    if (call == nullptr) call = counting_call(observation, requests[i].calls);
+    if (!requests[i].calls.empty()) last = &requests[i].calls.back();
+  }
+  const bool counts = call != nullptr;
+  if (!counts) call = last;
+  flaws.add({.name = counts ? "denied-write" : "locked-out",
+             .line = call == nullptr ? 1 : call->line,
+             .severity = Severity::kCritical,
+             .what = call == nullptr ? "no call" : text_of(*call),
+             .detail = fmt::format("{}A client that keeps trying is locked out. {}",
+                                   counts ? "The request was denied but still counts. " : "",
+                                   lock_out_text(*observation.lock_out)),
+             .fix = "count first, and write only if the request is allowed"});
 }
 
 // ---- Windows that are renewed ----
 
-/// The last call that set a TTL in an allowed request that was not the first of its run; null if
-/// none did.
+/// The last call in an allowed request that set the TTL of a key which had one; null if none did.
 const Call* renewing_call(const Observation& observation) {
-  int run = 0;
+  std::map<std::pair<int, std::string>, double> ends;  // by run and key, in µs since 1970
   const Call* last = nullptr;
-  for (const auto& request : observation.requests) {
-    if (request.run != run) {
-      run = request.run;
-      continue;
+  for_each_call(observation, [&](const Request& request, const Call& call) {
+    const auto ttl = ttl_set_by(call);
+    if (!ttl) return;
+    for (const auto& key : call.keys) {
+      auto& end = ends[{request.run, key}];
+      if (request.allowed == true && end > as_double(request.at)) last = &call;
+      end = ttl->value * as_double(ttl->unit) + (ttl->is_absolute ? 0 : as_double(request.at));
     }
-    if (request.allowed != true) continue;
-    for (const auto& call : request.calls) {
-      if (ttl_set_by(call)) last = &call;
-    }
-  }
+  });
   return last;
 }
 
@@ -366,28 +352,31 @@ void find_renewed_windows(const Observation& observation, Flaws& flaws) {
              .severity = Severity::kCritical,
              .what = text_of(*call),
              .detail = fmt::format(
-                 "A client below the limit was denied: of {} requests, one each {}, {}. {}",
-                 renewal.sent, span_text(renewal.gap), renewal.denied,
+                 "A client below the limit of {} was denied: of {} requests, one each {}, {}. {}",
+                 renewal.limit, renewal.sent, span_text(renewal.gap), renewal.denied,
                  is_renewed ? "Each allowed request renews the TTL, so that requests which have "
                               "left the window still count."
                             : "Requests which have left the window still count."),
-             .fix = "set the TTL only when the key is new"});
+             .fix = is_renewed ? "set the TTL only when the key is new"
+                               : "let a request leave the window when it ends"});
 }
 
 // ---- What is forgotten too early ----
 
 void find_forgotten(const Observation& observation, Flaws& flaws) {
-  if (!observation.forgotten || observation.early_expiry) return;
+  if (!observation.forgotten) return;
   const auto& forgotten = *observation.forgotten;
-  constexpr std::chrono::milliseconds kRounding{1};
   const Call* found = nullptr;
+  auto nearest = std::chrono::microseconds::max();
   for_each_call(observation, [&](const Request& request, const Call& call) {
     const auto ttl = ttl_set_by(call);
-    if (!ttl || found != nullptr) return;
+    if (!ttl) return;
     const auto from = ttl->is_absolute ? request.at : std::chrono::microseconds{0};
     const std::chrono::microseconds end{std::llround(ttl->value * as_double(ttl->unit))};
-    const auto gap = end - from - forgotten.ttl;
-    if (gap >= std::chrono::microseconds{0} && gap <= kRounding) found = &call;
+    const auto distance = std::chrono::abs(end - from - forgotten.ttl);
+    if (distance >= nearest) return;
+    nearest = distance;
+    found = &call;
   });
   if (found == nullptr || flaws.has(found->line, "mixed-units")) return;
   flaws.add(
@@ -417,57 +406,61 @@ void find_zero_waits(const Observation& observation, Flaws& flaws) {
   };
   const auto& pass = observation.free_pass;
   const auto* calls = pass && pass->request ? &observation.requests[*pass->request].calls : nullptr;
-  if (calls != nullptr && !calls->empty() && counting_call(*calls) == nullptr) {
+  if (calls != nullptr && !calls->empty() && counting_call(observation, *calls) == nullptr) {
     add(calls->back(),
         fmt::format("{} after the limit was reached, all {} requests of an instant were allowed: "
                     "the reply to a denial reads as allowed then.",
                     span_text(pass->after), pass->allowed));
   }
-  if (!observation.allows_zero) return;
-  for (const auto& request : observation.requests) {
-    if (request.allowed != false || !request.reply) continue;
-    for (const auto& call : request.calls) {
-      const auto command = command_of(call);
-      if ((command != "pttl" && command != "ttl") || integer_reply(call) != request.reply) continue;
-      add(call, fmt::format("The reply to a denial is the key's TTL, which is 0 in its last {}. A "
-                            "reply of 0 reads as allowed, for everybody who asks then.",
-                            command == "pttl" ? "millisecond" : "half second"));
-    }
+  if (!observation.zero_wait) return;
+  for (const auto& call : observation.requests[*observation.zero_wait].calls) {
+    if (!reads_ttl(call)) continue;
+    add(call, fmt::format("The reply to a denial depends on the key's TTL, which is 0 in its last "
+                          "{}. Then the reply reads as allowed, for everybody who asks.",
+                          command_of(call) == "pttl" ? "millisecond" : "half second"));
   }
 }
 
 // ---- Counting before pruning ----
 
-/// The last call that counted the key, if it came before `prune`, which removed elements from it.
-const Call* stale_count(const Request& request, const Call& prune) {
-  const Call* count = nullptr;
-  bool is_pruned = false;
-  for (const auto& call : request.calls) {
-    if (&call == &prune) is_pruned = true;
-    if (!counts_elements(call) || call.words[1] != prune.words[1]) continue;
-    if (is_pruned) return nullptr;  // it counts again
-    count = &call;
+/// How many elements that had left the window the calls after `count` removed from its key; 0 if
+/// the key was counted again.
+std::int64_t removed_after(const std::vector<Call>& calls, const Call& count, int& line) {
+  std::int64_t removed = 0;
+  bool is_after = false;
+  std::set<std::string> own;
+  for (const auto& call : calls) {
+    for (auto& member : members_of(call)) own.insert(std::move(member));
+    if (&call == &count) {
+      is_after = true;
+    } else if (call.words.size() > 1 && call.words[1] == count.words[1]) {
+      // A request may take back its own element.
+      if (command_of(call).ends_with("push")) return 0;
+      if (!is_after || (call.words.size() > 2 && own.contains(call.words[2]))) continue;
+      if (counts_elements(call)) return 0;
+      if (pruned_by(call) > 0) line = call.line;
+      removed += pruned_by(call);
+    }
   }
-  return count;
+  return removed;
 }
 
 void find_late_pruning(const Observation& observation, Flaws& flaws) {
-  for_each_call(observation, [&](const Request& request, const Call& prune) {
-    if (request.allowed != false || command_of(prune) != "zremrangebyscore") return;
-    const auto removed = integer_reply(prune).value_or(0);
-    const auto* count = removed > 0 ? stale_count(request, prune) : nullptr;
-    if (count == nullptr) return;
-    const auto counted = integer_reply(*count).value_or(0);
-    if (counted - removed > observation.limit) return;  // denied anyway
+  for_each_call(observation, [&](const Request& request, const Call& count) {
+    if (request.allowed != false || !counts_elements(count)) return;
+    int line = 0;
+    const auto removed = removed_after(request.calls, count, line);
+    const auto counted = integer_reply(count).value_or(0);
+    if (removed == 0 || counted - removed > observation.limit) return;  // denied anyway
     flaws.add(
         {.name = "late-pruning",
-         .line = count->line,
+         .line = count.line,
          .severity = Severity::kCritical,
-         .what = text_of(*count),
+         .what = text_of(count),
          .detail = fmt::format("The request was denied because {} were counted, but line {} then "
                                "removed {} that had left the window.",
-                               counted, prune.line, removed),
-         .fix = fmt::format("remove old requests (line {}) before you count", prune.line)});
+                               counted, line, removed),
+         .fix = fmt::format("remove old requests (line {}) before you count", line)});
   });
 }
 
@@ -505,17 +498,19 @@ struct SetTtls {
   const Call* call = nullptr;
   TtlWord first = {}, longest = {};
   int count = 0;
-  bool differ = false;
+  bool differ = false, is_too_long = false;
   bool is_passed = true;  ///< each is about a number that the caller passed, and none a constant
 };
 
-/// Whether the TTL is about this time, or twice that, read in another unit.
-bool is_thousandfold(const TtlWord& ttl, std::chrono::microseconds time) {
-  constexpr double kThousand = 1000;
+double ratio_of(const TtlWord& ttl, std::chrono::microseconds time) {
+  return ttl.value * as_double(ttl.unit) / as_double(time);
+}
+
+/// Whether the TTL is a thousand times as long as this time, or twice that; not if that is unknown.
+bool is_thousandfold(const TtlWord& ttl, std::chrono::microseconds time, double thousand) {
   if (time.count() <= 0) return false;
-  const auto ratio = ttl.value * as_double(ttl.unit) / as_double(time);
-  const auto wanted = ttl.unit == kOneSecond ? kThousand : 1 / kThousand;
-  return is_near(ratio, wanted, kJitter) || is_near(ratio, 2 * wanted, kJitter);
+  const auto ratio = ratio_of(ttl, time);
+  return is_near(ratio, thousand, kJitter) || is_near(ratio, 2 * thousand, kJitter);
 }
 
 /// Whether an argument, or twice that, is about this number.
@@ -529,8 +524,7 @@ bool is_argument(double value, const Request& request) {
 
 /// Too short a TTL lets requests in. A constant that is too long may be meant.
 Severity severity_of(const SetTtls& set) {
-  const bool is_too_long = set.first.unit == kOneSecond && !set.first.is_absolute;
-  return is_too_long && !set.is_passed ? Severity::kWarning : Severity::kCritical;
+  return set.is_too_long && !set.is_passed ? Severity::kWarning : Severity::kCritical;
 }
 
 void add_ttl_finding(const SetTtls& set, const std::string& detail, Flaws& flaws) {
@@ -540,8 +534,11 @@ void add_ttl_finding(const SetTtls& set, const std::string& detail, Flaws& flaws
              .severity = severity_of(set),
              .what = text_of(*set.call),
              .detail = detail,
-             .fix = takes_seconds ? "pass seconds, or use the command for milliseconds"
-                                  : "pass milliseconds, or use the command for seconds"});
+             .fix = fmt::format("pass {}{}", takes_seconds ? "seconds" : "milliseconds",
+                                takes_seconds == set.is_too_long
+                                    ? fmt::format(", or use the command for {}",
+                                                  takes_seconds ? "milliseconds" : "seconds")
+                                    : "")});
 }
 
 void find_ttls_in_other_units(const Observation& observation, Flaws& flaws) {
@@ -572,12 +569,20 @@ void find_ttls_in_other_units(const Observation& observation, Flaws& flaws) {
         observation.source.find(fmt::format("{:.0f}", ttl->value)) != std::string::npos;
     set.is_passed &= !is_constant && is_argument(ttl->value, request);
   });
-  for (const auto& [line, set] : lines) {
-    const bool is_in_other_unit = set.differ ? set.first.unit == kOneSecond &&
-                                                   is_thousandfold(set.longest, observation.refill)
-                                             : is_thousandfold(set.first, observation.window) ||
-                                                   is_thousandfold(set.first, observation.refill);
-    if (set.count < 2 || !is_in_other_unit) continue;
+  constexpr double kThousand = 1000;
+  for (auto& [line, set] : lines) {
+    const auto window = observation.window, refill = observation.refill;
+    bool is_too_short = false;
+    if (set.first.unit == kOneSecond) {
+      set.is_too_long = (!set.differ && is_thousandfold(set.first, window, kThousand)) ||
+                        is_thousandfold(set.differ ? set.longest : set.first, refill, kThousand);
+    } else {
+      is_too_short = !set.differ && (is_thousandfold(set.first, window, 1 / kThousand) ||
+                                     is_thousandfold(set.first, refill, 1 / kThousand));
+      // An hour more than a short window is no other unit.
+      set.is_too_long = !set.differ && is_near(ratio_of(set.first, window), kThousand);
+    }
+    if (set.count < 2 || (!set.is_too_long && !is_too_short)) continue;
     const auto ttl =
         std::chrono::microseconds(std::llround(set.first.value * as_double(set.first.unit)));
     add_ttl_finding(
@@ -587,6 +592,28 @@ void find_ttls_in_other_units(const Observation& observation, Flaws& flaws) {
                     period_text(observation.window)),
         flaws);
   }
+}
+
+void find_long_ttls(const Observation& observation, Flaws& flaws) {
+  constexpr double kThousand = 1000, kLongest = 1e18;
+  constexpr std::chrono::microseconds kDay = std::chrono::hours{24};
+  const auto counts = std::max(observation.window, observation.refill);
+  for_each_call(observation, [&](const Request& request, const Call& call) {
+    const auto ttl = ttl_set_by(call);
+    if (!ttl || flaws.has(call.line, "mixed-units")) return;
+    const auto length =
+        ttl->value * as_double(ttl->unit) - (ttl->is_absolute ? as_double(request.at) : 0);
+    if (length < std::max(kThousand * as_double(counts), as_double(kDay))) return;
+    flaws.add({.name = "long-ttl",
+               .line = call.line,
+               .severity = Severity::kNote,
+               .what = text_of(call),
+               .detail = fmt::format(
+                   "The key has a TTL of {}, but the window is {}.",
+                   span_text(std::chrono::microseconds(std::llround(std::min(length, kLongest)))),
+                   period_text(observation.window)),
+               .fix = "set a TTL of about the window, unless it is meant for longer ones"});
+  });
 }
 
 // ---- Scores in another unit ----
@@ -737,7 +764,9 @@ void find_coarse_words(const Observation& observation, Flaws& flaws) {
       if (seen.first == nullptr) seen.first = &call;
       seen.words.insert(call.words[i]);
       seen.always &= holds_second(call.words[i], request.at);
-      seen.is_rounded |= request.at % kOneSecond != std::chrono::microseconds{0};
+      // The start of a clock's window is exact.
+      seen.is_rounded |= request.at % kOneSecond != std::chrono::microseconds{0} &&
+                         request.at % observation.window >= kOneSecond;
     }
   });
   constexpr std::size_t kFew = 3;
@@ -858,12 +887,12 @@ std::vector<Finding> find_flaws(const Observation& observation) {
   find_cross_slots(observation, flaws);
   find_missing_ttls(observation, flaws);
   find_ttls_in_other_units(observation, flaws);
+  find_long_ttls(observation, flaws);  // after the units, which may explain it
+  find_forgotten(observation, flaws);  // likewise
   find_bounds_in_other_units(observation, flaws);
   find_coarse_times(observation, flaws);
-  find_early_expiry(observation, flaws);  // after the units, which may explain it
   find_lost_digits(observation, flaws);
   find_shared_members(observation, flaws);
-  find_forgotten(observation, flaws);
   find_late_pruning(observation, flaws);
   find_counted_denials(observation, flaws);
   find_zero_waits(observation, flaws);

@@ -39,19 +39,8 @@ struct Request {
   std::chrono::microseconds at{0};  ///< since 1970
   std::vector<std::string> keys = {}, arguments = {};
   std::vector<Call> calls = {};
-  std::optional<bool> allowed = {};        ///< std::nullopt if the reply cannot be relied on
-  std::optional<std::int64_t> reply = {};  ///< if it is a whole number
-  std::vector<LeftKey> left = {};          ///< the keys that it wrote and that exist
-};
-
-/// A key that expired while it still counted: a request was allowed then that was denied when the
-/// key was kept.
-struct EarlyExpiry {
-  std::size_t request = 0;  ///< the request that set the TTL, by its index in Observation
-  std::string key = {};
-  std::chrono::microseconds ttl{0};
-  std::chrono::microseconds end{0};   ///< since 1970
-  std::chrono::microseconds unit{0};  ///< in which the command that set the TTL counts
+  std::optional<bool> allowed = {};  ///< std::nullopt if the reply cannot be relied on
+  std::vector<LeftKey> left = {};    ///< the keys that it wrote and that exist
 };
 
 /// A client that kept trying and was let in hardly or never, while one that waited was.
@@ -61,14 +50,14 @@ struct LockOut {
   std::chrono::microseconds span{0};       ///< for which it tried
   std::int64_t sent = 0, allowed = 0;      ///< in that time
   std::chrono::microseconds wait{0};       ///< after which the other was let in
-  std::chrono::microseconds window{0};     ///< of the limit then
-  std::optional<std::size_t> denial = {};  ///< a denied request of it, by its index
+  std::optional<std::size_t> denial = {};  ///< by its index, the first of some retries
 };
 
 /// A client that never exceeds half the limit, and was denied.
 struct Renewal {
   std::chrono::microseconds gap{0};  ///< between two requests
   std::int64_t sent = 0, denied = 0;
+  std::int64_t limit = 0;  ///< that it was sent for
 };
 
 /// Requests that were allowed after a TTL had passed, and are denied if the keys stay.
@@ -90,14 +79,14 @@ struct Observation {
   std::int64_t limit = 1;
   std::chrono::microseconds window{1};
   std::chrono::microseconds refill{0};  ///< the time in which a burst is restored, if known
-  bool allows_zero = false;             ///< a reply of 0 reads as allowed
   std::vector<Request> requests = {};   ///< in the order in which they ran, each once
 
-  std::optional<EarlyExpiry> early_expiry = {};
   std::optional<LockOut> lock_out = {};
   std::optional<Renewal> renewal = {};
   std::optional<Forgotten> forgotten = {};
   std::optional<FreePass> free_pass = {};
+  /// A denied request that is allowed if PTTL and TTL reply 0, although its calls are the same.
+  std::optional<std::size_t> zero_wait = {};
   /// The first request after so long that nothing may count was denied.
   bool is_denied_for_ever = false;
 };

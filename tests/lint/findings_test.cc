@@ -75,8 +75,19 @@ TEST_CASE("a TTL that is missing is told of at the write that made the key") {
 
 TEST_CASE("a denied request that only renews a TTL is found where it does") {
   auto seen = observe({{call(2, "ZREMRANGEBYSCORE ann 0 9", "0"), call(3, "PEXPIRE ann 9", "1")}});
+  seen.requests[0].allowed = false;
   seen.lock_out = {.denial = 0};
   CHECK(found(seen) == Found{"3 denied-write!"});
+  // Of several writes, one to a key that allowed requests use too is why.
+  seen = observe({{call(1, "GET ann", "NULL", false)},
+                  {call(2, "INCR denials", "1"), call(3, "PEXPIRE ann 9", "1")}});
+  for (auto& request : seen.requests) request.keys = {"ann", "denials"};
+  seen.requests[1].allowed = false;
+  CHECK(found(seen) == Found{"2 cross-slot"});
+  seen.lock_out = {.denial = 1};
+  CHECK(found(seen) == Found{"2 cross-slot", "3 denied-write!"});
+  seen.requests[1].calls.clear();
+  CHECK(found(seen) == Found{"1 locked-out!"});
 }
 
 TEST_CASE("a key without a TTL is found at its last write, and is critical if it locks out") {
@@ -114,8 +125,11 @@ TEST_CASE("a TTL of a thousand windows is another unit; one that varies is compu
   jitter.requests[1].calls[0].words[2] = "65432";
   CHECK(found(jitter) == Found{"4 mixed-units!"});
   CHECK(found(twice("PEXPIRE ann 60")) == Found{"4 mixed-units!"});
+  CHECK(found(twice("PEXPIRE ann 60000000")) == Found{"4 mixed-units"});
+  CHECK(found(twice("EXPIRE ann 86400")) == Found{"4 long-ttl?"});
+  CHECK(found(twice("EXPIREAT ann 1767325604")) == Found{"4 long-ttl?"});
   for (const auto* words : {"EXPIRE ann 60", "PEXPIRE ann 60000", "EXPIRE ann 3660",
-                            "EXPIRE ann 86400", "PEXPIRE ann 30000", "PEXPIRE ann 600000"}) {
+                            "PEXPIRE ann 30000", "PEXPIRE ann 600000"}) {
     CAPTURE(words);
     CHECK(found(twice(words)).empty());
   }
@@ -189,6 +203,13 @@ TEST_CASE("a count before the removal of old elements is found if it denied") {
   seen.requests[0].calls = {call(2, "ZCARD", "-ERR wrong number of arguments", false),
                             call(3, "ZREMRANGEBYSCORE ann 0 9", "5")};
   CHECK(found(seen).empty());
+  // A list, too, but not one that takes back what it has just added.
+  seen.requests[0].calls = {call(1, "LLEN ann", "5", false), call(2, "LPOP ann", "1767225543"),
+                            call(2, "LPOP ann", "NULL")};
+  CHECK(found(seen) == Found{"1 late-pruning!"});
+  seen.requests[0].calls = {call(1, "LPUSH ann 1767225603", "6"), call(2, "LLEN ann", "6", false),
+                            call(3, "LPOP ann", "1767225603")};
+  CHECK(found(seen).empty());
 }
 
 TEST_CASE("whole seconds are too coarse for a minute, not for an hour") {
@@ -208,7 +229,8 @@ TEST_CASE("unknown flags are in line 1") {
 
 TEST_CASE("a lock-out is told of at the write of a denied request, unless something else is why") {
   auto seen = observe({{call(1, "GET ann", "5", false), call(4, "HSET ann seen 9", "0")}});
-  seen.lock_out = {.gap = 1s, .span = 60s, .sent = 60, .wait = 12s, .window = 60s, .denial = 0};
+  seen.requests[0].allowed = false;
+  seen.lock_out = {.gap = 1s, .span = 60s, .sent = 60, .wait = 12s, .denial = 0};
   CHECK(found(seen) == Found{"4 denied-write!"});
   const auto detail = find_flaws(seen).front().detail;
   CHECK(detail.find("Of 60 requests in 60 s, 1 s apart, 0 were allowed") != detail.npos);
@@ -235,15 +257,13 @@ TEST_CASE("what is forgotten is told of where its TTL was set") {
   CHECK(found(seen) == Found{"3 short-ttl!"});
 }
 
-TEST_CASE("a wait of 0 is told of only if a reply of 0 reads as allowed") {
+TEST_CASE("a wait of 0 is told of where the TTL is read") {
   auto seen = observe({{call(2, "PTTL ann", "900", false)}});
   seen.requests[0].allowed = false;
-  seen.requests[0].reply = 900;
   CHECK(found(seen).empty());
-  seen.allows_zero = true;
+  seen.zero_wait = 0;
   CHECK(found(seen) == Found{"2 zero-wait!"});
-  seen.requests[0].reply = 1;  // not the TTL itself
-  CHECK(found(seen).empty());
+  seen.zero_wait.reset();
   seen.free_pass = {.after = 59s, .allowed = 7, .request = 0};
   CHECK(found(seen) == Found{"2 zero-wait!"});
 }

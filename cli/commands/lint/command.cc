@@ -119,7 +119,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
     for (const auto& warning : observed.warnings) {
       warn(fmt::format("warning: {}: {}", place, warning), invocation.command);
     }
-    is_complete &= observed.is_complete;
+    is_complete &= observed.not_tested.empty();
     requests += observed.requests;
     for (const auto& finding : rlctl::lint::find_flaws(observed.observation)) {
       findings.add(
@@ -143,10 +143,10 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   if (!invocation.json) {
     const std::string_view none = is_complete ? "no findings" : "no findings in what was tested,";
     const auto counts = findings.counts(none);
-    invocation.out.write(fmt::format("{} in {}, by {}\n", counts,
-                                     counted(std::ssize(subjects), "script"),
-                                     counted(requests, "request")) +
-                         (counts == none ? coverage : std::string{}) + next_steps(subjects));
+    invocation.out.write(
+        fmt::format("{} in {}, by {}\n", counts, counted(std::ssize(subjects), "script"),
+                    counted(requests, "request")) +
+        (findings.status() == ExitStatus::kDone ? coverage : std::string{}) + next_steps(subjects));
   }
   invocation.out.flush();
   return findings.status(is_complete);

@@ -31,7 +31,6 @@ namespace rlctl::cli::lint {
 namespace {
 
 using ldb::Ending;
-using rlctl::lint::EarlyExpiry;
 using rlctl::lint::Observation;
 using rlctl::lint::Request;
 using std::chrono::microseconds;
@@ -87,7 +86,6 @@ class Observer {
     seen_.refill = microseconds(std::llround(static_cast<double>(limit.window.count()) *
                                              static_cast<double>(limit.burst_or_limit()) /
                                              static_cast<double>(limit.limit)));
-    seen_.allows_zero = allows_zero();
     // Early in a window of the clock, at a time with six decimals.
     constexpr microseconds kDecimals{123'457}, kMillisecond{1000};
     start_ = traffic::window_from(traffic::PatternRequest{}.start, limit.window) +
@@ -106,12 +104,11 @@ class Observer {
     send_once();
     check_replies();
     if (doubts_.empty()) {
-      test_early_expiry();
       check_limit();
       send_costs();
       if (!is_held_up()) run_probes();
     } else {
-      not_tested_.push_back({"retries, idle gaps and costs", "the replies prove nothing"});
+      not_tested_.push_back({"retries, idle gaps and costs", doubts_.front()});
     }
   }
 
@@ -124,7 +121,6 @@ class Observer {
 
   Observed take() {
     if (is_held_up()) {
-      seen_.early_expiry.reset();
       seen_.lock_out.reset();
       seen_.renewal.reset();
       seen_.forgotten.reset();
@@ -134,12 +130,10 @@ class Observer {
       not_tested("short-ttl, denied-write",
                  "requests took longer than the TTLs; try again, or use a longer window");
     }
-    const bool is_untested = !not_tested_.empty();
     Observed observed{.observation = std::move(seen_),
                       .requests = number_ + probes_sent_,
                       .tested = std::move(tested_),
-                      .not_tested = std::move(not_tested_),
-                      .is_complete = doubts_.empty() && !is_untested};
+                      .not_tested = std::move(not_tested_)};
     if (subject_.unscaled) {
       auto scaled = fmt::format("the limit {} is scaled down to {}: the traffic must exceed it",
                                 limiter::format_limit(*subject_.unscaled),
@@ -158,7 +152,10 @@ class Observer {
   void send_main_traffic() {
     using std::chrono::hours;
     const auto window = seen_.window;
-    if (fill(start_)) allowed_ = filled_;
+    if (fill(start_)) {
+      allowed_ = filled_;
+      test_zero_wait();
+    }
     send(start_);
     send(start_ + microseconds{1});
     for (const auto after : {tick_, window / 4, window / 2, window - tick_, window + tick_}) {
@@ -167,7 +164,9 @@ class Observer {
     send(start_ + window + tick_, 1);
     send(start_ + window + 2 * tick_, 1);
     constexpr int kWindows = 100;
-    const auto later = std::min({window * kWindows + hours{2}, kLatestInstant - start_ - tick_});
+    // Not in the second in which a window of the clock begins.
+    const auto later =
+        std::min({window * kWindows + window / 2 + hours{2}, kLatestInstant - start_ - tick_});
     latest_ = start_ + later;
     seen_.is_denied_for_ever = is_denied(send(latest_));
     send(start_ + later + tick_);
@@ -177,12 +176,35 @@ class Observer {
                     period_text(window), span_text(later)));
   }
 
-  bool allows_zero() const {
-    const auto& foreign = subject_.candidate.foreign;
-    if (!foreign) return false;
-    const auto& when = foreign->reading.allowed_when;
-    return when.named != nullptr ? when.named->name == "zero"
-                                 : when.expression.source() == "r == 0";
+  /// Sends the last request, which was denied, again in a fork, where PTTL and TTL reply 0, and
+  /// notes whether it is allowed then by the same calls.
+  void test_zero_wait() {
+    const auto& denied = seen_.requests.back();
+    if (std::ranges::none_of(denied.calls, rlctl::lint::reads_ttl)) return;
+    constexpr std::string_view kPrefix =
+        "local redis = (function() local function zero(f) return function(name, ...) "
+        "if string.find(string.lower(name), '^p?ttl$') then return 0 end return f(name, ...) end "
+        "end return setmetatable({call = zero(redis.call), pcall = zero(redis.pcall)}, "
+        "{__index = redis}) end)() ";
+    const auto source = debuggee_.source;
+    const auto line = source.starts_with("#!") ? source.find('\n') + 1 : std::size_t{0};
+    debuggee_.source.insert(line, kPrefix);
+    Request request{.at = denied.at, .keys = denied.keys, .arguments = denied.arguments};
+    const auto result = trace({.at = denied.at}, request, ldb::Mode::kForked);
+    debuggee_.source = source;
+    const auto commands_of = [](const Request& each) {
+      std::vector<std::string> commands;
+      for (const auto& call : each.calls) {
+        if (!rlctl::lint::reads_ttl(call)) commands.push_back(rlctl::lint::command_of(call));
+      }
+      return commands;
+    };
+    if (result.ending != Ending::kReturned || commands_of(request) != commands_of(denied)) return;
+    try {
+      if (!script_->parse(*result.reply, {.at = denied.at}, number_).allowed) return;
+      seen_.zero_wait = seen_.requests.size() - 1;
+    } catch (const redis::Error&) {  // its replies are no numbers then
+    }
   }
 
   bool is_denied(Index index) const { return seen_.requests[index].allowed == false; }
@@ -209,61 +231,6 @@ class Observer {
     }
     if (any_allowed && !is_denied(0)) return;
     for (auto& request : seen_.requests) request.allowed.reset();
-  }
-
-  /// The key of this run that expires first, by the last command that set its TTL.
-  std::optional<EarlyExpiry> first_expiry() const {
-    std::map<std::string, EarlyExpiry> keys;
-    for (Index i = 0; i < seen_.requests.size(); ++i) {
-      const auto& request = seen_.requests[i];
-      if (request.run != run_) continue;
-      for (const auto& call : request.calls) {
-        const auto ttl = rlctl::lint::ttl_set_by(call);
-        if (!ttl) continue;
-        const auto from = ttl->is_absolute ? microseconds{0} : request.at;
-        const microseconds end{
-            from + microseconds(std::llround(ttl->value * static_cast<double>(ttl->unit.count())))};
-        for (const auto& key : call.keys) keys[key] = {i, key, end - request.at, end, ttl->unit};
-      }
-    }
-    const auto first =
-        std::ranges::min_element(keys, {}, [](const auto& key) { return key.second.end; });
-    return first == keys.end() ? std::nullopt : std::optional(first->second);
-  }
-
-  /// Finds out whether a key expires while what it holds still counts.
-  void test_early_expiry() {
-    // A counter of a window of the clock rightly expires at its end, in a whole unit, whenever it
-    // began; another TTL may end there once by chance.
-    for (const auto from : {start_, start_ + seen_.window / 4}) {
-      if (!fill_anew("short-ttl", from)) return;
-      const auto first = first_expiry();
-      if (!first) return;
-      if (first->end % seen_.window > first->unit) return test_expiry(*first, from);
-    }
-  }
-
-  /// Tests the expiry of a key by a request after it, once as it is and once with the key kept.
-  void test_expiry(const EarlyExpiry& first, microseconds from) {
-    const auto latest = from + seen_.window - tick_;
-    auto then = first.end + tick_;
-    if (then > latest) return;
-    // Virtual TTLs are rounded up.
-    for (auto step = tick_; then <= latest && !is_gone(first.key, then); step *= 2) then += step;
-    if (then > latest) {
-      return not_tested("short-ttl", fmt::format("{} expires only {} before the window ends",
-                                                 quoted_and_masked(first.key),
-                                                 span_text(from + seen_.window - first.end)));
-    }
-    if (is_denied(send(then))) return;
-    begin_run();
-    const auto count = seen_.requests.size();
-    if (fill(from)) {
-      for (const auto& key : known_) static_cast<void>(connection_.call({"PERSIST", key}));
-      forget_ttls();
-      if (is_denied(send(then))) seen_.early_expiry = first;
-    }
-    seen_.requests.resize(count);  // the script has not left these keys without a TTL
   }
 
   /// Sends each cost once more than fits: a script may set the TTL only if the first cost is 1.
@@ -328,11 +295,9 @@ class Observer {
       begin_run();
       fill(start_, lock_out.cost);
       const auto full = seen_.requests.back().at;
-      for (int i = 1; i <= 2 && !lock_out.denial; ++i) {
-        const auto index = send(full + i * lock_out.gap, 0, lock_out.cost);
-        if (is_denied(index)) lock_out.denial = index;
-      }
-      if (!lock_out.denial) lock_out.denial = seen_.requests.size() - 3;
+      lock_out.denial = seen_.requests.size();
+      constexpr int kRetries = 4;
+      for (int i = 1; i <= kRetries; ++i) send(full + i * lock_out.gap, 0, lock_out.cost);
     }
     if (seen_.free_pass) {
       begin_run();
@@ -350,6 +315,7 @@ class Observer {
     doubts_.push_back(
         fmt::format("denied after {}, not {}: the limit is not --limit, or --burst is missing",
                     counted(*allowed_, "request"), at_once));
+    not_tested_.push_back({"the limit " + limiter::format_limit(limit), doubts_.back()});
   }
 
   void not_tested(std::string_view finding, std::string_view why) {
@@ -363,12 +329,6 @@ class Observer {
     known_.clear();
     connector_.private_server()->remove_keys();
     if (setup_) setup_->restart();
-    forget_ttls();
-  }
-
-  /// Restarts virtual time: TTLs are now those that Redis has.
-  void forget_ttls() {
-    static_cast<void>(connection_.call({"UNLINK", traffic::KeyAging::kHashName}));
     aging_.emplace(connection_, traffic::KeyAging::kHashName, script_->may_read_ttl());
   }
 
@@ -384,12 +344,6 @@ class Observer {
     has_lost_keys_ |= traffic::KeyAging::is_late(reply);
   }
 
-  /// Whether the key has expired at this time, to which virtual time passes.
-  bool is_gone(const std::string& key, microseconds at) {
-    age(at);
-    return connection_.call({"EXISTS", key}).integer() == 0;
-  }
-
   /// Sends at one instant until a request is denied, and if none is, one tick apart; returns
   /// whether one was, and sets `filled_`.
   bool fill(microseconds at, std::int64_t cost = 1) {
@@ -400,16 +354,6 @@ class Observer {
         if (is_denied(send(at, 0, cost))) return true;
       }
     }
-    return false;
-  }
-
-  /// Fills the limit in a run of its own; returns false, and notes that this finding was not
-  /// tested, if no request is denied.
-  bool fill_anew(std::string_view finding, microseconds at) {
-    begin_run();
-    if (fill(at)) return true;
-    not_tested(finding,
-               delays_ ? "requests are delayed, not denied" : "nothing was denied at one instant");
     return false;
   }
 
@@ -437,9 +381,6 @@ class Observer {
     try {
       const auto decision = script_->parse(*result.reply, arrival, number_);
       request.allowed = decision.allowed;
-      if (result.reply->type() == redis::ReplyType::kInteger) {
-        request.reply = result.reply->integer();
-      }
       delays_ |= decision.delay.count() > 0;
     } catch (const redis::Error& error) {
       throw script_->with_request(error, arrival, number_);
@@ -459,13 +400,14 @@ class Observer {
     age(arrival.at);
   }
 
-  ldb::TraceResult trace(const traffic::Arrival& arrival, Request& request) {
+  ldb::TraceResult trace(const traffic::Arrival& arrival, Request& request,
+                         ldb::Mode mode = ldb::Mode::kSync) {
     debuggee_.keys = request.keys;
     debuggee_.arguments = request.arguments;
     ldb::TraceOptions options{.max_steps = plan_.max_steps, .now = arrival.at};
     if (invocation_.connection.timeout) options.limits.step = connector_.timeout();
     return ldb::trace(
-        debuggee_, ldb::Mode::kSync, [this] { return connector_.open(); }, options,
+        debuggee_, mode, [this] { return connector_.open(); }, options,
         [&](const ldb::TracedLine& line) {
           for (const auto& call : line.calls) {
             require_exact(call, debuggee_.name);

@@ -58,7 +58,6 @@ struct Observed {
   /// What rlctl changed in the script so that the server accepts it; and what could not be tested,
   /// and why.
   std::vector<std::string> warnings = {};
-  bool is_complete = true;  ///< everything could be tested
 };
 
 /// Sends traffic to a script on the connector's private server, in virtual time, and records by

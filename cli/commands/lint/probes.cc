@@ -24,6 +24,7 @@ using adversary::Answers;
 using adversary::Schedule;
 using std::chrono::microseconds;
 
+constexpr microseconds kSecond{1'000'000};
 /// TTLs in virtual time are rounded up to 10 ms.
 constexpr microseconds kTtlStep{20'000};
 /// Steady clients are watched for this many windows at least.
@@ -32,9 +33,12 @@ constexpr int kWindows = 8;
 constexpr double kPatience = 2.5;
 /// How often the limit steady clients ask: just what refills, just above the limit, far above it.
 constexpr std::array kRates{1.0, 1.1, 1.5, 2.0, 4.0, 12.0};
-/// A window of more ticks of the script's time is too long for one request each.
-constexpr int kTicks = 1000;
-constexpr std::size_t kMostRequests = 20'000;  ///< no schedule has more
+/// Of a wait, the last ticks of the script's time get one request each; and of a TTL, the last
+/// requests of a client that takes just what refills are sent.
+constexpr int kLast = 1000;
+/// This part of a time is shortly before its end.
+constexpr double kJustBefore = 0.85;
+constexpr std::int64_t kMostRequests = 20'000;  ///< of steady retries
 
 microseconds scaled(microseconds time, double factor) {
   return microseconds(std::llround(static_cast<double>(time.count()) * factor));
@@ -77,39 +81,6 @@ std::int64_t most_in_window(const Schedule& schedule, const Answers& answers, mi
   return most;
 }
 
-/// The unit in which the script is told the time; 0 if it is not.
-microseconds tick_of(const traffic::ForeignLimiter& script) {
-  const auto* placeholder = traffic::coarsest_time(script);
-  return placeholder == nullptr ? microseconds{0} : placeholder->tick;
-}
-
-/// Whether the script is told its window, or what follows from it.
-bool takes_window(const traffic::ForeignLimiter& script) {
-  return std::ranges::any_of(traffic::placeholders(), [&](const traffic::Placeholder& each) {
-    if (!each.uses_limit || each.name == "limit" || each.name == "burst") return false;
-    const auto holds = [&](const traffic::Template& text) { return text.holds(each.name); };
-    return std::ranges::any_of(script.keys, holds) || std::ranges::any_of(script.arguments, holds);
-  });
-}
-
-/// The subject with a window so short that one request for each tick of the script's time can be
-/// sent; std::nullopt if it is as short, or cannot be.
-std::optional<Subject> in_ticks(const Subject& subject) {
-  const auto& foreign = subject.candidate.foreign;
-  const auto window = foreign ? kTicks * tick_of(*foreign) : microseconds{0};
-  constexpr microseconds kShortest{1'000'000};  // for which TTLs in virtual time are exact enough
-  auto other = subject;
-  auto& limit = other.candidate.limits.front();
-  if (window < kShortest || window >= limit.window || !takes_window(*foreign)) return std::nullopt;
-  limit.window = window;
-  try {
-    traffic::require_usable(*foreign, limit);
-  } catch (const UsageError&) {
-    return std::nullopt;
-  }
-  return other;
-}
-
 class Probes {
  public:
   Probes(const Subject& subject, redis::Connection& connection, redis::PrivateServer& server,
@@ -121,11 +92,10 @@ class Probes {
         script_(traffic::make_script(subject.candidate, keys_, "")),
         trial_(connection, *script_, {.server = &server}) {}
 
-  /// Sends retries only.
-  Probed run_steadily() {
-    const auto fill = fill_with(request_.costs.front());
-    if (!fill.empty()) find_wait(fill, request_.costs.front());
-    if (wait_) send_steadily(fill, request_.costs.front());
+  /// Sends only requests below the limit, if the script holds as many at one instant.
+  Probed run_seldom() {
+    first_fill_ = fill_with(request_.costs.front());
+    if (std::ssize(first_fill_) > limit_.limit) send_seldom();
     return std::move(probed_);
   }
 
@@ -140,6 +110,7 @@ class Probes {
       }
       if (cost == request_.costs.front()) first_fill_ = fill;
       find_wait(fill, cost);
+      if (cost == request_.costs.front()) first_wait_ = wait_;
       if (!wait_) continue;
       send_steadily(fill, cost);
       send_in_ticks(fill, cost);
@@ -164,6 +135,14 @@ class Probes {
   }
   Answers answers_to(const Schedule& schedule) {
     return std::move(answers_to(std::vector<Schedule>{schedule}).front());
+  }
+
+  /// The answers if no key expires.
+  std::vector<Answers> answers_if_kept(const std::vector<Schedule>& schedules) {
+    trial_.decider().set_ttl_slack(kForever);
+    auto answers = answers_to(schedules);
+    trial_.decider().set_ttl_slack(microseconds{0});
+    return answers;
   }
 
   /// Whether the schedule is answered like this again: a busy machine may have had a part in it.
@@ -265,33 +244,32 @@ class Probes {
     }
   }
 
-  std::vector<microseconds> gaps(std::int64_t cost) const {
-    std::vector<microseconds> all;
-    const auto fair =
-        scaled(window_, static_cast<double>(cost) / static_cast<double>(limit_.limit));
-    for (const auto rate : kRates) {
-      all.push_back(std::max(scaled(fair, 1 / rate), microseconds{1}) +
-                    (rate > 1 ? microseconds{0} : request_.tick));
-    }
-    const auto tick = script_tick();
-    if (tick > microseconds{0} && tick < fair && window_ / tick <= kTicks) all.push_back(tick);
-    return all;
+  /// The gap between requests of this cost of which each takes just what refills.
+  microseconds fair(std::int64_t cost) const {
+    return scaled(window_, static_cast<double>(cost) / static_cast<double>(limit_.limit));
   }
 
-  microseconds script_tick() const {
-    const auto& foreign = subject_.candidate.foreign;
-    return foreign ? tick_of(*foreign) : microseconds{0};
+  /// How often steady clients ask, so that `length` does not take too many requests.
+  std::vector<microseconds> gaps(std::int64_t cost, microseconds length) const {
+    std::vector<microseconds> all;
+    for (const auto rate : kRates) {
+      all.push_back(
+          std::max(scaled(fair(cost), 1 / rate), length / kMostRequests + microseconds{1}) +
+          (rate > 1 ? microseconds{0} : request_.tick));
+    }
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
   }
 
   /// Sends steadily for windows, from a full limit on: a client that waits is let in after wait_.
   void send_steadily(const Schedule& fill, std::int64_t cost) {
     const auto patience = std::max(*wait_, window_);
+    const auto length = std::max(window_ * kWindows, 6 * patience);
     std::vector<Schedule> schedules;
-    const auto all = gaps(cost);
+    const auto all = gaps(cost, length);
     for (const auto gap : all) {
-      const auto length = std::max(window_ * kWindows, 4 * (patience + gap));
       auto schedule = fill;
-      for (auto at = gap; at <= length && schedule.size() < kMostRequests; at += gap) {
+      for (auto at = gap; at <= length; at += gap) {
         schedule.push_back({.at = fill.back().at + at, .cost = cost});
       }
       schedules.push_back(std::move(schedule));
@@ -300,17 +278,18 @@ class Probes {
     std::int64_t most = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
       most = std::max(most, most_in_window(schedules[i], answers[i], window_));
-      const auto bound = scaled(patience + all[i], kPatience);
-      if (probed_.lock_out || longest_shut_out(schedules[i], answers[i]) <= bound ||
-          !is_repeated(schedules[i], answers[i]))
-        continue;
+      const auto allowed = allowed_from(answers[i], fill.size());
+      const bool is_locked_out =
+          longest_shut_out(schedules[i], answers[i]) > scaled(patience + all[i], kPatience) ||
+          scaled(std::max(*wait_, fair(cost)) + all[i],
+                 kPatience * static_cast<double>(allowed + 1)) < length;
+      if (probed_.lock_out || !is_locked_out || !is_repeated(schedules[i], answers[i])) continue;
       probed_.lock_out = {.gap = all[i],
                           .cost = cost,
                           .span = schedules[i].back().at - fill.back().at,
-                          .sent = static_cast<std::int64_t>(schedules[i].size() - fill.size()),
-                          .allowed = allowed_from(answers[i], fill.size()),
-                          .wait = *wait_,
-                          .window = window_};
+                          .sent = std::ssize(schedules[i]) - std::ssize(fill),
+                          .allowed = allowed,
+                          .wait = *wait_};
     }
     const auto size = std::max<std::int64_t>(std::ssize(fill) * cost, limit_.burst_or_limit());
     if (most > 2 * std::max(limit_.limit, size) + 1) {
@@ -319,47 +298,60 @@ class Probes {
                        "script is not --limit",
                        most, period_text(window_), limit_.limit));
     }
-    probed_.tested.push_back(fmt::format(
-        "retries each {} after the limit was reached, through {} windows of {}, of cost {}",
-        texts_of(all), kWindows, period_text(window_), cost));
+    probed_.tested.push_back(
+        fmt::format("retries each {} after the limit was reached, for {}, of "
+                    "cost {}",
+                    texts_of(all), span_text(length), cost));
+  }
+
+  /// The steps in which the script's clock may count: that in which it is told the time, and what
+  /// it may round the time to.
+  std::vector<microseconds> ticks() const {
+    std::vector<microseconds> all{request_.tick, kSecond};
+    const auto& foreign = subject_.candidate.foreign;
+    const auto* told = foreign ? traffic::coarsest_time(*foreign) : nullptr;
+    if (told != nullptr && told->tick > request_.tick && told->tick != kSecond) {
+      all.push_back(told->tick);
+    }
+    return all;
   }
 
   /// Sends one request each tick in the last part of the wait, since rounding may take from each of
   /// them what has refilled: a client that waits in silence is let in after wait_.
   void send_in_ticks(const Schedule& fill, std::int64_t cost) {
-    const auto tick = std::max(script_tick(), request_.tick);
-    const auto length = std::min(kTicks * tick, *wait_ / 2);
-    if (length / tick < 2) return;
-    const auto full = fill.back().at;
-    auto schedule = fill;
-    for (auto at = *wait_ - length; at < *wait_ - tick; at += tick) {
-      schedule.push_back({.at = full + at, .cost = cost});
+    for (const auto tick : ticks()) {
+      const auto length = std::min(kLast * tick, *wait_ / 2);
+      if (length / tick < 2) continue;
+      const auto full = fill.back().at;
+      auto schedule = fill;
+      for (auto at = *wait_ - length; at < *wait_ - tick; at += tick) {
+        schedule.push_back({.at = full + at, .cost = cost});
+      }
+      schedule.push_back({.at = full + *wait_ + length / 2, .cost = cost});
+      const auto answers = answers_to(schedule);
+      probed_.tested.push_back(fmt::format("retries each {} in the last {} of the wait, of cost {}",
+                                           span_text(tick), span_text(length), cost));
+      if (probed_.lock_out || allowed_from(answers, fill.size()) > 0 ||
+          !is_repeated(schedule, answers))
+        continue;
+      // A single retry may restart a ban, which then ends by itself.
+      auto once = fill;
+      once.insert(once.end(), {schedule[fill.size()], schedule.back()});
+      if (!answers_to(once).back().allowed) continue;
+      probed_.lock_out = {.gap = tick,
+                          .cost = cost,
+                          .span = schedule.back().at - full,
+                          .sent = std::ssize(schedule) - std::ssize(fill),
+                          .wait = *wait_};
     }
-    schedule.push_back({.at = full + *wait_ + length / 2, .cost = cost});
-    const auto answers = answers_to(schedule);
-    probed_.tested.push_back(fmt::format("retries each {} in the last {} of the wait, of cost {}",
-                                         span_text(tick), span_text(length), cost));
-    if (probed_.lock_out || allowed_from(answers, fill.size()) > 0 ||
-        !is_repeated(schedule, answers))
-      return;
-    // A single retry may restart a ban, which then ends by itself.
-    auto once = fill;
-    once.insert(once.end(), {schedule[fill.size()], schedule.back()});
-    if (!answers_to(once).back().allowed) return;
-    probed_.lock_out = {.gap = tick,
-                        .cost = cost,
-                        .span = schedule.back().at - full,
-                        .sent = std::ssize(schedule) - std::ssize(fill),
-                        .wait = *wait_,
-                        .window = window_};
   }
 
   /// Sends so seldom that a limit of half as much would do.
   void send_seldom() {
-    const auto limit = std::min(limit_.limit, limit_.burst_or_limit());
+    const auto cost = request_.costs.front();
+    const auto limit = std::min(limit_.limit, limit_.burst_or_limit()) / cost;
     // An estimate of the last window may deny more than that.
     const auto least = scaled(window_, 2.0 / static_cast<double>(limit));
-    constexpr double kJustBefore = 0.85;
     constexpr int kLongest = 50;
     std::vector<microseconds> all{least + request_.tick, window_ + request_.tick};
     if (limit > 1) all.push_back(scaled(window_, kJustBefore));
@@ -373,14 +365,15 @@ class Probes {
     std::ranges::sort(all);
     all.erase(std::unique(all.begin(), all.end()), all.end());
     const auto holds = static_cast<std::int64_t>(first_fill_.size()) - 1;
-    if (holds < limit) {
+    const auto most = std::max(limit_.limit, limit_.burst_or_limit()) / cost;
+    if (holds < limit || limit == 0 || holds > most + 1) {
       return skip("requests below the limit", "the limit of the script is not --limit");
     }
     std::vector<Schedule> schedules;
     for (const auto gap : all) {
       Schedule schedule;
       for (std::int64_t i = 0; i < 3 * holds + 6; ++i) {
-        schedule.push_back({.at = request_.start + i * gap, .cost = request_.costs.front()});
+        schedule.push_back({.at = request_.start + i * gap, .cost = cost});
       }
       schedules.push_back(std::move(schedule));
     }
@@ -392,60 +385,94 @@ class Probes {
       if (denied == 0 || (may_be_estimate && kFew * denied <= std::ssize(answers[i])) ||
           !is_repeated(schedules[i], answers[i]))
         continue;
-      probed_.renewal = {.gap = all[i], .sent = std::ssize(answers[i]), .denied = denied};
+      if (first_wait_ > 2 * std::max(window_, refill())) {
+        skip("requests below the limit",
+             fmt::format("they were denied, but so was a client for {} that sent nothing: is the "
+                         "script's window that of --limit?",
+                         span_text(*first_wait_)));
+        break;
+      }
+      probed_.renewal = {
+          .gap = all[i], .sent = std::ssize(answers[i]), .denied = denied, .limit = limit_.limit};
     }
-    probed_.tested.push_back("requests below the limit, each " + texts_of(all));
+    probed_.tested.push_back(
+        fmt::format("requests below a limit of {}, each {}", limit_.limit, texts_of(all)));
   }
 
   /// Whether the script lets a client in again although its keys stay: then it does not count on
   /// their expiry.
   bool is_timed_by_itself() {
-    trial_.decider().set_ttl_slack(kForever);
     std::vector<microseconds> all{window_ + kTtlStep, 2 * window_ + kTtlStep, refill() + kTtlStep};
-    const auto answers = answers_to(after_pauses(first_fill_, all, request_.costs.front()));
-    trial_.decider().set_ttl_slack(microseconds{0});
+    const auto answers = answers_if_kept(after_pauses(first_fill_, all, request_.costs.front()));
     return std::ranges::any_of(answers,
                                [&](const auto& each) { return each[first_fill_.size()].allowed; });
+  }
+
+  /// Sends after the first expiry of a limiter that counts on it, if that is within a window.
+  void send_after_expiry() {
+    // A counter of a window of the clock rightly expires at its end, in whole seconds, whenever it
+    // began; another TTL may end there once by chance.
+    for (const auto later : {microseconds{0}, window_ / 4}) {
+      auto schedule = adversary::shifted(first_fill_, later);
+      const auto ttls = trial_.ttls(schedule);
+      if (ttls.empty()) return;
+      const auto ttl = *std::ranges::min_element(ttls);
+      const auto end = schedule.back().at + ttl;
+      if (end + kTtlStep >= schedule.front().at + window_) return;
+      if (end % window_ <= kSecond) continue;
+      schedule.push_back({.at = end + kTtlStep, .cost = request_.costs.front()});
+      const auto answers = answers_to(schedule);
+      if (answers.back().allowed && !answers_if_kept({schedule}).front().back().allowed &&
+          is_repeated(schedule, answers)) {
+        probed_.forgotten = {.ttl = ttl, .allowed = 1};
+      }
+      return;
+    }
   }
 
   /// Sends after gaps of each TTL, idle or with what refills, and compares with keys that stay.
   void send_after_ttls() {
     if (request_.ttls.empty()) return;
     if (!script_->key_of_ttls()) return;  // TTLs change none of its answers
-    if (!is_timed_by_itself()) {
-      probed_.tested.push_back("requests after idle gaps of each TTL: " + texts_of(request_.ttls));
-      return;
-    }
+    probed_.tested.push_back("requests after idle gaps of each TTL: " + texts_of(request_.ttls));
+    if (!is_timed_by_itself()) return send_after_expiry();
     const auto cost = request_.costs.front();
-    const auto fair = scaled(window_, 1 / static_cast<double>(limit_.limit));
     std::vector<Schedule> schedules;
     std::vector<microseconds> ttls, paced;
     for (const auto ttl : request_.ttls) {
       const auto end = first_fill_.back().at + ttl + kTtlStep;
       // Exactly what refills, and a little less, as rounding may have it.
-      for (const auto gap : {ttl + 2 * kTtlStep, fair, fair + request_.tick}) {
-        if (ttl / gap > static_cast<std::int64_t>(kMostRequests)) continue;
+      for (const auto gap : {ttl + 2 * kTtlStep, fair(1), fair(1) + request_.tick}) {
         auto schedule = first_fill_;
-        for (auto at = first_fill_.back().at + gap; at < end; at += gap) {
-          schedule.push_back({.at = at, .cost = cost});
+        auto at = first_fill_.back().at + gap;
+        if (end - at > kLast * gap) {
+          at = end - kLast * gap;
+          schedule.insert(schedule.end(), first_fill_.size(), {.at = at, .cost = cost});
         }
+        for (; at < end; at += gap) schedule.push_back({.at = at, .cost = cost});
         if (schedule.size() > first_fill_.size()) paced.push_back(ttl);
         schedule.insert(schedule.end(), first_fill_.size(), {.at = end, .cost = cost});
         schedules.push_back(std::move(schedule));
-        ttls.push_back(ttl);
       }
+      // The first of few requests sets the TTL, and the limit is reached just before it ends.
+      Schedule late{first_fill_.front()};
+      const auto just_before = first_fill_.front().at + ttl - 2 * kTtlStep;
+      const auto gap = std::max(scaled(window_, kJustBefore), ttl / kLast);
+      while (late.back().at + gap < just_before) {
+        late.push_back({.at = late.back().at + gap, .cost = cost});
+      }
+      late.insert(late.end(), first_fill_.size(), {.at = just_before, .cost = cost});
+      late.insert(late.end(), first_fill_.size(), {.at = end, .cost = cost});
+      if (ttl > 2 * kTtlStep) schedules.push_back(std::move(late));
+      ttls.resize(schedules.size(), ttl);
     }
-    const auto expiring = answers_to(schedules);
-    trial_.decider().set_ttl_slack(kForever);
-    const auto kept = answers_to(schedules);
-    trial_.decider().set_ttl_slack(microseconds{0});
+    const auto expiring = answers_to(schedules), kept = answers_if_kept(schedules);
     for (std::size_t i = 0; i < schedules.size() && !probed_.forgotten; ++i) {
       const auto first = schedules[i].size() - first_fill_.size();
       const auto with = allowed_from(expiring[i], first), without = allowed_from(kept[i], first);
       if (with <= without || !is_repeated(schedules[i], expiring[i])) continue;
       probed_.forgotten = {.ttl = ttls[i], .allowed = with, .allowed_if_kept = without};
     }
-    probed_.tested.push_back("requests after idle gaps of each TTL: " + texts_of(request_.ttls));
     paced.erase(std::unique(paced.begin(), paced.end()), paced.end());
     if (paced.empty()) return;
     probed_.tested.push_back("a client that takes just what refills, for each TTL: " +
@@ -463,6 +490,7 @@ class Probes {
   std::unique_ptr<traffic::Script> script_;
   adversary::ScriptTrial trial_;
   Schedule first_fill_;               ///< with the first cost
+  std::optional<microseconds> first_wait_;  ///< the same as wait_, of the first cost
   std::optional<microseconds> wait_;  ///< after which a client is let in that sends nothing
   Probed probed_;
 };
@@ -472,13 +500,15 @@ class Probes {
 Probed probe(const Subject& subject, redis::Connection& connection, redis::PrivateServer& server,
              const ProbeRequest& request) {
   auto probed = Probes(subject, connection, server, request).run();
-  const auto other = in_ticks(subject);
-  if (!other || probed.lock_out) return probed;
-  auto ticks = request;
-  ticks.ttls.clear();
-  auto more = Probes(*other, connection, server, ticks).run_steadily();
+  if (subject.candidate.limits.front().limit > 1 || probed.renewal) return probed;
+  // A limit of 1 never counts two requests, of which the second may renew the window.
+  auto other = subject;
+  auto& limit = other.candidate.limits.front();
+  limit.limit = 2;
+  if (limit.burst) limit.burst = std::max(*limit.burst, limit.limit);
+  auto more = Probes(other, connection, server, request).run_seldom();
   probed.requests += more.requests;
-  probed.lock_out = more.lock_out;
+  probed.renewal = more.renewal;
   std::ranges::move(more.tested, std::back_inserter(probed.tested));
   return probed;
 }

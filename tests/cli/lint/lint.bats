@@ -131,6 +131,54 @@ return 1"
   finds '3 non-unique-member critical' --args '{now_ms} {window_ms} {limit}'
 }
 
+@test "a log that expires a window after its first request is found" {
+  script "local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)
+local count = redis.call('ZCARD', KEYS[1])
+if count >= tonumber(ARGV[3]) then return 0 end
+redis.call('ZADD', KEYS[1], now, ARGV[4])
+if count == 0 then redis.call('PEXPIRE', KEYS[1], window) end
+return 1"
+  finds '6 short-ttl critical' --args '{now_ms} {window_ms} {limit} {id}'
+  script "local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+while (tonumber(redis.call('LINDEX', KEYS[1], 0)) or now) <= now - window do redis.call('LPOP', KEYS[1]) end
+local count = redis.call('LLEN', KEYS[1])
+if count >= tonumber(ARGV[3]) then return 0 end
+redis.call('RPUSH', KEYS[1], now)
+if count == 0 then redis.call('PEXPIRE', KEYS[1], 2 * window) end
+return 1"
+  finds '6 short-ttl critical' --args '{now_ms} {window_ms} {limit}'
+}
+
+@test "a denied request that only counts denials is no finding; one that locks out beside it is" {
+  local counter="local n = tonumber(redis.call('GET', KEYS[1]) or 0)
+if n >= tonumber(ARGV[1]) then
+  redis.call('HINCRBY', KEYS[2], 'denied', 1)
+  redis.call('PEXPIRE', KEYS[2], ARGV[2] * 10)
+  return 0
+end
+if redis.call('INCR', KEYS[1]) == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return 1"
+  script "$counter"
+  finds '' --keys '{{key}}:n' --keys '{{key}}:denied' --args '{limit} {window_ms}'
+  local renew="redis.call('PEXPIRE', KEYS[1], ARGV[2])"
+  script "${counter/return 0/$renew return 0}"
+  finds '5 denied-write critical' --keys '{{key}}:n' --keys '{{key}}:denied' --args '{limit} {window_ms}'
+}
+
+@test "a bucket that a client which asks too often gets less of is found, though it is let in" {
+  script "local size, rate, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local have = tonumber(redis.call('HGET', KEYS[1], 'have') or size)
+local seen = tonumber(redis.call('HGET', KEYS[1], 'seen') or now)
+have = math.min(size, have + (now - seen) * rate)
+local ok = have >= 1
+have = have - (ok and 1 or 0.07)
+redis.call('HSET', KEYS[1], 'have', have, 'seen', now)
+redis.call('EXPIRE', KEYS[1], 120)
+return ok and 1 or 0"
+  finds '7 denied-write critical' --args '{limit} {rate} {now}'
+}
+
 @test "a registry of keys, and fields that are written again, are not called members" {
   script "local tokens = tonumber(redis.call('HGET', KEYS[1], 'tokens') or 5)
 local last = tonumber(redis.call('HGET', KEYS[1], 'time') or ARGV[1])
@@ -292,6 +340,7 @@ redis.call('EXPIRE', KEYS[1], ARGV[2])
 return 1"
   finds '4 renewed-window critical' --args '{limit} {window_s}'
   finds '4 renewed-window critical' --args '{limit} {window_s}' --limit 2/60s
+  finds '4 locked-out critical' --args '{limit} {window_s}' --limit 1/60s
 }
 
 @test "a cost that skips the TTL is found, and --cost says which are sent" {
@@ -311,6 +360,19 @@ if n >= tonumber(ARGV[1]) then return redis.call('PTTL', KEYS[1]) end
 if n == 0 then redis.call('SET', KEYS[1], 1, 'PX', ARGV[2]) else redis.call('INCR', KEYS[1]) end
 return 0"
   finds '2 zero-wait critical' --limit 5/1s --args '{limit} {window_ms}' --allowed-when zero --delay-unit ms
+  finds '2 zero-wait critical' --limit 5/1s --args '{limit} {window_ms}' --allowed-when 'not (r > 0)'
+  script "local n = redis.call('INCR', KEYS[1])
+if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return n > tonumber(ARGV[1]) and math.max(1, redis.call('PTTL', KEYS[1])) or 0"
+  finds '' --limit 5/1s --args '{limit} {window_ms}' --allowed-when zero --delay-unit ms
+}
+
+@test "the start of a window of the clock is not called coarse" {
+  script "local start = ARGV[1] - ARGV[1] % ARGV[2]
+if redis.call('HGET', KEYS[1], 'start') ~= tostring(start) then redis.call('HSET', KEYS[1], 'start', start, 'n', 0) end
+redis.call('EXPIRE', KEYS[1], ARGV[2])
+return redis.call('HINCRBY', KEYS[1], 'n', 1)"
+  finds '' --limit 3/4s --args '{now_s} {window_s}' --allowed-when '<=limit'
 }
 
 @test "seconds in the names of keys are found, but not the number of a window" {
