@@ -315,8 +315,10 @@ void find_counted_denials(const Observation& observation, Flaws& flaws) {
 
 // ---- Windows that are renewed ----
 
-/// The last call in an allowed request that set the TTL of a key which had one; null if none did.
+/// The last call in an allowed request that set the TTL of a key which had one for longer than a
+/// busy machine may have cut off; null if none did.
 const Call* renewing_call(const Observation& observation) {
+  constexpr double kPart = 100;
   std::map<std::pair<int, std::string>, double> ends;  // by run and key, in µs since 1970
   const Call* last = nullptr;
   for_each_call(observation, [&](const Request& request, const Call& call) {
@@ -324,7 +326,8 @@ const Call* renewing_call(const Observation& observation) {
     if (!ttl) return;
     for (const auto& key : call.keys) {
       auto& end = ends[{request.run, key}];
-      if (request.allowed == true && end > as_double(request.at)) last = &call;
+      const auto left = end - as_double(request.at);
+      if (request.allowed == true && left > as_double(observation.window) / kPart) last = &call;
       end = ttl->value * as_double(ttl->unit) + (ttl->is_absolute ? 0 : as_double(request.at));
     }
   });
