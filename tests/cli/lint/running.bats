@@ -157,6 +157,10 @@ LUA
   done
   run -0 --separate-stderr rlctl lint five.lua --limit 20000/60s --burst 5
   run -0 --separate-stderr rlctl lint five.lua --limit 5/60s
+  run -3 --separate-stderr rlctl lint five.lua --limit 3/60s
+  assert_regex "$stderr" 'five.lua: not tested: requests below the limit: the limit of the script is not --limit'
+  run -3 --separate-stderr rlctl lint five.lua --limit 5/10s
+  assert_regex "$stderr" 'not tested: requests below the limit: they were denied, but so was a client for 60'
 }
 
 @test "where the script takes longer than its TTLs, nothing that depends on them is said" {
