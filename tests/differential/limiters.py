@@ -1,0 +1,275 @@
+"""Random small limiters: a Limiter is one sentence of the grammar, with at most one flaw. It knows its Lua script and
+the options with which rlctl runs the script. What it does is known to simulation.py alone, which shares no code with
+this file."""
+
+import random
+from dataclasses import dataclass
+
+# For each rule: where it keeps its state, and the flaws that it can have.
+RULES = {
+    # Counts since the first request; the window ends with the TTL.
+    "counter": (["string", "hash", "list", "zset"],
+                ["denied-renews", "allowed-renews", "short-ttl", "cost-without-ttl", "set-drops-ttl", "ttl-in-ms",
+                 "wait-of-zero"]),
+    # Counts in a window of the clock.
+    "window": (["hash", "key-name"], ["short-ttl", "denied-renews"]),
+    # Keeps the time of each request of the last window.
+    "log": (["zset", "list", "hash"],
+            ["denied-recorded", "short-ttl", "ttl-not-renewed", "seconds", "time-as-member", "late-pruning"]),
+    # Refills with time.
+    "bucket": (["hash", "strings", "text"],
+               ["lost-refill", "rounded-refill", "short-ttl", "ttl-not-renewed", "seconds", "wait-of-zero"]),
+    # A bucket that keeps the time at which it will be full.
+    "gcra": (["string", "hash"], ["denied-recorded", "seconds"]),
+    # A counter, and a ban once it is exceeded.
+    "ban": (["string", "hash"], ["counts-while-banned", "ban-renewed", "ban-without-ttl", "count-without-ttl"]),
+}
+UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+
+
+@dataclass(frozen=True)
+class Limiter:
+    rule: str
+    store: str
+    flaw: str
+    limit: int
+    burst: int
+    window: int  # seconds
+    clock: str  # TIME or argument
+    unit: str  # of the clock
+    expire: str  # EXPIRE or PEXPIRE
+    slack: int  # how many windows (of a bucket: fill times) a TTL is longer than it need be
+    part: int  # the divisor of a short TTL; how many windows a ban lasts
+    first: str  # counter: whether it counts or checks first
+    costs: bool
+    reply: str
+
+    def script(self):
+        return "\n".join([*header(self), *BODIES[self.rule](self), *reply(self)]) + "\n"
+
+    def options(self):
+        """Those of lint and of burst, without the script and the limit."""
+        keys = {"key-name": ["{key}:{window_index}"], "strings": ["{{key}}:tokens", "{{key}}:at"]}.get(self.store, [])
+        if self.rule == "ban":
+            keys = ["{{key}}:count", "{{key}}:ban"]
+        now = "{now_" + self.unit + "}" if self.clock == "argument" else "-"
+        words = f"{{limit}} {{window_{self.unit}}} {now} {'{cost}' if self.costs else '1'} {{burst}} {{id}}"
+        options = [word for key in keys for word in ("--keys", key)] + ["--args", words]
+        if self.burst != self.limit:
+            options += ["--burst", str(self.burst)]
+        return options + {
+            "count": ["--allowed-when", "<=limit"],
+            "array": ["--allowed-when", "r[2] == 1"],
+            "word": ["--allowed-when", "r == 'yes'"],
+            "nil": ["--allowed-when", "nil"],
+            "error": ["--denied-error", "LIMIT"],
+            "wait": ["--allowed-when", "zero", "--delay-unit", "s" if self.flaw == "wait-of-zero" else "ms"],
+        }.get(self.reply, [])
+
+
+def make(rng, flawed):
+    """A random limiter, with a flaw if it is to be flawed."""
+    rule = rng.choice(list(RULES))
+    stores, flaws = RULES[rule]
+    flaw = rng.choice(flaws) if flawed else ""
+    store = rng.choice(stores)
+    if flaw in ("cost-without-ttl", "set-drops-ttl"):
+        store = "string"
+    if flaw == "time-as-member":
+        store = "zset"
+    if flaw == "denied-renews" and rule == "window":
+        store = "hash"
+    window = rng.choice([4, 10, 20, 60, 300, 3600])
+    unit = "s" if flaw == "seconds" else rng.choice(["s", "ms", "us"])
+    if unit == "s" and flaw != "seconds" and rule in ("log", "bucket", "gcra"):
+        unit = "ms"
+    if flaw == "seconds":
+        window = rng.choice([4, 10, 20, 60])
+    limit = rng.choice([2, 3, 4, 5, 8, 10])
+    if rule == "gcra" and unit == "us":
+        limit = min(limit, 4)  # beyond, its whole numbers exceed 2^53
+    burst = rng.choice([limit, limit, limit + 2]) if rule in ("bucket", "gcra") else limit
+    costs = rule in ("counter", "bucket", "gcra") and store not in ("list", "zset") and rng.random() < 0.3
+    first = "check" if flaw in ("denied-renews", "allowed-renews", "set-drops-ttl", "wait-of-zero") else \
+        rng.choice(["count", "check"])
+    replies = ["number", "array", "word", "nil", "error"]
+    if rule == "counter" and first == "count":
+        replies.append("count")
+    if rule == "bucket" or rule == "counter":
+        replies.append("wait")
+    return Limiter(rule, store, flaw, limit, burst, window,
+                   "argument" if store == "key-name" else rng.choice(["TIME", "argument"]), unit,
+                   rng.choice(["EXPIRE", "PEXPIRE"]), rng.choice([0, 1]), rng.choice([1, 2, 4]), first,
+                   costs or flaw == "cost-without-ttl", "wait" if flaw == "wait-of-zero" else rng.choice(replies))
+
+
+# --- Lua -----------------------------------------------------------------------------------------------
+
+def header(l):
+    lines = [f"-- {l}",
+             "local limit, window, cost, burst = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[4]), "
+             "tonumber(ARGV[5])"]
+    if l.clock == "argument":
+        return lines + ["local now = tonumber(ARGV[3])"]
+    now = {"s": "tonumber(time[1])", "ms": "time[1] * 1000 + math.floor(time[2] / 1000)",
+           "us": "time[1] * 1000000 + time[2]"}[l.unit]
+    return lines + ["local time = redis.call('TIME')", f"local now = {now}"]
+
+
+def expire(l, length, key="KEYS[1]"):
+    """Sets a TTL of that many units of the clock."""
+    per_second = 1_000_000 // UNITS[l.unit]
+    if l.expire == "EXPIRE":
+        return f"redis.call('EXPIRE', {key}, math.ceil(({length}) / {per_second}))"
+    return f"redis.call('PEXPIRE', {key}, math.ceil(({length}) / {per_second} * 1000))"
+
+
+def lasting(l):
+    """The TTL of what counts for a window."""
+    return f"window / {l.part + 1}" if l.flaw == "short-ttl" else f"window * {l.slack + 1}"
+
+
+def counter(l):
+    get = {"string": "redis.call('GET', KEYS[1])", "hash": "redis.call('HGET', KEYS[1], 'n')",
+           "list": "redis.call('LLEN', KEYS[1])", "zset": "redis.call('ZCARD', KEYS[1])"}[l.store]
+    add = {"string": "redis.call('INCRBY', KEYS[1], cost)", "hash": "redis.call('HINCRBY', KEYS[1], 'n', cost)",
+           "list": "redis.call('RPUSH', KEYS[1], now)",
+           "zset": "redis.call('ZADD', KEYS[1], now, ARGV[6])"}[l.store]
+    ttl = expire(l, {"short-ttl": f"window / {l.part + 1}", "ttl-in-ms": "window * 1000"}.get(l.flaw, "window"))
+    new = "n == 1" if l.flaw == "cost-without-ttl" else "n == cost"
+    wait = "local wait = ok and 0 or math.max(1, redis.call('PTTL', KEYS[1]))"
+    if l.flaw == "wait-of-zero":
+        wait = "local wait = ok and 0 or redis.call('TTL', KEYS[1])"
+    if l.first == "count":
+        counted = [f"local n = {add}"] if l.store != "zset" else [add, f"local n = {get}"]
+        return [*counted, f"if {new} then {ttl} end", "local ok = n <= limit", wait]
+    lines = [f"local n = tonumber({get} or 0)", "local ok = n + cost <= limit"]
+    if l.flaw == "denied-renews":
+        return lines + [f"if ok then {add} end", ttl, wait]
+    if l.flaw == "allowed-renews":
+        return lines + [f"if ok then {add} {ttl} end", wait]
+    if l.flaw == "set-drops-ttl":
+        return lines + ["if ok then", "  redis.call('SET', KEYS[1], n + cost)", f"  if n == 0 then {ttl} end", "end",
+                        wait]
+    return lines + ["if ok then", f"  {add}", f"  n = n + cost if {new} then {ttl} end", "end", wait]
+
+
+def window(l):
+    if l.store == "key-name":
+        return ["local n = redis.call('INCR', KEYS[1])", f"if n == 1 then {expire(l, lasting(l))} end",
+                "local ok = n <= limit"]
+    test = "now - start >= window" if l.flaw == "denied-renews" else "start ~= this"
+    return ["local this = now - now % window",
+            "local start = tonumber(redis.call('HGET', KEYS[1], 'start') or 0)",
+            "local n = tonumber(redis.call('HGET', KEYS[1], 'n') or 0)",
+            f"if {test} then n = 0 end",
+            "local ok = n < limit",
+            *(["if ok then n = n + 1 end", "redis.call('HSET', KEYS[1], 'start', now, 'n', n)"]
+              if l.flaw == "denied-renews" else
+              ["if ok then", "  redis.call('HSET', KEYS[1], 'start', this, 'n', n + 1)"]),
+            f"  {expire(l, lasting(l))}", *([] if l.flaw == "denied-renews" else ["end"])]
+
+
+def log(l):
+    count = {"zset": "redis.call('ZCARD', KEYS[1])", "list": "redis.call('LLEN', KEYS[1])",
+             "hash": "redis.call('HLEN', KEYS[1])"}[l.store]
+    prune = {"zset": ["redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)"],
+             "list": ["while true do", "  local oldest = redis.call('LINDEX', KEYS[1], 0)",
+                      "  if not oldest or tonumber(oldest) > now - window then break end",
+                      "  redis.call('LPOP', KEYS[1])", "end"],
+             "hash": ["local all = redis.call('HGETALL', KEYS[1])", "for i = 1, #all, 2 do",
+                      "  if tonumber(all[i + 1]) <= now - window then redis.call('HDEL', KEYS[1], all[i]) end",
+                      "end"]}[l.store]
+    member = "now" if l.flaw == "time-as-member" else "ARGV[6]"
+    add = {"zset": f"redis.call('ZADD', KEYS[1], now, {member})", "list": "redis.call('RPUSH', KEYS[1], now)",
+           "hash": "redis.call('HSET', KEYS[1], ARGV[6], now)"}[l.store]
+    counted = [f"local n = {count}"]
+    ttl = expire(l, lasting(l))
+    if l.flaw == "ttl-not-renewed":
+        ttl = f"if n == 0 then {ttl} end"
+    lines = counted + prune if l.flaw == "late-pruning" else prune + counted
+    lines.append("local ok = n < limit")
+    if l.flaw == "denied-recorded":
+        return lines + [add, ttl]
+    return lines + ["if ok then", f"  {add}", f"  {ttl}", "end"]
+
+
+def bucket(l):
+    """Tokens are kept in units of 1 / window, so that all numbers are whole; rounded ones as tokens."""
+    get = {"hash": ["local have = redis.call('HGET', KEYS[1], 'have')",
+                    "local at = tonumber(redis.call('HGET', KEYS[1], 'at') or now)"],
+           "strings": ["local have = redis.call('GET', KEYS[1])",
+                       "local at = tonumber(redis.call('GET', KEYS[2]) or now)"],
+           "text": ["local text = redis.call('GET', KEYS[1])",
+                    "local have, at = string.match(text or '', '(%d+):(%d+)')", "at = tonumber(at or now)"]}[l.store]
+    put = {"hash": "redis.call('HSET', KEYS[1], 'have', have, 'at', at)",
+           "strings": "redis.call('SET', KEYS[1], have) redis.call('SET', KEYS[2], at)",
+           "text": "redis.call('SET', KEYS[1], string.format('%d:%d', have, at))"}[l.store]
+    one = "1" if l.flaw == "rounded-refill" else "window"
+    refill = "math.floor((now - at) * limit / window)" if l.flaw == "rounded-refill" else "(now - at) * limit"
+    length = f"burst * window / limit * {l.slack + 1}"
+    if l.flaw == "short-ttl":
+        length = f"burst * window / limit / {l.part + 1}"
+    if l.flaw == "ttl-not-renewed":
+        length = "burst * window / limit + window"
+    keys = ["KEYS[1]", "KEYS[2]"] if l.store == "strings" else ["KEYS[1]"]
+    ttl = " ".join(expire(l, length, key) for key in keys)
+    lines = [*get, "local new = not have", f"have = tonumber(have or burst * {one})",
+             f"have = math.min(burst * {one}, have + {refill})", f"local ok = have >= cost * {one}"]
+    if l.flaw == "ttl-not-renewed":
+        # SET would remove the TTL.
+        put = {"strings": "redis.call('SET', KEYS[1], have, 'KEEPTTL') redis.call('SET', KEYS[2], at, 'KEEPTTL')",
+               "text": "redis.call('SET', KEYS[1], string.format('%d:%d', have, at), 'KEEPTTL')"}.get(l.store, put)
+        ttl = f"if new then {ttl} end"
+    to_ms = 1_000_000 // UNITS[l.unit] // 1000 or 1 / 1000
+    wait = f"math.ceil((cost * {one} - have) * window / {one} / limit / {to_ms})"
+    if l.flaw == "wait-of-zero":
+        wait = f"math.floor((cost * {one} - have) * window / {one} / limit / {1_000_000 // UNITS[l.unit]})"
+    lines.append(f"local wait = ok and 0 or {wait}")
+    if l.flaw == "lost-refill":
+        back = {"hash": "redis.call('HSET', KEYS[1], 'at', now)", "strings": "redis.call('SET', KEYS[2], now)",
+                "text": "redis.call('SET', KEYS[1], string.format('%d:%d', before, now))"}[l.store]
+        lines.insert(len(get) + 2, "local before = have")
+        return lines + ["if ok then", f"  have, at = have - cost * {one}, now", f"  {put}", f"else {back} end", ttl]
+    if l.flaw == "rounded-refill":
+        return lines + [f"if ok then have = have - cost * {one} end", "at = now", put, ttl]
+    return lines + ["if ok then", f"  have, at = have - cost * {one}, now", f"  {put}", f"  {ttl}", "end"]
+
+
+def gcra(l):
+    """Times are multiplied by the limit, so that all numbers are whole."""
+    get = {"string": "redis.call('GET', KEYS[1])", "hash": "redis.call('HGET', KEYS[1], 'full')"}[l.store]
+    put = {"string": "redis.call('SET', KEYS[1], string.format('%.0f', full))",
+           "hash": "redis.call('HSET', KEYS[1], 'full', string.format('%.0f', full))"}[l.store]
+    ttl = expire(l, f"(full / limit - now) * {l.slack + 1}")
+    lines = [f"local full = math.max(now * limit, tonumber({get} or 0)) + cost * window",
+             "local ok = full <= now * limit + burst * window"]
+    if l.flaw == "denied-recorded":
+        return lines + [put, ttl]
+    return lines + [f"if ok then {put} {ttl} end"]
+
+
+def ban(l):
+    add = {"string": "redis.call('INCR', KEYS[1])", "hash": "redis.call('HINCRBY', KEYS[1], 'n', 1)"}[l.store]
+    count = [f"local n = {add}"]
+    if l.flaw != "count-without-ttl":
+        count.append(f"if n == 1 then {expire(l, 'window')} end")
+    set_ban = f"redis.call('SET', KEYS[2], 1) {expire(l, f'window * {l.part} / 2', 'KEYS[2]')}"
+    if l.flaw == "ban-without-ttl":
+        set_ban = "redis.call('SET', KEYS[2], 1)"
+    lines = ["local banned = redis.call('EXISTS', KEYS[2]) == 1", "local ok = false"]
+    if l.flaw == "counts-while-banned":
+        return lines + count + ["if not banned then", f"  if n > limit then {set_ban} else ok = true end", "end"]
+    renew = [f"if banned then {expire(l, f'window * {l.part} / 2', 'KEYS[2]')} end"] if l.flaw == "ban-renewed" else []
+    return lines + renew + ["if not banned then", *("  " + line for line in count),
+                            f"  if n > limit then {set_ban} else ok = true end", "end"]
+
+
+BODIES = {"counter": counter, "window": window, "log": log, "bucket": bucket, "gcra": gcra, "ban": ban}
+
+
+def reply(l):
+    return {"number": ["return ok and 1 or 0"], "array": ["return {limit, ok and 1 or 0}"], "count": ["return n"],
+            "word": ["return ok and 'yes' or 'no'"], "nil": ["if not ok then return 1 end"],
+            "error": ["if not ok then return redis.error_reply('LIMIT exceeded') end", "return 1"],
+            "wait": ["return wait"]}[l.reply]
