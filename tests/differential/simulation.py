@@ -142,18 +142,18 @@ def steady(l, interval, cost, windows=40):
 
 
 def starves(l):
-    """How a client that keeps asking is locked out: what it sends, or ''. It is if nothing is allowed in the second
-    half of forty windows, or if anything is denied although it asks for at most half of the limit."""
+    """How a client is locked out: what it sends, or ''. It is if nothing is allowed in the second half of forty windows,
+    or if anything is denied although it asks for less than the limit, in steps that fit into it."""
     window = l.window * SECOND
     for cost in sorted({1, l.limit, max(1, l.limit // 2)} if l.costs else {1}):
+        refills = window * cost / l.limit
         for part in (1, 2, 3, 5, 8, 12):
-            interval = window * cost // (l.limit * part)
-            allowed, _ = steady(l, interval, cost)
-            if not any(t >= 20 * window for t in allowed):
+            interval = int(refills / part)
+            if steady(l, interval, cost)[0][-1:] < [20 * window]:
                 return f"a request of cost {cost} each {interval / SECOND:g} s is denied in the end"
-        for part in (2, 4):
-            interval = window * cost * part // l.limit
-            if cost * part <= l.limit * 2 and steady(l, interval, cost)[1]:
+        for times in (1.2, 1.7, 2, 4):
+            interval = ceil(refills * times)
+            if l.limit % cost == 0 and steady(l, interval, cost)[1]:
                 return f"a request of cost {cost} each {interval / SECOND:g} s is denied now and then"
     return ""
 
