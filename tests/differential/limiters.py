@@ -10,7 +10,7 @@ RULES = {
     # Counts since the first request; the window ends with the TTL.
     "counter": (["string", "hash", "list", "zset"],
                 ["denied-renews", "allowed-renews", "short-ttl", "cost-without-ttl", "set-drops-ttl", "ttl-in-ms",
-                 "wait-of-zero"]),
+                 "ttl-in-s", "wait-of-zero", "pttl-of-zero"]),
     # Counts in a window of the clock.
     "window": (["hash", "key-name"], ["short-ttl", "denied-renews"]),
     # Keeps the time of each request of the last window.
@@ -39,7 +39,7 @@ class Limiter:
     unit: str  # of the clock
     expire: str  # EXPIRE or PEXPIRE
     slack: int  # how many windows (of a bucket: fill times) a TTL is longer than it need be
-    part: int  # the divisor of a short TTL; how many windows a ban lasts
+    part: int  # the divisor of a short TTL and of a rounded token; how many half windows a ban lasts
     first: str  # counter: whether it counts or checks first
     costs: bool
     reply: str
@@ -69,10 +69,8 @@ class Limiter:
 
 def make(rng, flawed):
     """A random limiter, with a flaw if it is to be flawed."""
-    rule = rng.choice(list(RULES))
-    stores, flaws = RULES[rule]
-    flaw = rng.choice(flaws) if flawed else ""
-    store = rng.choice(stores)
+    rule, flaw = rng.choice([(rule, flaw) for rule, (_, flaws) in RULES.items() for flaw in (flaws if flawed else [""])])
+    store = rng.choice(RULES[rule][0])
     if flaw in ("cost-without-ttl", "set-drops-ttl"):
         store = "string"
     if flaw == "time-as-member":
@@ -85,12 +83,13 @@ def make(rng, flawed):
         unit = "ms"
     if flaw == "seconds":
         window = rng.choice([4, 10, 20, 60])
+    expire = "PEXPIRE" if flaw == "ttl-in-s" else rng.choice(["EXPIRE", "PEXPIRE"])
     limit = rng.choice([2, 3, 4, 5, 8, 10])
     if rule == "gcra" and unit == "us":
         limit = min(limit, 4)  # beyond, its whole numbers exceed 2^53
     burst = rng.choice([limit, limit, limit + 2]) if rule in ("bucket", "gcra") else limit
     costs = rule in ("counter", "bucket", "gcra") and store not in ("list", "zset") and rng.random() < 0.3
-    first = "check" if flaw in ("denied-renews", "allowed-renews", "set-drops-ttl", "wait-of-zero") else \
+    first = "check" if flaw in ("denied-renews", "allowed-renews", "set-drops-ttl", "wait-of-zero", "pttl-of-zero") else \
         rng.choice(["count", "check"])
     replies = ["number", "array", "word", "nil", "error"]
     if rule == "counter" and first == "count":
@@ -99,8 +98,8 @@ def make(rng, flawed):
         replies.append("wait")
     return Limiter(rule, store, flaw, limit, burst, window,
                    "argument" if store == "key-name" else rng.choice(["TIME", "argument"]), unit,
-                   rng.choice(["EXPIRE", "PEXPIRE"]), rng.choice([0, 1]), rng.choice([1, 2, 4]), first,
-                   costs or flaw == "cost-without-ttl", "wait" if flaw == "wait-of-zero" else rng.choice(replies))
+                   expire, rng.choice([0, 1]), rng.choice([1, 2, 4]), first,
+                   costs or flaw == "cost-without-ttl", "wait" if flaw.endswith("of-zero") else rng.choice(replies))
 
 
 # --- Lua -----------------------------------------------------------------------------------------------
@@ -135,11 +134,13 @@ def counter(l):
     add = {"string": "redis.call('INCRBY', KEYS[1], cost)", "hash": "redis.call('HINCRBY', KEYS[1], 'n', cost)",
            "list": "redis.call('RPUSH', KEYS[1], now)",
            "zset": "redis.call('ZADD', KEYS[1], now, ARGV[6])"}[l.store]
-    ttl = expire(l, {"short-ttl": f"window / {l.part + 1}", "ttl-in-ms": "window * 1000"}.get(l.flaw, "window"))
+    ttl = expire(l, {"short-ttl": f"window / {l.part + 1}", "ttl-in-ms": "window * 1000", "ttl-in-s": "window / 1000"}.get(l.flaw, "window"))
     new = "n == 1" if l.flaw == "cost-without-ttl" else "n == cost"
     wait = "local wait = ok and 0 or math.max(1, redis.call('PTTL', KEYS[1]))"
     if l.flaw == "wait-of-zero":
         wait = "local wait = ok and 0 or redis.call('TTL', KEYS[1])"
+    if l.flaw == "pttl-of-zero":
+        wait = "local wait = ok and 0 or redis.call('PTTL', KEYS[1])"
     if l.first == "count":
         counted = [f"local n = {add}"] if l.store != "zset" else [add, f"local n = {get}"]
         return [*counted, f"if {new} then {ttl} end", "local ok = n <= limit", wait]
@@ -190,12 +191,15 @@ def log(l):
     lines = counted + prune if l.flaw == "late-pruning" else prune + counted
     lines.append("local ok = n < limit")
     if l.flaw == "denied-recorded":
-        return lines + [add, ttl]
+        # Some keep the newest only.
+        trim = {"zset": "redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -limit - 1)",
+                "list": "redis.call('LTRIM', KEYS[1], -limit, -1)"}.get(l.store, "") if l.slack else ""
+        return lines + [add, trim, ttl]
     return lines + ["if ok then", f"  {add}", f"  {ttl}", "end"]
 
 
 def bucket(l):
-    """Tokens are kept in units of 1 / window, so that all numbers are whole; rounded ones as tokens."""
+    """Tokens are kept in units of 1 / window, so that all numbers are whole; rounded ones in units of 1 / part."""
     get = {"hash": ["local have = redis.call('HGET', KEYS[1], 'have')",
                     "local at = tonumber(redis.call('HGET', KEYS[1], 'at') or now)"],
            "strings": ["local have = redis.call('GET', KEYS[1])",
@@ -205,8 +209,9 @@ def bucket(l):
     put = {"hash": "redis.call('HSET', KEYS[1], 'have', have, 'at', at)",
            "strings": "redis.call('SET', KEYS[1], have) redis.call('SET', KEYS[2], at)",
            "text": "redis.call('SET', KEYS[1], string.format('%d:%d', have, at))"}[l.store]
-    one = "1" if l.flaw == "rounded-refill" else "window"
-    refill = "math.floor((now - at) * limit / window)" if l.flaw == "rounded-refill" else "(now - at) * limit"
+    one, refill = "window", "(now - at) * limit"
+    if l.flaw == "rounded-refill":
+        one, refill = f"{l.part}", f"math.floor((now - at) * limit * {l.part} / window)"
     length = f"burst * window / limit * {l.slack + 1}"
     if l.flaw == "short-ttl":
         length = f"burst * window / limit / {l.part + 1}"

@@ -35,7 +35,7 @@ def counter(l, state, t, cost, window):
     if l.flaw == "cost-without-ttl":
         new = n + cost == 1
     if new or l.flaw in ("denied-renews", "allowed-renews"):
-        length = {"short-ttl": window // (l.part + 1), "ttl-in-ms": 1000 * window}.get(l.flaw, window)
+        length = {"short-ttl": window // (l.part + 1), "ttl-in-ms": 1000 * window, "ttl-in-s": window // 1000}.get(l.flaw, window)
         end = t + ttl(l, length)
     elif l.flaw == "set-drops-ttl":
         end = None
@@ -68,7 +68,7 @@ def log(l, state, t, cost, window):
     length = ttl(l, window // (l.part + 1) if l.flaw == "short-ttl" else window * (l.slack + 1))
     if l.flaw != "ttl-not-renewed" or n == 0:
         end = t + length
-    return allowed, ((*kept, now)[-l.limit - 1:] if l.flaw == "denied-recorded" else (*kept, now), end)
+    return allowed, ((*kept, now)[-l.limit:] if l.flaw == "denied-recorded" else (*kept, now), end)
 
 
 def bucket(l, state, t, cost, window):
@@ -80,7 +80,7 @@ def bucket(l, state, t, cost, window):
     had, at, end = state or (l.burst * one, now, None)
     refill = (now - at) * l.limit
     if l.flaw == "rounded-refill":
-        refill -= refill % one
+        refill -= refill % (one // l.part)
     have = min(l.burst * one, had + refill)
     allowed = have >= cost * one
     if not state or l.flaw != "ttl-not-renewed":
@@ -166,7 +166,7 @@ def worst(l):
     short = ttl(l, window // (l.part + 1))
     # A clock that rounds down takes nearly a window for a full one.
     rounds = l.unit != "us"
-    if l.flaw in ("time-as-member", "wait-of-zero"):
+    if l.flaw in ("time-as-member", "wait-of-zero", "ttl-in-s"):
         return inf
     if l.rule == "counter":
         # The last moment of one TTL, and the beginnings of those that begin within a window.
