@@ -5,7 +5,7 @@ load ../support/common
 differential() { "$project/tests/differential/run" "$@"; }
 
 @test "lint notices who is locked out, and says nothing against limiters without a flaw" {
-  run -0 differential --seed 3 --count 12 --no-adversary -j 1
+  run -0 differential --seed 3 --count 8 --no-adversary -j 1
   assert_line '2 passed, 0 failed'
 }
 
@@ -19,7 +19,7 @@ differential() { "$project/tests/differential/run" "$@"; }
   printf '#!/bin/sh\n[ "$1" = lint ] || echo %s\n' "'{\"runs\": [{\"unbounded\": false, \"most\": null}]}'" \
     >"$BATS_TEST_TMPDIR/build/cli/rlctl"
   chmod +x "$BATS_TEST_TMPDIR/build/cli/rlctl"
-  RLCTL_BUILD=$BATS_TEST_TMPDIR/build run -1 differential --seed 3 --count 12 -j 1
+  RLCTL_BUILD=$BATS_TEST_TMPDIR/build run -1 differential --seed 3 --count 9 -j 1
   assert_line --regexp '^ +[0-9]+ .*: denied-renews: lint has no findings, but a request of cost 1 each .* is denied in the end$'
   assert_line --regexp '^ +[0-9]+ .*: no flaw: the adversary found 0 of [0-9]+$'
   assert_line '1 passed, 3 failed'

@@ -2,7 +2,6 @@
 that a window can allow. Times are whole microseconds, and 0 is the beginning of a window of the clock. A state is None
 or a tuple whose last element is the time at which it expires (None: never); a ban keeps two of them."""
 
-from functools import lru_cache
 from math import ceil, inf, lcm
 
 SECOND = 1_000_000
@@ -131,7 +130,7 @@ def decide(l, state, t, cost=1, late=0):
 
 # --- starving ------------------------------------------------------------------------------------------
 
-def steady(l, interval, cost, windows=40):
+def steady(l, interval, cost, windows=16):
     """The times at which a client that sends a request in each interval is allowed, and is denied."""
     state, allowed, denied, t = None, [], [], 0
     while t < windows * l.window * SECOND:
@@ -142,14 +141,14 @@ def steady(l, interval, cost, windows=40):
 
 
 def starves(l):
-    """How a client is locked out: what it sends, or ''. It is if nothing is allowed in the second half of forty windows,
+    """How a client is locked out: what it sends, or ''. It is if nothing is allowed in the second half of sixteen windows,
     or if anything is denied although it asks for less than the limit, in steps that fit into it."""
     window = l.window * SECOND
     for cost in sorted({1, l.limit, max(1, l.limit // 2)} if l.costs else {1}):
         refills = window * cost / l.limit
         for part in (1, 2, 3, 5, 8, 12):
             interval = int(refills / part)
-            if steady(l, interval, cost)[0][-1:] < [20 * window]:
+            if steady(l, interval, cost)[0][-1:] < [8 * window]:
                 return f"a request of cost {cost} each {interval / SECOND:g} s is denied in the end"
         for times in (1.2, 1.7, 2, 4):
             interval = ceil(refills * times)
@@ -199,7 +198,6 @@ def worst(l):
     return B + L - (0 if rounds else 1)
 
 
-@lru_cache(maxsize=None)
 def grid(l):
     """Quarters of windows, also those of what refills, and what is just before and after them."""
     window, margin = l.window * SECOND, TTL_MARGIN + 5_000
