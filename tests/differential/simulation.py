@@ -141,14 +141,15 @@ def steady(l, interval, cost, windows=16):
 
 
 def starves(l):
-    """How a client is locked out: what it sends, or ''. It is if nothing is allowed in the second half of sixteen windows,
-    or if anything is denied although it asks for less than the limit, in steps that fit into it."""
+    """How a client is locked out: what it sends, or ''. It is if it asks for the limit or more and gets less than an eighth
+    of it in the second half of sixteen windows, or if anything is denied although it asks for less than the limit, in
+    steps that fit into it."""
     window = l.window * SECOND
     for cost in sorted({1, l.limit, max(1, l.limit // 2)} if l.costs else {1}):
         refills = window * cost / l.limit
-        for part in (1, 2, 3, 5, 8, 12):
+        for part in (1, 1.1, 1.2, 1.5, 2, 3, 5, 8, 12):
             interval = int(refills / part)
-            if steady(l, interval, cost)[0][-1:] < [8 * window]:
+            if cost * sum(t >= 8 * window for t in steady(l, interval, cost)[0]) < l.limit:
                 return f"a request of cost {cost} each {interval / SECOND:g} s is denied in the end"
         for times in (1.2, 1.7, 2, 4):
             interval = ceil(refills * times)
