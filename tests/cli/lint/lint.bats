@@ -20,10 +20,10 @@ finds() {
   local names
   names=$(find "$project/lua" -name '*.lua' ! -name concurrency.lua)
   # shellcheck disable=SC2086 # split into words
-  run -0 --separate-stderr rlctl lint $names --limit 3/2s
+  run -0 --separate-stderr rlctl lint $names --limit 3/20s
   assert_line --index 0 --regexp '^no findings in 7 scripts, by [0-9]+ requests$'
   assert_equal "$stderr" ''
-  run -0 --separate-stderr rlctl lint sliding-window-counter --limit 1/1s
+  run -0 --separate-stderr rlctl lint sliding-window-counter --limit 1/20s
   run -0 --separate-stderr rlctl lint gcra
   assert_line --index 0 --regexp '^no findings in 1 script, by [0-9]+ requests$'
 }
