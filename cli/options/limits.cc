@@ -48,7 +48,7 @@ void add_limit_options(Options& options, LimitOptions& target, bool required, bo
   options
       .value("--policy", "NAME", target.policy,
              "use the limit, algorithm and burst of this policy in the configuration; the "
-             "operands are the arguments of its key")
+             "arguments fill in its key")
       .completes(complete_policy)
       .excludes_each({"--limit", "--algorithm", "--burst"}, kPolicyDefinesIt);
 }

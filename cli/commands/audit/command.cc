@@ -253,15 +253,15 @@ std::string Audit::fix_for(const Finding& finding) const {
   return command_line(words);
 }
 
-/// "2 warnings in 12 limiter keys, 340 other keys; not judged: the TTLs of 3, whose window no
-/// policy gives"
+/// "2 warnings in 12 limiter keys, 340 other keys; TTL not checked for 3 keys: no policy defines
+/// their window"
 std::string Audit::summary() const {
   auto text = fmt::format("{} in {}", written_.counts(), counted(limiters_, "limiter key"));
   // Other keys hold no limiter's state, or only look as if they did.
   if (readable_ > limiters_) text += ", " + counted(readable_ - limiters_, "other key");
   if (unjudged_ > 0) {
-    text += fmt::format("; not judged: the TTL{} of {}, whose window no policy gives",
-                        plural(unjudged_), unjudged_);
+    text += fmt::format("; TTL not checked for {}: no policy defines {} window",
+                        counted(unjudged_, "key"), unjudged_ == 1 ? "its" : "their");
   }
   return text;
 }

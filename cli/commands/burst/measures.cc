@@ -245,7 +245,7 @@ std::string worst_limit_of(const Cell& cell) {
 std::string kept_of(const Cell& cell) {
   const auto& error = measured(cell.run).retry_error;
   if (error.compared == 0) return {};
-  return cell.tone(fmt::format("{} of {} kept", error.compared - error.broken, error.compared),
+  return cell.tone(fmt::format("{} of {} right", error.compared - error.broken, error.compared),
                    error.broken > 0 ? Tone::kBad : Tone::kPlain);
 }
 
@@ -308,7 +308,7 @@ constexpr Measure kDenialMeasures[] = {
     {"longest_shut_out_us",
      of<&Measured::longest_shut_out>,
      kInAll,
-     {"longest shut out", shut_out_of},
+     {"longest lockout", shut_out_of},
      reach_of_shut_out},
     {"longest_delay_us",
      of<&Measured::longest_delay>,

@@ -501,9 +501,9 @@ class TextReport {
       const bool is_minor = wrong->score.only_at_edge();
       const bool is_back = adversary::steps_back(wrong->schedule);
       std::string title =
-          is_minor ? "denied exactly one window after" : "denied what an exact log would allow";
+          is_minor ? "denied exactly one window after" : "wrongly denied: an exact log would allow";
       if (is_minor && !is_back) title += ", where an exact log would allow";
-      if (is_back) title += ", by a clock that steps back";
+      if (is_back) title += ", if the clock steps back";
       out_ += toned(title, is_minor ? Tone::kWarning : Tone::kBad, look_.colour) + "\n";
       append_schedule(*wrong);
       if (is_minor) {
@@ -540,10 +540,10 @@ class TextReport {
                       "could not be compared, since the script uses other keys than its KEYS, or "
                       "the user may not DUMP them: each schedule was sent from its beginning");
     }
-    if (result.is_unbounded) append_sentence("at most", kUnbounded);
-    if (algorithm != nullptr) append_sentence("at most", promise_of(*algorithm, plan_));
+    if (result.is_unbounded) append_sentence("bound", kUnbounded);
+    if (algorithm != nullptr) append_sentence("promise", promise_of(*algorithm, plan_));
     if (result.most_stepping_back) {
-      append_finding("by a clock that steps back", *result.most_stepping_back, *run.search);
+      append_finding("if the clock steps back", *result.most_stepping_back, *run.search);
     }
     if (algorithm == nullptr || algorithm->is_exact) append_denied(result);
   }

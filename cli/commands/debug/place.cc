@@ -116,7 +116,7 @@ void require_consent(const Plan& plan, const std::string& server, const Interrup
 Place::Place(const Plan& plan, Invocation& invocation) : plan_(plan), invocation_(invocation) {
   if (plan.replay) {
     refuse_server(invocation.connection);
-    say(start_private() + ", which has no keys at first");
+    say("using a " + start_private() + ", empty at first");
     return;
   }
   connector_ = std::make_unique<Connector>(invocation.connection, invocation.configuration,
@@ -160,20 +160,20 @@ std::string Place::start_private() {
   server_.emplace(options);
   auto connection = connect();
   version_ = redis::version_of(connection);
-  return "running on a private server" + (version_ ? fmt::format(" ({})", display(*version_)) : "");
+  return "private server" + (version_ ? fmt::format(" ({})", display(*version_)) : "");
 }
 
 void Place::start_copy() {
   if (connector_->is_private()) {
-    return say(start_private() + ", which has no keys");
+    return say("using an empty " + start_private());
   }
   std::optional<redis::ServerVersion> source_version;
   auto source = open_source(*connector_, invocation_.interrupt, source_version);
-  auto message = start_private();
+  const auto server = start_private();
   if (!source) {
-    return say(
-        fmt::format("no server answers at {}: {}, which has no keys", connector_->name(), message));
+    return say(fmt::format("no server at {}; using an empty {}", connector_->name(), server));
   }
+  auto message = "using a " + server;
   copied_from_ = connector_->name();
   auto target = connect();
   auto copied = stored::save_keys(*source, redis::each_once(plan_.debuggee.keys));

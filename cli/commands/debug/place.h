@@ -56,7 +56,7 @@ class Place {
 
  private:
   void attach();
-  /// Returns "running on a private server (Redis 7.2.4)".
+  /// Returns "private server (Redis 7.2.4)".
   std::string start_private();
   void start_copy();
   void say(const std::string& message) const;

@@ -144,7 +144,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
     const std::string_view none = is_complete ? "no findings" : "no findings in what was tested,";
     const auto counts = findings.counts(none);
     invocation.out.write(
-        fmt::format("{} in {}, by {}\n", counts, counted(std::ssize(subjects), "script"),
+        fmt::format("{} in {} ({})\n", counts, counted(std::ssize(subjects), "script"),
                     counted(requests, "request")) +
         (findings.status() == ExitStatus::kDone ? coverage : std::string{}) + next_steps(subjects));
   }

@@ -36,7 +36,7 @@ fix() {
   cli RPUSH queue 1 2 3 >/dev/null
   run rlctl audit
   assert_success
-  assert_output 'no findings in 29 limiter keys, 2 other keys; not judged: the TTLs of 4, whose window no policy gives'
+  assert_output 'no findings in 29 limiter keys, 2 other keys; TTL not checked for 4 keys: no policy defines their window'
   assert_equal "$(rlctl audit --json)" ''
 }
 
@@ -121,7 +121,7 @@ fix() {
     rlctl check -q log:x --limit 5/1h --algorithm "$name"
     cli PEXPIRE log:x 600000 >/dev/null
     run -0 rlctl audit
-    assert_output 'no findings in 1 limiter key; not judged: the TTL of 1, whose window no policy gives'
+    assert_output 'no findings in 1 limiter key; TTL not checked for 1 key: no policy defines its window'
     printf 'timeout = "120s"\n[policy.log]\nkey = "log:%%s"\nlimit = "5/1h"\nalgorithm = "%s"\n' "$name" \
       >"$BATS_TEST_TMPDIR/c.toml"
     run -2 rlctl --config "$BATS_TEST_TMPDIR/c.toml" audit

@@ -53,10 +53,10 @@ tries() {
 fixed-window 2.00× the limit: 10 within 10 s
 +50 s 5 5 0
 +60 s 5 5 0
-at most twice the limit, half of it on each side of a window's edge
+promise twice the limit, half of it on each side of a window's edge
 END
   shows --algorithm gcra --burst 7 --model <<'END'
-at most its burst plus the refill during the window: 7 + 4
+promise its burst plus the refill during the window: 7 + 4
 END
   shows --algorithm leaky-bucket --cost 2 --model <<'END'
  whole requests of 2: 6
@@ -64,14 +64,14 @@ END
   shows --algorithm sliding-window-log <<'END'
 sliding-window-log never above the limit
 0 5 5 0
-at most the limit
+promise the limit
 denied nothing that an exact log would allow
 END
   shows "${members[@]}" <<'END'
 times-as-members.lua 5.60× the limit: 28 at one instant
 0 28 28 0
-at most as many as were sent: no bound was found
-denied what an exact log would allow
+bound as many as were sent: no bound was found
+wrongly denied: an exact log would allow
 END
   shows --script early.lua --args '{now_us} {window_us} {limit}' <<'END'
 early.lua 2.00× the limit: 10 within 59.999999 s
@@ -90,7 +90,7 @@ END
 @test "a script that trusts its caller's clock is exact until that clock steps back" {
   run -0 search "${trusting[@]}"
   assert_line 'trusting.lua  never above the limit'
-  assert_line --regexp '^by a clock that steps back  [0-9.]+× the limit: [0-9]+ (within |at one instant$)'
+  assert_line --regexp '^if the clock steps back  [0-9.]+× the limit: [0-9]+ (within |at one instant$)'
   assert_line --regexp '^denied +nothing that an exact log would allow$'
   run -0 search "${trusting[@]}" --json
   assert_equal "$(jq '.runs[0] | .most.worst.allowed == 5 and .most_stepping_back.worst.allowed > 5' <<<"$output")" true
@@ -360,7 +360,7 @@ LUA
   local banning=(adversary --budget 2000 --script banning.lua --args '{now_us} {window_us} {limit}')
   run -1 rlctl burst "${banning[@]}" --assert 'wrongly_denied==0' --write banning.log
   assert_line 'banning.lua  never above the limit'
-  assert_line 'denied what an exact log would allow, by a clock that steps back'
+  assert_line 'wrongly denied: an exact log would allow, if the clock steps back'
   assert_line --partial "assertion 'wrongly_denied==0' does not hold"
   # A replay sends requests in the order of their times, which would not show it.
   assert_equal "$(grep -v '^#' banning.log | uniq | wc -l)" 1
@@ -430,7 +430,7 @@ schedules, whose result depends on the exact moment a key expires$"
     output=$(tr '\r' '\n' <<<"$output" | sed $'s/\e\\[[0-9;]*[A-Za-z]//g')
     mapfile -t lines <<<"$output"
     assert_line --regexp '^(fixed-window)?  2\.00× the limit: 10 within 10 s$'
-    assert_line --regexp '^by a clock that steps back'
+    assert_line --regexp '^if the clock steps back'
     refute grep -E ".{$((columns + 1))}" <<<"$output"
   done
 }
@@ -508,7 +508,7 @@ return allowed and 1 or 0
 LUA
   run -0 rlctl burst adversary --limit 3/30s --script loses.lua --args '{limit} 10 {now_s}'
   refute_line --partial 'edge '
-  assert_line --partial 'denied what an exact log would allow'
+  assert_line --partial 'wrongly denied: an exact log would allow'
   # A log that compares with > is wrong at the edge alone.
   sed 's/%.0f., ARGV\[1\] - ARGV\[2\]/%.0f'\'', ARGV[1] - ARGV[2] - 1/' trusting.lua >edge.lua
   run -0 rlctl burst adversary --limit 3/30s --script edge.lua --args '{now_us} {window_us} {limit}'

@@ -41,7 +41,7 @@ fits() { refute grep -E ".{$(($1 + 1))}" <<<"$output"; }
     fits 40
     assert_line --regexp '^sliding-window-counter +[0-9]+'
     assert_line --regexp '^ denied │'
-    assert_line --regexp '^ +longest shut out$|^ +longest shut out'
+    assert_line --regexp '^ +longest lockout$|^ +longest lockout'
   done
 }
 

@@ -40,7 +40,7 @@ called() {
   start_server
   fill
   run -0 --separate-stderr rlctl "${log[@]}"
-  assert_equal "$stderr" "rlctl: debug: running on a private server ($(version)) with 'login:ann' copied from $RLCTL_URL"
+  assert_equal "$stderr" "rlctl: debug: using a private server ($(version)) with 'login:ann' copied from $RLCTL_URL"
   assert_line --regexp '^= \{1, 0, 0, 60000000, 0, 0\}.*; 1 key was changed$'
   assert_line --regexp "^  'login:ann': list, 4 of 5 used → 5 of 5 used, ttl [0-9.]+ s"
   run -0 rlctl check -q login:ann --limit 5/60s
@@ -115,7 +115,7 @@ version() {
   start_server
   cli SET a 1
   run -0 --separate-stderr rlctl debug sliding-window-log none --limit 5/60s --trace
-  assert_regex "$stderr" "running on a private server \\(.*\\); $RLCTL_URL has no 'none'$"
+  assert_regex "$stderr" "using a private server \\(.*\\); $RLCTL_URL has no 'none'$"
   echo "return redis.call('EXISTS', KEYS[1], KEYS[2])" >two.lua
   run -0 --separate-stderr rlctl debug two.lua a b a --trace
   assert_regex "$stderr" "with 'a' copied from $RLCTL_URL, which has no 'b'$"
@@ -139,7 +139,7 @@ version() {
   if (exec 3<>/dev/tcp/127.0.0.1/6379) 2>/dev/null; then skip 'a server listens on port 6379'; fi
   run -0 --separate-stderr rlctl "${log[@]}"
   assert_regex "$stderr" \
-    '^rlctl: debug: no server answers at redis://127.0.0.1:6379: running on a private server \(.*\), which has no keys$'
+    '^rlctl: debug: no server at redis://127.0.0.1:6379; using an empty private server \(.*\)$'
 }
 
 @test "if a named server does not answer, debug exits with status 3" {
@@ -180,7 +180,7 @@ version() {
   assert_equal "$stderr" ''
   fill
   run -0 --separate-stderr rlctl -u private: "${log[@]}"
-  assert_regex "$stderr" '^rlctl: debug: running on a private server \(.*\), which has no keys$'
+  assert_regex "$stderr" '^rlctl: debug: using an empty private server \(.*\)$'
   assert_line --regexp "'login:ann': not there → list, 1 of 5 used"
 }
 

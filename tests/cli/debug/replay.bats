@@ -22,7 +22,7 @@ value() { jq -r 'select(.event == "result").value'; }
     run -0 --separate-stderr rlctl debug sliding-window-log --limit 3/60s --replay four.log --skip "$skip" \
       --trace --json
     assert_equal "$(value <<<"$output")" "${values[skip]}"
-    assert_regex "$stderr" '^rlctl: debug: running on a private server \(.*\), which has no keys at first'
+    assert_regex "$stderr" '^rlctl: debug: using a private server \(.*\), empty at first'
     assert_regex "$stderr" "debugging request $((skip + 1)) of 4, of 2026-01-01T00:.*Z, for '(ann|bob)'$"
   done
   assert_equal "$(jq -c 'select(.event == "key") | [.key, .changed]' <<<"$output")" '["ann",false]'

@@ -134,7 +134,7 @@ return 1
 LUA
   run -3 --separate-stderr rlctl lint slow.lua --args '{now_ms} {id}'
   assert_regex "$stderr" 'slow\.lua: not tested: windows: [0-9]+ units were allowed within 60 s, more than twice 5: '
-  assert_line --index 0 --regexp '^no findings in what was tested, in 1 script, by [0-9]+ requests$'
+  assert_line --index 0 --regexp '^no findings in what was tested, in 1 script \([0-9]+ requests\)$'
   assert_line 'Tested:'
   assert_line 'Not tested:'
   run -0 jq -r '.not_tested[] | select(.why | length > 0) | .what' < <(
@@ -153,7 +153,7 @@ LUA
   for limit in 20000/60s 1000000000/60s; do
     run -3 --separate-stderr rlctl lint five.lua --limit "$limit"
     assert_regex "$stderr" "five.lua: denied after 5 requests, not 20: the limit is not --limit, or --burst is missing"
-    assert_output --regexp '^no findings in what was tested, in 1 script, by [0-9]{1,5} requests'
+    assert_output --regexp '^no findings in what was tested, in 1 script \([0-9]{1,5} requests\)'
   done
   run -0 --separate-stderr rlctl lint five.lua --limit 20000/60s --burst 5
   run -0 --separate-stderr rlctl lint five.lua --limit 5/60s
@@ -171,7 +171,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return count
 LUA
   run -3 --separate-stderr rlctl lint long.lua --limit 2/1ms --args '{window_ms}' --allowed-when '<=limit'
-  assert_output --regexp '^no findings in what was tested, in 1 script, by [0-9]+ requests'
+  assert_output --regexp '^no findings in what was tested, in 1 script \([0-9]+ requests\)'
   assert_equal "$stderr" "rlctl: lint: warning: long.lua: not tested: short-ttl, denied-write: requests took \
 longer than the TTLs; try again, or use a longer window"
 }
