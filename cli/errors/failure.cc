@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <new>
 #include <utility>
+#include <vector>
 
+#include "base/address.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/shell.h"
@@ -63,13 +65,11 @@ std::string unwanted_password_hint(const redis::Error& error) {
 /// was sent is known.
 std::string permission_hint(const redis::Error& error) {
   const std::string_view sentence = error.what();
+  const auto& user = error.server()->url.user;
   const auto grant = [&](const std::string& rule) {
-    const auto& user = error.server()->url.user;
-    return "grant it: ACL SETUSER " + (user.empty() ? std::string("default") : user) + " " + rule;
+    return "grant it: " + acl_command(user, {rule});
   };
-  if (refuses_key(sentence)) {
-    return grant("~PATTERN, with a pattern that matches the key");
-  }
+  if (refuses_key(sentence)) return grant("~PATTERN") + ", with a pattern that matches the key";
   // Granted one at a time, some would let a script write and then fail.
   const auto* others =
       refuses_in_script(sentence) ? "; rlctl(1) lists all that the script needs" : "";
@@ -94,7 +94,7 @@ std::string other_node_hint(const redis::Error& error) {
   const auto& url = error.server()->url;
   const std::string hint = "the key belongs to another node of the cluster";
   const auto referral = redis::parse_referral(error.what(), {.host = url.host, .port = url.port});
-  if (!referral) return hint;
+  if (!referral || may_be_metadata_service(referral->server.host)) return hint;
   const redis::Url node{
       .host = referral->server.host, .port = referral->server.port, .tls = url.tls};
   return hint + "; name it instead: --url " + redis::display(node);
@@ -240,6 +240,12 @@ Problem describe(const std::exception& error) {
   Problem problem = describe_unmasked(error);
   problem.message = masked_message(problem);
   return problem;
+}
+
+std::string acl_command(const std::string& user, const std::vector<std::string>& rules) {
+  std::vector<std::string> words{"ACL", "SETUSER", user.empty() ? "default" : user};
+  words.insert(words.end(), rules.begin(), rules.end());
+  return command_line(words);
 }
 
 std::string rule_for(std::string_view command) {

@@ -68,6 +68,8 @@ Problem describe(const std::exception& error);
 
 /// The ACL rule for a command: "+evalsha", "+script|load".
 std::string rule_for(std::string_view command);
+/// "ACL SETUSER ann +evalsha '+script|load'", quoted for a shell. An empty user is the default one.
+std::string acl_command(const std::string& user, const std::vector<std::string>& rules);
 
 /// Whether a server's message says that the user may not access a key, not that a command is
 /// refused.

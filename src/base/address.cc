@@ -54,6 +54,37 @@ void clear_bits_after(in6_addr& address, int prefix) {
   }
 }
 
+/// The networks in which clouds offer the credentials of a machine to whoever asks from it.
+struct MetadataRow {
+  const char* network;
+  int prefix;  ///< in bits, of an IPv6 address
+};
+constexpr int kMapped = kIpv6Bits - 32;  ///< the bits before an IPv4 address that is mapped
+constexpr MetadataRow kMetadata[] = {
+    {"169.254.0.0", kMapped + 16},      // AWS, Google, Azure, OpenStack and others: link-local
+    {"fe80::", 10},                     // link-local
+    {"fd00:ec2::", 32},                 // AWS
+    {"fd20:ce::254", kIpv6Bits},        // Google
+    {"168.63.129.16", kIpv6Bits},       // Azure
+    {"100.100.100.200", kIpv6Bits},     // Alibaba
+    {"192.0.0.192", kIpv6Bits},         // Oracle
+    {"fd00:c1::a9fe:a9fe", kIpv6Bits},  // Oracle
+    {"fd00:42::42", kIpv6Bits},         // Scaleway
+};
+
+/// An IPv4 address is mapped into IPv6, also if NAT64 translates it (64:ff9b::/96, RFC 6052).
+std::optional<in6_addr> to_ipv6(std::string_view address) {
+  auto v6 = parse_address<in6_addr>(AF_INET6, address);
+  if (!v6) return parse_address<in6_addr>(AF_INET6, "::ffff:" + std::string(address));
+  const auto translation = *parse_address<in6_addr>(AF_INET6, "64:ff9b::");
+  const auto mapping = *parse_address<in6_addr>(AF_INET6, "::ffff:0.0.0.0");
+  constexpr std::size_t kBytes = kMapped / 8;
+  if (std::equal(v6->s6_addr, v6->s6_addr + kBytes, translation.s6_addr)) {
+    std::copy_n(mapping.s6_addr, kBytes, v6->s6_addr);
+  }
+  return v6;
+}
+
 }  // namespace
 
 std::optional<std::string> client_network(std::string_view text, int ipv6_prefix) {
@@ -71,14 +102,15 @@ std::optional<std::string> client_network(std::string_view text, int ipv6_prefix
   return address_text(AF_INET6, &*v6) + "/" + std::to_string(ipv6_prefix);
 }
 
-bool is_link_local(std::string_view text) {
-  const auto address = client_network(text, kIpv6Bits);
-  if (!address) return false;
-  constexpr std::string_view kFourthDigits = "89ab";
-  const bool has_ten_bits = address->starts_with("fe") && address->find(':') == 4 &&
-                            kFourthDigits.find((*address)[2]) != kFourthDigits.npos;
-  return has_ten_bits || address->starts_with("169.254.") ||
-         address->starts_with("64:ff9b::a9fe:") || *address == "fd00:ec2::254/128";
+bool may_be_metadata_service(std::string_view text) {
+  const auto network = client_network(text, kIpv6Bits);
+  if (!network) return false;
+  const auto address = to_ipv6(network->substr(0, network->find('/')));
+  return std::ranges::any_of(kMetadata, [&](const MetadataRow& row) {
+    auto begin = *address;
+    clear_bits_after(begin, row.prefix);
+    return std::ranges::equal(begin.s6_addr, to_ipv6(row.network)->s6_addr);
+  });
 }
 
 }  // namespace rlctl

@@ -5,8 +5,8 @@
 #include <string_view>
 
 // The IP addresses in keys and URLs. A policy with an ipv6_prefix and the reader of logs give all
-// addresses of one client the same key with client_network(); redis/ refuses link-local addresses
-// to which a server refers, with is_link_local().
+// addresses of one client the same key with client_network(); redis/ refuses addresses of clouds to
+// which a server refers, with may_be_metadata_service().
 
 namespace rlctl {
 
@@ -20,10 +20,9 @@ inline constexpr int kIpv6Bits = 128;
 /// "192.0.2.1:443". std::nullopt if the text is not an IP address.
 std::optional<std::string> client_network(std::string_view text, int ipv6_prefix);
 
-/// Whether the text, as client_network() takes it, is an IP address that only machines on the same
-/// link have, and by which clouds offer the credentials of a machine: 169.254.0.0/16, also if it is
-/// translated from IPv6 (64:ff9b::a9fe:0/112, RFC 6052), fe80::/10, and fd00:ec2::254, which has
-/// the same use.
-bool is_link_local(std::string_view text);
+/// Whether the text, as client_network() takes it, is an IP address at which a cloud may offer the
+/// credentials of a machine, such as 169.254.169.254; also if it is mapped into IPv6 or translated
+/// by NAT64.
+bool may_be_metadata_service(std::string_view text);
 
 }  // namespace rlctl

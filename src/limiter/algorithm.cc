@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace rlctl::limiter {
@@ -149,6 +150,18 @@ bool has_burst(const Algorithm& algorithm) {
 
 bool counts_requests(const Algorithm& algorithm) {
   return algorithm.does_instead.empty();
+}
+
+std::vector<std::string> commands_of(const Algorithm& algorithm) {
+  constexpr std::string_view kCall = "call('";
+  const auto script = algorithm.script;
+  std::vector<std::string> commands{"EVALSHA", "SCRIPT LOAD"};
+  for (auto at = script.find(kCall); at != script.npos; at = script.find(kCall, at)) {
+    at += kCall.size();
+    std::string name(script.substr(at, script.find('\'', at) - at));
+    if (std::ranges::find(commands, name) == commands.end()) commands.push_back(std::move(name));
+  }
+  return commands;
 }
 
 std::optional<std::int64_t> effective_burst(const Algorithm& algorithm, const Limit& limit) {

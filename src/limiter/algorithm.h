@@ -51,6 +51,9 @@ const Algorithm* find_algorithm(std::string_view name);
 bool has_burst(const Algorithm& algorithm);
 /// Whether the algorithm decides about requests and their costs; only then --algorithm accepts it.
 bool counts_requests(const Algorithm& algorithm);
+/// The commands of the server that a call of the script takes, as the script names them: "EVALSHA",
+/// "SCRIPT LOAD", "TIME".
+std::vector<std::string> commands_of(const Algorithm& algorithm);
 /// The burst that the script uses for this limit; std::nullopt if the algorithm has no burst.
 std::optional<std::int64_t> effective_burst(const Algorithm& algorithm, const Limit& limit);
 /// The names of the algorithms for which `wanted` returns true; null: of all.

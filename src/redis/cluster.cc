@@ -359,7 +359,7 @@ Url url_of(const Url& whole, const HostPort& server) {
   Url url = whole;
   const auto named = hosts_of(whole);
   url.is_referred = std::ranges::none_of(named, [&](const HostPort& host) {
-    return host.host == server.host || is_link_local(host.host);
+    return host.host == server.host || may_be_metadata_service(host.host);
   });
   url.scheme = Scheme::kTcp;
   url.host = server.host;
@@ -1047,9 +1047,13 @@ Reply Router::read() {
 }
 
 std::unique_ptr<Link> Router::release(std::string_view key) {
-  Node& node = key.empty() ? nodes_.any_master() : node_for(slot_of(key));
-  if (!connect(node)) throw Error(*node.why_down);
-  return std::move(node.link);
+  Node* node = key.empty() ? &nodes_.any_master() : &node_for(slot_of(key));
+  for (const auto& other : nodes_.all()) {
+    if (!key.empty() || connect(*node)) break;
+    if (other->is_master && connect(*other)) node = other.get();
+  }
+  if (!connect(*node)) throw Error(*node->why_down);
+  return std::move(node->link);
 }
 
 // ---- Router: when a server fails ----

@@ -1,5 +1,6 @@
 #include "redis/server.h"
 
+#include "base/address.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -104,6 +105,7 @@ std::optional<Url> master_in(ReplyView role, ReplyView info) {
     port = to_number<std::int64_t>(info_field(info.text(), "master_port")).value_or(port);
   }
   if (url.host.empty() || !is_port(port)) return std::nullopt;
+  if (may_be_metadata_service(url.host)) return std::nullopt;
   url.port = static_cast<int>(port);
   return url;
 }

@@ -136,8 +136,9 @@ Error untrusted(const TlsPeer& peer, int error) {
   switch (error) {
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return cannot_connect(peer, fmt::format("its certificate is not for {}", escape(peer.name)),
-                            "connect to a name that the certificate has, or pass that as --sni");
+      return cannot_connect(
+          peer, fmt::format("its certificate is not for {}", escape(peer.name)),
+          "another server may have answered; ask who runs it for the name to connect to");
     case X509_V_ERR_CERT_HAS_EXPIRED:
       return cannot_connect(peer, "its certificate has expired",
                             "renew it, unless the clock of this machine is wrong");

@@ -251,11 +251,12 @@ std::string numeric_address(const addrinfo& address) {
 
 void require_allowed(const addrinfo& address, const Attempt& attempt) {
   const auto numeric = numeric_address(address);
-  if (!is_link_local(numeric)) return;
+  if (!may_be_metadata_service(numeric)) return;
   throw Error(Failure::kProtocol,
-              fmt::format("a server refers to {}, which is the link-local address {}", attempt.name,
-                          numeric),
-              {}, "a URL that names a link-local address allows this");
+              fmt::format("a server refers to {}, but at {} a cloud may offer the credentials of "
+                          "this machine",
+                          attempt.name, numeric),
+              {}, "a URL that names such an address allows this");
 }
 
 std::unique_ptr<Transport> connect_tcp(const Url& url, const Attempt& attempt) {

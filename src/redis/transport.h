@@ -79,8 +79,9 @@ class Transport {
 /// Connects by TCP (each address of the name in turn, NODELAY) or unix socket, with TLS if the URL
 /// says so. `interrupt` may be null and must outlive the transport. Throws what a Transport throws;
 /// Error(kUsage) if the path of a unix socket is too long; InputError if a file of TLS cannot be
-/// used; and Error(kProtocol) for a link-local address to which a server refers, since a hostile
-/// one could make this machine call what only it can reach.
+/// used; and Error(kProtocol) for a server's referral to an address for which
+/// may_be_metadata_service(), since a hostile server could make this machine call what only it can
+/// reach.
 std::unique_ptr<Transport> connect(const Url& url, Deadline deadline,
                                    const Interrupt* interrupt = nullptr);
 

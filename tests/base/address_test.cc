@@ -107,20 +107,52 @@ TEST_CASE("address: the prefix has any number of bits") {
   for (const int bits : {0, 1, 64, 128}) CHECK(client_network("192.0.2.1", bits) == "192.0.2.1");
 }
 
-TEST_CASE("address: link-local addresses are recognized in any spelling") {
-  for (const std::string address :
-       {"169.254.169.254", "169.254.0.0:6379", "::ffff:169.254.1.2", "[::FFFF:a9fe:a9fe]:80",
-        "fe80::1", "FE80::1%eth0", "[febf:ffff::]:6379", "fe9a:0:0:0:1:2:3:4",
-        "64:ff9b::169.254.169.254", "64:ff9b::a9fe:0", "[FD00:EC2::254]:80"}) {
+TEST_CASE("address: those of clouds are recognized in any spelling") {
+  for (const std::string address : {"169.254.169.254",
+                                    "169.254.0.0:6379",
+                                    "::ffff:169.254.1.2",
+                                    "[::FFFF:a9fe:a9fe]:80",
+                                    "fe80::1",
+                                    "FE80::1%eth0",
+                                    "[febf:ffff::]:6379",
+                                    "fe9a:0:0:0:1:2:3:4",
+                                    "64:ff9b::169.254.169.254",
+                                    "64:ff9b::a9fe:0",
+                                    "[FD00:EC2::254]:80",
+                                    "fd00:ec2::23",
+                                    "100.100.100.200",
+                                    "::ffff:100.100.100.200",
+                                    "64:ff9b::6464:64c8",
+                                    "168.63.129.16",
+                                    "192.0.0.192",
+                                    "fd20:ce::254",
+                                    "fd00:c1::a9fe:a9fe",
+                                    "fd00:42::42"}) {
     CAPTURE(address);
-    CHECK(is_link_local(address));
+    CHECK(may_be_metadata_service(address));
   }
-  for (const std::string address :
-       {"169.253.255.255", "169.255.0.0", "192.0.2.1", "::1", "fec0::1", "fe7f::1", "fe8::1",
-        "fe::8", "::fe80", "fd00::1", "fd00:ec2::253", "64:ff9b::1.2.3.4", "64:ff9b:1::a9fe:a9fe",
-        "fe80", "169.254.", "fe80.example.com", "169.254.1.1.example.com", ""}) {
+  for (const std::string address : {"169.253.255.255",
+                                    "169.255.0.0",
+                                    "192.0.2.1",
+                                    "::1",
+                                    "fec0::1",
+                                    "fe7f::1",
+                                    "fe8::1",
+                                    "fe::8",
+                                    "::fe80",
+                                    "fd00::1",
+                                    "fd00:ec3::254",
+                                    "100.100.100.201",
+                                    "fd20:ce::253",
+                                    "64:ff9b::1.2.3.4",
+                                    "64:ff9b:1::a9fe:a9fe",
+                                    "fe80",
+                                    "169.254.",
+                                    "fe80.example.com",
+                                    "169.254.1.1.example.com",
+                                    ""}) {
     CAPTURE(address);
-    CHECK_FALSE(is_link_local(address));
+    CHECK_FALSE(may_be_metadata_service(address));
   }
 }
 

@@ -75,7 +75,7 @@ needs_each() {
       assert_regex "$refusal" "'${rule%|*}"
       continue
     fi
-    assert_regex "$refusal" "(ACL SETUSER limiter|needs) \\${rule//|/\\|}([[:space:];\"]|$)"
+    assert_regex "$refusal" "(ACL SETUSER limiter|needs) (.* )?'?\\${rule//|/\\|}'?([[:space:];\"]|$)"
   done
 }
 

@@ -125,13 +125,13 @@ TEST_CASE("problem: an error of the server has a hint at what to do") {
              "NOPERM this user has no permissions to run the 'evalsha' command or its subcommand",
              "EVALSHA", kRefused) == "grant it: ACL SETUSER ann +evalsha");
   CHECK(hint("NOPERM", "NOPERM User ann has no permissions to run the 'script|load' command",
-             "SCRIPT LOAD", kRefused) == "grant it: ACL SETUSER ann +script|load");
+             "SCRIPT LOAD", kRefused) == "grant it: ACL SETUSER ann '+script|load'");
   for (const char* text :
        {"NOPERM this user has no permissions to access one of the keys used as arguments",
         "NOPERM No permissions to access a key",
         "NOPERM User ann has no permissions to access the 'k' key"}) {
     CHECK(hint("NOPERM", text, "EVALSHA", kRefused) ==
-          "grant it: ACL SETUSER ann ~PATTERN, with a pattern that matches the key");
+          "grant it: ACL SETUSER ann '~PATTERN', with a pattern that matches the key");
   }
   CHECK(hint("ERR", "ACL failure in script: User ann has no permissions to run the 'rpush' command",
              "EVALSHA", kRefused) ==

@@ -274,18 +274,18 @@ limited() {
   refute grep -E 'bad_alloc|out of memory' shown
 }
 
-@test "a hostile server is not followed to a link-local address, and no file is written" {
+@test "a hostile server is not followed to where a cloud may offer credentials, and no file is written" {
   local code address shown
   mkdir empty
   cd empty
   for code in MOVED ASK; do
-    for address in 169.254.169.254 fd00:ec2::254 64:ff9b::a9fe:a9fe; do
+    for address in 169.254.169.254 100.100.100.200 fd00:ec2::254 64:ff9b::a9fe:a9fe; do
       start_fake_server "-$code 7629 $address:80\\r\\n"
       shown=$address
       [[ $address != *:* ]] || shown=[$address]
       run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s
-      assert_equal "$stderr" "rlctl: check: a server refers to redis://$shown:80, which is the link-local address $address; the command was not sent
-  hint: a URL that names a link-local address allows this"
+      assert_equal "$stderr" "rlctl: check: a server refers to redis://$shown:80, but at $address a cloud may offer the credentials of this machine; the command was not sent
+  hint: a URL that names such an address allows this"
       stop_servers
     done
   done

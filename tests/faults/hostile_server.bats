@@ -2,7 +2,7 @@ load ../support/common
 load ../support/faults
 
 # A server that replies what it likes must not make rlctl start a program, write a file or connect anywhere, except
-# to a node of its Cluster, which is never a link-local address. The kernel's list of its calls tells.
+# to a node of its Cluster, never where a cloud may offer credentials. The kernel's list of its calls tells.
 
 setup() { start_server; }
 

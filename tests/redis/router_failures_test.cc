@@ -298,11 +298,13 @@ TEST_CASE("a plain URL is no worse off if the slots break off") {
   }
 }
 
-TEST_CASE("no server leads to a link-local address, unless the URL names one") {
+TEST_CASE(
+    "no server leads to where a cloud may offer credentials, unless the URL names such an "
+    "address") {
   const HostPort metadata{.host = "169.254.169.254", .port = 1};
   const std::string message =
-      "a server refers to redis://169.254.169.254:1, which is the link-local address "
-      "169.254.169.254; the command was not sent";
+      "a server refers to redis://169.254.169.254:1, but at 169.254.169.254 a cloud may offer the "
+      "credentials of this machine; the command was not sent";
   for (const std::string code : {"MOVED", "ASK"}) {
     CAPTURE(code);
     FakeCluster cluster;

@@ -343,7 +343,9 @@ class Batch {
         if (plan_.peek) pending.peeks.push_back(pending.decision);
       } catch (const redis::Error& error) {
         // One server of several may fail by itself.
-        pending.problem = redis::failure_of(reply) != nullptr ? unanswered(error) : describe(error);
+        pending.problem = redis::failure_of(reply) != nullptr
+                              ? unanswered(error)
+                              : describe_call(error, *plan_.limiter.algorithm);
       }
     }
     if (pending.replies_to_come > 0) return;
@@ -404,7 +406,7 @@ class Batch {
     try {
       link_.checker().load();
     } catch (const redis::Error& error) {
-      const auto problem = describe(error);
+      const auto problem = describe_call(error, *plan_.limiter.algorithm);
       // An error reply leaves the connection usable.
       const bool is_reply =
           error.failure() == redis::Failure::kNotSent || error.failure() == redis::Failure::kNotNow;

@@ -33,25 +33,13 @@ struct Use {
 };
 using Uses = std::vector<Use>;
 
-/// The commands in "call('TIME')" and "pcall('GET', ...)", in the order of the script.
-Words commands_of(std::string_view script) {
-  constexpr std::string_view kCall = "call('";
-  Words commands{"EVALSHA", "SCRIPT LOAD"};
-  for (auto at = script.find(kCall); at != script.npos; at = script.find(kCall, at)) {
-    at += kCall.size();
-    std::string name(script.substr(at, script.find('\'', at) - at));
-    if (!contains(commands, name)) commands.push_back(std::move(name));
-  }
-  return commands;
-}
-
 /// `check` with each algorithm, in their order. The scripts themselves say which commands they
 /// call.
 Uses uses_of_check() {
   Uses uses;
   for (const auto& algorithm : limiter::algorithms()) {
     if (!limiter::counts_requests(algorithm)) continue;
-    uses.push_back({.name = algorithm.name, .commands = commands_of(algorithm.script)});
+    uses.push_back({.name = algorithm.name, .commands = limiter::commands_of(algorithm)});
   }
   return uses;
 }
@@ -87,11 +75,16 @@ std::string names_of(const Uses& uses, Words Use::*list) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// "+time +script|load"
-std::string rules_for(const Words& commands) {
+/// "+time", "+script|load"
+Words rules_of(const Words& commands) {
   Words rules;
   for (const auto& command : commands) rules.push_back(rule_for(command));
-  return fmt::format("{}", fmt::join(rules, " "));
+  return rules;
+}
+
+/// "+time +script|load"
+std::string text_of_rules(const Words& commands) {
+  return fmt::format("{}", fmt::join(rules_of(commands), " "));
 }
 
 // ---- What the answers say about a command ----
@@ -229,7 +222,7 @@ std::string other_rules(const PermissionAnswers& answers) {
   std::string out;
   for (const auto& use : examined(other_uses(), answers)) {
     if (!use.denied.empty())
-      out += fmt::format("; lacks {} for {}", rules_for(use.denied), use.name);
+      out += fmt::format("; lacks {} for {}", text_of_rules(use.denied), use.name);
   }
   return out;
 }
@@ -291,15 +284,16 @@ std::optional<Finding> check_acl(const ServerFacts& server,
   const auto denied = commands_in(needed, &Use::denied);
   const auto unknown = names_of(needed, &Use::unknown);
   const auto user = "user " + quoted_and_masked(answers.user);
-  const auto all_rules = "# needed: " + rules_for(commands_in(needed, &Use::commands));
+  const auto all_rules =
+      "# needed: " + acl_command(answers.user, rules_of(commands_in(needed, &Use::commands)));
   if (!denied.empty()) {
-    const auto rules = rules_for(denied);
-    const auto grant = fmt::format("grant {}: ACL SETUSER {} {}",
-                                   denied.size() == 1 ? "it" : "them", answers.user, rules);
+    const auto* what = denied.size() == 1 ? "it" : "them";
     return Finding{Severity::kFailure,
-                   fmt::format("{} lacks {} for check with {}{}", user, rules,
+                   fmt::format("{} lacks {} for check with {}{}", user, text_of_rules(denied),
                                names_of(needed, &Use::denied), other_rules(answers)),
-                   unknown.empty() ? grant : all_rules};
+                   unknown.empty() ? fmt::format("grant {}: {}", what,
+                                                 acl_command(answers.user, rules_of(denied)))
+                                   : all_rules};
   }
   if (!unknown.empty()) {
     return Finding{Severity::kWarning,
