@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/address.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/app/command.h"
@@ -21,6 +22,7 @@
 #include "cli/report/findings.h"
 #include "redis/cluster.h"
 #include "redis/error.h"
+#include "stored/forms.h"
 
 namespace rlctl::cli::doctor {
 namespace {
@@ -157,10 +159,11 @@ Finding replica_result(const ServerFacts& server, const redis::Url& url) {
                           .tls = url.tls};
   const bool is_lost = server.fact("master_link_status") == "down";
   const auto name = host.empty() ? std::string("its master") : redis::display(master);
+  const bool is_named = !host.empty() && !may_be_metadata_service(host);
   return {Severity::kWarning,
           fmt::format("a replica of {}{}: it refuses check and reset with READONLY", name,
                       is_lost ? ", to which it has no connection" : ""),
-          "name the master: --url " + (host.empty() ? std::string("URL") : name)};
+          "name the master: --url " + (is_named ? name : "URL")};
 }
 
 std::optional<Finding> check_role(const Examination& examination) {
@@ -171,7 +174,10 @@ std::optional<Finding> check_role(const Examination& examination) {
   const auto role = server.role();
   if (role.empty()) return not_known(server.info);
   if (server.is_of_cluster()) {
-    return Finding{.detail = counted(std::ssize(examination.servers), "master") + " of a Cluster"};
+    const auto missing = std::ssize(examination.failed);
+    const auto masters = counted(std::ssize(examination.servers) + missing, "master");
+    return Finding{.detail = masters + " of a Cluster" +
+                             (missing == 0 ? "" : fmt::format(", {} of them missing", missing))};
   }
   if (role != "master") return replica_result(server, url);
   const auto replicas = server.number("connected_slaves");
@@ -214,6 +220,15 @@ std::optional<Finding> check_clock(const ServerFacts& server) {
   const auto detail = fmt::format("{} {} this machine's, give or take {}", latency_text(distance),
                                   server.clock.ahead.count() > 0 ? "ahead of" : "behind", margin);
   if (distance - server.clock.margin <= kMaxDistance) return Finding{.detail = detail};
+  if (distance - server.clock.margin > stored::kClockError) {
+    const auto* effect =
+        server.clock.ahead.count() > 0
+            ? ": if it is set back, limiters deny for as much longer as that"
+            : ": if it was set back, limiters deny for longer; when it is set forward, windows "
+              "end early and allow whole limits again";
+    return Finding{Severity::kWarning, detail + effect,
+                   "find out which clock is wrong (NTP), and set it right in small steps"};
+  }
   return Finding{Severity::kWarning,
                  detail + ": this matters to callers that pass their own time, as with --now",
                  "synchronize both clocks (NTP), or let the server's clock decide, the default"};
@@ -369,14 +384,14 @@ std::optional<Finding> check_cluster(const Examination& examination) {
         fmt::format("rlctl cannot find the masters: {}: {}", error.command(), error.what()),
         describe(error).hint};
   }
-  if (!examination.failed.empty()) {
-    const auto& problem = examination.failed.front();
-    const auto more = examination.failed.size() - 1;
-    return Finding{Severity::kFailure,
-                   problem.message + (more == 0 ? "" : fmt::format("; and {} more", more)),
-                   problem.hint.empty() ? "start it, or let a replica take over" : problem.hint};
-  }
-  return on_each<check_view>(examination);
+  auto view = on_each<check_view>(examination);
+  if (examination.failed.empty() || !view) return view;
+  std::vector<std::string> details;
+  if (view->severity != Severity::kOk) details.push_back(view->detail);
+  for (const auto& problem : examination.failed) details.push_back(problem.message);
+  const auto& hint = examination.failed.front().hint;
+  return Finding{Severity::kFailure, fmt::format("{}", fmt::join(details, "; ")),
+                 hint.empty() ? "start it, or let a replica take over" : hint};
 }
 
 std::optional<Finding> check_access(const Examination& examination) {

@@ -36,15 +36,21 @@ setup() {
   assert_line --partial 'redis-cli --cluster fix'
 }
 
-@test "a master that is down is a failure, and the others are examined" {
-  kill_node 2
+@test "a master that is down is a failure however the Cluster is named, and the others are examined" {
+  local url dead=127.0.0.1:${cluster_ports[0]}
+  kill_node 0
   run -2 rlctl doctor --url "$one_node"
-  assert_line --regexp "^failure +cluster .*127.0.0.1:${cluster_ports[2]}.*connection refused"
-  assert_line --regexp '^ok +scripts'
-  is_down() { node_cli 1 CLUSTER INFO | grep -q '^cluster_state:fail'; }
-  wait_until is_down
-  run -2 rlctl doctor --url "$one_node"
-  assert_line --regexp '^failure +cluster'
+  assert_line --regexp "^failure +cluster .*$dead.*connection refused"
+  is_down() { node_cli "$1" CLUSTER INFO | grep -q '^cluster_state:fail'; }
+  wait_until is_down 1
+  wait_until is_down 2
+  for url in "redis+cluster://$cluster" "redis+cluster://127.0.0.1:${cluster_ports[2]}" "$one_node" \
+    "unix://${cluster_sockets[2]}"; do
+    run -2 rlctl doctor --url "$url"
+    assert_line --regexp '^ok +role +3 masters of a Cluster, 1 of them missing$'
+    assert_line --regexp "^failure +cluster .*'fail'; the nodes of 5461 slots are down; .*$dead.*connection refused"
+    assert_line --regexp '^ok +scripts'
+  done
 }
 
 @test "a user who may not ask for the masters is told which rule is missing" {
@@ -56,5 +62,5 @@ setup() {
   done
   REDISCLI_AUTH=pw run -2 rlctl doctor --url "$one_node" --user ann
   assert_line --regexp '^failure +cluster .*cannot find the masters: CLUSTER SLOTS: NOPERM'
-  assert_line --partial 'ACL SETUSER ann +cluster|slots'
+  assert_line --partial "ACL SETUSER ann '+cluster|slots'"
 }
