@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "base/text.h"
 #include "base/time.h"
@@ -35,22 +36,42 @@ constexpr std::int64_t kManyEntries = 128;
 
 using Words = std::vector<std::string>;
 
-/// `rlctl reset KEY`, which without --force only removes what it recognizes as its own.
-Words reset_command(const Inspection& key) {
-  Words words{"rlctl", "reset"};
-  if (!key.state.is_ours() || !key.state.certain) words.emplace_back("--force");
-  words.emplace_back("--");
-  words.push_back(key.key);
-  return words;
-}
-
 Words inspect_command(const Inspection& key) {
   return {"rlctl", "inspect", "--", key.key};
 }
 
-Words expire_command(const Inspection& key, microseconds ttl) {
+/// Whether no other program keeps the key. Others keep lists of numbers that may be times, too:
+/// such a log is only known by a policy, or by the window in its name and its TTL.
+bool is_surely_ours(const Inspection& key) {
+  if (!key.state.is_ours()) return false;
+  if (key.state.form->layout != Layout::kTimes) return key.state.certain;
+  const bool is_told = key.window && !key.window_is_inferred;
+  return is_told || (key.state.certain && window_in_name(key.key));
+}
+
+/// Sets the command that changes or removes the key; of a key that others may keep, what to look
+/// at.
+void set_fix(Finding& finding, const Inspection& key, Words command) {
+  finding.command = std::move(command);
+  if (is_surely_ours(key)) return;
+  if (key.state.is_ours()) {
+    finding.advice = "it may belong to another program, look at it first";
+    finding.command = inspect_command(key);
+  } else {
+    finding.advice = "another program keeps it, find out first whether it may be changed";
+    if (finding.command.front() == "rlctl") {
+      finding.command.insert(finding.command.begin() + 2, "--force");
+    }
+  }
+}
+
+void set_reset(Finding& finding, const Inspection& key) {
+  set_fix(finding, key, {"rlctl", "reset", "--", key.key});
+}
+
+void set_expire(Finding& finding, const Inspection& key, microseconds ttl) {
   const auto ms = std::chrono::ceil<milliseconds>(ttl).count();
-  return {"redis-cli", "PEXPIRE", key.key, std::to_string(ms)};
+  set_fix(finding, key, {"redis-cli", "PEXPIRE", key.key, std::to_string(ms)});
 }
 
 /// How long a full key takes to be unused: a bucket with a burst longer than its window.
@@ -91,20 +112,24 @@ std::optional<Finding> no_ttl(const Inspection& key) {
     finding.is_critical = true;
     finding.detail =
         fmt::format("no TTL: it denies all requests for '{}' forever", escape(key.state.part_of));
-    finding.command = reset_command(key);
+    set_reset(finding, key);
     return finding;
   }
   if (key.state.form->ends_by_ttl) {
     finding.is_critical = true;
     finding.detail = fmt::format("no TTL, and only a TTL would end its window: {} used{}",
                                  used_text(key), is_full(key) ? ", denied forever" : " forever");
-    finding.command = reset_command(key);
+    set_reset(finding, key);
     return finding;
   }
   finding.detail = "no TTL: it stays in memory when nothing of it counts any more";
   const auto needed = needed_ttl(key);
-  // Removing it would let in whoever is denied, and it may not even be a limiter's.
-  finding.command = needed > microseconds{0} ? expire_command(key, needed) : inspect_command(key);
+  // Removing it would let in whoever is denied.
+  if (needed > microseconds{0}) {
+    set_expire(finding, key, needed);
+  } else {
+    finding.command = inspect_command(key);
+  }
   return finding;
 }
 
@@ -132,18 +157,26 @@ std::optional<LatestTime> latest_time(const Inspection& key) {
   return LatestTime{.at = state.counts.back().at};
 }
 
-std::optional<Finding> future(const Inspection& key) {
+std::optional<Finding> future(const Inspection& key, microseconds clock_behind) {
   const auto latest = latest_time(key);
   if (!latest) return std::nullopt;
   const auto ahead = latest->at - key.server_now;
-  if (ahead <= latest->most_ahead + kClockError) return std::nullopt;
-  return Finding{
-      .kind = FindingKind::kFuture,
-      .is_critical = true,
-      .detail = fmt::format("holds the time {}, {} ahead of the server: a clock was wrong, "
-                            "and requests are denied for longer than the limit says",
-                            instant_text(latest->at), wait_text(ahead)),
-      .command = reset_command(key)};
+  const auto most = latest->most_ahead + kClockError;
+  if (ahead <= most) return std::nullopt;
+  Finding finding{.kind = FindingKind::kFuture, .is_critical = true};
+  finding.detail = fmt::format("holds the time {}, {} ahead of the server",
+                               instant_text(latest->at), wait_text(ahead));
+  if (ahead <= most + clock_behind) {
+    finding.detail += fmt::format(
+        ", whose clock is {} behind the one of this machine: until both are right, "
+        "requests are denied for longer than the limit says",
+        wait_text(clock_behind));
+    finding.advice = "set the clocks of the server and of this machine right, then look again";
+    return finding;
+  }
+  finding.detail += ": a clock was wrong, and requests are denied for longer than the limit says";
+  set_reset(finding, key);
+  return finding;
 }
 
 std::optional<Finding> ttl_short(const Inspection& key) {
@@ -151,30 +184,30 @@ std::optional<Finding> ttl_short(const Inspection& key) {
   // Other libraries store the times of their callers.
   const microseconds error = key.state.is_ours() ? kTtlRounding : kClockError;
   if (key.state.form->ends_by_ttl || *key.ttl + error >= *key.reset_after) return std::nullopt;
-  return Finding{
-      .kind = FindingKind::kTtlShort,
-      .is_critical = true,
-      .detail = fmt::format("expires in {}, but what is used counts for {}: the limit is "
-                            "forgotten early",
-                            wait_text(*key.ttl), wait_text(*key.reset_after)),
-      .command = expire_command(key, *key.reset_after)};
+  Finding finding{.kind = FindingKind::kTtlShort,
+                  .is_critical = true,
+                  .detail = fmt::format("expires in {}, but what is used counts for {}: the limit "
+                                        "is forgotten early",
+                                        wait_text(*key.ttl), wait_text(*key.reset_after))};
+  set_expire(finding, key, *key.reset_after);
+  return finding;
 }
 
 std::optional<Finding> ttl_long(const Inspection& key) {
   if (!key.ttl || !key.window || !key.reset_after) return std::nullopt;
   if (*key.ttl <= kLongTtl || *key.ttl / kTooManyWindows <= longest_use(key)) return std::nullopt;
+  Finding finding{.kind = FindingKind::kTtlLong};
   if (key.state.form->ends_by_ttl) {
-    return Finding{
-        .kind = FindingKind::kTtlLong,
-        .is_critical = is_full(key),
-        .detail = fmt::format("its window of {} ends only in {}: {} used",
-                              format_duration(*key.window), wait_text(*key.ttl), used_text(key)),
-        .command = reset_command(key)};
+    finding.is_critical = is_full(key);
+    finding.detail = fmt::format("its window of {} ends only in {}: {} used",
+                                 format_duration(*key.window), wait_text(*key.ttl), used_text(key));
+    set_reset(finding, key);
+  } else {
+    finding.detail = fmt::format("expires in {}, with a window of {}: it wastes memory",
+                                 wait_text(*key.ttl), format_duration(*key.window));
+    set_expire(finding, key, needed_ttl(key));
   }
-  return Finding{.kind = FindingKind::kTtlLong,
-                 .detail = fmt::format("expires in {}, with a window of {}: it wastes memory",
-                                       wait_text(*key.ttl), format_duration(*key.window)),
-                 .command = expire_command(key, needed_ttl(key))};
+  return finding;
 }
 
 std::optional<Finding> zset_log(const Inspection& key) {
@@ -192,12 +225,12 @@ std::optional<Finding> negative(const Inspection& key) {
   const auto& state = key.state;
   const auto tokens = state.bucket ? std::optional(state.bucket->tokens) : std::nullopt;
   if (!tokens || *tokens >= 0) return std::nullopt;
-  return Finding{
-      .kind = FindingKind::kNegative,
-      .detail = fmt::format("{} tokens: more were taken than there were, and requests are "
-                            "denied until they have come back",
-                            *tokens),
-      .command = reset_command(key)};
+  Finding finding{.kind = FindingKind::kNegative,
+                  .detail = fmt::format("{} tokens: more were taken than there were, and requests "
+                                        "are denied until they have come back",
+                                        *tokens)};
+  set_reset(finding, key);
+  return finding;
 }
 
 /// What only looks like a count or a window, and has no TTL: perhaps somebody is locked out, or it
@@ -230,7 +263,7 @@ std::optional<Finding> two_slots(const Inspection& key) {
                  .detail = fmt::format("a decision also needs '{}', which is in another slot: the "
                                        "script fails with CROSSSLOT",
                                        escape(partner)),
-                 .advice = "give the keys of a decision a hash tag, {...}"};
+                 .advice = "give the keys of a decision a common hash tag"};
 }
 
 }  // namespace
@@ -245,7 +278,8 @@ std::string_view name_of(FindingKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-std::vector<Finding> audit(const Inspection& inspection, bool has_slots) {
+std::vector<Finding> audit(const Inspection& inspection, bool has_slots,
+                           microseconds clock_behind) {
   std::vector<Finding> findings;
   if (!inspection.is_limiter()) return findings;
   const auto add = [&](std::optional<Finding> finding) {
@@ -259,7 +293,7 @@ std::vector<Finding> audit(const Inspection& inspection, bool has_slots) {
   }
   add(no_ttl(inspection));
   // A clock that was wrong has made the TTL wrong, too.
-  auto ahead = future(inspection);
+  auto ahead = future(inspection, clock_behind);
   if (!ahead && is_ttl_judged(inspection)) {
     add(ttl_short(inspection));
     add(ttl_long(inspection));
@@ -274,12 +308,24 @@ std::vector<Finding> audit(const Inspection& inspection, bool has_slots) {
 
 ServerAudit audit_servers(redis::Connection& connection) {
   const auto servers = connection.servers();
-  constexpr std::array<std::string_view, 1> kInfo{"INFO"};
-  for (const auto& server : servers) connection.append_to(server, kInfo);
+  constexpr std::array<std::string_view, 1> kInfo{"INFO"}, kTime{"TIME"};
+  const auto asked_at = system_time();
+  for (const auto& server : servers) {
+    connection.append_to(server, kTime);
+    connection.append_to(server, kInfo);
+  }
   ServerAudit result;
   for (const auto& server : servers) {
+    const auto time = connection.read();
     const auto info = connection.read();
-    redis::throw_failure_of(info);
+    if (const auto* failed = redis::failure_of(info)) {
+      result.lost = *failed;
+      continue;
+    }
+    if (time.size() == 2) {
+      const auto behind = asked_at - redis::server_time(time);
+      if (behind > kClockError) result.clock_behind = std::max(result.clock_behind, behind);
+    }
     if (info.is_error()) {
       result.is_complete = false;
       continue;
@@ -297,8 +343,7 @@ ServerAudit audit_servers(redis::Connection& connection) {
                          "allow their full limit{}",
                          server, server.empty() ? "" : ": ", policy,
                          has_evicted ? fmt::format("; {} keys were evicted", evicted) : ""),
-         .command = {"redis-cli", "CONFIG", "SET", "maxmemory-policy", "noeviction"},
-         .server = server});
+         .advice = "set maxmemory-policy noeviction, on a server of its own for limiters"});
   }
   return result;
 }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "redis/connection.h"
+#include "redis/error.h"
 #include "stored/inspection.h"
 
 namespace rlctl::stored {
@@ -31,19 +33,18 @@ struct Finding {
   bool is_critical = false;  ///< somebody is locked out, or let in; else a waste or a risk
   std::string key = {};      ///< empty: it concerns the server
   std::string detail = {};   ///< why it hurts
-  /// The command that fixes it: "rlctl" or "redis-cli", and its words without the server. Empty:
-  /// see `advice`.
+  /// A command about it: "rlctl" or "redis-cli", and its words without the server; may be empty.
   std::vector<std::string> command = {};
+  /// What to do instead of running the command, or to know before; without characters that a shell
+  /// would interpret. Empty: the command fixes it, and harms nothing as far as is known.
   std::string advice = {};
-  std::string server =
-      {};  ///< for the command: one of Connection::servers(); empty: where the key is
 };
 
 /// The findings about one key, by its state at inspection.server_now, as inspect() or survey()
-/// found it with no `now` in the request. `has_slots`: it is in a Cluster. If the key is
-/// not recognized, at most a warning: without a TTL, what looks like a count or a window may be
-/// one.
-std::vector<Finding> audit(const Inspection& inspection, bool has_slots);
+/// found it with no `now` in the request. `has_slots`: it is in a Cluster. `clock_behind`: see
+/// ServerAudit. If the key is not recognized, at most a warning: without a TTL, what looks like a
+/// count or a window may be one.
+std::vector<Finding> audit(const Inspection& inspection, bool has_slots, microseconds clock_behind);
 
 /// Whether audit() can compare the key's TTL, if it has one, with its window. Of a log whose window
 /// is not given, it follows from the TTL or is not known.
@@ -51,7 +52,10 @@ bool is_ttl_judged(const Inspection& inspection);
 
 struct ServerAudit {
   std::vector<Finding> findings = {};
-  bool is_complete = true;  ///< false: the user may not call INFO
+  bool is_complete = true;                ///< false: the user may not call INFO
+  std::optional<redis::Error> lost = {};  ///< why one of several servers did not answer
+  /// How far at least the clock of a server is behind the one of this machine; 0 if it is hardly.
+  microseconds clock_behind{0};
 };
 /// The findings about the servers that have the keys. Throws redis::Error.
 ServerAudit audit_servers(redis::Connection& connection);

@@ -35,8 +35,9 @@ TEST_CASE("a node of a Cluster that hangs up does not pass for one that must not
   FakeCluster cluster;
   cluster.serve(cluster.low, "low", support::always("INFO", {.bytes = {}, .hangs_up = true}));
   auto connection = redis::Connection::open(cluster.url(), support::kLong);
-  const auto error = support::error_of([&] { (void)stored::audit_servers(connection); });
-  CHECK(error.failure() == redis::Failure::kUnreachable);
+  const auto servers = stored::audit_servers(connection);
+  REQUIRE(servers.lost);
+  CHECK(servers.lost->failure() == redis::Failure::kUnreachable);
 }
 
 }  // namespace stored_audit_test

@@ -80,6 +80,9 @@ class Audit {
   stored::InspectionRequest request_for(const std::string& key) const {
     return cli::request_for(found_target(key, configuration_));
   }
+  std::vector<Finding> findings_about(const stored::Inspection& key) const {
+    return stored::audit(key, connection_.has_slots(), servers_.clock_behind);
+  }
   void audit_page(std::span<const stored::Surveyed> page);
   void confirm(std::vector<Finding>& findings) const;
   void add(std::vector<Finding> findings);
@@ -94,6 +97,7 @@ class Audit {
   const limiter::Configuration& configuration_;
   stored::Libraries libraries_;
   report::Findings written_;
+  stored::ServerAudit servers_;
   /// By whether they are mere warnings, so that critical ones come first, and by kind.
   std::map<std::pair<bool, stored::FindingKind>, Kind> kinds_;
   std::int64_t readable_ = 0, limiters_ = 0;  ///< numbers of keys
@@ -105,10 +109,9 @@ class Audit {
 
 ExitStatus Audit::run(const std::string& pattern) {
   Progress progress(is_terminal(STDERR_FILENO));
-  stored::ServerAudit servers;
   try {
-    servers = stored::audit_servers(connection_);
-    add(std::move(servers.findings));
+    servers_ = stored::audit_servers(connection_);
+    add(std::move(servers_.findings));
     stored::survey_all(connection_,
                        {.pattern = pattern,
                         .ask = [&](const std::string& key) { return request_for(key); },
@@ -119,6 +122,7 @@ ExitStatus Audit::run(const std::string& pattern) {
                               invocation_.interrupt.check();
                             }},
                        libraries_);
+    if (servers_.lost) throw *servers_.lost;
   } catch (...) {
     progress.clear();
     write();  // what was found before the error
@@ -127,13 +131,13 @@ ExitStatus Audit::run(const std::string& pattern) {
   progress.clear();
   refused_.require_readable();
   write();
-  if (!servers.is_complete) {
+  if (!servers_.is_complete) {
     warn("warning: eviction is not checked: the user needs +info", invocation_.command);
   }
   if (refused_.count() > 0) warn("warning: not audited: " + refused_.text(), invocation_.command);
   if (!invocation_.json) invocation_.out.write(summary() + "\n");
   invocation_.out.flush();
-  return written_.status(servers.is_complete && refused_.count() == 0);
+  return written_.status(servers_.is_complete && refused_.count() == 0);
 }
 
 void Audit::audit_page(std::span<const stored::Surveyed> page) {
@@ -151,8 +155,7 @@ void Audit::audit_page(std::span<const stored::Surveyed> page) {
       ++limiters_;
       if (!stored::is_ttl_judged(inspection)) ++unjudged_;
     }
-    std::ranges::move(stored::audit(inspection, connection_.has_slots()),
-                      std::back_inserter(findings));
+    std::ranges::move(findings_about(inspection), std::back_inserter(findings));
   }
   // A key that was written after its TTL and before its contents were read looks wrong once.
   if (!findings.empty()) confirm(findings);
@@ -173,7 +176,7 @@ void Audit::confirm(std::vector<Finding>& findings) const {
   }
   std::set<std::pair<std::string, stored::FindingKind>> found;
   for (const auto& each : stored::survey(connection_, requests, libraries_)) {
-    for (auto& finding : stored::audit(each.inspection, connection_.has_slots())) {
+    for (auto& finding : findings_about(each.inspection)) {
       found.emplace(std::move(finding.key), finding.kind);
     }
   }
@@ -225,32 +228,26 @@ std::vector<std::string> with_key_in_base64(std::vector<std::string> words) {
   return words;
 }
 
-/// The command that fixes a finding, with the server, ready to paste into a shell; or advice.
+/// The command about a finding, with the server, ready to paste into a shell; behind a # unless it
+/// fixes the finding and harms nothing as far as is known.
 std::string Audit::fix_for(const Finding& finding) const {
-  if (finding.command.empty()) return "# " + finding.advice;  // does no harm in a shell
+  if (finding.command.empty()) return "# " + finding.advice;
+  auto advice = finding.advice;
+  std::vector<std::string> words;
   if (finding.command.front() == "rlctl") {
-    auto words =
-        rlctl_words(invocation_.options, invocation_.connection, invocation_.configuration);
+    words = rlctl_words(invocation_.options, invocation_.connection, invocation_.configuration);
     const auto command = with_key_in_base64(finding.command);
     words.insert(words.end(), command.begin() + 1, command.end());
-    return command_line(words);
-  }
-  std::vector<std::string> words;
-  if (url_.scheme == redis::Scheme::kSentinel || url_.scheme == redis::Scheme::kPrivate) {
-    words = {"redis-cli"};
   } else {
-    auto url = url_;
-    if (finding.server.find(':') != finding.server.npos) {
-      const auto node = redis::parse_url("redis://" + finding.server);
-      url.scheme = node.scheme;
-      url.host = node.host;
-      url.port = node.port;
-    }
-    words = redis_cli_words(url, "audit");
+    const bool has_address =
+        url_.scheme != redis::Scheme::kSentinel && url_.scheme != redis::Scheme::kPrivate;
+    words = has_address ? redis_cli_words(url_, "audit") : std::vector<std::string>{"redis-cli"};
+    if (!has_address) advice += advice.empty() ? "on the master" : ", on the master";
+    const std::vector<std::string_view> command(finding.command.begin() + 1, finding.command.end());
+    append_redis_command(words, command);
   }
-  const std::vector<std::string_view> command(finding.command.begin() + 1, finding.command.end());
-  append_redis_command(words, command);
-  return command_line(words);
+  const auto line = command_line(words);
+  return advice.empty() ? line : "# " + advice + ": " + line;
 }
 
 /// "2 warnings in 12 limiter keys, 340 other keys; TTL not checked for 3 keys: no policy defines

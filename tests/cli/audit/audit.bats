@@ -16,10 +16,11 @@ algorithms=(fixed-window gcra leaky-bucket sliding-window-counter sliding-window
 
 # found [OPTION…]: each finding as FINDING SEVERITY KEY.
 found() { rlctl audit --json "$@" | jq -r '[.finding, .severity, .key] | join(" ")'; }
-# fix KEY: runs what the finding about the key says.
+# fix KEY: runs what the finding about the key says; of another program's key, what it says to find out about.
 fix() {
   local line
   line=$(rlctl audit --json | jq -r --arg key "$1" 'select(.key == $key) | .fix')
+  line=${line#\# another program keeps it, *: }
   [[ $line == rlctl* || $line == redis-cli* ]] || fail "no command: $line"
   eval "$line" >/dev/null
 }
@@ -94,6 +95,11 @@ fix() {
 @test "times that are hours ahead of the server's clock are critical" {
   local name later
   later=$(($(date +%s) + 86400))000000
+  {
+    echo 'timeout = "120s"'
+    printf '[policy.log]\nkey = "sliding-window-log"\nlimit = "5/60s"\n'
+  } >"$BATS_TEST_TMPDIR/c.toml"
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/c.toml
   for name in "${algorithms[@]}"; do
     rlctl check -q "$name" --limit 5/60s --algorithm "$name" --now "$later"
   done
@@ -341,4 +347,25 @@ END
     refute_output --partial 'ttl_'
     refute_output --partial 'PEXPIRE'
   done
+}
+
+@test "times ahead of a server whose clock is behind are no reason to reset anything" {
+  load ../../support/faults
+  preload
+  set_clock() { perl -e 'print pack "q", shift' -- "$1" >"$clock"; }
+  start_server_with_clock
+  rlctl check -q gcra --limit 5/60s --algorithm gcra
+  rlctl check -q window --limit 5/60s --algorithm fixed-window
+  set_clock -7200
+  run -2 rlctl audit --json
+  assert_equal "$(jq -r '[.finding, .fix] | join(" ")' <<<"$output" | sort -u)" \
+    'future # set the clocks of the server and of this machine right, then look again'
+  assert_regex "$output" 'whose clock is [12]h[0-9]+m[0-9]+s behind the one of this machine'
+  run -1 rlctl doctor
+  assert_line --regexp '^warning +clock +7[12][0-9]+.* behind .*: if it was set back, limiters deny for longer'
+  set_clock 7200
+  run -1 rlctl doctor
+  assert_line --regexp '^warning +clock .* ahead of .*: if it is set back, limiters deny'
+  set_clock 0
+  run -0 rlctl audit
 }
