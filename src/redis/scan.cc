@@ -1,6 +1,9 @@
 #include "redis/scan.h"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <cmath>
 
 #include "base/text.h"
 
@@ -47,7 +50,66 @@ void Scan::append() {
 double Scan::scanned() const {
   auto servers = static_cast<double>(server_);
   if (!connection_.has_slots()) servers += share_of(to_number<std::uint64_t>(cursor_).value_or(0));
-  return servers / static_cast<double>(servers_.size());
+  return servers / static_cast<double>(servers_.size() + lost_.size());
+}
+
+/// The servers that were scanned to the end remain the first.
+void Scan::find_servers_again() {
+  const auto now = connection_.servers();
+  servers_.resize(server_);
+  const auto has = [](const auto& names, const auto& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  for (const auto& server : now) {
+    if (!has(servers_, server) && !has(lost_, server)) servers_.push_back(server);
+  }
+  done_ = server_ == servers_.size() && !failed_;
+  cursor_ = "0";
+  pages_ = 0;
+  found_ = found_in_share_;
+}
+
+std::vector<std::string> Scan::next() {
+  found_before_ = found_;
+  if (failed_ && server_ == servers_.size()) throw incomplete(*failed_);
+  for (bool is_repeated = false;; is_repeated = true) {
+    try {
+      append();
+      return take();
+    } catch (const Error& error) {
+      const bool is_lost =
+          error.failure() == Failure::kUnreachable || error.failure() == Failure::kNotSent;
+      if (!connection_.has_slots() || !is_lost) throw incomplete(error);
+      if (is_repeated) failed_ = error;
+    }
+    if (is_repeated) break;
+    find_servers_again();
+    if (server_ == servers_.size()) return {};
+  }
+  lost_.push_back(servers_[server_]);
+  servers_.erase(servers_.begin() + static_cast<std::ptrdiff_t>(server_));
+  cursor_ = "0";
+  return {};
+}
+
+Error Scan::incomplete(const Error& error) const {
+  switch (error.failure()) {
+    case Failure::kUnreachable:
+    case Failure::kTimeout:
+    case Failure::kNotNow:
+    case Failure::kNotSent:
+      break;
+    default:
+      return error;
+  }
+  if (found_before_ == 0) return error;
+  auto text = fmt::format("{}; incomplete: {}", error.what(), found_before_);
+  if (share_ > 0) {
+    const auto all = std::llround(static_cast<double>(found_in_share_) / share_);
+    text += fmt::format(" of about {}", std::max(static_cast<std::uint64_t>(all), found_before_));
+  }
+  return Error(error.failure(), text + " keys", error.code(), error.hint())
+      .from(error.server(), error.command());
 }
 
 std::vector<std::string> Scan::take() {
@@ -61,9 +123,13 @@ std::vector<std::string> Scan::take() {
     throw error_about(reply, {Failure::kProtocol, "the server's SCAN never ends"});
   }
   cursor_ = next;
-  done_ = server_ == servers_.size();
-  share_ = std::max(share_, scanned());
+  done_ = server_ == servers_.size() && !failed_;
   const auto found = reply[1];
+  found_ += found.size();
+  if (scanned() > share_) {
+    share_ = scanned();
+    found_in_share_ = found_;
+  }
   std::vector<std::string> keys;
   keys.reserve(found.size());
   for (std::size_t i = 0; i < found.size(); ++i) keys.emplace_back(found[i].text());

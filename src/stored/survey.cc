@@ -375,7 +375,8 @@ std::vector<Surveyed> Surveying::run() {
 
 std::vector<Surveyed> survey(redis::Connection& connection, std::span<const InspectedKey> keys,
                              const Libraries& libraries) {
-  return Surveying(connection, keys, libraries).run();
+  return redis::repeated_if_lost(connection,
+                                 [&] { return Surveying(connection, keys, libraries).run(); });
 }
 
 void survey_all(redis::Connection& connection, const SurveyScan& scan, const Libraries& libraries) {
@@ -390,7 +391,11 @@ void survey_all(redis::Connection& connection, const SurveyScan& scan, const Lib
       auto request = scan.ask(key);
       page.push_back({.key = std::move(key), .request = request});
     }
-    scan.on_page(survey(connection, page, libraries), keys.share());
+    try {
+      scan.on_page(survey(connection, page, libraries), keys.share());
+    } catch (const redis::Error& error) {
+      throw keys.incomplete(error);
+    }
   }
 }
 

@@ -128,6 +128,51 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
   run -1 rlctl reset none
 }
 
+# search COMMAND…: a search in the background, whose master 1 is killed before it has searched it.
+search() {
+  local status=0
+  node_cli 1 CLIENT PAUSE 600000 >/dev/null
+  rlctl "$@" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+  local command=$!
+  wait_until sleeps "$command"
+  kill_node 1
+  take_over 4
+  wait "$command" || status=$?
+  assert_equal "$status $(cat "$BATS_TEST_TMPDIR/err")" "${expected-0 }"
+}
+
+@test "a search that loses a master goes on with the replica that has taken over" {
+  start_cluster 3 1
+  printf 'key:%s\n' {1..300} | rlctl check -q --batch --limit 9/1d
+  pause=0.1 wait_until eval "node_cli 4 DBSIZE | grep -qx '$(node_cli 1 DBSIZE)'"
+  search list --sort key --limit 9/1d
+  assert_equal "$(grep -c 'key:[0-9]' "$BATS_TEST_TMPDIR/out")" 300
+}
+
+@test "a reset that loses a master goes on with the replica that has taken over" {
+  start_cluster 3 1
+  printf 'key:%s\n' {1..300} | rlctl check -q --batch --limit 9/1d
+  pause=0.1 wait_until eval "node_cli 4 DBSIZE | grep -qx '$(node_cli 1 DBSIZE)'"
+  expected='0 not saved: --save FILE keeps what is removed, and --restore puts it back
+removed 300 keys (300 sliding-window-log)' search reset --match 'key:*' --yes
+  assert_equal "$(node_cli 0 DBSIZE),$(node_cli 2 DBSIZE),$(node_cli 4 DBSIZE)" 0,0,0
+}
+
+@test "a search for which no replica takes over searches the other masters, and says how much is missing" {
+  start_cluster 3
+  printf 'key:%s\n' {1..300} | rlctl check -q --batch --limit 9/1d
+  local keys command
+  keys=$(($(node_cli 0 DBSIZE) + $(node_cli 2 DBSIZE)))
+  kill_node 1
+  for command in list 'list --sort key' audit "reset --match key:* --yes"; do
+    # shellcheck disable=SC2086
+    set -f && run -3 --separate-stderr rlctl --timeout 1s $command && set +f
+    assert_regex "$stderr" "127.0.0.1:${cluster_ports[1]}: .*; incomplete: $keys of about [0-9]+ keys"
+    [[ $command == audit ]] || assert_equal "$(grep -c 'key:[0-9]' <<<"$output")" "$keys"
+  done
+  assert_regex "$stderr" "; $keys keys had already been removed"
+}
+
 @test "after a signal the answers of the nodes that answer are there, and the others are counted" {
   # The scripts are loaded, and the slots known.
   run -0 rlctl check --batch --limit 9/1h -q < <(printf 'warm:%s\n' {1..60})

@@ -113,11 +113,18 @@ class Run {
   /// Throws redis::Error.
   ExitStatus run() {
     auto connection = connector_.open_for_looks(invocation_.command);
-    listing_.scan(connection, [&](std::vector<Row> rows, double share) {
-      take(std::move(rows));
-      progress_.update(share, "the database");
-      invocation_.interrupt.check();
-    });
+    try {
+      listing_.scan(connection, [&](std::vector<Row> rows, double share) {
+        take(std::move(rows));
+        progress_.update(share, "the database");
+        invocation_.interrupt.check();
+      });
+    } catch (const redis::Error&) {
+      progress_.clear();
+      if (plan_.sort) write(rows_.take());  // the first ones of what was found before the error
+      invocation_.out.flush();
+      throw;
+    }
     progress_.clear();
     if (plan_.sort) write(rows_.take());
     finish();
