@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string_view>
@@ -349,7 +350,7 @@ std::vector<std::string> rlctl_words(const Options& options, const ConnectionOpt
   }
   std::vector<std::string> words{"rlctl"};
   if (const auto file = configuration.named_file(); file && needs_file) {
-    words.insert(words.end(), {"--config", *file});
+    words.insert(words.end(), {"--config", std::filesystem::absolute(*file).string()});
   }
   for (auto& word : options.repeated_server(values)) words.push_back(std::move(word));
   return words;

@@ -166,7 +166,7 @@ Resetter::Indices Resetter::attempt(Looks& looks, const Indices& which) {
     if (!look.result) removable.push_back(which[i]);
   }
   auto changed = options_.save_to != nullptr ? save(looks, removable) : Indices{};
-  if (options_.on_looked) options_.on_looked();
+  if (options_.on_looked) options_.on_looked(removable.size());
   if (removable.empty()) return changed;
   try {
     const auto kept = remove(looks, removable);

@@ -54,8 +54,8 @@ struct ResetOptions {
   bool dry_run = false;  ///< report what would be removed, and write nothing
   /// How often to try a key that other clients change: a look and a removal, a round trip apart.
   int tries = 100;
-  /// Called after each look, before the removal. May be empty.
-  std::function<void()> on_looked = {};
+  /// Called after each look, before the removal of so many keys. May be empty.
+  std::function<void(std::size_t removable)> on_looked = {};
   /// Keys are saved here before they are removed; null: they are not saved.
   SaveFile* save_to = nullptr;
   const Libraries* libraries = &built_in_libraries();  ///< how other limiters' keys are read

@@ -50,7 +50,7 @@ class Place {
     Resetter resetter(connection_,
                       {.force = true,
                        .tries = 5,
-                       .on_looked = [&] { meanwhile(++times); },
+                       .on_looked = [&](std::size_t) { meanwhile(++times); },
                        .save_to = &file,
                        .longest_dump = longest_dump},
                       [&](const ResetOutcome& outcome) {

@@ -41,7 +41,7 @@ const Form* find_form(std::string_view name) {
 /// Runs an action once, between a look and the removal.
 ResetOptions after_first_look(const std::function<void()>& action) {
   auto first = std::make_shared<bool>(true);
-  return {.on_looked = [=] {
+  return {.on_looked = [=](std::size_t) {
     if (std::exchange(*first, false)) action();
   }};
 }
@@ -126,7 +126,7 @@ TEST_CASE("whatever a limiter writes between the look and the removal is noticed
     CAPTURE(algorithm.name);
     arena.ask("k", algorithm.name);
     int looks = 0;
-    const ResetOptions options{.on_looked = [&] {
+    const ResetOptions options{.on_looked = [&](std::size_t) {
       if (++looks == 1) arena.ask("k", algorithm.name);
     }};
     CHECK(arena.reset({"k"}, options) == Outcomes{{"k", "removed " + std::string(algorithm.name)}});
@@ -140,7 +140,7 @@ TEST_CASE("a bucket in a hash that is written between the look and the removal i
   (void)arena.call({"HSET", key, "tokens", "9", "last_refreshed", "1763750000"});
   CHECK(arena.reset({key}) == Outcomes{{key, "left " + label + " foreign"}});
   int looks = 0;
-  ResetOptions options{.force = true, .on_looked = [&] {
+  ResetOptions options{.force = true, .on_looked = [&](std::size_t) {
                          if (++looks == 1) (void)arena.call({"HSET", key, "tokens", "8"});
                        }};
   CHECK(arena.reset({key}, options) == Outcomes{{key, "removed " + label}});
@@ -166,7 +166,7 @@ TEST_CASE("a SCRIPT FLUSH between the look and the removal has no effect") {
   Arena arena;
   const auto keys = arena.ask_for(2200, "gcra");
   int looks = 0;
-  const ResetOptions options{.on_looked = [&] {
+  const ResetOptions options{.on_looked = [&](std::size_t) {
     if (++looks == 2) (void)arena.call({"SCRIPT", "FLUSH"});
   }};
   for (const auto& [key, outcome] : arena.reset(keys, options)) CHECK(outcome == "removed gcra");
@@ -177,7 +177,7 @@ TEST_CASE("a constantly written key is reported as changing and does not delay i
   Arena arena;
   const auto keys = arena.ask_for(200, "gcra");
   int looks = 0;
-  ResetOptions options{.tries = 5, .on_looked = [&] {
+  ResetOptions options{.tries = 5, .on_looked = [&](std::size_t) {
                          const auto other = test::packed("gcra ", 1.7e15 + ++looks, 2, 7, 6e7, 7);
                          (void)arena.call({"SET", "123", other});
                        }};
@@ -195,7 +195,7 @@ TEST_CASE("a busy key that is not a limiter's does not delay the removal of othe
   arena.ask("limiter", "gcra");
   (void)arena.call({"SET", "busy", "x"});
   int looks = 0;
-  const ResetOptions options{.tries = 3, .on_looked = [&] {
+  const ResetOptions options{.tries = 3, .on_looked = [&](std::size_t) {
                                ++looks;
                                (void)arena.call({"APPEND", "busy", "x"});
                              }};

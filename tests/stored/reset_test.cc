@@ -145,7 +145,7 @@ TEST_CASE(
   Arena arena;
   const auto keys = arena.ask_for(2500, "gcra");
   int looks = 0;
-  const ResetOptions options{.on_looked = [&] {
+  const ResetOptions options{.on_looked = [&](std::size_t) {
     if (++looks == 2) ::kill(arena.pid(), SIGKILL);
   }};
   const auto failed = arena.fail_to_reset(keys, options);
@@ -191,7 +191,7 @@ class FailingCluster {
   Arena::Failed fail_to_reset(const std::function<void()>& fail) {
     file.begin(std::nullopt);
     int looks = 0;
-    const auto on_looked = [&] {
+    const auto on_looked = [&](std::size_t) {
       if (++looks != 2) return;
       arena.connection().set_timeout(support::kShort);
       fail();

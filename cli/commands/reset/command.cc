@@ -198,6 +198,7 @@ ExitStatus reset_keys(const Plan& plan, Invocation& invocation) {
   session.run(
       connection, plan.dry_run, [&](const ResetOutcome& outcome) { keys.add(outcome); },
       [&](stored::Resetter& resetter) { reset_named(session, resetter, keys.redis_keys()); });
+  if (session.removed() > 1 && !plan.dry_run) session.summarize(session.summary());
   session.explain_undo();
   if (session.removed() == 0 && session.is_for_people()) {
     const auto hint = hint_at_databases(session.connector);
@@ -223,9 +224,17 @@ void scan(Session& session, const std::string& pattern, redis::Connection& conne
           stored::Resetter& resetter) {
   redis::Scan scan(connection, pattern);
   while (!scan.done()) {
-    const auto readable = stored::readable_keys(connection, scan.next());
-    session.refused.add(readable);
-    resetter.reset(readable.keys);
+    const auto keys = scan.next();
+    try {
+      const auto readable = redis::repeated_if_lost(
+          connection, [&] { return stored::readable_keys(connection, keys); });
+      session.refused.add(readable);
+      redis::repeated_if_lost(
+          connection, [&] { resetter.reset(readable.keys); },
+          [&] { return resetter.in_doubt().empty(); });
+    } catch (const redis::Error& error) {
+      throw scan.incomplete(error);
+    }
     const auto removed = session.removed();
     session.progress.update(
         scan.share(),
@@ -263,7 +272,9 @@ bool ask(const Found& found, Session& session) {
     throw ProblemError({.status = ExitStatus::kUsage,
                         .code = "usage",
                         .message = "refusing to remove " + count + " without --yes",
-                        .hint = "--dry-run lists what would be removed, --yes removes it"});
+                        .hint =
+                            "--dry-run lists what would be removed, --yes removes it, --save FILE "
+                            "keeps a copy of what is removed"});
   }
   KindCounts kinds;
   std::vector<std::string> keys, others;
@@ -276,10 +287,13 @@ bool ask(const Found& found, Session& session) {
     write_stderr("NOT limiter state: " + count_of_keys(others.size()) + ", " + first_keys(others) +
                  "\n");
   }
-  const bool yes = confirm("remove " + count + " (" + text_of(kinds) + ") from " +
-                               session.connector.name() + ": " + first_keys(keys) + "?\n[y/N] ",
-                           session.invocation.interrupt);
+  const bool yes =
+      confirm("remove " + count + " (" + text_of(kinds) + ") from " + session.connector.name() +
+                  ": " + first_keys(keys) + "?\n" +
+                  (session.plan.save ? "" : "(--save FILE would keep a copy) ") + "[y/N] ",
+              session.invocation.interrupt);
   if (!yes) write_stderr("nothing was removed\n");
+  session.has_suggested = true;
   return yes;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -88,7 +89,11 @@ void Session::run(redis::Connection& connection, bool dry_run,
   stored::Resetter resetter(connection,
                             {.force = plan.force,
                              .dry_run = dry_run,
-                             .on_looked = [this] { flush(); },
+                             .on_looked =
+                                 [this](std::size_t removable) {
+                                   flush();
+                                   suggest_save(removable);
+                                 },
                              .save_to = save_to,
                              .libraries = &libraries},
                             on_outcome);
@@ -116,6 +121,11 @@ void Session::guard(const std::function<void()>& work,
     work();
     flush();
   } catch (const OutputClosed&) {
+    // Before SIGPIPE ends the process.
+    const Problem closed{.code = "output", .message = "standard output is closed"};
+    progress.clear();
+    write_stderr(render(explain(closed), invocation.command, invocation.json));
+    explain_undo();
     throw;
   } catch (const std::exception& error) {
     const bool is_signal = dynamic_cast<const Interrupted*>(&error) != nullptr;
@@ -246,10 +256,20 @@ void Session::summarize(const std::string& text) {
   if (is_for_people()) write_stderr(text + "\n");
 }
 
+void Session::suggest_save(std::size_t removable) {
+  if (has_suggested || removable + removed() <= 1 || plan.save || plan.dry_run) return;
+  has_suggested = true;
+  progress.clear();
+  if (is_for_people()) {
+    write_stderr("not saved: --save FILE keeps what is removed, and --restore puts it back\n");
+  }
+}
+
 void Session::explain_undo() {
   if (!save_file || !save_file->is_kept() || !is_for_people()) return;
   auto words = rlctl_words(invocation.options, invocation.connection, invocation.configuration);
-  words.insert(words.end(), {"reset", "--restore", save_file->path()});
+  const auto file = std::filesystem::absolute(save_file->path()).string();
+  words.insert(words.end(), {"reset", "--restore", file});
   write_stderr("saved in " + shell_quoted(save_file->path()) + "; to undo: " + command_line(words) +
                "\n");
 }

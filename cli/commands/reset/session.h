@@ -93,6 +93,9 @@ struct Session {
   void flush();
   /// Writes a summary to stderr, except with --json or --quiet.
   void summarize(const std::string& text);
+  /// Says once, before several keys are removed without --save, that it would keep them, except
+  /// with --json or --quiet.
+  void suggest_save(std::size_t removable);
   /// Writes to stderr how to undo what was done, except with --json or --quiet.
   void explain_undo();
 
@@ -102,6 +105,7 @@ struct Session {
   stored::Libraries libraries;
   Progress progress;
   std::optional<stored::SaveFile> save_file;  ///< none in a dry run
+  bool has_suggested = false;                 ///< --save was mentioned
   KindCounts removed_kinds;                   ///< in a dry run: would be removed
   /// The keys that are left, by reason: those of kUncertain as kForeign. Only kNoLimiterState (by
   /// type) and kForeign show their kinds.

@@ -1,5 +1,7 @@
 load ../../support/common
 
+not_saved='not saved: --save FILE keeps what is removed, and --restore puts it back'
+
 # `rlctl reset --match PATTERN`.
 
 setup_file() { start_server; }
@@ -57,7 +59,8 @@ answer() {
   assert_equal "$(sort <<<"$output")" 'removed key=login:ann algorithm=sliding-window-log
 removed key=login:bob algorithm=sliding-window-log
 removed key=login:cid algorithm=gcra'
-  assert_equal "$stderr" "removed 3 keys (2 sliding-window-log, 1 gcra); left 1 without limiter state (1 hash); left 1 that may belong to another program (1 foreign-counter); --force removes all 2"
+  assert_equal "$stderr" "$not_saved
+removed 3 keys (2 sliding-window-log, 1 gcra); left 1 without limiter state (1 hash); left 1 that may belong to another program (1 foreign-counter); --force removes all 2"
   assert_equal "$(hold)" "$before"
 }
 
@@ -79,7 +82,8 @@ removed key=login:cid algorithm=gcra'
   cli SET other x
   run -0 --separate-stderr rlctl reset --match '*t*' --yes --force
   assert_output --partial 'removed key=text type=string'
-  assert_equal "$stderr" 'removed 2 keys (2 string)'
+  assert_equal "$stderr" "$not_saved
+removed 2 keys (2 string)"
   assert_equal "$(cli KEYS '*')" hash
 }
 
@@ -116,7 +120,7 @@ would-remove key=login:cid algorithm=gcra'
   run -2 --separate-stderr rlctl reset --match '*' </dev/null
   assert_output ''
   assert_equal "$stderr" 'rlctl: reset: refusing to remove 3 keys without --yes
-  hint: --dry-run lists what would be removed, --yes removes it'
+  hint: --dry-run lists what would be removed, --yes removes it, --save FILE keeps a copy of what is removed'
   run -2 --separate-stderr rlctl reset --match 'login:ann' --json
   assert_equal "$(jq -r .error.message <<<"$stderr")" 'refusing to remove 1 key without --yes'
   assert_equal "$(hold)" "$before"
@@ -140,7 +144,8 @@ would-remove key=login:cid algorithm=gcra'
   fill other: 100
   run -0 --separate-stderr rlctl reset --match 'k:*' --yes
   assert_equal "$(sort -u <<<"$output" | wc -l)" 3000
-  assert_equal "$stderr" 'removed 3000 keys (3000 gcra)'
+  assert_equal "$stderr" "$not_saved
+removed 3000 keys (3000 gcra)"
   assert_equal "$(cli DBSIZE)" 100
 }
 
@@ -209,7 +214,7 @@ would-remove key=login:cid algorithm=gcra'
   start_fake_server "$replies"
   run -1 --separate-stderr rlctl reset --match '*' --yes --verbose
   assert_output 'left key=k type=set reason=no-limiter-state'
-  assert_equal "${stderr_lines[0]}" 'removed no key; left 1 without limiter state (1 set)'
+  assert_equal "$stderr" "removed no key; left 1 without limiter state (1 set)"
 }
 
 @test "only the keys in the question are removed, as they were then" {
@@ -273,7 +278,7 @@ would-remove key=login:cid algorithm=gcra'
   local removed
   removed=$(wc -l <"$BATS_TEST_TMPDIR/lines")
   assert_equal "$(cli DBSIZE)" "$((5000 - removed))"
-  assert_regex "$(<"$BATS_TEST_TMPDIR/errors")" \
+  assert_regex "$(tail -n +2 "$BATS_TEST_TMPDIR/errors")" \
     "^rlctl: reset: .*; $removed keys had already been removed"
 }
 
@@ -293,7 +298,7 @@ some_are_removed() { (($(cli DBSIZE) < 4000)); }
   # Whether a batch was in flight depends on when the signal arrived: its keys, three of them named, are
   # counted separately.
   local message pattern unknown=0
-  message=$(<"$BATS_TEST_TMPDIR/errors")
+  message=$(tail -n +2 "$BATS_TEST_TMPDIR/errors")
   pattern='^rlctl: reset: interrupted; (.* and ([0-9]+) more may have been removed; )?'
   pattern+='([0-9]+) keys had already been removed$'
   assert_regex "$message" "$pattern"

@@ -16,13 +16,24 @@ ask() { rlctl check -q --limit 5/1d "${@:2}" -- "$1"; }
   local key
   for key in a b; do ask "$key"; done
   without_reader 'rlctl reset a b'
-  assert_equal "$stderr" 'rlctl: reset: standard output is closed; 2 keys had already been removed
+  assert_equal "$stderr" 'not saved: --save FILE keeps what is removed, and --restore puts it back
+rlctl: reset: standard output is closed; 2 keys had already been removed
 status 2'
   assert_equal "$(cli DBSIZE)" 0
   ask a
   without_reader 'rlctl reset a --json'
   jq -ec '.error | .code == "output" and (.message | test("; 1 key had already been removed$"))' \
     <<<"${stderr_lines[0]}" || fail "$stderr"
+}
+
+@test "a reader that goes away, such as head, leaves the number of keys on standard error" {
+  cd "$BATS_TEST_TMPDIR"
+  printf 'k%s\n' {1..2000} | rlctl check -q --batch --limit 5/1d >/dev/null
+  run --separate-stderr bash -c "rlctl reset --match 'k*' --yes --save saved | head -n 1"
+  assert_equal "${#lines[@]}" 1
+  assert_regex "${stderr_lines[0]}" \
+    "^rlctl: reset: standard output is closed; $((2000 - $(cli DBSIZE))) keys had already been removed$"
+  assert_regex "${stderr_lines[1]}" "^saved in saved; to undo: rlctl .* reset --restore $PWD/saved$"
 }
 
 @test "each of several keys has its line, in the given order; if one does not exist, the status is 1" {
@@ -32,18 +43,19 @@ status 2'
   assert_output 'removed key=b algorithm=sliding-window-log
 none key=nothing
 removed key=a algorithm=gcra'
-  assert_equal "$stderr" ''
+  assert_equal "$stderr" 'not saved: --save FILE keeps what is removed, and --restore puts it back
+removed 2 keys (1 gcra, 1 sliding-window-log)'
   assert_equal "$(cli DBSIZE)" 0
 }
 
 @test "a key that is given twice is reset once" {
   ask k
-  run -0 rlctl reset --dry-run k k
+  run -0 --separate-stderr rlctl reset --dry-run k k
   assert_output 'would-remove key=k algorithm=sliding-window-log'
-  run -0 rlctl reset k k k
+  run -0 --separate-stderr rlctl reset k k k
   assert_output 'removed key=k algorithm=sliding-window-log'
   ask api --limit 10/h
-  run -0 rlctl reset api '{api}' api
+  run -0 --separate-stderr rlctl reset api '{api}' api
   assert_output 'removed key={api}:3600s algorithm=sliding-window-log
 removed key={api}:86400s algorithm=sliding-window-log'
 }
@@ -75,7 +87,7 @@ removed key=k algorithm=sliding-window-log'
 @test "--force removes a key of any kind" {
   cli HSET sessions f v
   cli SET page:views 17
-  run -0 rlctl reset --force sessions page:views
+  run -0 --separate-stderr rlctl reset --force sessions page:views
   assert_output 'removed key=sessions type=hash
 removed key=page:views algorithm=foreign-counter'
   assert_equal "$(cli DBSIZE)" 0
@@ -84,17 +96,17 @@ removed key=page:views algorithm=foreign-counter'
 @test "--dry-run has the same statuses and removes nothing" {
   ask k
   cli HSET sessions f v
-  run -0 rlctl reset --dry-run k
+  run -0 --separate-stderr rlctl reset --dry-run k
   assert_output 'would-remove key=k algorithm=sliding-window-log'
   run -5 rlctl reset --dry-run k sessions
-  run -0 rlctl reset --dry-run --force k sessions
+  run -0 --separate-stderr rlctl reset --dry-run --force k sessions
   run -1 rlctl reset --dry-run nothing
   assert_equal "$(cli DBSIZE)" 2
 }
 
 @test "--quiet prints nothing, and the status is the result" {
   ask k
-  run -0 rlctl reset -q k
+  run -0 --separate-stderr rlctl reset -q k
   assert_output ''
   run -1 rlctl reset -q k
   assert_output ''
@@ -105,7 +117,7 @@ removed key=page:views algorithm=foreign-counter'
 @test "--limit finds the keys of several limits, in any order, and the key itself" {
   ask api --limit 10/h
   ask api
-  run -0 rlctl reset --limit 10/h --limit 5/1d api
+  run -0 --separate-stderr rlctl reset --limit 10/h --limit 5/1d api
   assert_output 'removed key=api algorithm=sliding-window-log
 removed key={api}:3600s algorithm=sliding-window-log
 removed key={api}:86400s algorithm=sliding-window-log'
@@ -114,7 +126,7 @@ removed key={api}:86400s algorithm=sliding-window-log'
 @test "with --limit no other key is touched, and no scan is run" {
   ask api --limit 10/h
   cli ACL SETUSER default -scan
-  run -0 rlctl reset --limit 10/h --limit 5/2m api
+  run -0 --separate-stderr rlctl reset --limit 10/h --limit 5/2m api
   assert_output 'removed key={api}:3600s algorithm=sliding-window-log'
   assert_equal "$(cli EXISTS '{api}:86400s')" 1
 }
@@ -125,7 +137,7 @@ removed key={api}:86400s algorithm=sliding-window-log'
   ask api --limit 10/601s
   rlctl check -q api --limit 9/2h --limit 10/90m --algorithm gcra
   ask apis --limit 10/h
-  run -0 rlctl reset api
+  run -0 --separate-stderr rlctl reset api
   assert_output 'removed key=api algorithm=sliding-window-log
 removed key={api}:601s algorithm=sliding-window-log
 removed key={api}:3600s algorithm=sliding-window-log
@@ -143,7 +155,7 @@ removed key={api}:86400s algorithm=sliding-window-log'
   run -4 --separate-stderr rlctl reset api
   assert_regex "${stderr_lines[0]}" "^rlctl: reset: unix://$socket: NOPERM "
   assert_equal "${stderr_lines[1]}" '  hint: grant it: ACL SETUSER default +scan, or pass --limit or --policy to avoid the search'
-  run -0 rlctl reset --limit 5/1d --limit 10/h api
+  run -0 --separate-stderr rlctl reset --limit 5/1d --limit 10/h api
 }
 
 @test "a key named like a limit's key but with other contents is not taken for one" {
@@ -169,7 +181,7 @@ policy() {
   rlctl check -q --policy login ann
   rlctl check -q --policy login bob
   cli ACL SETUSER default -scan
-  run -0 rlctl reset --policy login ann bob
+  run -0 --separate-stderr rlctl reset --policy login ann bob
   assert_output 'removed key={login:ann}:86400s algorithm=sliding-window-log
 removed key={login:ann}:3600s algorithm=sliding-window-log
 removed key={login:bob}:86400s algorithm=sliding-window-log
@@ -184,7 +196,7 @@ removed key={login:bob}:3600s algorithm=sliding-window-log'
   rlctl check -q --policy all zed
   policy all %s 5/600s 10/2h
   rlctl check -q --policy all zed
-  run -0 rlctl reset zed
+  run -0 --separate-stderr rlctl reset zed
   assert_output 'removed key=zed algorithm=sliding-window-log
 removed key={zed}:600s algorithm=sliding-window-log
 removed key={zed}:601s algorithm=sliding-window-log
@@ -194,7 +206,7 @@ removed key={zed}:7200s algorithm=sliding-window-log'
 @test "a key that cannot have several limits is reset, whatever a policy says" {
   policy all %s 5/60s 9/2m
   ask '}x'
-  run -0 rlctl reset '}x'
+  run -0 --separate-stderr rlctl reset '}x'
   assert_output 'removed key=}x algorithm=sliding-window-log'
 }
 
@@ -202,13 +214,13 @@ removed key={zed}:7200s algorithm=sliding-window-log'
 
 @test "control bytes and blanks in a key are escaped" {
   ask $'a\n\e[1m b'
-  run -0 rlctl reset -- $'a\n\e[1m b'
+  run -0 --separate-stderr rlctl reset -- $'a\n\e[1m b'
   assert_output 'removed key=a\n\x1b[1m\x20b algorithm=sliding-window-log'
 }
 
 @test "a key may begin with a dash" {
   ask -k
-  run -0 rlctl reset -- -k
+  run -0 --separate-stderr rlctl reset -- -k
   assert_output 'removed key=-k algorithm=sliding-window-log'
 }
 
@@ -223,7 +235,7 @@ removed key={zed}:7200s algorithm=sliding-window-log'
 {"key":"sessions","result":"left","type":"hash","library":null,"algorithm":null,"reason":"no-limiter-state"}'
   assert_equal "$(jq -r .error.code <<<"$stderr")" left
   ask k
-  run -0 rlctl reset --json --dry-run k
+  run -0 --separate-stderr rlctl reset --json --dry-run k
   assert_equal "$(jq -r .result <<<"$output")" would_remove
 }
 
@@ -289,9 +301,9 @@ removed key={zed}:7200s algorithm=sliding-window-log'
   cli CONFIG SET maxmemory 1
   run -1 cli SET other value
   assert_output --partial OOM
-  run -0 rlctl reset k
+  run -0 --separate-stderr rlctl reset k
   run -0 --separate-stderr rlctl reset --match 'm:*' --yes
-  assert_equal "$stderr" 'removed 2 keys (1 sliding-window-log, 1 sliding-window-zset)'
+  assert_equal "${stderr_lines[1]}" 'removed 2 keys (1 sliding-window-log, 1 sliding-window-zset)'
   assert_equal "$(cli DBSIZE)" 0
 }
 

@@ -67,7 +67,7 @@ same() {
   run -0 --separate-stderr rlctl reset --match '*' --yes --force --save removed.jsonl
   assert_equal "$(cli DBSIZE)" 0
   assert_line 'removed key=k:gcra algorithm=gcra'
-  assert_equal "${stderr_lines[1]}" "saved in removed.jsonl; to undo: rlctl --url unix://$socket reset --restore removed.jsonl"
+  assert_equal "${stderr_lines[1]}" "saved in removed.jsonl; to undo: rlctl --url unix://$socket reset --restore $PWD/removed.jsonl"
   assert_equal "$(stat -c %a removed.jsonl)" 600
 
   run -0 --separate-stderr rlctl reset --restore removed.jsonl --dry-run
@@ -85,7 +85,8 @@ same() {
 @test "KEYs with several limits are saved, and the limiter goes on where it was" {
   ask api --limit 100/1h
   run -0 --separate-stderr rlctl reset api --save s
-  assert_equal "$stderr" "saved in s; to undo: rlctl --url unix://$socket reset --restore s"
+  assert_equal "${stderr_lines[0]}" 'removed 2 keys (2 sliding-window-log)'
+  assert_equal "${stderr_lines[1]}" "saved in s; to undo: rlctl --url unix://$socket reset --restore $PWD/s"
   rlctl reset -q --restore s
   run -0 rlctl check api --limit 5/1d --limit 100/1h --peek
   assert_output --partial 'remaining=4 '
@@ -98,19 +99,19 @@ same() {
   run -0 --separate-stderr env -u RLCTL_URL rlctl --url "unix://other:se%20cret@$socket" --timeout 120s reset k \
     --save "a 'b"
   undo=${stderr#*; to undo: }
-  assert_equal "$undo" "rlctl --url unix://$socket --user other reset --restore 'a '\\''b'"
-  REDISCLI_AUTH='se cret' run -0 env -u RLCTL_URL bash -c "$undo"
+  assert_equal "$undo" "rlctl --url unix://$socket --user other reset --restore '$PWD/a '\\''b'"
+  REDISCLI_AUTH='se cret' run -0 env -u RLCTL_URL bash -c "cd / && $undo"
   assert_line 'restored key=k algorithm=sliding-window-log'
   cli ACL DELUSER other >/dev/null
   # The server of the environment, and of a file that only this command names.
   ask k
   run -0 --separate-stderr rlctl reset k --save s
-  assert_equal "$stderr" "saved in s; to undo: rlctl --url unix://$socket reset --restore s"
+  assert_equal "$stderr" "saved in s; to undo: rlctl --url unix://$socket reset --restore $PWD/s"
   printf 'url = "unix://%s"\n' "$socket" >named.toml
   ask k
   rm s
   run -0 --separate-stderr env -u RLCTL_URL rlctl --config named.toml reset k --save s
-  assert_equal "$stderr" "saved in s; to undo: rlctl --config named.toml reset --restore s"
+  assert_equal "$stderr" "saved in s; to undo: rlctl --config $PWD/named.toml reset --restore $PWD/s"
   run -0 env -u RLCTL_URL bash -c "${stderr#*; to undo: }"
 }
 
@@ -307,7 +308,7 @@ END
   assert_equal "$(cli DBSIZE)" 300
   run -2 --separate-stderr bash -c 'ulimit -f 64; exec rlctl reset --force --save s "$@"' - "${keys[@]}"
   assert_line --index 0 'removed key=k1 type=string'
-  assert_equal "${stderr_lines[0]}" "saved in s; to undo: rlctl --url unix://$socket reset --restore s"
+  assert_equal "${stderr_lines[0]}" "saved in s; to undo: rlctl --url unix://$socket reset --restore $PWD/s"
   assert_equal "${stderr_lines[1]}" \
     "rlctl: reset: --save: cannot write 's': file too large; 200 keys had already been removed"
   assert_equal "$(cli DBSIZE)" 100
