@@ -317,6 +317,22 @@ std::vector<LimitStatus> ask(const Plan& plan, const stored::Libraries& librarie
   }
 }
 
+/// A threshold such as -w 80 for a limit of 10 would say OK for ever.
+void warn_of_idle_threshold(std::string_view option, const std::string& text, const Range& range,
+                            std::span<const LimitStatus> statuses) {
+  const auto is_idle = [&](const LimitStatus& status) {
+    const auto capacity = status.inspection.capacity();
+    return capacity && status.inspection.used.value_or(0) <= *capacity &&
+           never_alerts(range, *capacity);
+  };
+  const auto found = std::ranges::find_if(statuses, is_idle);
+  if (found == statuses.end()) return;
+  warn(fmt::format("warning: {} {} can never alert: the limit of {} is {}{}", option, text,
+                   quoted_and_masked(found->inspection.key), *found->inspection.capacity(),
+                   range.in_percent ? "" : "; a share of it has a %"),
+       kCommand.text.name);
+}
+
 ExitStatus run(Plan& plan, Invocation& invocation) {
   std::optional<OutputFile> metrics;
   if (plan.textfile) metrics.emplace("--textfile", checked_textfile(*plan.textfile));
@@ -341,6 +357,8 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
     throw;
   }
   write_metrics();
+  warn_of_idle_threshold("--warning", *plan.warning, plan.thresholds.warning, statuses);
+  warn_of_idle_threshold("--critical", *plan.critical, plan.thresholds.critical, statuses);
   const auto state = worst_of(statuses).state;
   auto& out = invocation.out.buffer();
   if (plan.quiet && state == PluginState::kOk) return to_status(state);

@@ -59,6 +59,12 @@ std::optional<bool> alerts(const Range& range, std::optional<std::int64_t> used,
   return is_inside == range.alerts_inside;
 }
 
+bool never_alerts(const Range& range, std::int64_t limit) {
+  const auto all = range.in_percent ? 100.0 : static_cast<double>(limit);
+  if (range.alerts_inside) return range.start > all;
+  return range.start <= 0 && range.end >= all && !std::isinf(range.end);
+}
+
 std::string range_text(const Range& range, std::optional<std::int64_t> limit) {
   if (range.in_percent && !limit) return {};
   const auto text = [&](double bound) {

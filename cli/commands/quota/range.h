@@ -25,6 +25,8 @@ Range parse_range(std::string_view text, std::string_view option);
 /// limit of a use above 0.
 std::optional<bool> alerts(const Range& range, std::optional<std::int64_t> used,
                            std::optional<std::int64_t> limit);
+/// Whether no use from nothing to all of the limit alerts, although the range has an end.
+bool never_alerts(const Range& range, std::int64_t limit);
 
 /// The range in units, as performance data shows it: "800", "~:10". Empty if it is not known.
 std::string range_text(const Range& range, std::optional<std::int64_t> limit);
