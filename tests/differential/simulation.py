@@ -171,7 +171,7 @@ def worst(l):
     if l.rule == "counter":
         # The last moment of one TTL, and the beginnings of those that begin within a window.
         return {"short-ttl": L - 1 + ceil(window / short) * L, "denied-renews": L, "allowed-renews": L,
-                "set-drops-ttl": L, "ttl-in-ms": L}.get(l.flaw, 2 * L - 1)
+                "set-drops-ttl": L}.get(l.flaw, 2 * L - 1)
     if l.rule == "window":
         if l.flaw == "denied-renews":
             return 2 * L if rounds else L
@@ -204,6 +204,8 @@ def grid(l):
     window, margin = l.window * SECOND, TTL_MARGIN + 5_000
     step = window // lcm(2, l.limit)
     times = [step * i + margin * j for i in range(3 * window // step + 1) for j in range(-1, 3)]
+    if l.flaw == "ttl-in-ms":
+        times = [*times[:20], *(1000 * window + t for t in times[:20])]
     first = {"s": 999_999, "ms": 999, "us": 0}[l.unit]
     return [first] + [t for t in times if t > first and t >= 0]
 
