@@ -110,9 +110,8 @@ constexpr std::array<std::string_view, 6> kSequences{"",         "\033[1m",  "\0
 }  // namespace
 
 std::string key_text(std::string_view key, const Look& look) {
-  constexpr std::size_t kLongest = 200;
-  if (look.full_keys || key.size() <= kLongest) return escaped_text(key);
-  auto end = kLongest;
+  if (look.full_keys || key.size() <= kLongestShownKey) return escaped_text(key);
+  auto end = kLongestShownKey;
   while (end > 0 && (static_cast<unsigned char>(key[end]) & 0xC0U) == 0x80U) --end;
   return escaped_text(key.substr(0, end)) + (look.utf8 ? "…" : "...");
 }

@@ -45,8 +45,9 @@ struct Look {
 
 Look look_of(int fd, Colour when = Colour::kAuto);
 
-/// A key for text that people read: escaped_text(), cut after 200 bytes unless look.full_keys,
-/// since a client can choose how long its key is.
+/// Longer keys are cut, since a client can choose how long its key is.
+inline constexpr std::size_t kLongestShownKey = 200;
+/// A key for text that people read: escaped_text(), cut unless look.full_keys.
 std::string key_text(std::string_view key, const Look& look);
 
 /// The meaning of a piece of text, which decides its colour.

@@ -41,6 +41,7 @@ constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
 struct Plan {
   std::optional<std::int64_t> top;  ///< the keys that are shown for each kind of finding
   std::optional<std::string> as;    ///< what other limiters' keys hold
+  bool full = false;                ///< keys are not cut
 };
 
 std::int64_t parse_top(const std::string& text) {
@@ -54,21 +55,25 @@ void declare_options(Options& options, Plan& plan) {
       "--top", "NUMBER", into(plan.top, parse_top),
       "show at most NUMBER keys for each finding, or all (default: 20; with --json: all)");
   add_as_option(options, plan.as);
+  options.flag("--full", plan.full, kFullHelp);
 }
 
 /// Looks for findings on the servers and in all keys that match a pattern, and writes them with the
 /// worst kinds first. Of each kind it keeps as many as are shown.
 class Audit {
  public:
-  Audit(std::int64_t top, const std::optional<std::string>& as, const redis::Url& url,
-        redis::Connection& connection, Invocation& invocation)
-      : top_(top),
+  Audit(const Plan& plan, const redis::Url& url, redis::Connection& connection,
+        Invocation& invocation)
+      : top_(plan.top.value_or(invocation.json ? kAll : kDefaultTop)),
+        look_(invocation.out.look()),
         url_(url),
         connection_(connection),
         invocation_(invocation),
         configuration_(invocation.configuration.policies()),
-        libraries_(libraries_of(invocation.configuration, as)),
-        written_(invocation.out, invocation.json) {}
+        libraries_(libraries_of(invocation.configuration, plan.as)),
+        written_(invocation.out, invocation.json) {
+    look_.full_keys = plan.full || invocation.json;
+  }
 
   ExitStatus run(const std::string& pattern);
 
@@ -91,6 +96,7 @@ class Audit {
   std::string summary() const;
 
   std::int64_t top_;
+  Look look_;
   const redis::Url& url_;
   redis::Connection& connection_;
   Invocation& invocation_;
@@ -203,7 +209,7 @@ void Audit::write() {
                     .detail = finding.detail,
                     .fix = fix_for(finding),
                     .name = name_of(finding.kind),
-                    .subject = finding.key.empty() ? "the server" : escaped_text(finding.key)},
+                    .subject = finding.key.empty() ? "the server" : key_text(finding.key, look_)},
                    [&](JsonWriter& json) {
                      finding.key.empty() ? json.name("key").null()
                                          : json.bytes_field("key", finding.key);
@@ -232,6 +238,10 @@ std::vector<std::string> with_key_in_base64(std::vector<std::string> words) {
 /// fixes the finding and harms nothing as far as is known.
 std::string Audit::fix_for(const Finding& finding) const {
   if (finding.command.empty()) return "# " + finding.advice;
+  if (!look_.full_keys && finding.key.size() > kLongestShownKey) {
+    return fmt::format("# the key has {} bytes: --full and --json print the command",
+                       finding.key.size());
+  }
   auto advice = finding.advice;
   std::vector<std::string> words;
   if (finding.command.front() == "rlctl") {
@@ -267,8 +277,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   const auto pattern = only_pattern(invocation.operands);
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   auto connection = connector.open_for_looks(invocation.command);
-  Audit audit(plan.top.value_or(invocation.json ? kAll : kDefaultTop), plan.as, connector.url(),
-              connection, invocation);
+  Audit audit(plan, connector.url(), connection, invocation);
   try {
     return audit.run(pattern);
   } catch (const redis::Error& error) {

@@ -456,6 +456,7 @@ void add_options(Options& options, Plan& plan) {
   options.flag("--yes", plan.yes, "with --match: do not ask");
   options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
   options.flag("-v,--verbose", plan.verbose, "with --match: also list what is not removed");
+  options.flag("--full", plan.full, kFullHelp);
   options.flag("-q,--quiet", plan.quiet, kQuietHelp);
   add_key_option(options, plan.key_base64);
   options.group("Limits of KEY");

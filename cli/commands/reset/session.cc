@@ -77,7 +77,9 @@ Session::Session(const Plan& plan_in, Invocation& invocation_in)
       invocation(invocation_in),
       connector(invocation.connection, invocation.configuration, invocation.interrupt),
       libraries(libraries_of(invocation.configuration)),
+      look(invocation.out.look()),
       progress(!plan.quiet && is_terminal(STDERR_FILENO)) {
+  look.full_keys = plan.full;
   if (!plan.quiet) invocation.out.require_open();
   if (plan.save && !plan.dry_run) save_file.emplace(*plan.save);
 }
@@ -176,7 +178,7 @@ void Session::write(const Line& line) {
     json.end_object();
   } else {
     out.append(line.result).append(" key=");
-    out += escaped_text(line.key);
+    out += key_text(line.key, look);
     if (line.shows_type || line.algorithm.empty()) append("type", line.type);
     if (line.library != stored::kOurLibrary) append("library", line.library);
     append("algorithm", line.algorithm);

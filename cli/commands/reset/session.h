@@ -34,6 +34,7 @@ struct Plan {
   bool yes = false;
   bool force = false;
   bool verbose = false;
+  bool full = false;  ///< keys are not cut
   bool quiet = false;
 };
 
@@ -103,6 +104,7 @@ struct Session {
   Invocation& invocation;
   Connector connector;
   stored::Libraries libraries;
+  Look look;
   Progress progress;
   std::optional<stored::SaveFile> save_file;  ///< none in a dry run
   bool has_suggested = false;                 ///< --save was mentioned

@@ -294,3 +294,26 @@ TOML
   run grep -F 'hist:ann' "$BATS_TEST_TMPDIR/screen"
   assert_output --partial 'article: sliding-window-zset  hist:ann'
 }
+
+@test "keys of more than 200 bytes are cut in text, unless --full, and never in JSON" {
+  local key cut
+  printf -v key '%0300d' 0
+  cut=${key:0:200}
+  rlctl check -q "$key" --limit 5/60s --algorithm gcra
+  cli PERSIST "$key"
+  local command
+  for command in list inspect audit 'reset --dry-run'; do
+    local words=("$command")
+    if [[ $command == *dry-run ]]; then words=(reset --dry-run); fi
+    if [[ $command != @(list|audit) ]]; then words+=("$key"); fi
+    run rlctl "${words[@]}"
+    assert_output --regexp "$cut(\\.\\.\\.|…)"
+    refute_output --partial "$cut"0
+    run rlctl "${words[@]}" --full
+    assert_output --partial "$key"
+    run rlctl "${words[@]}" --json
+    assert_output --partial "\"$key\""
+  done
+  run rlctl audit
+  assert_output --partial '# the key has 300 bytes: --full and --json print the command'
+}
