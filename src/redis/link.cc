@@ -186,12 +186,12 @@ std::unique_ptr<Link> Link::open(const Url& url, std::chrono::microseconds timeo
 }
 
 void Link::append(std::string_view name, std::span<const Arguments> parts, Arguments /*keys*/) {
-  name_itself();
+  name_itself(name);
   outbox_.append(name, [&](std::string& to) { append_formatted_command(to, parts); });
 }
 
 void Link::append_formatted(std::string_view name, std::string_view command) {
-  name_itself();
+  name_itself(name);
   outbox_.append(name, [&](std::string& to) { to += command; });
 }
 
@@ -246,9 +246,11 @@ void Link::log_in(const Url& url, Deadline until) {
 }
 
 // So that CLIENT LIST shows whose connection this is. Sent along with the first command after a
-// reply, so that a single check does not pay for it, and not within a MULTI or after ASKING. The
+// reply, so that a single check does not pay for it, and not within a MULTI or after ASKING; nor on
+// a connection that the script debugger uses, which would take it for a command of its own. The
 // reply is passed over: the user may not be allowed to send it.
-void Link::name_itself() {
+void Link::name_itself(std::string_view next_command) {
+  if (next_command == "SCRIPT DEBUG") is_named_ = true;
   if (is_named_ || !has_replied_ || is_logging_in_ || outbox_.size() > 0) return;
   is_named_ = is_naming_ = true;
   constexpr std::array<std::string_view, 3> kCommand{"CLIENT", "SETNAME", "rlctl"};

@@ -148,7 +148,7 @@ class Link final : public Pipeline {
   template <typename Call>
   auto guarded(Call call);
   void log_in(const Url& url, Deadline until);
-  void name_itself();
+  void name_itself(std::string_view next_command);
   bool write();
   void write_all(Deadline until);
   Reply read_until(Deadline until);
