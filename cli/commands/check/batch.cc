@@ -162,7 +162,7 @@ class Batch {
     while (true) {
       // Read replies first, to notice that an idle connection has ended before sending on it.
       take_replies();
-      if (has_postponed_ && link_.outstanding() == 0) do_postponed();
+      if (is_postponed_due()) do_postponed();
       emit_answers();
       const bool input_is_used_up = take_lines();
       send();
@@ -170,7 +170,7 @@ class Batch {
       if (pending_.empty() && input_.ended()) break;
       progress_.update(input_.taken_bytes(), input_.total_bytes(), input_.lines());
       report(tally_.write_if_due());
-      wait(input_is_used_up || !may_take());
+      wait((input_is_used_up || !may_take()) && !is_postponed_due());
     }
     progress_.clear();
     flush();
@@ -601,6 +601,9 @@ class Batch {
       lose_connection(error);
     }
   }
+
+  /// Whether do_postponed() has something to do now: no reply need come before it.
+  bool is_postponed_due() const { return has_postponed_ && link_.outstanding() == 0; }
 
   bool may_take() const {
     return pending_.size() < kMaxPending && pending_bytes_ <= kMaxPendingBytes && !has_postponed_;
