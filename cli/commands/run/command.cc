@@ -239,6 +239,8 @@ class Admission {
       return limiter::holders(connection, lease_, kShownHolders);
     } catch (const redis::Error&) {
       return {};
+    } catch (const ProblemError&) {  // no second connection
+      return {};
     }
   }
 
