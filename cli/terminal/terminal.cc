@@ -112,7 +112,12 @@ constexpr std::array<std::string_view, 6> kSequences{"",         "\033[1m",  "\0
 std::string key_text(std::string_view key, const Look& look) {
   if (look.full_keys || key.size() <= kLongestShownKey) return escaped_text(key);
   auto end = kLongestShownKey;
-  while (end > 0 && (static_cast<unsigned char>(key[end]) & 0xC0U) == 0x80U) --end;
+  const auto is_within_character = [&] {
+    return (static_cast<unsigned char>(key[end]) & 0xC0U) == 0x80U;
+  };
+  // Keys that are not text may have any number of such bytes.
+  constexpr auto kLeast = kLongestShownKey - 3;
+  while (end > kLeast && is_within_character()) --end;
   return escaped_text(key.substr(0, end)) + (look.utf8 ? "…" : "...");
 }
 
