@@ -29,7 +29,8 @@ using std::chrono::microseconds;
 
 /// The connection of a batch: opened when a line needs it, dropped when it fails. A server that
 /// answered before may be restarting: it is waited for, as long as for an answer. After an attempt
-/// that failed, or a connection on which no reply came, the next attempt comes a second later.
+/// that failed, or a connection on which no line was answered, the next attempt comes a second
+/// later.
 class BatchLink {
  public:
   BatchLink(Connector& connector, const limiter::Algorithm& algorithm, const Interrupt& interrupt)
@@ -54,7 +55,8 @@ class BatchLink {
   limiter::Checker& checker() { return *checker_; }
   const Problem& problem() const noexcept { return problem_; }
   std::size_t outstanding() const { return connection_ ? connection_->outstanding() : 0; }
-  /// A reply came, so a later failure is a new one.
+  /// A line was answered, so a later failure is a new one. A reply for which a line is asked again
+  /// does not count: each connection might bring another.
   void answered() noexcept { answered_ = true; }
   /// Closes the connection. Until the next attempt, lines are not sent, and problem() is this one,
   /// as "not asked: ...".
@@ -326,7 +328,6 @@ class Batch {
   void on_reply(const redis::Reply& reply) {
     Pending& pending = replied();
     last_progress_ = Clock::now();
-    link_.answered();
     --pending.replies_to_come;
     const bool unknown_script = redis::is_unknown_script(reply);
     if (plan_.peek && link_.checker().note_missing_evalsha_ro(reply)) {
@@ -337,6 +338,7 @@ class Batch {
       needs_script_ = true;
       has_postponed_ = true;
     } else {
+      link_.answered();
       if (!unknown_script) failed_script_loads_ = 0;
       try {
         pending.decision = limiter::Checker::parse(reply, plan_.limiter.algorithm);
@@ -406,7 +408,8 @@ class Batch {
     try {
       link_.checker().load();
     } catch (const redis::Error& error) {
-      const auto problem = describe_call(error, *plan_.limiter.algorithm);
+      // The requests that failed for want of the script were not counted.
+      const auto problem = drop_in_doubt_note(describe_call(error, *plan_.limiter.algorithm));
       // An error reply leaves the connection usable.
       const bool is_reply =
           error.failure() == redis::Failure::kNotSent || error.failure() == redis::Failure::kNotNow;

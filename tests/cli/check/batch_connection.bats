@@ -199,6 +199,32 @@ rlctl: check: the same error on 999 more lines (2 to 1000)'
   assert_equal "$(grep -c '^error' <<<"$output")" 500
 }
 
+@test "lines after a connection that is lost while failures are explained are answered" {
+  start_perl_server 'while (my $client = $listener->accept) {
+      while (sysread $client, my $bytes, 65536) {
+        my $calls = () = $bytes =~ /EVALSHA\r\n/g or last;
+        syswrite $client, "-WRONGTYPE wrong\r\n" x $calls;
+      }
+      close $client;
+    }'
+  # More lines than are in flight at a time.
+  run_with_timeout -5 --separate-stderr rlctl check --limit 5/60s --batch < <(seq 1500)
+  assert_equal "${#lines[@]}" 1500
+}
+
+@test "a server that does not know the script and closes each connection is not asked for ever" {
+  start_perl_server 'while (my $client = $listener->accept) {
+      while (sysread $client, my $bytes, 65536) {
+        if ($bytes =~ /PING/) { syswrite $client, "+PONG\r\n"; next; }
+        syswrite $client, ($bytes =~ /SETNAME/ ? "+OK\r\n" : "") . "-NOSCRIPT No matching script\r\n";
+        last;
+      }
+      close $client;
+    }'
+  run_with_timeout -3 --separate-stderr rlctl check --limit 5/60s --batch <<<a
+  assert_equal "${#lines[@]}" 1
+}
+
 @test "a server that sends garbage makes the lines in flight errors" {
   start_fake_server 'garbage\r\n'
   run_with_timeout -3 --separate-stderr rlctl check --limit 5/60s --batch \
