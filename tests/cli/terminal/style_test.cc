@@ -27,6 +27,16 @@ TEST_CASE("style: width is counted in terminal columns") {
   CHECK(display_width("\033[") == 0);
 }
 
+TEST_CASE("style: a long key is cut between characters, or between bytes if it is not text") {
+  const std::string fits(kLongestShownKey, 'x');
+  CHECK(key_text(fits, {}) == fits);
+  CHECK(key_text(fits + "y", {}) == fits + "...");
+  CHECK(key_text(fits + "y", {.full_keys = true}) == fits + "y");
+  CHECK(key_text(fits.substr(2) + "用户", {.utf8 = true}) == fits.substr(2) + "…");
+  const std::string bytes(2 * kLongestShownKey, '\x80');
+  CHECK(key_text(bytes, {}) == escaped_text(bytes.substr(0, kLongestShownKey - 3)) + "...");
+}
+
 TEST_CASE("style: a text is cut between characters, and its colour is reset") {
   CHECK(without_middle("login:alice", 11, "…") == "login:alice");
   CHECK(without_middle("login:alice", 10, "…") == "login…lice");
