@@ -454,8 +454,7 @@ redis::Connection Connector::open(const Interrupt* interrupt, std::chrono::micro
     if (error.failure() == redis::Failure::kUnreachable && settings_.url == redis::Url{}) {
       problem.hint =
           "start a server there (apt install redis-server), or name another with --url or "
-          "RLCTL_URL; "
-          "--url private: starts an empty one for a try";
+          "RLCTL_URL; --url private: starts an empty one for a try";
     }
     throw ProblemError(problem);
   }
@@ -479,7 +478,7 @@ std::string hint_at_databases(Connector& connector) try {
     if (!line.starts_with("db")) continue;
     line.remove_prefix(2);
     const auto number = take_until(line, ":");
-    if (number != own) others.push_back(number);
+    if (number != own && is_digits(number)) others.push_back(number);
   }
   if (others.empty()) return {};
   const bool is_one = others.size() == 1;

@@ -116,7 +116,7 @@ class Connector {
   std::unique_ptr<redis::PrivateServer> private_server_;
 };
 
-/// "database 0 has no such key, but databases 1 and 3 have keys; see --db": for what was not found.
+/// "database 0 has none, but databases 1 and 3 have keys; see --db": a hint where no key was found.
 /// Empty if no other database has keys, or that cannot be asked.
 std::string hint_at_databases(Connector& connector);
 
