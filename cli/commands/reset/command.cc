@@ -200,7 +200,7 @@ ExitStatus reset_keys(const Plan& plan, Invocation& invocation) {
       [&](stored::Resetter& resetter) { reset_named(session, resetter, keys.redis_keys()); });
   if (session.removed() > 1 && !plan.dry_run) session.summarize(session.summary());
   session.explain_undo();
-  if (session.removed() == 0 && session.is_for_people()) {
+  if (session.found_none() && session.is_for_people()) {
     const auto hint = hint_at_databases(session.connector);
     if (!hint.empty()) write_stderr("  hint: " + hint + "\n");
   }
@@ -313,7 +313,8 @@ ExitStatus finish(const Plan& plan, Session& session) {
   session.summarize(session.summary());
   session.explain_undo();
   if (session.removed() == 0 && session.is_for_people()) {
-    const auto hint = hint_at_nothing(*plan.match, session.connector);
+    const auto hint = session.found_none() ? hint_at_nothing(*plan.match, session.connector)
+                                           : hint_at_pattern(*plan.match);
     if (!hint.empty()) write_stderr("  hint: " + hint + "\n");
   }
   for (const auto reason : {KeptReason::kChanging, KeptReason::kChanged, KeptReason::kTooLarge}) {

@@ -219,6 +219,10 @@ std::size_t Session::removed() const {
   return total_of(removed_kinds);
 }
 
+bool Session::found_none() const {
+  return removed() == 0 && left_kinds.empty() && refused.count() == 0;
+}
+
 std::size_t Session::left(KeptReason reason) const {
   const auto found = left_kinds.find(reason);
   return found == left_kinds.end() ? 0 : total_of(found->second);

@@ -85,6 +85,8 @@ struct Session {
   /// key that is left counts once, although SCAN may return it twice.
   void add(const stored::ResetOutcome& outcome);
   std::size_t removed() const;
+  /// Whether no key was found, not even one that was left.
+  bool found_none() const;
   /// The number of keys that were left for this reason.
   std::size_t left(stored::KeptReason reason) const;
   /// A sentence that reports what was removed, what was left, and why.

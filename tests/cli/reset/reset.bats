@@ -382,4 +382,6 @@ removed key={zed}:7200s algorithm=sliding-window-log'
   assert_equal "${stderr_lines[1]}" '  hint: database 3 has none, but database 0 has keys; see --db'
   run -1 --separate-stderr rlctl -n 1 reset a --json
   assert_equal "$stderr" ''
+  run --separate-stderr rlctl -n 3 reset --match '*'
+  assert_regex "$stderr" '^removed no key; left 1 [^\n]*$'
 }
