@@ -89,6 +89,7 @@ std::vector<std::string> Scan::next() {
   lost_.push_back(servers_[server_]);
   servers_.erase(servers_.begin() + static_cast<std::ptrdiff_t>(server_));
   cursor_ = "0";
+  pages_ = 0;
   return {};
 }
 
@@ -103,12 +104,14 @@ Error Scan::incomplete(const Error& error) const {
       return error;
   }
   if (found_before_ == 0) return error;
-  auto text = fmt::format("{}; incomplete: {}", error.what(), found_before_);
+  auto found = counted(static_cast<std::int64_t>(found_before_), "key");
   if (share_ > 0) {
     const auto all = std::llround(static_cast<double>(found_in_share_) / share_);
-    text += fmt::format(" of about {}", std::max(static_cast<std::uint64_t>(all), found_before_));
+    found = fmt::format("{} of about {} keys", found_before_,
+                        std::max(static_cast<std::uint64_t>(all), found_before_));
   }
-  return Error(error.failure(), text + " keys", error.code(), error.hint())
+  return Error(error.failure(), fmt::format("{}; incomplete: {}", error.what(), found),
+               error.code(), error.hint())
       .from(error.server(), error.command());
 }
 
