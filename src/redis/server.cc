@@ -24,6 +24,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <system_error>
+#include <utility>
 
 extern char** environ;
 
@@ -92,6 +93,14 @@ std::optional<ServerVersion> version_of(Connection& connection) {
 
 namespace {
 
+/// The replies to ROLE and INFO replication, since the user may be allowed to send only one.
+std::pair<Reply, Reply> ask_role(Connection& connection) {
+  connection.append({"ROLE"});
+  connection.append({"INFO", "replication"});
+  auto role = connection.read();
+  return {std::move(role), connection.read()};
+}
+
 /// The master in the replies to ROLE ("slave", host, port, ...) or INFO replication, whichever the
 /// user may send.
 std::optional<Url> master_in(ReplyView role, ReplyView info) {
@@ -119,10 +128,7 @@ const std::optional<Url>& find_master(const Endpoint& server) {
   try {
     auto connection =
         Connection::open(server.url, std::min(server.timeout, kAtMost), server.interrupt);
-    connection.append({"ROLE"});
-    connection.append({"INFO", "replication"});
-    const auto role = connection.read();
-    const auto info = connection.read();
+    const auto [role, info] = ask_role(connection);
     server.master = master_in(role, info);
     if (*server.master) (*server.master)->tls = server.url.tls;
   } catch (const Error&) {
@@ -158,15 +164,12 @@ std::int64_t number_after(std::string_view name, std::string_view line) {
 }  // namespace
 
 std::optional<std::string> why_out_of_date(Connection& connection) {
-  connection.append({"ROLE"});
-  connection.append({"INFO", "replication"});
-  const auto role = connection.read();
-  const auto reply = connection.read();
+  const auto [role, reply] = ask_role(connection);
   const auto info = reply.is_error() ? std::string_view() : reply.text();
   const auto state = link_state(role, info);
   if (state.empty() || state == "connected" || state == "up") return std::nullopt;
   const auto since = to_number<std::int64_t>(info_field(info, "master_link_down_since_seconds"));
-  if (since == -1) return "this replica has not got its master's data yet";
+  if (since == -1) return "this replica has not received its master's data yet";
   const auto when =
       since ? " for " + format_duration(std::chrono::seconds{std::min(*since, kMaxSeconds)}) : "";
   return "this replica has had no link to its master" + when + ", and may be out of date";
