@@ -132,9 +132,9 @@ class Run {
     status_ = ExitStatus::kDenied;
     if (!invocation_.json) write_stderr("no limiter matches\n");
   }
-  /// If no key was found: where there may be some.
+  /// If no key was found: where there may be some. A key that could not be read may be there.
   void hint_at_databases() {
-    if (invocation_.json || found_any_) return;
+    if (invocation_.json || found_any_ || status_ != ExitStatus::kDenied) return;
     const auto hint = cli::hint_at_databases(connector_);
     if (!hint.empty()) write_stderr("  hint: " + hint + "\n");
   }
