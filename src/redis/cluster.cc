@@ -1048,9 +1048,10 @@ Reply Router::read() {
 
 std::unique_ptr<Link> Router::release(std::string_view key) {
   Node* node = key.empty() ? &nodes_.any_master() : &node_for(slot_of(key));
-  for (const auto& other : nodes_.all()) {
-    if (!key.empty() || connect(*node)) break;
-    if (other->is_master && connect(*other)) node = other.get();
+  if (key.empty() && !connect(*node)) {
+    const auto reached = std::ranges::find_if(
+        nodes_.all(), [&](const auto& other) { return other->is_master && connect(*other); });
+    if (reached != nodes_.all().end()) node = reached->get();
   }
   if (!connect(*node)) throw Error(*node->why_down);
   return std::move(node->link);
