@@ -223,7 +223,7 @@ std::optional<Finding> check_clock(const ServerFacts& server) {
   if (distance - server.clock.margin > stored::kClockError) {
     const auto* effect =
         server.clock.ahead.count() > 0
-            ? ": if it is set back, limiters deny for as much longer as that"
+            ? ": if it is set back, limiters deny for that much longer"
             : ": if it was set back, limiters deny for longer; when it is set forward, windows "
               "end early and allow whole limits again";
     return Finding{Severity::kWarning, detail + effect,
