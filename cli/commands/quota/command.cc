@@ -329,7 +329,7 @@ void warn_of_idle_threshold(std::string_view option, const std::string& text, co
   if (found == statuses.end()) return;
   warn(fmt::format("warning: {} {} can never alert: the limit of {} is {}{}", option, text,
                    quoted_and_masked(found->inspection.key), *found->inspection.capacity(),
-                   range.in_percent ? "" : "; a share of it has a %"),
+                   range.in_percent ? "" : "; a percentage ends in %"),
        kCommand.text.name);
 }
 

@@ -116,9 +116,9 @@ END
 
 @test "a threshold that the limit never reaches is a warning, but not an open range" {
   run -0 --separate-stderr rlctl quota --limit 10/1000d -w 80 -c '~:' nobody
-  assert_equal "$stderr" "rlctl: quota: warning: --warning 80 can never alert: the limit of 'nobody' is 10; a share of it has a %"
+  assert_equal "$stderr" "rlctl: quota: warning: --warning 80 can never alert: the limit of 'nobody' is 10; a percentage ends in %"
   run -0 --separate-stderr rlctl quota --limit 10/1000d -w @11: -c 100% nobody
-  assert_equal "$stderr" "rlctl: quota: warning: --warning @11: can never alert: the limit of 'nobody' is 10; a share of it has a %
+  assert_equal "$stderr" "rlctl: quota: warning: --warning @11: can never alert: the limit of 'nobody' is 10; a percentage ends in %
 rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is 10"
   run -0 --separate-stderr rlctl quota --limit 10/1000d -w 9 -c @10:20 nobody
   assert_equal "$stderr" ''
