@@ -122,8 +122,8 @@ class Connection {
 
   /// The number of appended commands whose replies have not been taken.
   std::size_t outstanding() const noexcept { return pipeline_->outstanding(); }
-  /// How many of the last ones of these the server cannot have executed, since their last byte was
-  /// not sent: for one server. With several, those that were not sent are answered with kNotSent.
+  /// The number of outstanding commands that the server cannot have executed, since their last byte
+  /// was not sent: the last ones. 0 with several servers, where they are answered with kNotSent.
   std::size_t not_sent() const;
   /// Whether bytes are waiting to be sent.
   bool has_unsent() const noexcept { return pipeline_->has_unsent(); }

@@ -246,9 +246,10 @@ void Link::log_in(const Url& url, Deadline until) {
 }
 
 // So that CLIENT LIST shows whose connection this is. Sent along with the first command after a
-// reply, so that a single check does not pay for it, and not within a MULTI or after ASKING; nor on
-// a connection that the script debugger uses, which would take it for a command of its own. The
-// reply is passed over: the user may not be allowed to send it.
+// reply, so that a single check does not pay for it, and only while no reply is outstanding: never
+// between ASKING and its command, or within a MULTI that is sent at once; nor on a connection that
+// the script debugger uses, which would take it for a command of its own. The reply is passed over:
+// the user may not be allowed to send it.
 void Link::name_itself(std::string_view next_command) {
   if (next_command == "SCRIPT DEBUG") is_named_ = true;
   if (is_named_ || !has_replied_ || is_logging_in_ || outbox_.size() > 0) return;

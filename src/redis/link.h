@@ -132,9 +132,7 @@ class Link final : public Pipeline {
   void set_timeout(std::chrono::microseconds timeout) noexcept override { timeout_ = timeout; }
   [[noreturn]] void time_out(std::chrono::microseconds timeout) override;
   std::size_t outstanding() const noexcept override { return outbox_.size() - is_naming_; }
-  bool has_unsent() const noexcept override {
-    return !broken_ && outstanding() > 0 && !outbox_.unsent().empty();
-  }
+  bool has_unsent() const noexcept override { return !broken_ && !outbox_.unsent().empty(); }
   int fd() const noexcept override { return transport_->fd(); }
 
   /// When the last bytes were received.
