@@ -137,6 +137,22 @@ restart_server() {
   end_batch 3
 }
 
+@test "a connection that lasts has a name, unless the user may not give it one" {
+  local rule
+  for rule in +client -client; do
+    cli ACL SETUSER ann on '>pw' '~*' +@all "$rule"
+    REDISCLI_AUTH=pw start_asked --user ann
+    ask b
+    assert_answer '^allowed key=b '
+    if [[ $rule == +client ]]; then
+      cli CLIENT LIST | grep ' name=rlctl '
+    else
+      [[ $(cli CLIENT LIST) != *' name=rlctl '* ]]
+    fi
+    end_batch 0
+  done
+}
+
 @test "a server that restarts is waited for, as long as for an answer, and no line fails" {
   start_asked --timeout 60s
   kill -KILL "$server_pid"
