@@ -125,8 +125,9 @@ void Session::guard(const std::function<void()>& work,
   } catch (const OutputClosed&) {
     // Before SIGPIPE ends the process.
     const Problem closed{.code = "output", .message = "standard output is closed"};
+    const Problem problem = explain(closed);
     progress.clear();
-    write_stderr(render(explain(closed), invocation.command, invocation.json));
+    if (problem != closed) write_stderr(render(problem, invocation.command, invocation.json));
     explain_undo();
     throw;
   } catch (const std::exception& error) {
