@@ -66,10 +66,10 @@ class Scan {
   std::size_t server_ = 0;            ///< the index of the server that is being scanned
   std::uint64_t pages_ = 0;           ///< the number of replies of that server
   double share_ = 0;
-  std::vector<std::string> lost_;               ///< the servers that are left out
-  std::optional<Error> failed_;                 ///< why the last of them is
+  std::vector<std::string> lost_;               ///< the servers that do not answer
+  std::optional<Error> failed_;                 ///< why the last lost one is
   std::uint64_t found_ = 0, found_before_ = 0;  ///< keys: all, and before the last next()
-  std::uint64_t found_in_share_ = 0;            ///< those found when share_ was reached
+  std::uint64_t found_in_share_ = 0;            ///< found_ when share_ was reached
   bool done_ = false;
 };
 

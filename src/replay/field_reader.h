@@ -78,7 +78,7 @@ class RoleNames {
 /// one.
 bool may_be_of_a_day(std::string_view name);
 
-/// Without the blanks around it.
+/// The text without the blanks around it.
 std::string_view trimmed(std::string_view text) noexcept;
 /// Whether a list of words has this one; a word of the list that ends with * is the
 /// beginning of words.

@@ -236,7 +236,7 @@ class ColumnReader final : public FieldReader {
   char separator_;
   bool has_header_ = false;
   std::array<Field, kRoles> fields_;
-  std::size_t last_ = 0;  ///< the number of the last column that is one of them
+  std::size_t last_ = 0;  ///< the number of the last column with a role
 };
 
 // ---- Fields with their names in each line ----

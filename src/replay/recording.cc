@@ -34,7 +34,8 @@ struct RecordedRequests {
   };
 
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  /// Of a hash table with open addressing, which is faster than std::unordered_map for many keys.
+  /// A slot of a hash table with open addressing, which is faster than std::unordered_map for many
+  /// keys.
   struct Slot {
     std::uint32_t hash = 0, number = kNone;
   };
@@ -55,7 +56,7 @@ struct RecordedRequests {
     return slot_at(at).number;
   }
 
-  /// Their number is a power of 2.
+  /// The slot for a hash, or after it. The number of slots is a power of 2.
   Slot& slot_at(std::size_t at) { return slots[at & (slots.size() - 1)]; }
 
   void grow() {
