@@ -383,5 +383,5 @@ removed key={zed}:7200s algorithm=sliding-window-log'
   run -1 --separate-stderr rlctl -n 1 reset a --json
   assert_equal "$stderr" ''
   run --separate-stderr rlctl -n 3 reset --match '*'
-  assert_regex "$stderr" '^removed no key; left 1 [^\n]*$'
+  [[ $stderr == 'removed no key; left 1 '* && $stderr != *database* ]]
 }
