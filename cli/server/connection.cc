@@ -430,8 +430,10 @@ Connector::Connector(const ConnectionOptions& options, ConfigurationSource& conf
     settings_.url.password = read_password(*settings_.password_file);
   }
   if (is_private()) return;
-  server_ = std::make_shared<const redis::Endpoint>(redis::Endpoint{
-      .url = settings_.url, .timeout = settings_.timeout, .interrupt = &interrupt_});
+  server_ = std::make_shared<const redis::Endpoint>(redis::Endpoint{.url = settings_.url,
+                                                                    .timeout = settings_.timeout,
+                                                                    .interrupt = &interrupt_,
+                                                                    .sets_name = true});
 }
 
 redis::Connection Connector::open(const Interrupt* interrupt, std::chrono::microseconds timeout) {
@@ -463,7 +465,11 @@ redis::Connection Connector::open(const Interrupt* interrupt, std::chrono::micro
 redis::Connection Connector::open_for_looks(std::string_view command) {
   auto connection = open();
   if (is_private()) return connection;
-  if (const auto why = redis::why_out_of_date(connection)) warn("warning: " + *why, command);
+  try {
+    if (const auto why = redis::why_out_of_date(connection)) warn("warning: " + *why, command);
+  } catch (const redis::Error& error) {
+    throw ProblemError(drop_in_doubt_note(describe(error)));
+  }
   return connection;
 }
 

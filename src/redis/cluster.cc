@@ -383,9 +383,11 @@ Node& Nodes::at(const HostPort& address) {
   auto node = std::make_unique<Node>();
   node->address = address;
   node->name = display(address);
-  node->endpoint = std::make_shared<const Endpoint>(Endpoint{.url = url_of(options_.url, address),
-                                                             .timeout = options_.timeout,
-                                                             .interrupt = options_.interrupt});
+  node->endpoint = std::make_shared<const Endpoint>(
+      Endpoint{.url = url_of(options_.url, address),
+               .timeout = options_.timeout,
+               .interrupt = options_.interrupt,
+               .sets_name = options_.server && options_.server->sets_name});
   node->index = nodes_.size();
   nodes_.push_back(std::move(node));
   return *nodes_.back();

@@ -252,6 +252,7 @@ void Link::log_in(const Url& url, Deadline until) {
 // the user may not be allowed to send it.
 void Link::name_itself(std::string_view next_command) {
   if (next_command == "SCRIPT DEBUG") is_named_ = true;
+  if (!server_ || !server_->sets_name) return;
   if (is_named_ || !has_replied_ || is_logging_in_ || outbox_.size() > 0) return;
   is_named_ = is_naming_ = true;
   constexpr std::array<std::string_view, 3> kCommand{"CLIENT", "SETNAME", "rlctl"};

@@ -93,14 +93,6 @@ std::optional<ServerVersion> version_of(Connection& connection) {
 
 namespace {
 
-/// The replies to ROLE and INFO replication, since the user may be allowed to send only one.
-std::pair<Reply, Reply> ask_role(Connection& connection) {
-  connection.append({"ROLE"});
-  connection.append({"INFO", "replication"});
-  auto role = connection.read();
-  return {std::move(role), connection.read()};
-}
-
 /// The master in the replies to ROLE ("slave", host, port, ...) or INFO replication, whichever the
 /// user may send.
 std::optional<Url> master_in(ReplyView role, ReplyView info) {
@@ -128,7 +120,10 @@ const std::optional<Url>& find_master(const Endpoint& server) {
   try {
     auto connection =
         Connection::open(server.url, std::min(server.timeout, kAtMost), server.interrupt);
-    const auto [role, info] = ask_role(connection);
+    connection.append({"ROLE"});
+    connection.append({"INFO", "replication"});
+    const auto role = connection.read();
+    const auto info = connection.read();
     server.master = master_in(role, info);
     if (*server.master) (*server.master)->tls = server.url.tls;
   } catch (const Error&) {
@@ -144,11 +139,9 @@ namespace {
 /// No server was up for longer; so that no reply overflows a time.
 constexpr std::int64_t kMaxSeconds = 1'000'000'000;
 
-/// The state of the link in the replies to ROLE ("slave", host, port, state, ...) or INFO
-/// replication: "connected" or "up" if it is well, empty if this is no replica.
-std::string_view link_state(ReplyView role, std::string_view info) {
-  if (role.size() >= 4) return role[0].text() == "slave" ? role[3].text() : "";
-  return info_field(info, "master_link_status");
+/// Whether a reply to ROLE ("slave", host, port, state, ...) is that of a replica without a link.
+bool has_no_link(ReplyView role) {
+  return role.size() >= 4 && role[0].text() == "slave" && role[3].text() != "connected";
 }
 
 /// The number after `name` in "calls=4,usec=31,..."; 0 if there is none.
@@ -164,10 +157,12 @@ std::int64_t number_after(std::string_view name, std::string_view line) {
 }  // namespace
 
 std::optional<std::string> why_out_of_date(Connection& connection) {
-  const auto [role, reply] = ask_role(connection);
+  const auto role = connection.call({"ROLE"});
+  const bool is_refused = role.is_error() && to_error(role).failure() == Failure::kRefused;
+  if (!has_no_link(role) && !is_refused) return std::nullopt;
+  const auto reply = connection.call({"INFO", "replication"});
   const auto info = reply.is_error() ? std::string_view() : reply.text();
-  const auto state = link_state(role, info);
-  if (state.empty() || state == "connected" || state == "up") return std::nullopt;
+  if (is_refused && info_field(info, "master_link_status") != "down") return std::nullopt;
   const auto since = to_number<std::int64_t>(info_field(info, "master_link_down_since_seconds"));
   if (since == -1) return "this replica has not received its master's data yet";
   const auto when =

@@ -61,7 +61,7 @@ const std::optional<Url>& find_master(const Endpoint& server);
 
 /// Why a replica's data may be out of date: it has lost its master, or has not received all of its
 /// data yet. std::nullopt for another server, or if the user may send neither ROLE nor INFO. Takes
-/// one round trip.
+/// one round trip, or two for such a replica or user.
 std::optional<std::string> why_out_of_date(Connection& connection);
 
 /// The server's clock, from the elements `at` and `at` + 1 of a reply: seconds and microseconds

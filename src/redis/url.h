@@ -80,6 +80,7 @@ struct Endpoint {
   Url url = {};
   std::chrono::microseconds timeout{};
   const Interrupt* interrupt = nullptr;  ///< ends the search for the master; may be null
+  bool sets_name = false;                ///< connections to it are named in CLIENT LIST
   /// Where its master is, once find_master() has asked; std::nullopt within if that is not known.
   mutable std::optional<std::optional<Url>> master = {};
 };

@@ -230,12 +230,14 @@ start_recorder() {
 evalsha="*6 \$7 EVALSHA \$40 $(sha1sum <"$project/lua/sliding-window-log.lua" | cut -c1-40) \
 \$1 1 \$1 k \$1 9 \$8 60000000"
 
+name='*3 $6 CLIENT $7 SETNAME $5 rlctl'
+
 @test "AUTH and SELECT are sent in one round trip, and the EVALSHA once both are answered" {
-  start_recorder 2 '+OK,+OK,' 1 '*6,:1,:8,:0,:60000000,:0,:0,'
+  start_recorder 2 '+OK,+OK,' 2 '-NOPERM,*6,:1,:8,:0,:60000000,:0,:0,'
   run -0 rlctl -u "unix://ann:pw@$socket?db=7" check k --limit 9/60s
   assert_output 'allowed key=k limit=9/60s remaining=8 reset=60.000s'
   run -0 tr -d '\r' <"$record"
-  assert_equal "${lines[*]}" "*3 \$4 AUTH \$3 ann \$2 pw *2 \$6 SELECT \$1 7 $evalsha"
+  assert_equal "${lines[*]}" "*3 \$4 AUTH \$3 ann \$2 pw *2 \$6 SELECT \$1 7 $name $evalsha"
 }
 
 @test "without a password and a database, the EVALSHA is the first thing sent" {
@@ -246,7 +248,7 @@ evalsha="*6 \$7 EVALSHA \$40 $(sha1sum <"$project/lua/sliding-window-log.lua" | 
 }
 
 @test "a batch sends all its lines without waiting, once AUTH and SELECT are answered" {
-  start_recorder 2 '+OK,+OK,' 2 '*6,:1,:8,:0,:60000000,:0,:0,*6,:1,:7,:0,:60000000,:0,:0,'
+  start_recorder 2 '+OK,+OK,' 3 '+OK,*6,:1,:8,:0,:60000000,:0,:0,*6,:1,:7,:0,:60000000,:0,:0,'
   run -0 rlctl -u "unix://ann:pw@$socket?db=7" check --limit 9/60s --batch <<<$'a\nb'
   assert_equal "${#lines[@]}" 2
 }

@@ -33,7 +33,7 @@ every_part() {
   assert_output ''
   # These depend on an option.
   run -0 every_part '(.properties | objects | keys) - (.required // []) | .[] | select(endswith("_base64") | not)'
-  assert_output $'burst: against\ncheck: error\ncheck: would_deny\ninspect: holder\nreset: holder'
+  assert_output $'burst: against\ncheck: error\ncheck: would_deny\ncommon: holders\ninspect: holder\nreset: holder'
 }
 
 @test "each field in a schema has one type, besides null" {
