@@ -463,10 +463,10 @@ void InspectionBuilder::fill_elements(std::int64_t size) {
   }
 }
 
-/// Sets `used`, and if a limit is known, remaining and the next_free of a key that has room.
+/// Sets `used`, and if a limit is known, remaining and the next_free of a key that has room. A count
+/// below 0, after a library gave back more than was taken, leaves more than the limit.
 void InspectionBuilder::set_room(std::int64_t used) {
-  used = std::max<std::int64_t>(0, used);  // libraries refund more than was taken
-  result_.used = used;
+  result_.used = std::max<std::int64_t>(0, used);
   if (!result_.limit) return;
   const auto limit = *result_.limit;
   result_.remaining = std::max<std::int64_t>(0, limit - used);
