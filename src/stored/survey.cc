@@ -309,7 +309,12 @@ void Surveying::read_weights() {
       const auto member = (*reply)[i].text();
       const auto at = time_in(each, (*reply)[i + 1].text());
       std::int64_t units = 0;
-      for (std::size_t byte = 0; byte < kWeight && member.size() >= kWeight; ++byte) {
+      if (member.size() < kWeight) {
+        each.has_window = false;
+        each.result->state.unknown = "a member is too short to tell how many units it stands for";
+        break;
+      }
+      for (std::size_t byte = 0; byte < kWeight; ++byte) {
         const auto value = static_cast<unsigned char>(member[member.size() - kWeight + byte]);
         units |= static_cast<std::int64_t>(value) << (8 * byte);
       }
