@@ -99,7 +99,8 @@ bool is_full(const Inspection& key) {
 
 std::string used_text(const Inspection& key) {
   const auto capacity = key.capacity();
-  const auto used = key.used.value_or(0);
+  const auto& counts = key.state.counts;
+  const auto used = key.used || counts.empty() ? key.used.value_or(0) : counts.back().units;
   if (!key.used && key.state.left) return fmt::format("{} left", *key.state.left);
   return capacity ? fmt::format("{} of {}", used, *capacity) : counted(used, "unit");
 }

@@ -329,7 +329,7 @@ void make_forms(Row& row) {
     return piece.part == Part::kIndex || piece.part == Part::kStart || piece.part == Part::kMinute;
   };
   const bool ends_by_ttl = (value == Value::kCount || value == Value::kRemaining) && !row.start &&
-                           !row.ends && !row.ends_unknown && row.previous.empty() &&
+                           !row.ends && !row.ends_unknown &&
                            std::ranges::none_of(row.keys, [&](const Pattern& key) {
                              return std::ranges::any_of(key, tells_window);
                            });
