@@ -142,9 +142,13 @@ struct LatestTime {
 std::optional<LatestTime> latest_time(const Inspection& key) {
   const auto& state = key.state;
   const auto& form = *state.form;
-  if (form.layout == Layout::kLeases || key.stored > 0) {
-    // Leases lapse in the future. Of a log, the newest entry.
-    if (form.layout == Layout::kLeases || !key.newest) return std::nullopt;
+  if (form.layout == Layout::kLeases) {
+    // Leases lapse in the future, but were taken in the past.
+    if (form.held.count() == 0 || !key.reset_after) return std::nullopt;
+    return LatestTime{.at = key.server_now + *key.reset_after - form.held};
+  }
+  if (key.stored > 0) {
+    if (!key.newest) return std::nullopt;
     return LatestTime{.at = *key.newest};
   }
   if (state.time) {
