@@ -130,6 +130,9 @@ class RowReading {
     state_.form = &row_.forms[unit * 2 + (newest_first ? 1 : 0)];
   }
   void read_ban();
+  /// How far in the future a window in the key's name may begin. If nothing but the name proves
+  /// that it is one, the time may be that of its end.
+  microseconds most_ahead() const { return row_.needs_ttl ? microseconds{0} : kClockError; }
   bool is_calendar_period() const { return period_ == "month" || period_ == "year"; }
 
   const Row& row_;
@@ -309,7 +312,7 @@ std::optional<microseconds> RowReading::window_of(std::int64_t index) const {
   if (must_be_usual && (index < kLeast || index >= kMost)) return std::nullopt;
   const auto is_possible = [&](microseconds window) {
     const auto begin = static_cast<double>(index) * static_cast<double>(window.count());
-    return begin <= static_cast<double>((now_ + kClockError).count()) &&
+    return begin <= static_cast<double>((now_ + most_ahead()).count()) &&
            fits(microseconds{std::llround(begin)}, window);
   };
   const auto& asked = question_.asked;
@@ -404,7 +407,7 @@ bool RowReading::read_count(std::int64_t value) {
   if (is_weak) {
     constexpr microseconds kLongest = std::chrono::days{62} + std::chrono::minutes{5};
     if (!begin && !row_.ends) return false;
-    if (begin && *begin > now_ + kClockError) return false;
+    if (begin && *begin > now_ + (row_.start ? kClockError : most_ahead())) return false;
     if (begin && !window && *until_ - *begin > kLongest) return false;
     if (begin && *until_ < *begin) return false;
   }
