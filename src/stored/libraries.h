@@ -50,7 +50,8 @@ class Libraries {
   /// The names of the keys that must be read before the key can be decoded, if it is not certainly
   /// one of this project.
   std::vector<std::string> siblings(const Question& question) const;
-  /// What the key means; the form lives as long as this.
+  /// What the key means; the form lives as long as this. Null also if a row says that it is not a
+  /// limiter's.
   Decoded decode(const Question& question, const Siblings& siblings) const;
   /// The fields that must be read of the key if it is a hash; maybe none.
   std::vector<std::string_view> hash_fields(std::string_view key) const;

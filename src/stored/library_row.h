@@ -48,7 +48,7 @@ RowText row_text(const limiter::LibrarySection& section);
 
 // ---- Rows ----
 
-enum class Value { kCount, kRemaining, kTat, kLevel, kTokens, kTimes, kLeases };
+enum class Value { kCount, kRemaining, kTat, kLevel, kTokens, kTimes, kLeases, kNone };
 
 struct ValueName {
   std::string_view name;
@@ -70,7 +70,8 @@ inline constexpr std::array kValues{
               "string hash", false},
     ValueName{"times", Value::kTimes, "sliding-window-log", "the times of requests", "list zset",
               true},
-    ValueName{"leases", Value::kLeases, "concurrency", "leases, and when they end", "zset", true}};
+    ValueName{"leases", Value::kLeases, "concurrency", "leases, and when they end", "zset", true},
+    ValueName{"none", Value::kNone, "", "", "string list zset", false}};
 
 /// Where a number or a time is told.
 struct Place {

@@ -257,6 +257,7 @@ std::optional<Fitting> RowReading::read() {
   if (row_.needs_siblings && !has_proof()) return std::nullopt;
   if (row_.type == "hash" && !is_hash_of_row()) return std::nullopt;
   if (!tells_limit()) return std::nullopt;
+  if (row_.value->value == Value::kNone) return Fitting{};
   if (!row_.unless.empty()) {
     const auto* instead = sibling(row_.unless);
     if (instead == nullptr || instead->type != "none") {
