@@ -185,7 +185,8 @@ bool Listing::take(const StoredEntry& entry) {
   listed.push_back({.at = entry.at});
   // A member that is not a lease of the script is shown unchanged.
   const bool is_lease = has_leases() && entry.member.starts_with(limiter::kLeasePrefix);
-  if (has_leases()) listed.back().holder = entry.member.substr(is_lease ? limiter::kLeasePrefix.size() : 0);
+  if (has_leases())
+    listed.back().holder = entry.member.substr(is_lease ? limiter::kLeasePrefix.size() : 0);
   return true;
 }
 
@@ -463,8 +464,8 @@ void InspectionBuilder::fill_elements(std::int64_t size) {
   }
 }
 
-/// Sets `used`, and if a limit is known, remaining and the next_free of a key that has room. A count
-/// below 0, after a library gave back more than was taken, leaves more than the limit.
+/// Sets `used`, and if a limit is known, remaining and the next_free of a key that has room. A
+/// count below 0, after a library gave back more than was taken, leaves more than the limit.
 void InspectionBuilder::set_room(std::int64_t used) {
   result_.used = std::max<std::int64_t>(0, used);
   if (!result_.limit) return;

@@ -17,6 +17,7 @@ struct Resetter::Look {
   const Form* form = nullptr;
   std::optional<ResetResult> result = {};  ///< none: not decided yet
   std::optional<KeptReason> reason = {};
+  std::string part_of = {};                        ///< see Decoded::part_of
   std::string saved_sha1 = {}, saved_expiry = {};  ///< see reset.lua
 
   bool has_changed() const {
@@ -36,6 +37,8 @@ constexpr std::size_t kMaxAtOnce = 200;
 
 std::optional<KeptReason> reason_to_leave(const Decoded& state) {
   if (state.form == nullptr) return KeptReason::kNoLimiterState;
+  // A ban may be lifted alone.
+  if (!state.part_of.empty() && !state.is_ban) return KeptReason::kPart;
   if (state.form->is_foreign()) return KeptReason::kForeign;
   if (!state.certain) return KeptReason::kUncertain;
   return std::nullopt;
@@ -118,7 +121,8 @@ void Resetter::report(const Looks& looks) const {
              .result = *look.result,
              .type = look.content.type,
              .form = look.form,
-             .reason = look.reason});
+             .reason = look.reason,
+             .part_of = look.part_of});
   }
 }
 
@@ -133,6 +137,7 @@ void Resetter::apply(Looks& looks) {
 void Resetter::decide(Look& look, KeySample content, const Decoded& state) const {
   look.content = std::move(content);
   look.form = state.form;
+  look.part_of = state.part_of;
   const auto reason = options_.force ? std::nullopt : reason_to_leave(state);
   if (look.content.type == "none") {
     look.finish(ResetResult::kNone);

@@ -28,6 +28,7 @@ enum class KeptReason {
   kNoLimiterState,
   kForeign,    ///< a form that other programs write, limiters or not
   kUncertain,  ///< a form of this project that other programs may write as well
+  kPart,       ///< a part of the state of another key; see ResetOutcome::part_of
   kChanging,   ///< other clients changed it before each attempt to remove it
   kChanged,    ///< its type or form differs from what the caller saw
   kTooLarge,   ///< its dump is too long to be saved
@@ -47,6 +48,7 @@ struct ResetOutcome {
   /// The form of its content; null if that is not known limiter state.
   const Form* form = nullptr;
   std::optional<KeptReason> reason = {};  ///< for kKept
+  std::string_view part_of = {};          ///< see Decoded::part_of
 };
 
 struct ResetOptions {

@@ -31,7 +31,7 @@ using Outcomes = std::vector<std::pair<std::string, std::string>>;
 
 inline std::string describe(const ResetOutcome& outcome) {
   constexpr const char* kResults[] = {"removed", "would remove", "left", "none"};
-  constexpr const char* kReasons[] = {" no-limiter-state", " foreign", " uncertain",
+  constexpr const char* kReasons[] = {" no-limiter-state", " foreign", " uncertain", " part",
                                       " changing",         " changed", " too-large"};
   std::string text = kResults[static_cast<int>(outcome.result)];
   if (outcome.result == ResetResult::kNone) return text;

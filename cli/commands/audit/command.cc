@@ -157,7 +157,7 @@ void Audit::audit_page(std::span<const stored::Surveyed> page) {
     if (!inspection.exists()) continue;  // removed since SCAN returned it
     ++readable_;
     refused_.found_readable();
-    if (inspection.is_recognized()) {
+    if (inspection.is_recognized() && inspection.state.part_of.empty()) {
       ++limiters_;
       if (!stored::is_ttl_judged(inspection)) ++unjudged_;
     }

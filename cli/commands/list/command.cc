@@ -149,7 +149,8 @@ class Run {
 
   void count(const std::vector<Row>& rows) {
     listed_ += std::ssize(rows);
-    without_limit_ += std::ranges::count_if(rows, [](const auto& row) { return !row.usage.limit; });
+    without_limit_ += std::ranges::count_if(
+        rows, [](const auto& row) { return !row.usage.limit && row.part_of.empty(); });
   }
 
   void write(const std::vector<Row>& rows) {

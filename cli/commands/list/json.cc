@@ -10,7 +10,8 @@ void append_json(std::string& out, const Row& row) {
       .bytes_field("key", row.key)
       .known_field("library", row.library)
       .known_field("algorithm", row.algorithm)
-      .known_field("policy", row.policy);
+      .known_field("policy", row.policy)
+      .known_field("part_of", row.part_of);
   append_usage_fields(json, row.usage);
   json.field("window_inferred", row.usage.window_is_inferred)
       .field("ratio", row.ratio)

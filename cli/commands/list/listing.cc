@@ -43,6 +43,7 @@ std::optional<Row> Listing::row_of(const stored::Surveyed& surveyed) {
           .library = form.library,
           .algorithm = form.library.empty() ? std::string_view() : form.name,
           .policy = {},
+          .part_of = inspection.state.part_of,
           .usage = inspection,
           .ratio = inspection.ratio()};
   if (!configuration_.policies.empty()) {
@@ -58,7 +59,7 @@ bool Listing::wants(const Row& row) {
   if (plan_.algorithm && row.algorithm != *plan_.algorithm) return false;
   if (plan_.policy && row.policy != *plan_.policy) return false;
   if (!plan_.above) return true;
-  if (!row.ratio) ++skipped_.unknown;
+  if (!row.ratio && row.part_of.empty()) ++skipped_.unknown;
   return row.ratio && *row.ratio > *plan_.above;
 }
 

@@ -21,6 +21,7 @@ namespace rlctl::cli::list {
 struct Row {
   std::string key;
   std::string_view library, algorithm, policy;
+  std::string part_of;  ///< the key to whose state this one belongs; only with --all
   stored::Usage usage;
   std::optional<double> ratio;  ///< see Inspection::ratio()
 };

@@ -64,6 +64,9 @@ struct Column {
 // Each leaves the key some twenty-five columns at least.
 constexpr std::size_t kMedium = 65, kWide = 90, kWider = 100, kVeryWide = 125, kWidest = 140;
 
+/// Of another key's name, so much is shown.
+constexpr std::size_t kLongestOwner = 60;
+
 /// All but the last hold numbers.
 constexpr std::array kColumns{
     Column{"used", 6, 0, [](const Row& row) { return number_text(row.usage.used); }},
@@ -79,7 +82,10 @@ constexpr std::array kColumns{
            [](const Row& row) { return row.usage.ttl ? Tone::kPlain : Tone::kBad; }},
     Column{"bytes", 8, kVeryWide, [](const Row& row) { return number_text(row.usage.bytes); }},
     Column{"algorithm", 22, kWider,
-           [](const Row& row) { return algorithm_text(row.library, row.algorithm); }},
+           [](const Row& row) {
+             if (!row.part_of.empty()) return "part of " + escape(row.part_of, kLongestOwner);
+             return algorithm_text(row.library, row.algorithm);
+           }},
 };
 
 std::vector<std::size_t> min_widths(const Look& look) {
@@ -159,6 +165,7 @@ void Totals::Sum::add(const Row& row) {
 }
 
 void Totals::add(const Row& row) {
+  if (!row.part_of.empty()) return;  // counted with that key
   all_.add(row);
   algorithms_[{row.library, row.algorithm}].add(row);
   if (!row.policy.empty()) policies_[row.policy].add(row);

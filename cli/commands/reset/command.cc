@@ -85,6 +85,9 @@ std::string why_left(const ResetOutcome& outcome) {
     return fmt::format("its dump is larger than {} MiB, and cannot be saved",
                        stored::kLongestDump >> 20);
   }
+  if (!outcome.part_of.empty()) {
+    return "it is a part of the state of " + quoted_and_masked(outcome.part_of);
+  }
   if (outcome.reason == KeptReason::kForeign || outcome.reason == KeptReason::kUncertain) {
     const bool is_known = outcome.reason == KeptReason::kForeign && !outcome.form->library.empty();
     return "it holds " + stored::describe_form(*outcome.form) +
@@ -124,6 +127,10 @@ class KeysReport {
     }
     const bool is_too_large = outcome.reason == KeptReason::kTooLarge;
     too_large_ = too_large_ || is_too_large;
+    if (outcome.reason == KeptReason::kPart && part_hint_.empty()) {
+      part_hint_ = "give " + quoted_and_masked(outcome.part_of) + " instead of " +
+                   quoted_and_masked(outcome.key);
+    }
     force_helps_ = force_helps_ ||
                    (outcome.reason && outcome.reason != KeptReason::kChanging && !is_too_large);
     for (; told_ < asked_.size() && ends_[told_] <= outcomes_; ++told_) tell(asked_[told_]);
@@ -137,8 +144,9 @@ class KeysReport {
          .code = "left",
          .message = (left_ == 1 ? "left " : count_of_keys(left_) + " were left; the first is ") +
                     first_left_,
-         .hint = force_helps_ ? inspect_hint(first_left_key_) + "; --force removes " +
-                                    (left_ == 1 ? "it anyway" : "all of them, whatever they hold")
+         .hint = !part_hint_.empty() ? part_hint_
+                 : force_helps_      ? inspect_hint(first_left_key_) + "; --force removes " +
+                                      (left_ == 1 ? "it anyway" : "all of them, whatever they hold")
                  : too_large_ ? "without --save, rlctl reset removes it for good"
                               : "try again"});
   }
@@ -161,7 +169,7 @@ class KeysReport {
   std::vector<std::size_t> ends_;  ///< for each asked key, the end of its Redis keys
   std::unordered_set<std::string> there_;
   std::size_t outcomes_ = 0, told_ = 0, left_ = 0, missing_ = 0;
-  std::string first_left_, first_left_key_;
+  std::string first_left_, first_left_key_, part_hint_;
   bool force_helps_ = false, too_large_ = false;
 };
 
@@ -213,11 +221,8 @@ ExitStatus reset_keys(const Plan& plan, Invocation& invocation) {
 using Found = std::vector<SeenKey>;
 
 ResetOutcome would_remove(const SeenKey& seen) {
-  return {.key = seen.key,
-          .result = ResetResult::kWouldRemove,
-          .type = seen.type,
-          .form = seen.form,
-          .reason = std::nullopt};
+  return {
+      .key = seen.key, .result = ResetResult::kWouldRemove, .type = seen.type, .form = seen.form};
 }
 
 void scan(Session& session, const std::string& pattern, redis::Connection& connection,

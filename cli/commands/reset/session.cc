@@ -25,8 +25,8 @@ using stored::ResetResult;
 
 /// The names of the results and reasons, in the order of the enumerators.
 constexpr std::array<std::string_view, 4> kResults{"removed", "would-remove", "left", "none"};
-constexpr std::array<std::string_view, 6> kReasons{"no-limiter-state", "foreign", "uncertain",
-                                                   "changing",         "changed", "too-large"};
+constexpr std::array<std::string_view, 7> kReasons{
+    "no-limiter-state", "foreign", "uncertain", "part", "changing", "changed", "too-large"};
 
 std::size_t total_of(const KindCounts& counts) {
   std::size_t total = 0;
@@ -48,6 +48,7 @@ std::string text_of(const KindCounts& counts) {
 }
 
 std::string kind_of(const ResetOutcome& outcome) {
+  if (!outcome.part_of.empty()) return "part of another key";
   return outcome.form != nullptr ? outcome.form->label() : std::string(outcome.type);
 }
 
@@ -174,7 +175,8 @@ void Session::write(const Line& line) {
         .known_field("type", line.type)
         .known_field("library", line.library)
         .known_field("algorithm", line.algorithm)
-        .known_field("reason", line.reason);
+        .known_field("reason", line.reason)
+        .known_field("part_of", line.part_of);
     if (line.holder) json.bytes_field("holder", *line.holder);
     json.end_object();
   } else {
@@ -184,6 +186,7 @@ void Session::write(const Line& line) {
     if (line.library != stored::kOurLibrary) append("library", line.library);
     append("algorithm", line.algorithm);
     append("reason", line.reason);
+    append("part_of", escaped_text(line.part_of));
     if (line.holder) append("holder", escaped_text(*line.holder));
   }
   out += '\n';
@@ -199,8 +202,9 @@ void Session::add(const ResetOutcome& outcome) {
   } else if (outcome.reason == KeptReason::kNoLimiterState) {
     ++left_kinds[KeptReason::kNoLimiterState][std::string(outcome.type)];
   } else if (outcome.reason) {
-    const bool is_uncertain = outcome.reason == KeptReason::kUncertain;
-    ++left_kinds[is_uncertain ? KeptReason::kForeign : *outcome.reason][kind_of(outcome)];
+    const bool is_foreign =
+        outcome.reason == KeptReason::kUncertain || outcome.reason == KeptReason::kPart;
+    ++left_kinds[is_foreign ? KeptReason::kForeign : *outcome.reason][kind_of(outcome)];
   }
   const bool expected =
       change || outcome.reason == KeptReason::kChanged || outcome.reason == KeptReason::kTooLarge;
@@ -213,6 +217,7 @@ void Session::add(const ResetOutcome& outcome) {
          .library = form != nullptr ? form->library : "",
          .algorithm = form != nullptr ? form->name : "",
          .reason = outcome.reason ? kReasons[static_cast<std::size_t>(*outcome.reason)] : "",
+         .part_of = outcome.part_of,
          .shows_type = outcome.result == ResetResult::kKept});
 }
 

@@ -43,12 +43,13 @@ using KindCounts = std::map<std::string, std::size_t, std::less<>>;
 
 /// The counts in decreasing order: "600 gcra, 400 fixed-window".
 std::string text_of(const KindCounts& counts);
-/// The kind of a key: the label of its form, else its type.
+/// The kind of a key: the label of its form, else its type; "part of another key".
 std::string kind_of(const stored::ResetOutcome& outcome);
 
 /// The line of a key. Empty words are not known; `result` and `reason` are as in text.
 struct Line {
   std::string_view key, result, type = {}, library = {}, algorithm = {}, reason = {};
+  std::string_view part_of = {};                ///< the key to whose state this one belongs
   bool shows_type = false;                      ///< as text too, even if there is an algorithm
   std::optional<std::string_view> holder = {};  ///< whose lease it is about
 };
@@ -111,8 +112,8 @@ struct Session {
   std::optional<stored::SaveFile> save_file;  ///< none in a dry run
   bool has_suggested = false;                 ///< --save was mentioned
   KindCounts removed_kinds;                   ///< in a dry run: would be removed
-  /// The keys that are left, by reason: those of kUncertain as kForeign. Only kNoLimiterState (by
-  /// type) and kForeign show their kinds.
+  /// The keys that are left, by reason: those of kUncertain and kPart as kForeign. Only
+  /// kNoLimiterState (by type) and kForeign show their kinds.
   std::map<stored::KeptReason, KindCounts> left_kinds;
   std::unordered_set<std::size_t> left_keys;  ///< hashes, since there may be many keys
   /// The matching keys that this user may not read: they are left, without a line.

@@ -331,6 +331,13 @@ END
   cli ACL DELUSER some noinfo >/dev/null
 }
 
+@test "a part of another key's state is not a limiter of its own" {
+  cli SET 'rl:tb:{ann}' 0 PX 45000 >/dev/null
+  cli SET 'rl:tb:{ann}:ts' "$(date +%s)123" PX 45000 >/dev/null
+  run rlctl audit
+  assert_output --partial ' in 1 limiter key, 1 other key'
+}
+
 @test "a log whose name has its window is checked, too" {
   rlctl check -q '{m}' --limit 5/1h --limit 9/1d --cost 5
   cli EXPIRE '{m}:3600s' 600 >/dev/null

@@ -279,6 +279,20 @@ TOML
   assert_line --index 1 --regexp '^ *0 +10/60s +0% '
 }
 
+@test "a part of another key's state is listed with --all, as such, and is not in the totals" {
+  cli SET 'rl:tb:{ann}' 0 >/dev/null
+  cli SET 'rl:tb:{ann}:ts' "$(date +%s)123" >/dev/null
+  run -0 --separate-stderr rlctl list --limit 3/45s
+  refute_output --partial :ts
+  run -0 --separate-stderr rlctl list --limit 3/45s --all
+  assert_line --regexp ' part of rl:tb:\{ann\} +rl:tb:\{ann\}:ts$'
+  assert_line --regexp '^aspnetcore-redis-rate-limiting: token-bucket +1 '
+  assert_equal "$stderr" ''
+  run -1 --separate-stderr rlctl list --all --above 0%
+  assert_equal "$stderr" 'no limiter matches; not listed: 1 key whose limit is not known (pass --limit or define a policy)'
+  assert_equal "$(rlctl list --all --json | jq -r 'select(.part_of) | .key')" 'rl:tb:{ann}:ts'
+}
+
 @test "two spaces or more separate the algorithm and the key, on a terminal too" {
   cli SET LIMITS:LIMITER/ann/5/1/minute 4 EX 50 >/dev/null
   cli ZADD hist:ann "$(date +%s)000" m >/dev/null

@@ -18,7 +18,7 @@ holders() { cli ZRANGE "$1" 0 -1 | sed -n 's/^lease://p' | xargs; }
   run -1 rlctl reset k --holder web1:10
   assert_output 'none key=k holder=web1:10'
   run -0 rlctl reset k --holder web2 --json
-  assert_output '{"key":"k","result":"removed","type":"zset","library":"rlctl","algorithm":"concurrency","reason":null,"holder":"web2:7:2026-11-21T11:50:00.000003Z"}'
+  assert_output '{"key":"k","result":"removed","type":"zset","library":"rlctl","algorithm":"concurrency","reason":null,"part_of":null,"holder":"web2:7:2026-11-21T11:50:00.000003Z"}'
   # A name is cut at a colon only.
   run -1 rlctl reset k --holder web
   run -1 rlctl reset k --holder web1:
@@ -49,7 +49,7 @@ holders() { cli ZRANGE "$1" 0 -1 | sed -n 's/^lease://p' | xargs; }
   rlctl check -q list --limit 5/60s
   run -1 rlctl reset text --holder web1
   run -1 rlctl reset list --holder web1 --json
-  assert_output '{"key":"list","result":"none","type":null,"library":null,"algorithm":null,"reason":null,"holder":"web1"}'
+  assert_output '{"key":"list","result":"none","type":null,"library":null,"algorithm":null,"reason":null,"part_of":null,"holder":"web1"}'
   run -1 rlctl reset nothing --holder web1 -q
   assert_output ''
   assert_equal "$(holders k)" web2:2:b

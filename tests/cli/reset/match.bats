@@ -132,11 +132,11 @@ would-remove key=login:cid algorithm=gcra'
   run -0 --separate-stderr rlctl reset --match '*' --yes --json --verbose
   assert_equal "$stderr" ''
   assert_equal "$(jq -sc 'sort_by(.key) | .[]' <<<"$output")" \
-    '{"key":"k","result":"removed","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null}
-{"key":"text","result":"left","type":"string","library":null,"algorithm":null,"reason":"no-limiter-state"}'
+    '{"key":"k","result":"removed","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null,"part_of":null}
+{"key":"text","result":"left","type":"string","library":null,"algorithm":null,"reason":"no-limiter-state","part_of":null}'
   ask k
   run -0 --separate-stderr rlctl reset --match '*' --yes --json
-  assert_output '{"key":"k","result":"removed","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null}'
+  assert_output '{"key":"k","result":"removed","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null,"part_of":null}'
 }
 
 @test "thousands of keys are removed in batches, and each has its line" {

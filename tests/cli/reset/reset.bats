@@ -69,6 +69,22 @@ removed key={api}:86400s algorithm=sliding-window-log'
   assert_equal "$(cli HGET sessions f)" v
 }
 
+@test "a part of another key's state is left, and a hint names that key" {
+  cli MSET 'rl:tb:{ann}' 0 'rl:tb:{ann}:ts' "$(date +%s)123"
+  run -5 --separate-stderr rlctl reset 'rl:tb:{ann}:ts'
+  assert_output "left key=rl:tb:{ann}:ts type=string library=aspnetcore-redis-rate-limiting algorithm=token-bucket \
+reason=part part_of=rl:tb:{ann}"
+  assert_equal "$stderr" "rlctl: reset: left 'rl:tb:{ann}:ts': it is a part of the state of 'rl:tb:{ann}'
+  hint: give 'rl:tb:{ann}' instead of 'rl:tb:{ann}:ts'"
+  run -5 rlctl reset --json 'rl:tb:{ann}' 'rl:tb:{ann}:ts'
+  assert_line --partial '"reason":"part","part_of":"rl:tb:{ann}"}'
+  refute_output --partial '--force'
+  run -1 --separate-stderr rlctl reset --match 'rl:*' --yes
+  assert_equal "${stderr_lines[0]}" "removed no key; left 2 that may belong to another program \
+(1 aspnetcore-redis-rate-limiting: token-bucket, 1 part of another key); --force removes them"
+  assert_equal "$(cli DBSIZE)" 2
+}
+
 @test "keys that may be another program's are left, which counts more than a missing one in the status" {
   cli SET page:views 17
   cli ZADD window 1700000000123 a
@@ -229,10 +245,10 @@ removed key={zed}:7200s algorithm=sliding-window-log'
   cli SET page:views 17
   cli HSET sessions f v
   run -5 --separate-stderr rlctl reset --json k nothing page:views sessions
-  assert_output '{"key":"k","result":"removed","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null}
-{"key":"nothing","result":"none","type":null,"library":null,"algorithm":null,"reason":null}
-{"key":"page:views","result":"left","type":"string","library":null,"algorithm":"foreign-counter","reason":"foreign"}
-{"key":"sessions","result":"left","type":"hash","library":null,"algorithm":null,"reason":"no-limiter-state"}'
+  assert_output '{"key":"k","result":"removed","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null,"part_of":null}
+{"key":"nothing","result":"none","type":null,"library":null,"algorithm":null,"reason":null,"part_of":null}
+{"key":"page:views","result":"left","type":"string","library":null,"algorithm":"foreign-counter","reason":"foreign","part_of":null}
+{"key":"sessions","result":"left","type":"hash","library":null,"algorithm":null,"reason":"no-limiter-state","part_of":null}'
   assert_equal "$(jq -r .error.code <<<"$stderr")" left
   ask k
   run -0 --separate-stderr rlctl reset --json --dry-run k

@@ -118,14 +118,14 @@ same() {
 @test "--json has the fields of reset" {
   ask k
   run -0 --separate-stderr rlctl reset k --save s --json
-  assert_output '{"key":"k","result":"removed","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null}'
+  assert_output '{"key":"k","result":"removed","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null,"part_of":null}'
   assert_equal "$stderr" ''
   run -0 rlctl reset --restore s --json --dry-run
-  assert_output '{"key":"k","result":"would_restore","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null}'
+  assert_output '{"key":"k","result":"would_restore","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null,"part_of":null}'
   run -0 --separate-stderr rlctl reset --restore s --json
-  assert_output '{"key":"k","result":"restored","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null}'
+  assert_output '{"key":"k","result":"restored","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null,"part_of":null}'
   run -0 rlctl reset --restore s --json
-  assert_output '{"key":"k","result":"left","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":"identical"}'
+  assert_output '{"key":"k","result":"left","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":"identical","part_of":null}'
 }
 
 # --- keys that exist or have expired ----------------------------------------------------------------
