@@ -202,8 +202,9 @@ std::optional<Decoded> read_timed_zset(const KeySample& content) {
   const auto is_unit = [&](const KeySample::Edge& edge) {
     const auto us = to_number<double>(edge.score).value_or(0) * kUsPerScore;
     const auto now = as_double(content.read_at);
-    return is_of_today(us) && !edge.member.starts_with('{') &&
-           (now == 0 || us <= now + as_double(microseconds{kClockError}));
+    // Times to come are leases or jobs; without a TTL, rather jobs.
+    const bool is_past = now == 0 || us <= now + as_double(microseconds{kClockError});
+    return is_of_today(us) && !edge.member.starts_with('{') && (is_past || content.expires);
   };
   if (!is_unit(content.first) || !is_unit(content.last)) return std::nullopt;
   return Decoded{.unknown = "whether these are times of requests is not known"};

@@ -440,9 +440,11 @@ bool RowReading::read_count(std::int64_t value) {
   }
   const bool knows_end = state_.end || state_.never_ends;
   if (state_.unknown.empty() && tells_window && !knows_end && (!begin || !window)) {
-    set_unknown(question_.asked ? "its name tells when a window began, but of no window as long as "
-                                  "the limit's"
-                                : "how long its window is is not known");
+    set_unknown(window ? "when its window began is not known"
+                : question_.asked
+                    ? "its name tells when a window began, but of no window as long as "
+                      "the limit's"
+                    : "how long its window is is not known");
   }
   return true;
 }
