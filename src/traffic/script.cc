@@ -263,7 +263,9 @@ class ForeignScript final : public Script {
     names_keys_ = names_numbered_key(limiter);
     if (surroundings.virtual_clock) require_no_field_ttls(limiter);
     for (const auto& step : limiter.setup) {
-      auto& made = steps_.emplace_back(script_of(step, limiter), differs_by_key(step, limiter));
+      steps_.push_back(
+          {.limiter = script_of(step, limiter), .differs_by_key = differs_by_key(step, limiter)});
+      auto& made = steps_.back();
       made.script =
           std::make_unique<ForeignScript>(made.limiter, limit, traffic, prefix_, surroundings);
       made.script->is_command_ = step.source.empty();
