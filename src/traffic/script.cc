@@ -672,7 +672,10 @@ std::string hint_at_denial(const redis::Error& error) {
 
 bool prepare(Script& script, redis::Connection& connection, const Arrival& arrival) {
   const auto queued = script.prepare(connection, arrival);
-  for (auto left = queued; left > 0; --left) script.require_prepared(connection.read());
+  // After an error, the keys are removed through the same connection, so no reply may be left.
+  std::vector<redis::Reply> replies;
+  while (replies.size() < queued) replies.push_back(connection.read());
+  for (const auto& reply : replies) script.require_prepared(reply);
   return queued > 0;
 }
 
