@@ -130,14 +130,14 @@ bool is_weaker(const Finding& one, const Finding& other, microseconds window);
 /// this, which sets SearchResult::interrupted.
 bool is_confirmed(Trial& trial, SearchResult& result);
 
+/// The requests sent so far to make one finding small.
+using OnSent = std::function<void(std::int64_t sent)>;
 /// The result of a search that found `forward` with a clock that never steps back, and
 /// `stepping_back` with one that may. Each finding is made smaller: it loses the requests that it
 /// does not need, instants are joined, and each moves to the roundest time that still shows the
 /// finding. Then continues the schedules of findings at the edge or within the rounding, to see
 /// whether that is all. Sends at most the request's budget for each, nothing after an interrupt,
-/// and counts what it sends in SearchResult::requests_sent. Calls `on_sent` with the requests sent
-/// for a finding.
-using OnSent = std::function<void(std::int64_t sent)>;
+/// and counts what it sends in SearchResult::requests_sent.
 SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const SearchResult& forward,
                            const SearchResult& stepping_back, const Interrupt& interrupt,
                            const OnSent& on_sent = {});

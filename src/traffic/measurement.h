@@ -360,10 +360,10 @@ struct RepliesSeen {
   class OtherReading {
    public:
     void add(const Arrival& arrival, bool allowed);
-    /// Nothing that is not so can be added from now on.
+    /// No limiter replies like this: fits() is false from now on.
     void rule_out();
-    /// Whether a limiter may give these decisions: it allows the first request of every key, and
-    /// denies only one that does not fit the limit, but one in time.
+    /// Whether a limiter may give these decisions: it allows the first request of every key, denies
+    /// none that fits the limit, and denies one within a window before a multiple of the limit.
     bool fits(const limiter::Limit& limit) const;
 
    private:
@@ -371,13 +371,13 @@ struct RepliesSeen {
     struct Key {
       microseconds begin{0};
       std::int64_t cost = 0;   ///< of the first request
-      std::int64_t units = 0;  ///< that were allowed
+      std::int64_t units = 0;  ///< of all, the denied one included
       bool is_denied = false;
     };
     std::unordered_map<std::uint32_t, Key> keys_ = {};
     bool is_possible_ = true;
-    /// The fewest units up to and with the first denial of a key, and the shortest time, if all
-    /// requests cost the same; 0 without a denial.
+    /// The fewest units up to and with the first denial of a key, and the shortest time until then.
+    /// Only denials of what costs as much as the key's first request count; 0 without any.
     std::int64_t fewest_ = 0;
     microseconds soonest_{0};
   };
