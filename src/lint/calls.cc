@@ -70,7 +70,8 @@ std::optional<TtlWord> ttl_set_by(const Call& call) {
   constexpr std::size_t kPlace = 2;
   if (const auto* row = find_by_name(kTtlCommands, command); row && call.words.size() > kPlace) {
     const auto value = number_in(call.words[kPlace]);
-    if (!value) return std::nullopt;
+    // The reply is 0 if there is no key, or if NX or the like forbids it.
+    if (!value || integer_reply(call) == 0) return std::nullopt;
     return TtlWord{upper_case(command), *value, row->unit, row->is_absolute};
   }
   if (command != "set" && command != "getex") return std::nullopt;

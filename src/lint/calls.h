@@ -21,6 +21,7 @@ struct TtlWord {
   std::chrono::microseconds unit{0};
   bool is_absolute = false;  ///< counts from 1970
 };
+/// std::nullopt if it sets none, as EXPIRE does if it replies 0.
 std::optional<TtlWord> ttl_set_by(const Call& call);
 
 /// The scores that ZADD sets.

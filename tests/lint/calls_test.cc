@@ -51,6 +51,9 @@ TEST_CASE("commands without a TTL, and a value that looks like an option, set no
     CAPTURE(words);
     CHECK_FALSE(ttl_set_by(call(words)));
   }
+  auto refused = call("EXPIRE k 60 NX");
+  refused.reply = "0";
+  CHECK_FALSE(ttl_set_by(refused));
 }
 
 TEST_CASE("scores, bounds and members are told apart") {
