@@ -171,6 +171,8 @@ void find_missing_ttls(const Observation& observation, Flaws& flaws) {
   }
 }
 
+// ---- The first line ----
+
 void find_unknown_flags(const Observation& observation, Flaws& flaws) {
   for (const auto flag : lua::unknown_flags(observation.source)) {
     flaws.add({.name = "unknown-flag",
@@ -256,8 +258,9 @@ void find_shared_members(const Observation& observation, Flaws& flaws) {
 
 // ---- Denied requests that count ----
 
-/// The call of a denied request that makes the next one wait, most likely one about a key that
-/// allowed requests use too; null if none changes anything.
+/// The call of a denied request that most likely makes the next one wait, since it writes or sets a
+/// TTL: rather one about a key that allowed requests use too, then rather one that writes; null if
+/// there is none.
 const Call* counting_call(const Observation& observation, const std::vector<Call>& calls) {
   std::set<std::string> deciding;
   for_each_call(observation, [&](const Request& request, const Call& call) {
@@ -426,8 +429,8 @@ void find_zero_waits(const Observation& observation, Flaws& flaws) {
 
 // ---- Counting before pruning ----
 
-/// How many elements that had left the window the calls after `count` removed from its key; 0 if
-/// the key was counted again.
+/// How many elements the calls after `count` removed from its key, other than those of the request
+/// itself; 0 if the key was counted again. Sets `line` to that of the last such call.
 std::int64_t removed_after(const std::vector<Call>& calls, const Call& count, int& line) {
   std::int64_t removed = 0;
   bool is_after = false;
@@ -509,11 +512,11 @@ double ratio_of(const TtlWord& ttl, std::chrono::microseconds time) {
   return ttl.value * as_double(ttl.unit) / as_double(time);
 }
 
-/// Whether the TTL is a thousand times as long as this time, or twice that; not if that is unknown.
-bool is_thousandfold(const TtlWord& ttl, std::chrono::microseconds time, double thousand) {
+/// Whether the TTL is about `factor` times this time, or twice that; false if the time is unknown.
+bool is_multiple(const TtlWord& ttl, std::chrono::microseconds time, double factor) {
   if (time.count() <= 0) return false;
   const auto ratio = ratio_of(ttl, time);
-  return is_near(ratio, thousand, kJitter) || is_near(ratio, 2 * thousand, kJitter);
+  return is_near(ratio, factor, kJitter) || is_near(ratio, 2 * factor, kJitter);
 }
 
 /// Whether an argument, or twice that, is about this number.
@@ -544,6 +547,23 @@ void add_ttl_finding(const SetTtls& set, const std::string& detail, Flaws& flaws
                                     : "")});
 }
 
+/// Whether the TTLs that a line set are in another unit than the window; sets `is_too_long`.
+bool is_in_other_unit(SetTtls& set, const Observation& observation) {
+  constexpr double kThousand = 1000;
+  const auto window = observation.window, refill = observation.refill;
+  bool is_too_short = false;
+  if (set.first.unit == kOneSecond) {
+    set.is_too_long = (!set.differ && is_multiple(set.first, window, kThousand)) ||
+                      is_multiple(set.differ ? set.longest : set.first, refill, kThousand);
+  } else {
+    is_too_short = !set.differ && (is_multiple(set.first, window, 1 / kThousand) ||
+                                   is_multiple(set.first, refill, 1 / kThousand));
+    // An hour more than a short window is no other unit.
+    set.is_too_long = !set.differ && is_near(ratio_of(set.first, window), kThousand);
+  }
+  return set.is_too_long || is_too_short;
+}
+
 void find_ttls_in_other_units(const Observation& observation, Flaws& flaws) {
   std::map<int, SetTtls> lines;
   for_each_call(observation, [&](const Request& request, const Call& call) {
@@ -553,7 +573,7 @@ void find_ttls_in_other_units(const Observation& observation, Flaws& flaws) {
       const auto* unit = unit_of(ttl->value, request.at);
       if (unit == nullptr || unit->in_us == as_double(ttl->unit)) return;
       return add_ttl_finding(
-          {.call = &call, .first = *ttl},
+          {.call = &call, .first = *ttl, .is_too_long = unit->in_us < as_double(ttl->unit)},
           fmt::format("{} takes {}, but gets {}: {}.", ttl->name,
                       ttl->unit == kOneSecond ? "seconds since 1970" : "milliseconds since 1970",
                       unit->name,
@@ -572,20 +592,8 @@ void find_ttls_in_other_units(const Observation& observation, Flaws& flaws) {
         observation.source.find(fmt::format("{:.0f}", ttl->value)) != std::string::npos;
     set.is_passed &= !is_constant && is_argument(ttl->value, request);
   });
-  constexpr double kThousand = 1000;
   for (auto& [line, set] : lines) {
-    const auto window = observation.window, refill = observation.refill;
-    bool is_too_short = false;
-    if (set.first.unit == kOneSecond) {
-      set.is_too_long = (!set.differ && is_thousandfold(set.first, window, kThousand)) ||
-                        is_thousandfold(set.differ ? set.longest : set.first, refill, kThousand);
-    } else {
-      is_too_short = !set.differ && (is_thousandfold(set.first, window, 1 / kThousand) ||
-                                     is_thousandfold(set.first, refill, 1 / kThousand));
-      // An hour more than a short window is no other unit.
-      set.is_too_long = !set.differ && is_near(ratio_of(set.first, window), kThousand);
-    }
-    if (set.count < 2 || (!set.is_too_long && !is_too_short)) continue;
+    if (set.count < 2 || !is_in_other_unit(set, observation)) continue;
     const auto ttl =
         std::chrono::microseconds(std::llround(set.first.value * as_double(set.first.unit)));
     add_ttl_finding(
@@ -600,13 +608,13 @@ void find_ttls_in_other_units(const Observation& observation, Flaws& flaws) {
 void find_long_ttls(const Observation& observation, Flaws& flaws) {
   constexpr double kThousand = 1000, kLongest = 1e18;
   constexpr std::chrono::microseconds kDay = std::chrono::hours{24};
-  const auto counts = std::max(observation.window, observation.refill);
+  const auto longest = std::max(observation.window, observation.refill);
   for_each_call(observation, [&](const Request& request, const Call& call) {
     const auto ttl = ttl_set_by(call);
     if (!ttl || flaws.has(call.line, "mixed-units")) return;
     const auto length =
         ttl->value * as_double(ttl->unit) - (ttl->is_absolute ? as_double(request.at) : 0);
-    if (length < std::max(kThousand * as_double(counts), as_double(kDay))) return;
+    if (length < std::max(kThousand * as_double(longest), as_double(kDay))) return;
     flaws.add({.name = "long-ttl",
                .line = call.line,
                .severity = Severity::kNote,
