@@ -247,8 +247,7 @@ return redis.call('ZADD', KEYS[1], now, ARGV[4]))",
       .arguments = {rlctl::traffic::Template("{now_ms}"), rlctl::traffic::Template("{window_ms}"),
                     rlctl::traffic::Template("{limit}"), rlctl::traffic::Template("{id}")}};
   const rlctl::traffic::Candidate candidate{
-      .limits = {kTwo},
-      .foreign = std::make_shared<const rlctl::traffic::ForeignLimiter>(limiter)};
+      .limits = {kTwo}, .foreign = std::make_shared<const rlctl::traffic::ForeignLimiter>(limiter)};
   const TrialKeys keys;
   const auto script = rlctl::traffic::make_script(candidate, keys, "");
   TestServer server;

@@ -489,9 +489,9 @@ class Probes {
   adversary::TrialKeys keys_;
   std::unique_ptr<traffic::Script> script_;
   adversary::ScriptTrial trial_;
-  Schedule first_fill_;               ///< with the first cost
+  Schedule first_fill_;                     ///< with the first cost
   std::optional<microseconds> first_wait_;  ///< the same as wait_, of the first cost
-  std::optional<microseconds> wait_;  ///< after which a client is let in that sends nothing
+  std::optional<microseconds> wait_;        ///< after which a client is let in that sends nothing
   Probed probed_;
 };
 
