@@ -241,13 +241,13 @@ std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_
   return with_cost(std::move(schedules), cost);
 }
 
-std::vector<Schedule> ttl_schedules(const limiter::Limit& limit, std::int64_t cost,
-                                    std::int64_t most, microseconds ttl, microseconds lag) {
+namespace {
+
+/// Bursts that fill the limit, between which keys with this TTL end.
+void add_bursts_between_ttls(std::vector<Schedule>& schedules, const limiter::Limit& limit,
+                             std::int64_t fills, std::int64_t most, microseconds ttl) {
   constexpr auto kMargin = kTtlMargin;
   const auto window = limit.window;
-  const auto fills = requests_to_fill(limit, cost);
-  const auto every = refill_time(limit, cost);
-  std::vector<Schedule> schedules;
   // Adds a schedule that goes on with bursts, as often as there is room for.
   const auto add_repeated = [&](Schedule schedule, microseconds from, microseconds until,
                                 microseconds gap) {
@@ -273,8 +273,13 @@ std::vector<Schedule> ttl_schedules(const limiter::Limit& limit, std::int64_t co
                  gap);
     add_repeated(made_of({{last, fills}}), window, last + window, gap);
   }
-  // What refills is taken at once, at times that the limiter's clock sees as they are, and the
-  // bucket stays empty until its key expires.
+}
+
+/// What refills is taken at once, at times that the limiter's clock sees as they are, and the
+/// bucket stays empty until its key expires.
+void add_refills_until_ttl(std::vector<Schedule>& schedules, const limiter::Limit& limit,
+                           std::int64_t fills, std::int64_t most, microseconds every,
+                           microseconds ttl, microseconds lag) {
   for (const auto phase : {limit.window / 20, microseconds{0}}) {
     const auto end = phase + ttl + kTtlMargin;
     if (end <= every) continue;
@@ -296,6 +301,16 @@ std::vector<Schedule> ttl_schedules(const limiter::Limit& limit, std::int64_t co
     schedules.push_back(late);
     if (late != refilled) schedules.push_back(refilled);
   }
+}
+
+}  // namespace
+
+std::vector<Schedule> ttl_schedules(const limiter::Limit& limit, std::int64_t cost,
+                                    std::int64_t most, microseconds ttl, microseconds lag) {
+  const auto fills = requests_to_fill(limit, cost);
+  std::vector<Schedule> schedules;
+  add_bursts_between_ttls(schedules, limit, fills, most, ttl);
+  add_refills_until_ttl(schedules, limit, fills, most, refill_time(limit, cost), ttl, lag);
   for (auto& schedule : schedules) std::stable_sort(schedule.begin(), schedule.end(), is_earlier);
   return with_cost(std::move(schedules), cost);
 }
