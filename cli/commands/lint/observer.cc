@@ -176,15 +176,17 @@ class Observer {
                     period_text(window), span_text(later)));
   }
 
-  /// Sends the last request, which was denied, again in a fork, where PTTL and TTL reply 0, and
-  /// notes whether it is allowed then by the same calls.
+  /// Sends the last request, which was denied, again in a fork, where a key with a TTL has one of
+  /// 0, and notes whether it is allowed then by the same calls.
   void test_zero_wait() {
     const auto& denied = seen_.requests.back();
     if (std::ranges::none_of(denied.calls, rlctl::lint::reads_ttl)) return;
     constexpr std::string_view kPrefix =
         "local redis = (function() local function zero(f) return function(name, ...) "
-        "if string.find(string.lower(name), '^p?ttl$') then return 0 end return f(name, ...) end "
-        "end return setmetatable({call = zero(redis.call), pcall = zero(redis.pcall)}, "
+        "local reply = f(name, ...) "
+        "if type(reply) == 'number' and reply > 0 and string.find(string.lower(name), '^p?ttl$') "
+        "then return 0 end return reply end end "
+        "return setmetatable({call = zero(redis.call), pcall = zero(redis.pcall)}, "
         "{__index = redis}) end)() ";
     const auto source = debuggee_.source;
     const auto line = source.starts_with("#!") ? source.find('\n') + 1 : std::size_t{0};
