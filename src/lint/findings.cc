@@ -385,17 +385,17 @@ void find_forgotten(const Observation& observation, Flaws& flaws) {
     found = &call;
   });
   if (found == nullptr || flaws.has(found->line, "mixed-units")) return;
-  flaws.add(
-      {.name = "short-ttl",
-       .line = found->line,
-       .severity = Severity::kCritical,
-       .what = text_of(*found),
-       .detail = fmt::format(
-           "The key expires while what it counts still counts: after a TTL of {}, {} requests "
-           "were allowed at one instant, and {} if the key stays.",
-           span_text(forgotten.ttl), forgotten.allowed, forgotten.allowed_if_kept),
-       .fix = "set a TTL of at least the window, and of the time in which a bucket refills, "
-              "on each call that writes"});
+  flaws.add({.name = "short-ttl",
+             .line = found->line,
+             .severity = Severity::kCritical,
+             .what = text_of(*found),
+             .detail = fmt::format(
+                 "The key expires while what it counts still counts: after a TTL of {}, the script "
+                 "allows {} at one instant, and {} if the key stays.",
+                 span_text(forgotten.ttl), counted(forgotten.allowed, "request"),
+                 forgotten.allowed_if_kept),
+             .fix = "set a TTL of at least the window, and of the time in which a bucket refills, "
+                    "on each call that writes"});
 }
 
 // ---- Waits of 0 ----
