@@ -136,7 +136,7 @@ std::vector<Answers> ScriptTrial::run_with_slack(std::span<const Schedule> sched
   stalled_ = decider_.stalled();
   if (tolerance == microseconds{0} || !script_.key_of_ttls()) return answers;
   note_others();
-  // Of other keys it is not known when they end.
+  // It is not known when keys end that are not among KEYS.
   const bool is_each =
       saw_others_ || script_.may_read_ttl() || 2 * tolerance > traffic::KeyAging::kNear;
   std::vector<std::size_t> numbers;

@@ -37,7 +37,7 @@ using ldb::Ending;
 
 constexpr const char* kAgingHash = traffic::KeyAging::kHashName;
 
-/// Lets all keys have the TTLs of this time, and removes what virtual time needed.
+/// Gives all keys the TTLs that they have at this time, and removes what virtual time needed.
 void end_virtual_time(redis::Connection& connection, traffic::KeyAging& aging,
                       std::chrono::microseconds now) {
   const auto all = connection.call({"KEYS", "*"});
