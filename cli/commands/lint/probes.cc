@@ -92,8 +92,10 @@ class Probes {
         script_(traffic::make_script(subject.candidate, keys_, "")),
         trial_(connection, *script_, {.server = &server}) {}
 
-  /// Sends only requests below the limit, if the script holds as many at one instant.
-  Probed run_seldom() {
+  /// Sends only requests below the limit, if the script holds as many at one instant. `wait`: see
+  /// first_wait().
+  Probed run_seldom(microseconds wait) {
+    first_wait_ = wait;
     first_fill_ = fill_with(request_.costs.front());
     if (std::ssize(first_fill_) > limit_.limit) send_seldom();
     return std::move(probed_);
@@ -123,6 +125,9 @@ class Probes {
     }
     return std::move(probed_);
   }
+
+  /// After which a client is let in that sends nothing, with the first cost; if run() has found it.
+  std::optional<microseconds> first_wait() const { return first_wait_; }
 
  private:
   void skip(std::string what, std::string why) {
@@ -490,7 +495,7 @@ class Probes {
   std::unique_ptr<traffic::Script> script_;
   adversary::ScriptTrial trial_;
   Schedule first_fill_;                     ///< with the first cost
-  std::optional<microseconds> first_wait_;  ///< the same as wait_, of the first cost
+  std::optional<microseconds> first_wait_;  ///< see first_wait()
   std::optional<microseconds> wait_;        ///< after which a client is let in that sends nothing
   Probed probed_;
 };
@@ -499,14 +504,16 @@ class Probes {
 
 Probed probe(const Subject& subject, redis::Connection& connection, redis::PrivateServer& server,
              const ProbeRequest& request) {
-  auto probed = Probes(subject, connection, server, request).run();
-  if (subject.candidate.limits.front().limit > 1 || probed.renewal) return probed;
+  Probes probes(subject, connection, server, request);
+  auto probed = probes.run();
+  const auto wait = probes.first_wait();
+  if (subject.candidate.limits.front().limit > 1 || probed.renewal || !wait) return probed;
   // A limit of 1 never counts two requests, of which the second may renew the window.
   auto other = subject;
   auto& limit = other.candidate.limits.front();
   limit.limit = 2;
   if (limit.burst) limit.burst = std::max(*limit.burst, limit.limit);
-  auto more = Probes(other, connection, server, request).run_seldom();
+  auto more = Probes(other, connection, server, request).run_seldom(*wait);
   probed.requests += more.requests;
   probed.renewal = more.renewal;
   std::ranges::move(more.tested, std::back_inserter(probed.tested));
