@@ -178,6 +178,14 @@ double seconds_in_all(const RunInProgress& run, const traffic::RealProgress& pro
   return progress.seconds / std::min(share, 1.0);
 }
 
+/// "eta 42s", "eta 12d"
+std::string left_text(double seconds) {
+  constexpr double kDay = 86'400, kMostDays = 9999;
+  if (seconds < kDay) return fmt::format("eta {:.0f}s", std::ceil(seconds));
+  if (seconds < kMostDays * kDay) return fmt::format("eta {:.0f}d", std::ceil(seconds / kDay));
+  return fmt::format("eta >{:.0f}d", kMostDays);
+}
+
 Parts parts_of(const RunInProgress& run, const traffic::RealProgress& progress) {
   Parts parts;
   if (run.of > 1) parts.push_back({9, fmt::format("{}/{}", run.number + 1, run.of)});
@@ -199,18 +207,9 @@ Parts parts_of(const RunInProgress& run, const traffic::RealProgress& progress) 
     parts.push_back({3, "p99 " + latency_text(*p99)});
   }
   const auto runs_left = static_cast<double>(run.of - run.number - 1);
-  parts.push_back(
-      {8, fmt::format("eta {:.0f}s", std::ceil(all * (1 + runs_left) - progress.seconds))});
+  parts.push_back({8, left_text(all * (1 + runs_left) - progress.seconds)});
   parts.push_back({0, "Ctrl-C stops"});
   return parts;
-}
-
-/// "eta 42s", "eta 12d"
-std::string left_text(double seconds) {
-  constexpr double kDay = 86'400, kMostDays = 9999;
-  if (seconds < kDay) return fmt::format("eta {:.0f}s", std::ceil(seconds));
-  if (seconds < kMostDays * kDay) return fmt::format("eta {:.0f}d", std::ceil(seconds / kDay));
-  return fmt::format("eta >{:.0f}d", kMostDays);
 }
 
 Parts parts_of(const SearchInProgress& search) {
