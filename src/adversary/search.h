@@ -85,7 +85,8 @@ struct SearchResult {
   /// that end later than the times of the scripts.
   std::size_t ttls_left_out = 0;
   /// An exhaustive search sent each schedule from its beginning, since it is unknown what a
-  /// schedule leaves: the limiter uses other keys than its KEYS, or the user may not DUMP them.
+  /// schedule leaves: schedules share a key, the limiter uses keys that are not among its KEYS, or
+  /// the user may not DUMP them.
   bool sent_each_whole = false;
   std::int64_t requests_sent = 0;
   bool interrupted = false;

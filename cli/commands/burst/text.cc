@@ -537,8 +537,9 @@ class TextReport {
     }
     if (result.sent_each_whole) {
       append_sentence("states",
-                      "could not be compared, since the script uses other keys than its KEYS, or "
-                      "the user may not DUMP them: each schedule was sent from its beginning");
+                      "could not be compared, since schedules share a key, the script uses keys "
+                      "that are not among its KEYS, or the user may not DUMP them: each schedule "
+                      "was sent from its beginning");
     }
     if (result.is_unbounded) append_sentence("bound", kUnbounded);
     if (algorithm != nullptr) append_sentence("promise", promise_of(*algorithm, plan_));
