@@ -69,7 +69,8 @@ class Limiter:
 
 def make(rng, flawed):
     """A random limiter, with a flaw if it is to be flawed."""
-    rule, flaw = rng.choice([(rule, flaw) for rule, (_, flaws) in RULES.items() for flaw in (flaws if flawed else [""])])
+    rule, flaw = rng.choice([(rule, flaw) for rule, (_, flaws) in RULES.items()
+                             for flaw in (flaws if flawed else [""])])
     store = rng.choice(RULES[rule][0])
     if flaw in ("cost-without-ttl", "set-drops-ttl"):
         store = "string"
@@ -89,8 +90,8 @@ def make(rng, flawed):
         limit = min(limit, 4)  # beyond, its whole numbers exceed 2^53
     burst = rng.choice([limit, limit, limit + 2]) if rule in ("bucket", "gcra") else limit
     costs = rule in ("counter", "bucket", "gcra") and store not in ("list", "zset") and rng.random() < 0.3
-    first = "check" if flaw in ("denied-renews", "allowed-renews", "set-drops-ttl", "wait-of-zero", "pttl-of-zero") else \
-        rng.choice(["count", "check"])
+    checks_first = flaw in ("denied-renews", "allowed-renews", "set-drops-ttl", "wait-of-zero", "pttl-of-zero")
+    first = "check" if checks_first else rng.choice(["count", "check"])
     replies = ["number", "array", "word", "nil", "error"]
     if rule == "counter" and first == "count":
         replies.append("count")
@@ -134,7 +135,8 @@ def counter(l):
     add = {"string": "redis.call('INCRBY', KEYS[1], cost)", "hash": "redis.call('HINCRBY', KEYS[1], 'n', cost)",
            "list": "redis.call('RPUSH', KEYS[1], now)",
            "zset": "redis.call('ZADD', KEYS[1], now, ARGV[6])"}[l.store]
-    ttl = expire(l, {"short-ttl": f"window / {l.part + 1}", "ttl-in-ms": "window * 1000", "ttl-in-s": "window / 1000"}.get(l.flaw, "window"))
+    ttl = expire(l, {"short-ttl": f"window / {l.part + 1}", "ttl-in-ms": "window * 1000",
+                     "ttl-in-s": "window / 1000"}.get(l.flaw, "window"))
     new = "n == 1" if l.flaw == "cost-without-ttl" else "n == cost"
     wait = "local wait = ok and 0 or math.max(1, redis.call('PTTL', KEYS[1]))"
     if l.flaw == "wait-of-zero":

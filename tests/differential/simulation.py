@@ -1,6 +1,6 @@
-"""What a Limiter of limiters.py does, written apart from its script: who is allowed, whether clients starve, and the most
-that a window can allow. Times are whole microseconds, and 0 is the beginning of a window of the clock. A state is None
-or a tuple whose last element is the time at which it expires (None: never); a ban keeps two of them."""
+"""What a Limiter of limiters.py does, written apart from its script: who is allowed, whether clients are locked out,
+and the most that a window can allow. Times are whole microseconds, and 0 is the beginning of a window of the clock. A
+state is None or a tuple whose last element is the time at which it expires (None: never); a ban keeps two of them."""
 
 from math import ceil, inf, lcm
 
@@ -34,7 +34,8 @@ def counter(l, state, t, cost, window):
     if l.flaw == "cost-without-ttl":
         new = n + cost == 1
     if new or l.flaw in ("denied-renews", "allowed-renews"):
-        length = {"short-ttl": window // (l.part + 1), "ttl-in-ms": 1000 * window, "ttl-in-s": window // 1000}.get(l.flaw, window)
+        length = {"short-ttl": window // (l.part + 1), "ttl-in-ms": 1000 * window,
+                  "ttl-in-s": window // 1000}.get(l.flaw, window)
         end = t + ttl(l, length)
     elif l.flaw == "set-drops-ttl":
         end = None
@@ -141,9 +142,9 @@ def steady(l, interval, cost, windows=16):
 
 
 def starves(l):
-    """How a client is locked out: what it sends, or ''. It is if it asks for the limit or more and gets less than an eighth
-    of it in the second half of sixteen windows, or if anything is denied although it asks for less than the limit, in
-    steps that fit into it."""
+    """How a client is locked out: what it sends, or ''. It is if it asks for the limit or more and gets less than an
+    eighth of it in the second half of sixteen windows, or if anything is denied although it asks for less than the
+    limit, in steps that fit into it."""
     window = l.window * SECOND
     for cost in sorted({1, l.limit, max(1, l.limit // 2)} if l.costs else {1}):
         refills = window * cost / l.limit
