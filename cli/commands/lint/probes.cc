@@ -355,6 +355,11 @@ class Probes {
   void send_seldom() {
     const auto cost = request_.costs.front();
     const auto limit = std::min(limit_.limit, limit_.burst_or_limit()) / cost;
+    const auto holds = static_cast<std::int64_t>(first_fill_.size()) - 1;
+    const auto most = std::max(limit_.limit, limit_.burst_or_limit()) / cost;
+    if (holds < limit || limit == 0 || holds > most + 1) {
+      return skip("requests below the limit", "the limit of the script is not --limit");
+    }
     // An estimate of the last window may deny more than that.
     const auto least = scaled(window_, 2.0 / static_cast<double>(limit));
     constexpr int kLongest = 50;
@@ -369,11 +374,6 @@ class Probes {
     std::erase_if(all, is_too_fast);
     std::ranges::sort(all);
     all.erase(std::unique(all.begin(), all.end()), all.end());
-    const auto holds = static_cast<std::int64_t>(first_fill_.size()) - 1;
-    const auto most = std::max(limit_.limit, limit_.burst_or_limit()) / cost;
-    if (holds < limit || limit == 0 || holds > most + 1) {
-      return skip("requests below the limit", "the limit of the script is not --limit");
-    }
     std::vector<Schedule> schedules;
     for (const auto gap : all) {
       Schedule schedule;
