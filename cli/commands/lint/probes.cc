@@ -435,41 +435,51 @@ class Probes {
     }
   }
 
+  /// Schedules that fill the limit, and send as much again after this TTL: idle meanwhile, or with
+  /// what refills; and one in which the first of few requests sets the TTL, and the limit is
+  /// reached just before it ends.
+  std::vector<Schedule> across(microseconds ttl) const {
+    const auto cost = request_.costs.front();
+    const auto size = first_fill_.size();
+    const auto end = first_fill_.back().at + ttl + kTtlStep;
+    std::vector<Schedule> schedules;
+    // Exactly what refills, and a little less, as rounding may have it.
+    for (const auto gap : {ttl + 2 * kTtlStep, fair(1), fair(1) + request_.tick}) {
+      auto schedule = first_fill_;
+      auto at = first_fill_.back().at + gap;
+      if (end - at > kLast * gap) {
+        at = end - kLast * gap;
+        schedule.insert(schedule.end(), size, {.at = at, .cost = cost});
+      }
+      for (; at < end; at += gap) schedule.push_back({.at = at, .cost = cost});
+      schedule.insert(schedule.end(), size, {.at = end, .cost = cost});
+      schedules.push_back(std::move(schedule));
+    }
+    if (ttl <= 2 * kTtlStep) return schedules;
+    Schedule late{first_fill_.front()};
+    const auto just_before = first_fill_.front().at + ttl - 2 * kTtlStep;
+    const auto gap = std::max(scaled(window_, kJustBefore), ttl / kLast);
+    while (late.back().at + gap < just_before) {
+      late.push_back({.at = late.back().at + gap, .cost = cost});
+    }
+    late.insert(late.end(), size, {.at = just_before, .cost = cost});
+    late.insert(late.end(), size, {.at = end, .cost = cost});
+    schedules.push_back(std::move(late));
+    return schedules;
+  }
+
   /// Sends after gaps of each TTL, idle or with what refills, and compares with keys that stay.
   void send_after_ttls() {
     if (request_.ttls.empty()) return;
     if (!script_->key_of_ttls()) return;  // TTLs change none of its answers
     probed_.tested.push_back("requests after idle gaps of each TTL: " + texts_of(request_.ttls));
     if (!is_timed_by_itself()) return send_after_expiry();
-    const auto cost = request_.costs.front();
     std::vector<Schedule> schedules;
     std::vector<microseconds> ttls, paced;
     for (const auto ttl : request_.ttls) {
-      const auto end = first_fill_.back().at + ttl + kTtlStep;
-      // Exactly what refills, and a little less, as rounding may have it.
-      for (const auto gap : {ttl + 2 * kTtlStep, fair(1), fair(1) + request_.tick}) {
-        auto schedule = first_fill_;
-        auto at = first_fill_.back().at + gap;
-        if (end - at > kLast * gap) {
-          at = end - kLast * gap;
-          schedule.insert(schedule.end(), first_fill_.size(), {.at = at, .cost = cost});
-        }
-        for (; at < end; at += gap) schedule.push_back({.at = at, .cost = cost});
-        if (schedule.size() > first_fill_.size()) paced.push_back(ttl);
-        schedule.insert(schedule.end(), first_fill_.size(), {.at = end, .cost = cost});
-        schedules.push_back(std::move(schedule));
-      }
-      // The first of few requests sets the TTL, and the limit is reached just before it ends.
-      Schedule late{first_fill_.front()};
-      const auto just_before = first_fill_.front().at + ttl - 2 * kTtlStep;
-      const auto gap = std::max(scaled(window_, kJustBefore), ttl / kLast);
-      while (late.back().at + gap < just_before) {
-        late.push_back({.at = late.back().at + gap, .cost = cost});
-      }
-      late.insert(late.end(), first_fill_.size(), {.at = just_before, .cost = cost});
-      late.insert(late.end(), first_fill_.size(), {.at = end, .cost = cost});
-      if (ttl > 2 * kTtlStep) schedules.push_back(std::move(late));
+      for (auto& schedule : across(ttl)) schedules.push_back(std::move(schedule));
       ttls.resize(schedules.size(), ttl);
+      if (fair(1) < ttl + kTtlStep) paced.push_back(ttl);
     }
     const auto expiring = answers_to(schedules), kept = answers_if_kept(schedules);
     for (std::size_t i = 0; i < schedules.size() && !probed_.forgotten; ++i) {
@@ -478,7 +488,6 @@ class Probes {
       if (with <= without || !is_repeated(schedules[i], expiring[i])) continue;
       probed_.forgotten = {.ttl = ttls[i], .allowed = with, .allowed_if_kept = without};
     }
-    paced.erase(std::unique(paced.begin(), paced.end()), paced.end());
     if (paced.empty()) return;
     probed_.tested.push_back("a client that takes just what refills, for each TTL: " +
                              texts_of(paced));
