@@ -239,7 +239,7 @@ bool names_numbered_key(const ForeignLimiter& limiter) {
   });
 }
 
-/// Whether the words of a step depend on the key that is requested.
+/// Whether a step must run once for each key that is requested, since its words differ by key.
 bool differs_by_key(const SetupStep& step, const ForeignLimiter& limiter) {
   const auto holds_key = [](const Template& text) { return text.holds("key"); };
   const bool keys_differ = std::ranges::any_of(limiter.keys, holds_key);

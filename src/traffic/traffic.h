@@ -19,8 +19,8 @@ struct Arrival {
   microseconds at{0};     ///< since 1970
   std::uint32_t key = 0;  ///< see Traffic::key_name()
   std::int64_t cost = 1;  ///< at least 1
-  /// The number of the request among those of its key, from 1, if that begins with an empty state
-  /// at 1; 0 if it is not known.
+  /// The number of the request among those of its key, of which the first, 1, finds an empty state;
+  /// 0 if it is not known.
   std::uint32_t place = 0;
 
   bool operator==(const Arrival&) const = default;

@@ -242,7 +242,7 @@ std::string worst_limit_of(const Cell& cell) {
   return limiter::format_limit(cell.report.plan.limits[measured(cell.run).worst.limit]);
 }
 
-std::string kept_of(const Cell& cell) {
+std::string right_of(const Cell& cell) {
   const auto& error = measured(cell.run).retry_error;
   if (error.compared == 0) return {};
   return cell.tone(fmt::format("{} of {} right", error.compared - error.broken, error.compared),
@@ -320,7 +320,7 @@ constexpr Measure kDenialMeasures[] = {
 template <auto member>
 constexpr auto kOfRetry = of<&Measured::retry_error, member>;
 constexpr Measure kRetryMeasures[] = {
-    {"compared", kOfRetry<&RetryError::compared>, kInData, {"retry_after", kept_of}},
+    {"compared", kOfRetry<&RetryError::compared>, kInData, {"retry_after", right_of}},
     {"broken", kOfRetry<&RetryError::broken>, kInAll, {}, reach_of_broken},
     {"too_early_us", kOfRetry<&RetryError::too_early>, kInJson | kInAssert, {}, reach_of_retry},
     {"too_late_us", kOfRetry<&RetryError::too_late>, kInJson | kInAssert, {}, reach_of_retry},

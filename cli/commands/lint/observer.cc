@@ -205,7 +205,7 @@ class Observer {
     try {
       if (!script_->parse(*result.reply, {.at = denied.at}, number_).allowed) return;
       seen_.zero_wait = seen_.requests.size() - 1;
-    } catch (const redis::Error&) {  // its replies are no numbers then
+    } catch (const redis::Error&) {  // a reply that cannot be read allows nothing
     }
   }
 
