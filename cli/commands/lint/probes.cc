@@ -351,17 +351,9 @@ class Probes {
     }
   }
 
-  /// Sends so seldom that a limit of half as much would do.
-  void send_seldom() {
-    const auto cost = request_.costs.front();
-    const auto limit = std::min(limit_.limit, limit_.burst_or_limit()) / cost;
-    const auto holds = static_cast<std::int64_t>(first_fill_.size()) - 1;
-    const auto most = std::max(limit_.limit, limit_.burst_or_limit()) / cost;
-    if (holds < limit || limit == 0 || holds > most + 1) {
-      return skip("requests below the limit", "the limit of the script is not --limit");
-    }
-    // An estimate of the last window may deny more than that.
-    const auto least = scaled(window_, 2.0 / static_cast<double>(limit));
+  /// The gaps of clients that ask for at most half of this limit, of which `least` is the gap, or
+  /// twice in a window; also just before the end of each TTL.
+  std::vector<microseconds> seldom_gaps(std::int64_t limit, microseconds least) const {
     constexpr int kLongest = 50;
     std::vector<microseconds> all{least + request_.tick, window_ + request_.tick};
     if (limit > 1) all.push_back(scaled(window_, kJustBefore));
@@ -374,6 +366,21 @@ class Probes {
     std::erase_if(all, is_too_fast);
     std::ranges::sort(all);
     all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+
+  /// Sends so seldom that a limit of half as much would do.
+  void send_seldom() {
+    const auto cost = request_.costs.front();
+    const auto limit = std::min(limit_.limit, limit_.burst_or_limit()) / cost;
+    const auto holds = static_cast<std::int64_t>(first_fill_.size()) - 1;
+    const auto most = std::max(limit_.limit, limit_.burst_or_limit()) / cost;
+    if (holds < limit || limit == 0 || holds > most + 1) {
+      return skip("requests below the limit", "the limit of the script is not --limit");
+    }
+    // An estimate of the last window may deny more than that.
+    const auto least = scaled(window_, 2.0 / static_cast<double>(limit));
+    const auto all = seldom_gaps(limit, least);
     std::vector<Schedule> schedules;
     for (const auto gap : all) {
       Schedule schedule;
