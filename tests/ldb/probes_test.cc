@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lua/lexer.h"
 #include "support/debugged.h"
 
 namespace ldb_probes_test {
