@@ -313,12 +313,12 @@ TEST_CASE("the client's address is the key, whatever else is like one") {
        {"192.0.2.7"}},
       {"{\"ts\":1795608000,\"ip\":\"192.0.2.7\",\"ua\":\"a \\x22b\\x22 \xe4\"}\n", {"192.0.2.7"}},
   };
-  for (const auto& [log, keys] : rows) {
-    CAPTURE(log);
-    if (keys.empty()) {
-      CHECK(format_of(log) == "none");
+  for (const auto& row : rows) {
+    CAPTURE(row.log);
+    if (row.keys.empty()) {
+      CHECK(format_of(row.log) == "none");
     } else {
-      CHECK(keys_of(log) == keys);
+      CHECK(keys_of(row.log) == row.keys);
     }
   }
   // A list between blanks is one field.
