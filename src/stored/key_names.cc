@@ -18,7 +18,7 @@ struct PartName {
   std::size_t least, most;  ///< characters
 };
 constexpr std::array kParts{
-    PartName{"word", Part::kWord, 1, 1024},       PartName{"index", Part::kIndex, 1, 19},
+    PartName{"word", Part::kWord, 1, 1024},       PartName{"index", Part::kIndex, 1, 18},
     PartName{"start", Part::kStart, 9, 19},       PartName{"minute", Part::kMinute, 1, 2},
     PartName{"limit", Part::kLimit, 1, 10},       PartName{"window", Part::kWindow, 1, 10},
     PartName{"multiple", Part::kMultiple, 1, 10}, PartName{"period", Part::kPeriod, 1, 20},

@@ -364,7 +364,11 @@ void find_other_names(Row& row) {
     row.beside.emplace_back(name, role);
   };
   for (const auto* place : {&row.at, &row.start, &row.ends, &row.limit_at, &row.window_at}) {
-    if (!*place || (*place)->is_ttl) continue;
+    if (!*place) continue;
+    if ((*place)->is_ttl) {
+      if (!(*place)->key.empty()) (void)parse_pattern((*place)->key.text);
+      continue;
+    }
     const bool is_number = place == &row.limit_at || place == &row.window_at;
     add((*place)->key, !(*place)->field.empty() ? Role::kHash
                        : is_number              ? Role::kNumber

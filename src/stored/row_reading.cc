@@ -388,7 +388,11 @@ bool RowReading::read_count(std::int64_t value) {
     if (!window) window = window_of(*index);
     if (!window && is_weak) return false;
     state_.window_is_inferred = window.has_value();
-    if (window) begin = *window * *index;
+    if (window) {
+      const auto us = static_cast<double>(*index) * static_cast<double>(window->count());
+      if (!is_of_today(us)) return false;
+      begin = *window * *index;
+    }
   }
   const auto& asked = question_.asked;
   if (begin && row_.windows.size() > 1) {
