@@ -42,6 +42,8 @@ for my $case (commands({server => $socket, path => $socket}, $ENV{folder})) {
     # burst begins with a write, and Redis 6 refuses that before it checks the link to the master.
     : $name =~ /^burst/ && $code eq 'MASTERDOWN' && $is_redis_6 ? 5
     : $is_not_ready ? $case->{lost}
+    # A replica that has none of its master's data.
+    : $name eq 'quota' && $code eq 'READONLY' ? 3
     : $reads{$name} ? ($name eq 'audit' ? (0, 1, 2) : 0)
     : $case->{lost} == 125 ? 125
     : 5;

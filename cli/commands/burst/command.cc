@@ -207,6 +207,7 @@ void add_report(Options& options, Plan& plan) {
   options
       .value("--title", "TEXT", into(plan.title, parse_title),
              "title of the SVG (default: from the traffic)")
+      .only_in_long_help()
       .needs("--svg");
   options.value("--csv", "FILE", plan.csv,
                 "write a row of CSV for each algorithm; - for standard output");
@@ -217,6 +218,7 @@ void add_report(Options& options, Plan& plan) {
       .value("--progress", "FORM", into(plan.has_plain_progress, parse_progress),
              "how progress is shown on standard error: auto (on a terminal) or plain, a line every "
              "ten seconds (default: auto)")
+      .only_in_long_help()
       .completes([](const CompletionContext&) {
         return to_completions(std::array{kAuto, kPlain});
       });

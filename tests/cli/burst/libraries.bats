@@ -35,7 +35,7 @@ redis_rate=(--args '{burst} {limit} {window_s} {cost}' --allowed-when 'r[1] > 0'
   finds 1.8 false false 5/60s limits_fixed --args '{window_s} {cost}' --allowed-when '<=limit'
   finds 1 true false 5/60s limits_moving --args '{now} {limit} {window_s} {cost}'
   finds 2 true false 5/60s limits_sliding --keys '{{key}}/-1' --keys '{{key}}' --args '{limit} {window_s} {cost}' \
-    --budget 20000
+    --budget 40000
 }
 
 @test "rate-limiter-flexible and rate-limit-redis: a window from the first request" {

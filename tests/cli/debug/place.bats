@@ -80,7 +80,7 @@ version() {
   ((left <= ttl && left >= ttl - (now - began) - 10)) || fail "$ttl, $left after $((now - began)) ms"
   run -0 called
   # Before 7.0 the statistics have no subcommands.
-  assert_output --regexp $'^(cluster(\\|slots)?\n)?dump\nevalsha\npttl\nscript(\\|load)?\ntime\ntype$'
+  assert_output --regexp $'^(client(\\|setname)?\n)?(cluster(\\|slots)?\n)?dump\nevalsha\npttl\nscript(\\|load)?\ntime\ntype$'
   assert_equal "$(snapshot)" "$before"
   nothing_is_left
 }

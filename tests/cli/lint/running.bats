@@ -25,7 +25,7 @@ fails() {
     forever.
     Fix: set a TTL when the key is new: if the new count is 1, PEXPIRE it by the
     window.
-1 critical finding in 1 script, by N requests
+1 critical finding in 1 script (N requests)
 Search for requests that exceed the limit:
     rlctl burst adversary --limit 5/60s --script counter.lua --allowed-when '<=limit'"
   assert_equal "$stderr" ''
@@ -42,7 +42,7 @@ Search for requests that exceed the limit:
   printf '%s\n' '[script.mine]' 'file = "counter.lua"' 'keys = ["count:{key}"]' 'allowed_when = "<=limit"' >my.toml
   run -2 --separate-stderr rlctl lint --config my.toml mine gcra --limit 2/10s
   assert_line --regexp '^[^ ]*counter\.lua:1: no-ttl: INCR count:ann$'
-  assert_line --regexp '^1 critical finding in 2 scripts, by [0-9]+ requests$'
+  assert_line --regexp '^1 critical finding in 2 scripts \([0-9]+ requests\)$'
   assert_line '    rlctl burst adversary --config my.toml --limit 2/10s --script mine'
   assert_line '    rlctl burst adversary --algorithm gcra --config my.toml --limit 2/10s'
 }

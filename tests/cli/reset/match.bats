@@ -207,12 +207,11 @@ removed 3000 keys (3000 gcra)"
   local replies
   # shellcheck disable=SC2059 # with the cursor
   replies=$(printf "${twice//\\/\\\\}" 5)$(printf "${twice//\\/\\\\}" 0)
-  # First to ROLE, then to the name of the connection, which is sent along with the search.
-  start_fake_server "-ERR\r\n+OK\r\n$replies"
+  start_fake_server "$replies"
   run -1 --separate-stderr rlctl reset --match '*' --dry-run --verbose
   assert_output 'left key=k type=set reason=no-limiter-state'
   assert_equal "$stderr" 'would remove no key; left 1 without limiter state (1 set)'
-  start_fake_server "${replies/+set/+OK\\r\\n+set}"
+  start_fake_server "$replies"
   run -1 --separate-stderr rlctl reset --match '*' --yes --verbose
   assert_output 'left key=k type=set reason=no-limiter-state'
   assert_equal "$stderr" "removed no key; left 1 without limiter state (1 set)"
