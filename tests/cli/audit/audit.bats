@@ -9,6 +9,8 @@ setup() {
   cli FLUSHALL >/dev/null
   cli CONFIG SET maxmemory 0 maxmemory-policy noeviction >/dev/null 2>&1 ||
     { cli CONFIG SET maxmemory 0 && cli CONFIG SET maxmemory-policy noeviction; } >/dev/null
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/c.toml
+  echo 'timeout = "120s"' >"$RLCTL_CONFIG"
 }
 
 algorithms=(fixed-window gcra leaky-bucket sliding-window-counter sliding-window-log sliding-window-zset
@@ -62,8 +64,7 @@ fix() {
     echo 'timeout = "120s"'
     printf '[policy.%s]\nkey = "sliding-window-%s"\nlimit = "5/30d"\nalgorithm = "sliding-window-%s"\n' \
       log log log zset zset zset
-  } >"$BATS_TEST_TMPDIR/c.toml"
-  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/c.toml
+  } >"$RLCTL_CONFIG"
   for name in sliding-window-log sliding-window-zset; do fix "$name"; done
   run rlctl audit
   assert_success
@@ -98,8 +99,7 @@ fix() {
   {
     echo 'timeout = "120s"'
     printf '[policy.log]\nkey = "sliding-window-log"\nlimit = "5/60s"\n'
-  } >"$BATS_TEST_TMPDIR/c.toml"
-  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/c.toml
+  } >"$RLCTL_CONFIG"
   for name in "${algorithms[@]}"; do
     rlctl check -q "$name" --limit 5/60s --algorithm "$name" --now "$later"
   done

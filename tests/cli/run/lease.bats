@@ -74,7 +74,8 @@ blocks='touch ready; read -r line <go'
     ready "ready.$i"
   done
   run -75 rlctl run k --concurrency 3 -- echo ran
-  local holder="$(hostname):[0-9]+:20[0-9-]+T[0-9:.]+Z"
+  local holder
+  holder="$(hostname):[0-9]+:20[0-9-]+T[0-9:.]+Z"
   assert_output --regexp \
     "^rlctl: run: denied: all 3 leases of 'k' are taken by $holder, $holder, $holder; unless renewed, one lapses in [0-9.]+ s$"
   run -75 rlctl run k --concurrency 3 --wait=1ms -- echo ran
