@@ -1,4 +1,5 @@
 load ../../support/common
+load ../../support/cluster
 
 # A batch as a coprocess, and what happens to its connection meanwhile.
 
@@ -93,7 +94,7 @@ restart_server() {
 }
 
 @test "if the server is killed between two lines, the following lines are errors and nothing hangs" {
-  start_asked
+  start_asked --timeout 5s
   kill -KILL "$server_pid"
   ask b c
   assert_answer '^error line=2 status=3 message='
@@ -113,7 +114,7 @@ restart_server() {
     $wait->(1);
     syswrite $socket, "*6\r\n:1\r\n:4\r\n:0\r\n:9\r\n:0\r\n:0\r\n";
     $wait->(21);'
-  start_asked
+  start_asked --timeout 5s
   ask {1..20}
   local i
   for i in {2..21}; do
@@ -155,7 +156,7 @@ restart_server() {
 
 @test "a server that restarts is waited for, as long as for an answer, and no line fails" {
   start_asked --timeout 60s
-  kill -KILL "$server_pid"
+  kill_at "$server_pid" "$socket"
   ask b c
   sleep 0.3
   restart_server
@@ -170,12 +171,13 @@ restart_server() {
   kill -STOP "$server_pid"
   # More than the buffers of a socket hold.
   local long i errors
-  printf -v long '%100000s' ''
-  for i in {2..41}; do echo "${long// /x}$i"; done >&"$to_batch" &
+  printf -v long '%0100000d' 0
+  for i in {2..41}; do echo "$long$i"; done >&"$to_batch" &
+  local writer=$!
   sleep 0.5
   kill -KILL "$server_pid"
   restart_server
-  wait $!
+  wait "$writer"
   end_batch
   errors=$(grep -c '^error .*may.x20have.x20been.x20counted' <<<"$rest") || true
   assert_equal "$(grep -c '^allowed' <<<"$rest")" "$((40 - errors))"
@@ -183,7 +185,7 @@ restart_server() {
 }
 
 @test "after the server is restarted, later lines are answered again" {
-  start_asked
+  start_asked --timeout 5s
   kill -KILL "$server_pid"
   ask b
   assert_answer '^error line=2 status=3 '
@@ -217,8 +219,9 @@ rlctl: check: the same error on 999 more lines (2 to 1000)'
 @test "lines after a connection that is lost while failures are explained are answered" {
   start_perl_server 'while (my $client = $listener->accept) {
       while (sysread $client, my $bytes, 65536) {
+        if ($bytes =~ /PING/) { syswrite $client, "+PONG\r\n"; next; }
         my $calls = () = $bytes =~ /EVALSHA\r\n/g or last;
-        syswrite $client, "-WRONGTYPE wrong\r\n" x $calls;
+        syswrite $client, ($bytes =~ /SETNAME/ ? "+OK\r\n" : "") . "-WRONGTYPE wrong\r\n" x $calls;
       }
       close $client;
     }'
