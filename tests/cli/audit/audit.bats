@@ -9,7 +9,7 @@ setup() {
   cli FLUSHALL >/dev/null
   cli CONFIG SET maxmemory 0 maxmemory-policy noeviction >/dev/null 2>&1 ||
     { cli CONFIG SET maxmemory 0 && cli CONFIG SET maxmemory-policy noeviction; } >/dev/null
-  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/c.toml
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/rlctl.toml
   echo 'timeout = "120s"' >"$RLCTL_CONFIG"
 }
 
