@@ -45,7 +45,7 @@ struct Problem {
   bool usage_advice = false;  ///< add "Try 'rlctl ... --help'."
   std::string help_of = {};   ///< the command in it: "scripts call"; empty: the one that reports
   std::string server = {};    ///< the server's name where the message contains it
-  std::vector<std::string> holders = {};  ///< of a lease that is denied, as the message names them
+  std::vector<std::string> holders = {};  ///< who holds a denied lease, as in the message
 
   bool operator==(const Problem&) const = default;
 };

@@ -141,9 +141,9 @@ microseconds latest_of_forward(const limiter::Limit& limit, std::int64_t fills, 
 inline constexpr microseconds kTtlMargin{25'000};
 /// Schedules that wait until keys with this TTL expire, or almost: bursts that fill the limit,
 /// repeated through a window, also after a key that was filled shortly before its end, and around
-/// the edge of a window; and clients that take just what refills meanwhile, or in the last window
-/// of a long TTL. Each has at most `most` requests of this cost, and takes at most the TTL and two
-/// windows. `lag`: by how much the limiter's clock rounds.
+/// the edge of a window; and clients that take just what refills meanwhile, or in the last
+/// window before a long TTL ends. Each has at most `most` requests of this cost, and takes at most
+/// the TTL and two windows. `lag`: by how much the limiter's clock rounds.
 std::vector<Schedule> ttl_schedules(const limiter::Limit& limit, std::int64_t cost,
                                     std::int64_t most, microseconds ttl, microseconds lag);
 /// Schedules that go on where this one ends: the same once more after a window, and a client that

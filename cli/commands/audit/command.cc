@@ -234,8 +234,8 @@ std::vector<std::string> with_key_in_base64(std::vector<std::string> words) {
   return words;
 }
 
-/// The command about a finding, with the server, ready to paste into a shell; behind a # unless it
-/// fixes the finding and harms nothing as far as is known.
+/// The command that fixes a finding, with the server, ready to paste into a shell. If it may do
+/// harm or only helps to find out more, the line begins with a #, so that a shell ignores it.
 std::string Audit::fix_for(const Finding& finding) const {
   if (finding.command.empty()) return "# " + finding.advice;
   if (!look_.full_keys && finding.key.size() > kLongestShownKey) {

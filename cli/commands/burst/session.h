@@ -38,8 +38,8 @@ struct SearchInProgress {
   std::string_view name = {};      ///< the limiter's
   std::size_t number = 0, of = 1;  ///< from 0
   std::string tried = {};          ///< "6,000 of 50,000 requests"
-  std::int64_t count = 0;          ///< of what was tried
-  double share = 0;                ///< of the work; from 1 on, findings are made smaller
+  std::int64_t count = 0;          ///< what `tried` counts: requests or schedules
+  double share = 0;                ///< done, 0 to 1; from 1 on, findings are being made smaller
   std::int64_t worst = 0;          ///< the most units within a window so far
   double seconds = 0;              ///< since the search began
 };

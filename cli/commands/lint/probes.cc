@@ -38,7 +38,8 @@ constexpr std::array kRates{1.0, 1.1, 1.5, 2.0, 4.0, 12.0};
 constexpr int kLast = 1000;
 /// This part of a time is shortly before its end.
 constexpr double kJustBefore = 0.85;
-constexpr std::int64_t kMostRequests = 20'000;  ///< of steady retries
+/// A client that retries steadily sends no more than this.
+constexpr std::int64_t kMostRequests = 20'000;
 
 microseconds scaled(microseconds time, double factor) {
   return microseconds(std::llround(static_cast<double>(time.count()) * factor));

@@ -11,9 +11,10 @@
 #include "redis/connection.h"
 #include "redis/server.h"
 
-// The traffic that lint sends to learn what a client gets that does not give up. It needs thousands
-// of requests, so it goes to the server without the debugger, in virtual time. observer.cc runs the
-// probes once it knows the script's TTLs, and asks the debugger for the line of what they show.
+// The traffic that lint sends to learn what a client gets that does not give up. Thousands of
+// requests are needed, so they go to the server without the debugger, in virtual time. observer.cc
+// runs the probes once it knows the script's TTLs, and asks the debugger for the line of what they
+// show.
 
 namespace rlctl::cli::lint {
 

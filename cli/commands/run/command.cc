@@ -35,7 +35,7 @@ microseconds poll_interval(microseconds retry_after) {
   return std::min(retry_after, microseconds{between(random)});
 }
 
-/// A denial names at most so many holders of leases.
+/// A denial names no more lease holders than this.
 constexpr std::int64_t kShownHolders = 3;
 
 /// HOST:PID:SINCE, which no other process has.
