@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
+#include "exec/program.h"
 #include "limiter/configuration.h"
 #include "redis/cluster.h"
 #include "redis/connection.h"
@@ -202,6 +203,12 @@ Problem describe_redis(const redis::Error& error) {
 Problem describe_unmasked(const std::exception& error) {
   if (const auto* e = dynamic_cast<const ProblemError*>(&error)) return e->problem();
   if (const auto* e = dynamic_cast<const redis::Error*>(&error)) return describe_redis(*e);
+  if (const auto* e = dynamic_cast<const exec::ProgramError*>(&error)) {
+    return {.status = e->timed_out() ? ExitStatus::kUnreachable : ExitStatus::kRejected,
+            .code = e->timed_out() ? "timeout" : "program",
+            .message = e->what(),
+            .hint = e->hint()};
+  }
   if (const auto* e = dynamic_cast<const limiter::ConfigurationError*>(&error)) {
     return {.code = "configuration", .message = e->what(), .hint = e->hint(), .of_command = false};
   }

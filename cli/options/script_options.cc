@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
+#include "cli/options/exec_options.h"
 #include "cli/options/options.h"
 #include "cli/terminal/table.h"
 #include "limiter/algorithm.h"
@@ -210,6 +211,18 @@ void require_one_input(const ScriptOptions& options, std::string_view taken_by) 
   if (wanted > 1) throw UsageError("--script - is given twice, but standard input is read once");
 }
 
+/// Throws UsageError if anything is said about how a script is called, but this is a program.
+void require_no_call(const ScriptOptions& options, const std::string& name) {
+  const auto refuse = [&](std::string_view option) {
+    throw UsageError(fmt::format("{} is for a script in Lua, but '{}' is a program", option,
+                                 escape(name, kMaxShown)));
+  };
+  if (!options.keys.empty()) refuse("--keys");
+  for (const auto& row : kSettings) {
+    if (options.*row.value) refuse(row.option);
+  }
+}
+
 /// A script whose name is also another's, or a bundled algorithm's, gets the name that was typed.
 void make_names_differ(std::vector<NamedScript>& scripts, const std::vector<std::string>& typed) {
   std::vector<std::string> names;
@@ -265,6 +278,7 @@ void require_file(const std::string& name, const std::string& path) {
 
 [[noreturn]] void refuse_key(const std::string& key) {
   std::vector<std::string> keys{std::string(ScriptSection::kFile),
+                                std::string(ScriptSection::kExec),
                                 std::string(ScriptSection::kKeys)};
   for (const auto& row : kSettings) keys.push_back(row.key());
   throw UsageError(fmt::format(
@@ -278,8 +292,10 @@ void require_correct(const Setting& setting, const limiter::ScriptSection& secti
   ScriptOptions options;
   const auto is_setting = [&](const ScriptSetting& row) { return row.key() == setting.name; };
   const bool is_file = setting.name == ScriptSection::kFile,
+             is_exec = setting.name == ScriptSection::kExec,
              is_keys = setting.name == ScriptSection::kKeys;
-  if (!is_file && !is_keys && std::none_of(kSettings.begin(), kSettings.end(), is_setting)) {
+  if (!is_file && !is_exec && !is_keys &&
+      std::none_of(kSettings.begin(), kSettings.end(), is_setting)) {
     refuse_key(setting.name);
   }
   if (setting.is_list && !ScriptSection::takes_list(setting.name)) {
@@ -287,6 +303,10 @@ void require_correct(const Setting& setting, const limiter::ScriptSection& secti
   }
   if (is_file) {
     return require_file(setting.values.front(), script_of(section, configuration).path);
+  }
+  if (is_exec) {
+    return parsed(ScriptSection::kExec,
+                  [&] { static_cast<void>(parse_program(setting.values.front())); });
   }
   if (is_keys && setting.values.empty()) throw UsageError("keys is an empty list");
   apply(setting, std::filesystem::path(configuration.file).parent_path(), options);
@@ -314,7 +334,12 @@ std::vector<limiter::ConfigurationMistake> mistakes_in(
   for (const auto& setting : section.settings) {
     attempt(setting.line, [&] { require_correct(setting, section, configuration); });
   }
-  if (section.find(ScriptSection::kFile) == nullptr) {
+  if (const auto* exec = section.find(ScriptSection::kExec)) {
+    for (const auto& setting : section.settings) {
+      if (&setting == exec) continue;
+      add(setting.line, setting.name + ": exec is a program, which takes nothing else");
+    }
+  } else if (section.find(ScriptSection::kFile) == nullptr) {
     add(section.line, "file is missing; write file = \"my.lua\"");
   }
   if (mistakes.empty()) {
@@ -407,6 +432,13 @@ std::string script_name(const std::string& path) {
   return name.empty() ? path : name;
 }
 
+void require_lua(std::string_view option, const NamedScript& script) {
+  if (!script.program) return;
+  throw UsageError(with_option(option, quoted_and_masked(script.name) +
+                                           " is a program, but only a script in Lua will do"),
+                   "rlctl burst asks programs");
+}
+
 NamedScript find_script(std::string_view option, const std::string& value,
                         const ScriptOptions& given, ConfigurationSource& configuration,
                         std::span<const std::string_view> bundled) {
@@ -468,11 +500,17 @@ NamedLimiters read_scripts(const ScriptOptions& options, ConfigurationSource& co
   }
   make_names_differ(scripts, typed);
   for (const auto& script : scripts) {
+    if (script.program) {
+      require_no_call(options, script.name);
+      named.limiters.push_back({.program = script.program});
+      continue;
+    }
     // Reading standard input may wait: find mistakes in the options first.
     auto limiter = make_limiter(script, {});
     limiter.source = read_source(options.named_with, script);
     parsed(kFunction, [&] { traffic::choose_function(limiter); });
-    named.limiters.push_back(std::make_shared<const traffic::ForeignLimiter>(std::move(limiter)));
+    named.limiters.push_back(
+        {.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(limiter))});
   }
   return named;
 }
@@ -485,6 +523,12 @@ NamedScript script_of(const limiter::ScriptSection& section,
   const auto folder = std::filesystem::path(configuration.file).parent_path();
   if (const auto* file = section.find(ScriptSection::kFile)) {
     script.path = folder / file->values.front();
+  }
+  if (const auto* exec = section.find(ScriptSection::kExec)) {
+    script.program = std::make_shared<const traffic::ProgramLimiter>(
+        traffic::ProgramLimiter{.name = section.name,
+                                .words = parse_program(exec->values.front()).words,
+                                .folder = folder});
   }
   for (const auto& setting : section.settings) apply(setting, folder, script.options);
   return script;

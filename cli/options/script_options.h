@@ -75,8 +75,10 @@ inline constexpr std::string_view kStandardInput = "-";
 
 /// A script, and all that is said about it.
 struct NamedScript {
-  std::string name = {};       ///< for reports: that of its section, or the file's
-  std::string path = {};       ///< of its file; kStandardInput
+  std::string name = {};  ///< for reports: that of its section, or the file's
+  std::string path = {};  ///< of its file; kStandardInput
+  /// The program of its section, instead of a script.
+  std::shared_ptr<const traffic::ProgramLimiter> program = {};
   bool is_configured = false;  ///< `name` is its section in the configuration
   ScriptOptions options = {};  ///< those that are given, else those of its section
   std::size_t line = 0;        ///< of its section
@@ -85,6 +87,8 @@ struct NamedScript {
 /// Whether a value of --script, or a SCRIPT, is a file and never a name: it has a / in it, ends in
 /// .lua, or is kStandardInput.
 bool is_script_file(std::string_view value);
+/// Throws UsageError for a program, where only a script in Lua will do.
+void require_lua(std::string_view option, const NamedScript& script);
 /// The script of this name in the configuration, else the file of this name; it is not read.
 /// `option` is the one with the value, or empty. Throws UsageError if there is neither, and what
 /// reading the configuration throws.
@@ -102,7 +106,8 @@ traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string sour
 
 /// All scripts of --script, in order and each once, and with names that differ.
 struct NamedLimiters {
-  std::vector<std::shared_ptr<const traffic::ForeignLimiter>> limiters = {};
+  /// Without limits; a section of the configuration may be a program.
+  std::vector<traffic::Candidate> limiters = {};
   bool uses_configuration = false;  ///< at least one is from the configuration
 };
 /// Throws UsageError as above, if standard input is wanted twice, and for --keys with a template

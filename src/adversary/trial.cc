@@ -54,6 +54,23 @@ std::vector<Answers> ModelTrial::run(std::span<const Schedule> schedules) {
   return answers_of(decider, schedules);
 }
 
+std::vector<Answers> ForgetfulTrial::run(std::span<const Schedule> schedules) {
+  std::vector<Answers> answers;
+  for (const auto& schedule : schedules) {
+    decider_.forget();
+    answers.push_back(std::move(answers_of(decider_, {&schedule, 1}).front()));
+  }
+  return answers;
+}
+
+bool ForgetfulTrial::confirms(const Schedule& schedule, const Answers& answers) {
+  if (run({&schedule, 1}).front() == answers) return true;
+  throw UsageError(
+      "the limiter answers the same schedule now so and now otherwise, so that nothing can be "
+      "found",
+      "it may use a clock of its own, chance, or what it kept from before");
+}
+
 std::string_view TrialKeys::key_name(std::uint32_t key) const {
   while (names_.size() <= key) names_.push_back(std::to_string(names_.size() + 1));
   return names_[key];

@@ -23,7 +23,8 @@
 #include "traffic/traffic.h"
 #include "traffic/virtual_run.h"
 
-// Runs schedules against a limiter: an algorithm's model, or a script on a server. A random search
+// Runs schedules against a limiter: an algorithm's model, a script on a server, or anything else
+// that can forget what it holds. A random search
 // (search.h) gives whole schedules to a Trial, each of which begins with an empty state. An
 // exhaustive one (exhaustive.h) extends schedules by a request at a time, and gives each request to
 // a Branching together with the state that it follows. cli/commands/burst/server.cc makes the trial
@@ -60,6 +61,20 @@ class ModelTrial final : public Trial {
 
  private:
   traffic::Candidate candidate_;
+};
+
+/// A trial of a decider that can forget everything: runs schedules one after another, each on an
+/// empty state.
+class ForgetfulTrial final : public Trial {
+ public:
+  /// The decider must outlive this.
+  explicit ForgetfulTrial(traffic::ForgetfulDecider& decider) : decider_(decider) {}
+  std::vector<Answers> run(std::span<const Schedule> schedules) override;
+  /// Runs the schedule again. Throws UsageError if it has other answers than before.
+  bool confirms(const Schedule& schedule, const Answers& answers) override;
+
+ private:
+  traffic::ForgetfulDecider& decider_;
 };
 
 /// Provides any number of keys, for a Script.

@@ -74,8 +74,8 @@ void merge_mistakes(std::vector<ConfigurationMistake>& mistakes,
 /// The table [script.NAME], which describes a foreign limiter. Only its form is known here: each
 /// key has a text or a list of texts.
 struct ScriptSection {
-  static constexpr std::string_view kFile = "file", kKeys = "keys", kArguments = "args",
-                                    kSetup = "setup";
+  static constexpr std::string_view kFile = "file", kExec = "exec", kKeys = "keys",
+                                    kArguments = "args", kSetup = "setup";
   /// Whether the value of this key may be a list.
   static bool takes_list(std::string_view key) {
     return key == kKeys || key == kArguments || key == kSetup;

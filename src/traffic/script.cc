@@ -640,10 +640,12 @@ const Placeholder* coarsest_time(const ForeignLimiter& limiter) {
 }
 
 std::string_view name_of(const Candidate& candidate) {
+  if (candidate.program) return candidate.program->name;
   return candidate.foreign ? std::string_view(candidate.foreign->name) : candidate.algorithm->name;
 }
 
 void require_usable(const Candidate& candidate) {
+  if (candidate.program) return;
   if (candidate.foreign) {
     require_usable(*candidate.foreign, candidate.limits.front());
     return;

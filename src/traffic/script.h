@@ -17,9 +17,9 @@
 #include "traffic/traffic.h"
 
 // The limiters that commands test, and how their scripts are called. A ForeignLimiter is a user's
-// own script, filled in by cli/options/script_options.h; a Candidate is either that or an
-// algorithm, with limits. make_script() gives the calls for its requests and reads the replies:
-// burst, lint, debug and src/adversary use it.
+// own script, filled in by cli/options/script_options.h; a Candidate is that, a user's program, or
+// an algorithm, with limits. make_script() gives the calls for its requests and reads the replies:
+// burst, lint, debug and src/adversary use it. src/exec runs programs.
 
 namespace rlctl::traffic {
 
@@ -81,14 +81,25 @@ const Placeholder* coarsest_time(const ForeignLimiter& limiter);
 
 // ---- Candidates ----
 
-/// A limiter to test: an algorithm or a foreign limiter, and the limits, all of which must hold.
-struct Candidate {
-  const limiter::Algorithm* algorithm = nullptr;
-  std::vector<limiter::Limit> limits = {};             ///< a foreign limiter gets the first
-  std::shared_ptr<const ForeignLimiter> foreign = {};  ///< instead of an algorithm
+/// A program that reads requests and writes decisions, as rlctl-exec(7) says; see exec/program.h.
+struct ProgramLimiter {
+  std::string name = {};                ///< for messages and reports
+  std::vector<std::string> words = {};  ///< the program, which is looked up in PATH; its arguments
+  std::string folder = {};              ///< where it runs; empty: in this process's folder
 };
 
-/// The name of the algorithm or of the foreign limiter.
+/// A limiter to test: an algorithm, a foreign limiter or a program, and the limits, all of which
+/// must hold.
+struct Candidate {
+  const limiter::Algorithm* algorithm = nullptr;
+  std::vector<limiter::Limit> limits = {};  ///< a foreign limiter and a program get the first
+  std::shared_ptr<const ForeignLimiter> foreign = {};  ///< instead of an algorithm
+  std::shared_ptr<const ProgramLimiter> program = {};  ///< instead of an algorithm
+
+  bool is_bundled() const noexcept { return algorithm != nullptr; }
+};
+
+/// The name of the algorithm, of the foreign limiter or of the program.
 std::string_view name_of(const Candidate& candidate);
 /// Throws UsageError if the candidate does not support its limits.
 void require_usable(const Candidate& candidate);

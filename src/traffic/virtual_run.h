@@ -46,6 +46,15 @@ class Decider {
   virtual bool was_stalled() const { return false; }
 };
 
+/// A decider that can forget everything, as if nothing had been asked.
+class ForgetfulDecider : public Decider {
+ public:
+  virtual void forget() = 0;
+  /// There will be no more requests. Throws what the limiter throws, if the way in which it ends
+  /// shows that its decisions cannot be relied on.
+  virtual void finish() {}
+};
+
 /// Uses the models in C++, without a server. Memory grows with the number of keys and the contents
 /// of their windows.
 class ModelDecider final : public Decider {

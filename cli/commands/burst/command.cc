@@ -118,6 +118,7 @@ void add_limiters(Options& options, Plan& plan) {
         return completions;
       });
   add_script_options(options, plan.script, false);
+  add_exec_options(options, plan.exec);
   options
       .value("--against", "NAME", plan.against,
              "compare with this algorithm or script; show the first request that the two decide "

@@ -128,7 +128,7 @@ void require_taken(const limiter::Algorithm& algorithm, const limiter::Limit& li
 
 /// Throws UsageError for a limiter that does not take every cost of a search.
 void require_costs_of_search(const traffic::Candidate& candidate, const SearchPlan& search) {
-  if (search.costs.size() == 1) return;
+  if (search.costs.size() == 1 || candidate.program) return;
   const bool refunds = search.costs.back() < 0;
   if (!candidate.foreign) {
     for (const auto cost : search.costs) {
@@ -155,7 +155,7 @@ void require_costs_of_search(const traffic::Candidate& candidate, const SearchPl
 void require_searchable_limiters(const Plan& plan) {
   if (plan.search->write && plan.candidates.size() > 1) {
     throw UsageError(fmt::format("--write requires one limiter, not {}", plan.candidates.size()),
-                     "name one with --algorithm");
+                     "name one with --algorithm, --script or --exec");
   }
   for (const auto& candidate : plan.candidates) require_costs_of_search(candidate, *plan.search);
 }
@@ -210,12 +210,17 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
   refuse_word("unknown pattern " + quoted_and_masked(operands[0]), operands[0], names);
 }
 
+/// Whether the user's own limiters take part.
+bool names_others(const Plan& plan) {
+  return !plan.script.scripts.empty() || !plan.exec.programs.empty();
+}
+
 /// Sets the algorithms if no limiter is named.
 void set_default_algorithms(Plan& plan) {
-  if (!plan.algorithms.empty() || !plan.script.scripts.empty()) return;
+  if (!plan.algorithms.empty() || names_others(plan)) return;
   if (plan.against) {
     throw UsageError("--against compares with one limiter, but none is named",
-                     "name it with --algorithm or --script");
+                     "name it with --algorithm, --script or --exec");
   }
   plan.algorithms = {limiter::find_algorithm("fixed-window"),
                      limiter::find_algorithm("sliding-window-log")};
@@ -231,8 +236,7 @@ void add_algorithm(Plan& plan, const Algorithm& algorithm) {
   const auto has_burst = [](const Algorithm* one) { return one->has_burst; };
   const auto* against = algorithm_of_against(plan);
   const bool burst_is_for_others =
-      !plan.script.scripts.empty() ||
-      (plan.against && (against == nullptr || against->has_burst)) ||
+      names_others(plan) || (plan.against && (against == nullptr || against->has_burst)) ||
       std::any_of(plan.algorithms.begin(), plan.algorithms.end(), has_burst);
   auto limits = plan.limits;
   for (auto& limit : limits) {
@@ -247,10 +251,11 @@ void add_scripts(Plan& plan, const ScriptOptions& options, const Invocation& inv
                  std::string_view input_user) {
   const auto scripts = read_scripts(options, invocation.configuration, input_user);
   plan.has_configured_script |= scripts.uses_configuration;
-  for (const auto& script : scripts.limiters) {
-    traffic::Candidate candidate{.limits = plan.limits, .foreign = script};
+  for (auto candidate : scripts.limiters) {
+    candidate.limits = plan.limits;
     require_usable(candidate);
-    if (!script->function.empty() && names_server(invocation.connection)) {
+    const auto& script = candidate.foreign;
+    if (script && !script->function.empty() && names_server(invocation.connection)) {
       throw UsageError(
           fmt::format("{} is a library of functions, which runs on a private server only: FUNCTION "
                       "LOAD would replace a library that others use",
@@ -258,6 +263,14 @@ void add_scripts(Plan& plan, const ScriptOptions& options, const Invocation& inv
           kNameNoServer);
     }
     plan.candidates.push_back(std::move(candidate));
+  }
+}
+
+void add_programs(Plan& plan) {
+  for (auto& program : parse_programs(plan.exec)) {
+    plan.candidates.push_back(
+        {.limits = plan.limits,
+         .program = std::make_shared<const traffic::ProgramLimiter>(std::move(program))});
   }
 }
 
@@ -287,12 +300,13 @@ void add_candidates(Plan& plan, const Invocation& invocation) {
   const std::string_view log = log_is_input ? "--replay -" : "";
   const bool against_is_input = plan.against == kStandardInput;
   add_scripts(plan, plan.script, invocation, log.empty() && against_is_input ? "--against -" : log);
+  add_programs(plan);
   for (const auto* algorithm : plan.algorithms) add_algorithm(plan, *algorithm);
   if (!plan.against) return;
   if (plan.candidates.size() != 1) {
     throw UsageError(
         fmt::format("--against compares with one limiter, not {}", plan.candidates.size()),
-        "name one with --algorithm or --script");
+        "name one with --algorithm, --script or --exec");
   }
   if (algorithm_of_against(plan) != nullptr) {
     add_algorithm(plan, parse_algorithm(*plan.against));

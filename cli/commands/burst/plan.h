@@ -9,6 +9,7 @@
 
 #include "adversary/search.h"
 #include "cli/app/command.h"
+#include "cli/options/exec_options.h"
 #include "cli/options/log_options.h"
 #include "cli/options/script_options.h"
 #include "limiter/algorithm.h"
@@ -58,6 +59,7 @@ struct Plan {
   std::vector<std::string> limit_texts = {}, assertion_texts = {};
   std::optional<std::string> burst_text = {};
   ScriptOptions script = {};  ///< with the KEYS and ARGV among the operands
+  ExecOptions exec = {};
   ReplayArguments log = {};
   std::vector<const limiter::Algorithm*> algorithms = {};  ///< each once
   std::optional<std::string> against = {};  ///< the limiter to compare the only other one with
@@ -79,12 +81,13 @@ struct Plan {
   std::optional<replay::ReplayOptions> replay = {};  ///< the log, instead of a pattern
   /// Find the limit that denies at most this share.
   std::optional<traffic::DeniedShare> suggest = {};
-  std::vector<limiter::Limit> limits = {};          ///< with the requested burst
-  std::vector<traffic::Candidate> candidates = {};  ///< each with its own limits; scripts first
-  bool has_configured_script = false;               ///< one of them is from the configuration
-  std::optional<RealClock> real = {};               ///< none: the virtual clock
-  std::vector<std::string> command = {};            ///< repeats this plan
-  std::vector<std::string> replay_command = {};     ///< replays a search's schedule
+  std::vector<limiter::Limit> limits = {};  ///< with the requested burst
+  /// Each with its own limits; scripts first, then programs.
+  std::vector<traffic::Candidate> candidates = {};
+  bool has_configured_script = false;            ///< one of them is from the configuration
+  std::optional<RealClock> real = {};            ///< none: the virtual clock
+  std::vector<std::string> command = {};         ///< repeats this plan
+  std::vector<std::string> replay_command = {};  ///< replays a search's schedule
 };
 
 /// The origin of a search's times: the start of a window.

@@ -38,7 +38,7 @@ struct OfferedLoad {
 /// Names are data: escape them before printing.
 struct Run {
   std::string name = {};    ///< the limiter's
-  bool is_bundled = false;  ///< not a script of the user's
+  bool is_bundled = false;  ///< not a script or a program of the user's
   traffic::Outcome outcome = {};
   std::optional<SearchFindings> search = {};  ///< if a search found the traffic
   std::optional<OfferedLoad> offered = {};    ///< if assertions need it

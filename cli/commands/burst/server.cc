@@ -153,8 +153,23 @@ void Server::unlink(std::span<const std::string> keys) {
   redis::unlink_keys(connection, keys);
 }
 
-LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, Server* server) {
+exec::Settings program_settings(const ExecOptions& options, Invocation& invocation) {
+  constexpr std::chrono::seconds kPatience{10};
+  const auto settings = resolve_connection(invocation.connection, invocation.configuration);
+  return {.timeout = settings.timeout_from == Origin::kDefault ? kPatience : settings.timeout,
+          .interrupt = &invocation.interrupt,
+          .fresh = options.fresh,
+          .on_one_cpu = !options.on_all_cpus};
+}
+
+LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, Server* server,
+                           const exec::Settings& programs) {
   constexpr std::chrono::microseconds kTolerance{20'000};
+  if (candidate.program) {
+    program_.emplace(candidate, keys_, programs);
+    trial_ = std::make_unique<adversary::ForgetfulTrial>(*program_);
+    return;
+  }
   if (server == nullptr) {
     trial_ = std::make_unique<adversary::ModelTrial>(candidate);
     return;

@@ -9,7 +9,9 @@
 
 #include "adversary/trial.h"
 #include "cli/app/command.h"
+#include "cli/options/exec_options.h"
 #include "cli/server/connection.h"
+#include "exec/program.h"
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "traffic/script.h"
@@ -75,22 +77,31 @@ class Cleaning {
   const traffic::Script& script_;
 };
 
-/// A limiter of burst on trial: the model of an algorithm, or a script on a server, whose keys are
-/// removed at the end. Ctrl-C ends it.
+/// How the programs of a burst are asked: they have ten seconds for an answer, unless the user
+/// gives another timeout.
+exec::Settings program_settings(const ExecOptions& options, Invocation& invocation);
+
+/// A limiter of burst on trial: the model of an algorithm, a program, or a script on a server,
+/// whose keys are removed at the end. Ctrl-C ends it.
 class LimiterTrial {
  public:
-  /// `server`: null for models. The references must outlive this. Throws what make_script() and the
-  /// trials throw.
-  LimiterTrial(const traffic::Candidate& candidate, Server* server);
+  /// `server`: null for models. The references must outlive this. Throws what make_script(),
+  /// exec::Program and the trials throw.
+  LimiterTrial(const traffic::Candidate& candidate, Server* server, const exec::Settings& programs);
 
   adversary::Trial& trial() { return *trial_; }
-  /// Null for a model.
+  /// Null if it is not a script.
   adversary::ScriptTrial* script_trial() { return script_trial_; }
+  /// Nothing more will be tried. Throws what exec::Program::finish() throws.
+  void finish() {
+    if (program_) program_->finish();
+  }
 
  private:
   adversary::TrialKeys keys_;
   std::unique_ptr<traffic::Script> script_;
   std::optional<Cleaning> cleaning_;
+  std::optional<exec::ProgramDecider> program_;
   std::unique_ptr<adversary::Trial> trial_;
   adversary::ScriptTrial* script_trial_ = nullptr;
 };

@@ -14,6 +14,7 @@
 #include "cli/commands/burst/server.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/output.h"
+#include "exec/program.h"
 #include "limiter/algorithm.h"
 #include "traffic/measurement.h"
 #include "traffic/virtual_run.h"
@@ -31,7 +32,7 @@ std::optional<std::string> why_of(const traffic::Candidate& candidate,
                                   bool is_search) {
   // Which of several limits denied a request is not known.
   const bool is_ambiguous = candidate.limits.size() > 1 && measured.worst.ratio <= 1;
-  if (candidate.foreign || is_ambiguous) return std::nullopt;
+  if (!candidate.is_bundled() || is_ambiguous) return std::nullopt;
   const auto& worst = measured.worst;
   return limiter::why(*candidate.algorithm, {.limit = candidate.limits[worst.limit],
                                              .cost = highest_cost,
@@ -109,6 +110,17 @@ std::optional<std::string> reading_hint(const Run& run, const traffic::ForeignLi
       is_array ? "r[1]" : "r");
 }
 
+/// That the limiter's own limit seems to be another, for one of these reasons; none if it does not.
+std::optional<std::string> early_denial_hint(const traffic::Measured& measured,
+                                             const limiter::Limit& limit, bool costs_one,
+                                             std::string_view reasons) {
+  // If nothing was allowed to a key, it may share its state with another.
+  if (measured.denied_after.value_or(0) <= 0) return std::nullopt;
+  return fmt::format("denied after {}, not {}: {}",
+                     counted(*measured.denied_after, costs_one ? "request" : "unit"),
+                     std::min(limit.limit, limit.burst_or_limit()), reasons);
+}
+
 /// What the replies of a script suggest: that it returns nothing, that --allowed-when does not fit
 /// them, or that its limit is another. None if they look right, and for a bundled algorithm.
 /// `costs_one`: each request costs 1.
@@ -116,6 +128,10 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
                                       bool costs_one) {
   const auto& measured = run.outcome.measured;
   const auto& replies = run.outcome.replies;
+  if (candidate.program) {
+    return early_denial_hint(measured, candidate.limits.front(), costs_one,
+                             "the limit is not --limit, or --burst is missing");
+  }
   if (!candidate.foreign || measured.sent == 0 || replies.first.empty()) return std::nullopt;
   const auto& when = candidate.foreign->reading.allowed_when;
   const bool is_wrong = measured.allowed == 0 || measured.worst.ratio > 1;
@@ -127,14 +143,11 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
   }
   const auto& limit = candidate.limits.front();
   auto hint = reading_hint(run, *candidate.foreign, limit);
-  // If nothing was allowed to a key, it may share its state with another.
-  if (measured.denied_after.value_or(0) > 0) {
-    const auto text = fmt::format(
-        "denied after {}, not {}: the limit is not --limit, --burst is missing, or --allowed-when "
-        "does not fit the reply",
-        counted(*measured.denied_after, costs_one ? "request" : "unit"),
-        std::min(limit.limit, limit.burst_or_limit()));
-    return hint ? text + "; " + *hint : text;
+  const auto text = early_denial_hint(
+      measured, limit, costs_one,
+      "the limit is not --limit, --burst is missing, or --allowed-when does not fit the reply");
+  if (text) {
+    return hint ? *text + "; " + *hint : text;
   }
   // Virtual time leaves out the last ms of a TTL.
   const bool is_wait = when.named != nullptr && when.named->name == "zero" &&
@@ -351,7 +364,8 @@ class Session {
         on_decision_(on_decision),
         has_assertions_(!plan_.assertion_texts.empty()),
         draws_(plan_.svg || (!plan_.quiet && !invocation.json)) {
-    if (!plan_.model) server_ = std::make_unique<Server>(invocation, plan_.candidates);
+    if (asks_server()) server_ = std::make_unique<Server>(invocation, plan_.candidates);
+    if (has_programs()) programs_ = program_settings(plan_.exec, invocation);
     if (plan_.against) comparison_.emplace();
   }
 
@@ -362,6 +376,16 @@ class Session {
   }
 
  private:
+  bool has_programs() const {
+    return std::ranges::any_of(plan_.candidates,
+                               [](const auto& each) { return each.program != nullptr; });
+  }
+  bool asks_server() const {
+    return !plan_.model && std::ranges::any_of(plan_.candidates, [](const auto& each) {
+      return each.program == nullptr;
+    });
+  }
+
   void run_all() {
     for (std::size_t i = 0; i < plan_.candidates.size() && !report_.interrupted; ++i) {
       report_.runs.push_back(plan_.real ? run_real(i) : run_or_blame(i));
@@ -426,7 +450,7 @@ class Session {
   Run finished(const traffic::Candidate& candidate, traffic::Outcome outcome,
                const traffic::Traffic& traffic, microseconds begin) {
     Run run{.name = std::string(name_of(candidate)),
-            .is_bundled = !candidate.foreign,
+            .is_bundled = candidate.is_bundled(),
             .outcome = std::move(outcome),
             .begin = begin};
     if (allowed_) draw_key(*allowed_, run.outcome);
@@ -497,7 +521,12 @@ class Session {
     std::unique_ptr<traffic::Script> script;
     std::optional<Cleaning> cleaning;
     std::unique_ptr<traffic::Decider> decider;
-    if (plan_.model) {
+    exec::ProgramDecider* program = nullptr;
+    if (candidate.program) {
+      auto programs = std::make_unique<exec::ProgramDecider>(candidate, *traffic, programs_);
+      program = programs.get();
+      decider = std::move(programs);
+    } else if (plan_.model) {
       decider = std::make_unique<traffic::ModelDecider>(candidate);
     } else {
       script = make_script(candidate, *traffic, server_->next_prefix(),
@@ -522,7 +551,8 @@ class Session {
                static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(size, 1)),
                fmt::format("{} requests", runs * size));
         },
-        has_assertions_ || invocation_.json || candidate.foreign != nullptr, zero);
+        has_assertions_ || invocation_.json || !candidate.is_bundled(), zero);
+    if (program != nullptr && !outcome.interrupted) program->finish();
     progress_.clear();  // cleaning up may write a warning
     return finished(candidate, std::move(outcome), *traffic, begin);
   }
@@ -585,14 +615,15 @@ class Session {
 
   Run search(std::size_t number, bool one_at_a_time) {
     const auto& candidate = plan_.candidates[number];
-    Run run{.name = std::string(name_of(candidate)), .is_bundled = !candidate.foreign};
+    Run run{.name = std::string(name_of(candidate)), .is_bundled = candidate.is_bundled()};
     auto& findings = run.search.emplace();
     findings.limit = plan_.limits.front().limit;
     findings.rounded_by = rounding_of(candidate, plan_);
-    LimiterTrial limiter(candidate, server_.get());
+    LimiterTrial limiter(candidate, plan_.model ? nullptr : server_.get(), programs_);
     auto* script = limiter.script_trial();
     if (script != nullptr && one_at_a_time) script->decider().send_one_at_a_time();
     findings.result = search(number, limiter, findings.rounded_by);
+    if (!findings.result.interrupted) limiter.finish();
     const auto& most = findings.result.most;
     std::int64_t highest_cost = 1;
     for (const auto& request : most.schedule) {
@@ -659,6 +690,11 @@ class Session {
     if (auto* script = limiter.script_trial()) {
       return adversary::search_all(*script, request, *plan.exhaustive, interrupt, on_schedules);
     }
+    if (candidate.program) {
+      adversary::ReplayBranching replay(limiter.trial());
+      return adversary::search_all(replay, limiter.trial(), request, *plan.exhaustive, interrupt,
+                                   on_schedules);
+    }
     adversary::ModelBranching branching(candidate);
     return adversary::search_all(branching, limiter.trial(), request, *plan.exhaustive, interrupt,
                                  on_schedules);
@@ -719,7 +755,8 @@ class Session {
   /// How a limiter that allows everything would have treated the requests of the current run.
   std::optional<traffic::Measurement> all_allowed_;
   std::optional<DecisionComparison> comparison_;  ///< of the decisions of the two runs
-  std::unique_ptr<Server> server_;
+  std::unique_ptr<Server> server_;                ///< null if no limiter needs one
+  exec::Settings programs_;
 };
 
 }  // namespace

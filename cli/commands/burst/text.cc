@@ -253,8 +253,11 @@ class TextReport {
     }
     block_.row("limit", limits_text(plan_.limits), about_text(report_));
     for (const auto& candidate : plan_.candidates) {
-      if (!candidate.foreign) continue;
-      block_.row("script", escaped_text(candidate.foreign->name), reading_text(*candidate.foreign));
+      if (const auto& script = candidate.foreign) {
+        block_.row("script", escaped_text(script->name), reading_text(*script));
+      } else if (const auto& program = candidate.program) {
+        block_.row("program", escaped_text(program->name), command_line(program->words));
+      }
     }
     if (plan_.real) {
       block_.row("clock", "real time", clock_text(*plan_.real));
@@ -306,7 +309,7 @@ class TextReport {
       const auto key = says_key ? " (key " + escaped_message(run.worst_key) + ")" : std::string();
       append_sentence("why", name + key + ": " + *run.why);
     }
-    // A script that kept the limit under one traffic may not keep it under another.
+    // A user's limiter that kept the limit under one traffic may not keep it under another.
     if (!run.is_bundled && measured.allowed > 0 && measured.worst.ratio <= 1) {
       append_sentence("note", name +
                                   ": never above the limit with this traffic; burst adversary "
@@ -521,8 +524,8 @@ class TextReport {
     }
   }
 
-  /// `algorithm`: null for a script.
-  void append_findings(const Run& run, const limiter::Algorithm* algorithm) {
+  void append_findings(const Run& run, const traffic::Candidate& candidate) {
+    const auto* algorithm = candidate.algorithm;
     const auto& result = run.search->result;
     append_finding(toned(escaped_text(run.name), Tone::kLabel, look_.colour), result.most,
                    *run.search);
@@ -537,9 +540,12 @@ class TextReport {
     }
     if (result.sent_each_whole) {
       append_sentence("states",
-                      "could not be compared, since schedules share a key, the script uses keys "
-                      "that are not among its KEYS, or the user may not DUMP them: each schedule "
-                      "was sent from its beginning");
+                      candidate.program
+                          ? "could not be compared, since a program does not show them: each "
+                            "schedule was sent from its beginning"
+                          : "could not be compared, since schedules share a key, the script uses "
+                            "keys that are not among its KEYS, or the user may not DUMP them: each "
+                            "schedule was sent from its beginning");
     }
     if (result.is_unbounded) append_sentence("bound", kUnbounded);
     if (algorithm != nullptr) append_sentence("promise", promise_of(*algorithm, plan_));
@@ -565,7 +571,7 @@ class TextReport {
       if (result == nullptr || result->most.schedule.empty()) {
         append_unknown(name_of(candidate), result);
       } else {
-        append_findings(report_.runs[i], candidate.algorithm);
+        append_findings(report_.runs[i], candidate);
       }
     }
     auto times = window_origin_text(search_base(plan_));

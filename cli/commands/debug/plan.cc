@@ -74,6 +74,7 @@ NamedScript set_script(Plan& plan, const std::string& word, ConfigurationSource&
   const std::string_view option = plan.script_options.scripts.empty() ? "" : "--script";
   auto script =
       find_script(option, word, plan.script_options, configuration, limiter::list_names(nullptr));
+  require_lua(option, script);
   require_free_input(plan, script.path);
   script.name = script_name(script.path);
   plan.path = script.path;

@@ -101,6 +101,7 @@ Subject make_subject(std::string_view option, const std::string& word, const Pla
   } else {
     script = find_script(option, word, plan.script, invocation.configuration,
                          limiter::list_names(nullptr));
+    require_lua(option, script);
     place = script.path == kStandardInput ? script_name(script.path) : script.path;
     source = source_of(option, script);
   }

@@ -1,0 +1,77 @@
+#include "cli/options/exec_options.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
+
+#include "base/shell.h"
+#include "base/text.h"
+#include "cli/options/completions.h"
+
+namespace rlctl::cli {
+namespace {
+
+constexpr std::string_view kExec = "--exec";
+/// The values of --exec-cpus.
+constexpr std::string_view kOneCpu = "one", kAllCpus = "all";
+
+bool parse_cpus(const std::string& text) {
+  if (text == kOneCpu || text == kAllCpus) return text == kAllCpus;
+  throw UsageError("--exec-cpus must be one or all, not " + quoted_and_masked(text));
+}
+
+/// "limiter.py" for python3 ./limiter.py --verbose.
+std::string name_of_program(const std::vector<std::string>& words) {
+  const auto is_file = [](const std::string& word) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(word, ignored);
+  };
+  const auto file = std::ranges::find_if(words, is_file);
+  return std::filesystem::path(file == words.end() ? words.front() : *file).filename().string();
+}
+
+}  // namespace
+
+void add_exec_options(Options& options, ExecOptions& target) {
+  options.list(std::string(kExec), "COMMAND", target.programs,
+               "ask this program: it reads a line of JSON for each request, and answers with one "
+               "(see rlctl-exec(7))");
+  options
+      .flag("--exec-fresh", target.fresh,
+            "start the program anew for each schedule, instead of sending {\"reset\":true}")
+      .needs(kExec)
+      .only_in_long_help();
+  options
+      .value("--exec-cpus", "CPUS", into(target.on_all_cpus, parse_cpus),
+             "processors of rlctl and the program: one, which they share, or all (default: one)")
+      .needs(kExec)
+      .only_in_long_help()
+      .completes([](const CompletionContext&) {
+        return to_completions(std::array{kOneCpu, kAllCpus});
+      });
+}
+
+traffic::ProgramLimiter parse_program(const std::string& text) {
+  auto words = shell_words(text);
+  if (words.empty() || words.front().empty()) throw UsageError("the command is empty");
+  auto name = name_of_program(words);
+  return {.name = std::move(name), .words = std::move(words)};
+}
+
+std::vector<traffic::ProgramLimiter> parse_programs(const ExecOptions& options) {
+  std::vector<traffic::ProgramLimiter> programs;
+  std::vector<std::string> typed, names;
+  for (const auto& text : options.programs) {
+    if (std::ranges::find(typed, text) != typed.end()) continue;
+    typed.push_back(text);
+    programs.push_back(parsed(kExec, [&] { return parse_program(text); }));
+    names.push_back(programs.back().name);
+  }
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    if (std::ranges::count(names, names[i]) > 1) programs[i].name = typed[i];
+  }
+  return programs;
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,287 @@
+#include "exec/program.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/time.h"
+
+namespace rlctl::exec {
+namespace {
+
+/// What is kept of a program's standard error, and how many lines of it a message shows.
+constexpr std::size_t kMostError = 8'192, kErrorLines = 5;
+/// What a message shows of a key, and of a line.
+constexpr std::size_t kMostShown = 60;
+/// Once its input has ended, a program has this long to end by itself.
+constexpr std::chrono::milliseconds kToEnd{1'000};
+/// After a program has closed its output, how long it may take to end, so that a message can tell
+/// how it ended.
+constexpr std::chrono::milliseconds kToTellEnd{200};
+
+/// Its last lines, as one.
+std::string last_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const auto line = take_until(text, "\n");
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    if (lines.size() == kErrorLines) lines.erase(lines.begin());
+    lines.push_back(escape(line, 200));
+  }
+  return fmt::format("{}", fmt::join(lines, "; "));
+}
+
+}  // namespace
+
+// ---- The processor ----
+
+OneCpu::OneCpu() {
+#ifdef __linux__
+  cpu_set_t before, one;
+  const int cpu = ::sched_getcpu();
+  if (cpu < 0 || ::sched_getaffinity(0, sizeof before, &before) != 0) return;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(cpu), &one);
+  if (::sched_setaffinity(0, sizeof one, &one) != 0) return;
+  before_.resize(sizeof before);
+  std::memcpy(before_.data(), &before, sizeof before);
+#endif
+}
+
+OneCpu::~OneCpu() {
+#ifdef __linux__
+  if (before_.empty()) return;
+  cpu_set_t before;
+  std::memcpy(&before, before_.data(), sizeof before);
+  ::sched_setaffinity(0, sizeof before, &before);
+#endif
+}
+
+// ---- A program ----
+
+Program::Program(const traffic::Candidate& candidate, const traffic::Traffic& names,
+                 const Settings& settings)
+    : program_(*candidate.program),
+      names_(names),
+      settings_(settings),
+      writer_(candidate.limits.front()),
+      in_flight_(1) {
+  if (settings_.on_one_cpu) one_cpu_.emplace();
+  start();
+}
+
+void Program::start() {
+  try {
+    child_.emplace(program_.words, program_.folder, std::vector<std::string>{});
+  } catch (const std::system_error& error) {
+    throw UsageError(fmt::format("{}: cannot run '{}': {}", program_.name, program_.words.front(),
+                                 errno_text(error.code().value())));
+  }
+  unsent_.clear();
+  lines_ = LineBuffer(kLongestAnswer);
+  has_written_ = reads_no_more_ = false;
+  pipeline_ = 1;
+  in_flight_.assign(1, {});
+}
+
+void Program::send(const traffic::Arrival& arrival) {
+  writer_.append(unsent_, {.now = arrival.at,
+                           .key = names_.key_name(arrival.key),
+                           .cost = arrival.cost,
+                           .id = static_cast<std::int64_t>(sent_) + 1});
+  in_flight_[sent_ % pipeline_] = arrival;
+  if (in_flight() == 0) due_ = deadline_after(settings_.timeout);
+  ++sent_;
+}
+
+std::optional<limiter::Decision> Program::take() {
+  while (const auto line = lines_.next()) {
+    if (line->text.empty() && !line->has_newline) break;
+    if (in_flight() == 0)
+      fail(fmt::format("wrote '{}' without a request", escape(line->text, kMostShown)));
+    if (line->too_long) {
+      fail(fmt::format("wrote a line of more than {} bytes", kLongestAnswer));
+    }
+    Answer answer;
+    try {
+      answer = read_answer(line->text);
+    } catch (const UsageError& error) {
+      fail(fmt::format("wrote '{}': {}", escape(line->text, kMostShown), error.what()),
+           "a program answers each request with one line; see rlctl-exec(7)");
+    }
+    const bool is_first = !std::exchange(has_written_, true);
+    if (answer.pipeline) {
+      if (!is_first) fail("wrote a \"hello\" after its first line");
+      take_hello(*answer.pipeline);
+      continue;
+    }
+    const auto id = static_cast<std::int64_t>(answered_) + 1;
+    if (answer.id && *answer.id != id) {
+      fail(fmt::format("answered request {} instead", *answer.id),
+           "the answers must be in the order of the requests");
+    }
+    ++answered_;
+    due_ = deadline_after(settings_.timeout);
+    return answer.decision;
+  }
+  return std::nullopt;
+}
+
+/// At most one request is in flight.
+void Program::take_hello(std::int64_t pipeline) {
+  const auto first = in_flight_.front();
+  pipeline_ = static_cast<std::size_t>(pipeline);
+  in_flight_.assign(pipeline_, {});
+  in_flight_[answered_ % pipeline_] = first;
+}
+
+void Program::flush() {
+  std::string_view rest = unsent_;
+  while (!rest.empty() && !reads_no_more_) {
+    const auto written = ::write(child_->input(), rest.data(), rest.size());
+    if (written >= 0) {
+      rest.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
+      break;
+    } else if (errno != EINTR) {
+      reads_no_more_ = true;  // its output tells why
+    }
+  }
+  unsent_.erase(0, reads_no_more_ ? unsent_.size() : unsent_.size() - rest.size());
+}
+
+void Program::read_output() {
+  const auto space = lines_.space();
+  const auto size = ::read(child_->output(), space.data(), space.size());
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  lines_.add(size > 0 ? static_cast<std::size_t>(size) : 0);
+}
+
+void Program::read_error() {
+  std::array<char, 4096> buffer;
+  while (child_->error() >= 0) {
+    const auto size = ::read(child_->error(), buffer.data(), buffer.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) return;
+    if (size <= 0) return child_->close_error();
+    errors_.append(buffer.data(), static_cast<std::size_t>(size));
+    if (errors_.size() > 2 * kMostError) errors_.erase(0, errors_.size() - kMostError);
+  }
+}
+
+void Program::wait(Deadline until) {
+  flush();
+  if (lines_.end_of_file()) fail_to_answer();
+  const bool has_rest = !unsent_.empty();
+  std::array<pollfd, 4> files{
+      {{.fd = child_->output(), .events = POLLIN, .revents = 0},
+       {.fd = child_->error(), .events = POLLIN, .revents = 0},
+       {.fd = settings_.interrupt != nullptr ? settings_.interrupt->fd() : -1,
+        .events = POLLIN,
+        .revents = 0},
+       {.fd = has_rest ? child_->input() : -1, .events = POLLOUT, .revents = 0}}};
+  const auto deadline = in_flight() > 0 ? std::min(until, due_) : until;
+  timespec left{};
+  if (deadline != kNoDeadline) {
+    const auto time = std::max<Clock::duration>(deadline - Clock::now(), Clock::duration{0});
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+    left = {.tv_sec = static_cast<time_t>(seconds.count()),
+            .tv_nsec = static_cast<long>(std::chrono::nanoseconds(time - seconds).count())};
+  }
+  const int ready =
+      ::ppoll(files.data(), files.size(), deadline == kNoDeadline ? nullptr : &left, nullptr);
+  if (ready < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category());
+  if (settings_.interrupt != nullptr) settings_.interrupt->check();
+  if (ready > 0 && files[1].revents != 0) read_error();
+  if (ready > 0 && files[0].revents != 0) return read_output();
+  if (in_flight() > 0 && Clock::now() >= due_) {
+    fail(fmt::format("has not answered within {}", format_duration(settings_.timeout)),
+         "use a longer --timeout, or flush its output after each line", true);
+  }
+}
+
+void Program::forget() {
+  require_none_left();
+  sent_ = answered_ = 0;
+  if (settings_.fresh) {
+    finish();
+    child_.reset();
+    return start();
+  }
+  unsent_ += kResetLine;
+}
+
+/// What it wrote without a request is noticed sooner or later: here, or when it is taken for the
+/// answer to the next one.
+void Program::require_none_left() {
+  static_cast<void>(take());
+}
+
+void Program::finish() {
+  flush();
+  child_->close_input();
+  const auto deadline = Clock::now() + kToEnd;
+  while (!lines_.end_of_file() && Clock::now() < deadline) {
+    wait(deadline);
+    require_none_left();
+  }
+  child_->ends_within(std::chrono::ceil<std::chrono::milliseconds>(
+      std::max<Clock::duration>(deadline - Clock::now(), Clock::duration{0})));
+}
+
+/// " before it answered request 7 (key k)"
+std::string Program::request_text() const {
+  if (in_flight() == 0) return answered_ == 0 ? "" : fmt::format("after request {}", answered_);
+  const auto& arrival = in_flight_[answered_ % pipeline_];
+  return fmt::format("request {}, of key '{}'", answered_ + 1,
+                     escape(names_.key_name(arrival.key), kMostShown));
+}
+
+void Program::fail(const std::string& what, const std::string& hint, bool timed_out) {
+  read_error();
+  const auto said = last_lines(errors_);
+  const auto request = request_text();
+  throw ProgramError(
+      fmt::format("{} {}{}{}{}", escape(program_.name), what, request.empty() ? "" : ": ", request,
+                  said.empty() ? "" : "; its standard error ends with: " + said),
+      hint, timed_out);
+}
+
+void Program::fail_to_answer() {
+  child_->ends_within(kToTellEnd);
+  fail(child_->end().value_or("closed its standard output"),
+       "a program reads requests until its standard input ends; see rlctl-exec(7)");
+}
+
+// ---- A decider ----
+
+std::size_t ProgramDecider::decide(std::span<const traffic::Arrival> arrivals,
+                                   std::span<limiter::Decision> decisions) {
+  std::size_t sent = 0, answered = 0;
+  try {
+    while (answered < arrivals.size()) {
+      // In lots of half the pipeline, since each write wakes the other side.
+      if (program_.in_flight() <= program_.pipeline() / 2) {
+        while (sent < arrivals.size() && program_.in_flight() < program_.pipeline()) {
+          program_.send(arrivals[sent++]);
+        }
+      }
+      program_.wait(kNoDeadline);
+      while (auto decision = program_.take()) decisions[answered++] = *decision;
+    }
+  } catch (const Interrupted&) {
+    return answered;
+  }
+  return answered;
+}
+
+}  // namespace rlctl::exec

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/wait.h"
+#include "exec/child.h"
+#include "exec/protocol.h"
+#include "limiter/limit.h"
+#include "traffic/script.h"
+#include "traffic/traffic.h"
+#include "traffic/virtual_run.h"
+
+// Runs a program that is a limiter: writes it a line for each request, and reads a line for each
+// decision. cli/commands/burst/session.cc and cli/commands/lint give a ProgramDecider their traffic
+// under the virtual clock; run.h sends requests to a Program when they are due.
+
+namespace rlctl::exec {
+
+/// A program that cannot be run, does not answer, or answers nonsense. what() names the program and
+/// the request, and ends with what it wrote to its standard error.
+class [[nodiscard]] ProgramError : public std::runtime_error {
+ public:
+  ProgramError(const std::string& message, std::string hint, bool timed_out = false)
+      : std::runtime_error(message), hint_(std::move(hint)), timed_out_(timed_out) {}
+  /// What the user can do; may be empty.
+  const std::string& hint() const noexcept { return hint_; }
+  /// It did not answer in time.
+  bool timed_out() const noexcept { return timed_out_; }
+
+ private:
+  std::string hint_;
+  bool timed_out_;
+};
+
+/// What the user says about all programs, and what is the same for all.
+struct Settings {
+  std::chrono::microseconds timeout{0};  ///< for the next answer
+  const Interrupt* interrupt = nullptr;  ///< ends every wait, with Interrupted
+  bool fresh = false;                    ///< end the program and start it again to forget
+  /// This process and the program share a processor, which is faster if only one of them ever
+  /// works.
+  bool on_one_cpu = true;
+};
+
+/// Keeps this thread, and the programs that it starts, on the processor on which it runs, until it
+/// is destroyed.
+class OneCpu {
+ public:
+  OneCpu();
+  ~OneCpu();
+  OneCpu(const OneCpu&) = delete;
+  OneCpu& operator=(const OneCpu&) = delete;
+
+ private:
+  std::vector<unsigned char> before_;  ///< a cpu_set_t; empty if nothing was changed
+};
+
+/// A running program. Requests are answered in the order in which they are sent.
+class Program {
+ public:
+  /// Starts it. The references, and the settings' interrupt, must outlive this. Throws UsageError
+  /// if it cannot be run.
+  Program(const traffic::Candidate& candidate, const traffic::Traffic& names,
+          const Settings& settings);
+
+  /// The requests that it lets be in flight. It may say so at the latest with its first answer.
+  std::size_t pipeline() const noexcept { return pipeline_; }
+  std::size_t in_flight() const noexcept { return sent_ - answered_; }
+  /// Queues a request, which wait() sends.
+  void send(const traffic::Arrival& arrival);
+  /// The next decision, if it has arrived. Throws ProgramError.
+  std::optional<limiter::Decision> take();
+  /// Sends what is queued, and waits for more of its output, until `until` at most. Throws
+  /// ProgramError if there is no answer within the timeout although a request is in flight, and
+  /// Interrupted.
+  void wait(Deadline until);
+  /// Makes it forget everything. Nothing may be in flight.
+  void forget();
+  /// Lets it end by itself. Throws ProgramError if it wrote more answers than there were requests.
+  void finish();
+
+ private:
+  void start();
+  void flush();
+  void read_output();
+  void read_error();
+  void take_hello(std::int64_t pipeline);
+  void require_none_left();
+  std::string request_text() const;
+  [[noreturn]] void fail(const std::string& what, const std::string& hint = {},
+                         bool timed_out = false);
+  [[noreturn]] void fail_to_answer();
+
+  const traffic::ProgramLimiter& program_;
+  const traffic::Traffic& names_;
+  const Settings& settings_;
+  RequestWriter writer_;
+  std::optional<OneCpu> one_cpu_;
+  std::optional<Child> child_;
+  std::string unsent_;
+  LineBuffer lines_{kLongestAnswer};
+  std::string errors_;  ///< the end of what it wrote to its standard error
+  std::size_t pipeline_ = 1;
+  /// Since it last forgot everything.
+  std::size_t sent_ = 0, answered_ = 0;
+  std::vector<traffic::Arrival> in_flight_;  ///< a ring of `pipeline_` requests, by their numbers
+  bool has_written_ = false;                 ///< a line, of which the first may be a hello
+  bool reads_no_more_ = false;               ///< it has closed its input
+  Deadline due_ = kNoDeadline;               ///< when the next answer must be there
+};
+
+/// Gives requests to a program, each as of its own time.
+class ProgramDecider final : public traffic::ForgetfulDecider {
+ public:
+  /// Like Program.
+  ProgramDecider(const traffic::Candidate& candidate, const traffic::Traffic& names,
+                 const Settings& settings)
+      : program_(candidate, names, settings) {}
+  /// Throws ProgramError.
+  std::size_t decide(std::span<const traffic::Arrival> arrivals,
+                     std::span<limiter::Decision> decisions) override;
+  void forget() override { program_.forget(); }
+  void finish() override { program_.finish(); }
+
+ private:
+  Program program_;
+};
+
+}  // namespace rlctl::exec

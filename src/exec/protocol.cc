@@ -1,0 +1,111 @@
+#include "exec/protocol.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace rlctl::exec {
+namespace {
+
+using Json = nlohmann::json;
+
+/// An integer member from `least` on, at most as large as any number that rlctl computes with;
+/// std::nullopt if there is none.
+std::optional<std::int64_t> integer_member(const Json& object, const char* name,
+                                           std::int64_t least) {
+  const auto member = object.find(name);
+  if (member == object.end() || member->is_null()) return std::nullopt;
+  constexpr auto kMost = limiter::kLatestComputed.count();
+  if (member->is_number_integer() &&
+      !(member->is_number_unsigned() && member->get<std::uint64_t>() > std::uint64_t{kMost})) {
+    const auto number = member->get<std::int64_t>();
+    if (number >= least && number <= kMost) return number;
+  }
+  throw UsageError(
+      fmt::format("\"{}\" must be a whole number from {} to {}, not {}", name, least, kMost,
+                  escape(member->dump(-1, ' ', false, Json::error_handler_t::replace), 60)));
+}
+
+std::optional<std::chrono::microseconds> time_member(const Json& object, const char* name,
+                                                     std::int64_t least = 0) {
+  const auto number = integer_member(object, name, least);
+  if (!number) return std::nullopt;
+  return std::chrono::microseconds{*number};
+}
+
+limiter::Decision decision_of(bool allowed) {
+  return {.allowed = allowed,
+          .remaining = limiter::kNotTold,
+          .retry_after = allowed ? std::chrono::microseconds{0} : limiter::kTimeNotTold,
+          .reset_after = limiter::kTimeNotTold};
+}
+
+Answer read_hello(const Json& hello) {
+  Answer answer{.pipeline = 1};
+  if (!hello.is_object()) throw UsageError("\"hello\" is not an object");
+  if (const auto pipeline = integer_member(hello, "pipeline", 1)) {
+    if (*pipeline > kLargestPipeline) {
+      throw UsageError(
+          fmt::format("\"pipeline\" is {}, more than {}", *pipeline, kLargestPipeline));
+    }
+    answer.pipeline = pipeline;
+  }
+  return answer;
+}
+
+Answer read_object(const Json& object) {
+  if (const auto hello = object.find("hello"); hello != object.end()) return read_hello(*hello);
+  const auto allowed = object.find("allowed");
+  if (allowed == object.end()) throw UsageError("it has no \"allowed\"");
+  if (!allowed->is_boolean()) throw UsageError("\"allowed\" is neither true nor false");
+  Answer answer{.decision = decision_of(allowed->get<bool>())};
+  auto& decision = answer.decision;
+  answer.id = integer_member(object, "id", 1);
+  if (const auto remaining = integer_member(object, "remaining", 0)) {
+    decision.remaining = *remaining;
+  }
+  // -1 says that waiting does not help.
+  const auto retry_after = time_member(object, "retry_after_us", limiter::kNever.count());
+  if (retry_after && !decision.allowed) decision.retry_after = *retry_after;
+  if (const auto reset_after = time_member(object, "reset_after_us")) {
+    decision.reset_after = *reset_after;
+  }
+  const auto delay = time_member(object, "delay_us");
+  if (delay && decision.allowed) decision.delay = *delay;
+  return answer;
+}
+
+}  // namespace
+
+RequestWriter::RequestWriter(const limiter::Limit& limit)
+    : limit_(fmt::format(R"(,"limit":{},"window_us":{},"burst":{}}})"
+                         "\n",
+                         limit.limit, limit.window.count(), limit.burst_or_limit())) {}
+
+void RequestWriter::append(std::string& out, const RequestLine& request) const {
+  const auto add = [&](std::string_view name, std::int64_t number) {
+    const fmt::format_int digits(number);
+    out.append(name).append(digits.data(), digits.size());
+  };
+  add("{\"now_us\":", request.now.count());
+  out += ',';
+  JsonWriter(out).bytes_field("key", request.key);
+  add(",\"cost\":", request.cost);
+  add(",\"id\":", request.id);
+  out += limit_;
+}
+
+Answer read_answer(std::string_view line) {
+  // The most frequent ones.
+  if (line == "1" || line == "{\"allowed\":true}") return {.decision = decision_of(true)};
+  if (line == "0" || line == "{\"allowed\":false}") return {.decision = decision_of(false)};
+  const auto json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) throw UsageError("it is not JSON");
+  if (!json.is_object()) throw UsageError("it is neither an object nor 1 nor 0");
+  return read_object(json);
+}
+
+}  // namespace rlctl::exec
