@@ -9,6 +9,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -284,25 +286,71 @@ fs::path make_folder() {
   return path;
 }
 
+// ---- A port ----
+
+/// A port of 127.0.0.1 that is free now; another process may take it before a server does.
+int free_port() {
+  const FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto* any = reinterpret_cast<sockaddr*>(&address);
+  socklen_t size = sizeof(address);
+  if (!socket || ::bind(socket.get(), any, size) < 0 ||
+      ::getsockname(socket.get(), any, &size) < 0) {
+    throw Error(Failure::kUnreachable,
+                fmt::format("no free port on 127.0.0.1: {}", errno_text(errno)));
+  }
+  return ntohs(address.sin_port);
+}
+
+std::string random_password() {
+  std::array<unsigned char, 16> bytes;
+  if (::getentropy(bytes.data(), bytes.size()) != 0) {
+    throw Error(Failure::kUnreachable, fmt::format("no random password: {}", errno_text(errno)));
+  }
+  return fmt::format("{:02x}", fmt::join(bytes, ""));
+}
+
 // ---- The process ----
 
-std::vector<std::string> command_line(const fs::path& folder, const fs::path& socket,
-                                      const std::vector<std::string>& more) {
+constexpr const char* kConfigurationName = "redis.conf";
+
+/// The server's configuration is on the command line, except for the password, since any user may
+/// see command lines.
+std::vector<std::string> command_line(const fs::path& folder, const Url& unix_url,
+                                      const Url* tcp_url, const std::vector<std::string>& more) {
   // The name matters: under their own names the check programs do not act as servers.
-  std::vector<std::string> line{
-      "redis-server", "--port", "0",    "--unixsocket", socket, "--unixsocketperm",
-      "700",          "--save", "",     "--appendonly", "no",   "--daemonize",
-      "no",           "--dir",  folder, "--databases",  "16",   "--loglevel",
-      "notice"};
+  std::vector<std::string> line{"redis-server"};
+  const auto add = [&](const auto&... words) { (line.emplace_back(words), ...); };
+  if (tcp_url != nullptr) {
+    const auto path = folder / kConfigurationName;
+    std::ofstream file(path);
+    if (!(file << "requirepass " << tcp_url->password << '\n').flush()) {
+      throw Error(Failure::kUnreachable,
+                  fmt::format("cannot write '{}': {}", path.string(), errno_text(errno)));
+    }
+    add(path.string(), "--bind", "127.0.0.1");
+  }
+  add("--port", std::to_string(tcp_url == nullptr ? 0 : tcp_url->port));
+  add("--unixsocket", unix_url.path, "--unixsocketperm", "700", "--save", "", "--appendonly", "no");
+  add("--daemonize", "no", "--dir", folder.string(), "--databases", "16", "--loglevel", "notice");
   line.insert(line.end(), more.begin(), more.end());
   return line;
 }
 
 // Redis 7 does not start in a locale that the system does not have.
-std::vector<std::string> server_environment() {
+std::vector<std::string> server_environment(const std::vector<std::string>& more) {
   std::vector<std::string> out{"LC_ALL=C"};
+  out.insert(out.end(), more.begin(), more.end());
+  const auto is_replaced = [&](std::string_view entry) {
+    const auto name = entry.substr(0, entry.find('=') + 1);
+    return entry.starts_with("LC_") ||
+           std::any_of(more.begin(), more.end(),
+                       [&](const std::string& own) { return own.starts_with(name); });
+  };
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!std::string_view(*entry).starts_with("LC_")) out.emplace_back(*entry);
+    if (!is_replaced(*entry)) out.emplace_back(*entry);
   }
   return out;
 }
@@ -345,13 +393,12 @@ struct Launch {
 }
 
 pid_t start_process(const std::string& program, std::vector<std::string> line,
-                    const fs::path& folder) {
-  auto variables = server_environment();
+                    std::vector<std::string> variables, const fs::path& folder) {
   const auto arguments = c_array(line);
   const auto environment = c_array(variables);
   const FileDescriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const FileDescriptor log(
-      ::open((folder / kLogName).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  const FileDescriptor log(::open((folder / kLogName).c_str(),
+                                  O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
   if (!input || !log) {
     throw Error(Failure::kUnreachable,
                 fmt::format("cannot write in {}: {}", folder.string(), errno_text(errno)));
@@ -381,6 +428,13 @@ std::string last_lines(const fs::path& log) {
   return fmt::format("{}", fmt::join(lines, "; "));
 }
 
+[[noreturn]] void throw_did(std::string_view what, const std::string& program,
+                            const fs::path& folder) {
+  const auto log = last_lines(folder / kLogName);
+  throw Error(Failure::kUnreachable,
+              fmt::format("{} {}: {}", program, what, log.empty() ? "it said nothing" : log));
+}
+
 bool answers(const Url& url, const Interrupt* interrupt) {
   try {
     // Any answer will do: if a password is set it is an error.
@@ -402,37 +456,55 @@ bool has_ended(pid_t& pid) {
   return true;
 }
 
-void wait_until_it_answers(const Url& url, const fs::path& folder, const std::string& program,
+/// Returns whether it does; false if the process has ended, and sets `pid` to -1.
+bool wait_until_it_answers(const Url& url, const fs::path& folder, const std::string& program,
                            const Interrupt* interrupt, pid_t& pid) {
   using std::chrono::milliseconds;
   const auto started = Clock::now();
   while (!answers(url, interrupt)) {
+    if (has_ended(pid)) return false;
     const auto waited = Clock::now() - started;
-    const bool ended = has_ended(pid);
-    if (ended || waited > kStartTakesAtMost) {
-      const auto log = last_lines(folder / kLogName);
-      throw Error(Failure::kUnreachable,
-                  fmt::format("{} {}: {}", program,
-                              ended ? "did not start"
-                                    : fmt::format("did not answer within {}",
-                                                  format_duration(kStartTakesAtMost)),
-                              log.empty() ? "it said nothing" : log));
+    if (waited > kStartTakesAtMost) {
+      throw_did(fmt::format("did not answer within {}", format_duration(kStartTakesAtMost)),
+                program, folder);
     }
     const milliseconds pause(waited < milliseconds(100) ? 1 : 20);
     wait_for(-1, 0, interrupt, Clock::now() + pause);
   }
+  return true;
+}
+
+/// Whether a server that ended said so (in the locale C) because another process has its port.
+bool lost_its_port(const fs::path& folder) {
+  return last_lines(folder / kLogName).find("ddress already in use") != std::string::npos;
 }
 
 }  // namespace
 
 PrivateServer::PrivateServer(const Options& options) : process_(std::make_unique<Process>()) {
-  auto& [folder, url, pid, connection] = *process_;
+  constexpr int kMostPorts = 5;
+  auto& [folder, url, tcp_url, pid, connection] = *process_;
   const auto program = find_server_binary();
   folder = make_folder();
   url.scheme = Scheme::kUnix;
   url.path = folder / kSocketName;
-  pid = start_process(program, command_line(folder, url.path, options.arguments), folder);
-  wait_until_it_answers(url, folder, program, options.interrupt, pid);
+  if (options.listens_on_tcp) url.password = tcp_url.password = random_password();
+  auto more = options.arguments;
+  more.insert(more.end(), options.optional_arguments.begin(), options.optional_arguments.end());
+  for (int ports = 1;;) {
+    if (options.listens_on_tcp) tcp_url.port = free_port();
+    const auto* tcp = options.listens_on_tcp ? &tcp_url : nullptr;
+    pid = start_process(program, command_line(folder, url, tcp, more),
+                        server_environment(options.environment), folder);
+    if (wait_until_it_answers(url, folder, program, options.interrupt, pid)) return;
+    if (options.listens_on_tcp && lost_its_port(folder) && ports < kMostPorts) {
+      ++ports;
+    } else if (more.size() > options.arguments.size()) {
+      more = options.arguments;
+    } else {
+      throw_did("did not start", program, folder);
+    }
+  }
 }
 
 void PrivateServer::remove_keys() {

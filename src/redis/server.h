@@ -86,9 +86,9 @@ CommandStats stats_of_scripts(const std::map<std::string, CommandStats, std::les
 // ---- Private servers ----
 
 /// A private Redis server: on a unix socket in a folder of mode 0700 under $TMPDIR (else /tmp),
-/// without a port, with nothing saved to disk. It dies with this process, even after kill -9
-/// (Linux: the kernel kills it, PR_SET_PDEATHSIG; so start it from a thread that lives as long);
-/// only then does its folder remain.
+/// without a port unless one is asked for, with nothing saved to disk. It dies with this process,
+/// even after kill -9 (Linux: the kernel kills it, PR_SET_PDEATHSIG; so start it from a thread that
+/// lives as long); only then does its folder remain.
 ///
 /// The binary is $RLCTL_REDIS_SERVER if set, else the first in PATH of redis-server, valkey-server,
 /// redis-check-rdb and valkey-check-rdb (Debian's redis-tools: the same binary, a server if its
@@ -97,6 +97,13 @@ class [[nodiscard]] PrivateServer {
  public:
   struct Options {
     std::vector<std::string> arguments;  ///< added to the command line, e.g. {"--maxmemory", "1mb"}
+    /// Also added, unless the server does not start with them: it may be too old to know them.
+    std::vector<std::string> optional_arguments;
+    /// Variables for its environment ("NAME=value"), in place of those of this process.
+    std::vector<std::string> environment;
+    /// Also listen on a free port of 127.0.0.1. Then every client needs a random password, which is
+    /// in url() and in tcp_url().
+    bool listens_on_tcp = false;
     /// Ends the wait for the first answer, with Interrupted; not used after that. May be null.
     const Interrupt* interrupt = nullptr;
   };
@@ -110,6 +117,8 @@ class [[nodiscard]] PrivateServer {
 
   /// A unix: URL.
   const Url& url() const noexcept { return process_->url; }
+  /// With listens_on_tcp: its address for programs that know no unix sockets.
+  const Url& tcp_url() const noexcept { return process_->tcp_url; }
   pid_t pid() const noexcept { return process_->pid; }
   /// Absolute.
   const std::filesystem::path& folder() const noexcept { return process_->folder; }
@@ -126,7 +135,7 @@ class [[nodiscard]] PrivateServer {
     Process& operator=(const Process&) = delete;
 
     std::filesystem::path folder;
-    Url url;
+    Url url, tcp_url;
     pid_t pid = -1;
     std::optional<Connection> connection;  ///< made by the first remove_keys()
   };
