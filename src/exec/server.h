@@ -1,0 +1,57 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "base/wait.h"
+#include "exec/clock.h"
+#include "redis/connection.h"
+#include "redis/server.h"
+
+// The private Redis server of a program that is tested as a limiter: the program keeps its state
+// there, under the virtual clock if it has one.
+
+namespace rlctl::exec {
+
+/// A private server for programs in any language: on a port and a unix socket, with a password.
+/// Keys expire by its own TTLs: a key lives through the millisecond in which it ends, and is gone
+/// in the next. Nothing else removes or changes a key, so under a virtual clock everything depends
+/// on that clock alone. (A server before Redis 7 may also remove a key some time after its end,
+/// which DBSIZE and a clock that goes back show.)
+class [[nodiscard]] ProgramServer {
+ public:
+  /// Its time is `clock`'s, which must outlive it; the real one if that is null. Throws
+  /// redis::Error as PrivateServer does, and Interrupted.
+  explicit ProgramServer(VirtualClock* clock, const Interrupt* interrupt = nullptr);
+
+  /// "redis://:PASSWORD@127.0.0.1:PORT/0"
+  std::string url() const;
+  /// The path of its unix socket, at which the password is needed too.
+  const std::string& socket() const noexcept { return server_.url().path; }
+  const redis::PrivateServer& process() const noexcept { return server_; }
+
+  /// Moves a virtual clock forward and back, and throws redis::Error(kRejected) if TIME, a script's
+  /// TIME or a TTL does not follow it. Removes all keys, and leaves the clock as it was. Before
+  /// anything else has connected.
+  void verify();
+
+  /// Removes all keys of all databases; scripts and functions stay. Throws redis::Error.
+  void remove_keys() { server_.remove_keys(); }
+  /// How many connections others have made since it started. Throws redis::Error.
+  std::int64_t other_connections();
+  /// Whether a key of database 0 lives in its last millisecond, PTTL 0: at this time, whether it is
+  /// there depends on how a limiter rounds. Throws redis::Error.
+  bool any_key_in_last_ms();
+
+ private:
+  std::int64_t connections();
+  void require_time(std::chrono::microseconds time, std::int64_t ttl_ms);
+
+  VirtualClock* clock_;
+  redis::PrivateServer server_;
+  redis::Connection connection_;
+  std::int64_t own_connections_ = 0;
+};
+
+}  // namespace rlctl::exec

@@ -1,0 +1,103 @@
+#include "exec/clock.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "support/failure.h"
+#include "support/temp_folder.h"
+
+namespace exec_clock_test {
+
+namespace fs = std::filesystem;
+using namespace rlctl;
+using namespace rlctl::exec;
+using namespace support;
+
+namespace {
+
+constexpr microseconds kStart{1'767'225'600'123'456};
+
+/// What a command of the shell writes, with a clock's variables.
+std::string output_of(const VirtualClock& clock, Clocks clocks, const std::string& command) {
+  std::string line = "env -u LD_PRELOAD";
+  for (const auto& variable : clock.environment(clocks)) line += " '" + variable + "'";
+  line += " " + command;
+  FILE* pipe = ::popen(line.c_str(), "r");
+  std::string text;
+  for (int byte = 0; (byte = std::fgetc(pipe)) != EOF;) text += static_cast<char>(byte);
+  ::pclose(pipe);
+  return text;
+}
+
+mode_t mode_of(const fs::path& path) {
+  struct stat status {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  return status.st_mode & 0777U;
+}
+
+/// CLOCK_REALTIME, CLOCK_MONOTONIC and time() of a program, in µs.
+const std::string kClocks =
+    "perl -MTime::HiRes=clock_gettime,CLOCK_REALTIME,CLOCK_MONOTONIC -e "
+    "'printf \"%.0f %.0f %d\", 1e6 * clock_gettime(CLOCK_REALTIME), 1e6 * "
+    "clock_gettime(CLOCK_MONOTONIC), time'";
+
+}  // namespace
+
+TEST_CASE("a program's wall clock is the virtual clock, and its other clocks are real") {
+  const TempFolder folder;
+  VirtualClock clock(folder.path(), kStart);
+  for (const auto now : {kStart, kStart + microseconds{1}, kStart - microseconds{3'600'000'000}}) {
+    clock.set(now);
+    CHECK(clock.now() == now);
+    const auto text = output_of(clock, Clocks::kWall, kClocks);
+    const auto expected = now.count() / 1'000'000;
+    CHECK(text.starts_with(std::to_string(now.count()) + " "));
+    CHECK(text.ends_with(" " + std::to_string(expected)));
+    CHECK_FALSE(contains(text.substr(1), std::to_string(now.count())));
+  }
+}
+
+TEST_CASE("all clocks of a program are the virtual clock if it is to have all") {
+  const TempFolder folder;
+  const VirtualClock clock(folder.path(), kStart);
+  CHECK(output_of(clock, Clocks::kAll, kClocks) == "1767225600123456 1767225600123456 1767225600");
+}
+
+TEST_CASE("a program under the virtual clock reads and writes files as without") {
+  const TempFolder folder;
+  const VirtualClock clock(folder.path(), kStart);
+  const auto file = (folder.path() / "file").string();
+  // awk opens files with fopen().
+  const auto awk = "awk 'BEGIN { print \"one\" >\"" + file + "\"; close(\"" + file +
+                   "\"); print \"two\" >>\"" + file + "\"; close(\"" + file +
+                   "\"); while ((getline line <\"" + file +
+                   "\") > 0) print line; print (getline line <\"/proc/cpuinfo\") }'";
+  CHECK(output_of(clock, Clocks::kWall, awk) == "one\ntwo\n1\n");
+}
+
+TEST_CASE("only its owner may read a virtual clock, and no file of it is written twice") {
+  const TempFolder folder;
+  const VirtualClock clock(folder.path(), kStart);
+  CHECK(mode_of(clock.path()) == 0600);
+  CHECK(fs::file_size(clock.path()) == 8);
+  CHECK(mode_of(clock.library()) == 0500);
+  CHECK_THROWS_AS(VirtualClock(folder.path(), kStart), OutputError);
+  CHECK_THROWS_AS(VirtualClock("/no/such/folder", kStart), OutputError);
+}
+
+TEST_CASE("a library that is preloaded already stays so") {
+  const TempFolder folder;
+  const VirtualClock clock(folder.path(), kStart);
+  const ScopedVariable preload("LD_PRELOAD", "/other.so");
+  CHECK(clock.environment(Clocks::kWall).front() ==
+        "LD_PRELOAD=" + clock.library().string() + ":/other.so");
+}
+
+}  // namespace exec_clock_test
