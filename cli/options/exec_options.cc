@@ -16,6 +16,14 @@ constexpr std::string_view kExec = "--exec";
 /// The values of --exec-cpus.
 constexpr std::string_view kOneCpu = "one", kAllCpus = "all";
 
+/// A value of --exec-clock.
+struct ClocksRow {
+  std::string_view name;
+  std::optional<exec::Clocks> clocks;
+};
+constexpr std::array<ClocksRow, 3> kClocks{
+    {{"none", std::nullopt}, {"wall", exec::Clocks::kWall}, {"all", exec::Clocks::kAll}}};
+
 bool parse_cpus(const std::string& text) {
   if (text == kOneCpu || text == kAllCpus) return text == kAllCpus;
   throw UsageError("--exec-cpus must be one or all, not " + quoted_and_masked(text));
@@ -42,6 +50,18 @@ void add_exec_options(Options& options, ExecOptions& target) {
             "start the program anew for each schedule, instead of sending {\"reset\":true}")
       .needs(kExec)
       .only_in_long_help();
+  options
+      .value("--exec-clock", "CLOCKS",
+             into(target.clocks,
+                  [](const std::string& text) {
+                    return find_named(kClocks, text, "--exec-clock: unknown clocks").clocks;
+                  }),
+             "clocks of the program that follow the virtual time: none, wall (the time of day), or "
+             "all (its timers stop; default: none)")
+      .needs(kExec)
+      .only_in_long_help()
+      .completes(
+          [](const CompletionContext&) { return to_completions(kClocks, &ClocksRow::name); });
   options
       .value("--exec-cpus", "CPUS", into(target.on_all_cpus, parse_cpus),
              "processors of rlctl and the program: one, which they share, or all (default: one)")

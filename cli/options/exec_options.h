@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/options/options.h"
+#include "exec/clock.h"
 #include "traffic/script.h"
 
 // --exec: limiters that are programs. burst and lint have it.
@@ -13,9 +15,10 @@ namespace rlctl::cli {
 
 /// --exec and its related options, as typed.
 struct ExecOptions {
-  std::vector<std::string> programs = {};  ///< each with its arguments
-  bool fresh = false;                      ///< --exec-fresh
-  bool on_all_cpus = false;                ///< --exec-cpus all
+  std::vector<std::string> programs = {};   ///< each with its arguments
+  bool fresh = false;                       ///< --exec-fresh
+  std::optional<exec::Clocks> clocks = {};  ///< --exec-clock
+  bool on_all_cpus = false;                 ///< --exec-cpus all
 };
 
 void add_exec_options(Options& options, ExecOptions& target);

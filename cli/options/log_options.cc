@@ -74,7 +74,7 @@ void add_replay_options(Options& options, ReplayArguments& target) {
              "find the smallest limit that denies at most SHARE; 1% of the requests, or 1%keys")
       .needs("--replay", "", kNameLog)
       .excludes("--script", "it runs models of the algorithms, and a script has none",
-                "name an --algorithm");
+                "name an --algorithm or an --exec");
 }
 
 void add_log_options(Options& options, ReplayArguments& target) {
@@ -159,7 +159,7 @@ std::string denied_share_text(const traffic::DeniedShare& share) {
 void require_costs(std::span<const traffic::Candidate> candidates,
                    const replay::Recording& recording) {
   for (const auto& candidate : candidates) {
-    if (candidate.foreign) continue;
+    if (!candidate.is_bundled()) continue;
     try {
       for (const auto& limit : candidate.limits) {
         limiter::require_usable(*candidate.algorithm, limit, recording.max_cost());

@@ -63,6 +63,11 @@ std::vector<Answers> ForgetfulTrial::run(std::span<const Schedule> schedules) {
   return answers;
 }
 
+std::vector<microseconds> ForgetfulTrial::ttls(const Schedule& schedule) {
+  static_cast<void>(run({&schedule, 1}));
+  return decider_.ttls();
+}
+
 bool ForgetfulTrial::confirms(const Schedule& schedule, const Answers& answers) {
   if (run({&schedule, 1}).front() == answers) return true;
   throw UsageError(

@@ -70,6 +70,7 @@ class ForgetfulTrial final : public Trial {
   /// The decider must outlive this.
   explicit ForgetfulTrial(traffic::ForgetfulDecider& decider) : decider_(decider) {}
   std::vector<Answers> run(std::span<const Schedule> schedules) override;
+  std::vector<microseconds> ttls(const Schedule& schedule) override;
   /// Runs the schedule again. Throws UsageError if it has other answers than before.
   bool confirms(const Schedule& schedule, const Answers& answers) override;
 

@@ -12,6 +12,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <random>
 #include <system_error>
 
@@ -192,6 +193,17 @@ bool write_all(int fd, std::string_view bytes) noexcept {
 std::string temporary_folder() {
   const char* chosen = std::getenv("TMPDIR");
   return chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
+}
+
+TemporaryFolder::TemporaryFolder()
+    : path_(std::filesystem::absolute(temporary_folder()) / "rlctl-XXXXXX") {
+  if (::mkdtemp(path_.data()) != nullptr) return;
+  throw OutputError("cannot make a folder in '" + temporary_folder() + "': " + errno_text(errno));
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
 }
 
 // ---- OutputFile ----

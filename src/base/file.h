@@ -54,6 +54,22 @@ bool write_all(int fd, std::string_view bytes) noexcept;
 /// $TMPDIR, or /tmp.
 std::string temporary_folder();
 
+/// A new folder of mode 0700 in temporary_folder(), which is removed with all that is in it.
+class [[nodiscard]] TemporaryFolder {
+ public:
+  /// Throws OutputError.
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  /// Absolute.
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  std::string path_;
+};
+
 // ---- Files that are written ----
 
 /// A file that appears whole or not at all: it is written under another name in the same folder,

@@ -66,6 +66,49 @@ OneCpu::~OneCpu() {
 #endif
 }
 
+// ---- Its environment ----
+
+Environment::Environment(const Settings& settings) : clocks_(settings.clocks) {
+  const bool has_server = redis::PrivateServer::is_installed();
+  if (settings.has_virtual_clock && (has_server || clocks_)) {
+    folder_.emplace();
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    clock_.emplace(folder_->path(), std::chrono::floor<std::chrono::microseconds>(now));
+  }
+  if (!has_server) return;
+  server_.emplace(clock_ ? &*clock_ : nullptr, settings.interrupt);
+  server_->verify();
+}
+
+std::vector<std::string> Environment::variables() const {
+  std::vector<std::string> variables;
+  if (clock_ && clocks_) variables = clock_->environment(*clocks_);
+  if (server_) {
+    variables.push_back("RLCTL_REDIS_URL=" + server_->url());
+    variables.push_back("RLCTL_REDIS_SOCKET=" + server_->socket());
+  }
+  return variables;
+}
+
+bool Environment::uses_server() {
+  if (!uses_server_ && server_) uses_server_ = server_->other_connections() > 0;
+  return uses_server_;
+}
+
+bool Environment::needs_time() {
+  return clock_ && (clocks_ || uses_server());
+}
+
+void Environment::remove_keys() {
+  if (uses_server()) server_->remove_keys();
+}
+
+std::vector<std::chrono::microseconds> Environment::ttls() {
+  if (!uses_server()) return {};
+  const auto ttls = server_->ttls();
+  return {ttls.begin(), ttls.end()};
+}
+
 // ---- A program ----
 
 Program::Program(const traffic::Candidate& candidate, const traffic::Traffic& names,
@@ -74,26 +117,30 @@ Program::Program(const traffic::Candidate& candidate, const traffic::Traffic& na
       names_(names),
       settings_(settings),
       writer_(candidate.limits.front()),
+      environment_(settings),
       in_flight_(1) {
   if (settings_.on_one_cpu) one_cpu_.emplace();
-  start();
 }
 
 void Program::start() {
   try {
-    child_.emplace(program_.words, program_.folder, std::vector<std::string>{});
+    child_.emplace(program_.words, program_.folder, environment_.variables());
   } catch (const std::system_error& error) {
     throw UsageError(fmt::format("{}: cannot run '{}': {}", program_.name, program_.words.front(),
                                  errno_text(error.code().value())));
   }
   unsent_.clear();
   lines_ = LineBuffer(kLongestAnswer);
-  has_written_ = reads_no_more_ = false;
+  has_written_ = has_answered_ = reads_no_more_ = false;
   pipeline_ = 1;
   in_flight_.assign(1, {});
 }
 
 void Program::send(const traffic::Arrival& arrival) {
+  environment_.set_time(arrival.at);
+  // Only now, since it may ask for the time as soon as it runs.
+  if (!child_) start();
+  if (std::exchange(forgets_, false)) unsent_ += kResetLine;
   writer_.append(unsent_, {.now = arrival.at,
                            .key = names_.key_name(arrival.key),
                            .cost = arrival.cost,
@@ -118,28 +165,31 @@ std::optional<limiter::Decision> Program::take() {
       fail(fmt::format("wrote '{}': {}", escape(line->text, kMostShown), error.what()),
            "a program answers each request with one line; see rlctl-exec(7)");
     }
-    const bool is_first = !std::exchange(has_written_, true);
     if (answer.pipeline) {
-      if (!is_first) fail("wrote a \"hello\" after its first line");
-      take_hello(*answer.pipeline);
+      if (std::exchange(has_written_, true)) fail("wrote a \"hello\" after its first line");
+      set_pipeline(static_cast<std::size_t>(*answer.pipeline));
       continue;
     }
+    has_written_ = true;
     const auto id = static_cast<std::int64_t>(answered_) + 1;
     if (answer.id && *answer.id != id) {
       fail(fmt::format("answered request {} instead", *answer.id),
            "the answers must be in the order of the requests");
     }
     ++answered_;
+    // Nothing else is in flight yet.
+    const bool is_first = !std::exchange(has_answered_, true);
+    if (is_first && pipeline_ > 1 && environment_.needs_time()) set_pipeline(1);
     due_ = deadline_after(settings_.timeout);
     return answer.decision;
   }
   return std::nullopt;
 }
 
-/// At most one request is in flight.
-void Program::take_hello(std::int64_t pipeline) {
-  const auto first = in_flight_.front();
-  pipeline_ = static_cast<std::size_t>(pipeline);
+/// At most one request may be in flight.
+void Program::set_pipeline(std::size_t pipeline) {
+  const auto first = in_flight_[answered_ % pipeline_];
+  pipeline_ = pipeline;
   in_flight_.assign(pipeline_, {});
   in_flight_[answered_ % pipeline_] = first;
 }
@@ -210,14 +260,27 @@ void Program::wait(Deadline until) {
 }
 
 void Program::forget() {
+  if (!child_) return;
   require_none_left();
+  require_no_time();
+  environment_.remove_keys();
   sent_ = answered_ = 0;
   if (settings_.fresh) {
     finish();
     child_.reset();
-    return start();
+  } else {
+    forgets_ = true;
   }
-  unsent_ += kResetLine;
+}
+
+/// A program that lets several requests be in flight may connect to its server only until it has
+/// answered the first one.
+void Program::require_no_time() {
+  if (pipeline_ == 1 || !environment_.needs_time()) return;
+  fail(
+      "has connected to RLCTL_REDIS_URL after its first answer, although it lets several requests "
+      "be in flight: the server's clock is that of one request",
+      "connect before the first answer, or write no \"hello\"");
 }
 
 /// What it wrote without a request is noticed sooner or later: here, or when it is taken for the
@@ -226,7 +289,14 @@ void Program::require_none_left() {
   static_cast<void>(take());
 }
 
+bool Program::has_key_in_last_ms(std::chrono::microseconds at) {
+  environment_.set_time(at);
+  return std::ranges::any_of(ttls(), [](const auto ttl) { return ttl.count() == 0; });
+}
+
 void Program::finish() {
+  if (!child_) return;
+  require_no_time();
   flush();
   child_->close_input();
   const auto deadline = Clock::now() + kToEnd;

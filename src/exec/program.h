@@ -13,7 +13,9 @@
 #include "base/file.h"
 #include "base/wait.h"
 #include "exec/child.h"
+#include "exec/clock.h"
 #include "exec/protocol.h"
+#include "exec/server.h"
 #include "limiter/limit.h"
 #include "traffic/script.h"
 #include "traffic/traffic.h"
@@ -43,6 +45,8 @@ class [[nodiscard]] ProgramError : public std::runtime_error {
 
 /// What the user says about all programs, and what is the same for all.
 struct Settings {
+  bool has_virtual_clock = true;         ///< its Redis server's time is that of the requests
+  std::optional<Clocks> clocks = {};     ///< and so is its own, as far as these clocks go
   std::chrono::microseconds timeout{0};  ///< for the next answer
   const Interrupt* interrupt = nullptr;  ///< ends every wait, with Interrupted
   bool fresh = false;                    ///< end the program and start it again to forget
@@ -64,18 +68,54 @@ class OneCpu {
   std::vector<unsigned char> before_;  ///< a cpu_set_t; empty if nothing was changed
 };
 
+/// What a program finds around it: a Redis server of its own, if one is installed, and the virtual
+/// clock.
+class Environment {
+ public:
+  /// Throws redis::Error if the server does not start, or does not follow the clock; OutputError;
+  /// and Interrupted.
+  explicit Environment(const Settings& settings);
+
+  /// The variables for the program: "NAME=value".
+  std::vector<std::string> variables() const;
+  /// Sets the virtual clock, if there is one.
+  void set_time(std::chrono::microseconds since_1970) noexcept {
+    if (clock_) clock_->set(since_1970);
+  }
+  /// Whether the time of a request in flight matters, so that there must be only one: the program
+  /// has the virtual clock, or has ever connected to the server, whose clock it is. Throws
+  /// redis::Error.
+  bool needs_time();
+  /// Removes all keys. Throws redis::Error.
+  void remove_keys();
+  /// See ProgramServer::ttls().
+  std::vector<std::chrono::microseconds> ttls();
+
+ private:
+  bool uses_server();
+
+  std::optional<Clocks> clocks_;
+  std::optional<TemporaryFolder> folder_;  ///< of the clock
+  std::optional<VirtualClock> clock_;
+  std::optional<ProgramServer> server_;
+  bool uses_server_ = false;
+};
+
 /// A running program. Requests are answered in the order in which they are sent.
 class Program {
  public:
-  /// Starts it. The references, and the settings' interrupt, must outlive this. Throws UsageError
-  /// if it cannot be run.
+  /// Does not start it. The references, and the settings' interrupt, must outlive this. Throws what
+  /// Environment throws.
   Program(const traffic::Candidate& candidate, const traffic::Traffic& names,
           const Settings& settings);
+
+  /// Starts it; else the first request does. Throws UsageError if it cannot be run.
+  void start();
 
   /// The requests that it lets be in flight. It may say so at the latest with its first answer.
   std::size_t pipeline() const noexcept { return pipeline_; }
   std::size_t in_flight() const noexcept { return sent_ - answered_; }
-  /// Queues a request, which wait() sends.
+  /// Queues a request, which wait() sends. Throws what start() throws.
   void send(const traffic::Arrival& arrival);
   /// The next decision, if it has arrived. Throws ProgramError.
   std::optional<limiter::Decision> take();
@@ -83,18 +123,21 @@ class Program {
   /// ProgramError if there is no answer within the timeout although a request is in flight, and
   /// Interrupted.
   void wait(Deadline until);
-  /// Makes it forget everything. Nothing may be in flight.
+  /// Makes it forget everything, before the next request. Nothing may be in flight. Throws
+  /// ProgramError, and what Environment throws.
   void forget();
+  std::vector<std::chrono::microseconds> ttls() { return environment_.ttls(); }
+  bool has_key_in_last_ms(std::chrono::microseconds at);
   /// Lets it end by itself. Throws ProgramError if it wrote more answers than there were requests.
   void finish();
 
  private:
-  void start();
   void flush();
   void read_output();
   void read_error();
-  void take_hello(std::int64_t pipeline);
+  void set_pipeline(std::size_t pipeline);
   void require_none_left();
+  void require_no_time();
   std::string request_text() const;
   [[noreturn]] void fail(const std::string& what, const std::string& hint = {},
                          bool timed_out = false);
@@ -104,8 +147,9 @@ class Program {
   const traffic::Traffic& names_;
   const Settings& settings_;
   RequestWriter writer_;
+  Environment environment_;
   std::optional<OneCpu> one_cpu_;
-  std::optional<Child> child_;
+  std::optional<Child> child_;  ///< none before the first request
   std::string unsent_;
   LineBuffer lines_{kLongestAnswer};
   std::string errors_;  ///< the end of what it wrote to its standard error
@@ -113,7 +157,9 @@ class Program {
   /// Since it last forgot everything.
   std::size_t sent_ = 0, answered_ = 0;
   std::vector<traffic::Arrival> in_flight_;  ///< a ring of `pipeline_` requests, by their numbers
+  bool forgets_ = false;                     ///< before the next request
   bool has_written_ = false;                 ///< a line, of which the first may be a hello
+  bool has_answered_ = false;                ///< a request
   bool reads_no_more_ = false;               ///< it has closed its input
   Deadline due_ = kNoDeadline;               ///< when the next answer must be there
 };
@@ -130,6 +176,10 @@ class ProgramDecider final : public traffic::ForgetfulDecider {
                      std::span<limiter::Decision> decisions) override;
   void forget() override { program_.forget(); }
   void finish() override { program_.finish(); }
+  std::vector<std::chrono::microseconds> ttls() override { return program_.ttls(); }
+  /// Moves the virtual clock to this time, and tells whether a key on its Redis server is in the
+  /// last millisecond of its TTL.
+  bool has_key_in_last_ms(std::chrono::microseconds at) { return program_.has_key_in_last_ms(at); }
 
  private:
   Program program_;

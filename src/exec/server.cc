@@ -118,19 +118,18 @@ std::int64_t ProgramServer::other_connections() {
   return connections() - own_connections_;
 }
 
-bool ProgramServer::any_key_in_last_ms() {
+std::vector<milliseconds> ProgramServer::ttls() {
+  std::vector<milliseconds> ttls;
   redis::Scan scan(connection_, "*");
   while (!scan.done()) {
     const auto keys = scan.next();
     for (const auto& key : keys) connection_.append({"PTTL", key});
-    bool found = false;
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const auto ttl = require_answered(connection_.read());
-      found = found || (ttl.type() == redis::ReplyType::kInteger && ttl.integer() == 0);
+      if (ttl.integer() >= 0) ttls.emplace_back(ttl.integer());
     }
-    if (found) return true;
   }
-  return false;
+  return ttls;
 }
 
 }  // namespace rlctl::exec

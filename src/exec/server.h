@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/wait.h"
 #include "exec/clock.h"
@@ -40,9 +41,10 @@ class [[nodiscard]] ProgramServer {
   void remove_keys() { server_.remove_keys(); }
   /// How many connections others have made since it started. Throws redis::Error.
   std::int64_t other_connections();
-  /// Whether a key of database 0 lives in its last millisecond, PTTL 0: at this time, whether it is
-  /// there depends on how a limiter rounds. Throws redis::Error.
-  bool any_key_in_last_ms();
+  /// The TTLs of the keys of database 0 that have one, in no particular order; 0 of a key in its
+  /// last millisecond, where it depends on how a limiter rounds whether it is there. Throws
+  /// redis::Error.
+  std::vector<std::chrono::milliseconds> ttls();
 
  private:
   std::int64_t connections();

@@ -243,7 +243,7 @@ std::optional<std::string> find_in_path(std::string_view name) {
   return std::nullopt;
 }
 
-std::string find_server_binary() {
+std::optional<std::string> find_server_binary() {
   const char* chosen = std::getenv("RLCTL_REDIS_SERVER");
   if (chosen != nullptr && *chosen != '\0') {
     const bool is_path = std::string_view(chosen).find('/') != std::string_view::npos;
@@ -256,6 +256,11 @@ std::string find_server_binary() {
   for (const auto name : kServerNames) {
     if (const auto found = find_in_path(name)) return *found;
   }
+  return std::nullopt;
+}
+
+std::string require_server_binary() {
+  if (auto found = find_server_binary()) return *std::move(found);
   throw Error(Failure::kUnreachable, "no redis-server in PATH to start a private one", {},
               "it is in the packages redis-tools, redis-server (Debian, Ubuntu), redis, valkey "
               "(Fedora, Arch, Alpine, Homebrew); RLCTL_REDIS_SERVER names one elsewhere");
@@ -484,7 +489,7 @@ bool lost_its_port(const fs::path& folder) {
 PrivateServer::PrivateServer(const Options& options) : process_(std::make_unique<Process>()) {
   constexpr int kMostPorts = 5;
   auto& [folder, url, tcp_url, pid, connection] = *process_;
-  const auto program = find_server_binary();
+  const auto program = require_server_binary();
   folder = make_folder();
   url.scheme = Scheme::kUnix;
   url.path = folder / kSocketName;
@@ -505,6 +510,10 @@ PrivateServer::PrivateServer(const Options& options) : process_(std::make_unique
       throw_did("did not start", program, folder);
     }
   }
+}
+
+bool PrivateServer::is_installed() {
+  return find_server_binary().has_value();
 }
 
 void PrivateServer::remove_keys() {

@@ -115,6 +115,9 @@ class [[nodiscard]] PrivateServer {
   PrivateServer() : PrivateServer(Options{}) {}
   explicit PrivateServer(const Options& options);
 
+  /// Whether there is a binary. Throws Error if $RLCTL_REDIS_SERVER names none.
+  static bool is_installed();
+
   /// A unix: URL.
   const Url& url() const noexcept { return process_->url; }
   /// With listens_on_tcp: its address for programs that know no unix sockets.

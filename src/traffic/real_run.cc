@@ -50,7 +50,6 @@ std::optional<double> bytes_per_key(redis::Connection& connection,
 
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenProgress{100};
 constexpr std::chrono::milliseconds kBetweenTimeouts{10};
 /// Longer than any run, and short enough to add to an instant.
 constexpr std::chrono::hours kLongestTimeout{24 * 365};
@@ -68,6 +67,47 @@ double as_seconds(Clock::duration duration) {
 double rate(std::int64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
+
+}  // namespace
+
+void TimingRecorder::add_sent(Instant now, std::optional<Instant> due) {
+  if (sent_++ == 0) first_sent_ = now;
+  last_sent_ = now;
+  if (!due) return;
+  if (sent_ == 1) first_due_ = *due;
+  last_due_ = *due;
+  timing_.lag.add(now - *due);
+}
+
+void TimingRecorder::add_answer(Instant now, Instant sent, std::optional<Instant> due) {
+  last_answer_ = now;
+  timing_.service.add(now - sent);
+  if (due) timing_.response.add(now - *due);
+}
+
+const Timing& TimingRecorder::timing() {
+  const auto answers = timing_.service.count();
+  const bool scheduled = timing_.lag.count() > 0;
+  timing_.seconds = answers > 0 ? as_seconds(last_answer_ - first_sent_) : 0;
+  timing_.achieved_per_second = rate(scheduled ? answers - 1 : answers, timing_.seconds);
+  if (scheduled) {
+    timing_.offered_per_second = rate(sent_ - 1, as_seconds(last_due_ - first_due_));
+    timing_.sent_per_second = rate(sent_ - 1, as_seconds(last_sent_ - first_sent_));
+  }
+  return timing_;
+}
+
+RealProgress TimingRecorder::progress(Instant now, std::int64_t allowed, std::int64_t denied) {
+  RealProgress progress{.sent = sent_, .allowed = allowed, .denied = denied, .timing = &timing()};
+  if (sent_ > 0) {
+    progress.seconds = as_seconds(now - first_sent_);
+  } else if (first_due_ > now) {
+    progress.until_first = std::chrono::floor<std::chrono::microseconds>(first_due_ - now);
+  }
+  return progress;
+}
+
+namespace {
 
 /// Pings each connection, all in one round trip: a server with too many clients reports it then.
 void greet(std::span<redis::Connection> connections) {
@@ -109,7 +149,7 @@ class Exchange {
     return clients_[number].in_flight.size();
   }
   /// Sets when the first request is due, for the progress.
-  void set_first_due(Instant due) noexcept { first_due_ = due; }
+  void set_first_due(Instant due) noexcept { times_.set_first_due(due); }
 
   /// Hands a request to a connection, as of now; the next send_all() or turn() sends it. `due` is
   /// when it was due, std::nullopt without a schedule. Call this only while is_running().
@@ -121,13 +161,7 @@ class Exchange {
     client.in_flight.push_back(
         requests_.push({.arrival = arrival, .sent = now, .due = due, .client = number}));
     ++in_flight_;
-    if (sent_++ == 0) first_sent_ = now;
-    last_sent_ = now;
-    if (due) {
-      if (sent_ == 1) first_due_ = *due;
-      last_due_ = *due;
-      timing_.lag.add(now - *due);
-    }
+    times_.add_sent(now, due);
     if (!client.is_queued && !client.is_full) {
       client.is_queued = true;
       to_send_.push_back(number);
@@ -148,8 +182,8 @@ class Exchange {
   Outcome finish() {
     await_all();
     if (error_) throw redis::Error(*error_);
-    set_rates();
     auto outcome = recorder_.finish();
+    outcome.timing = times_.timing();
     // A server may serve several connections in an order other than that of sending. Another
     // request may then take a promised place, which does not make the promise wrong.
     if (clients_.size() > 1) {
@@ -160,10 +194,10 @@ class Exchange {
     auto& connection = run_.connections.front();
     outcome.interrupted = is_interrupted_;
     if (!is_interrupted_) {
-      timing_.server_us_per_call = us_per_call(server_time_, read_server_time(connection), sent_);
+      outcome.timing->server_us_per_call =
+          us_per_call(server_time_, read_server_time(connection), times_.sent());
       outcome.bytes_per_key = bytes_per_key(connection, run_.script->keys());
     }
-    outcome.timing = std::move(timing_);
     outcome.replies = std::move(replies_);
     return outcome;
   }
@@ -271,9 +305,7 @@ class Exchange {
       return;
     }
     request.state = State::kAnswered;
-    last_answer_ = now;
-    timing_.service.add(now - request.sent);
-    if (request.due) timing_.response.add(now - *request.due);
+    times_.add_answer(now, request.sent, request.due);
   }
 
   /// Records the answered requests before the first one in flight.
@@ -353,30 +385,12 @@ class Exchange {
     if (now < next_progress_) return;
     next_progress_ = now + kBetweenProgress;
     if (!run_.on_progress || is_abandoned_) return;
-    set_rates();
-    RealProgress progress{
-        .sent = sent_, .allowed = allowed_, .denied = denied_, .timing = &timing_};
-    if (sent_ > 0) {
-      progress.seconds = as_seconds(now - first_sent_);
-    } else if (first_due_ > now) {
-      progress.until_first = std::chrono::floor<std::chrono::microseconds>(first_due_ - now);
-    }
-    run_.on_progress(progress);
+    run_.on_progress(times_.progress(now, allowed_, denied_));
   }
 
   void await_all() {
     while (in_flight_ > 0) turn(kNoDeadline);
     record_answered();
-  }
-
-  void set_rates() {
-    const auto answers = timing_.service.count();
-    const bool scheduled = timing_.lag.count() > 0;
-    timing_.seconds = answers > 0 ? as_seconds(last_answer_ - first_sent_) : 0;
-    timing_.achieved_per_second = rate(scheduled ? answers - 1 : answers, timing_.seconds);
-    if (!scheduled) return;
-    timing_.offered_per_second = rate(sent_ - 1, as_seconds(last_due_ - first_due_));
-    timing_.sent_per_second = rate(sent_ - 1, as_seconds(last_sent_ - first_sent_));
   }
 
   /// When there is work to do even if nothing arrives.
@@ -400,12 +414,11 @@ class Exchange {
   NumberedQueue<Request> requests_;   ///< from the first that is not recorded
 
   OutcomeRecorder recorder_;
-  Timing timing_;
+  TimingRecorder times_;
   RepliesSeen replies_;
   std::optional<redis::CommandStats> server_time_;  ///< before the first request
-  std::int64_t sent_ = 0, allowed_ = 0, denied_ = 0;
+  std::int64_t allowed_ = 0, denied_ = 0;
   std::int64_t in_flight_ = 0;  ///< requests on all connections
-  Instant first_due_ = {}, last_due_ = {}, first_sent_ = {}, last_sent_ = {}, last_answer_ = {};
   Instant next_progress_;
   Instant next_timeout_ = {};  ///< no timeout is handled before
 
@@ -453,9 +466,6 @@ void Exchange::turn(Instant until, const OnAnswers& on_answers) {
 /// Requests handed over before a send: many at a time cost less, but the first must wait for the
 /// last.
 constexpr int kMaxAtOnce = 32;
-
-/// Stay awake for this long before a request is due: the kernel's timers are 50 to 100 µs late.
-constexpr std::chrono::microseconds kAwake{200};
 
 /// Awaits all answers in flight, however `drive` ends.
 template <typename Drive>

@@ -17,9 +17,9 @@
 #include "traffic/script.h"
 #include "traffic/traffic.h"
 
-// Runs under the real clock, which need a server: requests are sent when they are due, or as fast
-// as they are answered, on any number of connections, and their times are measured.
-// cli/commands/burst/session.cc calls run_on_schedule() and run_flat_out().
+// Runs under the real clock: requests are sent when they are due, or as fast as they are answered,
+// and their times are measured. cli/commands/burst/session.cc calls run_on_schedule() and
+// run_flat_out() for scripts, on any number of connections; exec/real_run.h runs programs.
 
 namespace rlctl::traffic {
 
@@ -69,6 +69,11 @@ class RealClock {
 
 // ---- Runs ----
 
+inline constexpr std::chrono::milliseconds kBetweenProgress{100};
+/// A sender stays awake for this long before a request is due: the kernel's timers are 50 to 100 µs
+/// late.
+inline constexpr std::chrono::microseconds kAwake{200};
+
 /// The progress of a run under the real clock.
 struct RealProgress {
   std::chrono::microseconds until_first{0};  ///< until the first request is due; 0 afterwards
@@ -78,8 +83,30 @@ struct RealProgress {
 };
 using OnRealProgress = std::function<void(const RealProgress&)>;
 
-/// The parameters of both ways to send traffic under the real clock.
+/// Measures the times of requests and answers.
+class TimingRecorder {
+ public:
+  /// A request was sent. `due` is when it was due, std::nullopt without a schedule.
+  void add_sent(Instant now, std::optional<Instant> due);
+  void add_answer(Instant now, Instant sent, std::optional<Instant> due);
+  std::int64_t sent() const noexcept { return sent_; }
+  /// Sets when the first request is due, for the progress.
+  void set_first_due(Instant due) noexcept { first_due_ = due; }
+
+  /// So far.
+  const Timing& timing();
+  /// For this many decisions; it refers to timing().
+  RealProgress progress(Instant now, std::int64_t allowed, std::int64_t denied);
+
+ private:
+  Timing timing_;
+  std::int64_t sent_ = 0;
+  Instant first_due_ = {}, last_due_ = {}, first_sent_ = {}, last_sent_ = {}, last_answer_ = {};
+};
+
+/// The parameters of all ways to send traffic under the real clock.
 struct RealRun {
+  /// Not of a program, which has no connections either.
   Script* script = nullptr;
   /// At least one; requests use them in turn. An interrupt must not break them: the run awaits the
   /// requests in flight, so that none is executed after its keys are removed.

@@ -23,12 +23,14 @@ constexpr double kExpectedTries = 34;
 class Suggesting {
  public:
   Suggesting(const MakeTraffic& make_traffic, const Candidate& candidate, const DeniedShare& share,
-             const Interrupt& interrupt, const OnSuggestionProgress& on_progress)
+             const Interrupt& interrupt, const OnSuggestionProgress& on_progress,
+             const MakeDecider& make_decider)
       : make_traffic_(make_traffic),
         candidate_(candidate),
         share_(share),
         interrupt_(interrupt),
         on_progress_(on_progress),
+        make_decider_(make_decider),
         least_(last_usable(kMinLimit)),
         most_(last_usable(kMaxLimit)) {}
 
@@ -85,12 +87,13 @@ class Suggesting {
     if (known != tried_.end()) return known->second;
     auto candidate = candidate_;
     candidate.limits.front().limit = limit;
-    ModelDecider decider(candidate);
     const auto traffic = make_traffic_();
+    const auto decider = make_decider_ ? make_decider_(candidate, *traffic)
+                                       : std::make_unique<ModelDecider>(candidate);
     const auto before = static_cast<double>(tried_.size());
     const auto size = static_cast<double>(std::max<std::int64_t>(1, traffic->size()));
     const auto outcome = run_virtually(
-        *traffic, decider, candidate.limits, interrupt_, {},
+        *traffic, *decider, candidate.limits, interrupt_, {},
         [&](std::int64_t decided) {
           if (!on_progress_) return;
           const auto done = before + static_cast<double>(decided) / size;
@@ -149,6 +152,7 @@ class Suggesting {
   const DeniedShare& share_;
   const Interrupt& interrupt_;
   const OnSuggestionProgress& on_progress_;
+  const MakeDecider& make_decider_;
   std::int64_t least_, most_;  ///< the range that the candidate supports
   std::map<std::int64_t, LimitTried> tried_;
 };
@@ -163,12 +167,12 @@ double LimitTried::share(bool of_keys) const {
 
 Suggestion suggest_limit(const MakeTraffic& make_traffic, const Candidate& candidate,
                          const DeniedShare& share, const Interrupt& interrupt,
-                         const OnSuggestionProgress& on_progress) {
+                         const OnSuggestionProgress& on_progress, const MakeDecider& make_decider) {
   require_usable(candidate);
   if (candidate.limits.size() != 1) {
     throw UsageError("a limit can be suggested for one window, not for several");
   }
-  return Suggesting(make_traffic, candidate, share, interrupt, on_progress).run();
+  return Suggesting(make_traffic, candidate, share, interrupt, on_progress, make_decider).run();
 }
 
 }  // namespace rlctl::traffic

@@ -10,6 +10,7 @@
 #include "base/wait.h"
 #include "traffic/script.h"
 #include "traffic/traffic.h"
+#include "traffic/virtual_run.h"
 
 // `burst --suggest`: the smallest limit that would have denied few enough of the requests.
 // cli/commands/burst/session.cc calls suggest_limit() for each algorithm.
@@ -39,17 +40,20 @@ struct Suggestion {
 
 /// Makes the traffic again, from its beginning.
 using MakeTraffic = std::function<std::unique_ptr<Traffic>()>;
+/// Makes a limiter that has decided nothing yet; both must outlive it. By default, a model.
+using MakeDecider = std::function<std::unique_ptr<Decider>(const Candidate&, const Traffic&)>;
 /// The share of the work done, 0 to 1, and the limit being tried.
 using OnSuggestionProgress = std::function<void(double share, std::int64_t limit)>;
 
 /// The smallest limit, in the window of the candidate's only limit, that would have denied at most
-/// this share of the traffic. Limits are tried, not estimated: the models decide the whole traffic
-/// for each, some 30 times in all. None of the four limits below the result is enough; a still
-/// smaller one is enough only if a larger limit happens to deny more, which is rare. Throws
+/// this share of the traffic. Limits are tried, not estimated: the limiter decides the whole
+/// traffic for each, some 30 times in all. None of the four limits below the result is enough; a
+/// still smaller one is enough only if a larger limit happens to deny more, which is rare. Throws
 /// Interrupted if the interrupt is raised, and UsageError if the candidate has several limits or
 /// does not support its limit.
 Suggestion suggest_limit(const MakeTraffic& make_traffic, const Candidate& candidate,
                          const DeniedShare& share, const Interrupt& interrupt,
-                         const OnSuggestionProgress& on_progress = {});
+                         const OnSuggestionProgress& on_progress = {},
+                         const MakeDecider& make_decider = {});
 
 }  // namespace rlctl::traffic

@@ -53,6 +53,8 @@ class ForgetfulDecider : public Decider {
   /// There will be no more requests. Throws what the limiter throws, if the way in which it ends
   /// shows that its decisions cannot be relied on.
   virtual void finish() {}
+  /// How long each key in Redis still lives, as far as it is known.
+  virtual std::vector<std::chrono::microseconds> ttls() { return {}; }
 };
 
 /// Uses the models in C++, without a server. Memory grows with the number of keys and the contents

@@ -123,6 +123,7 @@ void write_difference(JsonWriter& json, const Plan& plan, const std::optional<Di
   }
   json.field("allowed", found ? std::optional(found->allowed) : std::nullopt);
   json.field("against_allowed", found ? std::optional(!found->allowed) : std::nullopt);
+  json.field("at_end_of_ttl", found ? std::optional(found->at_end_of_ttl) : std::nullopt);
 }
 
 void write_traffic(JsonWriter& json, const Report& report) {

@@ -65,7 +65,8 @@ constexpr std::chrono::seconds kClosedLoop{10};
 std::optional<RealClock> make_clock(Plan& plan) {
   if (!plan.is_real.value_or(plan.max_rate)) return std::nullopt;
   if (!plan.max_rate) return RealClock{.clients = plan.clients.value_or(1)};
-  RealClock clock{.clients = plan.clients.value_or(kClientsOfClosedLoop),
+  const bool has_connections = plan.exec.programs.empty();
+  RealClock clock{.clients = plan.clients.value_or(has_connections ? kClientsOfClosedLoop : 1),
                   .pipeline = plan.pipeline.value_or(1),
                   .duration = std::exchange(plan.request.duration, std::nullopt)};
   if (clock.duration == std::chrono::microseconds{0}) {

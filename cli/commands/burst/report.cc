@@ -60,9 +60,11 @@ bool tells_difference(const Report& report) {
 
 std::string difference_text(const Plan& plan, const Difference& found) {
   const auto one = name_of(plan.candidates[0]), other = name_of(plan.candidates[1]);
-  return fmt::format("first at request {} (key {}): {} allows it, {} denies it",
-                     grouped(found.request), quoted_and_masked(found.key),
-                     escape(found.allowed ? one : other), escape(found.allowed ? other : one));
+  return fmt::format(
+      "first at request {} (key {}): {} allows it, {} denies it{}", grouped(found.request),
+      quoted_and_masked(found.key), escape(found.allowed ? one : other),
+      escape(found.allowed ? other : one),
+      found.at_end_of_ttl ? ", within the millisecond in which a key in Redis expires" : "");
 }
 
 std::string left_out_text(const adversary::SearchResult& result) {

@@ -62,6 +62,9 @@ struct Difference {
   std::chrono::microseconds at{0};  ///< its time
   std::string key = {};             ///< the name of its key
   bool allowed = false;             ///< the first limiter's answer; the other's is the opposite
+  /// At this time a key of a program's Redis server was in the last millisecond of its TTL, in
+  /// which the server still has it.
+  bool at_end_of_ttl = false;
 };
 
 /// The results of `rlctl burst`, for every output format.

@@ -153,13 +153,15 @@ void Server::unlink(std::span<const std::string> keys) {
   redis::unlink_keys(connection, keys);
 }
 
-exec::Settings program_settings(const ExecOptions& options, Invocation& invocation) {
+exec::Settings program_settings(const Plan& plan, Invocation& invocation) {
   constexpr std::chrono::seconds kPatience{10};
   const auto settings = resolve_connection(invocation.connection, invocation.configuration);
-  return {.timeout = settings.timeout_from == Origin::kDefault ? kPatience : settings.timeout,
+  return {.has_virtual_clock = !plan.real,
+          .clocks = plan.exec.clocks,
+          .timeout = settings.timeout_from == Origin::kDefault ? kPatience : settings.timeout,
           .interrupt = &invocation.interrupt,
-          .fresh = options.fresh,
-          .on_one_cpu = !options.on_all_cpus};
+          .fresh = plan.exec.fresh,
+          .on_one_cpu = !plan.exec.on_all_cpus};
 }
 
 LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, Server* server,

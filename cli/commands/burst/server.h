@@ -9,7 +9,7 @@
 
 #include "adversary/trial.h"
 #include "cli/app/command.h"
-#include "cli/options/exec_options.h"
+#include "cli/commands/burst/plan.h"
 #include "cli/server/connection.h"
 #include "exec/program.h"
 #include "redis/connection.h"
@@ -79,7 +79,7 @@ class Cleaning {
 
 /// How the programs of a burst are asked: they have ten seconds for an answer, unless the user
 /// gives another timeout.
-exec::Settings program_settings(const ExecOptions& options, Invocation& invocation);
+exec::Settings program_settings(const Plan& plan, Invocation& invocation);
 
 /// A limiter of burst on trial: the model of an algorithm, a program, or a script on a server,
 /// whose keys are removed at the end. Ctrl-C ends it.

@@ -15,6 +15,7 @@
 #include "cli/errors/failure.h"
 #include "cli/terminal/output.h"
 #include "exec/program.h"
+#include "exec/real_run.h"
 #include "limiter/algorithm.h"
 #include "traffic/measurement.h"
 #include "traffic/virtual_run.h"
@@ -365,7 +366,7 @@ class Session {
         has_assertions_(!plan_.assertion_texts.empty()),
         draws_(plan_.svg || (!plan_.quiet && !invocation.json)) {
     if (asks_server()) server_ = std::make_unique<Server>(invocation, plan_.candidates);
-    if (has_programs()) programs_ = program_settings(plan_.exec, invocation);
+    if (has_programs()) programs_ = program_settings(plan_, invocation);
     if (plan_.against) comparison_.emplace();
   }
 
@@ -568,8 +569,53 @@ class Session {
     }
   }
 
+  /// What all runs of the traffic under the real clock have in common.
+  traffic::RealRun real_run_of(std::size_t number, const std::string& name, const RunTraffic& run) {
+    const auto& candidate = plan_.candidates[number];
+    const bool is_closed_loop = plan_.real->is_closed_loop();
+    const RunInProgress shown{.name = name,
+                              .number = number,
+                              .of = plan_.candidates.size(),
+                              .seconds = planned_seconds(plan_, recording_),
+                              .requests = std::max<std::int64_t>(run.traffic->size(), 1),
+                              .is_closed_loop = is_closed_loop};
+    const auto on_progress = [this, shown](const traffic::RealProgress& progress) {
+      if (!progress_.enabled()) return;
+      // Leave the last column free; see Progress.
+      progress_.update(real_progress_text(shown, progress, terminal_width(STDERR_FILENO) - 1));
+    };
+    return {.limits = candidate.limits,
+            .interrupt = &invocation_.interrupt,
+            .on_decision = on_decision_of(candidate, name, *run.traffic),
+            .on_progress = on_progress,
+            .zero = is_closed_loop ? std::nullopt : std::optional(run.zero)};
+  }
+
+  Run finished_real(const traffic::Candidate& candidate, traffic::Outcome outcome,
+                    const RunTraffic& run) {
+    const auto origin = plan_.real->is_closed_loop() ? outcome.timeline.begin() : run.begin;
+    return finished(candidate, std::move(outcome), *run.traffic, origin);
+  }
+
+  Run run_program_in_real_time(std::size_t number) {
+    const auto& candidate = plan_.candidates[number];
+    const std::string name(name_of(candidate));
+    const auto names = virtual_traffic().traffic;
+    exec::Program program(candidate, *names, programs_);
+    program.start();
+    const auto traffic = traffic_soon(microseconds{0});
+    const auto run = real_run_of(number, name, traffic);
+    auto outcome = plan_.real->is_closed_loop()
+                       ? exec::run_flat_out(program, *traffic.traffic, run, plan_.real->duration)
+                       : exec::run_on_schedule(program, *traffic.traffic, run);
+    if (!outcome.interrupted) program.finish();
+    progress_.clear();
+    return finished_real(candidate, std::move(outcome), traffic);
+  }
+
   Run run_real(std::size_t number) {
     const auto& candidate = plan_.candidates[number];
+    if (candidate.program) return run_program_in_real_time(number);
     const std::string name(name_of(candidate));
     const auto connections = server_->connections(plan_.real->clients);
     const traffic::Surroundings surroundings{.virtual_clock = false,
@@ -581,36 +627,21 @@ class Session {
     if (candidate.foreign && !candidate.foreign->setup.empty()) {
       prepare(*setup, connections.front());
     }
-    const auto [traffic, begin, zero] = traffic_soon(round_trip_of(connections.front()));
-    const auto script = make_script(candidate, *traffic, prefix, surroundings);
+    const auto traffic = traffic_soon(round_trip_of(connections.front()));
+    const auto script = make_script(candidate, *traffic.traffic, prefix, surroundings);
     const Cleaning cleaning(*server_, *script);
+    auto run = real_run_of(number, name, traffic);
+    run.script = script.get();
+    run.connections = connections;
+    run.timeout = server_->timeout();
     const bool is_closed_loop = plan_.real->is_closed_loop();
-    const RunInProgress shown{.name = name,
-                              .number = number,
-                              .of = plan_.candidates.size(),
-                              .seconds = planned_seconds(plan_, recording_),
-                              .requests = std::max<std::int64_t>(traffic->size(), 1),
-                              .is_closed_loop = is_closed_loop};
-    const auto on_progress = [&](const traffic::RealProgress& progress) {
-      if (!progress_.enabled()) return;
-      // Leave the last column free; see Progress.
-      progress_.update(real_progress_text(shown, progress, terminal_width(STDERR_FILENO) - 1));
-    };
-    const traffic::RealRun run{.script = script.get(),
-                               .connections = connections,
-                               .limits = candidate.limits,
-                               .timeout = server_->timeout(),
-                               .interrupt = &invocation_.interrupt,
-                               .on_decision = on_decision_of(candidate, name, *traffic),
-                               .on_progress = on_progress,
-                               .zero = is_closed_loop ? std::nullopt : std::optional(zero)};
-    auto outcome = is_closed_loop ? traffic::run_flat_out(*traffic, run, *plan_.real->pipeline,
-                                                          plan_.real->duration)
-                                  : traffic::run_on_schedule(*traffic, run);
+    auto outcome = is_closed_loop
+                       ? traffic::run_flat_out(*traffic.traffic, run, *plan_.real->pipeline,
+                                               plan_.real->duration)
+                       : traffic::run_on_schedule(*traffic.traffic, run);
     progress_.clear();  // cleaning up may write a warning
     warn_of_change(*script);
-    const auto origin = is_closed_loop ? outcome.timeline.begin() : begin;
-    return finished(candidate, std::move(outcome), *traffic, origin);
+    return finished_real(candidate, std::move(outcome), traffic);
   }
 
   Run search(std::size_t number, bool one_at_a_time) {
@@ -702,6 +733,10 @@ class Session {
 
   /// Ctrl-C stops the suggestions; the report keeps the runs.
   void suggest() {
+    const traffic::MakeDecider make_program = [this](const traffic::Candidate& candidate,
+                                                     const traffic::Traffic& names) {
+      return std::make_unique<exec::ProgramDecider>(candidate, names, programs_);
+    };
     for (std::size_t i = 0; i < report_.runs.size(); ++i) {
       auto& run = report_.runs[i];
       const auto& candidate = plan_.candidates[i];
@@ -712,7 +747,8 @@ class Session {
           [&](double share, std::int64_t limit) {
             show(i, share,
                  fmt::format("the suggestions; {}: trying {}", escaped_message(run.name), limit));
-          });
+          },
+          candidate.program ? make_program : traffic::MakeDecider());
     }
     progress_.clear();
   }
@@ -729,11 +765,27 @@ class Session {
       run_all();
       report_.difference = comparison_->found();
     }
+    if (report_.difference)
+      report_.difference->at_end_of_ttl = is_at_end_of_ttl(*report_.difference);
     if (!difference_may_be_timing_noise()) return;
     warn(
         "warning: the server was held up while TTLs ran, so that real time may have made the "
         "difference; use an idle machine",
         invocation_.command);
+  }
+
+  /// Whether the Redis server of a program has a key in its last millisecond at a difference: asks
+  /// the program again for all requests before that.
+  bool is_at_end_of_ttl(const Difference& difference) {
+    return std::ranges::any_of(plan_.candidates, [&](const traffic::Candidate& candidate) {
+      if (!candidate.program) return false;
+      const auto traffic = virtual_traffic().traffic;
+      exec::ProgramDecider program(candidate, *traffic, programs_);
+      traffic::FirstArrivals before(*traffic, difference.request - 1);
+      const auto outcome =
+          traffic::run_virtually(before, program, candidate.limits, invocation_.interrupt);
+      return !outcome.interrupted && program.has_key_in_last_ms(difference.at);
+    });
   }
 
   bool difference_may_be_timing_noise() const {
