@@ -136,6 +136,16 @@ void Program::start() {
   in_flight_.assign(1, {});
 }
 
+void Program::start_and_wait() {
+  constexpr std::chrono::seconds kAtMost{1};
+  start();
+  const auto deadline = Clock::now() + kAtMost;
+  while (!has_written_ && Clock::now() < deadline) {
+    wait(deadline);
+    static_cast<void>(take());
+  }
+}
+
 void Program::send(const traffic::Arrival& arrival) {
   environment_.set_time(arrival.at);
   // Only now, since it may ask for the time as soon as it runs.
@@ -153,24 +163,17 @@ void Program::send(const traffic::Arrival& arrival) {
 std::optional<limiter::Decision> Program::take() {
   while (const auto line = lines_.next()) {
     if (line->text.empty() && !line->has_newline) break;
-    if (in_flight() == 0)
-      fail(fmt::format("wrote '{}' without a request", escape(line->text, kMostShown)));
-    if (line->too_long) {
-      fail(fmt::format("wrote a line of more than {} bytes", kLongestAnswer));
-    }
-    Answer answer;
-    try {
-      answer = read_answer(line->text);
-    } catch (const UsageError& error) {
-      fail(fmt::format("wrote '{}': {}", escape(line->text, kMostShown), error.what()),
-           "a program answers each request with one line; see rlctl-exec(7)");
-    }
+    if (line->too_long) fail(fmt::format("wrote a line of more than {} bytes", kLongestAnswer));
+    const auto answer = read(line->text);
+    const bool is_first_line = !std::exchange(has_written_, true);
     if (answer.pipeline) {
-      if (std::exchange(has_written_, true)) fail("wrote a \"hello\" after its first line");
+      if (!is_first_line) fail("wrote a \"hello\" after its first line");
       set_pipeline(static_cast<std::size_t>(*answer.pipeline));
       continue;
     }
-    has_written_ = true;
+    if (in_flight() == 0) {
+      fail(fmt::format("wrote '{}' without a request", escape(line->text, kMostShown)));
+    }
     const auto id = static_cast<std::int64_t>(answered_) + 1;
     if (answer.id && *answer.id != id) {
       fail(fmt::format("answered request {} instead", *answer.id),
@@ -184,6 +187,15 @@ std::optional<limiter::Decision> Program::take() {
     return answer.decision;
   }
   return std::nullopt;
+}
+
+Answer Program::read(std::string_view line) {
+  try {
+    return read_answer(line);
+  } catch (const UsageError& error) {
+    fail(fmt::format("wrote '{}': {}", escape(line, kMostShown), error.what()),
+         "a program answers each request with one line; see rlctl-exec(7)");
+  }
 }
 
 /// At most one request may be in flight.

@@ -109,13 +109,14 @@ class Program {
   Program(const traffic::Candidate& candidate, const traffic::Traffic& names,
           const Settings& settings);
 
-  /// Starts it; else the first request does. Throws UsageError if it cannot be run.
-  void start();
+  /// Starts it, which else the first request does, and waits for its "hello", a second at most.
+  /// Throws what send() and wait() throw.
+  void start_and_wait();
 
   /// The requests that it lets be in flight. It may say so at the latest with its first answer.
   std::size_t pipeline() const noexcept { return pipeline_; }
   std::size_t in_flight() const noexcept { return sent_ - answered_; }
-  /// Queues a request, which wait() sends. Throws what start() throws.
+  /// Queues a request, which wait() sends. Throws UsageError if the program cannot be run.
   void send(const traffic::Arrival& arrival);
   /// The next decision, if it has arrived. Throws ProgramError.
   std::optional<limiter::Decision> take();
@@ -132,6 +133,8 @@ class Program {
   void finish();
 
  private:
+  void start();
+  Answer read(std::string_view line);
   void flush();
   void read_output();
   void read_error();

@@ -488,8 +488,10 @@ Resolved resolved_options(const Plan& plan, const Invocation& invocation) {
   values["--clock"] = {};  // the virtual one is the default
   if (const auto& real = plan.real) {
     values["--clock"] = {"real"};
-    values["--clients"] = {std::to_string(real->clients)};
-    if (real->pipeline) values["--pipeline"] = {std::to_string(*real->pipeline)};
+    if (plan.exec.programs.empty()) {  // which say themselves how many may be in flight
+      values["--clients"] = {std::to_string(real->clients)};
+      if (real->pipeline) values["--pipeline"] = {std::to_string(*real->pipeline)};
+    }
     if (real->duration) values["--duration"] = {format_duration(*real->duration)};
   }
   if (const auto& url = invocation.connection.url) {

@@ -602,7 +602,7 @@ class Session {
     const std::string name(name_of(candidate));
     const auto names = virtual_traffic().traffic;
     exec::Program program(candidate, *names, programs_);
-    program.start();
+    program.start_and_wait();
     const auto traffic = traffic_soon(microseconds{0});
     const auto run = real_run_of(number, name, traffic);
     auto outcome = plan_.real->is_closed_loop()
