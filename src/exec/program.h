@@ -113,8 +113,9 @@ class Program {
   /// Throws what send() and wait() throw.
   void start_and_wait();
 
-  /// The requests that it lets be in flight. It may say so at the latest with its first answer.
-  std::size_t pipeline() const noexcept { return pipeline_; }
+  /// The requests that may be in flight: one before its first answer, which shows whether it has
+  /// connected to its server; then as many as its "hello" says.
+  std::size_t pipeline() const noexcept { return has_answered_ ? pipeline_ : 1; }
   std::size_t in_flight() const noexcept { return sent_ - answered_; }
   /// Queues a request, which wait() sends. Throws UsageError if the program cannot be run.
   void send(const traffic::Arrival& arrival);

@@ -70,7 +70,7 @@ ProgramServer::ProgramServer(VirtualClock* clock, const Interrupt* interrupt)
 
 std::string ProgramServer::url() const {
   const auto& url = server_.tcp_url();
-  return fmt::format("redis://:{}@{}:{}/0", url.password, url.host, url.port);
+  return fmt::format("redis://default:{}@{}:{}/0", url.password, url.host, url.port);
 }
 
 void ProgramServer::require_time(microseconds time, std::int64_t ttl_ms) {

@@ -26,7 +26,8 @@ class [[nodiscard]] ProgramServer {
   /// redis::Error as PrivateServer does, and Interrupted.
   explicit ProgramServer(VirtualClock* clock, const Interrupt* interrupt = nullptr);
 
-  /// "redis://:PASSWORD@127.0.0.1:PORT/0"
+  /// "redis://default:PASSWORD@127.0.0.1:PORT/0"; with the user's name, since redis-cli takes an
+  /// empty one for a user's.
   std::string url() const;
   /// The path of its unix socket, at which the password is needed too.
   const std::string& socket() const noexcept { return server_.url().path; }

@@ -1,0 +1,70 @@
+load ../../support/common
+
+# Programs of `rlctl burst --exec` under the real clock, and with --suggest.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  export TMPDIR=$BATS_TEST_TMPDIR
+  cat >fixed.py <<'PYTHON'
+import json, sys
+print('{"hello":{"pipeline":4}}', flush=True)
+counts = {}
+for line in sys.stdin:
+    request = json.loads(line)
+    if 'reset' in request:
+        counts.clear()
+        continue
+    window = request['key'], request['now_us'] // request['window_us']
+    allowed = counts.get(window, 0) + request['cost'] <= request['limit']
+    if allowed: counts[window] = counts.get(window, 0) + request['cost']
+    print(int(allowed), flush=True)
+PYTHON
+}
+
+@test "under the real clock, a program gets the real time of each request" {
+  local before after
+  echo 'import json, sys
+for line in sys.stdin: print(json.dumps({"allowed": True, "remaining": json.loads(line)["now_us"]}), flush=True)' >now.py
+  before=$(date +%s%6N)
+  run -0 --separate-stderr rlctl burst steady --rate 100/s --duration 300ms --clock real --exec 'python3 now.py' \
+    --jsonl - --timeout 60s
+  after=$(date +%s%6N)
+  assert_equal "$(jq -s "length, all(.remaining == .at_us and .at_us >= $before and .at_us <= $after)" <<<"$output")" \
+    $'30\ntrue'
+}
+
+@test "under the real clock, times are measured, on a schedule and without one" {
+  run -0 --separate-stderr rlctl burst steady --rate 100/s --duration 300ms --limit 10/60s --clock real \
+    --exec 'python3 fixed.py' --json --timeout 60s
+  assert_equal "$(jq -c '.runs[0] | [.sent, .allowed <= 20, .timing.service_us.n, .timing.response_us.n]' <<<"$output")" \
+    '[30,true,30,30]'
+  run -0 --separate-stderr rlctl burst --rate max --requests 1000 --limit 10/60s --clock real \
+    --exec 'python3 fixed.py' --json --timeout 60s
+  assert_equal "$(jq -c '.runs[0] | [.sent, .timing.service_us.n]' <<<"$output")" '[1000,1000]'
+}
+
+@test "the printed command repeats a run under the real clock" {
+  run -0 --separate-stderr rlctl burst --rate max --requests 100 --clock real --exec 'python3 fixed.py' --json \
+    --timeout 60s
+  run -0 --separate-stderr sh -c "$(jq -r .command <<<"$output") --json --timeout 60s"
+  assert_equal "$(jq '.runs[0].sent' <<<"$output")" 100
+}
+
+@test "a program says itself how many requests may be in flight" {
+  run -2 --separate-stderr rlctl burst --clock real --clients 2 --exec 'python3 fixed.py'
+  assert_regex "$stderr" '--clients and --exec cannot be combined: a program says itself how many requests may be in flight'
+  run -2 --separate-stderr rlctl burst --rate max --clock real --pipeline 2 --exec 'python3 fixed.py'
+  assert_regex "$stderr" '--pipeline and --exec cannot be combined'
+}
+
+@test "a program that ends under the real clock is an error" {
+  run -5 --separate-stderr rlctl burst steady --rate 100/s --duration 1s --clock real --exec 'head -n 3' --timeout 60s
+  assert_regex "$stderr" "^rlctl: burst: head wrote '.*': it has no \"allowed\": request 1, of key '1'"
+}
+
+@test "--suggest asks the program with one limit after another, as it asks the model of the same algorithm" {
+  seq 1 2000 | awk '{ print 100 + int($1 / 10) " k" $1 % 7 }' >requests.log
+  run -0 rlctl burst --replay requests.log --limit 2/10s --suggest 5% --exec 'python3 fixed.py' \
+    --algorithm fixed-window --model --json --timeout 60s
+  assert_equal "$(jq -c '.runs | map(.suggestion) | .[0] == .[1], (.[0].limit > 5)' <<<"$output")" $'true\ntrue'
+}
