@@ -38,10 +38,10 @@ VirtualClock::VirtualClock(const std::filesystem::path& folder,
   const std::int64_t first = since_1970.count();
   const auto file =
       write_new(path_, {reinterpret_cast<const char*>(&first), sizeof first}, S_IRUSR | S_IWUSR);
-  write_new(library_,
-            {reinterpret_cast<const char*>(embedded::kClockPreload.data()),
-             embedded::kClockPreload.size()},
-            S_IRUSR | S_IXUSR);
+  static_cast<void>(write_new(library_,
+                              {reinterpret_cast<const char*>(embedded::kClockPreload.data()),
+                               embedded::kClockPreload.size()},
+                              S_IRUSR | S_IXUSR));
   void* page = ::mmap(nullptr, sizeof first, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (page == MAP_FAILED) throw_cannot_write(path_);
   page_ = static_cast<volatile std::int64_t*>(page);
