@@ -36,11 +36,11 @@ for line in sys.stdin: print(json.dumps({"allowed": True, "remaining": json.load
 @test "under the real clock, times are measured, on a schedule and without one" {
   run -0 --separate-stderr rlctl burst steady --rate 100/s --duration 300ms --limit 10/60s --clock real \
     --exec 'python3 fixed.py' --json --timeout 60s
-  assert_equal "$(jq -c '.runs[0] | [.sent, .allowed <= 20, .timing.service_us.n, .timing.response_us.n]' <<<"$output")" \
+  assert_equal "$(jq -c '.runs[0] | [.sent, .allowed <= 20, .latency_us.service.n, .latency_us.response.n]' <<<"$output")" \
     '[30,true,30,30]'
   run -0 --separate-stderr rlctl burst --rate max --requests 1000 --limit 10/60s --clock real \
     --exec 'python3 fixed.py' --json --timeout 60s
-  assert_equal "$(jq -c '.runs[0] | [.sent, .timing.service_us.n]' <<<"$output")" '[1000,1000]'
+  assert_equal "$(jq -c '.runs[0] | [.sent, .latency_us.service.n]' <<<"$output")" '[1000,1000]'
 }
 
 @test "the printed command repeats a run under the real clock" {
@@ -58,8 +58,12 @@ for line in sys.stdin: print(json.dumps({"allowed": True, "remaining": json.load
 }
 
 @test "a program that ends under the real clock is an error" {
-  run -5 --separate-stderr rlctl burst steady --rate 100/s --duration 1s --clock real --exec 'head -n 3' --timeout 60s
-  assert_regex "$stderr" "^rlctl: burst: head wrote '.*': it has no \"allowed\": request 1, of key '1'"
+  echo 'import sys
+for number in range(3): sys.stdin.readline(), print(1, flush=True)
+sys.exit("no more")' >three.py
+  run -5 --separate-stderr rlctl burst steady --rate 100/s --duration 1s --clock real --exec 'python3 three.py' \
+    --timeout 60s
+  assert_regex "$stderr" 'three.py ended with status 1: .*; its standard error ends with: no more'
 }
 
 @test "--suggest asks the program with one limit after another, as it asks the model of the same algorithm" {
