@@ -62,26 +62,53 @@ std::string unwanted_password_hint(const redis::Error& error) {
          " has no password on this server; name another with --user, or give no password";
 }
 
-/// The server's sentence names the command only in some versions, and for a script's commands; what
-/// was sent is known.
-std::string permission_hint(const redis::Error& error) {
+/// The rule for the command that was refused; empty if that is not known. The server's sentence
+/// names the command only in some versions, and for a script's commands; what was sent is known.
+std::string refused_rule(const redis::Error& error) {
   const std::string_view sentence = error.what();
-  const auto& user = error.server()->url.user;
-  const auto grant = [&](const std::string& rule) {
-    return "grant it: " + acl_command(user, {rule});
-  };
-  if (refuses_key(sentence)) return grant("~PATTERN") + ", with a pattern that matches the key";
-  // Granted one at a time, some would let a script write and then fail.
-  const auto* others =
-      refuses_in_script(sentence) ? "; rlctl(1) lists all that the script needs" : "";
-  if (error.code() == "NOPERM" && !error.command().empty()) {
-    return grant(rule_for(error.command())) + others;
-  }
+  if (error.code() == "NOPERM" && !error.command().empty()) return rule_for(error.command());
   const auto begin = sentence.find('\'') + 1;
   const auto end = begin == 0 ? sentence.npos : sentence.find('\'', begin);
   const bool is_named = end != sentence.npos && sentence.find("run the '") != sentence.npos;
-  if (is_named) return grant(rule_for(sentence.substr(begin, end - begin))) + others;
-  return user_of(error) + " may not call one of the script's commands; rlctl(1) lists them";
+  return is_named ? rule_for(sentence.substr(begin, end - begin)) : "";
+}
+
+/// The rule without which no node of a Cluster can be found.
+constexpr std::string_view kClusterRule = "+cluster|slots";
+
+/// Names all rules that are needed at once: granted one at a time, some would let a script write
+/// and then fail.
+std::string permission_hint(const redis::Error& error) {
+  const auto& server = *error.server();
+  const auto& user = server.url.user;
+  const std::string grant = "grant it: ";
+  if (refuses_key(error.what())) {
+    return grant + acl_command(user, {"~PATTERN"}) + ", with a pattern that matches the key";
+  }
+  const auto refused = refused_rule(error);
+  const auto needs = server.needs ? server.needs() : redis::Needs{};
+  std::vector<std::string> rules;
+  // Sentinels have users of their own.
+  if (!refused.starts_with("+sentinel")) {
+    for (const auto& command : needs.commands) rules.push_back(rule_for(command));
+  }
+  const auto add = [&](const std::string& rule) {
+    if (std::ranges::find(rules, rule) == rules.end()) rules.push_back(rule);
+  };
+  if (!refused.empty()) add(refused);
+  if (refused == kClusterRule) add("+asking");
+  if (rules.empty()) {
+    return user_of(error) + " may not call one of the script's commands; rlctl(1) lists them";
+  }
+  if (rules.size() > 1 && !needs.of.empty()) {
+    const bool is_cluster = std::ranges::find(rules, kClusterRule) != rules.end();
+    return "grant what " + needs.of + " needs" +
+           (needs.keys.empty() ? "" : ", besides access to " + needs.keys) +
+           (is_cluster ? ", on each node: " : ": ") + acl_command(user, rules);
+  }
+  const bool needs_others = needs.commands.empty() && refuses_in_script(error.what());
+  return grant + acl_command(user, rules) +
+         (needs_others ? "; rlctl(1) lists all that the script needs" : "");
 }
 
 std::string replica_hint(const redis::Error& error) {

@@ -44,7 +44,7 @@ auto Asker::exchange(const limiter::Request& request, bool records, Exchange exc
   try {
     return exchange(open);
   } catch (const redis::Error& error) {
-    Problem problem = describe_call(error, algorithm_);
+    Problem problem = describe(error);
     if (is_about_keys(problem)) {
       problem = explain_keys(std::move(problem), algorithm_, request.keys, *connection_);
     }
@@ -318,20 +318,6 @@ std::vector<std::string> refused_keys(redis::Connection& connection,
     return {};  // only a clearer message is lost
   }
   return refused;
-}
-
-Problem describe_call(const redis::Error& error, const limiter::Algorithm& algorithm) {
-  Problem problem = describe(error);
-  if (problem.code != "NOPERM" || refuses_key(problem.message) || !error.server()) return problem;
-  const auto commands = limiter::commands_of(algorithm);
-  const bool is_call = error.command().starts_with("EVALSHA") ||
-                       std::ranges::find(commands, error.command()) != commands.end();
-  if (!is_call) return problem;
-  std::vector<std::string> rules;
-  for (const auto& command : commands) rules.push_back(rule_for(command));
-  problem.hint = "grant what " + std::string(algorithm.name) +
-                 " needs: " + acl_command(error.server()->url.user, rules);
-  return problem;
 }
 
 bool is_about_keys(const Problem& problem) {

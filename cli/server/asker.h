@@ -115,10 +115,6 @@ std::string what_it_holds(const stored::KeySample& content, const stored::Decode
 std::vector<std::string> refused_keys(redis::Connection& connection,
                                       std::span<const std::string> keys);
 
-/// describe(), and if the user may not do what the algorithm's script takes, how to grant all of
-/// it.
-Problem describe_call(const redis::Error& error, const limiter::Algorithm& algorithm);
-
 /// Whether the problem is one of the keys, which explain_keys() makes clearer.
 bool is_about_keys(const Problem& problem);
 

@@ -418,8 +418,25 @@ ConnectionSettings resolve_connection(const ConnectionOptions& options,
   return settings;
 }
 
+namespace {
+
+/// Whether the server is a node of a Cluster, as any user may ask it from Redis 6.2 on.
+bool is_known_node(const redis::Endpoint& server) {
+  constexpr std::chrono::microseconds kAtMost = std::chrono::seconds(1);
+  if (server.url.scheme == redis::Scheme::kCluster) return true;
+  try {
+    auto connection =
+        redis::Connection::open(server.url, std::min(server.timeout, kAtMost), server.interrupt);
+    return redis::hello_field(connection.call({"HELLO", "2"}), "mode") == "cluster";
+  } catch (const std::exception&) {  // the hint is only less complete
+    return false;
+  }
+}
+
+}  // namespace
+
 Connector::Connector(const ConnectionOptions& options, ConfigurationSource& configuration,
-                     const Interrupt& interrupt)
+                     const Interrupt& interrupt, std::function<redis::Needs()> needs)
     : settings_(resolve_connection(options, configuration)), interrupt_(interrupt) {
   const bool has_password =
       options.askpass || settings_.password_file || !settings_.url.password.empty();
@@ -430,10 +447,22 @@ Connector::Connector(const ConnectionOptions& options, ConfigurationSource& conf
     settings_.url.password = read_password(*settings_.password_file);
   }
   if (is_private()) return;
-  server_ = std::make_shared<const redis::Endpoint>(redis::Endpoint{.url = settings_.url,
-                                                                    .timeout = settings_.timeout,
-                                                                    .interrupt = &interrupt_,
-                                                                    .sets_name = true});
+  redis::Endpoint server{.url = settings_.url,
+                         .timeout = settings_.timeout,
+                         .interrupt = &interrupt_,
+                         .sets_name = true};
+  if (needs) {
+    // Asks the server once, since each line of a batch may be refused.
+    server.needs = [server, needs = std::move(needs), all = redis::Needs{}]() mutable {
+      if (!all.of.empty()) return all;
+      all = needs();
+      if (!all.of.empty() && is_known_node(server)) {
+        all.commands.insert(all.commands.end(), {"CLUSTER SLOTS", "ASKING"});
+      }
+      return all;
+    };
+  }
+  server_ = std::make_shared<const redis::Endpoint>(std::move(server));
 }
 
 redis::Connection Connector::open(const Interrupt* interrupt, std::chrono::microseconds timeout) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -76,10 +77,11 @@ ConnectionSettings resolve_connection(const ConnectionOptions& options,
 class Connector {
  public:
   /// Checks the options, and asks for the password with --askpass or reads it from its file. Does
-  /// not connect. Throws what resolve_connection() throws, InputError for that file, UsageError if
-  /// nothing can be or was typed, and Interrupted.
+  /// not connect. `needs` is called for the hint if the server refuses something. Throws what
+  /// resolve_connection() throws, InputError for that file, UsageError if nothing can be or was
+  /// typed, and Interrupted.
   Connector(const ConnectionOptions& options, ConfigurationSource& configuration,
-            const Interrupt& interrupt);
+            const Interrupt& interrupt, std::function<redis::Needs()> needs = {});
 
   /// The first call starts a `private:` server, which lives as long as this object. Throws
   /// ProblemError, which names the server, if it cannot be reached or refuses the login;

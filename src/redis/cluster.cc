@@ -305,6 +305,15 @@ std::vector<SlotRange> ask_sentinel(const Url& url, const HostPort& sentinel, mi
   return {{.first = 0, .last = kSlots - 1, .master = std::move(master)}};
 }
 
+/// A copy of the server with the needs of the whole.
+std::shared_ptr<const Endpoint> with_needs(const std::shared_ptr<const Endpoint>& server,
+                                           const RouterOptions& whole) {
+  if (!server || !whole.server) return server;
+  auto copy = std::make_shared<Endpoint>(*server);
+  copy->needs = whole.server->needs;
+  return copy;
+}
+
 /// Asks one candidate after the other, each on a connection of its own, until one answers: CLUSTER
 /// SLOTS, or SENTINEL GET-MASTER-ADDR-BY-NAME, whose master has all slots. `options.timeout` is for
 /// all of them together.
@@ -330,7 +339,7 @@ std::vector<SlotRange> find_masters(const RouterOptions& options,
       // What a candidate says tells more than that another is not there.
       const bool tells_more = !failed || failed->failure() == Failure::kUnreachable ||
                               failed->failure() == Failure::kTimeout;
-      if (tells_more) failed = error;
+      if (tells_more) failed = error.from(with_needs(error.server(), options), error.command());
     }
   }
   if (!failed) {
@@ -387,7 +396,8 @@ Node& Nodes::at(const HostPort& address) {
       Endpoint{.url = url_of(options_.url, address),
                .timeout = options_.timeout,
                .interrupt = options_.interrupt,
-               .sets_name = options_.server && options_.server->sets_name});
+               .sets_name = options_.server && options_.server->sets_name,
+               .needs = options_.server ? options_.server->needs : nullptr});
   node->index = nodes_.size();
   nodes_.push_back(std::move(node));
   return *nodes_.back();

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -75,12 +76,20 @@ std::string display(const Url& url);
 /// "host:port", "[::1]:port"
 std::string display(const HostPort& address);
 
+/// What a user must be allowed on a server, for the hint if the server refuses part of it.
+struct Needs {
+  std::string of;                          ///< whose needs they are: "inspect"
+  std::vector<std::string> commands = {};  ///< "GET", "SCRIPT LOAD"
+  std::string keys = "its keys";           ///< empty: none
+};
+
 /// A server that the user named, for the messages of its errors.
 struct Endpoint {
   Url url = {};
   std::chrono::microseconds timeout{};
   const Interrupt* interrupt = nullptr;  ///< ends the search for the master; may be null
   bool sets_name = false;                ///< connections to it are named in CLIENT LIST
+  std::function<Needs()> needs = {};     ///< called after a refusal; may be empty
   /// Where its master is, once find_master() has asked; std::nullopt within if that is not known.
   mutable std::optional<std::optional<Url>> master = {};
 };

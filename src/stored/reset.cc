@@ -58,15 +58,6 @@ std::vector<std::string> looked_arguments(const KeySample& content) {
   return of_hash;
 }
 
-/// Refused within the script, where only UNLINK is new to the user: the look called the others.
-redis::Error explain_refusal(const redis::Error& error) {
-  const bool in_script = error.code().empty() || error.code() == "ERR";
-  if (error.failure() != redis::Failure::kRefused || !in_script) return error;
-  return redis::Error(error.failure(), error.what(), error.code(),
-                      "the user needs +unlink; rlctl-reset(1) lists the permissions")
-      .from(error.server(), error.command());
-}
-
 /// Whether a server of several was sent the command and failed before it answered. The failures of
 /// commands that could not be sent have other classes.
 bool may_have_run(const redis::Reply& reply) {
@@ -237,7 +228,7 @@ Resetter::Indices Resetter::remove(Looks& looks, const Indices& which) {
       script_is_loaded_ = false;
       changed.push_back(index);
     } else if (reply.is_error()) {
-      if (!refused) refused = explain_refusal(redis::to_error(reply));
+      if (!refused) refused = redis::to_error(reply);
     } else if (reply.integer() == 1) {
       looks[index].finish(ResetResult::kRemoved);
       if (options_.save_to != nullptr) options_.save_to->keep();

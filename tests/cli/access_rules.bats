@@ -271,6 +271,86 @@ debugs() {
   assert_output --partial "with 'login:gcra' copied from"
 }
 
+# needed RULE…: those that are no mere option, sorted.
+needed() { printf '%s\n' "$@" | grep -vxF +memory | sort -u; }
+
+# takes_one_hint COMMAND…: rlctl does not do it for a user without rules; and does once the ACL command that it
+# then prints has been called. $granted has the rules of that.
+takes_one_hint() {
+  local command
+  prepare
+  user
+  if limiter "$@" >/dev/null; then fail "needs no rules: $*"; fi
+  # inspect says it of each key.
+  command=$(grep -oE "ACL SETUSER limiter( '?[+][^] ,;\"']+'?)+" <<<"$refusal" | sort -u)
+  assert_equal "$(wc -l <<<"$command")" 1
+  granted=$(tr -d \' <<<"${command#*limiter }" | tr ' ' '\n' | sort)
+  eval "cli $command" >/dev/null
+  prepare
+  limiter "$@" || fail "$command: $refusal"
+  refute_regex "$refusal" "$says_refused|needs"
+}
+
+# Keys for takes_one_hint. The lease is in an hour.
+prepare() {
+  cli SCRIPT FLUSH >/dev/null
+  fills
+  cli EVAL "$(<"$project/lua/concurrency.lua")" 1 login:held 3 3600000000 acquire host:1:2 >/dev/null
+  rm -f "$BATS_TEST_TMPDIR/new"
+}
+
+@test "a user without rules is told at once all that a command needs" {
+  local page command
+  prepare
+  rlctl reset -q --match 'login:gcra' --yes --save "$BATS_TEST_TMPDIR/saved"
+  cd "$BATS_TEST_TMPDIR"
+  while IFS='|' read -r page command; do
+    # shellcheck disable=SC2086 # one word for each argument
+    set -f && takes_one_hint $command && set +f
+    # shellcheck disable=SC2046,SC2086 # one word for each rule
+    case $page in
+      '') ;;
+      .1) diff <(needed $(rules_for "${command##*--algorithm }")) - <<<"$granted" ;;
+      *+*) diff <(needed $(block "${page%%+*}") "+${page#*+}") - <<<"$granted" ;;
+      *) diff <(needed $(block $page)) - <<<"$granted" ;;
+    esac
+  done <<'TABLE'
+.1|check login:ann --limit 5/60s --algorithm fixed-window
+.1|check login:ann --json --limit 5/60s --limit 9/1h --algorithm sliding-window-log
+.1|check login:ann --peek --limit 5/60s --algorithm gcra
+-inspect.1|inspect login:gcra
+-inspect.1|inspect login:sliding-window-log login:sliding-window-zset --json
+-inspect.1|inspect login:none
+-inspect.1|inspect --match login:*
+|inspect login:gcra --limit 5/1000d
+-list.1|list
+-list.1|list login:* --json --limit 1/60s
+-list.1+info|audit login:held
+-list.1+info|audit login:held --json
+-quota.1|quota login:gcra
+-quota.1|quota login:many-gcra --json
+|reset login:gcra --limit 5/1000d
+-reset.1+scan|reset login:gcra
+-reset.1+scan|reset --match login:* --yes --json
+-reset.1+scan|reset login:many-gcra -v
+|reset --match login:* --dry-run
+|reset --match login:* --yes --save new
+|reset --restore saved
+|reset login:held --holder host
+|run login:nightly --limit 1/60s -- true
+|run login:nightly --concurrency 2 -- true
+|run login:nightly --limit 1/60s --concurrency 2 -- true
+|scripts call gcra login:ann --limit 2/60s
+TABLE
+  takes_one_hint burst steady --rate 50/s --limit 5/1s --algorithm gcra --socket "$socket"
+  takes_one_hint debug gcra login:gcra --limit 5/1000d --trace
+  # What only looks is not granted what removes.
+  takes_one_hint reset --match 'login:*' --dry-run
+  refute_regex "$granted" 'unlink|evalsha'
+  takes_one_hint inspect login:gcra --limit 5/1000d
+  refute_regex "$granted" 'scan'
+}
+
 # cluster_user RULE…: the user limiter, on every node.
 cluster_user() {
   local socket
@@ -295,4 +375,23 @@ cluster_user() {
   cluster_user "${rules[@]}" +asking
   run -1 limiter check login:moving --limit 2/60s
   assert_output --partial 'status 4:'
+}
+
+@test "in a Cluster, the hint names the rules for its nodes too, and one is enough" {
+  local url command socket
+  start_cluster 2
+  if node_cli 0 INFO server | grep -q '^redis_version:6.0'; then skip 'Redis 6.0 refuses HELLO'; fi
+  for url in "unix://${cluster_sockets[0]}" "redis+cluster://$cluster"; do
+    for command in 'check login:a --limit 2/60s' 'inspect login:b' list 'reset --match login:* --yes'; do
+      # shellcheck disable=SC2086 # one word for each argument
+      set -f && set -- $command && set +f
+      cluster_user
+      if limiter "$@" --url "$url"; then fail "needs no rules: $*"; fi
+      assert_regex "$refusal" ', on each node: ACL SETUSER limiter '
+      for socket in "${cluster_sockets[@]}"; do
+        eval "cli $(grep -o 'ACL SETUSER .*' <<<"$refusal")" >/dev/null
+      done
+      limiter "$@" --url "$url" || fail "$refusal"
+    done
+  done
 }

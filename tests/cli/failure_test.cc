@@ -139,6 +139,32 @@ TEST_CASE("problem: an error of the server has a hint at what to do") {
   CHECK(hint("ERR", "The user executing the script can't run this command or subcommand", "EVALSHA",
              kRefused) ==
         "user 'ann' may not call one of the script's commands; rlctl(1) lists them");
+  // With all that the command needs, whichever is refused first.
+  redis::Needs needs{.of = "inspect", .commands = {"TIME", "SCRIPT LOAD"}};
+  server->needs = [&needs] { return needs; };
+  constexpr std::string_view kAll =
+      "grant what inspect needs, besides access to its keys: ACL SETUSER ann +time '+script|load'";
+  for (const char* command : {"TIME", "SCRIPT LOAD"}) {
+    CHECK(hint("NOPERM", "NOPERM this user has no permissions", command, kRefused) == kAll);
+  }
+  CHECK(hint("ERR", "The user executing the script can't run this command or subcommand", "EVALSHA",
+             kRefused) == kAll);
+  CHECK(hint("ERR", "ACL failure in script: User ann has no permissions to run the 'time' command",
+             "EVALSHA", kRefused) == kAll);
+  CHECK(hint("NOPERM", "NOPERM this user has no permissions", "SELECT", kRefused) ==
+        std::string(kAll) + " +select");
+  CHECK(hint("NOPERM", "NOPERM this user has no permissions", "CLUSTER SLOTS", kRefused) ==
+        "grant what inspect needs, besides access to its keys, on each node: ACL SETUSER ann +time "
+        "'+script|load' '+cluster|slots' +asking");
+  CHECK(hint("NOPERM", "NOPERM User ann has no permissions to access the 'k' key", "EVALSHA",
+             kRefused) ==
+        "grant it: ACL SETUSER ann '~PATTERN', with a pattern that matches the key");
+  CHECK(hint("NOPERM", "NOPERM no permissions to run the 'sentinel|masters' command", "",
+             kRefused) == "grant it: ACL SETUSER ann '+sentinel|masters'");
+  needs = {.of = "scripts load", .commands = {"SCRIPT LOAD"}, .keys = ""};
+  CHECK(hint("NOPERM", "NOPERM this user has no permissions", "SCRIPT LOAD", kRefused) ==
+        "grant it: ACL SETUSER ann '+script|load'");
+  server->needs = {};
   CHECK(hint("MOVED", "MOVED 866 127.0.0.1:7001", "EVALSHA") ==
         "the key belongs to another node of the cluster; name it instead: --url "
         "redis://127.0.0.1:7001");

@@ -120,7 +120,7 @@ TEST_CASE("a refused command is reported, and nothing is removed") {
     Arena fresh(arena.url());
     const auto failed = fresh.fail_to_reset({"k"});
     (void)arena.call({"ACL", "SETUSER", "default", "+@all"});
-    CHECK((failed.code == "NOPERM") != (command == "unlink"));
+    CHECK((failed.code == "NOPERM") != (command == "unlink"));  // in a script
     CHECK(failed.failure == redis::Failure::kRefused);
     CHECK(failed.outcomes.empty());
     CHECK(failed.in_doubt.empty());

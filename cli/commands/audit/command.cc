@@ -22,6 +22,7 @@
 #include "cli/options/options.h"
 #include "cli/report/findings.h"
 #include "cli/server/connection.h"
+#include "cli/server/needs.h"
 #include "cli/server/targets.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
@@ -275,7 +276,8 @@ std::string Audit::summary() const {
 
 ExitStatus run(const Plan& plan, Invocation& invocation) {
   const auto pattern = only_pattern(invocation.operands);
-  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt,
+                      [] { return needs_of("audit"); });
   auto connection = connector.open_for_looks(invocation.command);
   Audit audit(plan, connector.url(), connection, invocation);
   try {

@@ -9,10 +9,23 @@
 #include <utility>
 
 #include "cli/errors/failure.h"
+#include "cli/server/needs.h"
 #include "redis/scan.h"
 
 namespace rlctl::cli::burst {
 namespace {
+
+/// Not known of a foreign script.
+redis::Needs needs_of(std::span<const traffic::Candidate> candidates) {
+  std::vector<std::string_view> uses{"burst"};
+  for (const auto& candidate : candidates) {
+    if (candidate.foreign) return {};
+    uses.push_back(candidate.algorithm->name);
+  }
+  auto needs = cli::needs_of("burst", uses);
+  needs.keys = "rlctl-burst:*";
+  return needs;
+}
 
 /// Open files besides the connections.
 constexpr rlim_t kOtherFiles = 32;
@@ -69,7 +82,7 @@ void require_answer(redis::Connection& connection, std::size_t number, std::size
 Server::Server(Invocation& invocation, std::span<const traffic::Candidate> candidates)
     : invocation_(invocation),
       connector_(with_default_server(invocation.connection), invocation.configuration,
-                 invocation.interrupt) {
+                 invocation.interrupt, [needs = needs_of(candidates)] { return needs; }) {
   const auto is_foreign = [](const traffic::Candidate& candidate) { return candidate.foreign; };
   is_foreign_ = std::any_of(candidates.begin(), candidates.end(), is_foreign);
   if (!connector_.is_private()) prefix_ = random_prefix(is_foreign_);

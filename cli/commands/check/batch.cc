@@ -15,6 +15,7 @@
 #include "cli/commands/check/lines.h"
 #include "cli/commands/check/plan.h"
 #include "cli/server/asker.h"
+#include "cli/server/needs.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "limiter/check.h"
@@ -149,7 +150,8 @@ class Batch {
       : plan_(plan),
         invocation_(invocation),
         input_(file),
-        connector_(invocation.connection, invocation.configuration, invocation.interrupt),
+        connector_(invocation.connection, invocation.configuration, invocation.interrupt,
+                   [name = plan.limiter.algorithm->name] { return needs_of(name); }),
         link_(connector_, *plan.limiter.algorithm, invocation.interrupt),
         format_(plan.limiter, invocation.json, invocation.out.look().colour),
         progress_(input_.total_bytes() > 0 && !is_terminal(STDOUT_FILENO) &&
@@ -345,9 +347,7 @@ class Batch {
         if (plan_.peek) pending.peeks.push_back(pending.decision);
       } catch (const redis::Error& error) {
         // One server of several may fail by itself.
-        pending.problem = redis::failure_of(reply) != nullptr
-                              ? unanswered(error)
-                              : describe_call(error, *plan_.limiter.algorithm);
+        pending.problem = redis::failure_of(reply) != nullptr ? unanswered(error) : describe(error);
       }
     }
     if (pending.replies_to_come > 0) return;
@@ -409,7 +409,7 @@ class Batch {
       link_.checker().load();
     } catch (const redis::Error& error) {
       // The requests that failed for want of the script were not counted.
-      const auto problem = drop_in_doubt_note(describe_call(error, *plan_.limiter.algorithm));
+      const auto problem = drop_in_doubt_note(describe(error));
       // An error reply leaves the connection usable.
       const bool is_reply =
           error.failure() == redis::Failure::kNotSent || error.failure() == redis::Failure::kNotNow;

@@ -16,6 +16,7 @@
 #include "cli/options/options.h"
 #include "cli/server/asker.h"
 #include "cli/server/connection.h"
+#include "cli/server/needs.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "limiter/limit.h"
@@ -117,7 +118,8 @@ std::vector<limiter::Decision> states_after(const limiter::Request& request,
 /// Sets the decision of `result`, and `states` for the header fields.
 void decide(const Plan& plan, const limiter::Request& request, Invocation& invocation,
             Result& result, std::vector<limiter::Decision>& states) {
-  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt,
+                      [name = plan.limiter.algorithm->name] { return needs_of(name); });
   Progress progress(!plan.quiet && is_terminal(STDERR_FILENO));
   Asker asker(connector, *plan.limiter.algorithm, invocation.interrupt, progress);
   result.decision = plan.peek   ? asker.peek(request)

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "cli/errors/failure.h"
+#include "cli/server/needs.h"
 #include "cli/terminal/terminal.h"
 #include "redis/error.h"
 #include "redis/scan.h"
@@ -119,8 +120,9 @@ Place::Place(const Plan& plan, Invocation& invocation) : plan_(plan), invocation
     say("using a " + start_private() + ", empty at first");
     return;
   }
-  connector_ = std::make_unique<Connector>(invocation.connection, invocation.configuration,
-                                           invocation.interrupt);
+  connector_ = std::make_unique<Connector>(
+      invocation.connection, invocation.configuration, invocation.interrupt,
+      [copies = plan.is_private()] { return copies ? needs_of("debug") : redis::Needs{}; });
   try {
     if (plan.is_private()) {
       start_copy();

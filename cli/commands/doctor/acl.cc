@@ -1,16 +1,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "cli/commands/doctor/facts.h"
 #include "cli/errors/failure.h"
+#include "cli/server/needs.h"
 #include "limiter/algorithm.h"
 #include "redis/error.h"
 
@@ -25,34 +28,25 @@ bool contains(std::span<const std::string> words, std::string_view word) {
 
 // ---- What rlctl is used for, and the commands that this takes ----
 
-/// A use of rlctl, and the commands that it calls: "GET", "SCRIPT LOAD".
-struct Use {
-  std::string_view name;  ///< an algorithm of `check`, or a command of rlctl
-  Words commands;
-  Words denied = {}, unknown = {};  ///< those that this user may not call, or perhaps not
+/// A use of rlctl, `check` with an algorithm being one.
+struct Use : cli::Use {
+  Words denied = {}, unknown = {};  ///< commands that this user may not call, or perhaps not
 };
 using Uses = std::vector<Use>;
 
-/// `check` with each algorithm, in their order. The scripts themselves say which commands they
-/// call.
-Uses uses_of_check() {
+/// The commands that only look at limiters, and what they need for all that they do.
+constexpr std::string_view kReading[] = {"inspect", "list", "audit", "quota", kSearch};
+constexpr std::string_view kResetting[] = {"reset"};
+
+Uses uses_named(std::span<const std::string_view> names) {
   Uses uses;
-  for (const auto& algorithm : limiter::algorithms()) {
-    if (!limiter::counts_requests(algorithm)) continue;
-    uses.push_back({.name = algorithm.name, .commands = limiter::commands_of(algorithm)});
-  }
+  for (const auto name : names) uses.push_back({use_named(name)});
   return uses;
 }
 
-/// `inspect`, `reset` and searches, with the commands that they cannot do without.
-Uses other_uses() {
-  return {{.name = "inspect",
-           .commands = {"TIME", "TYPE", "PTTL", "WATCH", "MULTI", "EXEC", "GETRANGE", "LLEN",
-                        "LINDEX", "LRANGE", "ZCARD", "ZCOUNT", "ZRANGE", "HLEN", "HMGET"}},
-          {.name = "reset",
-           .commands = {"TYPE", "TIME", "PTTL", "GETRANGE", "LINDEX", "ZRANGE", "HLEN", "HMGET",
-                        "EVALSHA", "SCRIPT LOAD", "UNLINK"}},
-          {.name = "a search without --limit", .commands = {"SCAN"}}};
+/// `check` with each algorithm, in their order.
+Uses uses_of_check() {
+  return uses_named(limiter::list_names(limiter::counts_requests));
 }
 
 /// The commands in one list of each use, each once.
@@ -217,14 +211,34 @@ bool runs_scripts(const PermissionAnswers& answers) {
   return true;
 }
 
-/// "; lacks +watch +multi +exec for inspect"
+/// "; lacks +type +hlen for inspect, list; lacks +watch +multi +exec for inspect": each rule once.
 std::string other_rules(const PermissionAnswers& answers) {
+  auto uses = examined(uses_named(kReading), answers);
+  std::ranges::move(examined(uses_named(kResetting), answers), std::back_inserter(uses));
+  std::vector<std::pair<std::string, Words>> lacking;  // by the names of the uses
+  for (const auto& command : commands_in(uses, &Use::denied)) {
+    auto users = uses;
+    std::erase_if(users, [&](const Use& use) { return !contains(use.denied, command); });
+    const auto names = names_of(users, &Use::denied);
+    auto found = std::ranges::find(lacking, names, &std::pair<std::string, Words>::first);
+    if (found == lacking.end()) found = lacking.insert(found, {names, {}});
+    found->second.push_back(command);
+  }
   std::string out;
-  for (const auto& use : examined(other_uses(), answers)) {
-    if (!use.denied.empty())
-      out += fmt::format("; lacks {} for {}", text_of_rules(use.denied), use.name);
+  for (const auto& [names, commands] : lacking) {
+    out += fmt::format("; lacks {} for {}", text_of_rules(commands), names);
   }
   return out;
+}
+
+/// "for inspect, list, audit and quota: ACL SETUSER limiter +type": what may be granted besides.
+/// Empty if nothing is missing.
+std::string reading_rules(const PermissionAnswers& answers) {
+  const auto uses = examined(uses_named(kReading), answers);
+  const bool is_known = commands_in(uses, &Use::unknown).empty();
+  const auto commands = commands_in(uses, is_known ? &Use::denied : &Use::commands);
+  if (commands.empty()) return {};
+  return "for inspect, list, audit and quota: " + acl_command(answers.user, rules_of(commands));
 }
 
 /// The uses of `check` that the policies need; without policies, the one that lacks the least.
@@ -286,20 +300,23 @@ std::optional<Finding> check_acl(const ServerFacts& server,
   const auto user = "user " + quoted_and_masked(answers.user);
   const auto all_rules =
       "# needed: " + acl_command(answers.user, rules_of(commands_in(needed, &Use::commands)));
+  const auto reading = reading_rules(answers);
+  const auto besides = reading.empty() ? "" : "; " + reading;
   if (!denied.empty()) {
     const auto* what = denied.size() == 1 ? "it" : "them";
     return Finding{Severity::kFailure,
                    fmt::format("{} lacks {} for check with {}{}", user, text_of_rules(denied),
                                names_of(needed, &Use::denied), other_rules(answers)),
-                   unknown.empty() ? fmt::format("grant {}: {}", what,
-                                                 acl_command(answers.user, rules_of(denied)))
-                                   : all_rules};
+                   (unknown.empty() ? fmt::format("grant {}: {}", what,
+                                                  acl_command(answers.user, rules_of(denied)))
+                                    : all_rules) +
+                       besides};
   }
   if (!unknown.empty()) {
     return Finding{Severity::kWarning,
                    fmt::format("not known whether {} may call what check needs, with {}: {}", user,
                                unknown, doubt(answers.rules)),
-                   all_rules};
+                   all_rules + besides};
   }
   std::vector<std::string_view> granted;
   for (const auto& use : uses) {
@@ -308,7 +325,8 @@ std::optional<Finding> check_acl(const ServerFacts& server,
   const auto with = granted.size() == uses.size() ? "every algorithm"
                                                   : fmt::format("{}", fmt::join(granted, ", "));
   return Finding{.detail = fmt::format("{} may call what check needs, with {}{}", user, with,
-                                       other_rules(answers))};
+                                       other_rules(answers)),
+                 .fix = reading.empty() ? "" : "# " + reading};
 }
 
 }  // namespace rlctl::cli::doctor

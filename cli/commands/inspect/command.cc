@@ -15,6 +15,7 @@
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
 #include "cli/server/connection.h"
+#include "cli/server/needs.h"
 #include "cli/server/targets.h"
 #include "cli/terminal/bars.h"
 #include "cli/terminal/output.h"
@@ -107,7 +108,11 @@ class Run {
         redraws_(plan.watch.is_given && redraws(invocation)),
         keys_(std::move(keys)),
         invocation_(invocation),
-        connector_(invocation.connection, invocation.configuration, invocation.interrupt),
+        connector_(invocation.connection, invocation.configuration, invocation.interrupt,
+                   [searches = plan.match || !plan.limiter] {
+                     const std::string_view uses[] = {"inspect", kSearch};
+                     return needs_of("inspect", std::span(uses).first(searches ? 2 : 1));
+                   }),
         libraries_(libraries_of(invocation.configuration, plan.as)),
         progress_(!redraws_ && is_terminal(STDERR_FILENO)) {}
 

@@ -18,6 +18,7 @@
 #include "cli/options/completions.h"
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
+#include "cli/server/needs.h"
 #include "cli/server/targets.h"
 #include "cli/terminal/output.h"
 #include "stored/forms.h"
@@ -104,7 +105,8 @@ class Run {
   Run(const Plan& plan, Invocation& invocation)
       : plan_(plan),
         invocation_(invocation),
-        connector_(invocation.connection, invocation.configuration, invocation.interrupt),
+        connector_(invocation.connection, invocation.configuration, invocation.interrupt,
+                   [] { return needs_of("list"); }),
         listing_(plan, invocation.configuration),
         rows_(plan.sort.value_or(SortKey::kKey), plan.top),
         look_(look_of_rows(invocation.out, plan)),
@@ -252,7 +254,8 @@ class Watching {
   Watching(const Plan& plan, Invocation& invocation)
       : plan_(plan),
         invocation_(invocation),
-        connector_(invocation.connection, invocation.configuration, invocation.interrupt),
+        connector_(invocation.connection, invocation.configuration, invocation.interrupt,
+                   [] { return needs_of("list"); }),
         listing_(plan, invocation.configuration) {}
 
   /// Throws redis::Error.

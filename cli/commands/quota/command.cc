@@ -19,6 +19,7 @@
 #include "cli/options/options.h"
 #include "cli/server/asker.h"
 #include "cli/server/connection.h"
+#include "cli/server/needs.h"
 #include "cli/server/targets.h"
 #include "cli/terminal/output.h"
 #include "redis/error.h"
@@ -203,11 +204,9 @@ Problem describe_read(const std::exception_ptr& error) {
   } catch (const std::exception& reason) {
     problem = drop_in_doubt_note(describe(reason));  // quota changes nothing
   }
-  if (problem.code == "NOPERM" && !refuses_key(problem.message)) {
-    // A plugin's line cannot contain the bar of "+script|load".
-    const bool fits = problem.hint.find('|') == std::string::npos;
-    problem.hint = fits ? problem.hint + "; " : "";
-    problem.hint += "rlctl-quota(1) lists the rules that the user needs";
+  // A plugin's line cannot contain the bar of "+cluster|slots".
+  if (problem.code == "NOPERM" && problem.hint.find('|') != std::string::npos) {
+    problem.hint = "rlctl-quota(1) lists the rules that the user needs";
   }
   return problem;
 }
@@ -305,7 +304,7 @@ std::vector<LimitStatus> ask(const Plan& plan, const stored::Libraries& librarie
     targets.push_back(targets_of(key, plan, invocation.configuration));
   }
   Connector connector(connection_with(plan, invocation.connection), invocation.configuration,
-                      invocation.interrupt);
+                      invocation.interrupt, [] { return needs_of("quota"); });
   try {
     auto connection = connector.open();
     if (const auto why = redis::why_out_of_date(connection)) {

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/shell.h"
 #include "base/text.h"
+#include "cli/server/needs.h"
 #include "cli/terminal/terminal.h"
 #include "redis/error.h"
 #include "redis/server.h"
@@ -27,6 +28,22 @@ using stored::ResetResult;
 constexpr std::array<std::string_view, 4> kResults{"removed", "would-remove", "left", "none"};
 constexpr std::array<std::string_view, 7> kReasons{
     "no-limiter-state", "foreign", "uncertain", "part", "changing", "changed", "too-large"};
+
+/// What the command needs with these options.
+redis::Needs needs_of(const Plan& plan) {
+  std::vector<std::string_view> uses;
+  if (plan.restore) {
+    uses = {"reset --restore"};
+  } else if (plan.holder) {
+    uses = {"inspect"};
+    if (!plan.dry_run) uses.push_back("concurrency");
+  } else {
+    uses = {plan.dry_run ? "reset --dry-run" : "reset"};
+    if (plan.match || !plan.limiter) uses.push_back(kSearch);
+    if (plan.save && !plan.dry_run) uses.push_back("reset --save");
+  }
+  return cli::needs_of("reset", uses);
+}
 
 std::size_t total_of(const KindCounts& counts) {
   std::size_t total = 0;
@@ -76,7 +93,8 @@ std::string first_keys(std::span<const std::string> keys) {
 Session::Session(const Plan& plan_in, Invocation& invocation_in)
     : plan(plan_in),
       invocation(invocation_in),
-      connector(invocation.connection, invocation.configuration, invocation.interrupt),
+      connector(invocation.connection, invocation.configuration, invocation.interrupt,
+                [&plan_in] { return needs_of(plan_in); }),
       libraries(libraries_of(invocation.configuration)),
       look(invocation.out.look()),
       progress(!plan.quiet && is_terminal(STDERR_FILENO)) {

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "cli/options/completions.h"
 #include "cli/options/options.h"
+#include "cli/server/needs.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "redis/error.h"
@@ -320,10 +321,18 @@ void complete(Plan& plan, Invocation& invocation) {
                       "the command to run follows --; quote a key that contains blanks");
 }
 
+redis::Needs needs_of(const Plan& plan) {
+  std::vector<std::string_view> algorithms;
+  if (plan.concurrency) algorithms.push_back(concurrency().name);
+  if (plan.limiter) algorithms.push_back(plan.limiter->algorithm->name);
+  return cli::needs_of(algorithms.size() == 1 ? algorithms.front() : "run", algorithms);
+}
+
 ExitStatus run(Plan& plan, Invocation& invocation) {
   complete(plan, invocation);
   const Program program = find_program(std::move(invocation.program));
-  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt,
+                      [&plan] { return needs_of(plan); });
   if (connector.is_private()) {
     throw UsageError("private: starts an empty server for this run only, which limits nothing",
                      kNamePersistentServer);

@@ -22,6 +22,7 @@
 #include "cli/options/options.h"
 #include "cli/server/asker.h"
 #include "cli/server/connection.h"
+#include "cli/server/needs.h"
 #include "cli/terminal/table.h"
 #include "limiter/algorithm.h"
 #include "limiter/check.h"
@@ -106,7 +107,11 @@ ExitStatus show_script(Invocation& invocation) {
 
 ExitStatus load_scripts(Invocation& invocation) {
   const auto chosen = chosen_scripts(invocation.operands);
-  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt, [] {
+    auto needs = needs_of("scripts load");
+    needs.keys.clear();
+    return needs;
+  });
   auto connection = connector.open();
   const auto servers = connection.servers();
   auto& out = invocation.out.buffer();
@@ -281,7 +286,8 @@ ExitStatus call_script(Plan& plan, Invocation& invocation) {
     return ExitStatus::kDone;
   }
   invocation.out.require_open();
-  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt,
+                      [name = limiter.algorithm->name] { return needs_of(name); });
   auto connection = connector.open();
   limiter::Decision decision;
   try {

@@ -37,29 +37,54 @@ without() { printf '%s\n' "${@:2}" | grep -vxF -- "$1"; }
     mapfile -t rest < <(without "$rule" "${rules[@]}")
     run says_knowing "${rest[@]}"
     assert_output --regexp "^failure user 'limiter' lacks \\${rule//|/\\|} for check with sliding-window-log(;| )"
-    assert_output --regexp " grant it: ACL SETUSER limiter '?\\${rule//|/\\|}'?$"
+    assert_output --regexp " grant it: ACL SETUSER limiter '?\\${rule//|/\\|}'?;"
   done
 }
 
-@test "the rules of other algorithms, inspect and reset are known too" {
+@test "the rules of other algorithms and commands are known too" {
   needs_plain_rules
   local command rule rules
   run says_knowing +evalsha '+script|load' +time +get +set +setrange +del +pttl +pexpire
   assert_output --partial 'with fixed-window, sliding-window-counter, token-bucket, gcra, leaky-bucket; lacks'
   run says +@all
   assert_output "ok user 'limiter' may call what check needs, with every algorithm "
-  for command in inspect reset; do
+  for command in inspect list quota reset; do
     mapfile -t rules < <(rules_of "-$command.1")
     # What the command can do without.
     for rule in $(without +memory "${rules[@]}" | grep -vxF +scan); do
       run says +@all "-${rule#+}"
-      assert_output --regexp "lacks [^;]*\\${rule//|/\\|}( [^;]*)? for $command"
+      assert_output --regexp "lacks [^;]*\\${rule//|/\\|}( [^;]*)? for [a-z, ]*$command"
     done
     run says_knowing "${rules[@]}" +evalsha '+script|load'
-    refute_output --partial "for $command"
+    refute_output --regexp "lacks [^;#]* for [a-z, ]*$command"
   done
   run says +@all -scan
-  assert_output --partial "with every algorithm; lacks +scan for a search without --limit"
+  assert_output --partial "with every algorithm; lacks +scan for list, audit, a search without --limit"
+}
+
+@test "the printed command grants all that inspect, list, audit and quota need, and nothing else" {
+  local rules asking command
+  rlctl check -q login:ann --limit 5/60s
+  mapfile -t rules < <(rules_of .1)
+  needs_plain_rules
+  for asking in '+acl|getuser' -acl; do
+    cli ACL SETUSER limiter reset on '>pw' '~login:*' '~{login:*' "${rules[@]}" "$asking" >/dev/null
+    REDISCLI_AUTH=pw run rlctl doctor --user limiter --json
+    run jq -r 'select(.check == "acl") | .fix' <<<"$output"
+    assert_output --regexp 'for inspect, list, audit and quota: ACL SETUSER limiter [^;]*$'
+    output=${output#*for inspect, list, audit and quota: }
+    refute_output --regexp 'evalsha|script|unlink|del'
+    eval "cli $output" >/dev/null
+    for command in 'inspect login:ann' list audit 'quota login:ann --limit 5/60s'; do
+      # shellcheck disable=SC2086 # one word for each argument
+      REDISCLI_AUTH=pw run -0 --separate-stderr rlctl $command --user limiter
+      refute_regex "$stderr" NOPERM
+    done
+  done
+  # What the user may call already is not named.
+  run says_knowing "${rules[@]}"
+  output=${output#*for inspect, list, audit and quota: }
+  for command in "${rules[@]}"; do refute_output --regexp "\\${command//|/\\|}( |'|$)"; done
 }
 
 @test "with policies, the user must be allowed what all of them use" {
@@ -86,7 +111,7 @@ without() { printf '%s\n' "${@:2}" | grep -vxF -- "$1"; }
   run says "${rules[@]}"
   assert_output --regexp "^warning not known whether user 'limiter' may call what check needs, \
 with sliding-window-log: it may not call ACL GETUSER # needed: "
-  diff <(grep -oE '\+\S+' <<<"${output#*# needed: }" | tr -d \' | sort) <(printf '%s\n' "${rules[@]}" | sort)
+  diff <(sed 's/.*# needed: //; s/;.*//' <<<"$output" | grep -oE '\+\S+' | tr -d \' | sort) <(printf '%s\n' "${rules[@]}" | sort)
   run says '+@all' -acl
   assert_output --partial "warning not known whether user 'limiter' may call"
   # What a command itself has shown is known.

@@ -41,7 +41,7 @@ unknown() {
   start_server
   cli ACL SETUSER nobody on nopass '~*' +ping >/dev/null
   unknown '' rlctl quota k --user nobody
-  assert_line --index 1 --partial 'rlctl-quota(1) lists the rules that the user needs'
+  assert_line --index 1 --partial 'hint: grant what quota needs, besides access to its keys: ACL SETUSER nobody +time '
   cli ACL SETUSER nobody resetkeys '~good*' '+@all' >/dev/null
   REDISCLI_AUTH=x unknown "'bad': " rlctl quota bad --user nobody
   REDISCLI_AUTH=x run -3 rlctl quota good bad --user nobody --limit 5/60s

@@ -18,7 +18,7 @@ setup_file() { start_cluster 3; }
   run -4 --separate-stderr rlctl scripts load gcra
   node_cli 1 ACL SETUSER default +script >/dev/null
   assert_output ''
-  assert_equal "${stderr_lines[1]}" "  hint: grant it: ACL SETUSER default '+script|load'"
+  assert_equal "${stderr_lines[1]}" "  hint: grant what scripts load needs, on each node: ACL SETUSER default '+script|load' '+cluster|slots' +asking"
 }
 
 @test "the printed line reaches the node of the key" {
