@@ -127,6 +127,7 @@ class Run {
       if (!connection_) connection_.emplace(connector_.open_for_looks(invocation_.command));
       if (plan_.match) keys_ = limiters_of(*plan_.match);
       read_keys(out);
+      if (failed_search_) throw redis::Error(*failed_search_);
     } catch (const redis::Error&) {
       connection_.reset();  // replies to commands already sent would be out of step
       progress_.clear();
@@ -149,28 +150,28 @@ class Run {
  private:
   // ---- All keys ----
 
-  /// Sorted, without duplicates.
+  /// Sorted, without duplicates. If the search fails, those found before, and sets failed_search_.
   std::vector<std::string> limiters_of(const std::string& pattern) {
     std::set<std::string> limiters;
     RefusedKeys refused;
-    redis::Scan scan(*connection_, pattern);
-    while (!scan.done()) {
-      const auto readable = stored::readable_keys(*connection_, scan.next());
-      const auto& keys = readable.keys;
-      refused.add(readable);
-      const auto contents =
-          stored::read_contents(*connection_, readable, libraries_, stored::Parts::kCut);
-      std::vector<stored::Question> questions;
-      for (std::size_t i = 0; i < keys.size(); ++i) {
-        questions.push_back({.key = keys[i], .content = &contents[i]});
+    try {
+      redis::Scan scan(*connection_, pattern);
+      while (!scan.done()) {
+        const auto keys = scan.next();
+        try {
+          const auto readable =
+              redis::repeated_if_lost(*connection_, [&] { return add_limiters(keys, limiters); });
+          refused.add(readable);
+        } catch (const redis::Error& error) {
+          throw scan.incomplete(error);
+        }
+        progress_.update(scan.share(), "the database");
+        invocation_.interrupt.check();
       }
-      stored::decode_all(*connection_, questions, libraries_,
-                         [&](std::size_t i, const stored::Decoded& state) {
-                           const bool is_limiter = stored::is_recognized(contents[i], state);
-                           if (is_limiter && state.part_of.empty()) limiters.insert(keys[i]);
-                         });
-      progress_.update(scan.share(), "the database");
-      invocation_.interrupt.check();
+    } catch (const redis::Error& error) {
+      if (limiters.empty()) throw;
+      failed_search_ = error;
+      connection_.reset();
     }
     progress_.clear();
     refused.require_readable();
@@ -178,6 +179,25 @@ class Run {
       cli::warn("warning: not shown: " + refused.text(), invocation_.command);
     }
     return {limiters.begin(), limiters.end()};
+  }
+
+  /// Adds those of the keys that are limiters. Returns which keys the user may read.
+  stored::ReadableKeys add_limiters(const std::vector<std::string>& found,
+                                    std::set<std::string>& limiters) {
+    auto readable = stored::readable_keys(*connection_, found);
+    const auto& keys = readable.keys;
+    const auto contents =
+        stored::read_contents(*connection_, readable, libraries_, stored::Parts::kCut);
+    std::vector<stored::Question> questions;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      questions.push_back({.key = keys[i], .content = &contents[i]});
+    }
+    stored::decode_all(*connection_, questions, libraries_,
+                       [&](std::size_t i, const stored::Decoded& state) {
+                         const bool is_limiter = stored::is_recognized(contents[i], state);
+                         if (is_limiter && state.part_of.empty()) limiters.insert(keys[i]);
+                       });
+    return readable;
   }
 
   void read_keys(std::string& out) {
@@ -198,7 +218,7 @@ class Run {
   void read_key(const std::string& key) {
     try {
       if (!connection_) connection_.emplace(connector_.open_for_looks(invocation_.command));
-      results_.push_back(inspect(key));
+      results_.push_back(redis::repeated_if_lost(*connection_, [&] { return inspect(key); }));
       status_ = std::max(status_, status_of(results_.back()));
       found_any_ = found_any_ || results_.back().has_existing();
     } catch (const redis::Error& error) {
@@ -376,6 +396,7 @@ class Run {
   Connector connector_;
   stored::Libraries libraries_;
   std::optional<redis::Connection> connection_;  ///< none after an error
+  std::optional<redis::Error> failed_search_;    ///< of --match, which found some limiters before
   Progress progress_;
   Look look_;
   std::vector<KeyResults> results_;  ///< what was read and is not written yet
