@@ -39,6 +39,7 @@ struct Plan {
   std::optional<std::string> textfile, seconds, as;
   std::int64_t label_keys = 0;
   bool quiet = false, verbose = false, key_base64 = false;
+  bool full = false;  ///< keys are not cut
 
   Thresholds thresholds = {};
   std::optional<Limiter> limiter = {};  ///< from --limit or --policy; takes precedence
@@ -54,6 +55,7 @@ void declare_options(Options& options, Plan& plan) {
                 "the same for the state CRITICAL (default: 95%)");
   add_limit_options(options, plan.limit, false);
   add_as_option(options, plan.as);
+  options.flag("--full", plan.full, kFullHelp);
   options.flag("-q,--quiet", plan.quiet, "print only what is not OK");
   options.value(
       "--textfile", "FILE", plan.textfile,
@@ -364,7 +366,9 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
   if (invocation.json) {
     append_json(out, statuses);
   } else {
-    append_text(out, statuses, plan.thresholds, plan.quiet);
+    auto look = invocation.out.look();
+    look.full_keys = plan.full;
+    append_text(out, statuses, plan.thresholds, plan.quiet, look);
   }
   invocation.out.flush();
   return to_status(state);

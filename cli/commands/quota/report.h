@@ -8,6 +8,7 @@
 
 #include "cli/commands/quota/range.h"
 #include "cli/errors/failure.h"
+#include "cli/terminal/terminal.h"
 #include "stored/inspection.h"
 
 namespace rlctl::cli::quota {
@@ -39,9 +40,10 @@ std::string_view name_of(PluginState state);
 const LimitStatus& worst_of(std::span<const LimitStatus> statuses);
 
 /// Appends the first line, which names the worst limit and holds all performance data; for several
-/// limits, then one line each, with `only_problems` without those that are OK.
+/// limits, then one line each, with `only_problems` without those that are OK. The labels of the
+/// data have whole keys.
 void append_text(std::string& out, std::span<const LimitStatus> statuses,
-                 const Thresholds& thresholds, bool only_problems);
+                 const Thresholds& thresholds, bool only_problems, const Look& look);
 /// The same for a failure that leaves nothing to judge.
 void append_failure_text(std::string& out, const Problem& problem);
 

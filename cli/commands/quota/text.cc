@@ -58,12 +58,12 @@ std::string percent_text(std::int64_t used, std::int64_t most) {
 }
 
 /// "api:acme 82% used (820 of 1000), resets in 31s"
-std::string sentence(const LimitStatus& status) {
+std::string sentence(const LimitStatus& status, const Look& look) {
   if (status.problem) return without_bars(escaped_message(status.problem->message));
   const auto& inspection = status.inspection;
   const auto most = inspection.capacity();
   const auto used = inspection.used.value_or(0);
-  auto out = without_bars(escaped_text(inspection.key));
+  auto out = without_bars(key_text(inspection.key, look));
   if (const auto& ban = inspection.state.ban) {
     out += ban->until
                ? " banned for " + seconds_text(inspection.next_free.value_or(microseconds{0}))
@@ -149,10 +149,10 @@ const LimitStatus& worst_of(std::span<const LimitStatus> statuses) {
 }
 
 void append_text(std::string& out, std::span<const LimitStatus> statuses,
-                 const Thresholds& thresholds, bool only_problems) {
+                 const Thresholds& thresholds, bool only_problems, const Look& look) {
   const auto& worst = worst_of(statuses);
   out.append("RATELIMIT ").append(name_of(worst.state)).append(" - ");
-  out.append(sentence(worst)).append(others_text(statuses, worst));
+  out.append(sentence(worst, look)).append(others_text(statuses, worst));
   std::string performance;
   for (const auto& status : statuses) append_performance(performance, status, thresholds);
   if (!performance.empty()) out.append(" | ").append(performance);
@@ -163,7 +163,7 @@ void append_text(std::string& out, std::span<const LimitStatus> statuses,
   }
   for (const auto& status : statuses) {
     if (only_problems && status.state == PluginState::kOk) continue;
-    out.append(name_of(status.state)).append(" ").append(sentence(status)).append("\n");
+    out.append(name_of(status.state)).append(" ").append(sentence(status, look)).append("\n");
   }
 }
 

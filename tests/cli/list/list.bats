@@ -316,10 +316,11 @@ TOML
   rlctl check -q "$key" --limit 5/60s --algorithm gcra
   cli PERSIST "$key"
   local command
-  for command in list inspect audit 'reset --dry-run'; do
+  for command in list inspect audit quota 'reset --dry-run'; do
     local words=("$command")
     if [[ $command == *dry-run ]]; then words=(reset --dry-run); fi
     if [[ $command != @(list|audit) ]]; then words+=("$key"); fi
+    if [[ $command == quota ]]; then words+=(--limit 5/60s); fi
     run rlctl "${words[@]}"
     assert_output --regexp "$cut(\\.\\.\\.|…)"
     refute_output --partial "$cut"0
