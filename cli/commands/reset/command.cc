@@ -307,11 +307,9 @@ bool ask(const Found& found, Session& session) {
 void remove(Session& session,
             const std::function<void(redis::Connection&, stored::Resetter&)>& work) {
   auto connection = session.connector.open();
-  const auto add = [&](const ResetOutcome& outcome) {
-    if (outcome.result != ResetResult::kNone) session.add(outcome);
-  };
-  session.run(connection, false, add,
-              [&](stored::Resetter& resetter) { work(connection, resetter); });
+  session.run(
+      connection, false, [&](const ResetOutcome& outcome) { session.add(outcome); },
+      [&](stored::Resetter& resetter) { work(connection, resetter); });
 }
 
 ExitStatus finish(const Plan& plan, Session& session) {

@@ -211,6 +211,8 @@ void Session::write(const Line& line) {
 }
 
 void Session::add(const ResetOutcome& outcome) {
+  // The pattern matched a key that has gone since.
+  if (plan.match && outcome.result == ResetResult::kNone) return;
   const auto hash = std::hash<std::string_view>{}(outcome.key);
   if (outcome.result == ResetResult::kKept && !left_keys.insert(hash).second) return;
   const bool change =

@@ -317,3 +317,19 @@ some_are_removed() { (($(cli DBSIZE) < 4000)); }
   run -1 --separate-stderr rlctl reset --match login:a.log --yes --json
   assert_equal "$stderr" ''
 }
+
+@test "a key that has gone when the search has found it gets no line, not even with --verbose" {
+  start_perl_server '
+    my %reply = (ROLE => "*3\r\n\$6\r\nmaster\r\n:0\r\n*0\r\n", CLIENT => "+OK\r\n", TYPE => "+none\r\n",
+                 CLUSTER => "-ERR cluster support disabled\r\n", SCAN => "*2\r\n\$1\r\n0\r\n*1\r\n\$1\r\nk\r\n");
+    my $socket = $listener->accept;
+    my $all = "";
+    while (sysread $socket, $all, 65536, length $all) {
+      while ($all =~ s/^\*\d+\r\n\$\d+\r\n(\w+)\r\n(\$\d+\r\n[^\r]*\r\n)*(?=\*|\z)//) {
+        syswrite $socket, $reply{$1} // die "unexpected $1";
+      }
+    }'
+  run -1 --separate-stderr rlctl reset --match 'k*' --dry-run --verbose --json
+  assert_output ''
+  assert_equal "$stderr" ''
+}
