@@ -46,6 +46,7 @@ test   zsh                   zsh
 test   fish                  fish
 test   mandoc                mandoc
 test   python3-jsonschema    /usr/lib/python3/dist-packages/jsonschema/__init__.py
+test   python3-redis         /usr/lib/python3/dist-packages/redis/__init__.py
 lint   clang-format          clang-format
 lint   clang-tidy            clang-tidy
 lint   lua-check             luacheck

@@ -3,8 +3,9 @@
 
     rlctl burst --limit 10/1s --exec './adapter.py limiter:SlidingWindow'
 
-The class is created with a limit and a window in seconds; allow(key) tells whether a request may pass. Its clock
-is the time of the request, whether it calls time.time() or datetime.now().
+The class is created with a limit and a window in seconds. allow(key) returns whether a request may pass, or a dict of
+all that rlctl can be told: allowed, remaining, retry_after_us. Its clock is the time of the request, whether it calls
+time.time() or datetime.now().
 """
 import datetime
 import json
@@ -38,4 +39,5 @@ for line in sys.stdin:
         continue
     if limiter is None:
         limiter = Limiter(request["limit"], request["window_us"] / 1e6)
-    print(json.dumps({"allowed": limiter.allow(request["key"])}), flush=True)
+    answer = limiter.allow(request["key"])
+    print(json.dumps(answer if isinstance(answer, dict) else {"allowed": answer}), flush=True)

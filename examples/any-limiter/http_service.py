@@ -5,10 +5,12 @@ The limit is kept. What goes wrong: it says Retry-After: 1 however long the clie
 """
 import sys
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock
 
 limit, window = map(int, sys.argv[2].split("/"))
 counts = {}
+lock = Lock()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -17,10 +19,11 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         now = time.time()
         key = self.headers["X-Api-Key"]
-        count, end = counts.get(key, (0, now + window))
-        if end <= now:
-            count, end = 0, now + window
-        counts[key] = count + 1, end
+        with lock:
+            count, end = counts.get(key, (0, now + window))
+            if end <= now:
+                count, end = 0, now + window
+            counts[key] = count + 1, end
         self.send_response(200 if count < limit else 429)
         self.send_header("RateLimit-Policy", f'"default";q={limit};w={window}')
         self.send_header("RateLimit", f'"default";r={max(limit - count - 1, 0)};t={int(end - now) + 1}')
@@ -33,6 +36,6 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-server = HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
 print(f"http://127.0.0.1:{server.server_port}/", flush=True)
 server.serve_forever()

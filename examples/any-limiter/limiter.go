@@ -1,6 +1,7 @@
 // Lets rlctl ask a limiter in Go, whose clock is a function that can be replaced:
 //
-//	go build -o limiter limiter.go && rlctl burst --limit 10/1s --exec ./limiter
+//	go build -o limiter limiter.go
+//	rlctl burst --limit 10/1s --exec ./limiter
 package main
 
 import (
@@ -8,34 +9,39 @@ import (
 	"encoding/json"
 	"fmt"
 	"log"
+	"math"
 	"os"
 	"time"
 )
 
-// Limiter is the limiter; yours goes here. It allows a limit of requests in the window that begins with a client's
-// first request.
+// Limiter is a token bucket for each client; put yours here.
 type Limiter struct {
-	limit  int64
-	window time.Duration
-	now    func() time.Time // time.Now, but in tests
-	counts map[string]count
+	limit   float64
+	window  time.Duration
+	now     func() time.Time // time.Now except in tests
+	buckets map[string]bucket
 }
 
-type count struct {
-	requests int64
-	end      time.Time
+type bucket struct {
+	tokens float64
+	filled time.Time
 }
 
 // Allow tells whether a request of the client key may pass.
 func (l *Limiter) Allow(key string) bool {
 	now := l.now()
-	c := l.counts[key]
-	if !now.Before(c.end) {
-		c = count{end: now.Add(l.window)}
+	b, known := l.buckets[key]
+	if !known {
+		b = bucket{l.limit, now}
 	}
-	c.requests++
-	l.counts[key] = c
-	return c.requests <= l.limit
+	refilled := l.limit * float64(now.Sub(b.filled)) / float64(l.window)
+	b = bucket{math.Min(l.limit, b.tokens+refilled), now}
+	allowed := b.tokens >= 1
+	if allowed {
+		b.tokens--
+	}
+	l.buckets[key] = b
+	return allowed
 }
 
 func main() {
@@ -45,7 +51,7 @@ func main() {
 			Reset    bool
 			NowUs    int64 `json:"now_us"`
 			Key      string
-			Limit    int64
+			Limit    float64
 			WindowUs int64 `json:"window_us"`
 		}
 		if err := json.Unmarshal(in.Bytes(), &request); err != nil {
@@ -57,7 +63,7 @@ func main() {
 		}
 		if limiter == nil {
 			window := time.Duration(request.WindowUs) * time.Microsecond
-			limiter = &Limiter{limit: request.Limit, window: window, counts: map[string]count{}}
+			limiter = &Limiter{limit: request.Limit, window: window, buckets: map[string]bucket{}}
 		}
 		limiter.now = func() time.Time { return time.UnixMicro(request.NowUs) }
 		fmt.Printf("{\"allowed\":%t}\n", limiter.Allow(request.Key))

@@ -18,9 +18,10 @@ class SlidingWindow:
         while times and times[0] <= now - self.window:
             times.popleft()
         if len(times) >= self.limit:
-            return False
+            wait = times[0] + self.window - now
+            return {"allowed": False, "remaining": 0, "retry_after_us": round(wait * 1e6)}
         times.append(now)
-        return True
+        return {"allowed": True, "remaining": self.limit - len(times)}
 
 
 class FixedWindow:

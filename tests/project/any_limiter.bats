@@ -1,0 +1,117 @@
+load ../support/common
+load ../support/readme
+
+# The programs of examples/any-limiter, copied to this test's folder. A JVM on a busy machine starts slowly: the tests'
+# configuration lets a program have two minutes.
+
+setup() {
+  cp -r "$project/examples/any-limiter" "$BATS_TEST_TMPDIR/any-limiter"
+  cd "$BATS_TEST_TMPDIR/any-limiter" || return
+  # Another python3 in PATH may not see Debian's packages.
+  if [[ -x /usr/bin/python3 ]]; then
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    ln -s /usr/bin/python3 "$BATS_TEST_TMPDIR/bin/python3"
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH
+  fi
+}
+
+# needs PACKAGE COMMAND…: skips the test unless the command succeeds.
+needs() {
+  local why
+  why=$("${@:2}" 2>&1) || skip "install Debian's $1: '${*:2}' failed${why:+: ${why##*$'\n'}}"
+}
+
+needs_redis_py() { needs python3-redis python3 -c 'import redis'; }
+needs_java() { needs 'default-jdk-headless, 17 or newer' bash -c 'javac --version && (($(javac --version | tr -dc "0-9." | cut -d . -f 1) >= 17))'; }
+
+# most FIELD COMMAND…: the requests that the only limiter allowed within one window.
+most() { rlctl burst "${@:2}" --json | jq ".limiters[0].$1.allowed"; }
+
+# row COMMAND: the numbers in the row of the README's table with this value of --exec are true.
+row() {
+  local boundary adversary
+  IFS='|' read -r _ _ _ _ _ boundary adversary _ < <(grep -F "| \`$1\` |" README.md)
+  assert_equal "$(most worst boundary --limit 10/1s --exec "$1")" "${boundary// /}"
+  [[ $adversary == *[0-9]* ]] || return 0
+  assert_equal "$(most most.worst adversary --limit 10/1s --budget 1000 --exec "$1")" "${adversary// /}"
+}
+
+@test "Python: the clock of a class is that of the requests, whether it calls time.time or datetime.now" {
+  row './adapter.py limiter:SlidingWindow'
+  row './adapter.py limiter:FixedWindow'
+  # What it says besides is true, too.
+  run -0 rlctl burst poisson --limit 20/1s --rate 60/s -q --exec './adapter.py limiter:SlidingWindow' \
+    --assert 'remaining_too_many<=0' --assert 'remaining_too_few<=0' --assert 'retry_after_too_early_us<=0' \
+    --assert 'retry_after_too_late_us<=0'
+}
+
+@test "Python: a class that uses Redis has a server of its own, with virtual time" {
+  needs_redis_py
+  row './adapter.py redis_limiter:SlidingWindow'
+}
+
+@test "JavaScript: limiter.mjs decides as the README says" {
+  needs nodejs node --version
+  row 'node limiter.mjs'
+}
+
+@test "Java: Limiter.java decides as the README says, and what it replies is true" {
+  needs_java
+  row 'java Limiter.java'
+  run -0 rlctl burst poisson --limit 20/1s --rate 60/s -q --exec 'java Limiter.java' \
+    --assert 'remaining_too_many<=0' --assert 'remaining_too_few<=0' --assert 'retry_after_too_early_us<=0' \
+    --assert 'retry_after_too_late_us<=0'
+}
+
+@test "Go: limiter.go decides as the README says" {
+  export GO111MODULE=off GOFLAGS=
+  needs golang-go go version
+  go build -o limiter limiter.go
+  row ./limiter
+}
+
+@test "Ruby: limiter.rb decides as the README says" {
+  needs ruby ruby --version
+  row 'ruby limiter.rb'
+}
+
+@test "shell: limiter.sh decides as the README says" {
+  row ./limiter.sh
+}
+
+# without_times: how long a request waited differs from run to run.
+without_times() { sed -E 's/a request [0-9.]+ s later/a request N s later/'; }
+
+@test "a web service: the adapter tells which promises were broken" {
+  local url
+  start_bound python3 -u http_service.py 0 5/3600 >url
+  wait_until grep -q / url
+  url=$(<url)
+  # The README has its commands in the section of this name.
+  awk -v url="$url" '/^## / { on = /A web service/ } on { sub("http://127.0.0.1:8080/", url); print }' README.md >http.md
+  readme_is_true http.md without_times
+
+  # A service that says another limit than the one that is asked for.
+  run -0 rlctl burst steady --clock real --limit 6/1h --requests 2 --rate 100/s --keys 2 -q \
+    --exec "./http_adapter.py $url lies"
+  assert_equal "$(sort lies)" "$(printf '%s: the limit is said to be 5, not 6\n' 1 2)"
+}
+
+@test "the output in the README of examples/any-limiter is correct" {
+  awk '/^## / { off = /A web service/ } !off' README.md >rest.md
+  readme_is_true rest.md
+}
+
+@test "the flawed limiters show what their README says" {
+  needs_redis_py
+  needs_java
+  cd flawed
+  readme_is_true README.md
+}
+
+@test "the READMEs of examples/any-limiter name each file" {
+  local file
+  for file in * flawed/*; do
+    [[ -d $file || $file == *README.md ]] || grep -qF "](${file#flawed/})" README.md flawed/README.md || fail "no $file"
+  done
+}
