@@ -10,22 +10,21 @@ import uuid
 
 from redis import Redis
 
-SCRIPT = """
+redis = Redis.from_url(os.environ["RLCTL_REDIS_URL"])
+allow = redis.register_script("""
 redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, ARGV[1] - ARGV[2])
 if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[4])
 redis.call('PEXPIRE', KEYS[1], math.ceil(ARGV[2] / 1000) + 1)
 return 1
-"""
+""")
 
 
 class SlidingWindow:
     def __init__(self, limit, window):
-        redis = Redis.from_url(os.environ["RLCTL_REDIS_URL"])
-        self.script = redis.register_script(SCRIPT)
         self.limit = limit
         self.window_us = round(window * 1e6)
 
     def allow(self, key):
         now_us = round(time.time() * 1e6)
-        return self.script([key], [now_us, self.window_us, self.limit, uuid.uuid4().hex]) == 1
+        return allow([key], [now_us, self.window_us, self.limit, uuid.uuid4().hex]) == 1

@@ -2,7 +2,7 @@ load ../support/common
 load ../support/readme
 
 # examples/prove-your-limiter, copied to a folder that is laid out like a checkout: the example in the folder
-# limiter, rlctl's sources in rlctl.
+# limiter, the adapters of limiters that are programs in any-limiter, rlctl's sources in rlctl.
 
 setup_file() {
   # A small search finds the same.
@@ -12,6 +12,7 @@ setup_file() {
   workspace=$BATS_FILE_TMPDIR
   export workspace
   cp -r "$project/examples/prove-your-limiter" "$workspace/limiter"
+  cp -r "$project/examples/any-limiter" "$workspace/any-limiter"
   ln -s "$project" "$workspace/rlctl"
 }
 
@@ -71,19 +72,42 @@ setup() {
   readme_is_true README.md
 }
 
-# workflow: the commands of the workflow, as GitHub would run them.
+# programs: the limiters that are programs in the workflow's matrix.
+programs() { sed -nE 's/^ *limiter: \[mine, (.*)\].*/\1/p' prove.yml | tr -d ,; }
+
+@test "prove: a limiter that is a program keeps every promise, and one that does not is found" {
+  local program
+  assert_equal "$(programs)" 'python java'
+  for program in $(programs); do
+    if [[ $program == java ]] && ! command -v javac; then continue; fi
+    run -0 --separate-stderr ./prove "$program"
+    assert_equal "$(grep -c '^ok ' <<<"$output")" "$(grep -c '^assert ' prove)"
+    assert [ ! -e failed ]
+  done
+  cp -r . "$BATS_TEST_TMPDIR/limiter"
+  cp -r ../any-limiter "$BATS_TEST_TMPDIR"
+  cd "$BATS_TEST_TMPDIR/limiter"
+  sed -i 's/ times\[0\] <= now - self.window/ times[0] <= now - 0.9 * self.window/' ../any-limiter/limiter.py
+  run -1 ./prove python
+  assert_line --regexp "'worst<=1' does not hold: python has "
+  # The command that is printed shows the decisions.
+  run -0 bash -euo pipefail -c "$(grep -m 1 '^rlctl burst .*search.log' <<<"$output")"
+  assert_line --partial '"allowed":true'
+}
+
+# workflow: the commands of the workflow, as GitHub would run them for the limiter "mine".
 workflow() {
   awk '
     on && /^          / { print substr($0, 11); next }
     { on = 0 }
     /^        run: \|$/ { on = 1; next }
-    /^ +(- )?run: / { sub(/^ +(- )?run: /, ""); print }' limiter/prove.yml
+    /^ +(- )?run: / { sub(/^ +(- )?run: /, ""); print }' limiter/prove.yml | sed 's/[$]{{ matrix.limiter }}/mine/'
 }
 
 @test "prove.yml: its commands build, install and run, and the paths that it keeps are those of prove" {
   cd "$workspace"
   workflow >steps
-  assert_equal "$(tail -n 1 steps)" limiter/prove
+  assert_equal "$(tail -n 1 steps)" 'limiter/prove mine'
   HOME=$workspace/home GITHUB_PATH=$workspace/path run -0 bash -e steps </dev/null
   assert_line 'ok      search, 5/60s'
   assert [ -x "$(<path)/rlctl" ]
@@ -98,6 +122,6 @@ workflow() {
   python3 -c 'import yaml' 2>/dev/null || skip 'python3-yaml is not installed'
   run -0 python3 -c 'import yaml
 for step in yaml.safe_load(open("prove.yml"))["jobs"]["prove"]["steps"]: print(step.get("uses") or step["run"])'
-  assert_line 'limiter/prove'
+  assert_line 'limiter/prove ${{ matrix.limiter }}'
   assert_line 'actions/upload-artifact@v4'
 }

@@ -8,16 +8,17 @@ import time
 
 from redis import Redis
 
+redis = Redis.from_url(os.environ["RLCTL_REDIS_URL"])
+
 
 class SortedSet:
     def __init__(self, limit, window):
-        self.redis = Redis.from_url(os.environ["RLCTL_REDIS_URL"])
         self.limit = limit
         self.window_ms = int(window * 1000)
 
     def allow(self, key):
         now = int(time.time() * 1000)
-        with self.redis.pipeline() as transaction:
+        with redis.pipeline() as transaction:
             transaction.zremrangebyscore(key, 0, now - self.window_ms)
             transaction.zadd(key, {now: now})
             transaction.zcard(key)

@@ -1,7 +1,7 @@
-"""A token bucket in Redis, made of two scripts: a timer runs ADD for each client, and each request runs TAKE.
+"""A token bucket in Redis, made of two scripts: a timer runs `add` for each client, and each request runs `take`.
 
-What goes wrong in TwoScripts: TAKE looks whether there is a token, but takes none. One token is enough for everybody.
-What goes wrong in TakesTokens, in which this is mended: ADD adds tokens to a full bucket, too. A client that has been
+What goes wrong in TwoScripts: `take` looks whether there is a token, but takes none. One token is enough for everybody.
+What goes wrong in TakesTokens, in which this is mended: `add` adds tokens to a full bucket, too. A client that has been
 away for an hour finds all the tokens of that hour.
 """
 import os
@@ -9,16 +9,14 @@ import time
 
 from redis import Redis
 
-ADD = "for _ = 1, ARGV[1] do redis.call('RPUSH', KEYS[1], 'token') end"
+redis = Redis.from_url(os.environ["RLCTL_REDIS_URL"])
+add = redis.register_script("for _ = 1, ARGV[1] do redis.call('RPUSH', KEYS[1], 'token') end")
 
 
 class TwoScripts:
-    TAKE = "return redis.call('LLEN', KEYS[1]) > 0"
+    take = redis.register_script("return redis.call('LLEN', KEYS[1]) > 0")
 
     def __init__(self, limit, window):
-        redis = Redis.from_url(os.environ["RLCTL_REDIS_URL"])
-        self.add = redis.register_script(ADD)
-        self.take = redis.register_script(self.TAKE)
         self.limit = limit
         self.interval = window / limit
         self.ticks = {}
@@ -32,9 +30,9 @@ class TwoScripts:
         tick = int(time.time() / self.interval)
         tokens = tick - self.ticks[key] if key in self.ticks else self.limit
         if tokens > 0:
-            self.add([key], [tokens])
+            add([key], [tokens])
         self.ticks[key] = tick
 
 
 class TakesTokens(TwoScripts):
-    TAKE = "return redis.call('LPOP', KEYS[1])"
+    take = redis.register_script("return redis.call('LPOP', KEYS[1])")
