@@ -25,7 +25,7 @@ needs_redis_py() { needs python3-redis python3 -c 'import redis'; }
 needs_java() { needs 'default-jdk-headless, 17 or newer' bash -c 'javac --version && (($(javac --version | tr -dc "0-9." | cut -d . -f 1) >= 17))'; }
 
 # most FIELD COMMAND…: the requests that the only limiter allowed within one window.
-most() { rlctl burst "${@:2}" --json | jq ".limiters[0].$1.allowed"; }
+most() { rlctl burst "${@:2}" --json | jq ".runs[0].$1.allowed"; }
 
 # row COMMAND: the numbers in the row of the README's table with this value of --exec are true.
 row() {
