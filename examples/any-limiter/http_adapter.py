@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lets rlctl ask a web service that limits its clients, with one GET for each request:
 
-    rlctl burst steady --clock real --limit 5/1h --rate 10/s --duration 3s \\
+    rlctl burst steady --clock real --limit 5/1h --rate 10/s --duration 1s \\
         --exec './http_adapter.py http://127.0.0.1:8080/ broken-promises'
 
 The key is sent as X-Api-Key; status 429 means denied. Retry-After, RateLimit and RateLimit-Policy
@@ -94,6 +94,7 @@ class Client:
             self.promise = None
 
 
+print('{"hello":{"pipeline":1}}', flush=True)  # rlctl begins as soon as the adapter is ready
 clients = {}
 for line in sys.stdin:
     request = json.loads(line)

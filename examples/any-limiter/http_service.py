@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A web service that limits its clients, for http_adapter.py: http_service.py PORT LIMIT/SECONDS
 
-The limit is kept. What goes wrong: it says Retry-After: 1 however long the client must wait.
+The limit is kept. What goes wrong: it says Retry-After: 0 however long the client must wait.
 """
 import sys
 import time
@@ -28,7 +28,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("RateLimit-Policy", f'"default";q={limit};w={window}')
         self.send_header("RateLimit", f'"default";r={max(limit - count - 1, 0)};t={int(end - now) + 1}')
         if count >= limit:
-            self.send_header("Retry-After", "1")
+            self.send_header("Retry-After", "0")
         self.send_header("Content-Length", "0")
         self.end_headers()
 

@@ -79,8 +79,8 @@ row() {
   row ./limiter.sh
 }
 
-# without_times: how long a request waited differs from run to run.
-without_times() { sed -E 's/a request [0-9.]+ s later/a request N s later/'; }
+# How late the request came depends on the machine.
+without_times() { sed -E 's/[0-9.]+ s later/N s later/'; }
 
 @test "a web service: the adapter tells which promises were broken" {
   local url
@@ -92,7 +92,7 @@ without_times() { sed -E 's/a request [0-9.]+ s later/a request N s later/'; }
   readme_is_true http.md without_times
 
   # A service that says another limit than the one that is asked for.
-  run -0 rlctl burst steady --clock real --limit 6/1h --requests 2 --rate 100/s --keys 2 -q \
+  run -0 rlctl burst steady --clock real --limit 6/1h --requests 4 --rate 100/s --keys 2 -q \
     --exec "./http_adapter.py $url lies"
   assert_equal "$(sort lies)" "$(printf '%s: the limit is said to be 5, not 6\n' 1 2)"
 }
