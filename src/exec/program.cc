@@ -20,6 +20,8 @@ namespace {
 
 /// What is kept of a program's standard error, and how many lines of it a message shows.
 constexpr std::size_t kMostError = 8'192, kErrorLines = 5;
+/// Reads of its standard error at a time: more than a pipe holds.
+constexpr int kMostErrorReads = 64;
 /// What a message shows of a key, and of a line.
 constexpr std::size_t kMostShown = 60;
 /// Once its input has ended, a program has this long to end by itself.
@@ -230,7 +232,8 @@ void Program::read_output() {
 
 void Program::read_error() {
   std::array<char, 4096> buffer;
-  while (child_->error() >= 0) {
+  // Not forever, since it may write as fast as this reads.
+  for (int i = 0; i < kMostErrorReads && child_->error() >= 0; ++i) {
     const auto size = ::read(child_->error(), buffer.data(), buffer.size());
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return;
@@ -266,7 +269,8 @@ void Program::wait(Deadline until) {
   if (ready > 0 && files[1].revents != 0) read_error();
   if (ready > 0 && files[0].revents != 0) return read_output();
   if (in_flight() > 0 && Clock::now() >= due_) {
-    fail(fmt::format("has not answered within {}", format_duration(settings_.timeout)),
+    fail(fmt::format("has not answered within {}{}", format_duration(settings_.timeout),
+                     reads_no_more_ ? ", and has closed its standard input" : ""),
          "use a longer --timeout, or flush its output after each line", true);
   }
 }

@@ -12,20 +12,21 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// An integer member from `least` on, at most as large as any number that rlctl computes with;
+/// An integer member from `least` to `most`, which is the largest number that rlctl computes with;
 /// std::nullopt if there is none.
-std::optional<std::int64_t> integer_member(const Json& object, const char* name,
-                                           std::int64_t least) {
+std::optional<std::int64_t> integer_member(const Json& object, const char* name, std::int64_t least,
+                                           std::int64_t most = limiter::kLatestComputed.count()) {
   const auto member = object.find(name);
   if (member == object.end() || member->is_null()) return std::nullopt;
-  constexpr auto kMost = limiter::kLatestComputed.count();
+  // One that is not negative is unsigned, and may be too large for std::int64_t.
   if (member->is_number_integer() &&
-      !(member->is_number_unsigned() && member->get<std::uint64_t>() > std::uint64_t{kMost})) {
+      !(member->is_number_unsigned() &&
+        member->get<std::uint64_t>() > static_cast<std::uint64_t>(most))) {
     const auto number = member->get<std::int64_t>();
-    if (number >= least && number <= kMost) return number;
+    if (number >= least && number <= most) return number;
   }
   throw UsageError(
-      fmt::format("\"{}\" must be a whole number from {} to {}, not {}", name, least, kMost,
+      fmt::format("\"{}\" must be a whole number from {} to {}, not {}", name, least, most,
                   escape(member->dump(-1, ' ', false, Json::error_handler_t::replace), 60)));
 }
 
@@ -46,11 +47,7 @@ limiter::Decision decision_of(bool allowed) {
 Answer read_hello(const Json& hello) {
   Answer answer{.pipeline = 1};
   if (!hello.is_object()) throw UsageError("\"hello\" is not an object");
-  if (const auto pipeline = integer_member(hello, "pipeline", 1)) {
-    if (*pipeline > kLargestPipeline) {
-      throw UsageError(
-          fmt::format("\"pipeline\" is {}, more than {}", *pipeline, kLargestPipeline));
-    }
+  if (const auto pipeline = integer_member(hello, "pipeline", 1, kLargestPipeline)) {
     answer.pipeline = pipeline;
   }
   return answer;
@@ -102,8 +99,10 @@ Answer read_answer(std::string_view line) {
   // The most frequent ones.
   if (line == "1" || line == "{\"allowed\":true}") return {.decision = decision_of(true)};
   if (line == "0" || line == "{\"allowed\":false}") return {.decision = decision_of(false)};
+  // For the parser, a NUL is the end.
+  const bool has_nul = line.find('\0') != line.npos;
   const auto json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) throw UsageError("it is not JSON");
+  if (has_nul || json.is_discarded()) throw UsageError("it is not JSON");
   if (!json.is_object()) throw UsageError("it is neither an object nor 1 nor 0");
   return read_object(json);
 }

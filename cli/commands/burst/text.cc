@@ -280,10 +280,11 @@ class TextReport {
                             : instant_text(report_.runs.front().begin + axis.origin));
   }
 
-  /// Where the remaining and the reset_after that a script reports differ from an exact log.
+  /// Where the remaining and the reset_after that a script or a program reports differ from an
+  /// exact log.
   void append_misreports() {
     for (std::size_t i = 0; i < std::min(report_.runs.size(), plan_.candidates.size()); ++i) {
-      if (!plan_.candidates[i].foreign) continue;
+      if (plan_.candidates[i].is_bundled()) continue;
       const auto& run = report_.runs[i];
       const auto& remaining = run.outcome.measured.remaining_error;
       const auto& reset = run.outcome.measured.reset_error;

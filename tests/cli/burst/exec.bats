@@ -1,0 +1,342 @@
+load ../../support/common
+
+# `rlctl burst --exec`: programs that answer well, and programs that misbehave. No test waits for an answer that
+# never comes, except with a short --timeout.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  program=$project/tests/support/odd_program.pl
+  # Two algorithms, as somebody would write them.
+  cat >fixed.py <<'PYTHON'
+import json, sys
+
+used = {}
+for line in sys.stdin:
+    r = json.loads(line)
+    if "reset" in r:
+        used.clear()
+        continue
+    window = r["key"], r["now_us"] // r["window_us"]
+    total = used.get(window, 0) + r["cost"]
+    if total <= r["limit"]:
+        used[window] = total
+    print(int(total <= r["limit"]), flush=True)
+PYTHON
+  cat >log.py <<'PYTHON'
+import json, sys
+
+kept = {}
+for line in sys.stdin:
+    r = json.loads(line)
+    if "reset" in r:
+        kept.clear()
+        continue
+    log = kept.setdefault(r["key"], [])
+    now = max([r["now_us"], *log[-1:]])
+    log[:] = [at for at in log if at > now - r["window_us"]]
+    allowed = len(log) + r["cost"] <= r["limit"]
+    if allowed:
+        log.extend([now] * r["cost"])
+    retry = log[len(log) + r["cost"] - r["limit"] - 1] + r["window_us"] - now if not allowed else 0
+    print(json.dumps({"allowed": allowed, "id": r["id"], "remaining": r["limit"] - len(log),
+                      "retry_after_us": retry}), flush=True)
+PYTHON
+}
+
+# ask WAY [OPTION…]: sends 100 requests to the program that misbehaves in this way.
+ask() {
+  local way=$1
+  shift
+  run --separate-stderr rlctl burst steady --requests 100 --limit 1000/60s -q --exec "perl '$program' $way" "$@"
+}
+
+# fails_with STATUS WAY MESSAGE [OPTION…]
+fails_with() {
+  local expected=$1 way=$2 message=$3
+  shift 3
+  ask "$way" "$@"
+  assert_equal "$status $way: ${stderr%%$'\n'*}" "$expected $way: rlctl: burst: odd_program.pl $message"
+}
+
+# Whether no process has this test's folder among its arguments.
+nobody_is_left() { ! pgrep -f "odd_program.pl [a-z_]+ $BATS_TEST_TMPDIR" >/dev/null; }
+
+# --- answers -------------------------------------------------------------------------------------------
+
+@test "answers that come late, in halves or after a slow start count" {
+  local way
+  for way in well late starts_late halves 'hello 1' 'hello 64' 'hello 4096' 'batches 32'; do
+    # All but one of the batches are whole.
+    run -0 rlctl burst steady --requests 97 -q --limit 1000/60s --exec "perl '$program' $way" \
+      --assert 'allowed==97' --assert 'worst>0'
+  done
+}
+
+@test "what is no answer ends the run with status 5, and the message shows it" {
+  fails_with 5 "first 'yes, \"sure\"'" "wrote 'yes, \"sure\"': it is not JSON: request 1, of key '1'"
+  fails_with 5 "first ''" "wrote '': it is not JSON: request 1, of key '1'"
+  fails_with 5 'nul' "wrote '1\\x00': it is not JSON: request 1, of key '1'"
+  fails_with 5 'invalid_utf8' "wrote '{\"allowed\":true,\"x\":\"\\xff\"}': it is not JSON: request 1, of key '1'"
+  fails_with 5 'first 2' "wrote '2': it is neither an object nor 1 nor 0: request 1, of key '1'"
+  fails_with 5 'first {\"allowed\":true,\"remaining\":1.5}' "wrote '{\"allowed\":true,\"remaining\":1.5}': \"remaining\" must be a whole number from 0 to 10000000000000000, not 1.5: request 1, of key '1'"
+  fails_with 5 'first {\"allowed\":true,\"id\":2}' "answered request 2 instead: request 1, of key '1'"
+  assert_equal "${stderr#*$'\n'}" '  hint: the answers must be in the order of the requests'
+  fails_with 5 swaps "answered request 3 instead: request 2, of key '1'"
+  fails_with 5 megabyte "wrote a line of more than 65536 bytes: request 1, of key '1'"
+}
+
+@test "more answers than requests end the run, at the latest when the program ends" {
+  fails_with 5 twice "wrote '1' without a request: after request 1"
+  fails_with 5 megabyte_of_lines "wrote '1' without a request: after request 1"
+  fails_with 5 once_more "wrote '1' without a request: after request 100"
+  ask unasked
+  assert_equal "$status" 5
+  assert_regex "$stderr" "wrote '1' without a request"
+}
+
+@test "a hello is the first line, with a pipeline of 1 to 4096" {
+  local pipeline
+  for pipeline in 0 4097 1000000000 -1; do
+    fails_with 5 "hello $pipeline" "wrote '{\"hello\":{\"pipeline\":$pipeline}}': \"pipeline\" must be a whole number from 1 to 4096, not $pipeline: request 1, of key '1'"
+  done
+  fails_with 5 hello_late "wrote a \"hello\" after its first line: request 2, of key '1'"
+  ask hello_twice
+  assert_equal "$status" 5
+  assert_regex "$stderr" 'wrote a "hello" after its first line'
+}
+
+@test "no answer within --timeout is status 3" {
+  local hint='  hint: use a longer --timeout, or flush its output after each line'
+  fails_with 3 never "has not answered within 100ms: request 1, of key '1'" --timeout 100ms
+  assert_equal "${stderr#*$'\n'}" "$hint"
+  fails_with 3 stops_reading "has not answered within 3s: request 2, of key '1'" --timeout 3s
+  ask closes_input --timeout 1s
+  assert_equal "$status" 3
+}
+
+@test "the end of a program, or of its output, is status 5, and the message says how it ended" {
+  local hint='  hint: a program reads requests until its standard input ends; see rlctl-exec(7)'
+  fails_with 5 'exits 0' "ended with status 0: request 1, of key '1'"
+  assert_equal "${stderr#*$'\n'}" "$hint"
+  fails_with 5 'exits 7' "ended with status 7: request 1, of key '1'"
+  fails_with 5 kills_itself "was killed by signal 9 (SIGKILL): request 2, of key '1'"
+  fails_with 5 closes_output "closed its standard output: request 1, of key '1'"
+  fails_with 5 no_newline "ended with status 0: request 2, of key '1'"
+  fails_with 5 fails "ended with status 255: request 2, of key '1'; its standard error ends with: first line; last line"
+}
+
+@test "a program that cannot be run is status 2" {
+  touch not-executable
+  mkdir folder
+  run -2 rlctl burst --exec ./none
+  assert_line "rlctl: burst: none: cannot run './none': no such file or directory"
+  run -2 rlctl burst --exec none-in-path
+  assert_line "rlctl: burst: none-in-path: cannot run 'none-in-path': no such file or directory"
+  run -2 rlctl burst --exec './not-executable x'
+  assert_line "rlctl: burst: not-executable: cannot run './not-executable': permission denied"
+  run -2 rlctl burst --exec ./folder
+  assert_line "rlctl: burst: folder: cannot run './folder': permission denied"
+  run -2 rlctl burst --exec ' '
+  assert_line 'rlctl: burst: --exec: the command is empty'
+  run -2 rlctl burst --exec "sh 'x"
+  assert_line --partial 'rlctl: burst: --exec: '
+}
+
+@test "rlctl needs little memory, whatever a program writes to its standard error" {
+  run -0 /usr/bin/python3 - rlctl burst steady --requests 10 -q --exec "perl '$program' much_error 100" <<'PYTHON'
+import resource, subprocess, sys
+print(subprocess.run(sys.argv[1:]).returncode)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
+PYTHON
+  assert_line --index 0 0
+  ((lines[1] < 90)) || fail "${lines[1]} MB"
+  # One that never pauses does not hold up the answers, also with a processor of its own.
+  run_with_timeout -0 rlctl burst steady --requests 10 -q --exec "perl '$program' endless_error" --exec-cpus all
+}
+
+# --- the end -------------------------------------------------------------------------------------------
+
+@test "nothing is left of a program that forks, ignores SIGTERM or does not end" {
+  local way
+  for way in forks forks_with_output ignores_term hangs_at_end endless_error; do
+    ask "$way '$BATS_TEST_TMPDIR'"
+    assert_equal "$way $status" "$way 0"
+    nobody_is_left || fail "$way: $(pgrep -af odd_program.pl)"
+  done
+  ask "fails '$BATS_TEST_TMPDIR'"
+  assert_equal "$status" 5
+  nobody_is_left
+}
+
+@test "Ctrl-C and SIGTERM end rlctl by the signal, and the program with it" {
+  local signal
+  for signal in INT:2 TERM:15; do
+    rm -f requests
+    run -0 ends_by "${signal%:*}" 'test -s requests' rlctl burst steady --requests 100 -q --timeout 120s \
+      --exec "sh -c 'head -n 1 >requests; exec perl \"\$@\"' sh '$program' never '$BATS_TEST_TMPDIR'"
+    assert_output "signal ${signal#*:}"
+    nobody_is_left
+  done
+  rm requests
+  run -0 ends_by INT 'test -s requests' rlctl burst adversary -q --timeout 120s \
+    --exec "sh -c 'head -n 1 >requests; exec perl \"\$@\"' sh '$program' ignores_term '$BATS_TEST_TMPDIR'"
+  nobody_is_left
+}
+
+@test "SIGKILL of rlctl ends the program, too" {
+  run -0 ends_by KILL 'test -s requests' rlctl burst steady --requests 100 -q --timeout 120s \
+    --exec "sh -c 'head -n 1 >requests; exec perl \"\$@\"' sh '$program' never '$BATS_TEST_TMPDIR'"
+  assert_output 'signal 9'
+  wait_until nobody_is_left
+}
+
+@test "a program runs without rlctl's standard input, output and error" {
+  run -0 bash -c 'rlctl burst steady --requests 10 -q --exec "perl \"$1\" well" <&- >&- 2>&-' - "$program"
+  echo 'for the program?' >input
+  run -0 bash -c 'rlctl burst steady --requests 10 -q --exec "perl \"$1\" well" <input && cat' - "$program" <input
+  assert_output 'for the program?'
+}
+
+# --- requests ------------------------------------------------------------------------------------------
+
+# Answers 1 to each request, and keeps what it reads in the file requests.
+keep="sh -c 'tee requests | sed -u s/.*/1/'"
+
+@test "requests carry their time, cost and number, and the limit" {
+  run -0 rlctl burst steady --requests 2 --rate 1/s --limit 5/60s --burst 7 --cost 3 -q --exec "$keep"
+  assert_equal "$(cat requests)" '{"now_us":1767225600000000,"key":"1","cost":3,"id":1,"limit":5,"window_us":60000000,"burst":7}
+{"now_us":1767225601000000,"key":"1","cost":3,"id":2,"limit":5,"window_us":60000000,"burst":7}'
+}
+
+@test "keys of a log arrive as they are, whatever bytes they have" {
+  printf '%s\n' '{"ts":1767225600,"key":"a\"b\\c\nd\te/"}' '{"ts":1767225601,"key":"\u00e4\u0001"}' >requests.json
+  printf '1767225602 a\xffb\n1767225603 %s\n' "'x'" >requests.log
+  run -0 rlctl burst --replay requests.json --replay requests.log --limit 5/60s -q --exec "$keep"
+  assert_equal "$(jq -c '[.key, .key_base64]' requests)" '["a\"b\\c\nd\te/",null]
+["ä\u0001",null]
+["a\\xffb","Yf9i"]
+["'"'x'"'",null]'
+  # The report and the messages are as readable as ever.
+  run -5 --separate-stderr rlctl burst --replay requests.log --limit 5/60s -q --exec "perl '$program' 'first' no"
+  assert_equal "${stderr%%$'\n'*}" \
+    "rlctl: burst: odd_program.pl wrote 'no': it is not JSON: request 1, of key 'a\\xffb'"
+}
+
+@test "a reset comes before each schedule, and the numbers begin anew" {
+  run -0 rlctl burst adversary --budget 200 --limit 1/60s -q --exec "sh -c 'tee requests | sed -u \"/reset/d; s/.*/1/\"'"
+  run -0 jq -s 'reduce .[] as $line ({id: 0, resets: 0, wrong: 0};
+    if $line.reset then {id: 0, resets: (.resets + 1), wrong} else
+    {id: $line.id, resets, wrong: (.wrong + if $line.id == .id + 1 then 0 else 1 end)} end)
+    | .resets > 10, .wrong' -c requests
+  assert_output $'true\n0'
+}
+
+@test "--exec-fresh starts the program anew for each schedule" {
+  run -0 rlctl burst adversary --budget 80 --limit 1/60s -q --exec-fresh \
+    --exec "sh -c 'echo >>starts; exec perl \"\$@\"' sh '$program' hello 64"
+  (($(wc -l <starts) > 5))
+  # It has forgotten then, although it ignores resets.
+  cat >forgetful.sh <<'SH'
+read -r first && echo 1
+while read -r line; do case $line in *reset*) ;; *) echo 0 ;; esac; done
+SH
+  run -0 rlctl burst adversary --budget 80 --limit 1/60s -q --exec-fresh --exec 'sh forgetful.sh' --assert 'worst==1'
+}
+
+# --- decisions -----------------------------------------------------------------------------------------
+
+@test "a fixed window in Python is the same limiter as the model and the script" {
+  local requests
+  requests=$(scaled 10000 100000)
+  run -0 rlctl burst poisson --exec 'python3 fixed.py' --against fixed-window --requests "$requests" --keys 7 --limit 50/s
+  assert_line --regexp '^differ +no: fixed.py and fixed-window decide all '
+  run -0 rlctl burst poisson --exec 'python3 fixed.py' --against fixed-window --requests "$requests" --model \
+    --keys 7 --key-skew 1 --cost 3 --limit 100/s
+  run -0 rlctl burst poisson --exec 'python3 log.py' --against sliding-window-log --requests "$requests" --keys 5 \
+    --limit 50/s --model
+  run -1 rlctl burst --exec 'python3 fixed.py' --against sliding-window-log --model --limit 100/60s
+  assert_line --partial "differ     yes, first at request 101 (key '1'): fixed.py allows it,"
+}
+
+@test "the adversary finds twice the limit of a fixed window in Python, and the report repeats itself" {
+  run -0 rlctl burst adversary --exec 'python3 fixed.py' --budget 5000
+  assert_line 'fixed.py  2.00× the limit: 10 within 10 s'
+  assert_line --regexp '^program +fixed.py +python3 fixed.py$'
+  run -0 rlctl burst adversary --exec 'python3 fixed.py' --budget 5000 --json
+  local first=$output
+  run -0 bash -c "$(jq -r .command <<<"$first") --json"
+  assert_output "$first"
+  run -0 rlctl burst adversary --exec 'python3 fixed.py' --budget 5000 --write worst.log -q
+  run -0 rlctl burst --replay worst.log --exec 'python3 fixed.py' --limit 5/60s --json
+  assert_equal "$(jq '.runs[0].worst.ratio' <<<"$output")" 2
+}
+
+@test "a correct log in Python never exceeds its limit, and tells no wrong retry_after" {
+  run -0 rlctl burst adversary --exec 'python3 log.py' --limit 2/60s --budget 5000 --assert 'worst<=1' \
+    --assert 'wrongly_denied==0' --assert 'most_stepping_back<=1'
+  assert_line 'log.py  never above the limit'
+  run -0 rlctl burst adversary --exec 'python3 log.py' --limit 2/60s --exhaustive "$(scaled 4 5)" --assert 'worst<=1'
+  assert_line --regexp '^proof +no schedule of up to [45] requests at critical times leaks'
+  run -0 rlctl burst poisson --exec 'python3 log.py' --limit 20/s --keys 3 --assert 'retry_after_broken==0' \
+    --assert 'remaining_too_many==0'
+}
+
+@test "what a program says remains is compared with what it has left" {
+  cat >proud.py <<'PYTHON'
+import sys
+for line in sys.stdin:
+    print('{"allowed":true,"remaining":7,"reset_after_us":1}', flush=True)
+PYTHON
+  run -0 rlctl burst steady --requests 3 --rate 1/s --limit 5/60s --exec 'python3 proud.py'
+  assert_line --regexp '^remaining +proud.py +at most 5 too many, 0 too few$'
+  assert_line --regexp '^reset +proud.py +at most '
+}
+
+@test "a limiter by chance is no finding, but an error" {
+  cat >chance.py <<'PYTHON'
+import random, sys
+for line in sys.stdin:
+    if "reset" not in line:
+        print(random.randint(0, 1), flush=True)
+PYTHON
+  run --separate-stderr rlctl burst adversary --exec 'python3 chance.py' --budget 2000 -q
+  assert_equal "$status" 2
+  assert_regex "$stderr" 'answers the same schedule now so and now otherwise'
+}
+
+# --- names and options ---------------------------------------------------------------------------------
+
+@test "programs, scripts and algorithms are compared in one report, each under a name of its own" {
+  mkdir other
+  cp log.py other/fixed.py
+  echo "return redis.call('INCR', KEYS[1])" >count.lua
+  run -0 rlctl burst --limit 100/60s --exec 'python3 fixed.py' --exec 'python3 other/fixed.py' --exec 'python3 fixed.py' \
+    --script count.lua --keys '{key}:{window_index}' --allowed-when '<=limit' --algorithm gcra --json
+  assert_equal "$(jq -c '[.runs[].algorithm]' <<<"$output")" \
+    '["count.lua","python3 fixed.py","python3 other/fixed.py","gcra"]'
+  assert_equal "$(jq -c '[.runs[].worst.allowed]' <<<"$output")" '[200,200,100,100]'
+}
+
+@test "a program of the configuration runs in the configuration's folder, under its name" {
+  mkdir configured
+  mv fixed.py configured/
+  cat >configured/config.toml <<'TOML'
+timeout = "120s"
+[script.mine]
+exec = "python3 'fixed.py'"
+[script.gone]
+exec = "./none"
+TOML
+  local options=(--config configured/config.toml burst --limit 100/60s)
+  run -0 rlctl "${options[@]}" --script mine --json
+  assert_equal "$(jq -c '.runs[] | [.algorithm, .worst.ratio]' <<<"$output")" '["mine",2]'
+  run -0 rlctl "${options[@]}" --script mine --against fixed-window -q
+  run -2 rlctl "${options[@]}" --script gone
+  assert_line "rlctl: burst: gone: cannot run './none': no such file or directory"
+  run -2 rlctl "${options[@]}" --script mine --args x
+  assert_line "rlctl: burst: --args is for a script in Lua, but 'mine' is a program"
+  run -2 rlctl "${options[@]}" --script mine --allowed-when r
+  assert_line "rlctl: burst: --allowed-when is for a script in Lua, but 'mine' is a program"
+  run -2 rlctl --config configured/config.toml debug mine
+  assert_line --partial "'mine' is a program"
+}
