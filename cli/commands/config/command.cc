@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -162,23 +163,45 @@ std::string words_text(const std::string& text) {
   return text.find(' ') == text.npos ? escaped_text(text) : shell_quoted(text);
 }
 
+/// None for a program.
+std::optional<std::string> file_of(const NamedScript& script) {
+  if (script.program) return std::nullopt;
+  return script.path;
+}
+
+/// The words of a program; none for a script in Lua.
+std::optional<std::string> command_of(const NamedScript& script) {
+  if (!script.program) return std::nullopt;
+  return joined_words(script.program->words);
+}
+
+/// The templates of its keys; none for a program.
+std::optional<std::vector<std::string>> keys_of(const NamedScript& script) {
+  if (script.program) return std::nullopt;
+  return script_keys(script.options);
+}
+
 /// A row for each script; only the columns that one of them has.
 void append_scripts(std::string& out, std::span<const NamedScript> scripts) {
   if (scripts.empty()) return;
-  std::vector<Cells> rows{{"script", "file", "keys"}};
-  for (const auto& script : scripts) {
-    rows.push_back({escaped_text(script.name), escaped_text(script.path),
-                    words_text(joined_words(script_keys(script.options)))});
-  }
-  for (const auto& setting : script_settings()) {
-    const auto has = [&](const auto& script) {
-      return (script.options.*setting.value).has_value();
-    };
-    if (std::none_of(scripts.begin(), scripts.end(), has)) continue;
-    rows.front().push_back(setting.key());
+  std::vector<Cells> rows{{"script"}};
+  for (const auto& script : scripts) rows.push_back({escaped_text(script.name)});
+  const auto add_column = [&](const std::string& title, const auto& value_of, auto format) {
+    const auto has = [&](const auto& script) { return value_of(script).has_value(); };
+    if (std::none_of(scripts.begin(), scripts.end(), has)) return;
+    rows.front().push_back(title);
     for (std::size_t i = 0; i < scripts.size(); ++i) {
-      rows[i + 1].push_back(words_text((scripts[i].options.*setting.value).value_or("-")));
+      const auto value = value_of(scripts[i]);
+      rows[i + 1].push_back(value ? format(*value) : "-");
     }
+  };
+  add_column("file", file_of, [](const auto& file) { return escaped_text(file); });
+  add_column("exec", command_of, words_text);
+  add_column("keys", keys_of, [](const auto& keys) { return words_text(joined_words(keys)); });
+  for (const auto& setting : script_settings()) {
+    add_column(
+        setting.key(), [&](const auto& script) { return script.options.*setting.value; },
+        words_text);
   }
   out += '\n';
   append_rows(out, rows);
@@ -221,10 +244,11 @@ void append_policy_json(JsonWriter& json, const limiter::Policy& policy) {
 void append_script_json(JsonWriter& json, const NamedScript& script) {
   json.begin_object()
       .field("name", script.name)
-      .field("file", script.path)
+      .field("file", file_of(script))
+      .field("exec", command_of(script))
       .name("keys")
       .begin_array();
-  for (const auto& key : script_keys(script.options)) json.value(key);
+  for (const auto& key : keys_of(script).value_or(std::vector<std::string>{})) json.value(key);
   json.end_array();
   for (const auto& setting : script_settings()) {
     json.field(setting.key(), script.options.*setting.value);

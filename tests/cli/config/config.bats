@@ -481,9 +481,32 @@ END
   assert_line --regexp "^a\\\\x20b +/dev/null +\{key\} +'\{now_ms\} \{limit\}'$"
   run -0 rlctl config show count --json
   assert_equal "$(jq -c '[.policies, .scripts]' <<<"$output")" "[[],[{\"name\":\"count\",\
-\"file\":\"${users%/*}/lua/count.lua\",\"keys\":[\"hist:{key}\",\"{now_s}\"],\
+\"file\":\"${users%/*}/lua/count.lua\",\"exec\":null,\"keys\":[\"hist:{key}\",\"{now_s}\"],\
 \"function\":null,\"args\":\"{limit} 'two words' ''\",\"setup\":null,\"allowed_when\":\"<=limit\",\"delay_unit\":null,\"denied_error\":null,\"delay\":null,\"remaining\":null,\"retry_after\":null,\"reset_after\":null,\"line\":1}]]"
   wrong "config: no policy 'cuont' in ${users/#$HOME/\~}, which has none" config show cuont
+}
+
+@test "config check and show include programs, whose folder is that of the configuration" {
+  cat >"$users" <<'END'
+[script.mine]
+exec = "python3 'my limiter.py' --fast"
+END
+  run -0 rlctl config check
+  assert_output "$users: 0 policies, 1 script, no errors"
+  run -0 rlctl config show mine
+  assert_line --regexp '^script +exec$'
+  assert_line --regexp "^mine +'python3 .*my limiter\.py.* --fast'$"
+  run -0 rlctl config show --json
+  assert_equal "$(jq -c '.scripts[0] | [.name, .file, .exec, .keys, .args, .line]' <<<"$output")" \
+    "[\"mine\",null,\"python3 'my limiter.py' --fast\",[],null,1]"
+  printf 'file = "a.lua"\nkeys = "{key}"\nallowed_when = "r"\n' >>"$users"
+  run -2 --separate-stderr rlctl config check
+  assert_equal "$(grep -c 'exec is a program, which takes nothing else' <<<"$stderr")" 3
+  printf '[script.a]\nexec = ""\n[script.b]\nexec = ["sh"]\n[script.c]\nexec = "sh \x27"\n' >"$users"
+  run -2 --separate-stderr rlctl config check
+  assert_equal "$stderr" "rlctl: $users:2: script 'a': exec: the command is empty
+rlctl: $users:4: script 'b': exec must be a string, not a list
+rlctl: $users:6: script 'c': exec: 'sh '' has a quote that is not closed: '"
 }
 
 @test "config check reports every mistake in a script with its line" {
