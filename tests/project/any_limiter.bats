@@ -97,6 +97,51 @@ without_times() { sed -E 's/[0-9.]+ s later/N s later/'; }
   assert_equal "$(sort lies)" "$(printf '%s: the limit is said to be 5, not 6\n' 1 2)"
 }
 
+# start_service ANSWER…: a web service that answers its requests in this order, with "STATUS|FIELD: VALUE|…". Sets url.
+start_service() {
+  start_bound python3 -u -c '
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+answers = iter(sys.argv[1:])
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        status, *fields = next(answers).split("|")
+        self.send_response(int(status))
+        for field in fields:
+            self.send_header(*field.split(": "))
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+server = HTTPServer(("127.0.0.1", 0), Handler)
+print(f"http://127.0.0.1:{server.server_port}/", flush=True)
+server.serve_forever()' "$@" >url
+  wait_until grep -q / url
+  url=$(<url)
+}
+
+@test "a web service: every kind of broken promise is told" {
+  start_service '200|RateLimit-Policy: "default";q=5;w=60|RateLimit: "default";r=3;t=60|X-RateLimit-Remaining: 4' \
+    '429|Retry-After: 100000' '200|RateLimit: limit=5, remaining=2, reset=9' \
+    '429|Retry-After: Thu, 01 Jan 2026 00:00:00 GMT' '429|X-RateLimit-Limit: 7' '200|X-RateLimit-Remaining: 1' 503
+  local request='{"now_us":0,"key":"a b","cost":1,"id":1,"limit":5,"window_us":3600000000,"burst":5}'
+  run -1 --separate-stderr ./http_adapter.py "$url" broken < <(printf '%s\n' "$request"{,,,,,,})
+  assert_output '{"hello":{"pipeline":1}}
+{"allowed": true, "remaining": 3}
+{"allowed": false, "retry_after_us": 100000000000}
+{"allowed": true, "remaining": 2}
+{"allowed": false, "retry_after_us": 0}
+{"allowed": false}
+{"allowed": true, "remaining": 1}'
+  assert_equal "$stderr" "$url: status 503"
+  run -0 sed -E 's/[0-9.]+ s later/N s later/' broken
+  assert_output 'a b: the window is said to be 60 s, not 3600 s
+a b: RateLimit says r=3, X-RateLimit-Remaining 4
+a b: 3 requests were said to remain, but the next one was denied
+a b: Retry-After said 100000 s, but a request N s later was allowed
+a b: the limit is said to be 7, not 5
+a b: Retry-After said 0 s, but a request N s later was denied'
+}
+
 @test "the output in the README of examples/any-limiter is correct" {
   awk '/^## / { off = /A web service/ } !off' README.md >rest.md
   readme_is_true rest.md
