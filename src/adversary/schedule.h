@@ -34,11 +34,18 @@ using Schedule = std::vector<Request>;
 /// The number of requests of all schedules.
 std::int64_t requests_of(std::span<const Schedule> schedules);
 
-/// How a limiter answered one request.
+/// How a limiter answered one request. Two answers are equal if they decide alike, whatever else
+/// they report.
 struct Answer {
   bool allowed = false;
   microseconds delay{0};  ///< how long the request waits before it proceeds
-  bool operator==(const Answer&) const = default;
+  /// As in limiter::Decision.
+  std::int64_t remaining = limiter::kNotTold;
+  microseconds retry_after = limiter::kTimeNotTold;
+
+  bool operator==(const Answer& other) const {
+    return allowed == other.allowed && delay == other.delay;
+  }
 };
 /// One for each request of a schedule.
 using Answers = std::vector<Answer>;

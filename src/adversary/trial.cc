@@ -14,7 +14,10 @@ namespace rlctl::adversary {
 namespace {
 
 Answer answer_of(const limiter::Decision& decision) {
-  return {.allowed = decision.allowed, .delay = decision.delay};
+  return {.allowed = decision.allowed,
+          .delay = decision.delay,
+          .remaining = decision.remaining,
+          .retry_after = decision.retry_after};
 }
 
 /// Runs schedules together, each with its own key. Throws what decide() throws, and Interrupted if

@@ -35,6 +35,7 @@ constexpr std::array kAlgorithms{
                     "it never allowed more than {allowed} within {window}{to_a_key}",
         .why_exceeded = "its counter starts over at {edge}, so {before} before that and {after} "
                         "after it were allowed {within}",
+        .has_own_windows = true,
         .make_model = make<FixedWindowModel>},
     Algorithm{.name = "sliding-window-log",
               .summary = "exact; keeps the time of each allowed unit",

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <tuple>
 
 #include "traffic/reply.h"
 
@@ -182,6 +183,9 @@ void Measurement::compare(const Arrival& arrival, const Decision& decision) {
 void Measurement::deny(Key& key, const Arrival& arrival, const Decision& decision) {
   if (!measured_.first_denial) measured_.first_denial = arrival.at;
   ++measured_.denied;
+  // 0: a foreign script does not tell.
+  const auto limit = static_cast<std::size_t>(decision.denied_by) - 1;
+  if (limit < limits_.size()) ++measured_.denied_by_limit[limit];
   if (key.denied++ == 0) ++measured_.keys_denied;
   if (!key.denials) key.denials = Denials{.first = arrival.at, .cost = arrival.cost};
 
@@ -239,30 +243,52 @@ Measurement Measurement::after_all_departures() const {
   return later;
 }
 
-Worst Measurement::worst() const {
+Worst Measurement::worst_of(std::size_t key) const {
   Worst worst;
   for (std::size_t limit = 0; limit < limits_.size(); ++limit) {
-    for (std::size_t key = 0; key < keys_.size(); ++key) {
-      const WorstWindow& window = windows_[key * limits_.size() + limit];
-      const auto ratio =
-          static_cast<double>(window.allowed()) / static_cast<double>(limits_[limit].limit);
-      if (ratio <= worst.ratio) continue;
-      worst = {.allowed = window.allowed(),
-               .ratio = ratio,
-               .limit = limit,
-               .key = static_cast<std::uint32_t>(key),
-               .from = window.from(),
-               .span = window.span(),
-               .edge = window.edge(),
-               .after_edge = window.after_edge()};
-    }
+    const WorstWindow& window = windows_[key * limits_.size() + limit];
+    const auto ratio =
+        static_cast<double>(window.allowed()) / static_cast<double>(limits_[limit].limit);
+    if (ratio <= worst.ratio) continue;
+    worst = {.allowed = window.allowed(),
+             .ratio = ratio,
+             .limit = limit,
+             .key = static_cast<std::uint32_t>(key),
+             .from = window.from(),
+             .span = window.span(),
+             .edge = window.edge(),
+             .after_edge = window.after_edge()};
   }
+  return worst;
+}
+
+std::vector<KeyWorst> Measurement::worst_keys() const {
+  const auto is_worse = [](const KeyWorst& one, const KeyWorst& other) {
+    const auto rank = [](const Worst& worst) {
+      return std::tuple(-worst.ratio, worst.limit, worst.key);
+    };
+    return rank(one.worst) < rank(other.worst);
+  };
+  std::vector<KeyWorst> worst;  // a heap, with the least bad on top
+  for (std::size_t key = 0; key < keys_.size(); ++key) {
+    const KeyWorst one{.worst = worst_of(key), .denied = keys_[key].denied};
+    const bool is_full = worst.size() == Measured::kWorstKeys;
+    if (one.worst.allowed == 0 || (is_full && !is_worse(one, worst.front()))) continue;
+    if (is_full) {
+      std::pop_heap(worst.begin(), worst.end(), is_worse);
+      worst.pop_back();
+    }
+    worst.push_back(one);
+    std::push_heap(worst.begin(), worst.end(), is_worse);
+  }
+  std::sort_heap(worst.begin(), worst.end(), is_worse);
   return worst;
 }
 
 Measured Measurement::result() const {
   Measured result = measured_;
-  result.worst = delayed_.empty() ? worst() : after_all_departures().worst();
+  result.worst_keys = delayed_.empty() ? worst_keys() : after_all_departures().worst_keys();
+  if (!result.worst_keys.empty()) result.worst = result.worst_keys.front().worst;
   keep_worse(result.worst_minute, minute_);
   for (const Key& key : keys_) {
     if (!key.denials) continue;

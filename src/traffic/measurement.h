@@ -86,11 +86,25 @@ struct KeyDenied {
   std::int64_t denied = 0;
 };
 
+/// The worst window of one key, and how many of its requests were denied.
+struct KeyWorst {
+  Worst worst = {};
+  std::int64_t denied = 0;
+};
+
 /// How a limiter treated the traffic.
 struct Measured {
+  static constexpr std::size_t kWorstKeys = 100;
+
   std::int64_t sent = 0, allowed = 0, denied = 0;  ///< requests
   std::int64_t keys = 0, keys_denied = 0;          ///< requested; denied at least once
+  /// How many of the denials each limit made, in their order: see Decision::denied_by. Their sum is
+  /// less than `denied` if a foreign script does not tell.
+  std::vector<std::int64_t> denied_by_limit = {};
   Worst worst;
+  /// The worst windows of the keys to which anything was allowed, the worst first; those of
+  /// kWorstKeys keys at most.
+  std::vector<KeyWorst> worst_keys = {};
   std::optional<microseconds> first_denial;  ///< since 1970
   /// The longest time for which every request of a key was denied: from a denial until the next
   /// allowed request, or until the key's last request.
@@ -190,7 +204,9 @@ class DelayedRequests {
 /// windows.
 class Measurement {
  public:
-  explicit Measurement(std::vector<limiter::Limit> limits) : limits_(std::move(limits)) {}
+  explicit Measurement(std::vector<limiter::Limit> limits) : limits_(std::move(limits)) {
+    measured_.denied_by_limit.resize(limits_.size());
+  }
   /// From now on does not compare what decisions report as remaining and reset_after.
   void ignore_reports() noexcept { compares_reports_ = false; }
 
@@ -224,7 +240,8 @@ class Measurement {
   [[gnu::noinline]] void compare(const Arrival& arrival, const limiter::Decision& decision);
   void allow(std::uint32_t key, const DelayedRequest& request);
   Measurement after_all_departures() const;
-  Worst worst() const;
+  Worst worst_of(std::size_t key) const;
+  std::vector<KeyWorst> worst_keys() const;
 
   std::vector<limiter::Limit> limits_;
   bool compares_reports_ = true;

@@ -247,6 +247,37 @@ TEST_CASE("a delayed request counts at the time when it may proceed") {
   CHECK(worst.span == 48s);
 }
 
+TEST_CASE("the worst windows of the worst keys are in order, and those of more keys are left out") {
+  const History history = {allow(0, 3, 2),  allow(1, 0, 4),  allow(2, 1, 4),
+                           deny(3, 1us, 1), deny(4, 1us, 7), allow(60, 3, 5)};
+  const auto measured = measure(history);
+  std::vector<std::pair<std::uint32_t, std::int64_t>> found;
+  for (const auto& [worst, denied] : measured.worst_keys) {
+    found.emplace_back(worst.key, worst.allowed);
+    CHECK(denied == (worst.key == 1 ? 1 : 0));
+  }
+  CHECK(found == decltype(found){{3, 5}, {0, 4}, {1, 4}});  // key 7 was allowed nothing
+  CHECK(measured.worst_keys.front().worst.from == measured.worst.from);
+
+  History many;
+  for (int key = 0; key < 300; ++key) many.push_back(allow(key, key, key % 200 + 1));
+  const auto of_many = measure(many).worst_keys;
+  REQUIRE(of_many.size() == Measured::kWorstKeys);
+  for (std::size_t i = 0; i < of_many.size(); ++i) {
+    CHECK(of_many[i].worst.allowed == static_cast<std::int64_t>(200 - i));
+    CHECK(of_many[i].worst.key == 199 - i);
+  }
+}
+
+TEST_CASE("denials count for the limit that the decision names") {
+  auto first = deny(0, 1us), second = deny(1, 1us), unknown = deny(2, 1us);
+  first.decision.denied_by = 1;
+  second.decision.denied_by = 2;
+  const auto measured = measure({first, second, second, unknown}, {kLimit, {50, 1000us, {}}});
+  CHECK(measured.denied_by_limit == std::vector<std::int64_t>{1, 2});
+  CHECK(measured.denied == 4);
+}
+
 TEST_CASE(
     "the worst minute is the clock minute with the most denials, and the first among equals") {
   // The history begins at 22:13:20, 20 s into its minute.

@@ -306,7 +306,8 @@ class ReportOutput {
  public:
   /// Opens the files. Throws UsageError if more than one output goes to standard output.
   ReportOutput(const Plan& plan, Invocation& invocation)
-      : quiet_(plan.quiet),
+      : plan_(plan),
+        quiet_(plan.quiet),
         invocation_(invocation),
         log_("--write", plan.search ? plan.search->write : std::nullopt, invocation.out),
         svg_("--svg", plan.svg, invocation.out),
@@ -317,7 +318,7 @@ class ReportOutput {
                           jsonl_.to_stdout() + junit_.to_stdout();
     require_one_on_stdout(
         on_stdout + invocation.json,
-        plan.search ? "use only one of --json, --write -, --svg - and --junit -"
+        plan.search ? "use only one of --json, --write -, --svg -, --jsonl - and --junit -"
                     : "use only one of --json, --svg -, --csv -, --jsonl - and --junit -");
     // Then nothing else goes to standard output.
     if (on_stdout > 0) quiet_ = true;
@@ -326,9 +327,9 @@ class ReportOutput {
   /// The callback for a Session; empty without --jsonl.
   OnNamedDecision on_decision() {
     if (!jsonl_.is_wanted()) return {};
-    return [this](std::string_view run, std::string_view key, const traffic::Arrival& arrival,
-                  const limiter::Decision& decision) {
-      append_decision_json(decisions_, run, key, arrival, decision);
+    return [this](std::string_view run, std::int64_t number, std::string_view key,
+                  const traffic::Arrival& arrival, const limiter::Decision& decision) {
+      append_decision_json(decisions_, plan_, run, number, key, arrival, decision);
       write_decisions(Output::kLarge);
     };
   }
@@ -336,6 +337,7 @@ class ReportOutput {
   /// Writes all outputs; for an interrupted report only the text or the JSON, since the other
   /// formats cannot state that it was interrupted.
   void finish(const Report& report, std::span<const Assertion> assertions) {
+    if (plan_.search && jsonl_.is_wanted()) append_steps_json(decisions_, report);
     write_decisions(0);
     if (!report.interrupted) {
       jsonl_.commit();
@@ -367,6 +369,7 @@ class ReportOutput {
     decisions_.clear();
   }
 
+  const Plan& plan_;
   bool quiet_;
   Invocation& invocation_;
   Destination log_, svg_, csv_, jsonl_, junit_;

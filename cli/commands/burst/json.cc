@@ -1,5 +1,8 @@
 #include "base/json.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/shell.h"
 #include "cli/commands/burst/measures.h"
 
@@ -63,6 +66,47 @@ void write_suggestion(JsonWriter& json, const Report& report, const traffic::Sug
   json.end_array();
 }
 
+void write_own_windows(JsonWriter& json, const Report& report, const Run& run,
+                       const traffic::Worst& worst) {
+  const auto windows = own_windows(report, run, worst);
+  json.name("own_windows");
+  if (windows.empty()) {
+    json.null();
+    return;
+  }
+  json.begin_array();
+  for (const auto& [from, to, units] : windows) {
+    json.begin_object().field("from_us", from).field("to_us", to).field("units", units);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_worst_keys(JsonWriter& json, const Report& report, const Run& run) {
+  json.name("worst_keys").begin_array();
+  for (std::size_t i = 0; i < run.worst_keys.size(); ++i) {
+    const auto& [worst, denied] = run.outcome.measured.worst_keys[i];
+    json.begin_object().bytes_field("key", run.worst_keys[i]).field("allowed", worst.allowed);
+    json.field("ratio", worst.ratio).field("from_us", worst.from).field("span_us", worst.span);
+    json.field("limit", limiter::format_limit(report.plan.limits[worst.limit]));
+    json.field("denied", denied).end_object();
+  }
+  json.end_array();
+}
+
+/// Null if a script does not tell.
+void write_denied_by_limit(JsonWriter& json, const traffic::Measured& measured) {
+  const auto& denied = measured.denied_by_limit;
+  json.name("denied_by_limit");
+  if (std::reduce(denied.begin(), denied.end()) != measured.denied) {
+    json.null();
+    return;
+  }
+  json.begin_array();
+  for (const auto count : denied) json.value(count);
+  json.end_array();
+}
+
 void write_run(JsonWriter& json, const Report& report, const Run& run) {
   const auto& measured = run.outcome.measured;
   json.begin_object().field("algorithm", run.name);
@@ -71,7 +115,10 @@ void write_run(JsonWriter& json, const Report& report, const Run& run) {
   write_measures(json, kWorstGroup, run);
   json.bytes_field("key", run.worst_key);
   json.field("limit", limiter::format_limit(report.plan.limits[measured.worst.limit]));
+  write_own_windows(json, report, run, measured.worst);
   json.end_object();
+  write_worst_keys(json, report, run);
+  write_denied_by_limit(json, measured);
   write_measures(json, kMemoryGroup, run);
   write_measures(json, kServerGroup, run);
   const auto& timing = run.outcome.timing;
@@ -146,23 +193,38 @@ void write_traffic(JsonWriter& json, const Report& report) {
 
 // --- Searches ------------------------------------------------------------------------------------
 
-void write_finding(JsonWriter& json, std::string_view name, const SearchFindings& search,
-                   const std::optional<adversary::Finding>& finding) {
-  write_object(json, name, finding.has_value(), [&] {
-    const auto& score = finding->score;
-    json.name("worst").begin_object().field("allowed", score.worst);
-    json.field("ratio", search.ratio_of(*finding)).field("from_us", score.worst_from);
-    json.field("span_us", score.worst_span).end_object().name("wrongly_denied").begin_array();
-    for (const auto index : score.wrongly_denied) json.value(index);
-    json.end_array().field("denied_at_edge", score.denied_at_edge).name("schedule").begin_array();
-    for (std::size_t i = 0; i < finding->schedule.size(); ++i) {
-      const auto& [at, cost] = finding->schedule[i];
-      const auto& answer = finding->answers[i];
-      json.begin_object().field("at_us", at).field("cost", cost).field("allowed", answer.allowed);
-      json.field("delay_us", answer.delay).end_object();
-    }
-    json.end_array();
-  });
+/// What a foreign script may not report.
+template <typename Reported>
+std::optional<Reported> reported(Reported value, Reported unknown) {
+  return value != unknown ? std::optional(value) : std::nullopt;
+}
+
+/// The fields of a step, apart from its place.
+void write_step(JsonWriter& json, const Plan& plan, const Run& run,
+                const adversary::Finding& finding, std::size_t step) {
+  const auto& [at, cost] = finding.schedule[step];
+  const auto& answer = finding.answers[step];
+  json.field("at_us", at).field("cost", cost).field("allowed", answer.allowed);
+  json.field("remaining", reported(answer.remaining, limiter::kNotTold));
+  json.field("retry_after_us", reported(answer.retry_after, limiter::kTimeNotTold));
+  json.field("delay_us", answer.delay);
+  json.known_field("reason", step_reason(run, plan, finding, step));
+}
+
+void write_finding(JsonWriter& json, const Plan& plan, const Run& run,
+                   const adversary::Finding& finding) {
+  const auto& score = finding.score;
+  json.name("worst").begin_object().field("allowed", score.worst);
+  json.field("ratio", run.search->ratio_of(finding)).field("from_us", score.worst_from);
+  json.field("span_us", score.worst_span).end_object().name("wrongly_denied").begin_array();
+  for (const auto index : score.wrongly_denied) json.value(index);
+  json.end_array().field("denied_at_edge", score.denied_at_edge).name("schedule").begin_array();
+  for (std::size_t i = 0; i < finding.schedule.size(); ++i) {
+    json.begin_object();
+    write_step(json, plan, run, finding, i);
+    json.end_object();
+  }
+  json.end_array();
 }
 
 void write_search(JsonWriter& json, const Plan& plan) {
@@ -185,9 +247,10 @@ void write_findings(JsonWriter& json, const Plan& plan, const Run& run) {
   json.field("tick_us", plan.search->tick).field("unbounded", result.is_unbounded);
   json.field("tried", result.tried).field("undecided", result.undecided);
   json.field("ttls_left_out", result.ttls_left_out);
-  write_finding(json, "most", *run.search, result.most);
-  write_finding(json, "most_stepping_back", *run.search, result.most_stepping_back);
-  write_finding(json, "wrongly_denied", *run.search, result.wrongly_denied);
+  for (const auto& [name, finding] : findings_of(result)) {
+    write_object(json, name, finding != nullptr,
+                 [&, found = finding] { write_finding(json, plan, run, *found); });
+  }
   json.field("hint", run.hint).end_object();
 }
 
@@ -219,20 +282,37 @@ void append_json(std::string& out, const Report& report) {
   out += '\n';
 }
 
-void append_decision_json(std::string& out, std::string_view run, std::string_view key,
+void append_decision_json(std::string& out, const Plan& plan, std::string_view run,
+                          std::int64_t number, std::string_view key,
                           const traffic::Arrival& arrival, const limiter::Decision& decision) {
-  // A foreign script may not report these.
-  const auto reported = [](const auto& value, const auto& unknown) {
-    return value != unknown ? std::optional(value) : std::nullopt;
-  };
+  const auto limit = static_cast<std::size_t>(decision.denied_by) - 1;
+  const bool is_known = limit < plan.limits.size();
   JsonWriter json(out);
   json.begin_object().field("algorithm", run).field("at_us", arrival.at).bytes_field("key", key);
   json.field("cost", arrival.cost).field("allowed", decision.allowed);
   json.field("remaining", reported(decision.remaining, limiter::kNotTold));
   json.field("retry_after_us", reported(decision.retry_after, limiter::kTimeNotTold));
   json.field("reset_after_us", reported(decision.reset_after, limiter::kTimeNotTold));
-  json.field("delay_us", decision.delay).end_object();
+  json.field("delay_us", decision.delay).field("request", number);
+  json.known_field("denied_by", is_known ? limiter::format_limit(plan.limits[limit]) : "");
+  json.end_object();
   out += '\n';
+}
+
+void append_steps_json(std::string& out, const Report& report) {
+  for (const auto& run : report.runs) {
+    for (const auto& [name, finding] : findings_of(run.search->result)) {
+      for (std::size_t i = 0; finding != nullptr && i < finding->schedule.size(); ++i) {
+        const auto& wrong = finding->score.wrongly_denied;
+        JsonWriter json(out);
+        json.begin_object().field("algorithm", run.name).field("finding", name);
+        json.field("request", i + 1);
+        write_step(json, report.plan, run, *finding, i);
+        json.field("is_wrongly_denied", std::ranges::find(wrong, i) != wrong.end()).end_object();
+        out += '\n';
+      }
+    }
+  }
 }
 
 }  // namespace rlctl::cli::burst

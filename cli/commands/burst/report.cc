@@ -79,6 +79,39 @@ std::string left_out_text(const adversary::SearchResult& result) {
   return text;
 }
 
+std::vector<OwnWindow> own_windows(const Report& report, const Run& run,
+                                   const traffic::Worst& worst) {
+  const auto* algorithm = run.is_bundled ? limiter::find_algorithm(run.name) : nullptr;
+  const bool is_known = algorithm != nullptr && algorithm->has_own_windows && !report.plan.real;
+  if (!is_known || worst.allowed == 0) return {};
+  const auto window = report.plan.limits[worst.limit].window;
+  const auto before = worst.allowed - worst.after_edge;
+  std::vector<OwnWindow> windows;
+  if (before > 0) windows.push_back({worst.edge - window, worst.edge, before});
+  windows.push_back({worst.edge, worst.edge + window, worst.after_edge});
+  return windows;
+}
+
+std::string step_reason(const Run& run, const Plan& plan, const adversary::Finding& finding,
+                        std::size_t step) {
+  const auto* algorithm = run.is_bundled ? limiter::find_algorithm(run.name) : nullptr;
+  const auto& [at, cost] = finding.schedule[step];
+  const bool is_known = algorithm != nullptr && algorithm->has_own_windows && cost > 0 &&
+                        !adversary::steps_back(finding.schedule);
+  if (!is_known) return {};
+  return fmt::format("{} the window from {}",
+                     finding.answers[step].allowed ? "counts in" : "no room in",
+                     instant_text(at - at % plan.limits.front().window));
+}
+
+std::array<std::pair<std::string_view, const adversary::Finding*>, 3> findings_of(
+    const adversary::SearchResult& result) {
+  const auto found = [](const auto& finding) { return finding ? &*finding : nullptr; };
+  return {{{"most", &result.most},
+           {"most_stepping_back", found(result.most_stepping_back)},
+           {"wrongly_denied", found(result.wrongly_denied)}}};
+}
+
 bool has_refunds(const Report& report) {
   return std::any_of(report.runs.begin(), report.runs.end(),
                      [](const auto& run) { return run.search && run.search->has_refunds; });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,8 @@ struct Run {
   std::optional<std::string> why = {};
   std::string worst_key = {};  ///< empty if nothing was allowed
   std::vector<std::pair<std::string, std::int64_t>> top_denied = {};  ///< key, requests
+  /// The names of the keys of Measured::worst_keys.
+  std::vector<std::string> worst_keys = {};
   std::optional<std::int64_t> burst = {};              ///< the burst of the suggestion, if any
   std::optional<traffic::Suggestion> suggestion = {};  ///< if the plan asks for one
 };
@@ -85,9 +88,13 @@ struct Report {
 void append_text(std::string& out, const Report& report, const Look& look);
 /// One JSON object and a line end. Unknown values are null.
 void append_json(std::string& out, const Report& report);
-/// One decision of the run with this name: a JSON object and a line end.
-void append_decision_json(std::string& out, std::string_view run, std::string_view key,
+/// One decision of the run with this name, about request `number` (from 1) of its traffic: a JSON
+/// object and a line end.
+void append_decision_json(std::string& out, const Plan& plan, std::string_view run,
+                          std::int64_t number, std::string_view key,
                           const traffic::Arrival& arrival, const limiter::Decision& decision);
+/// The steps of a search's findings: a JSON object and a line end for each request.
+void append_steps_json(std::string& out, const Report& report);
 /// The finding of a search's only run that is worth replaying, as a log for --replay, with `time
 /// key cost` on each line: too much allowed, else a wrong denial by a clock that does not step
 /// back, else the most allowed. The log begins with the command that replays it.
@@ -108,6 +115,22 @@ std::int64_t traffic_keys(const Report& report);
 bool has_refunds(const Report& report);
 /// Whether times are shown as dates and times of day: those of a log under the virtual clock.
 bool shows_dates(const Report& report);
+/// One of the windows in which a limiter itself counts.
+struct OwnWindow {
+  std::chrono::microseconds from{0}, to{0};
+  std::int64_t units = 0;  ///< how many of the worst window's units lie in it
+};
+/// The limiter's own windows, one or two, that the worst window touches. None if it has no such
+/// windows, or if they are not known: those of a script, and of a clock that is not the traffic's.
+std::vector<OwnWindow> own_windows(const Report& report, const Run& run,
+                                   const traffic::Worst& worst);
+/// Why a bundled algorithm answered a request of a finding so, in a few words: "counts in the
+/// window from 2026-01-01T00:01:00Z". Empty if it is not known.
+std::string step_reason(const Run& run, const Plan& plan, const adversary::Finding& finding,
+                        std::size_t step);
+/// The findings of a search with their names, null if there is none.
+std::array<std::pair<std::string_view, const adversary::Finding*>, 3> findings_of(
+    const adversary::SearchResult& result);
 /// Whether the report says if the two limiters differ.
 bool tells_difference(const Report& report);
 /// "first at request 31 (key 'a'): fixed-window allows it, gcra denies it"

@@ -430,15 +430,16 @@ class Session {
     if (draws_ && draws_one_key(report_)) allowed_.emplace();
     if (comparison_ && !report_.runs.empty()) comparison_->start_second();
     if (!on_decision_ && !all_allowed_ && !allowed_ && !comparison_) return {};
-    return [this, &name, &traffic](const traffic::Arrival& arrival,
-                                   const limiter::Decision& decision) {
+    return [this, &name, &traffic, number = std::int64_t{0}](
+               const traffic::Arrival& arrival, const limiter::Decision& decision) mutable {
       if (all_allowed_) all_allowed_->add(arrival, {.allowed = true});
       if (allowed_ && decision.allowed) {
         allowed_->push_back(
             {.at = arrival.at + decision.delay, .key = arrival.key, .cost = arrival.cost});
       }
       if (comparison_) comparison_->add(traffic, arrival, decision.allowed);
-      if (on_decision_) on_decision_(name, traffic.key_name(arrival.key), arrival, decision);
+      if (!on_decision_) return;
+      on_decision_(name, ++number, traffic.key_name(arrival.key), arrival, decision);
     };
   }
 
@@ -459,6 +460,9 @@ class Session {
     if (measured.allowed > 0) run.worst_key = traffic.key_name(measured.worst.key);
     for (const auto& [key, denied] : run.outcome.top_denied) {
       run.top_denied.emplace_back(traffic.key_name(key), denied);
+    }
+    for (const auto& one : measured.worst_keys) {
+      run.worst_keys.emplace_back(traffic.key_name(one.worst.key));
     }
     if (all_allowed_) {
       const auto worst = all_allowed_->result().worst;

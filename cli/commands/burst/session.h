@@ -7,9 +7,11 @@
 
 namespace rlctl::cli::burst {
 
-/// Called for each decision, with the names of the run and of the key.
-using OnNamedDecision = std::function<void(std::string_view run, std::string_view key,
-                                           const traffic::Arrival&, const limiter::Decision&)>;
+/// Called for each decision, with the names of the run and of the key, and with the number of the
+/// request in the run, from 1.
+using OnNamedDecision =
+    std::function<void(std::string_view run, std::int64_t number, std::string_view key,
+                       const traffic::Arrival&, const limiter::Decision&)>;
 
 /// Reads the plan's log, and warns about lines that it cannot read; null if the plan has no log.
 /// Throws what replay::Recording throws, and UsageError if a limiter of the plan does not accept

@@ -129,10 +129,57 @@ golden=$project/tests/cli/golden
   assert_equal "${#lines[@]}" 12
   assert_equal "$(jq -sc '[.[] | .allowed] | group_by(.) | map(length)' <<<"$output")" '[3,9]'
   assert_line --index 9 \
-    '{"algorithm":"sliding-window-log","at_us":1767225660000000,"key":"1","cost":1,"allowed":false,"remaining":0,"retry_after_us":59990000,"reset_after_us":59996666,"delay_us":0}'
+    '{"algorithm":"sliding-window-log","at_us":1767225660000000,"key":"1","cost":1,"allowed":false,"remaining":0,"retry_after_us":59990000,"reset_after_us":59996666,"delay_us":0,"request":4,"denied_by":"3/60s"}'
+  # The numbers begin anew with each run; a script does not tell which limit denies.
+  echo 'return redis.call("INCR", KEYS[1]) <= 2 and 1 or 0' >"$BATS_TEST_TMPDIR/two.lua"
+  run -0 --separate-stderr rlctl burst --limit 1/60s --algorithm gcra --script "$BATS_TEST_TMPDIR/two.lua" --jsonl -
+  assert_equal "$(jq -sc 'group_by(.algorithm) | map([.[] | .request]) | unique' <<<"$output")" '[[1,2,3,4]]'
+  assert_equal "$(jq -sc 'group_by(.algorithm) | map([.[] | .denied_by] | unique)' <<<"$output")" '[[null,"1/60s"],[null]]'
   run -0 rlctl burst --limit 3/60s --cost 4 --algorithm fixed-window --model --jsonl -
   run -0 jq -sc '[.[].retry_after_us] | unique' <<<"$output"
   assert_output '[-1]'
+}
+
+@test "JSON says which of several limits denied, and how often" {
+  cd "$BATS_TEST_TMPDIR"
+  run -0 rlctl burst poisson --model --limit 5/1s --limit 9/10s --rate 8/s --algorithm gcra --json --jsonl x.jsonl
+  local counts
+  counts=$(jq -sc '[.[].denied_by] | [map(select(. == "5/1s")), map(select(. == "9/10s"))] | map(length)' x.jsonl)
+  assert_equal "$(jq -c '.runs[0].denied_by_limit' <<<"$output")" "$counts"
+  assert_equal "$(jq -c '.runs[0] | (.denied_by_limit | add) == .denied and all(.denied_by_limit[]; . > 0)' <<<"$output")" true
+  echo 'return redis.call("INCR", KEYS[1]) <= 2 and 1 or 0' >two.lua
+  run -0 --separate-stderr rlctl burst --limit 1/60s --script two.lua --json
+  assert_equal "$(jq -c '.runs[0].denied_by_limit' <<<"$output")" null
+}
+
+@test "JSON has the windows in which fixed-window counts the units of the worst one" {
+  run -0 rlctl burst --model --limit 10/60s --json
+  assert_equal "$(jq -c '.runs[0].worst.own_windows' <<<"$output")" \
+    '[{"from_us":1767225600000000,"to_us":1767225660000000,"units":10},{"from_us":1767225660000000,"to_us":1767225720000000,"units":10}]'
+  assert_equal "$(jq -c '.runs[1] | [.algorithm, .worst.own_windows]' <<<"$output")" '["sliding-window-log",null]'
+  # All units in one of them.
+  run -0 rlctl burst steady --model --limit 10/60s --requests 8 --algorithm fixed-window --json
+  assert_equal "$(jq -c '.runs[0].worst.own_windows | map(.units)' <<<"$output")" '[8]'
+  run -0 rlctl burst --model --limit 10/60s --algorithm fixed-window --cost 11 --json
+  assert_equal "$(jq -c '.runs[0].worst.own_windows' <<<"$output")" null
+}
+
+@test "JSON has the worst window of each key, the worst first, of 100 keys at most" {
+  cd "$BATS_TEST_TMPDIR"
+  run -0 rlctl burst poisson --model --limit 4/10s --keys 9 --rate 8/s --algorithm fixed-window --json --jsonl x.jsonl
+  jq '.runs[0]' <<<"$output" >run.json
+  assert_equal "$(jq '.worst_keys | length' run.json)" 9
+  assert_equal "$(jq -c '(.worst_keys[0] | [.key, .allowed, .from_us, .span_us]) ==
+    (.worst | [.key, .allowed, .from_us, .span_us])' run.json)" true
+  assert_equal "$(jq -c '[.worst_keys[].ratio] | . == (sort | reverse)' run.json)" true
+  assert_equal "$(jq '[.worst_keys[].denied] | add' run.json)" "$(jq .denied run.json)"
+  # What the decisions say of the last one.
+  local key from to
+  read -r key from to < <(jq -r '.worst_keys[-1] | [.key, .from_us, .from_us + .span_us] | @tsv' run.json)
+  assert_equal "$(jq '.worst_keys[-1].allowed' run.json)" \
+    "$(jq "select(.allowed and .key == \"$key\" and .at_us >= $from and .at_us <= $to) | 1" x.jsonl | wc -l)"
+  run -0 rlctl burst poisson --model --limit 4/10s --keys 500 --rate 200/s --json
+  assert_equal "$(jq -c '.runs[0] | [.keys, (.worst_keys | length)]' <<<"$output")" '[500,100]'
 }
 
 @test "many decisions are written while they are made, and none is lost" {

@@ -34,7 +34,7 @@ TEST_CASE("burst names: the name of a run is treated as data in every format") {
   append_text(text, report, {});
   append_json(json, report);
   append_csv(csv, report);
-  append_decision_json(line, report.runs[0].name, "k", {}, {});
+  append_decision_json(line, report.plan, report.runs[0].name, 1, "k", {}, {});
   CHECK(!holds(text, "\x1b"));
   CHECK(holds(text, "a,\"b\"\\x1b<c>"));
   CHECK(holds(recorded("burst", json), R"("algorithm":"a,\"b\"\u001b<c>")"));
