@@ -136,6 +136,7 @@ void Measurement::allow(std::uint32_t key, const DelayedRequest& request) {
   for (std::size_t i = 0; i < limits_.size(); ++i) {
     windows_[first + i].allow(request.at, request.cost);
   }
+  if (departures_ != nullptr) departures_->add(request.at, true, request.cost);
 }
 
 /// Counts the delayed requests that have proceeded, in the order in which they do, which differs
@@ -237,6 +238,7 @@ void Measurement::count_minute(microseconds at, bool allowed) {
 /// The measurement after all delayed requests have proceeded.
 Measurement Measurement::after_all_departures() const {
   auto later = *this;
+  later.departures_ = nullptr;
   for (auto& [key, requests] : later.delayed_) {
     while (const auto request = requests.pop_until(microseconds::max())) later.allow(key, *request);
   }
@@ -299,6 +301,14 @@ Measured Measurement::result() const {
     ++result.retry_error.broken;
   }
   return result;
+}
+
+std::vector<DelayedRequest> Measurement::take_delayed() {
+  std::vector<DelayedRequest> taken;
+  for (auto& [key, requests] : delayed_) {
+    while (const auto request = requests.pop_until(microseconds::max())) taken.push_back(*request);
+  }
+  return taken;
 }
 
 std::vector<KeyDenied> Measurement::most_denied(std::size_t count) const {
@@ -547,6 +557,22 @@ std::vector<Timeline::Bin> Timeline::columns(microseconds from, microseconds wid
     add_to(result[column], bins_[i]);
   }
   return result;
+}
+
+Outcome OutcomeRecorder::finish(bool waits) {
+  Outcome outcome{.measured = measurement_.result(),
+                  .top_denied = measurement_.most_denied(kTopDenied),
+                  .timeline = std::move(timeline_)};
+  for (const auto& [at, units] : measurement_.take_delayed()) {
+    if (waits || at <= outcome.timeline.end()) {
+      departures_.add(at, true, units);
+    } else {
+      outcome.later.at = std::max(outcome.later.at, at);
+      outcome.later.cost += units;
+    }
+  }
+  outcome.departures = std::move(departures_);
+  return outcome;
 }
 
 }  // namespace rlctl::traffic

@@ -200,6 +200,8 @@ class DelayedRequests {
   microseconds last_{0};
 };
 
+class Timeline;
+
 /// Measures decisions one by one. Memory grows with the number of keys and the contents of their
 /// windows.
 class Measurement {
@@ -210,8 +212,14 @@ class Measurement {
   /// From now on does not compare what decisions report as remaining and reset_after.
   void ignore_reports() noexcept { compares_reports_ = false; }
 
+  /// From now on adds the allowed units to this, which must outlive this, as soon as they are known
+  /// to have proceeded; the order is not that of their times.
+  void note_departures(Timeline& departures) noexcept { departures_ = &departures; }
+
   void add(const Arrival& arrival, const limiter::Decision& decision);
   Measured result() const;
+  /// Takes the requests that were not known to have proceeded, in no particular order.
+  std::vector<DelayedRequest> take_delayed();
   /// The keys with the most denials, in descending order; ties by number.
   std::vector<KeyDenied> most_denied(std::size_t count) const;
 
@@ -245,6 +253,7 @@ class Measurement {
 
   std::vector<limiter::Limit> limits_;
   bool compares_reports_ = true;
+  Timeline* departures_ = nullptr;
   std::vector<Key> keys_;
   std::vector<WorstWindow> windows_;  ///< one per key and limit, ordered by key
   std::unordered_map<std::uint32_t, DelayedRequests> delayed_;  ///< by key, if it has any
@@ -438,8 +447,11 @@ struct Outcome {
   Measured measured = {};
   std::vector<KeyDenied> top_denied = {};  ///< at most ten
   Timeline timeline = {};                  ///< the requests, by arrival time
-  /// The allowed units, by the time when they may proceed, after their delays.
+  /// The allowed units, by the time when they may proceed, after their delays: those that proceed
+  /// while requests arrive.
   Timeline departures = {};
+  /// The units that proceed after the last request, and when the last of them does.
+  DelayedRequest later = {.cost = 0};
   /// The memory of a key in Redis at the end of the traffic, on average over the keys that exist
   /// then; std::nullopt without a server.
   std::optional<double> bytes_per_key = {};
@@ -462,22 +474,20 @@ class OutcomeRecorder {
                   bool compares_reports, std::optional<microseconds> zero)
       : measurement_(limits), timeline_(zero), departures_(zero), on_decision_(on_decision) {
     if (!compares_reports) measurement_.ignore_reports();
+    measurement_.note_departures(departures_);
   }
+  OutcomeRecorder(const OutcomeRecorder&) = delete;
+  OutcomeRecorder& operator=(const OutcomeRecorder&) = delete;
 
   void add(const Arrival& arrival, const limiter::Decision& decision) {
+    if (departures_.bins().empty()) departures_.begin_at(arrival.at);
     measurement_.add(arrival, decision);
     timeline_.add(arrival.at, decision.allowed);
-    if (departures_.bins().empty()) departures_.begin_at(arrival.at);
-    if (decision.allowed) departures_.add(arrival.at + decision.delay, true, arrival.cost);
     if (on_decision_) on_decision_(arrival, decision);
   }
-  /// The outcome of all added decisions. Call this once.
-  Outcome finish() {
-    return {.measured = measurement_.result(),
-            .top_denied = measurement_.most_denied(kTopDenied),
-            .timeline = std::move(timeline_),
-            .departures = std::move(departures_)};
-  }
+  /// The outcome of all added decisions. Call this once. `waits`: until all delayed units have
+  /// proceeded, so that none proceeds later.
+  Outcome finish(bool waits = false);
 
  private:
   static constexpr std::size_t kTopDenied = 10;

@@ -315,13 +315,23 @@ TEST_CASE("an algorithm that cannot use a limit is refused before anything is se
   }
 }
 
-TEST_CASE("a delayed request departs later than it arrives") {
+TEST_CASE("a delayed request departs later than it arrives, and perhaps after the traffic") {
   const auto outcome = run_model(*find_pattern("boundary"), {.limit = {5, 60s, {}}},
                                  {&algorithm("leaky-bucket"), {{5, 60s, {}}}})
                            .outcome;
   CHECK(outcome.measured.allowed == 6);
   CHECK(outcome.timeline.end() - outcome.timeline.begin() < 1s);
-  CHECK(outcome.departures.end() - outcome.departures.begin() == 60s);
+  // One proceeds at once, and five in the minute after the traffic.
+  CHECK(outcome.departures.end() == outcome.departures.begin());
+  CHECK(outcome.later.cost == 5);
+  CHECK(outcome.later.at - outcome.departures.begin() == 60s);
+  const auto steady = run_model(*find_pattern("steady"), {.limit = {5, 60s, {}}, .requests = 40},
+                                {&algorithm("leaky-bucket"), {{5, 60s, {}}}})
+                          .outcome;
+  std::int64_t departed = 0;
+  for (const auto& bin : steady.departures.bins()) departed += bin.allowed;
+  CHECK(steady.departures.end() <= steady.timeline.end());
+  CHECK(departed + steady.later.cost == steady.measured.allowed);
 }
 
 }  // namespace traffic_virtual_run_test

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/shell.h"
 #include "base/text.h"
 #include "cli/commands/burst/assertions.h"
 #include "cli/commands/burst/picture.h"
@@ -92,6 +93,32 @@ bool parse_clock(const std::string& text) {
 
 std::uint64_t parse_seed(const std::string& text) {
   return static_cast<std::uint64_t>(parse_between(text, "--seed", 0, INT64_MAX));
+}
+
+constexpr std::array<std::string_view, 3> kThemes{kAuto, "light", "dark"};  // as in Theme
+
+Theme parse_theme(const std::string& text) {
+  const auto found = std::ranges::find(kThemes, text);
+  if (found != kThemes.end()) return static_cast<Theme>(found - kThemes.begin());
+  throw UsageError("--theme must be light, dark or auto, not " + quoted_and_masked(text));
+}
+
+/// Refuses a name that promises another format, into which an SVG can be converted.
+std::string parse_svg(const std::string& text) {
+  constexpr std::array<std::string_view, 10> kOthers{".png",  ".pdf", ".ps",   ".eps", ".jpg",
+                                                     ".jpeg", ".gif", ".webp", ".bmp", ".tiff"};
+  constexpr std::size_t kConverted = 4;  // by rsvg-convert
+  for (std::size_t i = 0; i < kOthers.size(); ++i) {
+    if (!lower_case(text).ends_with(kOthers[i])) continue;
+    const auto stem = text.substr(0, text.size() - kOthers[i].size());
+    const auto format = kOthers[i < kConverted ? i : 0].substr(1);
+    throw UsageError(
+        fmt::format("--svg writes SVG, not {}", kOthers[i].substr(1)),
+        fmt::format("write --svg {0}, and convert it with librsvg: rsvg-convert -f {1} -o {2} {0}",
+                    shell_quoted(stem + ".svg"), format,
+                    shell_quoted(fmt::format("{}.{}", stem, format))));
+  }
+  return text;
 }
 
 std::string parse_title(const std::string& text) {
@@ -209,7 +236,15 @@ void add_report(Options& options, Plan& plan) {
                "exit with status 1 unless this holds: 'worst<=1'; it must hold for each algorithm");
   options.value("--junit", "FILE", plan.junit,
                 "write the assertions as a JUnit report for CI; - for standard output");
-  options.value("--svg", "FILE", plan.svg, "write the plot as SVG; - for standard output");
+  options.value("--svg", "FILE", into(plan.svg, parse_svg),
+                "write the plot as SVG; - for standard output");
+  options
+      .value("--theme", "THEME", into(plan.theme, parse_theme),
+             "colours of the SVG: light, dark or auto, which follows the reader's screen (default: "
+             "auto)")
+      .only_in_long_help()
+      .needs("--svg")
+      .completes([](const CompletionContext&) { return to_completions(kThemes); });
   options
       .value("--title", "TEXT", into(plan.title, parse_title),
              "title of the SVG (default: from the traffic)")

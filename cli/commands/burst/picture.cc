@@ -15,42 +15,57 @@ using std::chrono::microseconds;
 
 // --- What both pictures have in common -----------------------------------------------------------
 
-std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timeline,
-                                                const TimeAxis& axis, microseconds window) {
+std::vector<Step> steps_within_window(const traffic::Timeline& timeline, microseconds window) {
   constexpr std::int64_t kMinBinsOfWindow = 8;
-  const auto width = column_width(axis);
-  const auto in_window = static_cast<std::size_t>(window / timeline.width());
   const auto& bins = timeline.bins();
   if (window / timeline.width() < kMinBinsOfWindow) return {};
-  constexpr std::int64_t kNone = -1;
-  std::vector<std::int64_t> columns(axis.columns, kNone);  // the largest sum in each
-  std::vector<std::int64_t> left(axis.columns, kNone);     // the sum at its end
-  std::int64_t sum = 0;
-  const auto show = [&](std::size_t bin) {
+  const auto in_window = static_cast<std::size_t>(window / timeline.width());
+  std::vector<Step> steps{{.at = timeline.first(), .units = 0}};
+  const auto add = [&](std::size_t bin, std::int64_t change) {
+    if (change == 0) return;
     const auto at = timeline.first() + timeline.width() * static_cast<std::int64_t>(bin);
-    if (at >= axis.to) return false;
-    const auto column = static_cast<std::size_t>(std::max(at - axis.from, microseconds{0}) / width);
-    columns[column] = std::max(columns[column], sum);
-    left[column] = sum;
-    return true;
+    const auto units = steps.back().units + change;
+    if (steps.back().at == at) {
+      steps.back().units = units;
+    } else {
+      steps.push_back({at, units});
+    }
   };
   for (std::size_t i = 0; i < bins.size(); ++i) {
-    sum += bins[i].allowed;
-    if (i >= in_window) sum -= bins[i - in_window].allowed;
-    if (!show(i)) break;
+    add(i, bins[i].allowed - (i >= in_window ? bins[i - in_window].allowed : 0));
   }
-  // Units leave the window after the last bin, too; the sum changes only then.
+  // Units leave the window after the last bin, too.
   for (auto i = std::max(in_window, bins.size()); i - in_window < bins.size(); ++i) {
-    sum -= bins[i - in_window].allowed;
-    if (!show(i)) break;
+    add(i, -bins[i - in_window].allowed);
   }
-  // A column without a bin shows the sum before it.
-  std::int64_t before = 0;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i] == kNone) columns[i] = before;
-    if (left[i] != kNone) before = left[i];
+  return steps;
+}
+
+std::vector<std::int64_t> highest_in_columns(std::span<const Step> steps, const TimeAxis& axis) {
+  std::vector<std::int64_t> columns;
+  const auto width = column_width(axis);
+  std::int64_t units = 0;
+  auto next = steps.begin();
+  for (std::size_t i = 0; i < axis.columns; ++i) {
+    const auto begin = axis.from + width * static_cast<std::int64_t>(i);
+    for (; next != steps.end() && next->at <= begin; ++next) units = next->units;
+    auto highest = units;
+    for (; next != steps.end() && next->at < begin + width; ++next) {
+      units = next->units;
+      highest = std::max(highest, units);
+    }
+    columns.push_back(highest);
   }
   return columns;
+}
+
+std::string later_text(const Report& report, const Run& run, const TimeAxis& axis) {
+  const auto& later = run.outcome.later;
+  if (later.cost == 0) return {};
+  const auto until = shows_dates(report) ? instant_text(later.at)
+                                         : offset_text(later.at - run.begin - axis.origin);
+  return fmt::format("{} {} later, until {}", counted(later.cost, "unit"),
+                     later.cost == 1 ? "proceeds" : "proceed", until);
 }
 
 bool draws_one_key(const Report& report) {
@@ -69,7 +84,7 @@ TimeAxis axis_of(const Report& report, microseconds window, std::size_t most_col
     if (run.outcome.measured.sent == 0) continue;
     const auto begin = timeline.begin() - run.begin;
     first = first ? std::min(*first, begin) : begin;
-    // A request that is allowed with a delay goes on after the last request.
+    // Those of a search go on after the last request.
     last = std::max(last, std::max(timeline.end(), run.outcome.departures.end()) - run.begin);
     // As the bins of the timelines do, columns begin at multiples of their width from this, which
     // is the same for all runs.
@@ -102,7 +117,8 @@ Picture picture_of(const Report& report, std::size_t most_columns) {
     auto& panel = picture.panels.emplace_back();
     panel.requests = run.outcome.timeline.columns(own.from, column_width(own), own.columns);
     if (!picture.has_chart) continue;
-    panel.within = allowed_within_window(run.outcome.departures, own, limit.window);
+    panel.steps = steps_within_window(run.outcome.departures, limit.window);
+    for (auto& step : panel.steps) step.at -= run.begin;
   }
   return picture;
 }
@@ -138,7 +154,8 @@ class Plot {
     gutter_ = std::max(gutter_, std::to_string(most).size());
     const auto taken = gutter_ + 2;
     const auto columns = look.columns > taken + kMinColumns ? look.columns - taken : kMinColumns;
-    picture_ = picture_of(report, std::min(columns, kMaxColumns));
+    has_later_ = std::ranges::any_of(report.runs, has_later);
+    picture_ = picture_of(report, std::min(columns, kMaxColumns) - (has_later_ ? 1 : 0));
     for (const auto& panel : picture_.panels) {
       for (const auto& bin : panel.requests) {
         highest_ = std::max({highest_, bin.allowed, bin.denied});
@@ -179,13 +196,16 @@ class Plot {
     const bool beside = display_width(name) + 2 + display_width(verdict) <= look_.columns;
     out_.append(tone(name, Tone::kLabel)).append(beside ? "  " : "\n  ");
     out_.append(tone(verdict, kept ? kept->tone : Tone::kBad)).append("\n");
-    append_chart(panel.within);
+    append_chart(run, panel);
     append_counts(panel.requests);
   }
 
+  static bool has_later(const Run& run) { return run.outcome.later.cost > 0; }
+
   /// The units allowed within the last window; each row is a fixed part of the limit.
-  void append_chart(const std::vector<std::int64_t>& within) {
-    if (within.empty()) return;
+  void append_chart(const Run& run, const Panel& panel) {
+    if (panel.steps.empty()) return;
+    const auto within = highest_in_columns(panel.steps, picture_.axis);
     const auto limit = static_cast<double>(picture_.limit);
     const auto height = limit / rows_;
     const auto most = static_cast<double>(*std::max_element(within.begin(), within.end()));
@@ -203,18 +223,23 @@ class Plot {
     line(std::to_string(picture_.limit), glyphs_.crossing,
          tone(text.append(kLimit), Tone::kWarning));
     for (int row = rows_; row > 0; --row) {
-      append_chart_row(within, (row - 1) * height, row * height, row == 1 ? "0" : "", Tone::kPlain);
+      const auto mark = row == 1 && has_later(run) ? later_mark() : "";
+      append_chart_row(within, (row - 1) * height, row * height, row == 1 ? "0" : "", Tone::kPlain,
+                       mark);
     }
   }
 
+  /// In a column of its own, after those of the axis.
+  std::string_view later_mark() const { return look_.utf8 ? "→" : ">"; }
+
   void append_chart_row(const std::vector<std::int64_t>& within, double bottom, double top,
-                        std::string_view label, Tone row_tone) {
+                        std::string_view label, Tone row_tone, std::string_view mark = {}) {
     std::string text;
     for (const auto count : within) {
       text += glyphs_.heights[level_in(static_cast<double>(count), bottom, top)];
     }
-    text.erase(text.find_last_not_of(' ') + 1);
-    line(label, glyphs_.side, tone(text, row_tone));
+    if (mark.empty()) text.erase(text.find_last_not_of(' ') + 1);
+    line(label, glyphs_.side, tone(text, row_tone) + tone(mark, Tone::kWarning));
   }
 
   void append_counts(const Bins& bins) {
@@ -257,6 +282,11 @@ class Plot {
     }
     block.row("rows", one_key ? "requests of all keys" : "requests",
               fmt::format("a column is {}, the highest {}", column_text(picture_.axis), highest_));
+    for (const auto& run : report_.runs) {
+      if (!picture_.has_chart || !has_later(run)) continue;
+      block.row("later", escaped_message(run.name),
+                fmt::format("{} {}", later_mark(), later_text(report_, run, picture_.axis)));
+    }
     if (picture_.axis.recorded_at) block.row("times", "UTC");
   }
 
@@ -277,6 +307,7 @@ class Plot {
   std::size_t gutter_ = kAllowed.size();
   Picture picture_;
   std::int64_t highest_ = 1;  ///< the most requests in a column
+  bool has_later_ = false;    ///< units proceed after the traffic
   int rows_ = kRows;
 };
 

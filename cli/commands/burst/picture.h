@@ -1,5 +1,9 @@
 #pragma once
 
+#include <span>
+#include <string>
+#include <vector>
+
 #include "cli/commands/burst/report.h"
 #include "cli/terminal/bars.h"
 
@@ -12,8 +16,8 @@ namespace rlctl::cli::burst {
 /// and one scale. Appends nothing if no request was sent.
 void append_plot(std::string& out, const Report& report, const Look& look);
 
-/// The plot as an SVG document: one panel per algorithm, light or dark to match the reader's
-/// screen, without embedded scripts or fonts.
+/// The plot as an SVG document: one panel per algorithm, in the plan's theme, without embedded
+/// scripts or fonts.
 std::string draw_svg(const Report& report);
 
 // --- What both have in common --------------------------------------------------------------------
@@ -22,11 +26,17 @@ std::string draw_svg(const Report& report);
 /// The requests that it counts are those of all keys.
 bool draws_one_key(const Report& report);
 
-/// What a picture shows of one run, in columns of the axis.
+/// From `at` on, this many units were allowed within the last window.
+struct Step {
+  std::chrono::microseconds at{0};
+  std::int64_t units = 0;
+};
+
+/// What a picture shows of one run, by times relative to Run::begin.
 struct Panel {
-  std::vector<traffic::Timeline::Bin> requests = {};
-  /// The units allowed within the last window: see allowed_within_window(). Empty if not drawn.
-  std::vector<std::int64_t> within = {};
+  std::vector<traffic::Timeline::Bin> requests = {};  ///< in columns of the axis
+  /// The units allowed within the last window: see steps_within_window(). Empty if not drawn.
+  std::vector<Step> steps = {};
 };
 
 /// A picture of all runs, on one axis.
@@ -41,11 +51,16 @@ struct Picture {
 };
 Picture picture_of(const Report& report, std::size_t most_columns);
 
-/// For each column, the most units allowed within one window that ends there, which is what a limit
-/// bounds. Counts whole bins of the timeline, so never more than was allowed. Empty if the bins are
-/// too coarse for the window.
-std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timeline,
-                                                const TimeAxis& axis,
-                                                std::chrono::microseconds window);
+/// The units allowed within the window that ends at a time, which is what a limit bounds: the first
+/// step is at the beginning of the timeline, and the others are where the number changes. Counts
+/// whole bins of the timeline, so never more than was allowed. Empty if the bins are too coarse for
+/// the window.
+std::vector<Step> steps_within_window(const traffic::Timeline& timeline,
+                                      std::chrono::microseconds window);
+/// The highest step in each column of the axis, whose times are those of the steps.
+std::vector<std::int64_t> highest_in_columns(std::span<const Step> steps, const TimeAxis& axis);
+/// "9984 units proceed later, until +59.9 s", of units that do so after the traffic; empty if there
+/// are none.
+std::string later_text(const Report& report, const Run& run, const TimeAxis& axis);
 
 }  // namespace rlctl::cli::burst

@@ -53,6 +53,9 @@ struct SearchPlan {
   bool steps_back() const noexcept { return !no_stepping_back && !exhaustive; }
 };
 
+/// The colours of a picture; kAuto: those of the reader's screen.
+enum class Theme { kAuto, kLight, kDark };
+
 /// What `rlctl burst` will do. The options set the first part, complete_plan() the rest.
 struct Plan {
   // Texts whose meaning depends on other options.
@@ -74,6 +77,7 @@ struct Plan {
   std::optional<SearchPlan> search = {};  ///< instead of traffic
   // The files of the report, and the title of the SVG; none: from the traffic.
   std::optional<std::string> svg = {}, title = {}, csv = {}, jsonl = {}, junit = {};
+  Theme theme = Theme::kAuto;  ///< of the SVG
   bool quiet = false;
   bool has_plain_progress = false;  ///< --progress=plain
 

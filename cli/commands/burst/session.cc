@@ -272,14 +272,20 @@ struct RunTraffic {
 };
 
 /// Leaves only the departures of the worst window's key, which are the ones that a picture shows.
-/// `allowed`: the departures of all keys.
+/// `allowed`: all that the run allowed, by the times when they may proceed.
 void draw_key(const std::vector<traffic::Arrival>& allowed, traffic::Outcome& outcome) {
   if (outcome.measured.worst.allowed == 0) return;
   traffic::Timeline departures(outcome.departures.zero());
   departures.begin_at(outcome.departures.begin());
+  outcome.later = {.cost = 0};
   for (const auto& departure : allowed) {
     if (departure.key != outcome.measured.worst.key) continue;
-    departures.add(departure.at, true, departure.cost);
+    if (departure.at <= outcome.timeline.end()) {
+      departures.add(departure.at, true, departure.cost);
+    } else {
+      outcome.later.cost += departure.cost;
+      outcome.later.at = std::max(outcome.later.at, departure.at);
+    }
   }
   outcome.departures = std::move(departures);
 }
@@ -348,7 +354,7 @@ traffic::Outcome outcome_of(const adversary::Finding& finding, const Plan& plan)
                                             .reset_after = limiter::kTimeNotTold,
                                             .delay = answers[i].delay});
   }
-  return recorder.finish();
+  return recorder.finish(true);
 }
 
 // --- The session ---------------------------------------------------------------------------------

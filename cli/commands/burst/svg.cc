@@ -53,7 +53,9 @@ constexpr std::string_view kStyle = R"svg(<style>
   .area { fill: #1f6fb4; fill-opacity: 0.15; }
   .worst { fill: #c2410c; fill-opacity: 0.12; stroke: #c2410c; stroke-width: 0.75; }
   .limit { stroke: #c2410c; stroke-width: 1.5; stroke-dasharray: 6 4; fill: none; }
-  @media (prefers-color-scheme: dark) {
+)svg";
+/// The rules that differ in the dark.
+constexpr std::string_view kDarkStyle = R"svg(
     .paper { fill: #15191e; }
     text { fill: #e8ebee; }
     .soft, .command { fill: #a0a9b3; }
@@ -64,9 +66,8 @@ constexpr std::string_view kStyle = R"svg(<style>
     .worst { fill: #ff9256; stroke: #ff9256; }
     .within { stroke: #62aef0; }
     .area { fill: #62aef0; fill-opacity: 0.2; }
-  }
-</style>
-<defs>
+)svg";
+constexpr std::string_view kDefinitions = R"svg(<defs>
   <pattern id="hatch" width="4" height="4" patternUnits="userSpaceOnUse"
            patternTransform="rotate(45)"><path class="hatching" d="M0 0V4"/></pattern>
 </defs>
@@ -113,8 +114,9 @@ class Drawing {
         caption_(command_lines(report.plan.command, kCaptionLetters)),
         most_within_(static_cast<double>(picture_.limit)) {
     for (const auto& panel : picture_.panels) {
-      for (const auto count : panel.within) {
-        most_within_ = std::max(most_within_, static_cast<double>(count));
+      for (const auto& step : panel.steps) {
+        if (step.at < picture_.axis.to)
+          most_within_ = std::max(most_within_, as_double(step.units));
       }
       for (const auto& bin : panel.requests) {
         most_at_once_ = std::max(most_at_once_, static_cast<double>(bin.allowed + bin.denied));
@@ -160,8 +162,23 @@ class Drawing {
         "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\" aria-labelledby=\"title\">\n",
         kWidth, height_);
     print("<title id=\"title\">{}</title>\n", xml(title()));
-    out_ += kStyle;
+    style();
     print("<rect class=\"paper\" width=\"{:.0f}\" height=\"{:.0f}\"/>\n", kWidth, height_);
+  }
+
+  void style() {
+    out_ += kStyle;
+    switch (report_.plan.theme) {
+      case Theme::kAuto:
+        print("  @media (prefers-color-scheme: dark) {{{}  }}\n", kDarkStyle);
+        break;
+      case Theme::kDark:
+        out_ += kDarkStyle;
+        break;
+      case Theme::kLight:
+        break;
+    }
+    out_.append("</style>\n").append(kDefinitions);
   }
 
   void header() {
@@ -235,7 +252,7 @@ class Drawing {
             counts_top + kCounts);
     }
     if (report_.plan.search) mark(worst, chart_top, counts_top + kCounts);
-    if (picture_.has_chart) chart(panel.within, chart_top);
+    if (picture_.has_chart) chart(run, panel.steps, chart_top);
     counts(panel.requests, counts_top);
   }
 
@@ -271,26 +288,44 @@ class Drawing {
           from, top, to - from, bottom - top);
   }
 
-  void chart(const std::vector<std::int64_t>& within, double top) {
+  /// The steps as a line from the left to the right. What happens within one px is a stroke up to
+  /// the highest of it.
+  std::string line_of(std::span<const Step> steps, const auto& y_of) const {
+    double drawn = 0;
+    auto line = fmt::format("M{:.0f} {:.1f}", kLeft, y_of(drawn));
+    for (auto step = steps.begin(); step != steps.end() && step->at < picture_.axis.to;) {
+      const auto x = px_of(step->at);
+      auto highest = step->units, last = highest;
+      for (; step != steps.end() && px_of(step->at) == x; ++step) {
+        last = step->units;
+        highest = std::max(highest, last);
+      }
+      if (x > kLeft) line += fmt::format("H{:.0f}", x);
+      for (const auto units : {as_double(highest), as_double(last)}) {
+        if (units == drawn) continue;
+        line += fmt::format("V{:.1f}", y_of(units));
+        drawn = units;
+      }
+    }
+    return line + fmt::format("H{:.0f}", kRight);
+  }
+
+  void chart(const Run& run, std::span<const Step> steps, double top) {
     const auto bottom = top + kChart;
     const auto y_of = [&](double units) {
       return bottom - kChart * units / (most_within_ * kHeadroom);
     };
-    std::string line;
-    double x = kLeft;
-    for (std::size_t i = 0; i < within.size(); ++i) {
-      const auto y = y_of(static_cast<double>(within[i]));
-      x = x_of(static_cast<double>(i + 1));
-      line += fmt::format("L{:.1f} {:.1f}", x, y);
-    }
-    if (!line.empty()) {
-      const auto start = fmt::format("M{:.1f} {:.1f}", kLeft, bottom);
-      print("<path class=\"area\" d=\"{}{}V{:.1f}Z\"/>\n", start, line, bottom);
-      print("<path class=\"within\" d=\"{}{}\"/>\n", start, line);
+    if (!steps.empty()) {
+      const auto line = line_of(steps, y_of);
+      print("<path class=\"area\" d=\"{}V{:.1f}H{:.0f}Z\"/>\n", line, bottom, kLeft);
+      print("<path class=\"within\" d=\"{}\"/>\n", line);
     }
     grid_line(bottom);
     const auto limit = static_cast<double>(picture_.limit);
     print("<path class=\"limit\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, y_of(limit), kRight);
+    if (const auto later = later_text(report_, run, picture_.axis); !later.empty()) {
+      text(kRight - 4, y_of(limit) + 16, "soft end", later + " →");
+    }
     text(kLeft - 8, y_of(limit) + 4, "soft end", std::to_string(picture_.limit));
     text(kLeft - 8, bottom + 4, "soft end", "0");
     if (most_within_ > limit * kLabelledAbove) {
@@ -338,6 +373,11 @@ class Drawing {
 
   double x_of(double column) const {
     return kLeft + (kRight - kLeft) * column / static_cast<double>(picture_.axis.columns);
+  }
+
+  /// A time in whole px.
+  double px_of(std::chrono::microseconds time) const {
+    return std::round(std::max(x_of(place_of(picture_.axis, time)), kLeft));
   }
 
   double panel_height(const Run& run) const {

@@ -37,14 +37,44 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
   has 0 text '[not(@class="title")][@y <= 72]'
 }
 
-@test "the axis ends when the last delayed request goes on" {
-  run -0 rlctl burst steady --model --limit 50/1ms --burst 5 --rate 1M/s --requests 40 --algorithm leaky-bucket --json \
-    --svg x.svg --jsonl x.jsonl
-  local last
-  last=$(jq -s '(map(.at_us) | min) as $from | map(select(.allowed) | .at_us + .delay_us) | max - $from' x.jsonl)
+@test "the axis ends with the traffic, and units that proceed later are marked" {
+  rlctl burst -q --model --limit 10/60s --algorithm leaky-bucket --svg x.svg --jsonl x.jsonl
+  local later
+  later=$(jq -s '(map(.at_us) | max) as $last | map(select(.allowed and .at_us + .delay_us > $last)) | length' x.jsonl)
+  assert_equal "$later" 10
   run -0 texts 'soft end' x.svg
-  [[ $output =~ \+([0-9]+)' µs' ]] || fail "$output"
-  ((BASH_REMATCH[1] >= last && last >= 100)) || fail "$output; the last request goes on at $last"
+  assert_line '10 units proceed later, until +59.99 s →'
+  assert_line --regexp '^\+9(\.[0-9]+)? ms$'
+  run -0 rlctl burst --model --limit 10/60s --algorithm fixed-window,leaky-bucket
+  assert_line --regexp '^later +leaky-bucket +(→|>) 10 units proceed later, until \+59\.99 s$'
+  assert_line --regexp '^ +-10 ms .*\+9\.5 ms$'
+  # The others have the columns that they have alone.
+  local drawn
+  drawn=$(sed -n '/^fixed-window  2/,/^ denied/p' <<<"$output")
+  run -0 rlctl burst --model --limit 10/60s --algorithm fixed-window,gcra
+  assert_equal "$(sed -n '/^fixed-window  2/,/^ denied/p' <<<"$output")" "$drawn"
+}
+
+@test "the curve rises at the very instant of a burst" {
+  printf '%s a\n' 100 100 100 130 195 >steps.log
+  rlctl burst -q --model --replay steps.log --format '$msec $key' --limit 9/60s --algorithm gcra --svg x.svg
+  run -0 xmllint --xpath 'string((//*[@class="within"])[last()]/@d)' x.svg
+  # Horizontal and vertical strokes only: up at once, up after 30 s, down and down, and up at the end.
+  [[ $output =~ ^M[0-9.]+\ [0-9.]+(H[0-9]+|V[0-9.]+)+$ ]] || fail "$output"
+  assert_equal "$(grep -o V <<<"$output" | wc -l)" 5
+}
+
+@test "a theme is light, dark, or that of the reader's screen" {
+  local theme
+  for theme in auto light dark; do rlctl burst -q --model --limit 10/60s --svg "$theme.svg" --theme "$theme"; done
+  rlctl burst -q --model --limit 10/60s --svg x.svg
+  cmp x.svg auto.svg
+  xmllint --noout light.svg dark.svg
+  assert_equal "$(grep -c prefers-color-scheme auto.svg light.svg dark.svg)" $'auto.svg:1\nlight.svg:0\ndark.svg:0'
+  # The same colours, always: those of the screen stand between braces.
+  run -1 grep -F '#15191e' light.svg
+  run -0 grep -F '#15191e' dark.svg
+  assert_equal "$(sed '/@media/d; /^  }$/d' auto.svg)" "$(sed '/^$/d' dark.svg)"
 }
 
 @test "a limiter that allows nothing is called so by the plot, the picture and a search" {

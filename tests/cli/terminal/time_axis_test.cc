@@ -184,6 +184,25 @@ TEST_CASE("time axis: each request is in the column of its time, however long th
   }
 }
 
+/// The highest number of units allowed within a window in each column.
+std::vector<std::int64_t> within_columns(const traffic::Timeline& timeline, const TimeAxis& axis) {
+  return burst::highest_in_columns(burst::steps_within_window(timeline, kWindow), axis);
+}
+
+TEST_CASE("allowed within a window: a step is where the number changes") {
+  traffic::Timeline timeline;
+  timeline.begin_at(kMinute);
+  for (const auto at : {2, 2, 5, 9}) timeline.add(kMinute + microseconds{at}, true);
+  timeline.add(kMinute + microseconds{7}, false);
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps;
+  for (const auto& [at, units] : burst::steps_within_window(timeline, kWindow)) {
+    steps.emplace_back((at - kMinute).count(), units);
+  }
+  const auto left = kWindow.count();
+  CHECK(steps == decltype(steps){
+                     {0, 0}, {2, 2}, {5, 3}, {9, 4}, {left + 2, 2}, {left + 5, 1}, {left + 9, 0}});
+}
+
 TEST_CASE("allowed within a window: the curve rises with requests and falls when they leave") {
   // Ten at once, ten after half a window, and one long after.
   std::vector<microseconds> allowed;
@@ -193,7 +212,7 @@ TEST_CASE("allowed within a window: the curve rises with requests and falls when
   const auto timeline = timeline_of(allowed);
   const auto axis = make_time_axis(timeline.begin(), timeline.end(), kWindow, 36);
   REQUIRE(axis.columns == 36);  // 5 s each
-  const auto within = burst::allowed_within_window(timeline, axis, kWindow);
+  const auto within = within_columns(timeline, axis);
   REQUIRE(within.size() == 36);
   CHECK(within[0] == 10);
   CHECK(within[5] == 10);
@@ -211,7 +230,7 @@ TEST_CASE("allowed within a window: the curve never exceeds the true values") {
   for (int i = 0; i < 100; ++i) allowed.push_back(kMinute + kWindow + milliseconds{i * 13});
   const auto timeline = timeline_of(allowed);
   const auto axis = make_time_axis(timeline.begin(), timeline.end(), kWindow, 70);
-  const auto within = burst::allowed_within_window(timeline, axis, kWindow);
+  const auto within = within_columns(timeline, axis);
   CHECK(*std::max_element(within.begin(), within.end()) == 100);
 }
 
@@ -221,7 +240,7 @@ TEST_CASE(
   timeline.begin_at(kMinute);
   for (int i = 0; i < 5; ++i) timeline.add(kMinute + milliseconds{i}, true);
   const auto axis = make_time_axis(kMinute, kMinute + 4 * kWindow, kWindow, 40);
-  const auto within = burst::allowed_within_window(timeline, axis, kWindow);
+  const auto within = within_columns(timeline, axis);
   CHECK(within.front() == 5);
   CHECK(within.back() == 0);
   CHECK(within[within.size() / 2] == 0);
@@ -229,9 +248,8 @@ TEST_CASE(
 
 TEST_CASE("allowed within a window: there is no curve if the window is too short for the bins") {
   const auto timeline = timeline_of({kMinute, kMinute + seconds{3'600}});
-  const auto axis = make_time_axis(timeline.begin(), timeline.end(), seconds{1}, 70);
-  CHECK(burst::allowed_within_window(timeline, axis, seconds{1}).empty());
-  CHECK(!burst::allowed_within_window(timeline, axis, kWindow).empty());
+  CHECK(burst::steps_within_window(timeline, seconds{1}).empty());
+  CHECK(!burst::steps_within_window(timeline, kWindow).empty());
 }
 
 }  // namespace rlctl::cli::time_axis_test
