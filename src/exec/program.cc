@@ -278,15 +278,15 @@ void Program::wait(Deadline until) {
 void Program::forget() {
   if (!child_) return;
   require_none_left();
-  require_no_time();
-  environment_.remove_keys();
-  sent_ = answered_ = 0;
   if (settings_.fresh) {
     finish();
     child_.reset();
   } else {
+    require_no_time();
     forgets_ = true;
   }
+  environment_.remove_keys();
+  sent_ = answered_ = 0;
 }
 
 /// A program that lets several requests be in flight may connect to its server only until it has
