@@ -390,8 +390,7 @@ void require_searchable(const Options& options, const Plan& plan) {
   if (plan.keys) refuse_both("--keys", kAdversary, kOneKey);
   refuse_given(options, {"--clients", "--pipeline"}, kAdversary, kNoRealTime);
   if (plan.is_real.value_or(false)) refuse_both("--clock", kAdversary, kNoRealTime);
-  refuse_given(options, {"--csv"}, kAdversary,
-               "the report is a small table; --json has all of it");
+  refuse_given(options, {"--csv"}, kAdversary, "the report is a small table; --json has all of it");
   if (plan.limit_texts.size() > 1) {
     throw UsageError("adversary searches against one limit, but there are several --limit");
   }

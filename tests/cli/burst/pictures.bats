@@ -56,8 +56,8 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
 }
 
 @test "the curve rises at the very instant of a burst" {
-  printf '%s a\n' 100 100 100 130 195 >steps.log
-  rlctl burst -q --model --replay steps.log --format '$msec $key' --limit 9/60s --algorithm gcra --svg x.svg
+  printf '%s a 1\n' 100 100 100 130 195 >steps.log
+  rlctl burst -q --model --replay steps.log --format epoch --limit 9/60s --algorithm gcra --svg x.svg
   run -0 xmllint --xpath 'string((//*[@class="within"])[last()]/@d)' x.svg
   # Horizontal and vertical strokes only: up at once, up after 30 s, down and down, and up at the end.
   [[ $output =~ ^M[0-9.]+\ [0-9.]+(H[0-9]+|V[0-9.]+)+$ ]] || fail "$output"
