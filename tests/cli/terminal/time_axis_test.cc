@@ -198,7 +198,7 @@ TEST_CASE("allowed within a window: a step is where the number changes") {
   for (const auto& [at, units] : burst::steps_within_window(timeline, kWindow)) {
     steps.emplace_back((at - kMinute).count(), units);
   }
-  const auto left = kWindow.count();
+  const auto left = microseconds{kWindow}.count();
   CHECK(steps == decltype(steps){
                      {0, 0}, {2, 2}, {5, 3}, {9, 4}, {left + 2, 2}, {left + 5, 1}, {left + 9, 0}});
 }
