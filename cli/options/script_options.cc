@@ -211,18 +211,6 @@ void require_one_input(const ScriptOptions& options, std::string_view taken_by) 
   if (wanted > 1) throw UsageError("--script - is given twice, but standard input is read once");
 }
 
-/// Throws UsageError if anything is said about how a script is called, but this is a program.
-void require_no_call(const ScriptOptions& options, const std::string& name) {
-  const auto refuse = [&](std::string_view option) {
-    throw UsageError(fmt::format("{} is for a script in Lua, but '{}' is a program", option,
-                                 escape(name, kMaxShown)));
-  };
-  if (!options.keys.empty()) refuse("--keys");
-  for (const auto& row : kSettings) {
-    if (options.*row.value) refuse(row.option);
-  }
-}
-
 /// A script whose name is also another's, or a bundled algorithm's, gets the name that was typed.
 void make_names_differ(std::vector<NamedScript>& scripts, const std::vector<std::string>& typed) {
   std::vector<std::string> names;
@@ -432,11 +420,22 @@ std::string script_name(const std::string& path) {
   return name.empty() ? path : name;
 }
 
+void require_no_call(const ScriptOptions& options, const std::string& name) {
+  const auto refuse = [&](std::string_view option) {
+    throw UsageError(fmt::format("{} is for a script in Lua, but '{}' is a program", option,
+                                 escape(name, kMaxShown)));
+  };
+  if (!options.keys.empty()) refuse("--keys");
+  for (const auto& row : kSettings) {
+    if (options.*row.value) refuse(row.option);
+  }
+}
+
 void require_lua(std::string_view option, const NamedScript& script) {
   if (!script.program) return;
   throw UsageError(with_option(option, quoted_and_masked(script.name) +
                                            " is a program, but only a script in Lua will do"),
-                   "rlctl burst asks programs");
+                   "rlctl burst and lint ask programs");
 }
 
 NamedScript find_script(std::string_view option, const std::string& value,

@@ -68,8 +68,9 @@ std::string Findings::text_at_place(const Finding& finding) const {
   constexpr std::size_t kIndent = 4;
   constexpr std::string_view kCut = "...";
   const auto& severity = row_of(finding.severity);
-  auto head = fmt::format("{}: {}: {}", escaped_message(finding.place),
-                          toned(finding.name, severity.tone, look_.colour), finding.subject);
+  auto head = fmt::format("{}: {}{}{}", escaped_message(finding.place),
+                          toned(finding.name, severity.tone, look_.colour),
+                          finding.subject.empty() ? "" : ": ", finding.subject);
   if (display_width(head) > kMaxColumns) {
     head = cut_to_width(head, kMaxColumns - kCut.size()) + std::string(kCut);
   }

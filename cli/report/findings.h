@@ -24,7 +24,7 @@ struct Finding {
   std::string fix = {};        ///< what to do about it; may be empty
   std::string_view name = {};  ///< of the kind of finding, or of the check: "no_ttl"
   std::string subject = {};    ///< the key or the call that it is about, in text; may be empty
-  std::string place = {};      ///< "FILE:LINE", for a finding in a script
+  std::string place = {};      ///< "FILE:LINE" of a script, or the name of a program
 };
 
 /// Writes findings to standard output as they come, as text or as JSON, and counts them. The caller

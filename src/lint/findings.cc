@@ -38,6 +38,11 @@ constexpr std::array kKinds{
     FindingKind{"renewed-window", "allowed requests renew the window, which never ends"},
     FindingKind{"zero-wait", "a denial whose wait is 0 reads as allowed"},
     FindingKind{"unknown-flag", "a flag in the first line that Redis does not know"},
+    FindingKind{"free-pass", "after a pause, more is allowed at an instant than at first"},
+    FindingKind{"wrong-cost", "a request counts for less than its cost"},
+    FindingKind{"wrong-wait", "retry_after is not when the request is allowed"},
+    FindingKind{"wrong-remaining", "remaining is not what is allowed next"},
+    FindingKind{"wrong-reset", "reset_after is not when the whole limit is there"},
 };
 
 /// Collects findings; of each kind, the first of the most severe for a line.
@@ -281,16 +286,6 @@ const Call* counting_call(const Observation& observation, const std::vector<Call
   return likeliest;
 }
 
-/// "Of 300 requests in 300 s, 1 s apart, 0 were allowed; ..."
-std::string lock_out_text(const LockOut& lock_out) {
-  const auto cost = lock_out.cost == 1 ? "" : fmt::format(" of cost {}", lock_out.cost);
-  return fmt::format(
-      "Of {} requests{} in {}, {} apart, {} were allowed; a client that waits in silence is let "
-      "in after {}.",
-      lock_out.sent, cost, span_text(lock_out.span), span_text(lock_out.gap), lock_out.allowed,
-      span_text(lock_out.wait));
-}
-
 void find_counted_denials(const Observation& observation, Flaws& flaws) {
   if (!observation.lock_out || !observation.lock_out->denial) return;
   for (const auto name : {"no-ttl", "late-pruning", "mixed-units"}) {
@@ -310,9 +305,7 @@ void find_counted_denials(const Observation& observation, Flaws& flaws) {
              .line = call == nullptr ? 1 : call->line,
              .severity = Severity::kCritical,
              .what = call == nullptr ? "no call" : text_of(*call),
-             .detail = fmt::format("{}A client that keeps trying is locked out. {}",
-                                   counts ? "The request was denied but still counts. " : "",
-                                   lock_out_text(*observation.lock_out)),
+             .detail = lock_out_detail(*observation.lock_out, counts),
              .fix = "count first, and write only if the request is allowed"});
 }
 
@@ -352,14 +345,12 @@ void find_renewed_windows(const Observation& observation, Flaws& flaws) {
   const bool is_renewed = call != nullptr;
   if (!is_renewed) call = any_call(observation);
   if (call == nullptr) return;
-  const auto& renewal = *observation.renewal;
   flaws.add({.name = is_renewed ? "renewed-window" : "locked-out",
              .line = call->line,
              .severity = Severity::kCritical,
              .what = text_of(*call),
              .detail = fmt::format(
-                 "A client below the limit of {} was denied: of {} requests, one each {}, {}. {}",
-                 renewal.limit, renewal.sent, span_text(renewal.gap), renewal.denied,
+                 "{} {}", renewal_detail(*observation.renewal),
                  is_renewed ? "Each allowed request renews the TTL, so that requests which have "
                               "left the window still count."
                             : "Requests which have left the window still count."),
@@ -890,6 +881,21 @@ void find_lost_digits(const Observation& observation, Flaws& flaws) {
 
 std::span<const FindingKind> finding_kinds() {
   return kKinds;
+}
+
+std::string lock_out_detail(const LockOut& lock_out, bool counts) {
+  const auto cost = lock_out.cost == 1 ? "" : fmt::format(" of cost {}", lock_out.cost);
+  return fmt::format(
+      "{}A client that keeps trying is locked out. Of {} requests{} in {}, {} apart, {} were "
+      "allowed; a client that waits in silence is let in after {}.",
+      counts ? "The request was denied but still counts. " : "", lock_out.sent, cost,
+      span_text(lock_out.span), span_text(lock_out.gap), lock_out.allowed,
+      span_text(lock_out.wait));
+}
+
+std::string renewal_detail(const Renewal& renewal) {
+  return fmt::format("A client below the limit of {} was denied: of {} requests, one each {}, {}.",
+                     renewal.limit, renewal.sent, span_text(renewal.gap), renewal.denied);
 }
 
 std::vector<Finding> find_flaws(const Observation& observation) {

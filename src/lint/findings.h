@@ -51,13 +51,16 @@ struct LockOut {
   std::int64_t sent = 0, allowed = 0;      ///< in that time
   std::chrono::microseconds wait{0};       ///< after which the other was let in
   std::optional<std::size_t> denial = {};  ///< by its index, the first of some retries
+  std::string schedule = {};               ///< the fewest requests that show it, in words
+  bool counts_denials = false;  ///< all that it sent until it should be let in was denied
 };
 
 /// A client that never exceeds half the limit, and was denied.
 struct Renewal {
   std::chrono::microseconds gap{0};  ///< between two requests
   std::int64_t sent = 0, denied = 0;
-  std::int64_t limit = 0;  ///< that it was sent for
+  std::int64_t limit = 0;     ///< that it was sent for
+  std::string schedule = {};  ///< until the first denial, in words
 };
 
 /// Requests that were allowed after a TTL had passed, and are denied if the keys stay.
@@ -71,6 +74,7 @@ struct FreePass {
   std::chrono::microseconds after{0};       ///< the first denial
   std::int64_t allowed = 0;                 ///< requests, which is all that were sent
   std::optional<std::size_t> request = {};  ///< one of them, by its index
+  std::string schedule = {};                ///< all requests, in words
 };
 
 /// A script, and what it did under traffic.
@@ -98,12 +102,12 @@ enum class Severity {
   kCritical,  ///< requests are let in or locked out
 };
 
-/// A flaw of a script, at a line of its source.
+/// A flaw of a script, at a line of its source, or of a program.
 struct Finding {
   std::string_view name;  ///< a row of finding_kinds(): "no-ttl"
-  int line = 0;
+  int line = 0;           ///< 0 for a program
   Severity severity = Severity::kWarning;
-  std::string what = {};    ///< the call as observed, or the flag
+  std::string what = {};    ///< the call as observed, or the flag; requests to a program, in words
   std::string detail = {};  ///< why it hurts
   std::string fix = {};     ///< what to do
 };
@@ -113,6 +117,10 @@ struct FindingKind {
   std::string_view name, summary;
 };
 std::span<const FindingKind> finding_kinds();
+
+/// The texts about a lock-out and a renewal. `counts`: denied requests do.
+std::string lock_out_detail(const LockOut& lock_out, bool counts);
+std::string renewal_detail(const Renewal& renewal);
 
 /// The flaws that the observation shows, by line; of each kind, one for a line.
 std::vector<Finding> find_flaws(const Observation& observation);

@@ -166,17 +166,6 @@ void Server::unlink(std::span<const std::string> keys) {
   redis::unlink_keys(connection, keys);
 }
 
-exec::Settings program_settings(const Plan& plan, Invocation& invocation) {
-  constexpr std::chrono::seconds kPatience{10};
-  const auto settings = resolve_connection(invocation.connection, invocation.configuration);
-  return {.has_virtual_clock = !plan.real,
-          .clocks = plan.exec.clocks,
-          .timeout = settings.timeout_from == Origin::kDefault ? kPatience : settings.timeout,
-          .interrupt = &invocation.interrupt,
-          .fresh = plan.exec.fresh,
-          .on_one_cpu = !plan.exec.on_all_cpus};
-}
-
 LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, Server* server,
                            const exec::Settings& programs) {
   constexpr std::chrono::microseconds kTolerance{20'000};

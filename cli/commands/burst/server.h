@@ -9,7 +9,6 @@
 
 #include "adversary/trial.h"
 #include "cli/app/command.h"
-#include "cli/commands/burst/plan.h"
 #include "cli/server/connection.h"
 #include "exec/program.h"
 #include "redis/connection.h"
@@ -76,10 +75,6 @@ class Cleaning {
   Server& server_;
   const traffic::Script& script_;
 };
-
-/// How the programs of a burst are asked: they have ten seconds for an answer, unless the user
-/// gives another timeout.
-exec::Settings program_settings(const Plan& plan, Invocation& invocation);
 
 /// A limiter of burst on trial: the model of an algorithm, a program, or a script on a server,
 /// whose keys are removed at the end. Ctrl-C ends it.

@@ -13,6 +13,7 @@
 #include "cli/commands/burst/picture.h"
 #include "cli/commands/burst/server.h"
 #include "cli/errors/failure.h"
+#include "cli/server/programs.h"
 #include "cli/terminal/output.h"
 #include "exec/program.h"
 #include "exec/real_run.h"
@@ -372,7 +373,11 @@ class Session {
         has_assertions_(!plan_.assertion_texts.empty()),
         draws_(plan_.svg || (!plan_.quiet && !invocation.json)) {
     if (asks_server()) server_ = std::make_unique<Server>(invocation, plan_.candidates);
-    if (has_programs()) programs_ = program_settings(plan_, invocation);
+    if (has_programs()) {
+      programs_ = program_settings(plan_.exec, invocation.connection, invocation.configuration,
+                                   invocation.interrupt);
+      programs_.has_virtual_clock = !plan_.real;
+    }
     if (plan_.against) comparison_.emplace();
   }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "cli/options/completions.h"
 #include "cli/options/options.h"
 #include "cli/report/findings.h"
+#include "cli/server/programs.h"
 #include "cli/terminal/table.h"
 #include "lint/findings.h"
 
@@ -47,6 +49,7 @@ void add_options(Options& options, Plan& plan) {
   options.list("--keys", "KEY", plan.script.keys,
                "one of the KEYS of the script, with the placeholders below (default: {key})");
   add_script_options(options, plan.script, true);
+  add_exec_options(options, plan.exec);
   options.group("Script", Repeats::kNo);
   options.value("--max-steps", "NUMBER",
                 into(plan.max_steps, number_between("--max-steps", 1, ldb::kMaxSteps)), kStepsHelp);
@@ -88,6 +91,35 @@ void write_coverage(Output& out, const std::string& place, const Observed& obser
   out.buffer() += '\n';
 }
 
+/// "script", "program" or, if there are both, "limiter".
+std::string_view kind_of(const std::vector<Subject>& subjects) {
+  const auto programs = std::ranges::count_if(
+      subjects, [](const auto& each) { return each.candidate.program != nullptr; });
+  if (programs == 0) return "script";
+  return programs == std::ssize(subjects) ? "program" : "limiter";
+}
+
+void add_finding(report::Findings& findings, const std::string& place, const Finding& finding,
+                 bool json) {
+  const bool has_line = finding.line > 0;
+  // A schedule is too long for the first line of the text.
+  const auto seen = has_line || json ? "" : fmt::format(" Seen: {}.", finding.what);
+  findings.add({.severity = severity_of(finding),
+                .detail = finding.detail + seen,
+                .fix = finding.fix,
+                .name = finding.name,
+                .subject = has_line ? escaped_message(finding.what) : "",
+                .place = has_line ? fmt::format("{}:{}", place, finding.line) : place},
+               [&](JsonWriter& out) {
+                 out.field("script", place);
+                 if (has_line) {
+                   out.field("line", finding.line).field("call", finding.what);
+                 } else {
+                   out.field("schedule", finding.what);
+                 }
+               });
+}
+
 /// The commands that search for schedules which exceed the limit, which lint does not look for.
 std::string next_steps(const std::vector<Subject>& subjects) {
   std::string out;
@@ -109,29 +141,24 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   auto connection = invocation.connection;
   connection.url = "private:";
   Connector connector(connection, invocation.configuration, invocation.interrupt);
+  const auto programs = program_settings(plan.exec, invocation.connection, invocation.configuration,
+                                         invocation.interrupt);
   report::Findings findings(invocation.out, invocation.json);
   bool is_complete = true;
   std::int64_t requests = 0;
   std::string coverage;
   for (const auto& subject : subjects) {
     const auto& place = subject.debuggee.name;
-    const auto observed = observe(subject, plan, connector, invocation);
+    const bool is_program = subject.candidate.program != nullptr;
+    const auto observed = is_program ? observe_program(subject, programs)
+                                     : observe(subject, plan, connector, invocation);
     for (const auto& warning : observed.warnings) {
       warn(fmt::format("warning: {}: {}", place, warning), invocation.command);
     }
     is_complete &= observed.not_tested.empty();
     requests += observed.requests;
-    for (const auto& finding : rlctl::lint::find_flaws(observed.observation)) {
-      findings.add(
-          {.severity = severity_of(finding),
-           .detail = finding.detail,
-           .fix = finding.fix,
-           .name = finding.name,
-           .subject = escaped_message(finding.what),
-           .place = fmt::format("{}:{}", place, finding.line)},
-          [&](JsonWriter& json) {
-            json.field("script", place).field("line", finding.line).field("call", finding.what);
-          });
+    for (const auto& finding : observed.findings) {
+      add_finding(findings, place, finding, invocation.json);
     }
     if (invocation.json) {
       write_coverage(invocation.out, place, observed);
@@ -144,7 +171,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
     const std::string_view none = is_complete ? "no findings" : "no findings in what was tested,";
     const auto counts = findings.counts(none);
     invocation.out.write(
-        fmt::format("{} in {} ({})\n", counts, counted(std::ssize(subjects), "script"),
+        fmt::format("{} in {} ({})\n", counts, counted(std::ssize(subjects), kind_of(subjects)),
                     counted(requests, "request")) +
         (findings.status() == ExitStatus::kDone ? coverage : std::string{}) + next_steps(subjects));
   }

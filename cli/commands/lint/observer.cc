@@ -25,7 +25,6 @@
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "traffic/key_aging.h"
-#include "traffic/pattern.h"
 
 namespace rlctl::cli::lint {
 namespace {
@@ -37,8 +36,6 @@ using std::chrono::microseconds;
 
 /// The most requests sent to reach the limit, at one instant and again one tick apart.
 constexpr int kMaxToFill = kLargestLimit + 1;
-/// The traffic begins this part of a window after the window, and its ticks are no longer.
-constexpr int kPartOfWindow = 16;
 
 /// Supplies key names only; lint sends its requests itself.
 class KeyNames final : public traffic::Traffic {
@@ -86,12 +83,8 @@ class Observer {
     seen_.refill = microseconds(std::llround(static_cast<double>(limit.window.count()) *
                                              static_cast<double>(limit.burst_or_limit()) /
                                              static_cast<double>(limit.limit)));
-    // Early in a window of the clock, at a time with six decimals.
-    constexpr microseconds kDecimals{123'457}, kMillisecond{1000};
-    start_ = traffic::window_from(traffic::PatternRequest{}.start, limit.window) +
-             limit.window / kPartOfWindow;
-    if (limit.window >= 4 * kDecimals) start_ += kDecimals;
-    tick_ = std::min(kMillisecond, limit.window / kPartOfWindow);
+    start_ = start_of_traffic(limit.window);
+    tick_ = shortest_gap(limit.window);
   }
 
   /// The requests of light traffic alone.
@@ -130,21 +123,16 @@ class Observer {
       not_tested("short-ttl, denied-write",
                  "requests took longer than the TTLs; try again, or use a longer window");
     }
-    Observed observed{.observation = std::move(seen_),
-                      .requests = number_ + probes_sent_,
+    Observed observed{.requests = number_ + probes_sent_,
                       .tested = std::move(tested_),
                       .not_tested = std::move(not_tested_)};
-    if (subject_.unscaled) {
-      auto scaled = fmt::format("the limit {} is scaled down to {}: the traffic must exceed it",
-                                limiter::format_limit(*subject_.unscaled),
-                                limiter::format_limit(subject_.candidate.limits.front()));
-      observed.tested.insert(observed.tested.begin(), scaled);
-      observed.warnings.push_back(std::move(scaled));
-    }
+    note_scaling(subject_, observed);
     if (!change_.empty()) observed.warnings.push_back(std::move(change_));
     std::move(doubts_.begin(), doubts_.end(), std::back_inserter(observed.warnings));
     return observed;
   }
+
+  Observation& seen() { return seen_; }
 
  private:
   using Index = std::size_t;  ///< of a request
@@ -277,7 +265,17 @@ class Observer {
         .start = start_, .tick = tick_, .ttls = seen_ttls(), .costs = subject_.costs};
     begin_run();
     auto connection = connector_.open();
-    auto probed = probe(subject_, connection, *connector_.private_server(), request);
+    const auto make_trial = [&](const traffic::Candidate& candidate) {
+      auto limiter = std::make_unique<LimiterTrial>();
+      limiter->script = traffic::make_script(candidate, limiter->keys, "");
+      auto trial = std::make_unique<adversary::ScriptTrial>(
+          connection, *limiter->script,
+          adversary::StateScope{.server = connector_.private_server()});
+      limiter->script_trial = trial.get();
+      limiter->trial = std::move(trial);
+      return limiter;
+    };
+    auto probed = probe(subject_, make_trial, request);
     seen_.lock_out = probed.lock_out;
     seen_.renewal = probed.renewal;
     seen_.forgotten = probed.forgotten;
@@ -549,7 +547,7 @@ Observed observe(const Subject& subject, const Plan& plan, Connector& connector,
       if (subject.unscaled) {
         Observer light(typed, plan, connector, invocation);
         light.send_once();
-        unscaled = std::move(light.take().observation.requests);
+        unscaled = std::move(light.seen().requests);
       }
       observer.observe();
     } catch (const redis::Error& error) {
@@ -561,8 +559,9 @@ Observed observe(const Subject& subject, const Plan& plan, Connector& connector,
     for (auto& request : unscaled) {
       request.run = -request.run;  // no other request is of its run
       request.allowed.reset();     // another limit decided it
-      observed.observation.requests.push_back(std::move(request));
+      observer.seen().requests.push_back(std::move(request));
     }
+    observed.findings = find_flaws(observer.seen());
     return observed;
   }
 }

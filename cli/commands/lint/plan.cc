@@ -1,5 +1,7 @@
 #include "cli/commands/lint/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -24,14 +26,18 @@ const limiter::Algorithm* algorithm_in(std::string_view source) {
   return found == all.end() ? nullptr : &*found;
 }
 
-/// How `rlctl burst` searches for the requests under which the same script allows the most.
+/// How `rlctl burst` searches for the requests under which the same limiter allows the most: the
+/// one that `option` names, "--algorithm", "--script" or "--exec".
 std::string adversary_command(const Invocation& invocation, const limiter::Limit& limit,
-                              const std::string& algorithm, const std::string& script) {
-  std::map<std::string_view, std::vector<std::string>> values;
+                              std::string_view option, const std::string& name) {
+  std::map<std::string_view, std::vector<std::string>> values{{"--script", {}}, {"--exec", {}}};
   values["--limit"] = {limiter::format_limit(limit)};
-  values["--script"] = script.empty() ? std::vector<std::string>{} : std::vector{script};
   std::vector<std::string> words{"rlctl", "burst", "adversary"};
-  if (!algorithm.empty()) words.insert(words.end(), {"--algorithm", algorithm});
+  if (option == "--algorithm") {
+    words.insert(words.end(), {std::string(option), name});
+  } else {
+    values[option] = {name};
+  }
   const auto options = invocation.options.repeated(values, false);
   words.insert(words.end(), options.begin(), options.end());
   return command_line(words);
@@ -46,10 +52,10 @@ Subject bundled_subject(const limiter::Algorithm& algorithm, std::string place,
             " --limit 3/60s --args '{limit} {window_us} acquire {id}' --allowed-when 'r[1] == 1'");
   }
   const std::string source(algorithm.script);
-  Subject subject{
-      .debuggee = {.name = std::move(place), .source = source, .shown = source},
-      .candidate = {.algorithm = &algorithm, .limits = {limit}},
-      .adversary = adversary_command(invocation, limit, std::string(algorithm.name), "")};
+  Subject subject{.debuggee = {.name = std::move(place), .source = source, .shown = source},
+                  .candidate = {.algorithm = &algorithm, .limits = {limit}},
+                  .adversary = adversary_command(invocation, limit, "--algorithm",
+                                                 std::string(algorithm.name))};
   traffic::require_usable(subject.candidate);
   return subject;
 }
@@ -70,6 +76,13 @@ Subject foreign_subject(const NamedScript& script, std::string place, std::strin
           .candidate = {
               .limits = {limit},
               .foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(limiter))}};
+}
+
+Subject program_subject(std::shared_ptr<const traffic::ProgramLimiter> program,
+                        const limiter::Limit& limit, std::string adversary) {
+  return {.debuggee = {.name = program->name},
+          .candidate = {.limits = {limit}, .program = std::move(program)},
+          .adversary = std::move(adversary)};
 }
 
 bool gives_call(const ScriptOptions& options) {
@@ -101,7 +114,11 @@ Subject make_subject(std::string_view option, const std::string& word, const Pla
   } else {
     script = find_script(option, word, plan.script, invocation.configuration,
                          limiter::list_names(nullptr));
-    require_lua(option, script);
+    if (script.program) {
+      require_no_call(plan.script, script.name);
+      return program_subject(script.program, limit,
+                             adversary_command(invocation, limit, "--script", word));
+    }
     place = script.path == kStandardInput ? script_name(script.path) : script.path;
     source = source_of(option, script);
   }
@@ -111,7 +128,7 @@ Subject make_subject(std::string_view option, const std::string& word, const Pla
   }
   script.options.keys = script_keys(script.options);
   auto subject = foreign_subject(script, std::move(place), std::move(source), limit);
-  if (named == nullptr) subject.adversary = adversary_command(invocation, limit, "", word);
+  if (named == nullptr) subject.adversary = adversary_command(invocation, limit, "--script", word);
   return subject;
 }
 
@@ -154,7 +171,7 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
     throw UsageError("lint takes one --limit", kOneLimitHint);
   }
   const auto& operands = invocation.operands;
-  if (operands.empty() && plan.script.scripts.empty()) {
+  if (operands.empty() && plan.script.scripts.empty() && plan.exec.programs.empty()) {
     throw UsageError("no SCRIPT given", "rlctl lint my.lua --limit 5/60s --args '{now_ms}'");
   }
   const std::vector<std::string> by_default{kDefaultLimit};
@@ -167,8 +184,23 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
   for (const auto& word : plan.script.scripts) {
     subjects.push_back(make_subject("--script", word, plan, limit, invocation));
   }
+  for (auto& program : parse_programs(plan.exec)) {
+    const auto adversary =
+        adversary_command(invocation, limit, "--exec", command_line(program.words));
+    subjects.push_back(program_subject(
+        std::make_shared<const traffic::ProgramLimiter>(std::move(program)), limit, adversary));
+  }
   for (auto& subject : subjects) set_requests(subject, plan.costs);
   return subjects;
+}
+
+void note_scaling(const Subject& subject, Observed& observed) {
+  if (!subject.unscaled) return;
+  auto scaled = fmt::format("the limit {} is scaled down to {}: the traffic must exceed it",
+                            limiter::format_limit(*subject.unscaled),
+                            limiter::format_limit(subject.candidate.limits.front()));
+  observed.tested.insert(observed.tested.begin(), scaled);
+  observed.warnings.insert(observed.warnings.begin(), std::move(scaled));
 }
 
 }  // namespace rlctl::cli::lint

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "cli/app/command.h"
+#include "cli/options/exec_options.h"
 #include "cli/options/script_options.h"
 #include "cli/server/connection.h"
+#include "exec/program.h"
 #include "ldb/session.h"
 #include "ldb/trace.h"
 #include "lint/findings.h"
@@ -24,12 +26,13 @@ struct Plan {
   std::vector<std::int64_t> costs = {};         ///< what requests cost; empty: chosen by the limit
   std::int64_t max_steps = ldb::kDefaultSteps;  ///< lines that a request may execute
   ScriptOptions script = {};
+  ExecOptions exec = {};
 };
 
-/// A script to examine, and how to call it.
+/// A script to examine, and how to call it; or a program.
 struct Subject {
   /// Its file as typed, and its source as the debugger runs it, in which a library of functions has
-  /// become a script. Each request sets its own keys and arguments.
+  /// become a script. Each request sets its own keys and arguments. Of a program, its name only.
   ldb::Debuggee debuggee = {};
   traffic::Candidate candidate = {};
   std::string adversary = {};  ///< the command that searches for the worst schedule; may be empty
@@ -40,8 +43,8 @@ struct Subject {
 /// The traffic exceeds limits up to this one; larger ones are scaled down.
 inline constexpr std::int64_t kLargestLimit = 100;
 
-/// The scripts of the operands and of --script, read. Throws UsageError, and what reading the
-/// configuration throws, before a server is started.
+/// The scripts and programs of the operands, of --script and of --exec, read. Throws UsageError,
+/// and what reading the configuration throws, before a server is started.
 std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocation);
 
 /// What lint did not test, and why.
@@ -49,9 +52,9 @@ struct NotTested {
   std::string what = {}, why = {};
 };
 
-/// What a script did under lint's traffic.
+/// What a limiter showed under lint's traffic.
 struct Observed {
-  rlctl::lint::Observation observation = {};
+  std::vector<rlctl::lint::Finding> findings = {};
   std::int64_t requests = 0;  ///< that were sent, also without the debugger
   std::vector<std::string> tested = {};
   std::vector<NotTested> not_tested = {};
@@ -66,5 +69,11 @@ struct Observed {
 /// fails or does not end, and Interrupted.
 Observed observe(const Subject& subject, const Plan& plan, Connector& connector,
                  const Invocation& invocation);
+/// Sends traffic to a program, in virtual time, and judges its answers. Shows the progress on
+/// stderr. Throws what exec::ProgramDecider throws.
+Observed observe_program(const Subject& subject, const exec::Settings& settings);
+
+/// Adds to what was observed that the limit was scaled down, if it was.
+void note_scaling(const Subject& subject, Observed& observed);
 
 }  // namespace rlctl::cli::lint

@@ -6,16 +6,15 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <utility>
 
-#include "adversary/schedule.h"
-#include "adversary/trial.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "traffic/script.h"
+#include "traffic/pattern.h"
 
 namespace rlctl::cli::lint {
 namespace {
@@ -25,6 +24,8 @@ using adversary::Schedule;
 using std::chrono::microseconds;
 
 constexpr microseconds kSecond{1'000'000};
+/// The traffic begins this part of a window after the window, and its ticks are no longer.
+constexpr int kPartOfWindow = 16;
 /// TTLs in virtual time are rounded up to 10 ms.
 constexpr microseconds kTtlStep{20'000};
 /// Steady clients are watched for this many windows at least.
@@ -48,6 +49,11 @@ microseconds scaled(microseconds time, double factor) {
 std::int64_t allowed_from(const Answers& answers, std::size_t first) {
   return std::count_if(answers.begin() + static_cast<std::ptrdiff_t>(first), answers.end(),
                        [](const auto& answer) { return answer.allowed; });
+}
+
+template <typename Each>
+std::vector<Each> first_of(const std::vector<Each>& all, std::size_t count) {
+  return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
 std::string texts_of(const std::vector<microseconds>& times) {
@@ -84,14 +90,12 @@ std::int64_t most_in_window(const Schedule& schedule, const Answers& answers, mi
 
 class Probes {
  public:
-  Probes(const Subject& subject, redis::Connection& connection, redis::PrivateServer& server,
-         const ProbeRequest& request)
+  Probes(const Subject& subject, const MakeTrial& make_trial, const ProbeRequest& request)
       : subject_(subject),
         request_(request),
         limit_(subject.candidate.limits.front()),
         window_(limit_.window),
-        script_(traffic::make_script(subject.candidate, keys_, "")),
-        trial_(connection, *script_, {.server = &server}) {}
+        limiter_(make_trial(subject.candidate)) {}
 
   /// Sends only requests below the limit, if the script holds as many at one instant. `wait`: see
   /// first_wait().
@@ -113,6 +117,7 @@ class Probes {
       }
       if (cost == request_.costs.front()) first_fill_ = fill;
       find_wait(fill, cost);
+      probed_.fills[cost] = {.schedule = fill, .wait = wait_};
       if (cost == request_.costs.front()) first_wait_ = wait_;
       if (!wait_) continue;
       send_steadily(fill, cost);
@@ -137,7 +142,7 @@ class Probes {
 
   std::vector<Answers> answers_to(const std::vector<Schedule>& schedules) {
     probed_.requests += adversary::requests_of(schedules);
-    return trial_.run(schedules);
+    return limiter_->trial->run(schedules);
   }
   Answers answers_to(const Schedule& schedule) {
     return std::move(answers_to(std::vector<Schedule>{schedule}).front());
@@ -145,9 +150,10 @@ class Probes {
 
   /// The answers if no key expires.
   std::vector<Answers> answers_if_kept(const std::vector<Schedule>& schedules) {
-    trial_.decider().set_ttl_slack(kForever);
+    auto& decider = limiter_->script_trial->decider();
+    decider.set_ttl_slack(kForever);
     auto answers = answers_to(schedules);
-    trial_.decider().set_ttl_slack(microseconds{0});
+    decider.set_ttl_slack(microseconds{0});
     return answers;
   }
 
@@ -225,7 +231,8 @@ class Probes {
         const bool is_free =
             fill.front().at == fill.back().at && got == static_cast<std::int64_t>(fill.size()) + 1;
         if (is_free && !probed_.free_pass && is_repeated(schedules[i], answers[i])) {
-          probed_.free_pass = {.after = all[i], .allowed = got};
+          probed_.free_pass = {
+              .after = all[i], .allowed = got, .schedule = schedule_text(schedules[i], answers[i])};
         }
         if (first) continue;
         if (answers[i][fill.size()].allowed) {
@@ -245,10 +252,12 @@ class Probes {
     if (!wait_) {
       skip(fmt::format("retries of cost {}", cost),
            fmt::format("once the limit was reached, a client was denied for {}, though it sent "
-                       "nothing: is the script's window that of --limit?",
-                       span_text(pauses().back())));
+                       "nothing: is the {}'s window that of --limit?",
+                       span_text(pauses().back()), kind()));
     }
   }
+
+  std::string_view kind() const { return subject_.candidate.program ? "program" : "script"; }
 
   /// The gap between requests of this cost of which each takes just what refills.
   microseconds fair(std::int64_t cost) const {
@@ -296,13 +305,14 @@ class Probes {
                           .sent = std::ssize(schedules[i]) - std::ssize(fill),
                           .allowed = allowed,
                           .wait = *wait_};
+      add_evidence(schedules[i], answers[i], fill.size());
     }
     const auto size = std::max<std::int64_t>(std::ssize(fill) * cost, limit_.burst_or_limit());
     if (most > 2 * std::max(limit_.limit, size) + 1) {
       skip("windows",
            fmt::format("{} units were allowed within {}, more than twice {}: the limit of the "
-                       "script is not --limit",
-                       most, period_text(window_), limit_.limit));
+                       "{} is not --limit",
+                       most, period_text(window_), limit_.limit, kind()));
     }
     probed_.tested.push_back(
         fmt::format("retries each {} after the limit was reached, for {}, of "
@@ -349,7 +359,24 @@ class Probes {
                           .span = schedule.back().at - full,
                           .sent = std::ssize(schedule) - std::ssize(fill),
                           .wait = *wait_};
+      add_evidence(schedule, answers, fill.size());
     }
+  }
+
+  /// Adds to the lock-out the requests of a schedule that show it, of which the first `fill` reach
+  /// the limit: if the others were denied until a client that waits is let in, no more than these.
+  void add_evidence(const Schedule& schedule, const Answers& answers, std::size_t fill) {
+    auto& lock_out = *probed_.lock_out;
+    const auto is_let_in = [&](const auto& request) {
+      return request.at >= schedule[fill - 1].at + *wait_;
+    };
+    const auto first = std::find_if(schedule.begin() + static_cast<std::ptrdiff_t>(fill),
+                                    schedule.end(), is_let_in);
+    auto size = static_cast<std::size_t>(first - schedule.begin());
+    lock_out.counts_denials =
+        size < schedule.size() && allowed_from(first_of(answers, size + 1), fill) == 0;
+    size = lock_out.counts_denials ? size + 1 : schedule.size();
+    lock_out.schedule = schedule_text(first_of(schedule, size), first_of(answers, size));
   }
 
   /// The gaps of clients that ask for at most half of this limit, of which `least` is the gap, or
@@ -377,7 +404,8 @@ class Probes {
     const auto holds = static_cast<std::int64_t>(first_fill_.size()) - 1;
     const auto most = std::max(limit_.limit, limit_.burst_or_limit()) / cost;
     if (holds < limit || limit == 0 || holds > most + 1) {
-      return skip("requests below the limit", "the limit of the script is not --limit");
+      return skip("requests below the limit",
+                  fmt::format("the limit of the {} is not --limit", kind()));
     }
     // An estimate of the last window may deny more than that.
     const auto least = scaled(window_, 2.0 / static_cast<double>(limit));
@@ -401,12 +429,18 @@ class Probes {
       if (first_wait_ > 2 * std::max(window_, refill())) {
         skip("requests below the limit",
              fmt::format("they were denied, but so was a client for {} that sent nothing: is the "
-                         "script's window that of --limit?",
-                         span_text(*first_wait_)));
+                         "{}'s window that of --limit?",
+                         span_text(*first_wait_), kind()));
         break;
       }
+      const auto first = std::ranges::find(answers[i], false, &adversary::Answer::allowed);
+      const auto size = static_cast<std::size_t>(first - answers[i].begin()) + 1;
       probed_.renewal = {
-          .gap = all[i], .sent = std::ssize(answers[i]), .denied = denied, .limit = limit_.limit};
+          .gap = all[i],
+          .sent = std::ssize(answers[i]),
+          .denied = denied,
+          .limit = limit_.limit,
+          .schedule = schedule_text(first_of(schedules[i], size), first_of(answers[i], size))};
     }
     probed_.tested.push_back(
         fmt::format("requests below a limit of {}, each {}", limit_.limit, texts_of(all)));
@@ -427,7 +461,7 @@ class Probes {
     // began; another TTL may end there once by chance.
     for (const auto later : {microseconds{0}, window_ / 4}) {
       auto schedule = adversary::shifted(first_fill_, later);
-      const auto ttls = trial_.ttls(schedule);
+      const auto ttls = limiter_->trial->ttls(schedule);
       if (ttls.empty()) return;
       const auto ttl = *std::ranges::min_element(ttls);
       const auto end = schedule.back().at + ttl;
@@ -479,7 +513,7 @@ class Probes {
   /// Sends after gaps of each TTL, idle or with what refills, and compares with keys that stay.
   void send_after_ttls() {
     if (request_.ttls.empty()) return;
-    if (!script_->key_of_ttls()) return;  // TTLs change none of its answers
+    if (!limiter_->script->key_of_ttls()) return;  // TTLs change none of its answers
     probed_.tested.push_back("requests after idle gaps of each TTL: " + texts_of(request_.ttls));
     if (!is_timed_by_itself()) return send_after_expiry();
     std::vector<Schedule> schedules;
@@ -508,9 +542,7 @@ class Probes {
   const ProbeRequest& request_;
   const limiter::Limit& limit_;
   microseconds window_;
-  adversary::TrialKeys keys_;
-  std::unique_ptr<traffic::Script> script_;
-  adversary::ScriptTrial trial_;
+  std::unique_ptr<LimiterTrial> limiter_;
   Schedule first_fill_;                     ///< with the first cost
   std::optional<microseconds> first_wait_;  ///< see first_wait()
   std::optional<microseconds> wait_;        ///< after which a client is let in that sends nothing
@@ -519,9 +551,50 @@ class Probes {
 
 }  // namespace
 
-Probed probe(const Subject& subject, redis::Connection& connection, redis::PrivateServer& server,
-             const ProbeRequest& request) {
-  Probes probes(subject, connection, server, request);
+microseconds start_of_traffic(microseconds window) {
+  constexpr microseconds kDecimals{123'457};
+  const auto start =
+      traffic::window_from(traffic::PatternRequest{}.start, window) + window / kPartOfWindow;
+  return window >= 4 * kDecimals ? start + kDecimals : start;
+}
+
+microseconds shortest_gap(microseconds window) {
+  constexpr microseconds kMillisecond{1000};
+  return std::min(kMillisecond, window / kPartOfWindow);
+}
+
+std::string schedule_text(const Schedule& schedule, const Answers& answers) {
+  const auto instants = adversary::instants_of(schedule);
+  std::string text;
+  for (std::size_t i = 0; i < instants.size();) {
+    // Instants with as many requests, at equal gaps, are one part of the text.
+    const auto& first = instants[i];
+    auto last = i;
+    const auto gap = i + 1 < instants.size() ? instants[i + 1].at - first.at : microseconds{0};
+    while (last + 1 < instants.size() && instants[last + 1].count == first.count &&
+           instants[last + 1].cost == first.cost &&
+           instants[last + 1].at - instants[last].at == gap)
+      ++last;
+    const auto end = instants[last].first + instants[last].count;
+    const auto allowed = std::count_if(answers.begin() + static_cast<std::ptrdiff_t>(first.first),
+                                       answers.begin() + static_cast<std::ptrdiff_t>(end),
+                                       std::mem_fn(&adversary::Answer::allowed));
+    text += fmt::format("{}{} of {}{}", text.empty() ? "" : ", ", allowed, end - first.first,
+                        text.empty() ? " allowed" : "");
+    if (first.cost != 1) text += fmt::format(" of cost {}", first.cost);
+    const auto since = [&](const adversary::Instant& instant) {
+      return span_text(instant.at - schedule.front().at);
+    };
+    text += last == i ? " at " + since(first)
+                      : fmt::format(" each {} from {} to {}", span_text(gap), since(first),
+                                    since(instants[last]));
+    i = last + 1;
+  }
+  return text;
+}
+
+Probed probe(const Subject& subject, const MakeTrial& make_trial, const ProbeRequest& request) {
+  Probes probes(subject, make_trial, request);
   auto probed = probes.run();
   const auto wait = probes.first_wait();
   if (subject.candidate.limits.front().limit > 1 || probed.renewal || !wait) return probed;
@@ -530,7 +603,7 @@ Probed probe(const Subject& subject, redis::Connection& connection, redis::Priva
   auto& limit = other.candidate.limits.front();
   limit.limit = 2;
   if (limit.burst) limit.burst = std::max(*limit.burst, limit.limit);
-  auto more = Probes(other, connection, server, request).run_seldom(*wait);
+  auto more = Probes(other, make_trial, request).run_seldom(*wait);
   probed.requests += more.requests;
   probed.renewal = more.renewal;
   std::ranges::move(more.tested, std::back_inserter(probed.tested));

@@ -1,0 +1,18 @@
+#include "cli/server/programs.h"
+
+#include <chrono>
+
+namespace rlctl::cli {
+
+exec::Settings program_settings(const ExecOptions& options, const ConnectionOptions& connection,
+                                ConfigurationSource& configuration, const Interrupt& interrupt) {
+  constexpr std::chrono::seconds kPatience{10};
+  const auto settings = resolve_connection(connection, configuration);
+  return {.clocks = options.clocks,
+          .timeout = settings.timeout_from == Origin::kDefault ? kPatience : settings.timeout,
+          .interrupt = &interrupt,
+          .fresh = options.fresh,
+          .on_one_cpu = !options.on_all_cpus};
+}
+
+}  // namespace rlctl::cli

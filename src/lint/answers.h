@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lint/findings.h"
+
+// The flaws of a limiter of which nothing is known but its answers, such as a program.
+// cli/commands/lint/program.cc sends the traffic and fills in an AnswerObservation; find_flaws()
+// turns that into findings, which have no line. There is a finding only if the answers show it.
+
+namespace rlctl::lint {
+
+/// A figure in an answer that the answers to later requests refute.
+struct WrongFigure {
+  std::int64_t told = 0, actual = 0;  ///< µs, where -1 is never; or requests of cost 1
+  std::string schedule = {};
+};
+
+/// More units than fit with requests of cost 1.
+struct WrongCost {
+  std::int64_t cost = 1, allowed = 0;  ///< requests of this cost at one instant
+  std::int64_t allowed_of_one = 0;     ///< requests of cost 1 at one instant
+  std::string schedule = {};
+};
+
+/// A client that was idle got more than one that kept asking.
+struct IdleGap {
+  std::chrono::microseconds gap{0};
+  std::int64_t allowed = 0;    ///< at one instant, after the gap
+  std::int64_t if_asking = 0;  ///< in the gap and after it
+  std::string schedule = {};
+};
+
+/// What a limiter answered under traffic.
+struct AnswerObservation {
+  std::chrono::microseconds window{1};
+  std::optional<LockOut> lock_out = {};
+  std::optional<Renewal> renewal = {};
+  std::optional<FreePass> free_pass = {};
+  std::optional<IdleGap> forgotten = {};
+  std::optional<std::string> denied_for_ever = {};  ///< the schedule
+  std::optional<std::string> whole_seconds = {};    ///< the schedules whose ends show it
+  std::optional<WrongCost> cost = {};
+  std::optional<WrongFigure> short_wait = {}, long_wait = {};
+  std::optional<WrongFigure> much_remaining = {}, little_remaining = {};
+  std::optional<WrongFigure> early_reset = {}, late_reset = {};
+};
+
+std::vector<Finding> find_flaws(const AnswerObservation& observation);
+
+}  // namespace rlctl::lint
