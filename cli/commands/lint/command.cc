@@ -188,18 +188,20 @@ const Command kCommand{
     .text =
         {.name = "lint",
          .summary = "find flaws in a limiter script, line by line, by running it",
-         .synopsis = "lint [options] SCRIPT...",
+         .synopsis = "lint [options] [SCRIPT...]",
          .about =
              "Runs a Lua script, a file or one that the configuration names, under light\n"
              "traffic in virtual time on a private server, watches each command that it calls\n"
              "and each key that it leaves, and reports what hurts in production: the line, the\n"
-             "call, why it hurts, and what to do.",
+             "call, why it hurts, and what to do. Of a program (--exec), only the answers to\n"
+             "this traffic are known; they are reported in the same way, without lines.",
          .statuses =
              {
                  "OK: no findings, or only notes",
                  kStatusWarning,
                  kStatusCritical,
-                 "UNKNOWN: wrong usage; or a script does not compile, failed or did not end;\n"
+                 "UNKNOWN: wrong usage; or a script does not compile, failed or did not end,\n"
+                 "or a program failed;\n"
                  "or no findings, but something could not be tested",
              },
          .epilogue = R"(
@@ -207,6 +209,7 @@ Examples:
   rlctl lint my.lua --limit 5/60s --args '{now_ms} {window_ms} {limit}'
   rlctl lint counter.lua --args '{window_s}' --allowed-when '<=limit'
   rlctl lint sliding-window-log
+  rlctl lint --exec 'python3 limiter.py' --limit 5/60s
 )",
          .notes = notes,
          .complete_operand = complete_limiter},

@@ -583,7 +583,8 @@ std::string schedule_text(const Schedule& schedule, const Answers& answers) {
                         text.empty() ? " allowed" : "");
     if (first.cost != 1) text += fmt::format(" of cost {}", first.cost);
     const auto since = [&](const adversary::Instant& instant) {
-      return span_text(instant.at - schedule.front().at);
+      const auto time = instant.at - schedule.front().at;
+      return time == microseconds{0} ? "0 s" : span_text(time);
     };
     text += last == i ? " at " + since(first)
                       : fmt::format(" each {} from {} to {}", span_text(gap), since(first),
