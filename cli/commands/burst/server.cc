@@ -20,6 +20,7 @@ redis::Needs needs_of(std::span<const traffic::Candidate> candidates) {
   std::vector<std::string_view> uses{"burst"};
   for (const auto& candidate : candidates) {
     if (candidate.foreign) return {};
+    if (candidate.program) continue;
     uses.push_back(candidate.algorithm->name);
   }
   auto needs = cli::needs_of("burst", uses);
