@@ -7,7 +7,7 @@
 
 # count KEY WINDOW_MS: how many requests this client has made in the window that began with its first one.
 count() {
-  redis-cli -u "${RLCTL_REDIS_URL/:\/\/:/:\/\/default:}" --no-auth-warning <<END | tail -n 1
+  redis-cli -u "$RLCTL_REDIS_URL" --no-auth-warning <<END | tail -n 1
 MULTI
 SET $1 0 NX PX $2
 INCR $1

@@ -256,7 +256,7 @@ class TextReport {
       if (const auto& script = candidate.foreign) {
         block_.row("script", escaped_text(script->name), reading_text(*script));
       } else if (const auto& program = candidate.program) {
-        block_.row("program", escaped_text(program->name), command_line(program->words));
+        block_.row("program", escaped_message(program->name), command_line(program->words));
       }
     }
     if (plan_.real) {
