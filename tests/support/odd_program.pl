@@ -2,7 +2,7 @@
 #
 #     odd_program.pl WAY [ARGUMENT]
 #
-# The ways are the keys of %ways. Those that take an argument answer the first request with it, or do it often.
+# The ways are the keys of %ways. What the argument is depends on the way.
 use strict;
 use warnings;
 
@@ -42,7 +42,7 @@ my %ways = (
     invalid_utf8 => sub { next_request(); say_lines(qq({"allowed":true,"x":"\xff"})); allow_rest() },
     kills_itself => sub { next_request(); allow(); next_request(); kill 'KILL', $$; nap(1) while 1 },
     exits => sub { exit $argument },
-    fails => sub { next_request(); allow(); next_request(); die "first line\nlast line\n" },
+    fails => sub { next_request(); allow(); next_request(); $! = $? = 0; die "first line\nlast line\n" },
     forks => sub {
         if (!fork) { close STDOUT; nap(1) while 1 }
         allow_rest();
