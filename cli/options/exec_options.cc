@@ -1,5 +1,7 @@
 #include "cli/options/exec_options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -50,7 +52,6 @@ void add_exec_options(Options& options, ExecOptions& target) {
   options
       .flag("--exec-fresh", target.fresh,
             "start the program anew for each schedule, instead of sending {\"reset\":true}")
-      .needs(kExec)
       .only_in_long_help();
   options
       .value("--exec-clock", "CLOCKS",
@@ -60,18 +61,23 @@ void add_exec_options(Options& options, ExecOptions& target) {
                   }),
              "clocks of the program that follow the virtual time: none, wall (the time of day), or "
              "all (its timers stop; default: none)")
-      .needs(kExec)
       .only_in_long_help()
       .completes(
           [](const CompletionContext&) { return to_completions(kClocks, &ClocksRow::name); });
   options
       .value("--exec-cpus", "CPUS", into(target.on_all_cpus, parse_cpus),
              "processors of rlctl and the program: one, which they share, or all (default: one)")
-      .needs(kExec)
       .only_in_long_help()
       .completes([](const CompletionContext&) {
         return to_completions(std::array{kOneCpu, kAllCpus});
       });
+}
+
+void require_programs(const Options& options, bool has_programs) {
+  if (has_programs) return;
+  for (const auto option : {"--exec-fresh", "--exec-clock", "--exec-cpus"}) {
+    if (options.is_given(option)) throw UsageError(fmt::format("{} requires --exec", option));
+  }
 }
 
 traffic::ProgramLimiter parse_program(const std::string& text) {

@@ -22,6 +22,8 @@ struct ExecOptions {
 };
 
 void add_exec_options(Options& options, ExecOptions& target);
+/// Throws UsageError if one of the options about programs is given, but no limiter is a program.
+void require_programs(const Options& options, bool has_programs);
 
 /// The program of this text: the word that names a file, or the first, is its name. Throws
 /// UsageError, which does not name the option.

@@ -22,8 +22,6 @@ constexpr std::string_view kVirtual = "virtual", kReal = "real";
 /// The --rate of a closed loop.
 constexpr std::string_view kMaxRate = "max";
 constexpr std::int64_t kMaxClients = 10'000;
-constexpr std::string_view kProgramSays =
-    "a program says itself how many requests may be in flight";
 constexpr std::int64_t kMaxBudget = 1'000'000'000'000, kMaxExhaustive = 32;
 
 // ---- Values ----
@@ -219,15 +217,12 @@ void add_clock(Options& options, Plan& plan) {
       .completes([](const CompletionContext&) {
         return to_completions(std::array{kVirtual, kReal});
       });
-  options
-      .value("--clients", "NUMBER", into(plan.clients, number_between("--clients", 1, kMaxClients)),
-             "number of connections, under the real clock (default: 1; 50 with --rate max)")
-      .excludes("--exec", kProgramSays);
-  options
-      .value("--pipeline", "NUMBER",
-             into(plan.pipeline, number_between("--pipeline", 1, kMaxClients)),
-             "requests in flight per connection, with --rate max (default: 1)")
-      .excludes("--exec", kProgramSays);
+  options.value("--clients", "NUMBER",
+                into(plan.clients, number_between("--clients", 1, kMaxClients)),
+                "number of connections, under the real clock (default: 1; 50 with --rate max)");
+  options.value("--pipeline", "NUMBER",
+                into(plan.pipeline, number_between("--pipeline", 1, kMaxClients)),
+                "requests in flight per connection, with --rate max (default: 1)");
 }
 
 void add_report(Options& options, Plan& plan) {

@@ -65,8 +65,7 @@ constexpr std::chrono::seconds kClosedLoop{10};
 std::optional<RealClock> make_clock(Plan& plan) {
   if (!plan.is_real.value_or(plan.max_rate)) return std::nullopt;
   if (!plan.max_rate) return RealClock{.clients = plan.clients.value_or(1)};
-  const bool has_connections = plan.exec.programs.empty();
-  RealClock clock{.clients = plan.clients.value_or(has_connections ? kClientsOfClosedLoop : 1),
+  RealClock clock{.clients = plan.clients.value_or(kClientsOfClosedLoop),
                   .pipeline = plan.pipeline.value_or(1),
                   .duration = std::exchange(plan.request.duration, std::nullopt)};
   if (clock.duration == std::chrono::microseconds{0}) {
@@ -273,6 +272,18 @@ void add_programs(Plan& plan) {
         {.limits = plan.limits,
          .program = std::make_shared<const traffic::ProgramLimiter>(std::move(program))});
   }
+}
+
+/// Throws UsageError for options that do not fit whether there are programs.
+void require_program_options(Plan& plan, const Options& options) {
+  require_programs(options, has_programs(plan));
+  if (!has_programs(plan) || !plan.real) return;
+  for (const auto option : {"--clients", "--pipeline"}) {
+    if (!options.is_given(option)) continue;
+    throw UsageError(
+        fmt::format("{}: a program says itself how many requests may be in flight", option));
+  }
+  plan.real->clients = 1;
 }
 
 /// The script of --against, of which the same is said as of --script.
@@ -487,7 +498,7 @@ Resolved resolved_options(const Plan& plan, const Invocation& invocation) {
   values["--clock"] = {};  // the virtual one is the default
   if (const auto& real = plan.real) {
     values["--clock"] = {"real"};
-    if (plan.exec.programs.empty()) {  // which say themselves how many may be in flight
+    if (!has_programs(plan)) {  // which say themselves how many may be in flight
       values["--clients"] = {std::to_string(real->clients)};
       if (real->pipeline) values["--pipeline"] = {std::to_string(*real->pipeline)};
     }
@@ -523,6 +534,11 @@ void set_commands(Plan& plan, const Invocation& invocation) {
 
 }  // namespace
 
+bool has_programs(const Plan& plan) {
+  return std::ranges::any_of(plan.candidates,
+                             [](const auto& candidate) { return candidate.program != nullptr; });
+}
+
 void complete_plan(Plan& plan, const Invocation& invocation) {
   auto operands = invocation.operands;
   extract_keys_and_args(plan, operands);
@@ -536,6 +552,7 @@ void complete_plan(Plan& plan, const Invocation& invocation) {
   plan.limits = parse_limits(plan.limit_texts, plan.burst_text);
   set_traffic(plan, operands, invocation.configuration);
   add_candidates(plan, invocation);
+  require_program_options(plan, invocation.options);
   if (plan.search) require_searchable_limiters(plan);
   set_commands(plan, invocation);
   if (plan.pattern) require_traffic(plan);

@@ -94,6 +94,9 @@ struct Plan {
   std::vector<std::string> replay_command = {};  ///< replays a search's schedule
 };
 
+/// Whether one of the candidates is a program.
+bool has_programs(const Plan& plan);
+
 /// The origin of a search's times: the start of a window.
 std::chrono::microseconds search_base(const Plan& plan);
 

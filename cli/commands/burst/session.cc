@@ -373,7 +373,7 @@ class Session {
         has_assertions_(!plan_.assertion_texts.empty()),
         draws_(plan_.svg || (!plan_.quiet && !invocation.json)) {
     if (asks_server()) server_ = std::make_unique<Server>(invocation, plan_.candidates);
-    if (has_programs()) {
+    if (has_programs(plan_)) {
       programs_ = program_settings(plan_.exec, invocation.connection, invocation.configuration,
                                    invocation.interrupt);
       programs_.has_virtual_clock = !plan_.real;
@@ -388,10 +388,6 @@ class Session {
   }
 
  private:
-  bool has_programs() const {
-    return std::ranges::any_of(plan_.candidates,
-                               [](const auto& each) { return each.program != nullptr; });
-  }
   bool asks_server() const {
     return !plan_.model && std::ranges::any_of(plan_.candidates, [](const auto& each) {
       return each.program == nullptr;

@@ -190,6 +190,9 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
     subjects.push_back(program_subject(
         std::make_shared<const traffic::ProgramLimiter>(std::move(program)), limit, adversary));
   }
+  require_programs(invocation.options, std::ranges::any_of(subjects, [](const auto& subject) {
+                     return subject.candidate.program != nullptr;
+                   }));
   for (auto& subject : subjects) set_requests(subject, plan.costs);
   return subjects;
 }
