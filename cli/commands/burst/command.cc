@@ -6,6 +6,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/commands/burst/assertions.h"
+#include "cli/commands/burst/html.h"
 #include "cli/commands/burst/picture.h"
 #include "cli/commands/burst/session.h"
 #include "cli/errors/failure.h"
@@ -233,18 +234,19 @@ void add_report(Options& options, Plan& plan) {
                 "write the assertions as a JUnit report for CI; - for standard output");
   options.value("--svg", "FILE", into(plan.svg, parse_svg),
                 "write the plot as SVG; - for standard output");
+  options.value("--html", "FILE", plan.html,
+                "write a page in which a window is dragged over the requests; - for standard "
+                "output");
   options
       .value("--theme", "THEME", into(plan.theme, parse_theme),
-             "colours of the SVG: light, dark or auto, which follows the reader's screen (default: "
-             "auto)")
+             "colours of the SVG and the page: light, dark or auto, which follows the reader's "
+             "screen (default: auto)")
       .only_in_long_help()
-      .needs("--svg")
       .completes([](const CompletionContext&) { return to_completions(kThemes); });
   options
       .value("--title", "TEXT", into(plan.title, parse_title),
-             "title of the SVG (default: from the traffic)")
-      .only_in_long_help()
-      .needs("--svg");
+             "title of the SVG and the page (default: from the traffic)")
+      .only_in_long_help();
   options.value("--csv", "FILE", plan.csv,
                 "write a row of CSV for each algorithm; - for standard output");
   options.value("--jsonl", "FILE", plan.jsonl,
@@ -341,15 +343,17 @@ class ReportOutput {
         invocation_(invocation),
         log_("--write", plan.search ? plan.search->write : std::nullopt, invocation.out),
         svg_("--svg", plan.svg, invocation.out),
+        html_("--html", plan.html, invocation.out),
         csv_("--csv", plan.csv, invocation.out),
         jsonl_("--jsonl", plan.jsonl, invocation.out),
         junit_("--junit", plan.junit, invocation.out) {
-    const int on_stdout = log_.to_stdout() + svg_.to_stdout() + csv_.to_stdout() +
-                          jsonl_.to_stdout() + junit_.to_stdout();
+    const int on_stdout = log_.to_stdout() + svg_.to_stdout() + html_.to_stdout() +
+                          csv_.to_stdout() + jsonl_.to_stdout() + junit_.to_stdout();
     require_one_on_stdout(
         on_stdout + invocation.json,
-        plan.search ? "use only one of --json, --write -, --svg -, --jsonl - and --junit -"
-                    : "use only one of --json, --svg -, --csv -, --jsonl - and --junit -");
+        plan.search
+            ? "use only one of --json, --write -, --svg -, --html -, --jsonl - and --junit -"
+            : "use only one of --json, --svg -, --html -, --csv -, --jsonl - and --junit -");
     // Then nothing else goes to standard output.
     if (on_stdout > 0) quiet_ = true;
   }
@@ -376,6 +380,7 @@ class ReportOutput {
       write(csv_, csv);
       write(log_, log_.is_wanted() ? schedule_log(report) : "");
       write(svg_, svg_.is_wanted() ? draw_svg(report) : "");
+      write(html_, html_.is_wanted() ? draw_page(report) : "");
       write(junit_, junit_.is_wanted() ? junit_report(report, assertions) : "");
     }
     if (quiet_) return;
@@ -402,7 +407,7 @@ class ReportOutput {
   const Plan& plan_;
   bool quiet_;
   Invocation& invocation_;
-  Destination log_, svg_, csv_, jsonl_, junit_;
+  Destination log_, svg_, html_, csv_, jsonl_, junit_;
   std::string decisions_;
 };
 

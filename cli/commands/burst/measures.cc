@@ -590,16 +590,14 @@ std::string percent_text(double share) {
                                               : fmt::format("{:.3f} %", percent);
 }
 
-void append_decisions(std::string& out, const Report& report, const Look& look,
-                      microseconds origin) {
+Table decisions_table(const Report& report, const Look& look, microseconds origin) {
   auto table = table_of_runs(report);
   for (const auto* group : kBeforeClock) add_columns(table, *group, report, look, origin);
   add_columns(table, kMinuteGroup, report, look, origin);
-  table.append(out, look);
+  return table;
 }
 
-void append_times(std::string& out, const Report& report, const Look& look, std::string_view title,
-                  Histogram Timing::*times) {
+Table times_table(const Report& report, std::string_view title, Histogram Timing::*times) {
   auto table = table_of_runs(report, title);
   const auto add = [&](std::string_view name, const auto& text) {
     add_column(table, name, report, [&](const Run& run) {
@@ -614,13 +612,13 @@ void append_times(std::string& out, const Report& report, const Look& look, std:
       return all.count() < statistic.needs ? std::string() : latency_of(statistic.ns(all));
     });
   }
-  table.append(out, look);
+  return table;
 }
 
-void append_rates(std::string& out, const Report& report, const Look& look) {
+Table rates_table(const Report& report, const Look& look) {
   auto table = table_of_runs(report, "rates");
   add_columns(table, kServerGroup, report, look, {});
-  table.append(out, look);
+  return table;
 }
 
 void append_csv(std::string& out, const Report& report) {

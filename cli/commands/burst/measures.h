@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "cli/commands/burst/report.h"
+#include "cli/terminal/table.h"
 
 namespace rlctl::cli::burst {
 
@@ -107,13 +108,12 @@ std::optional<std::uint64_t> seed_of(const Report& report);
 
 /// A table for people: what each limiter decided. `origin` is that of the times, relative to
 /// Run::begin.
-void append_decisions(std::string& out, const Report& report, const Look& look,
-                      std::chrono::microseconds origin);
+Table decisions_table(const Report& report, const Look& look, std::chrono::microseconds origin);
 /// A table for people: statistics of the times of each run.
-void append_times(std::string& out, const Report& report, const Look& look, std::string_view title,
+Table times_table(const Report& report, std::string_view title,
                   traffic::Histogram traffic::Timing::*times);
 /// A table for people: the rates; on a schedule also whether the sender kept up.
-void append_rates(std::string& out, const Report& report, const Look& look);
+Table rates_table(const Report& report, const Look& look);
 /// The cell for a value that is unknown or does not exist.
 inline constexpr std::string_view kNoValue = "-";
 /// "2.770 %"; a nonzero share never prints as 0.

@@ -542,6 +542,9 @@ bool has_programs(const Plan& plan) {
 void complete_plan(Plan& plan, const Invocation& invocation) {
   auto operands = invocation.operands;
   extract_keys_and_args(plan, operands);
+  if (plan.title && !plan.svg && !plan.html) {
+    throw UsageError("--title requires --svg or --html");
+  }
   require_consistent(invocation.options, plan);
   if (plan.search && !operands.empty()) {
     throw UsageError("unexpected argument " + quoted_and_masked(operands[0]),

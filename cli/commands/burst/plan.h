@@ -75,9 +75,9 @@ struct Plan {
   bool max_rate = false;             ///< --rate max
   std::optional<std::size_t> clients = {}, pipeline = {};
   std::optional<SearchPlan> search = {};  ///< instead of traffic
-  // The files of the report, and the title of the SVG; none: from the traffic.
-  std::optional<std::string> svg = {}, title = {}, csv = {}, jsonl = {}, junit = {};
-  Theme theme = Theme::kAuto;  ///< of the SVG
+  // The files of the report, and the title of the SVG and the page; none: from the traffic.
+  std::optional<std::string> svg = {}, html = {}, title = {}, csv = {}, jsonl = {}, junit = {};
+  Theme theme = Theme::kAuto;  ///< of the SVG and the page
   bool quiet = false;
   bool has_plain_progress = false;  ///< --progress=plain
 

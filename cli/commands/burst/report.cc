@@ -181,6 +181,33 @@ std::string exact_text(std::chrono::microseconds span) {
   return fmt::format("{} s", count / 1e6);
 }
 
+std::string exact_offset_text(std::chrono::microseconds offset) {
+  if (offset == std::chrono::microseconds{0}) return "0";
+  return (offset < std::chrono::microseconds{0} ? "-" : "+") + exact_text(std::chrono::abs(offset));
+}
+
+std::string within_text(std::chrono::microseconds span) {
+  return span == std::chrono::microseconds{0} ? "at one instant" : "within " + exact_text(span);
+}
+
+std::vector<Remark> remarks_on(const Report& report, const Run& run) {
+  const auto& measured = run.outcome.measured;
+  const auto name = escaped_message(run.name);
+  std::vector<Remark> remarks;
+  if (run.why) {
+    const bool says_key = traffic_keys(report) > 1;
+    const auto key = says_key ? " (key " + escaped_message(run.worst_key) + ")" : std::string();
+    remarks.push_back({"why", name + key + ": " + *run.why});
+  }
+  // A user's limiter that kept the limit under one traffic may not keep it under another.
+  if (!run.is_bundled && measured.allowed > 0 && measured.worst.ratio <= 1) {
+    remarks.push_back({"note", name + ": never above the limit with this traffic; burst adversary "
+                                      "searches for traffic that gets more through"});
+  }
+  if (run.hint) remarks.push_back({"hint", name + ": " + *run.hint});
+  return remarks;
+}
+
 std::string xml(std::string_view text) {
   // The last two are UTF-8 and no control characters, but not allowed in XML.
   constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kReplaced{

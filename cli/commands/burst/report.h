@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "adversary/search.h"
+#include "cli/commands/burst/events.h"
 #include "cli/commands/burst/plan.h"
 #include "cli/terminal/terminal.h"
 #include "limiter/limit.h"
@@ -57,6 +58,7 @@ struct Run {
   std::vector<std::string> worst_keys = {};
   std::optional<std::int64_t> burst = {};              ///< the burst of the suggestion, if any
   std::optional<traffic::Suggestion> suggestion = {};  ///< if the plan asks for one
+  std::optional<Events> events = {};                   ///< if the plan asks for a page
 };
 
 /// The first request that one limiter allows and the other denies.
@@ -154,6 +156,16 @@ std::optional<Verdict> verdict_within_limit(std::int64_t allowed, double ratio);
 std::string finding_verdict(const adversary::Finding& finding, const SearchFindings& search,
                             const Look& look);
 
+/// A sentence about a run, without a full stop, and the word before it: "why", "note".
+struct Remark {
+  std::string_view label = {};
+  std::string text = {};
+};
+/// Why a limiter treated the traffic so, and what its author should know.
+std::vector<Remark> remarks_on(const Report& report, const Run& run);
+/// What is known of a search's finding; `run` is one of the report's.
+std::vector<Remark> remarks_on_search(const Report& report, const Run& run);
+
 /// "open loop, 1 client", "closed loop, 50 clients, pipeline 1"
 std::string clock_text(const RealClock& clock);
 /// "2.00"; with more decimals if two would round a ratio other than 1 to 1.00.
@@ -162,6 +174,10 @@ std::string ratio_text(double ratio);
 std::string rate_text(double per_second);
 /// Exact to the µs, since a limiter may be off by one: 59.999999 s is not 60 s.
 std::string exact_text(std::chrono::microseconds span);
+/// "0", "+59.999999 s"
+std::string exact_offset_text(std::chrono::microseconds offset);
+/// "at one instant", "within 20 ms"
+std::string within_text(std::chrono::microseconds span);
 /// Text for XML, also within an attribute. Characters that XML does not allow are escaped as in a
 /// message.
 std::string xml(std::string_view text);

@@ -371,7 +371,7 @@ class Session {
         progress_(shows_progress(plan_), plan_.has_plain_progress),
         on_decision_(on_decision),
         has_assertions_(!plan_.assertion_texts.empty()),
-        draws_(plan_.svg || (!plan_.quiet && !invocation.json)) {
+        draws_(plan_.svg || plan_.html || (!plan_.quiet && !invocation.json)) {
     if (asks_server()) server_ = std::make_unique<Server>(invocation, plan_.candidates);
     if (has_programs(plan_)) {
       programs_ = program_settings(plan_.exec, invocation.connection, invocation.configuration,
@@ -436,7 +436,9 @@ class Session {
     allowed_.reset();
     if (draws_ && draws_one_key(report_)) allowed_.emplace();
     if (comparison_ && !report_.runs.empty()) comparison_->start_second();
-    if (!on_decision_ && !all_allowed_ && !allowed_ && !comparison_) return {};
+    events_.reset();
+    if (plan_.html) events_.emplace();
+    if (!on_decision_ && !all_allowed_ && !allowed_ && !comparison_ && !events_) return {};
     return [this, &name, &traffic, number = std::int64_t{0}](
                const traffic::Arrival& arrival, const limiter::Decision& decision) mutable {
       if (all_allowed_) all_allowed_->add(arrival, {.allowed = true});
@@ -445,6 +447,7 @@ class Session {
             {.at = arrival.at + decision.delay, .key = arrival.key, .cost = arrival.cost});
       }
       if (comparison_) comparison_->add(traffic, arrival, decision.allowed);
+      if (events_) events_->add(arrival, decision);
       if (!on_decision_) return;
       on_decision_(name, ++number, traffic.key_name(arrival.key), arrival, decision);
     };
@@ -462,6 +465,10 @@ class Session {
             .is_bundled = candidate.is_bundled(),
             .outcome = std::move(outcome),
             .begin = begin};
+    if (events_) {
+      const auto worst = run.outcome.measured.worst.limit;
+      run.events = events_->finish(traffic, run.outcome, candidate.limits[worst].window);
+    }
     if (allowed_) draw_key(*allowed_, run.outcome);
     const auto& measured = run.outcome.measured;
     if (measured.allowed > 0) run.worst_key = traffic.key_name(measured.worst.key);
@@ -817,6 +824,7 @@ class Session {
   std::optional<std::vector<traffic::Arrival>> allowed_;
   /// How a limiter that allows everything would have treated the requests of the current run.
   std::optional<traffic::Measurement> all_allowed_;
+  std::optional<EventRecorder> events_;           ///< the requests of the current run, for a page
   std::optional<DecisionComparison> comparison_;  ///< of the decisions of the two runs
   std::unique_ptr<Server> server_;                ///< null if no limiter needs one
   exec::Settings programs_;

@@ -23,12 +23,6 @@ std::string shown_name(const Run& run) {
   return escaped_message(run.name);
 }
 
-/// "0", "+59.999999 s"
-std::string exact_offset_text(microseconds offset) {
-  if (offset == microseconds{0}) return "0";
-  return (offset < microseconds{0} ? "-" : "+") + exact_text(std::chrono::abs(offset));
-}
-
 /// "from the beginning of a window, 2026-01-01T00:00:00Z": the origin of such offsets.
 std::string window_origin_text(microseconds begin) {
   return "from the beginning of a window, " + instant_text(begin);
@@ -103,11 +97,6 @@ std::string limit_text(std::int64_t limit, const Report& report) {
 }
 
 // --- Words about searches ------------------------------------------------------------------------
-
-/// "within 20 ms"
-std::string within_text(microseconds span) {
-  return span == microseconds{0} ? "at one instant" : "within " + exact_text(span);
-}
 
 /// The bound that the algorithm guarantees, so that reaching it does not look like a fault.
 std::string promise_of(const limiter::Algorithm& algorithm, const Plan& plan) {
@@ -269,7 +258,7 @@ class TextReport {
 
   void append_decided() {
     const auto axis = picture_of(report_, 2).axis;
-    append_decisions(out_, report_, look_, axis.origin);
+    decisions_table(report_, look_, axis.origin).append(out_, look_);
     if (shows_dates(report_)) return;
     const auto* origin = axis.is_about_edge  ? "from the edge of a window"
                          : report_.recording ? "from the first request"
@@ -301,22 +290,8 @@ class TextReport {
     }
   }
 
-  /// Why a limiter treated the traffic so, and what its author should know.
-  void append_remarks(const Run& run) {
-    const auto& measured = run.outcome.measured;
-    const auto name = shown_name(run);
-    if (run.why) {
-      const bool says_key = traffic_keys(report_) > 1;
-      const auto key = says_key ? " (key " + escaped_message(run.worst_key) + ")" : std::string();
-      append_sentence("why", name + key + ": " + *run.why);
-    }
-    // A user's limiter that kept the limit under one traffic may not keep it under another.
-    if (!run.is_bundled && measured.allowed > 0 && measured.worst.ratio <= 1) {
-      append_sentence("note", name +
-                                  ": never above the limit with this traffic; burst adversary "
-                                  "searches for traffic that gets more through");
-    }
-    if (run.hint) append_sentence("hint", name + ": " + *run.hint);
+  void append_remarks(const std::vector<Remark>& remarks) {
+    for (const auto& [label, text] : remarks) append_sentence(label, text);
   }
 
   /// The most denied keys.
@@ -351,12 +326,12 @@ class TextReport {
   void append_timing() {
     const bool has_schedule = !plan_.real->is_closed_loop();
     if (has_schedule) {
-      append_times(out_, report_, look_, "response time", &Timing::response);
+      times_table(report_, "response time", &Timing::response).append(out_, look_);
       out_ += '\n';
     }
-    append_times(out_, report_, look_, "service time", &Timing::service);
+    times_table(report_, "service time", &Timing::service).append(out_, look_);
     out_ += '\n';
-    append_rates(out_, report_, look_);
+    rates_table(report_, look_).append(out_, look_);
     if (has_schedule) block_.row("response", "from due to answered", "however late it was sent");
     block_.row("service", "from sent to answered");
     const auto needs = needs_text(report_);
@@ -445,7 +420,7 @@ class TextReport {
     if (!report_.runs.empty()) {
       append_decided();
       append_misreports();
-      for (const auto& run : report_.runs) append_remarks(run);
+      for (const auto& run : report_.runs) append_remarks(remarks_on(report_, run));
       if (traffic_keys(report_) > 1 && report_.recording) {
         append_top_denied_table();
       } else if (traffic_keys(report_) > 1) {
@@ -530,26 +505,7 @@ class TextReport {
     const auto& result = run.search->result;
     append_finding(toned(escaped_text(run.name), Tone::kLabel, look_.colour), result.most,
                    *run.search);
-    if (run.hint) append_sentence("hint", *run.hint);
-    if (const auto text = rounding_text(*run.search, plan_.limits.front()); !text.empty()) {
-      append_sentence("rounding", text);
-    }
-    if (const auto text = proof_text(result, plan_); !text.empty()) {
-      append_sentence("proof", text);
-    } else if (const auto left_out = left_out_text(result); !left_out.empty()) {
-      append_sentence("left out", "skipped " + left_out);
-    }
-    if (result.sent_each_whole) {
-      append_sentence("states",
-                      candidate.program
-                          ? "could not be compared, since a program does not show them: each "
-                            "schedule was sent from its beginning"
-                          : "could not be compared, since schedules share a key, the script uses "
-                            "keys that are not among its KEYS, or the user may not DUMP them: each "
-                            "schedule was sent from its beginning");
-    }
-    if (result.is_unbounded) append_sentence("bound", kUnbounded);
-    if (algorithm != nullptr) append_sentence("promise", promise_of(*algorithm, plan_));
+    append_remarks(remarks_on_search(report_, run));
     if (result.most_stepping_back) {
       append_finding("if the clock steps back", *result.most_stepping_back, *run.search);
     }
@@ -591,6 +547,34 @@ class TextReport {
 };
 
 }  // namespace
+
+std::vector<Remark> remarks_on_search(const Report& report, const Run& run) {
+  const auto& plan = report.plan;
+  const auto& result = run.search->result;
+  const auto number = static_cast<std::size_t>(&run - report.runs.data());
+  const auto& candidate = plan.candidates[number];
+  std::vector<Remark> remarks;
+  const auto add = [&remarks](std::string_view label, std::string text) {
+    if (!text.empty()) remarks.push_back({label, std::move(text)});
+  };
+  add("hint", run.hint.value_or(""));
+  add("rounding", rounding_text(*run.search, plan.limits.front()));
+  const auto proof = proof_text(result, plan), left_out = left_out_text(result);
+  add("proof", proof);
+  if (proof.empty() && !left_out.empty()) add("left out", "skipped " + left_out);
+  if (result.sent_each_whole) {
+    add("states",
+        candidate.program
+            ? "could not be compared, since a program does not show them: each schedule was sent "
+              "from its beginning"
+            : "could not be compared, since schedules share a key, the script uses keys that are "
+              "not among its KEYS, or the user may not DUMP them: each schedule was sent from its "
+              "beginning");
+  }
+  if (result.is_unbounded) add("bound", std::string(kUnbounded));
+  if (candidate.is_bundled()) add("promise", promise_of(*candidate.algorithm, plan));
+  return remarks;
+}
 
 std::string finding_verdict(const Finding& finding, const SearchFindings& search,
                             const Look& look) {

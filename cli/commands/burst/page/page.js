@@ -1,0 +1,699 @@
+// The page of `rlctl burst --html`: one cursor, the end of a window of the limit's length, over an overview of the
+// whole and a view of the run. What does not depend on the cursor, html.cc has written.
+//
+// Places are on the axis of a scene: µs, or, if the clock steps back, the numbers of requests.
+(() => {
+  'use strict';
+  const $ = (id) => document.getElementById(id);
+  const data = JSON.parse($('data').textContent);
+  const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
+
+  // ---- Words ----
+  const grouped = (n) => n.toLocaleString('en-US');
+  function span(us) {
+    const [unit, size] = [['s', 1e6], ['ms', 1e3], ['µs', 1]].find(([, least]) => Math.abs(us) >= least) ?? ['µs', 1];
+    return `${Number((us / size).toFixed(6))} ${unit}`;
+  }
+  function period(us) {
+    const [unit, size] = [['d', 8.64e10], ['h', 3.6e9], ['min', 6e7]].find(([, part]) => us % part === 0) ?? ['', 1];
+    return unit && us !== 6e7 ? `${us / size} ${unit}` : span(us);
+  }
+  const signed = (us) => (us === 0 ? '0' : (us < 0 ? '−' : '+') + span(Math.abs(us)));
+  // A time with as many decimals as it has.
+  function timeOf(us, dated = data.dates) {
+    if (!data.clock) return signed(us);
+    const whole = Math.floor(us / 1e6), rest = Math.round(us - whole * 1e6);
+    const text = new Date(whole * 1e3).toISOString(), decimals = (rest / 1e6).toFixed(6).slice(1).replace(/\.?0+$/, '');
+    return (dated ? text.slice(0, 10) + ' ' : '') + text.slice(11, 19) + decimals;
+  }
+
+  // ---- Data ----
+  function sums(differences, from = 0) {
+    const column = new Float64Array(differences.length + from);
+    for (let i = 0, sum = 0; i < differences.length; ++i) column[i + from] = sum += differences[i];
+    return column;
+  }
+  function readTraffic({keys, at, key, cost, number}, back) {
+    at = sums(at);
+    // As if the clock stood still until it is as late as before.
+    const latest = at.slice();
+    for (let i = 1; i < at.length; ++i) latest[i] = Math.max(latest[i], latest[i - 1]);
+    return {keys, at, latest, key: key && sums(key), cost: cost && sums(cost), number: number && sums(number),
+      place: back ? at.map((_, i) => i + 1) : at};
+  }
+  function readRun(run, scene) {
+    const until = new Float64Array(run.decisions.length);
+    for (let i = 0, last = 0, next = 0; i < until.length; ++i) {
+      if (run.decisions[i] === '1') continue;
+      const step = run.until[next++];
+      until[i] = step === 'never' ? -1 : step === '' ? -2 : last += step;
+    }
+    return Object.assign(run, {
+      traffic: scene.traffic[run.source], until, series: new Map(), shown: true,
+      remaining: sums(run.remaining), by: run.by && sums(run.by),
+      isWhole: (key) => !run.whole || run.whole.includes(key),
+    });
+  }
+
+  for (const scene of data.scenes) {
+    scene.traffic = scene.traffic.map((traffic) => readTraffic(traffic, scene.back));
+    scene.runs = scene.runs.map((run) => readRun(run, scene));
+  }
+
+  // How many of the sorted places are not after this one.
+  function upTo(places, place) {
+    let low = 0, high = places.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (places[middle] <= place) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  // Units that come at places, as a sum up to each place.
+  function ladder(steps) {
+    steps.sort((one, other) => one[0] - other[0]);
+    const places = Float64Array.from(steps, ([place]) => place), totals = sums(steps.map(([, units]) => units), 1);
+    return {places, totals, at: (place) => totals[upTo(places, place)]};
+  }
+
+  // When units enter the window and leave it. A request that is delayed enters when it proceeds; a refund gives back
+  // the oldest units of the window.
+  function unitsOf(run, rows, window, back) {
+    const {at, cost, latest, place} = run.traffic;
+    const entering = [], leaving = [], held = [];
+    const placeOf = (time, row) => {
+      if (!back) return time;
+      while (row < at.length && latest[row] < time) ++row;
+      return row + 1;
+    };
+    const leave = ({time, row, units}) => leaving.push([placeOf(time + window, row), units]);
+    let first = 0;
+    for (const row of rows) {
+      if (run.decisions[row] === '0') continue;
+      const units = cost ? cost[row] : 1;
+      if (units > 0) {
+        const time = run.decisions[row] === '2' ? Math.max(run.until[row], latest[row]) : latest[row];
+        entering.push([time === latest[row] ? place[row] : placeOf(time, row), units]);
+        held.push({row, time, units});
+      }
+      for (let refund = -units; refund > 0 && first < held.length;) {
+        const oldest = held[first], given = Math.min(refund, oldest.units);
+        if (oldest.time <= latest[row] - window) {
+          leave(held[first++]);
+          continue;
+        }
+        leaving.push([place[row], given]);
+        refund -= given;
+        oldest.units -= given;
+        if (oldest.units === 0) ++first;
+      }
+    }
+    held.slice(first).forEach(leave);
+    return [ladder(entering), ladder(leaving)];
+  }
+  const lanesOf = (places, allowed, denied) => ({places, allowed: sums(allowed, 1), denied: sums(denied, 1)});
+  // What a run did with the requests of a key, counted in windows of a limit: count(place) is the units allowed in
+  // the window that ends there. Where single requests are not known, these are counts of bins.
+  function seriesOf(run, key, limit, back) {
+    const name = `${key} ${limit}`;
+    if (run.series.has(name)) return run.series.get(name);
+    const {window} = data.limits[limit], {traffic, decisions} = run;
+    const rows = [...traffic.at.keys()].filter((row) => !traffic.key || traffic.key[row] === key);
+    const [into, out] = unitsOf(run, rows, window, back);
+    const places = Float64Array.from(rows, (row) => traffic.place[row]);
+    const series = {rows, places, into, changes: into.places, count: (place) => into.at(place) - out.at(place)};
+    series.lanes = lanesOf(places, rows.map((row) => Number(decisions[row] !== '0')),
+      rows.map((row) => Number(decisions[row] === '0')));
+    if (!run.isWhole(key)) {
+      const begins = (bins) => Float64Array.from(bins.allowed, (_, i) => bins.from + i * bins.width);
+      const exact = series.count, {units, requests} = run, unitBegins = begins(units);
+      const binned = ladder(units.allowed.map((count, i) => [unitBegins[i], count]));
+      series.into = binned;
+      series.isExact = (place) => place - window >= run.from && place <= run.to;
+      series.count = (place) =>
+        series.isExact(place) ? exact(place) : binned.at(place) - binned.at(place - window);
+      series.near = series.lanes;
+      series.lanes = lanesOf(begins(requests), requests.allowed, requests.denied);
+      series.changes = Float64Array.from([...binned.places, ...into.places]).sort();
+    }
+    series.counts = series.changes.map(series.count);
+    series.most = series.counts.reduce((one, other) => Math.max(one, other), 0);
+    series.mostAt = run.isWhole(key) ? series.changes[series.counts.indexOf(series.most)] : run.worst.at;
+    run.series.set(name, series);
+    return series;
+  }
+
+  // ---- What is shown ----
+  const state = {scene: null, run: null, key: 0, limit: 0, cursor: 0, row: -1, view: null, playing: null};
+  const limit = () => data.limits[state.limit];
+  const visible = () => state.scene.runs.filter((run) => run.shown);
+  // A key has a number of its own in each traffic.
+  const keyIn = (run) => run.traffic === state.run.traffic ? state.key
+    : run.traffic.keys.indexOf(state.run.traffic.keys[state.key]);
+  const seriesIn = (run) => seriesOf(run, keyIn(run), state.limit, state.scene.back);
+  // The place at which the window that ends at the cursor begins.
+  function windowBegin() {
+    if (!state.scene.back) return state.cursor - limit().window;
+    const {latest} = state.run.traffic, row = clamp(Math.floor(state.cursor) - 1, 0, latest.length - 1);
+    return upTo(latest, latest[row] - limit().window) + 0.5;
+  }
+
+  // The places of the run, and those of the overview: whole windows of the clock.
+  function setDomain() {
+    const {back, runs} = state.scene, {window} = limit(), ends = [];
+    for (const {traffic: {place}, requests} of runs) {
+      if (requests) ends.push(requests.from, requests.from + requests.width * requests.allowed.length);
+      else if (place.length) ends.push(place[0], place[place.length - 1]);
+    }
+    const first = Math.min(...ends), last = Math.max(...ends);
+    const room = back ? 0.5 : (last - first) * 0.15 || window / 100;
+    state.whole = state.domain = {from: first - room, to: last + room};
+    const ended = Math.max(last, ...runs.map((run) => seriesIn(run).into.places.at(-1) ?? last));
+    const from = Math.floor(first / window) * window;
+    if (!back) state.domain = {from, to: Math.max((Math.floor(ended / window) + 1) * window, from + 2 * window)};
+    Object.assign($('cursor'), {min: Math.floor(state.domain.from), max: Math.ceil(state.domain.to)});
+  }
+
+  // ---- Drawing ----
+  const colours = {}, probe = document.querySelector('main');
+  function readColours() {
+    for (const name of ['ink', 'soft', 'grid', 'allowed', 'area', 'denied', 'over', 'chosen', 'chosen-area']) {
+      probe.style.color = `var(--${name})`;
+      colours[name] = getComputedStyle(probe).color;
+    }
+    probe.style.color = '';
+  }
+
+  // A chart: `still` is its picture without what depends on the cursor.
+  const chart = (id, left, right) =>
+    ({canvas: $(id).firstElementChild, still: document.createElement('canvas'), left, right});
+  const overview = chart('overview', 8, 8), detail = chart('detail', 58, 12);
+  const font = '12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
+  function begin(target, canvas, height) {
+    const width = target.canvas.parentElement.clientWidth, ratio = window.devicePixelRatio || 1;
+    Object.assign(target, {width, height, ratio, plot: Math.max(width - target.left - target.right, 1)});
+    Object.assign(canvas, {width: Math.round(width * ratio), height: Math.round(height * ratio)});
+    canvas.style.height = `${height}px`;
+    const context = canvas.getContext('2d');
+    if (canvas !== target.still) context.drawImage(target.still, 0, 0);
+    context.scale(ratio, ratio);
+    return context;
+  }
+  const xIn = (target, {from, to}) => (place) => target.left + (place - from) / (to - from) * target.plot;
+  const placeIn = (target, {from, to}, x) => from + (x - target.left) / target.plot * (to - from);
+  function text(context, words, x, y, colour, align = 'left', weight = '') {
+    Object.assign(context, {font: weight + font, fillStyle: colours[colour], textAlign: align});
+    context.fillText(words, x, y);
+  }
+  const widthOf = (context, words, weight = '') =>
+    Object.assign(context, {font: weight + font}).measureText(words).width;
+  function line(context, x0, y0, x1, y1, colour, dash = [], width = 1) {
+    Object.assign(context, {strokeStyle: colours[colour], lineWidth: width});
+    context.setLineDash(dash);
+    context.stroke(new Path2D(`M${x0} ${y0}L${x1} ${y1}`));
+    context.setLineDash([]);
+  }
+  function box(context, x, y, width, height, fill, stroke, thick = 1) {
+    Object.assign(context, {fillStyle: colours[fill], strokeStyle: colours[stroke], lineWidth: thick});
+    if (fill) context.fillRect(x, y, width, height);
+    if (stroke) context.strokeRect(x, y, width, height);
+  }
+  const seconds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
+  function stepFor(least) {
+    if (!state.scene.back && least > 1e6) {
+      return (seconds.find((s) => s * 1e6 >= least) ?? Math.ceil(least / 8.64e10) * 86400) * 1e6;
+    }
+    const power = 10 ** Math.floor(Math.log10(least));
+    return Math.max([1, 2, 5, 10].map((n) => n * power).find((step) => step >= least * 0.999), 1);
+  }
+  // Labelled places: round times, or below a second, round distances from a whole one.
+  function ticksOf({from, to}, most) {
+    const {back} = state.scene, step = stepFor((to - from) / most), isFine = !back && step < 1e6, ticks = [];
+    const second = Math.floor(to / 1e6) * 1e6;
+    const origin = !isFine || !data.clock ? 0 : second >= from ? second : Math.floor(from / 1e6) * 1e6;
+    for (let n = Math.ceil((from - origin) / step); origin + n * step <= to; ++n) {
+      const place = origin + n * step;
+      let words = back ? String(place) : signed(n * step);
+      if (!back && data.clock && (!isFine || n === 0)) {
+        words = timeOf(place, data.dates && to - from > 8.64e10).replace(/(\d\d:\d\d):00$/, step % 6e7 ? '$&' : '$1');
+      }
+      if (isFine && data.clock && origin < from && !ticks.length) words = `${timeOf(origin)} ${words}`;
+      ticks.push({place, words});
+    }
+    return ticks;
+  }
+  function drawAxis(context, target, range, y, top) {
+    const x = xIn(target, range);
+    let free = 0;
+    for (const {place, words} of ticksOf(range, Math.max(target.plot / 90, 2))) {
+      if (top) line(context, x(place), top, x(place), y - 12, 'grid');
+      const width = widthOf(context, words), left = clamp(x(place) - width / 2, 0, target.width - width);
+      if (left < free) continue;
+      text(context, words, left, y, 'soft');
+      free = left + width + 8;
+    }
+  }
+
+  // Calls back with the requests of each column of pixels, and returns the most in one.
+  function eachColumn(target, range, {places, allowed, denied}, visit = () => {}) {
+    const before = (x) => upTo(places, placeIn(target, range, x) - 1e-3);
+    let most = 1;
+    for (let x = target.left, last = before(x); x < target.left + target.plot && last < places.length; ++x) {
+      const next = before(x + 1);
+      const counts = {allowed: allowed[next] - allowed[last], denied: denied[next] - denied[last]};
+      most = Math.max(most, counts.allowed, counts.denied);
+      if (next > last) visit(x, counts);
+      last = next;
+    }
+    return most;
+  }
+  // Lanes of requests, as high as there are many; `tops` has the upper end of each.
+  function drawLanes(context, target, range, lanes, tops, height, most) {
+    eachColumn(target, range, lanes, (x, counts) => {
+      for (const kind of ['denied', 'allowed']) {
+        const size = counts[kind] && Math.max(height * Math.sqrt(counts[kind] / most), 3);
+        if (size) box(context, x, tops[kind] + height - size, 1.5, size, kind);
+      }
+    });
+  }
+
+  // The units in windows of the clock.
+  function clockWindows({into: {places, totals}}, length) {
+    const counts = new Map(), last = Math.round(state.domain.to / length);
+    const wide = length / (state.domain.to - state.domain.from) * overview.plot;
+    if (wide > 3) for (let n = Math.round(state.domain.from / length); n < last; ++n) counts.set(n, 0);
+    for (let i = 0; i < places.length; ++i) {
+      const n = Math.floor(places[i] / length);
+      counts.set(n, (counts.get(n) || 0) + totals[i + 1] - totals[i]);
+    }
+    return {counts, wide};
+  }
+  const base = 52, full = 32;  // of the overview: the bottom of the boxes, and the height of the limit
+
+  function drawOverviewStill() {
+    const context = begin(overview, overview.still, 136), x = xIn(overview, state.domain);
+    const series = seriesIn(state.run), {window: length, limit: units} = limit();
+    if (!state.scene.back && data.edges) {
+      const {counts, wide} = clockWindows(series, length);
+      for (const [n, count] of counts) {
+        const left = x(n * length), size = full * Math.min(count / units, 1.5), isOver = count > units;
+        box(context, left, base - size, Math.max(wide, 1), size, 'area');
+        if (wide <= 3) continue;
+        box(context, left + 1.5, base - full, Math.max(wide - 3, 1), full, '', isOver ? 'over' : 'allowed');
+        const begins = timeOf(n * length, false).replace(/(:\d\d):00$/, length % 6e7 ? '$&' : '$1');
+        const labels = [`from ${begins}: ${grouped(count)}`, grouped(count)];
+        const words = labels.find((label) => widthOf(context, label, '600 ') < wide - 8);
+        text(context, words || '', left + wide / 2, base - full / 2 + 4, isOver ? 'over' : 'ink', 'center', '600 ');
+      }
+      if (wide <= 3) line(context, 8, base - full, overview.width - 8, base - full, 'denied', [6, 4]);
+    }
+    const tops = {allowed: base + 6, denied: base + 6};
+    const {lanes} = series, most = eachColumn(overview, state.domain, lanes);
+    drawLanes(context, overview, state.domain, lanes, tops, 14, most);
+    drawAxis(context, overview, state.domain, 130);
+  }
+
+  // The chosen window, as a bar below the windows of the clock.
+  function drawOverview() {
+    const context = begin(overview, overview.canvas, 136), x = xIn(overview, state.domain);
+    const count = seriesIn(state.run).count(state.cursor), colour = count > limit().limit ? 'over' : 'chosen';
+    const right = x(state.cursor), left = Math.min(x(windowBegin()), right - 10), from = Math.max(left, 1);
+    box(context, from, base + 26, right - from, 26, 'chosen-area', colour, 2);
+    line(context, right, base, right, base + 52, colour, [], 2);
+    if (left >= 1) line(context, left, base, left, base + 26, colour, [2, 3]);
+    const words = `${state.scene.back ? 'window' : period(limit().window)}: ${grouped(count)}`;
+    const size = widthOf(context, words, '600 '), isRight = right + 8 + size < overview.width;
+    const middle = right - from > size + 12 ? (from + right) / 2 : isRight ? right + 8 + size / 2 : from - 8 - size / 2;
+    text(context, words, middle, base + 43, colour === 'over' ? 'over' : 'ink', 'center', '600 ');
+    overview.bar = {left, right};
+  }
+
+  // The most of each column of pixels, and the last.
+  function drawCurve(context, {changes, counts, count}, top, height, scale) {
+    const bottom = top + height, y = (units) => bottom - height * units / scale;
+    let next = upTo(changes, state.view.from), last = count(state.view.from);
+    context.beginPath();
+    for (let x = detail.left + 1; x <= detail.left + detail.plot; ++x) {
+      const end = placeIn(detail, state.view, x);
+      let most = last;
+      for (; next < changes.length && changes[next] <= end; ++next) most = Math.max(most, counts[next]);
+      last = count(end);
+      context.lineTo(x - 0.5, y(Math.max(most, last)));
+      context.lineTo(x, y(last));
+    }
+    Object.assign(context, {lineJoin: 'round', lineWidth: 2, strokeStyle: colours.allowed, fillStyle: colours.area});
+    context.stroke();
+    context.lineTo(detail.left + detail.plot, bottom);
+    context.lineTo(detail.left, bottom);
+    context.fill();
+  }
+  const lanesIn = ({near, lanes, isExact}) =>
+    near && isExact(state.view.from) && isExact(state.view.to) ? near : lanes;
+  function drawDetailStill() {
+    const runs = visible(), chart = runs.length > 3 ? 64 : 104, lane = 14, right = detail.left - 6;
+    const tall = detail.tall = chart + 82;
+    const context = begin(detail, detail.still, runs.length * tall + 24);
+    const most = limit().limit, scale = Math.max(most, ...runs.map((run) => seriesIn(run).most)) * 1.08;
+    const lanes = Math.max(...runs.map((run) => eachColumn(detail, state.view, lanesIn(seriesIn(run)))));
+    drawAxis(context, detail, state.view, detail.height - 6, 20);
+    runs.forEach((run, i) => {
+      const series = seriesIn(run), bottom = i * tall + 24 + chart, y = (units) => bottom - chart * units / scale;
+      drawCurve(context, series, bottom - chart, chart, scale);
+      line(context, detail.left, bottom, detail.left + detail.plot, bottom, 'grid');
+      line(context, detail.left, y(most), detail.left + detail.plot, y(most), 'denied', [6, 4], 1.5);
+      text(context, grouped(most), right, y(most) + 4, 'soft', 'right');
+      if (Math.abs(y(series.most) - y(most)) > 14 && bottom - y(series.most) > 14) {
+        const colour = series.most > most ? 'over' : 'soft';
+        text(context, grouped(series.most), right, y(series.most) + 4, colour, 'right');
+      }
+      if (bottom - y(most) > 14) text(context, '0', right, bottom + 4, 'soft', 'right');
+      const tops = {allowed: bottom + 10, denied: bottom + 14 + lane};
+      drawLanes(context, detail, state.view, lanesIn(series), tops, lane, lanes);
+      for (const kind of Object.keys(tops)) text(context, kind, right, tops[kind] + 12, 'soft', 'right');
+    });
+  }
+  function drawDetail() {
+    const context = begin(detail, detail.canvas, detail.height), x = xIn(detail, state.view), cursor = x(state.cursor);
+    const {left} = detail, right = left + detail.plot, bottom = detail.height - 20;
+    const isIn = (at) => at >= left && at <= right;
+    const from = Math.max(x(windowBegin()), left), to = Math.min(cursor, right);
+    if (to > from) box(context, from, 20, to - from, bottom - 20, 'chosen-area');
+    if (from > left && from < right) line(context, from, 20, from, bottom, 'chosen', [2, 3], 1.5);
+    if (isIn(cursor)) {
+      line(context, cursor, 8, cursor, bottom, 'chosen', [], 2);
+      text(context, '⬤', cursor, 13, 'chosen', 'center');
+    }
+    const mark = x(data.difference ?? NaN), align = mark > detail.width / 2 ? 'right' : 'left';
+    if (isIn(mark)) {
+      line(context, mark, 20, mark, bottom, 'over', [4, 3], 1.5);
+      text(context, 'first difference', mark + (align === 'left' ? 6 : -6), bottom - 2, 'over', align);
+    }
+    visible().forEach((run, i) => {
+      const count = seriesIn(run).count(state.cursor), words = `${run.name}  ${grouped(count)}`;
+      const isFree = Math.abs(cursor - left) > widthOf(context, words, '600 ') + 12 || cursor < left - 12;
+      const place = isFree ? [left, i * detail.tall + 15] : [right, i * detail.tall + 15];
+      text(context, words, ...place, count > limit().limit ? 'over' : 'ink', isFree ? 'left' : 'right', '600 ');
+    });
+    const [begun, ended] = detail.selecting ?? [0, 0];
+    box(context, begun, 20, ended - begun, bottom - 20, 'area');
+  }
+
+  // ---- Texts that follow the cursor ----
+  const countWords = (run) => `${grouped(seriesIn(run).count(state.cursor))} allowed within the last ` +
+    `${period(limit().window)}; limit ${grouped(limit().limit)}`;
+  const requestNumber = ({traffic}, row) => grouped(traffic.number ? traffic.number[row] : row + 1);
+  function decisionWords({decisions, until, by, remaining, traffic}, row) {
+    const wait = span(until[row] - traffic.at[row]), isDenied = decisions[row] === '0';
+    return [
+      !isDenied ? 'allowed' + (decisions[row] === '2' ? ` after ${wait}` : '')
+        : 'denied' + (by && by[row] > 0 ? ` by ${data.limits[by[row] - 1].name}` : ''),
+      remaining[row] >= 0 && `${grouped(remaining[row])} remaining`,
+      isDenied && until[row] === -1 && 'never allowed',
+      isDenied && until[row] >= 0 && `retry after ${wait}`,
+    ].filter(Boolean).join(', ');
+  }
+
+  // The last request of the chosen key until the cursor; -1 if there is none.
+  function rowAt(run) {
+    if (run.traffic === state.run.traffic && state.row >= 0) return state.row;
+    const {rows, places} = seriesIn(run);
+    return rows[upTo(places, state.cursor) - 1] ?? -1;
+  }
+  function readCard(element) {
+    const [scene, run] = element.dataset.id.split('-').map(Number), get = (selector) => element.querySelector(selector);
+    const card = {element, scene: data.scenes[scene], run: data.scenes[scene].runs[run], count: get('strong'),
+      words: get('.count span'), bar: get('.bar i'), request: get('.request'), button: get('button'),
+      box: get('input'), mark: parseFloat(get('.bar b').style.left)};
+    card.still = [card.count, card.words, card.request].map(({textContent}) => textContent);
+    card.still.push(card.bar.style.width, element.classList.contains('over'));
+    card.button.disabled = false;
+    card.button.addEventListener('click', () => choose(card.scene, card.run));
+    card.box?.addEventListener('change', () => {
+      card.run.shown = card.box.checked;
+      if (!visible().length) card.run.shown = card.box.checked = true;
+      redraw();
+    });
+    return card;
+  }
+  const cards = [...document.querySelectorAll('.card')].map(readCard);
+  const steps = [...document.querySelectorAll('[data-steps]')].map((table) =>
+    ({scene: data.scenes[table.dataset.steps], lines: [...table.querySelectorAll('tr')].slice(1)}));
+
+  const set = (element, words) => element.textContent === words || (element.textContent = words);
+  function showCard(card) {
+    let [count, words, request, width, isOver] = card.still;
+    if (card.scene === state.scene) {
+      const units = seriesIn(card.run).count(state.cursor), row = rowAt(card.run);
+      count = grouped(units);
+      words = countWords(card.run).slice(count.length + 1);
+      width = `${Math.min(card.mark * units / limit().limit, 100)}%`;
+      isOver = units > limit().limit;
+      request = row < 0 ? 'no request yet' : `Request ${requestNumber(card.run, row)}: ${decisionWords(card.run, row)}`;
+    }
+    set(card.count, count);
+    set(card.words, words);
+    set(card.request, request);
+    card.bar.style.width = width;
+    card.element.classList.toggle('over', isOver);
+    card.element.classList.toggle('chosen', cards.length > 1 && card.run === state.run);
+    card.button.setAttribute('aria-pressed', card.run === state.run);
+  }
+  function showTexts() {
+    cards.forEach(showCard);
+    const {run} = state, row = rowAt(run), {keys, at} = run.traffic;
+    const key = keys.length > 1 ? `, key ${keys[state.key]}` : '';
+    const where = row < 0 ? 'before the first request'
+      : `request ${requestNumber(run, row)} of ${grouped(run.sent)} at ${timeOf(at[row])}${key}`;
+    set($('request'), (state.scene.back ? '' : `Window until ${timeOf(state.cursor)}: `) + where);
+    $('cursor').value = state.cursor;
+    $('cursor').setAttribute('aria-valuetext', `${countWords(run)}; ${where}`);
+    for (const {scene, lines} of steps) {
+      lines.forEach((line, i) => line.classList.toggle('now', scene === state.scene && i === row));
+    }
+  }
+
+  // ---- Changes ----
+  let asked = 0, isStale = true;
+  function draw() {
+    asked = 0;
+    if (state.playing) play();
+    if (isStale) {
+      drawOverviewStill();
+      drawDetailStill();
+    }
+    isStale = false;
+    drawOverview();
+    drawDetail();
+    showTexts();
+  }
+  function redraw(isAll = true) {
+    isStale ||= isAll;
+    asked ||= requestAnimationFrame(draw);
+  }
+  function seek(place, row = -1) {
+    state.cursor = clamp(Math.round(place), Math.floor(state.domain.from), Math.ceil(state.domain.to));
+    state.row = row;
+    redraw(false);
+  }
+  // Goes to a place, and brings it into the view.
+  function visit(place, row) {
+    seek(place, row);
+    const {from, to} = state.view, half = (to - from) / 2;
+    if (state.cursor < from || state.cursor > to) setView(state.cursor - half, state.cursor + half);
+  }
+  function step(by) {
+    const {rows, places} = seriesIn(state.run);
+    const here = state.row >= 0 ? rows.indexOf(state.row) : upTo(places, state.cursor) - 1;
+    // One back from between two requests is the first of them.
+    const next = clamp(here + by + (by < 0 && places[here] < state.cursor), 0, rows.length - 1);
+    if (rows.length) visit(places[next], rows[next]);
+  }
+  const toWorst = () => visit(seriesIn(state.run).mostAt ?? state.whole.to);
+  function setView(from, to) {
+    const least = Math.min(state.domain.from, state.whole.from), most = Math.max(state.domain.to, state.whole.to);
+    const size = clamp(to - from, state.scene.back ? 2 : 20, most - least);
+    from = clamp((from + to - size) / 2, least, most - size);
+    state.view = {from, to: from + size};
+    $('whole').disabled = Math.abs(state.whole.from - from) + Math.abs(state.whole.to - from - size) < size * 1e-6;
+    offerSpeeds();
+    redraw();
+  }
+  const showWhole = () => setView(state.whole.from, state.whole.to);
+  // Whether it changes anything.
+  function zoom(factor, place = state.cursor) {
+    const {from, to} = state.view;
+    if (place < from || place > to) place = (from + to) / 2;
+    setView(place - (place - from) * factor, place + (to - place) * factor);
+    return state.view.to - state.view.from !== to - from;
+  }
+  function choose(scene, run) {
+    const name = scene === state.scene && state.run.traffic.keys[state.key], isNew = scene !== state.scene;
+    Object.assign(state, {scene, run, row: -1});
+    state.key = Math.max(isNew ? run.worst.key : run.traffic.keys.indexOf(name), 0);
+    offerKeys();
+    if (isNew) enter(state.limit);
+    redraw();
+  }
+  // Opens a scene, counted in windows of a limit.
+  function enter(number) {
+    state.limit = $('limit').value = number;
+    set($('window'), period(limit().window));
+    setDomain();
+    showWhole();
+    toWorst();
+  }
+  const offer = (select, options) => select.replaceChildren(...options.map(([id, words]) => new Option(words, id)));
+  // At most a thousand keys can be chosen, the worst first.
+  function offerKeys() {
+    const {run} = state, place = (key) => key === run.worst.key ? -1 : key;
+    const keys = run.traffic.keys.map((name, key) => [key, name]).filter(([key]) => run.isWhole(key) || place(key) < 0);
+    offer($('key'), keys.sort(([one], [other]) => place(one) - place(other)).slice(0, 1000));
+    $('key').value = state.key;
+    $('keys').hidden = keys.length < 2;
+  }
+  // How fast to play, in µs or requests a second; at first so that what is in view takes some seconds.
+  function offerSpeeds() {
+    const size = state.view.to - state.view.from, {back} = state.scene, old = $('speed').value;
+    const speeds = back ? [1, 2, 5, 10, 50] : [...Array(12).keys()].map((n) => 10 ** n);
+    const fit = speeds.filter((speed) => size / speed > 0.4 && size / speed < 900);
+    const words = (speed) => back ? `${speed} a second` : speed === 1e6 ? 'real time'
+      : speed < 1e6 ? `${grouped(1e6 / speed)} × slower` : `${grouped(speed / 1e6)} × faster`;
+    offer($('speed'), fit.map((speed) => [speed, words(speed)]));
+    const off = (speed) => Math.abs(Math.log(size / speed / 6));
+    const best = fit.reduce((one, other) => off(other) < off(one) ? other : one);
+    $('speed').value = state.playing && fit.includes(Number(old)) ? old : best;
+  }
+  function setPlaying(playing) {
+    state.playing = playing;
+    set($('play'), playing ? 'Pause' : 'Play');
+    $('play').setAttribute('aria-pressed', Boolean(playing));
+    redraw(false);
+  }
+  function startOrStop() {
+    const {from, to} = state.view, isWithin = state.cursor >= from && state.cursor < to - (to - from) * 0.16;
+    setPlaying(state.playing ? null : {from: isWithin ? state.cursor : from, begin: performance.now()});
+  }
+  function play() {
+    const {from, begin} = state.playing, place = from + (performance.now() - begin) / 1e3 * Number($('speed').value);
+    Object.assign(state, {cursor: Math.min(place, state.view.to), row: -1});
+    if (place < state.view.to) redraw(false);
+    else setPlaying(null);
+  }
+
+  // ---- Keys and pointers ----
+  const on = (id, event, action) => $(id).addEventListener(event, action);
+  const keys = {
+    ArrowLeft: () => step(-1), ArrowDown: () => step(-1), ArrowRight: () => step(1), ArrowUp: () => step(1),
+    PageUp: () => visit(state.cursor + limit().window / 10), PageDown: () => visit(state.cursor - limit().window / 10),
+    Home: () => step(-Infinity), End: () => step(Infinity),
+    '+': () => zoom(0.5), '=': () => zoom(0.5), '-': () => zoom(2),
+    0: showWhole, Escape: showWhole, ' ': startOrStop, w: toWorst,
+  };
+  on('cursor', 'keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, event.key)) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+  on('cursor', 'input', () => seek($('cursor').valueAsNumber));
+  const buttons = {play: startOrStop, back: keys.ArrowLeft, next: keys.ArrowRight, worst: toWorst,
+    in: keys['+'], out: keys['-'], whole: showWhole};
+  for (const [id, action] of Object.entries(buttons)) on(id, 'click', () => action());
+  on('speed', 'change', () => state.playing && setPlaying({from: state.cursor, begin: performance.now()}));
+  on('key', 'change', () => {
+    state.key = Number($('key').value);
+    toWorst();
+    redraw();
+  });
+  on('limit', 'change', () => enter(Number($('limit').value)));
+  function drag(target, {down, move, up = () => {}, hover = () => {}}) {
+    let isDown = false;
+    const {canvas} = target, listen = (event, action) => canvas.addEventListener(event, (e) => action(e.offsetX, e));
+    listen('pointerdown', (x, event) => {
+      if (event.button !== 0) return;
+      event.preventDefault();
+      canvas.setPointerCapture(event.pointerId);
+      if (state.playing) setPlaying(null);
+      $('cursor').focus({preventScroll: true});
+      isDown = true;
+      down(x);
+    });
+    listen('pointermove', (x, event) => (isDown ? move : hover)(x, event.offsetY));
+    listen('lostpointercapture', () => {
+      isDown = false;
+      up();
+    });
+  }
+
+  let grip = 0, from = null;
+  drag(overview, {
+    down(x) {
+      const {left, right} = overview.bar, isOn = x >= left - 6 && x <= right + 6;
+      grip = isOn ? right - x : (right - left) / 2;
+      if (!isOn) this.move(x);
+    },
+    move: (x) => seek(placeIn(overview, state.domain, x + grip)),
+  });
+  drag(detail, {
+    down: (x) => { from = Math.abs(x - xIn(detail, state.view)(state.cursor)) < 9 ? null : x; },
+    move(x) {
+      if (from === null) return seek(placeIn(detail, state.view, x));
+      const inside = (at) => clamp(at, detail.left, detail.left + detail.plot);
+      detail.selecting = [inside(Math.min(x, from)), inside(Math.max(x, from))];
+      redraw(false);
+    },
+    up() {
+      const [left, right] = detail.selecting ?? [0, 0], {view} = state;
+      if (right - left > 5) setView(placeIn(detail, view, left), placeIn(detail, view, right));
+      else if (from !== null) seek(placeIn(detail, view, from));
+      detail.selecting = null;
+      redraw(false);
+    },
+    hover: showTip,
+  });
+  // The request nearest to the pointer, and what each limiter decided about it.
+  function showTip(x, y) {
+    const run = visible()[clamp(Math.floor(y / detail.tall), 0, visible().length - 1)], {rows, places} = seriesIn(run);
+    const distance = (i) => Math.abs(xIn(detail, state.view)(places[i]) - x);
+    const next = upTo(places, placeIn(detail, state.view, x));
+    const near = [next - 1, next].filter((i) => distance(i) < 12).sort((one, other) => distance(one) - distance(other));
+    $('tip').hidden = !near.length;
+    if (!near.length) return;
+    const row = rows[near[0]], {traffic} = run, cost = traffic.cost ? `, cost ${traffic.cost[row]}` : '';
+    const lines = [`Request ${requestNumber(run, row)} at ${timeOf(traffic.at[row])}${cost}`];
+    for (const one of visible()) if (one.traffic === traffic) lines.push(`${one.name}: ${decisionWords(one, row)}`);
+    set($('tip'), lines.join('\n'));
+    $('tip').style.left = `${clamp(x + 12, 0, Math.max(detail.width - 260, 0))}px`;
+    $('tip').style.top = `${y + 16}px`;
+  }
+  detail.canvas.addEventListener('pointerleave', () => { $('tip').hidden = true; });
+  detail.canvas.addEventListener('wheel', (event) => {
+    const factor = Math.exp(clamp(event.deltaY, -200, 200) * 0.003);
+    if (zoom(factor, placeIn(detail, state.view, event.offsetX))) event.preventDefault();
+  }, {passive: false});
+  for (const {scene, lines} of steps) {
+    lines.forEach((line, row) => line.addEventListener('click', () => {
+      if (scene !== state.scene) choose(scene, scene.runs[0]);
+      visit(scene.traffic[0].place[row], row);
+    }));
+  }
+
+  // ---- Beginning ----
+  if (!data.open) return;
+  for (const element of document.querySelectorAll('.script')) element.hidden = false;
+  const worst = cards.find(({element}) => element.dataset.id === data.open);
+  offer($('limit'), data.limits.map(({name}, i) => [i, name]));
+  state.limit = worst.run.worst.limit;
+  $('limits').hidden = data.limits.length < 2;
+  readColours();
+  choose(worst.scene, worst.run);
+  if (data.difference !== undefined) {
+    const {number, key, place} = state.run.traffic, row = number ? number.indexOf(data.differing) : data.differing - 1;
+    if (row >= 0) state.key = $('key').value = key ? key[row] : 0;
+    visit(data.difference, place[row] === data.difference ? row : -1);
+  }
+  new ResizeObserver(() => redraw()).observe($('detail'));
+  const restyle = () => draw(isStale = true, readColours());
+  for (const query of ['(prefers-color-scheme: dark)', 'print']) matchMedia(query).addEventListener('change', restyle);
+})();

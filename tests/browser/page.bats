@@ -1,0 +1,61 @@
+load ../support/common
+
+# The page of `burst --html` in headless Chromium. check.mjs checks all at once, and each test here looks up what it
+# found. `.ci/run` installs Chromium and the npm packages; without them these tests are skipped.
+
+setup_file() {
+  local packages=$project/.cache/browser/node_modules
+  cd "$BATS_FILE_TMPDIR"
+  missing=''
+  command -v chromium >/dev/null || missing='no chromium'
+  command -v node >/dev/null || missing='no node'
+  [[ -e $packages/playwright-core && -e $packages/axe-core ]] || missing="no playwright-core or axe-core in $packages"
+  export missing
+  if [[ $missing ]]; then return; fi
+  make_pages
+  node "$project/tests/browser/check.mjs" "$packages" . >results 2>"times" || cat times >&2
+}
+
+make_pages() {
+  rlctl burst -q --model --html default.html
+  rlctl burst poisson -q --model --limit 60/10s --algorithm all --html all.html --jsonl all.jsonl
+  rlctl burst steady -q --model --limit 1000/60s --rate 100k/min --duration 60s --html large.html
+  rlctl burst poisson -q --model --limit 10/s,100/60s --algorithm gcra,fixed-window --html limits.html
+  rlctl burst adversary -q --model --html adversary.html
+  rlctl burst adversary -q --model --algorithm gcra --refunds --html back.html
+  rlctl burst poisson -q --model --limit 9/7s --algorithm sliding-window-counter --against sliding-window-log \
+    --html against.html || true
+  perl -e 'srand 1; my $t = 1795600000; for (1 .. 120000) { $t += rand 0.4; my $k = int(50 * rand() ** 3);
+    printf "%.6f 10.0.%d.%d 1\n", $t, $k / 250, $k % 250 }' >access.log
+  rlctl burst -q --model --replay access.log --limit 20/60s --algorithm fixed-window,gcra --suggest 1% \
+    --html replay.html --jsonl replay.jsonl
+  { for _ in 1 2 3; do printf '1795600000 </script><script>hacked=1</script>"\xe2\x80\xae 1\n1795600001 b 1\n'; done; } >keys.log
+  rlctl burst -q --model --replay keys.log --limit 1/60s --html hostile.html \
+    --title "</title><script>hacked = 1</script>\"&'"$'\xe2\x80\xae'
+}
+
+# passed CHECK: skips, or fails with what was found.
+passed() {
+  if [[ $missing ]]; then skip "$missing; .ci/run installs them"; fi
+  cd "$BATS_FILE_TMPDIR"
+  grep -q "^ok $1\$" results || fail "$(grep "^not ok $1:" results || cat times)"
+}
+
+@test "a page opens at the worst moment, with sentences that say what is seen" { passed worst; }
+@test "the keys of the slider go from request to request, zoom, and play" { passed keys; }
+@test "the mouse drags the window and the cursor, selects, zooms, hides limiters, and shows each request's decision" {
+  passed mouse
+}
+@test "playing moves the window through the run, and ends" { passed play; }
+@test "with 100,000 requests, a frame takes less than a sixtieth of a second and a zoom less than 50 ms" { passed frames; }
+@test "the count at 1,000 places is that of the model's decisions, for each algorithm" { passed counts; }
+@test "with more than 100,000 requests, bins are shown, and the keys denied most exactly" { passed bins; }
+@test "of several limits, one is chosen" { passed limits; }
+@test "a search is shown step by step; where the clock steps back, by the number of the request" { passed search; }
+@test "--against opens at the first difference" { passed difference; }
+@test "nothing is wider than 390 or 1280 px, and both colour schemes are there" { passed sizes; }
+@test "without JavaScript, there are the picture and the numbers, and no controls" { passed plain; }
+@test "a page is printed on white, without controls" { passed print; }
+@test "axe finds no violation" { passed access; }
+@test "titles and keys with tags, quotes and U+202E do nothing" { passed hostile; }
+@test "no request leaves a page, and the console stays empty" { passed quiet; }
