@@ -4,7 +4,8 @@
 #
 #   prepare GROUP…   Installs whatever the groups need and is missing: build, server, test, lint,
 #                    package (for packaging/release), root (to try packages in systems of their own),
-#                    unpack (for tests/servers), site, fuzz.
+#                    unpack (for tests/servers), site, fuzz, browser.
+#   prepare_browser  Installs the npm packages of tests/browser in .cache/browser, unless they are there.
 #   build PRESET [TARGET…]
 #                    Configures and builds build/PRESET. Prints its log only if it fails.
 #   step TEXT COMMAND…
@@ -51,6 +52,7 @@ lint   clang-format          clang-format
 lint   clang-tidy            clang-tidy
 lint   lua-check             luacheck
 lint   shellcheck            shellcheck
+lint   nodejs                node
 fuzz   clang                 clang++
 fuzz   libclang-rt-dev       /usr/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
 package dpkg-dev             dpkg-shlibdeps
@@ -62,6 +64,9 @@ unpack mmdebstrap            mmdebstrap
 site   lowdown               lowdown
 site   mandoc                mandoc
 site   scdoc                 scdoc
+browser chromium             chromium
+browser nodejs               node
+browser npm                  npm
 TABLE
 }
 
@@ -113,6 +118,16 @@ prepare() {
   fi
   # shellcheck disable=SC2086 # a list
   step "installing $packages" install_packages $packages
+}
+
+# Nothing that is built or installed needs them.
+prepare_browser() {
+  set -- playwright-core@1.64.1 axe-core@4.14.1
+  prepare browser || return
+  if [ "$(cat "$root/.cache/browser/packages" 2>/dev/null)" = "$*" ]; then return; fi
+  mkdir -p "$root/.cache/browser"
+  step "installing $*" npm install --prefix "$root/.cache/browser" --no-save --no-audit --no-fund "$@" &&
+    echo "$*" >"$root/.cache/browser/packages"
 }
 
 build() {

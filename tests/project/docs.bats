@@ -87,7 +87,7 @@ links() { grep -oE '\]\([^)#]+' "$1" | cut -c3-; }
   local example
   for example in examples/*; do
     example=${example#*/}
-    case $example in README.md | burst.svg | Dockerfile) continue ;; esac
+    case $example in README.md | burst.svg | boundary.png | Dockerfile) continue ;; esac
     grep -qE "^$example(/|\$)" <(links examples/README.md) || fail "no link to $example"
   done
 }
@@ -97,6 +97,13 @@ links() { grep -oE '\]\([^)#]+' "$1" | cut -c3-; }
   rlctl burst -q --svg "$BATS_TEST_TMPDIR/burst.svg"
   cmp examples/burst.svg "$BATS_TEST_TMPDIR/burst.svg" ||
     fail "draw it again: rlctl burst -q --svg examples/burst.svg"
+}
+
+@test "examples/boundary.html is the page that rlctl burst --html writes" {
+  grep -qF '](examples/boundary.html)' README.md
+  rlctl burst -q --model --html "$BATS_TEST_TMPDIR/boundary.html"
+  cmp examples/boundary.html "$BATS_TEST_TMPDIR/boundary.html" ||
+    fail "write it again: rlctl burst -q --model --html examples/boundary.html"
 }
 
 @test "every script has a row in the README and a section in rlctl-scripts(7) and rlctl-stored(7)" {

@@ -230,13 +230,14 @@ void add_report(Options& options, Plan& plan) {
   options.group("Report", Repeats::kNo);
   options.list("--assert", "EXPRESSION", plan.assertion_texts,
                "exit with status 1 unless this holds: 'worst<=1'; it must hold for each algorithm");
-  options.value("--junit", "FILE", plan.junit,
-                "write the assertions as a JUnit report for CI; - for standard output");
+  options
+      .value("--junit", "FILE", plan.junit,
+             "write the assertions as a JUnit report for CI; - for standard output")
+      .only_in_long_help();
   options.value("--svg", "FILE", into(plan.svg, parse_svg),
                 "write the plot as SVG; - for standard output");
   options.value("--html", "FILE", plan.html,
-                "write a page in which a window is dragged over the requests; - for standard "
-                "output");
+                "write a page for a browser; one file that loads nothing; - for standard output");
   options
       .value("--theme", "THEME", into(plan.theme, parse_theme),
              "colours of the SVG and the page: light, dark or auto, which follows the reader's "

@@ -142,6 +142,7 @@ class Page {
 
   std::string draw() const {
     const std::map<std::string_view, std::string> parts{
+        {"theme", std::string(theme())},
         {"title", xml(title())},
         {"style", std::string(embedded::k_page_css.text)},
         {"heading", sentence(title())},
@@ -181,6 +182,11 @@ class Page {
   bool has_keys() const { return traffic_keys(report_) > 1; }
 
   // ---- The head ----
+
+  std::string_view theme() const {
+    if (plan_.theme == Theme::kAuto) return {};
+    return plan_.theme == Theme::kDark ? " data-theme=\"dark\"" : " data-theme=\"light\"";
+  }
 
   std::string title() const { return plan_.title ? *plan_.title : heading(); }
 

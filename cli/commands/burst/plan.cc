@@ -542,8 +542,9 @@ bool has_programs(const Plan& plan) {
 void complete_plan(Plan& plan, const Invocation& invocation) {
   auto operands = invocation.operands;
   extract_keys_and_args(plan, operands);
-  if (plan.title && !plan.svg && !plan.html) {
-    throw UsageError("--title requires --svg or --html");
+  for (const std::string_view name : {"--title", "--theme"}) {
+    if (!invocation.options.is_given(name) || plan.svg || plan.html) continue;
+    throw UsageError(fmt::format("{} requires --svg or --html", name));
   }
   require_consistent(invocation.options, plan);
   if (plan.search && !operands.empty()) {

@@ -475,27 +475,25 @@
   }
 
   // ---- Changes ----
-  let asked = 0, isStale = true;
+  let asked = 0, stale = 2;  // which still pictures are: 1 that of the run, 2 both
   function draw() {
     asked = 0;
     if (state.playing) play();
-    if (isStale) {
-      drawOverviewStill();
-      drawDetailStill();
-    }
-    isStale = false;
+    if (stale > 1) drawOverviewStill();
+    if (stale > 0) drawDetailStill();
+    stale = 0;
     drawOverview();
     drawDetail();
     showTexts();
   }
-  function redraw(isAll = true) {
-    isStale ||= isAll;
+  function redraw(pictures = 2) {
+    stale = Math.max(stale, pictures);
     asked ||= requestAnimationFrame(draw);
   }
   function seek(place, row = -1) {
     state.cursor = clamp(Math.round(place), Math.floor(state.domain.from), Math.ceil(state.domain.to));
     state.row = row;
-    redraw(false);
+    redraw(0);
   }
   // Goes to a place, and brings it into the view.
   function visit(place, row) {
@@ -518,7 +516,7 @@
     state.view = {from, to: from + size};
     $('whole').disabled = Math.abs(state.whole.from - from) + Math.abs(state.whole.to - from - size) < size * 1e-6;
     offerSpeeds();
-    redraw();
+    redraw(1);
   }
   const showWhole = () => setView(state.whole.from, state.whole.to);
   // Whether it changes anything.
@@ -534,7 +532,7 @@
     state.key = Math.max(isNew ? run.worst.key : run.traffic.keys.indexOf(name), 0);
     offerKeys();
     if (isNew) enter(state.limit);
-    redraw();
+    else redraw();
   }
   // Opens a scene, counted in windows of a limit.
   function enter(number) {
@@ -543,6 +541,7 @@
     setDomain();
     showWhole();
     toWorst();
+    redraw();
   }
   const offer = (select, options) => select.replaceChildren(...options.map(([id, words]) => new Option(words, id)));
   // At most a thousand keys can be chosen, the worst first.
@@ -569,7 +568,7 @@
     state.playing = playing;
     set($('play'), playing ? 'Pause' : 'Play');
     $('play').setAttribute('aria-pressed', Boolean(playing));
-    redraw(false);
+    redraw(0);
   }
   function startOrStop() {
     const {from, to} = state.view, isWithin = state.cursor >= from && state.cursor < to - (to - from) * 0.16;
@@ -578,7 +577,7 @@
   function play() {
     const {from, begin} = state.playing, place = from + (performance.now() - begin) / 1e3 * Number($('speed').value);
     Object.assign(state, {cursor: Math.min(place, state.view.to), row: -1});
-    if (place < state.view.to) redraw(false);
+    if (place < state.view.to) redraw(0);
     else setPlaying(null);
   }
 
@@ -641,14 +640,14 @@
       if (from === null) return seek(placeIn(detail, state.view, x));
       const inside = (at) => clamp(at, detail.left, detail.left + detail.plot);
       detail.selecting = [inside(Math.min(x, from)), inside(Math.max(x, from))];
-      redraw(false);
+      redraw(0);
     },
     up() {
       const [left, right] = detail.selecting ?? [0, 0], {view} = state;
       if (right - left > 5) setView(placeIn(detail, view, left), placeIn(detail, view, right));
       else if (from !== null) seek(placeIn(detail, view, from));
       detail.selecting = null;
-      redraw(false);
+      redraw(0);
     },
     hover: showTip,
   });
@@ -694,6 +693,6 @@
     visit(data.difference, place[row] === data.difference ? row : -1);
   }
   new ResizeObserver(() => redraw()).observe($('detail'));
-  const restyle = () => draw(isStale = true, readColours());
+  const restyle = () => draw(stale = 2, readColours());
   for (const query of ['(prefers-color-scheme: dark)', 'print']) matchMedia(query).addEventListener('change', restyle);
 })();
