@@ -90,7 +90,7 @@ void add_let_in(const AnswerObservation& observation, std::vector<Finding>& find
              observation.window <= 2 * kWholeSecond ? Severity::kCritical : Severity::kWarning,
          .what = *schedule,
          .detail = fmt::format("Times are whole seconds: whenever in its second a client reaches "
-                               "the limit, it is let in as the same later second begins. A "
+                               "the limit, it is let in as a later second begins. A "
                                "request leaves the window of {} up to a second early or late.",
                                period_text(observation.window)),
          .fix = "use now_us with all its digits"});

@@ -567,11 +567,11 @@ std::string schedule_text(const Schedule& schedule, const Answers& answers) {
   const auto instants = adversary::instants_of(schedule);
   std::string text;
   for (std::size_t i = 0; i < instants.size();) {
-    // Instants with as many requests, at equal gaps, are one part of the text.
+    // Single requests at equal gaps are one part of the text.
     const auto& first = instants[i];
     auto last = i;
     const auto gap = i + 1 < instants.size() ? instants[i + 1].at - first.at : microseconds{0};
-    while (last + 1 < instants.size() && instants[last + 1].count == first.count &&
+    while (last + 1 < instants.size() && first.count == 1 && instants[last + 1].count == 1 &&
            instants[last + 1].cost == first.cost &&
            instants[last + 1].at - instants[last].at == gap)
       ++last;
@@ -579,9 +579,9 @@ std::string schedule_text(const Schedule& schedule, const Answers& answers) {
     const auto allowed = std::count_if(answers.begin() + static_cast<std::ptrdiff_t>(first.first),
                                        answers.begin() + static_cast<std::ptrdiff_t>(end),
                                        std::mem_fn(&adversary::Answer::allowed));
-    text += fmt::format("{}{} of {}{}", text.empty() ? "" : ", ", allowed, end - first.first,
-                        text.empty() ? " allowed" : "");
-    if (first.cost != 1) text += fmt::format(" of cost {}", first.cost);
+    const auto cost = first.cost == 1 ? "" : fmt::format(" of cost {}", first.cost);
+    text += fmt::format("{}{} of {}{}{}", i == 0 ? "" : ", ", allowed, end - first.first, cost,
+                        i == 0 ? " allowed" : "");
     const auto since = [&](const adversary::Instant& instant) {
       const auto time = instant.at - schedule.front().at;
       return time == microseconds{0} ? "0 s" : span_text(time);
