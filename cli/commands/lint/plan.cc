@@ -174,6 +174,10 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
   if (operands.empty() && plan.script.scripts.empty() && plan.exec.programs.empty()) {
     throw UsageError("no SCRIPT given", "rlctl lint my.lua --limit 5/60s --args '{now_ms}'");
   }
+  if (operands.empty() && plan.script.scripts.empty() && gives_call(plan.script)) {
+    throw UsageError("--keys, --args and the like say how a script is called, but there is none",
+                     "a program gets the limit, the key, the cost and the time in each request");
+  }
   const std::vector<std::string> by_default{kDefaultLimit};
   const auto limit =
       parse_limits(plan.limits.empty() ? by_default : plan.limits, plan.burst).front();

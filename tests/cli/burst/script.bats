@@ -40,7 +40,7 @@ row() { grep -m1 "^$1 " <<<"$output" | tr -s ' '; }
 
 @test "a decision has what the script reports, and null for the rest" {
   run -0 rlctl burst --limit 1/60s "${count[@]}" --jsonl - --keys '{key}'
-  assert_line --index 0 '{"algorithm":"count.lua","at_us":1767225659990000,"key":"1","cost":1,"allowed":true,"remaining":null,"retry_after_us":0,"reset_after_us":null,"delay_us":0}'
+  assert_line --index 0 '{"algorithm":"count.lua","at_us":1767225659990000,"key":"1","cost":1,"allowed":true,"remaining":null,"retry_after_us":0,"reset_after_us":null,"delay_us":0,"request":1,"denied_by":null}'
   echo 'return {ARGV[1] % 2, 7}' >odd.lua
   run -0 rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --jsonl -
   assert_equal "$(jq -c '[.allowed, .retry_after_us]' <<<"$output")" $'[true,0]\n[false,null]'

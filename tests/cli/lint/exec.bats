@@ -297,3 +297,8 @@ Search for requests that exceed the limit:
   run -0 ends_by INT 'test -e asked' rlctl lint --timeout 100s --exec 'python3 limiter.py Sleeps'
   assert_output 'signal 2'
 }
+
+@test "how a script is called says nothing about a program" {
+  run -2 --separate-stderr rlctl lint --exec 'cat' --args '{now_ms}'
+  assert_equal "${stderr%%$'\n'*}" 'rlctl: lint: --keys, --args and the like say how a script is called, but there is none'
+}
