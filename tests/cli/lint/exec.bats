@@ -299,6 +299,6 @@ Search for requests that exceed the limit:
 }
 
 @test "how a script is called says nothing about a program" {
-  run -2 --separate-stderr rlctl lint --exec 'cat' --args '{now_ms}'
+  run -3 --separate-stderr rlctl lint --exec 'cat' --args '{now_ms}'
   assert_equal "${stderr%%$'\n'*}" 'rlctl: lint: --keys, --args and the like say how a script is called, but there is none'
 }
