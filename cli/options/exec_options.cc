@@ -44,11 +44,9 @@ std::string name_of_program(const std::vector<std::string>& words) {
 }  // namespace
 
 void add_exec_options(Options& options, ExecOptions& target) {
-  options
-      .list(std::string(kExec), "COMMAND", target.programs,
-            "ask this program: it reads a line of JSON for each request, and answers with one "
-            "(see rlctl-exec(7))")
-      .completes(complete_file);
+  options.list(
+      std::string(kExec), "COMMAND", target.programs,
+      "ask this program, with lines of JSON (it answers each with one; see rlctl-exec(7))");
   options
       .flag("--exec-fresh", target.fresh,
             "start the program anew for each schedule, instead of sending {\"reset\":true}")

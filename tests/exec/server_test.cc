@@ -153,6 +153,7 @@ TEST_CASE("programs connect with the server's password alone, and are counted") 
   CHECK(Connection::open(socket, 120s).call({"PING"}).text() == "PONG");
   CHECK(rig->server.other_connections() == 2);
   for (auto* without : {&url, &socket}) {
+    without->user.clear();
     without->password.clear();
     CHECK(redis::to_error(Connection::open(*without, 120s).call({"PING"})).code() == "NOAUTH");
   }

@@ -140,9 +140,9 @@ class ProgramObserver {
 
   /// The longest that a client may have to wait for anything.
   microseconds patience() const {
-    constexpr int kWindows = 4;
+    constexpr int kMoreWindows = 4;
     const auto bursts = limit_.burst_or_limit() / limit_.limit + 1;
-    return window_ * (kWindows + bursts);
+    return window_ * (kMoreWindows + bursts);
   }
 
   /// Whether the program denies what exceeds the limit, and nothing else; if not, says so.
@@ -188,8 +188,8 @@ class ProgramObserver {
   void find_endless_denials() {
     for (const auto& [cost, fill] : fills_) {
       if (fill.wait || seen_.denied_for_ever) continue;
-      constexpr int kWindows = 100;
-      const auto late = std::min(window_ * kWindows + std::chrono::hours{2},
+      constexpr int kLateWindows = 100;
+      const auto late = std::min(window_ * kLateWindows + std::chrono::hours{2},
                                  kLatestInstant - fill.schedule.back().at);
       const auto schedule = joined(fill.schedule, fill.schedule.back().at + late, cost);
       const auto decisions = decisions_of(schedule);
