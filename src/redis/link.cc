@@ -22,8 +22,8 @@ constexpr int kChunksAtOnce = 64;
 constexpr std::size_t kMaxUnread = ReplyReader::kMaxMemory / 4;
 
 // The commands whose first argument is a command in its own right, for messages.
-constexpr std::array<std::string_view, 6> kContainers{"SCRIPT", "CONFIG", "OBJECT",
-                                                      "MEMORY", "CLIENT", "CLUSTER"};
+constexpr std::array<std::string_view, 7> kContainers{"SCRIPT", "CONFIG",  "OBJECT", "MEMORY",
+                                                      "CLIENT", "CLUSTER", "COMMAND"};
 
 // How a server begins its answer if it expects TLS: an alert.
 constexpr std::string_view kTlsAlert = "\x15\x03";

@@ -259,6 +259,13 @@ bursts() {
   needs_each bursts $(block -burst.1 | sed s@~rlctl-burst:.@@) $(rules_for sliding-window-log | sed 's/+evalsha +script|load//')
 }
 
+@test "burst --script is granted COMMAND GETKEYS, and no other COMMAND" {
+  echo 'return redis.call("INCR", KEYS[1]) <= 5 and 1 or 0' >"$BATS_TEST_TMPDIR/counter.lua"
+  user +evalsha '+script|load' +time
+  if limiter burst --limit 5/60s --script "$BATS_TEST_TMPDIR/counter.lua" --socket "$socket"; then fail 'needs it'; fi
+  assert_regex "$refusal" "grant it: ACL SETUSER limiter '[+]command[|]getkeys'"
+}
+
 debugs() {
   fills
   limiter debug gcra login:gcra --limit 5/1000d --trace
