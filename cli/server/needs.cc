@@ -19,6 +19,7 @@ std::vector<Use> table_of_uses() {
   const auto list = together({"SCAN"}, quota);
   const Words look{"TYPE", "TIME", "PTTL", "GETRANGE", "LINDEX", "ZRANGE", "HLEN", "HMGET"};
   const Words script{"EVALSHA", "SCRIPT LOAD"};
+  const auto restore_look = together(script, {"TIME", "DUMP", "PTTL"});
   return {
       {"inspect", together(quota, {"WATCH", "MULTI", "EXEC", "LRANGE"})},
       {"list", list},
@@ -28,7 +29,8 @@ std::vector<Use> table_of_uses() {
       {"reset --dry-run", look},
       {"reset", together(together(look, script), {"UNLINK"})},
       {"reset --save", {"DUMP"}},
-      {"reset --restore", together(script, {"TIME", "DUMP", "PTTL", "RESTORE"})},
+      {"reset --restore --dry-run", restore_look},
+      {"reset --restore", together(restore_look, {"RESTORE"})},
       {"scripts load", {"SCRIPT LOAD"}},
       {"burst", together(script, {"UNLINK"})},
       {"debug", together(script, {"TYPE", "TIME", "PTTL", "DUMP"})},

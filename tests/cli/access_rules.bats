@@ -342,6 +342,7 @@ prepare() {
 -reset.1+scan|reset login:many-gcra -v
 |reset --match login:* --dry-run
 |reset --match login:* --yes --save new
+|reset --restore saved --dry-run
 |reset --restore saved
 |reset login:held --holder host
 |run login:nightly --limit 1/60s -- true
@@ -354,6 +355,8 @@ TABLE
   # What only looks is not granted what removes.
   takes_one_hint reset --match 'login:*' --dry-run
   refute_regex "$granted" 'unlink|evalsha'
+  takes_one_hint reset --restore saved --dry-run
+  refute_regex "$granted" '[+]restore'
   takes_one_hint inspect login:gcra --limit 5/1000d
   refute_regex "$granted" 'scan'
 }

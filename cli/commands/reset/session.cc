@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 7> kReasons{
 redis::Needs needs_of(const Plan& plan) {
   std::vector<std::string_view> uses;
   if (plan.restore) {
-    uses = {"reset --restore"};
+    uses = {plan.dry_run ? "reset --restore --dry-run" : "reset --restore"};
   } else if (plan.holder) {
     uses = {"inspect"};
     if (!plan.dry_run) uses.push_back("concurrency");
