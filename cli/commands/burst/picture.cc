@@ -120,6 +120,8 @@ Picture picture_of(const Report& report, std::size_t most_columns) {
     panel.steps = steps_within_window(run.outcome.departures, limit.window);
     for (auto& step : panel.steps) step.at -= run.begin;
   }
+  const auto has_steps = [](const Panel& panel) { return !panel.steps.empty(); };
+  picture.has_chart = std::ranges::any_of(picture.panels, has_steps);
   return picture;
 }
 
@@ -282,8 +284,9 @@ class Plot {
     }
     block.row("rows", one_key ? "requests of all keys" : "requests",
               fmt::format("a column is {}, the highest {}", column_text(picture_.axis), highest_));
-    for (const auto& run : report_.runs) {
-      if (!picture_.has_chart || !has_later(run)) continue;
+    for (std::size_t i = 0; i < report_.runs.size(); ++i) {
+      const auto& run = report_.runs[i];
+      if (picture_.panels[i].steps.empty() || !has_later(run)) continue;
       block.row("later", escaped_message(run.name),
                 fmt::format("{} {}", later_mark(), later_text(report_, run, picture_.axis)));
     }

@@ -43,8 +43,8 @@ struct Panel {
 struct Picture {
   std::chrono::microseconds window{1};  ///< of the first limit, which is the one drawn
   std::int64_t limit = 1;               ///< units
-  /// Whether to draw the units allowed within a window. False for a log with several keys, and with
-  /// refunds.
+  /// Whether to draw the units allowed within a window. False for a log with several keys, with
+  /// refunds, and if the traffic is too long for the window.
   bool has_chart = true;
   TimeAxis axis = {};              ///< relative to Run::begin
   std::vector<Panel> panels = {};  ///< one for each run, in order

@@ -312,6 +312,7 @@ class Drawing {
 
   void chart(const Run& run, std::span<const Step> steps, double top) {
     const auto bottom = top + kChart;
+    const auto limit = static_cast<double>(picture_.limit);
     const auto y_of = [&](double units) {
       return bottom - kChart * units / (most_within_ * kHeadroom);
     };
@@ -319,13 +320,13 @@ class Drawing {
       const auto line = line_of(steps, y_of);
       print("<path class=\"area\" d=\"{}V{:.1f}H{:.0f}Z\"/>\n", line, bottom, kLeft);
       print("<path class=\"within\" d=\"{}\"/>\n", line);
+      // Above the limit, which the curve of a limiter that delays does not exceed.
+      if (const auto later = later_text(report_, run, picture_.axis); !later.empty()) {
+        text(kRight - 4, y_of(limit) - 5, "soft end", later + " →");
+      }
     }
     grid_line(bottom);
-    const auto limit = static_cast<double>(picture_.limit);
     print("<path class=\"limit\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, y_of(limit), kRight);
-    if (const auto later = later_text(report_, run, picture_.axis); !later.empty()) {
-      text(kRight - 4, y_of(limit) + 16, "soft end", later + " →");
-    }
     text(kLeft - 8, y_of(limit) + 4, "soft end", std::to_string(picture_.limit));
     text(kLeft - 8, bottom + 4, "soft end", "0");
     if (most_within_ > limit * kLabelledAbove) {

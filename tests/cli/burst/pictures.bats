@@ -55,6 +55,15 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
   assert_equal "$(sed -n '/^fixed-window  2/,/^ denied/p' <<<"$output")" "$drawn"
 }
 
+@test "traffic that is too long for its window has no curve, no limit and no mark" {
+  run -0 rlctl burst steady --model --limit 5/1s --algorithm leaky-bucket --rate 8/s --duration 20000s --svg x.svg
+  assert_line --regexp '^rows '
+  refute_line --regexp '^(chart|later) '
+  run -0 texts 'soft end' x.svg
+  refute_line --partial later
+  has 0 path '[@class="limit"]'
+}
+
 @test "the curve rises at the very instant of a burst" {
   printf '%s a 1\n' 100 100 100 130 195 >steps.log
   rlctl burst -q --model --replay steps.log --format epoch --limit 9/60s --algorithm gcra --svg x.svg
