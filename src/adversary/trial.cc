@@ -74,9 +74,8 @@ std::vector<microseconds> ForgetfulTrial::ttls(const Schedule& schedule) {
 bool ForgetfulTrial::confirms(const Schedule& schedule, const Answers& answers) {
   if (run({&schedule, 1}).front() == answers) return true;
   throw UsageError(
-      "the limiter answers the same schedule now so and now otherwise, so that nothing can be "
-      "found",
-      "it may use a clock of its own, chance, or what it kept from before");
+      "the limiter gave different answers to the same schedule, so the search cannot rely on it",
+      "it may use a clock of its own, random numbers, or state from before the reset");
 }
 
 std::string_view TrialKeys::key_name(std::uint32_t key) const {

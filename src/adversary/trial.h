@@ -24,11 +24,10 @@
 #include "traffic/virtual_run.h"
 
 // Runs schedules against a limiter: an algorithm's model, a script on a server, or anything else
-// that can forget what it holds. A random search
-// (search.h) gives whole schedules to a Trial, each of which begins with an empty state. An
-// exhaustive one (exhaustive.h) extends schedules by a request at a time, and gives each request to
-// a Branching together with the state that it follows. cli/commands/burst/server.cc makes the trial
-// of each limiter.
+// that can forget what it holds. A random search (search.h) gives whole schedules to a Trial, each
+// of which begins with an empty state. An exhaustive one (exhaustive.h) extends schedules by a
+// request at a time, and gives each request to a Branching together with the state that it follows.
+// cli/commands/burst/server.cc makes the trial of each limiter.
 
 namespace rlctl::adversary {
 

@@ -303,7 +303,7 @@ for line in sys.stdin:
 PYTHON
   run --separate-stderr rlctl burst adversary --exec 'python3 chance.py' --budget 2000 -q
   assert_equal "$status" 2
-  assert_regex "$stderr" 'answers the same schedule now so and now otherwise'
+  assert_regex "$stderr" 'gave different answers to the same schedule'
 }
 
 # --- names and options ---------------------------------------------------------------------------------
