@@ -46,7 +46,8 @@ std::string name_of_program(const std::vector<std::string>& words) {
 void add_exec_options(Options& options, ExecOptions& target) {
   options.list(
       std::string(kExec), "COMMAND", target.programs,
-      "ask this program, with lines of JSON (it answers each with one; see rlctl-exec(7))");
+      "ask this program, with lines of JSON (it answers each with one; see rlctl-exec(7))")
+      .completes(complete_file);
   options
       .flag("--exec-fresh", target.fresh,
             "start the program anew for each schedule, instead of sending {\"reset\":true}")
