@@ -1,10 +1,16 @@
 #include "base/shell.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
+
+extern char** environ;
 
 namespace rlctl {
 namespace {
@@ -140,6 +146,19 @@ std::string shell_quoted(const std::string& word) {
 
 std::string command_line(const std::vector<std::string>& words) {
   return joined(words, shell_quoted);
+}
+
+std::vector<std::string> environment_with(std::vector<std::string> own) {
+  const auto count = static_cast<std::ptrdiff_t>(own.size());
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const auto name = text.substr(0, text.find('=') + 1);
+    const bool is_replaced =
+        std::any_of(own.begin(), own.begin() + count,
+                    [&](const std::string& each) { return each.starts_with(name); });
+    if (name.empty() || !is_replaced) own.emplace_back(text);
+  }
+  return own;
 }
 
 }  // namespace rlctl

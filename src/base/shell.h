@@ -5,7 +5,7 @@
 #include <vector>
 
 // Commands as a shell reads them: the words of what a user types (--exec, the debugger's prompt),
-// and the commands that rlctl prints for a user to paste.
+// and the commands that rlctl prints for a user to paste. And the environment of what rlctl starts.
 
 namespace rlctl {
 
@@ -26,5 +26,9 @@ bool every_shell_reads(std::string_view word);
 std::string shell_quoted(const std::string& word);
 /// The command on one line, ready to paste into a shell.
 std::string command_line(const std::vector<std::string>& words);
+
+/// These variables ("NAME=value"), and those of this process that have other names: of a name that
+/// is there twice, some programs take the first value, and others the last.
+std::vector<std::string> environment_with(std::vector<std::string> own);
 
 }  // namespace rlctl

@@ -14,9 +14,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/shell.h"
 #include "base/wait.h"
-
-extern char** environ;
 
 namespace rlctl::exec {
 namespace {
@@ -88,8 +87,7 @@ std::string end_text(bool exited, int status) {
 Child::Child(const std::vector<std::string>& words, const std::string& folder,
              const std::vector<std::string>& environment) {
   auto arguments = words;
-  auto variables = environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) variables.emplace_back(*entry);
+  auto variables = environment_with(environment);
   const auto argument_pointers = pointers_to(arguments);
   const auto variable_pointers = pointers_to(variables);
   auto in = make_pipe(), out = make_pipe(), err = make_pipe(), report = make_pipe();

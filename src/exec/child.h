@@ -20,7 +20,8 @@ class [[nodiscard]] Child {
  public:
   /// Starts it. `words` are the program, which is looked up in PATH unless its name has a slash,
   /// and its arguments; `folder` is where it runs, if not empty; `environment` ("NAME=VALUE") is
-  /// added to this process's. Throws std::system_error if it cannot be run.
+  /// added to this process's, in place of what has the same names. Throws std::system_error if it
+  /// cannot be run.
   Child(const std::vector<std::string>& words, const std::string& folder,
         const std::vector<std::string>& environment);
   /// Sends SIGTERM, and SIGKILL if that does not end it soon, to the whole group, and waits.

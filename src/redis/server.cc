@@ -3,6 +3,7 @@
 #include "base/address.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "redis/error.h"
@@ -27,8 +28,6 @@
 #include <fstream>
 #include <system_error>
 #include <utility>
-
-extern char** environ;
 
 namespace rlctl::redis {
 
@@ -345,19 +344,9 @@ std::vector<std::string> command_line(const fs::path& folder, const Url& unix_ur
 }
 
 // Redis 7 does not start in a locale that the system does not have.
-std::vector<std::string> server_environment(const std::vector<std::string>& more) {
-  std::vector<std::string> out{"LC_ALL=C"};
-  out.insert(out.end(), more.begin(), more.end());
-  const auto is_replaced = [&](std::string_view entry) {
-    const auto name = entry.substr(0, entry.find('=') + 1);
-    return entry.starts_with("LC_") ||
-           std::any_of(more.begin(), more.end(),
-                       [&](const std::string& own) { return own.starts_with(name); });
-  };
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!is_replaced(*entry)) out.emplace_back(*entry);
-  }
-  return out;
+std::vector<std::string> server_environment(std::vector<std::string> own) {
+  own.emplace_back("LC_ALL=C");
+  return environment_with(std::move(own));
 }
 
 std::vector<char*> c_array(std::vector<std::string>& strings) {

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "cli/errors/failure.h"
 #include "support/refusal.h"
 
@@ -67,6 +70,23 @@ TEST_CASE("a word for a shell: no shell sees the end of $'...' inside it, or exp
   for (const std::string word : {"\n", "\x7f", "\xff", "\xc2\x9b"})
     CHECK_FALSE(every_shell_reads(word));
   CHECK_FALSE(every_shell_reads(std::string(1, '\0')));
+}
+
+TEST_CASE("the environment of a program has each name once, with its own value") {
+  ::setenv("SHELL_TEST_A", "ours", 1);
+  ::setenv("SHELL_TEST_AB", "ours", 1);
+  const auto all = environment_with({"SHELL_TEST_A=own", "SHELL_TEST_C="});
+  const auto count = [&](std::string_view beginning) {
+    return std::ranges::count_if(all,
+                                 [&](const auto& each) { return each.starts_with(beginning); });
+  };
+  CHECK(count("SHELL_TEST_A=") == 1);
+  CHECK(count("SHELL_TEST_A=own") == 1);
+  CHECK(count("SHELL_TEST_AB=ours") == 1);
+  CHECK(count("SHELL_TEST_C=") == 1);
+  CHECK(count("PATH=") == 1);
+  ::unsetenv("SHELL_TEST_A");
+  ::unsetenv("SHELL_TEST_AB");
 }
 
 }  // namespace rlctl::shell_test

@@ -92,7 +92,8 @@ while read -r line; do
   if [ "$count" -le 3 ]; then echo 1; else echo 0; fi
 done
 SH
-  run -0 rlctl burst --limit 3/60s --exec 'sh limiter.sh' --json --timeout 60s
+  # The variable takes the place of one that the user has.
+  RLCTL_REDIS_URL=redis://127.0.0.1:1 run -0 rlctl burst --limit 3/60s --exec 'sh limiter.sh' --json --timeout 60s
   assert_equal "$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[6,3]'
 }
 
