@@ -101,6 +101,7 @@ class Suggesting {
         },
         /*compares_reports=*/false);
     if (outcome.interrupted) interrupt_.check();
+    decider->finish();
     const auto& measured = outcome.measured;
     return tried_
         .emplace(limit, LimitTried{.limit = limit,

@@ -44,15 +44,15 @@ class Decider {
   /// Whether the server ever stalled so long that decisions may depend on real time: see
   /// KeyAging::is_late().
   virtual bool was_stalled() const { return false; }
+  /// There will be no more requests. Throws what the limiter throws, if the way in which it ends
+  /// shows that its decisions cannot be relied on.
+  virtual void finish() {}
 };
 
 /// A decider that can forget everything, as if nothing had been asked.
 class ForgetfulDecider : public Decider {
  public:
   virtual void forget() = 0;
-  /// There will be no more requests. Throws what the limiter throws, if the way in which it ends
-  /// shows that its decisions cannot be relied on.
-  virtual void finish() {}
   /// How long each key in Redis still lives, as far as it is known.
   virtual std::vector<std::chrono::microseconds> ttls() { return {}; }
 };

@@ -540,11 +540,8 @@ class Session {
     std::unique_ptr<traffic::Script> script;
     std::optional<Cleaning> cleaning;
     std::unique_ptr<traffic::Decider> decider;
-    exec::ProgramDecider* program = nullptr;
     if (candidate.program) {
-      auto programs = std::make_unique<exec::ProgramDecider>(candidate, *traffic, programs_);
-      program = programs.get();
-      decider = std::move(programs);
+      decider = std::make_unique<exec::ProgramDecider>(candidate, *traffic, programs_);
     } else if (plan_.model) {
       decider = std::make_unique<traffic::ModelDecider>(candidate);
     } else {
@@ -571,7 +568,7 @@ class Session {
                fmt::format("{} requests", runs * size));
         },
         has_assertions_ || invocation_.json || !candidate.is_bundled(), zero);
-    if (program != nullptr && !outcome.interrupted) program->finish();
+    if (!outcome.interrupted) decider->finish();
     progress_.clear();  // cleaning up may write a warning
     return finished(candidate, std::move(outcome), *traffic, begin);
   }
@@ -802,7 +799,10 @@ class Session {
       traffic::FirstArrivals before(*traffic, difference.request - 1);
       const auto outcome =
           traffic::run_virtually(before, program, candidate.limits, invocation_.interrupt);
-      return !outcome.interrupted && program.has_key_in_last_ms(difference.at);
+      if (outcome.interrupted) return false;
+      const bool has_key = program.has_key_in_last_ms(difference.at);
+      program.finish();
+      return has_key;
     });
   }
 

@@ -72,3 +72,17 @@ sys.exit("no more")' >three.py
     --algorithm fixed-window --model --json --timeout 60s
   assert_equal "$(jq -c '.runs | map(.suggestion) | .[0] == .[1], (.[0].limit > 5)' <<<"$output")" $'true\ntrue'
 }
+
+@test "each program that --suggest has asked may end by itself" {
+  # SIGTERM would come before the second line.
+  cat >ends.sh <<'SH'
+echo >>begun
+while read -r line; do echo 1; done
+sleep 0.1
+echo >>ended
+SH
+  printf '%s k\n' 100 101 102 103 >requests.log
+  run -0 rlctl burst --replay requests.log --limit 2/10s --suggest 5% --exec 'sh ends.sh' -q --timeout 60s
+  (($(wc -l <begun) > 1))
+  assert_equal "$(wc -l <ended)" "$(wc -l <begun)"
+}
