@@ -70,11 +70,13 @@ class ForgetfulTrial final : public Trial {
   explicit ForgetfulTrial(traffic::ForgetfulDecider& decider) : decider_(decider) {}
   std::vector<Answers> run(std::span<const Schedule> schedules) override;
   std::vector<microseconds> ttls(const Schedule& schedule) override;
-  /// Runs the schedule again. Throws UsageError if it has other answers than before.
+  /// Runs the schedule again, and the first one of all. Throws UsageError if either has other
+  /// answers than before.
   bool confirms(const Schedule& schedule, const Answers& answers) override;
 
  private:
   traffic::ForgetfulDecider& decider_;
+  std::optional<std::pair<Schedule, Answers>> first_ = {};  ///< the first schedule that was run
 };
 
 /// Provides any number of keys, for a Script.

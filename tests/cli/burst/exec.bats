@@ -306,6 +306,21 @@ PYTHON
   assert_regex "$stderr" 'gave different answers to the same schedule'
 }
 
+@test "a program that ignores resets is no finding, but an error" {
+  cat >forever.py <<'PYTHON'
+import sys
+left = 5
+for line in sys.stdin:
+    if "reset" not in line:
+        left -= 1
+        print(int(left >= 0), flush=True)
+PYTHON
+  run --separate-stderr rlctl burst adversary --exec 'python3 forever.py' --budget 2000 -q
+  assert_equal "$status" 2
+  assert_regex "$stderr" 'answers the same schedule now so and now otherwise'
+  run -0 rlctl burst adversary --exec 'python3 forever.py' --exec-fresh --limit 5/60s --budget 200 -q
+}
+
 # --- names and options ---------------------------------------------------------------------------------
 
 @test "programs, scripts and algorithms are compared in one report, each under a name of its own" {
