@@ -25,6 +25,7 @@ my @cases = (
   {name => 'quota --textfile', command => sub { [qw(quota k --limit 5/60s --textfile), $_[0]] }, file => 'quota.prom',
     failed => 3, varies => 6},
   {name => 'burst --svg', command => sub { [@burst, '--svg', $_[0]] }, file => 'burst.svg'},
+  {name => 'burst --html', command => sub { [@burst, '--html', $_[0]] }, file => 'burst.html'},
   {name => 'burst --csv', command => sub { [@burst, '--csv', $_[0]] }, file => 'burst.csv'},
   {name => 'burst --jsonl', command => sub { [@burst, '--jsonl', $_[0]] }, file => 'burst.jsonl'},
   {name => 'burst --junit', command => sub { [@burst, '--assert', 'denied>=0', '--junit', $_[0]] }, file => 'burst.xml'},
