@@ -19,9 +19,6 @@ namespace rlctl::cli::debug {
 /// Steps through a script interactively. Reads commands from the terminal, the plan's file or
 /// standard input, and answers them in order on standard output.
 ///
-/// Without the plan's time, the script uses the server's clock; on a private server, the clock
-/// stands still at the time of the start.
-///
 /// At a terminal Ctrl-C stops a running script; a second one, or one while no script runs, ends the
 /// session. Returns how the last run of the script ended, or kDone if the user left it before its
 /// end. Throws ProblemError if the server does not start a session, and Interrupted.
