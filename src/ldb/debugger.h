@@ -86,12 +86,18 @@ class Debugger {
   void leave() noexcept { walk_.reset(); }
   /// The debuggee has another source, which the next start() runs. Leaves the script.
   void forget_source();
+  /// Finds the lines at which the script can stop, as start() does if this was not called. Throws
+  /// what `connect` throws.
+  void find_stop_lines();
   /// Removes the breakpoints at lines at which the script, since it has started, never stops, and
   /// returns their lines.
   std::vector<int> drop_lost_breakpoints();
 
   // Only while running().
 
+  /// Why the script must halt at its current line, however it came there; std::nullopt if nothing
+  /// asks for that. Evaluating a condition or a watch may end it, which is such a halt, too.
+  std::optional<Halt> reason_to_halt();
   /// Runs to the next line.
   Halt step();
   /// Runs to the next line of this function or of a caller, not of a coroutine that they resume;
@@ -108,6 +114,8 @@ class Debugger {
 
   /// The known values of local variables.
   const std::vector<LocalValue>& locals() const noexcept { return locals_.all(); }
+  /// The script's function that contains the current line; 0: the main function.
+  std::size_t function() const noexcept { return locals_.function(); }
   /// The line that declares `name`, anywhere in the script; 0 if none does.
   int declared_at(std::string_view name) const noexcept;
   /// The field names of the expression before a '.': "t" or "t.a", a variable or a field of one.
@@ -154,7 +162,6 @@ class Debugger {
   const std::set<int>& stop_lines() const noexcept { return stop_lines_; }
 
  private:
-  void find_stop_lines();
   void forget_run();
 
   bool moved(bool is_stopped);
@@ -162,7 +169,6 @@ class Debugger {
   Halt halt(Halt::Why why);
   Halt halt_at_end();
   void keep_result();
-  std::optional<Halt> reason_to_halt();
   void check_watches();
   bool breaks_here();
   std::vector<std::size_t> functions_entered();

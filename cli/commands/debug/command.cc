@@ -114,6 +114,11 @@ void add_output(Options& options, Plan& plan) {
   const std::initializer_list<std::string_view> of_rlctl = {
       "--trace",  "--coverage", "--max-steps", "--commands",
       "--maxlen", "--replay",   "--json",      "--setup"};
+  options
+      .flag("--dap", plan.dap,
+            "serve an editor with the Debug Adapter Protocol, on standard input and output")
+      .excludes_each({"--trace", "--coverage", "--commands", "--maxlen", "--json", "--redis-cli",
+                      "--print-command"});
   options.flag("--redis-cli", plan.redis_cli, "start redis-cli --ldb instead")
       .excludes("--print-command")
       .excludes_each(of_rlctl);
@@ -137,6 +142,12 @@ std::string notes() {
 // ---- Running ----
 
 ExitStatus run(const Plan& given, Invocation& invocation) {
+  if (given.dap) {
+    if (invocation.operands.empty()) return run_dap(given, invocation);
+    throw UsageError("--dap takes no operand: the editor's launch request names the script: " +
+                         quoted_and_masked(invocation.operands.front()),
+                     "\"program\": \"${file}\"");
+  }
   auto plan = make_plan(given, invocation);
   if (plan.is_for_redis_cli()) return run_redis_cli(plan, invocation);
   try {
@@ -171,7 +182,8 @@ const Command kCommand{
          .summary = "run a limiter's script line by line, and show what each line did",
          .synopsis = "[connection] debug SCRIPT [KEY...] [, ARG...] [--trace] [options]\n"
                      "[connection] debug --policy NAME [--trace] [options] [ARGUMENT...]\n"
-                     "debug SCRIPT --replay FILE [--skip NUMBER] [--trace] [options]",
+                     "debug SCRIPT --replay FILE [--skip NUMBER] [--trace] [options]\n"
+                     "[connection] debug --dap [options]",
          .about =
              "Runs a bundled script, a file, or a script that the configuration names, in the\n"
              "server's debugger: step by step ('help' lists the commands), or with --trace all\n"
@@ -199,6 +211,7 @@ Examples:
   rlctl debug gcra --limit 10/s --replay found.log --coverage --lcov gcra.info
   rlctl debug gcra --limit 10/s --replay found.log --coverage --fail-under 90
   rlctl debug --policy login alice --print-command
+  rlctl -u private: debug --dap
 )",
          .notes = notes,
          .complete_operand = complete_operand},

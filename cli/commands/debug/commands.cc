@@ -272,26 +272,12 @@ void show_locals(Commands& on) {
 }
 
 void show_key(Commands& on, const std::string& key) {
-  constexpr int kLast = 99;  // the last index of a list or sorted set to show
-  const auto type = call(on, {"TYPE", key});
-  if (!type) return;
-  // The debugger shows the type as "+list".
-  const auto reply = type->reply.value_or("");
-  const auto begin = reply.find('+') + 1;
-  const auto name = reply.substr(begin, reply.find('"', begin) - begin);
-  if (name == "none") return on.view.say(quoted_and_masked(key) + ": no such key");
-  std::string content = "its type cannot be shown";
-  if (const auto words = command_to_read(name, key, kLast); !words.empty()) {
-    const auto made = call(on, words);
-    if (!made) return;
-    content = name + ", " + on.view.shortened(made->reply.value_or(""));
-  }
-  const auto pttl = call(on, {"PTTL", key});
-  if (!pttl) return;
-  const auto ttl = to_number<std::int64_t>(pttl->reply.value_or("")).value_or(-1);
-  on.view.say(fmt::format(
-      "{}: {}, {}", quoted_and_masked(key), content,
-      ttl < 0 ? "no ttl" : "ttl " + wait_text(std::chrono::milliseconds(ttl), Rounding::kTenths)));
+  auto text = read_key([&](const auto& words) { return call(on, words); }, key);
+  if (!text) return;
+  if (text->type == "none") return on.view.say(quoted_and_masked(key) + ": no such key");
+  if (text->content.empty()) text->type = "its type cannot be shown";
+  text->content = on.view.shortened(std::move(text->content));
+  on.view.say(quoted_and_masked(key) + ": " + text_of(*text));
 }
 
 void show_keys(Commands& on) {

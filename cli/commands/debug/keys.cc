@@ -117,6 +117,28 @@ std::string text_of(const KeyText& text) {
   return out;
 }
 
+std::optional<KeyText> read_key(const CallRedis& call, const std::string& key) {
+  constexpr int kLast = 99;  // the last index of a list or sorted set to show
+  const auto type = call({"TYPE", key});
+  if (!type) return std::nullopt;
+  // The debugger shows the type as "+list".
+  const auto reply = type->reply.value_or("");
+  const auto begin = reply.find('+') + 1;
+  KeyText text{.type = reply.substr(begin, reply.find('"', begin) - begin)};
+  if (text.type == "none") return text;
+  if (const auto words = command_to_read(text.type, key, kLast); !words.empty()) {
+    const auto made = call(words);
+    if (!made) return std::nullopt;
+    text.content = made->reply.value_or("");
+  }
+  const auto pttl = call({"PTTL", key});
+  if (!pttl) return std::nullopt;
+  const auto ttl = to_number<std::int64_t>(pttl->reply.value_or("")).value_or(-1);
+  text.ttl =
+      ttl < 0 ? "no ttl" : "ttl " + wait_text(std::chrono::milliseconds(ttl), Rounding::kTenths);
+  return text;
+}
+
 std::string text_of(const KeyChange& change, bool utf8) {
   const std::string arrow = utf8 ? " → " : " -> ";
   auto out = "'" + escape(change.key) + "': ";

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "cli/commands/debug/plan.h"
+#include "ldb/probes.h"
 #include "redis/connection.h"
 #include "stored/backup.h"
 
@@ -35,6 +37,13 @@ std::string text_of(const KeyChange& change, bool utf8);
 /// The command that reads a key of this type, up to index `last` if it takes indices; empty for a
 /// type that cannot be shown.
 std::vector<std::string> command_to_read(std::string_view type, const std::string& key, int last);
+
+/// Calls Redis; none if nothing can be called.
+using CallRedis = std::function<std::optional<ldb::Call>(const std::vector<std::string>&)>;
+/// Reads a key at a stop, with its first elements as the server's debugger prints them; the content
+/// is empty if the type cannot be shown, and the type is "none" if there is no such key. None if
+/// Redis could not be called.
+std::optional<KeyText> read_key(const CallRedis& call, const std::string& key);
 
 /// Finds the keys that a script changes on a private server: its own KEYS and, unless there are
 /// very many keys, all others.

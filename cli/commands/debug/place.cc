@@ -187,7 +187,8 @@ void Place::start_copy() {
   say(message);
 }
 
-void Place::say(const std::string& message) const {
+void Place::say(const std::string& message) {
+  where_ = message;
   if (!plan_.quiet) warn(message, invocation_.command);
 }
 

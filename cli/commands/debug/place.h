@@ -51,6 +51,8 @@ class Place {
   bool is_there() const noexcept { return !plan_.is_private() || server_.has_value(); }
   /// Kills the private server; only replace() may be called after that.
   void discard() noexcept { server_.reset(); }
+  /// Where the script runs, as stderr reports it.
+  const std::string& where() const noexcept { return where_; }
   /// The name of the server that the keys were copied from; empty if none were.
   const std::string& copied_from() const noexcept { return copied_from_; }
 
@@ -59,11 +61,11 @@ class Place {
   /// Returns "private server (Redis 7.2.4)".
   std::string start_private();
   void start_copy();
-  void say(const std::string& message) const;
+  void say(const std::string& message);
 
   const Plan& plan_;
   Invocation& invocation_;
-  std::string copied_from_;
+  std::string copied_from_, where_;
   std::unique_ptr<Connector> connector_;  ///< null with a log
   std::optional<redis::PrivateServer> server_;
   std::optional<redis::ServerVersion> version_;  ///< of the private server

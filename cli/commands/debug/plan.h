@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,8 @@
 
 namespace rlctl::cli::debug {
 
+class Place;
+
 /// What `rlctl debug` has to do: the options as given, and what they mean.
 struct Plan {
   LimitOptions limit_options = {};
@@ -31,7 +34,7 @@ struct Plan {
   std::optional<std::int64_t> skip = {};  ///< log requests to run before the debugged one
   bool attach = false, sync = false, yes = false;
   bool trace = false, coverage = false, redis_cli = false, print_command = false;
-  bool quiet = false;
+  bool dap = false, quiet = false;
   /// The file of the commands for interactive stepping; the terminal counts as standard input.
   std::string commands{kStandardInput};
   std::optional<std::string> lcov = {};
@@ -96,7 +99,14 @@ void read_again(const Plan& plan, ldb::Debuggee& debuggee);
 /// Runs the script on the plan's server: by hand, or to its end for a trace or the coverage, also
 /// for each request of a log. Throws ProblemError if the server does not start the script, what
 /// Place and the replay of the log throw, and Interrupted.
-ExitStatus run_session(Plan& plan, Invocation& invocation);
+/// `by_hand` steps through the script in place of run_by_hand().
+ExitStatus run_session(Plan& plan, Invocation& invocation,
+                       const std::function<ExitStatus(Place&)>& by_hand = {});
+
+/// Serves a client of the Debug Adapter Protocol, on standard input and output, until it
+/// disconnects or vanishes: the script, its keys and arguments are those of its launch request,
+/// which adds them to the options that are given. Throws UsageError for what is not this protocol.
+ExitStatus run_dap(const Plan& given, Invocation& invocation);
 
 /// Runs the classic debugger, redis-cli --ldb, with the plan's script, keys and arguments.
 /// --print-command: prints its command on one line, without the password, which redis-cli takes

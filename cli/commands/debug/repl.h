@@ -1,12 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/app/command.h"
+#include "cli/commands/debug/keys.h"
 #include "cli/commands/debug/place.h"
 #include "cli/commands/debug/plan.h"
 #include "cli/commands/debug/view.h"
@@ -41,7 +41,7 @@ struct Commands {
   std::vector<std::string> keys = {};  ///< of the script
   /// Calls Redis while no script runs. Returns std::nullopt if there is no server to ask. May be
   /// left unset.
-  std::function<std::optional<ldb::Call>(const std::vector<std::string>&)> call_afterwards = {};
+  CallRedis call_afterwards = {};
 
   // ---- What run() sets ----
 

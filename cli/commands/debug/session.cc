@@ -222,10 +222,10 @@ class Session {
     }
   }
 
-  ExitStatus run(Destination& lcov) {
+  ExitStatus run(Destination& lcov, const std::function<ExitStatus(Place&)>& by_hand) {
     if (plan_.is_interactive()) {
       if (replay_) replay_->skip();
-      return run_by_hand(plan_, invocation_, *place_);
+      return by_hand ? by_hand(*place_) : run_by_hand(plan_, invocation_, *place_);
     }
     prepare_coverage();
     const auto status = plan_.is_whole_replay() ? run_all() : run_one();
@@ -441,11 +441,12 @@ class Session {
 
 }  // namespace
 
-ExitStatus run_session(Plan& plan, Invocation& invocation) {
+ExitStatus run_session(Plan& plan, Invocation& invocation,
+                       const std::function<ExitStatus(Place&)>& by_hand) {
   require_one_on_stdout((plan.lcov == "-") + (invocation.json || plan.trace),
                         "use only one of --json, --trace and --lcov -");
   Destination lcov("--lcov", plan.lcov, invocation.out);
-  return Session(plan, invocation).run(lcov);
+  return Session(plan, invocation).run(lcov, by_hand);
 }
 
 }  // namespace rlctl::cli::debug

@@ -70,14 +70,6 @@ std::string word_text(std::string_view word) {
   return '"' + escaped_message(quoted) + '"';
 }
 
-std::string command_text(const ldb::Call& call) {
-  std::string out;
-  for (const auto& word : call.words) {
-    out.append(out.empty() ? "" : " ").append(call.raw ? escaped_message(word) : word_text(word));
-  }
-  return out;
-}
-
 /// Whether the script replied, and not with an error.
 bool is_good(const ldb::TraceResult& result) {
   return result.ending == Ending::kReturned && result.reply && !result.reply->is_error();
@@ -146,6 +138,14 @@ std::string kept_text(ldb::Mode mode, Ending ending) {
               ? "; the script KEEPS RUNNING in the server: SCRIPT KILL ends it unless it has "
                 "written; SHUTDOWN NOSAVE always does"
               : "");
+}
+
+std::string command_text(const ldb::Call& call) {
+  std::string out;
+  for (const auto& word : call.words) {
+    out.append(out.empty() ? "" : " ").append(call.raw ? escaped_message(word) : word_text(word));
+  }
+  return out;
 }
 
 std::optional<std::string> returned_text(const ldb::TraceResult& result, bool tells_cuts) {

@@ -25,6 +25,8 @@ ExitStatus status_of(const ldb::TraceResult& result);
 /// Describes what happened to the script's writes on a server that is not private. A script cannot
 /// be ended if it catches the error meant to end it, or is inside one long call.
 std::string kept_text(ldb::Mode mode, ldb::Ending ending);
+/// Formats the words of a call, those that need it in quotes, escaped.
+std::string command_text(const ldb::Call& call);
 /// Formats what a script returned in Lua's notation, not escaped: {0, 5, "a\n", nil, +OK, -ERR no}.
 /// None if it did not return. `tells_cuts`: with what Redis cut numbers from: 0 (cut from 0.9).
 std::optional<std::string> returned_text(const ldb::TraceResult& result, bool tells_cuts);

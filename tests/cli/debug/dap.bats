@@ -1,0 +1,273 @@
+load ../../support/common
+
+# `rlctl debug --dap`, driven by the client in tests/support/dap.py.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  export TMPDIR=$BATS_TEST_TMPDIR PYTHONPATH=$project/tests/support PYTHONDONTWRITEBYTECODE=1
+  unset RLCTL_URL
+  cat >loop.lua <<'LUA'
+local key, sum = KEYS[1], 0
+
+local function add(n)
+  local before = sum
+  sum = sum + n
+  return before
+end
+for i = 1, 3 do
+  add(i)
+  redis.call('INCRBY', key, i)
+end
+local t = {a = {1, 1700000000123456}, ["b c"] = "x\000\255"}
+redis.log(redis.LOG_NOTICE, 'done')
+return {sum, ARGV[1]}
+LUA
+  echo 'while true do end' >endless.lua
+}
+
+# client: runs the client's steps, which are Python on standard input. Nothing may be left afterwards.
+client() {
+  { echo 'from dap import Client' && cat; } >steps.py
+  run -0 timeout 600 python3 steps.py
+  nothing_is_left
+}
+
+@test "a script runs to its end and tells what it did" {
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("loop.lua", keys=["k"], args=["a b"])
+    assert c.ended() == 0
+    assert "using an empty private server" in c.output, c.output
+    assert "redis> INCRBY k 1      (ran freely)" in c.output, c.output
+    assert '= {6, "a b"}\n  \'k\': ' in c.output, c.output
+    assert c.refused("next", threadId=1) == "the script has ended"
+    assert c.disconnect() == 0
+END
+}
+
+@test "breakpoints move to the nearest line that stops, and a condition is evaluated" {
+  client <<'END'
+with Client("-u", "private:") as c:
+    one, two, three, four = c.launch("loop.lua", keys=["k"], breakpoints=[
+        {"line": 2}, {"line": 9, "condition": "i == 2"}, {"line": 9}, {"line": 10, "logMessage": "x"}])
+    assert one["verified"] and one["line"] in (1, 3, 7) and "nearest" in one["message"], one
+    assert two["verified"] and two["line"] == 9 and "message" not in two, two
+    assert not three["verified"] and not four["verified"], (three, four)
+    assert c.stopped()["reason"] == "breakpoint"
+    c.breakpoints("loop.lua", [{"line": 9, "condition": "i == 2"}])
+    while c.line() != 9:
+        c.move("continue")
+    assert c.scope("Locals")["i"] == "2"
+    (bad,) = c.breakpoints("loop.lua", [{"line": 9, "condition": "i =="}])
+    assert not bad["verified"] and "not an expression" in bad["message"], bad
+    c.ask("continue", threadId=1)
+    assert c.ended() == 0
+END
+}
+
+@test "a breakpoint in another file is not verified" {
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.initialize()
+    c.ask("launch", program="loop.lua", keys=["k"])
+    (other,) = c.breakpoints("endless.lua", [1])
+    assert not other["verified"] and "not the script" in other["message"], other
+END
+}
+
+@test "stopOnEntry, steps into, over and out of functions" {
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("loop.lua", keys=["k"], stopOnEntry=True)
+    assert c.stopped()["reason"] == "entry"
+    assert c.line() == 1
+    c.breakpoints("loop.lua", [9])
+    assert c.move("continue") == 9
+    assert c.move("stepIn") == 4
+    inner, outer = c.frames()
+    assert (inner["line"], outer["line"]) == (4, 9) and inner["source"]["path"].endswith("/loop.lua"), (inner, outer)
+    assert c.scope("Locals", frame=2) == {"not known": "only the innermost function's are"}
+    assert c.move("stepOut") == 10
+    assert c.move("continue") == 9
+    assert c.move("next") == 10
+    assert "redis> INCRBY k 1" in c.output, c.output
+END
+}
+
+@test "variables are exact, and tables open" {
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("loop.lua", keys=["k"], args=["7"], breakpoints=[13])
+    assert c.stopped()["reason"] == "breakpoint"
+    scopes = {one["name"]: one["variablesReference"] for one in c.ask("scopes", frameId=1)["scopes"]}
+    local = c.variables(scopes["Locals"])
+    assert local["sum"]["value"] == "6" and local["sum"]["type"] == "number", local
+    t = c.variables(local["t"]["variablesReference"])
+    assert t['["b c"]']["value"] == r'"x\000\255"', t
+    a = c.variables(t["a"]["variablesReference"])
+    assert a["[2]"]["value"] == "1700000000123456" and a["[2]"]["evaluateName"] == "t.a[2]", a
+    assert c.variables(scopes["KEYS"])["[1]"]["value"] == '"k"'
+    assert c.variables(scopes["ARGV"])["[1]"]["value"] == '"7"'
+    assert c.variables(scopes["Keys in Redis"])["k"]["value"] == 'string, "6", no ttl'
+    assert c.value("t.a[2]", "hover") == "1700000000123456"
+    assert "only variables" in c.refused("evaluate", expression="redis.call('DEL', key)", context="hover")
+    assert "may not end" in c.refused("evaluate", expression="(function() end)()", context="watch")
+    assert c.value("sum + 1", "watch") == "7"
+    assert c.value("redis.call('GET', key), 2") == '"6", 2'
+    c.refused("evaluate", expression="1 +", context="repl")
+    c.refused("variables", variablesReference=9999)
+    c.move("next")
+    c.refused("variables", variablesReference=scopes["Locals"])
+END
+}
+
+@test "upvalues are a scope of their own" {
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("loop.lua", keys=["k"], breakpoints=[5])
+    c.stopped()
+    assert c.scope("Locals") == {"n": "1", "before": "0"}, c.scope("Locals")
+    assert c.scope("Upvalues")["sum"] == "0", c.scope("Upvalues")
+END
+}
+
+@test "an endless script is paused, its breakpoints change while it runs, and terminate ends it" {
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("endless.lua")
+    assert c.ask("threads")["threads"][0]["id"] == 1
+    assert "is running" in c.refused("stackTrace", threadId=1)
+    c.breakpoints("endless.lua", [])
+    c.ask("pause", threadId=1)
+    assert c.stopped()["reason"] == "pause"
+    assert c.line() == 1
+    c.ask("continue", threadId=1)
+    c.ask("terminate")
+    c.event("terminated")
+    assert c.disconnect() == 0
+END
+}
+
+@test "a client that vanishes while a script runs leaves neither rlctl nor its server" {
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("endless.lua")
+    c.process.stdin.close()
+    assert c.process.wait(120) == 0
+END
+}
+
+@test "restart reads the file again, keeps the breakpoints and starts on the original state" {
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("loop.lua", keys=["k"], breakpoints=[10, 14])
+    c.stopped()
+    c.breakpoints("loop.lua", [14])
+    c.move("continue")
+    assert c.value("redis.call('GET', KEYS[1])") == '"6"'
+    with open("loop.lua") as file:
+        text = file.read()
+    with open("loop.lua", "w") as file:
+        file.write("return = 1")
+    assert "does not compile" in c.refused("restart")
+    with open("loop.lua", "w") as file:
+        file.write(text.replace("1, 3 do", "1, 2 do"))
+    c.ask("restart")
+    c.stopped()
+    assert c.line() == 14
+    assert c.value("redis.call('GET', KEYS[1])") == '"3"'
+END
+}
+
+@test "an error, and a script that does not compile, are reported with their lines" {
+  echo "redis.call('INCR', KEYS[1], 1)" >wrong.lua
+  echo "return = 1" >broken.lua
+  client <<'END'
+for name in ("wrong.lua", "broken.lua"):
+    with Client("-u", "private:") as c:
+        c.launch(name, keys=["k"])
+        assert c.ended() == 5
+        assert "line 1" in c.output, c.output
+END
+}
+
+@test "a bundled script is launched with a limit, and its source is shown" {
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("gcra", keys=["k"], limit="5/60s", stopOnEntry=True)
+    c.stopped()
+    source = c.frames()[0]["source"]
+    assert source["name"] == "gcra.lua", source
+    if "sourceReference" in source:
+        assert "KEYS" in c.ask("source", sourceReference=source["sourceReference"])["content"]
+END
+}
+
+@test "the keys are copied from the server of the launch, which is not changed" {
+  start_server
+  cli SET k 41
+  client <<'END'
+import os
+with Client() as c:
+    c.launch("loop.lua", keys=["k"], server=os.environ["RLCTL_URL"], breakpoints=[14])
+    c.stopped()
+    assert c.scope("Keys in Redis")["k"] == 'string, "47", no ttl', c.scope("Keys in Redis")
+END
+  assert_equal "$(cli GET k)" 41
+}
+
+@test "requests that are wrong, unknown, or in the wrong order are answered with an error" {
+  client <<'END'
+import json
+with Client("-u", "private:") as c:
+    assert "initialize" in c.refused("threads")
+    capabilities = c.initialize()
+    assert capabilities["supportsConfigurationDoneRequest"] is True
+    assert "supportsSetVariable" not in capabilities
+    c.refused("initialize")
+    assert "launch comes first" in c.refused("configurationDone")
+    assert "does not support" in c.refused("setVariable")
+    assert "does not support" in c.refused("attach")
+    assert "names no script" in c.refused("launch")
+    assert '"keys"' in c.refused("launch", program="loop.lua", keys=7)
+    assert "cannot read" in c.refused("launch", program="none.lua")
+    for body in (b"", b"{", b"[]", b"null", b"[" * 100000, b'{"type":"request","seq":1e400}', b"\xff"):
+        c.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        assert not c.until(lambda m: m["type"] == "response")["success"]
+    c.ask("launch", program="loop.lua", keys=["k"])
+    for arguments in ([], 7, "x", {"source": {"path": 7}}, {"source": {}, "breakpoints": 7}):
+        body = json.dumps({"seq": 1, "type": "request", "command": "setBreakpoints", "arguments": arguments}).encode()
+        c.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        assert not c.until(lambda m: m["type"] == "response")["success"]
+    c.refused("launch", program="loop.lua", keys=["k"])
+    assert "has not started" in c.refused("next", threadId=1)
+    assert c.disconnect() == 0
+END
+}
+
+@test "a message without a length, or with too large a one, ends rlctl with status 2" {
+  local header
+  for header in 'X: 1' 'Content-Length: -1' 'Content-Length: 99999999999999999999'; do
+    run -2 --separate-stderr rlctl debug --dap <<<"$header"$'\r\n\r'
+    assert_equal "$output" ''
+  done
+  run -0 rlctl debug --dap </dev/null
+  assert_output ''
+}
+
+@test "the private server killed in the middle ends the script, not rlctl" {
+  client <<'END'
+import subprocess
+with Client("-u", "private:") as c:
+    c.launch("loop.lua", keys=["k"], breakpoints=[14])
+    c.stopped()
+    pids = subprocess.run(["pgrep", "-P", str(c.process.pid)], capture_output=True, text=True, check=True).stdout.split()
+    for pid in pids:
+        subprocess.run(["kill", "-KILL", pid], check=True)
+    c.send("next", threadId=1)
+    c.event("terminated")
+    c.ask("restart")
+    c.stopped()
+    assert c.line() == 14
+END
+}

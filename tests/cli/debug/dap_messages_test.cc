@@ -1,0 +1,65 @@
+#include "cli/commands/debug/dap_messages.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace rlctl::cli::debug::dap_messages_test {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+Texts all_of(DapMessages& messages) {
+  Texts texts;
+  while (auto text = messages.next()) texts.push_back(*std::move(text));
+  return texts;
+}
+
+TEST_CASE("messages are read however their bytes are cut") {
+  const auto bytes =
+      dap_message("{}") + "content-length:3 \r\nOther: 1\r\n\r\n[1]" + dap_message("");
+  for (std::size_t size = 1; size <= bytes.size(); ++size) {
+    CAPTURE(size);
+    DapMessages messages;
+    Texts texts;
+    for (std::size_t at = 0; at < bytes.size(); at += size) {
+      messages.add(std::string_view(bytes).substr(at, size));
+      for (auto& text : all_of(messages)) texts.push_back(std::move(text));
+    }
+    CHECK(texts == Texts{"{}", "[1]", ""});
+  }
+}
+
+TEST_CASE("a message that cannot be read is refused, however long") {
+  static constexpr std::pair<const char*, const char*> kRefused[] = {
+      {"\r\n\r\n{}", "no Content-Length"},
+      {"Content-Length: -1\r\n\r\n{}", "no Content-Length"},
+      {"Content-Length: 1e9\r\n\r\n{}", "no Content-Length"},
+      {"Content-Length: 99999999999999999999\r\n\r\n{}", "no Content-Length"},
+      {"Content-Length: 16777217\r\n\r\n", "too large"},
+  };
+  for (const auto& one : kRefused) {
+    CAPTURE(one.first);
+    DapMessages messages;
+    messages.add(one.first);
+    CHECK_THROWS_WITH_AS(static_cast<void>(messages.next()), doctest::Contains(one.second), UsageError);
+  }
+  DapMessages messages;
+  messages.add(std::string(DapMessages::kLargestHeader, 'x'));
+  CHECK_THROWS_WITH_AS(static_cast<void>(messages.next()), doctest::Contains("begins with"),
+                       UsageError);
+}
+
+TEST_CASE("a message may have any length up to the largest") {
+  DapMessages messages;
+  messages.add("Content-Length: 16777216\r\n\r\n");
+  CHECK_FALSE(messages.next());
+}
+
+}  // namespace
+}  // namespace rlctl::cli::debug::dap_messages_test
