@@ -10,6 +10,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/options/completions.h"
+#include "limiter/algorithm.h"
 
 namespace rlctl::cli {
 namespace {
@@ -44,9 +45,9 @@ std::string name_of_program(const std::vector<std::string>& words) {
 }  // namespace
 
 void add_exec_options(Options& options, ExecOptions& target) {
-  options.list(
-      std::string(kExec), "COMMAND", target.programs,
-      "ask this program, with lines of JSON (it answers each with one; see rlctl-exec(7))")
+  options
+      .list(std::string(kExec), "COMMAND", target.programs,
+            "ask this program, with lines of JSON (it answers each with one; see rlctl-exec(7))")
       .completes(complete_file);
   options
       .flag("--exec-fresh", target.fresh,
@@ -96,7 +97,9 @@ std::vector<traffic::ProgramLimiter> parse_programs(const ExecOptions& options) 
     names.push_back(programs.back().name);
   }
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    if (std::ranges::count(names, names[i]) > 1) programs[i].name = typed[i];
+    const bool is_taken =
+        std::ranges::count(names, names[i]) > 1 || limiter::find_algorithm(names[i]) != nullptr;
+    if (is_taken) programs[i].name = typed[i];
   }
   return programs;
 }

@@ -29,6 +29,7 @@ class [[nodiscard]] Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
+  pid_t pid() const noexcept { return pid_; }
   /// Descriptors that do not block: to write to, and to read from.
   int input() const noexcept { return input_.get(); }
   int output() const noexcept { return output_.get(); }

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <filesystem>
 #include <system_error>
 
 #include "base/error.h"
@@ -46,25 +46,43 @@ std::string last_lines(std::string_view text) {
 
 // ---- The processor ----
 
-OneCpu::OneCpu() {
 #ifdef __linux__
-  cpu_set_t before, one;
+namespace {
+
+/// The processors that this thread might use when it was asked first.
+const cpu_set_t& all_cpus() {
+  static const cpu_set_t all = [] {
+    cpu_set_t set;
+    if (::sched_getaffinity(0, sizeof set, &set) != 0) CPU_ZERO(&set);
+    return set;
+  }();
+  return all;
+}
+
+}  // namespace
+#endif
+
+OneCpu::OneCpu([[maybe_unused]] pid_t other) {
+#ifdef __linux__
+  static_cast<void>(all_cpus());
+  cpu_set_t one;
   const int cpu = ::sched_getcpu();
-  if (cpu < 0 || ::sched_getaffinity(0, sizeof before, &before) != 0) return;
+  if (cpu < 0) return;
   CPU_ZERO(&one);
   CPU_SET(static_cast<std::size_t>(cpu), &one);
-  if (::sched_setaffinity(0, sizeof one, &one) != 0) return;
-  before_.resize(sizeof before);
-  std::memcpy(before_.data(), &before, sizeof before);
+  ::sched_setaffinity(0, sizeof one, &one);
+  std::error_code ended;
+  const auto threads = fmt::format("/proc/{}/task", other);
+  for (const auto& thread : std::filesystem::directory_iterator(threads, ended)) {
+    const auto id = to_number<pid_t>(thread.path().filename().string());
+    if (id) ::sched_setaffinity(*id, sizeof one, &one);
+  }
 #endif
 }
 
 OneCpu::~OneCpu() {
 #ifdef __linux__
-  if (before_.empty()) return;
-  cpu_set_t before;
-  std::memcpy(&before, before_.data(), sizeof before);
-  ::sched_setaffinity(0, sizeof before, &before);
+  ::sched_setaffinity(0, sizeof(cpu_set_t), &all_cpus());
 #endif
 }
 
@@ -120,11 +138,10 @@ Program::Program(const traffic::Candidate& candidate, const traffic::Traffic& na
       settings_(settings),
       writer_(candidate.limits.front()),
       environment_(settings),
-      in_flight_(1) {
-  if (settings_.on_one_cpu) one_cpu_.emplace();
-}
+      in_flight_(1) {}
 
 void Program::start() {
+  one_cpu_.reset();
   try {
     child_.emplace(program_.words, program_.folder, environment_.variables());
   } catch (const std::system_error& error) {
@@ -185,6 +202,8 @@ std::optional<limiter::Decision> Program::take() {
     // Nothing else is in flight yet.
     const bool is_first = !std::exchange(has_answered_, true);
     if (is_first && pipeline_ > 1 && environment_.needs_time()) set_pipeline(1);
+    // Not sooner: a busy processor would make its start late.
+    if (is_first && settings_.on_one_cpu) one_cpu_.emplace(child_->pid());
     due_ = deadline_after(settings_.timeout);
     return answer.decision;
   }
@@ -299,8 +318,8 @@ void Program::require_no_time() {
       "connect before the first answer, or write no \"hello\"");
 }
 
-/// What it wrote without a request is noticed sooner or later: here, or when it is taken for the
-/// answer to the next one.
+/// Only of what has arrived: the rest is noticed later, when it is taken for the answer to the next
+/// request.
 void Program::require_none_left() {
   static_cast<void>(take());
 }
@@ -324,7 +343,7 @@ void Program::finish() {
       std::max<Clock::duration>(deadline - Clock::now(), Clock::duration{0})));
 }
 
-/// " before it answered request 7 (key k)"
+/// "request 7, of key 'k'", the first in flight; "after request 7"; empty before the first
 std::string Program::request_text() const {
   if (in_flight() == 0) return answered_ == 0 ? "" : fmt::format("after request {}", answered_);
   const auto& arrival = in_flight_[answered_ % pipeline_];

@@ -23,7 +23,7 @@
 
 // Runs a program that is a limiter: writes it a line for each request, and reads a line for each
 // decision. cli/commands/burst/session.cc and cli/commands/lint give a ProgramDecider their traffic
-// under the virtual clock; run.h sends requests to a Program when they are due.
+// under the virtual clock; real_run.h sends requests to a Program when they are due.
 
 namespace rlctl::exec {
 
@@ -55,17 +55,15 @@ struct Settings {
   bool on_one_cpu = true;
 };
 
-/// Keeps this thread, and the programs that it starts, on the processor on which it runs, until it
-/// is destroyed.
+/// Keeps this thread on the processor on which it runs, and with it the threads that another
+/// process has now, until it is destroyed; then this thread may run on all that it might use at
+/// first.
 class OneCpu {
  public:
-  OneCpu();
+  explicit OneCpu(pid_t other);
   ~OneCpu();
   OneCpu(const OneCpu&) = delete;
   OneCpu& operator=(const OneCpu&) = delete;
-
- private:
-  std::vector<unsigned char> before_;  ///< a cpu_set_t; empty if nothing was changed
 };
 
 /// What a program finds around it: a Redis server of its own, if one is installed, and the virtual

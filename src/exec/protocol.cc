@@ -103,6 +103,8 @@ Answer read_answer(std::string_view line) {
   const bool has_nul = line.find('\0') != line.npos;
   const auto json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (has_nul || json.is_discarded()) throw UsageError("it is not JSON");
+  if (json.is_number_integer() && (json == 0 || json == 1))
+    return {.decision = decision_of(json == 1)};
   if (!json.is_object()) throw UsageError("it is neither an object nor 1 nor 0");
   return read_object(json);
 }

@@ -47,6 +47,9 @@ exec: remaining
 exec: reset_after_us
 exec: retry_after_us
 inspect: holder
+lint: call
+lint: line
+lint: schedule
 reset: holder'
 }
 

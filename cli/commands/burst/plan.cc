@@ -278,6 +278,9 @@ void add_programs(Plan& plan) {
 void require_program_options(Plan& plan, const Options& options) {
   require_programs(options, has_programs(plan));
   if (!has_programs(plan) || !plan.real) return;
+  if (plan.exec.clocks) {
+    throw UsageError("--exec-clock is for the virtual clock: under the real one, all clocks agree");
+  }
   for (const auto option : {"--clients", "--pipeline"}) {
     if (!options.is_given(option)) continue;
     throw UsageError(
@@ -516,6 +519,10 @@ void set_commands(Plan& plan, const Invocation& invocation) {
   const auto append = [&](std::vector<std::string>& words, const Resolved& values) {
     const auto options = invocation.options.repeated(values, plan.real.has_value());
     words.insert(words.end(), options.begin(), options.end());
+    // Of a server under the virtual clock, the time does not matter.
+    const auto& timeout = invocation.connection.timeout;
+    if (timeout && has_programs(plan) && !plan.real)
+      words.insert(words.end(), {"--timeout", *timeout});
   };
   auto values = resolved_options(plan, invocation);
   plan.command = {"rlctl", "burst"};

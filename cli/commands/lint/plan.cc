@@ -40,6 +40,8 @@ std::string adversary_command(const Invocation& invocation, const limiter::Limit
   }
   const auto options = invocation.options.repeated(values, false);
   words.insert(words.end(), options.begin(), options.end());
+  const auto& timeout = invocation.connection.timeout;
+  if (timeout && option == "--exec") words.insert(words.end(), {"--timeout", *timeout});
   return command_line(words);
 }
 

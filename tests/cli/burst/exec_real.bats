@@ -57,6 +57,11 @@ for line in sys.stdin: print(json.dumps({"allowed": True, "remaining": json.load
   assert_regex "$stderr" '--pipeline: a program says'
 }
 
+@test "--exec-clock is for the virtual clock" {
+  run -2 --separate-stderr rlctl burst --clock real --exec-clock wall --exec 'python3 fixed.py'
+  assert_regex "$stderr" '--exec-clock is for the virtual clock'
+}
+
 @test "a program that ends under the real clock is an error" {
   echo 'import sys
 for number in range(3): sys.stdin.readline(), print(1, flush=True)
