@@ -99,7 +99,9 @@ nobody_is_left() { ! pgrep -f "odd_program.pl [a-z_]+ $BATS_TEST_TMPDIR" >/dev/n
   for pipeline in 0 4097 1000000000 -1; do
     fails_with 5 "hello $pipeline" "wrote '{\"hello\":{\"pipeline\":$pipeline}}': \"pipeline\" must be a whole number from 1 to 4096, not $pipeline: request 1, of key '1'"
   done
-  fails_with 5 hello_late "wrote a \"hello\" after its first line: request 2, of key '1'"
+  ask hello_late
+  assert_equal "$status" 5
+  assert_regex "$stderr" 'odd_program.pl wrote a "hello" after its first line: (after request 1|request 2, )'
   ask hello_twice
   assert_equal "$status" 5
   assert_regex "$stderr" 'wrote a "hello" after its first line'
@@ -317,7 +319,7 @@ for line in sys.stdin:
 PYTHON
   run --separate-stderr rlctl burst adversary --exec 'python3 forever.py' --budget 2000 -q
   assert_equal "$status" 2
-  assert_regex "$stderr" 'answers the same schedule now so and now otherwise'
+  assert_regex "$stderr" 'gave different answers to the same schedule'
   run -0 rlctl burst adversary --exec 'python3 forever.py' --exec-fresh --limit 5/60s --budget 200 -q
 }
 
