@@ -73,7 +73,7 @@ links() { grep -oE '\]\([^)#]+' "$1" | cut -c3-; }
     for link in $(links "$document"); do
       [[ $link == https:* || -e ${document%/*}/$link ]] || fail "$document: no $link"
     done
-  done < <(find . -name '*.md' -not -path './build/*')
+  done < <(find . -name '*.md' -not -path './build/*' -not -path './.cache/*')
 }
 
 @test "the README has a paragraph for each command" {
