@@ -405,7 +405,7 @@ class Page {
     for (const auto& [label, text] : remarks) {
       const auto word = label == "why" ? std::string() : fmt::format("<b>{}</b> ", label);
       const auto whose = name.empty() ? std::string() : escaped_message(name) + ": ";
-      out += fmt::format("<li>{}{}.</li>\n", word, xml(whose + text));
+      out += fmt::format("<li>{}{}.</li>\n", word, sentence(whose + text));
     }
     return out;
   }
