@@ -313,7 +313,9 @@ prepare() {
   cd "$BATS_TEST_TMPDIR"
   while IFS='|' read -r page command; do
     # shellcheck disable=SC2086 # one word for each argument
-    set -f && takes_one_hint $command && set +f
+    set -f
+    takes_one_hint $command
+    set +f
     # shellcheck disable=SC2046,SC2086 # one word for each rule
     case $page in
       '') ;;
@@ -342,8 +344,8 @@ prepare() {
 -reset.1+scan|reset login:many-gcra -v
 |reset --match login:* --dry-run
 |reset --match login:* --yes --save new
-|reset --restore saved --dry-run
-|reset --restore saved
+|reset --restore saved --replace --dry-run
+|reset --restore saved --replace
 |reset login:held --holder host
 |run login:nightly --limit 1/60s -- true
 |run login:nightly --concurrency 2 -- true
@@ -355,7 +357,7 @@ TABLE
   # What only looks is not granted what removes.
   takes_one_hint reset --match 'login:*' --dry-run
   refute_regex "$granted" 'unlink|evalsha'
-  takes_one_hint reset --restore saved --dry-run
+  takes_one_hint reset --restore saved --replace --dry-run
   refute_regex "$granted" '[+]restore'
   takes_one_hint inspect login:gcra --limit 5/1000d
   refute_regex "$granted" 'scan'
