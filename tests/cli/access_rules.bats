@@ -312,8 +312,8 @@ prepare() {
   rlctl reset -q --match 'login:gcra' --yes --save "$BATS_TEST_TMPDIR/saved"
   cd "$BATS_TEST_TMPDIR"
   while IFS='|' read -r page command; do
-    # shellcheck disable=SC2086 # one word for each argument
     set -f
+    # shellcheck disable=SC2086 # one word for each argument
     takes_one_hint $command
     set +f
     # shellcheck disable=SC2046,SC2086 # one word for each rule
