@@ -51,12 +51,12 @@ namespace {
 
 /// The processors that this thread might use when it was asked first.
 const cpu_set_t& all_cpus() {
-  static const cpu_set_t all = [] {
+  static const cpu_set_t kAll = [] {
     cpu_set_t set;
     if (::sched_getaffinity(0, sizeof set, &set) != 0) CPU_ZERO(&set);
     return set;
   }();
-  return all;
+  return kAll;
 }
 
 }  // namespace

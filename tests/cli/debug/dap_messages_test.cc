@@ -47,7 +47,8 @@ TEST_CASE("a message that cannot be read is refused, however long") {
     CAPTURE(one.first);
     DapMessages messages;
     messages.add(one.first);
-    CHECK_THROWS_WITH_AS(static_cast<void>(messages.next()), doctest::Contains(one.second), UsageError);
+    CHECK_THROWS_WITH_AS(static_cast<void>(messages.next()), doctest::Contains(one.second),
+                         UsageError);
   }
   DapMessages messages;
   messages.add(std::string(DapMessages::kLargestHeader, 'x'));
