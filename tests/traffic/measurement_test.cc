@@ -260,7 +260,9 @@ TEST_CASE("the worst windows of the worst keys are in order, and those of more k
   CHECK(measured.worst_keys.front().worst.from == measured.worst.from);
 
   History many;
-  for (std::uint32_t key = 0; key < 300; ++key) many.push_back(allow(key, key, key % 200 + 1));
+  for (int key = 0; key < 300; ++key) {
+    many.push_back(allow(key, static_cast<std::uint32_t>(key), key % 200 + 1));
+  }
   const auto of_many = measure(many).worst_keys;
   REQUIRE(of_many.size() == Measured::kWorstKeys);
   for (std::size_t i = 0; i < of_many.size(); ++i) {
