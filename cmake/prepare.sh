@@ -126,8 +126,10 @@ prepare_browser() {
   prepare browser || return
   if [ "$(cat "$root/.cache/browser/packages" 2>/dev/null)" = "$*" ]; then return; fi
   mkdir -p "$root/.cache/browser"
-  step "installing $*" npm install --prefix "$root/.cache/browser" --no-save --no-audit --no-fund "$@" &&
-    echo "$*" >"$root/.cache/browser/packages"
+  # With the system's certificates, as apt and curl.
+  step "installing $*" env NODE_OPTIONS="${NODE_OPTIONS:+$NODE_OPTIONS }--use-openssl-ca" \
+    npm install --prefix "$root/.cache/browser" --no-save --no-audit --no-fund --fetch-retries 1 \
+    --fetch-retry-mintimeout 500 --fetch-retry-maxtimeout 2000 "$@" && echo "$*" >"$root/.cache/browser/packages"
 }
 
 build() {
