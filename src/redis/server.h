@@ -98,9 +98,9 @@ class [[nodiscard]] PrivateServer {
   struct Options {
     std::vector<std::string> arguments;  ///< added to the command line, e.g. {"--maxmemory", "1mb"}
     /// Also added, unless the server does not start with them: it may be too old to know them.
-    std::vector<std::string> optional_arguments;
+    std::vector<std::string> optional_arguments = {};
     /// Variables for its environment ("NAME=value"), in place of those of this process.
-    std::vector<std::string> environment;
+    std::vector<std::string> environment = {};
     /// Also listen on a free port of 127.0.0.1. Then every client needs a random password, which is
     /// in url() and in tcp_url().
     bool listens_on_tcp = false;
