@@ -320,7 +320,6 @@ PYTHON
   run --separate-stderr rlctl burst adversary --exec 'python3 forever.py' --budget 2000 -q
   assert_equal "$status" 2
   assert_regex "$stderr" 'gave different answers to the same schedule'
-  run -0 rlctl burst adversary --exec 'python3 forever.py' --exec-fresh --limit 5/60s --budget 200 -q
 }
 
 # --- names and options ---------------------------------------------------------------------------------
