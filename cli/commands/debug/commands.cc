@@ -108,7 +108,7 @@ struct ByNumber {
   }
 };
 
-constexpr std::string_view kEnded =
+constexpr std::string_view kHasEnded =
     "the script has ended; 'again' calls it on the state that it left, 'restart' starts over";
 
 /// The topics of `info`.
@@ -177,7 +177,7 @@ std::optional<ldb::Call> call(Commands& on, const std::vector<std::string>& word
     return std::nullopt;
   }
   auto made = on.call_afterwards ? on.call_afterwards(words) : std::nullopt;
-  if (!made) on.wrong(kEnded);
+  if (!made) on.wrong(kHasEnded);
   return made;
 }
 
@@ -300,7 +300,7 @@ void info(Commands& on, std::string_view rest) {
   if (topic == "breakpoints") show_breakpoints(on);
   if (topic == "watches") show_watches(on);
   if (topic == "keys") show_keys(on);
-  if (topic == "locals") on.debugger.running() ? show_locals(on) : on.wrong(kEnded);
+  if (topic == "locals") on.debugger.running() ? show_locals(on) : on.wrong(kHasEnded);
 }
 
 // ---- Help ----
@@ -429,7 +429,7 @@ AfterCommand Commands::run(std::string_view line) {
   if (row == nullptr) {
     wrong(unknown(word));
   } else if (row->needs_script && !was_running) {
-    wrong(kEnded);
+    wrong(kHasEnded);
   } else {
     try {
       if (row->arguments.empty() && !arguments.empty()) {
