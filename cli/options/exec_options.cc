@@ -10,7 +10,6 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/options/completions.h"
-#include "limiter/algorithm.h"
 
 namespace rlctl::cli {
 namespace {
@@ -51,7 +50,7 @@ void add_exec_options(Options& options, ExecOptions& target) {
       .completes(complete_file);
   options
       .flag("--exec-fresh", target.fresh,
-            "start the program anew for each schedule, instead of sending {\"reset\":true}")
+            "start a new process for each schedule instead of sending {\"reset\":true}")
       .only_in_long_help();
   options
       .value("--exec-clock", "CLOCKS",
@@ -89,18 +88,13 @@ traffic::ProgramLimiter parse_program(const std::string& text) {
 
 std::vector<traffic::ProgramLimiter> parse_programs(const ExecOptions& options) {
   std::vector<traffic::ProgramLimiter> programs;
-  std::vector<std::string> typed, names;
+  std::vector<std::string> typed;
   for (const auto& text : options.programs) {
     if (std::ranges::find(typed, text) != typed.end()) continue;
     typed.push_back(text);
     programs.push_back(parsed(kExec, [&] { return parse_program(text); }));
-    names.push_back(programs.back().name);
   }
-  for (std::size_t i = 0; i < programs.size(); ++i) {
-    const bool is_taken =
-        std::ranges::count(names, names[i]) > 1 || limiter::find_algorithm(names[i]) != nullptr;
-    if (is_taken) programs[i].name = typed[i];
-  }
+  make_names_differ(programs, typed);
   return programs;
 }
 

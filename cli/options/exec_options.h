@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -7,6 +9,7 @@
 
 #include "cli/options/options.h"
 #include "exec/clock.h"
+#include "limiter/algorithm.h"
 #include "traffic/script.h"
 
 // --exec: limiters that are programs. burst and lint have it.
@@ -24,6 +27,18 @@ struct ExecOptions {
 void add_exec_options(Options& options, ExecOptions& target);
 /// Throws UsageError if one of the options about programs is given, but no limiter is a program.
 void require_programs(const Options& options, bool has_programs);
+
+/// Gives a limiter whose name is also another's, or a bundled algorithm's, the name that was typed.
+template <typename Limiters>
+void make_names_differ(Limiters& limiters, const std::vector<std::string>& typed) {
+  std::vector<std::string> names;
+  for (const auto& limiter : limiters) names.push_back(limiter.name);
+  for (std::size_t i = 0; i < limiters.size(); ++i) {
+    const bool is_taken =
+        std::ranges::count(names, names[i]) > 1 || limiter::find_algorithm(names[i]) != nullptr;
+    if (is_taken) limiters[i].name = typed[i];
+  }
+}
 
 /// The program of this text: the word that names a file, or the first, is its name. Throws
 /// UsageError, which does not name the option.

@@ -215,17 +215,6 @@ void require_one_input(const ScriptOptions& options, std::string_view taken_by) 
   if (wanted > 1) throw UsageError("--script - is given twice, but standard input is read once");
 }
 
-/// A script whose name is also another's, or a bundled algorithm's, gets the name that was typed.
-void make_names_differ(std::vector<NamedScript>& scripts, const std::vector<std::string>& typed) {
-  std::vector<std::string> names;
-  for (const auto& script : scripts) names.push_back(script.name);
-  for (std::size_t i = 0; i < scripts.size(); ++i) {
-    const bool is_taken = std::count(names.begin(), names.end(), names[i]) > 1 ||
-                          limiter::find_algorithm(names[i]) != nullptr;
-    if (is_taken) scripts[i].name = typed[i];
-  }
-}
-
 // ---- Sections of the configuration ----
 
 using Setting = limiter::ScriptSection::Setting;

@@ -30,5 +30,8 @@ std::string command_line(const std::vector<std::string>& words);
 /// These variables ("NAME=value"), and those of this process that have other names: of a name that
 /// is there twice, some programs take the first value, and others the last.
 std::vector<std::string> environment_with(std::vector<std::string> own);
+/// Pointers to the words, and a null pointer, as execve() takes arguments and variables. Valid as
+/// long as the words stay as they are.
+std::vector<char*> pointers_to(std::vector<std::string>& words);
 
 }  // namespace rlctl

@@ -174,6 +174,18 @@ std::string escape(std::string_view bytes, std::size_t limit) {
   return out;
 }
 
+std::string last_lines(std::string_view text, std::size_t most) {
+  constexpr std::size_t kMostOfLine = 200;
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const auto line = take_until(text, "\n");
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    if (lines.size() == most) lines.erase(lines.begin());
+    lines.push_back(escape(line, kMostOfLine));
+  }
+  return fmt::format("{}", fmt::join(lines, "; "));
+}
+
 std::string_view take_until(std::string_view& text, std::string_view separators) {
   const auto part = text.substr(0, text.find_first_of(separators));
   text.remove_prefix(std::min(part.size() + 1, text.size()));

@@ -39,6 +39,9 @@ std::string escaped_message(std::string_view text);
 /// For a part of a message that will be escaped again as a whole: escapes control bytes and
 /// backslashes. Text longer than `limit` bytes is cut and ends in "...".
 std::string escape(std::string_view bytes, std::size_t limit = std::string_view::npos);
+/// The last lines of another program's output, as a part of a message: at most `most` that are not
+/// blank, each escaped and cut, between semicolons. Empty if there is none.
+std::string last_lines(std::string_view text, std::size_t most);
 
 // ---- Characters and parts of a text ----
 

@@ -38,13 +38,6 @@ void never_block(const FileDescriptor& file) {
   ::fcntl(file.get(), F_SETFL, ::fcntl(file.get(), F_GETFL) | O_NONBLOCK);
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (auto& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 // Prepared before the fork: after it, only async-signal-safe calls are allowed.
 struct Launch {
   char* const* words;

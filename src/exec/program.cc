@@ -30,18 +30,6 @@ constexpr std::chrono::milliseconds kToEnd{1'000};
 /// how it ended.
 constexpr std::chrono::milliseconds kToTellEnd{200};
 
-/// Its last lines, as one.
-std::string last_lines(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const auto line = take_until(text, "\n");
-    if (line.find_first_not_of(" \t\r") == line.npos) continue;
-    if (lines.size() == kErrorLines) lines.erase(lines.begin());
-    lines.push_back(escape(line, 200));
-  }
-  return fmt::format("{}", fmt::join(lines, "; "));
-}
-
 }  // namespace
 
 // ---- The processor ----
@@ -353,7 +341,7 @@ std::string Program::request_text() const {
 
 void Program::fail(const std::string& what, const std::string& hint, bool timed_out) {
   read_error();
-  const auto said = last_lines(errors_);
+  const auto said = last_lines(errors_, kErrorLines);
   const auto request = request_text();
   throw ProgramError(
       fmt::format("{} {}{}{}{}", escape(program_.name), what, request.empty() ? "" : ": ", request,

@@ -26,6 +26,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -349,14 +350,6 @@ std::vector<std::string> server_environment(std::vector<std::string> own) {
   return environment_with(std::move(own));
 }
 
-std::vector<char*> c_array(std::vector<std::string>& strings) {
-  std::vector<char*> out;
-  out.reserve(strings.size() + 1);
-  for (auto& text : strings) out.push_back(text.data());
-  out.push_back(nullptr);
-  return out;
-}
-
 // Everything the child needs, prepared before the fork: after it, only async-signal-safe calls are
 // allowed.
 struct Launch {
@@ -388,8 +381,8 @@ struct Launch {
 
 pid_t start_process(const std::string& program, std::vector<std::string> line,
                     std::vector<std::string> variables, const fs::path& folder) {
-  const auto arguments = c_array(line);
-  const auto environment = c_array(variables);
+  const auto arguments = pointers_to(line);
+  const auto environment = pointers_to(variables);
   const FileDescriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const FileDescriptor log(::open((folder / kLogName).c_str(),
                                   O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
@@ -410,21 +403,17 @@ pid_t start_process(const std::string& program, std::vector<std::string> line,
 
 // ---- Waiting for it ----
 
-std::string last_lines(const fs::path& log) {
+/// The end of what the server said, for a message.
+std::string end_of_log(const fs::path& folder) {
   constexpr std::size_t kLines = 4;
-  std::ifstream file(log);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    lines.push_back(escape(line, 200));
-    if (lines.size() > kLines) lines.erase(lines.begin());
-  }
-  return fmt::format("{}", fmt::join(lines, "; "));
+  std::ifstream file(folder / kLogName);
+  const std::string log(std::istreambuf_iterator<char>(file), {});
+  return last_lines(log, kLines);
 }
 
 [[noreturn]] void throw_did(std::string_view what, const std::string& program,
                             const fs::path& folder) {
-  const auto log = last_lines(folder / kLogName);
+  const auto log = end_of_log(folder);
   throw Error(Failure::kUnreachable,
               fmt::format("{} {}: {}", program, what, log.empty() ? "it said nothing" : log));
 }
@@ -470,7 +459,7 @@ bool wait_until_it_answers(const Url& url, const fs::path& folder, const std::st
 
 /// Whether a server that ended said so (in the locale C) because another process has its port.
 bool lost_its_port(const fs::path& folder) {
-  return last_lines(folder / kLogName).find("ddress already in use") != std::string::npos;
+  return end_of_log(folder).find("ddress already in use") != std::string::npos;
 }
 
 }  // namespace

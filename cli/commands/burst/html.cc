@@ -30,7 +30,7 @@ struct Scene {
     traffic::Worst worst = {};
     std::string worst_key = {};
   };
-  std::string_view title = {};                  ///< of a finding; empty: the most allowed
+  std::string_view title = {};                  ///< the finding's; empty for the most allowed
   const adversary::Finding* finding = nullptr;  ///< null: not of a search
   std::vector<Shown> shown = {};
 };

@@ -77,7 +77,7 @@ struct Plan {
   std::optional<SearchPlan> search = {};  ///< instead of traffic
   // The files of the report, and the title of the SVG and the page; none: from the traffic.
   std::optional<std::string> svg = {}, html = {}, title = {}, csv = {}, jsonl = {}, junit = {};
-  Theme theme = Theme::kAuto;  ///< of the SVG and the page
+  Theme theme = Theme::kAuto;  ///< the colours of the SVG and the page
   bool quiet = false;
   bool has_plain_progress = false;  ///< --progress=plain
 

@@ -39,7 +39,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kThread = 1;           // the only one
-constexpr int kSourceReference = 1;  // of a script that has no file
+constexpr int kSourceReference = 1;  // the sourceReference of a script that has no file
 
 // ---- Reading a request ----
 
@@ -49,7 +49,7 @@ const Json* dap_member(const Json& object, const char* name) {
   return found == object.end() || found->is_null() ? nullptr : &*found;
 }
 
-/// Returns "" if there is no such member.
+/// A member that is a text; "" without one.
 std::string dap_text(const Json& object, const char* name) {
   const auto* member = dap_member(object, name);
   if (member == nullptr) return {};
@@ -304,7 +304,7 @@ class Adapter {
                                      : "the first request is initialize");
     }
     if (found->needs != Needs::kNothing && state_ == State::kNone) {
-      throw UsageError("there is no script: launch comes first");
+      throw UsageError("no script has been launched; launch comes first");
     }
     if (found->needs == Needs::kStop && state_ != State::kStopped) {
       throw UsageError(state_ == State::kRunning ? "the script is running: pause it first"
@@ -696,7 +696,8 @@ class Adapter {
     const auto reference =
         dap_integer(arguments, "sourceReference",
                     source == nullptr ? 0 : dap_integer(*source, "sourceReference", 0));
-    if (reference != kSourceReference) throw UsageError("there is no such source");
+    if (reference != kSourceReference)
+      throw UsageError(fmt::format("unknown sourceReference {}", reference));
     return {{"content", stepper_->debuggee().shown_source()}, {"mimeType", "text/x-lua"}};
   }
 
@@ -886,7 +887,7 @@ class Adapter {
   std::optional<Stepper> stepper_;
   std::string text_;  ///< what the view has written
   std::optional<View> view_;
-  std::string path_;  ///< of the script; empty if it has no file
+  std::string path_;  ///< the script's file; empty if it has none
   bool stops_on_entry_ = false;
   bool is_beginning_ = false;        ///< begin() is due
   Move move_ = nullptr;              ///< what to do next

@@ -96,9 +96,7 @@ std::string script_file(const Plan& plan, Invocation& invocation) {
 
 [[noreturn]] void become(std::vector<std::string> words, const redis::Url& url) {
   if (!url.password.empty()) ::setenv("REDISCLI_AUTH", url.password.c_str(), 1);
-  std::vector<char*> arguments;
-  for (auto& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  const auto arguments = pointers_to(words);
   restore_signals();
   ::execvp(arguments[0], arguments.data());
   const int error = errno;
