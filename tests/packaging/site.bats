@@ -14,7 +14,7 @@ setup() {
 }
 
 # broken_links: prints each link, image or style sheet in the pages here whose file or anchor does not exist, and
-# how many there are in all.
+# how many there are in all. What a page contains itself, or has from the web, is not looked for.
 broken_links() {
   find . -name '*.html' -print0 | perl -0ne '
     use strict; use File::Basename; our (%ids, $links);
@@ -23,7 +23,7 @@ broken_links() {
     chomp; my $page = $_;
     for (text($page) =~ /\b(?:href|src)="([^"]*)"/g) {
       ++$links;
-      next if /^https?:/;
+      next if /^(?:https?|data):/;
       my ($file, $anchor) = /^([^#]*)(?:#(.*))?$/;
       $file = $file eq "" ? $page : dirname($page) . "/$file";
       print "$page: $_\n" if !-f $file || (defined $anchor && !ids($file)->{$anchor});

@@ -255,7 +255,10 @@ LUA
 }
 
 @test "each step of a finding has what the limiter answered, and why, where that is known" {
-  run -0 rlctl burst adversary --model --limit 2/10s --algorithm fixed-window --json --jsonl x.jsonl
+  local adversary=(burst adversary --model --limit 2/10s --algorithm fixed-window)
+  run -0 rlctl "${adversary[@]}" --jsonl -
+  echo "$output" >x.jsonl
+  run -0 rlctl "${adversary[@]}" --json
   assert_equal "$(jq -c '.base_us as $base | .runs[0].most.schedule[0] |
     [.at_us - $base, .allowed, .remaining, .retry_after_us, .reason]' <<<"$output")" \
     '[9000000,true,1,0,"counts in the window from 2026-01-01T00:00:00Z"]'
