@@ -56,7 +56,7 @@ src/limiter/a.cc|#include <openssl/ssl.h>|OpenSSL is for src/redis alone
 src/limiter/a.cc|#include <zlib.h>|zlib is for src/replay/input.cc alone
 cli/main.cc|#include <toml++/toml.h>|toml++ is for src/limiter/toml.h alone
 cli/main.cc|#include <histedit.h>|libedit is for cli/terminal/line_editor.cc alone
-cli/main.cc|#include <nlohmann/json.hpp>|nlohmann-json is for cli/commands/debug/dap.cc, src/exec/protocol.cc, src/replay/named_fields.cc, src/stored/backup.cc and src/traffic/reply.cc
+cli/main.cc|#include <nlohmann/json.hpp>|nlohmann-json is for cli/commands/debug/dap/members.h, src/exec/protocol.cc, src/replay/named_fields.cc, src/stored/backup.cc and src/traffic/reply.cc
 src/redis/good.cc|#include <iostream>|only cli prints
 src/redis/good.cc|std::cout << 1;|only cli prints
 src/redis/good.cc|printf("x");|only cli prints

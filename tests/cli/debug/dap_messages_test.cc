@@ -1,4 +1,4 @@
-#include "cli/commands/debug/dap_messages.h"
+#include "cli/commands/debug/dap/messages.h"
 
 #include <doctest/doctest.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-Texts all_of(DapMessages& messages) {
+Texts all_of(dap::Messages& messages) {
   Texts texts;
   while (auto text = messages.next()) texts.push_back(*std::move(text));
   return texts;
@@ -22,10 +22,10 @@ Texts all_of(DapMessages& messages) {
 
 TEST_CASE("messages are read however their bytes are cut") {
   const auto bytes =
-      dap_message("{}") + "content-length:3 \r\nOther: 1\r\n\r\n[1]" + dap_message("");
+      dap::framed("{}") + "content-length:3 \r\nOther: 1\r\n\r\n[1]" + dap::framed("");
   for (std::size_t size = 1; size <= bytes.size(); ++size) {
     CAPTURE(size);
-    DapMessages messages;
+    dap::Messages messages;
     Texts texts;
     for (std::size_t at = 0; at < bytes.size(); at += size) {
       messages.add(std::string_view(bytes).substr(at, size));
@@ -45,19 +45,19 @@ TEST_CASE("a message that cannot be read is refused, however long") {
   };
   for (const auto& one : kRefused) {
     CAPTURE(one.first);
-    DapMessages messages;
+    dap::Messages messages;
     messages.add(one.first);
     CHECK_THROWS_WITH_AS(static_cast<void>(messages.next()), doctest::Contains(one.second),
                          UsageError);
   }
-  DapMessages messages;
-  messages.add(std::string(DapMessages::kLargestHeader, 'x'));
+  dap::Messages messages;
+  messages.add(std::string(dap::Messages::kLargestHeader, 'x'));
   CHECK_THROWS_WITH_AS(static_cast<void>(messages.next()), doctest::Contains("begins with"),
                        UsageError);
 }
 
 TEST_CASE("a message may have any length up to the largest") {
-  DapMessages messages;
+  dap::Messages messages;
   messages.add("Content-Length: 16777216\r\n\r\n");
   CHECK_FALSE(messages.next());
 }

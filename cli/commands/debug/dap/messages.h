@@ -5,14 +5,14 @@
 #include <string>
 #include <string_view>
 
-namespace rlctl::cli::debug {
+namespace rlctl::cli::debug::dap {
 
 /// The messages of a client of the Debug Adapter Protocol, whose bytes come in pieces:
 ///
 ///     Content-Length: 119\r\n
 ///     \r\n
 ///     {"seq":1,"type":"request","command":"initialize",...}
-class DapMessages {
+class Messages {
  public:
   /// What one message, or the lines before it, may have.
   static constexpr std::size_t kLargestBody = std::size_t{16} << 20, kLargestHeader = 4096;
@@ -28,6 +28,6 @@ class DapMessages {
 };
 
 /// A message as it is sent.
-std::string dap_message(std::string_view json);
+std::string framed(std::string_view json);
 
-}  // namespace rlctl::cli::debug
+}  // namespace rlctl::cli::debug::dap

@@ -1,11 +1,11 @@
-#include "cli/commands/debug/dap_messages.h"
+#include "cli/commands/debug/dap/messages.h"
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/text.h"
 
-namespace rlctl::cli::debug {
+namespace rlctl::cli::debug::dap {
 namespace {
 
 constexpr std::string_view kEndOfHeader = "\r\n\r\n";
@@ -28,7 +28,7 @@ std::optional<std::string_view> length_in(std::string_view header) {
 
 }  // namespace
 
-std::optional<std::string> DapMessages::next() {
+std::optional<std::string> Messages::next() {
   const auto end = std::string_view(bytes_).substr(0, kLargestHeader).find(kEndOfHeader);
   if (end == std::string_view::npos) {
     if (bytes_.size() < kLargestHeader) return std::nullopt;
@@ -53,8 +53,8 @@ std::optional<std::string> DapMessages::next() {
   return body;
 }
 
-std::string dap_message(std::string_view json) {
+std::string framed(std::string_view json) {
   return fmt::format("Content-Length: {}{}{}", json.size(), kEndOfHeader, json);
 }
 
-}  // namespace rlctl::cli::debug
+}  // namespace rlctl::cli::debug::dap

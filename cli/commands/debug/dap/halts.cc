@@ -1,0 +1,47 @@
+#include "cli/commands/debug/dap/halts.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+
+#include "base/text.h"
+#include "cli/commands/debug/view.h"
+
+namespace rlctl::cli::debug::dap {
+namespace {
+
+std::string call_line(const ldb::Call& call) {
+  auto line = "redis> " + command_text(call);
+  if (call.failed()) return line + "      ! " + call.error.value_or("it was refused");
+  return line + "      " + (call.reply ? escaped_message(*call.reply) : "(ran freely)");
+}
+
+}  // namespace
+
+Json stopped_body(const ldb::Halt& halt) {
+  // In the order of ldb::Halt::Why, before kEnded.
+  static constexpr std::array kReasons{"entry",           "step", "breakpoint", "breakpoint",
+                                       "data breakpoint", "pause"};
+  Json body{{"reason", kReasons.at(static_cast<std::size_t>(halt.why))},
+            {"threadId", kThread},
+            {"allThreadsStopped", true}};
+  if (halt.why == ldb::Halt::Why::kCalledFor) body["description"] = "redis.breakpoint()";
+  if (!halt.condition_error.empty()) {
+    body["text"] = "the condition: " + escaped_message(halt.condition_error);
+  }
+  return body;
+}
+
+std::string done_text(const ldb::Halt& halt) {
+  std::string text;
+  if (halt.calls_before > 0) text += fmt::format("{} calls before these\n", halt.calls_before);
+  for (const auto& call : halt.calls) text += call_line(call) + '\n';
+  for (const auto& message : halt.messages) {
+    text += (message.level.empty() ? "debug> " : "log> " + message.level + ": ") +
+            escaped_message(message.text) + '\n';
+  }
+  return text;
+}
+
+}  // namespace rlctl::cli::debug::dap

@@ -1,0 +1,186 @@
+#include "cli/commands/debug/dap/variables.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/commands/debug/keys.h"
+#include "ldb/debugger.h"
+#include "ldb/evaluation.h"
+
+namespace rlctl::cli::debug::dap {
+namespace {
+
+/// A variable of one line that holds no others.
+Json plain_variable(const std::string& name, const std::string& value) {
+  return {{"name", name}, {"value", value}, {"variablesReference", 0}};
+}
+
+}  // namespace
+
+std::int64_t Variables::reference_to(Node node) {
+  nodes_.push_back(std::move(node));
+  return static_cast<std::int64_t>(nodes_.size());
+}
+
+Json Variables::scopes(const Json& arguments) {
+  using Kind = Node::Kind;
+  const bool is_innermost = integer_member(arguments, "frameId", 1) == 1;
+  auto scopes = Json::array();
+  const auto add = [&](const char* name, Kind kind) {
+    scopes.push_back({{"name", name},
+                      {"variablesReference", reference_to({.kind = kind})},
+                      {"expensive", kind == Kind::kRedis}});
+    if (kind == Kind::kLocals) scopes.back()["presentationHint"] = "locals";
+  };
+  add("Locals", is_innermost ? Kind::kLocals : Kind::kUnknown);
+  if (is_innermost) add("Upvalues", Kind::kUpvalues);
+  add("KEYS", Kind::kKeys);
+  add("ARGV", Kind::kArgv);
+  add("Keys in Redis", Kind::kRedis);
+  return {{"scopes", scopes}};
+}
+
+/// "value", "type" and "variablesReference" of a value, for its variable or its evaluation.
+Json Variables::value_fields(const char* name, const ldb::Value& value, const std::string& path) {
+  using Kind = ldb::Value::Kind;
+  // In the order of ldb::Value::Kind.
+  static constexpr std::array kTypes{"nil", "boolean", "number", "string", "table", "table"};
+  const bool is_table = value.kind == Kind::kTable && (!value.fields.empty() || value.is_cut);
+  auto text = escaped_message(ldb::text_of(value));
+  if (is_table) text = script_.shortened(std::move(text));
+  return {
+      {name, text},
+      {"type",
+       value.kind == Kind::kOpaque ? value.text : kTypes.at(static_cast<std::size_t>(value.kind))},
+      {"variablesReference",
+       is_table ? reference_to({.kind = Node::Kind::kValue, .value = value, .path = path}) : 0}};
+}
+
+Json Variables::variable(const std::string& name, const ldb::Value& value,
+                         const std::string& path) {
+  auto fields = value_fields("value", value, path);
+  fields["name"] = name;
+  if (!path.empty()) fields["evaluateName"] = path;
+  return fields;
+}
+
+Json Variables::fields_of(const ldb::Value& table, const std::string& path) {
+  auto fields = Json::array();
+  for (const auto& [key, value] : table.fields) {
+    const bool is_name =
+        key.kind == ldb::Value::Kind::kString && ldb::names_in(key.text).contains(key.text);
+    const auto text = is_name ? key.text : "[" + escaped_message(ldb::text_of(key)) + "]";
+    fields.push_back(
+        variable(text, value, path.empty() ? path : path + (is_name ? "." : "") + text));
+  }
+  if (table.is_cut) fields.push_back(plain_variable("...", "more fields are not shown"));
+  return fields;
+}
+
+Json Variables::locals(bool are_upvalues) {
+  auto& debugger = script_.debugger();
+  auto shown = Json::array();
+  if (!debugger.knows_locals()) {
+    if (!are_upvalues) {
+      shown.push_back(plain_variable("not known", "the script has no room for probes"));
+    }
+    return shown;
+  }
+  const auto& all = debugger.locals();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& [local, value] = all[i];
+    const bool is_hidden =
+        std::any_of(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end(),
+                    [&name = local.name](const auto& later) { return later.local.name == name; });
+    if (is_hidden || (local.function != debugger.function()) != are_upvalues) continue;
+    shown.push_back(variable(local.name, value, local.name));
+  }
+  return shown;
+}
+
+Json Variables::global(const char* name) {
+  const auto found = script_.debugger().print(name);
+  if (found.outcome != ldb::Evaluation::Outcome::kValues || found.values.empty()) {
+    throw UsageError(std::string(name) + ": " + found.message);
+  }
+  return fields_of(found.values.front(), name);
+}
+
+Json Variables::keys_in_redis() {
+  auto shown = Json::array();
+  const auto call = [&](const std::vector<std::string>& words) -> std::optional<ldb::Call> {
+    if (!script_.debugger().running()) return std::nullopt;
+    return script_.debugger().call(words);
+  };
+  for (const auto& key : script_.debuggee().keys) {
+    const auto text = read_key(call, key);
+    if (!text) break;
+    shown.push_back(plain_variable(escaped_message(key), text->type == "none"
+                                                             ? "no such key"
+                                                             : escaped_message(text_of(*text))));
+  }
+  return shown;
+}
+
+Json Variables::variables(const Json& arguments) {
+  using Kind = Node::Kind;
+  const auto reference = integer_member(arguments, "variablesReference", 0);
+  if (reference < 1 || reference > static_cast<std::int64_t>(nodes_.size())) {
+    throw UsageError("there are no such variables at this stop");
+  }
+  const auto node = nodes_[static_cast<std::size_t>(reference) - 1];
+  switch (node.kind) {
+    case Kind::kLocals:
+    case Kind::kUpvalues:
+      return {{"variables", locals(node.kind == Kind::kUpvalues)}};
+    case Kind::kKeys:
+      return {{"variables", global("KEYS")}};
+    case Kind::kArgv:
+      return {{"variables", global("ARGV")}};
+    case Kind::kRedis:
+      return {{"variables", keys_in_redis()}};
+    case Kind::kUnknown:
+      return {{"variables",
+               Json::array({plain_variable("not known", "only the innermost function's are")})}};
+    case Kind::kValue:
+      break;
+  }
+  return {{"variables", fields_of(node.value, node.path)}};
+}
+
+Json Variables::evaluate(const Json& arguments) {
+  auto& debugger = script_.debugger();
+  const auto code = text_member(arguments, "expression");
+  const auto context = text_member(arguments, "context");
+  const bool is_path = ldb::parse_path(code).has_value();
+  if (code.empty()) throw UsageError("\"expression\" is missing");
+  if (context != "repl" && context != "watch" && !is_path) {
+    throw UsageError("only variables and their fields are evaluated here");
+  }
+  if (context != "repl" && ldb::may_be_endless(code)) {
+    throw UsageError("loops, functions and rep() are refused here: they may not end");
+  }
+  if (integer_member(arguments, "frameId", 1) != 1) {
+    for (const auto& name : ldb::names_in(code)) {
+      if (debugger.declared_at(name) == 0) continue;
+      throw UsageError("only the innermost function's variables are known");
+    }
+  }
+  const auto found = debugger.print(code);
+  if (found.outcome != ldb::Evaluation::Outcome::kValues) throw UsageError(found.message);
+  if (found.values.size() == 1) {
+    return value_fields("result", found.values.front(), is_path ? code : "");
+  }
+  std::string text;
+  for (const auto& value : found.values) {
+    text += (text.empty() ? "" : ", ") + escaped_message(ldb::text_of(value));
+  }
+  return {{"result", text.empty() ? "(no value)" : text}, {"variablesReference", 0}};
+}
+
+}  // namespace rlctl::cli::debug::dap
