@@ -80,7 +80,10 @@ Answer read_object(const Json& object) {
 RequestWriter::RequestWriter(const limiter::Limit& limit)
     : limit_(fmt::format(R"(,"limit":{},"window_us":{},"burst":{}}})"
                          "\n",
-                         limit.limit, limit.window.count(), limit.burst_or_limit())) {}
+                         limit.limit, limit.window.count(), limit.burst_or_limit())),
+      lease_(fmt::format(R"(,"limit":{},"lease_us":{}}})"
+                         "\n",
+                         limit.limit, limit.window.count())) {}
 
 void RequestWriter::append(std::string& out, const RequestLine& request) const {
   const auto add = [&](std::string_view name, std::int64_t number) {
@@ -90,9 +93,16 @@ void RequestWriter::append(std::string& out, const RequestLine& request) const {
   add("{\"now_us\":", request.now.count());
   out += ',';
   JsonWriter(out).bytes_field("key", request.key);
-  add(",\"cost\":", request.cost);
+  const bool is_lease = !request.holder.empty();
+  if (is_lease) {
+    // Neither needs escapes.
+    out.append(",\"event\":\"").append(request.event).append("\"");
+    out.append(",\"holder\":\"").append(request.holder).append("\"");
+  } else {
+    add(",\"cost\":", request.cost);
+  }
   add(",\"id\":", request.id);
-  out += limit_;
+  out += is_lease ? lease_ : limit_;
 }
 
 Answer read_answer(std::string_view line) {

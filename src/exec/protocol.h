@@ -26,7 +26,9 @@ struct RequestLine {
   std::chrono::microseconds now{0};  ///< since 1970
   std::string_view key = {};         ///< any bytes
   std::int64_t cost = 1;
-  std::int64_t id = 1;  ///< its number since the program last forgot everything, from 1
+  std::int64_t id = 1;           ///< its number since the program last forgot everything, from 1
+  std::string_view event = {};   ///< see traffic::event_name()
+  std::string_view holder = {};  ///< of a lease; empty: the request is not about leases
 };
 
 /// Writes requests.
@@ -37,7 +39,8 @@ class RequestWriter {
   void append(std::string& out, const RequestLine& request) const;
 
  private:
-  std::string limit_;  ///< the members that are equal in all requests, and the end of the line
+  /// The members that are equal in all requests, or in all about leases, and the end of the line.
+  std::string limit_, lease_;
 };
 
 /// A line that a program wrote.

@@ -389,7 +389,7 @@ bool ReplyExpression::reads_reply() const {
 
 bool ReplyExpression::uses_limit() const {
   return std::any_of(tree_->nodes.begin(), tree_->nodes.end(), [](const Node& node) {
-    return node.placeholder != nullptr && node.placeholder->uses_limit;
+    return node.placeholder != nullptr && node.placeholder->uses_limit();
   });
 }
 
@@ -397,9 +397,9 @@ bool ReplyExpression::is_condition() const {
   return tree_->nodes.back().is_condition();
 }
 
-void ReplyExpression::require_usable(const limiter::Limit& limit) const {
+void ReplyExpression::require_usable(const limiter::Limit& limit, bool has_leases) const {
   for (const auto& node : tree_->nodes) {
-    if (node.placeholder != nullptr) node.placeholder->require_usable(limit);
+    if (node.placeholder != nullptr) node.placeholder->require_usable(limit, has_leases);
   }
 }
 
@@ -829,9 +829,11 @@ void require_usable(const ReplyReading& reading) {
                    named == nullptr ? "with an expression, use --retry-after 'r[2] ms'" : "");
 }
 
-void require_usable(const ReplyReading& reading, const limiter::Limit& limit) {
+void require_usable(const ReplyReading& reading, const limiter::Limit& limit, bool has_leases) {
   require_usable(reading);
-  for (const auto* expression : expressions_of(reading)) expression->require_usable(limit);
+  for (const auto* expression : expressions_of(reading)) {
+    expression->require_usable(limit, has_leases);
+  }
 }
 
 bool uses_limit(const ReplyReading& reading) {

@@ -60,7 +60,7 @@ class ReplyExpression {
   /// None for nil. Only if it is not a condition.
   std::optional<long double> number(redis::ReplyView reply, const TemplateValues& values) const;
   /// Throws what Placeholder::require_usable() throws.
-  void require_usable(const limiter::Limit& limit) const;
+  void require_usable(const limiter::Limit& limit, bool has_leases = false) const;
   /// As written.
   const std::string& source() const noexcept;
 
@@ -138,7 +138,8 @@ bool is_denial(redis::ReplyView reply, const ReplyReading& reading);
 /// retry_after is told twice.
 void require_usable(const ReplyReading& reading);
 /// Throws UsageError if an expression cannot be evaluated with this limit, too.
-void require_usable(const ReplyReading& reading, const limiter::Limit& limit);
+void require_usable(const ReplyReading& reading, const limiter::Limit& limit,
+                    bool has_leases = false);
 
 /// Reads a decision from a reply, which is not an error unless is_denial(), to the request with
 /// these values. What is not told is kNotTold or kTimeNotTold. A negative `remaining` or

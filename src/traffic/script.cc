@@ -87,6 +87,56 @@ class BundledScript final : public Script {
   std::vector<std::vector<std::string>> redis_keys_;  ///< for each of the traffic's keys
 };
 
+/// The script `concurrency`.
+class BundledLeaseScript final : public Script {
+ public:
+  BundledLeaseScript(const Candidate& candidate, const Traffic& traffic, std::string prefix)
+      : algorithm_(*candidate.algorithm),
+        traffic_(traffic),
+        prefix_(std::move(prefix)),
+        limit_(std::to_string(candidate.limits.front().limit)),
+        lease_(std::to_string(candidate.limits.front().window.count())) {}
+
+  std::string_view name() const override { return algorithm_.name; }
+  void load(redis::Connection& connection) override {
+    limiter::load_script(connection, algorithm_.script);
+  }
+  limiter::ScriptCall call(const Arrival& arrival) override {
+    if (arrival.key >= redis_keys_.size()) redis_keys_.resize(arrival.key + std::size_t{1});
+    auto& key = redis_keys_[arrival.key];
+    if (key.empty()) key = prefix_ + std::string(traffic_.key_name(arrival.key));
+    holder_ = holder_name(arrival.holder);
+    now_ = std::to_string(arrival.at.count());
+    key_ = {key};
+    arguments_ = {limit_, lease_, event_name(arrival.event), holder_, now_};
+    return {.sha1 = algorithm_.sha1, .keys = key_, .arguments = arguments_};
+  }
+  std::vector<std::string> keys_of_call(const Arrival& arrival,
+                                        std::int64_t /*number*/) const override {
+    return {prefix_ + std::string(traffic_.key_name(arrival.key))};
+  }
+  std::vector<std::string> keys() const override {
+    std::vector<std::string> all;
+    for (const auto& key : redis_keys_) {
+      if (!key.empty()) all.push_back(key);
+    }
+    return all;
+  }
+
+ private:
+  limiter::Decision read(redis::ReplyView reply, const Arrival& /*arrival*/,
+                         std::int64_t /*number*/) const override {
+    return limiter::Checker::parse(reply, &algorithm_);
+  }
+
+  const limiter::Algorithm& algorithm_;
+  const Traffic& traffic_;
+  std::string prefix_, limit_, lease_, holder_, now_;
+  std::deque<std::string> redis_keys_;  ///< by the traffic's keys; views stay valid
+  std::array<std::string_view, 1> key_;
+  std::array<std::string_view, 5> arguments_;
+};
+
 // ---- Foreign scripts ----
 
 constexpr std::size_t kMaxShown = 60;     // bytes of a key or an argument, in a message
@@ -227,7 +277,8 @@ ForeignLimiter script_of(const SetupStep& step, const ForeignLimiter& limiter) {
   return {.name = step.name,
           .source = is_command ? std::string(kRunsCommand) : step.source,
           .keys = limiter.keys,
-          .arguments = is_command ? step.words : limiter.arguments};
+          .arguments = is_command ? step.words : limiter.arguments,
+          .has_leases = limiter.has_leases};
 }
 
 bool names_numbered_key(const ForeignLimiter& limiter) {
@@ -270,6 +321,10 @@ class ForeignScript final : public Script {
           std::make_unique<ForeignScript>(made.limiter, limit, traffic, prefix_, surroundings);
       made.script->is_command_ = step.source.empty();
     }
+    if (limiter.release) {
+      release_ =
+          std::make_unique<ForeignScript>(*limiter.release, limit, traffic, prefix_, surroundings);
+    }
     auto text = limiter.function.empty()
                     ? lua::with_substitutes(limiter.source, substitutes_)
                     : lua::library_with_substitutes(limiter.source, substitutes_);
@@ -282,15 +337,22 @@ class ForeignScript final : public Script {
   }
 
   std::string_view name() const override { return limiter_.name; }
-  bool may_call_time() const override { return traffic::may_call_time(limiter_); }
+  bool may_call_time() const override {
+    return traffic::may_call_time(limiter_) || (release_ && release_->may_call_time());
+  }
   std::optional<std::string> key_of_ttls() const override {
     const auto sets_ttl = [](const Step& step) { return may_set_ttl(step.limiter); };
-    if (!may_set_ttl(limiter_) && std::ranges::none_of(steps_, sets_ttl)) return std::nullopt;
+    if (!may_set_ttl(limiter_) && std::ranges::none_of(steps_, sets_ttl)) {
+      return release_ ? release_->key_of_ttls() : std::nullopt;
+    }
     return prefix_ + KeyAging::kHashName;
   }
-  bool may_read_ttl() const override { return traffic::may_read_ttl(limiter_); }
+  bool may_read_ttl() const override {
+    return traffic::may_read_ttl(limiter_) || (release_ && release_->may_read_ttl());
+  }
   void load(redis::Connection& connection) override {
     for (const auto& step : steps_) step.script->load(connection);
+    if (release_) release_->load(connection);
     if (keys_only_) require_key_names(connection);
     if (limiter_.function.empty()) {
       auto accepted = load_accepted(connection, text_, limiter_.name);
@@ -303,7 +365,7 @@ class ForeignScript final : public Script {
   }
   std::string change() const override { return change_; }
   limiter::ScriptCall call(const Arrival& arrival) override {
-    const auto call = fill(last_call_, arrival, ++calls_);
+    const auto call = script_for(arrival).fill(last_call_, arrival, ++calls_);
     for (const auto key : call.keys) {
       if (keys_.find(key) == keys_.end()) keys_.emplace(key);
     }
@@ -312,11 +374,13 @@ class ForeignScript final : public Script {
   std::vector<std::string> keys_of_call(const Arrival& arrival,
                                         std::int64_t number) const override {
     CallBuffer buffer;
-    const auto keys = fill(buffer, arrival, number).keys;
+    const auto keys = script_for(arrival).fill(buffer, arrival, number).keys;
     return {keys.begin(), keys.end()};
   }
   redis::Error with_request(const redis::Error& error, const Arrival& arrival,
                             std::int64_t number) const override {
+    const auto& script = script_for(arrival);
+    if (&script != this) return script.with_request(error, arrival, number);
     CallBuffer buffer;
     const auto call = fill(buffer, arrival, number);
     const auto arguments = call.arguments.first(limiter_.arguments.size());
@@ -390,6 +454,7 @@ class ForeignScript final : public Script {
     std::vector<std::size_t> ends;        ///< where each word ends in `text`
     std::vector<std::string_view> words;  ///< a view of each word
     std::vector<std::string> names;       ///< of the keys, if arguments contain them
+    std::string holder;                   ///< the name of the arrival's
   };
   struct Hash {
     using is_transparent = void;  // NOLINT(readability-identifier-naming): the library's name
@@ -400,23 +465,34 @@ class ForeignScript final : public Script {
 
   limiter::Decision read(redis::ReplyView reply, const Arrival& arrival,
                          std::int64_t number) const override {
-    if (reply.is_error() && !is_denial(reply, limiter_.reading)) {
-      throw error_of(reply, limiter_.name, limiter_.source);
+    const auto& limiter = script_for(arrival).limiter_;
+    if (reply.is_error() && !is_denial(reply, limiter.reading)) {
+      throw error_of(reply, limiter.name, limiter.source);
     }
-    return read_reply(reply, limiter_.reading, values_of(arrival, number), limiter_.name);
+    if (arrival.event == Event::kRelease) return {.allowed = !reply.is_error()};
+    std::string holder;
+    return read_reply(reply, limiter.reading, values_of(arrival, number, holder), limiter.name);
   }
 
-  TemplateValues values_of(const Arrival& arrival, std::int64_t number) const {
+  /// `holder` is what the values refer to.
+  TemplateValues values_of(const Arrival& arrival, std::int64_t number, std::string& holder) const {
+    if (arrival.holder > 0) holder = holder_name(arrival.holder);
     return {.key = traffic_.key_name(arrival.key),
             .limit = limit_,
             .cost = arrival.cost,
             .id = arrival.place > 0 ? arrival.place : number,
-            .now = arrival.at};
+            .now = arrival.at,
+            .event = event_name(arrival.event),
+            .holder = holder};
+  }
+
+  const ForeignScript& script_for(const Arrival& arrival) const {
+    return release_ && arrival.event == Event::kRelease ? *release_ : *this;
   }
 
   /// The call for request `number`; its views refer to `buffer`.
   limiter::ScriptCall fill(CallBuffer& buffer, const Arrival& arrival, std::int64_t number) const {
-    auto values = values_of(arrival, number);
+    auto values = values_of(arrival, number, buffer.holder);
     buffer.text.clear();
     buffer.ends.clear();
     const auto add = [&](std::string_view prefix, const Template& word) {
@@ -497,6 +573,7 @@ class ForeignScript final : public Script {
   CallBuffer last_call_;  ///< reused, so that the next call allocates nothing
   std::unordered_set<std::string, Hash, std::equal_to<>> keys_;
   std::deque<Step> steps_;
+  std::unique_ptr<ForeignScript> release_;
   std::deque<std::pair<const Step*, Arrival>> prepared_;  ///< sent, and not yet answered
 };
 
@@ -533,16 +610,18 @@ void require_key_numbers(const ForeignLimiter& limiter, std::size_t keys) {
 
 void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit) {
   require_key_numbers(limiter, limiter.keys.size());
-  require_usable(limiter.reading, limit);
-  for (const auto& key : limiter.keys) key.require_usable(limit);
-  for (const auto& argument : limiter.arguments) argument.require_usable(limit);
+  const bool has_leases = limiter.has_leases;
+  require_usable(limiter.reading, limit, has_leases);
+  for (const auto& key : limiter.keys) key.require_usable(limit, has_leases);
+  for (const auto& argument : limiter.arguments) argument.require_usable(limit, has_leases);
   for (const auto& step : limiter.setup) {
     for (const auto& word : step.words) {
-      word.require_usable(limit);
+      word.require_usable(limit, has_leases);
       if (!word.holds("id")) continue;
       throw UsageError("--setup: {id} is the number of a request, which comes after the setup");
     }
   }
+  if (limiter.release) require_usable(*limiter.release, limit);
 }
 
 AcceptedScript load_accepted(redis::Connection& connection, const std::string& source,
@@ -703,6 +782,9 @@ redis::Error without_answer(const redis::Error& error, const Script& script, con
 
 std::unique_ptr<Script> make_script(const Candidate& candidate, const Traffic& traffic,
                                     std::string prefix, const Surroundings& surroundings) {
+  if (candidate.is_bundled_lease()) {
+    return std::make_unique<BundledLeaseScript>(candidate, traffic, std::move(prefix));
+  }
   if (!candidate.foreign) {
     return std::make_unique<BundledScript>(candidate, traffic, std::move(prefix));
   }

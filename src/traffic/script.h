@@ -41,6 +41,10 @@ struct ForeignLimiter {
   std::vector<Template> keys = {}, arguments = {};
   ReplyReading reading = {};
   std::vector<SetupStep> setup = {};
+  /// It is asked for leases: the limit is their number, and its window their duration.
+  bool has_leases = false;
+  /// The script that releases leases, with the same keys; null: this one, which is told the event.
+  std::shared_ptr<const ForeignLimiter> release = {};
 };
 
 /// Throws UsageError if the limiter cannot be called with this limit.
@@ -97,6 +101,10 @@ struct Candidate {
   std::shared_ptr<const ProgramLimiter> program = {};  ///< instead of an algorithm
 
   bool is_bundled() const noexcept { return algorithm != nullptr; }
+  /// Whether it is a bundled algorithm that gives leases rather than counting requests.
+  bool is_bundled_lease() const noexcept {
+    return algorithm != nullptr && !limiter::counts_requests(*algorithm);
+  }
 };
 
 /// The name of the algorithm, of the foreign limiter or of the program.
@@ -190,7 +198,9 @@ redis::Error without_answer(const redis::Error& error, const Script& script, con
 /// The hint for an error that a script returned, perhaps as its way to deny; may be empty.
 std::string hint_at_denial(const redis::Error& error);
 
-/// The script of a candidate; the candidate and the traffic must outlive it. Its keys are the
+/// The script of a candidate; the candidate and the traffic must outlive it. The reply to a release
+/// by a foreign script is not read, since nothing says what it means: it is allowed unless it is an
+/// error that denies. Its keys are the
 /// prefix followed by the names from the traffic or the templates. A bundled script sets their
 /// TTLs; a foreign one may set none, and may write other keys too, unless keys_only. Throws
 /// UsageError if the candidate does not support its limits.

@@ -18,6 +18,7 @@ using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
 using Form = Placeholder::TimeForm;
+using Contains = Placeholder::Contains;
 
 constexpr std::int64_t kSecond = 1'000'000;
 constexpr int kDecimals = 6;
@@ -71,61 +72,80 @@ std::string_view key_number(const TemplateValues& values) {
   return number <= values.keys.size() ? values.keys[number - 1] : std::string_view();
 }
 
-/// The columns: name, summary, value, uses_limit, tick, unit, form, formula. A unit rounds the
+/// The columns: name, summary, value, contains, tick, unit, form, formula. A unit rounds the
 /// time of the request, but the beginning of a window depends on the exact time.
 constexpr std::array kPlaceholders{
     Placeholder{"key", "the key's name", [](const TemplateValues& values) { return values.key; }},
     Placeholder{"limit", "number of --limit",
-                [](const TemplateValues& values) { return values.limit.limit; }, true},
+                [](const TemplateValues& values) { return values.limit.limit; }, Contains::kLimit},
     Placeholder{"burst", "number of --burst, or the limit",
-                [](const TemplateValues& values) { return values.limit.burst_or_limit(); }, true},
-    Placeholder{"rate", "limit per second: 5, 0.25", rate_of, true, 0us, 1us, Form::kWhole,
-                "limit/window"},
+                [](const TemplateValues& values) { return values.limit.burst_or_limit(); },
+                Contains::kWindow},
+    Placeholder{"rate", "limit per second: 5, 0.25", rate_of, Contains::kWindow, 0us, 1us,
+                Form::kWhole, "limit/window"},
     Placeholder{"cost", "cost of the request",
                 [](const TemplateValues& values) { return values.cost; }},
     Placeholder{"id", "number of the request, from 1",
                 [](const TemplateValues& values) { return values.id; }},
-    Placeholder{"now", "time of the request in seconds, with six decimals", now_of, false, 1us, 1us,
-                Form::kSixDecimals},
-    Placeholder{"now_s", "time of the request in whole seconds", now_of, false, 1s, 1s},
-    Placeholder{"now_ms", "time of the request in whole milliseconds", now_of, false, 1ms, 1ms},
-    Placeholder{"now_us", "time of the request in microseconds", now_of, false, 1us, 1us},
-    Placeholder{"now_ns", "time of the request in nanoseconds", now_of, false, 1us, 1ns},
-    Placeholder{"window", "window of --limit in seconds: 60, 0.25", window_of, true, 0us, 1us,
-                Form::kShort},
-    Placeholder{"window_s", "window of --limit in whole seconds", window_of, true, 0us, 1s},
-    Placeholder{"window_ms", "window of --limit in whole milliseconds", window_of, true, 0us, 1ms},
-    Placeholder{"window_us", "window of --limit in microseconds", window_of, true, 0us, 1us},
-    Placeholder{"window_ns", "window of --limit in nanoseconds", window_of, true, 0us, 1ns},
-    Placeholder{"cutoff", "now less the window in seconds, with six decimals", cutoff_of, true, 1us,
-                1us, Form::kSixDecimals, "now-window"},
-    Placeholder{"cutoff_s", "now less the window in whole seconds", cutoff_of, true, 1s, 1s,
-                Form::kWhole, "now_s-window_s"},
-    Placeholder{"cutoff_ms", "now less the window in whole milliseconds", cutoff_of, true, 1ms, 1ms,
-                Form::kWhole, "now_ms-window_ms"},
-    Placeholder{"cutoff_us", "now less the window in microseconds", cutoff_of, true, 1us, 1us,
-                Form::kWhole, "now_us-window_us"},
-    Placeholder{"window_start", "start of the clock's window in seconds, with six decimals",
-                window_start_of, true, 1us, 1us, Form::kSixDecimals, "now-now%window"},
-    Placeholder{"window_start_s", "start of the clock's window in whole seconds", window_start_of,
-                true, 1us, 1s, Form::kWhole, "now_s-now_s%window_s"},
-    Placeholder{"window_start_ms", "start of the clock's window in whole milliseconds",
-                window_start_of, true, 1us, 1ms, Form::kWhole, "now_ms-now_ms%window_ms"},
-    Placeholder{"window_start_us", "start of the clock's window in microseconds", window_start_of,
-                true, 1us, 1us, Form::kWhole, "now_us-now_us%window_us"},
-    Placeholder{"window_end", "end of the clock's window in seconds, with six decimals",
-                window_end_of, true, 1us, 1us, Form::kSixDecimals},
-    Placeholder{"window_end_s", "end of the clock's window in whole seconds", window_end_of, true,
-                1us, 1s, Form::kWhole},
-    Placeholder{"window_end_ms", "end of the clock's window in whole milliseconds", window_end_of,
-                true, 1us, 1ms, Form::kWhole},
-    Placeholder{"window_end_us", "end of the clock's window in microseconds", window_end_of, true,
-                1us, 1us, Form::kWhole},
-    Placeholder{"window_index", "number of windows that have ended since 1970", window_index, true,
+    Placeholder{"now", "time of the request in seconds, with six decimals", now_of,
+                Contains::kNothing, 1us, 1us, Form::kSixDecimals},
+    Placeholder{"now_s", "time of the request in whole seconds", now_of, Contains::kNothing, 1s,
+                1s},
+    Placeholder{"now_ms", "time of the request in whole milliseconds", now_of, Contains::kNothing,
+                1ms, 1ms},
+    Placeholder{"now_us", "time of the request in microseconds", now_of, Contains::kNothing, 1us,
                 1us},
+    Placeholder{"now_ns", "time of the request in nanoseconds", now_of, Contains::kNothing, 1us,
+                1ns},
+    Placeholder{"window", "window of --limit in seconds: 60, 0.25", window_of, Contains::kWindow,
+                0us, 1us, Form::kShort},
+    Placeholder{"window_s", "window of --limit in whole seconds", window_of, Contains::kWindow, 0us,
+                1s},
+    Placeholder{"window_ms", "window of --limit in whole milliseconds", window_of,
+                Contains::kWindow, 0us, 1ms},
+    Placeholder{"window_us", "window of --limit in microseconds", window_of, Contains::kWindow, 0us,
+                1us},
+    Placeholder{"window_ns", "window of --limit in nanoseconds", window_of, Contains::kWindow, 0us,
+                1ns},
+    Placeholder{"cutoff", "now less the window in seconds, with six decimals", cutoff_of,
+                Contains::kWindow, 1us, 1us, Form::kSixDecimals, "now-window"},
+    Placeholder{"cutoff_s", "now less the window in whole seconds", cutoff_of, Contains::kWindow,
+                1s, 1s, Form::kWhole, "now_s-window_s"},
+    Placeholder{"cutoff_ms", "now less the window in whole milliseconds", cutoff_of,
+                Contains::kWindow, 1ms, 1ms, Form::kWhole, "now_ms-window_ms"},
+    Placeholder{"cutoff_us", "now less the window in microseconds", cutoff_of, Contains::kWindow,
+                1us, 1us, Form::kWhole, "now_us-window_us"},
+    Placeholder{"window_start", "start of the clock's window in seconds, with six decimals",
+                window_start_of, Contains::kWindow, 1us, 1us, Form::kSixDecimals, "now-now%window"},
+    Placeholder{"window_start_s", "start of the clock's window in whole seconds", window_start_of,
+                Contains::kWindow, 1us, 1s, Form::kWhole, "now_s-now_s%window_s"},
+    Placeholder{"window_start_ms", "start of the clock's window in whole milliseconds",
+                window_start_of, Contains::kWindow, 1us, 1ms, Form::kWhole,
+                "now_ms-now_ms%window_ms"},
+    Placeholder{"window_start_us", "start of the clock's window in microseconds", window_start_of,
+                Contains::kWindow, 1us, 1us, Form::kWhole, "now_us-now_us%window_us"},
+    Placeholder{"window_end", "end of the clock's window in seconds, with six decimals",
+                window_end_of, Contains::kWindow, 1us, 1us, Form::kSixDecimals},
+    Placeholder{"window_end_s", "end of the clock's window in whole seconds", window_end_of,
+                Contains::kWindow, 1us, 1s, Form::kWhole},
+    Placeholder{"window_end_ms", "end of the clock's window in whole milliseconds", window_end_of,
+                Contains::kWindow, 1us, 1ms, Form::kWhole},
+    Placeholder{"window_end_us", "end of the clock's window in microseconds", window_end_of,
+                Contains::kWindow, 1us, 1us, Form::kWhole},
+    Placeholder{"window_index", "number of windows that have ended since 1970", window_index,
+                Contains::kWindow, 1us},
     Placeholder{"prev_window_index", "the same of the window before",
-                [](const TemplateValues& values) { return window_index(values) - 1; }, true, 1us,
-                1us, Form::kWhole, "window_index-1"},
+                [](const TemplateValues& values) { return window_index(values) - 1; },
+                Contains::kWindow, 1us, 1us, Form::kWhole, "window_index-1"},
+    Placeholder{"event", "acquire, renew or release; with --concurrency",
+                [](const TemplateValues& values) { return values.event; }, Contains::kLease},
+    Placeholder{"holder", "name of the holder of a lease: h17",
+                [](const TemplateValues& values) { return values.holder; }, Contains::kLease},
+    Placeholder{"lease", "--lease in seconds: 30, 0.25", window_of, Contains::kLease, 0us, 1us,
+                Form::kShort},
+    Placeholder{"lease_s", "--lease in whole seconds", window_of, Contains::kLease, 0us, 1s},
+    Placeholder{"lease_ms", "--lease in whole milliseconds", window_of, Contains::kLease, 0us, 1ms},
+    Placeholder{"lease_us", "--lease in microseconds", window_of, Contains::kLease, 0us, 1us},
     Placeholder{"key1", "KEYS[1] as the script gets it; in --args only", key_number<1>},
     Placeholder{"key2", "KEYS[2]", key_number<2>},
     Placeholder{"key3", "KEYS[3]", key_number<3>},
@@ -186,13 +206,21 @@ long double Placeholder::number(const TemplateValues& values) const {
   return static_cast<double>(time.count()) / kSecond;  // the double that its text is read as
 }
 
-void Placeholder::require_usable(const limiter::Limit& limit) const {
-  if (!uses_limit || limit.window % std::max<nanoseconds>(unit, 1us) == 0ns) return;
+void Placeholder::require_usable(const limiter::Limit& limit, bool has_leases) const {
+  if (contains == Contains::kNothing) return;
+  if (has_leases && contains == Contains::kWindow) {
+    throw UsageError(fmt::format("{{{}}} is about a window, but leases have none", name),
+                     "the duration of a lease is {lease_ms}");
+  }
+  if (!has_leases && contains == Contains::kLease) {
+    throw UsageError(fmt::format("{{{}}} is about a lease; it requires --concurrency", name));
+  }
+  if (limit.window % std::max<nanoseconds>(unit, 1us) == 0ns) return;
   const auto family = name.substr(0, name.rfind('_'));
-  throw UsageError(
-      fmt::format("a window of {} is not a whole number for {{{}}}; write {{{}}}{} or {{{}_us}}",
-                  format_duration(limit.window), name, family,
-                  limit.window % 1ms == 0us ? fmt::format(", {{{}_ms}}", family) : "", family));
+  throw UsageError(fmt::format(
+      "a {} of {} is not a whole number for {{{}}}; write {{{}}}{} or {{{}_us}}",
+      contains == Contains::kLease ? "lease" : "window", format_duration(limit.window), name,
+      family, limit.window % 1ms == 0us ? fmt::format(", {{{}_ms}}", family) : "", family));
 }
 
 std::span<const Placeholder> placeholders() {
@@ -302,7 +330,7 @@ const Placeholder* Template::coarsest_time() const {
 
 bool Template::uses_limit() const {
   return std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
-    return piece.placeholder != nullptr && piece.placeholder->uses_limit;
+    return piece.placeholder != nullptr && piece.placeholder->uses_limit();
   });
 }
 
@@ -312,9 +340,9 @@ bool Template::holds(std::string_view placeholder) const {
   });
 }
 
-void Template::require_usable(const limiter::Limit& limit) const {
+void Template::require_usable(const limiter::Limit& limit, bool has_leases) const {
   for (const auto& [placeholder, text] : pieces_) {
-    if (placeholder != nullptr) placeholder->require_usable(limit);
+    if (placeholder != nullptr) placeholder->require_usable(limit, has_leases);
   }
 }
 

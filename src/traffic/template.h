@@ -24,6 +24,8 @@ struct TemplateValues {
   std::int64_t cost = 1;
   std::int64_t id = 1;               ///< the number of the request
   std::chrono::microseconds now{0};  ///< since 1970, not negative
+  std::string_view event = {};       ///< see event_name()
+  std::string_view holder = {};      ///< the name of the holder of a lease
 };
 
 /// A name that stands for a value of the request: in braces in a template, without them in a
@@ -42,7 +44,10 @@ struct Placeholder {
   std::string_view name;     ///< without the braces
   std::string_view summary;  ///< a few words for --help
   std::variant<Text, Count, Ratio, Time> value = Text{};
-  bool uses_limit = false;  ///< contains its number, burst or window
+  /// What it contains of the limit: its number, which leases have too; its burst or window; or, for
+  /// kLease, something that only leases have.
+  enum class Contains { kNothing, kLimit, kWindow, kLease };
+  Contains contains = Contains::kNothing;
   /// Rounds the time of the request down to a multiple of this; 0: does not contain the time.
   std::chrono::microseconds tick{0};
   std::chrono::nanoseconds unit{1000};  ///< in which a Time is written with kWhole
@@ -53,8 +58,11 @@ struct Placeholder {
   void append(std::string& out, const TemplateValues& values) const;
   /// The number that append() writes. Not for a Text. (A long double holds every std::int64_t.)
   long double number(const TemplateValues& values) const;
-  /// Throws UsageError if it cannot be written with this window: {window_s} of 1500ms.
-  void require_usable(const limiter::Limit& limit) const;
+  bool uses_limit() const { return contains == Contains::kLimit || contains == Contains::kWindow; }
+  /// Throws UsageError if it cannot be written with this window: {window_s} of 1500ms; and if it
+  /// does not fit the traffic, which has leases or none. (With leases, the window is their
+  /// duration.)
+  void require_usable(const limiter::Limit& limit, bool has_leases = false) const;
 };
 
 /// All placeholders, in the order of the manual.
@@ -88,7 +96,7 @@ class Template {
   /// Whether it contains this placeholder.
   bool holds(std::string_view placeholder) const;
   /// Throws what Placeholder::require_usable() throws.
-  void require_usable(const limiter::Limit& limit) const;
+  void require_usable(const limiter::Limit& limit, bool has_leases = false) const;
 
  private:
   struct Piece {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -15,14 +16,30 @@ namespace rlctl::traffic {
 
 using std::chrono::microseconds;
 
+/// What a holder of a lease asks for. A request without a holder is a kRequest too.
+enum class Event : std::uint8_t { kRequest, kRenew, kRelease };
+
+/// "acquire", "renew" or "release", as the script `concurrency`, programs and reports spell it.
+constexpr std::string_view event_name(Event event) {
+  if (event == Event::kRequest) return "acquire";
+  return event == Event::kRenew ? "renew" : "release";
+}
+
+/// The name of a holder: "h17".
+inline std::string holder_name(std::uint32_t holder) {
+  return "h" + std::to_string(holder);
+}
+
 /// One request: its time, key and cost.
 struct Arrival {
-  microseconds at{0};     ///< since 1970
-  std::uint32_t key = 0;  ///< see Traffic::key_name()
-  std::int64_t cost = 1;  ///< at least 1
+  microseconds at{0};             ///< since 1970
+  std::uint32_t key = 0;          ///< see Traffic::key_name()
+  Event event = Event::kRequest;  ///< kRequest unless there is a holder
+  std::int64_t cost = 1;          ///< at least 1
   /// The number of the request among those of its key, of which the first, 1, finds an empty state;
   /// 0 if it is not known.
   std::uint32_t place = 0;
+  std::uint32_t holder = 0;  ///< who asks for a lease, renews or releases it; 0: not about leases
 
   bool operator==(const Arrival&) const = default;
 };

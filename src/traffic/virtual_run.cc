@@ -90,6 +90,29 @@ std::size_t ModelDecider::decide(std::span<const Arrival> arrivals, std::span<De
   return arrivals.size();
 }
 
+std::size_t LeaseModelDecider::decide(std::span<const Arrival> arrivals,
+                                      std::span<Decision> decisions) {
+  for (std::size_t i = 0; i < arrivals.size(); ++i) {
+    const auto& arrival = arrivals[i];
+    if (arrival.key >= keys_.size()) keys_.resize(arrival.key + std::size_t{1});
+    auto& key = keys_[arrival.key];
+    const auto [limit, lease, burst] = limit_;
+    const auto holder = holder_name(arrival.holder);
+    switch (arrival.event) {
+      case Event::kRequest:
+        decisions[i] = key.acquire(limit, lease, holder, arrival.at);
+        break;
+      case Event::kRenew:
+        decisions[i] = key.renew(limit, lease, holder, arrival.at);
+        break;
+      case Event::kRelease:
+        decisions[i] = key.release(limit, holder, arrival.at);
+        break;
+    }
+  }
+  return arrivals.size();
+}
+
 TimeWatch::TimeWatch(redis::Connection& connection) : connection_(connection), last_(count()) {}
 
 std::optional<TimeWatch::Calls> TimeWatch::count() const {
@@ -197,7 +220,7 @@ Decision ScriptDecider::answer(const Arrival& arrival) {
   answered_key_ = arrival.key;
   try {
     const auto decision = script_.parse(reply, arrival, answers_);
-    replies_.add(reply, arrival, decision.allowed);
+    if (arrival.event == Event::kRequest) replies_.add(reply, arrival, decision.allowed);
     return decision;
   } catch (const redis::Error& error) {
     skip_answers();

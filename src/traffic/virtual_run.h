@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/wait.h"
+#include "limiter/lease_model.h"
 #include "limiter/limit.h"
 #include "limiter/model.h"
 #include "redis/connection.h"
@@ -75,6 +76,19 @@ class ModelDecider final : public Decider {
   std::vector<std::unique_ptr<limiter::KeyModel>> models_;
   /// One per key and limit, ordered by key; without a model until the key's first request.
   std::vector<limiter::KeyAndLimit> states_;
+};
+
+/// Uses the model of `concurrency`, without a server.
+class LeaseModelDecider final : public ForgetfulDecider {
+ public:
+  explicit LeaseModelDecider(const limiter::Limit& limit) : limit_(limit) {}
+  std::size_t decide(std::span<const Arrival> arrivals,
+                     std::span<limiter::Decision> decisions) override;
+  void forget() override { keys_.clear(); }
+
+ private:
+  limiter::Limit limit_;                   ///< the number of leases, and their duration
+  std::vector<limiter::LeaseModel> keys_;  ///< by the traffic's keys
 };
 
 /// Detects scripts that call TIME, by INFO commandstats, which also counts the commands that

@@ -44,6 +44,14 @@ TEST_CASE("a request is a line whose members have one order") {
         "\n");
 }
 
+TEST_CASE("a request about a lease has its event and its holder, and the duration of the lease") {
+  CHECK(written({.limit = 5, .window = 30s},
+                {.now = 1us, .key = "k", .id = 7, .event = "release", .holder = "h17"}) ==
+        R"({"now_us":1,"key":"k","event":"release","holder":"h17","id":7,"limit":5,)"
+        R"("lease_us":30000000})"
+        "\n");
+}
+
 TEST_CASE(
     "a key with any bytes is one line of JSON in UTF-8, with its bytes in base64 if need be") {
   const auto key = [](std::string_view bytes) {

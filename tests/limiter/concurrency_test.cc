@@ -1,4 +1,4 @@
-#include "support/concurrency_model.h"
+#include "limiter/lease_model.h"
 
 #include <doctest/doctest.h>
 
@@ -46,7 +46,7 @@ std::optional<Difference> run(TestServer& server, const std::vector<LeaseCall>& 
   }
   connection.append({"UNLINK", "k"});
   std::optional<Difference> difference;
-  ConcurrencyModel model;
+  LeaseModel model;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     auto expected = to_text(ask(model, calls[i]));
     const auto reply = connection.read();
@@ -94,7 +94,7 @@ Answer eval(TestServer& server, const std::vector<std::string>& keys,
 
 TEST_CASE(
     "concurrency: at most the limit holds leases at a time, and the next waits until one expires") {
-  ConcurrencyModel model;
+  LeaseModel model;
   CHECK(model.acquire(2, 10s, "a", kNow) == Decision{true, 1, 0us, 10s, 0us, 0});
   CHECK(model.acquire(2, 10s, "b", kNow + 1s) == Decision{true, 0, 0us, 10s, 0us, 0});
   CHECK(model.acquire(2, 10s, "c", kNow + 2s) == Decision{false, 0, 8s, 9s, 0us, 1});
@@ -104,7 +104,7 @@ TEST_CASE(
 }
 
 TEST_CASE("concurrency: a holder can renew its lease even when all leases are taken") {
-  ConcurrencyModel model;
+  LeaseModel model;
   CHECK(model.acquire(1, 10s, "a", kNow).allowed);
   CHECK(model.acquire(1, 10s, "a", kNow + 5s) == Decision{true, 0, 0us, 10s, 0us, 0});
   CHECK(model.renew(1, 10s, "a", kNow + 8s) == Decision{true, 0, 0us, 10s, 0us, 0});
@@ -114,7 +114,7 @@ TEST_CASE("concurrency: a holder can renew its lease even when all leases are ta
 }
 
 TEST_CASE("concurrency: a released lease is free again, and releasing it twice fails") {
-  ConcurrencyModel model;
+  LeaseModel model;
   CHECK(model.acquire(2, 10s, "a", kNow).allowed);
   CHECK(model.acquire(2, 20s, "b", kNow).allowed);
   CHECK(model.release(2, "b", kNow) == Decision{true, 1, 0us, 10s, 0us, 0});
@@ -124,13 +124,13 @@ TEST_CASE("concurrency: a released lease is free again, and releasing it twice f
 }
 
 TEST_CASE("concurrency: after the limit is lowered, enough leases must expire first") {
-  ConcurrencyModel model;
+  LeaseModel model;
   for (int i = 1; i <= 4; ++i) CHECK(model.acquire(4, i * 1s, std::to_string(i), kNow).allowed);
   CHECK(model.acquire(2, 1s, "x", kNow) == Decision{false, 0, 3s, 4s, 0us, 1});
 }
 
 TEST_CASE("concurrency: a clock that steps back admits nobody else") {
-  ConcurrencyModel model;
+  LeaseModel model;
   CHECK(model.acquire(1, 10s, "a", kNow).allowed);
   CHECK(model.acquire(1, 10s, "b", kNow - 5s) == Decision{false, 0, 15s, 15s, 0us, 1});
 }

@@ -12,7 +12,7 @@ from schemas import Schemas, parse
 schemas = Schemas()
 root = "urn:rlctl:schema:1:exec"
 def fits(value):
-    return [name for name in ("request", "reset", "hello", "answer") if schemas.validator(
+    return [name for name in ("request", "lease_request", "reset", "hello", "answer") if schemas.validator(
         {"\$ref": f"{root}#/\$defs/{name}", "\$id": f"{root}:{name}"}).is_valid(value)]
 $1
 END
@@ -42,6 +42,7 @@ for part in protocol.split("\n## ")[1:]:
         for line in block.replace("\n ", "").splitlines():
             print(part.split("\n")[0], *fits(parse(line)))' "$project/man/rlctl-exec.7.scd"
   assert_output 'Requests request
+Requests lease_request
 Answers answer
 Answers answer
 Reset reset

@@ -13,7 +13,7 @@ std::vector<std::string> LeaseCall::arguments(bool by_servers_clock) const {
   return arguments;
 }
 
-Decision ask(limiter::ConcurrencyModel& model, const LeaseCall& call) {
+Decision ask(limiter::LeaseModel& model, const LeaseCall& call) {
   if (call.action == "acquire") return model.acquire(call.limit, call.lease, call.id, call.now);
   if (call.action == "renew") return model.renew(call.limit, call.lease, call.id, call.now);
   return model.release(call.limit, call.id, call.now);
@@ -21,7 +21,7 @@ Decision ask(limiter::ConcurrencyModel& model, const LeaseCall& call) {
 
 PlannedLeaseCalls plan_lease_calls(Random& random, Freedom freedom) {
   PlannedLeaseCalls plan;
-  limiter::ConcurrencyModel model;
+  limiter::LeaseModel model;
   LeaseCall call;
   call.limit = random.log_uniform(1, 8);
   call.lease = microseconds{random.log_uniform(1, 2'592'000'000'000)};

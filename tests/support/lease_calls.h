@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "support/concurrency_model.h"
+#include "limiter/lease_model.h"
 #include "support/random.h"
 #include "support/schedule.h"
 
@@ -24,7 +24,7 @@ struct LeaseCall {
 };
 
 /// What the model decides.
-Decision ask(limiter::ConcurrencyModel& model, const LeaseCall& call);
+Decision ask(limiter::LeaseModel& model, const LeaseCall& call);
 
 /// Calls about one key, and what the model decides.
 struct PlannedLeaseCalls {

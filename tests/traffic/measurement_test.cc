@@ -29,10 +29,11 @@ using History = std::vector<Decided>;
 
 /// `us` µs after the beginning.
 Decided allow(int us, std::uint32_t key = 0, std::int64_t cost = 1) {
-  return {{kBegin + microseconds{us}, key, cost}, {.allowed = true}};
+  return {{.at = kBegin + microseconds{us}, .key = key, .cost = cost}, {.allowed = true}};
 }
 Decided deny(int us, microseconds retry_after, std::uint32_t key = 0, std::int64_t cost = 1) {
-  return {{kBegin + microseconds{us}, key, cost}, {.allowed = false, .retry_after = retry_after}};
+  return {{.at = kBegin + microseconds{us}, .key = key, .cost = cost},
+          {.allowed = false, .retry_after = retry_after}};
 }
 
 Measured measure(const History& history, const std::vector<Limit>& limits = {kLimit}) {
@@ -102,7 +103,8 @@ History random_history(Random& random, std::uint32_t keys) {
   for (auto left = random.uniform(0, 200); left > 0; --left) {
     at += microseconds{random.percent(30) ? 0 : random.log_uniform(1, 20)};
     const auto key = static_cast<std::uint32_t>(random.uniform(0, keys - 1));
-    const Arrival arrival{at, key, random.percent(80) ? 1 : random.uniform(1, 3)};
+    const Arrival arrival{
+        .at = at, .key = key, .cost = random.percent(80) ? 1 : random.uniform(1, 3)};
     if (random.percent(40)) {
       history.push_back({arrival, {.allowed = true}});
     } else {
@@ -352,7 +354,7 @@ namespace {
 /// A decision that reports what remains and when the key is as if unused.
 Decided report(int us, bool allowed, std::int64_t remaining, microseconds reset_after,
                microseconds delay = 0us) {
-  return {{kBegin + microseconds{us}, 0, 1},
+  return {{.at = kBegin + microseconds{us}},
           {.allowed = allowed, .remaining = remaining, .reset_after = reset_after, .delay = delay}};
 }
 

@@ -75,8 +75,8 @@ TEST_CASE("boundary: the limit arrives evenly before the edge of a window, and a
   REQUIRE(all.size() == 2000);
   for (int i = 0; i < 1000; ++i) {
     const auto step = i * 10us;
-    CHECK(all[static_cast<std::size_t>(i)] == Arrival{kDay + 60s - 10ms + step, 0, 1});
-    CHECK(all[static_cast<std::size_t>(1000 + i)] == Arrival{kDay + 60s + step, 0, 1});
+    CHECK(all[static_cast<std::size_t>(i)] == Arrival{.at = kDay + 60s - 10ms + step});
+    CHECK(all[static_cast<std::size_t>(1000 + i)] == Arrival{.at = kDay + 60s + step});
   }
 }
 

@@ -261,7 +261,7 @@ TEST_CASE("reply expression: placeholders that are numbers are names") {
   CHECK(evaluator.condition("r + cost <= limit") == "false");
   for (const auto& row : placeholders()) {
     CAPTURE(row.name);
-    if (row.name.starts_with("key")) {
+    if (row.name.starts_with("key") || row.name == "event" || row.name == "holder") {
       CHECK(complaint(row.name) != "accepted");
       continue;
     }

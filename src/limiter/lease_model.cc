@@ -1,20 +1,20 @@
-#include "support/concurrency_model.h"
+#include "limiter/lease_model.h"
 
 #include <algorithm>
 #include <vector>
 
 namespace rlctl::limiter {
 
-bool ConcurrencyModel::holds(std::string_view id, microseconds now) const {
+bool LeaseModel::holds(std::string_view id, microseconds now) const {
   const auto lease = lapses_.find(id);
   return lease != lapses_.end() && lease->second > now;
 }
 
-void ConcurrencyModel::drop_lapsed(microseconds now) {
+void LeaseModel::drop_lapsed(microseconds now) {
   std::erase_if(lapses_, [&](const auto& lease) { return lease.second <= now; });
 }
 
-Decision ConcurrencyModel::state(std::int64_t limit, microseconds now) const {
+Decision LeaseModel::state(std::int64_t limit, microseconds now) const {
   std::int64_t live = 0;
   microseconds last = now;
   for (const auto& [id, lapse] : lapses_) {
@@ -26,7 +26,7 @@ Decision ConcurrencyModel::state(std::int64_t limit, microseconds now) const {
           .reset_after = last - now};
 }
 
-Decision ConcurrencyModel::gone(std::int64_t limit, microseconds now) const {
+Decision LeaseModel::gone(std::int64_t limit, microseconds now) const {
   Decision decision = state(limit, now);
   decision.allowed = false;
   decision.retry_after = kNever;
@@ -35,8 +35,7 @@ Decision ConcurrencyModel::gone(std::int64_t limit, microseconds now) const {
 }
 
 /// When the live lease with this rank, counted from 1 in order of expiry, expires; it must exist.
-ConcurrencyModel::microseconds ConcurrencyModel::lapse_by_rank(std::int64_t rank,
-                                                               microseconds now) const {
+LeaseModel::microseconds LeaseModel::lapse_by_rank(std::int64_t rank, microseconds now) const {
   std::vector<microseconds> live;
   for (const auto& [id, lapse] : lapses_) {
     if (lapse > now) live.push_back(lapse);
@@ -45,16 +44,16 @@ ConcurrencyModel::microseconds ConcurrencyModel::lapse_by_rank(std::int64_t rank
   return live[static_cast<std::size_t>(rank - 1)];
 }
 
-Decision ConcurrencyModel::extend(std::int64_t limit, microseconds lease, std::string_view id,
-                                  microseconds now) {
+Decision LeaseModel::extend(std::int64_t limit, microseconds lease, std::string_view id,
+                            microseconds now) {
   drop_lapsed(now);
   auto& lapse = lapses_[std::string(id)];
   lapse = std::max(lapse, now + lease);
   return state(limit, now);
 }
 
-Decision ConcurrencyModel::acquire(std::int64_t limit, microseconds lease, std::string_view id,
-                                   microseconds now) {
+Decision LeaseModel::acquire(std::int64_t limit, microseconds lease, std::string_view id,
+                             microseconds now) {
   if (holds(id, now)) return extend(limit, lease, id, now);
   Decision decision = state(limit, now);
   if (decision.remaining > 0) return extend(limit, lease, id, now);
@@ -66,12 +65,12 @@ Decision ConcurrencyModel::acquire(std::int64_t limit, microseconds lease, std::
   return decision;
 }
 
-Decision ConcurrencyModel::renew(std::int64_t limit, microseconds lease, std::string_view id,
-                                 microseconds now) {
+Decision LeaseModel::renew(std::int64_t limit, microseconds lease, std::string_view id,
+                           microseconds now) {
   return holds(id, now) ? extend(limit, lease, id, now) : gone(limit, now);
 }
 
-Decision ConcurrencyModel::release(std::int64_t limit, std::string_view id, microseconds now) {
+Decision LeaseModel::release(std::int64_t limit, std::string_view id, microseconds now) {
   if (!holds(id, now)) return gone(limit, now);
   drop_lapsed(now);
   lapses_.erase(lapses_.find(id));

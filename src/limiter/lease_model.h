@@ -2,18 +2,22 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 
 #include "limiter/limit.h"
 
+// A model of the script `concurrency` in C++: `burst --model` asks it, and tests compare the script
+// with it, decision by decision.
+
 namespace rlctl::limiter {
 
 /// concurrency: at most `limit` holders at the same time, each with a lease that expires unless it
 /// is renewed. It has its own contract and is therefore not a KeyModel. `remaining` is the number
 /// of free leases.
-class ConcurrencyModel {
+class LeaseModel {
  public:
   using microseconds = std::chrono::microseconds;
 
