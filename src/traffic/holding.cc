@@ -1,0 +1,437 @@
+#include "traffic/holding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <queue>
+#include <set>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "traffic/pattern.h"
+
+namespace rlctl::traffic {
+namespace {
+
+using limiter::Decision;
+
+/// The most events in one call of the decider.
+constexpr std::size_t kMostEvents = 4096;
+/// The keys that are drawn, and the steps of each, which are merged if there are more.
+constexpr std::uint32_t kDrawnKeys = 1'000;
+constexpr std::size_t kMostSteps = 32'768;
+/// The keys that are asked for at the end, and the most acquires of one.
+constexpr std::size_t kProbedKeys = 100;
+constexpr std::int64_t kMostProbes = 100'000;
+
+/// Somebody who has a lease, or asks for one.
+struct Holder {
+  std::uint32_t key = 0;
+  microseconds until{0};  ///< when the holder releases the lease, or dies
+  bool dies = false;
+  microseconds lease_end{0};
+};
+
+// ---- Measuring ----
+
+/// How many hold over time, in bounded memory.
+class HeldSeries {
+ public:
+  void add(microseconds at, std::int64_t held) {
+    if (!steps_.empty() && steps_.back().at == at) {
+      steps_.back().held = held;
+    } else {
+      steps_.push_back({at, held});
+    }
+    if (steps_.size() == kMostSteps) merge();
+  }
+  std::vector<HeldStep> take() { return std::move(steps_); }
+
+ private:
+  /// Makes one step of every two: the higher one, so that none looks lower than it was.
+  void merge() {
+    for (std::size_t i = 0; i < steps_.size() / 2; ++i) {
+      const auto& [one, other] = std::pair(steps_[2 * i], steps_[2 * i + 1]);
+      steps_[i] = {one.at, std::max(one.held, other.held)};
+    }
+    steps_.resize(steps_.size() / 2);
+  }
+
+  std::vector<HeldStep> steps_;
+};
+
+/// Follows who holds, from the events and their decisions in order.
+class HoldMeasurement {
+ public:
+  HoldMeasurement(const limiter::Limit& limit, microseconds tick) : limit_(limit), tick_(tick) {}
+
+  /// Also extends the lease of a holder that has one.
+  void acquire(Holder& holder, microseconds now, bool allowed) {
+    auto& key = at(holder.key, now);
+    key.last_acquire = now;
+    if (!allowed) return deny(key, now);
+    holder.lease_end = now + limit_.window;
+    key.live.insert(earliest_end(holder));
+    note_held(key, holder.key, now);
+    if (key.starved_since) end_starved(key, now);
+    if (key.leaked_since && occupied(key) >= limit_.limit) end_leaked(key, now);
+  }
+  void renew(Holder& holder, microseconds now, bool allowed) {
+    auto& key = at(holder.key, now);
+    const bool is_live = earliest_end(holder) > now;
+    if (!allowed) {
+      held_.renewals_refused += is_live ? 1 : 0;
+      return;
+    }
+    ++held_.renewed;
+    remove(key, holder, now);
+    holder.lease_end = std::max(holder.lease_end, now + limit_.window);
+    key.live.insert(earliest_end(holder));
+    note_held(key, holder.key, now);
+  }
+  void release(const Holder& holder, microseconds now, bool allowed) {
+    auto& key = at(holder.key, now);
+    if (!allowed && earliest_end(holder) > now) ++*held_.releases_refused;
+    ++held_.released;
+    remove(key, holder, now);
+    note_held(key, holder.key, now);
+  }
+  void die(const Holder& holder, microseconds now) {
+    auto& key = at(holder.key, now);
+    ++held_.crashed;
+    remove(key, holder, now);
+    if (latest_end(holder) > now) key.dead.insert(latest_end(holder));
+    note_held(key, holder.key, now);
+  }
+
+  std::size_t keys() const { return keys_.size(); }
+  /// At the end, new holders acquired `allowed` leases of this key at once.
+  void probe(std::uint32_t key, std::int64_t allowed, microseconds now) {
+    held_.leaked = std::max(held_.leaked, limit_.limit - allowed);
+    if (allowed <= std::max(limit_.limit, held_.most.held)) return;
+    held_.most = {.held = allowed, .key = key, .at = now};
+    if (allowed > held_.most_ever.held) held_.most_ever = held_.most;
+  }
+  Held finish(microseconds end) {
+    for (auto& key : keys_) {
+      if (key.starved_since) end_starved(key, key.last_acquire);
+      if (key.leaked_since) end_leaked(key, end);
+    }
+    const auto drawn = held_.most_ever.key;
+    if (drawn < series_.size()) held_.steps = series_[drawn].take();
+    return held_;
+  }
+
+ private:
+  struct Key {
+    std::multiset<microseconds> live;  ///< earliest ends of the leases of those who hold
+    std::int64_t lapsed = 0;           ///< who hold although their lease may have ended
+    std::multiset<microseconds> dead;  ///< latest ends of the leases of those who died
+    std::optional<microseconds> starved_since, leaked_since;
+    microseconds last_acquire{0};
+  };
+
+  microseconds earliest_end(const Holder& holder) const { return holder.lease_end - tick_; }
+  microseconds latest_end(const Holder& holder) const { return holder.lease_end + tick_; }
+
+  /// The key as of `now`, when some leases have ended.
+  Key& at(std::uint32_t number, microseconds now) {
+    if (number >= keys_.size()) keys_.resize(number + std::size_t{1});
+    auto& key = keys_[number];
+    const auto ended = key.live.upper_bound(now);
+    key.lapsed += std::distance(key.live.begin(), ended);
+    key.live.erase(key.live.begin(), ended);
+    key.dead.erase(key.dead.begin(), key.dead.upper_bound(now));
+    return key;
+  }
+  /// Not while it is among `dead`.
+  void remove(Key& key, const Holder& holder, microseconds now) const {
+    if (earliest_end(holder) > now) {
+      key.live.erase(key.live.find(earliest_end(holder)));
+    } else {
+      --key.lapsed;
+    }
+  }
+
+  static std::int64_t holding(const Key& key) { return std::ssize(key.live) + key.lapsed; }
+  /// The slots that the limiter may rightly count.
+  static std::int64_t occupied(const Key& key) { return holding(key) + std::ssize(key.dead); }
+
+  void note_held(const Key& key, std::uint32_t number, microseconds now) {
+    if (std::ssize(key.live) > held_.most.held) {
+      held_.most = {.held = std::ssize(key.live), .key = number, .at = now};
+    }
+    if (holding(key) > held_.most_ever.held) {
+      held_.most_ever = {.held = holding(key), .lapsed = key.lapsed, .key = number, .at = now};
+    }
+    if (number >= kDrawnKeys) return;
+    if (number >= series_.size()) series_.resize(number + std::size_t{1});
+    series_[number].add(now, holding(key));
+  }
+  void deny(Key& key, microseconds now) {
+    const auto free = limit_.limit - occupied(key);
+    if (free <= 0) return;
+    ++held_.starved;
+    held_.leaked = std::max(held_.leaked, free);
+    if (!key.starved_since) key.starved_since = now;
+    if (!key.leaked_since) key.leaked_since = now;
+  }
+  void end_starved(Key& key, microseconds now) {
+    held_.longest_starved = std::max(held_.longest_starved, now - *key.starved_since);
+    key.starved_since.reset();
+  }
+  void end_leaked(Key& key, microseconds now) {
+    held_.longest_leaked = std::max(held_.longest_leaked, now - *key.leaked_since);
+    key.leaked_since.reset();
+  }
+
+  limiter::Limit limit_;
+  microseconds tick_;
+  std::vector<Key> keys_;
+  std::vector<HeldSeries> series_;  ///< by key
+  Held held_;
+};
+
+// ---- The events ----
+
+/// What a holder does next. The order of the rows is that at equal times.
+enum class Act { kDie, kRelease, kRenew, kAcquire };
+
+struct Step {
+  microseconds at{0};
+  Act act = Act::kAcquire;
+  std::uint32_t holder = 0;
+};
+
+struct IsLater {
+  bool operator()(const Step& one, const Step& other) const {
+    return std::tuple(one.at, one.act, one.holder) > std::tuple(other.at, other.act, other.holder);
+  }
+};
+
+/// Chooses how long each holder holds, and who dies.
+class Fates {
+ public:
+  explicit Fates(const HoldPlan& plan)
+      // Not the numbers of the pattern.
+      : plan_(plan), random_(plan.seed + 0x9E3779B97F4A7C15U) {}
+
+  /// The holder that acquires with this request.
+  Holder next(const Arrival& arrival) {
+    auto hold = plan_.is_in_cost ? std::chrono::milliseconds{arrival.cost} : plan_.hold;
+    if (plan_.is_exponential) hold = scaled(hold, random_.exponential());
+    // The same numbers are drawn whatever they decide.
+    const bool dies = random_.uniform() < plan_.crash_share;
+    const auto moment = random_.uniform();
+    return {.key = arrival.key,
+            .until = arrival.at + (dies ? scaled(hold, moment) : hold),
+            .dies = dies};
+  }
+
+ private:
+  static microseconds scaled(microseconds time, double factor) {
+    const auto us = std::llround(static_cast<double>(time.count()) * factor);
+    return microseconds{std::max<std::int64_t>(us, 1)};
+  }
+
+  const HoldPlan& plan_;
+  Random random_;
+};
+
+class HoldingRun {
+ public:
+  HoldingRun(Traffic& traffic, Decider& decider, const limiter::Limit& limit, const HoldPlan& plan,
+             const OnDecision& on_decision, std::optional<microseconds> zero)
+      : traffic_(traffic),
+        decider_(decider),
+        limit_(limit),
+        plan_(plan),
+        third_(std::max(limit.window / 3, microseconds{1})),
+        on_decision_(on_decision),
+        fates_(plan),
+        measurement_(limit, plan.tick),
+        limits_{limit},
+        recorder_(limits_, no_callback_, false, zero) {}
+
+  HoldingOutcome run(const Interrupt& interrupt, const OnProgress& on_progress) {
+    bool is_interrupted = false;
+    while (!(is_interrupted = interrupt.signal() != 0) && plan_batch()) {
+      is_interrupted = !decide();
+      if (is_interrupted) break;
+      if (on_progress) on_progress(acquires_);
+    }
+    HoldingOutcome result;
+    std::optional<EndProbe> end;
+    if (!is_interrupted) end = probe(is_interrupted);
+    result.held = measurement_.finish(now_);
+    if (!is_interrupted) result.held.end = end;
+    result.outcome = recorder_.finish();
+    result.outcome.replies = decider_.replies();
+    result.outcome.was_stalled = decider_.was_stalled();
+    result.outcome.interrupted = is_interrupted;
+    return result;
+  }
+
+ private:
+  /// Collects events until one may depend on the answer to another; false at the end.
+  bool plan_batch() {
+    steps_.clear();
+    arrivals_.clear();
+    auto known_until = microseconds::max();
+    while (arrivals_.size() < kMostEvents) {
+      if (!has_next_ && !traffic_.next(next_)) next_.at = microseconds::max();
+      has_next_ = true;
+      const bool is_due = !due_.empty() && due_.top().at <= next_.at;
+      const auto at = is_due ? due_.top().at : next_.at;
+      if (at >= known_until || at == microseconds::max()) break;
+      if (is_due) {
+        const auto step = due_.top();
+        due_.pop();
+        if (step.act == Act::kRenew) known_until = std::min(known_until, at + third_);
+        add(step);
+      } else {
+        const auto holder = ++last_holder_;
+        const auto& made = holders_.emplace(holder, fates_.next(next_)).first->second;
+        add({.at = at, .holder = holder});
+        known_until = std::min({known_until, made.until, plan_.renews ? at + third_ : made.until});
+        has_next_ = false;
+      }
+    }
+    return !steps_.empty();
+  }
+  void add(const Step& step) {
+    steps_.push_back(step);
+    if (step.act == Act::kDie) return;
+    const auto event = step.act == Act::kRelease ? Event::kRelease
+                       : step.act == Act::kRenew ? Event::kRenew
+                                                 : Event::kRequest;
+    arrivals_.push_back({.at = step.at,
+                         .key = holders_.at(step.holder).key,
+                         .event = event,
+                         .holder = step.holder});
+  }
+
+  /// False if it was interrupted.
+  bool decide() {
+    decisions_.resize(arrivals_.size());
+    std::size_t answered = 0;
+    try {
+      answered = decider_.decide(arrivals_, decisions_);
+    } catch (const Interrupted&) {
+    }
+    std::size_t next = 0;
+    for (const auto& step : steps_) {
+      if (step.act == Act::kDie) {
+        take(step, {});
+        continue;
+      }
+      if (next == answered) return false;
+      if (on_decision_) on_decision_(arrivals_[next], decisions_[next]);
+      take(step, decisions_[next]);
+      if (step.act == Act::kAcquire) {
+        recorder_.add(arrivals_[next], decisions_[next]);
+        ++acquires_;
+      }
+      ++next;
+    }
+    return true;
+  }
+
+  void take(const Step& step, const Decision& decision) {
+    now_ = step.at;
+    const auto found = holders_.find(step.holder);
+    auto& holder = found->second;
+    switch (step.act) {
+      case Act::kAcquire:
+        measurement_.acquire(holder, now_, decision.allowed);
+        if (!decision.allowed) break;
+        due_.push({holder.until, holder.dies ? Act::kDie : Act::kRelease, step.holder});
+        renew_later(step.holder, holder);
+        return;
+      case Act::kRenew:
+        measurement_.renew(holder, now_, decision.allowed);
+        if (decision.allowed) renew_later(step.holder, holder);
+        return;
+      case Act::kRelease:
+        measurement_.release(holder, now_, decision.allowed);
+        break;
+      case Act::kDie:
+        measurement_.die(holder, now_);
+        break;
+    }
+    holders_.erase(found);
+  }
+  void renew_later(std::uint32_t number, const Holder& holder) {
+    const auto at = now_ + third_;
+    if (plan_.renews && at < holder.until) due_.push({at, Act::kRenew, number});
+  }
+
+  /// Asks for more leases than there are, when all have ended.
+  std::optional<EndProbe> probe(bool& is_interrupted) {
+    const auto each = limit_.limit + std::min<std::int64_t>(limit_.limit, kProbedKeys) + 1;
+    if (measurement_.keys() == 0 || each > kMostProbes) return std::nullopt;
+    EndProbe end{.after = 2 * limit_.window + plan_.tick};
+    arrivals_.clear();
+    const auto keys = std::min(measurement_.keys(), kProbedKeys);
+    for (std::uint32_t key = 0; key < keys && std::ssize(arrivals_) + each <= kMostProbes; ++key) {
+      ++end.keys;
+      for (std::int64_t i = 0; i < each; ++i) {
+        arrivals_.push_back({.at = now_ + end.after, .key = key, .holder = ++last_holder_});
+      }
+    }
+    decisions_.resize(arrivals_.size());
+    is_interrupted = true;
+    try {
+      if (decider_.decide(arrivals_, decisions_) < arrivals_.size()) return std::nullopt;
+    } catch (const Interrupted&) {
+      return std::nullopt;
+    }
+    is_interrupted = false;
+    for (std::size_t i = 0; i < decisions_.size(); i += static_cast<std::size_t>(each)) {
+      const auto of_key = std::span(decisions_).subspan(i, static_cast<std::size_t>(each));
+      const auto& first = arrivals_[i];
+      const auto allowed =
+          std::ranges::count_if(of_key, [](const Decision& decision) { return decision.allowed; });
+      measurement_.probe(first.key, allowed, first.at);
+      end.taken += std::max<std::int64_t>(limit_.limit - allowed, 0);
+      end.too_many += std::max<std::int64_t>(allowed - limit_.limit, 0);
+    }
+    return end;
+  }
+
+  Traffic& traffic_;
+  Decider& decider_;
+  limiter::Limit limit_;
+  const HoldPlan& plan_;
+  microseconds third_;  ///< of a lease
+  const OnDecision& on_decision_;
+  const OnDecision no_callback_;
+  Fates fates_;
+  HoldMeasurement measurement_;
+  std::vector<limiter::Limit> limits_;
+  OutcomeRecorder recorder_;  ///< of the acquires
+  microseconds now_{0};       ///< of the last event
+  std::int64_t acquires_ = 0;
+  std::uint32_t last_holder_ = 0;
+  std::unordered_map<std::uint32_t, Holder> holders_;
+  std::priority_queue<Step, std::vector<Step>, IsLater> due_;
+  Arrival next_;  ///< the next acquire
+  bool has_next_ = false;
+  std::vector<Step> steps_;        ///< of the batch
+  std::vector<Arrival> arrivals_;  ///< the same without deaths
+  std::vector<Decision> decisions_;
+};
+
+}  // namespace
+
+HoldingOutcome run_holding(Traffic& traffic, Decider& decider, const limiter::Limit& limit,
+                           const HoldPlan& plan, const Interrupt& interrupt,
+                           const OnDecision& on_decision, const OnProgress& on_progress,
+                           std::optional<microseconds> zero) {
+  return HoldingRun(traffic, decider, limit, plan, on_decision, zero).run(interrupt, on_progress);
+}
+
+}  // namespace rlctl::traffic
