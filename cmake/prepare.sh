@@ -4,8 +4,8 @@
 #
 #   prepare GROUP…   Installs whatever the groups need and is missing: build, server, test, lint,
 #                    package (for packaging/release), root (to try packages in systems of their own),
-#                    unpack (for tests/servers), site, fuzz, browser.
-#   prepare_browser  Installs the npm packages of tests/browser in .cache/browser, unless they are there.
+#                    unpack (for tests/servers), site, fuzz, npm, browser.
+#   prepare_npm      Installs the npm packages of tests in .cache/npm, unless they are there.
 #   build PRESET [TARGET…]
 #                    Configures and builds build/PRESET. Prints its log only if it fails.
 #   step TEXT COMMAND…
@@ -65,8 +65,8 @@ site   lowdown               lowdown
 site   mandoc                mandoc
 site   scdoc                 scdoc
 browser chromium             chromium
-browser nodejs               node
-browser npm                  npm
+npm    nodejs                node
+npm    npm                   npm
 TABLE
 }
 
@@ -121,15 +121,15 @@ prepare() {
 }
 
 # Nothing that is built or installed needs them.
-prepare_browser() {
-  set -- playwright-core@1.64.1 axe-core@4.14.1
-  prepare browser || return
-  if [ "$(cat "$root/.cache/browser/packages" 2>/dev/null)" = "$*" ]; then return; fi
-  mkdir -p "$root/.cache/browser"
+prepare_npm() {
+  set -- playwright-core@1.64.1 axe-core@4.14.1 @vscode/debugadapter-testsupport@1.68.0
+  prepare npm || return
+  if [ "$(cat "$root/.cache/npm/packages" 2>/dev/null)" = "$*" ]; then return; fi
+  mkdir -p "$root/.cache/npm"
   # With the system's certificates, as apt and curl.
   step "installing $*" env NODE_OPTIONS="${NODE_OPTIONS:+$NODE_OPTIONS }--use-openssl-ca" \
-    npm install --prefix "$root/.cache/browser" --no-save --no-audit --no-fund --fetch-retries 1 \
-    --fetch-retry-mintimeout 500 --fetch-retry-maxtimeout 2000 "$@" && echo "$*" >"$root/.cache/browser/packages"
+    npm install --prefix "$root/.cache/npm" --no-save --no-audit --no-fund --fetch-retries 1 \
+    --fetch-retry-mintimeout 500 --fetch-retry-maxtimeout 2000 "$@" && echo "$*" >"$root/.cache/npm/packages"
 }
 
 build() {

@@ -4,7 +4,7 @@ load ../support/common
 # found. `.ci/run` installs Chromium and the npm packages; without them these tests are skipped.
 
 setup_file() {
-  local packages=$project/.cache/browser/node_modules
+  local packages=$project/.cache/npm/node_modules
   cd "$BATS_FILE_TMPDIR"
   missing=''
   command -v chromium >/dev/null || missing='no chromium'

@@ -2,7 +2,7 @@
 //
 //   node picture.mjs PACKAGES PAGE PICTURE
 //
-// PACKAGES is a node_modules with playwright-core: .cache/browser/node_modules, where `.ci/run tests` puts it.
+// PACKAGES is a node_modules with playwright-core: .cache/npm/node_modules, where `.ci/run tests` puts it.
 import {createRequire} from 'node:module';
 import {resolve} from 'node:path';
 
