@@ -374,9 +374,10 @@ return redis.call('GET', KEYS[1])`, {keys: ['schlüssel 😀'], args: ['é'], br
   },
 
   async large_value(s) {
-    await s.begin("local text = string.rep('x', 2000)\nreturn #text", {breakpoints: [2]});
+    await s.begin("local text = string.rep('x', 100000)\nreturn #text", {breakpoints: [2]});
     await s.stopped('breakpoint');
-    assert.equal(await s.value('#text', 'watch'), '2000');
+    // Valkey 9's debugger takes little code.
+    assert.match(await s.value('#text', 'watch').catch((error) => error.message), /^100000$|than the debugger takes$/);
     assert.match((await s.values('Locals')).text, /^"xxx/);
     await s.leave();
   },
