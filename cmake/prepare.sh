@@ -58,6 +58,7 @@ fuzz   libclang-rt-dev       /usr/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
 package dpkg-dev             dpkg-shlibdeps
 package file                 file
 package lintian              lintian
+package python3              python3
 package scdoc                scdoc
 root   mmdebstrap            mmdebstrap
 unpack mmdebstrap            mmdebstrap

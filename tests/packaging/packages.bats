@@ -68,6 +68,13 @@ files_in_root() {
   assert_equal "$(awk '{ print $2 }' <<<"$output" | sort -u)" 0/0
 }
 
+@test "the extension is the one that packaging/vsix makes, with the date of the release" {
+  run -0 unzip -l "$(echo "$RLCTL_TEST_PACKAGES"/rlctl-*.vsix)"
+  refute_output --partial 1980
+  "$project/packaging/vsix" "$BATS_TEST_TMPDIR/again.vsix"
+  cmp "$RLCTL_TEST_PACKAGES"/rlctl-*.vsix "$BATS_TEST_TMPDIR/again.vsix"
+}
+
 @test "lintian finds no error and no warning in the Debian package" {
   command -v lintian >/dev/null || skip "lintian is not installed"
   run -0 lintian --no-cfg --fail-on error,warning "$deb"

@@ -1,0 +1,160 @@
+load ../support/common
+
+# packaging/vsix and the extension that it packs, editors/vscode.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR"
+  export SOURCE_DATE_EPOCH=1800000000
+  manifest=$project/editors/vscode/package.json
+}
+
+# in_vsix FILE NAME: prints the file NAME of an extension.
+in_vsix() { python3 -c 'import sys, zipfile; sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]))' "$@"; }
+
+# files_in FILE: prints the names of the files in an extension.
+files_in() { python3 -c 'import sys, zipfile; print(*zipfile.ZipFile(sys.argv[1]).namelist(), sep="\n")' "$1" | sort; }
+
+@test "the extension has the version and the licence of the project, and neither JavaScript nor a program" {
+  "$project/packaging/vsix" rlctl.vsix
+  run -0 files_in rlctl.vsix
+  assert_output '[Content_Types].xml
+extension.vsixmanifest
+extension/LICENSE.txt
+extension/package.json
+extension/readme.md'
+  in_vsix rlctl.vsix extension/LICENSE.txt | cmp - "$project/LICENSE"
+  in_vsix rlctl.vsix extension/package.json | cmp - "$manifest"
+  assert_equal "$(jq -r .version "$manifest")" "$(rlctl --version | sed -n '1s/^rlctl //p')"
+  assert_equal "$(jq -r '.main, .browser' "$manifest")" $'null\nnull'
+}
+
+@test "what it says of itself is well-formed, and names only files that are there" {
+  local name
+  "$project/packaging/vsix" rlctl.vsix
+  in_vsix rlctl.vsix '[Content_Types].xml' | xmllint --noout -
+  in_vsix rlctl.vsix extension.vsixmanifest >manifest.xml
+  xmllint --noout manifest.xml
+  assert_equal "$(xmllint --xpath 'string(//*[local-name()="Identity"]/@Version)' manifest.xml)" "$(jq -r .version "$manifest")"
+  for name in $(grep -oE 'extension/[A-Za-z.]+' manifest.xml); do in_vsix rlctl.vsix "$name" >/dev/null; done
+}
+
+@test "it depends on nothing but its sources and the date" {
+  "$project/packaging/vsix" one.vsix
+  sleep 0.01
+  (umask 077 && TZ=Asia/Tokyo "$project/packaging/vsix" two.vsix)
+  cmp one.vsix two.vsix
+  SOURCE_DATE_EPOCH=1700000000 "$project/packaging/vsix" other.vsix
+  run -1 cmp -s one.vsix other.vsix
+  run -2 "$project/packaging/vsix"
+  run -0 "$project/packaging/vsix" --help
+  assert_line --partial 'packaging/vsix FILE'
+}
+
+@test "vsce, which others publish with, packs the same files" {
+  [[ ${RLCTL_TEST_ALL-} ]] || skip 'needs the network, for vsce; RLCTL_TEST_ALL=1 asks npm for it'
+  command -v npm >/dev/null || skip 'npm is not installed'
+  NODE_OPTIONS=--use-openssl-ca timeout 600 npm install --prefix vsce --no-audit --no-fund --ignore-scripts \
+    --fetch-retries 1 @vscode/vsce@3.9.2 >log 2>&1 || skip "npm cannot install @vscode/vsce: $(grep . log | tail -n 1)"
+  "$project/packaging/vsix" rlctl.vsix
+  (cd "$project/editors/vscode" &&
+    "$BATS_TEST_TMPDIR/vsce/node_modules/.bin/vsce" package --no-dependencies --allow-missing-repository \
+      --out "$BATS_TEST_TMPDIR/official.vsix") >log 2>&1 || fail "$(<log)"
+  assert_equal "$(files_in rlctl.vsix)" "$(files_in official.vsix)"
+}
+
+@test "the attributes of a launch are those of rlctl-debug(1), and rlctl reads each" {
+  local attribute
+  jq -r '.contributes.debuggers[0].configurationAttributes[].properties | keys[]' "$manifest" | sort -u >attributes
+  diff attributes <(sed -n '/^# IN AN EDITOR/,/^# OPTIONS/p' "$project/man/rlctl-debug.1.scd" |
+    grep -E '^\*[a-zA-Z]+\*.*\([^)]*\)$' | sed 's/([^)]*)//g' | grep -oE '[a-zA-Z]+\*' | tr -d '*' | sort -u)
+  echo 'return 1' >script.lua
+  # No attribute takes such a value.
+  for attribute in $(<attributes); do
+    run -0 client "$attribute" '{"wrong": [7]}'
+    assert_output --partial "\"$attribute\" must be"
+  done
+}
+
+# client ATTRIBUTE VALUE: prints why a launch with this attribute is refused.
+client() {
+  PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$project/tests/support python3 - "$@" <<'END'
+import json, sys
+from dap import Client
+with Client("-u", "private:") as c:
+    c.initialize()
+    launch = {"program": "script.lua", sys.argv[1]: json.loads(sys.argv[2])}
+    print(c.refused("launch", **launch))
+END
+}
+
+@test "an editor that takes the first configuration, or a snippet, stops at the first line" {
+  echo 'return {KEYS[1], ARGV[1]}' >script.lua
+  PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$project/tests/support run -0 python3 - "$manifest" <<'END'
+import json, re, sys
+from dap import Client
+
+def filled(value):
+    # As an editor fills in a snippet: ${1:default}, $1, and \} for a brace; ^"…" is the text in quotes.
+    if isinstance(value, list):
+        return [filled(one) for one in value]
+    if not isinstance(value, str):
+        return value
+    value = re.sub(r"\$\{\d:((?:[^}\\]|\\.)*)\}", r"\1", re.sub(r"\$\d", "", value))
+    return re.sub(r'\\([}$])', r"\1", value.removeprefix('^"').removesuffix('"')).replace("${file}", "script.lua")
+
+debugger = json.load(open(sys.argv[1]))["contributes"]["debuggers"][0]
+launches = debugger["initialConfigurations"] + [snippet["body"] for snippet in debugger["configurationSnippets"]]
+for launch in launches:
+    launch = {name: filled(value) for name, value in launch.items()}
+    assert launch.pop("type") == "rlctl" and launch.pop("request") == "launch" and launch.pop("name")
+    launch["server"] = "private:"  # none is at the other one's address
+    with Client() as c:
+        c.launch(launch.pop("program"), **launch)
+        assert c.stopped()["reason"] == "entry"
+print(len(launches))
+END
+  assert_output 4
+}
+
+@test "the debugger starts the program rlctl with --dap" {
+  run -0 jq -r '.contributes.debuggers[0] | .runtime, .runtimeArgs[], .program' "$manifest"
+  assert_output $'rlctl\ndebug\n--dap\nnull'
+}
+
+# problems: reads the output of rlctl lint and prints what the extension's problem matchers find in it, as the editor
+# reads it: a matcher's patterns match consecutive lines, and what they say of the message is joined.
+problems() {
+  python3 -c '
+import json, re, sys
+lines = sys.stdin.read().split("\n")
+for matcher in json.load(open(sys.argv[1]))["contributes"]["problemMatchers"]:
+    patterns = matcher["pattern"] if isinstance(matcher["pattern"], list) else [matcher["pattern"]]
+    for start in range(len(lines) - len(patterns) + 1):
+        found = {"severity": matcher["severity"]}
+        for pattern, line in zip(patterns, lines[start:]):
+            match = re.search(pattern["regexp"], line)
+            if not match: break
+            for name in ("file", "line", "code", "severity", "message"):
+                if name in pattern:
+                    more = found[name] + " " if name == "message" and name in found else ""
+                    found[name] = more + match[pattern[name]].strip()
+        else:
+            print(found["severity"], found["file"], found["line"], found.get("code", "-"), found["message"], sep="|")
+' "$manifest"
+}
+
+@test "what rlctl lint prints becomes problems with a file, a line, a severity and a message" {
+  printf '%s\n' '-- A counter without an end.' "return redis.call('INCR', KEYS[1])" >counter.lua
+  printf '%s\n' "local count = redis.call('INCR', KEYS[1])" "if count == 1 then redis.call('EXPIRE', KEYS[1], 6000000) end" \
+    'if count > tonumber(ARGV[1]) then return 0 end' 'return 1' >long.lua
+  printf '%s\n' 'local x' 'return = x' >broken.lua
+  run ! rlctl lint counter.lua long.lua --args '{limit}'
+  problems <<<"$output" >found
+  run -0 cat found
+  assert_line --regexp "^(warning|critical)\|counter\.lua\|2\|no-ttl\|INCR ann 'ann' has no TTL when the script returns\."
+  assert_line --regexp '^note\|long\.lua\|2\|long-ttl\|EXPIRE ann '
+  assert_equal "$(wc -l <found)" "$(rlctl lint counter.lua long.lua --args '{limit}' --json 2>/dev/null | grep -c '"finding"')"
+  run -3 rlctl lint broken.lua
+  run -0 problems <<<"$output"
+  assert_output --regexp '^error\|broken\.lua\|2\|-\|.*unexpected symbol'
+}
