@@ -77,6 +77,7 @@ void Debugger::forget_run() {
 
 Halt Debugger::start() {
   forget_run();
+  for (auto& [line, breakpoint] : breakpoints_) breakpoint.hits = 0;
   find_stop_lines();
   walk_ = begin_walk(debuggee_, mode_, connect_, {.now = options_.now, .limits = options_.limits},
                      [this](const ProbedScript& script, const ProbeReading& reading) {
@@ -130,6 +131,18 @@ int Debugger::declared_at(std::string_view name) const noexcept {
 void Debugger::collect_events() {
   next_halt_.calls_before += add_last(next_halt_.calls, walk_->take_calls());
   add_last(next_halt_.messages, walk_->take_messages());
+  for (const auto& logged : walk_->take_logged()) {
+    const auto found = breakpoints_.find(logged.line);
+    if (found != breakpoints_.end()) log(found->second, logged.values, logged.error);
+  }
+}
+
+/// Gives a breakpoint's message, of these values unless there was an error, to the user.
+void Debugger::log(const Breakpoint& breakpoint, const std::vector<Value>& values,
+                   const std::string& error) {
+  if (!options_.on_message || !breakpoint.message) return;
+  options_.on_message(breakpoint.line,
+                      error.empty() ? breakpoint.message->text(values) : "the message: " + error);
 }
 
 /// Takes over what a move has shown. Returns false if the script has ended.
@@ -194,21 +207,43 @@ void Debugger::add_cause(const std::string& what) {
   result_.message += fmt::format(" to {}, which is removed", what);
 }
 
-/// Whether a breakpoint on this line applies.
+/// Whether a breakpoint on this line stops the script. If it only has a message, logs that.
 bool Debugger::breaks_here() {
   const auto found = breakpoints_.find(walk_->line());
   if (found == breakpoints_.end()) return false;
-  const auto& condition = found->second.condition;
-  if (condition.empty()) return true;
-  const auto evaluation = evaluate(condition);
-  if (!running()) {
-    add_cause(fmt::format("the condition of the breakpoint at {}", found->first));
+  auto& breakpoint = found->second;
+  if (walk_->is_at_hit()) return true;
+  const auto value_of = [&](const std::string& code, const char* what) {
+    auto evaluation =
+        code.empty() ? Evaluation{.values = {Value{.kind = Value::Kind::kBoolean, .boolean = true}}}
+                     : evaluate(code);
+    if (running()) return evaluation;
+    add_cause(fmt::format("the {} of the breakpoint at {}", what, found->first));
     breakpoints_.erase(found);
-    return false;
+    return evaluation;
+  };
+  const auto condition = value_of(breakpoint.condition, "condition");
+  if (!running()) return false;
+  std::string error;
+  if (condition.outcome != Outcome::kValues) {
+    error = "the condition: " + condition.message;
+    if (!breakpoint.message) next_halt_.condition_error = condition.message;
+  } else {
+    if (!is_true(condition)) return false;
+    ++breakpoint.hits;
+    if (breakpoint.hit_condition && !breakpoint.hit_condition->accepts(breakpoint.hits))
+      return false;
   }
-  if (evaluation.outcome == Outcome::kValues) return is_true(evaluation);
-  next_halt_.condition_error = evaluation.message;
-  return true;
+  if (!breakpoint.message) return true;
+  std::vector<Value> values;
+  if (error.empty()) {
+    auto message = value_of(breakpoint.message->lua(), "message");
+    if (!running()) return false;
+    if (message.outcome != Outcome::kValues) error = message.message;
+    values = std::move(message.values);
+  }
+  log(breakpoint, values, error);
+  return false;
 }
 
 std::optional<Halt> Debugger::reason_to_halt() {
@@ -288,8 +323,7 @@ Halt Debugger::step_back_to(const std::vector<std::size_t>& functions) {
 
 /// If false, the script must run in steps, checking watches and breakpoints at each.
 bool Debugger::can_run_freely() const {
-  return watches_.empty() && (stops_by_itself_ || walk_->passes_probes()) &&
-         breakpoints_.size() <= kMaxBreakpoints;
+  return watches_.empty() && (stops_by_itself_ || walk_->passes_probes());
 }
 
 /// Sets the breakpoints in the server, or removes them all.
@@ -320,12 +354,19 @@ bool Debugger::prepare_to_run() {
   std::vector<Walk::ProbeStop> stops;
   const bool by_probes =
       std::all_of(breakpoints_.begin(), breakpoints_.end(), [&](const auto& one) {
-        const auto& [line, breakpoint] = one;
-        stops.push_back({.line = line, .condition = breakpoint.condition});
-        return walk_->can_stop_by_probe(line) && !calls_functions(breakpoint.condition);
+        const auto& breakpoint = one.second;
+        Walk::ProbeStop stop{
+            .line = breakpoint.line, .condition = breakpoint.condition, .hits = breakpoint.hits};
+        if (breakpoint.hit_condition) stop.accepts = breakpoint.hit_condition->lua();
+        if (breakpoint.message) stop.message = breakpoint.message->lua();
+        const bool may_hang =
+            may_be_endless(stop.condition) || may_be_endless(stop.message.value_or(""));
+        stops.push_back(std::move(stop));
+        return !may_hang && walk_->can_stop_by_probe(breakpoint.line);
       });
   const bool probes_stop = by_probes && walk_->stop_by_probes(stops, !stops_by_itself_);
-  if (!running() || (!probes_stop && !stops_by_itself_)) return false;
+  const bool server_stops = stops_by_itself_ && breakpoints_.size() <= kMaxBreakpoints;
+  if (!running() || (!probes_stop && !server_stops)) return false;
   if (probes_stop) locals_.mark_stale();
   send_breakpoints(!probes_stop);
   return true;
@@ -333,18 +374,30 @@ bool Debugger::prepare_to_run() {
 
 Halt Debugger::go_on() {
   require_running();
-  const bool freely = can_run_freely() && prepare_to_run();
+  bool freely = can_run_freely() && prepare_to_run();
+  const bool is_by_probes = walk_->stops_by_probes();
   while (running()) {
+    // A stop has turned all probes on.
+    if (is_by_probes && !walk_->stops_by_probes()) freely = prepare_to_run();
     const auto is_enough = [this] {
       collect_events();
       return wants_stop();
     };
-    if (!moved(freely ? walk_->run(is_enough) : walk_->step())) break;
+    const bool goes_on = moved(freely ? walk_->run(is_enough) : walk_->step());
+    if (is_by_probes) count_hits();
+    if (!goes_on || !running()) break;
     if (walk_->reason() == Stop::Reason::kTimeout) return halt(Why::kStopped);
     auto reason = reason_to_halt();
     if (reason) return *std::move(reason);
   }
   return halt_at_end();
+}
+
+/// Takes over the hits that the probes have counted.
+void Debugger::count_hits() {
+  for (auto& [line, breakpoint] : breakpoints_) {
+    if (breakpoint.hit_condition && running()) breakpoint.hits = walk_->hits(line);
+  }
 }
 
 Halt Debugger::abort_script() {
@@ -486,6 +539,9 @@ void Debugger::require_compiles(const std::string& expression) {
 void Debugger::add_breakpoint(Breakpoint breakpoint) {
   require_stop_line(breakpoint.line);
   if (!breakpoint.condition.empty()) require_compiles(breakpoint.condition);
+  if (breakpoint.message) {
+    for (const auto& expression : breakpoint.message->expressions()) require_compiles(expression);
+  }
   const int line = breakpoint.line;
   breakpoints_[line] = std::move(breakpoint);
 }

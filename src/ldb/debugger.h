@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ldb/breakpoint.h"
 #include "ldb/evaluation.h"
 #include "ldb/locals.h"
 #include "ldb/walk.h"
@@ -22,11 +23,6 @@
 // at a stop is a Halt, which cli/commands/debug/text.cc shows.
 
 namespace rlctl::ldb {
-
-struct Breakpoint {
-  int line = 0;                ///< in the source
-  std::string condition = {};  ///< an expression; if empty, the breakpoint always stops
-};
 
 /// An expression; the script stops when its value changes.
 struct Watch {
@@ -72,6 +68,8 @@ class Debugger {
     bool may_hang = false;
     /// Returns true if the script must stop where it is. Polled while the script runs.
     std::function<bool()> wants_stop = {};
+    /// Takes the message of a breakpoint that was hit. None: messages are lost.
+    std::function<void(int line, const std::string& text)> on_message = {};
     Session::Limits limits = {};
     std::chrono::microseconds evaluation{std::chrono::seconds(2)};  ///< the limit of evaluate()
   };
@@ -171,12 +169,15 @@ class Debugger {
   void keep_result();
   void check_watches();
   bool breaks_here();
+  void log(const Breakpoint& breakpoint, const std::vector<Value>& values,
+           const std::string& error);
   std::vector<std::size_t> functions_entered();
   bool is_back_in(const std::vector<std::size_t>& functions);
   Halt step_back_to(const std::vector<std::size_t>& functions);
   bool can_run_freely() const;
   std::optional<Call> reply_to_time(const std::vector<std::string>& words) const;
   void send_breakpoints(bool are_set);
+  void count_hits();
   bool prepare_to_run();
   void require_running() const;
   void require_stop_line(int line) const;

@@ -225,20 +225,6 @@ bool may_be_endless(std::string_view code) {
                                [](const auto& token) { return kWords.contains(token.text); });
 }
 
-bool calls_functions(std::string_view expression) {
-  const auto source = lua::lex(expression);
-  if (!source) return true;
-  // A call is an operand followed by its arguments. `function` begins an operand, too.
-  bool is_operand = false;
-  for (const auto& token : source->tokens) {
-    const bool is_string = token.kind == TokenKind::kString;
-    const bool begins_arguments = is_string || token.is("(") || token.is("{") || token.is(":");
-    if ((is_operand && begins_arguments) || token.is("function")) return true;
-    is_operand = is_string || token.kind == TokenKind::kName || token.is(")") || token.is("]");
-  }
-  return false;
-}
-
 Evaluation evaluate(Session& session, std::string_view prelude, std::string_view code,
                     std::chrono::microseconds limit, std::optional<std::chrono::microseconds> now) {
   static const auto kRun =

@@ -46,9 +46,6 @@ std::string assigned_in(std::string_view code);
 /// from a string, or repeats a string.
 bool may_be_endless(std::string_view code);
 
-/// Whether an expression calls a function.
-bool calls_functions(std::string_view expression);
-
 // ---- Running code ----
 
 /// The result of code that was run at a stop.

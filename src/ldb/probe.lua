@@ -16,10 +16,14 @@
 --   (true)             turns all probes on
 --   (false, pauses)    turns them off; with `pauses`, they stop the script now and then, after a
 --                      report, as some servers do not do by themselves
---   (part, condition)  makes a probe that is off stop the script, after a report and with all
---                      probes on, if the condition holds: Lua that gets the probe's arguments as
---                      "..."; without a condition, it always stops
--- It returns true, or false if the condition does not compile.
+--   (part, condition, accepts, hits, message)
+--                      makes a probe that is off stop the script, after a report and with all
+--                      probes on, at each hit that `accepts` accepts, or all: Lua of the number of
+--                      the hit, counted on from `hits`. A hit is when the condition holds, or always
+--                      without one: Lua that gets the probe's arguments as "...". With a message,
+--                      Lua of the same arguments, it reports the values of that and does not stop
+--   ('hits', part)     returns how many hits that were, as a text
+-- It returns true, or false if a text does not compile.
 -- Reports are lines of redis.debug(), in which encode.lua writes values and texts:
 --   ~rl:P7;1=d1.5;2=n:8;1=sab    part 7: its first value is 1.5, its second nil; then part 8
 --   ~rl:C;GET;k                  a call, before it is executed
@@ -27,6 +31,9 @@
 --   ~rl:L;3;text                 redis.log(3, 'text')
 --   ~rl:R;d0.5                   what the script returns, of which the server may cut off something
 --   ~rl:T                        the script pauses
+--   ~rl:B7;t                     the script stops at part 7, a hit; f: its condition raised an error
+--   ~rl:G7;d1.5;sx               the message of part 7, a hit: its values
+--   ~rl:E7;stext                 that message raised this error
 -- This code must not change what the script does: it writes no globals and runs no metamethods, and
 -- omits what fails. But it raises a stack overflow, since the script would have overflowed as well.
 
@@ -113,15 +120,42 @@ local function turn_on()
   end
 end
 
-local function stop_if(condition)
+local function tell_message(part, done, ...)
+  local values, text = { ... }, (done and '~rl:G' or '~rl:E') .. part
+  for i = 1, select('#', ...) do
+    local kind = type(values[i])
+    text = text .. ';' .. (kind == 'table' and table_text(values[i]) or plain(values[i], kind))
+  end
+  debug(text)
+end
+
+local hits = {} -- by part
+local is_judging = false -- a condition or a message may call the function that it is in
+
+local function stop_if(part, condition, accepts, message)
   return function(...)
+    if is_judging then return end
     vary()
+    local done, holds = true, true
     if condition then
-      local done, holds = pcall(condition, ...)
+      is_judging = true
+      done, holds = pcall(condition, ...)
+      is_judging = false
       if done and not holds then return end
+    end
+    if done then
+      hits[part] = hits[part] + 1
+      if accepts and not accepts(hits[part]) then return end
+      if message then
+        is_judging = true
+        check(pcall(tell_message, part, pcall(message, ...)))
+        is_judging = false
+        return
+      end
     end
     turn_on()
     check(pcall(tell, ...))
+    debug('~rl:B' .. part .. (done and ';t' or ';f'))
     real.breakpoint()
   end
 end
@@ -155,7 +189,8 @@ probes = {
   script = function(server) return rawequal(server, real) and script_redis or server end,
 }
 
-local function control(what, condition)
+local function control(what, condition, accepts, count, message)
+  if what == 'hits' then return format('%d', hits[condition] or 0) end
   if what == true then
     turn_on()
     return true
@@ -166,8 +201,11 @@ local function control(what, condition)
     return true
   end
   local holds = condition and loadstring(condition, '=condition')
-  if condition and not holds then return false end
-  probes[what] = stop_if(holds)
+  local accept = accepts and loadstring(accepts, '=hits')
+  local text = message and loadstring(message, '=message')
+  if condition and not holds or accepts and not accept or message and not text then return false end
+  hits[what] = count
+  probes[what] = stop_if(what, holds, accept, text)
   return true
 end
 

@@ -597,6 +597,18 @@ ProbeReader::Line ProbeReader::read_report(std::string_view text) {
   } else if (rest.accept('L')) {
     rest.expect(';');
     line.message = read_log(rest);
+  } else if (rest.accept('B')) {
+    line.kind = Line::Kind::kHit;
+    line.part = rest.index();
+    rest.expect(';');
+    line.done = rest.accept('t');
+    if (!line.done) rest.expect('f');
+  } else if (text.starts_with('G') || text.starts_with('E')) {
+    line.kind = Line::Kind::kLogged;
+    line.done = rest.accept('G');
+    if (!line.done) rest.expect('E');
+    line.part = rest.index();
+    while (rest.accept(';')) line.values.push_back(rest.value());
   } else {
     line.kind = Line::Kind::kPause;
     rest.expect('T');

@@ -151,7 +151,15 @@ class ProbeReader {
   explicit ProbeReader(const ProbedScript& script) : script_(script) {}
 
   struct Line {
-    enum class Kind { kMessage, kProbe, kCall, kReturned, kPause } kind = Kind::kMessage;
+    enum class Kind {
+      kMessage,
+      kProbe,
+      kCall,
+      kReturned,
+      kPause,
+      kHit,
+      kLogged
+    } kind = Kind::kMessage;
     ScriptMessage message = {};  ///< kMessage
     ProbeReading reading = {};   ///< kProbe
     /// kCall: a command that the script is about to call, since the debugger tells no more than ten
@@ -159,6 +167,11 @@ class ProbeReader {
     /// a string nor a number) is not reported.
     std::vector<std::string> words = {};
     Value returned = {};  ///< kReturned
+    /// kHit: the script stops at the breakpoint in front of this part, whose condition holds if
+    /// `done`; kLogged: the values of its message, or, if not `done`, the text of an error.
+    std::size_t part = 0;
+    bool done = true;
+    std::vector<Value> values = {};
     /// kCall: the reply that the script gets if the server is not asked: the two texts of TIME.
     std::optional<std::vector<std::string>> answer = {};
   };

@@ -1,5 +1,7 @@
 #include "ldb/walk.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -7,6 +9,9 @@
 #include <numeric>
 #include <utility>
 
+#include "base/error.h"
+#include "base/text.h"
+#include "ldb/evaluation.h"
 #include "ldb/value.h"
 #include "lua/lexer.h"
 
@@ -40,6 +45,7 @@ bool Walk::start() {
 
 bool Walk::step() {
   reason_ = Stop::Reason::kStep;
+  hit_line_ = 0;
   return wait_until_stopped(session_.step());
 }
 
@@ -55,6 +61,7 @@ bool Walk::is_pause(const Message& message) {
 
 bool Walk::run(const std::function<bool()>& is_enough) {
   reason_ = Stop::Reason::kStep;
+  hit_line_ = 0;
   calls_.set_silent(true);
   auto message = session_.run();
   while (is_pause(message) && !is_enough()) {
@@ -75,12 +82,15 @@ bool Walk::run(const std::function<bool()>& is_enough) {
   return goes_on;
 }
 
-/// Calls the function that probe.lua leaves in the metatable of KEYS; returns what it returns.
-bool Walk::control(const std::string& arguments) {
+/// Calls the function that probe.lua leaves in the metatable of KEYS; returns what it returns, as
+/// the server shows it, without quotes.
+std::string Walk::control(const std::string& arguments) {
   const auto message = session_.ask({"eval", "getmetatable(KEYS)[1](" + arguments + ")"});
-  return std::any_of(message.items.begin(), message.items.end(), [](std::string_view item) {
-    return item.starts_with(kValueItem) && item.substr(kValueItem.size()) == "true";
-  });
+  for (const std::string_view item : message.items) {
+    if (item.starts_with(kValueItem))
+      return std::string(without_quotes(item.substr(kValueItem.size())));
+  }
+  return {};
 }
 
 bool Walk::passes_probes() const {
@@ -90,19 +100,32 @@ bool Walk::passes_probes() const {
   return true;
 }
 
+/// Lua, as a literal, for the values of expressions; it gets the probe's arguments.
+std::string Walk::function_of_probe(const Probe& probe, const std::string& expressions) const {
+  std::string names = "_,_";
+  for (std::size_t i = 0; i < probe.functions.size(); ++i) names += ",_";
+  for (const auto local : probe.locals) names += ',' + script_.locals[local].name;
+  // Redis at the time that the script sees.
+  const auto* redis =
+      names_in(expressions).contains("redis") ? "local redis=getmetatable(KEYS)[3] or redis " : "";
+  return string_literal(redis + ("local " + names) + "=... return " + expressions);
+}
+
 bool Walk::stop_by_probes(const std::vector<ProbeStop>& stops, bool pauses) {
-  if (!has_probes() || !control(pauses ? "false,true" : "false")) return false;
+  if (!has_probes() || control(pauses ? "false,true" : "false") != "true") return false;
   are_probes_off_ = true;
   for (const auto& stop : stops) {
-    const auto* probe = script_.probe_at(stop.line);
-    auto arguments = std::to_string(probe->part);
-    if (!stop.condition.empty()) {
-      std::string names = "_,_";
-      for (std::size_t i = 0; i < probe->functions.size(); ++i) names += ",_";
-      for (const auto local : probe->locals) names += ',' + script_.locals[local].name;
-      arguments += ',' + string_literal("local " + names + "=... return " + stop.condition);
+    const auto& probe = *script_.probe_at(stop.line);
+    const auto arguments = fmt::format(
+        "{},{},{},{},{}", probe.part,
+        stop.condition.empty() ? "nil" : function_of_probe(probe, stop.condition),
+        stop.accepts.empty() ? "nil" : string_literal("local n=... return " + stop.accepts),
+        stop.hits, stop.message ? function_of_probe(probe, *stop.message) : "nil");
+    try {
+      are_probes_off_ = !session_.ended() && control(arguments) == "true";
+    } catch (const UsageError&) {
+      are_probes_off_ = false;  // more than the debugger takes
     }
-    are_probes_off_ = !session_.ended() && control(arguments);
     if (are_probes_off_) continue;
     if (!session_.ended()) control("true");
     return false;
@@ -110,7 +133,19 @@ bool Walk::stop_by_probes(const std::vector<ProbeStop>& stops, bool pauses) {
   return true;
 }
 
-bool Walk::can_stop_by_probe(int line) const {
+std::int64_t Walk::hits(int line) {
+  const auto* probe = script_.probe_at(line);
+  if (probe == nullptr || ended()) return 0;
+  return to_number<std::int64_t>(control(fmt::format("'hits',{}", probe->part))).value_or(0);
+}
+
+bool Walk::can_stop_by_probe(int line) {
+  auto [known, is_new] = can_stop_.try_emplace(line, false);
+  if (is_new) known->second = begins_with_probe(line);
+  return known->second;
+}
+
+bool Walk::begins_with_probe(int line) const {
   const auto* probe = script_.probe_at(line);
   const auto source = lua::lex(debuggee_.source);
   if (probe == nullptr || !probe->is_one_part() || !source) return false;
@@ -190,6 +225,18 @@ void Walk::read_debug(std::string_view item) {
     calls_.add_words(std::move(line.words), line.answer);
   } else if (line.kind == Kind::kReturned) {
     returned_ = std::move(line.returned);
+  } else if (line.kind == Kind::kHit || line.kind == Kind::kLogged) {
+    if (line.part == 0 || line.part > script_.parts.size()) return;
+    const int at = script_.probes[script_.parts[line.part - 1].probe].line;
+    if (line.kind == Kind::kHit) {
+      hit_line_ = line.done ? at : 0;
+      return;
+    }
+    auto& logged = logged_.emplace_back();
+    logged.line = at;
+    if (!line.done) logged.error = line.values.empty() ? "" : line.values.front().text;
+    if (line.done) logged.values = std::move(line.values);
+    if (!line.done && logged.error.empty()) logged.error = "an error that is not a text";
   } else if (line.kind == Kind::kMessage) {
     messages_.push_back(std::move(line.message));
   }

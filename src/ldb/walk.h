@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ldb/probes.h"
@@ -74,17 +75,35 @@ class Walk {
 
   struct ProbeStop {
     int line = 0;
-    std::string condition = {};  ///< if empty, the probe always stops the script
+    std::string condition = {};  ///< if empty, each time is a hit
+    std::string accepts = {};    ///< Lua of the number of a hit, `n`; if empty, all stop the script
+    std::int64_t hits = 0;       ///< so far
+    /// A list of expressions, which a hit reports instead of a stop; "" for none.
+    std::optional<std::string> message = {};
   };
   /// Makes the next run() fast: until its stop, the probes report no variables, but those in front
-  /// of these lines stop the script if their condition holds or cannot be evaluated. A condition
-  /// must not call anything. `pauses`: the server does not stop a long-running script by itself, so
+  /// of these lines stop the script at a hit, or if their condition cannot be evaluated. All that
+  /// they evaluate must end. `pauses`: the server does not stop a long-running script by itself, so
   /// the probes do. Returns false if that is not possible.
   bool stop_by_probes(const std::vector<ProbeStop>& stops, bool pauses);
+  /// Whether they still do: not after a stop.
+  bool stops_by_probes() const noexcept { return are_probes_off_; }
+  /// How many hits the probe in front of a line counted.
+  std::int64_t hits(int line);
+  /// Whether the probe in front of the current line stopped the script at a hit.
+  bool is_at_hit() const noexcept { return hit_line_ > 0 && hit_line_ == line_; }
+
+  /// What a probe reported at a hit instead of a stop.
+  struct Logged {
+    int line = 0;
+    std::vector<Value> values = {};
+    std::string error = {};  ///< if not empty, there are no values
+  };
+  std::vector<Logged> take_logged() { return std::exchange(logged_, {}); }
   /// Whether the script passes a probe in every loop.
   bool passes_probes() const;
   /// Whether the script cannot execute any of this line without passing the probe in front of it.
-  bool can_stop_by_probe(int line) const;
+  bool can_stop_by_probe(int line);
 
   /// The current line; 0 before the first. After the end, the last one.
   int line() const noexcept { return line_; }
@@ -113,11 +132,13 @@ class Walk {
  private:
   bool prepare();
   bool wait_until_stopped(Message message);
+  bool begins_with_probe(int line) const;
   bool may_repeat(int line) const;
   void read(const Message& message);
   void read_debug(std::string_view item);
   static bool is_pause(const Message& message);
-  bool control(const std::string& arguments);
+  std::string control(const std::string& arguments);
+  std::string function_of_probe(const Probe& probe, const std::string& expressions) const;
 
   const Debuggee& debuggee_;
   ProbedScript script_;
@@ -130,6 +151,9 @@ class Walk {
   std::vector<std::string_view> source_ = lua::source_lines(debuggee_.source);
   bool are_probes_off_ = false;  ///< by stop_by_probes()
   std::optional<Value> returned_;
+  std::map<int, bool> can_stop_;  ///< what can_stop_by_probe() found, by line
+  std::vector<Logged> logged_;
+  int hit_line_ = 0;          ///< the breakpoint at which a probe stopped the script in this move
   bool has_reading_ = false;  ///< a probe reported since this was set to false
   int line_ = 0;
   int text_line_ = 0;  ///< the line of the last stop in the text that was sent

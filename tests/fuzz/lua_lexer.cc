@@ -65,7 +65,6 @@ void test(std::string_view input) {
   (void)rlctl::ldb::names_in(input);
   (void)rlctl::ldb::assigned_in(input);
   (void)rlctl::ldb::may_be_endless(input);
-  (void)rlctl::ldb::calls_functions(input);
 }
 
 const Target kTarget("lua_lexer", test);

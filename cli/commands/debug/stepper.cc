@@ -33,7 +33,8 @@ void require_compiles(redis::Connection& connection, ldb::Debuggee& debuggee) {
 
 }  // namespace
 
-Stepper::Stepper(const Plan& plan, Place& place, std::function<bool()> wants_stop)
+Stepper::Stepper(const Plan& plan, Place& place, std::function<bool()> wants_stop,
+                 OnMessage on_message)
     : plan_(plan),
       place_(place),
       debuggee_(plan.debuggee),
@@ -41,14 +42,16 @@ Stepper::Stepper(const Plan& plan, Place& place, std::function<bool()> wants_sto
       now_(plan.now || !plan.is_private() ? plan.now : system_time()),
       debugger_(
           debuggee_, plan.mode(), [this] { return place_.connect(); },
-          options(std::move(wants_stop))) {}
+          options(std::move(wants_stop), std::move(on_message))) {}
 
-ldb::Debugger::Options Stepper::options(std::function<bool()> wants_stop) const {
+ldb::Debugger::Options Stepper::options(std::function<bool()> wants_stop,
+                                        OnMessage on_message) const {
   ldb::Debugger::Options options;
   // TIME replies now_, not only the script's arguments.
   if (plan_.freezes_time() || !plan_.now) options.now = now_;
   options.may_hang = plan_.is_private();
   options.wants_stop = std::move(wants_stop);
+  options.on_message = std::move(on_message);
   // The time limit of another server is not known, and the user ends the wait.
   if (!plan_.is_private()) options.limits.run = std::chrono::hours(24);
   return options;

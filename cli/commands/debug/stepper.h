@@ -32,8 +32,12 @@ struct RunEnd {
 /// stands still at the time at which the stepper was made.
 class Stepper {
  public:
-  /// The plan and the place must outlive this. `wants_stop`: see ldb::Debugger::Options.
-  Stepper(const Plan& plan, Place& place, std::function<bool()> wants_stop);
+  using OnMessage = std::function<void(int line, const std::string& text)>;
+
+  /// The plan and the place must outlive this. `wants_stop`, `on_message`: see
+  /// ldb::Debugger::Options.
+  Stepper(const Plan& plan, Place& place, std::function<bool()> wants_stop,
+          OnMessage on_message = {});
   Stepper(const Stepper&) = delete;
   Stepper& operator=(const Stepper&) = delete;
 
@@ -58,7 +62,7 @@ class Stepper {
   const ldb::Debuggee& debuggee() const noexcept { return debuggee_; }
 
  private:
-  ldb::Debugger::Options options(std::function<bool()> wants_stop) const;
+  ldb::Debugger::Options options(std::function<bool()> wants_stop, OnMessage on_message) const;
 
   const Plan& plan_;
   Place& place_;
