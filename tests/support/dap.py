@@ -10,6 +10,7 @@ Nothing waits for ever: a message that does not come within two minutes fails th
 import json
 import os
 import selectors
+import socket
 import subprocess
 import time
 
@@ -20,6 +21,28 @@ class Client:
     def __init__(self, *options):
         self.process = subprocess.Popen(["rlctl", *options, "debug", "--dap"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, bufsize=0)
+        self.input, self.output_fd = self.process.stdin, self.process.stdout.fileno()
+        self.begin()
+
+    @classmethod
+    def connect(cls, path, process):
+        """The client at the socket of a `rlctl debug --dap-socket`, as soon as it listens."""
+        client = cls.__new__(cls)
+        deadline = time.monotonic() + PATIENCE
+        connection = socket.socket(socket.AF_UNIX)
+        while connection.connect_ex(path) != 0:
+            assert time.monotonic() < deadline and process.poll() is None, "nobody listens"
+            time.sleep(0.01)
+        client.process, client.connection = process, connection
+        client.input, client.output_fd = connection.makefile("wb", buffering=0), connection.fileno()
+        client.begin()
+        return client
+
+    def vanish(self):
+        """Closes the connection of connect()."""
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    def begin(self):
         self.seq = 0
         self.bytes = b""
         self.events = []  # that came while something else was awaited
@@ -36,7 +59,7 @@ class Client:
         self.process.wait()
 
     def write(self, data):
-        self.process.stdin.write(data)
+        self.input.write(data)
 
     def send(self, command, **arguments):
         """Sends a request, and returns its number."""
@@ -49,7 +72,7 @@ class Client:
         """The next message; None at the end."""
         deadline = time.monotonic() + PATIENCE
         with selectors.DefaultSelector() as selector:
-            selector.register(self.process.stdout, selectors.EVENT_READ)
+            selector.register(self.output_fd, selectors.EVENT_READ)
             while True:
                 head, separator, rest = self.bytes.partition(b"\r\n\r\n")
                 if separator:
@@ -58,7 +81,7 @@ class Client:
                         self.bytes = rest[length:]
                         return json.loads(rest[:length])
                 assert selector.select(deadline - time.monotonic()), "no message came"
-                data = os.read(self.process.stdout.fileno(), 1 << 16)
+                data = os.read(self.output_fd, 1 << 16)
                 if not data:
                     return None
                 self.bytes += data

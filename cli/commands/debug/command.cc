@@ -114,11 +114,17 @@ void add_output(Options& options, Plan& plan) {
   const std::initializer_list<std::string_view> of_rlctl = {
       "--trace",  "--coverage", "--max-steps", "--commands",
       "--maxlen", "--replay",   "--json",      "--setup"};
+  const std::initializer_list<std::string_view> of_terminal = {
+      "--trace", "--coverage",  "--commands",     "--maxlen",
+      "--json",  "--redis-cli", "--print-command"};
   options
       .flag("--dap", plan.dap,
             "serve an editor with the Debug Adapter Protocol, on standard input and output")
-      .excludes_each({"--trace", "--coverage", "--commands", "--maxlen", "--json", "--redis-cli",
-                      "--print-command"});
+      .excludes_each(of_terminal);
+  options
+      .value("--dap-socket", "PATH", plan.dap_socket,
+             "--dap for the editor that connects to this Unix socket, which is created")
+      .excludes_each(of_terminal);
   options.flag("--redis-cli", plan.redis_cli, "start redis-cli --ldb instead")
       .excludes("--print-command")
       .excludes_each(of_rlctl);
@@ -142,7 +148,7 @@ std::string notes() {
 // ---- Running ----
 
 ExitStatus run(const Plan& given, Invocation& invocation) {
-  if (given.dap) {
+  if (given.dap || given.dap_socket) {
     if (invocation.operands.empty()) return run_dap(given, invocation);
     throw UsageError("--dap takes no operand: the editor's launch request names the script: " +
                          quoted_and_masked(invocation.operands.front()),
@@ -212,6 +218,7 @@ Examples:
   rlctl debug gcra --limit 10/s --replay found.log --coverage --fail-under 90
   rlctl debug --policy login alice --print-command
   rlctl -u private: debug --dap
+  rlctl debug --dap-socket ./dap.sock
 )",
          .notes = notes,
          .complete_operand = complete_operand},

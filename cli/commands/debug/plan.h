@@ -35,6 +35,7 @@ struct Plan {
   bool attach = false, sync = false, yes = false;
   bool trace = false, coverage = false, redis_cli = false, print_command = false;
   bool dap = false, quiet = false;
+  std::optional<std::string> dap_socket = {};  ///< where the client of `dap` connects; none: stdio
   /// The file of the commands for interactive stepping; the terminal counts as standard input.
   std::string commands{kStandardInput};
   std::optional<std::string> lcov = {};
@@ -103,7 +104,8 @@ void read_again(const Plan& plan, ldb::Debuggee& debuggee);
 ExitStatus run_session(Plan& plan, Invocation& invocation,
                        const std::function<ExitStatus(Place&)>& by_hand = {});
 
-/// Serves a client of the Debug Adapter Protocol, on standard input and output, until it
+/// Serves a client of the Debug Adapter Protocol, on standard input and output or as the first that
+/// connects to the plan's socket, until it
 /// disconnects or vanishes: the script, its keys and arguments are those of its launch request,
 /// which adds them to the options that are given. Throws UsageError for what is not this protocol.
 ExitStatus run_dap(const Plan& given, Invocation& invocation);

@@ -1,36 +1,7 @@
 load ../../support/common
+load ../../support/dap
 
 # `rlctl debug --dap`, driven by the client in tests/support/dap.py.
-
-setup() {
-  cd "$BATS_TEST_TMPDIR" || return
-  export TMPDIR=$BATS_TEST_TMPDIR PYTHONPATH=$project/tests/support PYTHONDONTWRITEBYTECODE=1
-  unset RLCTL_URL
-  cat >loop.lua <<'LUA'
-local key, sum = KEYS[1], 0
-
-local function add(n)
-  local before = sum
-  sum = sum + n
-  return before
-end
-for i = 1, 3 do
-  add(i)
-  redis.call('INCRBY', key, i)
-end
-local t = {a = {1, 1700000000123456}, ["b c"] = "x\000\255"}
-redis.log(redis.LOG_NOTICE, 'done')
-return {sum, ARGV[1]}
-LUA
-  echo 'while true do end' >endless.lua
-}
-
-# client: runs the client's steps, which are Python on standard input. Nothing may be left afterwards.
-client() {
-  { echo 'from dap import Client' && cat; } >steps.py
-  run -0 timeout 600 python3 steps.py
-  nothing_is_left
-}
 
 @test "a script runs to its end and tells what it did" {
   client <<'END'
@@ -49,7 +20,7 @@ END
   client <<'END'
 with Client("-u", "private:") as c:
     one, two, three, four = c.launch("loop.lua", keys=["k"], breakpoints=[
-        {"line": 2}, {"line": 9, "condition": "i == 2"}, {"line": 9}, {"line": 10, "logMessage": "x"}])
+        {"line": 2}, {"line": 9, "condition": "i == 2"}, {"line": 9}, {"line": 10, "logMessage": "{"}])
     assert one["verified"] and one["line"] in (1, 3, 7) and "nearest" in one["message"], one
     assert two["verified"] and two["line"] == 9 and "message" not in two, two
     assert not three["verified"] and not four["verified"], (three, four)
@@ -227,7 +198,6 @@ with Client("-u", "private:") as c:
     c.refused("initialize")
     assert "launch comes first" in c.refused("configurationDone")
     assert "does not support" in c.refused("setVariable")
-    assert "does not support" in c.refused("attach")
     assert "names no script" in c.refused("launch")
     assert '"keys"' in c.refused("launch", program="loop.lua", keys=7)
     assert "cannot read" in c.refused("launch", program="none.lua")

@@ -1,5 +1,7 @@
 #include "cli/commands/debug/dap/adapter.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "cli/commands/debug/dap/breakpoints.h"
 #include "cli/commands/debug/dap/halts.h"
 #include "cli/commands/debug/dap/launch.h"
+#include "cli/commands/debug/dap/socket.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/output.h"
 
@@ -27,7 +30,7 @@ ExitStatus Adapter::serve() {
     receive(true);
     if (launch_request_) launch();
   }
-  invocation_.out.flush();
+  out_.flush();
   if (!broken_.empty()) throw UsageError(broken_);
   return ExitStatus::kDone;
 }
@@ -100,7 +103,7 @@ void Adapter::answer(const Json& request) {
   }
   const auto* arguments = member(request, "arguments");
   static const Json kNone = Json::object();
-  if (command == "launch") {
+  if (found->answer == nullptr) {
     if (state_ != State::kNone || launch_request_) throw UsageError("a script was launched");
     launch_request_ = request;
     return;
@@ -115,8 +118,8 @@ void Adapter::launch() {
   const auto request = *std::exchange(launch_request_, std::nullopt);
   try {
     const auto* arguments = member(request, "arguments");
-    auto launch =
-        read_launch(arguments == nullptr ? Json() : *arguments, given_, invocation_.connection);
+    auto launch = read_launch(arguments == nullptr ? Json() : *arguments, given_,
+                              invocation_.connection, request["command"] == "attach");
     stops_on_entry_ = launch.stops_on_entry;
     Invocation invocation{.command = invocation_.command,
                           .operands = std::move(launch.operands),
@@ -126,7 +129,7 @@ void Adapter::launch() {
                           .configuration = invocation_.configuration,
                           .json = false,
                           .interrupt = invocation_.interrupt,
-                          .out = invocation_.out};
+                          .out = out_};
     auto plan = make_plan(std::move(launch.plan), invocation);
     run_session(plan, invocation, [&](Place& place) {
       drive(plan, place, request);
@@ -149,7 +152,11 @@ void Adapter::launch() {
 
 /// Serves the client while there is a script.
 void Adapter::drive(const Plan& plan, Place& place, const Json& request) {
-  script_.emplace(plan, place, counting_, [this] { return wants_stop(); });
+  script_.emplace(
+      plan, place, counting_, [this] { return wants_stop(); },
+      [this](int line, const std::string& text) {
+        client_.log(escaped_message(text), script_->source(), counting_.line(line));
+      });
   variables_.emplace(*script_);
   // The place, which the script uses, is gone after this, in whatever way it ends.
   const std::unique_ptr<Adapter, void (*)(Adapter*)> at_end(this, [](Adapter* adapter) {
@@ -269,7 +276,8 @@ Json Adapter::initialize(const Json& arguments) {
   Json capabilities;
   for (const auto* known :
        {"supportsConfigurationDoneRequest", "supportsConditionalBreakpoints",
-        "supportsEvaluateForHovers", "supportsTerminateRequest", "supportsRestartRequest"}) {
+        "supportsHitConditionalBreakpoints", "supportsLogPoints", "supportsEvaluateForHovers",
+        "supportsTerminateRequest", "supportsRestartRequest"}) {
     capabilities[known] = true;
   }
   return capabilities;
@@ -344,6 +352,7 @@ std::span<const Adapter::Row> Adapter::rows() {
   static constexpr Row kRows[] = {
       {"initialize", Needs::kNothing, [](A& a, J& given) { return a.initialize(given); }},
       {"launch", Needs::kNothing, nullptr},
+      {"attach", Needs::kNothing, nullptr},
       {"configurationDone", Needs::kScript, [](A& a, J&) { return a.configuration_done(); }},
       {"disconnect", Needs::kNothing, [](A& a, J&) { return a.disconnect(); }},
       {"terminate", Needs::kScript, [](A& a, J&) { return a.terminate(); }, true},
@@ -368,7 +377,21 @@ std::span<const Adapter::Row> Adapter::rows() {
 }  // namespace dap
 
 ExitStatus run_dap(const Plan& given, Invocation& invocation) {
-  return dap::Adapter(given, invocation).serve();
+  if (!given.dap_socket) {
+    return dap::Adapter(given, invocation, STDIN_FILENO, invocation.out).serve();
+  }
+  const auto client = dap::accept_client(*given.dap_socket, invocation.interrupt, [&] {
+    if (!given.quiet) {
+      warn("waiting for an editor at " + quoted_and_masked(*given.dap_socket), invocation.command);
+    }
+  });
+  Output out(client.get(), invocation.interrupt);
+  try {
+    return dap::Adapter(given, invocation, client.get(), out).serve();
+  } catch (const OutputClosed&) {
+  } catch (const OutputError&) {
+  }
+  return ExitStatus::kDone;  // the client has vanished
 }
 
 }  // namespace rlctl::cli::debug

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <unistd.h>
-
 #include <optional>
 #include <span>
 #include <string>
@@ -23,11 +21,13 @@ namespace rlctl::cli::debug::dap {
 /// and stop.
 class Adapter {
  public:
-  /// `given` are the options that rlctl was started with. Both must outlive this.
-  Adapter(const Plan& given, Invocation& invocation)
+  /// `given` are the options that rlctl was started with. The client's bytes come from `input`, and
+  /// `out` are those for it. All must outlive this.
+  Adapter(const Plan& given, Invocation& invocation, int input, Output& out)
       : given_(given),
         invocation_(invocation),
-        client_(STDIN_FILENO, invocation.out, invocation.interrupt) {}
+        out_(out),
+        client_(input, out, invocation.interrupt) {}
 
   /// Serves the client until it disconnects, or vanishes. Throws UsageError for bytes that are not
   /// this protocol.
@@ -47,6 +47,7 @@ class Adapter {
   struct Row {
     std::string_view command;
     Needs needs;
+    /// Null for launch and attach, which are answered once the script can start.
     Json (*answer)(Adapter& adapter, const Json& arguments);
     bool waits = false;  ///< answered once the script has stopped
   };
@@ -89,6 +90,7 @@ class Adapter {
 
   const Plan& given_;
   Invocation& invocation_;
+  Output& out_;
   Client client_;
   Counting counting_;
   bool is_initialized_ = false;

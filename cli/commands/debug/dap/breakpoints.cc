@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <map>
+#include <utility>
 
 #include "base/error.h"
 #include "ldb/debugger.h"
 
 namespace rlctl::cli::debug::dap {
 namespace {
+
+using Breakpoints = std::map<int, ldb::Breakpoint>;
 
 /// The line nearest to this one at which the script stops, the later of two; 0 if none is known.
 int nearest_stop(const ldb::Debugger& debugger, int line) {
@@ -20,12 +24,8 @@ int nearest_stop(const ldb::Debugger& debugger, int line) {
 }
 
 /// Throws UsageError for one that cannot be set.
-Json set_breakpoint(Script& script, const Json& wanted) {
+Json set_breakpoint(Script& script, const Breakpoints& before, const Json& wanted) {
   auto& debugger = script.debugger();
-  for (const auto* absent : {"hitCondition", "logMessage"}) {
-    if (text_member(wanted, absent).empty()) continue;
-    throw UsageError(fmt::format("\"{}\" is not supported", absent));
-  }
   const int first = script.counting().first_line;
   const auto asked = integer_member(wanted, "line", first) + 1 - first;
   const int line = nearest_stop(debugger, static_cast<int>(asked));
@@ -33,7 +33,19 @@ Json set_breakpoint(Script& script, const Json& wanted) {
   if (debugger.breakpoints().contains(line)) {
     throw UsageError(fmt::format("line {} has a breakpoint", line));
   }
-  debugger.add_breakpoint({.line = line, .condition = text_member(wanted, "condition")});
+  ldb::Breakpoint breakpoint{.line = line, .condition = text_member(wanted, "condition")};
+  if (const auto text = text_member(wanted, "hitCondition"); !text.empty()) {
+    breakpoint.hit_condition.emplace(text);
+  }
+  if (const auto text = text_member(wanted, "logMessage"); !text.empty()) {
+    breakpoint.message.emplace(text);
+  }
+  // The client sends all breakpoints when one changes.
+  if (const auto old = before.find(line);
+      old != before.end() && old->second.condition == breakpoint.condition) {
+    breakpoint.hits = old->second.hits;
+  }
+  debugger.add_breakpoint(std::move(breakpoint));
   Json set{{"id", line}, {"verified", true}, {"line", script.counting().line(line)}};
   if (line != asked) set["message"] = fmt::format("line {} is the nearest that stops", line);
   return set;
@@ -49,13 +61,14 @@ Json set_breakpoints(Script& script, const Json& arguments) {
     throw UsageError("\"breakpoints\" must be an array");
   }
   const bool is_ours = script.is_at(*source);
+  const auto before = script.debugger().breakpoints();
   if (is_ours) script.debugger().clear_breakpoints();
   auto set = Json::array();
   if (wanted == nullptr) return {{"breakpoints", set}};
   for (const auto& one : *wanted) {
     try {
       if (!is_ours) throw UsageError("this file is not the script that is debugged");
-      set.push_back(set_breakpoint(script, one));
+      set.push_back(set_breakpoint(script, before, one));
     } catch (const UsageError& error) {
       set.push_back({{"verified", false}, {"message", error.what()}});
     }

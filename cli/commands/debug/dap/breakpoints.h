@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "cli/commands/debug/dap/members.h"
 #include "cli/commands/debug/dap/script.h"
 

@@ -9,6 +9,7 @@
 namespace rlctl::cli::debug::dap {
 
 bool Client::read(bool waits) {
+  out_.flush();
   if (waits) {
     wait_for(input_, POLLIN, &interrupt_, kNoDeadline);
   } else {
@@ -31,6 +32,17 @@ void Client::output(const char* category, std::string text) {
   if (text.empty()) return;
   if (!text.ends_with('\n')) text += '\n';
   event("output", {{"category", category}, {"output", std::move(text)}});
+}
+
+void Client::log(std::string text, Json source, int line) {
+  add({{"type", "event"},
+       {"event", "output"},
+       {"body",
+        {{"category", "console"},
+         {"output", std::move(text) + '\n'},
+         {"source", std::move(source)},
+         {"line", line}}}});
+  out_.flush_if_large();
 }
 
 void Client::respond(const Json& request, Json body) {
@@ -60,10 +72,14 @@ void Client::refuse(const Json& request, const std::string& why) {
 }
 
 void Client::send(Json message) {
+  add(std::move(message));
+  out_.flush();
+}
+
+void Client::add(Json message) {
   message["seq"] = ++sent_;
   // Values hold any bytes.
   out_.write(framed(message.dump(-1, ' ', false, Json::error_handler_t::replace)));
-  out_.flush();
 }
 
 }  // namespace rlctl::cli::debug::dap

@@ -1,25 +1,78 @@
 #include "cli/commands/debug/dap/launch.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "base/error.h"
 #include "cli/options/options.h"
 
 namespace rlctl::cli::debug::dap {
+namespace {
 
-Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOptions& connection) {
+/// Adds the log, the request of it that is debugged, and what prepares the keys.
+void read_state(const Json& arguments, Plan& plan) {
+  if (auto files = texts_member(arguments, "replay"); !files.empty()) {
+    plan.log_options.files = std::move(files);
+  }
+  if (auto format = text_member(arguments, "format"); !format.empty()) {
+    plan.log_options.format = std::move(format);
+  }
+  if (member(arguments, "skip") != nullptr) {
+    plan.skip = integer_member(arguments, "skip", 0);
+    if (*plan.skip < 0) throw UsageError("\"skip\" must not be negative");
+  }
+  for (const auto& line : texts_member(arguments, "setup")) {
+    auto& setup = plan.script_options.setup;
+    setup = setup ? *setup + '\n' + line : line;
+  }
+}
+
+/// What the command line refuses when it is parsed.
+void require_compatible(const Plan& plan, const Json& arguments) {
+  const bool has_log = plan.log_options.given();
+  if (!has_log && (plan.skip || plan.log_options.format)) {
+    throw UsageError("\"skip\" and \"format\" require \"replay\"", "it names the log");
+  }
+  if (has_log && plan.now) {
+    throw UsageError("\"now\" and \"replay\" cannot be combined: the log has the times");
+  }
+  if (plan.attach && has_log) {
+    throw UsageError(
+        "attach and \"replay\" cannot be combined: a log is replayed on a private server");
+  }
+  if (plan.attach && plan.script_options.setup) {
+    throw UsageError(
+        "attach and \"setup\" cannot be combined: the keys of a server that is in use stay as they "
+        "are");
+  }
+  if (member(arguments, "sync") != nullptr && !plan.attach) {
+    throw UsageError("\"sync\" requires attach: a private server has no other clients");
+  }
+  // The editor waits for an answer, not for somebody at the terminal.
+  if (plan.sync && !plan.yes) {
+    throw UsageError(
+        "\"sync\" stops all of the server at every line: it serves no other client meanwhile, and "
+        "what the script writes is kept",
+        "with \"yes\": true, it does");
+  }
+}
+
+}  // namespace
+
+Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOptions& connection,
+                   bool attaches) {
   Launch launch{.plan = given, .connection = connection};
   auto& plan = launch.plan;
   plan.quiet = true;
+  plan.attach = plan.attach || attaches;
+  plan.sync = flag_member(arguments, "sync", plan.sync);
+  plan.yes = flag_member(arguments, "yes", plan.yes);
   auto script = text_member(arguments, "program");
   if (const auto other = text_member(arguments, "script"); !other.empty()) {
     if (!script.empty()) throw UsageError("\"script\" and \"program\" mean the same: omit one");
     script = other;
   }
   if (script.empty() && !plan.limit_options.policy) {
-    throw UsageError("the launch names no script: \"program\": \"${file}\"");
+    throw UsageError("the request names no script: \"program\": \"${file}\"");
   }
   if (!script.empty()) launch.operands.push_back(std::move(script));
   for (auto& key : texts_member(arguments, "keys")) {
@@ -40,11 +93,8 @@ Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOpt
     launch.connection.url = std::move(server);
   }
   launch.stops_on_entry = flag_member(arguments, "stopOnEntry", false);
-  for (const auto* absent : {"replay", "skip"}) {
-    if (member(arguments, absent) == nullptr) continue;
-    throw UsageError(
-        fmt::format("\"{}\" is not supported in a launch: start rlctl with --{}", absent, absent));
-  }
+  read_state(arguments, plan);
+  require_compatible(plan, arguments);
   return launch;
 }
 

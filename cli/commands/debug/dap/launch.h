@@ -9,7 +9,7 @@
 
 namespace rlctl::cli::debug::dap {
 
-/// What a launch request asks for, as the operands and options of the command line would.
+/// What a launch or attach request asks for, as the operands and options of the command line would.
 struct Launch {
   Plan plan = {};
   std::vector<std::string> operands = {};
@@ -17,7 +17,9 @@ struct Launch {
   bool stops_on_entry = false;
 };
 
-/// Adds what `arguments` name to the options that rlctl was started with. Throws UsageError.
-Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOptions& connection);
+/// Adds what `arguments` name to the options that rlctl was started with. `attaches`: as --attach.
+/// Throws UsageError.
+Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOptions& connection,
+                   bool attaches);
 
 }  // namespace rlctl::cli::debug::dap

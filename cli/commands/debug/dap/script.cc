@@ -27,11 +27,12 @@ std::string script_file(const Plan& plan, const ldb::Debuggee& debuggee) {
 
 }  // namespace
 
-Script::Script(const Plan& plan, Place& place, Counting counting, std::function<bool()> wants_stop)
+Script::Script(const Plan& plan, Place& place, Counting counting, std::function<bool()> wants_stop,
+               Stepper::OnMessage on_message)
     : plan_(plan),
       place_(place),
       counting_(counting),
-      stepper_(plan, place, std::move(wants_stop)),
+      stepper_(plan, place, std::move(wants_stop), std::move(on_message)),
       view_(text_, Look{.utf8 = true}, stepper_.debuggee()),
       path_(script_file(plan, stepper_.debuggee())) {
   stepper_.debugger().find_stop_lines();

@@ -22,8 +22,10 @@ struct Counting {
 /// The script that was launched, on its server, and what the client calls it.
 class Script {
  public:
-  /// The plan and the place must outlive this. `wants_stop`: see ldb::Debugger::Options.
-  Script(const Plan& plan, Place& place, Counting counting, std::function<bool()> wants_stop);
+  /// The plan and the place must outlive this. `wants_stop`, `on_message`: see
+  /// ldb::Debugger::Options.
+  Script(const Plan& plan, Place& place, Counting counting, std::function<bool()> wants_stop,
+         Stepper::OnMessage on_message);
   Script(const Script&) = delete;
   Script& operator=(const Script&) = delete;
 

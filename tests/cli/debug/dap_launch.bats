@@ -1,0 +1,145 @@
+load ../../support/common
+load ../../support/dap
+
+# What a launch and an attach of `rlctl debug --dap` take, and the socket of --dap-socket.
+
+@test "attach debugs a fork of the server, with the key that it has" {
+  start_server
+  cli SET k 41
+  client <<'END'
+import os
+with Client() as c:
+    c.initialize()
+    c.ask("attach", program="loop.lua", keys=["k"], args=["x"], server=os.environ["RLCTL_URL"])
+    c.event("initialized")
+    c.breakpoints("loop.lua", [14])
+    c.ask("configurationDone")
+    c.stopped()
+    assert "in a fork of" in c.output and "nothing that is written is kept" in c.output, c.output
+    assert c.value("redis.call('GET', KEYS[1])") == '"47"'
+    assert c.scope("ARGV")["[1]"] == '"x"'
+    c.ask("continue", threadId=1)
+    assert c.ended() == 0
+    c.ask("restart")
+    c.stopped()
+    assert c.value("redis.call('GET', KEYS[1])") == '"47"'
+END
+  assert_equal "$(cli GET k)" 41
+}
+
+@test "attach with sync needs a yes, and keeps what the script writes" {
+  start_server
+  client <<'END'
+with Client() as c:
+    c.initialize()
+    why = c.refused("attach", program="loop.lua", keys=["k"], sync=True)
+    assert "serves no other client" in why and '"yes"' in why, why
+    c.ask("attach", program="loop.lua", keys=["k"], sync=True, yes=True)
+    c.event("initialized")
+    c.ask("configurationDone")
+    assert c.ended() == 0
+END
+  assert_equal "$(cli GET k)" 6
+}
+
+@test "attach refuses what --attach refuses" {
+  start_server
+  head -c 40000 /dev/zero | tr '\0' ' ' >big.lua
+  echo 'return 1' >>big.lua
+  client <<'END'
+with Client() as c:
+    c.initialize()
+    assert "requires an existing server" in c.refused("attach", program="loop.lua", keys=["k"], server="private:")
+    assert "too long" in c.refused("attach", program="big.lua")
+    assert "cannot connect" in c.refused("attach", program="loop.lua", keys=["k"], server="unix:///nowhere/at/all")
+    assert "a private server" in c.refused("attach", program="loop.lua", replay="x.log")
+    assert "stay as they are" in c.refused("attach", program="loop.lua", setup="SET k 1")
+    assert "names no script" in c.refused("attach", keys=["k"])
+    c.ask("attach", program="loop.lua", keys=["k"])
+END
+}
+
+@test "setup prepares the keys, for a restart too" {
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("loop.lua", keys=["k"], setup=["SET k 10", "INCR k"], breakpoints=[8])
+    for _ in range(2):
+        c.stopped()
+        assert c.value("redis.call('GET', KEYS[1])") == '"11"'
+        c.value("redis.call('SET', KEYS[1], 7)")
+        c.ask("restart")
+END
+}
+
+@test "replay and skip debug one request of a log, on the state that the earlier ones left" {
+  cat >count.lua <<'LUA'
+local n = redis.call('INCR', KEYS[1])
+return {n, ARGV[1]}
+LUA
+  printf '{"time": %d, "key": "ann"}\n' 1700000000 1700000001 1700000002 >requests.log
+  client <<'END'
+with Client() as c:
+    c.initialize()
+    log = dict(program="count.lua", replay="requests.log", format="jsonl", args="{now_us}")
+    assert "leaves no request" in c.refused("launch", **log, skip=3)
+    assert "negative" in c.refused("launch", **log, skip=-1)
+    assert "whole number" in c.refused("launch", **log, skip="1")
+    assert 'require "replay"' in c.refused("launch", program="count.lua", keys=["k"], skip=1)
+    assert "the log has the times" in c.refused("launch", **log, now="1700000000000000")
+    assert "private server" in c.refused("attach", **log)
+    c.ask("launch", **log, skip=2)
+    c.event("initialized")
+    c.breakpoints("count.lua", [2])
+    c.ask("configurationDone")
+    c.stopped()
+    assert c.scope("Locals") == {"n": "3"}, c.scope("Locals")
+    assert c.scope("ARGV") == {"[1]": '"1700000002000000"'}, c.scope("ARGV")
+END
+}
+
+@test "--dap-socket serves the first client that connects, and leaves no socket" {
+  client <<'END'
+import os, subprocess
+process = subprocess.Popen(["rlctl", "-u", "private:", "debug", "--dap-socket", "s", "-q"], stdin=subprocess.DEVNULL)
+c = Client.connect("s", process)
+c.launch("loop.lua", keys=["k"], breakpoints=[14])
+assert not os.path.exists("s")
+c.stopped()
+c.ask("continue", threadId=1)
+assert c.ended() == 0
+assert c.disconnect() == 0
+process = subprocess.Popen(["rlctl", "-u", "private:", "debug", "--dap-socket", "s", "-q"], stdin=subprocess.DEVNULL)
+c = Client.connect("s", process)
+c.launch("endless.lua")
+c.vanish()
+assert process.wait(120) == 0
+END
+}
+
+@test "the socket of --dap-socket is the user's alone, and Ctrl-C removes it" {
+  bound rlctl debug --dap-socket s 2>log &
+  wait_until grep -q 'waiting for an editor' log
+  assert_equal "$(stat -c %a s)" 600
+  expect_status 2 rlctl debug --dap-socket s
+  kill -INT "$!"
+  wait_until test ! -e s
+  run -2 --separate-stderr rlctl debug --dap-socket ''
+  run -2 --separate-stderr rlctl debug --dap-socket "$(printf 'x%.0s' {1..200})"
+  run -2 --separate-stderr rlctl debug --dap-socket ./nowhere/s
+  touch file
+  run -2 --separate-stderr rlctl debug --dap-socket file
+  # shellcheck disable=SC2154 # run sets it
+  assert_equal "$stderr" "rlctl: debug: --dap-socket: 'file' exists, and is not a socket"
+  test -f file
+}
+
+@test "--dap-socket replaces a socket that nobody listens to" {
+  python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("s")'
+  client <<'END'
+import subprocess
+process = subprocess.Popen(["rlctl", "-u", "private:", "debug", "--dap-socket", "s", "-q"], stdin=subprocess.DEVNULL)
+c = Client.connect("s", process)
+c.initialize()
+assert c.disconnect() == 0
+END
+}
