@@ -2,8 +2,8 @@
 std = {
   read_globals = {
     'KEYS', 'ARGV', 'redis', 'cjson', 'cmsgpack', 'struct', 'bit',
-    'assert', 'error', 'ipairs', 'loadstring', 'next', 'pairs', 'pcall', 'rawequal', 'select',
-    'setmetatable', 'tonumber', 'tostring', 'type', 'unpack', 'xpcall', 'coroutine', 'math', 'string', 'table',
+    'assert', 'error', 'ipairs', 'loadstring', 'next', 'pairs', 'pcall', 'rawequal', 'rawget', 'select',
+    'setmetatable', 'tonumber', 'tostring', 'type', 'unpack', 'xpcall', 'coroutine', 'math', 'string', 'table', '_G',
   },
 }
 max_line_length = 110

@@ -36,6 +36,13 @@ std::int64_t add_last(std::vector<Item>& kept, std::vector<Item> more) {
   return static_cast<std::int64_t>(extra);
 }
 
+/// The message of what a script raised. Since Redis 7.0, errors of commands are tables.
+std::string message_of_error(const Value& error) {
+  const auto field = field_of(error, {.kind = Value::Kind::kString, .text = "err"});
+  const auto& told = field ? *field : error;
+  return told.kind == Value::Kind::kString ? without_script_place(told.text) : text_of(told);
+}
+
 bool is_true(const Evaluation& evaluation) {
   if (evaluation.values.empty()) return false;
   const auto& value = evaluation.values.front();
@@ -79,16 +86,19 @@ Halt Debugger::start() {
   forget_run();
   for (auto& [line, breakpoint] : breakpoints_) breakpoint.hits = 0;
   find_stop_lines();
-  walk_ = begin_walk(debuggee_, mode_, connect_, {.now = options_.now, .limits = options_.limits},
-                     [this](const ProbedScript& script, const ProbeReading& reading) {
-                       locals_.on_reading(script, reading);
-                     });
+  walk_ = begin_walk(
+      debuggee_, mode_, connect_,
+      {.stops_at_errors = options_.stops_at_errors, .now = options_.now, .limits = options_.limits},
+      [this](const ProbedScript& script, const ProbeReading& reading) {
+        locals_.on_reading(script, reading);
+      });
   if (!moved(!walk_->ended())) return halt_at_end();
   const auto& lines = walk_->script().lines;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     if (lines[i] > 0) text_lines_.emplace(lines[i], static_cast<int>(i));
   }
   stops_by_itself_ = !walk_->session().is_valkey_9();
+  if (!call_stops_.empty() || !stops_at_errors_) send_halts(true);
   for (auto& watch : watches_) {
     watch.last = evaluate_watch(watch.expression);
     if (!running()) {
@@ -248,6 +258,11 @@ bool Debugger::breaks_here() {
 
 std::optional<Halt> Debugger::reason_to_halt() {
   const auto reason = walk_->reason();
+  if (const auto& within = walk_->line_halt()) {
+    next_halt_.call = within->call;
+    next_halt_.error = message_of_error(within->error);
+    return halt(within->call.empty() ? Why::kError : Why::kCall);
+  }
   check_watches();
   if (!running()) return halt_at_end();
   if (!next_halt_.watches.empty()) return halt(Why::kWatch);
@@ -351,7 +366,9 @@ void Debugger::send_breakpoints(bool are_set) {
 /// server stops it, and the probes report all variables at each line. Returns false if the server
 /// cannot.
 bool Debugger::prepare_to_run() {
-  std::vector<Walk::ProbeStop> stops;
+  Walk::ProbeStops stops{.pauses = !stops_by_itself_,
+                         .keeps = counts_probes_ || !call_stops_.empty() ||
+                                  (options_.stops_at_errors && stops_at_errors_)};
   const bool by_probes =
       std::all_of(breakpoints_.begin(), breakpoints_.end(), [&](const auto& one) {
         const auto& breakpoint = one.second;
@@ -361,10 +378,10 @@ bool Debugger::prepare_to_run() {
         if (breakpoint.message) stop.message = breakpoint.message->lua();
         const bool may_hang =
             may_be_endless(stop.condition) || may_be_endless(stop.message.value_or(""));
-        stops.push_back(std::move(stop));
+        stops.lines.push_back(std::move(stop));
         return !may_hang && walk_->can_stop_by_probe(breakpoint.line);
       });
-  const bool probes_stop = by_probes && walk_->stop_by_probes(stops, !stops_by_itself_);
+  const bool probes_stop = by_probes && walk_->stop_by_probes(stops);
   const bool server_stops = stops_by_itself_ && breakpoints_.size() <= kMaxBreakpoints;
   if (!running() || (!probes_stop && !server_stops)) return false;
   if (probes_stop) locals_.mark_stale();
@@ -398,6 +415,41 @@ void Debugger::count_hits() {
   for (auto& [line, breakpoint] : breakpoints_) {
     if (breakpoint.hit_condition && running()) breakpoint.hits = walk_->hits(line);
   }
+}
+
+/// Sets at what the script halts within a line, or removes that.
+void Debugger::send_halts(bool are_set) {
+  walk_->set_call_stops(are_set ? call_stops_ : std::set<std::string>());
+  if (running()) walk_->set_stops_at_errors(are_set && stops_at_errors_);
+}
+
+void Debugger::set_call_stops(std::set<std::string> calls) {
+  call_stops_ = std::move(calls);
+  if (running()) send_halts(true);
+}
+
+void Debugger::set_stops_at_errors(bool stops) {
+  stops_at_errors_ = stops;
+  if (running()) send_halts(true);
+}
+
+Halt Debugger::go_on_to_probe(std::int64_t count) {
+  require_running();
+  send_halts(false);
+  send_breakpoints(false);
+  if (running() &&
+      !walk_->stop_by_probes({.pauses = !stops_by_itself_, .keeps = true, .last = count})) {
+    throw UsageError(kNoLocals);
+  }
+  locals_.mark_stale();
+  const auto is_enough = [this] {
+    collect_events();
+    return wants_stop();
+  };
+  if (!running() || !moved(walk_->run(is_enough))) return halt_at_end();
+  send_halts(true);
+  if (!running()) return halt_at_end();
+  return halt(walk_->reason() == Stop::Reason::kTimeout ? Why::kStopped : Why::kStepped);
 }
 
 Halt Debugger::abort_script() {

@@ -40,6 +40,8 @@ struct Halt {
     kCalledFor,  ///< the script called redis.breakpoint()
     kWatch,
     kStopped,  ///< by the user
+    kCall,     ///< before a call: see Debugger::set_call_stops()
+    kError,    ///< at an error that nothing in the script catches
     kEnded,    ///< see Debugger::result()
   } why = Why::kStepped;
   int line = 0;  ///< in the source; if kEnded, the last line
@@ -54,6 +56,8 @@ struct Halt {
     Watch watch = {};  ///< with its current value
     Evaluation before = {};
   };
+  std::string call = {};                  ///< kCall: which of the calls that were asked for
+  std::string error = {};                 ///< kError: its message, without its place
   std::vector<WatchChange> watches = {};  ///< kWatch: the watches that changed
 };
 
@@ -66,6 +70,8 @@ class Debugger {
     std::optional<std::chrono::microseconds> now = {};  ///< see ProbeOptions
     /// The server can be killed, so code that might not terminate may be evaluated.
     bool may_hang = false;
+    /// The script halts at errors that nothing in it catches, unless set_stops_at_errors().
+    bool stops_at_errors = false;
     /// Returns true if the script must stop where it is. Polled while the script runs.
     std::function<bool()> wants_stop = {};
     /// Takes the message of a breakpoint that was hit. None: messages are lost.
@@ -106,6 +112,10 @@ class Debugger {
   Halt finish();
   /// Runs to a breakpoint, redis.breakpoint(), a watch change, a stop by the user, or the end.
   Halt go_on();
+  /// Runs until the script has passed as many probes, regardless of breakpoints, watches, calls and
+  /// errors: with the TraceResult::probe_count of a run that did the same, to the last line that a
+  /// probe precedes. Throws UsageError if the script has no room for probes.
+  Halt go_on_to_probe(std::int64_t count);
   /// Ends the script with an error at its current line. A script that catches the error runs on to
   /// its end without a stop; its result then is not kAborted.
   Halt abort_script();
@@ -149,6 +159,14 @@ class Debugger {
   const std::vector<Watch>& watches() const noexcept { return watches_; }
   void clear_breakpoints() { breakpoints_.clear(); }
   void clear_watches() { watches_.clear(); }
+  /// Halts the script before each call of these commands, in lower case, or through "redis.call" or
+  /// "redis.pcall", under whatever name the script calls them. A script without room for probes,
+  /// see knows_locals(), never halts there.
+  void set_call_stops(std::set<std::string> calls);
+  /// Whether the script halts at errors. Requires Options::stops_at_errors.
+  void set_stops_at_errors(bool stops);
+  /// The result tells TraceResult::probe_count. Requires Options::stops_at_errors.
+  void set_counts_probes(bool counts) { counts_probes_ = counts; }
 
   /// Whether the user asked the script to stop.
   bool wants_stop() const { return options_.wants_stop && options_.wants_stop(); }
@@ -179,6 +197,7 @@ class Debugger {
   void send_breakpoints(bool are_set);
   void count_hits();
   bool prepare_to_run();
+  void send_halts(bool are_set);
   void require_running() const;
   void require_stop_line(int line) const;
   void require_compiles(const std::string& expression);
@@ -197,6 +216,9 @@ class Debugger {
   std::unique_ptr<Walk> walk_;
   std::map<int, Breakpoint> breakpoints_;
   std::vector<Watch> watches_;
+  std::set<std::string> call_stops_;
+  bool stops_at_errors_ = true;
+  bool counts_probes_ = false;
   std::int64_t watch_count_ = 0;
   std::set<int> stop_lines_;                            ///< empty: not known
   std::map<std::string, bool, std::less<>> is_global_;  ///< whether a local's name is a global, too

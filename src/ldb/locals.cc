@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ldb/session.h"
+#include "lua/lexer.h"
 
 namespace rlctl::ldb {
 
@@ -71,12 +72,55 @@ const ProbeReading* VisibleLocals::current_reading() const {
   return found == readings_.end() || is_outdated_ ? nullptr : &found->second;
 }
 
+namespace {
+
+bool holds_function(const Value& value) {
+  return value.kind == Value::Kind::kOpaque || value.is_cut ||
+         std::any_of(value.fields.begin(), value.fields.end(),
+                     [](const auto& field) { return holds_function(field.second); });
+}
+
+}  // namespace
+
+/// Whether code may end its function after calling another of the script's functions, whose
+/// variables are these.
+bool VisibleLocals::may_return_a_call(const Walk& walk, const ProbeReading& reading,
+                                      std::string_view code) {
+  const auto source = lua::lex(code);
+  if (!source) return true;
+  const bool may_return = std::any_of(source->tokens.begin(), source->tokens.end(),
+                                      [](const auto& t) { return t.is("return") || t.is("end"); });
+  if (!may_return) return false;
+  const auto names = names_in(code);
+  return std::any_of(reading.variables.begin(), reading.variables.end(), [&](const auto& one) {
+    return names.contains(walk.script().locals[one.local].name) && holds_function(one.value);
+  });
+}
+
+/// Whether the latest reading is one before the statement at which the script halts, and not of a
+/// call within it. A function that has returned reported last before its `return` or `end`.
+bool VisibleLocals::is_of_this_call(const Walk& walk) const {
+  const auto found = readings_.find(function_);
+  if (found == readings_.end()) return false;
+  const auto& probes = walk.script().probes;
+  const int line = probes[found->second.probe].line;
+  const bool is_between = std::any_of(probes.begin(), probes.end(), [&](const auto& probe) {
+    return probe.function == function_ && line < probe.line && probe.line <= walk.line();
+  });
+  if (line > walk.line() || is_between) return false;
+  return function_ == 0 ||
+         !may_return_a_call(walk, found->second, walk.source_lines(line, walk.line()));
+}
+
 void VisibleLocals::refresh(const Walk& walk, bool is_within_line) {
   locals_.clear();
+  if (walk.line_halt()) readings_.merge(stale_);
+  stale_.clear();
   function_ = function_at(walk.script(), walk.line());
   const bool was_here = std::exchange(line_, walk.line()) == walk.line();
   const auto read = std::exchange(read_, {});
-  is_outdated_ = (was_here || is_within_line) && !read.contains(function_);
+  is_outdated_ = walk.line_halt() ? !is_of_this_call(walk)
+                                  : (was_here || is_within_line) && !read.contains(function_);
   const auto* reading = current_reading();
   if (reading == nullptr) return;
   for (const auto& variable : reading->variables) {

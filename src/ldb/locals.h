@@ -56,12 +56,15 @@ class VisibleLocals {
   void on_reading(const ProbedScript& script, const ProbeReading& reading);
 
   /// Forgets all readings: the probes are off from now on, so the variables of a function are not
-  /// known before its next reading.
-  void mark_stale() noexcept { readings_.clear(); }
+  /// known before its next reading, unless the next stop is a Walk::line_halt(), before which all
+  /// later readings arrive.
+  void mark_stale() noexcept { stale_ = std::exchange(readings_, {}); }
 
   /// Updates the variables; call it at each stop of the walk. `is_within_line`: the script was
   /// stopped within a line that keeps running. At such a stop, and at the same line again, no
-  /// variables are known unless the function has a new reading.
+  /// variables are known unless the function has a new reading. At a Walk::line_halt(), they are as
+  /// they were before the statement, and not known if another call of the function may have
+  /// reported them.
   void refresh(const Walk& walk, bool is_within_line);
   /// The visible variables that are new or changed since the previous call.
   std::vector<LocalValue> changes();
@@ -92,8 +95,12 @@ class VisibleLocals {
  private:
   std::size_t function_at(const ProbedScript& script, int line) const;
   const ProbeReading* current_reading() const;
+  static bool may_return_a_call(const Walk& walk, const ProbeReading& reading,
+                                std::string_view code);
+  bool is_of_this_call(const Walk& walk) const;
 
   std::map<std::size_t, ProbeReading> readings_;  ///< the latest of each function
+  std::map<std::size_t, ProbeReading> stale_;     ///< until the next refresh(): see mark_stale()
   std::optional<std::size_t> last_probe_;         ///< the probe of the latest reading
   std::optional<LocalWatch> watch_;
   std::vector<LocalValue> locals_;

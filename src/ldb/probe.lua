@@ -3,6 +3,7 @@
 --
 -- Arguments  encoder          encode.lua as a function
 --            parts            the number of parts of probes; without it, there are no reports
+--            halt             calls its argument within the script's chunk, where the debugger stops
 --            seconds, micros  the reply of TIME; without them, the server replies
 --            clocked          the `redis` with that reply, given with them
 -- Returns    the script's `redis`
@@ -11,11 +12,17 @@
 --            [part] is nil while that part is off. new() returns a new number. script(server)
 --            returns the script's `redis` if `server` is the real one, else `server` itself.
 --            returned(...) returns its arguments, which it reports as what the script returns.
+--            run(main) calls main, and stops at an error that nothing catches, with its frames intact.
 -- The metatable of KEYS, which the debugger's `eval` can reach, has three fields: at 2 the encoder, at 3
 -- `clocked`, and at 1 a function:
 --   (true)             turns all probes on
---   (false, pauses)    turns them off; with `pauses`, they stop the script now and then, after a
---                      report, as some servers do not do by themselves
+--   (false, pauses, keeps, last)
+--                      turns them off; with `pauses`, they stop the script now and then, after a
+--                      report, as some servers do not do by themselves; with `keeps`, they keep what
+--                      they would have reported, for a stop within a line; at the number `last` of all
+--                      probes since the beginning, the script stops, and the probes are on
+--   ('stops', text)    stops the script before the calls that the text lists: ' get redis.pcall '
+--   ('errors', flag)   whether run() stops at errors, as it does at first
 --   (part, condition, accepts, hits, message)
 --                      makes a probe that is off stop the script, after a report and with all
 --                      probes on, at each hit that `accepts` accepts, or all: Lua of the number of
@@ -34,15 +41,21 @@
 --   ~rl:B7;t                     the script stops at part 7, a hit; f: its condition raised an error
 --   ~rl:G7;d1.5;sx               the message of part 7, a hit: its values
 --   ~rl:E7;stext                 that message raised this error
+--   ~rl:H;get                    halts before a call that is in the list
+--   ~rl:X;sERR%20it              halts at an error, with its value
+--   ~rl:N;17                     the script ends after as many probes
 -- This code must not change what the script does: it writes no globals and runs no metamethods, and
 -- omits what fails. But it raises a stack overflow, since the script would have overflowed as well.
 
-local encoder, parts, seconds, micros, clocked = ...
+local encoder, parts, halt, seconds, micros, clocked = ...
 local real = redis
 local debug, version = real.debug, real.REDIS_VERSION_NUM or 0
-local error, loadstring, pcall, rawequal = error, loadstring, pcall, rawequal
-local select, setmetatable, tostring, type = select, setmetatable, tostring, type
-local find, format, lower, concat = string.find, string.format, string.lower, table.concat
+local error, loadstring, next, pcall, rawequal = error, loadstring, next, pcall, rawequal
+local rawget, select, setmetatable, tostring, type = rawget, select, setmetatable, tostring, type
+local unpack, xpcall = unpack, xpcall
+local find, format, lower = string.find, string.format, string.lower
+local concat, sort = table.concat, table.sort
+local os = rawget(_G, 'os') -- not on all servers
 
 local script_redis -- a table in place of the real `redis`
 local aliases = {} -- by such a table, what is reported
@@ -113,12 +126,90 @@ local function probe(...)
 end
 
 local probes
+-- While the probes are off: whether they pause and keep, and their number at which the script stops.
+local is_off, pauses, keeps, last
+local is_judging = false -- a condition or a message may call the function that it is in
+local kept = {} -- by place: the values, and `tick`, `part` and `count`, the number of values
 
 local function turn_on()
+  is_off, kept = false, {}
   for part = 1, parts do
     probes[part] = probe
   end
 end
+
+local function tell_kept()
+  local order = {}
+  for place, values in next, kept do
+    values.place = place
+    order[#order + 1] = values
+  end
+  sort(order, function(a, b) return a.tick < b.tick end)
+  for i = 1, #order do
+    local values = order[i]
+    tell(values.part, values.place, unpack(values, 1, values.count))
+  end
+end
+
+local function note(part, place, ...)
+  kept[place] = { tick = ticks, part = part, count = select('#', ...), ... }
+end
+
+local keep_few
+
+local function keep(part, place, ...)
+  if is_judging then return end
+  vary()
+  if keeps then
+    note(part, place, ...)
+    local count = kept[place].count
+    if count <= 8 and not last then probes[part < 0 and -part or part] = keep_few(count) end
+  end
+  if ticks == last then
+    check(pcall(tell_kept))
+    turn_on()
+    real.breakpoint()
+  elseif pauses and ticks % 1024 == 0 then
+    debug('~rl:T')
+    real.breakpoint()
+  end
+end
+
+-- What keep() has put in its place is many times as fast, since it makes no tables.
+local function sometimes()
+  for _ = 1, ticks / 64 % 89 * 8 do end
+  if pauses and ticks % 1024 == 0 then
+    debug('~rl:T')
+    real.breakpoint()
+  end
+end
+
+local function keep_2(count)
+  return function(part, place, a, b)
+    if is_judging then return end
+    ticks = ticks + 1
+    if ticks % 64 == 0 then sometimes() end
+    local values = kept[place]
+    values.tick, values.part, values.count = ticks, part, count
+    values[1], values[2] = a, b
+  end
+end
+
+local function keep_8(count)
+  return function(part, place, a, b, c, d, e, f, g, h)
+    if is_judging then return end
+    ticks = ticks + 1
+    if ticks % 64 == 0 then sometimes() end
+    local values = kept[place]
+    values.tick, values.part, values.count = ticks, part, count
+    values[1], values[2], values[3], values[4] = a, b, c, d
+    if count > 4 then
+      values[5], values[6], values[7], values[8] = e, f, g, h
+    end
+  end
+end
+
+function keep_few(count) return count <= 2 and keep_2(count) or keep_8(count) end
 
 local function tell_message(part, done, ...)
   local values, text = { ... }, (done and '~rl:G' or '~rl:E') .. part
@@ -130,13 +221,13 @@ local function tell_message(part, done, ...)
 end
 
 local hits = {} -- by part
-local is_judging = false -- a condition or a message may call the function that it is in
 
 local function stop_if(part, condition, accepts, message)
   return function(...)
     if is_judging then return end
     vary()
-    local done, holds = true, true
+    if keeps then note(...) end
+    local done, holds = true
     if condition then
       is_judging = true
       done, holds = pcall(condition, ...)
@@ -160,11 +251,65 @@ local function stop_if(part, condition, accepts, message)
   end
 end
 
-local function pause()
-  ticks = ticks + 1
-  if ticks % 1000 > 0 then return end
+-- A script that spends its time in calls executes few instructions, after which a server would stop it.
+local calls, paused_at = 0, 0
+
+local function seconds_now()
+  if os then return os.clock() end
+  local now = real.call('TIME')
+  return now[1] + now[2] / 1e6
+end
+
+local function pause_at_call()
+  calls = calls + 1
+  if calls % 16 > 0 then return end
+  local now = seconds_now()
+  if now - paused_at < 0.01 then return end
+  paused_at = now
   debug('~rl:T')
   real.breakpoint()
+end
+
+-- At a halt the user may end the script by an error, which nothing here may catch.
+local function halt_within_line(report)
+  check(pcall(tell_kept))
+  debug(report)
+  halt(real.breakpoint)
+end
+
+local stops -- a text, as in ('stops', text)
+
+local function stop_at_call(name, ...)
+  local word = ...
+  if not find(stops, ' ' .. name .. ' ', 1, true) then
+    name = type(word) == 'string' and lower(word) or ''
+    if not find(stops, ' ' .. name .. ' ', 1, true) then return end
+  end
+  halt_within_line('~rl:H;' .. encode(name))
+end
+
+local stops_at_errors = true
+
+-- An error with which the debugger itself ends a script is raised where no stop is possible.
+local function ends_debugging(text)
+  return find(text, 'script aborted for user request', 1, true)
+    or find(text, 'Script killed by user', 1, true)
+    or find(text, 'timeout during Lua debugging', 1, true)
+end
+
+local function on_error(value)
+  local kind = type(value)
+  local text = kind == 'table' and rawget(value, 'err') or value
+  if not stops_at_errors or (type(text) == 'string' and ends_debugging(text)) then return value end
+  local done, report = pcall(kind == 'table' and table_text or plain, value, kind)
+  halt_within_line('~rl:X;' .. (done and report or 'n'))
+  return value
+end
+
+local function ended(done, ...)
+  debug('~rl:N;' .. ticks)
+  if done then return ... end
+  error(..., 0)
 end
 
 local function tell_returned(value)
@@ -186,6 +331,7 @@ probes = {
     check(pcall(tell_returned, (...)))
     return ...
   end,
+  run = function(main) return ended(xpcall(main, on_error)) end,
   script = function(server) return rawequal(server, real) and script_redis or server end,
 }
 
@@ -195,9 +341,17 @@ local function control(what, condition, accepts, count, message)
     turn_on()
     return true
   elseif not what then
+    is_off, pauses, keeps, last = true, condition, accepts, count
+    paused_at = seconds_now()
     for part = 1, parts do
-      probes[part] = condition and pause or nil
+      probes[part] = (pauses or keeps or last) and keep or nil
     end
+    return true
+  elseif what == 'stops' then
+    stops = condition
+    return true
+  elseif what == 'errors' then
+    stops_at_errors = condition
     return true
   end
   local holds = condition and loadstring(condition, '=condition')
@@ -238,9 +392,16 @@ local function is_time(...)
   return select('#', ...) == 1 and type(word) == 'string' and lower(word) == 'time'
 end
 
-local function caller(execute)
+local function caller(name, execute)
   return function(...)
     if parts then
+      if is_judging then
+        return execute(...)
+      elseif stops then
+        stop_at_call(name, ...)
+      elseif is_off then
+        pause_at_call()
+      end
       local answer = seconds and is_time(...) and '=' .. seconds .. ';' .. micros or ''
       check(pcall(tell_call, answer, ...))
     end
@@ -265,7 +426,9 @@ local function log(...)
 end
 
 local inner = clocked or real
-local callers = { call = caller(inner.call), pcall = caller(inner.pcall), log = log }
+local callers = { log = log }
+callers.call = caller('redis.call', inner.call)
+callers.pcall = caller('redis.pcall', inner.pcall)
 setmetatable(callers, { __index = real })
 script_redis = setmetatable({}, { __index = callers, __newindex = real })
 aliases[script_redis] = real

@@ -60,7 +60,7 @@ class ProbeWriter {
   /// Returns false if probes cannot be added.
   bool run() {
     // In a function that takes "...", `arg` is a local.
-    if (options_.wrapped && scopes_.functions[0].uses_varargs && mentions(0, "arg")) return false;
+    if (is_wrapped() && scopes_.functions[0].uses_varargs && mentions(0, "arg")) return false;
     if (!choose_functions()) return false;
     if (options_.probes) {
       choose_markers();
@@ -76,7 +76,7 @@ class ProbeWriter {
     }
     insertions_.insert(insertions_.end(), following_.begin(), following_.end());
     // Make the main function return at its original line, not at that of our `end`.
-    if (options_.wrapped && !scopes_.ends_in_return && scopes_.code_end > 0) {
+    if (is_wrapped() && !scopes_.ends_in_return && scopes_.code_end > 0) {
       insertions_.push_back({scopes_.code_end, " return"});
     }
     write();
@@ -91,6 +91,8 @@ class ProbeWriter {
     bool can_mark = false;    ///< it has room for a marker
     bool has_marker = false;  ///< it has a local with the number of its activation
   };
+
+  bool is_wrapped() const { return options_.wrapped || options_.stops_at_errors; }
 
   // Chooses the functions that may have probes; returns false if one has no room for `redis`.
   bool choose_functions() {
@@ -160,13 +162,17 @@ class ProbeWriter {
     prefix.text =
         fmt::format("local redis{}{}={},{}", names_probe ? "," : "", names_probe ? name_ : "",
                     kShim, options_.probes ? fmt::to_string(script.parts.size()) : "nil");
+    // The loop's jump back is where the debugger stops: the line of `b()` is not a new one.
+    prefix.text +=
+        options_.probes ? ",function(b)for i=1,2 do if i==1 then b()end end end" : ",nil";
     if (options_.now) {
       prefix.text += fmt::format(",{},{}", time_strings(*options_.now), redis_at(*options_.now));
     }
     prefix.text += ");";
-    if (options_.wrapped) {
+    if (is_wrapped()) {
       prefix.text +=
-          scopes_.functions[0].uses_varargs ? "return (function(...)" : "return (function()";
+          fmt::format("return {}(function({})", options_.stops_at_errors ? name_ + ".run" : "",
+                      scopes_.functions[0].uses_varargs ? "..." : "");
     }
     // A CR after the LF would be part of that line end.
     const bool cr_follows = source_.substr(prefix.offset, 1) == "\r";
@@ -261,8 +267,11 @@ class ProbeWriter {
       position = end;
       script.lines.push_back(numbers[line + 1]);
     }
-    if (options_.wrapped) {
-      script.text += scopes_.functions[0].uses_varargs ? " \nend)(...)" : " \nend)()";
+    if (is_wrapped()) {
+      script.text += fmt::format(" \nend{}{})", options_.stops_at_errors ? "," : ")(",
+                                 scopes_.functions[0].uses_varargs ? "..."
+                                 : options_.stops_at_errors        ? "nil"
+                                                                   : "");
       script.lines.push_back(0);
     }
   }
@@ -609,6 +618,19 @@ ProbeReader::Line ProbeReader::read_report(std::string_view text) {
     if (!line.done) rest.expect('E');
     line.part = rest.index();
     while (rest.accept(';')) line.values.push_back(rest.value());
+  } else if (rest.accept('H')) {
+    line.kind = Line::Kind::kHalt;
+    rest.expect(';');
+    line.halt.call = decode(rest.word());
+    if (line.halt.call.empty()) throw NotAReport{};
+  } else if (rest.accept('X')) {
+    line.kind = Line::Kind::kHalt;
+    rest.expect(';');
+    line.halt.error = rest.value();
+  } else if (rest.accept('N')) {
+    line.kind = Line::Kind::kEnded;
+    rest.expect(';');
+    line.probe_count = parse_number<std::int64_t>(rest.word());
   } else {
     line.kind = Line::Kind::kPause;
     rest.expect('T');

@@ -100,6 +100,8 @@ struct ProbeOptions {
   /// Wrap the script in a function, which lets a script have as many locals as Lua allows; this
   /// adds one stack frame.
   bool wrapped = false;
+  /// Wrap it so that the script can stop at an error that nothing in it catches. Requires probes.
+  bool stops_at_errors = false;
   bool probes = true;  ///< if false, apply only `now`: no reports, same line numbers
   /// The reply of TIME to redis.call and redis.pcall in the script, in µs since 1970; without it,
   /// the server replies.
@@ -143,6 +145,14 @@ struct ScriptMessage {
   std::string level = {};  ///< for redis.log(), its level: "notice"; empty for redis.debug()
 };
 
+/// Why probe.lua halts a script within a line.
+struct LineHalt {
+  /// The call that comes next, as it was asked for: "get", "redis.call"; empty at an error that
+  /// nothing in the script catches.
+  std::string call = {};
+  Value error = {};
+};
+
 /// Parses the lines that a probed script writes with redis.debug(). A probe does not repeat values
 /// that did not change since the last report, so use one reader per run and give it every line.
 class ProbeReader {
@@ -158,7 +168,9 @@ class ProbeReader {
       kReturned,
       kPause,
       kHit,
-      kLogged
+      kLogged,
+      kHalt,
+      kEnded
     } kind = Kind::kMessage;
     ScriptMessage message = {};  ///< kMessage
     ProbeReading reading = {};   ///< kProbe
@@ -174,6 +186,8 @@ class ProbeReader {
     std::vector<Value> values = {};
     /// kCall: the reply that the script gets if the server is not asked: the two texts of TIME.
     std::optional<std::vector<std::string>> answer = {};
+    LineHalt halt = {};            ///< kHalt
+    std::int64_t probe_count = 0;  ///< kEnded: how many probes the script has passed, in parts
   };
   /// `text` is what follows "<debug> line N: ". What is not a report is a message of the script.
   Line read(std::string_view text);

@@ -146,6 +146,16 @@ std::string with_source_lines(std::string_view text, const std::vector<int>& lin
   return out;
 }
 
+std::string without_script_place(std::string_view raised) {
+  constexpr std::string_view kBare = "ERR ", kColon = ": ";
+  if (raised.starts_with(kBare)) raised.remove_prefix(kBare.size());
+  const auto place = parse_place(raised);
+  if (place && place->chunk == kScript && raised.substr(place->size).starts_with(kColon)) {
+    raised.remove_prefix(place->size + kColon.size());
+  }
+  return std::string(raised);
+}
+
 ScriptError explain_error(redis::ReplyView error_reply, std::string_view source,
                           const std::vector<int>& lines, int last_line) {
   const auto line_of = [&](const Place& place) {

@@ -184,6 +184,9 @@ int source_line(int line, const std::vector<int>& lines) noexcept;
 /// probe: "user_script:7: ..." in an error that it caught. `lines` is ProbedScript::lines.
 std::string with_source_lines(std::string_view text, const std::vector<int>& lines);
 
+/// What a script raised, without the place in front of it and without the code ERR.
+std::string without_script_place(std::string_view raised);
+
 /// Reads an error reply of a script. `lines` is ProbedScript::lines, or empty if the source itself
 /// ran; `last_line` is the source line of the script's last stop.
 ScriptError explain_error(redis::ReplyView error_reply, std::string_view source,

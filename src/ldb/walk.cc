@@ -46,6 +46,7 @@ bool Walk::start() {
 bool Walk::step() {
   reason_ = Stop::Reason::kStep;
   hit_line_ = 0;
+  line_halt_.reset();
   return wait_until_stopped(session_.step());
 }
 
@@ -62,6 +63,7 @@ bool Walk::is_pause(const Message& message) {
 bool Walk::run(const std::function<bool()>& is_enough) {
   reason_ = Stop::Reason::kStep;
   hit_line_ = 0;
+  line_halt_.reset();
   calls_.set_silent(true);
   auto message = session_.run();
   while (is_pause(message) && !is_enough()) {
@@ -111,10 +113,13 @@ std::string Walk::function_of_probe(const Probe& probe, const std::string& expre
   return string_literal(redis + ("local " + names) + "=... return " + expressions);
 }
 
-bool Walk::stop_by_probes(const std::vector<ProbeStop>& stops, bool pauses) {
-  if (!has_probes() || control(pauses ? "false,true" : "false") != "true") return false;
+bool Walk::stop_by_probes(const ProbeStops& stops) {
+  if (!has_probes()) return false;
+  const auto last = stops.last == 0 ? "nil" : std::to_string(stops.last);
+  const auto off = fmt::format("false,{},{},{}", stops.pauses, stops.keeps, last);
+  if (control(off) != "true") return false;
   are_probes_off_ = true;
-  for (const auto& stop : stops) {
+  for (const auto& stop : stops.lines) {
     const auto& probe = *script_.probe_at(stop.line);
     const auto arguments = fmt::format(
         "{},{},{},{},{}", probe.part,
@@ -131,6 +136,24 @@ bool Walk::stop_by_probes(const std::vector<ProbeStop>& stops, bool pauses) {
     return false;
   }
   return true;
+}
+
+bool Walk::set_call_stops(const std::set<std::string>& calls) {
+  const auto text = calls.empty() ? "nil" : fmt::format("' {} '", fmt::join(calls, " "));
+  return has_probes() && control("'stops'," + text) == "true";
+}
+
+bool Walk::set_stops_at_errors(bool stops) {
+  return has_probes() && control(fmt::format("'errors',{}", stops)) == "true";
+}
+
+std::string Walk::source_lines(int first, int last) const {
+  std::string text;
+  for (auto line = first; line <= last; ++line) {
+    const auto index = static_cast<std::size_t>(line) - 1;
+    if (index < source_.size()) text.append(source_[index]).append("\n");
+  }
+  return text;
 }
 
 std::int64_t Walk::hits(int line) {
@@ -188,13 +211,23 @@ bool Walk::may_repeat(int line) const {
   return false;
 }
 
+/// Whether this is the function that probe.lua halts in, on the first line that was added.
+bool Walk::is_at_halt(const Stop& stop) const {
+  const int first_added = script_.line_of(1) == 0 ? 1 : 2;  // after "#!..."
+  return has_probes() && stop.line == first_added;
+}
+
 /// Reads a message, and those after it while the script stops at added lines or outside its source;
 /// returns false if the script has ended.
 bool Walk::wait_until_stopped(Message message) {
   read(message);
   calls_.set_silent(false);
   while (message.stop) {
-    if (message.stop->reason != Stop::Reason::kStep) reason_ = message.stop->reason;
+    const bool is_halted = is_at_halt(*message.stop);
+    if (is_halted && line_halt_ && message.stop->reason == Stop::Reason::kCalledFor) {
+      return enter_halt();
+    }
+    if (!is_halted && message.stop->reason != Stop::Reason::kStep) reason_ = message.stop->reason;
     const int line = script_.line_of(message.stop->line);
     const bool is_same = std::exchange(text_line_, message.stop->line) == message.stop->line;
     // The debugger adds a stop after every 100,000 Lua instructions.
@@ -208,6 +241,17 @@ bool Walk::wait_until_stopped(Message message) {
     read(message);
   }
   return false;
+}
+
+/// Takes the line of the function that is halted. Returns false if asking ends the session.
+bool Walk::enter_halt() {
+  text_line_ = 0;
+  for (const auto& frame : frames()) {
+    if (frame.line == 0) continue;
+    line_ = frame.line;
+    break;
+  }
+  return !session_.ended();
 }
 
 /// Reads an item of redis.debug(): "<debug> line 12: ...".
@@ -237,6 +281,10 @@ void Walk::read_debug(std::string_view item) {
     if (!line.done) logged.error = line.values.empty() ? "" : line.values.front().text;
     if (line.done) logged.values = std::move(line.values);
     if (!line.done && logged.error.empty()) logged.error = "an error that is not a text";
+  } else if (line.kind == Kind::kHalt) {
+    line_halt_ = std::move(line.halt);
+  } else if (line.kind == Kind::kEnded) {
+    probe_count_ = line.probe_count;
   } else if (line.kind == Kind::kMessage) {
     messages_.push_back(std::move(line.message));
   }
@@ -296,7 +344,8 @@ TraceResult Walk::result() {
   TraceResult result{.ending = session_.ending(),
                      .reply = session_.take_reply(),
                      .returned = std::move(returned_),
-                     .text_lines = script_.lines};
+                     .text_lines = script_.lines,
+                     .probe_count = probe_count_};
   switch (result.ending) {
     case Ending::kCompileError:
     case Ending::kRunTimeError:
@@ -346,8 +395,12 @@ std::unique_ptr<Walk> begin_walk(const Debuggee& debuggee, Mode mode, const Conn
     walk->start();
     return walk;
   };
-  for (const bool wrapped : {false, true}) {
-    auto script = add_probes(debuggee.source, {.wrapped = wrapped, .now = options.now});
+  std::vector<ProbeOptions> variants{{.now = options.now}, {.wrapped = true, .now = options.now}};
+  if (options.stops_at_errors) {
+    variants.insert(variants.begin(), {.stops_at_errors = true, .now = options.now});
+  }
+  for (const auto& variant : variants) {
+    auto script = add_probes(debuggee.source, variant);
     if (!script || script->probes.empty() || !fits(*script)) continue;
     auto walk = begin(*std::move(script));
     if (!walk->ended() || walk->session().ending() != Ending::kCompileError) return walk;

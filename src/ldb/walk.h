@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,6 +38,10 @@ struct TraceResult {
   std::string message = {};
   int error_line = 0;  ///< in the source; 0 if no line caused it
   std::int64_t lines = 0, calls = 0;
+  /// How many probes the script has passed, in parts; only known if it ran with
+  /// WalkOptions::stops_at_errors, and probes that keep, and then the same in a run that does the
+  /// same.
+  std::int64_t probe_count = 0;
   std::map<int, std::int64_t> hits = {};  ///< stops at each line of the source
   /// False if the script has variables that are not shown, because it has no room for probes.
   bool exact = true;
@@ -52,6 +57,8 @@ struct Frame {
 };
 
 struct WalkOptions {
+  /// The script can stop at errors that nothing in it catches; see Walk::set_stops_at_errors().
+  bool stops_at_errors = false;
   std::optional<std::chrono::microseconds> now = {};  ///< see ProbeOptions
   Session::Limits limits = {};
 };
@@ -81,11 +88,16 @@ class Walk {
     /// A list of expressions, which a hit reports instead of a stop; "" for none.
     std::optional<std::string> message = {};
   };
+  struct ProbeStops {
+    std::vector<ProbeStop> lines = {};
+    bool pauses = false;    ///< the server does not stop a long-running script, so the probes do
+    bool keeps = false;     ///< the variables are known at a line_halt(), too, which costs time
+    std::int64_t last = 0;  ///< stop after as many parts of probes: see TraceResult::probe_count
+  };
   /// Makes the next run() fast: until its stop, the probes report no variables, but those in front
   /// of these lines stop the script at a hit, or if their condition cannot be evaluated. All that
-  /// they evaluate must end. `pauses`: the server does not stop a long-running script by itself, so
-  /// the probes do. Returns false if that is not possible.
-  bool stop_by_probes(const std::vector<ProbeStop>& stops, bool pauses);
+  /// they evaluate must end. Returns false if that is not possible.
+  bool stop_by_probes(const ProbeStops& stops);
   /// Whether they still do: not after a stop.
   bool stops_by_probes() const noexcept { return are_probes_off_; }
   /// How many hits the probe in front of a line counted.
@@ -100,6 +112,11 @@ class Walk {
     std::string error = {};  ///< if not empty, there are no values
   };
   std::vector<Logged> take_logged() { return std::exchange(logged_, {}); }
+  /// Halts the script before each call of one of these commands, in lower case, or through
+  /// "redis.call" or "redis.pcall". Returns false if that is not possible.
+  bool set_call_stops(const std::set<std::string>& calls);
+  /// With WalkOptions::stops_at_errors, halts the script at errors, as it does at first, or not.
+  bool set_stops_at_errors(bool stops);
   /// Whether the script passes a probe in every loop.
   bool passes_probes() const;
   /// Whether the script cannot execute any of this line without passing the probe in front of it.
@@ -109,6 +126,9 @@ class Walk {
   int line() const noexcept { return line_; }
   /// Why the script stopped at the current line.
   Stop::Reason reason() const noexcept { return reason_; }
+  /// Set if the script halts within the current line.
+  const std::optional<LineHalt>& line_halt() const noexcept { return line_halt_; }
+  std::string source_lines(int first, int last) const;
   /// What the script did since the previous call of this function.
   std::vector<Call> take_calls();
   std::vector<ScriptMessage> take_messages();
@@ -134,6 +154,8 @@ class Walk {
   bool wait_until_stopped(Message message);
   bool begins_with_probe(int line) const;
   bool may_repeat(int line) const;
+  bool is_at_halt(const Stop& stop) const;
+  bool enter_halt();
   void read(const Message& message);
   void read_debug(std::string_view item);
   static bool is_pause(const Message& message);
@@ -153,7 +175,9 @@ class Walk {
   std::optional<Value> returned_;
   std::map<int, bool> can_stop_;  ///< what can_stop_by_probe() found, by line
   std::vector<Logged> logged_;
-  int hit_line_ = 0;          ///< the breakpoint at which a probe stopped the script in this move
+  int hit_line_ = 0;  ///< the breakpoint at which a probe stopped the script in this move
+  std::int64_t probe_count_ = 0;
+  std::optional<LineHalt> line_halt_;
   bool has_reading_ = false;  ///< a probe reported since this was set to false
   int line_ = 0;
   int text_line_ = 0;  ///< the line of the last stop in the text that was sent

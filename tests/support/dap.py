@@ -18,8 +18,8 @@ PATIENCE = 120
 
 
 class Client:
-    def __init__(self, *options):
-        self.process = subprocess.Popen(["rlctl", *options, "debug", "--dap"], stdin=subprocess.PIPE,
+    def __init__(self, *options, after=()):
+        self.process = subprocess.Popen(["rlctl", *options, "debug", "--dap", *after], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, bufsize=0)
         self.input, self.output_fd = self.process.stdin, self.process.stdout.fileno()
         self.begin()

@@ -18,7 +18,8 @@ namespace rlctl::test {
 class DebuggerBench {
  public:
   explicit DebuggerBench(std::string source, ldb::Mode mode = ldb::Mode::kSync,
-                         std::chrono::microseconds evaluation = std::chrono::seconds(120))
+                         std::chrono::microseconds evaluation = std::chrono::seconds(120),
+                         bool stops_at_errors = false)
       : debuggee_{.name = "test.lua",
                   .source = std::move(source),
                   .keys = {"k", "l"},
@@ -27,6 +28,7 @@ class DebuggerBench {
         debuggee_, mode, [this] { return connect(); },
         ldb::Debugger::Options{
             .may_hang = true,
+            .stops_at_errors = stops_at_errors,
             .wants_stop = [this] { return --polls_ <= 0; },
             .limits = {.step = std::chrono::seconds(120), .run = std::chrono::seconds(120)},
             .evaluation = evaluation});

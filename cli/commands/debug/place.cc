@@ -156,7 +156,7 @@ void Place::attach() {
 std::string Place::start_private() {
   redis::PrivateServer::Options options;
   // While debugging, this is the interval in ms at which a running script can be stopped.
-  if (plan_.is_interactive()) options.arguments = {"--lua-time-limit", "100"};
+  if (plan_.is_interactive()) options.arguments = {"--lua-time-limit", "10"};
   options.interrupt = &invocation_.interrupt;
   stay_on_this_cpu();
   server_.emplace(options);

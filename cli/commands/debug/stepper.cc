@@ -8,9 +8,11 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "cli/commands/debug/view.h"
+#include "limiter/check.h"
 #include "lua/scopes.h"
 #include "lua/substitute.h"
 #include "redis/error.h"
+#include "traffic/reply.h"
 #include "traffic/script.h"
 
 namespace rlctl::cli::debug {
@@ -34,7 +36,7 @@ void require_compiles(redis::Connection& connection, ldb::Debuggee& debuggee) {
 }  // namespace
 
 Stepper::Stepper(const Plan& plan, Place& place, std::function<bool()> wants_stop,
-                 OnMessage on_message)
+                 OnMessage on_message, bool stops_at_errors)
     : plan_(plan),
       place_(place),
       debuggee_(plan.debuggee),
@@ -42,16 +44,19 @@ Stepper::Stepper(const Plan& plan, Place& place, std::function<bool()> wants_sto
       now_(plan.now || !plan.is_private() ? plan.now : system_time()),
       debugger_(
           debuggee_, plan.mode(), [this] { return place_.connect(); },
-          options(std::move(wants_stop), std::move(on_message))) {}
+          options(std::move(wants_stop), std::move(on_message), stops_at_errors)) {}
 
-ldb::Debugger::Options Stepper::options(std::function<bool()> wants_stop,
-                                        OnMessage on_message) const {
+ldb::Debugger::Options Stepper::options(std::function<bool()> wants_stop, OnMessage on_message,
+                                        bool stops_at_errors) const {
   ldb::Debugger::Options options;
   // TIME replies now_, not only the script's arguments.
   if (plan_.freezes_time() || !plan_.now) options.now = now_;
   options.may_hang = plan_.is_private();
+  options.stops_at_errors = stops_at_errors;
   options.wants_stop = std::move(wants_stop);
   options.on_message = std::move(on_message);
+  // A private server stops a script often, but not within one call of a function in C.
+  options.limits.run = options.limits.step;
   // The time limit of another server is not known, and the user ends the wait.
   if (!plan_.is_private()) options.limits.run = std::chrono::hours(24);
   return options;
@@ -84,6 +89,28 @@ bool Stepper::reset() {
   debugger_.forget_source();
   debuggee_ = std::move(debuggee);
   return true;
+}
+
+void Stepper::rewind() {
+  place_.replace(first_state_.value_or(std::vector<stored::SavedKey>()), [](auto&) {});
+  debugger_.leave();
+}
+
+bool Stepper::was_denied() const {
+  const auto& result = debugger_.result();
+  if (result.ending != ldb::Ending::kReturned) return false;
+  const auto& foreign = plan_.foreign;
+  try {
+    if (foreign != nullptr) {
+      if (result.reply->is_error()) return traffic::is_denial(*result.reply, foreign->reading);
+      return !traffic::read_reply(*result.reply, foreign->reading, plan_.values, foreign->name)
+                  .allowed;
+    }
+    return !result.reply->is_error() &&
+           !limiter::Checker::parse(*result.reply, plan_.algorithm).allowed;
+  } catch (const redis::Error&) {
+    return false;  // not a decision
+  }
 }
 
 RunEnd Stepper::end(bool utf8) {

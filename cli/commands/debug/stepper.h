@@ -34,10 +34,10 @@ class Stepper {
  public:
   using OnMessage = std::function<void(int line, const std::string& text)>;
 
-  /// The plan and the place must outlive this. `wants_stop`, `on_message`: see
+  /// The plan and the place must outlive this. `wants_stop`, `on_message`, `stops_at_errors`: see
   /// ldb::Debugger::Options.
   Stepper(const Plan& plan, Place& place, std::function<bool()> wants_stop,
-          OnMessage on_message = {});
+          OnMessage on_message = {}, bool stops_at_errors = false);
   Stepper(const Stepper&) = delete;
   Stepper& operator=(const Stepper&) = delete;
 
@@ -48,6 +48,11 @@ class Stepper {
   /// state if the server is private. Returns whether the file has changed. Throws UsageError if the
   /// file cannot be read or does not compile; then nothing has changed.
   bool reset();
+  /// Leaves the script, and prepares for begin() to repeat the run on a private server, from the
+  /// original state.
+  void rewind();
+  /// Whether the run has ended with a decision that denies, as the plan reads the reply.
+  bool was_denied() const;
   /// Tells what the run left. Call it once, after its end.
   RunEnd end(bool utf8);
   /// Whether a script that is left now continues to its end in the server.
@@ -62,7 +67,8 @@ class Stepper {
   const ldb::Debuggee& debuggee() const noexcept { return debuggee_; }
 
  private:
-  ldb::Debugger::Options options(std::function<bool()> wants_stop, OnMessage on_message) const;
+  ldb::Debugger::Options options(std::function<bool()> wants_stop, OnMessage on_message,
+                                 bool stops_at_errors) const;
 
   const Plan& plan_;
   Place& place_;

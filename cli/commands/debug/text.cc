@@ -94,7 +94,8 @@ std::string outcome_text(const ldb::TraceResult& result) {
 std::string reason_text(const ldb::Halt& halt, const View::Breakpoints& breakpoints) {
   // In the order of ldb::Halt::Why, before kEnded.
   static constexpr std::array kTexts{", at the beginning",   "",          ", breakpoint",
-                                     ", redis.breakpoint()", ", watched", ", stopped"};
+                                     ", redis.breakpoint()", ", watched", ", stopped",
+                                     ", before a call",      ", error"};
   std::string text = kTexts.at(static_cast<std::size_t>(halt.why));
   const auto found = breakpoints.find(halt.line);
   if (halt.why != Why::kBreakpoint || found == breakpoints.end()) return text;

@@ -157,6 +157,9 @@ END
 for name in ("wrong.lua", "broken.lua"):
     with Client("-u", "private:") as c:
         c.launch(name, keys=["k"])
+        if name == "wrong.lua":
+            assert c.stopped()["reason"] == "exception"
+            c.ask("continue", threadId=1)
         assert c.ended() == 5
         assert "line 1" in c.output, c.output
 END
@@ -239,5 +242,152 @@ with Client("-u", "private:") as c:
     c.ask("restart")
     c.stopped()
     assert c.line() == 14
+END
+}
+
+@test "an error that nothing catches stops the script at its line, unless the filter is off" {
+  cat >wrong.lua <<'LUA'
+local ok = pcall(function() return nil + 1 end)
+local function add(n)
+  local text = 'x' .. n
+  return redis.call('INCRBY', KEYS[1], text) + 1
+end
+local sum = add(5)
+return sum
+LUA
+  client <<'END'
+with Client("-u", "private:") as c:
+    filters = c.initialize()["exceptionBreakpointFilters"]
+    assert [(one["filter"], one["default"]) for one in filters] == [("uncaught", True)], filters
+    c.ask("launch", program="wrong.lua", keys=["k"])
+    assert "unknown filter" in c.refused("setExceptionBreakpoints", filters=["all"])
+    c.ask("configurationDone")
+    stop = c.stopped()
+    assert stop["reason"] == "exception" and "not an integer" in stop["text"], stop
+    assert [one["line"] for one in c.frames()] == [4, 6], c.frames()
+    info = c.ask("exceptionInfo", threadId=1)
+    assert info["breakMode"] == "unhandled" and "not an integer" in info["description"], info
+    assert c.scope("Locals") == {"n": "5", "text": '"x5"'}, c.scope("Locals")
+    assert c.value("text .. n") == '"x55"'
+    c.ask("continue", threadId=1)
+    assert c.ended() == 5
+    assert "at line 4: value is not an integer" in c.output, c.output
+    c.ask("setExceptionBreakpoints", filters=[])
+    c.ask("restart")
+    assert c.ended() == 5
+    assert "the script has ended" in c.refused("exceptionInfo", threadId=1)
+END
+}
+
+@test "function breakpoints stop before calls of Redis, whatever the script calls them" {
+  cat >calls.lua <<'LUA'
+local call = redis.call
+local function keep(key, ...)
+  local done = call(...)
+  return done
+end
+keep('a', 'set', KEYS[1], 1)
+keep('a', 'EXPIRE', KEYS[1], 60)
+redis.pcall('GET', KEYS[1])
+return 1
+LUA
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.initialize()
+    c.ask("launch", program="calls.lua", keys=["k"])
+    answer = c.ask("setFunctionBreakpoints", breakpoints=[
+        {"name": "Set"}, {"name": "redis.pcall"}, {"name": "redis.call GET"}, {"name": ""}, {"name": "GET", "condition": "1"}])
+    assert [one["verified"] for one in answer["breakpoints"]] == [True, True, False, False, False], answer
+    c.ask("configurationDone")
+    stop = c.stopped()
+    assert stop["reason"] == "function breakpoint" and stop["description"] == "before set", stop
+    assert [one["line"] for one in c.frames()] == [3, 6], c.frames()
+    assert c.scope("Keys in Redis")["k"] == "no such key"
+    assert c.scope("Locals")["key"] == '"a"', c.scope("Locals")
+    assert c.move("stepOut") == 7
+    assert 'redis> set k 1      "+OK"' in c.output, c.output
+    assert c.move("continue") == 8
+    c.ask("setFunctionBreakpoints", breakpoints=[])
+    c.ask("continue", threadId=1)
+    assert c.ended() == 0
+END
+}
+
+@test "breakOnDeny repeats a denied call on the same state and clock, up to its last line" {
+  cat >limit.lua <<'LUA'
+local now = redis.call('TIME')
+local used = redis.call('INCR', KEYS[1])
+if used > tonumber(ARGV[1]) then
+  return {0, now[1], now[2]}
+end
+return {1}
+LUA
+  start_server
+  cli SET k 5
+  rlctl check ann --limit 1/60s --algorithm gcra
+  client <<'END'
+import os
+with Client() as c:
+    c.launch("limit.lua", keys=["k"], args=["5"], server=os.environ["RLCTL_URL"], breakOnDeny=True, breakpoints=[2])
+    c.stopped()
+    now = c.scope("Locals")["now"]
+    c.ask("continue", threadId=1)
+    c.stopped()
+    assert c.line() == 4
+    assert c.scope("Locals") == {"now": now, "used": "6"}, (now, c.scope("Locals"))
+    c.ask("continue", threadId=1)
+    assert c.ended() == 0
+    assert c.output.count("runs again") == 1, c.output
+with Client() as c:
+    c.launch("limit.lua", keys=["k"], args=["6"], server=os.environ["RLCTL_URL"], breakOnDeny=True)
+    assert c.ended() == 0
+with Client() as c:
+    c.launch("gcra", keys=["ann"], limit="1/60s", server=os.environ["RLCTL_URL"], breakOnDeny=True)
+    c.stopped()
+    assert c.scope("Keys in Redis")["ann"] != "no such key"
+    c.ask("continue", threadId=1)
+    c.ended()
+END
+  assert_equal "$(cli GET k)" 5
+}
+
+@test "breakOnDeny requires a private server" {
+  start_server
+  echo 'return 0' >zero.lua
+  client <<'END'
+import os
+with Client("-u", os.environ["RLCTL_URL"], after=["--attach"]) as c:
+    c.initialize()
+    assert "requires a private server" in c.refused("launch", program="zero.lua", breakOnDeny=True)
+END
+}
+
+@test "a script that spends its time in calls, and one in a loop, are paused at the next line" {
+  printf '%s\n' 'local n = 0' 'while true do' '  n = n + 1' "  redis.call('ECHO', ARGV[1])" 'end' >calling.lua
+  client <<'END'
+for name, line in (("calling.lua", (2, 3, 4)), ("endless.lua", (1,))):
+    with Client("-u", "private:") as c:
+        c.launch(name, args=["x"])
+        c.ask("threads")
+        c.ask("pause", threadId=1)
+        assert c.stopped()["reason"] == "pause"
+        assert c.line() in line, c.line()
+        if name == "calling.lua":
+            assert "redis> ECHO x      (ran freely)" in c.output, c.output
+            c.move("next")
+            c.move("next")
+            c.move("next")
+            assert 'redis> ECHO x      "x"' in c.output, c.output
+        c.ask("terminate")
+END
+}
+
+@test "a call in C that does not end is ended, and says so" {
+  echo "return string.find(('a'):rep(60), ('a?'):rep(60) .. ('a'):rep(60) .. 'b')" >regex.lua
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("regex.lua")
+    c.ended()
+    assert "no stop within 5s" in c.output, c.output
 END
 }

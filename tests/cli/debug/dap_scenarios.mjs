@@ -173,7 +173,7 @@ const scenarios = {
     assert.match(await s.refused('threads'), /the first request is initialize/);
     const {body} = await s.initializeRequest();
     for (const what of ['ConfigurationDoneRequest', 'ConditionalBreakpoints', 'EvaluateForHovers', 'TerminateRequest',
-                        'RestartRequest']) {
+                        'RestartRequest', 'FunctionBreakpoints', 'ExceptionInfoRequest']) {
       assert.equal(body[`supports${what}`], true, what);
     }
     await s.refused('initialize');
@@ -477,12 +477,60 @@ return redis.call('GET', KEYS[1])`, {keys: ['schlüssel 😀'], args: ['é'], br
 
   async errors(s) {
     await s.begin("local x = 1\nredis.call('INCR', KEYS[1], 1)\n", {keys: ['k']});
+    assert.equal(await s.stopped('exception'), 2);
+    const {description, breakMode} = await s.ask('exceptionInfo');
+    assert.match(description, /[Ww]rong number of arg/);
+    assert.equal(breakMode, 'unhandled');
+    assert.deepEqual(await s.values('Locals'), {x: '1'});
+    await s.ask('continue');
     assert.equal(await s.finished(), 5);
-    assert.match(s.output, /Wrong number of args/);
+    assert.match(s.output, /line 2: .*[Ww]rong number of arg/);
     s.write('script.lua', "return redis.error_reply('LIMIT too many')");
     await s.ask('restart');
     assert.equal(await s.finished(), 5);
     assert.match(s.output, /LIMIT too many/);
+    await s.leave();
+  },
+
+  // Once without the filter of errors.
+  async caught(s) {
+    await s.begin("pcall(error, 'x')\nlocal t = {}\nreturn t.a.b", {breakpoints: [2]});
+    assert.equal(await s.stopped('breakpoint'), 2);
+    await s.ask('setExceptionBreakpoints', {filters: []});
+    await s.ask('continue');
+    assert.equal(await s.finished(), 5);
+    await s.ask('setExceptionBreakpoints', {filters: ['uncaught']});
+    await s.breakpoints([]);
+    await s.ask('restart');
+    assert.equal(await s.stopped('exception'), 3);
+    await s.ask('terminate');
+    await s.leave();
+  },
+
+  async calls(s) {
+    const text = "local call = redis.call\nfor i = 1, 2 do\n  local n = call('incrby', KEYS[1], i)\nend\nreturn 1";
+    await s.begin(text, {keys: ['k'], stopOnEntry: true});
+    await s.stopped('entry');
+    const {breakpoints} = await s.ask('setFunctionBreakpoints', {breakpoints: [{name: 'INCRBY'}, {name: 'f()'}]});
+    assert.deepEqual(breakpoints.map((one) => one.verified), [true, false]);
+    for (const i of ['1', '2']) {
+      await s.ask('continue');
+      assert.equal(await s.stopped('function breakpoint'), 3);
+      assert.equal((await s.values('Locals')).i, i);
+      assert.equal(await s.value("redis.call('GET', KEYS[1])"), i === '1' ? 'nil' : '"1"');
+    }
+    await s.ask('continue');
+    assert.equal(await s.finished(), 0);
+    await s.leave();
+  },
+
+  async denied(s) {
+    const text = "local n = redis.call('INCR', KEYS[1])\nif n > 0 then\n  return 0\nend\nreturn 1";
+    await s.begin(text, {keys: ['k'], breakOnDeny: true});
+    assert.equal(await s.stopped(), 3);
+    assert.deepEqual(await s.values('Locals'), {n: '1'});
+    await s.ask('continue');
+    assert.equal(await s.finished(), 0);
     await s.leave();
   },
 

@@ -49,6 +49,9 @@ passed() {
 @test "restart ends a script that runs" { passed restarts_while_running; }
 @test "terminate ends the script; restart starts it again" { passed terminates; }
 @test "an error of the script, and an error as its reply, are shown" { passed errors; }
+@test "errors stop the script only with their filter, and only uncaught ones" { passed caught; }
+@test "a function breakpoint stops before each call of a command" { passed calls; }
+@test "breakOnDeny stops before the last line of a denied call" { passed denied; }
 @test "a script that does not compile ends at once, and is restarted when it is mended" { passed broken; }
 @test "what the script logs is shown" { passed logs; }
 @test "redis.breakpoint() stops" { passed breakpoint_call; }

@@ -11,6 +11,7 @@
 #include "cli/commands/debug/dap/breakpoints.h"
 #include "cli/commands/debug/dap/halts.h"
 #include "cli/commands/debug/dap/launch.h"
+#include "cli/commands/debug/dap/other_breakpoints.h"
 #include "cli/commands/debug/dap/socket.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/output.h"
@@ -121,6 +122,7 @@ void Adapter::launch() {
     auto launch = read_launch(arguments == nullptr ? Json() : *arguments, given_,
                               invocation_.connection, request["command"] == "attach");
     stops_on_entry_ = launch.stops_on_entry;
+    breaks_on_deny_ = wants_breaks_on_deny_ = launch.breaks_on_deny;
     Invocation invocation{.command = invocation_.command,
                           .operands = std::move(launch.operands),
                           .program = {},
@@ -157,6 +159,7 @@ void Adapter::drive(const Plan& plan, Place& place, const Json& request) {
       [this](int line, const std::string& text) {
         client_.log(escaped_message(text), script_->source(), counting_.line(line));
       });
+  script_->debugger().set_counts_probes(breaks_on_deny_);
   variables_.emplace(*script_);
   // The place, which the script uses, is gone after this, in whatever way it ends.
   const std::unique_ptr<Adapter, void (*)(Adapter*)> at_end(this, [](Adapter* adapter) {
@@ -186,6 +189,9 @@ void Adapter::begin() {
   auto halt = script_->stepper().begin();
   auto& debugger = script_->debugger();
   for (auto& body : drop_lost_breakpoints(*script_)) client_.event("breakpoint", std::move(body));
+  if (debugger.running() && !debugger.knows_locals()) {
+    client_.output("console", "the script has no room for probes: it stops at lines only");
+  }
   if (!debugger.running() || stops_on_entry_) return halted(halt);
   report(halt);
   if (auto reason = debugger.reason_to_halt()) return after_stop(*std::move(reason), true);
@@ -226,7 +232,7 @@ bool Adapter::wants_stop() {
   if (state_ != State::kRunning) return false;
   receive(false);
   const bool waits_in_vain = std::any_of(waiting_.begin(), waiting_.end(), [](const Json& request) {
-    return request["command"] != "setBreakpoints";
+    return !request["command"].get<std::string>().ends_with("Breakpoints");
   });
   return is_paused_ || is_over_ || waits_in_vain || (runs_freely_ && !waiting_.empty());
 }
@@ -238,6 +244,8 @@ void Adapter::halted(const ldb::Halt& halt) {
   if (!script_->debugger().running()) return end_run();
   state_ = State::kStopped;
   is_paused_ = false;
+  error_.reset();
+  if (halt.why == ldb::Halt::Why::kError) error_ = halt.error;
   client_.event("stopped", stopped_body(halt));
 }
 
@@ -246,8 +254,33 @@ void Adapter::report(const ldb::Halt& halt) {
   client_.output("stdout", done_text(halt));
 }
 
+/// With breakOnDeny, runs a call that was denied again, up to its last line. Returns whether it has
+/// stopped there.
+bool Adapter::repeats_denied_run() {
+  auto& stepper = script_->stepper();
+  if (!breaks_on_deny_ || !stepper.was_denied()) return false;
+  breaks_on_deny_ = false;
+  const auto count = stepper.debugger().result().probe_count;
+  if (count == 0) {
+    client_.output("console", "denied; the script has no room for what could stop it there");
+    return false;
+  }
+  client_.output("console", "denied: it runs again, on the same state, up to its last line");
+  state_ = State::kRunning;
+  stepper.rewind();
+  static_cast<void>(stepper.begin());
+  auto halt = stepper.debugger().go_on_to_probe(count);
+  halt.calls.clear();
+  halt.messages.clear();
+  halt.calls_before = 0;
+  if (!stepper.debugger().running()) return false;
+  halted(halt);
+  return true;
+}
+
 /// Shows how the script ended, and what it left.
 void Adapter::end_run() {
+  if (repeats_denied_run()) return;
   auto text = script_->end_text();
   const auto status = script_->stepper().status();
   client_.output(status == ExitStatus::kDone ? "stdout" : "stderr", std::move(text));
@@ -277,9 +310,11 @@ Json Adapter::initialize(const Json& arguments) {
   for (const auto* known :
        {"supportsConfigurationDoneRequest", "supportsConditionalBreakpoints",
         "supportsHitConditionalBreakpoints", "supportsLogPoints", "supportsEvaluateForHovers",
-        "supportsTerminateRequest", "supportsRestartRequest"}) {
+        "supportsTerminateRequest", "supportsRestartRequest", "supportsFunctionBreakpoints",
+        "supportsExceptionInfoRequest"}) {
     capabilities[known] = true;
   }
+  capabilities["exceptionBreakpointFilters"] = exception_filters();
   return capabilities;
 }
 
@@ -302,7 +337,15 @@ Json Adapter::restart() {
   move_ = nullptr;
   is_paused_ = false;
   is_beginning_ = true;
+  breaks_on_deny_ = wants_breaks_on_deny_;
   return nullptr;
+}
+
+Json Adapter::exception_info() const {
+  if (!error_) throw UsageError("the script has not stopped at an error");
+  return {{"exceptionId", "error"},
+          {"description", escaped_message(*error_)},
+          {"breakMode", "unhandled"}};
 }
 
 Json Adapter::terminate() {
@@ -359,6 +402,11 @@ std::span<const Adapter::Row> Adapter::rows() {
       {"restart", Needs::kScript, [](A& a, J&) { return a.restart(); }, true},
       {"setBreakpoints", Needs::kScript,
        [](A& a, J& given) { return set_breakpoints(*a.script_, given); }, true},
+      {"setFunctionBreakpoints", Needs::kScript,
+       [](A& a, J& given) { return set_function_breakpoints(*a.script_, given); }, true},
+      {"setExceptionBreakpoints", Needs::kScript,
+       [](A& a, J& given) { return set_exception_breakpoints(*a.script_, given); }, true},
+      {"exceptionInfo", Needs::kStop, [](A& a, J&) { return a.exception_info(); }},
       {"threads", Needs::kNothing, [](A& a, J&) { return a.threads(); }},
       {"stackTrace", Needs::kStop, [](A& a, J& given) { return stack_trace(*a.script_, given); }},
       {"scopes", Needs::kStop, [](A& a, J& given) { return a.variables_->scopes(given); }},

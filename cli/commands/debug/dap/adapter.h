@@ -73,6 +73,7 @@ class Adapter {
   void after_stop(ldb::Halt halt, bool is_free);
   void halted(const ldb::Halt& halt);
   void report(const ldb::Halt& halt);
+  bool repeats_denied_run();
   void end_run();
   void end();
   void warn_of_leaving();
@@ -83,6 +84,7 @@ class Adapter {
   Json configuration_done();
   Json restart();
   Json terminate();
+  Json exception_info() const;
   Json disconnect();
   Json threads() const;
   Json begin_move(Move move);
@@ -104,10 +106,13 @@ class Adapter {
   std::optional<Script> script_;
   std::optional<Variables> variables_;
   bool stops_on_entry_ = false;
-  bool is_beginning_ = false;  ///< begin() is due
-  Move move_ = nullptr;        ///< what to do next
-  bool runs_freely_ = false;   ///< not for one step, which a stop would end
-  bool is_paused_ = false;     ///< the client wants the running script to stop
+  bool wants_breaks_on_deny_ = false;
+  bool breaks_on_deny_ = false;       ///< the same, until a run has been repeated
+  std::optional<std::string> error_;  ///< at which the script is stopped
+  bool is_beginning_ = false;         ///< begin() is due
+  Move move_ = nullptr;               ///< what to do next
+  bool runs_freely_ = false;          ///< not for one step, which a stop would end
+  bool is_paused_ = false;            ///< the client wants the running script to stop
 };
 
 }  // namespace rlctl::cli::debug::dap

@@ -21,12 +21,18 @@ std::string call_line(const ldb::Call& call) {
 
 Json stopped_body(const ldb::Halt& halt) {
   // In the order of ldb::Halt::Why, before kEnded.
-  static constexpr std::array kReasons{"entry",           "step", "breakpoint", "breakpoint",
-                                       "data breakpoint", "pause"};
+  static constexpr std::array kReasons{
+      "entry",           "step",  "breakpoint",          "breakpoint",
+      "data breakpoint", "pause", "function breakpoint", "exception"};
   Json body{{"reason", kReasons.at(static_cast<std::size_t>(halt.why))},
             {"threadId", kThread},
             {"allThreadsStopped", true}};
   if (halt.why == ldb::Halt::Why::kCalledFor) body["description"] = "redis.breakpoint()";
+  if (halt.why == ldb::Halt::Why::kCall) body["description"] = "before " + halt.call;
+  if (halt.why == ldb::Halt::Why::kError) {
+    body["description"] = "an error that nothing catches";
+    body["text"] = escaped_message(halt.error);
+  }
   if (!halt.condition_error.empty()) {
     body["text"] = "the condition: " + escaped_message(halt.condition_error);
   }

@@ -95,6 +95,12 @@ Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOpt
   launch.stops_on_entry = flag_member(arguments, "stopOnEntry", false);
   read_state(arguments, plan);
   require_compatible(plan, arguments);
+  launch.breaks_on_deny = flag_member(arguments, "breakOnDeny", false);
+  if (launch.breaks_on_deny && !plan.is_private()) {
+    throw UsageError(
+        "\"breakOnDeny\" requires a private server: in another, the script cannot run again on the "
+        "same state");
+  }
   return launch;
 }
 

@@ -32,7 +32,7 @@ Script::Script(const Plan& plan, Place& place, Counting counting, std::function<
     : plan_(plan),
       place_(place),
       counting_(counting),
-      stepper_(plan, place, std::move(wants_stop), std::move(on_message)),
+      stepper_(plan, place, std::move(wants_stop), std::move(on_message), true),
       view_(text_, Look{.utf8 = true}, stepper_.debuggee()),
       path_(script_file(plan, stepper_.debuggee())) {
   stepper_.debugger().find_stop_lines();
