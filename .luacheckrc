@@ -7,3 +7,4 @@ std = {
   },
 }
 max_line_length = 110
+files['editors/nvim'] = {std = 'luajit'}

@@ -4,7 +4,7 @@
 #
 #   prepare GROUP…   Installs whatever the groups need and is missing: build, server, test, lint,
 #                    package (for packaging/release), root (to try packages in systems of their own),
-#                    unpack (for tests/servers), site, fuzz, npm, browser.
+#                    unpack (for tests/servers), site, fuzz, npm, browser, editors.
 #   prepare_npm      Installs the npm packages of tests in .cache/npm, unless they are there.
 #   build PRESET [TARGET…]
 #                    Configures and builds build/PRESET. Prints its log only if it fails.
@@ -66,6 +66,9 @@ site   lowdown               lowdown
 site   mandoc                mandoc
 site   scdoc                 scdoc
 browser chromium             chromium
+editors emacs-nox            emacs
+editors elpa-dap-mode        /usr/share/emacs/site-lisp/elpa-src/dap-mode-*/dap-mode.el
+editors neovim               nvim
 npm    nodejs                node
 npm    npm                   npm
 TABLE

@@ -35,7 +35,7 @@ extension/readme.md'
   in_vsix rlctl.vsix extension.vsixmanifest >manifest.xml
   xmllint --noout manifest.xml
   assert_equal "$(xmllint --xpath 'string(//*[local-name()="Identity"]/@Version)' manifest.xml)" "$(jq -r .version "$manifest")"
-  for name in $(grep -oE 'extension/[A-Za-z.]+' manifest.xml); do in_vsix rlctl.vsix "$name" >/dev/null; done
+  while IFS= read -r name; do in_vsix rlctl.vsix "$name" >/dev/null; done < <(grep -oE 'extension/[A-Za-z.]+' manifest.xml)
 }
 
 @test "it depends on nothing but its sources and the date" {
