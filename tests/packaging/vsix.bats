@@ -62,35 +62,43 @@ extension/readme.md'
   assert_equal "$(files_in rlctl.vsix)" "$(files_in official.vsix)"
 }
 
-@test "the attributes of a launch are those of rlctl-debug(1), and rlctl reads each" {
-  local attribute
-  jq -r '.contributes.debuggers[0].configurationAttributes[].properties | keys[]' "$manifest" | sort -u >attributes
-  diff attributes <(sed -n '/^# IN AN EDITOR/,/^# OPTIONS/p' "$project/man/rlctl-debug.1.scd" |
-    grep -E '^\*[a-zA-Z]+\*.*\([^)]*\)$' | sed 's/([^)]*)//g' | grep -oE '[a-zA-Z]+\*' | tr -d '*' | sort -u)
+@test "the attributes of a launch and of attach are those of rlctl-debug(1), and rlctl reads each" {
+  local request attribute
+  for request in launch attach; do
+    jq -r ".contributes.debuggers[0].configurationAttributes.$request.properties | keys[]" "$manifest" | sort >"$request"
+  done
+  diff launch <(sed -n '/^# IN AN EDITOR/,/^# OPTIONS/p' "$project/man/rlctl-debug.1.scd" |
+    grep -E '^\*[a-zA-Z]+\*.*\([^)]*\)$' | sed 's/([^)]*)//g' | grep -oE '[a-zA-Z]+\*' | tr -d '*' | sort)
+  # A log and commands that prepare keys are for a private server alone, and a server in use is for attach alone.
+  diff attach <(grep -vxE 'setup|replay|skip|format' launch | cat - <(printf '%s\n' sync yes) | sort)
   echo 'return 1' >script.lua
   # No attribute takes such a value.
-  for attribute in $(<attributes); do
-    run -0 client "$attribute" '{"wrong": [7]}'
-    assert_output --partial "\"$attribute\" must be"
+  for request in launch attach; do
+    for attribute in $(<"$request"); do
+      run -0 client "$request" "$attribute" '{"wrong": [7]}'
+      assert_output --partial "\"$attribute\" must be"
+    done
   done
 }
 
-# client ATTRIBUTE VALUE: prints why a launch with this attribute is refused.
+# client REQUEST ATTRIBUTE VALUE: prints why a launch or attach request with this attribute is refused.
 client() {
   PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$project/tests/support python3 - "$@" <<'END'
 import json, sys
 from dap import Client
 with Client("-u", "private:") as c:
     c.initialize()
-    launch = {"program": "script.lua", sys.argv[1]: json.loads(sys.argv[2])}
-    print(c.refused("launch", **launch))
+    arguments = {"program": "script.lua", sys.argv[2]: json.loads(sys.argv[3])}
+    print(c.refused(sys.argv[1], **arguments))
 END
 }
 
 @test "an editor that takes the first configuration, or a snippet, stops at the first line" {
   echo 'return {KEYS[1], ARGV[1]}' >script.lua
+  printf '1795155070 %s\n' ann bob >requests.log
+  start_server
   PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$project/tests/support run -0 python3 - "$manifest" <<'END'
-import json, re, sys
+import json, os, re, sys
 from dap import Client
 
 def filled(value):
@@ -100,20 +108,25 @@ def filled(value):
     if not isinstance(value, str):
         return value
     value = re.sub(r"\$\{\d:((?:[^}\\]|\\.)*)\}", r"\1", re.sub(r"\$\d", "", value))
-    return re.sub(r'\\([}$])', r"\1", value.removeprefix('^"').removesuffix('"')).replace("${file}", "script.lua")
+    return re.sub(r'\\([}$])', r"\1", value.removeprefix('^"').removesuffix('"')).replace(
+        "${file}", "script.lua").replace("${workspaceFolder}", ".")
 
 debugger = json.load(open(sys.argv[1]))["contributes"]["debuggers"][0]
 launches = debugger["initialConfigurations"] + [snippet["body"] for snippet in debugger["configurationSnippets"]]
 for launch in launches:
     launch = {name: filled(value) for name, value in launch.items()}
-    assert launch.pop("type") == "rlctl" and launch.pop("request") == "launch" and launch.pop("name")
-    launch["server"] = "private:"  # none is at the other one's address
+    assert launch.pop("type") == "rlctl" and launch.pop("name")
+    if launch.get("server") == "redis://127.0.0.1:6379":
+        launch["server"] = os.environ["RLCTL_URL"]
     with Client() as c:
-        c.launch(launch.pop("program"), **launch)
+        c.initialize()
+        c.ask(launch.pop("request"), **launch)
+        c.event("initialized")
+        c.ask("configurationDone")
         assert c.stopped()["reason"] == "entry"
 print(len(launches))
 END
-  assert_output 4
+  assert_output 6
 }
 
 @test "the debugger starts the program rlctl with --dap" {
