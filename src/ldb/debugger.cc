@@ -143,16 +143,14 @@ void Debugger::collect_events() {
   add_last(next_halt_.messages, walk_->take_messages());
   for (const auto& logged : walk_->take_logged()) {
     const auto found = breakpoints_.find(logged.line);
-    if (found != breakpoints_.end()) log(found->second, logged.values, logged.error);
+    if (found == breakpoints_.end() || !found->second.message) continue;
+    log(found->second, logged.error.empty() ? found->second.message->text(logged.values)
+                                            : "the message: " + logged.error);
   }
 }
 
-/// Gives a breakpoint's message, of these values unless there was an error, to the user.
-void Debugger::log(const Breakpoint& breakpoint, const std::vector<Value>& values,
-                   const std::string& error) {
-  if (!options_.on_message || !breakpoint.message) return;
-  options_.on_message(breakpoint.line,
-                      error.empty() ? breakpoint.message->text(values) : "the message: " + error);
+void Debugger::log(const Breakpoint& breakpoint, const std::string& text) const {
+  if (options_.on_message) options_.on_message(breakpoint.line, text);
 }
 
 /// Takes over what a move has shown. Returns false if the script has ended.
@@ -217,42 +215,37 @@ void Debugger::add_cause(const std::string& what) {
   result_.message += fmt::format(" to {}, which is removed", what);
 }
 
-/// Whether a breakpoint on this line stops the script. If it only has a message, logs that.
+/// Removes a breakpoint whose expression ended the session, since it would do so again.
+void Debugger::remove_fatal(const Breakpoint& breakpoint, const char* expression) {
+  add_cause(fmt::format("the {} of the breakpoint at {}", expression, breakpoint.line));
+  remove_breakpoint(breakpoint.line);
+}
+
+/// Whether a breakpoint on this line stops the script. If it has a message, logs that instead.
 bool Debugger::breaks_here() {
   const auto found = breakpoints_.find(walk_->line());
   if (found == breakpoints_.end()) return false;
-  auto& breakpoint = found->second;
   if (walk_->is_at_hit()) return true;
-  const auto value_of = [&](const std::string& code, const char* what) {
-    auto evaluation =
-        code.empty() ? Evaluation{.values = {Value{.kind = Value::Kind::kBoolean, .boolean = true}}}
-                     : evaluate(code);
-    if (running()) return evaluation;
-    add_cause(fmt::format("the {} of the breakpoint at {}", what, found->first));
-    breakpoints_.erase(found);
-    return evaluation;
-  };
-  const auto condition = value_of(breakpoint.condition, "condition");
-  if (!running()) return false;
-  std::string error;
-  if (condition.outcome != Outcome::kValues) {
-    error = "the condition: " + condition.message;
-    if (!breakpoint.message) next_halt_.condition_error = condition.message;
-  } else {
+  auto& breakpoint = found->second;
+  if (!breakpoint.condition.empty()) {
+    const auto condition = evaluate(breakpoint.condition);
+    if (!running()) return remove_fatal(breakpoint, "condition"), false;
+    if (condition.outcome != Outcome::kValues) {
+      if (!breakpoint.message) next_halt_.condition_error = condition.message;
+      if (breakpoint.message) log(breakpoint, "the condition: " + condition.message);
+      return !breakpoint.message;
+    }
     if (!is_true(condition)) return false;
-    ++breakpoint.hits;
-    if (breakpoint.hit_condition && !breakpoint.hit_condition->accepts(breakpoint.hits))
-      return false;
   }
+  ++breakpoint.hits;
+  const auto& accepted = breakpoint.hit_condition;
+  if (accepted && !accepted->accepts(breakpoint.hits)) return false;
   if (!breakpoint.message) return true;
-  std::vector<Value> values;
-  if (error.empty()) {
-    auto message = value_of(breakpoint.message->lua(), "message");
-    if (!running()) return false;
-    if (message.outcome != Outcome::kValues) error = message.message;
-    values = std::move(message.values);
-  }
-  log(breakpoint, values, error);
+  Evaluation values;
+  if (!breakpoint.message->expressions().empty()) values = evaluate(breakpoint.message->lua());
+  if (!running()) return remove_fatal(breakpoint, "message"), false;
+  log(breakpoint, values.outcome == Outcome::kValues ? breakpoint.message->text(values.values)
+                                                     : "the message: " + values.message);
   return false;
 }
 

@@ -187,8 +187,8 @@ class Debugger {
   void keep_result();
   void check_watches();
   bool breaks_here();
-  void log(const Breakpoint& breakpoint, const std::vector<Value>& values,
-           const std::string& error);
+  void remove_fatal(const Breakpoint& breakpoint, const char* expression);
+  void log(const Breakpoint& breakpoint, const std::string& text) const;
   std::vector<std::size_t> functions_entered();
   bool is_back_in(const std::vector<std::size_t>& functions);
   Halt step_back_to(const std::vector<std::size_t>& functions);

@@ -69,7 +69,7 @@ std::string mutated(const std::vector<std::string>& inputs, rlctl::test::Random&
 }  // namespace
 
 TEST_CASE("each property of a parser holds for its corpus and for mutations of it") {
-  CHECK(fuzz::targets().size() == 15);
+  CHECK(fuzz::targets().size() == 16);
   for (const auto& target : fuzz::targets()) {
     SUBCASE(target.name) {
       rlctl::test::Random random;

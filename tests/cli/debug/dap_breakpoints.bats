@@ -58,7 +58,9 @@ END
 @test "a message is written at each hit, with exact values, and the script goes on" {
   cat >log.lua <<'LUA'
 local t, big = {n = {1, 2}}, 1700000000123456
-local function twice(n) return n * 2 end
+local function twice(n)
+  return n * 2
+end
 local none
 for i = 1, 3 do
   local s = 'é' .. i .. '\0'
@@ -70,11 +72,11 @@ LUA
 with Client("-u", "private:") as c:
     message = "i={i} {twice(i)} {t.n} {big} [{s}] {none} {'}'} {({5})[1]} }"
     (one, two) = c.launch("log.lua", breakpoints=[
-        {"line": 6, "logMessage": message, "condition": "i ~= 2"}, {"line": 8, "logMessage": "{nothing.x}"}])
+        {"line": 8, "logMessage": message, "condition": "i ~= 2"}, {"line": 10, "logMessage": "{nothing.x}"}])
     assert one["verified"] and two["verified"], (one, two)
     assert c.ended() == 0
     logged = [m["body"] for m in c.events if m.get("event") == "output" and "line" in m["body"]]
-    assert [one["line"] for one in logged] == [6, 6, 8], logged
+    assert [one["line"] for one in logged] == [8, 8, 10], logged
     assert all(one["category"] == "console" and one["source"]["path"].endswith("/log.lua") for one in logged), logged
     texts = [one["output"] for one in logged]
     assert texts[0] == "i=1 2 {1, 2} 1700000000123456 [é1\\x00] nil } 5 }\n", texts
