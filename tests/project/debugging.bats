@@ -65,3 +65,29 @@ tutorial() { awk '/^# TUTORIAL/ { on = 1; next } /^# / { on = 0 } on' "$project/
   done
   assert grep -q '^debug> ' "$block"
 }
+
+@test "the commands in editors.md write the log, with which launch.json stops in the second request" {
+  cp -R "$project/examples/debugging/.vscode" .
+  run -0 sed -n 's/^\$ //p' editors.md
+  bash -euo pipefail -c "$output"
+  # The page shows the configuration as the file has it.
+  diff <(jq '.configurations[0]' .vscode/launch.json) <(sed -n '/^```json$/,/^```$/{/^```/!p}' editors.md | jq .)
+  PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$project/tests/support run -0 python3 - <<'END'
+import json, os
+from dap import Client
+text = open(".vscode/launch.json").read().replace("${workspaceFolder}", os.getcwd())
+with Client() as c:
+    c.launch(breakpoints=[9], **json.loads(text)["configurations"][0])
+    assert c.stopped()["reason"] == "breakpoint"
+    assert c.scope("Locals")["count"] == "1"
+    assert c.value("redis.call('ZRANGE', key, 0, -1)") == '{"1767225600000"}'
+    assert c.move("next") == 10
+    assert "ZADD 1 1767225600000 1767225600000      0" in c.output, c.output
+END
+}
+
+@test "the extension and editors.md tell the editors of the same task" {
+  sed -n '/"tasks"/,$p' "$project/editors/vscode/README.md" | sed '/^```/,$d' >shown
+  diff <(jq '.tasks[0] | del(.group)' "$project/examples/debugging/.vscode/tasks.json") \
+    <(sed '1s/^/{/' shown | jq '.tasks[0] | del(.group)')
+}
