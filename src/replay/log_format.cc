@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <optional>
@@ -143,6 +144,14 @@ std::int64_t read_cost(std::string_view text) noexcept {
   return bounded_value(text, limiter::kLargestCost);
 }
 
+/// A time in this unit, such as 0.350, in ms, rounded up, and at least 1; 0 if the text is not one.
+std::int64_t read_hold(std::string_view text, microseconds unit) noexcept {
+  constexpr double kMsInUs = 1'000;
+  const auto us = to_decimal(text).value_or(-1) * static_cast<double>(unit.count());
+  if (!(us >= 0 && us <= kMsInUs * static_cast<double>(limiter::kLargestCost))) return 0;
+  return std::max(std::int64_t{1}, static_cast<std::int64_t>(std::ceil(us / kMsInUs)));
+}
+
 /// A part of a line, or a whole one, for messages.
 std::string quoted(std::string_view text, std::size_t longest = 64) {
   return fmt::format("'{}{}'", text.substr(0, longest), text.size() > longest ? "..." : "");
@@ -228,9 +237,15 @@ LineKind LogReader::read_request(Entry& entry) {
     return bad(fmt::format("its key is longer than {} KB", kMaxKey >> 10));
   }
   entry.cost = 1;
+  if (fields_.cost_unit && !values[kCost]) return bad("it has no time to hold");
   if (values[kCost]) {
     has_cost_ = true;
-    entry.cost = read_cost(*values[kCost]);
+    const auto& unit = fields_.cost_unit;
+    entry.cost = unit ? read_hold(*values[kCost], *unit) : read_cost(*values[kCost]);
+    if (unit && entry.cost == 0) {
+      return bad(
+          fmt::format("{} is not a time to hold, of 11 days at most", quoted(*values[kCost])));
+    }
     if (entry.cost < 1 || entry.cost > limiter::kLargestCost) {
       return bad(fmt::format("the cost {} is not a whole number from 1 to {}",
                              quoted(*values[kCost]), limiter::kLargestCost));

@@ -32,6 +32,8 @@ enum class LineKind {
 struct FieldOptions {
   std::optional<std::string> time = {}, key = {};
   std::optional<std::string> cost = {};  ///< empty: no such field, each request costs 1
+  /// The cost is a time in this unit instead; Entry::cost is then in whole ms, rounded up.
+  std::optional<microseconds> cost_unit = {};
 
   bool operator==(const FieldOptions&) const = default;
   bool any() const { return time || key || cost; }

@@ -157,7 +157,9 @@ class ColumnReader final : public FieldReader {
  public:
   ColumnReader(const FieldOptions& options, bool is_w3c, char separator)
       : roles_(options),
-        cost_is_asked_for_(options.has_cost()),
+        cost_option_(!options.has_cost() ? ""
+                     : options.cost_unit ? "--hold-field"
+                                         : "--cost-field"),
         is_w3c_(is_w3c),
         separator_(separator) {}
 
@@ -214,7 +216,7 @@ class ColumnReader final : public FieldReader {
     if (!may_be_of_a_day(name(kTime))) fields_[kDate] = {};
     require(kTime, "--time-field", header);
     require(kKey, "--key-field", header);
-    if (cost_is_asked_for_) require(kCost, "--cost-field", header);
+    if (!cost_option_.empty()) require(kCost, cost_option_, header);
     last_ = 0;
     for (const auto& field : fields_) {
       if (field.number != kNoColumn) last_ = std::max(last_, field.number);
@@ -232,7 +234,8 @@ class ColumnReader final : public FieldReader {
   }
 
   RoleNames roles_;
-  bool cost_is_asked_for_, is_w3c_;
+  std::string_view cost_option_;  ///< that asks for the cost; empty: none does
+  bool is_w3c_;
   char separator_;
   bool has_header_ = false;
   std::array<Field, kRoles> fields_;

@@ -268,12 +268,14 @@ class RecordingReader {
   }
 
   /// Otherwise every request would silently count as 1.
-  static void require_found(const LogReader& reader, const RecordedFile& file) {
+  void require_found(const LogReader& reader, const RecordedFile& file) const {
     const auto missing = reader.never_found();
     if (missing.empty() || file.counts.requests == 0) return;
     throw InputError(
         fmt::format("{}: no line has the field {}", input_name(file.name), missing),
-        "--cost-field names the field that holds a request's cost; without it, each costs 1");
+        options_.fields.cost_unit
+            ? "--hold-field names the field that holds the time for which a lease was held"
+            : "--cost-field names the field that holds a request's cost; without it, each costs 1");
   }
 
   void bad_line(const LineSplitter& lines, const LineSplitter::Line& line, const std::string& why) {

@@ -373,7 +373,7 @@ class HoldingRun {
   std::optional<EndProbe> probe(bool& is_interrupted) {
     const auto each = limit_.limit + std::min<std::int64_t>(limit_.limit, kProbedKeys) + 1;
     if (measurement_.keys() == 0 || each > kMostProbes) return std::nullopt;
-    EndProbe end{.after = 2 * limit_.window + plan_.tick};
+    EndProbe end{.after = 2 * std::max(limit_.window, plan_.tick)};
     arrivals_.clear();
     const auto keys = std::min(measurement_.keys(), kProbedKeys);
     for (std::uint32_t key = 0; key < keys && std::ssize(arrivals_) + each <= kMostProbes; ++key) {

@@ -35,11 +35,20 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-AssertedMeasure find_measure(std::string_view name, const std::string& text, bool of_search) {
-  const auto measures = of_search ? search_measures() : traffic_measures();
+AssertedMeasure find_measure(std::string_view name, const std::string& text, const Plan& plan) {
+  const bool of_search = plan.search.has_value(), of_leases = plan.concurrency.has_value();
+  const auto measures = of_search   ? search_measures()
+                        : of_leases ? lease_measures()
+                                    : traffic_measures();
   if (const auto* measure = find_by_name(measures, name)) return *measure;
   auto message = "--assert: " + quoted_and_masked(text) + " compares " + quoted_and_masked(name) +
                  ", which is not a measure";
+  if (of_leases != (find_by_name(lease_measures(), name) != nullptr) &&
+      (of_leases ? find_by_name(traffic_measures(), name) : find_by_name(lease_measures(), name)) !=
+          nullptr) {
+    throw UsageError(message + (of_leases ? " of leases" : " of requests"),
+                     of_leases ? "" : "--concurrency measures it");
+  }
   if (find_by_name(of_search ? traffic_measures() : search_measures(), name) != nullptr) {
     throw UsageError(
         message + (of_search ? " of a search" : " of traffic"),
@@ -170,8 +179,7 @@ Assertion parse_assertion(const std::string& text, const Plan& plan) {
     throw UsageError("--assert: " + quoted_and_masked(text) + " needs one of < <= == != >= >",
                      std::string(kAssertExample));
   }
-  auto measure =
-      find_measure(trimmed(std::string_view(text).substr(0, at)), text, plan.search.has_value());
+  auto measure = find_measure(trimmed(std::string_view(text).substr(0, at)), text, plan);
   if (measure.needs_real_clock && !plan.real) {
     throw UsageError("--assert: " + quoted_and_masked(text) + " is about " + measure.name +
                          ", which a virtual clock cannot measure",

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/commands/burst/assertions.h"
 #include "cli/commands/burst/html.h"
+#include "cli/commands/burst/leases.h"
 #include "cli/commands/burst/picture.h"
 #include "cli/commands/burst/session.h"
 #include "cli/errors/failure.h"
@@ -39,6 +40,7 @@ void add_algorithms(std::vector<const limiter::Algorithm*>& chosen, const std::s
       chosen.push_back(&algorithm);
     }
   };
+  if (const auto* algorithm = limiter::find_algorithm(name)) return add(*algorithm);
   if (name != kAllAlgorithms) return add(parse_algorithm(name, kAllAlgorithms));
   for (const auto& algorithm : limiter::algorithms()) {
     if (limiter::counts_requests(algorithm)) add(algorithm);
@@ -143,6 +145,7 @@ void add_limiters(Options& options, Plan& plan) {
       .completes([](const CompletionContext& typed) {
         auto completions = complete_counting_algorithm(typed);
         completions.words.push_back({std::string(kAllAlgorithms), "all that count requests"});
+        completions.words.push_back({"concurrency", "leases; with --concurrency"});
         return completions;
       });
   add_script_options(options, plan.script, false);
@@ -307,6 +310,7 @@ Examples:
 
 void add_options(Options& options, Plan& plan) {
   add_limiters(options, plan);
+  add_lease_options(options, plan);
   add_traffic(options, plan);
   add_clock(options, plan);
   add_report(options, plan);
@@ -503,6 +507,7 @@ Examples:
   rlctl burst poisson --limit 9/7s --algorithm gcra --against token-bucket
   rlctl burst steady --clock real --rate 500/s --assert 'p99_us<5000'
   rlctl burst --rate max --clients 20 --pipeline 10
+  rlctl burst poisson --concurrency 5 --lease 30s --hold 2s~ --crash 1%
   rlctl burst --replay access.log --limit 100/60s --suggest 1%
   rlctl burst --script my.lua --args '{now_ms}' --allowed-when 'r[1] > 0'
   rlctl burst --script a.lua --script b.lua '{key}' , '{now_ms}' '{limit}'

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/shell.h"
+#include "cli/commands/burst/leases.h"
 #include "cli/commands/burst/measures.h"
 
 namespace rlctl::cli::burst {
@@ -94,6 +95,14 @@ void write_worst_keys(JsonWriter& json, const Report& report, const Run& run) {
   json.end_array();
 }
 
+void write_top_denied(JsonWriter& json, const Run& run) {
+  json.name("top_denied").begin_array();
+  for (const auto& [key, denied] : run.top_denied) {
+    json.begin_object().bytes_field("key", key).field("denied", denied).end_object();
+  }
+  json.end_array();
+}
+
 /// Null if a script does not tell.
 void write_denied_by_limit(JsonWriter& json, const traffic::Measured& measured) {
   const auto& denied = measured.denied_by_limit;
@@ -105,6 +114,18 @@ void write_denied_by_limit(JsonWriter& json, const traffic::Measured& measured) 
   json.begin_array();
   for (const auto count : denied) json.value(count);
   json.end_array();
+}
+
+void write_leases(JsonWriter& json, const Run& run) {
+  json.begin_object().field("algorithm", run.name);
+  write_measures(json, kCountGroup, run);
+  json.name("holding").begin_object();
+  write_measures(json, kHoldingGroup, run);
+  json.bytes_field("key", run.held_key).end_object();
+  json.field("first_denial_us", run.outcome.measured.first_denial);
+  json.field("longest_shut_out_us", run.outcome.measured.longest_shut_out);
+  write_top_denied(json, run);
+  json.field("hint", run.hint).end_object();
 }
 
 void write_run(JsonWriter& json, const Report& report, const Run& run) {
@@ -127,11 +148,7 @@ void write_run(JsonWriter& json, const Report& report, const Run& run) {
   write_group(json, kRetryGroup, run, true);
   write_group(json, kRemainingGroup, run, measured.remaining_error.compared > 0);
   write_group(json, kResetGroup, run, measured.reset_error.compared > 0);
-  json.name("top_denied").begin_array();
-  for (const auto& [key, denied] : run.top_denied) {
-    json.begin_object().bytes_field("key", key).field("denied", denied).end_object();
-  }
-  json.end_array();
+  write_top_denied(json, run);
   write_group(json, kMinuteGroup, run, measured.worst_minute.has_value());
   write_object(json, "suggestion", run.suggestion.has_value(),
                [&] { write_suggestion(json, report, *run.suggestion); });
@@ -173,12 +190,26 @@ void write_difference(JsonWriter& json, const Plan& plan, const std::optional<Di
   json.field("at_end_of_ttl", found ? std::optional(found->at_end_of_ttl) : std::nullopt);
 }
 
+void write_lease_plan(JsonWriter& json, const Plan& plan) {
+  const auto& hold = plan.leases.hold;
+  json.field("concurrency", *plan.concurrency).field("lease_us", plan.leases.lease);
+  json.field("hold_us", hold.is_in_cost ? std::nullopt : std::optional(hold.hold));
+  json.field("hold_is_exponential", hold.is_exponential);
+  json.field("crash", hold.crash_share).field("renew", hold.renews);
+}
+
 void write_traffic(JsonWriter& json, const Report& report) {
   const auto& plan = report.plan;
   const auto& real = plan.real;
   const auto& limit = plan.limits.front();
   json.field("pattern", traffic_name(report)).field("seed", seed_of(report));
   json.field("clock", real ? "real" : "virtual");
+  if (plan.concurrency) {
+    write_lease_plan(json, plan);
+    write_object(json, "replay", report.recording != nullptr,
+                 [&] { write_recording(json, *report.recording); });
+    return;
+  }
   json.field("clients", real ? std::optional(real->clients) : std::nullopt);
   json.field("pipeline", real ? real->pipeline : std::nullopt);
   json.field("limit", limit.limit).field("window_us", limit.window).name("limits").begin_array();
@@ -268,7 +299,9 @@ void append_json(std::string& out, const Report& report) {
   json.field("command", command_line(plan.command)).field("interrupted", report.interrupted);
   json.name("runs").begin_array();
   for (const auto& run : report.runs) {
-    if (run.search) {
+    if (run.held) {
+      write_leases(json, run);
+    } else if (run.search) {
       write_findings(json, plan, run);
     } else {
       write_run(json, report, run);
@@ -285,6 +318,7 @@ void append_json(std::string& out, const Report& report) {
 void append_decision_json(std::string& out, const Plan& plan, std::string_view run,
                           std::int64_t number, std::string_view key,
                           const traffic::Arrival& arrival, const limiter::Decision& decision) {
+  if (arrival.holder > 0) return append_event_json(out, run, number, key, arrival, decision);
   const auto limit = static_cast<std::size_t>(decision.denied_by) - 1;
   const bool is_known = limit < plan.limits.size();
   JsonWriter json(out);

@@ -32,9 +32,12 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
+using traffic::EndProbe;
+using traffic::Held;
 using traffic::Histogram;
 using traffic::Measured;
 using traffic::Minute;
+using traffic::MostHeld;
 using traffic::RemainingError;
 using traffic::ResetError;
 using traffic::RetryError;
@@ -81,6 +84,20 @@ template <auto errors, auto member>
 Value of_reported(const Run& run) {
   const auto& all = measured(run).*errors;
   return all.compared > 0 ? value_of(all.*member) : Value();
+}
+
+/// The value that these members of what is known of leases lead to; unknown without leases.
+template <auto... members>
+Value of_held(const Run& run) {
+  return run.held ? value_of((*run.held.*....*members)) : Value();
+}
+/// A member of what the end showed.
+template <auto member>
+Value of_end(const Run& run) {
+  return run.held && run.held->end ? value_of((*run.held->end).*member) : Value();
+}
+Value held_at(const Run& run) {
+  return run.held && run.held->most.held > 0 ? value_of(run.held->most.at) : Value();
 }
 
 // The values that need at least one request.
@@ -200,6 +217,27 @@ bool has_schedule(const Report& report) {
 
 std::string span_of(const Cell& cell) {
   return span_text(cell.time());
+}
+
+/// How many held, and whether that was too many.
+std::string held_of(const Cell& cell) {
+  const auto held = std::get<std::int64_t>(*cell.value);
+  return cell.tone(fmt::format("{} of {}", held, *cell.report.plan.concurrency),
+                   held > *cell.report.plan.concurrency ? Tone::kBad : Tone::kGood);
+}
+
+/// A number that should be 0.
+std::string zero_of(const Cell& cell) {
+  const auto number = std::get<std::int64_t>(*cell.value);
+  return cell.tone(fmt::to_string(number), number > 0 ? Tone::kBad : Tone::kGood);
+}
+
+bool has_crashes(const Report& report) {
+  return report.plan.leases.hold.crash_share > 0;
+}
+
+bool has_renewals(const Report& report) {
+  return report.plan.leases.hold.renews;
 }
 
 /// Without denials, nobody was shut out.
@@ -345,6 +383,25 @@ constexpr Measure kResetMeasures[] = {
 constexpr Measure kMemoryMeasures[] = {
     {"keys", of<&Measured::keys>, kInText, {"keys denied", keys_denied_of, has_several_keys}},
     {"bytes_per_key", bytes_per_key, kInAll, {"bytes/key", bytes_of}},
+};
+
+constexpr Measure kHoldingMeasures[] = {
+    {"held", of_held<&Held::most, &MostHeld::held>, kInJson | kInAssert, {"held", held_of}},
+    {"held_at_us", held_at, kInJson, {"at", moment_of}},
+    {"held_ever", of_held<&Held::most_ever, &MostHeld::held>, kInJson | kInAssert},
+    {"lapsed", of_held<&Held::most_ever, &MostHeld::lapsed>, kInJson},
+    {"starved", of_held<&Held::starved>, kInJson | kInAssert, {"starved", zero_of}},
+    {"longest_starved_us", of_held<&Held::longest_starved>, kInJson | kInAssert},
+    {"leaked", of_held<&Held::leaked>, kInJson | kInAssert, {"leaked", zero_of}},
+    {"longest_leaked_us", of_held<&Held::longest_leaked>, kInJson | kInAssert},
+    {"released", of_held<&Held::released>, kInJson},
+    {"crashed", of_held<&Held::crashed>, kInJson, {"died", nullptr, has_crashes}},
+    {"renewed", of_held<&Held::renewed>, kInJson, {"renewals", nullptr, has_renewals}},
+    {"releases_refused", of_held<&Held::releases_refused>, kInJson | kInAssert},
+    {"renewals_refused", of_held<&Held::renewals_refused>, kInJson | kInAssert},
+    {"end_after_us", of_end<&EndProbe::after>, kInJson},
+    {"end_keys", of_end<&EndProbe::keys>, kInJson},
+    {"end_taken", of_end<&EndProbe::taken>, kInJson | kInAssert},
 };
 
 /// Rounds to three decimals; further ones are noise.
@@ -537,7 +594,7 @@ const MeasureGroup kCountGroup{"", kCountMeasures}, kWorstGroup{"worst", kWorstM
     kDenialGroup{"", kDenialMeasures}, kRetryGroup{"retry_after", kRetryMeasures},
     kRemainingGroup{"remaining", kRemainingMeasures}, kResetGroup{"reset_after", kResetMeasures},
     kMemoryGroup{"", kMemoryMeasures}, kServerGroup{"", kServerMeasures, true},
-    kMinuteGroup{"worst_minute", kMinuteMeasures};
+    kMinuteGroup{"worst_minute", kMinuteMeasures}, kHoldingGroup{"", kHoldingMeasures};
 
 Value Measure::shown_of(const Run& run) const {
   const auto value = of(run);
@@ -597,6 +654,13 @@ Table decisions_table(const Report& report, const Look& look, microseconds origi
   return table;
 }
 
+Table leases_table(const Report& report, const Look& look, microseconds origin) {
+  auto table = table_of_runs(report);
+  add_columns(table, kCountGroup, report, look, origin);
+  add_columns(table, kHoldingGroup, report, look, origin);
+  return table;
+}
+
 Table times_table(const Report& report, std::string_view title, Histogram Timing::*times) {
   auto table = table_of_runs(report, title);
   const auto add = [&](std::string_view name, const auto& text) {
@@ -634,6 +698,15 @@ std::vector<AssertedMeasure> traffic_measures() {
   add_asserted_times(all, waited_for, "");
   add_asserted_times(all, &Timing::service, "service");
   add_asserted(all, kServerGroup);
+  return all;
+}
+
+std::vector<AssertedMeasure> lease_measures() {
+  std::vector<AssertedMeasure> all;
+  add_asserted(all, kCountGroup);
+  all.erase(all.begin());  // the worst window
+  add_asserted(all, kDenialGroup);
+  add_asserted(all, kHoldingGroup);
   return all;
 }
 

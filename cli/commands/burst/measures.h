@@ -63,7 +63,7 @@ struct MeasureGroup {
   bool needs_real_clock = false;
 };
 extern const MeasureGroup kCountGroup, kWorstGroup, kDenialGroup, kRetryGroup, kRemainingGroup,
-    kResetGroup, kMemoryGroup, kServerGroup, kMinuteGroup;
+    kResetGroup, kMemoryGroup, kServerGroup, kMinuteGroup, kHoldingGroup;
 
 // --- Times of a run under the real clock ---------------------------------------------------------
 
@@ -109,6 +109,8 @@ std::optional<std::uint64_t> seed_of(const Report& report);
 /// A table for people: what each limiter decided. `origin` is that of the times, relative to
 /// Run::begin.
 Table decisions_table(const Report& report, const Look& look, std::chrono::microseconds origin);
+/// The same with --concurrency.
+Table leases_table(const Report& report, const Look& look, std::chrono::microseconds origin);
 /// A table for people: statistics of the times of each run.
 Table times_table(const Report& report, std::string_view title,
                   traffic::Histogram traffic::Timing::*times);
@@ -132,6 +134,8 @@ struct AssertedMeasure {
   Reach (*reach)(const Run&) = nullptr;  ///< see Measure
 };
 std::vector<AssertedMeasure> traffic_measures();
+/// The measures of leases.
+std::vector<AssertedMeasure> lease_measures();
 /// The measures of a search.
 std::vector<AssertedMeasure> search_measures();
 

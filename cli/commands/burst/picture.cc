@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/burst/leases.h"
 #include "cli/terminal/table.h"
 
 namespace rlctl::cli::burst {
@@ -86,6 +87,9 @@ TimeAxis axis_of(const Report& report, microseconds window, std::size_t most_col
     first = first ? std::min(*first, begin) : begin;
     // Those of a search go on after the last request.
     last = std::max(last, std::max(timeline.end(), run.outcome.departures.end()) - run.begin);
+    if (run.held && !run.held->steps.empty()) {
+      last = std::max(last, run.held->steps.back().at - run.begin);
+    }
     // As the bins of the timelines do, columns begin at multiples of their width from this, which
     // is the same for all runs.
     zero = timeline.zero() - run.begin;
@@ -116,7 +120,10 @@ Picture picture_of(const Report& report, std::size_t most_columns) {
     own.to += run.begin;
     auto& panel = picture.panels.emplace_back();
     panel.requests = run.outcome.timeline.columns(own.from, column_width(own), own.columns);
-    if (!picture.has_chart) continue;
+    if (run.held) {
+      for (const auto& [at, held] : run.held->steps) panel.steps.push_back({at - run.begin, held});
+    }
+    if (!picture.has_chart || run.held) continue;
     panel.steps = steps_within_window(run.outcome.departures, limit.window);
     for (auto& step : panel.steps) step.at -= run.begin;
   }
@@ -152,7 +159,10 @@ class Plot {
   Plot(std::string& out, const Report& report, const Look& look)
       : out_(out), report_(report), look_(look), glyphs_(glyphs(look.utf8)) {
     auto most = report.plan.limits.front().limit;
-    for (const auto& run : report.runs) most = std::max(most, run.outcome.measured.worst.allowed);
+    for (const auto& run : report.runs) {
+      most =
+          std::max(most, run.held ? run.held->most_ever.held : run.outcome.measured.worst.allowed);
+    }
     gutter_ = std::max(gutter_, std::to_string(most).size());
     const auto taken = gutter_ + 2;
     const auto columns = look.columns > taken + kMinColumns ? look.columns - taken : kMinColumns;
@@ -193,11 +203,13 @@ class Plot {
   void append_run(const Run& run, const Panel& panel) {
     const auto& worst = run.outcome.measured.worst;
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
-    const auto verdict = verdict_of(run);
+    const auto of_leases = run.held ? lease_verdict(report_, run) : LeaseVerdict();
+    const auto verdict = run.held ? of_leases.text : verdict_of(run);
+    const auto verdict_tone = run.held ? of_leases.tone : kept ? kept->tone : Tone::kBad;
     const auto name = escaped_message(run.name);
     const bool beside = display_width(name) + 2 + display_width(verdict) <= look_.columns;
     out_.append(tone(name, Tone::kLabel)).append(beside ? "  " : "\n  ");
-    out_.append(tone(verdict, kept ? kept->tone : Tone::kBad)).append("\n");
+    out_.append(tone(verdict, verdict_tone)).append("\n");
     append_chart(run, panel);
     append_counts(panel.requests);
   }
@@ -278,11 +290,15 @@ class Plot {
   void append_notes() {
     TextBlock block(out_, look_);
     const bool one_key = draws_one_key(report_);
-    if (picture_.has_chart) {
+    if (picture_.has_chart && report_.plan.concurrency) {
+      block.row("chart", "held at once",
+                one_key ? "of the key of which most are" : "against the limit");
+    } else if (picture_.has_chart) {
       block.row("chart", fmt::format("allowed within the last {}", period_text(picture_.window)),
                 one_key ? "to the named key, against the limit" : "against the limit");
     }
-    block.row("rows", one_key ? "requests of all keys" : "requests",
+    const std::string what = report_.plan.concurrency ? "acquires" : "requests";
+    block.row("rows", one_key ? what + " of all keys" : what,
               fmt::format("a column is {}, the highest {}", column_text(picture_.axis), highest_));
     for (std::size_t i = 0; i < report_.runs.size(); ++i) {
       const auto& run = report_.runs[i];

@@ -35,7 +35,8 @@ struct Step {
 /// What a picture shows of one run, by times relative to Run::begin.
 struct Panel {
   std::vector<traffic::Timeline::Bin> requests = {};  ///< in columns of the axis
-  /// The units allowed within the last window: see steps_within_window(). Empty if not drawn.
+  /// The units allowed within the last window: see steps_within_window(); or how many hold a lease.
+  /// Empty if not drawn.
   std::vector<Step> steps = {};
 };
 

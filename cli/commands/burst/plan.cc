@@ -11,6 +11,7 @@
 #include "adversary/exhaustive.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/burst/leases.h"
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
 #include "redis/url.h"
@@ -21,7 +22,7 @@ namespace {
 
 using limiter::Algorithm;
 
-constexpr std::string_view kSteady = "steady";
+constexpr std::string_view kSteady = "steady", kPoisson = "poisson";
 /// A closed loop ignores the times of its traffic, which never ends.
 constexpr double kRateOfClosedLoop = 1e9;
 constexpr std::int64_t kRequestsOfClosedLoop = 1'000'000'000'000'000;
@@ -175,7 +176,7 @@ std::string hint_for(const std::string& operand, ConfigurationSource& configurat
 }
 
 const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
-                                      const std::optional<RealClock>& clock,
+                                      const std::optional<RealClock>& clock, bool has_leases,
                                       ConfigurationSource& configuration) {
   if (operands.size() > 1) {
     auto hint = hint_for(operands[1], configuration);
@@ -191,7 +192,8 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
   }
   const bool is_closed_loop = clock && clock->is_closed_loop();
   if (operands.empty()) {
-    return is_closed_loop ? *traffic::find_pattern(kSteady) : traffic::patterns().front();
+    if (is_closed_loop) return *traffic::find_pattern(kSteady);
+    return has_leases ? *traffic::find_pattern(kPoisson) : traffic::patterns().front();
   }
   if (const auto* pattern = traffic::find_pattern(operands[0])) {
     if (!is_closed_loop || pattern->name == kSteady) return *pattern;
@@ -241,7 +243,7 @@ void add_algorithm(Plan& plan, const Algorithm& algorithm) {
   auto limits = plan.limits;
   for (auto& limit : limits) {
     if (!algorithm.has_burst && burst_is_for_others) limit.burst.reset();
-    require_taken(algorithm, limit, plan.request.cost);
+    if (!plan.concurrency) require_taken(algorithm, limit, plan.request.cost);
   }
   plan.candidates.push_back({.algorithm = &algorithm, .limits = std::move(limits)});
 }
@@ -253,6 +255,7 @@ void add_scripts(Plan& plan, const ScriptOptions& options, const Invocation& inv
   plan.has_configured_script |= scripts.uses_configuration;
   for (auto candidate : scripts.limiters) {
     candidate.limits = plan.limits;
+    if (plan.concurrency) ask_for_leases(candidate, plan);
     require_usable(candidate);
     const auto& script = candidate.foreign;
     if (script && !script->function.empty() && names_server(invocation.connection)) {
@@ -330,6 +333,17 @@ void add_candidates(Plan& plan, const Invocation& invocation) {
   }
 }
 
+/// The traffic of leases, if nothing is said about it: long enough for leases to end, and not too
+/// much.
+void limit_acquires(Plan& plan) {
+  constexpr int kLeases = 3;
+  constexpr std::int64_t kMostAcquires = 100'000;
+  auto& request = plan.request;
+  if (request.duration || request.requests || plan.pattern->rate.empty()) return;
+  request.duration = kLeases * std::max(plan.leases.lease, plan.leases.hold.hold);
+  request.requests = kMostAcquires;
+}
+
 /// Completes the request of a pattern or a search.
 void complete_request(Plan& plan) {
   auto& request = plan.request;
@@ -351,9 +365,13 @@ void complete_request(Plan& plan) {
 void set_traffic(Plan& plan, const std::vector<std::string>& operands,
                  ConfigurationSource& configuration) {
   plan.replay = parse_replay(plan.log, operands);
-  plan.request.limit = plan.limits.front();
+  if (!plan.concurrency) plan.request.limit = plan.limits.front();
   if (!plan.replay) {
-    if (!plan.search) plan.pattern = &parse_pattern(operands, plan.real, configuration);
+    if (!plan.search) {
+      plan.pattern =
+          &parse_pattern(operands, plan.real, plan.concurrency.has_value(), configuration);
+    }
+    if (plan.concurrency) limit_acquires(plan);
     complete_request(plan);
   }
   if (auto& search = plan.search) {
@@ -419,6 +437,7 @@ void require_virtual(const Options& options, std::string_view real) {
 /// Throws UsageError for options that cannot be used together.
 void require_consistent(const Options& options, const Plan& plan) {
   const bool is_real = plan.is_real.value_or(plan.max_rate);
+  require_lease_options(options, plan);
   if (plan.search) require_searchable(options, plan);
   if (plan.is_real && is_real) require_virtual(options, "--clock real");
   if (plan.max_rate) require_virtual(options, "--rate max");
@@ -477,7 +496,15 @@ using Resolved = std::map<std::string_view, std::vector<std::string>>;
 /// its password: under the virtual clock all servers give the same result.
 Resolved resolved_options(const Plan& plan, const Invocation& invocation) {
   Resolved values{{"--algorithm", algorithm_lists(plan.algorithms)}, {"--config", {}}};
-  for (const auto& limit : plan.limits) values["--limit"].push_back(limiter::format_limit(limit));
+  if (plan.concurrency) {
+    values["--lease"] = {format_duration(plan.leases.lease)};
+    const auto& hold = plan.leases.hold;
+    if (!hold.is_in_cost) {
+      values["--hold"] = {format_duration(hold.hold) + (hold.is_exponential ? "~" : "")};
+    }
+  } else {
+    for (const auto& limit : plan.limits) values["--limit"].push_back(limiter::format_limit(limit));
+  }
   const auto& script = plan.script;
   if (!script.scripts.empty()) {
     const bool is_configured = plan.has_configured_script;
@@ -559,8 +586,12 @@ void complete_plan(Plan& plan, const Invocation& invocation) {
                      hint_for(operands[0], invocation.configuration));
   }
   plan.real = make_clock(plan);
-  if (plan.limit_texts.empty()) plan.limit_texts = {plan.search ? kSearchLimit : kDefaultLimit};
-  plan.limits = parse_limits(plan.limit_texts, plan.burst_text);
+  if (plan.concurrency) {
+    set_leases(plan, invocation.options);
+  } else {
+    if (plan.limit_texts.empty()) plan.limit_texts = {plan.search ? kSearchLimit : kDefaultLimit};
+    plan.limits = parse_limits(plan.limit_texts, plan.burst_text);
+  }
   set_traffic(plan, operands, invocation.configuration);
   add_candidates(plan, invocation);
   require_program_options(plan, invocation.options);

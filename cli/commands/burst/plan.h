@@ -15,6 +15,7 @@
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
 #include "replay/recording.h"
+#include "traffic/holding.h"
 #include "traffic/pattern.h"
 #include "traffic/script.h"
 #include "traffic/suggestion.h"
@@ -53,6 +54,14 @@ struct SearchPlan {
   bool steps_back() const noexcept { return !no_stepping_back && !exhaustive; }
 };
 
+/// What the options say about leases.
+struct LeasePlan {
+  std::chrono::microseconds lease = std::chrono::seconds{30};
+  traffic::HoldPlan hold{.hold = std::chrono::seconds{1}};
+  std::optional<std::string> release = {};            ///< the file of the script that releases
+  std::optional<std::string> release_arguments = {};  ///< its --args
+};
+
 /// The colours of a picture; kAuto: those of the reader's screen.
 enum class Theme { kAuto, kLight, kDark };
 
@@ -66,9 +75,12 @@ struct Plan {
   ReplayArguments log = {};
   std::vector<const limiter::Algorithm*> algorithms = {};  ///< each once
   std::optional<std::string> against = {};  ///< the limiter to compare the only other one with
-  bool model = false;                       ///< the models decide, without a server
-  traffic::PatternRequest request = {};     ///< what the pattern is asked for
-  std::optional<std::uint32_t> keys = {};   ///< the number of keys
+  /// --concurrency: leases are asked for. Then the only limit is this number and --lease.
+  std::optional<std::int64_t> concurrency = {};
+  LeasePlan leases = {};
+  bool model = false;                      ///< the models decide, without a server
+  traffic::PatternRequest request = {};    ///< what the pattern is asked for
+  std::optional<std::uint32_t> keys = {};  ///< the number of keys
   std::vector<std::int64_t> costs{1};
   std::optional<std::chrono::microseconds> start = {};
   std::optional<bool> is_real = {};  ///< --clock; by default real only with --rate max

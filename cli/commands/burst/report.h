@@ -10,6 +10,7 @@
 #include "cli/commands/burst/plan.h"
 #include "cli/terminal/terminal.h"
 #include "limiter/limit.h"
+#include "traffic/holding.h"
 #include "traffic/measurement.h"
 #include "traffic/traffic.h"
 
@@ -43,7 +44,10 @@ struct Run {
   bool is_bundled = false;  ///< not a script or a program of the user's
   traffic::Outcome outcome = {};
   std::optional<SearchFindings> search = {};  ///< if a search found the traffic
-  std::optional<OfferedLoad> offered = {};    ///< if assertions need it
+  std::optional<traffic::Held> held = {};     ///< with --concurrency
+  /// The names of the keys of Held::most and Held::most_ever.
+  std::string held_key = {}, held_ever_key = {};
+  std::optional<OfferedLoad> offered = {};  ///< if assertions need it
   /// What the replies of a script suggest about how they were read.
   std::optional<std::string> hint = {};
   /// The origin of the run's times. Under the real clock each run has its own: the beginning of its

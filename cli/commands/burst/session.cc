@@ -9,6 +9,7 @@
 #include "adversary/trial.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/burst/leases.h"
 #include "cli/commands/burst/measures.h"
 #include "cli/commands/burst/picture.h"
 #include "cli/commands/burst/server.h"
@@ -161,6 +162,15 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
            "key, and TTL rounds; virtual time does not try that moment, --clock real does";
   }
   if (hint || measured.allowed > 0) return hint;
+  return fmt::format("nothing was allowed: the first {} {}; see --allowed-when",
+                     replies.first.size() == 1 ? "reply was" : "replies were",
+                     fmt::join(replies.first, ", "));
+}
+
+/// The same about leases: only that nothing was allowed.
+std::optional<std::string> lease_hint(const Run& run) {
+  const auto& replies = run.outcome.replies;
+  if (run.outcome.measured.allowed > 0 || replies.first.empty()) return std::nullopt;
   return fmt::format("nothing was allowed: the first {} {}; see --allowed-when",
                      replies.first.size() == 1 ? "reply was" : "replies were",
                      fmt::join(replies.first, ", "));
@@ -432,9 +442,10 @@ class Session {
   traffic::OnDecision on_decision_of(const traffic::Candidate& candidate, const std::string& name,
                                      const traffic::Traffic& traffic) {
     all_allowed_.reset();
-    if (has_assertions_) all_allowed_.emplace(candidate.limits).ignore_reports();
+    if (has_assertions_ && !plan_.concurrency)
+      all_allowed_.emplace(candidate.limits).ignore_reports();
     allowed_.reset();
-    if (draws_ && draws_one_key(report_)) allowed_.emplace();
+    if (draws_ && draws_one_key(report_) && !plan_.concurrency) allowed_.emplace();
     if (comparison_ && !report_.runs.empty()) comparison_->start_second();
     events_.reset();
     if (plan_.html) events_.emplace();
@@ -542,6 +553,8 @@ class Session {
     std::unique_ptr<traffic::Decider> decider;
     if (candidate.program) {
       decider = std::make_unique<exec::ProgramDecider>(candidate, *traffic, programs_);
+    } else if (plan_.model && plan_.concurrency) {
+      decider = std::make_unique<traffic::LeaseModelDecider>(candidate.limits.front());
     } else if (plan_.model) {
       decider = std::make_unique<traffic::ModelDecider>(candidate);
     } else {
@@ -559,18 +572,46 @@ class Session {
     }
     const auto on_decision =
         one_at_a_time ? traffic::OnDecision() : on_decision_of(candidate, name, *traffic);
-    auto outcome = traffic::run_virtually(
-        *traffic, *decider, candidate.limits, invocation_.interrupt, on_decision,
-        [&, size = traffic->size()](std::int64_t done) {
-          const auto runs = static_cast<std::int64_t>(plan_.candidates.size());
-          show(number,
-               static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(size, 1)),
-               fmt::format("{} requests", runs * size));
-        },
-        has_assertions_ || invocation_.json || !candidate.is_bundled(), zero);
-    if (!outcome.interrupted) decider->finish();
+    const auto on_progress = [&, size = traffic->size()](std::int64_t done) {
+      const auto runs = static_cast<std::int64_t>(plan_.candidates.size());
+      show(number, static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(size, 1)),
+           fmt::format("{} requests", runs * size));
+    };
+    traffic::HoldingOutcome holding;
+    if (plan_.concurrency) {
+      holding = traffic::run_holding(*traffic, *decider, candidate.limits.front(),
+                                     hold_plan_of(candidate, plan_), invocation_.interrupt,
+                                     on_decision, on_progress, zero);
+    } else {
+      holding.outcome = traffic::run_virtually(
+          *traffic, *decider, candidate.limits, invocation_.interrupt, on_decision, on_progress,
+          has_assertions_ || invocation_.json || !candidate.is_bundled(), zero);
+    }
+    if (!holding.outcome.interrupted) decider->finish();
     progress_.clear();  // cleaning up may write a warning
-    return finished(candidate, std::move(outcome), *traffic, begin);
+    if (!plan_.concurrency) {
+      return finished(candidate, std::move(holding.outcome), *traffic, begin);
+    }
+    return finished_leases(candidate, std::move(holding), *traffic, begin);
+  }
+
+  /// What is known of leases: neither windows nor what a limiter reports.
+  Run finished_leases(const traffic::Candidate& candidate, traffic::HoldingOutcome holding,
+                      const traffic::Traffic& traffic, microseconds begin) {
+    Run run{.name = std::string(name_of(candidate)),
+            .is_bundled = candidate.is_bundled(),
+            .outcome = std::move(holding.outcome),
+            .held = std::move(holding.held),
+            .begin = begin};
+    for (const auto& [key, denied] : run.outcome.top_denied) {
+      run.top_denied.emplace_back(traffic.key_name(key), denied);
+    }
+    auto& held = *run.held;
+    if (candidate.foreign) held.releases_refused.reset();  // its replies to them are not read
+    if (held.most.held > 0) run.held_key = traffic.key_name(held.most.key);
+    if (held.most_ever.held > 0) run.held_ever_key = traffic.key_name(held.most_ever.key);
+    run.hint = lease_hint(run);
+    return run;
   }
 
   /// Prepares all keys of the traffic before a run under the real clock, in which a request may
@@ -853,7 +894,7 @@ std::shared_ptr<const replay::Recording> read_recording(const Plan& plan,
       });
   progress.clear();
   warn_of_lines(*recording, invocation.command);
-  require_costs(plan.candidates, *recording);
+  if (!plan.concurrency) require_costs(plan.candidates, *recording);
   return recording;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/burst/leases.h"
 
 namespace rlctl::cli::burst {
 namespace {
@@ -200,6 +201,7 @@ class Drawing {
     if (const auto keys = traffic_keys(report_); keys > 1) {
       about += fmt::format(", {} keys", keys);
     }
+    if (report_.plan.concurrency) about += "; " + holds_text(report_.plan);
     if (request.cost > 1) about += fmt::format(", cost {}", request.cost);
     if (!report_.plan.real) about += ", virtual time";
     if (report_.interrupted) about += ", interrupted";
@@ -225,7 +227,10 @@ class Drawing {
             y - 9);
       words(14, content);
     };
-    if (picture_.has_chart) {
+    if (picture_.has_chart && report_.plan.concurrency) {
+      line("within", one_key ? "held at once, of that key" : "held at once");
+      line("limit", "limit");
+    } else if (picture_.has_chart) {
       line("within", fmt::format("allowed{} within the last {}", one_key ? " to that key" : "",
                                  period_text(picture_.window)));
       line("limit", "limit");
@@ -235,7 +240,10 @@ class Drawing {
     if (report_.plan.search) box("worst", "worst window");
     text(kRight, y, "soft end",
          fmt::format("{}bars: {} in {}", has_refunds(report_) ? "refunds are not shown; " : "",
-                     one_key ? "all keys," : "requests", column_text(picture_.axis)));
+                     one_key                    ? "all keys,"
+                     : report_.plan.concurrency ? "acquires"
+                                                : "requests",
+                     column_text(picture_.axis)));
   }
 
   void panel(const Run& run, const Panel& panel, double top) {
@@ -257,6 +265,7 @@ class Drawing {
   }
 
   std::string verdict_of(const Run& run) const {
+    if (run.held) return lease_verdict(report_, run).text;
     if (run.search) return finding_verdict(run.search->result.most, *run.search, {.utf8 = true});
     const auto& worst = run.outcome.measured.worst;
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
@@ -268,7 +277,8 @@ class Drawing {
                        verdict);
   }
 
-  static std::string_view verdict_class(const Run& run) {
+  std::string_view verdict_class(const Run& run) const {
+    if (run.held) return lease_verdict(report_, run).tone == Tone::kGood ? "end" : "over end";
     const auto& worst = run.outcome.measured.worst;
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
     return kept && kept->tone == Tone::kGood ? "end" : "over end";
@@ -393,6 +403,9 @@ class Drawing {
   std::string title() const {
     if (report_.plan.title) return *report_.plan.title;
     const auto& limit = report_.plan.limits.front();
+    if (report_.plan.concurrency) {
+      return fmt::format("{}: {}", traffic_name(report_), leases_text(report_.plan));
+    }
     return fmt::format("{}: {} per {}", traffic_name(report_), limit.limit,
                        period_text(limit.window));
   }

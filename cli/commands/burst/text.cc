@@ -5,6 +5,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/burst/leases.h"
 #include "cli/commands/burst/measures.h"
 #include "cli/commands/burst/picture.h"
 #include "cli/terminal/table.h"
@@ -240,7 +241,12 @@ class TextReport {
     } else {
       block_.row("pattern", traffic_name(report_), traffic_text(report_));
     }
-    block_.row("limit", limits_text(plan_.limits), about_text(report_));
+    if (plan_.concurrency) {
+      block_.row("limit", leases_text(plan_), holds_text(plan_));
+      if (!report_.recording) block_.row("", about_text(report_));
+    } else {
+      block_.row("limit", limits_text(plan_.limits), about_text(report_));
+    }
     for (const auto& candidate : plan_.candidates) {
       if (const auto& script = candidate.foreign) {
         block_.row("script", escaped_text(script->name), reading_text(*script));
@@ -258,7 +264,8 @@ class TextReport {
 
   void append_decided() {
     const auto axis = picture_of(report_, 2).axis;
-    decisions_table(report_, look_, axis.origin).append(out_, look_);
+    const auto make_table = plan_.concurrency ? leases_table : decisions_table;
+    make_table(report_, look_, axis.origin).append(out_, look_);
     if (shows_dates(report_)) return;
     const auto* origin = axis.is_about_edge  ? "from the edge of a window"
                          : report_.recording ? "from the first request"
@@ -419,8 +426,10 @@ class TextReport {
     out_ += '\n';
     if (!report_.runs.empty()) {
       append_decided();
-      append_misreports();
-      for (const auto& run : report_.runs) append_remarks(remarks_on(report_, run));
+      if (!plan_.concurrency) append_misreports();
+      for (const auto& run : report_.runs) {
+        append_remarks(run.held ? remarks_on_leases(report_, run) : remarks_on(report_, run));
+      }
       if (traffic_keys(report_) > 1 && report_.recording) {
         append_top_denied_table();
       } else if (traffic_keys(report_) > 1) {

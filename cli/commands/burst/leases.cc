@@ -1,0 +1,301 @@
+#include "cli/commands/burst/leases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/shell.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/errors/failure.h"
+#include "cli/options/limits.h"
+#include "cli/options/log_options.h"
+#include "cli/options/options.h"
+#include "limiter/algorithm.h"
+
+namespace rlctl::cli::burst {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr std::string_view kConcurrency = "--concurrency";
+/// The clock of a script or a program is at best as coarse as this.
+constexpr microseconds kForeignTick{1'000};
+
+void parse_hold(const std::string& text, traffic::HoldPlan& hold) {
+  hold.is_exponential = text.ends_with('~');
+  const auto time = hold.is_exponential ? text.substr(0, text.size() - 1) : text;
+  hold.hold = parse_duration_of(time, "--hold");
+  if (hold.hold.count() == 0) throw UsageError("--hold must be more than 0");
+}
+
+double parse_crash(const std::string& text) {
+  const bool has_percent = text.ends_with('%');
+  const auto percent = to_decimal(has_percent ? text.substr(0, text.size() - 1) : text);
+  if (has_percent && percent && *percent >= 0 && *percent <= 100) return *percent / 100;
+  throw UsageError("--crash must be a share from 0% to 100%, not " + quoted_and_masked(text));
+}
+
+microseconds parse_lease(const std::string& text) {
+  const auto lease = parse_duration_of(text, "--lease");
+  if (lease >= limiter::kShortestWindow) return lease;
+  throw UsageError("--lease must be at least 1ms, not " + quoted_and_masked(text));
+}
+
+/// Takes the field of a log, perhaps with a unit: "duration:ms".
+void parse_hold_field(const std::string& text, replay::FieldOptions& fields) {
+  const auto colon = text.rfind(':');
+  const auto unit = colon == text.npos ? std::string() : text.substr(colon + 1);
+  const bool has_unit = unit == "s" || unit == "ms" || unit == "us";
+  fields.cost = has_unit ? text.substr(0, colon) : text;
+  fields.cost_unit = traffic::parse_delay_unit(has_unit ? unit : "s");
+  require_not_empty(*fields.cost, "--hold-field: the name");
+}
+
+bool tells_event(const traffic::ForeignLimiter& script) {
+  return std::ranges::any_of(script.arguments,
+                             [](const auto& argument) { return argument.holds("event"); });
+}
+
+void ask_script_for_leases(traffic::ForeignLimiter& script, const Plan& plan) {
+  script.has_leases = true;
+  const auto& leases = plan.leases;
+  if (!leases.release && !tells_event(script)) {
+    throw UsageError(
+        fmt::format("--concurrency: nothing releases the leases of {}", escape(script.name)),
+        "name the script that does with --release FILE.lua, or tell this one with {event} in "
+        "--args");
+  }
+  if (leases.hold.renews && !tells_event(script)) {
+    throw UsageError(fmt::format("--renew: nothing renews the leases of {}", escape(script.name)),
+                     "let it renew when {event} in --args says so");
+  }
+  if (!leases.release) return;
+  if (!script.function.empty()) {
+    throw UsageError(
+        "--release is for scripts, but " + escape(script.name) + " is a library of functions",
+        "tell its function with {event} in --args");
+  }
+  auto release = script;
+  release.setup.clear();
+  release.name = script_name(*leases.release);
+  release.source = read_source("--release", {.path = *leases.release});
+  parsed("--release", [&] { traffic::choose_function(release); });
+  if (leases.release_arguments) {
+    release.arguments.clear();
+    parsed("--release-args", [&] {
+      for (const auto& word : shell_words(*leases.release_arguments)) {
+        release.arguments.emplace_back(word);
+      }
+    });
+  }
+  script.release = std::make_shared<const traffic::ForeignLimiter>(std::move(release));
+}
+
+std::string times_text(std::int64_t count, std::string_view what, microseconds longest) {
+  return fmt::format("{} {}{}", grouped(count), what,
+                     longest.count() > 0 ? ", for up to " + span_text(longest) : "");
+}
+
+}  // namespace
+
+void add_lease_options(Options& options, Plan& plan) {
+  auto& leases = plan.leases;
+  options.group("Leases");
+  options.value(std::string(kConcurrency), "NUMBER",
+                into(plan.concurrency, number_between(kConcurrency, 1, limiter::kLargestLimit)),
+                "ask for leases; so many may be held at once, instead of a --limit");
+  const auto of_lease = [](Option row) { row.needs(kConcurrency).only_in_long_help(); };
+  of_lease(options.value("--lease", "TIME", into(leases.lease, parse_lease),
+                         "a lease lapses after this unless it is renewed (default: 30s)"));
+  of_lease(options.value(
+      "--hold", "TIME", [&leases](const std::string& text) { parse_hold(text, leases.hold); },
+      "how long each holder keeps its lease; 2s~: exponential, 2s on average (default: 1s)"));
+  of_lease(options
+               .value(
+                   "--hold-field", "NAME",
+                   [&plan](const std::string& text) { parse_hold_field(text, plan.log.fields); },
+                   "field of a log that holds this time, in seconds, or with its unit: NAME:ms")
+               .needs("--replay", "", kNameLog));
+  of_lease(options.value("--crash", "SHARE", into(leases.hold.crash_share, parse_crash),
+                         "share of the holders that die and never release (default: 0%)"));
+  of_lease(options.flag("--renew", leases.hold.renews, "renew each lease after a third of it"));
+  of_lease(options.value("--release", "FILE", leases.release,
+                         "the script that releases what --script acquires"));
+  of_lease(options
+               .value("--release-args", "WORDS", leases.release_arguments,
+                      "its ARGV (default: those of --args)")
+               .needs("--release"));
+}
+
+void require_lease_options(const Options& options, const Plan& plan) {
+  const auto counts = [](const limiter::Algorithm* algorithm) {
+    return limiter::counts_requests(*algorithm);
+  };
+  if (!plan.concurrency) {
+    if (std::ranges::all_of(plan.algorithms, counts)) return;
+    throw UsageError("--algorithm concurrency requires --concurrency NUMBER");
+  }
+  const auto refuse = [&](std::initializer_list<std::string_view> names, std::string_view why,
+                          std::string_view hint = {}) {
+    for (const auto name : names) {
+      if (options.is_given(name)) refuse_both(name, kConcurrency, why, hint);
+    }
+  };
+  const auto counting = std::ranges::find_if(plan.algorithms, counts);
+  if (counting != plan.algorithms.end()) {
+    throw UsageError(
+        fmt::format("--concurrency: {} counts requests and gives no leases", (*counting)->name),
+        "--algorithm concurrency does");
+  }
+  refuse({"--limit", "--burst"}, "it counts requests", "a lease has --lease, not a window");
+  refuse({"--cost", "--cost-field"}, "each holder has one lease");
+  refuse({"--against"}, "holders follow from what each limiter allows",
+         "name both: --script A.lua --script B.lua");
+  refuse({"--suggest"}, "it finds limits of requests");
+  refuse({"--csv"}, "its columns are about requests", "--json has all of it");
+  refuse({"--html"}, "the page is about windows", "draw a picture with --svg");
+  refuse({"--delay", "--delay-unit"}, "a lease begins when it is given");
+  constexpr std::string_view kVirtual = "leases have the virtual clock";
+  if (plan.is_real.value_or(false)) refuse_both("--clock real", kConcurrency, kVirtual);
+  if (plan.max_rate) refuse_both("--rate max", kConcurrency, kVirtual);
+  if (plan.search) refuse_both(kAdversary, kConcurrency, "the search is for requests");
+  if (plan.leases.release && plan.script.scripts.empty()) {
+    throw UsageError("--release requires --script: it releases what a script acquires");
+  }
+}
+
+void set_leases(Plan& plan, const Options& options) {
+  auto& hold = plan.leases.hold;
+  hold.seed = plan.request.seed;
+  plan.limits = {{.limit = *plan.concurrency, .window = plan.leases.lease}};
+  if (plan.algorithms.empty() && plan.script.scripts.empty() && plan.exec.programs.empty()) {
+    plan.algorithms = {limiter::find_algorithm("concurrency")};
+  }
+  if (plan.log.given()) {
+    hold.is_in_cost = options.is_given("--hold-field");
+    if (hold.is_in_cost && options.is_given("--hold")) {
+      refuse_both("--hold", "--hold-field", "the log has the times");
+    }
+    return;
+  }
+  // So that the pattern asks for as many leases as there are.
+  plan.request.limit = {.limit = *plan.concurrency,
+                        .window = std::max(hold.hold, limiter::kShortestWindow)};
+}
+
+void ask_for_leases(traffic::Candidate& candidate, const Plan& plan) {
+  if (!candidate.foreign) return;
+  auto script = *candidate.foreign;
+  ask_script_for_leases(script, plan);
+  candidate.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(script));
+}
+
+traffic::HoldPlan hold_plan_of(const traffic::Candidate& candidate, const Plan& plan) {
+  auto hold = plan.leases.hold;
+  if (candidate.is_bundled()) return hold;
+  hold.tick = kForeignTick;
+  const auto* coarsest = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
+  if (coarsest != nullptr) hold.tick = std::max(hold.tick, coarsest->tick);
+  return hold;
+}
+
+// ---- The report ----
+
+std::string leases_text(const Plan& plan) {
+  return fmt::format("{} of {}", counted(*plan.concurrency, "lease"), span_text(plan.leases.lease));
+}
+
+std::string holds_text(const Plan& plan) {
+  const auto& hold = plan.leases.hold;
+  auto text = hold.is_in_cost ? std::string("held as long as the log says")
+                              : fmt::format("held for {}{}", span_text(hold.hold),
+                                            hold.is_exponential ? " on average" : "");
+  if (hold.crash_share > 0) text += fmt::format(", {:.6g} % die", 100 * hold.crash_share);
+  if (hold.renews) text += ", renewed";
+  return text;
+}
+
+LeaseVerdict lease_verdict(const Report& report, const Run& run) {
+  const auto& held = *run.held;
+  const auto limit = *report.plan.concurrency;
+  if (held.most.held > limit) {
+    return {fmt::format("{} held at once, {} more than the limit", held.most.held,
+                        held.most.held - limit),
+            Tone::kBad};
+  }
+  if (run.outcome.measured.allowed == 0) return {"allowed nothing", Tone::kBad};
+  if (held.leaked > 0) {
+    return {fmt::format("lost up to {}", counted(held.leaked, "slot")), Tone::kBad};
+  }
+  return {"within the limit, no slot lost", Tone::kGood};
+}
+
+std::vector<Remark> remarks_on_leases(const Report& report, const Run& run) {
+  const auto& held = *run.held;
+  const auto limit = *report.plan.concurrency;
+  const auto name = report.runs.size() > 1 ? escaped_message(run.name) + ": " : std::string();
+  std::vector<Remark> remarks;
+  const auto add = [&](std::string_view label, const std::string& text) {
+    remarks.push_back({label, name + text});
+  };
+  const auto key_of = [&](const std::string& key) {
+    return traffic_keys(report) > 1 ? " of key " + quoted_and_masked(key) : std::string();
+  };
+  if (held.most.held > limit) {
+    add("held", fmt::format("{} at once{}, whose leases had not ended, {} more than the limit",
+                            held.most.held, key_of(run.held_key), held.most.held - limit));
+  }
+  if (held.most_ever.lapsed > 0) {
+    add("lapsed", fmt::format("{} held at once{}, {} of them although {} lease had ended{}",
+                              held.most_ever.held, key_of(run.held_ever_key), held.most_ever.lapsed,
+                              held.most_ever.lapsed == 1 ? "its" : "their",
+                              report.plan.leases.hold.renews ? "" : ": --renew keeps them"));
+  }
+  if (held.starved > 0) {
+    add("starved", times_text(held.starved,
+                              fmt::format("acquire{} denied although a slot was free",
+                                          held.starved == 1 ? " was" : "s were"),
+                              held.longest_starved));
+  }
+  if (held.leaked > 0) {
+    add("leaked", times_text(held.leaked,
+                             fmt::format("slot{} at once that nobody had and nobody got",
+                                         plural(held.leaked)),
+                             held.longest_leaked));
+  }
+  if (held.end && held.end->taken > 0) {
+    add("at the end",
+        fmt::format("{} {} still taken {} after the last holder had gone",
+                    counted(held.end->taken, "slot"), held.end->taken == 1 ? "was" : "were",
+                    span_text(held.end->after)));
+  }
+  if (held.releases_refused.value_or(0) > 0) {
+    add("refused", times_text(*held.releases_refused,
+                              fmt::format("release{} of a lease that had not ended",
+                                          plural(*held.releases_refused)),
+                              {}));
+  }
+  if (held.renewals_refused > 0) {
+    add("refused", times_text(held.renewals_refused,
+                              fmt::format("renewal{} of a lease that had not ended",
+                                          plural(held.renewals_refused)),
+                              {}));
+  }
+  if (run.hint) add("hint", *run.hint);
+  return remarks;
+}
+
+void append_event_json(std::string& out, std::string_view run, std::int64_t number,
+                       std::string_view key, const traffic::Arrival& arrival,
+                       const limiter::Decision& decision) {
+  JsonWriter json(out);
+  json.begin_object().field("algorithm", run).field("at_us", arrival.at).bytes_field("key", key);
+  json.field("event", traffic::event_name(arrival.event));
+  json.field("holder", traffic::holder_name(arrival.holder)).field("allowed", decision.allowed);
+  json.field("request", number).end_object();
+  out += '\n';
+}
+
+}  // namespace rlctl::cli::burst

@@ -1,0 +1,154 @@
+load ../../support/common
+
+# `rlctl burst --concurrency`: acquires, renewals and releases. Semaphores that are sound, and some that are not.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  cat >acquire.lua <<'LUA'
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[4])
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[4] + ARGV[2], ARGV[3])
+return 1
+LUA
+  echo "return redis.call('ZREM', KEYS[1], ARGV[3])" >release.lua
+  cat >set.lua <<'LUA'
+if ARGV[3] == 'release' then return redis.call('SREM', KEYS[1], ARGV[2]) end
+if redis.call('SISMEMBER', KEYS[1], ARGV[2]) == 1 then return 1 end
+if redis.call('SCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
+return redis.call('SADD', KEYS[1], ARGV[2])
+LUA
+  zset=(--script acquire.lua --release release.lua --args '{limit} {lease_ms} {holder} {now_ms}')
+}
+
+# holding FILTER: of the only run in $output.
+holding() { jq -c ".runs[0].holding | $1" <<<"$output"; }
+
+@test "concurrency gives as many leases as there are, alike on a server and in its model" {
+  local options=(burst --concurrency 5 --lease 3s --hold 1s~ --crash 5% --renew --keys 3 --rate 20/s --json)
+  run -0 rlctl "${options[@]}"
+  assert_equal "$(holding '[.held, .starved, .leaked, .end_taken, .end_keys, .releases_refused]')" '[5,0,0,0,3,0]'
+  assert_equal "$(holding '.crashed > 0 and .renewed > 0 and .released > 0')" true
+  local runs
+  runs=$(jq -c .runs <<<"$output")
+  run -0 rlctl "${options[@]}" --model
+  assert_equal "$(jq -c .runs <<<"$output")" "$runs"
+}
+
+@test "a lease that is not renewed ends, and who holds on is counted apart" {
+  run -0 rlctl burst steady --concurrency 3 --lease 10s --hold 15s --model --json
+  assert_equal "$(holding '[.held, .held_ever, .lapsed, .releases_refused]')" '[3,5,2,0]'
+  run -0 rlctl burst steady --concurrency 3 --lease 10s --hold 15s --model
+  assert_line 'lapsed     5 held at once, 2 of them although their lease had ended: --renew'
+  run -0 rlctl burst steady --concurrency 3 --lease 10s --hold 15s --renew --model --json
+  assert_equal "$(holding '[.held, .held_ever, .lapsed]')" '[3,3,0]'
+}
+
+@test "a script acquires, and another releases" {
+  run -0 rlctl burst "${zset[@]}" --concurrency 3 --lease 5s --hold 1s --crash 10% --json
+  assert_equal "$(holding '[.held, .starved, .leaked, .end_taken, .releases_refused]')" '[3,0,0,0,null]'
+  assert_equal "$(holding '.crashed > 0')" true
+}
+
+@test "--release-args are for the script that releases" {
+  echo "return redis.call('ZREM', KEYS[1], ARGV[1])" >release.lua
+  run -0 rlctl burst "${zset[@]}" --release-args '{holder}' --concurrency 3 --hold 1s --json
+  assert_equal "$(holding '[.held, .leaked]')" '[3,0]'
+  run -0 rlctl burst "${zset[@]}" --concurrency 3 --hold 1s --json  # ARGV[1] is the limit
+  assert_equal "$(holding '[.held, .leaked > 0, .starved > 0]')" '[3,true,true]'
+}
+
+@test "members that stay when their holder has died are leaked, and a script may be told the event" {
+  local options=(burst steady --script set.lua --args '{limit} {holder} {event}' --concurrency 3 --hold 1s --lease 5s
+    --crash 20% --seed 2)
+  run -0 --separate-stderr rlctl "${options[@]}" --renew --json
+  assert_equal "$(holding '[.held, .leaked, .end_taken, .starved > 0]')" '[3,3,3,true]'
+  run -0 rlctl "${options[@]}"
+  assert_line --regexp '^leaked +3 slots at once that nobody had and nobody got, for up to '
+  assert_line 'at the end 3 slots were still taken 10 s after the last holder had gone'
+  assert_line 'set.lua  lost up to 3 slots'
+}
+
+@test "a counter that expires while slots are held goes below 0, and too many hold" {
+  cat >counter.lua <<'LUA'
+local n = redis.call('INCR', KEYS[1])
+if n > tonumber(ARGV[1]) then redis.call('DECR', KEYS[1]) return 0 end
+redis.call('PEXPIRE', KEYS[1], 500)
+return 1
+LUA
+  echo "return redis.call('DECR', KEYS[1])" >decr.lua
+  run -0 rlctl burst --script counter.lua --release decr.lua --args '{limit}' --concurrency 3 --hold 1s
+  assert_line --regexp '^counter.lua  [0-9]+ held at once, [0-9]+ more than the limit$'
+  assert_line --regexp '^held +[0-9]+ at once, whose leases had not ended, [0-9]+ more than the limit$'
+}
+
+@test "a program is asked for leases" {
+  cat >semaphore.py <<'PYTHON'
+import json, sys
+
+leases = {}
+for line in sys.stdin:
+    r = json.loads(line)
+    held = leases.setdefault(r["key"], {})
+    for holder in [h for h, end in held.items() if end <= r["now_us"]]:
+        del held[holder]
+    allowed = r["holder"] in held
+    if r["event"] == "release":
+        held.pop(r["holder"], None)
+    elif allowed or (r["event"] == "acquire" and len(held) < r["limit"]):
+        held[r["holder"]] = r["now_us"] + r["lease_us"]
+        allowed = True
+    print(int(allowed), flush=True)
+PYTHON
+  local options=(--concurrency 4 --lease 2s --hold 1s~ --crash 10% --renew --keys 2 --rate 10/s --json)
+  run -0 rlctl burst --exec '/usr/bin/python3 semaphore.py' "${options[@]}"
+  local program
+  program=$(holding .)
+  run -0 rlctl burst "${options[@]}" --model
+  assert_equal "$program" "$(holding .)"
+}
+
+@test "a replayed log says how long leases were held" {
+  printf '%s\n' time,key,ms 0,a,1500 1,a,500 2,a,1000 4,b,10 >log.csv
+  run -0 rlctl burst --replay log.csv --hold-field ms:ms --concurrency 1 --model --json --jsonl events
+  assert_equal "$(jq -r '"\(.at_us) \(.holder) \(.event) \(.key) \(.allowed)"' events)" \
+    '0 h1 acquire a true
+1000000 h2 acquire a false
+1500000 h1 release a true
+2000000 h3 acquire a true
+3000000 h3 release a true
+4000000 h4 acquire b true
+4010000 h4 release b true'
+  run -2 --separate-stderr rlctl burst --replay log.csv --hold-field s --concurrency 1 --model
+  assert_equal "$stderr" "rlctl: burst: log.csv:1: the header has no field 's': 'time,key,ms'
+  hint: --hold-field says which of them it is"
+}
+
+@test "assertions are about leases, with --concurrency" {
+  run -0 rlctl burst --concurrency 2 --model -q --assert 'held<=2' --assert 'leaked==0' --assert 'starved==0'
+  run -1 --separate-stderr rlctl burst --concurrency 2 --model -q --assert 'held<2' --junit junit.xml
+  assert_equal "$stderr" "rlctl: burst: assertion 'held<2' does not hold: concurrency has 2"
+  run -0 grep -c '<failure type="assertion"' junit.xml
+}
+
+@test "the picture shows how many held, and the SVG too" {
+  COLUMNS=60 run -0 rlctl burst steady --concurrency 2 --lease 4s --hold 1s --rate 1/s --duration 9s --model
+  assert_line 'concurrency  within the limit, no slot lost'
+  assert_line --regexp '^ +2 ├─+ limit$'
+  assert_line --regexp '^chart +held at once +against the limit$'
+  run -0 rlctl burst --concurrency 2 --model --svg - --title 'a < b'
+  assert_output --partial '>held at once</text>'
+  assert_output --partial '>within the limit, no slot lost</text>'
+  xmllint --noout - <<<"$output"
+}
+
+@test "the command that is printed repeats the run" {
+  run -0 rlctl burst "${zset[@]}" --concurrency 3 --hold 500ms~ --crash 1% --release-args '{limit} 0 {holder}' --json
+  local report=$output
+  run -0 bash -c "$(jq -r .command <<<"$report") --json"
+  assert_equal "$output" "$report"
+}
+
+@test "what is held is never told wrong, whatever the semaphore and its flaw" {
+  run -0 /usr/bin/python3 -B "$project/tests/support/semaphores.py" "$(command -v rlctl)"
+  assert_output '24 semaphores'
+}
