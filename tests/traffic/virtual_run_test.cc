@@ -307,12 +307,10 @@ TEST_CASE("at most ten of the denied keys are named") {
 
 TEST_CASE("an algorithm that cannot use a limit is refused before anything is sent") {
   const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
-  for (const Candidate& candidate :
-       {Candidate{&algorithm("concurrency"), {kMinute}},
-        Candidate{&algorithm("fixed-window"), {kMinute, {1, 1s, 5}}}}) {
-    CHECK_THROWS_AS(ModelDecider{candidate}, UsageError);
-    CHECK_THROWS_AS(static_cast<void>(make_script(candidate, *traffic, "r:")), UsageError);
-  }
+  const Candidate candidate{&algorithm("fixed-window"), {kMinute, {1, 1s, 5}}};
+  CHECK_THROWS_AS(ModelDecider{candidate}, UsageError);
+  CHECK_THROWS_AS(static_cast<void>(make_script(candidate, *traffic, "r:")), UsageError);
+  CHECK_THROWS_AS(ModelDecider({&algorithm("concurrency"), {kMinute}}), UsageError);
 }
 
 TEST_CASE("a delayed request departs later than it arrives, and perhaps after the traffic") {

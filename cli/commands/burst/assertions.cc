@@ -43,16 +43,16 @@ AssertedMeasure find_measure(std::string_view name, const std::string& text, con
   if (const auto* measure = find_by_name(measures, name)) return *measure;
   auto message = "--assert: " + quoted_and_masked(text) + " compares " + quoted_and_masked(name) +
                  ", which is not a measure";
-  if (of_leases != (find_by_name(lease_measures(), name) != nullptr) &&
-      (of_leases ? find_by_name(traffic_measures(), name) : find_by_name(lease_measures(), name)) !=
-          nullptr) {
-    throw UsageError(message + (of_leases ? " of leases" : " of requests"),
-                     of_leases ? "" : "--concurrency measures it");
+  const auto is_of = [&](const auto& others) { return find_by_name(others, name) != nullptr; };
+  if (of_leases && is_of(traffic_measures())) throw UsageError(message + " of leases");
+  if (of_search && is_of(traffic_measures())) {
+    throw UsageError(message + " of a search", "patterns and --replay measure it");
   }
-  if (find_by_name(of_search ? traffic_measures() : search_measures(), name) != nullptr) {
-    throw UsageError(
-        message + (of_search ? " of a search" : " of traffic"),
-        of_search ? "patterns and --replay measure it" : "rlctl burst adversary measures it");
+  if (is_of(search_measures())) {
+    throw UsageError(message + " of traffic", "rlctl burst adversary measures it");
+  }
+  if (is_of(lease_measures())) {
+    throw UsageError(message + " of requests", "--concurrency measures it");
   }
   refuse_word(message, name, names_of(measures));
 }

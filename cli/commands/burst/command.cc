@@ -143,9 +143,11 @@ void add_limiters(Options& options, Plan& plan) {
           "algorithms to test, separated by commas, or all (default: "
           "fixed-window,sliding-window-log)")
       .completes([](const CompletionContext& typed) {
+        Completions leases;
+        leases.words.push_back({"concurrency", "gives leases"});
+        if (typed.options.is_given("--concurrency")) return leases;
         auto completions = complete_counting_algorithm(typed);
         completions.words.push_back({std::string(kAllAlgorithms), "all that count requests"});
-        completions.words.push_back({"concurrency", "leases; with --concurrency"});
         return completions;
       });
   add_script_options(options, plan.script, false);

@@ -134,6 +134,7 @@ TEST_CASE("completion: an algorithm that the command refuses is not offered, nor
          {"reset --algorithm c", "words"},
          {"quota --algorithm c", "words"},
          {"burst --algorithm c", "words"},
+         {"burst --concurrency 5 --algorithm c", "words concurrency"},
          {"list --algorithm c", "words concurrency"},
          {"debug --algorithm c", "words concurrency"},
          {"burst --algorithm gcra,g", "words"}});
