@@ -229,7 +229,10 @@ bool Debugger::breaks_here() {
   auto& breakpoint = found->second;
   if (!breakpoint.condition.empty()) {
     const auto condition = evaluate(breakpoint.condition);
-    if (!running()) return remove_fatal(breakpoint, "condition"), false;
+    if (!running()) {
+      remove_fatal(breakpoint, "condition");
+      return false;
+    }
     if (condition.outcome != Outcome::kValues) {
       if (!breakpoint.message) next_halt_.condition_error = condition.message;
       if (breakpoint.message) log(breakpoint, "the condition: " + condition.message);
@@ -243,7 +246,10 @@ bool Debugger::breaks_here() {
   if (!breakpoint.message) return true;
   Evaluation values;
   if (!breakpoint.message->expressions().empty()) values = evaluate(breakpoint.message->lua());
-  if (!running()) return remove_fatal(breakpoint, "message"), false;
+  if (!running()) {
+    remove_fatal(breakpoint, "message");
+    return false;
+  }
   log(breakpoint, values.outcome == Outcome::kValues ? breakpoint.message->text(values.values)
                                                      : "the message: " + values.message);
   return false;

@@ -18,12 +18,12 @@ TEST_CASE("a hit count accepts the hits that it names, as it does in Lua") {
       {"3", "00111111"},  {">=3", "00111111"}, {"> 3", "00011111"}, {"==3", "00100000"},
       {"=3", "00100000"}, {"<3", "11000000"},  {"<=3", "11100000"}, {" % 3 ", "00100100"},
   };
-  for (const auto& [text, expected] : kAccepted) {
-    CAPTURE(text);
-    const HitCondition condition(text);
+  for (const auto& one : kAccepted) {
+    CAPTURE(one.first);
+    const HitCondition condition(one.first);
     std::string accepted;
     for (int hit = 1; hit <= 8; ++hit) accepted += condition.accepts(hit) ? '1' : '0';
-    CHECK(accepted == expected);
+    CHECK(accepted == one.second);
   }
   CHECK(HitCondition("5").lua() == "n>=5");
   CHECK(HitCondition("%5").lua() == "n%5==0");

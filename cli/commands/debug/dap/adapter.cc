@@ -437,9 +437,10 @@ ExitStatus run_dap(const Plan& given, Invocation& invocation) {
   try {
     return dap::Adapter(given, invocation, client.get(), out).serve();
   } catch (const OutputClosed&) {
+    return ExitStatus::kDone;  // the client has vanished
   } catch (const OutputError&) {
+    return ExitStatus::kDone;
   }
-  return ExitStatus::kDone;  // the client has vanished
 }
 
 }  // namespace rlctl::cli::debug
