@@ -175,13 +175,26 @@ local function keep(part, place, ...)
   end
 end
 
--- What keep() has put in its place is many times as fast, since it makes no tables.
+local paused_at = 0
+
+local function seconds_now()
+  if os then return os.clock() end
+  local now = real.call('TIME')
+  return now[1] + now[2] / 1e6
+end
+
+local function pause_if_due()
+  local now = seconds_now()
+  if now - paused_at < 0.01 then return end
+  paused_at = now
+  debug('~rl:T')
+  real.breakpoint()
+end
+
+-- What keep() has put in its place is faster, since it makes no tables.
 local function sometimes()
-  for _ = 1, ticks / 64 % 89 * 8 do end
-  if pauses and ticks % 1024 == 0 then
-    debug('~rl:T')
-    real.breakpoint()
-  end
+  for _ = 1, ticks / 64 % 89 do end
+  pause_if_due()
 end
 
 local function keep_2(count)
@@ -252,22 +265,11 @@ local function stop_if(part, condition, accepts, message)
 end
 
 -- A script that spends its time in calls executes few instructions, after which a server would stop it.
-local calls, paused_at = 0, 0
-
-local function seconds_now()
-  if os then return os.clock() end
-  local now = real.call('TIME')
-  return now[1] + now[2] / 1e6
-end
+local calls = 0
 
 local function pause_at_call()
   calls = calls + 1
-  if calls % 16 > 0 then return end
-  local now = seconds_now()
-  if now - paused_at < 0.01 then return end
-  paused_at = now
-  debug('~rl:T')
-  real.breakpoint()
+  if calls % 16 == 0 then pause_if_due() end
 end
 
 -- At a halt the user may end the script by an error, which nothing here may catch.

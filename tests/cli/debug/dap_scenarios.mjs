@@ -517,7 +517,7 @@ return redis.call('GET', KEYS[1])`, {keys: ['schlüssel 😀'], args: ['é'], br
       await s.ask('continue');
       assert.equal(await s.stopped('function breakpoint'), 3);
       assert.equal((await s.values('Locals')).i, i);
-      assert.equal(await s.value("redis.call('GET', KEYS[1])"), i === '1' ? 'nil' : '"1"');
+      assert.equal(await s.value("redis.call('GET', KEYS[1])"), i === '1' ? 'false' : '"1"');
     }
     await s.ask('continue');
     assert.equal(await s.finished(), 0);
