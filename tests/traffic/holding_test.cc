@@ -198,6 +198,20 @@ TEST_CASE("holding: times and deaths are the same whatever the limiter decides")
   }
 }
 
+TEST_CASE("holding: a coarse clock may end a lease early or late, which is held against nobody") {
+  const Limit limit{1, 10s, {}};
+  const auto ask = [&](microseconds second, bool allowed, const HoldPlan& plan) {
+    Answers answers([&](const Arrival& arrival) {
+      return arrival.holder == 1 || (allowed && arrival.holder == 2);
+    });
+    return run(Acquires({0s, second}), answers, limit, plan).found.held;
+  };
+  CHECK(ask(10s - 1ms, true, {.hold = 20s}).most.held == 2);
+  CHECK(ask(10s - 1ms, true, {.hold = 20s, .tick = 1ms}).most.held == 1);
+  CHECK(ask(10s + 500us, false, {.hold = 1us, .crash_share = 1}).starved == 1);
+  CHECK(ask(10s + 500us, false, {.hold = 1us, .crash_share = 1, .tick = 1ms}).starved == 0);
+}
+
 TEST_CASE("holding: an interrupt ends it, and nothing is said of the end") {
   Interrupt interrupt;
   LeaseModelDecider model({1, 30s, {}});

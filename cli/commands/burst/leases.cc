@@ -229,6 +229,9 @@ LeaseVerdict lease_verdict(const Report& report, const Run& run) {
   if (held.leaked > 0) {
     return {fmt::format("lost up to {}", counted(held.leaked, "slot")), Tone::kBad};
   }
+  if (held.most_ever.held > limit) {
+    return {"within the limit but for leases that had ended, no slot lost", Tone::kWarning};
+  }
   return {"within the limit, no slot lost", Tone::kGood};
 }
 

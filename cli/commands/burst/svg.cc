@@ -278,7 +278,7 @@ class Drawing {
   }
 
   std::string_view verdict_class(const Run& run) const {
-    if (run.held) return lease_verdict(report_, run).tone == Tone::kGood ? "end" : "over end";
+    if (run.held) return lease_verdict(report_, run).tone != Tone::kBad ? "end" : "over end";
     const auto& worst = run.outcome.measured.worst;
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
     return kept && kept->tone == Tone::kGood ? "end" : "over end";
@@ -375,11 +375,11 @@ class Drawing {
       text(x_of(tick.at), y + 18, std::string("soft").append(place), tick.text);
     }
     text((kLeft + kRight) / 2, y + 36, "soft middle",
-         picture_.axis.recorded_at     ? "time in UTC"
-         : picture_.axis.is_about_edge ? "time from the edge of a window"
-         : report_.recording           ? "time from the first request"
-         : report_.plan.real           ? "time from the beginning"
-                                       : "time from the beginning of a window");
+         picture_.axis.recorded_at                       ? "time in UTC"
+         : picture_.axis.is_about_edge                   ? "time from the edge of a window"
+         : report_.recording                             ? "time from the first request"
+         : report_.plan.real || report_.plan.concurrency ? "time from the beginning"
+                                                         : "time from the beginning of a window");
   }
 
   double x_of(double column) const {

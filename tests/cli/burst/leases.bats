@@ -109,8 +109,8 @@ PYTHON
 
 @test "a replayed log says how long leases were held" {
   printf '%s\n' time,key,ms 0,a,1500 1,a,500 2,a,1000 4,b,10 >log.csv
-  run -0 rlctl burst --replay log.csv --hold-field ms:ms --concurrency 1 --model --json --jsonl events
-  assert_equal "$(jq -r '"\(.at_us) \(.holder) \(.event) \(.key) \(.allowed)"' events)" \
+  run -0 rlctl burst --replay log.csv --hold-field ms:ms --concurrency 1 --model --jsonl -
+  assert_equal "$(jq -r '"\(.at_us) \(.holder) \(.event) \(.key) \(.allowed)"' <<<"$output")" \
     '0 h1 acquire a true
 1000000 h2 acquire a false
 1500000 h1 release a true
