@@ -9,7 +9,7 @@ with Client("-u", "private:") as c:
     c.launch("loop.lua", keys=["k"], args=["a b"])
     assert c.ended() == 0
     assert "using an empty private server" in c.output, c.output
-    assert "redis> INCRBY k 1      (ran freely)" in c.output, c.output
+    assert "redis> INCRBY k 1      " in c.output, c.output  # Valkey 9 may step, and knows the reply
     assert '= {6, "a b"}\n  \'k\': ' in c.output, c.output
     assert c.refused("next", threadId=1) == "the script has ended"
     assert c.disconnect() == 0
