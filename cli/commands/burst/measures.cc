@@ -387,7 +387,7 @@ constexpr Measure kMemoryMeasures[] = {
 
 constexpr Measure kHoldingMeasures[] = {
     {"held", of_held<&Held::most, &MostHeld::held>, kInJson | kInAssert, {"held", held_of}},
-    {"held_at_us", held_at, kInJson, {"at", moment_of}},
+    {"held_at_us", held_at, kInJson},
     {"held_ever", of_held<&Held::most_ever, &MostHeld::held>, kInJson | kInAssert},
     {"lapsed", of_held<&Held::most_ever, &MostHeld::lapsed>, kInJson},
     {"starved", of_held<&Held::starved>, kInJson | kInAssert, {"starved", zero_of}},
@@ -395,6 +395,7 @@ constexpr Measure kHoldingMeasures[] = {
     {"leaked", of_held<&Held::leaked>, kInJson | kInAssert, {"leaked", zero_of}},
     {"longest_leaked_us", of_held<&Held::longest_leaked>, kInJson | kInAssert},
     {"released", of_held<&Held::released>, kInJson},
+    {"lockout", of<&Measured::longest_shut_out>, kInText, {"longest lockout", shut_out_of}},
     {"crashed", of_held<&Held::crashed>, kInJson, {"died", nullptr, has_crashes}},
     {"renewed", of_held<&Held::renewed>, kInJson, {"renewals", nullptr, has_renewals}},
     {"releases_refused", of_held<&Held::releases_refused>, kInJson | kInAssert},
