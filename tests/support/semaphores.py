@@ -84,8 +84,8 @@ def differences(rlctl, folder, seed, form, flaw, dies):
     for name, source in zip(("acquire.lua", "release.lua"), sources(form, change)):
         (folder / name).write_text(source)
     burst = [rlctl, "burst", "poisson", "--script", "acquire.lua", "--release", "release.lua", "--args", ARGUMENTS,
-             "--concurrency", str(LIMIT), "--lease", f"{LEASE_MS}ms", "--hold", "2s", "--crash", "20%" if dies else "0%",
-             "--rate", "3/s", "--duration", "60s", "--seed", str(seed)]
+             "--concurrency", str(LIMIT), "--lease", f"{LEASE_MS}ms", "--hold", "2s",
+             "--crash", "20%" if dies else "0%", "--rate", "3/s", "--duration", "60s", "--seed", str(seed)]
     report = json.loads(subprocess.run([*burst, "--json", "--jsonl", "events"], cwd=folder, check=True,
                                        capture_output=True, text=True).stdout)
     holding = report["runs"][0]["holding"]
