@@ -2,8 +2,9 @@
 std = {
   read_globals = {
     'KEYS', 'ARGV', 'redis', 'cjson', 'cmsgpack', 'struct', 'bit',
-    'assert', 'error', 'ipairs', 'loadstring', 'next', 'pairs', 'pcall', 'rawequal', 'rawget', 'select',
-    'setmetatable', 'tonumber', 'tostring', 'type', 'unpack', 'xpcall', 'coroutine', 'math', 'string', 'table', '_G',
+    'assert', 'error', 'ipairs', 'loadstring', 'next', 'pairs', 'pcall', 'rawequal', 'rawget', 'rawset',
+    'select', 'setmetatable', 'tonumber', 'tostring', 'type', 'unpack', 'xpcall', 'coroutine', 'math', 'string', 'table',
+    '_G',
   },
 }
 max_line_length = 110

@@ -43,6 +43,10 @@ std::string message_of_error(const Value& error) {
   return told.kind == Value::Kind::kString ? without_script_place(told.text) : text_of(told);
 }
 
+Evaluation failed(std::string message) {
+  return {.outcome = Outcome::kError, .message = std::move(message)};
+}
+
 bool is_true(const Evaluation& evaluation) {
   if (evaluation.values.empty()) return false;
   const auto& value = evaluation.values.front();
@@ -86,12 +90,15 @@ Halt Debugger::start() {
   forget_run();
   for (auto& [line, breakpoint] : breakpoints_) breakpoint.hits = 0;
   find_stop_lines();
-  walk_ = begin_walk(
-      debuggee_, mode_, connect_,
-      {.stops_at_errors = options_.stops_at_errors, .now = options_.now, .limits = options_.limits},
-      [this](const ProbedScript& script, const ProbeReading& reading) {
-        locals_.on_reading(script, reading);
-      });
+  walk_ = begin_walk(debuggee_, mode_, connect_,
+                     {.stops_at_errors = options_.stops_at_errors,
+                      .now = options_.now,
+                      .limits = options_.limits,
+                      .settable = stop_lines_},
+                     [this](const ProbedScript& script, const ProbeReading& reading) {
+                       is_same_reading_ ? locals_.on_same_reading(script, reading)
+                                        : locals_.on_reading(script, reading);
+                     });
   if (!moved(!walk_->ended())) return halt_at_end();
   const auto& lines = walk_->script().lines;
   for (std::size_t i = 1; i < lines.size(); ++i) {
@@ -156,6 +163,7 @@ void Debugger::log(const Breakpoint& breakpoint, const std::string& text) const 
 /// Takes over what a move has shown. Returns false if the script has ended.
 bool Debugger::moved(bool is_stopped) {
   collect_events();
+  frame_ = 0;
   if (is_stopped) locals_.refresh(*walk_, walk_->reason() == Stop::Reason::kTimeout);
   return running();
 }
@@ -472,20 +480,143 @@ std::string Debugger::why_not_seen(std::string_view code) const {
   return why.empty() ? why : " (" + why + ")";
 }
 
+/// Runs code, with copies of the variables that the expression in it names.
+Evaluation Debugger::run(std::string_view prelude, std::string_view code,
+                         std::string_view expression) {
+  if (!options_.may_hang && may_be_endless(expression)) {
+    return failed(
+        "on a server that is not private, loops, functions and rep() are refused: "
+        "nothing could stop them");
+  }
+  auto result = ldb::evaluate(walk_->session(), prelude, code, options_.evaluation, options_.now);
+  keep_result();
+  if (result.outcome == Outcome::kError) result.message += why_not_seen(expression);
+  return result;
+}
+
 Evaluation Debugger::evaluate(std::string_view code, bool absent_is_nil) {
   require_running();
-  if (!options_.may_hang && may_be_endless(code)) {
-    return {.outcome = Outcome::kError,
-            .message =
-                "on a server that is not private, loops, functions and rep() are refused: "
-                "nothing could stop them"};
-  }
   const auto copies = locals_.copies_for(
       code, [&](std::string_view name) { return absent_is_nil && declared_at(name) > 0; });
-  auto result = ldb::evaluate(walk_->session(), copies, code, options_.evaluation, options_.now);
+  return run(copies, code, code);
+}
+
+// ---- Setting variables ----
+
+/// Lua for the keys of a path, each after a comma; std::nullopt if one is not known.
+std::optional<std::string> Debugger::keys_of(const VariablePath& path) const {
+  std::string keys;
+  for (const auto& step : path.steps) {
+    const auto* variable = step.variable.empty() ? nullptr : locals_.find(step.variable);
+    if (!step.variable.empty() && variable == nullptr) return std::nullopt;
+    const auto literal = literal_of(variable == nullptr ? step.key : variable->value);
+    if (!literal) return std::nullopt;
+    keys += ',' + *literal;
+  }
+  return keys;
+}
+
+/// Reads the variables of a probe as they are now, and shows those of the selected function.
+void Debugger::read_again(const Probe& probe) {
+  is_same_reading_ = true;
+  walk_->read_again(probe);
+  is_same_reading_ = false;
   keep_result();
-  if (result.outcome == Outcome::kError) result.message += why_not_seen(code);
+}
+
+/// Calls a function: what to set, the value of the expression, and the keys behind it.
+Evaluation Debugger::run_setter(std::string_view function, std::string_view what,
+                                const std::string& expression, std::string_view keys) {
+  std::string name = "set";
+  while (expression.find(name) != expression.npos) name += '_';
+  const auto copies = locals_.copies_for(expression, [](std::string_view) { return false; });
+  return run(fmt::format("local {}={} {}", name, function, copies),
+             fmt::format("{}({},({}\n){})", name, what, expression, keys), expression);
+}
+
+Evaluation Debugger::set_local(const VariablePath& path, const std::string& expression) {
+  const auto& script = walk_->script();
+  const auto* probe = locals_.probe(script);
+  const auto slot = locals_.slot_of(script, path.root);
+  const auto keys = keys_of(path);
+  if (frame_ > 0) return failed("only the innermost function's variables can be set");
+  if (!slot || probe == nullptr || !keys) return failed("its value is not known here");
+  const bool has_setters = std::any_of(script.probes.begin(), script.probes.end(),
+                                       [](const Probe& each) { return each.can_set; });
+  if (path.steps.empty() && !has_setters) {
+    return failed("the script is too long for that, with --attach; its tables can be changed");
+  }
+  if (path.steps.empty() && (!probe->can_set || !locals_.is_at_probe())) {
+    return failed(fmt::format(
+        "a variable can be set where a statement begins a line, not here at line {}", line()));
+  }
+  auto result = run_setter(
+      "getmetatable(KEYS)[4]",
+      fmt::format("{},{}", ProbePart::place_text(slot->function, slot->first), slot->index),
+      expression, *keys);
+  if (result.outcome != Outcome::kValues) return result;
+  read_again(*probe);
+  if (!running()) return result;
+  locals_.show_innermost(script);
+  static_cast<void>(locals_.changes());  // the script has not changed it
   return result;
+}
+
+Evaluation Debugger::set_global(const VariablePath& path, const std::string& expression) {
+  const auto keys = keys_of(path);
+  if (!keys) return failed("its key is not known here");
+  constexpr std::string_view kSet =
+      "function(t,v,...)local n=select('#',...)for i=1,n-1 do t=rawget(t,(select(i,...)))end "
+      "local k=select(n,...)rawset(t,k,v)return rawget(t,k)end";
+  return run_setter(kSet, path.root, expression, *keys);
+}
+
+Evaluation Debugger::set(std::string_view variable, std::string_view expression) {
+  require_running();
+  const auto path = parse_path(variable);
+  if (!path) {
+    throw UsageError(fmt::format("'{}' is not a variable or a field of one", variable));
+  }
+  const std::string code(expression);
+  if (!lua::find_scopes("return (" + code + "\n)")) {
+    throw UsageError(fmt::format("'{}' is not an expression", code));
+  }
+  if (locals_.find(path->root) != nullptr) return set_local(*path, code);
+  const int declared = declared_at(path->root);
+  if (declared > 0 && knows_locals()) {
+    return failed(fmt::format("'{}' of line {} is not visible here", path->root, declared));
+  }
+  if (declared > 0 || (path->root != "KEYS" && path->root != "ARGV")) {
+    return failed(knows_locals()
+                      ? "only local variables, and the elements of KEYS and ARGV, can be set"
+                      : kNoLocals);
+  }
+  if (path->steps.empty()) return failed("only the elements of " + path->root + " can be set");
+  return set_global(*path, code);
+}
+
+// ---- Frames ----
+
+std::string Debugger::select_frame(std::size_t index) {
+  require_running();
+  const auto& script = walk_->script();
+  frame_ = 0;
+  locals_.show_innermost(script);
+  if (index == 0) return knows_locals() ? "" : kNoLocals;
+  std::vector<ActiveFunction> frames;
+  for (const auto& frame : backtrace()) {
+    frames.push_back({script.function_around(frame.line), frame.line});
+  }
+  if (!running() || index >= frames.size()) throw UsageError("there is no such frame");
+  frames.front().function = locals_.function();
+  frame_ = index;
+  if (!knows_locals()) return kNoLocals;
+  // Its tables may have changed since.
+  if (locals_.show_frame(script, frames, index).empty()) {
+    read_again(*locals_.probe(script));
+    if (!running()) throw UsageError("the script has ended");
+  }
+  return locals_.show_frame(script, frames, index);
 }
 
 Evaluation Debugger::print(std::string_view expression) {
@@ -494,7 +625,7 @@ Evaluation Debugger::print(std::string_view expression) {
     auto found = locals_.find(*path);
     if (found.value) return {.values = {*std::move(found.value)}};
     if (!found.why_not.empty()) {
-      return {.outcome = Outcome::kError, .message = "not known: " + found.why_not};
+      return failed("not known: " + found.why_not);
     }
   }
   return evaluate(expression);
@@ -553,6 +684,11 @@ std::vector<Frame> Debugger::backtrace() {
   require_running();
   auto frames = walk_->frames();
   std::erase_if(frames, [](const Frame& frame) { return frame.line == 0; });
+  // Within a coroutine, Valkey 9 shows the main stack only.
+  if (running() && (frames.empty() || frames.front().line != line())) {
+    frames.insert(frames.begin(),
+                  {.name = frames.empty() ? "top level" : "coroutine", .line = line()});
+  }
   keep_result();
   return frames;
 }

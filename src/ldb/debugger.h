@@ -137,6 +137,15 @@ class Debugger {
   Evaluation evaluate(std::string_view code, bool absent_is_nil = false);
   /// The value of an expression: a known variable or a field of one, or else evaluate().
   Evaluation print(std::string_view expression);
+  /// Sets a variable of the innermost function or a field of a table, t.a[2] or KEYS[1], to the
+  /// value of an expression, evaluated as by evaluate(). The values are what it now is; the outcome
+  /// is not kValues if it cannot be set. Throws UsageError for what is neither a variable nor a
+  /// field.
+  Evaluation set(std::string_view variable, std::string_view expression);
+  /// Lets locals(), function(), print() and evaluate() refer to an active function instead of the
+  /// innermost, 0: by its index in backtrace(), until the script moves. Returns why its variables
+  /// are not known; empty if they are. Throws UsageError if there is no such function.
+  std::string select_frame(std::size_t index);
   /// Calls Redis. Throws UsageError for words that the debugger does not accept.
   Call call(const std::vector<std::string>& words);
   /// The stack frames, innermost first.
@@ -202,6 +211,13 @@ class Debugger {
   void require_stop_line(int line) const;
   void require_compiles(const std::string& expression);
 
+  Evaluation run(std::string_view prelude, std::string_view code, std::string_view expression);
+  Evaluation run_setter(std::string_view function, std::string_view what,
+                        const std::string& expression, std::string_view keys);
+  Evaluation set_local(const VariablePath& path, const std::string& expression);
+  Evaluation set_global(const VariablePath& path, const std::string& expression);
+  std::optional<std::string> keys_of(const VariablePath& path) const;
+  void read_again(const Probe& probe);
   std::string why_not_seen(std::string_view code) const;
   Evaluation evaluate_watch(const std::string& expression);
   bool names_hidden_local(const std::string& expression);
@@ -226,7 +242,9 @@ class Debugger {
   std::set<int> sent_breakpoints_;  ///< those set in the server, by line of the text
 
   VisibleLocals locals_;
-  Halt next_halt_;  ///< what the script did since the last stop
+  std::size_t frame_ = 0;         ///< see select_frame()
+  bool is_same_reading_ = false;  ///< readings are repeated: see Walk::read_again()
+  Halt next_halt_;                ///< what the script did since the last stop
   bool has_result_ = false;
   TraceResult result_;
 };

@@ -21,11 +21,33 @@ namespace {
 using TokenKind = lua::Token::Kind;
 using Tokens = std::span<const lua::Token>;
 
-/// A string without escapes, in quotes.
+/// The byte of an escape, which is taken off `rest` without its backslash: n, 065.
+std::optional<char> take_escape(std::string_view& rest) {
+  constexpr std::string_view kLetters = "abfnrtv", kBytes = "\a\b\f\n\r\t\v";
+  constexpr std::size_t kMostDigits = 3;
+  if (rest.empty()) return std::nullopt;
+  std::size_t digits = 0;
+  while (digits < std::min(kMostDigits, rest.size()) && is_digit(rest[digits])) ++digits;
+  const auto code = to_number<int>(rest.substr(0, digits));
+  if (digits > 0 && code.value_or(256) > 255) return std::nullopt;
+  const auto letter = kLetters.find(rest[0]);
+  const char other = letter == kLetters.npos ? rest[0] : kBytes[letter];
+  rest.remove_prefix(std::max(digits, std::size_t{1}));
+  return digits > 0 ? static_cast<char>(*code) : other;
+}
+
+/// A string in quotes.
 std::optional<Value> string_key(std::string_view text) {
   if (text.size() < 2 || (text[0] != '"' && text[0] != '\'')) return std::nullopt;
-  if (text.find('\\') != text.npos) return std::nullopt;
-  return Value{.kind = Value::Kind::kString, .text = std::string(text.substr(1, text.size() - 2))};
+  Value key{.kind = Value::Kind::kString};
+  for (auto rest = text.substr(1, text.size() - 2); !rest.empty();) {
+    std::optional<char> byte = rest[0];
+    rest.remove_prefix(1);
+    if (byte == '\\') byte = take_escape(rest);
+    if (!byte) return std::nullopt;
+    key.text += *byte;
+  }
+  return key;
 }
 
 std::optional<Value> number_key(std::string_view text, bool is_negative) {
@@ -45,6 +67,9 @@ std::optional<VariablePath::Step> step_in(Tokens inner) {
   std::optional<Value> key;
   if (token.kind == TokenKind::kNumber) key = number_key(token.text, is_negative);
   if (token.kind == TokenKind::kString && !is_negative) key = string_key(token.text);
+  if (token.is("true") || token.is("false")) {
+    key = Value{.kind = Value::Kind::kBoolean, .boolean = token.is("true")};
+  }
   if (!key) return std::nullopt;
   return Step{.key = *std::move(key)};
 }
@@ -79,6 +104,20 @@ std::optional<VariablePath> parse_path(std::string_view expression) {
     path.steps.push_back(*std::move(step));
   }
   return path;
+}
+
+std::optional<Assignment> parse_assignment(std::string_view code) {
+  const auto tokens = lua::lex(code);
+  if (!tokens || tokens->tokens.front().kind != TokenKind::kName) return std::nullopt;
+  auto rest = Tokens(tokens->tokens).subspan(1);
+  for (auto behind = rest; behind.front().kind != TokenKind::kEnd && take_step(behind);) {
+    rest = behind;
+  }
+  const auto end = rest.front().offset;
+  const bool has_sign = rest.front().is("=");
+  return Assignment{.variable = std::string(code.substr(0, end)),
+                    .expression = std::string(code.substr(has_sign ? end + 1 : end)),
+                    .has_sign = has_sign};
 }
 
 std::optional<Value> field_of(const Value& table, const Value& key) {

@@ -31,6 +31,16 @@ struct VariablePath {
 /// Returns std::nullopt if the expression is anything but a variable or a field of one.
 std::optional<VariablePath> parse_path(std::string_view expression);
 
+/// "t.a = 1", or "t.a 1" without the sign.
+struct Assignment {
+  std::string variable = {};    ///< a variable or a field of one, and blanks
+  std::string expression = {};  ///< may be empty
+  bool has_sign = false;
+};
+
+/// Splits code behind the longest variable at its beginning; std::nullopt if it begins with none.
+std::optional<Assignment> parse_assignment(std::string_view code);
+
 /// The field of a table with this key, nil if there is none. Returns std::nullopt if it cannot be
 /// known: the value is not a table, or is a truncated one.
 std::optional<Value> field_of(const Value& table, const Value& key);

@@ -50,9 +50,34 @@ std::vector<LocalValue> LocalWatch::changes(const ProbeReading& reading) {
 
 void VisibleLocals::on_reading(const ProbedScript& script, const ProbeReading& reading) {
   if (!watch_) watch_.emplace(script);
-  readings_[script.probes[reading.probe].function] = reading;
-  read_.insert(script.probes[reading.probe].function);
+  const auto function = script.probes[reading.probe].function;
+  readings_[function] = reading;
+  read_.insert(function);
   last_probe_ = reading.probe;
+  enter(function, reading.activation);
+}
+
+void VisibleLocals::on_same_reading(const ProbedScript& script, const ProbeReading& reading) {
+  readings_[script.probes[reading.probe].function] = reading;
+}
+
+void VisibleLocals::enter(std::size_t function, std::int64_t activation) {
+  constexpr std::size_t kDeepest = 1000;
+  const Activation now{function, activation};
+  if (function == 0) {
+    active_.clear();
+    is_active_known_ = true;
+  } else if (active_.size() >= kDeepest) {
+    forget_active();
+  }
+  // Without a number, it may be another call.
+  const auto found =
+      activation == 0 ? active_.end() : std::find(active_.begin(), active_.end(), now);
+  if (found != active_.end()) {
+    active_.erase(found + 1, active_.end());
+  } else if (active_.empty() || active_.back() != now) {
+    active_.push_back(now);
+  }
 }
 
 std::size_t VisibleLocals::function_at(const ProbedScript& script, int line) const {
@@ -113,19 +138,94 @@ bool VisibleLocals::is_of_this_call(const Walk& walk) const {
 }
 
 void VisibleLocals::refresh(const Walk& walk, bool is_within_line) {
-  locals_.clear();
   if (walk.line_halt()) readings_.merge(stale_);
   stale_.clear();
-  function_ = function_at(walk.script(), walk.line());
+  const auto& script = walk.script();
+  // After a free run, a probe has told no more than its function's latest values.
+  if (std::exchange(is_active_stale_, false)) {
+    forget_active();
+    if (last_probe_ && script.probes[*last_probe_].function == 0) enter(0, 0);
+  }
+  function_ = function_at(script, walk.line());
   const bool was_here = std::exchange(line_, walk.line()) == walk.line();
   const auto read = std::exchange(read_, {});
+  is_at_probe_ =
+      !walk.line_halt() && !read.empty() && script.probes[*last_probe_].line == walk.line();
   is_outdated_ = walk.line_halt() ? !is_of_this_call(walk)
                                   : (was_here || is_within_line) && !read.contains(function_);
-  const auto* reading = current_reading();
-  if (reading == nullptr) return;
-  for (const auto& variable : reading->variables) {
-    locals_.push_back({walk.script().locals[variable.local], variable.value});
+  show_innermost(script);
+}
+
+void VisibleLocals::show_innermost(const ProbedScript& script) {
+  locals_.clear();
+  shown_function_ = function_;
+  if (const auto* reading = current_reading()) show(script, *reading);
+}
+
+void VisibleLocals::show(const ProbedScript& script, const ProbeReading& reading) {
+  for (const auto& variable : reading.variables) {
+    locals_.push_back({script.locals[variable.local], variable.value});
   }
+}
+
+std::string VisibleLocals::why_not_known(const ProbedScript& script,
+                                         const std::vector<ActiveFunction>& frames,
+                                         const ActiveFunction& frame) const {
+  if (!is_active_known_ || frames.back().function != 0) {
+    return "the script ran freely, or in a coroutine, since this function was called";
+  }
+  const auto found = readings_.find(frame.function);
+  if (found == readings_.end()) return "this function has no room for probes";
+  const auto times = std::count_if(frames.begin(), frames.end(), [&](const auto& each) {
+    return each.function == frame.function;
+  });
+  const auto times_read = std::count_if(active_.begin(), active_.end(), [&](const auto& each) {
+    return each.first == frame.function;
+  });
+  if (times != 1 || times_read != 1) return "the last values are of another call of this function";
+  const auto& probe = script.probes[found->second.probe];
+  if (probe.line == frame.line && probe.is_alone) return {};
+  return fmt::format("the last values are not of the beginning of line {}", frame.line);
+}
+
+std::string VisibleLocals::show_frame(const ProbedScript& script,
+                                      const std::vector<ActiveFunction>& frames,
+                                      std::size_t index) {
+  locals_.clear();
+  shown_function_ = frames[index].function;
+  if (auto why = why_not_known(script, frames, frames[index]); !why.empty()) return why;
+  const auto* innermost = current_reading();
+  for (const auto& variable : readings_.at(shown_function_).variables) {
+    const auto& local = script.locals[variable.local];
+    if (!local.is_set_within) {
+      locals_.push_back({local, variable.value});
+      continue;
+    }
+    if (innermost == nullptr) continue;
+    for (const auto& newer : innermost->variables) {
+      if (newer.local != variable.local || newer.activation != variable.activation) continue;
+      locals_.push_back({local, newer.value});
+    }
+  }
+  return {};
+}
+
+const Probe* VisibleLocals::probe(const ProbedScript& script) const {
+  const auto found = readings_.find(shown_function_);
+  return found == readings_.end() ? nullptr : &script.probes[found->second.probe];
+}
+
+std::optional<VisibleLocals::Slot> VisibleLocals::slot_of(const ProbedScript& script,
+                                                          std::string_view name) const {
+  const auto* reading = current_reading();
+  if (reading == nullptr) return std::nullopt;
+  const auto& probe = script.probes[reading->probe];
+  for (std::size_t i = 0; i < probe.locals.size(); ++i) {
+    if (script.locals[probe.locals[i]].name != name) continue;
+    const auto at = probe.functions.size() + i;
+    return Slot{probe.function, at, at % ProbePart::kMaxValues + 1};
+  }
+  return std::nullopt;
 }
 
 std::vector<LocalValue> VisibleLocals::changes() {

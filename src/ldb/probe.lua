@@ -12,9 +12,12 @@
 --            [part] is nil while that part is off. new() returns a new number. script(server)
 --            returns the script's `redis` if `server` is the real one, else `server` itself.
 --            returned(...) returns its arguments, which it reports as what the script returns.
+--            set(place, values...), while there is one, returns the values with those that were set.
 --            run(main) calls main, and stops at an error that nothing catches, with its frames intact.
--- The metatable of KEYS, which the debugger's `eval` can reach, has three fields: at 2 the encoder, at 3
--- `clocked`, and at 1 a function:
+-- The metatable of KEYS, which the debugger's `eval` can reach, has five fields: at 2 the encoder, at 3
+-- `clocked`, and at 1, 4 and 5 functions. At 4: (place, index, value, ...) sets a value of a place, or the
+-- field of a table there to which the keys lead, and returns it. At 5: (places...) reports them as they are
+-- now. At 1:
 --   (true)             turns all probes on
 --   (false, pauses, keeps, last)
 --                      turns them off; with `pauses`, they stop the script now and then, after a
@@ -51,7 +54,8 @@ local encoder, parts, halt, seconds, micros, clocked = ...
 local real = redis
 local debug, version = real.debug, real.REDIS_VERSION_NUM or 0
 local error, loadstring, next, pcall, rawequal = error, loadstring, next, pcall, rawequal
-local rawget, select, setmetatable, tostring, type = rawget, select, setmetatable, tostring, type
+local rawget, rawset, select, setmetatable = rawget, rawset, select, setmetatable
+local tostring, type = tostring, type
 local unpack, xpcall = unpack, xpcall
 local find, format, lower = string.find, string.format, string.lower
 local concat, sort = table.concat, table.sort
@@ -66,15 +70,18 @@ local signs = { ['nil'] = {}, ['function'] = {}, thread = {}, userdata = {} }
 local MINUS_ZERO = {}
 
 local told, line = {}, '' -- told: by place, its values; a table's text is at the negative index
+local held = {} -- by place, the values themselves, with their part and number
 
 local function tell(part, place, ...)
   local known, values = told[place], { ... }
+  values.part, values.count = part, select('#', ...)
+  held[place] = values
   if not known then
     known = {}
     told[place] = known
   end
   local text = (line == '' and '~rl:P' or line .. ':') .. (part < 0 and -part or part)
-  for i = 1, select('#', ...) do
+  for i = 1, values.count do
     local value = values[i]
     local kind = type(value)
     if kind == 'table' then
@@ -365,9 +372,49 @@ local function control(what, condition, accepts, count, message)
   return true
 end
 
+local function tell_again(...)
+  for i = 1, select('#', ...) do
+    local place = select(i, ...)
+    local values = held[place]
+    check(pcall(tell, values.part, place, unpack(values, 1, values.count)))
+  end
+end
+
+local due = {} -- by place and index, the values that the script has yet to take over, each in a table
+
+local function take_over(place, ...)
+  local values, new = { ... }, due[place]
+  if new then
+    for i, value in next, new do
+      values[i] = value[1]
+    end
+    due[place] = nil
+  end
+  if not next(due) then probes.set = nil end
+  return unpack(values, 1, select('#', ...))
+end
+
+local function set(place, index, value, ...)
+  local values, count = held[place], select('#', ...)
+  if count == 0 then
+    due[place] = due[place] or {}
+    due[place][index] = { value }
+    values[index] = value
+    probes.set = take_over
+    return value
+  end
+  local inner = values[index]
+  for i = 1, count - 1 do
+    inner = rawget(inner, (select(i, ...)))
+  end
+  local key = select(count, ...)
+  rawset(inner, key, value)
+  return rawget(inner, key)
+end
+
 if parts then
   turn_on()
-  pcall(setmetatable, KEYS, { control, encoder, clocked })
+  pcall(setmetatable, KEYS, { control, encoder, clocked, set, tell_again })
 end
 
 -- The number as the server writes it; '#' marks the fewest digits, which servers write since 7.2.

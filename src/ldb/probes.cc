@@ -191,7 +191,7 @@ class ProbeWriter {
         if (statement.follows > 0) {
           following_.push_back({statement.follows, " " + calls});
         } else {
-          text += calls + '\n';
+          text += calls + '\n' + setter_;
         }
       }
       if (!text.empty()) insertions_.push_back({statement.offset, std::move(text)});
@@ -217,9 +217,25 @@ class ProbeWriter {
         probe.functions.push_back(owner);
       }
     }
+    const auto others = std::count_if(
+        scopes_.statements.begin(), scopes_.statements.end(),
+        [&](const auto& other) { return other.line == statement.line && other.follows == 0; });
+    probe.is_alone = others == (statement.follows > 0 ? 0 : 1);
+    probe.can_set = can_set_at(statement);
     auto calls = calls_of(probe);
     script.probes.push_back(std::move(probe));
     return calls;
+  }
+
+  // Whether code can be put in front of a statement without a stop that would not be there.
+  bool can_set_at(const lua::ScopedStatement& statement) const {
+    if (statement.follows > 0 || !options_.settable.contains(statement.line)) return false;
+    // The line's instructions might all be those of a function that it only begins.
+    return std::none_of(
+        scopes_.statements.begin(), scopes_.statements.end(), [&](const auto& other) {
+          return other.line == statement.line && other.function != statement.function &&
+                 scopes_.functions[other.function].last_line > statement.line;
+        });
   }
 
   // The calls of a probe's parts. A part with a negative number is reported with the next one. If
@@ -228,21 +244,23 @@ class ProbeWriter {
     std::vector<std::string> values;
     for (const auto owner : probe.functions) values.push_back(marker(owner));
     for (const auto local : probe.locals) values.emplace_back(scopes_.locals[local].name);
-    std::string calls;
+    std::string calls, setters;
     std::size_t next = 0;
     probe.part = script.parts.size() + 1;
     do {
       const auto end = std::min(next + ProbePart::kMaxValues, values.size());
       const char* more = end < values.size() ? "-" : "";
-      // Not 0: Lua 5.1 stores 0 and -0 as one constant, the first to appear.
-      const auto place = ProbePart::place_of(probe.function, next);
       script.parts.push_back({script.probes.size(), next});
-      calls += fmt::format("{0}[{1}]({2}{1},{3}", name_, script.parts.size(), more,
-                           place == 0 ? "false" : fmt::to_string(place));
-      for (; next < end; ++next) calls += ',' + values[next];
-      calls += ")";
-      if (next < values.size()) calls += ';';
+      const auto place = ProbePart::place_text(probe.function, next);
+      const auto names = fmt::to_string(fmt::join(values.data() + next, values.data() + end, ","));
+      calls += fmt::format("{0}[{1}]({2}{1},{3}{4}{5})", name_, script.parts.size(), more, place,
+                           names.empty() ? "" : ",", names);
+      if (end < values.size()) calls += ';';
+      setters += fmt::format("{0}={1}.set({2},{0}) ", names, name_, place);
+      next = end;
     } while (next < values.size());
+    probe.can_set = probe.can_set && !values.empty();
+    setter_ = probe.can_set ? fmt::format("if {}.set then {}end ", name_, setters) : "";
     return fmt::format("if {}[{}]then {}end", name_, script.parts.size(), calls);
   }
 
@@ -282,6 +300,7 @@ class ProbeWriter {
   std::string name_;  ///< the probe's name, and the prefix of the markers' names
   std::vector<Plan> plans_;
   std::vector<Insertion> insertions_;
+  std::string setter_;  ///< what to put in front of the statement behind the last probe
   std::vector<Insertion> following_;  ///< after an insertion at the same offset
 };
 
@@ -330,7 +349,8 @@ std::optional<ProbedScript> add_probes(std::string_view source, const ProbeOptio
   }
   auto& script = writer.script;
   for (const auto& local : scopes->locals) {
-    script.locals.push_back({std::string(local.name), local.line, local.function});
+    script.locals.push_back(
+        {std::string(local.name), local.line, local.function, local.is_set_within});
   }
   for (const auto& function : scopes->functions) {
     script.functions.push_back({function.first_line, function.last_line});
@@ -567,7 +587,7 @@ ProbeReading ProbeReader::reading_of(std::size_t index) {
     }
     return 0;
   };
-  ProbeReading reading{index, {}};
+  ProbeReading reading{index, activation_of(probe.function), {}};
   for (std::size_t i = 0; i < probe.locals.size(); ++i) {
     const auto local = probe.locals[i];
     reading.variables.push_back(

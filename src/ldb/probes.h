@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,8 @@ struct Local {
   std::string name = {};
   int declared_at = 0;       ///< its line
   std::size_t function = 0;  ///< the script's function that declares it; 0: the main function
+  /// A function within that one assigns to it, so calling one may change it.
+  bool is_set_within = false;
 };
 
 /// The lines that a function spans.
@@ -51,6 +54,11 @@ struct ProbePart {
     constexpr std::size_t kMaxParts = 16;  // 200 locals and 60 upvalues with markers need 9
     return function * kMaxParts + first / kMaxValues;
   }
+  /// A place in Lua. 0 is `false`: Lua 5.1 stores 0 and -0 as one constant, the first to appear.
+  static std::string place_text(std::size_t function, std::size_t first) {
+    const auto place = place_of(function, first);
+    return place == 0 ? "false" : std::to_string(place);
+  }
 };
 
 /// Reports the values of locals before a line that begins with a statement.
@@ -60,6 +68,9 @@ struct Probe {
   std::vector<std::size_t> functions;  ///< functions whose activations it reports first
   std::size_t function = 0;            ///< the function that contains it; 0: the main function
   std::size_t part = 0;                ///< the number of its first part
+  /// The statement behind it takes over values that were set while the script is stopped there.
+  bool can_set = false;
+  bool is_alone = false;  ///< no other statement begins on its line
 
   bool is_one_part() const noexcept {
     return functions.size() + locals.size() <= ProbePart::kMaxValues;
@@ -103,6 +114,8 @@ struct ProbeOptions {
   /// Wrap it so that the script can stop at an error that nothing in it catches. Requires probes.
   bool stops_at_errors = false;
   bool probes = true;  ///< if false, apply only `now`: no reports, same line numbers
+  /// Lines with an instruction at which variables can be set: see Debugger::set().
+  std::set<int> settable = {};
   /// The reply of TIME to redis.call and redis.pcall in the script, in µs since 1970; without it,
   /// the server replies.
   std::optional<std::chrono::microseconds> now = {};
@@ -130,7 +143,8 @@ std::optional<Value> parse_value(std::string_view text);
 
 /// What a probe reported about one activation of a function.
 struct ProbeReading {
-  std::size_t probe = 0;  ///< index into ProbedScript::probes
+  std::size_t probe = 0;        ///< index into ProbedScript::probes
+  std::int64_t activation = 0;  ///< which call of its function; 0: main, or not known
   struct Variable {
     std::size_t local = 0;        ///< index into ProbedScript::locals
     std::int64_t activation = 0;  ///< which call of the function that declares it; 0: main

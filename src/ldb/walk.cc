@@ -320,6 +320,15 @@ Call Walk::call(const std::vector<std::string>& words) {
   return log.take().front();
 }
 
+void Walk::read_again(const Probe& probe) {
+  std::string places;
+  const auto count = probe.functions.size() + probe.locals.size();
+  for (std::size_t first = 0; first < count; first += ProbePart::kMaxValues) {
+    places += (first > 0 ? "," : "") + ProbePart::place_text(probe.function, first);
+  }
+  read(session_.ask({"eval", "getmetatable(KEYS)[5](" + places + ")"}));
+}
+
 std::vector<Frame> Walk::frames() {
   constexpr std::string_view kIn = "In ", kFrom = "From ";
   constexpr std::size_t kMark = 3;  // "->#"
@@ -399,8 +408,13 @@ std::unique_ptr<Walk> begin_walk(const Debuggee& debuggee, Mode mode, const Conn
   if (options.stops_at_errors) {
     variants.insert(variants.begin(), {.stops_at_errors = true, .now = options.now});
   }
-  for (const auto& variant : variants) {
+  for (auto& variant : variants) {
+    variant.settable = options.settable;
     auto script = add_probes(debuggee.source, variant);
+    if (script && !fits(*script)) {
+      variant.settable.clear();
+      script = add_probes(debuggee.source, variant);
+    }
     if (!script || script->probes.empty() || !fits(*script)) continue;
     auto walk = begin(*std::move(script));
     if (!walk->ended() || walk->session().ending() != Ending::kCompileError) return walk;

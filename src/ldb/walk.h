@@ -61,6 +61,7 @@ struct WalkOptions {
   bool stops_at_errors = false;
   std::optional<std::chrono::microseconds> now = {};  ///< see ProbeOptions
   Session::Limits limits = {};
+  std::set<int> settable = {};  ///< see ProbeOptions
 };
 
 /// One run of a script, from line to line of its source.
@@ -134,6 +135,10 @@ class Walk {
   std::vector<ScriptMessage> take_messages();
   /// Calls Redis with the debugger's command. Throws UsageError, as Session::ask() does.
   Call call(const std::vector<std::string>& words);
+
+  /// Reads the variables of a function's latest probe once more, which shows what has changed in
+  /// their tables.
+  void read_again(const Probe& probe);
 
   /// The active functions, innermost first.
   std::vector<Frame> frames();

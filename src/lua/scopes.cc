@@ -121,7 +121,15 @@ class ScopeParser {
     return found;
   }
 
+  /// The variable that was referred to last is assigned to.
+  void note_assignment() {
+    if (referred_ == kNameless) return;
+    auto& local = scopes.locals[referred_];
+    local.is_set_within = local.is_set_within || local.function != open().function;
+  }
+
   void refer(const Token& name) {
+    referred_ = kNameless;
     for (std::size_t depth = open_.size(); depth-- > 0;) {
       const auto& active = open_[depth].active;
       const auto local = std::find_if(active.rbegin(), active.rend(), [&](std::size_t index) {
@@ -132,6 +140,7 @@ class ScopeParser {
         auto& outer = scopes.functions[open_[inner].function].outer;
         if (std::find(outer.begin(), outer.end(), *local) == outer.end()) outer.push_back(*local);
       }
+      referred_ = *local;
       return;
     }
     for (const auto& each : open_) scopes.functions[each.function].globals.insert(name.text);
@@ -285,6 +294,7 @@ class ScopeParser {
     const auto reads = scopes.global_reads.size();
     refer(expect_name());
     scopes.global_reads.resize(reads);
+    if (!is(".") && !is(":")) note_assignment();
     while (accept(".")) expect_name();
     const bool has_self = accept(":");
     if (has_self) expect_name();
@@ -322,7 +332,10 @@ class ScopeParser {
       const auto kind = primary();
       if (!is_assignment && kind == Primary::kCall) return;
       if (kind == Primary::kCall || (!is(",") && !is("="))) throw SyntaxError{};
-      if (kind == Primary::kName) scopes.global_reads.resize(reads);
+      if (kind == Primary::kName) {
+        scopes.global_reads.resize(reads);
+        note_assignment();
+      }
       if (accept("=")) break;
       skip();
       is_assignment = true;
@@ -472,6 +485,7 @@ class ScopeParser {
   const std::vector<Token>& tokens_;
   std::size_t next_ = 0;
   std::vector<Open> open_;
+  std::size_t referred_ = kNameless;  ///< the local that the last name referred to, if any
   int depth_ = 0;
 };
 

@@ -24,6 +24,7 @@ struct ScopedLocal {
   /// The `arg` that Lua itself declares in functions that take "...". It is not reported, but it
   /// hides an outer variable of that name.
   bool is_hidden = false;
+  bool is_set_within = false;  ///< a function within its own assigns to it
 };
 
 struct ScopedFunction {

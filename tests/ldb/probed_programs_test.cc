@@ -269,6 +269,12 @@ void check_debugged(const std::string& source) {
     CHECK(told.reply == original.reply);
     CHECK(told.messages == original.messages);
     check_stops(told, original, source);
+    const ProbeOptions settable{.wrapped = wrapped,
+                                .settable = {told.stops.begin(), told.stops.end()}};
+    const auto told_settable = debug(probed(source, settable));
+    CHECK(told_settable.reply == told.reply);
+    CHECK(told_settable.messages == told.messages);
+    check_stops(told_settable, told, source);
   }
 }
 

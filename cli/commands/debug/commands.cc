@@ -91,7 +91,6 @@ std::string_view hint_for(std::string_view word) {
        "'trace' shows the active functions, 'print' the variables of this one"},
       {{"delete", "clear"}, "'break -LINE' and 'watch -NUMBER' remove one, 0 all"},
       {{"display"}, "'watch EXPRESSION' stops when its value changes"},
-      {{"set"}, "variables cannot be changed, 'eval' sees copies"},
       {{"jump"}, "lines run in order; 'restart' starts over"}};
   for (const auto& [words, hint] : kHints) {
     if (std::find(words.begin(), words.end(), word) != words.end()) return hint;
@@ -165,8 +164,18 @@ void answer(Commands& on, std::string_view code, const ldb::Evaluation& evaluati
   on.was_wrong = evaluation.outcome != ldb::Evaluation::Outcome::kValues;
   const auto name = ldb::assigned_in(code);
   if (!on.was_wrong && !name.empty() && on.debugger.declared_at(name) > 0) {
-    on.view.say(fmt::format("only a copy was changed, not the script's '{}'", name));
+    on.view.say(fmt::format("only a copy was changed; 'set' changes the script's '{}'", name));
   }
+}
+
+void set_variable(Commands& on, std::string_view rest) {
+  const auto assignment = ldb::parse_assignment(rest);
+  if (!assignment || assignment->expression.empty()) {
+    throw UsageError("expected a variable and an expression: 'set t.a[2] count + 1'");
+  }
+  const auto set = on.debugger.set(assignment->variable, assignment->expression);
+  on.view.evaluation(set);
+  on.was_wrong = set.outcome != ldb::Evaluation::Outcome::kValues;
 }
 
 /// Calls Redis, through the debugger while a script runs: the server may not answer other clients.
@@ -379,6 +388,8 @@ std::span<const Row> rows() {
          answer(on, code, on.debugger.evaluate(code));
        },
        true, false},
+      {"set", "", "VARIABLE EXPRESSION", "change a variable, t.a[2] or KEYS[1]",
+       "set count count + 1", set_variable, true, false},
       {"redis", "r", "COMMAND [WORD...]", "call Redis", "redis ZRANGE login:ann 0 -1", call_redis,
        false, false},
       {"maxlen", "m", "[BYTES]", "set how much of a value to show; 0: all",
@@ -466,7 +477,8 @@ std::vector<std::string> Commands::complete(std::string_view line) const {
     for (const auto topic : kTopics) offer(topic);
   } else if (name == "list" || (name == "break" && before.empty())) {
     for (const int stop : debugger.stop_lines()) offer(std::to_string(stop));
-  } else if (name == "print" || name == "eval" || name == "watch" || name == "break") {
+  } else if (name == "print" || name == "eval" || name == "set" || name == "watch" ||
+             name == "break") {
     for (const auto& local : debugger.locals()) offer(local.local.name);
     for (const auto* global : {"KEYS", "ARGV", "redis"}) offer(global);
     if (const auto path = path_before_dot(line.substr(0, begin)); !path.empty()) {

@@ -72,7 +72,7 @@ TEST_CASE("debug commands: the first word is completed to a command") {
   CHECK(session.complete("re") == Words{"redis", "restart"});
   CHECK(session.complete("  wh") == Words{"whole"});
   CHECK(session.complete("x").empty());
-  CHECK(session.complete("").size() == 19);
+  CHECK(session.complete("").size() == 20);
   CHECK(session.complete("help ma") == Words{"maxlen"});
 }
 
