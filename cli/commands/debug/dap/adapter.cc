@@ -311,7 +311,7 @@ Json Adapter::initialize(const Json& arguments) {
        {"supportsConfigurationDoneRequest", "supportsConditionalBreakpoints",
         "supportsHitConditionalBreakpoints", "supportsLogPoints", "supportsEvaluateForHovers",
         "supportsTerminateRequest", "supportsRestartRequest", "supportsFunctionBreakpoints",
-        "supportsExceptionInfoRequest"}) {
+        "supportsExceptionInfoRequest", "supportsSetVariable", "supportsSetExpression"}) {
     capabilities[known] = true;
   }
   capabilities["exceptionBreakpointFilters"] = exception_filters();
@@ -412,6 +412,10 @@ std::span<const Adapter::Row> Adapter::rows() {
       {"scopes", Needs::kStop, [](A& a, J& given) { return a.variables_->scopes(given); }},
       {"variables", Needs::kStop, [](A& a, J& given) { return a.variables_->variables(given); }},
       {"evaluate", Needs::kStop, [](A& a, J& given) { return a.variables_->evaluate(given); }},
+      {"setVariable", Needs::kStop,
+       [](A& a, J& given) { return a.variables_->set_variable(given); }},
+      {"setExpression", Needs::kStop,
+       [](A& a, J& given) { return a.variables_->set_expression(given); }},
       {"source", Needs::kScript, [](A& a, J& given) { return source(*a.script_, given); }},
       {"stepIn", Needs::kStop, [](A& a, J&) { return a.begin_move(&D::step); }},
       {"next", Needs::kStop, [](A& a, J&) { return a.begin_move(&D::next); }},

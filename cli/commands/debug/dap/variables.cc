@@ -20,7 +20,33 @@ Json plain_variable(const std::string& name, const std::string& value) {
   return {{"name", name}, {"value", value}, {"variablesReference", 0}};
 }
 
+/// The frame of a request, from the innermost. Script's stack_trace() gives their numbers.
+std::size_t frame_of(const Json& arguments) {
+  const auto frame = integer_member(arguments, "frameId", 1);
+  if (frame < 1) throw UsageError("there is no such frame");
+  return static_cast<std::size_t>(frame) - 1;
+}
+
+/// "t.a" or "t[1]".
+std::string field_path(const std::string& table, const std::string& field) {
+  return table + (field.starts_with('[') ? "" : ".") + field;
+}
+
 }  // namespace
+
+/// Lets the debugger look at a frame; returns why its variables are not known.
+std::string Variables::select_frame(std::size_t frame) {
+  frame_ = frame;
+  return script_.debugger().select_frame(frame);
+}
+
+const Variables::Node& Variables::node_of(const Json& arguments) const {
+  const auto reference = integer_member(arguments, "variablesReference", 0);
+  if (reference < 1 || reference > static_cast<std::int64_t>(nodes_.size())) {
+    throw UsageError("there are no such variables at this stop");
+  }
+  return nodes_[static_cast<std::size_t>(reference) - 1];
+}
 
 std::int64_t Variables::reference_to(Node node) {
   nodes_.push_back(std::move(node));
@@ -29,16 +55,16 @@ std::int64_t Variables::reference_to(Node node) {
 
 Json Variables::scopes(const Json& arguments) {
   using Kind = Node::Kind;
-  const bool is_innermost = integer_member(arguments, "frameId", 1) == 1;
+  const auto frame = frame_of(arguments);
   auto scopes = Json::array();
   const auto add = [&](const char* name, Kind kind) {
     scopes.push_back({{"name", name},
-                      {"variablesReference", reference_to({.kind = kind})},
+                      {"variablesReference", reference_to({.kind = kind, .frame = frame})},
                       {"expensive", kind == Kind::kRedis}});
     if (kind == Kind::kLocals) scopes.back()["presentationHint"] = "locals";
   };
-  add("Locals", is_innermost ? Kind::kLocals : Kind::kUnknown);
-  if (is_innermost) add("Upvalues", Kind::kUpvalues);
+  add("Locals", Kind::kLocals);
+  add("Upvalues", Kind::kUpvalues);
   add("KEYS", Kind::kKeys);
   add("ARGV", Kind::kArgv);
   add("Keys in Redis", Kind::kRedis);
@@ -58,7 +84,9 @@ Json Variables::value_fields(const char* name, const ldb::Value& value, const st
       {"type",
        value.kind == Kind::kOpaque ? value.text : kTypes.at(static_cast<std::size_t>(value.kind))},
       {"variablesReference",
-       is_table ? reference_to({.kind = Node::Kind::kValue, .value = value, .path = path}) : 0}};
+       is_table ? reference_to(
+                      {.kind = Node::Kind::kValue, .frame = frame_, .value = value, .path = path})
+                : 0}};
 }
 
 Json Variables::variable(const std::string& name, const ldb::Value& value,
@@ -75,22 +103,16 @@ Json Variables::fields_of(const ldb::Value& table, const std::string& path) {
     const bool is_name =
         key.kind == ldb::Value::Kind::kString && ldb::names_in(key.text).contains(key.text);
     const auto text = is_name ? key.text : "[" + escaped_message(ldb::text_of(key)) + "]";
-    fields.push_back(
-        variable(text, value, path.empty() ? path : path + (is_name ? "." : "") + text));
+    fields.push_back(variable(text, value, path.empty() ? path : field_path(path, text)));
   }
   if (table.is_cut) fields.push_back(plain_variable("...", "more fields are not shown"));
   return fields;
 }
 
-Json Variables::locals(bool are_upvalues) {
+Json Variables::locals(bool are_upvalues, const std::string& why_not) {
   auto& debugger = script_.debugger();
   auto shown = Json::array();
-  if (!debugger.knows_locals()) {
-    if (!are_upvalues) {
-      shown.push_back(plain_variable("not known", "the script has no room for probes"));
-    }
-    return shown;
-  }
+  if (!are_upvalues && !why_not.empty()) shown.push_back(plain_variable("not known", why_not));
   const auto& all = debugger.locals();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& [local, value] = all[i];
@@ -129,24 +151,18 @@ Json Variables::keys_in_redis() {
 
 Json Variables::variables(const Json& arguments) {
   using Kind = Node::Kind;
-  const auto reference = integer_member(arguments, "variablesReference", 0);
-  if (reference < 1 || reference > static_cast<std::int64_t>(nodes_.size())) {
-    throw UsageError("there are no such variables at this stop");
-  }
-  const auto node = nodes_[static_cast<std::size_t>(reference) - 1];
+  const auto node = node_of(arguments);
+  const auto why_not = select_frame(node.frame);
   switch (node.kind) {
     case Kind::kLocals:
     case Kind::kUpvalues:
-      return {{"variables", locals(node.kind == Kind::kUpvalues)}};
+      return {{"variables", locals(node.kind == Kind::kUpvalues, why_not)}};
     case Kind::kKeys:
       return {{"variables", global("KEYS")}};
     case Kind::kArgv:
       return {{"variables", global("ARGV")}};
     case Kind::kRedis:
       return {{"variables", keys_in_redis()}};
-    case Kind::kUnknown:
-      return {{"variables",
-               Json::array({plain_variable("not known", "only the innermost function's are")})}};
     case Kind::kValue:
       break;
   }
@@ -165,10 +181,17 @@ Json Variables::evaluate(const Json& arguments) {
   if (context != "repl" && ldb::may_be_endless(code)) {
     throw UsageError("loops, functions and rep() are refused here: they may not end");
   }
-  if (integer_member(arguments, "frameId", 1) != 1) {
+  const auto frame = frame_of(arguments);
+  if (const auto assignment = ldb::parse_assignment(code);
+      context == "repl" && assignment && assignment->has_sign) {
+    const auto root = ldb::parse_path(assignment->variable).value_or(ldb::VariablePath{}).root;
+    if (debugger.declared_at(root) > 0) {
+      return set(frame, assignment->variable, assignment->expression, "result");
+    }
+  }
+  if (const auto why_not = select_frame(frame); frame > 0 && !why_not.empty()) {
     for (const auto& name : ldb::names_in(code)) {
-      if (debugger.declared_at(name) == 0) continue;
-      throw UsageError("only the innermost function's variables are known");
+      if (debugger.declared_at(name) > 0) throw UsageError("not known: " + why_not);
     }
   }
   const auto found = debugger.print(code);
@@ -181,6 +204,54 @@ Json Variables::evaluate(const Json& arguments) {
     text += (text.empty() ? "" : ", ") + escaped_message(ldb::text_of(value));
   }
   return {{"result", text.empty() ? "(no value)" : text}, {"variablesReference", 0}};
+}
+
+/// Sets a variable or a field; returns its value, under `name`.
+Json Variables::set(std::size_t frame, const std::string& path, const std::string& expression,
+                    const char* name) {
+  auto& debugger = script_.debugger();
+  if (frame > 0) throw UsageError("only the innermost function's variables can be set");
+  static_cast<void>(select_frame(frame));
+  const auto found = debugger.set(path, expression);
+  if (found.outcome != ldb::Evaluation::Outcome::kValues) throw UsageError(found.message);
+  // The client may ask again for what it has shown.
+  for (auto& node : nodes_) {
+    if (node.frame > 0 || node.path.empty() || !debugger.running()) continue;
+    const auto now = debugger.print(node.path);
+    if (now.values.size() == 1) node.value = now.values.front();
+  }
+  return value_fields(name, found.values.empty() ? ldb::Value{} : found.values.front(), path);
+}
+
+Json Variables::set_variable(const Json& arguments) {
+  using Kind = Node::Kind;
+  const auto node = node_of(arguments);
+  const auto name = text_member(arguments, "name"), value = text_member(arguments, "value");
+  if (name.empty() || value.empty()) throw UsageError("\"name\" or \"value\" is missing");
+  switch (node.kind) {
+    case Kind::kLocals:
+    case Kind::kUpvalues:
+      return set(node.frame, name, value, "value");
+    case Kind::kKeys:
+      return set(0, "KEYS" + name, value, "value");
+    case Kind::kArgv:
+      return set(0, "ARGV" + name, value, "value");
+    case Kind::kRedis:
+      throw UsageError("change a key in the console: redis.call('SET', KEYS[1], 'value')");
+    case Kind::kValue:
+      break;
+  }
+  if (node.path.empty()) throw UsageError("this table is the value of an expression, a copy");
+  return set(node.frame, field_path(node.path, name), value, "value");
+}
+
+Json Variables::set_expression(const Json& arguments) {
+  const auto expression = text_member(arguments, "expression");
+  const auto value = text_member(arguments, "value");
+  if (expression.empty() || value.empty()) {
+    throw UsageError("\"expression\" or \"value\" is missing");
+  }
+  return set(frame_of(arguments), expression, value, "value");
 }
 
 }  // namespace rlctl::cli::debug::dap

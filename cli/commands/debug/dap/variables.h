@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,24 +24,32 @@ class Variables {
   Json scopes(const Json& arguments);
   Json variables(const Json& arguments);
   Json evaluate(const Json& arguments);
+  Json set_variable(const Json& arguments);
+  Json set_expression(const Json& arguments);
 
  private:
   /// What a reference stands for.
   struct Node {
-    enum class Kind { kLocals, kUpvalues, kKeys, kArgv, kRedis, kUnknown, kValue } kind;
+    enum class Kind { kLocals, kUpvalues, kKeys, kArgv, kRedis, kValue } kind;
+    std::size_t frame = 0;  ///< from the innermost
     ldb::Value value = {};  ///< kValue: a table
     std::string path = {};  ///< kValue: the expression that it is the value of; empty: none
   };
 
+  const Node& node_of(const Json& arguments) const;
+  std::string select_frame(std::size_t frame);
   std::int64_t reference_to(Node node);
   Json value_fields(const char* name, const ldb::Value& value, const std::string& path);
   Json variable(const std::string& name, const ldb::Value& value, const std::string& path);
   Json fields_of(const ldb::Value& table, const std::string& path);
-  Json locals(bool are_upvalues);
+  Json locals(bool are_upvalues, const std::string& why_not);
   Json global(const char* name);
   Json keys_in_redis();
+  Json set(std::size_t frame, const std::string& path, const std::string& expression,
+           const char* name);
 
   Script& script_;
+  std::size_t frame_ = 0;    ///< of the request
   std::vector<Node> nodes_;  ///< by their references, from 1; of the current stop
 };
 

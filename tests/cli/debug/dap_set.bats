@@ -1,0 +1,165 @@
+load ../../support/common
+
+# `rlctl debug --dap` changes variables, and shows those of callers. The client is tests/support/dap.py.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  export TMPDIR=$BATS_TEST_TMPDIR PYTHONPATH=$project/tests/support PYTHONDONTWRITEBYTECODE=1
+  unset RLCTL_URL
+  cat >sum.lua <<'LUA'
+local sum, t = 0, {a = {1, 2}, ["b c\0"] = "x", [true] = {}}
+local function add(n)
+  local before = sum
+  sum = sum + n
+  return before
+end
+for i = 1, 3 do
+  add(i)
+end
+local count = 5
+redis.call('SET', KEYS[1], count)
+return {count, sum, t.a[1], t["b c\0"], KEYS[1], ARGV[1], t[true][-1]}
+LUA
+}
+
+# client: runs the client's steps, which are Python on standard input. Nothing may be left afterwards.
+client() {
+  { echo 'from dap import Client' && cat; } >steps.py
+  run -0 timeout 600 python3 steps.py
+  nothing_is_left
+}
+
+@test "setVariable changes locals, upvalues, fields, KEYS and ARGV, and the script goes on with them" {
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("sum.lua", keys=["k"], args=["a"], breakpoints=[4])
+    c.stopped()
+
+    def scopes():
+        return {one["name"]: one["variablesReference"] for one in c.ask("scopes", frameId=1)["scopes"]}
+
+    def change(reference, name, value):
+        answer = c.ask("setVariable", variablesReference=reference, name=name, value=value)
+        assert c.variables(reference)[name]["value"] == answer["value"], (name, answer)
+        return answer
+
+    at = scopes()
+    assert change(at["Locals"], "n", "sum + n + 9") == {"value": "10", "type": "number", "variablesReference": 0}
+    assert change(at["Upvalues"], "sum", "1700000000123456")["value"] == "1700000000123456"
+    c.breakpoints("sum.lua", [11])
+    assert c.move("continue") == 11
+    at = scopes()
+    assert change(at["Locals"], "sum", "sum + 0.5")["value"] == "1700000000123471.5"
+    assert change(at["Locals"], "count", "count * 2")["value"] == "10"
+    t = c.variables(at["Locals"])["t"]["variablesReference"]
+    fields = c.variables(t)
+    assert change(fields["a"]["variablesReference"], "[1]", "'\\0' .. '\\195\\188'")["value"] == r'"\000\195\188"'
+    assert change(t, r'["b c\000"]', "nil and 1 or 'new'")["value"] == '"new"'
+    opened = change(t, "[true]", "{[-1] = {}}")["variablesReference"]
+    assert change(opened, "[-1]", "-tonumber('0')")["value"] == "-0"
+    assert change(opened, "[-1]", "7")["value"] == "7"
+    assert change(at["KEYS"], "[1]", "'other'")["value"] == '"other"'
+    assert change(at["ARGV"], "[1]", "ARGV[1] .. '!'")["value"] == '"a!"'
+    c.ask("continue", threadId=1)
+    assert c.ended() == 0
+    assert "redis> SET other 10 " in c.output, c.output
+    assert r'= {10, 1700000000123471 (cut' in c.output and '"new", "other", "a!", 7}' in c.output, c.output
+END
+}
+
+@test "setExpression, and an assignment in the console, change variables, too" {
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("sum.lua", keys=["k"], args=["a"], breakpoints=[11])
+    c.stopped()
+    assert c.ask("setExpression", expression="t.a[1]", value="count")["value"] == "5"
+    assert c.value("t.a[1]", "hover") == "5"
+    assert c.value("count = count + 2") == "7"
+    assert c.value("count == 7") == "true"
+    assert c.value("ARGV[1] = 'b'; return ARGV[1]") == '"b"'
+    c.ask("continue", threadId=1)
+    assert c.ended() == 0
+    assert "= {7, 6, 5," in c.output and '"b"}' in c.output, c.output
+END
+}
+
+@test "what cannot be changed is refused with the reason, and nothing has changed" {
+  { # no room for `redis` in a function, hence no probes
+    for i in {1..60}; do echo "local v$i = $i"; done
+    echo 'local function all()'
+    for i in {1..60}; do echo "  v$i = v$i + 1"; done
+    printf '%s\n' "  return redis.call('PING')" end 'all()' 'return v1'
+  } >full.lua
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("sum.lua", keys=["k"], args=["a"], breakpoints=[4])
+    c.stopped()
+    at = {one["name"]: one["variablesReference"] for one in c.ask("scopes", frameId=1)["scopes"]}
+
+    def refused(expression, value, **arguments):
+        return c.refused("setExpression", expression=expression, value=value, **arguments)
+
+    assert "not visible here" in refused("count", "1")
+    assert "only local variables" in refused("other", "1")
+    assert "only local variables" in refused("redis.call", "1")
+    assert "not a variable" in refused("n + 1", "1")
+    assert "not an expression" in refused("n", "1 +")
+    assert "not an expression" in refused("n", "1, 2")
+    assert "missing" in refused("n", "")
+    assert "attempt to index" in refused("n", "n.a.b")
+    assert "innermost" in refused("t", "1", frameId=2)
+    assert "no such" in c.refused("scopes", frameId=0)
+    assert "in the console" in c.refused("setVariable", variablesReference=at["Keys in Redis"], name="k", value="1")
+    assert "no such variables" in c.refused("setVariable", variablesReference=99, name="k", value="1")
+    assert "missing" in c.refused("setVariable", variablesReference=at["Locals"], name="n")
+    copy = c.ask("evaluate", expression="{1}", context="repl", frameId=1)["variablesReference"]
+    assert "a copy" in c.refused("setVariable", variablesReference=copy, name="[1]", value="2")
+    assert c.scope("Locals") == {"n": "1", "before": "0"}, c.scope("Locals")
+with Client("-u", "private:") as c:
+    c.launch("full.lua", keys=["k"], stopOnEntry=True)
+    c.stopped()
+    while c.move("next") < 4:
+        pass
+    assert "no room for probes" in c.refused("setExpression", expression="v1", value="7")
+    c.send("setExpression", expression="KEYS[1]", value="'l'")
+    answer = c.until(lambda m: m["type"] == "response")  # Valkey 9 takes no code that long
+    assert answer["body"].get("value") == '"l"' or "more than the debugger takes" in answer["message"], answer
+    assert "no room for probes" in c.scope("Locals")["not known"]
+END
+}
+
+@test "callers' variables are shown where their last values are of that call, and evaluated there" {
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("sum.lua", keys=["k"], breakpoints=[8, 4])
+    c.stopped()
+    for _ in range(3):
+        c.move("stepIn")
+    assert [one["line"] for one in c.frames()] == [5, 8]
+    locals = c.scope("Locals", frame=2)
+    assert locals["i"] == "1" and locals["sum"] == "1" and "n" not in locals, locals
+    assert c.scope("Upvalues", frame=2) == {}
+    ask = lambda expression, frame: c.ask("evaluate", expression=expression, frameId=frame, context="watch")["result"]
+    assert ask("i + t.a[2]", 2) == "3" and ask("n", 1) == "1"
+    assert "not visible here" in c.refused("evaluate", expression="n", frameId=2, context="hover")
+    assert "no such frame" in c.refused("evaluate", expression="n", frameId=3, context="hover")
+    c.breakpoints("sum.lua", [4])
+    c.move("continue")
+    if list(c.scope("Locals", frame=2)) == ["not known"]:  # Valkey 9 may have been stepped through
+        assert "ran freely" in c.refused("evaluate", expression="i", frameId=2, context="hover")
+END
+}
+
+@test "watches and hovering call nothing that may not end, and hovering calls nothing at all" {
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("sum.lua", keys=["k"], breakpoints=[11])
+    c.stopped()
+    for code in ("redis.call('SET', 'k', 1)", "add(1)", "count + 1", "t.a[count + 1]", "{}", "count = 1"):
+        assert "only variables" in c.refused("evaluate", expression=code, context="hover", frameId=1), code
+    for code in ("(function() return 1 end)()", "loadstring('x')", "string.rep('x', 1e9)"):
+        assert "may not end" in c.refused("evaluate", expression=code, context="watch", frameId=1), code
+    assert c.value("redis.call('SET', 'k', 1)") == '{ok = "OK"}'
+    assert c.value("(function() return 1 end)()") == "1"
+END
+}
