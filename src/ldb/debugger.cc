@@ -544,7 +544,8 @@ Evaluation Debugger::set_local(const VariablePath& path, const std::string& expr
   const bool has_setters = std::any_of(script.probes.begin(), script.probes.end(),
                                        [](const Probe& each) { return each.can_set; });
   if (path.steps.empty() && !has_setters) {
-    return failed("the script is too long for that, with --attach; its tables can be changed");
+    return failed(
+        "the script is too long for that in a fork, where only fields of tables can be set");
   }
   if (path.steps.empty() && (!probe->can_set || !locals_.is_at_probe())) {
     return failed(fmt::format(

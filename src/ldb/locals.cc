@@ -171,18 +171,21 @@ void VisibleLocals::show(const ProbedScript& script, const ProbeReading& reading
 std::string VisibleLocals::why_not_known(const ProbedScript& script,
                                          const std::vector<ActiveFunction>& frames,
                                          const ActiveFunction& frame) const {
-  if (!is_active_known_ || frames.back().function != 0) {
-    return "the script ran freely, or in a coroutine, since this function was called";
-  }
+  // The main function has one call only, of which the latest reading is.
   const auto found = readings_.find(frame.function);
-  if (found == readings_.end()) return "this function has no room for probes";
+  const bool is_known = found != readings_.end() && (is_active_known_ || frame.function == 0);
+  if (!is_known || frames.back().function != 0) {
+    return "no values were reported: the script ran freely when it was called, or in a coroutine";
+  }
   const auto times = std::count_if(frames.begin(), frames.end(), [&](const auto& each) {
     return each.function == frame.function;
   });
   const auto times_read = std::count_if(active_.begin(), active_.end(), [&](const auto& each) {
     return each.first == frame.function;
   });
-  if (times != 1 || times_read != 1) return "the last values are of another call of this function";
+  if (times != 1 || (times_read != 1 && frame.function != 0)) {
+    return "the last values are of another call of this function";
+  }
   const auto& probe = script.probes[found->second.probe];
   if (probe.line == frame.line && probe.is_alone) return {};
   return fmt::format("the last values are not of the beginning of line {}", frame.line);

@@ -274,7 +274,7 @@ void check_debugged(const std::string& source) {
     const auto told_settable = debug(probed(source, settable));
     CHECK(told_settable.reply == told.reply);
     CHECK(told_settable.messages == told.messages);
-    check_stops(told_settable, told, source);
+    check_stops(told_settable, original, source);
   }
 }
 
