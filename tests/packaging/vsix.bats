@@ -69,8 +69,8 @@ extension/readme.md'
   done
   diff launch <(sed -n '/^# IN AN EDITOR/,/^# OPTIONS/p' "$project/man/rlctl-debug.1.scd" |
     grep -E '^\*[a-zA-Z]+\*.*\([^)]*\)$' | sed 's/([^)]*)//g' | grep -oE '[a-zA-Z]+\*' | tr -d '*' | sort)
-  # A log and commands that prepare keys are for a private server alone, and a server in use is for attach alone.
-  diff attach <(grep -vxE 'setup|replay|skip|format' launch | cat - <(printf '%s\n' sync yes) | sort)
+  # Some are for a private server alone, and two for a server in use.
+  diff attach <(grep -vxE 'setup|replay|skip|format|breakOnDeny' launch | cat - <(printf '%s\n' sync yes) | sort)
   echo 'return 1' >script.lua
   # No attribute takes such a value.
   for request in launch attach; do

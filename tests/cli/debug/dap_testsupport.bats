@@ -64,6 +64,11 @@ passed() {
 @test "an editor that vanishes in an endless loop leaves nothing" { passed vanishes; }
 @test "two sessions, one after another, each start on the original state" { passed two_sessions; }
 @test "two sessions at the same time do not meet" { passed side_by_side; }
+@test "hit counts, alone and with conditions" { passed hits; }
+@test "messages are written instead of stops" { passed messages; }
+@test "a request of a log is debugged, on what the earlier ones left" { passed replays; }
+@test "commands prepare the keys" { passed prepared; }
+@test "attach runs the script in a fork of the server, which is not changed" { passed attaches; }
 @test "the client's own helpers work" { passed helpers; }
 @test "each scenario has a test" {
   run -0 diff <(sed -nE 's/^  async ([a-z0-9_]+)\(s\) \{$/\1/p' "$project/tests/cli/debug/dap_scenarios.mjs" | sort) \
