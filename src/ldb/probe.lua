@@ -208,8 +208,8 @@ local function keep_2(count)
   return function(part, place, a, b)
     if is_judging then return end
     ticks = ticks + 1
+    local values = kept[place] -- a halt in sometimes() may empty it
     if ticks % 64 == 0 then sometimes() end
-    local values = kept[place]
     values.tick, values.part, values.count = ticks, part, count
     values[1], values[2] = a, b
   end
@@ -219,8 +219,8 @@ local function keep_8(count)
   return function(part, place, a, b, c, d, e, f, g, h)
     if is_judging then return end
     ticks = ticks + 1
+    local values = kept[place] -- a halt in sometimes() may empty it
     if ticks % 64 == 0 then sometimes() end
-    local values = kept[place]
     values.tick, values.part, values.count = ticks, part, count
     values[1], values[2], values[3], values[4] = a, b, c, d
     if count > 4 then
