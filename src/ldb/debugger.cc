@@ -541,12 +541,6 @@ Evaluation Debugger::set_local(const VariablePath& path, const std::string& expr
   const auto keys = keys_of(path);
   if (frame_ > 0) return failed("only the innermost function's variables can be set");
   if (!slot || probe == nullptr || !keys) return failed("its value is not known here");
-  const bool has_setters = std::any_of(script.probes.begin(), script.probes.end(),
-                                       [](const Probe& each) { return each.can_set; });
-  if (path.steps.empty() && !has_setters) {
-    return failed(
-        "the script is too long for that in a fork, where only fields of tables can be set");
-  }
   if (path.steps.empty() && (!probe->can_set || !locals_.is_at_probe())) {
     return failed(fmt::format(
         "a variable can be set where a statement begins a line, not here at line {}", line()));

@@ -4,6 +4,7 @@
 -- Arguments  encoder          encode.lua as a function
 --            parts            the number of parts of probes; without it, there are no reports
 --            halt             calls its argument within the script's chunk, where the debugger stops
+--            arguments        how many ARGV the script has; others are removed. Without it, none are
 --            seconds, micros  the reply of TIME; without them, the server replies
 --            clocked          the `redis` with that reply, given with them
 -- Returns    the script's `redis`
@@ -50,7 +51,7 @@
 -- This code must not change what the script does: it writes no globals and runs no metamethods, and
 -- omits what fails. But it raises a stack overflow, since the script would have overflowed as well.
 
-local encoder, parts, halt, seconds, micros, clocked = ...
+local encoder, parts, halt, arguments, seconds, micros, clocked = ...
 local real = redis
 local debug, version = real.debug, real.REDIS_VERSION_NUM or 0
 local error, loadstring, next, pcall, rawequal = error, loadstring, next, pcall, rawequal
@@ -410,6 +411,10 @@ local function set(place, index, value, ...)
   local key = select(count, ...)
   rawset(inner, key, value)
   return rawget(inner, key)
+end
+
+for i = #ARGV, (arguments or #ARGV) + 1, -1 do
+  ARGV[i] = nil
 end
 
 if parts then

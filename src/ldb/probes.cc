@@ -165,6 +165,7 @@ class ProbeWriter {
     // The loop's jump back is where the debugger stops: the line of `b()` is not a new one.
     prefix.text +=
         options_.probes ? ",function(b)for i=1,2 do if i==1 then b()end end end" : ",nil";
+    prefix.text += options_.arguments ? fmt::format(",{}", *options_.arguments) : ",nil";
     if (options_.now) {
       prefix.text += fmt::format(",{},{}", time_strings(*options_.now), redis_at(*options_.now));
     }

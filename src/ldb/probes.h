@@ -116,6 +116,8 @@ struct ProbeOptions {
   bool probes = true;  ///< if false, apply only `now`: no reports, same line numbers
   /// Lines with an instruction at which variables can be set: see Debugger::set().
   std::set<int> settable = {};
+  /// How many ARGV the script has: it removes others, which Session::start() may add.
+  std::optional<std::size_t> arguments = {};
   /// The reply of TIME to redis.call and redis.pcall in the script, in µs since 1970; without it,
   /// the server replies.
   std::optional<std::chrono::microseconds> now = {};

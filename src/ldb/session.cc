@@ -297,6 +297,15 @@ std::vector<std::string_view> eval_words(const Debuggee& debuggee, std::string_v
   return words;
 }
 
+/// Adds empty words, so that a fork keeps all: since 7.0, a server discards parts of a fork's words
+/// (madvise in the child) if they are as long as a page, on average.
+void pad_for_fork(std::vector<std::string_view>& words) {
+  constexpr std::size_t kSmallestPage = 4096;
+  std::size_t bytes = 0;
+  for (const auto word : words) bytes += word.size();
+  words.resize(std::max(words.size(), bytes / kSmallestPage + 1));
+}
+
 }  // namespace
 
 void Session::require(State state) const {
@@ -348,7 +357,9 @@ Message Session::start(const Debuggee& debuggee, std::string_view text) {
     if (!reply.is_error()) {
       const auto key_count = std::to_string(debuggee.keys.size());
       const auto sent_text = not_empty(text);
-      connection_->append(eval_words(debuggee, sent_text, key_count));
+      auto words = eval_words(debuggee, sent_text, key_count);
+      if (mode_ == Mode::kForked) pad_for_fork(words);
+      connection_->append(words);
       reply = connection_->read();
       if (reply.type() == ReplyType::kArray) return parse(reply, true);
     }
@@ -465,15 +476,6 @@ void Session::detach(std::string why) {
 
 Session::~Session() {
   if (connection_ && state_ == State::kStopped && mode_ == Mode::kForked) send_abort();
-}
-
-bool fits_forked(const Debuggee& debuggee, std::string_view text) {
-  constexpr std::size_t kSmallestPage = 4096;
-  const auto key_count = std::to_string(debuggee.keys.size());
-  const auto words = eval_words(debuggee, text, key_count);
-  std::size_t bytes = 0;
-  for (const auto word : words) bytes += word.size();
-  return bytes / words.size() < kSmallestPage;
 }
 
 }  // namespace rlctl::ldb

@@ -92,8 +92,6 @@ class Session {
       : connection_(std::make_unique<redis::Connection>(std::move(connection))),
         mode_(mode),
         limits_(limits) {}
-  /// A session that was refused before it began, because of `why`.
-  explicit Session(std::string why) { end(Ending::kRefused, std::move(why)); }
   ~Session();
   Session(Session&&) noexcept = default;
   Session& operator=(Session&&) = delete;
@@ -101,7 +99,8 @@ class Session {
   /// Sends `text` with the debuggee's keys and arguments, and waits for the first stop. If there is
   /// none, ended() is true: the server refused the script, or it does not compile. Throws
   /// Interrupted, like everything that waits. Anything else that ends the session is its ending().
-  /// Throws std::logic_error if it was already started.
+  /// Throws std::logic_error if it was already started. In a fork, empty arguments may follow the
+  /// debuggee's, so that the server keeps long ones: see ProbeOptions::arguments.
   Message start(const Debuggee& debuggee, std::string_view text);
   /// Runs to the next line. Requires a stop, like all calls below; else throws std::logic_error.
   Message step();
@@ -161,10 +160,6 @@ class Session {
   std::optional<redis::Reply> reply_;
   std::string why_;
 };
-
-/// Whether a forked session can run a script reliably: since 7.0, servers discard parts of it while
-/// it runs (madvise in the child) if its words are long: a page on average.
-bool fits_forked(const Debuggee& debuggee, std::string_view text);
 
 // ---- Errors and their places ----
 

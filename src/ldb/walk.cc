@@ -381,8 +381,10 @@ namespace {
 
 /// The unmodified source, except for the clock.
 ProbedScript plain(const Debuggee& debuggee, const WalkOptions& options) {
-  auto script = add_probes(debuggee.source, {.probes = false, .now = options.now})
-                    .value_or(ProbedScript{.text = debuggee.source});
+  auto script =
+      add_probes(debuggee.source,
+                 {.probes = false, .arguments = debuggee.arguments.size(), .now = options.now})
+          .value_or(ProbedScript{.text = debuggee.source});
   const auto count = lua::source_lines(debuggee.source).size();
   script.lines.resize(count + 1);
   std::iota(script.lines.begin(), script.lines.end(), 0);
@@ -395,9 +397,6 @@ ProbedScript plain(const Debuggee& debuggee, const WalkOptions& options) {
 
 std::unique_ptr<Walk> begin_walk(const Debuggee& debuggee, Mode mode, const Connect& connect,
                                  const WalkOptions& options, const Walk::OnReading& on_reading) {
-  const auto fits = [&](const ProbedScript& script) {
-    return mode == Mode::kSync || fits_forked(debuggee, script.text);
-  };
   const auto begin = [&](ProbedScript script) {
     auto walk = std::make_unique<Walk>(debuggee, std::move(script),
                                        Session(connect(), mode, options.limits), on_reading);
@@ -410,20 +409,13 @@ std::unique_ptr<Walk> begin_walk(const Debuggee& debuggee, Mode mode, const Conn
   }
   for (auto& variant : variants) {
     variant.settable = options.settable;
+    variant.arguments = debuggee.arguments.size();
     auto script = add_probes(debuggee.source, variant);
-    if (script && !fits(*script)) {
-      variant.settable.clear();
-      script = add_probes(debuggee.source, variant);
-    }
-    if (!script || script->probes.empty() || !fits(*script)) continue;
+    if (!script || script->probes.empty()) continue;
     auto walk = begin(*std::move(script));
     if (!walk->ended() || walk->session().ending() != Ending::kCompileError) return walk;
   }
-  auto script = plain(debuggee, options);
-  if (fits(script)) return begin(std::move(script));
-  Session refused("a script of " + std::to_string(script.text.size()) +
-                  " bytes is too long for a forked session: the server would lose parts of it");
-  return std::make_unique<Walk>(debuggee, std::move(script), std::move(refused), on_reading);
+  return begin(plain(debuggee, options));
 }
 
 }  // namespace rlctl::ldb

@@ -189,8 +189,8 @@ class Walk {
   Stop::Reason reason_ = Stop::Reason::kStep;
 };
 
-/// Starts a script with probes, or wrapped, or unmodified (if it has too many locals for them, or
-/// is too long for a forked session). On return the walk is at the first line or has ended. The
+/// Starts a script with probes, or wrapped, or without (if it has too many locals for them). On
+/// return the walk is at the first line or has ended. The
 /// debuggee must outlive the walk. Throws what `connect` throws, and what Session::start() does.
 std::unique_ptr<Walk> begin_walk(const Debuggee& debuggee, Mode mode, const Connect& connect,
                                  const WalkOptions& options, const Walk::OnReading& on_reading);

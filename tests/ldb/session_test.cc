@@ -185,22 +185,17 @@ TEST_CASE("long code is split at blanks and joined by the server") {
   CHECK(contains(answer[0], std::string(expected.text())));
 }
 
-TEST_CASE("a script of any size runs in the server itself, but only a small one in a fork") {
-  const Debuggee debuggee;
-  // EVAL and 0 add five bytes.
-  CHECK(fits_forked(debuggee, std::string(12'282, 'x')));
-  CHECK_FALSE(fits_forked(debuggee, std::string(12'283, 'x')));
-  CHECK(fits_forked({.arguments = {"a", "b"}}, std::string(12'283, 'x')));
-  CHECK_FALSE(fits_forked({.arguments = {std::string(20'000, 'x')}}, "return 1"));
-
+TEST_CASE("a script of any size runs in the server itself, and in a fork") {
   const PrivateServer server;
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "local _ = 'seventeen' --\n";
   text = "do\n" + text.substr(0, text.size() * 150 / 1000) + "end\n" + std::string(17'000, '\n') +
          "return 5";
-  auto session = session_on(server);
-  CHECK(lines_of(session, start(session, text)).back() == 151 + 1 + 17'000 + 1);
-  CHECK(session.reply()->integer() == 5);
+  for (const auto mode : kModes) {
+    auto session = session_on(server, mode);
+    CHECK(lines_of(session, start(session, text)).back() == 151 + 1 + 17'000 + 1);
+    CHECK(session.reply()->integer() == 5);
+  }
 }
 
 TEST_CASE("a session works with a password and a database") {

@@ -157,9 +157,9 @@ void require_lease_options(const Options& options, const Plan& plan) {
   refuse({"--csv"}, "its columns are about requests", "--json has all of it");
   refuse({"--html"}, "the page is about windows", "draw a picture with --svg");
   refuse({"--delay", "--delay-unit"}, "a lease begins when it is given");
-  constexpr std::string_view kVirtual = "leases have the virtual clock";
-  if (plan.is_real.value_or(false)) refuse_both("--clock real", kConcurrency, kVirtual);
-  if (plan.max_rate) refuse_both("--rate max", kConcurrency, kVirtual);
+  constexpr std::string_view kOnlyVirtual = "leases have the virtual clock";
+  if (plan.is_real.value_or(false)) refuse_both("--clock real", kConcurrency, kOnlyVirtual);
+  if (plan.max_rate) refuse_both("--rate max", kConcurrency, kOnlyVirtual);
   if (plan.search) refuse_both(kAdversary, kConcurrency, "the search is for requests");
   if (plan.leases.release && plan.script.scripts.empty()) {
     throw UsageError("--release requires --script: it releases what a script acquires");

@@ -83,20 +83,6 @@ void refuse_server(const ConnectionOptions& connection) {
 
 }  // namespace
 
-std::string why_not_forked(const redis::Url& url, const ldb::Debuggee& debuggee) {
-  if (url.tls) {
-    return "a fork of the server cannot be reached over TLS: the server closes the connection "
-           "that they share";
-  }
-  if (!ldb::fits_forked(debuggee, debuggee.source)) {
-    return fmt::format(
-        "{} is too long, at {} bytes with its keys and arguments, for a fork of the "
-        "server: servers from 7.0 on lose parts of it there",
-        debuggee.name, debuggee.source.size());
-  }
-  return {};
-}
-
 void require_consent(const Plan& plan, const std::string& server, const Interrupt& interrupt) {
   const auto warning = fmt::format(
       "--sync stops all of {} at every line: it serves no other client meanwhile, and what {} "
@@ -144,13 +130,14 @@ void Place::attach() {
     return say("running in " + connector_->name() +
                " itself: it serves no other client meanwhile, and what is written is kept");
   }
-  const auto why = why_not_forked(connector_->url(), plan_.debuggee);
-  if (why.empty()) {
-    return say("running in a fork of " + connector_->name() +
-               ": it keeps serving, and nothing that is written is kept");
+  if (connector_->url().tls) {
+    throw UsageError(
+        "--attach: a fork of the server cannot be reached over TLS: the server closes the "
+        "connection that they share",
+        "omit --attach to use a private server with the same keys, or add --sync");
   }
-  throw UsageError("--attach: " + why,
-                   "omit --attach to use a private server with the same keys, or add --sync");
+  return say("running in a fork of " + connector_->name() +
+             ": it keeps serving, and nothing that is written is kept");
 }
 
 std::string Place::start_private() {

@@ -17,9 +17,6 @@
 
 namespace rlctl::cli::debug {
 
-/// Tells why a script cannot be debugged in a fork of the server at this URL; empty if it can.
-std::string why_not_forked(const redis::Url& url, const ldb::Debuggee& debuggee);
-
 /// Asks whether rlctl may stop a server at every line, unless the plan already allows it. Throws
 /// ProblemError if it may not, or if there is no terminal to ask at.
 void require_consent(const Plan& plan, const std::string& server, const Interrupt& interrupt);
