@@ -95,7 +95,8 @@ class Exhaustion {
   }
 
   static Node child_of(const Node& node, const Branching::Branch& branch, double share) {
-    const auto& [at, cost] = branch.request;
+    const auto at = branch.request.at;
+    const auto cost = branch.request.cost;
     Node child{.state = branch.state,
                .schedule = node.schedule,
                .answers = node.answers,

@@ -119,7 +119,8 @@ void add_trickles(std::vector<Schedule>& schedules, const limiter::Limit& limit,
 std::vector<Instant> instants_of(const Schedule& schedule) {
   std::vector<Instant> instants;
   for (std::size_t i = 0; i < schedule.size(); ++i) {
-    const auto [at, cost] = schedule[i];
+    const auto at = schedule[i].at;
+    const auto cost = schedule[i].cost;
     if (instants.empty() || instants.back().at != at || instants.back().cost != cost) {
       instants.push_back({.at = at, .cost = cost, .first = i});
     }
@@ -157,12 +158,12 @@ void find_worst(Schedule departures, microseconds window, Score& score) {
   if (!refunds) std::stable_sort(departures.begin(), departures.end(), is_earlier);
   traffic::WorstWindow worst(window);
   microseconds latest{0};
-  for (const auto& [at, cost] : departures) {
-    latest = std::max(latest, at);
-    if (cost < 0) {
-      worst.refund(latest, -cost);
+  for (const auto& departure : departures) {
+    latest = std::max(latest, departure.at);
+    if (departure.cost < 0) {
+      worst.refund(latest, -departure.cost);
     } else {
-      worst.allow(latest, cost);
+      worst.allow(latest, departure.cost);
     }
   }
   score.worst = worst.allowed();
@@ -179,7 +180,8 @@ Score score_of(const Schedule& schedule, const Answers& answers, const limiter::
   ExactLog log(limit.window);
   microseconds latest = schedule.empty() ? microseconds{0} : schedule.front().at;
   for (std::size_t i = 0; i < schedule.size(); ++i) {
-    const auto [at, cost] = schedule[i];
+    const auto at = schedule[i].at;
+    const auto cost = schedule[i].cost;
     latest = std::max(latest, at);
     if (answers[i].allowed) {
       departures.push_back({std::max(latest, at + answers[i].delay), cost});

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "limiter/limit.h"
+#include "traffic/traffic.h"
 
 // The requests that a search sends (a schedule), the answers to them, and the score that says how
 // badly the limiter failed. Here too are the schedules under which limiters are known to fail, with
@@ -23,6 +24,8 @@ using std::chrono::microseconds;
 struct Request {
   microseconds at{0};     ///< by the sender's clock
   std::int64_t cost = 1;  ///< below 0: a refund of that many units
+  traffic::Event event = traffic::Event::kRequest;
+  std::uint32_t holder = 0;  ///< of a lease, from 1; 0: the request is not about leases
   bool operator==(const Request&) const = default;
 };
 inline bool is_earlier(const Request& one, const Request& other) {

@@ -414,7 +414,8 @@ void SearchResult::keep_early_denial(const Schedule& schedule, const Answers& an
   const auto at_once = std::min(limit.limit, limit.burst_or_limit());
   std::int64_t units = 0;
   for (std::size_t i = 0; i < schedule.size(); ++i) {
-    const auto [at, cost] = schedule[i];
+    const auto at = schedule[i].at;
+    const auto cost = schedule[i].cost;
     if (at != schedule.front().at || cost < 0 || units + cost > at_once) return;
     if (!answers[i].allowed) {
       denied_after = std::min(denied_after.value_or(units), units);

@@ -26,9 +26,13 @@ std::vector<Answers> answers_of(traffic::Decider& decider, std::span<const Sched
   std::vector<traffic::Arrival> arrivals;
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     std::uint32_t place = 0;
-    for (const auto& [at, cost] : schedules[i]) {
-      arrivals.push_back(
-          {.at = at, .key = static_cast<std::uint32_t>(i), .cost = cost, .place = ++place});
+    for (const auto& request : schedules[i]) {
+      arrivals.push_back({.at = request.at,
+                          .key = static_cast<std::uint32_t>(i),
+                          .event = request.event,
+                          .cost = request.cost,
+                          .place = ++place,
+                          .holder = request.holder});
     }
   }
   std::vector<limiter::Decision> decisions(arrivals.size());
@@ -321,7 +325,8 @@ ModelBranching::ModelBranching(const traffic::Candidate& candidate)
 void ModelBranching::run(std::span<Branch> branches) {
   requests_sent_ += static_cast<std::int64_t>(branches.size());
   for (auto& branch : branches) {
-    const auto [at, cost] = branch.request;
+    const auto at = branch.request.at;
+    const auto cost = branch.request.cost;
     if (!branch.is_kept) {
       // A refund is always allowed.
       branch.answer = cost < 0 ? Answer{.allowed = true}

@@ -29,6 +29,8 @@ class LeaseModel {
   Decision release(std::int64_t limit, std::string_view id, microseconds now);
   /// True if the key would not exist in Redis.
   bool empty() const { return lapses_.empty(); }
+  /// When the leases lapse, by holder; some may have lapsed.
+  const std::map<std::string, microseconds, std::less<>>& lapses() const { return lapses_; }
 
  private:
   bool holds(std::string_view id, microseconds now) const;

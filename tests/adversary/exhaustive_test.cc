@@ -105,7 +105,8 @@ class BruteForce {
       }
       if (answers[from].allowed) totals_.worst = std::max(totals_.worst, units);
     }
-    const auto& [at, cost] = schedule.back();
+    const auto at = schedule.back().at;
+    const auto cost = schedule.back().cost;
     if (answers.back().allowed) return;
     auto counted = cost;
     for (std::size_t i = 0; i + 1 < schedule.size(); ++i) {

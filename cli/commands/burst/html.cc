@@ -38,7 +38,8 @@ struct Scene {
 Events events_of(const adversary::Finding& finding) {
   Events events{.keys = {""}};
   for (std::size_t i = 0; i < finding.schedule.size(); ++i) {
-    const auto& [at, cost] = finding.schedule[i];
+    const auto at = finding.schedule[i].at;
+    const auto cost = finding.schedule[i].cost;
     const auto& answer = finding.answers[i];
     events.single.push_back({.at = at,
                              .wait = answer.allowed ? answer.delay : answer.retry_after,

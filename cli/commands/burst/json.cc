@@ -233,7 +233,8 @@ std::optional<Reported> reported(Reported value, Reported unknown) {
 /// The fields of a step, apart from its place.
 void write_step(JsonWriter& json, const Plan& plan, const Run& run,
                 const adversary::Finding& finding, std::size_t step) {
-  const auto& [at, cost] = finding.schedule[step];
+  const auto at = finding.schedule[step].at;
+  const auto cost = finding.schedule[step].cost;
   const auto& answer = finding.answers[step];
   json.field("at_us", at).field("cost", cost).field("allowed", answer.allowed);
   json.field("remaining", reported(answer.remaining, limiter::kNotTold));

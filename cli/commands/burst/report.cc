@@ -95,7 +95,8 @@ std::vector<OwnWindow> own_windows(const Report& report, const Run& run,
 std::string step_reason(const Run& run, const Plan& plan, const adversary::Finding& finding,
                         std::size_t step) {
   const auto* algorithm = run.is_bundled ? limiter::find_algorithm(run.name) : nullptr;
-  const auto& [at, cost] = finding.schedule[step];
+  const auto at = finding.schedule[step].at;
+  const auto cost = finding.schedule[step].cost;
   const bool is_known = algorithm != nullptr && algorithm->has_own_windows && cost > 0 &&
                         !adversary::steps_back(finding.schedule);
   if (!is_known) return {};

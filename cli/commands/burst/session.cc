@@ -357,7 +357,8 @@ traffic::Outcome outcome_of(const adversary::Finding& finding, const Plan& plan)
   const traffic::OnDecision no_callback;
   traffic::OutcomeRecorder recorder(plan.limits, no_callback, false, search_base(plan));
   for (std::size_t i = 0; i < schedule.size(); ++i) {
-    const auto& [at, cost] = schedule[i];
+    const auto at = schedule[i].at;
+    const auto cost = schedule[i].cost;
     if (cost < 0) continue;
     recorder.add({.at = at, .cost = cost}, {.allowed = answers[i].allowed,
                                             .remaining = limiter::kNotTold,

@@ -615,8 +615,8 @@ std::string schedule_log(const Report& report) {
                          command_line(report.plan.command), escaped_text(run.name),
                          finding.score.worst, within_text(finding.score.worst_span),
                          finding.score.wrongly_denied.size(), finding.schedule.size());
-  for (const auto& [at, cost] : finding.schedule) {
-    log += fmt::format("{} 1 {}\n", decimal_seconds(at), cost);
+  for (const auto& request : finding.schedule) {
+    log += fmt::format("{} 1 {}\n", decimal_seconds(request.at), request.cost);
   }
   return log;
 }

@@ -122,7 +122,9 @@ class ProgramObserver {
   Decisions decisions_of(const Schedule& schedule) {
     limiter_->program->forget();
     std::vector<traffic::Arrival> arrivals;
-    for (const auto& [at, cost] : schedule) arrivals.push_back({.at = at, .cost = cost});
+    for (const auto& request : schedule) {
+      arrivals.push_back({.at = request.at, .cost = request.cost});
+    }
     Decisions decisions(arrivals.size());
     if (limiter_->program->decide(arrivals, decisions) < arrivals.size()) throw Interrupted();
     return decisions;
