@@ -42,13 +42,17 @@ class HeldLeases {
       return lease.holder == holder && !lease.is_released && lease.end > at;
     });
   }
+  /// See LeaseStep::note.
+  std::string_view note_on(const Request& request) const {
+    if (request.event == Event::kRequest) return {};
+    const auto found = std::ranges::find(leases_, request.holder, &Lease::holder);
+    if (found == leases_.end()) return "never held";
+    if (found->is_released) return "released before";
+    return found->end > request.at ? std::string_view() : "lease had ended";
+  }
   std::int64_t held(microseconds at) const {
     return std::ranges::count_if(
         leases_, [&](const Lease& lease) { return !lease.is_released && lease.end > at; });
-  }
-  /// The leases that run, or did so later than this.
-  std::int64_t held_since(microseconds at) const {
-    return std::ranges::count_if(leases_, [&](const Lease& lease) { return lease.end > at; });
   }
   /// When the leases end that run.
   std::vector<microseconds> ends(microseconds at) const {
@@ -610,12 +614,25 @@ LeaseScore lease_score_of(const Schedule& schedule, const Answers& answers,
     }
     const bool is_denial = request.event == Event::kRequest && !answers[i].allowed;
     if (!is_denial || held.holds(request.holder, request.at)) continue;
-    const auto leaked = limit.limit - held.held_since(request.at - settles);
+    // Those whose lease has ended since then count, too.
+    const auto leaked = limit.limit - held.held(request.at - settles);
     if (leaked <= score.leaked) continue;
     if (score.leaked == 0) score.leaked_at = i;
     score.leaked = leaked;
   }
   return score;
+}
+
+std::vector<LeaseStep> lease_steps_of(const Schedule& schedule, const Answers& answers,
+                                      const limiter::Limit& limit) {
+  std::vector<LeaseStep> steps;
+  HeldLeases held(limit.window);
+  for (std::size_t i = 0; i < schedule.size(); ++i) {
+    const auto note = held.note_on(schedule[i]);
+    held.add(schedule[i], answers[i]);
+    steps.push_back({.held = held.held(schedule[i].at), .note = note});
+  }
+  return steps;
 }
 
 Schedule with_probe(Schedule schedule, const limiter::Limit& limit, microseconds settles) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "adversary/exhaustive.h"
@@ -31,15 +32,25 @@ namespace rlctl::adversary {
 struct LeaseScore {
   std::int64_t held = 0;    ///< the most that held at once
   std::size_t held_at = 0;  ///< the index of the first event after which they did
-  /// The most slots that nobody had at a denied acquire, nor had had for as long as a limiter may
-  /// take to notice.
+  /// The most slots that nobody had at a denied acquire: those of leases that were released, or
+  /// that had lapsed long ago.
   std::int64_t leaked = 0;
   std::size_t leaked_at = 0;  ///< the index of the first such acquire
 };
 /// The limit is the number of leases, and its window their duration. `settles`: how long after a
-/// release or a lapse the slot may still be taken.
+/// lapse the slot may still be taken.
 LeaseScore lease_score_of(const Schedule& schedule, const Answers& answers,
                           const limiter::Limit& limit, microseconds settles);
+
+/// An event of a schedule.
+struct LeaseStep {
+  std::int64_t held = 0;  ///< how many hold after it
+  /// Whose lease a renewal or a release is about: "never held", "released before" or "lease had
+  /// ended"; empty if the lease runs, and for an acquire.
+  std::string_view note = {};
+};
+std::vector<LeaseStep> lease_steps_of(const Schedule& schedule, const Answers& answers,
+                                      const limiter::Limit& limit);
 
 /// A schedule with new holders at its end, who ask for all leases at one instant, long after
 /// everybody else is gone: `settles` after the last lease that its last event may have given.

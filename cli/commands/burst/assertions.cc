@@ -37,9 +37,10 @@ std::string_view trimmed(std::string_view text) {
 
 AssertedMeasure find_measure(std::string_view name, const std::string& text, const Plan& plan) {
   const bool of_search = plan.search.has_value(), of_leases = plan.concurrency.has_value();
-  const auto measures = of_search   ? search_measures()
-                        : of_leases ? lease_measures()
-                                    : traffic_measures();
+  const auto measures = of_search && of_leases ? lease_search_measures()
+                        : of_search            ? search_measures()
+                        : of_leases            ? lease_measures()
+                                               : traffic_measures();
   if (const auto* measure = find_by_name(measures, name)) return *measure;
   auto message = "--assert: " + quoted_and_masked(text) + " compares " + quoted_and_masked(name) +
                  ", which is not a measure";
@@ -153,16 +154,29 @@ bool holds_as_upper_bound(const Assertion& assertion, const Run& run) {
          !assertion.compare(HUGE_VAL, assertion.value);
 }
 
+struct Skipped {
+  std::int64_t tried = 0, undecided = 0;
+};
+/// The schedules of an exhaustive search.
+std::optional<Skipped> skipped_of(const Run& run) {
+  const auto of = [](const auto& result) -> std::optional<Skipped> {
+    if (!result.tried) return std::nullopt;
+    return Skipped{*result.tried, result.undecided};
+  };
+  if (run.lease_search) return of(run.lease_search->result);
+  return run.search ? of(run.search->result) : std::nullopt;
+}
+
 /// For each run about which a search can prove nothing, since it had to leave schedules out.
 std::vector<std::string> unproven_of(const Assertion& assertion, std::span<const Run> runs) {
   std::vector<std::string> texts;
   for (const auto& run : runs) {
-    if (!run.search || !run.search->result.tried || run.search->result.undecided == 0) continue;
+    const auto skipped = skipped_of(run);
+    if (!skipped || skipped->undecided == 0) continue;
     if (!holds_as_upper_bound(assertion, run)) continue;
     texts.push_back(fmt::format("assertion {} is not proven for {}: skipped {} of {} schedules, {}",
                                 quoted_and_masked(assertion.text), run.name,
-                                grouped(run.search->result.undecided),
-                                grouped(*run.search->result.tried), kUndecided));
+                                grouped(skipped->undecided), grouped(skipped->tried), kUndecided));
   }
   return texts;
 }

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/shell.h"
+#include "cli/commands/burst/lease_search.h"
 #include "cli/commands/burst/leases.h"
 #include "cli/commands/burst/measures.h"
 
@@ -265,10 +266,15 @@ void write_search(JsonWriter& json, const Plan& plan) {
   const auto& exhaustive = search.exhaustive;
   json.field("pattern", kAdversary);
   json.field("seed", exhaustive ? std::nullopt : std::optional(plan.request.seed));
-  json.field("clock", "virtual").field("limit", limit.limit).field("window_us", limit.window);
-  json.field("burst", limit.burst).field("cost", plan.request.cost).name("costs").begin_array();
-  for (const auto cost : search.costs) json.value(cost);
-  json.end_array();
+  json.field("clock", "virtual");
+  if (plan.concurrency) {
+    json.field("concurrency", limit.limit).field("lease_us", limit.window);
+  } else {
+    json.field("limit", limit.limit).field("window_us", limit.window);
+    json.field("burst", limit.burst).field("cost", plan.request.cost).name("costs").begin_array();
+    for (const auto cost : search.costs) json.value(cost);
+    json.end_array();
+  }
   json.field("budget", exhaustive ? std::nullopt : std::optional(search.budget));
   json.field("exhaustive", exhaustive).field("base_us", search_base(plan));
 }
@@ -302,6 +308,8 @@ void append_json(std::string& out, const Report& report) {
   for (const auto& run : report.runs) {
     if (run.held) {
       write_leases(json, run);
+    } else if (run.lease_search) {
+      write_lease_findings(json, plan, run);
     } else if (run.search) {
       write_findings(json, plan, run);
     } else {
@@ -335,6 +343,7 @@ void append_decision_json(std::string& out, const Plan& plan, std::string_view r
 }
 
 void append_steps_json(std::string& out, const Report& report) {
+  if (report.plan.concurrency) return append_lease_steps_json(out, report);
   for (const auto& run : report.runs) {
     for (const auto& [name, finding] : findings_of(run.search->result)) {
       for (std::size_t i = 0; finding != nullptr && i < finding->schedule.size(); ++i) {

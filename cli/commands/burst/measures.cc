@@ -711,6 +711,20 @@ std::vector<AssertedMeasure> lease_measures() {
   return all;
 }
 
+std::vector<AssertedMeasure> lease_search_measures() {
+  const auto held = [](const Run& run) -> std::optional<double> {
+    return static_cast<double>(run.lease_search->result.held);
+  };
+  const auto leaked = [](const Run& run) -> std::optional<double> {
+    return static_cast<double>(run.lease_search->result.leaked);
+  };
+  const auto reach = [](const Run& run) {
+    return run.lease_search->result.held == 0 ? nothing_allowed() : Reach{};
+  };
+  return {{.name = "held", .of = held, .reach = reach},
+          {.name = "leaked", .of = leaked, .reach = reach}};
+}
+
 std::vector<AssertedMeasure> search_measures() {
   const auto wrongly_denied = [](const Run& run) -> std::optional<double> {
     const auto& wrong = run.search->result.wrongly_denied;

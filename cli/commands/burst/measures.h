@@ -136,6 +136,8 @@ struct AssertedMeasure {
 std::vector<AssertedMeasure> traffic_measures();
 /// The measures of leases.
 std::vector<AssertedMeasure> lease_measures();
+/// The measures of a search for leases.
+std::vector<AssertedMeasure> lease_search_measures();
 /// The measures of a search.
 std::vector<AssertedMeasure> search_measures();
 

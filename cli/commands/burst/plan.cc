@@ -11,6 +11,7 @@
 #include "adversary/exhaustive.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/burst/lease_search.h"
 #include "cli/commands/burst/leases.h"
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
@@ -371,7 +372,7 @@ void set_traffic(Plan& plan, const std::vector<std::string>& operands,
       plan.pattern =
           &parse_pattern(operands, plan.real, plan.concurrency.has_value(), configuration);
     }
-    if (plan.concurrency) limit_acquires(plan);
+    if (plan.concurrency && plan.pattern) limit_acquires(plan);
     complete_request(plan);
   }
   if (auto& search = plan.search) {
@@ -379,8 +380,12 @@ void set_traffic(Plan& plan, const std::vector<std::string>& operands,
     if (search->refunds) {
       for (const auto cost : plan.costs) search->costs.push_back(-cost);
     }
-    require_conclusive(*search, plan.request.limit);
-    require_room(plan.request, *search);
+    if (plan.concurrency) {
+      require_conclusive_leases(plan);
+    } else {
+      require_conclusive(*search, plan.request.limit);
+      require_room(plan.request, *search);
+    }
   }
   if (!plan.log.suggest) return;
   plan.suggest = parse_denied_share(*plan.log.suggest);
@@ -499,7 +504,7 @@ Resolved resolved_options(const Plan& plan, const Invocation& invocation) {
   if (plan.concurrency) {
     values["--lease"] = {format_duration(plan.leases.lease)};
     const auto& hold = plan.leases.hold;
-    if (!hold.is_in_cost) {
+    if (!hold.is_in_cost && !plan.search) {
       values["--hold"] = {format_duration(hold.hold) + (hold.is_exponential ? "~" : "")};
     }
   } else {

@@ -124,6 +124,9 @@ bool shows_dates(const Report& report) {
 
 std::string traffic_text(const Report& report) {
   if (report.plan.real && report.plan.real->is_closed_loop()) return "as fast as answers come";
+  if (report.plan.search && report.plan.concurrency) {
+    return "the schedule that holds too many leases, or loses a slot";
+  }
   if (report.plan.search) return "the schedule that makes a limiter allow the most";
   if (!report.plan.pattern) return "recorded traffic";
   const auto& rate = report.plan.request.rate;

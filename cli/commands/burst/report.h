@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "adversary/leases.h"
 #include "adversary/search.h"
 #include "cli/commands/burst/events.h"
 #include "cli/commands/burst/plan.h"
@@ -31,6 +32,12 @@ struct SearchFindings {
   }
 };
 
+/// What a search found about leases.
+struct LeaseFindings {
+  adversary::LeaseSearchResult result = {};
+  std::chrono::microseconds tick{1};  ///< times are multiples of this
+};
+
 /// The most units that the traffic asked for within one window.
 struct OfferedLoad {
   traffic::Worst worst = {};
@@ -43,8 +50,9 @@ struct Run {
   std::string name = {};    ///< the limiter's
   bool is_bundled = false;  ///< not a script or a program of the user's
   traffic::Outcome outcome = {};
-  std::optional<SearchFindings> search = {};  ///< if a search found the traffic
-  std::optional<traffic::Held> held = {};     ///< with --concurrency
+  std::optional<SearchFindings> search = {};       ///< if a search found the traffic
+  std::optional<traffic::Held> held = {};          ///< with --concurrency
+  std::optional<LeaseFindings> lease_search = {};  ///< if a search did
   /// The names of the keys of Held::most and Held::most_ever.
   std::string held_key = {}, held_ever_key = {};
   std::optional<OfferedLoad> offered = {};  ///< if assertions need it

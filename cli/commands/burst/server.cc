@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "adversary/leases.h"
 #include "cli/errors/failure.h"
 #include "cli/server/needs.h"
 #include "redis/scan.h"
@@ -173,6 +174,10 @@ LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, Server* server,
   if (candidate.program) {
     program_.emplace(candidate, keys_, programs);
     trial_ = std::make_unique<adversary::ForgetfulTrial>(*program_);
+    return;
+  }
+  if (server == nullptr && candidate.is_bundled_lease()) {
+    trial_ = std::make_unique<adversary::LeaseModelTrial>(candidate.limits.front());
     return;
   }
   if (server == nullptr) {

@@ -9,6 +9,7 @@
 #include "adversary/trial.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/burst/lease_search.h"
 #include "cli/commands/burst/leases.h"
 #include "cli/commands/burst/measures.h"
 #include "cli/commands/burst/picture.h"
@@ -245,7 +246,7 @@ Parts parts_of(const SearchInProgress& search) {
   parts.push_back({10, search.tried});
   const auto rate = static_cast<double>(search.count) / std::max(search.seconds, 1e-6);
   if (search.share < 1) parts.push_back({5, rate_text(rate)});
-  parts.push_back({4, fmt::format("worst {}", search.worst)});
+  parts.push_back({4, fmt::format("{} {}", search.worst_is, search.worst)});
   const auto runs_left = static_cast<double>(search.of - search.number - 1);
   if (search.share >= 1) {
     parts.push_back({8, "making findings small"});
@@ -533,7 +534,9 @@ class Session {
   /// the request to blame.
   Run run_or_blame(std::size_t number) {
     const auto run = [&](bool one_at_a_time) {
-      return plan_.search ? search(number, one_at_a_time) : run_virtual(number, one_at_a_time);
+      if (!plan_.search) return run_virtual(number, one_at_a_time);
+      return plan_.concurrency ? search_leases(number, one_at_a_time)
+                               : search(number, one_at_a_time);
     };
     try {
       return run(false);
@@ -701,6 +704,46 @@ class Session {
     return finished_real(candidate, std::move(outcome), traffic);
   }
 
+  /// Shows the progress of the search against a limiter.
+  class SearchProgress {
+   public:
+    /// The session must outlive this and its callbacks.
+    SearchProgress(Session& session, std::size_t number) : session_(session), number_(number) {}
+
+    adversary::OnSearchProgress on_requests(std::string_view what,
+                                            std::string_view worst_is) const {
+      return [*this, what, worst_is](std::int64_t sent, std::int64_t of, std::int64_t worst) {
+        const auto text = sent < of ? fmt::format("{} of {} {}", grouped(sent), grouped(of), what)
+                                    : fmt::format("{} {}", grouped(sent), what);
+        show(text, sent, static_cast<double>(sent) / static_cast<double>(of), worst, worst_is);
+      };
+    }
+    adversary::OnExhaustiveProgress on_schedules(std::string_view worst_is) const {
+      return [*this, worst_is](std::int64_t tried, double share, std::int64_t worst) {
+        show(grouped(tried) + " schedules", tried, share, worst, worst_is);
+      };
+    }
+
+   private:
+    void show(std::string tried, std::int64_t count, double share, std::int64_t worst,
+              std::string_view worst_is) const {
+      const std::chrono::duration<double> passed = Clock::now() - begin_;
+      session_.show(SearchInProgress{.name = name_of(session_.plan_.candidates[number_]),
+                                     .number = number_,
+                                     .of = session_.plan_.candidates.size(),
+                                     .tried = std::move(tried),
+                                     .count = count,
+                                     .share = share,
+                                     .worst = worst,
+                                     .worst_is = worst_is,
+                                     .seconds = passed.count()});
+    }
+
+    Session& session_;
+    std::size_t number_;
+    Clock::time_point begin_ = Clock::now();
+  };
+
   Run search(std::size_t number, bool one_at_a_time) {
     const auto& candidate = plan_.candidates[number];
     Run run{.name = std::string(name_of(candidate)), .is_bundled = candidate.is_bundled()};
@@ -734,6 +777,32 @@ class Session {
     return run;
   }
 
+  Run search_leases(std::size_t number, bool one_at_a_time) {
+    const auto& candidate = plan_.candidates[number];
+    Run run{.name = std::string(name_of(candidate)), .is_bundled = candidate.is_bundled()};
+    LimiterTrial limiter(candidate, plan_.model ? nullptr : server_.get(), programs_);
+    auto* script = limiter.script_trial();
+    if (script != nullptr && one_at_a_time) script->decider().send_one_at_a_time();
+    const auto request = lease_request_of(candidate, plan_);
+    const SearchProgress progress(*this, number);
+    auto& result = run.lease_search.emplace().result;
+    run.lease_search->tick = request.tick;
+    if (const auto& events = plan_.search->exhaustive) {
+      if (script != nullptr) script->note_contents();
+      result = adversary::search_all_leases(limiter.trial(), request, *events,
+                                            invocation_.interrupt, progress.on_schedules("held"));
+    } else {
+      result = adversary::search_leases(limiter.trial(), request, invocation_.interrupt,
+                                        progress.on_requests("events", "held"));
+    }
+    if (!result.interrupted) limiter.finish();
+    run.outcome.interrupted = result.interrupted;
+    if (script != nullptr) run.outcome.replies = script->decider().replies();
+    if (result.held == 0) run.hint = lease_hint(run);
+    progress_.clear();  // cleaning up may write a warning
+    return run;
+  }
+
   /// `rounded_by`: see SearchFindings.
   adversary::SearchResult search(std::size_t number, LimiterTrial& limiter,
                                  const traffic::Placeholder* rounded_by) {
@@ -751,27 +820,9 @@ class Session {
         .rounding = rounded_by != nullptr ? rounded_by->tick : microseconds{0},
         .clock_unit = unit != nullptr ? unit->tick : microseconds{0},
         .steps_back = plan.steps_back()};
-    const auto begin = Clock::now();
-    const auto show_search = [&](std::string tried, std::int64_t count, double share,
-                                 std::int64_t worst) {
-      const std::chrono::duration<double> passed = Clock::now() - begin;
-      show(SearchInProgress{.name = name_of(candidate),
-                            .number = number,
-                            .of = plan_.candidates.size(),
-                            .tried = std::move(tried),
-                            .count = count,
-                            .share = share,
-                            .worst = worst,
-                            .seconds = passed.count()});
-    };
-    const auto on_requests = [&](std::int64_t asked, std::int64_t of, std::int64_t worst) {
-      const auto text = asked < of ? fmt::format("{} of {} requests", grouped(asked), grouped(of))
-                                   : grouped(asked) + " requests";
-      show_search(text, asked, static_cast<double>(asked) / static_cast<double>(of), worst);
-    };
-    const auto on_schedules = [&](std::int64_t tried, double share, std::int64_t worst) {
-      show_search(grouped(tried) + " schedules", tried, share, worst);
-    };
+    const SearchProgress progress(*this, number);
+    const auto on_requests = progress.on_requests("requests", "worst");
+    const auto on_schedules = progress.on_schedules("worst");
     if (!plan.exhaustive) {
       return adversary::search(limiter.trial(), request, interrupt, on_requests);
     }

@@ -42,8 +42,9 @@ struct SearchInProgress {
   std::string tried = {};          ///< "6,000 of 50,000 requests"
   std::int64_t count = 0;          ///< what `tried` counts: requests or schedules
   double share = 0;                ///< done, 0 to 1; from 1 on, findings are being made smaller
-  std::int64_t worst = 0;          ///< the most units within a window so far
-  double seconds = 0;              ///< since the search began
+  std::int64_t worst = 0;          ///< the most units within a window so far, or leases at once
+  std::string_view worst_is = "worst";
+  double seconds = 0;  ///< since the search began
 };
 
 /// The progress of a search, like real_progress_text().

@@ -5,6 +5,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/burst/lease_search.h"
 #include "cli/commands/burst/leases.h"
 #include "cli/commands/burst/measures.h"
 #include "cli/commands/burst/picture.h"
@@ -56,11 +57,12 @@ std::string about_text(const Report& report) {
     return cost > 1 ? fmt::format("a request costs up to {}", cost) : std::string();
   }
   auto about = fmt::format("seed {}", plan.request.seed);
+  const std::string_view what = plan.concurrency ? "event" : "request";
   if (plan.search && plan.search->exhaustive) {
     about = fmt::format("every schedule of up to {} at critical times",
-                        counted(*plan.search->exhaustive, "request"));
+                        counted(*plan.search->exhaustive, what));
   } else if (plan.search) {
-    about += fmt::format(", a budget of {} requests each", plan.search->budget);
+    about += fmt::format(", a budget of {} {}s each", plan.search->budget, what);
   }
   if (plan.request.keys > 1) about += fmt::format(", {} keys", plan.request.keys);
   const auto& costs = plan.search ? plan.search->costs : plan.costs;
@@ -185,7 +187,9 @@ class TextReport {
 
   void append() {
     append_header();
-    if (plan_.search) {
+    if (plan_.search && plan_.concurrency) {
+      append_lease_search(out_, report_, look_);
+    } else if (plan_.search) {
       append_search();
     } else {
       append_traffic();
@@ -242,7 +246,7 @@ class TextReport {
       block_.row("pattern", traffic_name(report_), traffic_text(report_));
     }
     if (plan_.concurrency) {
-      block_.row("limit", leases_text(plan_), holds_text(plan_));
+      block_.row("limit", leases_text(plan_), plan_.search ? "" : holds_text(plan_));
       if (!report_.recording) block_.row("", about_text(report_));
     } else {
       block_.row("limit", limits_text(plan_.limits), about_text(report_));

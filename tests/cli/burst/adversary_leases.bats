@@ -1,0 +1,112 @@
+load ../../support/common
+
+# `rlctl burst adversary --concurrency`: the search for schedules of leases. leases_test.cc checks what it finds for which
+# semaphore; this file tests the command line.
+
+search() { rlctl burst adversary --concurrency 2 --lease 10s --budget 3000 "$@"; }
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  export TMPDIR=$BATS_TEST_TMPDIR
+  # A set whose dead members stay.
+  cat >acquire.lua <<'LUA'
+if redis.call('SCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
+redis.call('SADD', KEYS[1], ARGV[2])
+return 1
+LUA
+  echo "return redis.call('SREM', KEYS[1], ARGV[2])" >release.lua
+  echo "return redis.call('SPOP', KEYS[1])" >any.lua
+}
+
+members=(--script acquire.lua --args '{limit} {holder}' --release)
+
+# without_blanks: sets $output to itself with runs of blanks in tables reduced to one.
+without_blanks() {
+  output=$(tr -s ' ' <<<"$output")
+  mapfile -t lines <<<"$output"
+}
+
+@test "nothing is found in concurrency, by its script and by its model" {
+  run -0 search
+  assert_line --partial 'at most 2 of 2 held at once, no slot lost'
+  run -0 search --model --assert 'held<=2' --assert 'leaked==0'
+  assert_line --partial 'at most 2 of 2 held at once, no slot lost'
+}
+
+@test "an exhaustive search says what it has proved, and repeats itself" {
+  run -0 rlctl burst adversary --concurrency 2 --lease 10s --model --exhaustive 4
+  without_blanks
+  assert_line --partial 'proof no schedule of up to 4 events at critical times holds more than 2'
+  assert_line --partial '--exhaustive 4'
+  refute_output --partial '--hold'
+  run -0 --separate-stderr rlctl burst adversary --concurrency 2 --lease 10s --model --exhaustive 3 --json
+  assert_equal "$(jq -c '[.exhaustive, .budget, (.runs[0] | .undecided, .held, .leaked, .leak, .tried > 2000)]' <<<"$output")" \
+    '[3,null,0,2,0,null,true]'
+}
+
+@test "a slot that is lost is shown by the shortest schedule" {
+  run -0 search "${members[@]}" release.lua
+  without_blanks
+  assert_line 'acquire.lua 1 slot lost: nobody has it, and nobody gets it, not even a year later'
+  assert_line '0 h1 acquire allowed 1'
+  assert_line '+40 s h2 acquire allowed 1'
+  assert_line '+40 s h3 acquire denied 1'
+}
+
+@test "a release that frees another's slot is shown with what was wrong about it" {
+  run -0 search "${members[@]}" any.lua
+  without_blanks
+  assert_line --partial 'acquire.lua 3 held at once, 1 more than the limit'
+  assert_line --regexp '^0 h[1-4] release ([0-9] )?(never held|released before)$'
+}
+
+@test "assertions about leases decide the status" {
+  run -1 --separate-stderr search "${members[@]}" any.lua --assert 'held<=2' -q
+  [[ $stderr == *"assertion 'held<=2' does not hold: acquire has "* ||
+    $stderr == *"assertion 'held<=2' does not hold: acquire.lua has "* ]] || fail "$stderr"
+  run -1 search "${members[@]}" release.lua --assert 'leaked==0' -q
+  run -0 search "${members[@]}" release.lua --assert 'held<=2' -q
+}
+
+@test "JSON has the schedules, and --jsonl a line for each event" {
+  run -0 --separate-stderr search "${members[@]}" release.lua --json
+  assert_equal "$(jq -c '[.pattern, .concurrency, .lease_us, (.runs[0] | .held, .leaks_for_ever, .overfilled,
+    (.leak.schedule[0] | .event, .holder, .allowed, .held))]' <<<"$output")" \
+    '["adversary",2,10000000,2,true,null,"acquire","h1",true,1]'
+  run -0 --separate-stderr search "${members[@]}" release.lua --jsonl -
+  assert_equal "$(jq -r '.finding' <<<"$output" | sort -u)" leak
+  assert_equal "$(jq -s 'length' <<<"$output")" 3
+}
+
+@test "a program is asked for leases, too" {
+  cat >lock.py <<'PY'
+import json, sys
+held = {}
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "reset" in asked:
+        held = {}
+        continue
+    now = asked["now_us"]
+    held = {name: end for name, end in held.items() if end > now}
+    name, event = asked["holder"], asked["event"]
+    allowed = name in held or (event == "acquire" and len(held) < asked["limit"])
+    if event == "release":
+        held.pop(name, None)
+    elif allowed:
+        held[name] = now + asked["lease_us"]
+    print(json.dumps(allowed), flush=True)
+PY
+  run -0 search --exec 'python3 lock.py' --budget 1000
+  assert_line --partial 'at most 2 of 2 held at once, no slot lost'
+}
+
+@test "options that do not fit are refused" {
+  run -2 search --hold 2s
+  assert_output --partial '--hold'
+  run -2 search --write -
+  run -2 search --refunds
+  run -2 search --svg -
+  run -2 rlctl burst adversary --concurrency 2 --exhaustive 2
+  assert_output --partial 'nothing would be proved'
+}
