@@ -34,6 +34,9 @@ class HeldLeases {
     } else if (known == nullptr || known->is_released) {
       return;  // no lease that could run again
     }
+    const bool runs = !known->is_released && known->end > request.at;
+    if (!runs) known->slots = 0;
+    if (!runs || request.event == Event::kRequest) ++known->slots;
     known->end = std::max(known->end, request.at + lease_);
     known->is_released = false;
   }
@@ -53,6 +56,14 @@ class HeldLeases {
   std::int64_t held(microseconds at) const {
     return std::ranges::count_if(
         leases_, [&](const Lease& lease) { return !lease.is_released && lease.end > at; });
+  }
+  /// The most slots that those may have who held then.
+  std::int64_t slots(microseconds at) const {
+    std::int64_t slots = 0;
+    for (const auto& lease : leases_) {
+      if (!lease.is_released && lease.end > at) slots += lease.slots;
+    }
+    return slots;
   }
   /// When the leases end that run.
   std::vector<microseconds> ends(microseconds at) const {
@@ -76,6 +87,7 @@ class HeldLeases {
     std::uint32_t holder = 0;
     microseconds end{0};  ///< or the time of the release
     bool is_released = false;
+    std::int64_t slots = 0;  ///< that the holder may have, who may have acquired several times
   };
   Lease* find(std::uint32_t holder) {
     const auto found = std::ranges::find(leases_, holder, &Lease::holder);
@@ -559,8 +571,10 @@ class LeaseSearch {
   bool is_for_ever(const LeaseFinding& leak) {
     auto schedule = leak.schedule;
     const auto last = schedule.back().at;
-    for (auto& request : schedule) {
-      if (request.at == last) request.at += kYear;
+    // Those who ask for the slot.
+    for (auto i = schedule.size(); i-- > 0;) {
+      if (schedule[i].at != last || schedule[i].event != Event::kRequest) break;
+      schedule[i].at += kYear;
     }
     const auto answers = run({&schedule, 1});
     return !answers.front().empty() &&
@@ -615,7 +629,7 @@ LeaseScore lease_score_of(const Schedule& schedule, const Answers& answers,
     const bool is_denial = request.event == Event::kRequest && !answers[i].allowed;
     if (!is_denial || held.holds(request.holder, request.at)) continue;
     // Those whose lease has ended since then count, too.
-    const auto leaked = limit.limit - held.held(request.at - settles);
+    const auto leaked = limit.limit - held.slots(request.at - settles);
     if (leaked <= score.leaked) continue;
     if (score.leaked == 0) score.leaked_at = i;
     score.leaked = leaked;

@@ -37,6 +37,11 @@ constexpr std::array kKinds{
     FindingKind{"locked-out", "a client that keeps trying gets hardly anything"},
     FindingKind{"renewed-window", "allowed requests renew the window, which never ends"},
     FindingKind{"zero-wait", "a denial whose wait is 0 reads as allowed"},
+    FindingKind{"endless-lease", "with --concurrency: who dies keeps a slot for ever"},
+    FindingKind{"lost-slot", "with --concurrency: nobody gets a slot that nobody has"},
+    FindingKind{"frees-another", "with --concurrency: a release frees another's slot"},
+    FindingKind{"too-many-leases", "with --concurrency: more are held than the limit"},
+    FindingKind{"holder-clock", "with --concurrency: a lease ends by a holder's clock"},
     FindingKind{"unknown-flag", "a flag in the first line that Redis does not know"},
     FindingKind{"free-pass", "after a pause, more is allowed at an instant than at first"},
     FindingKind{"wrong-cost", "a request counts for less than its cost"},
@@ -916,6 +921,51 @@ std::vector<Finding> find_flaws(const Observation& observation) {
   find_renewed_windows(observation, flaws);  // last, as what others found may be why
   find_unknown_flags(observation, flaws);
   return flaws.take();
+}
+
+std::vector<Finding> find_lease_flaws(const LeaseObservation& observation) {
+  std::vector<Finding> findings;
+  const auto& [limit, held, overfilled, is_by_release, leak, is_for_ever, clock] = observation;
+  if (!leak.empty() && is_for_ever) {
+    findings.push_back({.name = "endless-lease",
+                        .severity = Severity::kCritical,
+                        .what = leak,
+                        .detail = "A slot is still taken a year after its holder died or let its "
+                                  "lease end: nothing ends the lease.",
+                        .fix = "store when each lease ends, and remove those that have ended "
+                               "before you count; give the key a TTL"});
+  } else if (!leak.empty()) {
+    findings.push_back({.name = "lost-slot",
+                        .severity = Severity::kCritical,
+                        .what = leak,
+                        .detail = "New holders do not get a slot that nobody has, long after its "
+                                  "lease ended.",
+                        .fix = "store when each lease ends, not only when the key does, and "
+                               "remove those that have ended before you count"});
+  }
+  if (!overfilled.empty()) {
+    const auto detail = fmt::format("Up to {} hold at once, against a limit of {}.", held, limit);
+    findings.push_back(
+        {.name = is_by_release ? "frees-another" : "too-many-leases",
+         .severity = Severity::kCritical,
+         .what = overfilled,
+         .detail =
+             is_by_release
+                 ? "A release by somebody who has no lease frees the slot of another. " + detail
+                 : detail,
+         .fix = is_by_release ? "store the holder's name with each lease, and let a release remove "
+                                "only its own"
+                              : "let each lease end by a time of its own"});
+  }
+  if (!clock.empty()) {
+    findings.push_back({.name = "holder-clock",
+                        .severity = Severity::kWarning,
+                        .what = clock + " in --args",
+                        .detail = "Leases end by the clocks of the holders: one whose clock is "
+                                  "fast ends the leases of all others too early.",
+                        .fix = "let the script call TIME"});
+  }
+  return findings;
 }
 
 }  // namespace rlctl::lint

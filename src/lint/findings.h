@@ -112,6 +112,17 @@ struct Finding {
   std::string fix = {};     ///< what to do
 };
 
+/// What a search for schedules of leases has shown.
+struct LeaseObservation {
+  std::int64_t limit = 1, held = 0;  ///< leases; the most that were held at once
+  /// The shortest schedule under which more were held, in words; empty if there is none.
+  std::string overfilled = {};
+  bool is_by_release = false;  ///< in it, somebody releases who has no lease
+  std::string leak = {};       ///< the same of one that loses a slot
+  bool is_for_ever = false;
+  std::string clock = {};  ///< the placeholder that gives the holder's time; empty: none
+};
+
 /// The names of the findings with what they mean, in a few words.
 struct FindingKind {
   std::string_view name, summary;
@@ -124,5 +135,7 @@ std::string renewal_detail(const Renewal& renewal);
 
 /// The flaws that the observation shows, by line; of each kind, one for a line.
 std::vector<Finding> find_flaws(const Observation& observation);
+/// The flaws of a limiter that gives leases; none has a line.
+std::vector<Finding> find_lease_flaws(const LeaseObservation& observation);
 
 }  // namespace rlctl::lint

@@ -284,4 +284,21 @@ TEST_CASE("whole seconds in fields and keys are found if each request has its ow
   CHECK(found(seen).empty());
 }
 
+TEST_CASE("leases: each flaw has its name, and a sound semaphore has none") {
+  const auto names = [](const LeaseObservation& observation) {
+    std::string all;
+    for (const auto& finding : find_lease_flaws(observation)) {
+      CHECK(finding.line == 0);
+      all.append(finding.name).append(" ");
+    }
+    return all;
+  };
+  CHECK(names({.limit = 2, .held = 2}).empty());
+  CHECK(names({.leak = "x"}) == "lost-slot ");
+  CHECK(names({.leak = "x", .is_for_ever = true}) == "endless-lease ");
+  CHECK(names({.held = 2, .overfilled = "x"}) == "too-many-leases ");
+  CHECK(names({.held = 2, .overfilled = "x", .is_by_release = true, .clock = "{now_ms}"}) ==
+        "frees-another holder-clock ");
+}
+
 }  // namespace rlctl::lint

@@ -64,6 +64,15 @@ setup() {
   assert [ ! -e failed ]
 }
 
+@test "prove-semaphore: the semaphore keeps its limit, and the broken one does not" {
+  run -0 --separate-stderr ./prove-semaphore
+  assert_output "$(printf 'ok      %s\n' search traffic)"
+  run -1 --separate-stderr ./prove-semaphore broken-semaphore
+  assert_line 'not ok  search'
+  assert_line 'not ok  traffic'
+  assert_equal "$(diff <(grep -v '^--' semaphore.lua) <(grep -v '^--' broken-semaphore.lua) | grep -c '^[<>]')" 2
+}
+
 @test "broken.lua differs from limiter.lua in its comment and in one line of code" {
   assert_equal "$(diff <(grep -v '^--' limiter.lua) <(grep -v '^--' broken.lua) | grep -c '^[<>]')" 2
 }

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "cli/commands/burst/lease_search.h"
 #include "cli/errors/failure.h"
+#include "cli/options/lease_options.h"
 #include "cli/options/limits.h"
 #include "cli/options/log_options.h"
 #include "cli/options/options.h"
@@ -38,12 +39,6 @@ double parse_crash(const std::string& text) {
   throw UsageError("--crash must be a share from 0% to 100%, not " + quoted_and_masked(text));
 }
 
-microseconds parse_lease(const std::string& text) {
-  const auto lease = parse_duration_of(text, "--lease");
-  if (lease >= limiter::kShortestWindow) return lease;
-  throw UsageError("--lease must be at least 1ms, not " + quoted_and_masked(text));
-}
-
 /// Takes the field of a log, perhaps with a unit: "duration:ms".
 void parse_hold_field(const std::string& text, replay::FieldOptions& fields) {
   const auto colon = text.rfind(':');
@@ -52,46 +47,6 @@ void parse_hold_field(const std::string& text, replay::FieldOptions& fields) {
   fields.cost = has_unit ? text.substr(0, colon) : text;
   fields.cost_unit = traffic::parse_delay_unit(has_unit ? unit : "s");
   require_not_empty(*fields.cost, "--hold-field: the name");
-}
-
-bool tells_event(const traffic::ForeignLimiter& script) {
-  return std::ranges::any_of(script.arguments,
-                             [](const auto& argument) { return argument.holds("event"); });
-}
-
-void ask_script_for_leases(traffic::ForeignLimiter& script, const Plan& plan) {
-  script.has_leases = true;
-  const auto& leases = plan.leases;
-  if (!leases.release && !tells_event(script)) {
-    throw UsageError(
-        fmt::format("--concurrency: nothing releases the leases of {}", escape(script.name)),
-        "name the script that does with --release FILE.lua, or tell this one with {event} in "
-        "--args");
-  }
-  if (leases.hold.renews && !tells_event(script)) {
-    throw UsageError(fmt::format("--renew: nothing renews the leases of {}", escape(script.name)),
-                     "let it renew when {event} in --args says so");
-  }
-  if (!leases.release) return;
-  if (!script.function.empty()) {
-    throw UsageError(
-        "--release is for scripts, but " + escape(script.name) + " is a library of functions",
-        "tell its function with {event} in --args");
-  }
-  auto release = script;
-  release.setup.clear();
-  release.name = script_name(*leases.release);
-  release.source = read_source("--release", {.path = *leases.release});
-  parsed("--release", [&] { traffic::choose_function(release); });
-  if (leases.release_arguments) {
-    release.arguments.clear();
-    parsed("--release-args", [&] {
-      for (const auto& word : shell_words(*leases.release_arguments)) {
-        release.arguments.emplace_back(word);
-      }
-    });
-  }
-  script.release = std::make_shared<const traffic::ForeignLimiter>(std::move(release));
 }
 
 std::string times_text(std::int64_t count, std::string_view what, microseconds longest) {
@@ -189,7 +144,12 @@ void set_leases(Plan& plan, const Options& options) {
 void ask_for_leases(traffic::Candidate& candidate, const Plan& plan) {
   if (!candidate.foreign) return;
   auto script = *candidate.foreign;
-  ask_script_for_leases(script, plan);
+  const auto& leases = plan.leases;
+  cli::ask_for_leases(script, leases.release, leases.release_arguments);
+  if (leases.hold.renews && !tells_event(script)) {
+    throw UsageError(fmt::format("--renew: nothing renews the leases of {}", escape(script.name)),
+                     "let it renew when {event} in --args says so");
+  }
   candidate.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(script));
 }
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
+#include "cli/options/lease_options.h"
 #include "cli/options/options.h"
 #include "cli/report/findings.h"
 #include "cli/server/programs.h"
@@ -22,6 +23,9 @@ namespace {
 
 using rlctl::lint::Finding;
 using rlctl::lint::Severity;
+
+/// Each probe asks for all.
+constexpr std::int64_t kMostLeases = 1000;
 
 std::vector<std::int64_t> parse_costs(const std::string& text) {
   std::vector<std::int64_t> costs;
@@ -50,6 +54,25 @@ void add_options(Options& options, Plan& plan) {
                "one of the KEYS of the script, with the placeholders below (default: {key})");
   add_script_options(options, plan.script, true);
   add_exec_options(options, plan.exec);
+  options.group("Leases");
+  options
+      .value("--concurrency", "NUMBER",
+             into(plan.concurrency, number_between("--concurrency", 1, kMostLeases)),
+             "the script gives leases, of which so many may be held at once; test only that")
+      .excludes("--limit", "it counts requests")
+      .excludes("--burst", "it counts requests")
+      .excludes("--cost", "each holder has one lease");
+  options
+      .value("--lease", "TIME", into(plan.lease, parse_lease),
+             "a lease lapses after this unless it is renewed (default: 30s)")
+      .needs("--concurrency");
+  options
+      .value("--release", "FILE", plan.release, "the script that releases what the other acquires")
+      .needs("--concurrency");
+  options
+      .value("--release-args", "WORDS", plan.release_arguments,
+             "its ARGV (default: those of --args)")
+      .needs("--release");
   options.group("Script", Repeats::kNo);
   options.value("--max-steps", "NUMBER",
                 into(plan.max_steps, number_between("--max-steps", 1, ldb::kMaxSteps)), kStepsHelp);
@@ -150,8 +173,10 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   for (const auto& subject : subjects) {
     const auto& place = subject.debuggee.name;
     const bool is_program = subject.candidate.program != nullptr;
-    const auto observed = is_program ? observe_program(subject, programs)
-                                     : observe(subject, plan, connector, invocation);
+    const auto observed = plan.concurrency
+                              ? observe_leases(subject, connector, programs, invocation)
+                          : is_program ? observe_program(subject, programs)
+                                       : observe(subject, plan, connector, invocation);
     for (const auto& warning : observed.warnings) {
       warn(fmt::format("warning: {}: {}", place, warning), invocation.command);
     }
@@ -210,6 +235,7 @@ Examples:
   rlctl lint counter.lua --args '{window_s}' --allowed-when '<=limit'
   rlctl lint sliding-window-log
   rlctl lint --exec 'python3 limiter.py' --limit 5/60s
+  rlctl lint acquire.lua --release release.lua --concurrency 5 --args '{limit} {holder}'
 )",
          .notes = notes,
          .complete_operand = complete_limiter},

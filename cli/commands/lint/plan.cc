@@ -12,6 +12,7 @@
 
 #include "base/shell.h"
 #include "base/text.h"
+#include "cli/options/lease_options.h"
 #include "cli/options/limits.h"
 #include "limiter/algorithm.h"
 #include "lua/substitute.h"
@@ -31,7 +32,9 @@ const limiter::Algorithm* algorithm_in(std::string_view source) {
 std::string adversary_command(const Invocation& invocation, const limiter::Limit& limit,
                               std::string_view option, const std::string& name) {
   std::map<std::string_view, std::vector<std::string>> values{{"--script", {}}, {"--exec", {}}};
-  values["--limit"] = {limiter::format_limit(limit)};
+  if (!invocation.options.is_given("--concurrency")) {
+    values["--limit"] = {limiter::format_limit(limit)};
+  }
   std::vector<std::string> words{"rlctl", "burst", "adversary"};
   if (option == "--algorithm") {
     words.insert(words.end(), {std::string(option), name});
@@ -47,7 +50,12 @@ std::string adversary_command(const Invocation& invocation, const limiter::Limit
 
 Subject bundled_subject(const limiter::Algorithm& algorithm, std::string place,
                         const limiter::Limit& limit, const Invocation& invocation) {
-  if (!limiter::counts_requests(algorithm)) {
+  const bool has_leases = invocation.options.is_given("--concurrency");
+  if (has_leases && limiter::counts_requests(algorithm)) {
+    throw UsageError(std::string(algorithm.name) + " counts requests and gives no leases",
+                     "leave out --concurrency");
+  }
+  if (!has_leases && !limiter::counts_requests(algorithm)) {
     throw UsageError(
         std::string(algorithm.name) + " does not take --limit: pass --args",
         "rlctl lint " + std::string(algorithm.name) +
@@ -58,13 +66,14 @@ Subject bundled_subject(const limiter::Algorithm& algorithm, std::string place,
                   .candidate = {.algorithm = &algorithm, .limits = {limit}},
                   .adversary = adversary_command(invocation, limit, "--algorithm",
                                                  std::string(algorithm.name))};
-  traffic::require_usable(subject.candidate);
+  if (!has_leases) traffic::require_usable(subject.candidate);
   return subject;
 }
 
 Subject foreign_subject(const NamedScript& script, std::string place, std::string source,
-                        const limiter::Limit& limit) {
+                        const Plan& plan, const limiter::Limit& limit) {
   auto limiter = make_limiter(script, std::move(source));
+  if (plan.concurrency) ask_for_leases(limiter, plan.release, plan.release_arguments);
   parsed("--function", [&] { traffic::choose_function(limiter); });
   ldb::Debuggee debuggee{.name = std::move(place), .shown = limiter.source};
   // The debugger runs EVAL only.
@@ -129,7 +138,7 @@ Subject make_subject(std::string_view option, const std::string& word, const Pla
     return bundled_subject(*algorithm, std::move(place), limit, invocation);
   }
   script.options.keys = script_keys(script.options);
-  auto subject = foreign_subject(script, std::move(place), std::move(source), limit);
+  auto subject = foreign_subject(script, std::move(place), std::move(source), plan, limit);
   if (named == nullptr) subject.adversary = adversary_command(invocation, limit, "--script", word);
   return subject;
 }
@@ -182,7 +191,9 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
   }
   const std::vector<std::string> by_default{kDefaultLimit};
   const auto limit =
-      parse_limits(plan.limits.empty() ? by_default : plan.limits, plan.burst).front();
+      plan.concurrency
+          ? limiter::Limit{.limit = *plan.concurrency, .window = plan.lease}
+          : parse_limits(plan.limits.empty() ? by_default : plan.limits, plan.burst).front();
   std::vector<Subject> subjects;
   for (const auto& word : operands) {
     subjects.push_back(make_subject("", word, plan, limit, invocation));
@@ -199,6 +210,7 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
   require_programs(invocation.options, std::ranges::any_of(subjects, [](const auto& subject) {
                      return subject.candidate.program != nullptr;
                    }));
+  if (plan.concurrency) return subjects;
   for (auto& subject : subjects) set_requests(subject, plan.costs);
   return subjects;
 }

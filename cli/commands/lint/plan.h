@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,10 @@ inline constexpr const char* kDefaultLimit = "5/60s";
 
 struct Plan {
   std::vector<std::string> limits = {};  ///< as typed: --burst belongs to them
+  /// The scripts give leases; only what they do about these is tested.
+  std::optional<std::int64_t> concurrency = {};
+  std::chrono::microseconds lease = std::chrono::seconds{30};
+  std::optional<std::string> release = {}, release_arguments = {};
   std::optional<std::string> burst = {};
   std::vector<std::int64_t> costs = {};         ///< what requests cost; empty: chosen by the limit
   std::int64_t max_steps = ldb::kDefaultSteps;  ///< lines that a request may execute
@@ -72,6 +77,11 @@ Observed observe(const Subject& subject, const Plan& plan, Connector& connector,
 /// Sends traffic to a program, in virtual time, and judges its answers. Shows the progress on
 /// stderr. Throws what exec::ProgramDecider throws.
 Observed observe_program(const Subject& subject, const exec::Settings& settings);
+
+/// Searches for schedules of acquires, renewals and releases that show a flaw of a limiter that
+/// gives leases. Shows the progress on stderr. Throws what the limiter throws, and Interrupted.
+Observed observe_leases(const Subject& subject, Connector& connector,
+                        const exec::Settings& settings, const Invocation& invocation);
 
 /// Adds to what was observed that the limit was scaled down, if it was.
 void note_scaling(const Subject& subject, Observed& observed);

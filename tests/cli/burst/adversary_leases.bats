@@ -47,10 +47,10 @@ without_blanks() {
 @test "a slot that is lost is shown by the shortest schedule" {
   run -0 search "${members[@]}" release.lua
   without_blanks
-  assert_line 'acquire.lua 1 slot lost: nobody has it, and nobody gets it, not even a year later'
+  assert_line ' 2 slots lost: nobody has them, and nobody gets them, not even a year later'
   assert_line '0 h1 acquire allowed 1'
-  assert_line '+40 s h2 acquire allowed 1'
-  assert_line '+40 s h3 acquire denied 1'
+  assert_line '0 h2 acquire allowed 2'
+  assert_line '+40 s h3 acquire denied 0'
 }
 
 @test "a release that frees another's slot is shown with what was wrong about it" {
@@ -62,8 +62,7 @@ without_blanks() {
 
 @test "assertions about leases decide the status" {
   run -1 --separate-stderr search "${members[@]}" any.lua --assert 'held<=2' -q
-  [[ $stderr == *"assertion 'held<=2' does not hold: acquire has "* ||
-    $stderr == *"assertion 'held<=2' does not hold: acquire.lua has "* ]] || fail "$stderr"
+  assert_regex "$stderr" "assertion 'held<=2' does not hold: acquire.lua has [3-9]"
   run -1 search "${members[@]}" release.lua --assert 'leaked==0' -q
   run -0 search "${members[@]}" release.lua --assert 'held<=2' -q
 }
@@ -95,7 +94,7 @@ for line in sys.stdin:
         held.pop(name, None)
     elif allowed:
         held[name] = now + asked["lease_us"]
-    print(json.dumps(allowed), flush=True)
+    print(int(allowed), flush=True)
 PY
   run -0 search --exec 'python3 lock.py' --budget 1000
   assert_line --partial 'at most 2 of 2 held at once, no slot lost'
