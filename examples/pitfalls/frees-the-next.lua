@@ -5,8 +5,8 @@
 --
 -- $ rlctl burst steady --rate 1/s --duration 60s --concurrency 1 --lease 10s --hold 12s \
 --     --script frees-the-next.lua --args '{event} {lease_ms} {holder}' --algorithm concurrency
--- > frees-the-next.lua 60 25 35 2 of 1
--- > concurrency 60 5 55 1 of 1
+-- > frees-the-next.lua 60 10 50 2 of 1
+-- > concurrency 60 6 54 1 of 1
 -- $ rlctl burst adversary --concurrency 1 --lease 10s \
 --     --script frees-the-next.lua --args '{event} {lease_ms} {holder}' --algorithm concurrency
 -- > frees-the-next.lua 2 held at once, 1 more than the limit

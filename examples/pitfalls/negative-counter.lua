@@ -7,7 +7,7 @@
 -- $ rlctl burst adversary --concurrency 2 --lease 10s \
 --     --script negative-counter.lua --args '{event} {limit}' --algorithm concurrency
 -- > 3 held at once, 1 more than the limit
--- > 1 slot lost: nobody has it, and nobody gets it, not even a year later
+-- > 2 slots lost: nobody has them, and nobody gets them, not even a year later
 -- > concurrency at most 2 of 2 held at once, no slot lost
 
 local key, event, limit = KEYS[1], ARGV[1], tonumber(ARGV[2])
