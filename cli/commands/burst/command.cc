@@ -308,6 +308,7 @@ constexpr CommandText kAdversaryText{
 Examples:
   rlctl burst adversary --algorithm gcra
   rlctl burst adversary --script my.lua --limit 5/60s --write worst.log
+  rlctl burst adversary --concurrency 2 --lease 10s --exhaustive 5 --model
 )"};
 
 void add_options(Options& options, Plan& plan) {

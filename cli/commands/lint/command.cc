@@ -235,7 +235,7 @@ Examples:
   rlctl lint counter.lua --args '{window_s}' --allowed-when '<=limit'
   rlctl lint sliding-window-log
   rlctl lint --exec 'python3 limiter.py' --limit 5/60s
-  rlctl lint acquire.lua --release release.lua --concurrency 5 --args '{limit} {holder}'
+  rlctl lint get.lua --release put.lua --concurrency 5 --args '{limit} {holder}'
 )",
          .notes = notes,
          .complete_operand = complete_limiter},

@@ -34,7 +34,8 @@ std::string words_of(const LeaseFinding& finding, const limiter::Limit& limit, b
     const auto& request = finding.schedule[i];
     if (!text.empty()) text += "; ";
     const auto after = request.at - finding.schedule.front().at;
-    if (last.value_or(microseconds{0}) != after) text += fmt::format("after {}: ", span_text(after));
+    if (last.value_or(microseconds{0}) != after)
+      text += fmt::format("after {}: ", span_text(after));
     last = after;
     text += fmt::format("{} {}s", traffic::holder_name(request.holder),
                         traffic::event_name(request.event));

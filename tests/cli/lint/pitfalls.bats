@@ -5,14 +5,16 @@ load ../../support/common
 
 setup() { cd "$project/examples/pitfalls" || return; }
 
-# finds FILE OPTION… -- [FINDING SEVERITY TEXT]…: exactly these, at the only line of code that contains the text.
+# finds FILE OPTION… -- [FINDING SEVERITY TEXT]…: exactly these, at the only line of code that contains the text; without
+# a line if it is -.
 finds() {
-  local file=$1 options=() expected=()
+  local file=$1 line options=() expected=()
   shift
   while [[ $1 != -- ]]; do options+=("$1") && shift; done
   shift
   while (($#)); do
-    expected+=("$(awk -v text="$3" '!/^--/ && index($0, text) { print NR }' "$file") $1 $2")
+    line=$(awk -v text="$3" '!/^--/ && text != "-" && index($0, text) { print NR }' "$file")
+    expected+=("$line $1 $2")
     shift 3
   done
   run -0 --separate-stderr jq -r 'select(.finding) | [.line, .finding, .severity] | join(" ")' < <(
@@ -56,6 +58,13 @@ finds() {
 --allowed-when '<=limit'"
   run -0 bash -c "$command --budget 2000"
   assert_output --partial '1.90× the limit'
+}
+
+@test "semaphores: slots that are lost, and releases that free another's" {
+  local leases=(--concurrency 2 --lease 10s)
+  finds negative-counter.lua "${leases[@]}" --args '{event} {limit}' -- endless-lease critical - frees-another critical -
+  finds dead-members.lua "${leases[@]}" --args '{event} {limit} {lease_ms} {holder}' -- lost-slot critical -
+  finds frees-the-next.lua --concurrency 1 --lease 10s --args '{event} {lease_ms} {holder}' -- frees-another critical -
 }
 
 @test "each script of the folder is examined above" {
