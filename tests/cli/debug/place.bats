@@ -266,8 +266,8 @@ version() {
   run -0 rlctl debug long.lua --attach -q <<<$'print #ARGV\ncontinue'
   assert_line '= 0'
   assert_line '= {0, 0, 0}'
-  run -0 rlctl debug long.lua k , "$(printf '%020000d' 7)" --attach -q <<<$'eval ARGV[1] == ("0"):rep(19999) .. "7"\nc'
-  assert_line '= true'
+  run -0 rlctl debug long.lua k , "$(printf '%020000d' 7)" --attach -q <<<$'eval #ARGV[1] .. ARGV[1]:sub(-2)\nc'
+  assert_line '= "2000007"'
   assert_line '= {1, 1, 20000}'
 }
 
