@@ -263,7 +263,7 @@ class LeaseSearch {
   void set_ttls() {
     const auto full = Plot(request_.base).acquire(request_.limit.limit + 1);
     std::vector<microseconds> ttls;
-    for (auto schedule :
+    for (const auto& schedule :
          {Plot(request_.base).acquire(), full, Plot(full).each(Event::kRelease, 1, 1)}) {
       result_.requests_sent += static_cast<std::int64_t>(schedule.schedule().size());
       for (const auto ttl : trial_.ttls(schedule.schedule())) {

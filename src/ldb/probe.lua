@@ -414,7 +414,7 @@ local function set(place, index, value, ...)
 end
 
 for i = #ARGV, (arguments or #ARGV) + 1, -1 do
-  ARGV[i] = nil
+  rawset(ARGV, i, nil)
 end
 
 if parts then

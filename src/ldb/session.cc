@@ -157,11 +157,12 @@ std::string without_script_place(std::string_view raised) {
 }
 
 ScriptError explain_error(redis::ReplyView error_reply, std::string_view source,
-                          const std::vector<int>& lines, int last_line) {
+                          const std::vector<int>& lines, std::optional<int> last_line) {
   const auto line_of = [&](const Place& place) {
-    if (place.chunk != kScript) return last_line;
-    const int line = lines.empty() ? place.line : source_line(place.line, lines);
-    return line == 0 ? last_line : line;
+    const int line = place.chunk != kScript ? 0
+                     : lines.empty()        ? place.line
+                                            : source_line(place.line, lines);
+    return line == 0 ? last_line.value_or(0) : line;
   };
   const std::string whole = redis::to_error(error_reply).what();
   std::string_view message = whole;
@@ -177,7 +178,7 @@ ScriptError explain_error(redis::ReplyView error_reply, std::string_view source,
     // Up to Redis 6, the script is the body of a function whose `end` is two lines below.
     error.line = std::min(error.line, static_cast<int>(lua::source_lines(source).size()));
   } else if (error.line == 0) {
-    error.line = last_line == 0 && source.starts_with("#!") ? 1 : last_line;
+    error.line = last_line == 0 && source.starts_with("#!") ? 1 : last_line.value_or(0);
   }
   return error;
 }

@@ -183,9 +183,10 @@ std::string with_source_lines(std::string_view text, const std::vector<int>& lin
 std::string without_script_place(std::string_view raised);
 
 /// Reads an error reply of a script. `lines` is ProbedScript::lines, or empty if the source itself
-/// ran; `last_line` is the source line of the script's last stop.
+/// ran; `last_line` is the source line of the script's last stop, if it did not run on from there:
+/// 0 before the first, std::nullopt if it did.
 ScriptError explain_error(redis::ReplyView error_reply, std::string_view source,
-                          const std::vector<int>& lines = {}, int last_line = 0);
+                          const std::vector<int>& lines = {}, std::optional<int> last_line = 0);
 
 /// Why a script does not compile, as the server says; std::nullopt if it compiles, or if this user
 /// may not ask.

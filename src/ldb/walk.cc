@@ -72,6 +72,7 @@ bool Walk::run(const std::function<bool()>& is_enough) {
   }
   if (message.stop && std::exchange(are_probes_off_, false)) control("true");
   if (session_.ended()) message.stop.reset();
+  ended_freely_ = !message.stop;
   if (!is_pause(message)) return wait_until_stopped(std::move(message));
   // Stopped within a line: what it does shows at the next, and the variables at the next probe.
   read(message);
@@ -359,7 +360,8 @@ TraceResult Walk::result() {
     case Ending::kCompileError:
     case Ending::kRunTimeError:
     case Ending::kAborted: {
-      auto error = explain_error(*result.reply, debuggee_.source, script_.lines, line_);
+      auto error = explain_error(*result.reply, debuggee_.source, script_.lines,
+                                 ended_freely_ ? std::nullopt : std::optional(line_));
       result.message = std::move(error.message);
       result.error_line = error.line;
       break;
