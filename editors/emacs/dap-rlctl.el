@@ -18,6 +18,7 @@
 ;;; Code:
 
 (require 'dap-mode)
+(require 'dap-ui) ; for dap-exception-breakpoints, which dap-mode does not define
 
 (defun dap-rlctl--launch (conf)
   "Add to CONF how rlctl is started, and the visited file if CONF names no script."

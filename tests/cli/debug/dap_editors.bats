@@ -48,8 +48,8 @@ END
   assert_line 'limit = 7'
   assert_line 'count = 7'
   assert_line '= 7'
-  # dap-mode kills rlctl at the end, whose server then ends by itself.
-  wait_until eval '! find /proc -maxdepth 2 -name cwd -lname "$TMPDIR/rlctl-*" 2>/dev/null | grep .'
+  # dap-mode kills rlctl at the end.
+  wait_until nothing_is_left
 }
 
 @test "nvim: nvim-dap stops at a breakpoint, shows the variables and continues to the end" {

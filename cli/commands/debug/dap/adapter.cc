@@ -292,6 +292,8 @@ void Adapter::end() {
   state_ = State::kEnded;
   is_paused_ = false;
   variables_->forget();
+  // A script in a private server ends with it. Some clients kill rlctl at the event.
+  if (script_->plan().is_private()) script_->place().discard();
   client_.event("terminated");
 }
 
@@ -352,8 +354,6 @@ Json Adapter::terminate() {
   if (state_ == State::kEnded) throw UsageError("the script has ended");
   warn_of_leaving();
   script_->debugger().leave();
-  // A script in a private server ends with it.
-  if (script_->plan().is_private()) script_->place().discard();
   is_beginning_ = false;
   move_ = nullptr;
   end();
