@@ -30,20 +30,20 @@ void append_number(std::string& out, double number) {
   }
 }
 
-void append_text(std::string& out, const Value& value);
+void append_text(std::string& out, const Value& value, Characters characters);
 
-void append_key(std::string& out, const Value& key) {
+void append_key(std::string& out, const Value& key, Characters characters) {
   if (key.kind == Value::Kind::kString && is_name(key.text)) {
     out += key.text;
     return;
   }
   out += '[';
-  append_text(out, key);
+  append_text(out, key, characters);
   out += ']';
 }
 
 // Keys 1, 2, 3... are omitted as long as they are in sequence.
-void append_table(std::string& out, const Value& table) {
+void append_table(std::string& out, const Value& table, Characters characters) {
   double next = 1;
   bool in_order = true;
   std::string_view separator;
@@ -55,10 +55,10 @@ void append_table(std::string& out, const Value& table) {
     if (in_order) {
       ++next;
     } else {
-      append_key(out, key);
+      append_key(out, key, characters);
       out += " = ";
     }
-    append_text(out, value);
+    append_text(out, value, characters);
   }
   if (table.is_cut) {
     out += separator;
@@ -67,7 +67,7 @@ void append_table(std::string& out, const Value& table) {
   out += '}';
 }
 
-void append_text(std::string& out, const Value& value) {
+void append_text(std::string& out, const Value& value, Characters characters) {
   using Kind = Value::Kind;
   switch (value.kind) {
     case Kind::kNil:
@@ -80,10 +80,10 @@ void append_text(std::string& out, const Value& value) {
       append_number(out, value.number);
       break;
     case Kind::kString:
-      out += string_literal(value.text);
+      out += string_literal(value.text, characters);
       break;
     case Kind::kTable:
-      append_table(out, value);
+      append_table(out, value, characters);
       break;
     case Kind::kCycle:
       out += "{...}";
@@ -175,26 +175,32 @@ std::optional<std::string> literal_of(const Value& value) {
   return out + "}";
 }
 
-std::string string_literal(std::string_view bytes) {
+std::string string_literal(std::string_view bytes, Characters characters) {
   constexpr std::string_view kBytes = "\"\\\n\r\t", kLetters = "\"\\nrt";
   std::string out = "\"";
-  for (const char c : bytes) {
+  for (std::size_t size = 1; !bytes.empty(); bytes.remove_prefix(size)) {
+    const char c = bytes.front();
     const auto code = static_cast<unsigned char>(c);
+    size = 1;
     if (const auto index = kBytes.find(c); index != kBytes.npos) {
       out += '\\';
       out += kLetters[index];
-    } else if (code < 0x20 || code >= 0x7f) {
-      fmt::format_to(std::back_inserter(out), "\\{:03}", code);
-    } else {
+    } else if (code >= 0x20 && code < 0x7f) {
       out += c;
+    } else if (const auto length = utf8_length(bytes);
+               characters == Characters::kUtf8 && length > 1 && control_character_at(bytes) == 0) {
+      size = length;
+      out += bytes.substr(0, size);
+    } else {
+      fmt::format_to(std::back_inserter(out), "\\{:03}", code);
     }
   }
   return out + '"';
 }
 
-std::string text_of(const Value& value) {
+std::string text_of(const Value& value, Characters characters) {
   std::string out;
-  append_text(out, value);
+  append_text(out, value, characters);
   return out;
 }
 

@@ -37,10 +37,16 @@ struct Value {
   bool operator==(const Value& other) const;
 };
 
+/// Which characters of a string are written as themselves, and not as their bytes.
+enum class Characters {
+  kAscii,
+  kUtf8,  ///< all but control characters; see control_character_at()
+};
+
 /// Formats a value as Lua source: nil, true, 1700000000123456, 0.30000000000000004, inf, "a\n\000",
 /// {1, 2, n = 3}, {["a b"] = {}}; function, thread, userdata; {...} for kCycle. Numbers have as
 /// many digits as needed to read back the same. {1, 2, ...} is truncated.
-std::string text_of(const Value& value);
+std::string text_of(const Value& value, Characters characters = Characters::kAscii);
 
 /// Sorts the fields of a table.
 void sort_fields(Value& table);
@@ -52,7 +58,7 @@ bool is_complete(const Value& value);
 /// a function, a truncated table, or a table that holds a function or a truncated table.
 std::optional<std::string> literal_of(const Value& value);
 
-/// A Lua literal of a string of any bytes: "a\n\000". It is one line without control bytes.
-std::string string_literal(std::string_view bytes);
+/// A Lua literal of a string of any bytes: "a\n\000". It is one line without control characters.
+std::string string_literal(std::string_view bytes, Characters characters = Characters::kAscii);
 
 }  // namespace rlctl::ldb

@@ -57,6 +57,14 @@ TEST_CASE("a table's fields are in a fixed order, whatever order they came in") 
         R"({1, 2, [-1] = "\n\"\\\001\255", [4] = 4, ["a b"] = {}, b = 1, [false] = 0})");
 }
 
+TEST_CASE("UTF-8 is written as itself if asked for, except control characters") {
+  const auto value =
+      table({{string("gr\u00f6\u00dfe"), string("\u20ac\xe2\x82 \u0085\u202e\x7f")}});
+  CHECK(text_of(value, Characters::kUtf8) ==
+        "{[\"gr\u00f6\u00dfe\"] = \"\u20ac\\226\\130 \\194\\133\\226\\128\\174\\127\"}");
+  CHECK(text_of(value).find("\\226\\130\\172\\226\\130 ") != std::string::npos);
+}
+
 TEST_CASE("a keyword is not written as a bare field name") {
   CHECK(text_of(table({{string("end"), number(1)}})) == R"({["end"] = 1})");
 }

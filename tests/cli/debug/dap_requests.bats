@@ -59,9 +59,11 @@ return text
 LUA
   client <<'END'
 def lua(text):
-    """A text as Lua writes it, each byte that is not ASCII as its number, as in the terminal."""
+    """Bytes as Lua writes them, with the numbers of control characters and of those that are not UTF-8."""
     signs = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r"}
-    return '"' + "".join(signs.get(chr(b), chr(b) if 32 <= b < 127 else "\\%03d" % b) for b in text) + '"'
+    numbers = {*range(32), *range(0xDC80, 0xDD00)}
+    characters = text.decode("utf-8", "surrogateescape")
+    return '"' + "".join(signs.get(c, "\\%03d" % (ord(c) & 0xFF) if ord(c) in numbers else c) for c in characters) + '"'
 
 key, word = "ключ\0", "日本語\0\"\\"
 with Client("-u", "private:") as c:

@@ -354,15 +354,19 @@ return time`, {breakpoints: [5]});
 
   async bytes(s) {
     await s.begin(`local word, nul, invalid, escape = 'größe €😀', 'a\\0b', '\\255\\254', '\\27[31m'
+local t = {['größe'] = 'ä\u202e'}
 redis.call('SET', KEYS[1], ARGV[1] .. nul .. invalid)
-return redis.call('GET', KEYS[1])`, {keys: ['schlüssel 😀'], args: ['é'], breakpoints: [3], name: 'größe 1.lua'});
-    assert.equal(await s.stopped('breakpoint'), 3);
+return redis.call('GET', KEYS[1])`, {keys: ['schlüssel 😀'], args: ['é'], breakpoints: [4], name: 'größe 1.lua'});
+    assert.equal(await s.stopped('breakpoint'), 4);
     const local = await s.values('Locals');
-    assert.equal(bytes_of(local.word), Buffer.from('größe €😀').toString('latin1'));
+    assert.equal(local.word, '"größe €😀"');
     assert.equal(bytes_of(local.nul), 'a\0b');
     assert.equal(bytes_of(local.invalid), '\xff\xfe');
+    const t = await s.scope('Locals').then(({t}) => s.variables(t.variablesReference));
+    assert.deepEqual([t['["größe"]'].value, t['["größe"]'].evaluateName], ['"ä\\226\\128\\174"', 't["größe"]']);
+    assert.equal(await s.value('t["größe"]', 'hover'), t['["größe"]'].value);
     assert(!local.escape.includes('\x1b'), local.escape);
-    assert.equal(bytes_of((await s.values('KEYS'))['[1]']), Buffer.from('schlüssel 😀').toString('latin1'));
+    assert.equal((await s.values('KEYS'))['[1]'], '"schlüssel 😀"');
     assert.match((await s.values('Keys in Redis'))['schlüssel 😀'], /^string, ".*a\\x00b\\xff\\xfe", no ttl$/);
     assert.equal(await s.value('#redis.call("GET", KEYS[1])'), '7');
     assert.equal(await s.value('"\0" == nul:sub(2, 2)'), 'true');

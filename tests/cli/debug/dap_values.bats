@@ -1,7 +1,8 @@
 load ../../support/common
 
 # The values that `rlctl debug --dap` shows are those of the terminal's debugger, at every line of every bundled
-# script and pitfall, and of a script with values of all kinds. The client is tests/support/dap.py.
+# script and pitfall, and of a script with values of all kinds; but an editor shows UTF-8 as itself. The client is
+# tests/support/dap.py.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
@@ -13,6 +14,7 @@ setup() {
 # keys, and compares the lines and the variables at each.
 compare() {
   cat >compare.py <<'END'
+import codecs
 import re
 import subprocess
 import sys
@@ -35,6 +37,24 @@ def written(c, variable):
             following = None
             parts.append("..." if part["name"] == "..." else part["name"] + " = " + written(c, part))
     return "{" + ", ".join(parts) + "}"
+
+
+def escapes(text_bytes):
+    """As Lua writes bytes in a string."""
+    return "".join(f"\\{byte:03}" for byte in text_bytes)
+
+
+codecs.register_error("escapes", lambda error: (escapes(error.object[error.start : error.end]), error.end))
+
+
+def with_utf8(text):
+    """Values as the terminal's debugger writes them, in ASCII, as an editor shows them."""
+
+    def shown(found):
+        characters = bytes(int(code) for code in found[0].split("\\")[1:]).decode("utf-8", "escapes")
+        return re.sub(r"[\0-\x1f\x7f]", lambda one: escapes(one[0].encode()), characters)
+
+    return re.sub(r"\\[^0-9]|((?:\\[0-9]{3})+)", lambda found: shown(found) if found[1] else found[0], text)
 
 
 def in_editor():
@@ -69,7 +89,7 @@ def in_terminal(count):
             values = {} if values is None else None
         elif values is not None and line != "no variables here":
             name, value = re.fullmatch(r"\|   (\w+): (.*)", line).groups()
-            values[name] = value  # the last of two variables of one name is the visible one
+            values[name] = with_utf8(value)  # the last of two variables of one name is the visible one
             stops[-1] = (stops[-1][0], values)
         elif line.startswith("* "):
             stops.append((int(re.match(r"\* .*?:(\d+)(,|$)", line)[1]), {}))
@@ -115,7 +135,7 @@ END
   cat >kinds.lua <<'LUA'
 local numbers = {1700000000123456, 0.1 + 0.2, -tonumber('0'), 1 / 0, -1 / 0, 0 / 0, 5e-324, 2 ^ 53}
 local text, wide, broken = 'a\0b\r\n\\"', 'größe € 🙂', '\255\192\128\237\160\128'
-local odd = {['b c'] = {[-1.5] = true, [true] = false, ['\0\255'] = wide}, ['end'] = {}, a = {{{}}}}
+local odd = {['b c'] = {[-1.5] = true, [true] = false, ['\0\255'] = wide, ['ü'] = 'ü\\195\\188'}, ['end'] = {}, a = {{{}}}}
 odd.self = odd
 local function both(...)
   local n, first = select('#', ...), (...)

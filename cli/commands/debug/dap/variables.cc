@@ -20,6 +20,11 @@ Json plain_variable(const std::string& name, const std::string& value) {
   return {{"name", name}, {"value", value}, {"variablesReference", 0}};
 }
 
+/// A value as an editor shows it. It has no control characters.
+std::string shown_text(const ldb::Value& value) {
+  return ldb::text_of(value, ldb::Characters::kUtf8);
+}
+
 /// The frame of a request, from the innermost. Script's stack_trace() gives their numbers.
 std::size_t frame_of(const Json& arguments) {
   const auto frame = integer_member(arguments, "frameId", 1);
@@ -77,7 +82,7 @@ Json Variables::value_fields(const char* name, const ldb::Value& value, const st
   // In the order of ldb::Value::Kind.
   static constexpr std::array kTypes{"nil", "boolean", "number", "string", "table", "table"};
   const bool is_table = value.kind == Kind::kTable && (!value.fields.empty() || value.is_cut);
-  auto text = escaped_message(ldb::text_of(value));
+  auto text = shown_text(value);
   if (is_table) text = script_.shortened(std::move(text));
   return {
       {name, text},
@@ -102,7 +107,7 @@ Json Variables::fields_of(const ldb::Value& table, const std::string& path) {
   for (const auto& [key, value] : table.fields) {
     const bool is_name =
         key.kind == ldb::Value::Kind::kString && ldb::names_in(key.text).contains(key.text);
-    const auto text = is_name ? key.text : "[" + escaped_message(ldb::text_of(key)) + "]";
+    const auto text = is_name ? key.text : "[" + shown_text(key) + "]";
     fields.push_back(variable(text, value, path.empty() ? path : field_path(path, text)));
   }
   if (table.is_cut) fields.push_back(plain_variable("...", "more fields are not shown"));
@@ -201,7 +206,7 @@ Json Variables::evaluate(const Json& arguments) {
   }
   std::string text;
   for (const auto& value : found.values) {
-    text += (text.empty() ? "" : ", ") + escaped_message(ldb::text_of(value));
+    text += (text.empty() ? "" : ", ") + shown_text(value);
   }
   return {{"result", text.empty() ? "(no value)" : text}, {"variablesReference", 0}};
 }
