@@ -123,6 +123,10 @@ END
   local script words
   for script in "$project"/examples/pitfalls/*.lua; do
     words=$(sed -n "s/.*--args '\([^']*\)'.*/\1/p" "$script" | head -n 1)
+    # Leases have no placeholders here.
+    if [[ $words == *'{event}'* ]]; then
+      words=$(sed 's/{event}/acquire/; s/{limit}/2/; s/{lease_ms}/10000/; s/{holder}/ID/' <<<"$words")
+    fi
     if [[ $words == *'{limit}'* || $words == *'{window'* ]]; then
       compare "$script" --now 2026-01-02T03:04:05Z --args "$words" --limit 5/60s
     else
