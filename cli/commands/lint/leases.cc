@@ -24,7 +24,7 @@ using adversary::LeaseFinding;
 using std::chrono::microseconds;
 using traffic::Event;
 
-/// "at 0 s, h1 acquires; at 0 s, h2 releases (never held); ...", in which `has_note` is set if a
+/// "h1 acquires; after 10 s: h2 releases (never held); ...", in which `has_note` is set if a
 /// release is about somebody who has no lease.
 std::string words_of(const LeaseFinding& finding, const limiter::Limit& limit, bool& has_note) {
   const auto steps = adversary::lease_steps_of(finding.schedule, finding.answers, limit);
