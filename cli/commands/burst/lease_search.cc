@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/burst/leases.h"
+#include "cli/options/lease_options.h"
 #include "cli/terminal/table.h"
 #include "traffic/template.h"
 
@@ -195,13 +196,8 @@ adversary::LeaseSearchRequest lease_request_of(const traffic::Candidate& candida
                                                const Plan& plan) {
   const auto coarse = hold_plan_of(candidate, plan).tick;
   const auto tick = std::max({plan.search->tick, std::min(coarse, plan.leases.lease)});
-  bool renews = true;
-  if (const auto& script = candidate.foreign) {
-    renews = std::ranges::any_of(script->arguments,
-                                 [](const auto& argument) { return argument.holds("event"); });
-  }
   return {.limit = plan.limits.front(),
-          .renews = renews,
+          .renews = !candidate.foreign || tells_event(*candidate.foreign),
           .budget = plan.search->budget,
           .seed = plan.request.seed,
           .base = search_base(plan),
