@@ -166,6 +166,17 @@ Reach reach_of_shut_out(const Run& run) {
   return up_to((timeline.end() - timeline.begin()).count());
 }
 
+/// Where somebody was denied, or more were asked for at the end than there are, another limiter
+/// could have given too many.
+Reach reach_of_held(const Run& run) {
+  if (measured(run).allowed == 0) return nothing_allowed();
+  if (measured(run).denied > 0 || !run.held || run.held->end) return {};
+  return {.most = as_double(run.held->most_ever.held),
+          .because =
+              "nobody was denied, and nobody asked for all leases at the end; send more, or "
+              "lower --concurrency"};
+}
+
 Reach reach_of_broken(const Run& run) {
   auto reach = up_to(measured(run).retry_error.compared);
   if (reach.most == 0) reach.because = "no retry_after was compared";
@@ -386,9 +397,17 @@ constexpr Measure kMemoryMeasures[] = {
 };
 
 constexpr Measure kHoldingMeasures[] = {
-    {"held", of_held<&Held::most, &MostHeld::held>, kInJson | kInAssert, {"held", held_of}},
+    {"held",
+     of_held<&Held::most, &MostHeld::held>,
+     kInJson | kInAssert,
+     {"held", held_of},
+     reach_of_held},
     {"held_at_us", held_at, kInJson},
-    {"held_ever", of_held<&Held::most_ever, &MostHeld::held>, kInJson | kInAssert},
+    {"held_ever",
+     of_held<&Held::most_ever, &MostHeld::held>,
+     kInJson | kInAssert,
+     {},
+     reach_of_held},
     {"lapsed", of_held<&Held::most_ever, &MostHeld::lapsed>, kInJson},
     {"starved", of_held<&Held::starved>, kInJson | kInAssert, {"starved", zero_of}},
     {"longest_starved_us", of_held<&Held::longest_starved>, kInJson | kInAssert},

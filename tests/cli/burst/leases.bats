@@ -128,6 +128,9 @@ PYTHON
   run -1 --separate-stderr rlctl burst --concurrency 2 --model -q --assert 'held<2' --junit junit.xml
   assert_equal "$stderr" "rlctl: burst: assertion 'held<2' does not hold: concurrency has 2"
   run -0 grep -c '<failure type="assertion"' junit.xml
+  echo 'return 0' >denies.lua
+  run -1 --separate-stderr rlctl burst --script denies.lua --args '{event}{now_ms}' --concurrency 2 -q --assert 'held<=2'
+  assert_regex "$stderr" "assertion 'held<=2' proves nothing about denies.lua: nothing was allowed"
 }
 
 @test "the picture shows how many held, and the SVG too" {
