@@ -151,6 +151,12 @@ void ask_for_leases(traffic::Candidate& candidate, const Plan& plan) {
                      "let it renew when {event} in --args says so");
   }
   candidate.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(script));
+  const auto tick = hold_plan_of(candidate, plan).tick;
+  if (plan.search || tick < leases.lease) return;
+  throw UsageError(fmt::format(
+      "--lease: {} is not longer than {}, the unit of the clock of {}, so "
+      "that nothing would be known of who holds",
+      format_duration(leases.lease), format_duration(tick), escape(candidate.foreign->name)));
 }
 
 traffic::HoldPlan hold_plan_of(const traffic::Candidate& candidate, const Plan& plan) {

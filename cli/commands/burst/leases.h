@@ -18,8 +18,8 @@ void add_lease_options(Options& options, Plan& plan);
 void require_lease_options(const Options& options, const Plan& plan);
 /// Sets what follows from the options: the limit, and the traffic's own, which is that of --hold.
 void set_leases(Plan& plan, const Options& options);
-/// Makes a script or a program one that is asked for leases. Throws UsageError if nothing releases
-/// or renews them.
+/// Makes a script one that is asked for leases. Throws UsageError if nothing releases or renews
+/// them, or if its clock is too coarse to tell who holds.
 void ask_for_leases(traffic::Candidate& candidate, const Plan& plan);
 
 /// What the holders do, and how coarse this limiter's clock is.
