@@ -210,6 +210,11 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
   require_programs(invocation.options, std::ranges::any_of(subjects, [](const auto& subject) {
                      return subject.candidate.program != nullptr;
                    }));
+  for (const auto& subject : subjects) {
+    if (!plan.release || subject.candidate.foreign) continue;
+    throw UsageError("--release is for scripts, and " + escape(subject.debuggee.name) +
+                     " releases what it gives");
+  }
   if (plan.concurrency) return subjects;
   for (auto& subject : subjects) set_requests(subject, plan.costs);
   return subjects;
