@@ -98,7 +98,8 @@ Observed observe_leases(const Subject& subject, Connector& connector,
     seen.overfilled = words_of(*result.overfilled, limit, seen.is_by_release);
   }
   bool ignored = false;
-  if (result.leak) seen.leak = words_of(*result.leak, limit, ignored);
+  const bool allows_nothing = result.held == 0;  // which is hardly because leases do not end
+  if (result.leak && !allows_nothing) seen.leak = words_of(*result.leak, limit, ignored);
   seen.is_for_ever = result.leaks_for_ever;
   if (time != nullptr) seen.clock = fmt::format("{{{}}}", time->name);
   Observed observed{.findings = find_lease_flaws(seen), .requests = result.requests_sent};
@@ -110,6 +111,11 @@ Observed observe_leases(const Subject& subject, Connector& connector,
                   span_text(result.settles)));
   if (!candidate.foreign || tells_event(*candidate.foreign)) {
     observed.tested.emplace_back("renewals, also after the lease had ended");
+  }
+  if (allows_nothing) {
+    const std::string why =
+        candidate.foreign ? ": see --allowed-when for how to read the reply" : "";
+    observed.not_tested.push_back({"what becomes of leases", "nothing was allowed" + why});
   }
   return observed;
 }

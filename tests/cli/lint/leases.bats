@@ -50,6 +50,13 @@ LUA
   finds holder-clock 1 by-clock.lua --args '{event} {limit} {lease_ms} {now_ms} {holder}'
 }
 
+@test "of a script that allows nothing, nothing is known" {
+  echo 'return 0' >denies.lua
+  run -3 lint denies.lua --args '{event}'
+  assert_line --partial 'no findings in what was tested'
+  assert_line --partial 'what becomes of leases: nothing was allowed'
+}
+
 @test "what does not fit is refused" {
   run -3 lint acquire.lua --args '{limit} {holder}'
   assert_output --partial 'nothing releases the leases'
