@@ -80,6 +80,12 @@ void VisibleLocals::enter(std::size_t function, std::int64_t activation) {
   }
 }
 
+/// Enters the activation of a function's latest reading.
+void VisibleLocals::enter_again(std::size_t function) {
+  const auto found = readings_.find(function);
+  enter(function, found == readings_.end() ? 0 : found->second.activation);
+}
+
 std::size_t VisibleLocals::function_at(const ProbedScript& script, int line) const {
   const auto around = script.function_around(line);
   if (!last_probe_) return around;
@@ -137,6 +143,16 @@ bool VisibleLocals::is_of_this_call(const Walk& walk) const {
          !may_return_a_call(walk, found->second, walk.source_lines(line, walk.line()));
 }
 
+/// Whether the latest reading may be of another call of the function, which the current statement
+/// has made. A loop returns to its line without a probe, too, but its `end` has one.
+bool VisibleLocals::may_be_of_inner_call(const Walk& walk) const {
+  const auto calls = std::count_if(active_.begin(), active_.end(),
+                                   [&](const auto& each) { return each.first == function_; });
+  if (calls < 2 || is_of_this_call(walk)) return false;
+  const auto line = lua::lex(walk.source_lines(walk.line(), walk.line()));
+  return !line || !(line->tokens.front().is("for") || line->tokens.front().is("while"));
+}
+
 void VisibleLocals::refresh(const Walk& walk, bool is_within_line) {
   if (walk.line_halt()) readings_.merge(stale_);
   stale_.clear();
@@ -144,7 +160,7 @@ void VisibleLocals::refresh(const Walk& walk, bool is_within_line) {
   // After a free run, a probe has told no more than its function's latest values.
   if (std::exchange(is_active_stale_, false)) {
     forget_active();
-    if (last_probe_ && script.probes[*last_probe_].function == 0) enter(0, 0);
+    if (last_probe_) enter_again(script.probes[*last_probe_].function);
   }
   function_ = function_at(script, walk.line());
   const bool was_here = std::exchange(line_, walk.line()) == walk.line();
@@ -153,6 +169,7 @@ void VisibleLocals::refresh(const Walk& walk, bool is_within_line) {
       !walk.line_halt() && !read.empty() && script.probes[*last_probe_].line == walk.line();
   is_outdated_ = walk.line_halt() ? !is_of_this_call(walk)
                                   : (was_here || is_within_line) && !read.contains(function_);
+  if (!walk.line_halt() && !is_at_probe_) is_outdated_ |= may_be_of_inner_call(walk);
   show_innermost(script);
 }
 

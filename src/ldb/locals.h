@@ -130,6 +130,7 @@ class VisibleLocals {
     is_active_known_ = false;
   }
   void enter(std::size_t function, std::int64_t activation);
+  void enter_again(std::size_t function);
   void show(const ProbedScript& script, const ProbeReading& reading);
   std::string why_not_known(const ProbedScript& script, const std::vector<ActiveFunction>& frames,
                             const ActiveFunction& frame) const;
@@ -138,6 +139,7 @@ class VisibleLocals {
   static bool may_return_a_call(const Walk& walk, const ProbeReading& reading,
                                 std::string_view code);
   bool is_of_this_call(const Walk& walk) const;
+  bool may_be_of_inner_call(const Walk& walk) const;
 
   std::map<std::size_t, ProbeReading> readings_;  ///< the latest of each function
   std::map<std::size_t, ProbeReading> stale_;     ///< until the next refresh(): see mark_stale()
