@@ -93,10 +93,12 @@ void Adapter::answer(const Json& request) {
   if (found->needs != Needs::kNothing && state_ == State::kNone) {
     throw UsageError("no script has been launched; launch comes first");
   }
-  if (found->needs == Needs::kStop && state_ != State::kStopped) {
-    throw UsageError(state_ == State::kRunning ? "the script is running: pause it first"
-                     : state_ == State::kEnded ? "the script has ended"
-                                               : "the script has not started");
+  // An evaluation may have ended a script that was stopped.
+  const bool is_stopped = state_ == State::kStopped && script_->debugger().running();
+  if (found->needs == Needs::kStop && !is_stopped) {
+    throw UsageError(state_ == State::kRunning       ? "the script is running: pause it first"
+                     : state_ == State::kConfiguring ? "the script has not started"
+                                                     : "the script has ended");
   }
   if (found->waits && state_ == State::kRunning) {
     waiting_.push_back(request);
