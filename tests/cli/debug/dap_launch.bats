@@ -40,6 +40,18 @@ with Client() as c:
     assert c.ended() == 0
 END
   assert_equal "$(cli GET k)" 6
+  cli DEL k
+  client <<'END'
+with Client() as c:
+    c.initialize()
+    c.ask("attach", program="loop.lua", keys=["k"], sync=True, yes=True, stopOnEntry=True)
+    c.event("initialized")
+    c.ask("configurationDone")
+    c.stopped()
+    c.ask("terminate")
+    assert "the script continues to its end in the server" in c.output, c.output
+END
+  assert_equal "$(cli GET k)" 6
 }
 
 @test "attach refuses what --attach refuses" {

@@ -20,6 +20,9 @@ namespace rlctl::cli::debug {
 namespace dap {
 namespace {
 
+constexpr const char* kRunsOn =
+    "the script continues to its end in the server, and what it writes is kept";
+
 std::string message_of(const Problem& problem) {
   return problem.hint.empty() ? problem.message : problem.message + " (" + problem.hint + ")";
 }
@@ -300,9 +303,7 @@ void Adapter::end() {
 }
 
 void Adapter::warn_of_leaving() {
-  if (!script_->stepper().runs_on_if_left()) return;
-  warn("the script continues to its end in the server, and what it writes is kept",
-       invocation_.command);
+  if (script_->stepper().runs_on_if_left()) warn(kRunsOn, invocation_.command);
 }
 
 // ---- Requests: the session ----
@@ -354,7 +355,7 @@ Json Adapter::exception_info() const {
 
 Json Adapter::terminate() {
   if (state_ == State::kEnded) throw UsageError("the script has ended");
-  warn_of_leaving();
+  if (script_->stepper().runs_on_if_left()) client_.output("stderr", kRunsOn);
   script_->debugger().leave();
   is_beginning_ = false;
   move_ = nullptr;
@@ -363,6 +364,7 @@ Json Adapter::terminate() {
 }
 
 Json Adapter::disconnect() {
+  if (script_ && script_->stepper().runs_on_if_left()) client_.output("stderr", kRunsOn);
   is_over_ = true;
   return nullptr;
 }
