@@ -704,14 +704,16 @@ void Debugger::require_stop_line(int line) const {
 }
 
 /// Throws UsageError for what is not an expression, as the server sees it if a script is running.
-void Debugger::require_compiles(const std::string& expression) {
+/// `is_one`: a list of them is refused, too.
+void Debugger::require_compiles(const std::string& expression, bool is_one) {
+  const auto code = is_one ? "(" + expression + "\n)" : expression;
   if (!running()) {
-    if (lua::find_scopes("return " + expression + "\n")) return;
+    if (lua::find_scopes("return " + code + "\n")) return;
     throw UsageError("'" + expression + "' is not an expression");
   }
   // A function that is not called does not run.
-  const auto evaluation = ldb::evaluate(
-      walk_->session(), "", "function() return " + expression + "\nend", options_.evaluation);
+  const auto evaluation = ldb::evaluate(walk_->session(), "", "function() return " + code + "\nend",
+                                        options_.evaluation);
   keep_result();
   if (evaluation.outcome == Outcome::kCompileError) {
     throw UsageError("'" + expression + "' is not an expression: " + evaluation.message);
@@ -722,7 +724,9 @@ void Debugger::add_breakpoint(Breakpoint breakpoint) {
   require_stop_line(breakpoint.line);
   if (!breakpoint.condition.empty()) require_compiles(breakpoint.condition);
   if (breakpoint.message) {
-    for (const auto& expression : breakpoint.message->expressions()) require_compiles(expression);
+    for (const auto& expression : breakpoint.message->expressions()) {
+      require_compiles(expression, true);
+    }
   }
   const int line = breakpoint.line;
   breakpoints_[line] = std::move(breakpoint);

@@ -209,7 +209,7 @@ class Debugger {
   void send_halts(bool are_set);
   void require_running() const;
   void require_stop_line(int line) const;
-  void require_compiles(const std::string& expression);
+  void require_compiles(const std::string& expression, bool is_one = false);
 
   Evaluation run(std::string_view prelude, std::string_view code, std::string_view expression);
   Evaluation run_setter(std::string_view function, std::string_view what,

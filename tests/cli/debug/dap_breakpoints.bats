@@ -41,8 +41,12 @@ END
   client <<'END'
 with Client("-u", "private:") as c:
     refused = {"hitCondition": ["x", "", " ", "0", "-1", "5 5x", ">", "!5", "1e3", "99999999999999999999", "5.5"],
-               "logMessage": ["{", "a {b", "{}", "{ }", "{1 +}", "{return}", "{while}"]}
-    c.launch("loop.lua", keys=["k"], stopOnEntry=True)
+               "logMessage": ["{", "a {b", "{}", "{ }", "{1 +}", "{return}", "{while}", "{i, sum}"]}
+    c.initialize()
+    c.ask("launch", program="loop.lua", keys=["k"], stopOnEntry=True)
+    c.event("initialized")
+    assert not c.breakpoints("loop.lua", [{"line": 9, "logMessage": "{i, sum}"}])[0]["verified"]
+    c.ask("configurationDone")
     c.stopped()
     assert c.breakpoints("loop.lua", [{"line": 9, "hitCondition": ""}])[0]["verified"]
     for name, texts in refused.items():
