@@ -76,6 +76,8 @@ with Client("-u", "private:") as c:
     assert c.value("t.a[1]", "hover") == "5"
     assert c.value("count = count + 2") == "7"
     assert c.value("count == 7") == "true"
+    for code, context in (("count, sum = 1, 2", "repl"), ("count = 1", "watch")):
+        assert "only a copy of 'count' would change" in c.refused("evaluate", expression=code, context=context, frameId=1)
     assert c.value("ARGV[1] = 'b'; return ARGV[1]") == '"b"'
     c.ask("continue", threadId=1)
     assert c.ended() == 0

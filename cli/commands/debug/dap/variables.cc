@@ -194,6 +194,10 @@ Json Variables::evaluate(const Json& arguments) {
       return set(frame, assignment->variable, assignment->expression, "result");
     }
   }
+  if (const auto name = ldb::assigned_in(code); debugger.declared_at(name) > 0) {
+    throw UsageError("only a copy of '" + name +
+                     "' would change: the console sets one variable, with 'NAME = EXPRESSION'");
+  }
   if (const auto why_not = select_frame(frame); frame > 0 && !why_not.empty()) {
     for (const auto& name : ldb::names_in(code)) {
       if (debugger.declared_at(name) > 0) throw UsageError("not known: " + why_not);
