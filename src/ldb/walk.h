@@ -191,8 +191,8 @@ class Walk {
 };
 
 /// Starts a script with probes, or wrapped, or without (if it has too many locals for them). On
-/// return the walk is at the first line or has ended. The
-/// debuggee must outlive the walk. Throws what `connect` throws, and what Session::start() does.
+/// return the walk is at the first line or has ended. The debuggee must outlive the walk. Throws
+/// what `connect` throws, and what Session::start() does.
 std::unique_ptr<Walk> begin_walk(const Debuggee& debuggee, Mode mode, const Connect& connect,
                                  const WalkOptions& options, const Walk::OnReading& on_reading);
 

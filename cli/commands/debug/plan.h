@@ -105,9 +105,9 @@ ExitStatus run_session(Plan& plan, Invocation& invocation,
                        const std::function<ExitStatus(Place&)>& by_hand = {});
 
 /// Serves a client of the Debug Adapter Protocol, on standard input and output or as the first that
-/// connects to the plan's socket, until it
-/// disconnects or vanishes: the script, its keys and arguments are those of its launch request,
-/// which adds them to the options that are given. Throws UsageError for what is not this protocol.
+/// connects to the plan's socket, until it disconnects or vanishes: the script, its keys and
+/// arguments are those of its launch request, which adds them to the options that are given. Throws
+/// UsageError for what is not this protocol.
 ExitStatus run_dap(const Plan& given, Invocation& invocation);
 
 /// Runs the classic debugger, redis-cli --ldb, with the plan's script, keys and arguments.
