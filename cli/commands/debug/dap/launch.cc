@@ -1,9 +1,11 @@
 #include "cli/commands/debug/dap/launch.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
 #include "cli/options/options.h"
+#include "cli/options/script_options.h"
 
 namespace rlctl::cli::debug::dap {
 namespace {
@@ -29,6 +31,10 @@ void read_state(const Json& arguments, Plan& plan) {
 /// What the command line refuses when it is parsed.
 void require_compatible(const Plan& plan, const Json& arguments) {
   const bool has_log = plan.log_options.given();
+  const auto& files = plan.log_options.files;
+  if (std::find(files.begin(), files.end(), kStandardInput) != files.end()) {
+    throw UsageError("the log cannot be read from standard input: name its file");
+  }
   if (!has_log && (plan.skip || plan.log_options.format)) {
     throw UsageError("\"skip\" and \"format\" require \"replay\"", "it names the log");
   }
@@ -73,6 +79,9 @@ Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOpt
   }
   if (script.empty() && !plan.limit_options.policy) {
     throw UsageError("the request names no script: \"program\": \"${file}\"");
+  }
+  if (script == kStandardInput) {
+    throw UsageError("the script cannot be read from standard input: name its file");
   }
   if (!script.empty()) launch.operands.push_back(std::move(script));
   for (auto& key : texts_member(arguments, "keys")) {
