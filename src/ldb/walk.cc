@@ -63,6 +63,7 @@ bool Walk::is_pause(const Message& message) {
 bool Walk::run(const std::function<bool()>& is_enough) {
   reason_ = Stop::Reason::kStep;
   hit_line_ = 0;
+  const bool is_at_error = line_halt_ && line_halt_->call.empty();
   line_halt_.reset();
   calls_.set_silent(true);
   auto message = session_.run();
@@ -72,7 +73,7 @@ bool Walk::run(const std::function<bool()>& is_enough) {
   }
   if (message.stop && std::exchange(are_probes_off_, false)) control("true");
   if (session_.ended()) message.stop.reset();
-  ended_freely_ = !message.stop;
+  ended_freely_ = !message.stop && !is_at_error;
   if (!is_pause(message)) return wait_until_stopped(std::move(message));
   // Stopped within a line: what it does shows at the next, and the variables at the next probe.
   read(message);

@@ -185,8 +185,8 @@ class Walk {
   std::optional<LineHalt> line_halt_;
   bool has_reading_ = false;  ///< a probe reported since this was set to false
   int line_ = 0;
-  bool ended_freely_ = false;  ///< it ran on from its last stop
-  int text_line_ = 0;  ///< the line of the last stop in the text that was sent
+  bool ended_freely_ = false;  ///< it ran on from its last stop, which was not at its error
+  int text_line_ = 0;          ///< the line of the last stop in the text that was sent
   Stop::Reason reason_ = Stop::Reason::kStep;
 };
 

@@ -23,9 +23,9 @@ constexpr std::size_t kMostEvents = 4096;
 /// The keys that are drawn, and the steps of each, which are merged if there are more.
 constexpr std::uint32_t kDrawnKeys = 1'000;
 constexpr std::size_t kMostSteps = 32'768;
-/// The keys that are asked for at the end, and the most acquires of one.
+/// The keys that are asked for at the end, the highest limit of one, and the most acquires of all.
 constexpr std::size_t kProbedKeys = 100;
-constexpr std::int64_t kMostProbes = 100'000;
+constexpr std::int64_t kHighestProbed = 10'000, kMostProbes = 100'000;
 
 /// Somebody who has a lease, or asks for one.
 struct Holder {
@@ -372,7 +372,7 @@ class HoldingRun {
   /// Asks for more leases than there are, when all have ended.
   std::optional<EndProbe> probe(bool& is_interrupted) {
     const auto each = limit_.limit + std::min<std::int64_t>(limit_.limit, kProbedKeys) + 1;
-    if (measurement_.keys() == 0 || each > kMostProbes) return std::nullopt;
+    if (measurement_.keys() == 0 || limit_.limit > kHighestProbed) return std::nullopt;
     EndProbe end{.after = 2 * std::max(limit_.window, plan_.tick)};
     arrivals_.clear();
     const auto keys = std::min(measurement_.keys(), kProbedKeys);

@@ -72,7 +72,7 @@ struct Held {
   /// While the lease had not ended.
   std::optional<std::int64_t> releases_refused = 0;  ///< std::nullopt: not known
   std::int64_t renewals_refused = 0;
-  /// std::nullopt if it was interrupted, or if the limit is too high to be asked for.
+  /// std::nullopt if it was interrupted, or if the limit is above 10,000.
   std::optional<EndProbe> end = {};
   /// How many held the key of `most_ever` over time; empty if it is not among the first thousand.
   std::vector<HeldStep> steps = {};

@@ -284,6 +284,9 @@ struct Call {
 };
 
 /// Calls of a script of this project, at increasing times.
+// The arguments of pitfalls that are semaphores: {event} {limit} {lease_ms} {holder}.
+const std::set<std::string> kSemaphores{"negative-counter", "dead-members", "frees-the-next"};
+
 std::vector<Call> calls_of(const std::string& name) {
   std::vector<Call> calls;
   for (int i = 0; i < scaled(8, 12); ++i) {
@@ -296,6 +299,8 @@ std::vector<Call> calls_of(const std::string& name) {
       calls.push_back({{"k"}, {"5", "20000000", "", "1", now}});
       calls.push_back({{"k", "l"}, {"5", "20000000", "", "7", "60000000", "", "1", now}});
       calls.push_back({{"k"}, {"5", "x"}});
+    } else if (kSemaphores.contains(name)) {
+      calls.push_back({{"k"}, {i % 3 == 2 ? "release" : "acquire", "20000", "20000", id}});
     } else {
       calls.push_back({{"k"}, {now_ms, "20000", "5", id}});
     }

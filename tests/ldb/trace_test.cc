@@ -410,24 +410,17 @@ TEST_CASE("a script that cannot have probes is traced without variables") {
                      [](const auto& line) { return line.find('=') != line.npos; }));
 }
 
-TEST_CASE(
-    "a long script is traced in the server itself, and refused if it is too long for a fork") {
+TEST_CASE("a long script is traced in the server itself, and in a fork") {
   Tracer trace;
   std::string source = "local n = 0\n";
   while (source.size() < 100'000) source += "n = n + 1 -- and so on, and so on, and so on\n";
   source += "return n";
-  (void)trace(source);
-  CHECK(trace.result.ending == Ending::kReturned);
-  CHECK(trace.result.reply->integer() == trace.result.lines - 2);
-
-  CHECK(trace({.source = source}, Mode::kForked).empty());
-  CHECK(trace.result.ending == Ending::kRefused);
-  CHECK(contains(trace.result.message, "too long for a forked session"));
-
-  // Without probes it would fit.
-  source = "local x = 0.1 + 0.2\nlocal y = x\n" + std::string(10'000, '\n') + "return 1";
-  CHECK(trace({.source = source}, Mode::kForked) == Strings{"1", "2", "10003"});
-  CHECK_FALSE(trace.result.exact);
+  for (const auto mode : {Mode::kSync, Mode::kForked}) {
+    (void)trace({.source = source}, mode);
+    CHECK(trace.result.ending == Ending::kReturned);
+    CHECK(trace.result.reply->integer() == trace.result.lines - 2);
+    CHECK(trace.result.exact);
+  }
 }
 
 TEST_CASE("an endless script is cut off, and none of it keeps running") {

@@ -229,6 +229,12 @@ std::vector<Remark> remarks_on_leases(const Report& report, const Run& run) {
                                           held.starved == 1 ? " was" : "s were"),
                               held.longest_starved));
   }
+  if (!held.end) {
+    add("end", "nobody asked for all slots when everybody had gone: some may be lost");
+  } else if (held.end->keys < run.outcome.measured.keys) {
+    add("end", fmt::format("of {} keys only {} were asked for all slots when everybody had gone",
+                           grouped(run.outcome.measured.keys), grouped(held.end->keys)));
+  }
   if (held.leaked > 0) {
     add("leaked", times_text(held.leaked,
                              fmt::format("slot{} at once that nobody had and nobody got",

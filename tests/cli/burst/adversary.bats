@@ -576,6 +576,7 @@ LUA
 }
 
 @test "--progress=plain writes lines, and Ctrl-C reports also the limiters that were not reached" {
+  : >err
   run -0 ends_by INT 'grep -q eta err' \
     bash -c 'exec rlctl burst adversary --progress=plain --model --algorithm fixed-window,gcra --budget 1000000000000 >out 2>err'
   assert_output 'signal 2'
