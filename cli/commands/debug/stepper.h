@@ -25,8 +25,8 @@ struct RunEnd {
 };
 
 /// A script that is stepped through on its server: its runs, from the first line or from the
-/// original state, and what each left. It knows no terminal: repl.cc shows one there, the folder dap
-/// in an editor.
+/// original state, and what each left. It knows no terminal: repl.cc shows one there, the folder
+/// dap in an editor.
 ///
 /// Without the plan's time, the script uses the server's clock; on a private server, the clock
 /// stands still at the time at which the stepper was made.
