@@ -1,7 +1,10 @@
 # For the tests of `rlctl debug --dap`, driven by the client in tests/support/dap.py: a folder with two scripts, and
 # client, which runs the client's steps.
 
-setup() {
+setup() { dap_folder; }
+
+# dap_folder: enters the test's folder, and writes two scripts.
+dap_folder() {
   cd "$BATS_TEST_TMPDIR" || return
   # shellcheck disable=SC2154 # common.bash sets it
   export TMPDIR=$BATS_TEST_TMPDIR PYTHONPATH=$project/tests/support PYTHONDONTWRITEBYTECODE=1

@@ -1,4 +1,5 @@
 load ../../support/common
+load ../../support/set_semaphore
 
 # `rlctl burst adversary --concurrency`: the search for schedules of leases. leases_test.cc checks what it finds for which
 # semaphore; this file tests the command line.
@@ -8,14 +9,7 @@ search() { rlctl burst adversary --concurrency 2 --lease 10s --budget 3000 "$@";
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
   export TMPDIR=$BATS_TEST_TMPDIR
-  # A set whose dead members stay.
-  cat >acquire.lua <<'LUA'
-if redis.call('SCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
-redis.call('SADD', KEYS[1], ARGV[2])
-return 1
-LUA
-  echo "return redis.call('SREM', KEYS[1], ARGV[2])" >release.lua
-  echo "return redis.call('SPOP', KEYS[1])" >any.lua
+  write_set_semaphore
 }
 
 members=(--script acquire.lua --args '{limit} {holder}' --release)

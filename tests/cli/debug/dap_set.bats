@@ -1,11 +1,10 @@
 load ../../support/common
+load ../../support/dap
 
 # `rlctl debug --dap` changes variables, and shows those of callers. The client is tests/support/dap.py.
 
 setup() {
-  cd "$BATS_TEST_TMPDIR" || return
-  export TMPDIR=$BATS_TEST_TMPDIR PYTHONPATH=$project/tests/support PYTHONDONTWRITEBYTECODE=1
-  unset RLCTL_URL
+  dap_folder
   cat >sum.lua <<'LUA'
 local sum, t = 0, {a = {1, 2}, ["b c\0"] = "x", [true] = {}}
 local function add(n)
@@ -20,13 +19,6 @@ local count = 5
 redis.call('SET', KEYS[1], count)
 return {count, sum, t.a[1], t["b c\0"], KEYS[1], ARGV[1], t[true][-1]}
 LUA
-}
-
-# client: runs the client's steps, which are Python on standard input. Nothing may be left afterwards.
-client() {
-  { echo 'from dap import Client' && cat; } >steps.py
-  run -0 timeout 600 python3 steps.py
-  nothing_is_left
 }
 
 @test "setVariable changes locals, upvalues, fields, KEYS and ARGV, and the script goes on with them" {

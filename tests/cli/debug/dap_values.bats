@@ -1,14 +1,9 @@
 load ../../support/common
+load ../../support/dap
 
 # The values that `rlctl debug --dap` shows are those of the terminal's debugger, at every line of every bundled
 # script and pitfall, and of a script with values of all kinds; but an editor shows UTF-8 as itself. The client is
 # tests/support/dap.py.
-
-setup() {
-  cd "$BATS_TEST_TMPDIR" || return
-  export TMPDIR=$BATS_TEST_TMPDIR PYTHONPATH=$project/tests/support PYTHONDONTWRITEBYTECODE=1
-  unset RLCTL_URL
-}
 
 # compare SCRIPT [OPTION…]: steps through the script in the editor's way and in the terminal's, each time on empty
 # keys, and compares the lines and the variables at each.

@@ -1,17 +1,12 @@
 load ../../support/common
+load ../../support/set_semaphore
 
 # `rlctl lint --concurrency`: flaws of scripts that give leases. leases_test.cc checks what the search finds.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
   export TMPDIR=$BATS_TEST_TMPDIR
-  cat >acquire.lua <<'LUA'
-if redis.call('SCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
-redis.call('SADD', KEYS[1], ARGV[2])
-return 1
-LUA
-  echo "return redis.call('SREM', KEYS[1], ARGV[2])" >release.lua
-  echo "return redis.call('SPOP', KEYS[1])" >any.lua
+  write_set_semaphore
 }
 
 lint() { rlctl lint --concurrency 2 --lease 10s "$@"; }
