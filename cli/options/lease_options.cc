@@ -28,6 +28,17 @@ bool tells_event(const traffic::ForeignLimiter& script) {
                              [](const auto& argument) { return argument.holds("event"); });
 }
 
+bool takes_renewals(const traffic::Candidate& candidate) {
+  return !candidate.foreign || tells_event(*candidate.foreign);
+}
+
+std::chrono::microseconds clock_tick_of(const traffic::Candidate& candidate) {
+  if (candidate.is_bundled()) return {};
+  constexpr std::chrono::microseconds kFinest{1'000};
+  const auto* time = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
+  return time == nullptr ? kFinest : std::max(kFinest, time->tick);
+}
+
 void ask_for_leases(traffic::ForeignLimiter& script, const std::optional<std::string>& file,
                     const std::optional<std::string>& arguments) {
   script.has_leases = true;

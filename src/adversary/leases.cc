@@ -245,7 +245,7 @@ class LeaseSearch {
     Schedule schedule = {};
     Answers answers = {};
     std::int64_t schedules = 1;  ///< how many have this state
-    double share = 1;            ///< of all schedules
+    double share = 1;            ///< the part of all schedules that begin with this one
   };
 
   microseconds lease() const { return request_.limit.window; }
@@ -691,15 +691,11 @@ LeaseSearchResult search_all_leases(Trial& trial, const LeaseSearchRequest& requ
 std::vector<Answers> LeaseModelTrial::run(std::span<const Schedule> schedules) {
   std::vector<Answers> answers(schedules.size());
   contents_.assign(schedules.size(), {});
-  const auto [limit, lease, burst] = limit_;
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     limiter::LeaseModel model;
     for (const auto& request : schedules[i]) {
-      const auto holder = traffic::holder_name(request.holder);
       const auto decision =
-          request.event == Event::kRequest ? model.acquire(limit, lease, holder, request.at)
-          : request.event == Event::kRenew ? model.renew(limit, lease, holder, request.at)
-                                           : model.release(limit, holder, request.at);
+          traffic::decide(model, limit_, request.event, request.holder, request.at);
       answers[i].push_back({.allowed = decision.allowed, .retry_after = decision.retry_after});
     }
     for (const auto& [holder, lapse] : model.lapses()) {

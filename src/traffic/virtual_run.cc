@@ -90,25 +90,21 @@ std::size_t ModelDecider::decide(std::span<const Arrival> arrivals, std::span<De
   return arrivals.size();
 }
 
+Decision decide(limiter::LeaseModel& model, const limiter::Limit& limit, Event event,
+                std::uint32_t holder, microseconds at) {
+  const auto name = holder_name(holder);
+  if (event == Event::kRenew) return model.renew(limit.limit, limit.window, name, at);
+  if (event == Event::kRelease) return model.release(limit.limit, name, at);
+  return model.acquire(limit.limit, limit.window, name, at);
+}
+
 std::size_t LeaseModelDecider::decide(std::span<const Arrival> arrivals,
                                       std::span<Decision> decisions) {
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     const auto& arrival = arrivals[i];
     if (arrival.key >= keys_.size()) keys_.resize(arrival.key + std::size_t{1});
-    auto& key = keys_[arrival.key];
-    const auto [limit, lease, burst] = limit_;
-    const auto holder = holder_name(arrival.holder);
-    switch (arrival.event) {
-      case Event::kRequest:
-        decisions[i] = key.acquire(limit, lease, holder, arrival.at);
-        break;
-      case Event::kRenew:
-        decisions[i] = key.renew(limit, lease, holder, arrival.at);
-        break;
-      case Event::kRelease:
-        decisions[i] = key.release(limit, holder, arrival.at);
-        break;
-    }
+    decisions[i] =
+        traffic::decide(keys_[arrival.key], limit_, arrival.event, arrival.holder, arrival.at);
   }
   return arrivals.size();
 }

@@ -78,6 +78,11 @@ class ModelDecider final : public Decider {
   std::vector<limiter::KeyAndLimit> states_;
 };
 
+/// What the model of `concurrency` decides about an event of a holder. The limit is the number of
+/// leases, and their duration.
+limiter::Decision decide(limiter::LeaseModel& model, const limiter::Limit& limit, Event event,
+                         std::uint32_t holder, microseconds at);
+
 /// Uses the model of `concurrency`, without a server.
 class LeaseModelDecider final : public ForgetfulDecider {
  public:

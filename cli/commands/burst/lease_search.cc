@@ -194,10 +194,10 @@ void require_conclusive_leases(const Plan& plan) {
 
 adversary::LeaseSearchRequest lease_request_of(const traffic::Candidate& candidate,
                                                const Plan& plan) {
-  const auto coarse = hold_plan_of(candidate, plan).tick;
-  const auto tick = std::max({plan.search->tick, std::min(coarse, plan.leases.lease)});
+  const auto tick =
+      std::max(plan.search->tick, std::min(clock_tick_of(candidate), plan.leases.lease));
   return {.limit = plan.limits.front(),
-          .renews = !candidate.foreign || tells_event(*candidate.foreign),
+          .renews = takes_renewals(candidate),
           .budget = plan.search->budget,
           .seed = plan.request.seed,
           .base = search_base(plan),

@@ -22,8 +22,6 @@ namespace {
 using std::chrono::microseconds;
 
 constexpr std::string_view kConcurrency = "--concurrency";
-/// The clock of a script or a program is at best as coarse as this.
-constexpr microseconds kForeignTick{1'000};
 
 void parse_hold(const std::string& text, traffic::HoldPlan& hold) {
   hold.is_exponential = text.ends_with('~');
@@ -61,7 +59,7 @@ void add_lease_options(Options& options, Plan& plan) {
   options.group("Leases");
   options.value(std::string(kConcurrency), "NUMBER",
                 into(plan.concurrency, number_between(kConcurrency, 1, limiter::kLargestLimit)),
-                "ask for leases; so many may be held at once, instead of a --limit");
+                "ask for leases instead of requests, of which at most NUMBER may be held at once");
   const auto of_lease = [](Option row) { row.needs(kConcurrency).only_in_long_help(); };
   of_lease(options.value("--lease", "TIME", into(leases.lease, parse_lease),
                          "a lease lapses after this unless it is renewed (default: 30s)"));
@@ -151,7 +149,7 @@ void ask_for_leases(traffic::Candidate& candidate, const Plan& plan) {
                      "let it renew when {event} in --args says so");
   }
   candidate.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(script));
-  const auto tick = hold_plan_of(candidate, plan).tick;
+  const auto tick = clock_tick_of(candidate);
   if (plan.search || tick < leases.lease) return;
   throw UsageError(fmt::format(
       "--lease: {} is not longer than {}, the unit of the clock of {}, so "
@@ -161,10 +159,7 @@ void ask_for_leases(traffic::Candidate& candidate, const Plan& plan) {
 
 traffic::HoldPlan hold_plan_of(const traffic::Candidate& candidate, const Plan& plan) {
   auto hold = plan.leases.hold;
-  if (candidate.is_bundled()) return hold;
-  hold.tick = kForeignTick;
-  const auto* coarsest = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
-  if (coarsest != nullptr) hold.tick = std::max(hold.tick, coarsest->tick);
+  hold.tick = clock_tick_of(candidate);
   return hold;
 }
 

@@ -131,10 +131,7 @@ class Repl {
   }
 
   /// Reports what happens to a script that is left before its end.
-  void show_leaving() const {
-    warn("the script continues to its end in the server, and what it writes is kept",
-         invocation_.command);
-  }
+  void show_leaving() const { warn(kRunsOn, invocation_.command); }
 
   /// Reports commands of a file or a pipe that failed: the user may not have seen their messages.
   ExitStatus status_of_commands() const {

@@ -76,13 +76,13 @@ Observed observe_leases(const Subject& subject, Connector& connector,
                               .ttl_tolerance = std::min(kTolerance, limit.window / 10)});
   }
   const auto* time = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
-  const auto tick = std::min(limit.window, std::max(kTick, time != nullptr ? time->tick : kTick));
+  const auto tick = std::min(limit.window, std::max(kTick, clock_tick_of(candidate)));
   constexpr microseconds kStart{1'767'225'600'000'000};
   Progress progress(is_terminal(STDERR_FILENO));
   const auto result = adversary::search_leases(
       *limiter.trial,
       {.limit = limit,
-       .renews = !candidate.foreign || tells_event(*candidate.foreign),
+       .renews = takes_renewals(candidate),
        .budget = std::max(kBudget, 100 * limit.limit),
        .base = traffic::window_from(kStart, limit.window),
        .tick = tick},
@@ -109,7 +109,7 @@ Observed observe_leases(const Subject& subject, Connector& connector,
   observed.tested.push_back(
       fmt::format("holders that die; and, after {}, new ones who ask for all slots",
                   span_text(result.settles)));
-  if (!candidate.foreign || tells_event(*candidate.foreign)) {
+  if (takes_renewals(candidate)) {
     observed.tested.emplace_back("renewals, also after the lease had ended");
   }
   if (allows_nothing) {

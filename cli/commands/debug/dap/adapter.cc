@@ -20,9 +20,6 @@ namespace rlctl::cli::debug {
 namespace dap {
 namespace {
 
-constexpr const char* kRunsOn =
-    "the script continues to its end in the server, and what it writes is kept";
-
 std::string message_of(const Problem& problem) {
   return problem.hint.empty() ? problem.message : problem.message + " (" + problem.hint + ")";
 }
@@ -195,7 +192,7 @@ void Adapter::begin() {
   auto& debugger = script_->debugger();
   for (auto& body : drop_lost_breakpoints(*script_)) client_.event("breakpoint", std::move(body));
   if (debugger.running() && !debugger.knows_locals()) {
-    client_.output("console", "the script has no room for probes: it stops at lines only");
+    client_.output("console", kStopsAtLinesOnly);
   }
   if (!debugger.running() || stops_on_entry_) return halted(halt);
   report(halt);

@@ -106,13 +106,13 @@ class Adapter {
   std::optional<Script> script_;
   std::optional<Variables> variables_;
   bool stops_on_entry_ = false;
-  bool wants_breaks_on_deny_ = false;
-  bool breaks_on_deny_ = false;       ///< the same, until a run has been repeated
-  std::optional<std::string> error_;  ///< at which the script is stopped
-  bool is_beginning_ = false;         ///< begin() is due
-  Move move_ = nullptr;               ///< what to do next
-  bool runs_freely_ = false;          ///< not for one step, which a stop would end
-  bool is_paused_ = false;            ///< the client wants the running script to stop
+  bool wants_breaks_on_deny_ = false;  ///< the launch asks to break at a denial
+  bool breaks_on_deny_ = false;        ///< the next denied run is to be repeated
+  std::optional<std::string> error_;   ///< at which the script is stopped
+  bool is_beginning_ = false;          ///< begin() is due
+  Move move_ = nullptr;                ///< what to do next
+  bool runs_freely_ = false;           ///< not for one step, which a stop would end
+  bool is_paused_ = false;             ///< the client wants the running script to stop
 };
 
 }  // namespace rlctl::cli::debug::dap

@@ -54,7 +54,7 @@ Json set_function_breakpoints(Script& script, const Json& arguments) {
     try {
       auto name = call_named(one);
       if (script.debugger().running() && !script.debugger().knows_locals()) {
-        throw UsageError("the script has no room for probes: it stops at lines only");
+        throw UsageError(kStopsAtLinesOnly);
       }
       calls.insert(std::move(name));
       set.push_back({{"id", kFirstCallId + static_cast<int>(set.size())}, {"verified", true}});

@@ -7,6 +7,10 @@
 
 namespace rlctl::cli::debug::dap {
 
+/// Why none of these stops a script.
+inline constexpr const char* kStopsAtLinesOnly =
+    "the script has no room for probes: it stops at lines only";
+
 /// The filters of setExceptionBreakpoints, for the answer to initialize.
 Json exception_filters();
 

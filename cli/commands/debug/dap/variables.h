@@ -49,8 +49,8 @@ class Variables {
            const char* name);
 
   Script& script_;
-  std::size_t frame_ = 0;    ///< of the request
-  std::vector<Node> nodes_;  ///< by their references, from 1; of the current stop
+  std::size_t frame_ = 0;    ///< that the request is about; 0: the innermost
+  std::vector<Node> nodes_;  ///< what references stand for at the current stop, the first for 1
 };
 
 }  // namespace rlctl::cli::debug::dap
