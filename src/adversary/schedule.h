@@ -25,7 +25,7 @@ struct Request {
   microseconds at{0};     ///< by the sender's clock
   std::int64_t cost = 1;  ///< below 0: a refund of that many units
   traffic::Event event = traffic::Event::kRequest;
-  std::uint32_t holder = 0;  ///< of a lease, from 1; 0: the request is not about leases
+  std::uint32_t holder = 0;  ///< who holds or wants a lease, from 1; 0: not about leases
   bool operator==(const Request&) const = default;
 };
 inline bool is_earlier(const Request& one, const Request& other) {

@@ -28,7 +28,7 @@ struct RequestLine {
   std::int64_t cost = 1;
   std::int64_t id = 1;           ///< its number since the program last forgot everything, from 1
   std::string_view event = {};   ///< see traffic::event_name()
-  std::string_view holder = {};  ///< of a lease; empty: the request is not about leases
+  std::string_view holder = {};  ///< who holds or wants a lease; empty: not about leases
 };
 
 /// Writes requests.

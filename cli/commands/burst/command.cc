@@ -108,7 +108,7 @@ Theme parse_theme(const std::string& text) {
 std::string parse_svg(const std::string& text) {
   constexpr std::array<std::string_view, 10> kOthers{".png",  ".pdf", ".ps",   ".eps", ".jpg",
                                                      ".jpeg", ".gif", ".webp", ".bmp", ".tiff"};
-  constexpr std::size_t kConverted = 4;  // rsvg-convert writes so many of them, the first
+  constexpr std::size_t kConverted = 4;  // rsvg-convert writes the first four
   for (std::size_t i = 0; i < kOthers.size(); ++i) {
     if (!lower_case(text).ends_with(kOthers[i])) continue;
     const auto stem = text.substr(0, text.size() - kOthers[i].size());

@@ -58,7 +58,7 @@ void add_options(Options& options, Plan& plan) {
   options
       .value("--concurrency", "NUMBER",
              into(plan.concurrency, number_between("--concurrency", 1, kMostLeases)),
-             "the script gives leases, of which so many may be held at once; test only that")
+             "test only how the script gives leases, of which at most NUMBER may be held at once")
       .excludes("--limit", "it counts requests")
       .excludes("--burst", "it counts requests")
       .excludes("--cost", "each holder has one lease");
