@@ -59,7 +59,7 @@ void add_lease_options(Options& options, Plan& plan) {
   options.group("Leases");
   options.value(std::string(kConcurrency), "NUMBER",
                 into(plan.concurrency, number_between(kConcurrency, 1, limiter::kLargestLimit)),
-                "ask for leases instead of requests, of which at most NUMBER may be held at once");
+                "ask for leases instead, at most NUMBER held at once");
   const auto of_lease = [](Option row) { row.needs(kConcurrency).only_in_long_help(); };
   of_lease(options.value("--lease", "TIME", into(leases.lease, parse_lease),
                          "a lease lapses after this unless it is renewed (default: 30s)"));
