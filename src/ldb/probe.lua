@@ -167,6 +167,7 @@ local keep_few
 
 local function keep(part, place, ...)
   if is_judging then return end
+  if not is_off then return probe(part, place, ...) end
   vary()
   if keeps then
     note(part, place, ...)
@@ -199,7 +200,9 @@ local function pause_if_due()
   real.breakpoint()
 end
 
--- What keep() has put in its place is faster, since it makes no tables.
+-- What keep() has put in its place is faster, since it makes no tables. The server may stop the script
+-- between the instructions that fetch such a function and call it: called after that stop, it finds
+-- nothing kept.
 local function sometimes()
   for _ = 1, ticks / 64 % 89 do end
   pause_if_due()
@@ -208,8 +211,9 @@ end
 local function keep_2(count)
   return function(part, place, a, b)
     if is_judging then return end
-    ticks = ticks + 1
     local values = kept[place] -- a halt in sometimes() may empty it
+    if not values then return keep(part, place, unpack({ a, b }, 1, count)) end
+    ticks = ticks + 1
     if ticks % 64 == 0 then sometimes() end
     values.tick, values.part, values.count = ticks, part, count
     values[1], values[2] = a, b
@@ -219,8 +223,9 @@ end
 local function keep_8(count)
   return function(part, place, a, b, c, d, e, f, g, h)
     if is_judging then return end
-    ticks = ticks + 1
     local values = kept[place] -- a halt in sometimes() may empty it
+    if not values then return keep(part, place, unpack({ a, b, c, d, e, f, g, h }, 1, count)) end
+    ticks = ticks + 1
     if ticks % 64 == 0 then sometimes() end
     values.tick, values.part, values.count = ticks, part, count
     values[1], values[2], values[3], values[4] = a, b, c, d

@@ -274,4 +274,22 @@ TEST_CASE("a script that spends its time in calls is stopped, too") {
   }
 }
 
+TEST_CASE("a stop between the instructions that fetch and call a probe changes nothing") {
+  ErrorBench bench(
+      "local n, a, b, c = 0, 1, 2, 3\n"  // 1
+      "while true do\n"                  // 2
+      "  n = n + 1\n"                    // 3
+      "end");                            // 4
+  double before = 0;
+  for (int stops = 0; stops < 40; ++stops) {
+    bench.stop_after(1);
+    REQUIRE(bench->go_on().why == Why::kStopped);
+    REQUIRE(bench->running());
+    REQUIRE(bench->locals().size() == 4);
+    const double now = bench->locals()[0].value.number;
+    REQUIRE(now > before);
+    before = now;
+  }
+}
+
 }  // namespace ldb_debugger_halts_test

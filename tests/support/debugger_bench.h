@@ -14,7 +14,8 @@
 
 namespace rlctl::test {
 
-/// A script in a debugger on its own server, which soon interrupts long-running scripts.
+/// A script in a debugger on its own server, which interrupts long-running scripts as soon as
+/// rlctl's own do.
 class DebuggerBench {
  public:
   explicit DebuggerBench(std::string source, ldb::Mode mode = ldb::Mode::kSync,
@@ -67,7 +68,7 @@ class DebuggerBench {
   }
 
  private:
-  redis::PrivateServer server_{{.arguments = {"--lua-time-limit", "50"}}};
+  redis::PrivateServer server_{{.arguments = {"--lua-time-limit", "10"}}};
   ldb::Debuggee debuggee_;
   std::int64_t polls_ = INT64_MAX;
 
