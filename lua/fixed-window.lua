@@ -1,21 +1,25 @@
 -- fixed-window: allows at most `limit` units in each window. Windows start at multiples of `window`
--- since 1970. Cheap but coarse: around a boundary, twice the limit can pass almost at once.
+-- since 1970, or are periods that the caller states, such as months. Cheap but coarse: around a
+-- boundary, twice the limit can pass almost at once.
 --
 -- KEYS    one key for each limit; if any key denies the request, none records it
 -- ARGV    for each key  limit   1 to 1e9
---                       window  1000 to 1e14 microseconds: 60 s is 60000000
+--                       window  1000 to 1e14 microseconds: 60 s is 60000000; or START-END, the
+--                               period that holds the present, in microseconds since 1970
 --                       burst   must be empty: this algorithm has no burst
 --         then          cost    -1e9 to 1e9, default 1; 0 peeks, a negative cost refunds
 --                       now     0 to 4e15 microseconds since 1970, default: the server's clock
 --         Empty arguments, and those omitted at the end, take their defaults.
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
 --         retry_after is -1 for never; denied_by is the number of the key to wait longest for
--- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
+-- Errors  ERR for an invalid argument, PERIOD for a period that does not hold the present,
+--         WRONGTYPE for a key with other content; nothing is written
 -- Stored  a string of 30 bytes, struct.pack('<c6dI4I4d', 'fixed ', START, COUNT, LIMIT, WINDOW);
 --         'fixed~' if the call that began this window gave now
 
 local HAS_BURST, BURSTS = false, 'left out'
 local MIN_COST, MAX_COST, COSTS = -1e9, 1e9, 'from -1e9 to 1e9'
+local LAST, ARGUMENTS = 2, 'cost, now'
 local function refuse(what, value, i)
   what = what:format(i) .. ", not '" .. (value or '') .. "'"
   return redis.error_reply('ERR fixed-window: ' .. what)
@@ -30,8 +34,9 @@ local reset_if_allowed = 0
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then return refuse('KEYS must have one key for each limit', '0 keys') end
-local cost, now, margin, extra = ARGV[3 * n + 1] or '', ARGV[3 * n + 2] or '', 0, ARGV[3 * n + 3]
-if extra then return refuse('ARGV must be limit, window, burst per key, then cost, now', extra) end
+local cost, now, margin = ARGV[3 * n + 1] or '', ARGV[3 * n + 2] or '', 0
+local extra = ARGV[3 * n + LAST + 1]
+if extra then return refuse('ARGV must be limit, window, burst per key, then ' .. ARGUMENTS, extra) end
 cost = cost == '' and 1 or tonumber(cost)
 if cost ~= 1 and not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
   return refuse('cost must be a whole number ' .. COSTS, ARGV[3 * n + 1])
@@ -45,13 +50,31 @@ else
     return refuse('now must be a whole number of microseconds from 0 to 4e15', ARGV[3 * n + 2])
   end
 end
+-- [/arguments]
+
+-- [periods] The same in every script that takes periods.
+local from -- when the stated period begins; nil for a plain window
+local function to_window(text)
+  from = nil
+  local window = tonumber(text)
+  if window then return window end
+  local begins, ends = string.match(text or '', '^(%d+)%-(%d+)$')
+  from, ends = tonumber(begins), tonumber(ends)
+  return from and ends <= 5e15 and ends - from
+end
+local function refuse_period(i)
+  local what = "PERIOD the period of KEYS[%d] must hold %d, not be '%s'"
+  return redis.error_reply(what:format(i, now, ARGV[3 * i - 1]))
+end
+-- [/periods]
 
 local NEVER = 1e16 -- longer than any wait
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
 local key, limit, window, burst -- of the current key; after the loop, of the last key
 local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
+-- [limits] The same in every script.
 for i = 1, n do
-  key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
+  key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), to_window(ARGV[3 * i - 1])
   if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
     return refuse('limit of KEYS[%d] must be a whole number from 1 to 1e9', ARGV[3 * i - 2], i)
   end
@@ -68,10 +91,11 @@ for i = 1, n do
                   '/ limit <= 4e15', burst, i)
   end
   if kept and kept[key] then return refuse('KEYS[%d] must be a key of its own', key, i) end
-  -- [/arguments]
+  -- [/limits]
+  if from and (now < from or now >= from + window) then return refuse_period(i) end
 
   local state = pcall('GET', key)
-  tag, start, count, span, same = nil, now - now % window, 0, window, false
+  tag, start, count, span, same = nil, from or now - now % window, 0, window, false
   if state then
     local old_start, old_count, old_limit, old_window
     if #state == 30 then -- an error is a table without elements

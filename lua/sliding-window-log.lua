@@ -15,6 +15,8 @@
 
 local HAS_BURST, BURSTS = false, 'left out'
 local MIN_COST, MAX_COST, COSTS = -10000, 10000, 'from -10000 to 10000 (gcra takes more)'
+local LAST, ARGUMENTS = 2, 'cost, now'
+local to_window = tonumber
 local function refuse(what, value, i)
   what = what:format(i) .. ", not '" .. (value or '') .. "'"
   return redis.error_reply('ERR sliding-window-log: ' .. what)
@@ -32,8 +34,9 @@ local reset_if_allowed = 0
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then return refuse('KEYS must have one key for each limit', '0 keys') end
-local cost, now, margin, extra = ARGV[3 * n + 1] or '', ARGV[3 * n + 2] or '', 0, ARGV[3 * n + 3]
-if extra then return refuse('ARGV must be limit, window, burst per key, then cost, now', extra) end
+local cost, now, margin = ARGV[3 * n + 1] or '', ARGV[3 * n + 2] or '', 0
+local extra = ARGV[3 * n + LAST + 1]
+if extra then return refuse('ARGV must be limit, window, burst per key, then ' .. ARGUMENTS, extra) end
 cost = cost == '' and 1 or tonumber(cost)
 if cost ~= 1 and not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
   return refuse('cost must be a whole number ' .. COSTS, ARGV[3 * n + 1])
@@ -47,13 +50,15 @@ else
     return refuse('now must be a whole number of microseconds from 0 to 4e15', ARGV[3 * n + 2])
   end
 end
+-- [/arguments]
 
 local NEVER = 1e16 -- longer than any wait
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
 local key, limit, window, burst -- of the current key; after the loop, of the last key
 local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
+-- [limits] The same in every script.
 for i = 1, n do
-  key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
+  key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), to_window(ARGV[3 * i - 1])
   if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
     return refuse('limit of KEYS[%d] must be a whole number from 1 to 1e9', ARGV[3 * i - 2], i)
   end
@@ -70,7 +75,7 @@ for i = 1, n do
                   '/ limit <= 4e15', burst, i)
   end
   if kept and kept[key] then return refuse('KEYS[%d] must be a key of its own', key, i) end
-  -- [/arguments]
+  -- [/limits]
 
   length = pcall('LLEN', key) -- an error is a table, and the calls below then fail likewise
   local oldest

@@ -3,6 +3,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "embedded_lua.h"
+#include "limiter/budget_model.h"
 
 #include <fmt/format.h>
 
@@ -107,6 +108,19 @@ constexpr std::array kAlgorithms{
               .has_refund = false,
               .has_delay = true,
               .make_model = make<LeakyBucketModel>},
+    Algorithm{
+        .name = "budget",
+        .summary = "units per window, reserved and then settled",
+        .script = embedded::k_budget.text,
+        .sha1 = embedded::k_budget.sha1,
+        .allows_at_most = "twice the limit, half of it on each side of a window's edge",
+        .why_kept = "it stops at {limit} in each window of {window}, and denied {denied}; it never "
+                    "allowed more than {allowed} within {window}{to_a_key}",
+        .why_exceeded = "what is spent starts over at {edge}, so {before} before that and {after} "
+                        "after it were allowed {within}",
+        .has_own_windows = true,
+        .has_reservations = true,
+        .make_model = make<BudgetModel>},
     Algorithm{.name = "concurrency",
               .summary = "how many hold a lease at the same time",
               .script = embedded::k_concurrency.text,

@@ -38,6 +38,7 @@ struct Algorithm {
   bool has_burst = false;
   bool has_refund = true;                               ///< takes a cost below 0
   bool has_delay = false;                               ///< an allowed request may have to wait
+  bool has_reservations = false;                        ///< takes a ReservationCall
   std::int64_t max_cost = kLargestCost;                 ///< of one call or one refund
   std::unique_ptr<KeyModel> (*make_model)() = nullptr;  ///< null if it does not count requests
   /// Set if the algorithm does not count requests, so that Checker and KeyModel do not support it:

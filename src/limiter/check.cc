@@ -77,7 +77,7 @@ Decision Checker::check(const Request& request) {
 }
 
 ScriptCall CheckCommand::of(const Request& request) {
-  NumberWriter numbers(numbers_, 3 * request.limits.size() + 2);
+  NumberWriter numbers(numbers_, 3 * request.limits.size() + 3);
   keys_.assign(request.keys.begin(), request.keys.end());
   arguments_.clear();
   for (const Limit& limit : request.limits) {
@@ -85,8 +85,14 @@ ScriptCall CheckCommand::of(const Request& request) {
     arguments_.push_back(numbers.write(limit.window.count()));
     arguments_.push_back(limit.burst ? numbers.write(*limit.burst) : "");
   }
-  arguments_.push_back(request.cost != 1 ? numbers.write(request.cost) : "");
+  const auto& reservation = request.reservation;
+  arguments_.push_back(request.cost != 1 || reservation ? numbers.write(request.cost) : "");
   arguments_.push_back(request.now ? numbers.write(request.now->count()) : "");
+  if (reservation) {
+    arguments_.push_back(reservation->settles ? "settle" : "reserve");
+    arguments_.push_back(reservation->id);
+    if (!reservation->settles) arguments_.push_back(numbers.write(reservation->hold.count()));
+  }
   // A missing argument at the end takes its default, as an empty string does in the middle. The
   // last window is never empty.
   while (!arguments_.empty() && arguments_.back().empty()) arguments_.pop_back();
@@ -113,19 +119,30 @@ Decision Checker::parse(redis::ReplyView reply, const Algorithm* algorithm) {
   if (reply.is_error()) {
     throw redis::to_error(reply, algorithm == nullptr ? std::string_view() : algorithm->script);
   }
-  if (reply.type() != redis::ReplyType::kArray || reply.size() != 6) not_a_decision(reply);
   std::array<std::int64_t, 6> numbers{};
+  if (reply.type() != redis::ReplyType::kArray) not_a_decision(reply);
+  std::optional<ReservationState> reservation;
+  if (reply.size() == numbers.size() + 1 && (algorithm == nullptr || algorithm->has_reservations)) {
+    reservation = parse_reservation_state(reply[numbers.size()].text());
+  }
+  if (reply.size() != numbers.size() + (reservation ? 1 : 0)) not_a_decision(reply);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (reply[i].type() != redis::ReplyType::kInteger) not_a_decision(reply);
     numbers[i] = reply[i].integer();
   }
+  // The settle of an unknown reservation is denied by no key.
+  const bool is_unknown = reservation == ReservationState::kUnknown && numbers[0] == 0 &&
+                          numbers[2] == kNever.count() && numbers[5] == 0;
+  if (is_unknown) numbers[5] = 1;
   if (!are_in_range(numbers, algorithm == nullptr || algorithm->has_delay)) not_a_decision(reply);
+  if (is_unknown) numbers[5] = 0;
   return {.allowed = numbers[0] == 1,
           .remaining = numbers[1],
           .retry_after = std::chrono::microseconds{numbers[2]},
           .reset_after = std::chrono::microseconds{numbers[3]},
           .delay = std::chrono::microseconds{numbers[4]},
-          .denied_by = static_cast<int>(numbers[5])};
+          .denied_by = static_cast<int>(numbers[5]),
+          .reservation = reservation};
 }
 
 void load_script(redis::Connection& connection, std::string_view text) {

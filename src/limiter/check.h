@@ -21,12 +21,20 @@ namespace rlctl::limiter {
 
 // ---- Calls of a script ----
 
+/// What a call of `budget` does with a reservation, in place of taking the cost.
+struct ReservationCall {
+  bool settles = false;  ///< the cost is the actual one; else the reservation's units
+  std::string id;        ///< 1 to kLongestReservationId bytes
+  microseconds hold{0};  ///< of a reserve: kShortestHold to kLongestHold
+};
+
 /// One call of a script: limits[i] applies to keys[i].
 struct Request {
   std::vector<std::string> keys;
   std::vector<Limit> limits;
   std::int64_t cost = 1;
   std::optional<std::chrono::microseconds> now;  ///< default: the server's clock
+  std::optional<ReservationCall> reservation = {};
 };
 
 /// The arguments of EVALSHA for a loaded script. Owns nothing.

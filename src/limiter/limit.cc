@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "redis/cluster.h"
 
 namespace rlctl::limiter {
 namespace {
+
+constexpr std::array<std::string_view, 4> kReservationStates{"unknown", "held", "lapsed",
+                                                             "settled"};
 
 microseconds parse_window(std::string_view whole, std::string_view text, microseconds shortest) {
   const auto window = parse_period(whole, text);
@@ -125,6 +129,16 @@ std::vector<std::string_view> base_keys(std::string_view redis_key, const Limit&
   }
   keys.push_back(key);
   return keys;
+}
+
+std::string_view to_text(ReservationState state) {
+  return kReservationStates.at(static_cast<std::size_t>(state));
+}
+
+std::optional<ReservationState> parse_reservation_state(std::string_view text) {
+  const auto* const found = std::ranges::find(kReservationStates, text);
+  if (found == kReservationStates.end()) return std::nullopt;
+  return static_cast<ReservationState>(found - kReservationStates.begin());
 }
 
 }  // namespace rlctl::limiter

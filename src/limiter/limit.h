@@ -94,6 +94,18 @@ bool has_hash_tag(std::string_view key);
 
 // ---- Decisions ----
 
+/// What a reservation of `budget` is at some time.
+enum class ReservationState : std::uint8_t {
+  kUnknown,  ///< never made, or forgotten
+  kHeld,     ///< its units are held
+  kLapsed,   ///< its hold has ended: the units are free, and a settle is still spent
+  kSettled,
+};
+/// "unknown", "held", "lapsed" or "settled", as the script and reports spell it.
+std::string_view to_text(ReservationState state);
+/// The reverse; std::nullopt for any other text.
+std::optional<ReservationState> parse_reservation_state(std::string_view text);
+
 /// A script's reply: the six integers of the contract in rlctl-scripts(7).
 struct [[nodiscard]] Decision {
   bool allowed = false;
@@ -106,6 +118,9 @@ struct [[nodiscard]] Decision {
   /// Number, from 1, of the key that retry_after is about: the first of the keys with the longest
   /// wait among those that denied. 0 if no key denied.
   int denied_by = 0;
+  /// After a reserve, and before a settle; none if the call was neither. A settle of an unknown
+  /// reservation is denied, with retry_after kNever and denied_by 0.
+  std::optional<ReservationState> reservation = {};
 
   bool operator==(const Decision&) const = default;
 };

@@ -389,6 +389,18 @@ void LeakyBucketModel::refund(const Limit&, std::int64_t, microseconds) {
 
 // ---- Several keys ----
 
+void merge(Decision& merged, const Decision& one, int number) {
+  merged.remaining = std::min(merged.remaining, one.remaining);
+  merged.reset_after = std::max(merged.reset_after, one.reset_after);
+  merged.delay = std::max(merged.delay, one.delay);
+  if (one.allowed) return;
+  merged.allowed = false;
+  if (merged.retry_after == kNever) return;
+  if (one.retry_after != kNever && one.retry_after <= merged.retry_after) return;
+  merged.retry_after = one.retry_after;
+  merged.denied_by = number;
+}
+
 namespace {
 
 /// The state of all keys at `now`: the reply to a peek, and part of every other reply.
@@ -400,19 +412,6 @@ Decision peek_all(std::span<const KeyAndLimit> keys, microseconds now) {
     merged.reset_after = std::max(merged.reset_after, one.reset_after);
   }
   return merged;
-}
-
-/// Merges the decision for key `number`, from 1, into the merged decision for the keys before it.
-void merge(Decision& merged, const Decision& one, int number) {
-  merged.remaining = std::min(merged.remaining, one.remaining);
-  merged.reset_after = std::max(merged.reset_after, one.reset_after);
-  merged.delay = std::max(merged.delay, one.delay);
-  if (one.allowed) return;
-  merged.allowed = false;
-  if (merged.retry_after == kNever) return;
-  if (one.retry_after != kNever && one.retry_after <= merged.retry_after) return;
-  merged.retry_after = one.retry_after;
-  merged.denied_by = number;
 }
 
 Decision request(std::span<const KeyAndLimit> keys, std::int64_t cost, microseconds now) {

@@ -54,6 +54,10 @@ struct KeyAndLimit {
 /// UsageError for a window that is shorter than kShortestWindow.
 Decision decide(std::span<const KeyAndLimit> keys, std::int64_t cost, microseconds now);
 
+/// Adds the decision about key `number`, from 1, to that about the keys before it, which is at
+/// first allowed with INT64_MAX remaining.
+void merge(Decision& merged, const Decision& one, int number);
+
 // ---- The algorithms ----
 
 /// What the class Model, which stores one value, has in common with the others; std::nullopt if the

@@ -1,0 +1,213 @@
+#include "limiter/budget_model.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace rlctl::limiter {
+
+namespace {
+
+/// The most units that a key counts as spent: 48 bits.
+constexpr std::int64_t kMostSpent = (std::int64_t{1} << 48) - 1;
+
+std::int64_t held_at(const Budget& budget, microseconds t) {
+  std::int64_t held = 0;
+  for (const auto& [id, its] : budget.reservations) {
+    if (its.state_at(t) == ReservationState::kHeld) held += its.units;
+  }
+  return held;
+}
+
+/// When the window ends, or holds do.
+microseconds wait_for_room(const Budget& budget, const Limit& limit, std::int64_t cost) {
+  std::vector<microseconds> times{budget.end};
+  for (const auto& [id, its] : budget.reservations) {
+    if (its.state_at(budget.written_at) == ReservationState::kHeld) times.push_back(its.held_until);
+  }
+  std::ranges::sort(times);
+  for (const auto time : times) {
+    const auto spent = time < budget.end ? budget.spent : 0;
+    if (spent + held_at(budget, time) + cost <= limit.limit) return time;
+  }
+  return budget.end;
+}
+
+/// The reply for this state, in which `cost` units more are asked for.
+Decision decision_of(const Budget& budget, const Limit& limit, std::int64_t cost,
+                     microseconds now) {
+  Decision decision;
+  const auto used = budget.spent + held_at(budget, budget.written_at);
+  decision.allowed = cost == 0 || used + cost <= limit.limit;
+  decision.remaining = std::max<std::int64_t>(0, limit.limit - used);
+  if (budget.spent > 0) decision.reset_after = budget.end - now;
+  for (const auto& [id, its] : budget.reservations) {
+    decision.reset_after = std::max(decision.reset_after, its.forgotten_at - now);
+  }
+  if (!decision.allowed) {
+    decision.retry_after = cost > limit.limit ? kNever : wait_for_room(budget, limit, cost) - now;
+  }
+  return decision;
+}
+
+Decision look(std::span<const BudgetAndLimit> keys, microseconds now) {
+  Decision decision{.allowed = true, .remaining = INT64_MAX};
+  int number = 0;
+  for (const auto& [key, limit] : keys) merge(decision, key->peek(limit, 0, now), ++number);
+  return decision;
+}
+
+}  // namespace
+
+ReservationState Reservation::state_at(microseconds t) const {
+  if (forgotten_at <= t) return ReservationState::kUnknown;
+  if (is_settled) return ReservationState::kSettled;
+  return held_until > t ? ReservationState::kHeld : ReservationState::kLapsed;
+}
+
+/// The state at `now`, or at the latest write if the clock has stepped back before it.
+Budget BudgetModel::at(const Limit& limit, microseconds now) const {
+  Budget budget = stored_.value_or(Budget{});
+  budget.written_at = std::max(budget.written_at, now);
+  const auto t = budget.written_at;
+  if (t >= budget.end) {
+    budget.end = t - t % limit.window + limit.window;
+    budget.window = limit.window;
+    budget.spent = 0;
+  }
+  std::erase_if(budget.reservations, [&](const auto& row) { return row.second.forgotten_at <= t; });
+  return budget;
+}
+
+void BudgetModel::store(Budget budget) {
+  if (budget.spent == 0 && budget.reservations.empty()) {
+    stored_.reset();
+  } else {
+    stored_ = std::move(budget);
+  }
+}
+
+Decision BudgetModel::peek(const Limit& limit, std::int64_t cost, microseconds now) const {
+  return decision_of(at(limit, now), limit, cost, now);
+}
+
+Usage BudgetModel::usage(const Limit& limit, microseconds now) const {
+  const auto budget = at(limit, now);
+  const auto used = budget.spent + held_at(budget, budget.written_at);
+  return {.units = used, .exact = static_cast<double>(used)};
+}
+
+void BudgetModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
+  auto budget = at(limit, now);
+  budget.spent += cost;
+  store(std::move(budget));
+}
+
+void BudgetModel::refund(const Limit& limit, std::int64_t units, microseconds now) {
+  auto budget = at(limit, now);
+  budget.spent = std::max<std::int64_t>(0, budget.spent - units);
+  store(std::move(budget));
+}
+
+ReservationState BudgetModel::state_of(std::string_view id, microseconds now) const {
+  if (!stored_) return ReservationState::kUnknown;
+  const auto found = stored_->reservations.find(id);
+  if (found == stored_->reservations.end()) return ReservationState::kUnknown;
+  return found->second.state_at(std::max(stored_->written_at, now));
+}
+
+Decision BudgetModel::peek_reserve(const Limit& limit, std::int64_t units, microseconds now) const {
+  const auto budget = at(limit, now);
+  auto decision = decision_of(budget, limit, units, now);
+  if (budget.reservations.size() < kMostReservations) return decision;
+  // Full: others can be forgotten, unless all are held.
+  auto first = microseconds::max();
+  for (const auto& [id, its] : budget.reservations) {
+    if (its.state_at(budget.written_at) != ReservationState::kHeld) return decision;
+    first = std::min(first, its.held_until);
+  }
+  if (decision.retry_after != kNever) {
+    decision.retry_after = std::max(decision.retry_after, first - now);
+  }
+  decision.allowed = false;
+  return decision;
+}
+
+void BudgetModel::record_reserve(const Limit& limit, std::string_view id, std::int64_t units,
+                                 microseconds hold, microseconds now) {
+  auto budget = at(limit, now);
+  if (budget.reservations.size() >= kMostReservations) {
+    std::vector<std::pair<microseconds, std::string>> ended;
+    for (const auto& [its_id, its] : budget.reservations) {
+      if (its.state_at(budget.written_at) == ReservationState::kHeld) continue;
+      ended.emplace_back(its.forgotten_at, its_id);
+    }
+    std::ranges::sort(ended);
+    ended.resize(std::min(ended.size(), kForgottenAtOnce));
+    for (const auto& [time, its_id] : ended) budget.reservations.erase(its_id);
+  }
+  const auto until = budget.written_at + hold;
+  budget.reservations[std::string(id)] = {
+      .units = units, .held_until = until, .forgotten_at = until + hold};
+  store(std::move(budget));
+}
+
+void BudgetModel::record_settle(const Limit& limit, std::string_view id, std::int64_t actual,
+                                microseconds now) {
+  auto budget = at(limit, now);
+  const auto found = budget.reservations.find(id);
+  if (found == budget.reservations.end()) return;
+  found->second.is_settled = true;
+  found->second.units = actual;
+  budget.spent = std::min(budget.spent + actual, kMostSpent);
+  store(std::move(budget));
+}
+
+Decision reserve(std::span<const BudgetAndLimit> keys, std::string_view id, std::int64_t units,
+                 microseconds hold, microseconds now) {
+  Decision decision{.allowed = true, .remaining = INT64_MAX};
+  auto state = ReservationState::kUnknown;
+  int number = 0;
+  for (const auto& [key, limit] : keys) {
+    state = key->state_of(id, now);
+    const bool is_new = state == ReservationState::kUnknown;
+    merge(decision, is_new ? key->peek_reserve(limit, units, now) : key->peek(limit, 0, now),
+          ++number);
+  }
+  if (decision.allowed) {
+    for (const auto& [key, limit] : keys) {
+      if (key->state_of(id, now) != ReservationState::kUnknown) continue;
+      key->record_reserve(limit, id, units, hold, now);
+      state = ReservationState::kHeld;
+    }
+    decision = look(keys, now);
+  }
+  decision.reservation = state;
+  return decision;
+}
+
+Decision settle(std::span<const BudgetAndLimit> keys, std::string_view id, std::int64_t actual,
+                microseconds now) {
+  auto state = ReservationState::kUnknown;
+  bool is_known = true;
+  for (const auto& [key, limit] : keys) {
+    state = key->state_of(id, now);
+    is_known = is_known && state != ReservationState::kUnknown;
+  }
+  if (is_known) {
+    for (const auto& [key, limit] : keys) {
+      if (key->state_of(id, now) != ReservationState::kSettled) {
+        key->record_settle(limit, id, actual, now);
+      }
+    }
+  }
+  auto decision = look(keys, now);
+  decision.reservation = is_known ? state : ReservationState::kUnknown;
+  if (!is_known) {
+    decision.allowed = false;
+    decision.retry_after = kNever;
+  }
+  return decision;
+}
+
+}  // namespace rlctl::limiter
