@@ -34,6 +34,7 @@ server redis-tools           redis-cli valkey-cli
 test   redis-tools           redis-cli
 test   redis-tools           redis-benchmark
 test   doctest-dev           doctest/doctest.h
+test   libhowardhinnant-date-dev date/tz.h
 test   bats                  bats
 test   jq                    jq
 test   libxml2-utils         xmllint

@@ -37,6 +37,7 @@ constexpr std::array kAlgorithms{
         .why_exceeded = "its counter starts over at {edge}, so {before} before that and {after} "
                         "after it were allowed {within}",
         .has_own_windows = true,
+        .has_periods = true,
         .make_model = make<FixedWindowModel>},
     Algorithm{.name = "sliding-window-log",
               .summary = "exact; keeps the time of each allowed unit",
@@ -119,6 +120,7 @@ constexpr std::array kAlgorithms{
         .why_exceeded = "what is spent starts over at {edge}, so {before} before that and {after} "
                         "after it were allowed {within}",
         .has_own_windows = true,
+        .has_periods = true,
         .has_reservations = true,
         .make_model = make<BudgetModel>},
     Algorithm{.name = "concurrency",
@@ -163,6 +165,10 @@ bool has_burst(const Algorithm& algorithm) {
   return algorithm.has_burst;
 }
 
+bool has_periods(const Algorithm& algorithm) {
+  return algorithm.has_periods;
+}
+
 bool counts_requests(const Algorithm& algorithm) {
   return algorithm.does_instead.empty();
 }
@@ -201,6 +207,12 @@ void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t
   } else if (limit.burst) {
     throw UsageError(fmt::format("{} has no burst; {} have one", algorithm.name,
                                  one_of(list_names(has_burst), "and")));
+  }
+  if (limit.calendar != nullptr && !algorithm.has_periods) {
+    const auto names = list_names(has_periods);
+    throw UsageError(fmt::format("{} has no windows of the calendar, such as {}; {} {} them",
+                                 algorithm.name, limit.calendar->text(), one_of(names, "and"),
+                                 names.size() == 1 ? "has" : "have"));
   }
   if (cost < 0 && !algorithm.has_refund) {
     throw UsageError(
@@ -263,7 +275,7 @@ std::optional<std::string> why(const Algorithm& algorithm, const RunSummary& sum
                            : fmt::format("of these {}, {}", most, summary.allowed);
   return fmt::format(
       fmt::runtime(template_of(algorithm, summary)), fmt::arg("limit", limit.limit),
-      fmt::arg("window", period_text(limit.window)), fmt::arg("allowed", summary.allowed),
+      fmt::arg("window", window_text(limit)), fmt::arg("allowed", summary.allowed),
       fmt::arg("within", within), fmt::arg("edge", instant_text(summary.edge)),
       fmt::arg("before", counted(before, summary.cost > 1 ? "unit" : "request")),
       fmt::arg("they", before == 1 ? "this one" : "they"), fmt::arg("after", summary.after_edge),

@@ -36,10 +36,11 @@ struct Algorithm {
   bool has_own_windows = false;
   bool is_exact = false;  ///< allows exactly what a log of all allowed units allows
   bool has_burst = false;
-  bool has_refund = true;                               ///< takes a cost below 0
-  bool has_delay = false;                               ///< an allowed request may have to wait
-  bool has_reservations = false;                        ///< takes a ReservationCall
-  std::int64_t max_cost = kLargestCost;                 ///< of one call or one refund
+  bool has_periods = false;              ///< a call may state when a window begins and ends
+  bool has_refund = true;                ///< takes a cost below 0
+  bool has_delay = false;                ///< an allowed request may have to wait
+  bool has_reservations = false;         ///< takes a ReservationCall
+  std::int64_t max_cost = kLargestCost;  ///< of one call or one refund
   std::unique_ptr<KeyModel> (*make_model)() = nullptr;  ///< null if it does not count requests
   /// Set if the algorithm does not count requests, so that Checker and KeyModel do not support it:
   /// what it does instead, as the end of a sentence that begins with its name.
@@ -50,8 +51,9 @@ struct Algorithm {
 std::span<const Algorithm> algorithms();
 /// Null if no algorithm has that name.
 const Algorithm* find_algorithm(std::string_view name);
-/// The member, as a function for list_names().
+/// The members, as functions for list_names().
 bool has_burst(const Algorithm& algorithm);
+bool has_periods(const Algorithm& algorithm);
 /// Whether the algorithm decides about requests and their costs; only then --algorithm accepts it.
 bool counts_requests(const Algorithm& algorithm);
 /// The commands of the server that a call of the script takes, as the script names them: "EVALSHA",
@@ -63,9 +65,10 @@ std::optional<std::int64_t> effective_burst(const Algorithm& algorithm, const Li
 std::vector<std::string_view> list_names(bool (*wanted)(const Algorithm&));
 inline constexpr std::string_view kDefaultAlgorithm = "sliding-window-log";
 
-/// Throws UsageError if the algorithm's script would refuse this limit and cost: a burst or a
-/// refund that the algorithm does not support, a product out of range, a cost that is too large, or
-/// an algorithm that does not count requests. parse_limit() checks the ranges of limit and window.
+/// Throws UsageError if the algorithm's script would refuse this limit and cost: a burst, a
+/// calendar or a refund that the algorithm does not support, a product out of range, a cost that is
+/// too large, or an algorithm that does not count requests. parse_limit() checks the ranges of
+/// limit and window.
 void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t cost = 1);
 
 // ---- Why a limiter did what it did ----

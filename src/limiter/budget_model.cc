@@ -71,8 +71,9 @@ Budget BudgetModel::at(const Limit& limit, microseconds now) const {
   budget.written_at = std::max(budget.written_at, now);
   const auto t = budget.written_at;
   if (t >= budget.end) {
-    budget.end = t - t % limit.window + limit.window;
-    budget.window = limit.window;
+    const auto period = period_of(limit, t);
+    budget.end = period.end;
+    budget.window = period.length();
     budget.spent = 0;
   }
   std::erase_if(budget.reservations, [&](const auto& row) { return row.second.forgotten_at <= t; });

@@ -51,12 +51,29 @@ Limit parse_limit(std::string_view text, microseconds shortest) {
   }
   Limit limit;
   limit.limit = parse_count(text, text.substr(0, slash));
-  limit.window = parse_window(text, text.substr(slash + 1), shortest);
+  const auto window = text.substr(slash + 1);
+  limit.calendar = find_calendar_window(text, window);
+  limit.window =
+      limit.calendar != nullptr ? limit.calendar->longest() : parse_window(text, window, shortest);
   return limit;
 }
 
+Period period_of(const Limit& limit, microseconds now) {
+  if (limit.calendar != nullptr) return limit.calendar->period_at(now);
+  const auto start = now - now % limit.window;
+  return {.start = start, .end = start + limit.window};
+}
+
+std::string format_window(const Limit& limit) {
+  return limit.calendar != nullptr ? limit.calendar->text() : format_duration(limit.window);
+}
+
+std::string window_text(const Limit& limit) {
+  return limit.calendar != nullptr ? limit.calendar->text() : period_text(limit.window);
+}
+
 std::string format_limit(const Limit& limit) {
-  const auto window = format_duration(limit.window);
+  const auto window = format_window(limit);
   if (limit.limit % 1'000'000 == 0) return fmt::format("{}M/{}", limit.limit / 1'000'000, window);
   return fmt::format("{}/{}", limit.limit, window);
 }
@@ -76,6 +93,10 @@ std::string window_suffix(microseconds window) {
     return fmt::format("{}s", window / std::chrono::seconds{1});
   }
   return format_duration(window);
+}
+
+std::string window_suffix(const Limit& limit) {
+  return limit.calendar != nullptr ? limit.calendar->text() : window_suffix(limit.window);
 }
 
 bool can_carry_several_limits(std::string_view key) {
@@ -103,22 +124,24 @@ std::vector<std::string> redis_keys(std::string_view key, std::span<const Limit>
   require_different_windows(limits);
   std::vector<std::string> keys;
   for (const Limit& limit : limits) {
-    keys.push_back(prefix + window_suffix(limit.window));
+    keys.push_back(prefix + window_suffix(limit));
   }
   return keys;
 }
 
 void require_different_windows(std::span<const Limit> limits) {
   for (std::size_t i = 1; i < limits.size(); ++i) {
-    const auto same = [&](const Limit& limit) { return limit.window == limits[i].window; };
+    const auto same = [&](const Limit& limit) {
+      return limit.window == limits[i].window && limit.calendar == limits[i].calendar;
+    };
     if (std::ranges::none_of(limits.first(i), same)) continue;
     throw UsageError(fmt::format("two limits have the same window, {}; give each its own",
-                                 format_duration(limits[i].window)));
+                                 format_window(limits[i])));
   }
 }
 
 std::vector<std::string_view> base_keys(std::string_view redis_key, const Limit& limit) {
-  const auto suffix = std::string(":").append(window_suffix(limit.window));
+  const auto suffix = std::string(":").append(window_suffix(limit));
   if (!redis_key.ends_with(suffix)) return {};
   const auto key = redis_key.substr(0, redis_key.size() - suffix.size());
   if (!has_hash_tag(key)) return {};

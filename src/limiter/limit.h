@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "limiter/calendar.h"
 
 // The words of the contract that every script keeps: limits and their ranges, the keys under which
 // limits are stored, and decisions. Everything above redis/ uses these types. rlctl-scripts(7) is
@@ -42,11 +43,13 @@ inline constexpr std::int64_t kLargestProduct = std::int64_t{1} << 53;
 
 // ---- Limits ----
 
-/// Allows `limit` units in any (or each) `window`.
+/// Allows `limit` units in any (or each) `window`, or in each period of `calendar`.
 struct Limit {
   std::int64_t limit = 1;
-  microseconds window{1};
+  microseconds window{1};                  ///< with `calendar`, the longest that it says
   std::optional<std::int64_t> burst = {};  ///< only if the algorithm has one; default: limit
+  /// Null for a window of fixed length. Only if the algorithm has_periods.
+  const CalendarWindow* calendar = nullptr;
 
   std::int64_t burst_or_limit() const noexcept { return burst.value_or(limit); }
   bool operator==(const Limit&) const = default;
@@ -54,11 +57,19 @@ struct Limit {
 
 /// Parses "5/60s", "100/min", "10/s", "1000/1h30m" or "1M/30d": a count (decimal digits, then
 /// optionally k or M), a slash, and a duration, at least `shortest`; a unit without a number means
-/// one. Throws UsageError.
+/// one. Instead of a duration, find_calendar_window() takes "month@Europe/Zurich". Throws
+/// UsageError.
 Limit parse_limit(std::string_view text, microseconds shortest = kShortestWindow);
 /// A text that parse_limit() parses to the same limit, with the window in one unit: "5/60s",
 /// "1000/90m"; whole millions with M: "1M/30d". Does not include the burst.
 std::string format_limit(const Limit& limit);
+/// The window in which a request at `now` counts, if nothing is stored: that of the calendar, or
+/// one that begins at a multiple of the window since 1970.
+Period period_of(const Limit& limit, microseconds now);
+/// The window as parse_limit() takes it: "60s", "month@Europe/Zurich".
+std::string format_window(const Limit& limit);
+/// The window for people: "60 s", "month@Europe/Zurich".
+std::string window_text(const Limit& limit);
 /// Several limits as --limit takes them: "10/s,100/60s".
 std::string format_limits(std::span<const Limit> limits);
 
@@ -67,8 +78,9 @@ std::string format_limits(std::span<const Limit> limits);
 /// The Redis keys that hold `limits` of `key`. One limit: the key itself. Several: one key per
 /// window, "{key}:60s", all in one Cluster slot (a key with a hash tag keeps its tag). The window
 /// is written in whole seconds if possible, else in ms, else in us, so that 60s and 1m give the
-/// same name. Throws UsageError if two windows are equal, or if there are several limits and the
-/// key has no tag and is empty or begins with '}'.
+/// same name; one of the calendar as it is, "{key}:month@Europe/Zurich". Throws UsageError if two
+/// windows are equal, or if there are several limits and the key has no tag and is empty or begins
+/// with '}'.
 std::vector<std::string> redis_keys(std::string_view key, std::span<const Limit> limits);
 /// How the keys begin that redis_keys() makes for several limits: "{key}:". A window_suffix()
 /// follows. Throws UsageError if no hash tag can be made of the key.
@@ -88,6 +100,7 @@ bool can_carry_several_limits(std::string_view key);
 std::vector<std::string_view> base_keys(std::string_view redis_key, const Limit& limit);
 /// How redis_keys() writes a window: "60s", "1500ms", "1us".
 std::string window_suffix(microseconds window);
+std::string window_suffix(const Limit& limit);
 /// Whether the key has a hash tag as Redis Cluster defines it: at least one byte between the first
 /// '{' and the next '}'.
 bool has_hash_tag(std::string_view key);

@@ -12,7 +12,8 @@ namespace rlctl::limiter {
 /// the future; otherwise a clock that steps back would open the limiter.
 FixedWindowFrame FixedWindowModel::frame_at(const Limit& limit, microseconds now) const {
   if (stored_ && now < stored_->end()) return *stored_;
-  return {.start = now - now % limit.window, .window = limit.window};
+  const auto period = period_of(limit, now);
+  return {.start = period.start, .window = period.length()};
 }
 
 Decision FixedWindowModel::peek(const Limit& limit, std::int64_t cost, microseconds now) const {

@@ -1,0 +1,331 @@
+#include "limiter/calendar.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "limiter/algorithm.h"
+#include "limiter/limit.h"
+#include "support/random.h"
+#include "support/refusal.h"
+#include "support/temp_folder.h"
+
+#ifdef RLCTL_HAS_DATE
+#include <date/tz.h>
+#endif
+
+namespace limiter_calendar_test {
+
+using namespace rlctl;
+using namespace rlctl::limiter;
+using namespace std::chrono_literals;
+using rlctl::test::refusal_of;
+using support::ScopedVariable;
+
+namespace {
+
+bool has_zones() {
+  if (std::filesystem::exists("/usr/share/zoneinfo/Europe/Zurich")) return true;
+  MESSAGE("skipped: no time zones are installed");
+  return false;
+}
+
+/// "2026-03-29T23:00:00Z..2026-03-30T22:00:00Z": the period of this window at an instant.
+std::string period(std::string_view window, std::string_view now) {
+  const auto limit = parse_limit(std::string("1/").append(window));
+  const auto found = period_of(limit, parse_instant(now));
+  return instant_text(found.start) + ".." + instant_text(found.end);
+}
+
+std::string refusal(std::string_view limit) {
+  return refusal_of([&] { return parse_limit(limit); });
+}
+
+}  // namespace
+
+TEST_CASE("a window of fixed length begins at a multiple of it") {
+  CHECK(period("60s", "2026-11-26T12:34:56Z") == "2026-11-26T12:34:00Z..2026-11-26T12:35:00Z");
+  CHECK(period("day", "2026-11-26T12:34:56Z") == "2026-11-26T00:00:00Z..2026-11-27T00:00:00Z");
+  CHECK(parse_limit("1/day").calendar == nullptr);
+}
+
+TEST_CASE("days, weeks from Monday, months and years are those of UTC without a zone") {
+  constexpr std::string_view kNow = "2026-11-26T12:34:56Z";
+  CHECK(period("day@UTC", kNow) == "2026-11-26T00:00:00Z..2026-11-27T00:00:00Z");
+  CHECK(period("week", kNow) == "2026-11-23T00:00:00Z..2026-11-30T00:00:00Z");
+  CHECK(period("month", kNow) == "2026-11-01T00:00:00Z..2026-12-01T00:00:00Z");
+  CHECK(period("year", kNow) == "2026-01-01T00:00:00Z..2027-01-01T00:00:00Z");
+  CHECK(period("week", "2026-11-29T23:59:59.999999Z") ==
+        "2026-11-23T00:00:00Z..2026-11-30T00:00:00Z");
+  CHECK(period("week", "2026-11-30T00:00:00Z") == "2026-11-30T00:00:00Z..2026-12-07T00:00:00Z");
+}
+
+TEST_CASE("a month can begin on another day, and then at the latest on its last") {
+  CHECK(period("month+15", "2026-11-14T23:59:59Z") == "2026-10-15T00:00:00Z..2026-11-15T00:00:00Z");
+  CHECK(period("month+15", "2026-11-15T00:00:00Z") == "2026-11-15T00:00:00Z..2026-12-15T00:00:00Z");
+  CHECK(period("month+31", "2026-02-27T12:00:00Z") == "2026-01-31T00:00:00Z..2026-02-28T00:00:00Z");
+  CHECK(period("month+31", "2026-02-28T12:00:00Z") == "2026-02-28T00:00:00Z..2026-03-31T00:00:00Z");
+  CHECK(period("month+30", "2024-02-29T12:00:00Z") == "2024-02-29T00:00:00Z..2024-03-30T00:00:00Z");
+}
+
+TEST_CASE("the first period of 1970 begins in 1970, and the last ends after the last instant") {
+  if (!has_zones()) return;
+  const auto* window = parse_limit("1/month@Europe/Zurich").calendar;
+  CHECK(window->period_at(0us) == Period{0us, parse_instant("1970-01-31T23:00:00Z")});
+  CHECK(window->period_at(kLatestInstant).holds(kLatestInstant));
+}
+
+TEST_CASE("a period begins at the first instant of its date, whatever the clocks do") {
+  if (!has_zones()) return;
+  // The clocks change in the day, which has 23 or 25 hours.
+  CHECK(period("day@Europe/Zurich", "2026-03-29T12:00:00Z") ==
+        "2026-03-28T23:00:00Z..2026-03-29T22:00:00Z");
+  CHECK(period("day@Europe/Zurich", "2026-10-25T12:00:00Z") ==
+        "2026-10-24T22:00:00Z..2026-10-25T23:00:00Z");
+  // There is no midnight: the day begins at 1:00.
+  CHECK(period("day@America/Asuncion", "2023-10-01T12:00:00Z") ==
+        "2023-10-01T04:00:00Z..2023-10-02T03:00:00Z");
+  // The clocks go back from midnight to 23:00.
+  CHECK(period("day@America/Asuncion", "2024-03-23T12:00:00Z") ==
+        "2024-03-23T03:00:00Z..2024-03-24T04:00:00Z");
+  // At one minute past midnight the clocks go back to 23:01: the new day has begun, and goes on.
+  constexpr std::string_view kNovember7 = "2010-11-07T02:30:00Z..2010-11-08T03:30:00Z";
+  CHECK(period("day@America/St_Johns", "2010-11-07T02:30:59Z") == kNovember7);
+  CHECK(period("day@America/St_Johns", "2010-11-07T02:31:00Z") == kNovember7);
+  CHECK(period("day@America/St_Johns", "2010-11-07T12:00:00Z") == kNovember7);
+  CHECK(period("day@America/St_Johns", "2010-11-07T02:29:59Z") ==
+        "2010-11-06T02:30:00Z..2010-11-07T02:30:00Z");
+  // 2011-12-30 was left out.
+  CHECK(period("day@Pacific/Apia", "2011-12-30T09:59:59Z") ==
+        "2011-12-29T10:00:00Z..2011-12-30T10:00:00Z");
+  CHECK(period("day@Pacific/Apia", "2011-12-30T10:00:00Z") ==
+        "2011-12-30T10:00:00Z..2011-12-31T10:00:00Z");
+  CHECK(period("month+30@Pacific/Apia", "2011-12-30T10:00:00Z") ==
+        "2011-12-30T10:00:00Z..2012-01-29T10:00:00Z");
+}
+
+TEST_CASE("a limit of a calendar has one text, and equal windows are one") {
+  if (!has_zones()) return;
+  for (const auto* const text :
+       {"5/day@Europe/Zurich", "1M/week@UTC", "1000/month+15@Europe/Zurich",
+        "7/year@America/Argentina/Buenos_Aires", "7/month@Etc/GMT+5"}) {
+    CHECK(format_limit(parse_limit(text)) == text);
+    CHECK(parse_limit(text) == parse_limit(text));
+  }
+  CHECK(format_limit(parse_limit("5/month")) == "5/month@UTC");
+  CHECK(parse_limit("5/month+01@UTC") == parse_limit("5/month"));
+  CHECK(parse_limit("5/month") != parse_limit("5/month+2"));
+  CHECK(parse_limit("5/month@Europe/Zurich").window == 24h * 31);
+  CHECK(parse_limit("5/year").window == 24h * 366);
+  const std::vector<Limit> both{parse_limit("5/day@Europe/Zurich"), parse_limit("9/1d"),
+                                parse_limit("50/month+15")};
+  CHECK(redis_keys("k", both) ==
+        std::vector<std::string>{"{k}:day@Europe/Zurich", "{k}:86400s", "{k}:month+15@UTC"});
+  CHECK(base_keys("{k}:month+15@UTC", both[2]) == std::vector<std::string_view>{"k", "{k}"});
+  const std::vector<Limit> twice{both[2], both[2]};
+  CHECK(refusal_of([&] { return redis_keys("k", twice); }) ==
+        "two limits have the same window, month+15@UTC; give each its own");
+}
+
+TEST_CASE("a calendar that does not exist is refused") {
+  CHECK(refusal("5/min@UTC") ==
+        "'5/min@UTC' has 'min' where day, week, month, month+15 or year belongs");
+  CHECK(refusal("5/@UTC") == "'5/@UTC' has '' where day, week, month, month+15 or year belongs");
+  CHECK(refusal("5/month+32") ==
+        "'5/month+32' has '+32'; only months begin on another day, from month+1 to month+31");
+  CHECK(refusal("5/month+0@UTC").starts_with("'5/month+0@UTC' has '+0';"));
+  CHECK(refusal("5/month+@UTC").starts_with("'5/month+@UTC' has '+';"));
+  CHECK(refusal("5/week+2").starts_with("'5/week+2' has '+2';"));
+  CHECK(refusal("5/month+99999999999999999999").starts_with("'5/month+99999999999999999999' has"));
+  for (const std::string name : {"", "/etc/passwd", "../zoneinfo/UTC", "Europe/../UTC", ":UTC",
+                                 "UTC:", "a b", "Europe/Z\n"}) {
+    CHECK(refusal("5/day@" + name) == "'5/day@" + name + "' has zone '" + name +
+                                          "', which cannot be a zone's name; write it like "
+                                          "Europe/Zurich");
+  }
+  CHECK(refusal("5/day@right/UTC") ==
+        "'5/day@right/UTC' has zone 'right/UTC', which counts leap seconds, as servers do not; use "
+        "'UTC'");
+}
+
+TEST_CASE("a zone without a file is refused, with the names that are similar") {
+  if (!has_zones()) return;
+  const auto end_of = [](const std::string& zone) {
+    const auto text = refusal("5/day@" + zone);
+    const auto begin = "'5/day@" + zone + "' has zone '" + zone + "', which does not exist; ";
+    return text.starts_with(begin) ? text.substr(begin.size()) : text;
+  };
+  CHECK(end_of("Europe/Zurch") == "did you mean 'Europe/Zurich'?");
+  CHECK(end_of("europe/zurich") == "did you mean 'Europe/Zurich'?");
+  CHECK(end_of("Zurich") == "did you mean 'Europe/Zurich'?");
+  CHECK(end_of("Europe/New_York") == "did you mean 'America/New_York'?");
+  CHECK(end_of("Atlantis/Poseidonis") == "names are like Europe/Zurich");
+  CHECK(end_of("Europe") == "names are like Europe/Zurich");  // a folder
+  CHECK(end_of("zone1970") == "names are like Europe/Zurich");
+}
+
+TEST_CASE("zones are the files in TZDIR that begin as zone files do") {
+  const support::TempFolder folder;
+  const auto& path = folder.path();
+  const ScopedVariable tzdir("TZDIR", path.string());
+  constexpr const char* kNone =
+      "'5/day@Here/There' has zone 'Here/There', but no time zones are installed (package tzdata)";
+  CHECK(refusal("5/day@Here/There") == kNone);
+  std::filesystem::create_directory(path / "Here");
+  std::ofstream(path / "Here/There") << "no zone";
+  CHECK(refusal("5/day@Here/There") == kNone);
+  std::ofstream(path / "Here/Where") << "TZif2";
+  CHECK(refusal("5/day@Here/There") ==
+        "'5/day@Here/There' has zone 'Here/There', which does not exist; did you mean "
+        "'Here/Where'?");
+  CHECK(refusal("5/month@UTC") == "accepted");  // needs no file
+}
+
+TEST_CASE("the user's zone is in force afterwards") {
+  if (!has_zones()) return;
+  const std::vector<std::optional<std::string>> values{"America/New_York", "", std::nullopt};
+  for (const auto& tz : values) {
+    const ScopedVariable variable("TZ", tz);
+    CHECK(period("day@Asia/Tokyo", "2026-11-26T12:00:00Z") ==
+          "2026-11-25T15:00:00Z..2026-11-26T15:00:00Z");
+    const auto* after = std::getenv("TZ");
+    CHECK((after == nullptr ? std::nullopt : std::optional<std::string>(after)) == tz);
+  }
+}
+
+TEST_CASE("only some algorithms have windows of the calendar") {
+  CHECK_NOTHROW(require_usable(*find_algorithm("fixed-window"), parse_limit("5/month")));
+  CHECK(refusal_of([] {
+          require_usable(*find_algorithm("gcra"), parse_limit("5/month"));
+          return 0;
+        }) ==
+        "gcra has no windows of the calendar, such as month@UTC; fixed-window and budget "
+        "have them");
+}
+
+#ifdef RLCTL_HAS_DATE
+
+namespace {
+
+/// The first instant of a local date or of a later one, by the changes of the offset that Howard
+/// Hinnant's library knows.
+class Oracle {
+ public:
+  explicit Oracle(const date::time_zone& zone) {
+    for (auto t = date::sys_seconds{date::sys_days{date::year{2023} / 11 / 1}};
+         t < date::sys_days{date::year{2031} / 4 / 1};) {
+      infos_.push_back(zone.get_info(t));
+      t = infos_.back().end;
+    }
+  }
+
+  microseconds begin_of(std::chrono::sys_days date) const {
+    const std::chrono::seconds midnight = date.time_since_epoch();
+    for (const auto& info : infos_) {
+      const auto begin = info.begin.time_since_epoch(), end = info.end.time_since_epoch();
+      const auto reached = std::max(begin, midnight - info.offset);
+      if (reached < end) return reached;
+    }
+    return {};
+  }
+
+ private:
+  std::vector<date::sys_info> infos_;
+};
+
+/// The dates from 2024 to 2030 at which `starts` says that a period begins.
+template <typename Starts>
+std::vector<std::chrono::sys_days> dates(Starts starts) {
+  using namespace std::chrono;
+  std::vector<sys_days> found;
+  for (sys_days date = year{2023} / December / 1; date < year{2031} / February / 5;
+       date += std::chrono::days{1}) {
+    if (starts(date)) found.push_back(date);
+  }
+  return found;
+}
+
+struct DatesOf {
+  std::string window;
+  std::vector<std::chrono::sys_days> starts;
+};
+
+std::vector<DatesOf> all_windows() {
+  using namespace std::chrono;
+  std::vector<DatesOf> windows{
+      {"day", dates([](sys_days) { return true; })},
+      {"week", dates([](sys_days date) { return weekday{date} == Monday; })},
+      {"year", dates([](sys_days date) {
+         const year_month_day day{date};
+         return day.month() == January && day.day() == std::chrono::day{1};
+       })}};
+  for (unsigned anchor = 1; anchor <= 31; ++anchor) {
+    windows.push_back({"month+" + std::to_string(anchor), dates([&](sys_days date) {
+                         const year_month_day day{date};
+                         const bool is_last = year_month_day{date + days{1}}.month() != day.month();
+                         return unsigned(day.day()) == anchor ||
+                                (is_last && unsigned(day.day()) < anchor);
+                       })});
+  }
+  return windows;
+}
+
+/// How many periods of the window differ from the oracle's.
+std::int64_t count_wrong(const Oracle& oracle, const DatesOf& dates, const std::string& zone,
+                         std::int64_t& compared) {
+  const auto* window = find_calendar_window("test", dates.window + "@" + zone);
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i + 1 < dates.starts.size(); ++i) {
+    const Period expected{oracle.begin_of(dates.starts[i]), oracle.begin_of(dates.starts[i + 1])};
+    if (expected.length() == 0us) continue;  // a date that is skipped
+    ++compared;
+    const bool is_right = window->period_at(expected.start) == expected &&
+                          window->period_at(expected.end - 1us) == expected;
+    if (is_right) continue;
+    if (wrong++ < 3) MESSAGE(window->text(), " at ", instant_text(expected.start));
+  }
+  return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("every period from 2024 to 2030 of every zone is that of Howard Hinnant's date library") {
+  if (!has_zones()) return;
+  const auto windows = all_windows();
+  // A share of the zones with each window by default; all of them take a minute.
+  const auto share = static_cast<std::size_t>(rlctl::test::scaled(16, 1));
+  std::int64_t wrong = 0, compared = 0;
+  std::size_t number = 0;
+  for (const auto& zone : date::get_tzdb().zones) {
+    const auto path = "/usr/share/zoneinfo/" + zone.name();
+    if (!std::filesystem::exists(path)) continue;
+    // The C library then reads the file once for all periods.
+    const ScopedVariable variable("TZ", ":" + path);
+    const Oracle oracle(zone);
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+      if ((i + number) % share == 0)
+        wrong += count_wrong(oracle, windows[i], zone.name(), compared);
+    }
+    ++number;
+  }
+  CHECK(wrong == 0);
+  CHECK(compared > 50'000);
+  MESSAGE(compared, " periods of ", number, " zones");
+}
+
+#else
+
+TEST_CASE("every period from 2024 to 2030 of every zone is that of Howard Hinnant's date library") {
+  MESSAGE("skipped: the date library is not installed (package libhowardhinnant-date-dev)");
+}
+
+#endif
+
+}  // namespace limiter_calendar_test
