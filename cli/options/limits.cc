@@ -164,6 +164,16 @@ std::vector<std::string> asked_keys(const Limiter* limiter, std::span<const std:
   return keys;
 }
 
+void require_lengths(std::span<const limiter::Limit> limits, std::string_view what) {
+  for (const auto& limit : limits) {
+    if (limit.calendar == nullptr) continue;
+    throw UsageError(
+        fmt::format("{} takes no window of the calendar, such as {}", what, limit.calendar->text()),
+        fmt::format("use one of a fixed length: {}",
+                    limiter::format_limit({.limit = limit.limit, .window = limit.window})));
+  }
+}
+
 void add_key_option(Options& options, bool& key_base64) {
   options.flag("--key-base64", key_base64,
                "each KEY is in base64, like key_base64 in JSON, for keys that are not text");
@@ -189,9 +199,9 @@ std::string takes_arguments(const limiter::Policy& policy) {
 
 void append_limit_fields(JsonWriter& json, const limiter::Algorithm& algorithm,
                          const limiter::Limit& limit) {
-  json.field("limit", limit.limit)
-      .field("window_us", limit.window)
-      .field("burst", limiter::effective_burst(algorithm, limit));
+  json.field("limit", limit.limit).field("window_us", limit.window);
+  if (limit.calendar != nullptr) json.field("calendar", limit.calendar->text());
+  json.field("burst", limiter::effective_burst(algorithm, limit));
 }
 
 }  // namespace rlctl::cli

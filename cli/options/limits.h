@@ -86,6 +86,10 @@ std::string decode_key(const std::string& text);
 /// UsageError.
 std::vector<std::string> decode_operands(std::vector<std::string> operands, bool key_base64);
 
+/// Throws UsageError if a limit has a window of the calendar: for `what`, a limiter of others, or a
+/// command, that knows lengths only.
+void require_lengths(std::span<const limiter::Limit> limits, std::string_view what);
+
 /// The beginning of an error: "policy 'login' (key login:%s) takes 1 argument".
 std::string takes_arguments(const limiter::Policy& policy);
 

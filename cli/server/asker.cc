@@ -67,9 +67,18 @@ std::vector<limiter::Decision> Asker::peek_each(const limiter::Request& request)
     const auto lacks_evalsha_ro = [&](const redis::Reply& reply) {
       return checker.note_missing_evalsha_ro(reply);
     };
+    const auto has_wrong_period = [&](const redis::Reply& reply) {
+      return checker.note_wrong_period(reply);
+    };
     const auto send_as_possible = [&] {
       auto replies = send();
-      return std::ranges::any_of(replies, lacks_evalsha_ro) ? send() : std::move(replies);
+      if (std::ranges::any_of(replies, lacks_evalsha_ro)) replies = send();
+      for (int tries = 1;
+           tries < limiter::kMaxPeriods && std::ranges::any_of(replies, has_wrong_period);
+           ++tries) {
+        replies = send();
+      }
+      return replies;
     };
     const auto replies = limiter::send_loading(
         *connection_, algorithm_.script, send_as_possible,

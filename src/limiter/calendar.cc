@@ -92,21 +92,22 @@ seconds first_instant(const ZoneInForce& zone, sys_days date) {
 struct CalendarWindow::Unit {
   std::string_view name;
   days longest;
+  unsigned latest_anchor;
   sys_days (*first_date)(int index, unsigned anchor);
 };
 
 const CalendarWindow::Unit CalendarWindow::kUnits[] = {
-    {"day", days{1}, [](int index, unsigned) { return sys_days{days{index}}; }},
+    {"day", days{1}, 1, [](int index, unsigned) { return sys_days{days{index}}; }},
     // 1970-01-01 was a Thursday.
-    {"week", days{7}, [](int index, unsigned) { return sys_days{days{7 * index - 3}}; }},
-    {"month", days{31},
+    {"week", days{7}, 1, [](int index, unsigned) { return sys_days{days{7 * index - 3}}; }},
+    {"month", days{31}, 31,
      [](int index, unsigned anchor) {
        const auto month =
            std::chrono::year{1970} / std::chrono::January + std::chrono::months{index};
        const auto last = (month / std::chrono::last).day();
        return sys_days{month / std::min(std::chrono::day{anchor}, last)};
      }},
-    {"year", days{366},
+    {"year", days{366}, 1,
      [](int index, unsigned) {
        return sys_days{std::chrono::year{1970 + index} / std::chrono::January / 1};
      }},
@@ -205,11 +206,15 @@ std::string similar_zones(std::string_view typed, std::span<const std::string> n
   return fmt::format("; did you mean {}?", one_of(views));
 }
 
-void require_name(std::string_view whole, std::string_view zone) {
+bool can_be_zone(std::string_view name) {
   const auto is_of_name = [](char c) {
     return is_alphanumeric(c) || std::string_view("/_-+").find(c) != std::string_view::npos;
   };
-  if (zone.empty() || zone.front() == '/' || !std::ranges::all_of(zone, is_of_name)) {
+  return !name.empty() && name.front() != '/' && std::ranges::all_of(name, is_of_name);
+}
+
+void require_name(std::string_view whole, std::string_view zone) {
+  if (!can_be_zone(zone)) {
     throw UsageError(
         fmt::format("'{}' has zone '{}', which cannot be a zone's name; write it like "
                     "Europe/Zurich",
@@ -247,40 +252,63 @@ std::string tz_of(std::string_view whole, std::string_view zone) {
 
 // ---- Windows ----
 
-CalendarWindow::CalendarWindow(const Unit& unit, unsigned anchor, std::string_view zone)
-    : unit_(unit), anchor_(anchor) {
-  text_ = anchor == 1 ? fmt::format("{}@{}", unit.name, zone)
-                      : fmt::format("{}+{}@{}", unit.name, anchor, zone);
+/// A window as it is written: "month+15@Europe/Zurich".
+struct CalendarWindow::Parts {
+  explicit Parts(std::string_view text) {
+    has_zone = text.find('@') != text.npos;
+    name = take_until(text, "@");
+    zone = has_zone ? text : kUtc;
+    has_anchor = name.find('+') != name.npos;
+    anchor_text = name;
+    name = take_until(anchor_text, "+");
+    unit = find_unit(name);
+    if (unit == nullptr || !has_anchor) return;
+    anchor = is_digits(anchor_text) ? bounded_value(anchor_text, 31) : 0;
+    has_valid_anchor = anchor >= 1 && anchor <= unit->latest_anchor;
+  }
+
+  std::string text() const {
+    return anchor == 1 ? fmt::format("{}@{}", name, zone)
+                       : fmt::format("{}+{}@{}", name, anchor, zone);
+  }
+
+  bool has_zone = false, has_anchor = false, has_valid_anchor = true;
+  std::string_view name, anchor_text, zone;
+  const Unit* unit = nullptr;  ///< null if there is none of the name
+  std::int64_t anchor = 1;
+};
+
+CalendarWindow::CalendarWindow(const Parts& parts, std::string tz)
+    : unit_(*parts.unit),
+      anchor_(static_cast<unsigned>(parts.anchor)),
+      text_(parts.text()),
+      tz_(std::move(tz)) {}
+
+std::optional<microseconds> longest_with_text(std::string_view text) {
+  const CalendarWindow::Parts parts(text);
+  const bool is_text = parts.unit != nullptr && parts.has_valid_anchor && can_be_zone(parts.zone) &&
+                       parts.text() == text;
+  return is_text ? std::optional<microseconds>(parts.unit->longest) : std::nullopt;
 }
 
 const CalendarWindow* find_calendar_window(std::string_view whole, std::string_view text) {
-  const auto at = text.find('@');
-  auto name = text.substr(0, at);
-  const auto zone = at == text.npos ? kUtc : text.substr(at + 1);
-  const auto plus = name.find('+');
-  const auto anchor_text = plus == name.npos ? "1" : name.substr(plus + 1);
-  name = name.substr(0, plus);
-  const auto* unit = CalendarWindow::find_unit(name);
-  const bool has_calendar_form = at != text.npos || plus != text.npos;
-  if (!has_calendar_form && (unit == nullptr || name == "day")) return nullptr;
-  if (unit == nullptr) {
-    throw UsageError(
-        fmt::format("'{}' has '{}' where day, week, month, month+15 or year belongs", whole, name));
+  const CalendarWindow::Parts parts(text);
+  const bool is_duration = parts.unit == nullptr || parts.name == "day";
+  if (!parts.has_zone && !parts.has_anchor && is_duration) return nullptr;
+  if (parts.unit == nullptr) {
+    throw UsageError(fmt::format("'{}' has '{}' where day, week, month, month+15 or year belongs",
+                                 whole, parts.name));
   }
-  const auto anchor = is_digits(anchor_text) ? bounded_value(anchor_text, 31) : 0;
-  if (anchor < 1 || anchor > 31 || (plus != name.npos && name != "month")) {
+  if (!parts.has_valid_anchor) {
     throw UsageError(
         fmt::format("'{}' has '+{}'; only months begin on another day, from month+1 to month+31",
-                    whole, anchor_text));
+                    whole, parts.anchor_text));
   }
-  auto tz = tz_of(whole, zone);
-  std::unique_ptr<CalendarWindow> window(
-      new CalendarWindow(*unit, static_cast<unsigned>(anchor), zone));
-  window->tz_ = std::move(tz);
+  auto tz = tz_of(whole, parts.zone);
   static std::map<std::string, std::unique_ptr<const CalendarWindow>, std::less<>> windows;
-  const auto& slot = windows.try_emplace(window->text_, nullptr).first;
-  if (slot->second == nullptr) slot->second = std::move(window);
-  return slot->second.get();
+  auto& window = windows[parts.text()];
+  if (window == nullptr) window.reset(new CalendarWindow(parts, std::move(tz)));
+  return window.get();
 }
 
 }  // namespace rlctl::limiter

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,11 +40,13 @@ class CalendarWindow {
 
  private:
   friend const CalendarWindow* find_calendar_window(std::string_view, std::string_view);
+  friend std::optional<microseconds> longest_with_text(std::string_view);
   struct Unit;
+  struct Parts;
   static const Unit kUnits[];
   static const Unit* find_unit(std::string_view name);
 
-  CalendarWindow(const Unit& unit, unsigned anchor, std::string_view zone);
+  CalendarWindow(const Parts& parts, std::string tz);
   std::chrono::sys_days first_date(int index) const;
   int index_of(std::chrono::sys_days date) const;
 
@@ -59,5 +62,9 @@ class CalendarWindow {
 /// of another kind, such as "60s", or "day", which is a duration. `whole` is the text that contains
 /// it, for messages. Throws UsageError, which names similar zones if the zone does not exist.
 const CalendarWindow* find_calendar_window(std::string_view whole, std::string_view text);
+
+/// How long the window with this text() is at most, whether its zone exists here or not;
+/// std::nullopt if no window has this text.
+std::optional<microseconds> longest_with_text(std::string_view text);
 
 }  // namespace rlctl::limiter

@@ -21,14 +21,27 @@ class NumberWriter {
   }
 
   std::string_view write(std::int64_t value) {
-    char* begin = buffer_.data() + used_;
-    const char* end = std::to_chars(begin, buffer_.data() + buffer_.size(), value).ptr;
-    const auto size = static_cast<std::size_t>(end - begin);
-    used_ += size;
-    return {begin, size};
+    const char* begin = buffer_.data() + used_;
+    append(value);
+    return {begin, buffer_.data() + used_};
+  }
+
+  /// "START-END"
+  std::string_view write(const Period& period) {
+    const char* begin = buffer_.data() + used_;
+    append(period.start.count());
+    buffer_[used_++] = '-';
+    append(period.end.count());
+    return {begin, buffer_.data() + used_};
   }
 
  private:
+  void append(std::int64_t value) {
+    char* begin = buffer_.data() + used_;
+    const char* end = std::to_chars(begin, buffer_.data() + buffer_.size(), value).ptr;
+    used_ += static_cast<std::size_t>(end - begin);
+  }
+
   std::string& buffer_;
   std::size_t used_ = 0;
 };
@@ -73,16 +86,40 @@ bool is_without_evalsha_ro(redis::ReplyView reply) {
 }
 
 Decision Checker::check(const Request& request) {
-  return parse(call_script(connection_, algorithm_, command_.of(request)), &algorithm_);
+  const auto ask = [&] { return call_script(connection_, algorithm_, command_.of(request)); };
+  auto reply = ask();
+  for (int tries = 1; tries < kMaxPeriods && note_wrong_period(reply); ++tries) reply = ask();
+  return parse(reply, &algorithm_);
+}
+
+bool CheckCommand::note_wrong_period(redis::ReplyView reply) {
+  // "PERIOD the period of KEYS[1] must hold NOW, not be 'START-END'"
+  constexpr std::string_view kCode = "PERIOD ", kBeforeNow = " must hold ";
+  if (!reply.is_error() || !reply.text().starts_with(kCode)) return false;
+  auto rest = reply.text();
+  const auto at = rest.find(kBeforeNow);
+  if (at == rest.npos) return false;
+  rest.remove_prefix(at + kBeforeNow.size());
+  const auto digits = take_digits(rest);
+  const auto now = bounded_value(digits, kLatestNow.count());
+  if (digits.empty() || now > kLatestNow.count()) return false;
+  server_ahead_ = microseconds{now} - system_time();
+  return true;
 }
 
 ScriptCall CheckCommand::of(const Request& request) {
-  NumberWriter numbers(numbers_, 3 * request.limits.size() + 3);
+  NumberWriter numbers(numbers_, 4 * request.limits.size() + 3);
+  std::optional<microseconds> now = request.now;
   keys_.assign(request.keys.begin(), request.keys.end());
   arguments_.clear();
   for (const Limit& limit : request.limits) {
     arguments_.push_back(numbers.write(limit.limit));
-    arguments_.push_back(numbers.write(limit.window.count()));
+    if (limit.calendar == nullptr) {
+      arguments_.push_back(numbers.write(limit.window.count()));
+    } else {
+      if (!now) now = system_time() + server_ahead_;
+      arguments_.push_back(numbers.write(period_of(limit, *now)));
+    }
     arguments_.push_back(limit.burst ? numbers.write(*limit.burst) : "");
   }
   const auto& reservation = request.reservation;

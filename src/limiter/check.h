@@ -63,11 +63,17 @@ class CheckCommand {
  public:
   explicit CheckCommand(const Algorithm& algorithm) : algorithm_(algorithm) {}
 
-  /// The result is valid until the next call and while the request exists.
+  /// The result is valid until the next call and while the request exists. For a window of the
+  /// calendar, it states the period that holds the request's time.
   ScriptCall of(const Request& request);
+  /// If a script refused a period, since it does not hold the server's time, as the clocks differ
+  /// or the period has just ended: uses this time in later requests, and returns true. Nothing was
+  /// counted; the request must be made anew.
+  bool note_wrong_period(redis::ReplyView reply);
 
  private:
   const Algorithm& algorithm_;
+  microseconds server_ahead_{0};  ///< by how much the server's clock is ahead of this machine's
   // Buffers of the last request, kept so that the next one allocates nothing.
   std::string numbers_;
   std::vector<std::string_view> keys_, arguments_;
@@ -76,6 +82,10 @@ class CheckCommand {
 /// After this many SCRIPT LOADs without effect, NOSCRIPT becomes an error: another client may flush
 /// the scripts meanwhile, but hardly as often.
 inline constexpr int kMaxLoads = 3;
+
+/// After this many refused periods in a row, the refusal becomes an error: a clock may run past the
+/// end of a period once, and several servers have several clocks.
+inline constexpr int kMaxPeriods = 3;
 
 /// Loads the script with SCRIPT LOAD and reads the reply. Throws redis::Error.
 void load_script(redis::Connection& connection, std::string_view text);
@@ -105,7 +115,8 @@ class Checker {
   Checker(redis::Connection& connection, const Algorithm& algorithm)
       : connection_(connection), algorithm_(algorithm), command_(algorithm) {}
 
-  /// Takes one round trip (three after NOSCRIPT). Throws redis::Error.
+  /// Takes one round trip (three after NOSCRIPT, another if a period has ended). Throws
+  /// redis::Error.
   Decision check(const Request& request);
 
   /// For pipelining: append() queues a request, parse() reads its reply. parse() throws
@@ -121,6 +132,9 @@ class Checker {
   /// If this reply is_without_evalsha_ro(), remembers it and returns true: the peeks must be queued
   /// once more.
   bool note_missing_evalsha_ro(redis::ReplyView reply);
+  /// If the reply refuses a period, returns true: the request must be queued once more. See
+  /// kMaxPeriods.
+  bool note_wrong_period(redis::ReplyView reply) { return command_.note_wrong_period(reply); }
   void load() { load_script(connection_, algorithm_.script); }
 
  private:

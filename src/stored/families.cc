@@ -57,8 +57,8 @@ class FamilyNames {
   bool empty() const noexcept { return keys_of_.empty(); }
   /// A glob that matches every name that may be in a family.
   std::string pattern() const {
-    return keys_of_.size() == 1 ? redis::escape_glob(keys_of_.begin()->first) + "[1-9l]*s"
-                                : "*{?*}*:[1-9l]*s";
+    return keys_of_.size() == 1 ? redis::escape_glob(keys_of_.begin()->first) + "[1-9dwmyl]*"
+                                : "*{?*}*:[1-9dwmyl]*";
   }
   void add(const std::vector<std::string>& names) {
     for (const auto& name : names) {
@@ -104,6 +104,7 @@ std::optional<microseconds> window_in_name(std::string_view redis_key) {
   if (colon == redis_key.npos || !limiter::has_hash_tag(redis_key.substr(0, colon)))
     return std::nullopt;
   const auto suffix = redis_key.substr(colon + 1);
+  if (const auto longest = limiter::longest_with_text(suffix)) return longest;
   const auto window = parse_suffix(suffix);
   return window && limiter::window_suffix(*window) == suffix ? window : std::nullopt;
 }

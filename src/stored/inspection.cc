@@ -262,7 +262,9 @@ void InspectionBuilder::set_content(KeySample&& content, Decoded&& state) {
 
 void InspectionBuilder::set_limit(const limiter::Limit& limit) {
   result_.limit = limit.limit;
-  result_.window = limit.window;
+  result_.calendar = limit.calendar;
+  result_.window =
+      limit.calendar == nullptr ? limit.window : period_of(limit, result_.now).length();
   // The stored state determines the algorithm. A foreign one has a burst only if the limit does.
   const auto* algorithm =
       result_.is_limiter() ? result_.state.form->algorithm() : request_.algorithm;

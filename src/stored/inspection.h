@@ -52,6 +52,8 @@ struct Usage {
   /// The limit to which used, remaining and so on refer; the stored one unless another was given.
   std::optional<std::int64_t> limit;
   std::optional<microseconds> window;
+  /// Null for a window of fixed length; else `window` is the length of the period that holds `now`.
+  const limiter::CalendarWindow* calendar = nullptr;
   std::optional<std::int64_t> burst;  ///< only if the algorithm has one
   /// The window is not part of the limit that applies, but follows from the key's name. What
   /// depends on it, such as used and reset_after, is inferred too.

@@ -61,9 +61,10 @@ void WorstWindow::allow(microseconds at, std::int64_t cost) {
     recent_.push_back({at, cost});
   }
   in_window_ += cost;
-  if (at - last_edge_ >= window_) {
-    last_edge_ = at - at % window_;
-    since_edge_ = 0;
+  if (calendar_ != nullptr || at - last_edge_ >= window_) {
+    const auto edge = calendar_ != nullptr ? calendar_->period_at(at).start : at - at % window_;
+    if (edge != last_edge_) since_edge_ = 0;
+    last_edge_ = edge;
   }
   since_edge_ += cost;
   if (in_window_ <= most_) return;
@@ -89,7 +90,8 @@ Measurement::Key& Measurement::key(std::uint32_t number) {
   if (number >= keys_.size()) {
     keys_.resize(number + std::size_t{1});
     while (windows_.size() < keys_.size() * limits_.size()) {
-      windows_.emplace_back(limits_[windows_.size() % limits_.size()].window);
+      const auto& limit = limits_[windows_.size() % limits_.size()];
+      windows_.emplace_back(limit.window, limit.calendar);
     }
   }
   Key& found = keys_[number];

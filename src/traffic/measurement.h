@@ -125,7 +125,9 @@ struct Measured {
 /// one window after its beginning. Memory grows with the contents of a window.
 class WorstWindow {
  public:
-  explicit WorstWindow(microseconds window) : window_(window) {}
+  /// The edges are those of the calendar, unless it is null.
+  explicit WorstWindow(microseconds window, const limiter::CalendarWindow* calendar = nullptr)
+      : window_(window), calendar_(calendar) {}
 
   /// Times must not go back.
   void allow(microseconds at, std::int64_t cost);
@@ -138,8 +140,8 @@ class WorstWindow {
   /// The first span that held that many: its first unit, and the time from that to the last.
   microseconds from() const noexcept { return from_; }
   microseconds span() const noexcept { return span_; }
-  /// The last multiple of the window since 1970 until the end of that span, and how many of its
-  /// units are not before it; the latter only without refunds, which leave it as it was.
+  /// The last edge, or multiple of the window since 1970, until the end of that span, and how many
+  /// of its units are not before it; the latter only without refunds, which leave it as it was.
   microseconds edge() const noexcept { return edge_; }
   std::int64_t after_edge() const noexcept { return after_edge_; }
 
@@ -157,6 +159,7 @@ class WorstWindow {
   };
 
   microseconds window_;
+  const limiter::CalendarWindow* calendar_;
   // Oldest first; the window begins at first_. (A deque takes blocks of 512 bytes, which is a lot
   // with many keys.)
   std::vector<Units> recent_;

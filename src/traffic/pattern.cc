@@ -64,7 +64,7 @@ double length_us(const Rate& rate, const PatternRequest& request) {
 }
 
 microseconds begin_of(const PatternRequest& request) {
-  return request.starts_at_once ? request.start : window_from(request.start, request.limit.window);
+  return request.starts_at_once ? request.start : window_from(request.start, request.limit);
 }
 
 /// Picks the key of each request.
@@ -161,19 +161,24 @@ class PatternTraffic final : public Traffic {
   mutable std::deque<std::string> names_;
 };
 
+/// How long the first window is.
+microseconds first_window(const PatternRequest& request) {
+  return period_of(request.limit, begin_of(request)).length();
+}
+
 /// The time on each side of the edge.
 microseconds boundary_length(const PatternRequest& request) {
-  return std::clamp(request.limit.window / 2, microseconds{1}, kBoundary);
+  return std::clamp(first_window(request) / 2, microseconds{1}, kBoundary);
 }
 
 microseconds first_of_boundary(const PatternRequest& request) {
-  return request.limit.window - boundary_length(request);
+  return first_window(request) - boundary_length(request);
 }
 
 /// All that a limit allows just before the end of a window, and again just after it. Each key fills
 /// its limit, unless there is a skew.
 Shape boundary(const PatternRequest& request) {
-  const auto edge = request.limit.window, length = boundary_length(request);
+  const auto edge = first_window(request), length = boundary_length(request);
   const auto all = request.requests.value_or(2 * filling(request) * request.keys);
   const auto before = all - all / 2, after = all / 2;
   // The offset of request `index` of `of` within the length, rounded down.
@@ -369,9 +374,9 @@ const Pattern* find_pattern(std::string_view name) {
   return find_by_name(kPatterns, name);
 }
 
-microseconds window_from(microseconds time, microseconds window) {
-  const auto past = time % window;
-  return past.count() == 0 ? time : time + (window - past);
+microseconds window_from(microseconds time, const limiter::Limit& limit) {
+  const auto period = period_of(limit, time);
+  return period.start == time ? time : period.end;
 }
 
 PatternRequest starting_at(const Pattern& pattern, const PatternRequest& request,
@@ -380,8 +385,9 @@ PatternRequest starting_at(const Pattern& pattern, const PatternRequest& request
   result.starts_at_once = pattern.first_in_window == nullptr;
   result.start = earliest;
   if (!result.starts_at_once) {
-    const auto within = earliest - pattern.first_in_window(request);
-    result.start = std::max(microseconds{0}, within);  // begin_of() rounds it up to a window
+    const auto period = period_of(request.limit, earliest);
+    result.start = period.start;
+    if (period.start + pattern.first_in_window(result) < earliest) result.start = period.end;
   }
   return result;
 }

@@ -56,7 +56,7 @@ struct PatternRequest {
   double key_skew = 0;  ///< Zipf's exponent: key n has a share in proportion to 1 / n^skew
   std::int64_t cost = 1;
   std::uint64_t seed = 1;
-  /// The beginning: moved up to the next multiple of the window unless starts_at_once.
+  /// The beginning: moved up to where the next window begins unless starts_at_once.
   microseconds start{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}.time_since_epoch()};
   bool starts_at_once = false;  ///< at `start` itself; see starting_at()
 };
@@ -77,8 +77,8 @@ std::span<const Pattern> patterns();
 /// Null if no pattern has that name.
 const Pattern* find_pattern(std::string_view name);
 
-/// `time`, or the next multiple of the window: where a window of the clock begins.
-microseconds window_from(microseconds time, microseconds window);
+/// `time`, or the next time at which a window of the limit begins: see limiter::period_of().
+microseconds window_from(microseconds time, const limiter::Limit& limit);
 
 /// The request moved to a given time: its first arrival is as soon as possible, but not before
 /// `earliest`. Only a pattern that surrounds the edge of a window waits for an edge.

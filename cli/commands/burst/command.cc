@@ -51,6 +51,7 @@ void add_algorithms(std::vector<const limiter::Algorithm*>& chosen, const std::s
 double parse_rate(const std::string& text) {
   try {
     const auto rate = limiter::parse_limit(text, microseconds{1});
+    require_lengths({&rate, 1}, "--rate");
     return static_cast<double>(rate.limit) * 1e6 / static_cast<double>(rate.window.count());
   } catch (const UsageError&) {
     throw UsageError("--rate: " + quoted_and_masked(text) +

@@ -268,10 +268,11 @@ class Page {
     const auto clock = plan_.real ? fmt::format(" (real time, {})", clock_text(*plan_.real)) : "";
     const auto& run = report_.runs.front();
     const auto& events = run.events->single;
-    const auto window = plan_.limits.front().window;
-    const auto edge = events.empty() || !run.events->is_complete
-                          ? microseconds{0}
-                          : events.back().at - (events.back().at - run.begin) % window;
+    const auto& limit = plan_.limits.front();
+    const auto edge = events.empty() || !run.events->is_complete ? microseconds{0}
+                      : limit.calendar != nullptr
+                          ? limit.calendar->period_at(events.back().at).start
+                          : events.back().at - (events.back().at - run.begin) % limit.window;
     const auto before = std::count_if(events.begin(), events.end(),
                                       [edge](const Event& event) { return event.at < edge; });
     if (plan_.pattern->first_in_window == nullptr || before == 0) {
@@ -291,10 +292,10 @@ class Page {
     const bool is_whole = events.is_complete || std::find(events.whole.begin(), events.whole.end(),
                                                           key) != events.whole.end();
     if (!is_whole || has_refunds(report_)) return std::nullopt;
-    std::map<std::int64_t, std::int64_t> counts;
+    std::map<microseconds, std::int64_t> counts;
     for (const auto& event : events.single) {
       if (!event.allowed || event.key != key) continue;
-      auto& count = counts[(event.at + event.wait) / limit.window];
+      auto& count = counts[period_of(limit, event.at + event.wait).start];
       count += event.cost;
       if (count > limit.limit) return false;
     }

@@ -216,6 +216,7 @@ void write_traffic(JsonWriter& json, const Report& report) {
   json.field("limit", limit.limit).field("window_us", limit.window).name("limits").begin_array();
   for (const auto& one : plan.limits) {
     json.begin_object().field("limit", one.limit).field("window_us", one.window);
+    if (one.calendar != nullptr) json.field("calendar", one.calendar->text());
     json.field("burst", one.burst).end_object();
   }
   json.end_array();

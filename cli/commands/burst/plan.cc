@@ -253,6 +253,7 @@ void add_algorithm(Plan& plan, const Algorithm& algorithm) {
 void add_scripts(Plan& plan, const ScriptOptions& options, const Invocation& invocation,
                  std::string_view input_user) {
   const auto scripts = read_scripts(options, invocation.configuration, input_user);
+  if (!scripts.limiters.empty()) require_lengths(plan.limits, "a script of your own");
   plan.has_configured_script |= scripts.uses_configuration;
   for (auto candidate : scripts.limiters) {
     candidate.limits = plan.limits;
@@ -271,6 +272,7 @@ void add_scripts(Plan& plan, const ScriptOptions& options, const Invocation& inv
 }
 
 void add_programs(Plan& plan) {
+  if (has_programs(plan)) require_lengths(plan.limits, "--exec");
   for (auto& program : parse_programs(plan.exec)) {
     plan.candidates.push_back(
         {.limits = plan.limits,
@@ -383,6 +385,7 @@ void set_traffic(Plan& plan, const std::vector<std::string>& operands,
     if (plan.concurrency) {
       require_conclusive_leases(plan);
     } else {
+      require_lengths(plan.limits, "burst adversary");
       require_conclusive(*search, plan.request.limit);
       require_room(plan.request, *search);
     }
@@ -606,7 +609,7 @@ void complete_plan(Plan& plan, const Invocation& invocation) {
 }
 
 std::chrono::microseconds search_base(const Plan& plan) {
-  return traffic::window_from(plan.request.start, plan.limits.front().window);
+  return traffic::window_from(plan.request.start, plan.limits.front());
 }
 
 }  // namespace rlctl::cli::burst

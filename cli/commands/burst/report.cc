@@ -84,11 +84,14 @@ std::vector<OwnWindow> own_windows(const Report& report, const Run& run,
   const auto* algorithm = run.is_bundled ? limiter::find_algorithm(run.name) : nullptr;
   const bool is_known = algorithm != nullptr && algorithm->has_own_windows && !report.plan.real;
   if (!is_known || worst.allowed == 0) return {};
-  const auto window = report.plan.limits[worst.limit].window;
+  const auto& limit = report.plan.limits[worst.limit];
   const auto before = worst.allowed - worst.after_edge;
   std::vector<OwnWindow> windows;
-  if (before > 0) windows.push_back({worst.edge - window, worst.edge, before});
-  windows.push_back({worst.edge, worst.edge + window, worst.after_edge});
+  if (before > 0) {
+    const auto start = period_of(limit, worst.edge - microseconds{1}).start;
+    windows.push_back({start, worst.edge, before});
+  }
+  windows.push_back({worst.edge, period_of(limit, worst.edge).end, worst.after_edge});
   return windows;
 }
 

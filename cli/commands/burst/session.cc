@@ -505,7 +505,7 @@ class Session {
     if (recording_) return {.traffic = recording_->traffic(), .begin = recording_->first()};
     const auto start = plan_.request.start;
     return {.traffic = traffic::make_traffic(*plan_.pattern, plan_.request),
-            .zero = start - start % plan_.request.limit.window};
+            .zero = period_of(plan_.request.limit, start).start};
   }
 
   /// Traffic that begins as soon as the connections and the script are ready.
@@ -524,7 +524,7 @@ class Session {
     RunTraffic run{.traffic = traffic::make_traffic(*plan_.pattern, request),
                    .begin = request.start};
     if (plan_.pattern->first_in_window != nullptr) {
-      run.begin = traffic::window_from(request.start, request.limit.window);
+      run.begin = traffic::window_from(request.start, request.limit);
     }
     run.zero = run.begin;
     return run;

@@ -406,8 +406,7 @@ class Drawing {
     if (report_.plan.concurrency) {
       return fmt::format("{}: {}", traffic_name(report_), leases_text(report_.plan));
     }
-    return fmt::format("{}: {} per {}", traffic_name(report_), limit.limit,
-                       period_text(limit.window));
+    return fmt::format("{}: {} per {}", traffic_name(report_), limit.limit, window_text(limit));
   }
 
   const Report& report_;

@@ -36,7 +36,7 @@ std::string limits_text(const std::vector<limiter::Limit>& limits) {
   std::string out;
   for (const auto& limit : limits) {
     if (!out.empty()) out += " and ";
-    out += fmt::format("{} per {}", limit.limit, period_text(limit.window));
+    out += fmt::format("{} per {}", limit.limit, window_text(limit));
   }
   return out;
 }
@@ -96,7 +96,7 @@ std::string needs_text(const Report& report) {
 }
 
 std::string limit_text(std::int64_t limit, const Report& report) {
-  return fmt::format("{} per {}", limit, period_text(report.plan.limits.front().window));
+  return fmt::format("{} per {}", limit, window_text(report.plan.limits.front()));
 }
 
 // --- Words about searches ------------------------------------------------------------------------

@@ -116,7 +116,7 @@ class BatchLink {
 struct Pending {
   enum class State {
     kAsked,     ///< waiting for replies
-    kAskAgain,  ///< the server did not know the script or EVALSHA_RO; nothing was counted
+    kAskAgain,  ///< refused for a reason that has gone, such as NOSCRIPT; nothing was counted
     kExplain,   ///< failed; the reason is determined when no reply is outstanding
     kAnswered,
     kFailed,
@@ -129,6 +129,7 @@ struct Pending {
   std::int64_t cost = 1;
   std::size_t replies_to_come = 0;
   bool must_ask_again = false;           ///< a reply says so
+  int periods = 0;                       ///< how often it was asked, with periods
   bool was_sent = false;                 ///< and may have been counted
   std::vector<limiter::Decision> peeks;  ///< --peek: one for each key
   limiter::Decision decision;
@@ -284,6 +285,7 @@ class Batch {
   void ask(Pending& pending) {
     pending.state = Pending::State::kAsked;
     pending.must_ask_again = false;
+    ++pending.periods;
     pending.was_sent = true;
     pending.peeks.clear();
     pending.problem.message.clear();
@@ -335,6 +337,10 @@ class Batch {
     if (plan_.peek && link_.checker().note_missing_evalsha_ro(reply)) {
       pending.must_ask_again = true;
       has_postponed_ = true;
+    } else if ((pending.must_ask_again || pending.periods < limiter::kMaxPeriods) &&
+               link_.checker().note_wrong_period(reply)) {
+      pending.must_ask_again = true;
+      has_postponed_ = true;
     } else if (unknown_script && failed_script_loads_ < limiter::kMaxLoads) {
       pending.must_ask_again = true;
       needs_script_ = true;
@@ -374,7 +380,8 @@ class Batch {
   }
 
   /// Does the work that requires that no replies are outstanding: explains failures, and repeats,
-  /// in order, the requests that failed with NOSCRIPT or for want of EVALSHA_RO.
+  /// in order, the requests that failed with NOSCRIPT, for a period that has ended, or for want of
+  /// EVALSHA_RO.
   void do_postponed() {
     has_postponed_ = false;
     next_reply_ = 0;

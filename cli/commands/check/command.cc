@@ -9,6 +9,7 @@
 
 #include "base/prometheus.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/app/command.h"
 #include "cli/commands/check/plan.h"
 #include "cli/options/completions.h"
@@ -94,7 +95,7 @@ void print(const Plan& plan, const Result& result, std::span<const limiter::Deci
            Invocation& invocation) {
   auto& out = invocation.out.buffer();
   if (plan.headers) {
-    append_headers(out, plan.limiter, result, states);
+    append_headers(out, plan.limiter, result, states, plan.now.value_or(system_time()));
   } else {
     ResultFormat(plan.limiter, invocation.json, invocation.out.look().colour).append(out, result);
   }

@@ -84,9 +84,10 @@ class ResultFormat {
 
 /// Appends HTTP header fields, a line each: RateLimit-Policy, RateLimit and Retry-After, as in
 /// draft-ietf-httpapi-ratelimit-headers-11. `states` are looks at the keys after the request, one
-/// for each limit; empty if they are not known.
+/// for each limit; empty if they are not known. `now` is the time of the request, for windows of
+/// the calendar.
 void append_headers(std::string& out, const Limiter& limiter, const Result& result,
-                    std::span<const limiter::Decision> states);
+                    std::span<const limiter::Decision> states, std::chrono::microseconds now);
 
 /// Appends a duration as "12.041s", rounded up to ms so that a caller does not return too early.
 void append_seconds(std::string& out, std::chrono::microseconds duration);

@@ -174,7 +174,7 @@ std::string header_string(std::string_view text) {
 
 /// The name of one limit: the policy's, the window, or for one of a policy's several limits both.
 std::string limit_name(const Limiter& limiter, const limiter::Limit& limit) {
-  const auto window = limiter::window_suffix(limit.window);
+  const auto window = limiter::window_suffix(limit);
   if (limiter.policy == nullptr) return header_string(window);
   const auto& name = limiter.policy->name;
   return header_string(limiter.limits.size() == 1 ? name : name + ":" + window);
@@ -182,10 +182,12 @@ std::string limit_name(const Limiter& limiter, const limiter::Limit& limit) {
 
 /// The draft has no parts of a second: such a window is left out, since any other would be another
 /// limit.
-std::string policy_item(const Limiter& limiter, const limiter::Limit& limit) {
+std::string policy_item(const Limiter& limiter, const limiter::Limit& limit,
+                        std::chrono::microseconds now) {
   auto item = fmt::format("{};q={}", limit_name(limiter, limit), limit.limit);
-  const auto window = std::chrono::floor<seconds>(limit.window);
-  if (window == limit.window) item += fmt::format(";w={}", window.count());
+  const auto length = period_of(limit, now).length();
+  const auto window = std::chrono::floor<seconds>(length);
+  if (window == length) item += fmt::format(";w={}", window.count());
   return item;
 }
 
@@ -200,11 +202,11 @@ std::optional<seconds> retry_after(const Result& result) {
 }  // namespace
 
 void append_headers(std::string& out, const Limiter& limiter, const Result& result,
-                    std::span<const limiter::Decision> states) {
+                    std::span<const limiter::Decision> states, std::chrono::microseconds now) {
   out += "RateLimit-Policy: ";
   for (const auto& limit : limiter.limits) {
     if (&limit != &limiter.limits.front()) out += ", ";
-    out += policy_item(limiter, limit);
+    out += policy_item(limiter, limit, now);
   }
   out += '\n';
   const auto retry = retry_after(result);

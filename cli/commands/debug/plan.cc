@@ -140,6 +140,7 @@ void set_template_limit(Plan& plan, const NamedScript& script,
                      "--args '{limit} {window_ms}', as the script expects");
   }
   plan.limits = parse_limits(limits, plan.limit_options.burst);
+  require_lengths(plan.limits, "a script that is called with --keys and --args");
   parsed("--args", [&] { traffic::require_usable(foreign, plan.limits.front()); });
 }
 

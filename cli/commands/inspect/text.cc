@@ -57,7 +57,7 @@ void append_key(TextBlock& block, const Inspection& inspection) {
   const auto window = stored::window_in_name(inspection.key);
   if (!window || window != inspection.window) return;
   const auto suffix = limiter::window_suffix(*window), printed = format_duration(*window);
-  if (suffix != printed) {
+  if (suffix != printed && inspection.key.ends_with(":" + suffix)) {
     block.note(fmt::format(":{} is the window, {}", suffix, printed), Tone::kDim);
   }
 }
@@ -71,7 +71,9 @@ std::string limit_part(const Inspection& inspection) {
   }
   std::string text = fmt::format("limit {}", *inspection.limit);
   if (inspection.state.form->layout == Layout::kLeases) return text + " at once";
-  if (inspection.window) {
+  if (inspection.calendar != nullptr) {
+    text += fmt::format(" per {}", inspection.calendar->text());
+  } else if (inspection.window) {
     text += fmt::format(" per {}{}", tilde(inspection), period_text(*inspection.window));
   }
   if (inspection.burst) text += fmt::format(", burst {}", *inspection.burst);

@@ -84,7 +84,7 @@ Observed observe_leases(const Subject& subject, Connector& connector,
       {.limit = limit,
        .renews = takes_renewals(candidate),
        .budget = std::max(kBudget, 100 * limit.limit),
-       .base = traffic::window_from(kStart, limit.window),
+       .base = traffic::window_from(kStart, limit),
        .tick = tick},
       invocation.interrupt, [&](std::int64_t sent, std::int64_t of, std::int64_t) {
         progress.update(std::min(1.0, static_cast<double>(sent) / static_cast<double>(of)),

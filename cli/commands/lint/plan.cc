@@ -194,6 +194,7 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
       plan.concurrency
           ? limiter::Limit{.limit = *plan.concurrency, .window = plan.lease}
           : parse_limits(plan.limits.empty() ? by_default : plan.limits, plan.burst).front();
+  require_lengths({&limit, 1}, "lint");
   std::vector<Subject> subjects;
   for (const auto& word : operands) {
     subjects.push_back(make_subject("", word, plan, limit, invocation));

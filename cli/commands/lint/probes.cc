@@ -553,8 +553,8 @@ class Probes {
 
 microseconds start_of_traffic(microseconds window) {
   constexpr microseconds kDecimals{123'457};
-  const auto start =
-      traffic::window_from(traffic::PatternRequest{}.start, window) + window / kPartOfWindow;
+  const auto start = traffic::window_from(traffic::PatternRequest{}.start, {.window = window}) +
+                     window / kPartOfWindow;
   return window >= 4 * kDecimals ? start + kDecimals : start;
 }
 

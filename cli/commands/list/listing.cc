@@ -14,8 +14,8 @@ namespace rlctl::cli::list {
 
 stored::InspectionRequest Listing::request_for(const std::string& key) const {
   auto target = found_target(key, configuration_);
-  const auto window = stored::window_in_name(key);
-  const bool fits = !window || (plan_.limit && plan_.limit->window == *window);
+  const bool fits = !stored::window_in_name(key) ||
+                    (plan_.limit && !limiter::base_keys(key, *plan_.limit).empty());
   if (!target.limit && fits) target.limit = plan_.limit;
   return cli::request_for(target);
 }

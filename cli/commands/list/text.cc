@@ -24,6 +24,7 @@ std::string limit_text(const Row& row) {
   if (!usage.limit && !usage.window) return std::string(kUnknown);
   auto text = usage.limit ? std::to_string(*usage.limit) : "?";
   if (!usage.window) return text;
+  if (usage.calendar != nullptr) return text.append("/").append(usage.calendar->text());
   return text.append(usage.window_is_inferred ? "/~" : "/").append(format_duration(*usage.window));
 }
 

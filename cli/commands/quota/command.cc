@@ -115,7 +115,7 @@ Targets targets_of(const std::string& key, const Plan& plan, ConfigurationSource
              !stored::window_in_name(key) && limiter::can_carry_several_limits(key)) {
     // The name of the same limit if `check` is given several for the key.
     auto& guess = result.guesses.emplace_back(result.asked.front());
-    guess.key = limiter::family_prefix(key) + limiter::window_suffix(guess.limit->window);
+    guess.key = limiter::family_prefix(key) + limiter::window_suffix(*guess.limit);
   }
   return result;
 }

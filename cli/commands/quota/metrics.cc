@@ -22,7 +22,8 @@ std::optional<double> in_seconds(std::optional<microseconds> time) {
 std::string limit_label(const stored::Inspection& inspection) {
   if (!inspection.limit) return {};
   if (!inspection.window) return std::to_string(*inspection.limit);
-  return limiter::format_limit({.limit = *inspection.limit, .window = *inspection.window});
+  return limiter::format_limit(
+      {.limit = *inspection.limit, .window = *inspection.window, .calendar = inspection.calendar});
 }
 
 /// Keys that share a series.

@@ -275,14 +275,12 @@ ExitStatus call_script(Plan& plan, Invocation& invocation) {
                                           invocation.operands.end());
   const auto key = only_key(limiter, decode_operands(operands, plan.key_base64), kExample,
                             "several limits need only one KEY");
-  limiter::CheckCommand command(*limiter.algorithm);
   const limiter::Request request{.keys = limiter::redis_keys(key, limiter.limits),
                                  .limits = limiter.limits,
                                  .cost = plan.cost,
                                  .now = plan.now};
-  const auto call = command.of(request);
   if (plan.print) {
-    print_command(call, invocation);
+    print_command(limiter::CheckCommand(*limiter.algorithm).of(request), invocation);
     return ExitStatus::kDone;
   }
   invocation.out.require_open();
@@ -291,8 +289,7 @@ ExitStatus call_script(Plan& plan, Invocation& invocation) {
   auto connection = connector.open();
   limiter::Decision decision;
   try {
-    const auto reply = limiter::call_script(connection, *limiter.algorithm, call);
-    decision = limiter::Checker::parse(reply, limiter.algorithm);
+    decision = limiter::Checker(connection, *limiter.algorithm).check(request);
   } catch (const redis::Error& error) {
     throw ProblemError(may_have_been_counted(describe(error)));
   }
