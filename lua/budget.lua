@@ -23,7 +23,9 @@
 -- Stored  a hash: the field '' holds struct.pack('<c6I7I6I4I6I4I7I7I7I7I2I1', 'budget', END, WINDOW,
 --         LIMIT, SPENT, HELD, NEXT, TIME, LAST, EXPIRES, IDS, SWEEP_AT / 2), and the field ID of
 --         each reservation struct.pack('<c1I4I7I7', STATE, UNITS, HELD_UNTIL, FORGOTTEN_AT), where
---         STATE is h for held or lapsed, or s for settled
+--         STATE is h for held or lapsed, or s for settled. An ID is remembered for twice its hold.
+--         A key has 500 at most: then the 50 that would be forgotten first, and those of the same
+--         microsecond as the last of them, make room; those that are held never do
 
 local HAS_BURST, BURSTS = false, 'left out'
 local MIN_COST, MAX_COST, COSTS = -1e9, 1e9, 'from -1e9 to 1e9'
@@ -87,77 +89,27 @@ local function to_window(text)
   from, ends = tonumber(begins), tonumber(ends)
   return from and ends <= 5e15 and ends - from
 end
-local function refuse_period(i)
-  local what = "PERIOD the period of KEYS[%d] must hold %d, not be '%s'"
-  return redis.error_reply(what:format(i, now, ARGV[3 * i - 1]))
-end
 -- [/periods]
 
 local NEVER = 1e16 -- longer than any wait
-local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
-local key, limit, window, burst -- of the current key; after the loop, of the last key
-local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
-
+local MOST_IDS, FORGOTTEN_AT_ONCE, MOST_SPENT = 500, 50, 281474976710655
 local HEADER, ENTRY = '<c6I7I6I4I6I4I7I7I7I7I2I1', '<c1I4I7I7'
-local MOST_IDS, MOST_SPENT = 500, 281474976710655
 local pack, read = struct.pack, struct.unpack
 
 -- Of the current key; after the loop, of the last key.
-local over -- when the window in force ends
+local stored -- the header, or false
 local at -- the key's time: a clock that steps back revives no hold that has lapsed
-local spent, held, next, last, expires, ids, sweep_at
-local stored, entry, is_lapsed, forget, holds, ended
-local mine, units, ends, gone -- the reservation: nil, 'h' or 's'; its fields
+local over, spent -- when the window in force ends; the units spent in it
+local held, next, last -- the units held; when the next hold lapses; when the last ID is forgotten
+local expires -- when the TTL ends
+local ids, sweep_at -- how many are stored; at how many to look for some to forget
+local entry, mine, units, ends, gone, is_lapsed -- the reservation; mine is nil, 'h' or 's'
+local forget -- IDs
 
--- Reads all reservations: sets what is held now, and notes those to forget. Holds lapse here.
-local function sweep()
-  local all = call('HGETALL', key)
-  held, next, last, ids, holds, ended = 0, 0, 0, 0, {}, {}
-  for j = 1, #all, 2 do
-    local its = all[j]
-    if its ~= '' then
-      local state, its_units, its_end, its_last = read(ENTRY, all[j + 1])
-      if state == 'h' and its_end > at then
-        held = held + its_units
-        if next == 0 or its_end < next then next = its_end end
-        holds[#holds + 1] = {its_end, its_units}
-      end
-      if its_last <= at and its ~= id then
-        forget = forget or {}
-        forget[#forget + 1] = its
-      else
-        ids = ids + 1
-        if its_last > last then last = its_last end
-        if (state == 's' or its_end <= at) and its ~= id then ended[#ended + 1] = {its_last, its} end
-      end
-    end
-  end
-  sweep_at = ids < 16 and 32 or ids < 250 and ids * 2 or MOST_IDS
-end
-
-local function earlier(one, other) return one[1] < other[1] end
-
--- How long until the cost fits if nobody else calls: until holds lapse, or the window ends.
-local function wait_for_room()
-  if cost > limit then return NEVER end
-  if held == 0 then return over - now end
-  if not holds then sweep() end
-  table.sort(holds, earlier)
-  local still_spent, still_held = spent, held
-  for j = 1, #holds do
-    local lapses = holds[j][1]
-    if still_spent > 0 and over <= lapses then
-      still_spent = 0
-      if still_held + cost <= limit then return over - now end
-    end
-    still_held = still_held - holds[j][2]
-    if still_spent + still_held + cost <= limit then return lapses - now end
-  end
-  return over - now
-end
-
-local is_unknown = false
-local state -- of the reply
+local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
+local is_unknown, state = false, nil -- whether a key does not know the ID to settle; of the reply
+local key, limit, window, burst -- of the current key; after the loop, of the last key
+local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
 -- [limits] The same in every script.
 for i = 1, n do
   key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), to_window(ARGV[3 * i - 1])
@@ -178,79 +130,111 @@ for i = 1, n do
   end
   if kept and kept[key] then return refuse('KEYS[%d] must be a key of its own', key, i) end
   -- [/limits]
-  if from and (now < from or now >= from + window) then return refuse_period(i) end
-
-  if action == '' then
-    stored = pcall('HGET', key, '')
-    if not stored and call('EXISTS', key) == 1 then stored = '' end
-  else
-    local found = pcall('HMGET', key, '', id)
-    stored, entry = found[1], found[2]
-    if found.err then stored, entry = found, nil end
-    if not stored and (entry or call('EXISTS', key) == 1) then stored = '' end
+  -- [period] The same in every script that takes periods.
+  if from and (now < from or now >= from + window) then
+    local what = "PERIOD the period of KEYS[%d] must hold %d, not be '%s'"
+    return redis.error_reply(what:format(i, now, ARGV[3 * i - 1]))
   end
-  mine, is_lapsed, forget, holds = nil, false, nil, nil
-  if stored then
-    local tag, old_over, old_window, _
-    if #stored == 64 then -- an error is a table without elements
-      tag, old_over, old_window, _, spent, held, next, at, last, expires, ids, sweep_at =
-        read(HEADER, stored)
-      sweep_at = sweep_at * 2
-    end
-    if tag ~= 'budget' or entry and #entry ~= 19 then
-      if stored.err and not string.find(stored.err, 'WRONGTYPE') then return stored end
-      return redis.error_reply('WRONGTYPE budget: KEYS[' .. i .. "] must hold a hash whose field " ..
-                               "'' begins with 'budget'")
-    end
-    if now > at then at = now end
-    if at < old_over then
-      over, window = old_over, old_window
-    else
-      over, spent = (from or at - at % window) + window, 0
-    end
-    if held > 0 and next <= at then sweep() end
-    if entry then
-      mine, units, ends, gone = read(ENTRY, entry)
-      is_lapsed = mine == 'h' and ends <= at
-      if gone <= at then mine = nil end
-    end
-  else
-    at, over = now, (from or now - now % window) + window
+  -- [/period]
+
+  stored, entry, mine, is_lapsed, forget = pcall('HGET', key, ''), nil, nil, false, nil
+  local is_foreign = not stored and call('EXISTS', key) == 1
+  at, over = now, (from or now - now % window) + window
+  if not stored then
     spent, held, next, last, expires, ids, sweep_at = 0, 0, 0, 0, 0, 0, 32
+  elseif #stored ~= 64 then -- an error is a table without elements
+    is_foreign = true
+  else
+    local tag, old_over, old_window, time, _
+    tag, old_over, old_window, _, spent, held, next, time, last, expires, ids, sweep_at =
+      read(HEADER, stored)
+    is_foreign = tag ~= 'budget' or old_over > 5e15 or old_window > 1e14 or time > 4e15 or last > 5e15
+    sweep_at = sweep_at * 2
+    if time > now then at = time end
+    if at < old_over then over, window = old_over, old_window else spent = 0 end
+    entry = id ~= '' and call('HGET', key, id)
+    if entry then
+      if #entry == 19 then mine, units, ends, gone = read(ENTRY, entry) end
+      is_foreign = is_foreign or mine ~= 'h' and mine ~= 's'
+      is_lapsed = mine == 'h' and ends <= at
+      if mine and gone <= at then mine = nil end
+    end
+  end
+
+  local asks, grows = cost > 0 and not (settles or mine), reserves and not entry
+  local wait, holds = 0, nil
+  if not is_foreign and (held > 0 and (next <= at or asks and spent + held + cost > limit) or
+                         grows and ids >= sweep_at) then
+    -- Reads all reservations: what is held now, until when, and which IDs can be forgotten.
+    local all, ended = call('HGETALL', key), {}
+    held, next, last, ids, forget, holds = 0, 0, 0, 0, {}, {{over, spent}}
+    for j = 1, #all, 2 do
+      local its, its_state, its_units, its_end, its_last = all[j], nil
+      if #all[j + 1] == 19 then its_state, its_units, its_end, its_last = read(ENTRY, all[j + 1]) end
+      if its_state == 'h' and its_end > at then
+        held, ids = held + its_units, ids + 1
+        if next == 0 or its_end < next then next = its_end end
+        if its_last > last then last = its_last end
+        holds[#holds + 1] = {its_end, its_units}
+      elseif its_state == 'h' or its_state == 's' then
+        if its_last > at or its == id then
+          ended[#ended + 1] = {its_last, its}
+        else
+          forget[#forget + 1] = its
+        end
+      elseif its ~= '' then
+        is_foreign = true
+      end
+    end
+    local function earlier(one, other) return one[1] < other[1] end
+    table.sort(holds, earlier)
+    local latest = 0 -- when the last ID that makes room would be forgotten
+    if grows and ids >= MOST_IDS then
+      wait = next - now
+    elseif grows and ids + #ended >= MOST_IDS then
+      table.sort(ended, earlier)
+      latest = (ended[FORGOTTEN_AT_ONCE] or ended[#ended])[1]
+    end
+    for _, its in ipairs(ended) do
+      if its[1] <= latest then
+        forget[#forget + 1] = its[2]
+      else
+        ids = ids + 1
+        if its[1] > last then last = its[1] end
+      end
+    end
+    sweep_at = ids < 16 and 32 or ids < 250 and ids * 2 or MOST_IDS
+  end
+  if is_foreign then
+    if stored and stored.err and not string.find(stored.err, 'WRONGTYPE') then return stored end
+    return redis.error_reply('WRONGTYPE budget: KEYS[' .. i .. "] must hold a hash whose field " ..
+                             "'' begins with 'budget'")
   end
 
   if action ~= '' then
     state = not mine and 'unknown' or mine == 's' and 'settled' or is_lapsed and 'lapsed' or 'held'
-  end
-  if settles then
-    is_unknown = is_unknown or not mine
+    is_unknown = is_unknown or settles and not mine
   elseif cost < 0 then
     spent = spent > -cost and spent + cost or 0
-  elseif cost > 0 and not mine then
-    if spent + held + cost > limit then
-      local wait = wait_for_room()
-      if wait > retry_after then retry_after, denied_by = wait, i end
-    end
-    if ids >= sweep_at and reserves and not entry then
-      sweep()
-      if ids >= MOST_IDS then
-        table.sort(ended, earlier)
-        forget = forget or {}
-        for j = 1, math.min(#ended, MOST_IDS / 10) do
-          forget[#forget + 1], ids = ended[j][2], ids - 1
-        end
-        if #ended == 0 and next - now > retry_after then retry_after, denied_by = next - now, i end
-      end
-    end
   end
-  if limit - spent - held < remaining then remaining = limit - spent - held end
+  local used = spent + held
+  if limit - used < remaining then remaining = limit - used end
+  if asks and used + cost > limit then
+    local room_at = cost > limit and NEVER + now -- until enough holds lapse or the window ends
+    for _, its in ipairs(holds or {{over, spent}}) do
+      used = used - its[2]
+      if not room_at and used + cost <= limit then room_at = its[1] end
+    end
+    if room_at - now > wait then wait = room_at - now end
+  end
+  if wait > retry_after then retry_after, denied_by = wait, i end
   if spent > 0 and over - now > reset_after then reset_after = over - now end
   if last > at and last - now > reset_after then reset_after = last - now end
   if i < n then
-    kept[key] = {limit = limit, over = over, window = window, at = at, spent = spent, held = held,
-                 next = next, last = last, expires = expires, ids = ids, sweep_at = sweep_at,
-                 stored = stored, entry = entry, is_lapsed = is_lapsed, forget = forget,
-                 mine = mine, units = units, ends = ends, gone = gone}
+    kept[key] = {limit = limit, window = window, stored = stored, at = at, over = over,
+                 spent = spent, held = held, next = next, last = last, expires = expires,
+                 ids = ids, sweep_at = sweep_at, entry = entry, mine = mine, units = units,
+                 ends = ends, gone = gone, is_lapsed = is_lapsed, forget = forget}
   end
 end
 
@@ -264,10 +248,10 @@ remaining, reset_after = 1e10, 0
 for i = n, 1, -1 do
   if i < n then
     local its = kept[KEYS[i]]
-    key, limit, over, window, at = KEYS[i], its.limit, its.over, its.window, its.at
+    key, limit, window, stored, at, over = KEYS[i], its.limit, its.window, its.stored, its.at, its.over
     spent, held, next, last, expires = its.spent, its.held, its.next, its.last, its.expires
-    ids, sweep_at, stored, entry, is_lapsed = its.ids, its.sweep_at, its.stored, its.entry, its.is_lapsed
-    forget, mine, units, ends, gone = its.forget, its.mine, its.units, its.ends, its.gone
+    ids, sweep_at, entry, mine, units = its.ids, its.sweep_at, its.entry, its.mine, its.units
+    ends, gone, is_lapsed, forget = its.ends, its.gone, its.is_lapsed, its.forget
   end
   local changed -- the reservation
   if settles then
@@ -280,11 +264,12 @@ for i = n, 1, -1 do
   elseif reserves then
     if not mine then
       ends = at + hold
+      gone = ends + hold
       held = held + cost
       if not entry then ids = ids + 1 end
       if next == 0 or ends < next then next = ends end
-      if ends + hold > last then last = ends + hold end
-      changed, state = pack(ENTRY, 'h', cost, ends, ends + hold), 'held'
+      if gone > last then last = gone end
+      changed, state = pack(ENTRY, 'h', cost, ends, gone), 'held'
     end
   elseif cost > 0 then
     spent = spent + cost
@@ -303,14 +288,15 @@ for i = n, 1, -1 do
       if stored and call('PTTL', key) >= ttl then ttl = nil end
     elseif till > expires then -- 25 % longer, so that not every call must set it
       ttl = (till - now + 999) / 800
+      ttl = ttl - ttl % 1
       expires = now + ttl * 1000
     end
-    stored = pack(HEADER, 'budget', over, window, limit, spent, held, next, at, last, expires, ids,
-                  sweep_at / 2)
+    local header = pack(HEADER, 'budget', over, window, limit, spent, held, next, at, last, expires,
+                        ids, sweep_at / 2)
     if changed then
-      call('HSET', key, '', stored, id, changed)
+      call('HSET', key, '', header, id, changed)
     else
-      call('HSET', key, '', stored)
+      call('HSET', key, '', header)
     end
     if forget and #forget > 0 then call('HDEL', key, unpack(forget)) end
     if ttl then call('PEXPIRE', key, string.format('%d', ttl)) end

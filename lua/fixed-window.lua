@@ -62,10 +62,6 @@ local function to_window(text)
   from, ends = tonumber(begins), tonumber(ends)
   return from and ends <= 5e15 and ends - from
 end
-local function refuse_period(i)
-  local what = "PERIOD the period of KEYS[%d] must hold %d, not be '%s'"
-  return redis.error_reply(what:format(i, now, ARGV[3 * i - 1]))
-end
 -- [/periods]
 
 local NEVER = 1e16 -- longer than any wait
@@ -92,7 +88,12 @@ for i = 1, n do
   end
   if kept and kept[key] then return refuse('KEYS[%d] must be a key of its own', key, i) end
   -- [/limits]
-  if from and (now < from or now >= from + window) then return refuse_period(i) end
+  -- [period] The same in every script that takes periods.
+  if from and (now < from or now >= from + window) then
+    local what = "PERIOD the period of KEYS[%d] must hold %d, not be '%s'"
+    return redis.error_reply(what:format(i, now, ARGV[3 * i - 1]))
+  end
+  -- [/period]
 
   local state = pcall('GET', key)
   tag, start, count, span, same = nil, from or now - now % window, 0, window, false
