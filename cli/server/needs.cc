@@ -14,8 +14,8 @@ std::vector<Use> table_of_uses() {
     all.insert(all.end(), more.begin(), more.end());
     return all;
   };
-  const Words quota{"TIME",  "TYPE",   "PTTL",   "GETRANGE", "LLEN", "LINDEX",
-                    "ZCARD", "ZCOUNT", "ZRANGE", "HLEN",     "HMGET"};
+  const Words quota{"TIME",  "TYPE",   "PTTL",   "GETRANGE", "LLEN",  "LINDEX",
+                    "ZCARD", "ZCOUNT", "ZRANGE", "HLEN",     "HMGET", "HGETALL"};
   const auto list = together({"SCAN"}, quota);
   const Words look{"TYPE", "TIME", "PTTL", "GETRANGE", "LINDEX", "ZRANGE", "HLEN", "HMGET"};
   const Words script{"EVALSHA", "SCRIPT LOAD"};

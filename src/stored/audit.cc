@@ -21,9 +21,9 @@ namespace {
 using std::chrono::milliseconds;
 
 /// In the order of the enumerators.
-constexpr std::array<std::string_view, 9> kNames{"no_ttl",    "ttl_short", "ttl_long",
-                                                 "future",    "negative",  "zset_log",
-                                                 "two_slots", "eviction",  "incomplete"};
+constexpr std::array<std::string_view, 10> kNames{
+    "no_ttl",   "ttl_short", "ttl_long", "future",     "negative",
+    "zset_log", "two_slots", "eviction", "incomplete", "unsettled"};
 
 /// TTLs are in milliseconds, and libraries set them in seconds.
 constexpr std::chrono::seconds kTtlRounding{1};
@@ -31,6 +31,10 @@ constexpr std::chrono::seconds kTtlRounding{1};
 constexpr int kTooManyWindows = 1000;
 /// ... and longer than this, which the scripts add for a caller's clock, and as much again.
 constexpr std::chrono::hours kLongTtl{2};
+/// As few reservations that were never settled may be those of a caller that died...
+constexpr std::int64_t kFewUnsettled = 2;
+/// ... or be settled late, unless they are at least one in so many of those that have ended.
+constexpr std::int64_t kOneUnsettledIn = 10;
 /// More entries are kept in a skip list with a hash table (zset-max-listpack-entries).
 constexpr std::int64_t kManyEntries = 128;
 
@@ -74,9 +78,11 @@ void set_expire(Finding& finding, const Inspection& key, microseconds ttl) {
   set_fix(finding, key, {"redis-cli", "PEXPIRE", key.key, std::to_string(ms)});
 }
 
-/// How long a full key takes to be unused: a bucket with a burst longer than its window.
+/// How long a full key takes to be unused: a bucket with a burst longer than its window; a budget
+/// remembers its reservations.
 microseconds longest_use(const Inspection& key) {
   const auto window = key.window.value_or(microseconds{0});
+  if (key.state.budget) return std::max(window, key.reset_after.value_or(microseconds{0}));
   const auto capacity = key.capacity();
   if (!capacity || !key.limit || *key.limit <= 0) return window;
   const double share = static_cast<double>(*capacity + 1) / static_cast<double>(*key.limit);
@@ -147,10 +153,7 @@ std::optional<LatestTime> latest_time(const Inspection& key) {
     if (form.held.count() == 0 || !key.reset_after) return std::nullopt;
     return LatestTime{.at = key.server_now + *key.reset_after - form.held};
   }
-  if (key.stored > 0) {
-    if (!key.newest) return std::nullopt;
-    return LatestTime{.at = *key.newest};
-  }
+  if (key.newest) return LatestTime{.at = *key.newest};
   if (state.time) {
     // A theoretical arrival time is ahead by what is used, at most by the burst.
     const bool is_arrival = form.name == "gcra" || form.name == "leaky-bucket";
@@ -259,6 +262,29 @@ std::optional<Finding> incomplete(const Inspection& key) {
                  .command = inspect_command(key)};
 }
 
+/// Counts reservations that are still remembered: as long after their hold as it lasted, however
+/// they ended.
+std::optional<Finding> unsettled(const Inspection& key) {
+  const auto count = [&](limiter::ReservationState state) {
+    return std::ranges::count(key.reservations, state, &InspectedReservation::state);
+  };
+  const auto lapsed = count(limiter::ReservationState::kLapsed);
+  const auto ended = lapsed + count(limiter::ReservationState::kSettled);
+  if (lapsed <= kFewUnsettled || lapsed * kOneUnsettledIn < ended) return std::nullopt;
+  Finding finding{.kind = FindingKind::kUnsettled,
+                  .detail = fmt::format("{} of {} reservations lapsed and were not settled: what "
+                                        "they cost is not counted",
+                                        lapsed, ended)};
+  if (is_full(key) && key.held > 0) {
+    finding.is_critical = true;
+    finding.detail += fmt::format(", and {} held units deny requests now", *key.held);
+  }
+  finding.advice =
+      "settle or release each reservation, also after an error, and hold for long enough";
+  finding.command = inspect_command(key);
+  return finding;
+}
+
 std::optional<Finding> two_slots(const Inspection& key) {
   const auto& partner = key.state.partner;
   if (partner.empty() || !key.state.form->is_called_with_partner ||
@@ -306,6 +332,7 @@ std::vector<Finding> audit(const Inspection& inspection, bool has_slots,
   add(std::move(ahead));
   add(negative(inspection));
   add(incomplete(inspection));
+  add(unsettled(inspection));
   add(zset_log(inspection));
   if (has_slots) add(two_slots(inspection));
   return findings;

@@ -23,6 +23,7 @@ enum class FindingKind {
   kTwoSlots,    ///< a decision needs keys of different Cluster slots
   kEviction,    ///< the server may delete limiters to make room
   kIncomplete,  ///< another key, which holds a part of its state, is not there
+  kUnsettled,   ///< holds of reservations end, and nobody settles them
 };
 
 /// "no_ttl", "ttl_short"

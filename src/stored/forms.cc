@@ -226,6 +226,84 @@ std::optional<Decoded> read_number(const KeySample& content) {
                  .unknown = "whether it counts up or down is not known"};
 }
 
+/// The header of a budget, the field '' of its hash; see lua/budget.lua.
+struct BudgetHeader {
+  limiter::Budget budget;
+  StoredBudget stored;
+  std::int64_t limit = 0;
+  microseconds last{0};  ///< when all reservations will be forgotten
+};
+
+/// Reads a big number of whole bytes, the lowest first, from the front of the text, which has them.
+std::int64_t take_bytes(std::string_view& text, std::size_t size) {
+  std::uint64_t value = 0;
+  for (auto i = size; i-- > 0;) value = value << 8 | static_cast<unsigned char>(text[i]);
+  text.remove_prefix(size);
+  return static_cast<std::int64_t>(value);
+}
+
+std::optional<BudgetHeader> read_budget_header(std::string_view text) {
+  constexpr std::string_view kTag = "budget";
+  constexpr std::size_t kSize = 64;
+  if (text.size() != kSize || !text.starts_with(kTag)) return std::nullopt;
+  text.remove_prefix(kTag.size());
+  BudgetHeader header;
+  header.budget.end = microseconds{take_bytes(text, 7)};
+  header.budget.window = microseconds{take_bytes(text, 6)};
+  header.limit = take_bytes(text, 4);
+  header.budget.spent = take_bytes(text, 6);
+  header.stored.held = take_bytes(text, 4);
+  header.stored.next_lapse = microseconds{take_bytes(text, 7)};
+  header.budget.written_at = microseconds{take_bytes(text, 7)};
+  header.last = microseconds{take_bytes(text, 7)};
+  take_bytes(text, 7);  // when the key expires
+  header.stored.remembered = take_bytes(text, 2);
+  return header;
+}
+
+std::optional<limiter::Reservation> read_reservation(std::string_view text) {
+  constexpr std::size_t kSize = 19;
+  if (text.size() != kSize || (text[0] != 'h' && text[0] != 's')) return std::nullopt;
+  limiter::Reservation reservation{.is_settled = text[0] == 's'};
+  text.remove_prefix(1);
+  reservation.units = take_bytes(text, 4);
+  reservation.held_until = microseconds{take_bytes(text, 7)};
+  reservation.forgotten_at = microseconds{take_bytes(text, 7)};
+  return reservation;
+}
+
+std::optional<Decoded> read_budget(const KeySample& content) {
+  const auto text = content.fields.find("");
+  if (text == content.fields.end()) return std::nullopt;
+  auto header = read_budget_header(text->second);
+  if (!header) return std::nullopt;
+  auto& [budget, stored, units, last] = *header;
+  const limiter::Limit limit{.limit = units, .window = budget.window};
+  const bool is_usable = units > 0 && units <= limiter::kLargestLimit &&
+                         limit.window > microseconds{0} && limit.window <= limiter::kLongestWindow;
+  if (!is_usable) return std::nullopt;
+  if (std::ssize(content.fields) == content.size) {
+    for (const auto& [id, bytes] : content.fields) {
+      if (id.empty()) continue;
+      const auto reservation = read_reservation(bytes);
+      if (!reservation) return std::nullopt;
+      budget.reservations.emplace(id, *reservation);
+    }
+    stored.whole = std::make_shared<limiter::Budget>(budget);
+  } else {
+    budget.reservations[""] = {.units = stored.held,
+                               .held_until = stored.next_lapse,
+                               .forgotten_at = last,
+                               .is_settled = stored.held == 0};
+  }
+  return Decoded{.certain = true,
+                 .limit = limit,
+                 .budget = stored,
+                 .model = std::make_shared<limiter::BudgetModel>(budget),
+                 .counts = {{.at = budget.end - budget.window, .units = budget.spent}},
+                 .time = budget.written_at};
+}
+
 constexpr std::array kOurForms{
     Form{.name = "fixed-window", .type = "string", .read = read_fixed_window},
     Form{.name = "sliding-window-log", .type = "list", .layout = Layout::kTimes, .read = read_log},
@@ -237,6 +315,7 @@ constexpr std::array kOurForms{
     Form{.name = "token-bucket", .type = "string", .read = read_tokens},
     Form{.name = "gcra", .type = "string", .read = read_gcra},
     Form{.name = "leaky-bucket", .type = "string", .read = read_leaky_bucket},
+    Form{.name = "budget", .type = "hash", .layout = Layout::kBudget, .read = read_budget},
     Form{.name = "concurrency", .type = "zset", .layout = Layout::kLeases, .read = read_leases},
 };
 
@@ -375,6 +454,13 @@ bool is_read(const KeySample& content) {
   return content.type == "string" || has_parts(content);
 }
 
+/// Of a hash: those that rows name, and the header of a budget.
+std::vector<std::string_view> fields_to_read(const std::string& key, const Libraries& libraries) {
+  auto fields = libraries.hash_fields(key);
+  fields.emplace_back();
+  return fields;
+}
+
 void append_read(redis::Connection& connection, const std::string& key, const KeySample& content,
                  const Libraries& libraries) {
   if (content.type == "string") {
@@ -386,12 +472,11 @@ void append_read(redis::Connection& connection, const std::string& key, const Ke
     connection.append({"ZRANGE", key, "0", "0", "WITHSCORES"});
     connection.append({"ZRANGE", key, "-1", "-1", "WITHSCORES"});
   } else if (content.type == "hash") {
-    auto command = libraries.hash_fields(key);
+    auto command = fields_to_read(key, libraries);
     connection.append({"HLEN", key});
     const std::array<std::string_view, 2> words{"HMGET", key};
-    const bool has_fields = !command.empty();
     command.insert(command.begin(), words.begin(), words.end());
-    if (has_fields) connection.append(command);
+    connection.append(command);
   }
   if (is_read(content)) connection.append({"PTTL", key});
 }
@@ -424,9 +509,8 @@ bool take_edges(redis::Connection& connection, KeySample& content) {
 
 bool take_fields(redis::Connection& connection, const std::string& key, KeySample& content,
                  const Libraries& libraries) {
-  const auto fields = libraries.hash_fields(key);
+  const auto fields = fields_to_read(key, libraries);
   content.size = read_of_any_type(connection).integer();
-  if (fields.empty()) return content.size > 0;
   const auto values = read_of_any_type(connection);
   if (values.is_error()) return false;
   if (values.size() != fields.size()) {

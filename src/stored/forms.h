@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "limiter/algorithm.h"
+#include "limiter/budget_model.h"
 #include "limiter/limit.h"
 #include "limiter/model.h"
 #include "redis/connection.h"
@@ -82,7 +83,8 @@ struct KeySample {
   std::string text = {};       ///< for a string, its first kMaxText bytes
   bool expires = false;        ///< it has a TTL
   Edge first = {}, last = {};  ///< for a list or a sorted set; whole, or cut: see Parts
-  /// For a hash: the number of its fields, and the values of those that rows name, whole or cut.
+  /// For a hash: the number of its fields, and the values of some, whole or cut: of those that rows
+  /// name and of '', the header of a budget; or of all.
   std::int64_t size = 0;
   std::map<std::string, std::string, std::less<>> fields = {};
   /// When the key expires by the server's clock, as measured; none if it does not. Two measurements
@@ -100,6 +102,7 @@ enum class Layout {
   kScores,    ///< a sorted set, each member a unit, the score its time
   kLeases,    ///< a sorted set, each member a lease, the score the time at which it lapses
   kElements,  ///< a list with as many elements as units are left
+  kBudget,    ///< a hash with a header and a field for each reservation
 };
 
 struct Decoded;
@@ -158,6 +161,15 @@ struct Ban {
   std::optional<microseconds> until = {};  ///< none: for ever
 };
 
+/// What a budget stores.
+struct StoredBudget {
+  std::int64_t held = 0;        ///< what was held when the key was written
+  microseconds next_lapse{0};   ///< no hold has lapsed since then before this; 0: none is held
+  std::int64_t remembered = 0;  ///< reservations
+  /// Null if only the header was read; the model then has one reservation in place of all.
+  std::shared_ptr<const limiter::Budget> whole = {};
+};
+
 /// The meaning of a key's content.
 struct Decoded {
   const Form* form = nullptr;  ///< null: no known limiter stores such content
@@ -170,15 +182,17 @@ struct Decoded {
   std::optional<limiter::Limit> limit = {};
   /// For leases: how many the last call that took or renewed one allowed; none if not stored.
   std::optional<std::int64_t> most_leases = {};
-  /// For Layout::kText and forms of this project: a model, which decides as the script would. Also
-  /// for a foreign theoretical arrival time.
+  /// For budget.
+  std::optional<StoredBudget> budget = {};
+  /// For Layout::kText and kBudget and forms of this project: a model, which decides as the script
+  /// would. Also for a foreign theoretical arrival time.
   std::shared_ptr<const limiter::KeyModel> model = {};
-  /// The counters of fixed-window (one) and of sliding-window-counter (of the previous window and
-  /// of this one). A foreign counter is one; its time is 0 if it is not known when its window
-  /// began.
+  /// The counters of fixed-window and budget (one) and of sliding-window-counter (of the previous
+  /// window and of this one). A foreign counter is one; its time is 0 if it is not known when its
+  /// window began.
   std::vector<Count> counts = {};
-  /// The time that a bucket or queue stores: when its tokens were counted, its theoretical arrival
-  /// time, or its last departure.
+  /// The time that a bucket, queue or budget stores: when its tokens were counted, its theoretical
+  /// arrival time, its last departure, or when it was written.
   std::optional<microseconds> time = {};
 
   // The following are set only for rows.

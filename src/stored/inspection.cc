@@ -202,7 +202,13 @@ bool unchanged(redis::Connection& connection) {
 }
 
 bool has_entries(const Form& form) {
-  return form.layout != Layout::kText && form.layout != Layout::kElements;
+  return form.layout != Layout::kText && form.layout != Layout::kElements &&
+         form.layout != Layout::kBudget;
+}
+
+template <typename T>
+void keep_last(std::vector<T>& all, std::int64_t most) {
+  all.erase(all.begin(), all.end() - std::min<std::ptrdiff_t>(most, std::ssize(all)));
 }
 
 /// Reads the key once; returns nothing if the key changed its type or shrank meanwhile.
@@ -223,6 +229,7 @@ std::optional<Inspection> attempt(redis::Connection& connection, const Inspected
     return std::nullopt;
   }
   result.changed_while_read = !unchanged(connection);
+  if (asked.request.entries) keep_last(result.reservations, *asked.request.entries);
   return std::move(result);
 }
 
@@ -231,7 +238,8 @@ std::optional<Inspection> attempt(redis::Connection& connection, const Inspected
 Inspection inspect(redis::Connection& connection, const std::string& key,
                    const InspectionRequest& request, const Libraries& libraries,
                    const OnProgress& on_progress) {
-  const InspectedKey asked{.key = key, .request = request};
+  InspectedKey asked{.key = key, .request = request};
+  asked.request.reservations = true;
   std::optional<Inspection> result;
   for (int i = 0; i < kAttempts; ++i) {
     auto one = attempt(connection, asked, libraries, on_progress);
@@ -306,6 +314,36 @@ void InspectionBuilder::fill_ours() {
   for (const auto& count : state.counts) {
     if (count.units > 0) result_.entries.push_back({.at = count.at, .count = count.units});
   }
+  if (state.budget) fill_budget();
+}
+
+void InspectionBuilder::fill_budget() {
+  const auto& state = result_.state;
+  // A clock that steps back revives nothing.
+  const auto at = std::max(result_.now, *state.time);
+  const auto& count = state.counts.front();
+  result_.spent = at < count.at + state.limit->window ? count.units : 0;
+  result_.held = *result_.used - *result_.spent;
+  result_.stored = state.budget->remembered;
+  if (!state.budget->whole) return;
+  auto& listed = result_.reservations;
+  for (const auto& [id, stored] : state.budget->whole->reservations) {
+    const auto its = stored.state_at(at);
+    if (its == limiter::ReservationState::kUnknown) continue;
+    listed.push_back({.id = id, .stored = stored, .state = its});
+  }
+  std::ranges::stable_sort(listed, {}, [](const auto& each) { return each.stored.held_until; });
+  result_.stored = std::ssize(listed);
+}
+
+bool InspectionBuilder::needs_reservations() const {
+  const auto& state = result_.state;
+  if (!state.budget || state.budget->whole) return false;
+  const auto& [held, next_lapse, remembered, whole] = *state.budget;
+  if (request_.reservations) return true;
+  if (held == 0) return false;
+  // Without room, it depends on each hold when there is some.
+  return next_lapse <= std::max(result_.now, *state.time) || result_.remaining == 0;
 }
 
 void InspectionBuilder::fill_model(const limiter::Limit& limit) {

@@ -29,7 +29,8 @@ struct InspectionRequest {
   std::optional<microseconds> now = {};  ///< default: the server's clock
   /// List at most this many instants that have entries, the newest; none: all.
   std::optional<std::int64_t> entries = 20;
-  int bars = 0;  ///< parts into which the window is divided for Inspection::bars
+  bool reservations = false;  ///< read those of a budget, also if no figure depends on them
+  int bars = 0;               ///< parts into which the window is divided for Inspection::bars
 };
 
 /// One of the keys of survey(), and what is known about it.
@@ -45,6 +46,15 @@ struct InspectedEntry {
   std::string holder = {};  ///< for a lease
 
   bool operator==(const InspectedEntry&) const = default;
+};
+
+/// A reservation that a budget remembers.
+struct InspectedReservation {
+  std::string id;
+  limiter::Reservation stored = {};
+  limiter::ReservationState state = limiter::ReservationState::kUnknown;  ///< at Inspection::now
+
+  bool operator==(const InspectedReservation&) const = default;
 };
 
 /// A limit, and how much of it is used. Unknown values are empty.
@@ -78,10 +88,16 @@ struct Inspection : Usage {
   microseconds server_now{0};        ///< the server's clock
   std::optional<double> used_exact;  ///< for buckets, queues and estimates, not rounded
 
-  /// The number of stored entries of a log or set, and how many of them no longer count.
+  /// The number of stored entries of a log or set, or of the reservations of a budget, and how many
+  /// entries no longer count.
   std::int64_t stored = 0, expired = 0;
   std::optional<microseconds> newest;   ///< the time of a log's newest entry
   std::vector<InspectedEntry> entries;  ///< oldest first; only the newest if there are more
+  /// For a budget: `used` is their sum.
+  std::optional<std::int64_t> spent, held;
+  /// For a budget: by the end of their holds; those that are forgotten are left out. Only if they
+  /// were asked for, or if the figures depend on them.
+  std::vector<InspectedReservation> reservations;
   /// The number of entries in each part of the window that ends now, oldest first; empty if unknown
   /// or not requested.
   std::vector<std::int64_t> bars;
@@ -130,8 +146,10 @@ class InspectionBuilder {
 
   /// For a key that does not exist.
   void fill_unused();
-  /// For a string or a hash: see Layout::kText.
+  /// For a string or a hash: see Layout::kText; and for a budget.
   void fill_text();
+  /// Whether all fields of a budget must be read, after fill_text() with its header.
+  bool needs_reservations() const;
   /// For a log: sets the limit and the window, as the request, the key's state or its name gives
   /// them. Returns false if the window is not known.
   bool set_window();
@@ -156,6 +174,7 @@ class InspectionBuilder {
   void fill_ours();
   void fill_foreign();
   void fill_model(const limiter::Limit& limit);
+  void fill_budget();
   void fill_bucket(const limiter::Limit& limit);
   void fill_count();
   void fill_two_windows();

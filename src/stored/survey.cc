@@ -76,6 +76,8 @@ class Surveying {
   void read_headers();
   void read_contents();
   void interpret(std::size_t index, KeySample&& content, Decoded&& state);
+  void fill_text(std::size_t index);
+  void read_reservations();
   void read_sizes();
   void begin(CountedKey& each, std::int64_t members);
   void count_by_score();
@@ -95,6 +97,7 @@ class Surveying {
   std::vector<std::string> types_;
   std::deque<InspectionBuilder> interpreters_;
   std::vector<CountedKey> counted_;
+  std::vector<std::size_t> open_budgets_;  ///< the header does not tell all of these
 };
 
 /// What every key has. The first command that needs a key shows whether the user may read it.
@@ -157,7 +160,8 @@ void Surveying::interpret(std::size_t index, KeySample&& content, Decoded&& stat
   if (!result.exists()) return interpreter.fill_unused();
   if (!result.is_limiter()) return;
   const auto& form = *result.state.form;
-  if (form.layout != Layout::kText && result.state.part_of.empty()) {
+  const bool is_text = form.layout == Layout::kText || form.layout == Layout::kBudget;
+  if (!is_text && result.state.part_of.empty()) {
     counted_.push_back({.form = &form,
                         .request = &keys_[index].request,
                         .result = &result,
@@ -165,10 +169,48 @@ void Surveying::interpret(std::size_t index, KeySample&& content, Decoded&& stat
                         .others = result.state.most_leases ? 1 : 0});
     return;
   }
+  fill_text(index);
+  if (interpreter.needs_reservations()) open_budgets_.push_back(index);
+}
+
+void Surveying::fill_text(std::size_t index) {
   try {
-    interpreter.fill_text();
+    interpreters_[index].fill_text();
   } catch (const UsageError&) {
     results_[index].error = std::current_exception();
+  }
+}
+
+/// Reads once more and completely the budgets of which the header does not tell all.
+void Surveying::read_reservations() {
+  constexpr std::size_t kAtOnce = 64;  // up to 500 reservations each
+  std::span<const std::size_t> rest(open_budgets_);
+  while (!rest.empty()) {
+    const auto some = rest.first(std::min(kAtOnce, rest.size()));
+    for (const auto index : some) connection_.append({"HGETALL", results_[index].inspection.key});
+    for (const auto index : some) {
+      const auto reply = connection_.read();
+      const bool has_other_type =
+          reply.is_error() && redis::error_code(reply.text()) == "WRONGTYPE";
+      if (reply.is_error() && !has_other_type) throw redis::to_error(reply);
+      auto& result = results_[index].inspection;
+      auto content = std::move(result.content);
+      content.fields.clear();
+      for (std::size_t i = 0; !has_other_type && i + 1 < reply.size(); i += 2) {
+        content.fields.emplace(reply[i].text(), reply[i + 1].text());
+      }
+      content.size = std::ssize(content.fields);
+      auto state = decode_ours(content);
+      // The key is not, or no longer, what it seemed to be.
+      if (!state.budget) {
+        content = {.type = "none"};
+        static_cast<Usage&>(result) = {};
+      }
+      result.entries.clear();
+      interpreters_[index].set_content(std::move(content), std::move(state));
+      if (result.is_limiter()) fill_text(index);
+    }
+    rest = rest.subspan(some.size());
   }
 }
 
@@ -365,6 +407,7 @@ void Surveying::read_freeing_entries() {
 std::vector<Surveyed> Surveying::run() {
   read_headers();
   read_contents();
+  read_reservations();
   read_sizes();
   count_by_score();
   bisect();

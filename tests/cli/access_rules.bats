@@ -121,6 +121,8 @@ fill() {
     rlctl check -q -n 1 "login:many-$algorithm" --algorithm "$algorithm" --limit 5/1000d --limit 9/1100d
   done
   rlctl run -n 1 login:leases --concurrency 2 -- true
+  # Full, so that all reservations are read.
+  cli -n 1 --eval "$project/lua/budget.lua" login:budget , 5 86400000000000 '' 5 '' reserve me 86400000000 >/dev/null
   cli -n 1 HSET throttled:v1:token_bucket:ann tokens 3 last_refreshed 1800000000 >/dev/null
 }
 
@@ -147,7 +149,8 @@ inspects() {
     limiter inspect "login:long-$name" --limit 4000/60s --now $((t + 70000000)) || return
     limiter inspect "login:many-sliding-window-$name" || return
   done
-  limiter inspect login:gcra login:fixed-window login:leases throttled:v1:token_bucket:ann --json
+  limiter inspect login:gcra login:fixed-window login:leases throttled:v1:token_bucket:ann --json || return
+  limiter inspect login:budget
 }
 
 @test "inspect needs each rule of its page" {
@@ -174,7 +177,7 @@ lists() {
 asks_quota() {
   fills
   limiter quota login:gcra login:sliding-window-log login:sliding-window-zset throttled:v1:token_bucket:ann \
-    --limit 5/1000d || return
+    login:budget --limit 5/1000d || return
   # Its request has left the window, so the others are counted.
   limiter quota login:sliding-window-zset --limit 5/1ms || return
   limiter quota login:many-gcra login:many-sliding-window-zset --limit 5/1000d --limit 9/1100d

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -69,7 +70,9 @@ std::string reply_text(redis::ReplyView reply) {
   if (reply.type() != redis::ReplyType::kArray) return std::string(reply.text());
   std::string text;
   for (std::size_t i = 0; i < reply.size(); ++i) {
-    text += (i == 0 ? "" : " ") + std::to_string(reply[i].integer());
+    const bool is_text = reply[i].type() == redis::ReplyType::kString;
+    text += (i == 0 ? "" : " ") +
+            (is_text ? std::string(reply[i].text()) : std::to_string(reply[i].integer()));
   }
   return text;
 }
@@ -77,6 +80,15 @@ std::string reply_text(redis::ReplyView reply) {
 std::vector<std::string> content_of(TestServer& server, const std::string& key) {
   const std::string type(server.call({"TYPE", key}).text());
   if (type == "string") return {to_hexadecimal(server.call({"GET", key}).text())};
+  if (type == "hash") {
+    const auto all = server.call({"HGETALL", key});
+    std::vector<std::string> lines;
+    for (std::size_t i = 0; i + 1 < all.size(); i += 2) {
+      lines.push_back(to_hexadecimal(all[i].text()) + "=" + to_hexadecimal(all[i + 1].text()));
+    }
+    std::ranges::sort(lines);
+    return lines;
+  }
   const auto reply = type == "list" ? server.call({"LRANGE", key, "0", "-1"})
                                     : server.call({"ZRANGE", key, "0", "-1", "WITHSCORES"});
   std::vector<std::string> lines;

@@ -81,8 +81,8 @@ TEST_CASE("the state of every script is decoded as its own, with the limit that 
           const auto state = decode(request.keys[k], contents[k]);
           REQUIRE(state.form != nullptr);
           CHECK(state.form->name == algorithm.name);
-          const bool is_text = state.form->layout == Layout::kText;
-          CHECK((state.model != nullptr) == is_text);
+          const auto layout = state.form->layout;
+          CHECK((state.model != nullptr) == (layout == Layout::kText || layout == Layout::kBudget));
           if (!state.limit || !decision.allowed || request.cost <= 0) continue;
           CHECK(state.limit->limit == request.limits[k].limit);
           if (algorithm.has_burst) {
@@ -92,6 +92,52 @@ TEST_CASE("the state of every script is decoded as its own, with the limit that 
       }
     }
   }
+}
+
+TEST_CASE("a budget is recognized by its header, and reservations are parsed to the last byte") {
+  TestServer server;
+  const auto& script = algorithm("budget").script;
+  const auto add = [&](const std::string& cost, const std::string& id) {
+    REQUIRE_FALSE(server
+                      .eval(script, {"k"},
+                            {"9", "60000000", "", cost, "1700000000000000", "reserve", id, "1000"})
+                      .is_error());
+  };
+  add("4", "one");
+  add("5", "two");
+  const std::vector<std::string> keys{"k"};
+  const auto read = [&] {
+    return read_contents(server.connection(), keys, built_in_libraries()).front();
+  };
+  auto content = read();
+  CHECK(content.size == 3);
+  REQUIRE(content.fields.size() == 1);
+  const auto header = decode("k", content);
+  CHECK(header.certain);
+  REQUIRE(header.budget);
+  CHECK(header.budget->held == 9);
+  CHECK(header.budget->remembered == 2);
+  CHECK_FALSE(header.budget->whole);
+
+  for (const auto* id : {"one", "two"}) {
+    content.fields[id] = server.call({"HGET", "k", id}).text();
+  }
+  const auto whole = decode("k", content);
+  REQUIRE(whole.budget);
+  REQUIRE(whole.budget->whole);
+  const auto& two = whole.budget->whole->reservations.at("two");
+  CHECK(two.units == 5);
+  CHECK(two.held_until == microseconds{1'700'000'000'001'000});
+  CHECK(two.forgotten_at == microseconds{1'700'000'000'002'000});
+  CHECK_FALSE(two.is_settled);
+
+  content.fields["two"].pop_back();
+  CHECK(decode("k", content).form == nullptr);
+  content = read();
+  content.fields[""].pop_back();
+  CHECK(decode("k", content).form == nullptr);
+  CHECK(decode("k", {.type = "hash", .size = 1, .fields = {{"", std::string(64, 'x')}}}).form ==
+        nullptr);
 }
 
 TEST_CASE("strings are parsed to the last byte") {

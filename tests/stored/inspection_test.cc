@@ -8,6 +8,7 @@
 
 #include "redis/server.h"
 #include "stored/libraries.h"
+#include "stored/survey.h"
 #include "support/contract.h"
 #include "support/failure.h"
 #include "support/lease_calls.h"
@@ -163,7 +164,7 @@ TEST_CASE("a key's own limit is used if none is given") {
     const auto seen = inspect(server.connection(), "k", {.now = kNow + 1s});
     REQUIRE(seen.is_limiter());
     const auto look = ask_copy(server, algorithm, "k", limit, 0, kNow + 1s);
-    if (seen.state.form->layout == Layout::kText) {
+    if (seen.state.limit) {
       CHECK(seen.limit == 7);
       CHECK(seen.window == 60s);
       CHECK(seen.burst == limit.burst);
@@ -222,6 +223,64 @@ TEST_CASE("leases: the free leases and expiries agree with the script's answers"
         CHECK(seen.entries.size() == static_cast<std::size_t>(seen.stored));
         CHECK_FALSE(seen.entries.front().holder.empty());
       }
+    }
+  }
+}
+
+TEST_CASE("budgets: the figures agree with the script's answers, also of a survey") {
+  TestServer server;
+  Random random;
+  const auto& budget = algorithm("budget");
+  Checker checker(server.connection(), budget);
+  const Limit limit{.limit = 20, .window = 1ms};
+  const auto make = [&](std::int64_t cost, microseconds now) {
+    Request request{.keys = {"k"}, .limits = {limit}, .cost = cost, .now = now};
+    if (random.percent(15)) return request;
+    request.reservation =
+        ReservationCall{.settles = random.percent(30),
+                        .id = std::string(1, static_cast<char>('a' + random.uniform(0, 15))),
+                        .hold = microseconds{random.log_uniform(1'000, 10'000)}};
+    return request;
+  };
+  for (int i = 0; i < scaled(20, 100); ++i) {
+    server.call({"FLUSHALL"});
+    auto now = kNow;
+    for (int step = 0; step < 25; ++step) {
+      (void)checker.check(make(random.uniform(1, 9), now));
+      if (!random.percent(40)) now += microseconds{random.log_uniform(1, 4'000)};
+      const auto dump = server.dump("k");
+      const InspectedKey asked{.key = "k", .request = {.usual_limit = limit, .now = now}};
+      auto surveyed = survey(server.connection(), {&asked, 1}, built_in_libraries());
+      auto seen = inspect(server.connection(), "k",
+                          {.limit = limit, .algorithm = &budget, .now = now, .entries = {}});
+      CHECK(server.dump("k") == dump);
+      const auto look = ask_copy(server, budget, "k", limit, 0, now);
+      const auto one = ask_copy(server, budget, "k", limit, 1, now);
+      for (const auto* each : {&surveyed.front().inspection, &seen}) {
+        CHECK(each->exists() == !dump.empty());
+        CHECK(each->remaining == look.remaining);
+        CHECK(each->reset_after == look.reset_after);
+        CHECK(each->next_free == one.retry_after);
+      }
+      if (!seen.exists()) continue;
+      CHECK(*seen.spent + *seen.held == seen.used);
+      CHECK(surveyed.front().inspection.used == seen.used);
+      CHECK(surveyed.front().inspection.held == seen.held);
+      std::int64_t held = 0;
+      for (const auto& [id, stored, state] : seen.reservations) {
+        if (state == ReservationState::kHeld) held += stored.units;
+        copy(server, "k", "copy");
+        const Request again{.keys = {"copy"},
+                            .limits = {limit},
+                            .cost = 1,
+                            .now = now,
+                            .reservation = ReservationCall{.settles = true, .id = id}};
+        CHECK(checker.check(again).reservation == state);
+      }
+      CHECK(held == seen.held);
+      CHECK(std::ranges::is_sorted(seen.reservations, {}, [](const InspectedReservation& each) {
+        return each.stored.held_until;
+      }));
     }
   }
 }

@@ -95,6 +95,37 @@ TEST_CASE("a limit that a key's algorithm cannot have is an error of this key al
   CHECK(found.at(1).inspection.used == 1);
 }
 
+TEST_CASE("of a budget, only the header is read while it tells all") {
+  TestServer server;
+  const auto reserve = [&](const std::string& key, const std::string& cost, const std::string& id) {
+    REQUIRE_FALSE(
+        server
+            .eval(algorithm("budget").script, {key},
+                  {"10", "86400000000", "", cost, "1700000000000000", "reserve", id, "1000000"})
+            .is_error());
+  };
+  for (const auto* key : {"roomy", "full", "lapsed", "asked"}) reserve(key, "4", "one");
+  reserve("full", "6", "two");
+  const auto at = [](std::int64_t us) { return microseconds{1'700'000'000'000'000 + us}; };
+  std::vector<InspectedKey> asked;
+  for (const auto* key : {"roomy", "full", "lapsed", "asked"}) {
+    asked.push_back({.key = key, .request = {.now = at(999'999)}});
+  }
+  asked[2].request.now = at(1'000'000);
+  asked[3].request.reservations = true;
+  const auto found = survey(server.connection(), asked, built_in_libraries());
+  const auto listed = [&](std::size_t i) { return found.at(i).inspection.reservations.size(); };
+  CHECK(listed(0) == 0);
+  CHECK(listed(1) == 2);
+  CHECK(listed(2) == 1);
+  CHECK(listed(3) == 1);
+  CHECK(found[0].inspection.held == 4);
+  CHECK(found[0].inspection.next_free == 0us);
+  CHECK(found[1].inspection.next_free == 1us);
+  CHECK(found[2].inspection.held == 0);
+  CHECK(found[2].inspection.stored == 1);
+}
+
 TEST_CASE("a log of unknown window has no use; the window may be in its name") {
   TestServer server;
   Request request;

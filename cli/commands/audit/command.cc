@@ -84,7 +84,9 @@ class Audit {
     std::vector<Finding> shown;
   };
   stored::InspectionRequest request_for(const std::string& key) const {
-    return cli::request_for(found_target(key, configuration_));
+    auto request = cli::request_for(found_target(key, configuration_));
+    request.reservations = true;
+    return request;
   }
   std::vector<Finding> findings_about(const stored::Inspection& key) const {
     return stored::audit(key, connection_.has_slots(), servers_.clock_behind);

@@ -92,7 +92,9 @@ std::string limiter_text(const stored::Inspection& inspection) {
   if (!is_known) return {};
   const auto used = inspection.used_exact ? amount_text(*inspection.used_exact)
                                           : std::to_string(*inspection.used);
-  return fmt::format("{} of {} used", used, *most);
+  const auto held = inspection.held.value_or(0);
+  return fmt::format("{} of {} used{}", used, *most,
+                     held > 0 ? fmt::format(", {} of them held", held) : "");
 }
 
 }  // namespace

@@ -253,10 +253,13 @@ class Run {
     for (auto most = static_cast<std::size_t>(plan_.entries.value_or(0));; --most) {
       std::string screen;
       for (auto& results : results_) {
-        for (auto& [inspection, policy] : results.keys) {
-          auto& entries = inspection.entries;
+        const auto drop = [&](auto& entries) {
           if (may_drop && entries.size() > most)
             entries.erase(entries.begin(), entries.end() - static_cast<std::ptrdiff_t>(most));
+        };
+        for (auto& found : results.keys) {
+          drop(found.inspection.entries);
+          drop(found.inspection.reservations);
         }
         if (!screen.empty()) screen += '\n';
         screen += text(results);

@@ -38,6 +38,8 @@ void append_json(std::string& out, const Inspection& inspection) {
       .known_field("part_of", inspection.state.part_of)
       .known_field("banned_by", inspection.state.ban ? inspection.state.ban->key : "")
       .known_field("unknown", inspection.state.unknown)
+      .field("spent", inspection.spent)
+      .field("held", inspection.held)
       .field("stored", inspection.stored)
       .field("now_us", inspection.now)
       .field("changed_while_read", inspection.changed_while_read);
@@ -46,6 +48,17 @@ void append_json(std::string& out, const Inspection& inspection) {
     json.begin_object().field("at_us", entry.at).field("count", entry.count);
     if (has_leases) json.bytes_field("holder", entry.holder);
     json.end_object();
+  }
+  json.end_array();
+  json.name("reservations").begin_array();
+  for (const auto& [id, stored, state] : inspection.reservations) {
+    json.begin_object()
+        .bytes_field("id", id)
+        .field("state", limiter::to_text(state))
+        .field("units", stored.units)
+        .field("until_us", stored.held_until)
+        .field("forgotten_at_us", stored.forgotten_at)
+        .end_object();
   }
   json.end_array().end_object();
   out += '\n';

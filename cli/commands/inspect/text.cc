@@ -276,6 +276,17 @@ void append_stored(TextBlock& block, const Inspection& inspection) {
     block.row("ends", instant_text(*state.end), when_text(*state.end, inspection.now));
 }
 
+/// What a budget has spent and holds, and its window.
+void append_budget(TextBlock& block, const Inspection& inspection) {
+  const auto held = std::ranges::count(inspection.reservations, limiter::ReservationState::kHeld,
+                                       &stored::InspectedReservation::state);
+  block.row("spent", fmt::format("{}", *inspection.spent));
+  block.row("held", fmt::format("{}", *inspection.held),
+            held > 0 ? "by " + counted(held, "reservation") : "");
+  const auto& count = inspection.state.counts.front();
+  append_window(block, inspection, count.at, inspection.state.limit->window);
+}
+
 /// How the state of an algorithm is shown; of others there are entries or leases.
 struct View {
   std::string_view algorithm;
@@ -291,6 +302,7 @@ constexpr std::array kViews{
     View{"token-bucket", false, "full in", append_stored, "counted"},
     View{"gcra", false, "full in", append_stored, "tat"},
     View{"leaky-bucket", false, "no wait in", append_queue, "last"},
+    View{"budget", false, "empty in", append_budget, "written"},
     View{"fixed-window", true, "resets in", append_stored},
     View{"sliding-window-counter", true, "empty in", append_stored},
     View{"token-bucket", true, "full in", append_stored, "counted"},
@@ -419,6 +431,42 @@ Cells cells_of_lease(const TextBlock& block, const Inspection& inspection,
           block.tone(escaped_text(lease.holder), tone)};
 }
 
+/// "lapses in 12.041 s", "lapsed 3.200 s ago, forgotten in 8.800 s", "settled, forgotten in 8 s"
+std::string fate_of(const stored::InspectedReservation& reservation, microseconds now) {
+  const auto& [id, stored, state] = reservation;
+  if (state == limiter::ReservationState::kHeld && stored.held_until > now) {
+    return "lapses in " + wait_text(stored.held_until - now);
+  }
+  std::string text(limiter::to_text(state));
+  if (state == limiter::ReservationState::kLapsed && stored.held_until <= now) {
+    text += " " + ago(now - stored.held_until);
+  }
+  if (stored.forgotten_at > now) text += ", forgotten in " + wait_text(stored.forgotten_at - now);
+  return text;
+}
+
+void append_reservations(TextBlock& block, const Inspection& inspection) {
+  const auto& listed = inspection.reservations;
+  block.row("known IDs", listed.empty()
+                             ? std::to_string(inspection.stored)
+                             : fmt::format("{}, by the end of their holds", inspection.stored));
+  const auto more = inspection.stored - std::ssize(listed);
+  if (more > 0 && !listed.empty()) {
+    block.item(block.tone(fmt::format("{} more, whose holds end before these", more), Tone::kDim));
+  }
+  std::vector<Cells> lines;
+  for (const auto& each : listed) {
+    const bool is_held = each.state == limiter::ReservationState::kHeld;
+    const auto tone = is_held ? Tone::kPlain : Tone::kDim;
+    const auto what = each.state == limiter::ReservationState::kSettled ? "spent" : "held";
+    lines.push_back({block.tone(format_instant(each.stored.held_until), tone),
+                     block.tone(fate_of(each, inspection.now), tone),
+                     block.tone(fmt::format("{} {}", each.stored.units, what), tone),
+                     block.tone(escaped_text(each.id), tone)});
+  }
+  block.table(lines);
+}
+
 /// How a list of entries or of leases is shown.
 struct ListView {
   std::string_view label, order;
@@ -502,6 +550,8 @@ void append_found(std::string& out, const Found& found, const Look& look, std::s
   if (layout == Layout::kLeases) {
     append_gauge(block, inspection);
     append_list(block, inspection, kLeases);
+  } else if (layout == Layout::kBudget) {
+    append_reservations(block, inspection);
   } else if (layout != Layout::kText) {
     append_list(block, inspection, kEntries);
     if (inspection.newest && *inspection.newest > inspection.now) {

@@ -393,20 +393,80 @@ std::optional<limiter::Lease> find_lease(redis::Connection& connection,
                    "give one of them in full; " + inspect_hint(meant.front().key));
 }
 
-/// Frees one lease of the key, also if it is one of a key that has limits too. plan.holder is its
-/// HOST:PID:SINCE, or the beginning of that before a colon if it stands for only one. Throws
-/// UsageError if it stands for several, and redis::Error.
+/// The release of the reservation of this ID, from each key of the budget that holds its units.
+/// Throws UsageError if the limits that must be known are not.
+limiter::Request find_reservation(redis::Connection& connection, const Session& session,
+                                  const std::string& key, const std::string& id) {
+  auto targets = find_targets(key, session.plan.limiter, session.invocation.configuration);
+  if (!targets.front().limit) {
+    constexpr auto kLimiters = stored::FamilyKeys::kLimiters;
+    const auto family = stored::find_usual_family(connection, key, kLimiters);
+    for (const auto& member : family.keys) targets.push_back({.key = member});
+  }
+  limiter::Request release{.cost = 0,
+                           .reservation = limiter::ReservationCall{.settles = true, .id = id}};
+  for (const auto& target : targets) {
+    const auto found =
+        stored::inspect(connection, target.key, {.entries = std::nullopt}, session.libraries);
+    const bool is_held = std::ranges::any_of(found.reservations, [&](const auto& each) {
+      return each.id == id && each.state == limiter::ReservationState::kHeld;
+    });
+    if (!is_held) continue;
+    release.keys.push_back(target.key);
+    release.limits.push_back(target.limit.value_or(*found.state.limit));
+    release.limits.back().limit = found.state.limit->limit;  // it is stored again
+    // While the window lasts, the script keeps it. A period of the calendar cannot be continued.
+    const auto& window = found.state.limit->window;
+    const auto begin = found.state.counts.front().at;
+    if (target.limit || begin % window == microseconds{0} || found.now < begin + window) continue;
+    throw UsageError("the period of " + quoted_and_masked(target.key) +
+                         " has ended, and it does not store how long the next one is",
+                     "pass --limit or --policy");
+  }
+  return release;
+}
+
+ExitStatus free_reservation(Session& session, redis::Connection& connection,
+                            const limiter::Request& release) {
+  const auto& budget = *limiter::find_algorithm("budget");
+  // It may be settled, or its hold may end, meanwhile.
+  const bool is_there =
+      session.plan.dry_run || limiter::Checker(connection, budget).check(release).reservation ==
+                                  limiter::ReservationState::kHeld;
+  for (const auto& key : release.keys) {
+    Line line{.key = key, .result = "none", .holder = release.reservation->id};
+    if (is_there) {
+      line = {.key = key,
+              .result = session.plan.dry_run ? "would-remove" : "removed",
+              .type = stored::type_of_state(budget),
+              .library = stored::kOurLibrary,
+              .algorithm = budget.name,
+              .holder = release.reservation->id};
+    }
+    session.write(line);
+  }
+  session.flush();
+  return is_there ? ExitStatus::kDone : ExitStatus::kDenied;
+}
+
+/// Frees one lease of the key, also if it is one of a key that has limits too, or one reservation.
+/// plan.holder is the ID of the reservation, or the HOST:PID:SINCE of the lease, or the beginning
+/// of that before a colon if it stands for only one. Throws UsageError if it stands for several,
+/// and redis::Error.
 ExitStatus free_lease(const Plan& plan, const std::string& key, Invocation& invocation) {
   const auto& holder = *plan.holder;
   require_not_empty(holder, "--holder: the holder");
   Session session(plan, invocation);
   auto connection = session.connector.open();
   std::optional<limiter::Lease> lease;
+  limiter::Request release;
   try {
     lease = find_lease(connection, session.libraries, key, holder);
+    if (!lease) release = find_reservation(connection, session, key, holder);
   } catch (const redis::Error& error) {
     throw ProblemError(drop_in_doubt_note(describe(error)));  // it only reads
   }
+  if (!release.keys.empty()) return free_reservation(session, connection, release);
   // The holder may release it meanwhile.
   const bool is_there = lease && (plan.dry_run || limiter::release(connection, *lease).allowed);
   Line line{.key = key, .result = "none", .holder = holder};
@@ -438,7 +498,7 @@ void add_options(Options& options, Plan& plan) {
   options
       .value("--holder", "HOLDER", plan.holder,
              "free only the lease of this holder: HOST:PID:SINCE, as inspect shows it, or HOST:PID "
-             "or HOST if only one lease is meant")
+             "or HOST if only one lease is meant; or only the reservation of this ID")
       .excludes("--match", "leases are freed one by one")
       .excludes("--force");
   options

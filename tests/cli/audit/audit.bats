@@ -13,7 +13,7 @@ setup() {
   echo 'timeout = "120s"' >"$RLCTL_CONFIG"
 }
 
-algorithms=(fixed-window gcra leaky-bucket sliding-window-counter sliding-window-log sliding-window-zset
+algorithms=(budget fixed-window gcra leaky-bucket sliding-window-counter sliding-window-log sliding-window-zset
   token-bucket)
 
 # found [OPTION…]: each finding as FINDING SEVERITY KEY.
@@ -39,8 +39,32 @@ fix() {
   cli RPUSH queue 1 2 3 >/dev/null
   run rlctl audit
   assert_success
-  assert_output 'no findings in 29 limiter keys, 2 other keys; TTL not checked for 4 keys: no policy defines their window'
+  assert_output 'no findings in 33 limiter keys, 2 other keys; TTL not checked for 4 keys: no policy defines their window'
   assert_equal "$(rlctl audit --json)" ''
+}
+
+# budget KEY LIMIT COST ACTION ID [HOLD]: a call of the script by the caller's clock, so many seconds ago.
+budget() {
+  cli --eval "$project/lua/budget.lua" "$1" , "$2" 2592000000000 '' "$3" "$(($(date +%s) - $4))000000" "${@:5}" >/dev/null
+}
+
+@test "a budget whose holds lapse without a settle is found" {
+  local i
+  for i in 1 2 3; do
+    budget leak 100 10 300 reserve "web:$i" 200000000
+    budget full 31 10 300 reserve "web:$i" 200000000
+  done
+  budget leak 100 10 300 reserve paid 200000000
+  budget leak 100 9 290 settle paid
+  budget full 31 31 0 reserve now 200000000
+  # A few may be those of callers that died, or be late.
+  for i in {1..31}; do
+    budget fine 1000 1 300 reserve "web:$i" 200000000
+    ((i < 4)) || budget fine 1000 1 290 settle "web:$i"
+  done
+  run -2 rlctl audit
+  assert_equal "$output" "critical  unsettled    full
+  3 of 3 reservations lapsed and were not settled: what they cost is not counted, and 31 held units deny requests now"
 }
 
 @test "a key of each algorithm that lost its TTL is found, and the command fixes it" {
@@ -54,7 +78,7 @@ fix() {
   run rlctl audit
   assert_failure 1
   assert_line 'warning   no_ttl       gcra'
-  assert_line '7 warnings in 7 limiter keys'
+  assert_line '8 warnings in 8 limiter keys'
   for name in "${algorithms[@]}"; do fix "$name"; done
   # The logs do not store their window: nothing is removed that may still count.
   run found

@@ -15,7 +15,7 @@ t() {
 }
 
 limiters=(fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra
-  leaky-bucket)
+  leaky-bucket budget)
 
 # take NAME COST SECONDS: takes COST units of 10 per 60 s from the key NAME.
 take() { rlctl check -q "$1" --limit 10/60s --algorithm "$1" --cost "$2" --now "$(t "$3")"; }
@@ -31,7 +31,7 @@ lease() {
   assert_equal "$(jq -r '[.key, .algorithm, .limit, .window_us, .used] | join(" ")' <<<"$output")" \
     "$(for name in "${limiters[@]}"; do echo "$name $name 10 60000000 7"; done)"
   # One more passes a queue: it does not wait.
-  assert_equal "$(jq -r .remaining <<<"$output" | xargs)" '3 3 3 3 3 3 4'
+  assert_equal "$(jq -r .remaining <<<"$output" | xargs)" '3 3 3 3 3 3 4 3'
   run -0 rlctl inspect "${limiters[@]}" --limit 10/60s --now "$(t 200)" --json
   assert_equal "$(jq -sc 'map([.used, .next_free_us, .reset_after_us]) | unique' <<<"$output")" '[[0,0,0]]'
 }
@@ -121,6 +121,53 @@ lease() {
   refute_line --partial 'more, older'
   run -0 rlctl inspect k --limit 100/60s --now "$(t 30)" --entries all --json
   assert_equal "$(jq -c '[.stored, (.entries | length)]' <<<"$output")" '[25,25]'
+}
+
+# budget COST SECONDS [ACTION ID [HOLD]]: a call about 100 units an hour of the key tokens.
+budget() {
+  cli --eval "$project/lua/budget.lua" tokens , 100 3600000000 '' "$1" "$(t "$2")" "${@:3}" >/dev/null
+}
+# A budget that has spent 31 units and holds 40; web:2 has lapsed.
+budgets() {
+  budget 11 0
+  budget 30 0 reserve web:1 60000000
+  budget 20 1 settle web:1
+  budget 25 1 reserve web:2 30000000
+  budget 40 30.5 reserve $'web\n3' 90000000
+}
+
+@test "a budget shows what is spent and held, by whom and until when" {
+  budgets
+  run -0 rlctl inspect tokens --now "$(t 41)"
+  assert_line --partial 'algorithm  budget                 limit 100 per 1 h'
+  assert_line 'used       71 of 100              29 remaining, empty in 59m19s'
+  assert_line 'spent      31'
+  assert_line 'held       40                     by 1 reservation'
+  assert_line --partial 'window     from 2026-01-01T12:00:00Z'
+  assert_line 'written    2026-01-01T12:00:30.500000Z  10.500 s ago'
+  assert_equal "$(sed -n '/^known/,$p' <<<"$output")" 'known IDs  3, by the end of their holds
+  2026-01-01T12:00:31.000000Z  lapsed 10.000 s ago, forgotten in 20.000 s  25 held  web:2
+  2026-01-01T12:01:00.000000Z              settled, forgotten in 79.000 s  20 spent  web:1
+  2026-01-01T12:02:00.500000Z                         lapses in 79.500 s  40 held  web\n3'
+  run -0 rlctl inspect tokens --now "$(t 41)" --entries 1
+  assert_line '  2 more, whose holds end before these'
+  refute_line --partial 'web:1'
+  # The window has ended: what is held is held still.
+  run -0 rlctl inspect tokens --now "$(t 3600)" --json
+  assert_equal "$(jq -c '[.used, .spent, .held, .stored]' <<<"$output")" '[0,0,0,0]'
+}
+
+@test "a budget in JSON has its reservations, held, lapsed and settled" {
+  budgets
+  run -0 rlctl inspect tokens --now "$(t 41)" --json
+  assert_equal "$(jq -c '[.used, .spent, .held, .stored, .next_free_us], .reservations[]' <<<"$output")" \
+    "[71,31,40,3,0]
+{\"id\":\"web:2\",\"state\":\"lapsed\",\"units\":25,\"until_us\":$(t 31),\"forgotten_at_us\":$(t 61)}
+{\"id\":\"web:1\",\"state\":\"settled\",\"units\":20,\"until_us\":$(t 60),\"forgotten_at_us\":$(t 120)}
+{\"id\":\"web\\n3\",\"state\":\"held\",\"units\":40,\"until_us\":$(t 120.5),\"forgotten_at_us\":$(t 210.5)}"
+  # Another limit, under which nothing fits until the hold ends.
+  run -0 rlctl inspect tokens --limit 70/1h --now "$(t 41)" --json
+  assert_equal "$(jq -c '[.remaining, .next_free_us]' <<<"$output")" '[0,79500000]'
 }
 
 @test "leases without their limit have a hint how to give it" {

@@ -60,8 +60,8 @@ TEST_CASE("inspection json: an inspection with every value") {
       R"({"key":"login:ann","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":5,)"
       R"("window_us":60000000,"used":5,"remaining":0,"reset_after_us":59310000,)"
       R"("ttl_us":59310000,"bytes":200,"burst":null,"next_free_us":12041000,"inferred":[],)"
-      R"("number":null,"part_of":null,"banned_by":null,"unknown":null,"stored":5,"now_us":1795155123114201,"changed_while_read":false,)"
-      R"("entries":[{"at_us":1795155075155201,"count":1},{"at_us":1795155122424201,"count":4}]})"
+      R"("number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":5,"now_us":1795155123114201,"changed_while_read":false,)"
+      R"("entries":[{"at_us":1795155075155201,"count":1},{"at_us":1795155122424201,"count":4}],"reservations":[]})"
       "\n");
 }
 
@@ -87,8 +87,8 @@ TEST_CASE(
       R"({"key":"login:ann","type":"none","library":null,"algorithm":null,"limit":null,"window_us":null,)"
       R"("used":null,"remaining":null,"reset_after_us":null,"ttl_us":null,"bytes":null,)"
       R"("burst":null,"next_free_us":null,"inferred":[],"number":null,"part_of":null,)"
-      R"("banned_by":null,"unknown":null,"stored":0,"now_us":0,)"
-      R"("changed_while_read":false,"entries":[]})"
+      R"("banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":0,)"
+      R"("changed_while_read":false,"entries":[],"reservations":[]})"
       "\n");
   CHECK(json(of_content({.type = "hash"}))
             .find(R"("type":"hash","library":null,"algorithm":null,)") != std::string::npos);
@@ -108,7 +108,7 @@ TEST_CASE("inspection json: leases have escaped holders") {
   const auto text = json(inspection);
   CHECK(text.find(R"({"key":"a\"\n\\xFF",)") == std::string::npos);
   CHECK(text.find(R"({"key":"a\"\n\\xff",)") == 0);
-  CHECK(text.find(R"("entries":[{"at_us":7000000,"count":1,"holder":"web\t\"2\""}]})") !=
+  CHECK(text.find(R"("entries":[{"at_us":7000000,"count":1,"holder":"web\t\"2\""}],"reservations":[]})") !=
         std::string::npos);
 }
 

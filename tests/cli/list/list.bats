@@ -5,13 +5,13 @@ load ../../support/common
 setup_file() { start_server; }
 setup() { cli FLUSHALL >/dev/null; }
 
-algorithms=(fixed-window gcra leaky-bucket sliding-window-counter sliding-window-log sliding-window-zset
+algorithms=(budget fixed-window gcra leaky-bucket sliding-window-counter sliding-window-log sliding-window-zset
   token-bucket)
 
 # use KEY UNITS [ALGORITHM]: takes units of 10 a day, or of a window so long that it does not end during a test.
 use() {
   local limit=10/1d
-  case ${3-} in fixed-window | sliding-window-counter) limit=10/1000d ;; esac
+  case ${3-} in budget | fixed-window | sliding-window-counter) limit=10/1000d ;; esac
   rlctl check -q "$1" --limit "$limit" --algorithm "${3:-gcra}" --cost "$2"
 }
 # keys [OPTION…]: the listed keys, on one line.
@@ -23,6 +23,23 @@ keys() { rlctl list --json "$@" | jq -r .key | paste -sd ' '; }
   assert_equal "$(keys --sort key)" "${algorithms[*]}"
   assert_equal "$(rlctl list --sort key --json | jq -c "$figures")" \
     "$(rlctl inspect "${algorithms[@]}" --json | jq -c "$figures")"
+}
+
+@test "what a budget holds is used until the holds end" {
+  local at=0 id
+  reserve() { cli --eval "$project/lua/budget.lua" "$1" , 10 86400000000000 '' "$2" '' reserve "$3" "$4" >/dev/null; }
+  use roomy 2 budget
+  reserve roomy 3 a 3600000000
+  reserve full 6 a 3600000000
+  reserve full 4 b 7200000000
+  reserve lapsed 6 a 1000
+  reserve lapsed 4 b 7200000000
+  until ((at > 1)); do at=$(rlctl list lapsed --json | jq '.remaining'); done
+  assert_equal "$(rlctl list --sort key --json | jq -c '[.key, .used, .remaining, .ratio]')" '["full",10,0,1]
+["lapsed",4,6,0.4]
+["roomy",5,5,0.5]'
+  # Until the first hold ends.
+  assert_equal "$(rlctl list full --json | jq '.next_free_us / 60e6 | ceil')" 60
 }
 
 @test "text has a line for each key, then sums by algorithm; what is no limiter's is counted on stderr" {

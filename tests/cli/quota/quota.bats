@@ -6,7 +6,7 @@ setup_file() { start_server; }
 setup() { cli FLUSHALL >/dev/null; }
 
 limiters=(fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra
-  leaky-bucket)
+  leaky-bucket budget)
 
 # take KEY ALGORITHM COST: takes COST units of 1000 in as many days.
 take() { rlctl check -q "$1" --limit 1000/1000d --algorithm "$2" --cost "$3"; }
@@ -55,6 +55,13 @@ performance() {
     "$(rlctl inspect "${limiters[@]}" --limit 1000/1000d --json | jq -c "$figures")"
   assert_equal "$(jq -c '[.status, (.limits[] | .status, .used, (.ratio * 100 | round))] | unique' <<<"$output")" \
     '[82,820,"warning"]'
+}
+
+@test "what a budget holds is used" {
+  cli --eval "$project/lua/budget.lua" job , 10 86400000000000 '' 8 '' reserve me 3600000000 >/dev/null
+  rlctl check -q job --algorithm budget --limit 10/1000d
+  run -1 rlctl quota job
+  assert_output --partial 'WARNING - job 90% used (9 of 10), resets in '
 }
 
 @test "leases are compared with the limit that they store, or with the one that is given" {
@@ -284,7 +291,7 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
   local name
   for name in "${limiters[@]}"; do take "$name" "$name" 820; done
   REDISCLI_AUTH=x run -1 rlctl quota "${limiters[@]}" nobody --limit 1000/1000d --user monitor --json
-  assert_equal "$(jq -c '[.limits[] | select(.error == null and .bytes > 0)] | length' <<<"$output")" 7
+  assert_equal "$(jq -c '[.limits[] | select(.error == null and .bytes > 0)] | length' <<<"$output")" 8
   # Without +memory, only the size is missing.
   cli ACL SETUSER monitor -memory >/dev/null
   REDISCLI_AUTH=x run -1 rlctl quota gcra --user monitor --json

@@ -55,6 +55,56 @@ holders() { cli ZRANGE "$1" 0 -1 | sed -n 's/^lease://p' | xargs; }
   assert_equal "$(holders k)" web2:2:b
 }
 
+# budget KEY COST ACTION ID [HOLD]: a call about 10 units in 1000 days, or in as many as are in the key's name.
+budget() {
+  cli --eval "$project/lua/budget.lua" "$1" , 10 "${window:-86400000000000}" '' "$2" '' "${@:3}" | tail -n 1
+}
+
+@test "a reservation is released by its ID: its units are free, and a late settle is not counted" {
+  budget k 6 reserve web:1 3600000000
+  budget k 3 reserve web:2 3600000000
+  run -0 rlctl reset k --holder web:1 --dry-run
+  assert_output 'would-remove key=k algorithm=budget holder=web:1'
+  run -1 rlctl reset k --holder web
+  run -0 rlctl reset k --holder web:1
+  assert_output 'removed key=k algorithm=budget holder=web:1'
+  run -1 rlctl reset k --holder web:1 --json
+  assert_output '{"key":"k","result":"none","type":null,"library":null,"algorithm":null,"reason":null,"part_of":null,"holder":"web:1"}'
+  assert_equal "$(budget k 5 settle web:1)" settled
+  assert_equal "$(rlctl inspect k --json | jq -c '[.spent, .held, .limit, .window_us]')" '[0,3,10,86400000000000]'
+}
+
+@test "a reservation that has lapsed is left, so that a late settle is counted" {
+  budget k 6 reserve web:1 1000
+  until [[ $(rlctl inspect k --json | jq -r '.reservations[].state') != held ]]; do :; done
+  run -1 rlctl reset k --holder web:1
+  assert_output 'none key=k holder=web:1'
+}
+
+@test "a reservation of several limits is released from all of their keys" {
+  local window
+  for window in 3600 86400; do
+    window=${window}000000 budget "{k}:${window}s" 6 reserve web:1 3600000000
+  done
+  run -0 rlctl reset k --holder web:1
+  assert_output 'removed key={k}:3600s algorithm=budget holder=web:1
+removed key={k}:86400s algorithm=budget holder=web:1'
+  window=3600000000 budget '{k}:3600s' 6 reserve web:2 3600000000
+  run -0 rlctl reset k --holder web:2 --limit 10/1h --limit 20/1d
+  assert_output 'removed key={k}:3600s algorithm=budget holder=web:2'
+}
+
+@test "the period of a budget that has ended must be given to release a reservation" {
+  local now
+  now=$(cli TIME | head -n 1)
+  window=$((now - 1))000001-$((now + 1))000003 budget k 6 reserve web:1 3600000000
+  until run rlctl inspect k; [[ $output == *'it has ended'* ]]; do :; done
+  run -2 rlctl reset k --holder web:1
+  assert_output "rlctl: reset: the period of 'k' has ended, and it does not store how long the next one is
+  hint: pass --limit or --policy"
+  run -0 rlctl reset k --holder web:1 --limit 10/1h
+}
+
 @test "--dry-run frees nothing" {
   lease k web1:1:a
   run -0 rlctl reset k --holder web1 --dry-run

@@ -19,6 +19,7 @@ fill() {
     rlctl check -q --limit 5/30d --algorithm "$algorithm" "k:$algorithm"
     rlctl check -q --limit 5/30d --limit 9/60d --algorithm "$algorithm" "many:$algorithm"
   done
+  cli --eval "$project/lua/budget.lua" k:budget , 5 2592000000000 '' 3 '' reserve $'a\n' 86400000000 >/dev/null
   cli --eval "$project/lua/concurrency.lua" k:leases , 5 86400000000 acquire web1:10:a >/dev/null
   cli >/dev/null <<'END'
 ZADD {k:leases}:leases 1 x
