@@ -158,13 +158,22 @@ void Program::send(const traffic::Arrival& arrival) {
   // Only now, since it may ask for the time as soon as it runs.
   if (!child_) start();
   if (std::exchange(forgets_, false)) unsent_ += kResetLine;
-  const auto holder = arrival.holder > 0 ? traffic::holder_name(arrival.holder) : std::string();
+  std::string holder, reservation;
+  if (traffic::is_of_reservation(arrival.event)) {
+    reservation = traffic::reservation_name(arrival.holder);
+  } else if (arrival.holder > 0) {
+    holder = traffic::holder_name(arrival.holder);
+  }
+  const bool settles = arrival.event == traffic::Event::kSettle;
   writer_.append(unsent_, {.now = arrival.at,
                            .key = names_.key_name(arrival.key),
                            .cost = arrival.cost,
                            .id = static_cast<std::int64_t>(sent_) + 1,
                            .event = traffic::event_name(arrival.event),
-                           .holder = holder});
+                           .holder = holder,
+                           .reservation = reservation,
+                           .actual = settles ? std::optional(arrival.actual) : std::nullopt,
+                           .hold = arrival.hold});
   in_flight_[sent_ % pipeline_] = arrival;
   if (in_flight() == 0) due_ = deadline_after(settings_.timeout);
   ++sent_;

@@ -95,9 +95,18 @@ void RequestWriter::append(std::string& out, const RequestLine& request) const {
   JsonWriter(out).bytes_field("key", request.key);
   const bool is_lease = !request.holder.empty();
   if (is_lease) {
-    // Neither needs escapes.
+    // None of these needs escapes.
     out.append(",\"event\":\"").append(request.event).append("\"");
     out.append(",\"holder\":\"").append(request.holder).append("\"");
+  } else if (!request.reservation.empty()) {
+    out.append(",\"event\":\"").append(request.event).append("\"");
+    out.append(",\"reservation\":\"").append(request.reservation).append("\"");
+    add(",\"units\":", request.cost);
+    if (request.actual) {
+      add(",\"actual\":", *request.actual);
+    } else {
+      add(",\"hold_us\":", request.hold.count());
+    }
   } else {
     add(",\"cost\":", request.cost);
   }

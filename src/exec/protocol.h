@@ -29,6 +29,10 @@ struct RequestLine {
   std::int64_t id = 1;           ///< its number since the program last forgot everything, from 1
   std::string_view event = {};   ///< see traffic::event_name()
   std::string_view holder = {};  ///< who holds or wants a lease; empty: not about leases
+  /// The ID of a reservation of `cost` units, and what else is about it; empty: not about one.
+  std::string_view reservation = {};
+  std::optional<std::int64_t> actual = {};  ///< of a settle
+  std::chrono::microseconds hold{0};        ///< of a reserve
 };
 
 /// Writes requests.

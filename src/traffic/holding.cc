@@ -1,16 +1,14 @@
 #include "traffic/holding.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
-#include <queue>
 #include <set>
 #include <span>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "traffic/follow_ups.h"
 #include "traffic/pattern.h"
 
 namespace rlctl::traffic {
@@ -18,11 +16,8 @@ namespace {
 
 using limiter::Decision;
 
-/// The most events in one call of the decider.
-constexpr std::size_t kMostEvents = 4096;
-/// The keys that are drawn, and the steps of each, which are merged if there are more.
+/// The keys that are drawn.
 constexpr std::uint32_t kDrawnKeys = 1'000;
-constexpr std::size_t kMostSteps = 32'768;
 /// The keys that are asked for at the end, the highest limit of one, and the most acquires of all.
 constexpr std::size_t kProbedKeys = 100;
 constexpr std::int64_t kHighestProbed = 10'000, kMostProbes = 100'000;
@@ -36,32 +31,6 @@ struct Holder {
 };
 
 // ---- Measuring ----
-
-/// How many hold over time, in bounded memory.
-class HeldSeries {
- public:
-  void add(microseconds at, std::int64_t held) {
-    if (!steps_.empty() && steps_.back().at == at) {
-      steps_.back().held = held;
-    } else {
-      steps_.push_back({at, held});
-    }
-    if (steps_.size() == kMostSteps) merge();
-  }
-  std::vector<HeldStep> take() { return std::move(steps_); }
-
- private:
-  /// Makes one step of every two: the higher one, so that none looks lower than it was.
-  void merge() {
-    for (std::size_t i = 0; i < steps_.size() / 2; ++i) {
-      const auto& [one, other] = std::pair(steps_[2 * i], steps_[2 * i + 1]);
-      steps_[i] = {one.at, std::max(one.held, other.held)};
-    }
-    steps_.resize(steps_.size() / 2);
-  }
-
-  std::vector<HeldStep> steps_;
-};
 
 /// Follows who holds, from the events and their decisions in order.
 class HoldMeasurement {
@@ -198,19 +167,7 @@ class HoldMeasurement {
 // ---- The events ----
 
 /// What a holder does next. The order of the rows is that at equal times.
-enum class Act { kDie, kRelease, kRenew, kAcquire };
-
-struct Step {
-  microseconds at{0};
-  Act act = Act::kAcquire;
-  std::uint32_t holder = 0;
-};
-
-struct IsLater {
-  bool operator()(const Step& one, const Step& other) const {
-    return std::tuple(one.at, one.act, one.holder) > std::tuple(other.at, other.act, other.holder);
-  }
-};
+enum Act { kDie, kRelease, kRenew, kAcquire };
 
 /// Chooses how long each holder holds, and who dies.
 class Fates {
@@ -232,141 +189,75 @@ class Fates {
   }
 
  private:
-  static microseconds scaled(microseconds time, double factor) {
-    const auto us = std::llround(static_cast<double>(time.count()) * factor);
-    return microseconds{std::max<std::int64_t>(us, 1)};
-  }
-
   const HoldPlan& plan_;
   Random random_;
 };
 
-class HoldingRun {
+class HoldingRun final : public FollowUps {
  public:
   HoldingRun(Traffic& traffic, Decider& decider, const limiter::Limit& limit, const HoldPlan& plan,
              const OnDecision& on_decision, std::optional<microseconds> zero)
-      : traffic_(traffic),
-        decider_(decider),
+      : FollowUps(traffic, decider, limit, on_decision, zero),
         limit_(limit),
         plan_(plan),
         third_(std::max(limit.window / 3, microseconds{1})),
-        on_decision_(on_decision),
         fates_(plan),
-        measurement_(limit, plan.tick),
-        limits_{limit},
-        recorder_(limits_, no_callback_, false, zero) {}
+        measurement_(limit, plan.tick) {}
 
   HoldingOutcome run(const Interrupt& interrupt, const OnProgress& on_progress) {
-    bool is_interrupted = false;
-    while (!(is_interrupted = interrupt.signal() != 0) && plan_batch()) {
-      is_interrupted = !decide();
-      if (is_interrupted) break;
-      if (on_progress) on_progress(acquires_);
-    }
+    bool is_interrupted = !FollowUps::run(interrupt, on_progress);
     HoldingOutcome result;
     std::optional<EndProbe> end;
     if (!is_interrupted) end = probe(is_interrupted);
-    result.held = measurement_.finish(now_);
+    result.held = measurement_.finish(now());
     if (!is_interrupted) result.held.end = end;
-    result.outcome = recorder_.finish();
-    result.outcome.replies = decider_.replies();
-    result.outcome.was_stalled = decider_.was_stalled();
-    result.outcome.interrupted = is_interrupted;
+    result.outcome = finish(is_interrupted);
     return result;
   }
 
  private:
-  /// Collects events until one may depend on the answer to another; false at the end.
-  bool plan_batch() {
-    steps_.clear();
-    arrivals_.clear();
-    auto known_until = microseconds::max();
-    while (arrivals_.size() < kMostEvents) {
-      if (!has_next_ && !traffic_.next(next_)) next_.at = microseconds::max();
-      has_next_ = true;
-      const bool is_due = !due_.empty() && due_.top().at <= next_.at;
-      const auto at = is_due ? due_.top().at : next_.at;
-      if (at >= known_until || at == microseconds::max()) break;
-      if (is_due) {
-        const auto step = due_.top();
-        due_.pop();
-        if (step.act == Act::kRenew) known_until = std::min(known_until, at + third_);
-        add(step);
-      } else {
-        const auto holder = ++last_holder_;
-        const auto& made = holders_.emplace(holder, fates_.next(next_)).first->second;
-        add({.at = at, .holder = holder});
-        known_until = std::min({known_until, made.until, plan_.renews ? at + third_ : made.until});
-        has_next_ = false;
-      }
-    }
-    return !steps_.empty();
+  Step begin(std::uint32_t holder, const Arrival& request) override {
+    holders_.emplace(holder, fates_.next(request));
+    return {.at = request.at, .act = kAcquire, .holder = holder};
   }
-  void add(const Step& step) {
-    steps_.push_back(step);
-    if (step.act == Act::kDie) return;
-    const auto event = step.act == Act::kRelease ? Event::kRelease
-                       : step.act == Act::kRenew ? Event::kRenew
-                                                 : Event::kRequest;
-    arrivals_.push_back({.at = step.at,
-                         .key = holders_.at(step.holder).key,
-                         .event = event,
-                         .holder = step.holder});
+  microseconds next_after(const Step& step) const override {
+    const bool may_renew = plan_.renews && (step.act == kAcquire || step.act == kRenew);
+    const auto renewal = may_renew ? step.at + third_ : microseconds::max();
+    return step.act == kAcquire ? std::min(holders_.at(step.holder).until, renewal) : renewal;
   }
-
-  /// False if it was interrupted.
-  bool decide() {
-    decisions_.resize(arrivals_.size());
-    std::size_t answered = 0;
-    try {
-      answered = decider_.decide(arrivals_, decisions_);
-    } catch (const Interrupted&) {
-    }
-    std::size_t next = 0;
-    for (const auto& step : steps_) {
-      if (step.act == Act::kDie) {
-        take(step, {});
-        continue;
-      }
-      if (next == answered) return false;
-      if (on_decision_) on_decision_(arrivals_[next], decisions_[next]);
-      take(step, decisions_[next]);
-      if (step.act == Act::kAcquire) {
-        recorder_.add(arrivals_[next], decisions_[next]);
-        ++acquires_;
-      }
-      ++next;
-    }
-    return true;
+  std::optional<Arrival> event_of(const Step& step) const override {
+    if (step.act == kDie) return std::nullopt;
+    const auto event = step.act == kRelease ? Event::kRelease
+                       : step.act == kRenew ? Event::kRenew
+                                            : Event::kRequest;
+    return Arrival{
+        .at = step.at, .key = holders_.at(step.holder).key, .event = event, .holder = step.holder};
   }
-
-  void take(const Step& step, const Decision& decision) {
-    now_ = step.at;
+  void take(const Step& step, const Decision& decision) override {
     const auto found = holders_.find(step.holder);
     auto& holder = found->second;
     switch (step.act) {
-      case Act::kAcquire:
-        measurement_.acquire(holder, now_, decision.allowed);
+      case kAcquire:
+        measurement_.acquire(holder, step.at, decision.allowed);
         if (!decision.allowed) break;
-        due_.push({holder.until, holder.dies ? Act::kDie : Act::kRelease, step.holder});
-        renew_later(step.holder, holder);
+        follow_with({holder.until, holder.dies ? kDie : kRelease, step.holder});
+        renew_later(step, holder);
         return;
-      case Act::kRenew:
-        measurement_.renew(holder, now_, decision.allowed);
-        if (decision.allowed) renew_later(step.holder, holder);
+      case kRenew:
+        measurement_.renew(holder, step.at, decision.allowed);
+        if (decision.allowed) renew_later(step, holder);
         return;
-      case Act::kRelease:
-        measurement_.release(holder, now_, decision.allowed);
+      case kRelease:
+        measurement_.release(holder, step.at, decision.allowed);
         break;
-      case Act::kDie:
-        measurement_.die(holder, now_);
-        break;
+      default:
+        measurement_.die(holder, step.at);
     }
     holders_.erase(found);
   }
-  void renew_later(std::uint32_t number, const Holder& holder) {
-    const auto at = now_ + third_;
-    if (plan_.renews && at < holder.until) due_.push({at, Act::kRenew, number});
+  void renew_later(const Step& step, const Holder& holder) {
+    const auto at = step.at + third_;
+    if (plan_.renews && at < holder.until) follow_with({at, kRenew, step.holder});
   }
 
   /// Asks for more leases than there are, when all have ended.
@@ -374,25 +265,20 @@ class HoldingRun {
     const auto each = limit_.limit + std::min<std::int64_t>(limit_.limit, kProbedKeys) + 1;
     if (measurement_.keys() == 0 || limit_.limit > kHighestProbed) return std::nullopt;
     EndProbe end{.after = 2 * std::max(limit_.window, plan_.tick)};
-    arrivals_.clear();
+    std::vector<Arrival> arrivals;
     const auto keys = std::min(measurement_.keys(), kProbedKeys);
-    for (std::uint32_t key = 0; key < keys && std::ssize(arrivals_) + each <= kMostProbes; ++key) {
+    for (std::uint32_t key = 0; key < keys && std::ssize(arrivals) + each <= kMostProbes; ++key) {
       ++end.keys;
       for (std::int64_t i = 0; i < each; ++i) {
-        arrivals_.push_back({.at = now_ + end.after, .key = key, .holder = ++last_holder_});
+        arrivals.push_back({.at = now() + end.after, .key = key, .holder = new_holder()});
       }
     }
-    decisions_.resize(arrivals_.size());
-    is_interrupted = true;
-    try {
-      if (decider_.decide(arrivals_, decisions_) < arrivals_.size()) return std::nullopt;
-    } catch (const Interrupted&) {
-      return std::nullopt;
-    }
-    is_interrupted = false;
-    for (std::size_t i = 0; i < decisions_.size(); i += static_cast<std::size_t>(each)) {
-      const auto of_key = std::span(decisions_).subspan(i, static_cast<std::size_t>(each));
-      const auto& first = arrivals_[i];
+    const auto decisions = ask(arrivals);
+    is_interrupted = decisions.empty();
+    if (is_interrupted) return std::nullopt;
+    for (std::size_t i = 0; i < decisions.size(); i += static_cast<std::size_t>(each)) {
+      const auto of_key = std::span(decisions).subspan(i, static_cast<std::size_t>(each));
+      const auto& first = arrivals[i];
       const auto allowed =
           std::ranges::count_if(of_key, [](const Decision& decision) { return decision.allowed; });
       measurement_.probe(first.key, allowed, first.at);
@@ -402,30 +288,24 @@ class HoldingRun {
     return end;
   }
 
-  Traffic& traffic_;
-  Decider& decider_;
   limiter::Limit limit_;
   const HoldPlan& plan_;
   microseconds third_;  ///< of a lease
-  const OnDecision& on_decision_;
-  const OnDecision no_callback_;
   Fates fates_;
   HoldMeasurement measurement_;
-  std::vector<limiter::Limit> limits_;
-  OutcomeRecorder recorder_;  ///< of the acquires
-  microseconds now_{0};       ///< of the last event
-  std::int64_t acquires_ = 0;
-  std::uint32_t last_holder_ = 0;
   std::unordered_map<std::uint32_t, Holder> holders_;
-  std::priority_queue<Step, std::vector<Step>, IsLater> due_;
-  Arrival next_;  ///< the next acquire
-  bool has_next_ = false;
-  std::vector<Step> steps_;        ///< of the batch
-  std::vector<Arrival> arrivals_;  ///< the same without deaths
-  std::vector<Decision> decisions_;
 };
 
 }  // namespace
+
+/// Makes one step of every two: the higher one, so that none looks lower than it was.
+void HeldSeries::merge() {
+  for (std::size_t i = 0; i < steps_.size() / 2; ++i) {
+    const auto& [one, other] = std::pair(steps_[2 * i], steps_[2 * i + 1]);
+    steps_[i] = {one.at, std::max(one.held, other.held)};
+  }
+  steps_.resize(steps_.size() / 2);
+}
 
 HoldingOutcome run_holding(Traffic& traffic, Decider& decider, const limiter::Limit& limit,
                            const HoldPlan& plan, const Interrupt& interrupt,

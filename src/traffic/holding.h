@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/wait.h"
@@ -31,10 +32,30 @@ struct HoldPlan {
   microseconds tick{0};
 };
 
-/// How many hold from some time on.
+/// How many hold, or how many units are used, from some time on.
 struct HeldStep {
   microseconds at{0};
   std::int64_t held = 0;
+};
+
+/// How many hold over time, in bounded memory: neighbouring steps are merged if there are too many.
+class HeldSeries {
+ public:
+  void add(microseconds at, std::int64_t held) {
+    if (!steps_.empty() && steps_.back().at == at) {
+      steps_.back().held = held;
+    } else {
+      steps_.push_back({at, held});
+    }
+    if (steps_.size() == kMost) merge();
+  }
+  std::vector<HeldStep> take() { return std::move(steps_); }
+
+ private:
+  static constexpr std::size_t kMost = 32'768;
+  void merge();
+
+  std::vector<HeldStep> steps_;
 };
 
 /// The most holders of one key at once. A holder holds from its allowed acquire until it releases
@@ -46,11 +67,12 @@ struct MostHeld {
   microseconds at{0};  ///< since 1970, when it was reached first
 };
 
-/// What acquires show long after everybody has gone: new holders ask at one instant.
+/// What acquires or reservations show long after everybody has gone: new holders ask at one
+/// instant.
 struct EndProbe {
   microseconds after{0};      ///< the last holder had gone
   std::int64_t keys = 0;      ///< that were asked for
-  std::int64_t taken = 0;     ///< slots of these keys that nobody had and nobody got
+  std::int64_t taken = 0;     ///< slots, or units, of these keys that nobody had and nobody got
   std::int64_t too_many = 0;  ///< acquires that were allowed beyond the limit
 };
 

@@ -397,9 +397,10 @@ bool ReplyExpression::is_condition() const {
   return tree_->nodes.back().is_condition();
 }
 
-void ReplyExpression::require_usable(const limiter::Limit& limit, bool has_leases) const {
+void ReplyExpression::require_usable(const limiter::Limit& limit, bool has_leases,
+                                     microseconds hold) const {
   for (const auto& node : tree_->nodes) {
-    if (node.placeholder != nullptr) node.placeholder->require_usable(limit, has_leases);
+    if (node.placeholder != nullptr) node.placeholder->require_usable(limit, has_leases, hold);
   }
 }
 
@@ -829,10 +830,11 @@ void require_usable(const ReplyReading& reading) {
                    named == nullptr ? "with an expression, use --retry-after 'r[2] ms'" : "");
 }
 
-void require_usable(const ReplyReading& reading, const limiter::Limit& limit, bool has_leases) {
+void require_usable(const ReplyReading& reading, const limiter::Limit& limit, bool has_leases,
+                    microseconds hold) {
   require_usable(reading);
   for (const auto* expression : expressions_of(reading)) {
-    expression->require_usable(limit, has_leases);
+    expression->require_usable(limit, has_leases, hold);
   }
 }
 

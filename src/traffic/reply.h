@@ -60,7 +60,8 @@ class ReplyExpression {
   /// None for nil. Only if it is not a condition.
   std::optional<long double> number(redis::ReplyView reply, const TemplateValues& values) const;
   /// Throws what Placeholder::require_usable() throws.
-  void require_usable(const limiter::Limit& limit, bool has_leases = false) const;
+  void require_usable(const limiter::Limit& limit, bool has_leases = false,
+                      std::chrono::microseconds hold = {}) const;
   /// As written.
   const std::string& source() const noexcept;
 
@@ -139,7 +140,7 @@ bool is_denial(redis::ReplyView reply, const ReplyReading& reading);
 void require_usable(const ReplyReading& reading);
 /// Throws UsageError if an expression cannot be evaluated with this limit, too.
 void require_usable(const ReplyReading& reading, const limiter::Limit& limit,
-                    bool has_leases = false);
+                    bool has_leases = false, std::chrono::microseconds hold = {});
 
 /// Reads a decision from a reply, which is not an error unless is_denial(), to the request with
 /// these values. What is not told is kNotTold or kTimeNotTold. A negative `remaining` or

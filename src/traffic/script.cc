@@ -48,6 +48,7 @@ class BundledScript final : public Script {
     request_.keys = redis_keys(arrival.key);
     request_.cost = arrival.cost;
     request_.now = arrival.at;
+    set_reservation(arrival);
     return command_.of(request_);
   }
   std::vector<std::string> keys_of_call(const Arrival& arrival,
@@ -64,6 +65,14 @@ class BundledScript final : public Script {
   limiter::Decision read(redis::ReplyView reply, const Arrival& /*arrival*/,
                          std::int64_t /*number*/) const override {
     return limiter::Checker::parse(reply, &algorithm_);
+  }
+  void set_reservation(const Arrival& arrival) {
+    request_.reservation.reset();
+    if (!is_of_reservation(arrival.event)) return;
+    const bool settles = arrival.event == Event::kSettle;
+    request_.reservation = {
+        .settles = settles, .id = reservation_name(arrival.holder), .hold = arrival.hold};
+    if (settles) request_.cost = arrival.actual;
   }
   const std::vector<std::string>& redis_keys(std::uint32_t key) {
     if (key >= redis_keys_.size()) redis_keys_.resize(key + std::size_t{1});
@@ -278,7 +287,8 @@ ForeignLimiter script_of(const SetupStep& step, const ForeignLimiter& limiter) {
           .source = is_command ? std::string(kRunsCommand) : step.source,
           .keys = limiter.keys,
           .arguments = is_command ? step.words : limiter.arguments,
-          .has_leases = limiter.has_leases};
+          .has_leases = limiter.has_leases,
+          .hold = limiter.hold};
 }
 
 bool names_numbered_key(const ForeignLimiter& limiter) {
@@ -454,7 +464,7 @@ class ForeignScript final : public Script {
     std::vector<std::size_t> ends;        ///< where each word ends in `text`
     std::vector<std::string_view> words;  ///< a view of each word
     std::vector<std::string> names;       ///< of the keys, if arguments contain them
-    std::string holder;                   ///< the name of the arrival's
+    std::string holder;                   ///< the name of the arrival's, or of its reservation
   };
   struct Hash {
     using is_transparent = void;  // NOLINT(readability-identifier-naming): the library's name
@@ -469,25 +479,34 @@ class ForeignScript final : public Script {
     if (reply.is_error() && !is_denial(reply, limiter.reading)) {
       throw error_of(reply, limiter.name, limiter.source);
     }
-    if (arrival.event == Event::kRelease) return {.allowed = !reply.is_error()};
+    if (ends(arrival.event)) return {.allowed = !reply.is_error()};
     std::string holder;
     return read_reply(reply, limiter.reading, values_of(arrival, number, holder), limiter.name);
   }
 
   /// `holder` is what the values refer to.
   TemplateValues values_of(const Arrival& arrival, std::int64_t number, std::string& holder) const {
-    if (arrival.holder > 0) holder = holder_name(arrival.holder);
+    const bool reserves = is_of_reservation(arrival.event);
+    if (arrival.holder > 0) {
+      holder = reserves ? reservation_name(arrival.holder) : holder_name(arrival.holder);
+    }
     return {.key = traffic_.key_name(arrival.key),
             .limit = limit_,
             .cost = arrival.cost,
             .id = arrival.place > 0 ? arrival.place : number,
             .now = arrival.at,
             .event = event_name(arrival.event),
-            .holder = holder};
+            .holder = reserves ? std::string_view() : holder,
+            .reservation = reserves ? holder : std::string_view(),
+            .actual = arrival.actual,
+            .hold = arrival.hold};
   }
 
+  /// Whether it ends what another began, for which there may be a script of its own.
+  static bool ends(Event event) { return event == Event::kRelease || event == Event::kSettle; }
+
   const ForeignScript& script_for(const Arrival& arrival) const {
-    return release_ && arrival.event == Event::kRelease ? *release_ : *this;
+    return release_ && ends(arrival.event) ? *release_ : *this;
   }
 
   /// The call for request `number`; its views refer to `buffer`.
@@ -611,12 +630,13 @@ void require_key_numbers(const ForeignLimiter& limiter, std::size_t keys) {
 void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit) {
   require_key_numbers(limiter, limiter.keys.size());
   const bool has_leases = limiter.has_leases;
-  require_usable(limiter.reading, limit, has_leases);
-  for (const auto& key : limiter.keys) key.require_usable(limit, has_leases);
-  for (const auto& argument : limiter.arguments) argument.require_usable(limit, has_leases);
+  const auto hold = limiter.hold;
+  require_usable(limiter.reading, limit, has_leases, hold);
+  for (const auto& key : limiter.keys) key.require_usable(limit, has_leases, hold);
+  for (const auto& argument : limiter.arguments) argument.require_usable(limit, has_leases, hold);
   for (const auto& step : limiter.setup) {
     for (const auto& word : step.words) {
-      word.require_usable(limit, has_leases);
+      word.require_usable(limit, has_leases, hold);
       if (!word.holds("id")) continue;
       throw UsageError("--setup: {id} is the number of a request, which comes after the setup");
     }

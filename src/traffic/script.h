@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -43,7 +44,10 @@ struct ForeignLimiter {
   std::vector<SetupStep> setup = {};
   /// It is asked for leases: the limit is their number, and its window their duration.
   bool has_leases = false;
-  /// The script that releases leases, with the same keys; null: this one, which is told the event.
+  /// It is asked for reservations, which are held this long; 0: it is not.
+  std::chrono::microseconds hold{0};
+  /// The script that releases leases or settles reservations, with the same keys; null: this one,
+  /// which is told the event.
   std::shared_ptr<const ForeignLimiter> release = {};
 };
 
@@ -199,8 +203,8 @@ redis::Error without_answer(const redis::Error& error, const Script& script, con
 std::string hint_at_denial(const redis::Error& error);
 
 /// The script of a candidate; the candidate and the traffic must outlive it. The reply to a release
-/// by a foreign script is not read, since nothing says what it means: it is allowed unless it is an
-/// error that denies. Its keys are the
+/// or a settle by a foreign script is not read, since nothing says what it means: it is allowed
+/// unless it is an error that denies. Its keys are the
 /// prefix followed by the names from the traffic or the templates. A bundled script sets their
 /// TTLs; a foreign one may set none, and may write other keys too, unless keys_only. Throws
 /// UsageError if the candidate does not support its limits.

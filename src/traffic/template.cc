@@ -56,6 +56,9 @@ microseconds now_of(const TemplateValues& values) {
 microseconds window_of(const TemplateValues& values) {
   return values.limit.window;
 }
+microseconds hold_of(const TemplateValues& values) {
+  return values.hold;
+}
 /// Not before 1970, like every other time.
 microseconds cutoff_of(const TemplateValues& values) {
   return std::max(values.now - values.limit.window, 0us);
@@ -83,7 +86,7 @@ constexpr std::array kPlaceholders{
                 Contains::kWindow},
     Placeholder{"rate", "limit per second: 5, 0.25", rate_of, Contains::kWindow, 0us, 1us,
                 Form::kWhole, "limit/window"},
-    Placeholder{"cost", "cost of the request",
+    Placeholder{"cost", "cost of the request, or units of the reservation",
                 [](const TemplateValues& values) { return values.cost; }},
     Placeholder{"id", "number of the request, from 1",
                 [](const TemplateValues& values) { return values.id; }},
@@ -137,8 +140,8 @@ constexpr std::array kPlaceholders{
     Placeholder{"prev_window_index", "the same of the window before",
                 [](const TemplateValues& values) { return window_index(values) - 1; },
                 Contains::kWindow, 1us, 1us, Form::kWhole, "window_index-1"},
-    Placeholder{"event", "acquire, renew or release; with --concurrency",
-                [](const TemplateValues& values) { return values.event; }, Contains::kLease},
+    Placeholder{"event", "acquire, renew or release; reserve or settle",
+                [](const TemplateValues& values) { return values.event; }, Contains::kEvent},
     Placeholder{"holder", "name of the holder of a lease: h17",
                 [](const TemplateValues& values) { return values.holder; }, Contains::kLease},
     Placeholder{"lease", "--lease in seconds: 30, 0.25", window_of, Contains::kLease, 0us, 1us,
@@ -146,6 +149,17 @@ constexpr std::array kPlaceholders{
     Placeholder{"lease_s", "--lease in whole seconds", window_of, Contains::kLease, 0us, 1s},
     Placeholder{"lease_ms", "--lease in whole milliseconds", window_of, Contains::kLease, 0us, 1ms},
     Placeholder{"lease_us", "--lease in microseconds", window_of, Contains::kLease, 0us, 1us},
+    Placeholder{"reservation", "ID of a reservation: r17",
+                [](const TemplateValues& values) { return values.reservation; },
+                Contains::kReservation},
+    Placeholder{"actual", "actual cost of a settle, or 0",
+                [](const TemplateValues& values) { return values.actual; }, Contains::kReservation},
+    Placeholder{"hold", "--hold of a reservation in seconds: 30, 0.25", hold_of,
+                Contains::kReservation, 0us, 1us, Form::kShort},
+    Placeholder{"hold_s", "--hold in whole seconds", hold_of, Contains::kReservation, 0us, 1s},
+    Placeholder{"hold_ms", "--hold in whole milliseconds", hold_of, Contains::kReservation, 0us,
+                1ms},
+    Placeholder{"hold_us", "--hold in microseconds", hold_of, Contains::kReservation, 0us, 1us},
     Placeholder{"key1", "KEYS[1] as the script gets it; in --args only", key_number<1>},
     Placeholder{"key2", "KEYS[2]", key_number<2>},
     Placeholder{"key3", "KEYS[3]", key_number<3>},
@@ -206,7 +220,8 @@ long double Placeholder::number(const TemplateValues& values) const {
   return static_cast<double>(time.count()) / kSecond;  // the double that its text is read as
 }
 
-void Placeholder::require_usable(const limiter::Limit& limit, bool has_leases) const {
+void Placeholder::require_usable(const limiter::Limit& limit, bool has_leases,
+                                 microseconds hold) const {
   if (contains == Contains::kNothing) return;
   if (has_leases && contains == Contains::kWindow) {
     throw UsageError(fmt::format("{{{}}} is about a window, but leases have none", name),
@@ -215,12 +230,24 @@ void Placeholder::require_usable(const limiter::Limit& limit, bool has_leases) c
   if (!has_leases && contains == Contains::kLease) {
     throw UsageError(fmt::format("{{{}}} is about a lease; it requires --concurrency", name));
   }
-  if (limit.window % std::max<nanoseconds>(unit, 1us) == 0ns) return;
+  if (contains == Contains::kEvent && !has_leases && hold == 0us) {
+    throw UsageError(fmt::format(
+        "{{{}}} is about leases or reservations; it requires --concurrency or --reserve", name));
+  }
+  const bool is_of_reservation = contains == Contains::kReservation;
+  if (is_of_reservation && hold == 0us) {
+    throw UsageError(fmt::format("{{{}}} is about a reservation; it requires --reserve", name));
+  }
+  const auto time = is_of_reservation ? hold : limit.window;
+  if (time % std::max<nanoseconds>(unit, 1us) == 0ns) return;
   const auto family = name.substr(0, name.rfind('_'));
-  throw UsageError(fmt::format(
-      "a {} of {} is not a whole number for {{{}}}; write {{{}}}{} or {{{}_us}}",
-      contains == Contains::kLease ? "lease" : "window", format_duration(limit.window), name,
-      family, limit.window % 1ms == 0us ? fmt::format(", {{{}_ms}}", family) : "", family));
+  throw UsageError(
+      fmt::format("a {} of {} is not a whole number for {{{}}}; write {{{}}}{} or {{{}_us}}",
+                  contains == Contains::kLease ? "lease"
+                  : is_of_reservation          ? "hold"
+                                               : "window",
+                  format_duration(time), name, family,
+                  time % 1ms == 0us ? fmt::format(", {{{}_ms}}", family) : "", family));
 }
 
 std::span<const Placeholder> placeholders() {
@@ -340,9 +367,10 @@ bool Template::holds(std::string_view placeholder) const {
   });
 }
 
-void Template::require_usable(const limiter::Limit& limit, bool has_leases) const {
+void Template::require_usable(const limiter::Limit& limit, bool has_leases,
+                              microseconds hold) const {
   for (const auto& [placeholder, text] : pieces_) {
-    if (placeholder != nullptr) placeholder->require_usable(limit, has_leases);
+    if (placeholder != nullptr) placeholder->require_usable(limit, has_leases, hold);
   }
 }
 

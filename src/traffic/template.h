@@ -21,11 +21,14 @@ struct TemplateValues {
   std::string_view key = {};
   std::span<const std::string_view> keys = {};  ///< KEYS of the call, for its arguments
   limiter::Limit limit = {};
-  std::int64_t cost = 1;
-  std::int64_t id = 1;               ///< the number of the request
-  std::chrono::microseconds now{0};  ///< since 1970, not negative
-  std::string_view event = {};       ///< see event_name()
-  std::string_view holder = {};      ///< the name of the holder of a lease
+  std::int64_t cost = 1;              ///< or the units of a reservation
+  std::int64_t id = 1;                ///< the number of the request
+  std::chrono::microseconds now{0};   ///< since 1970, not negative
+  std::string_view event = {};        ///< see event_name()
+  std::string_view holder = {};       ///< the name of the holder of a lease
+  std::string_view reservation = {};  ///< its ID
+  std::int64_t actual = 0;            ///< the actual cost of a settle
+  std::chrono::microseconds hold{0};  ///< of a reservation
 };
 
 /// A name that stands for a value of the request: in braces in a template, without them in a
@@ -45,8 +48,8 @@ struct Placeholder {
   std::string_view summary;  ///< a few words for --help
   std::variant<Text, Count, Ratio, Time> value = Text{};
   /// What it contains of the limit: its number, which leases have too; its burst or window; or, for
-  /// kLease, something that only leases have.
-  enum class Contains { kNothing, kLimit, kWindow, kLease };
+  /// kLease and kReservation, something that only they have; for kEvent, that both have.
+  enum class Contains { kNothing, kLimit, kWindow, kLease, kReservation, kEvent };
   Contains contains = Contains::kNothing;
   /// Rounds the time of the request down to a multiple of this; 0: does not contain the time.
   std::chrono::microseconds tick{0};
@@ -59,10 +62,11 @@ struct Placeholder {
   /// The number that append() writes. Not for a Text. (A long double holds every std::int64_t.)
   long double number(const TemplateValues& values) const;
   bool uses_limit() const { return contains == Contains::kLimit || contains == Contains::kWindow; }
-  /// Throws UsageError if it cannot be written with this window: {window_s} of 1500ms; and if it
-  /// does not fit the traffic, which has leases or none. (With leases, the window is their
-  /// duration.)
-  void require_usable(const limiter::Limit& limit, bool has_leases = false) const;
+  /// Throws UsageError if it cannot be written with this window or hold: {window_s} of 1500ms; and
+  /// if it does not fit the traffic, which has leases or none, and reservations with this hold or
+  /// none. (With leases, the window is their duration.)
+  void require_usable(const limiter::Limit& limit, bool has_leases = false,
+                      std::chrono::microseconds hold = {}) const;
 };
 
 /// All placeholders, in the order of the manual.
@@ -96,7 +100,8 @@ class Template {
   /// Whether it contains this placeholder.
   bool holds(std::string_view placeholder) const;
   /// Throws what Placeholder::require_usable() throws.
-  void require_usable(const limiter::Limit& limit, bool has_leases = false) const;
+  void require_usable(const limiter::Limit& limit, bool has_leases = false,
+                      std::chrono::microseconds hold = {}) const;
 
  private:
   struct Piece {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,18 +18,29 @@ namespace rlctl::traffic {
 
 using std::chrono::microseconds;
 
-/// What a holder of a lease asks for. A request without a holder is a kRequest too.
-enum class Event : std::uint8_t { kRequest, kRenew, kRelease };
+/// What is asked for: units, or a lease if there is a holder (kRequest); what else the holder of a
+/// lease asks for; or a reservation, and that it be settled.
+enum class Event : std::uint8_t { kRequest, kRenew, kRelease, kReserve, kSettle };
 
-/// "acquire", "renew" or "release", as the script `concurrency`, programs and reports spell it.
+/// "acquire", "renew", "release", "reserve" or "settle", as the scripts `concurrency` and `budget`,
+/// programs and reports spell it.
 constexpr std::string_view event_name(Event event) {
-  if (event == Event::kRequest) return "acquire";
-  return event == Event::kRenew ? "renew" : "release";
+  constexpr std::array<std::string_view, 5> kNames{"acquire", "renew", "release", "reserve",
+                                                   "settle"};
+  return kNames[static_cast<std::size_t>(event)];
+}
+/// Whether it is about a reservation.
+constexpr bool is_of_reservation(Event event) {
+  return event == Event::kReserve || event == Event::kSettle;
 }
 
 /// The name of a holder: "h17".
 inline std::string holder_name(std::uint32_t holder) {
   return "h" + std::to_string(holder);
+}
+/// The ID of a holder's reservation: "r17".
+inline std::string reservation_name(std::uint32_t holder) {
+  return "r" + std::to_string(holder);
 }
 
 /// One request: its time, key and cost.
@@ -35,11 +48,14 @@ struct Arrival {
   microseconds at{0};             ///< since 1970
   std::uint32_t key = 0;          ///< see Traffic::key_name()
   Event event = Event::kRequest;  ///< kRequest unless there is a holder
-  std::int64_t cost = 1;          ///< at least 1
+  std::int64_t cost = 1;  ///< at least 1; the units of a reservation, also when it is settled
   /// The number of the request among those of its key, of which the first, 1, finds an empty state;
   /// 0 if it is not known.
   std::uint32_t place = 0;
-  std::uint32_t holder = 0;  ///< who asks for a lease, renews or releases it; 0: not about leases
+  /// Who asks for a lease or a reservation, or has it; 0: about neither.
+  std::uint32_t holder = 0;
+  std::int64_t actual = 0;  ///< the actual cost of a settle
+  microseconds hold{0};     ///< how long a reservation is held
 
   bool operator==(const Arrival&) const = default;
 };

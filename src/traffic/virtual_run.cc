@@ -109,6 +109,31 @@ std::size_t LeaseModelDecider::decide(std::span<const Arrival> arrivals,
   return arrivals.size();
 }
 
+Decision decide(std::span<const limiter::BudgetAndLimit> key, const Arrival& arrival) {
+  const auto id = reservation_name(arrival.holder);
+  if (arrival.event == Event::kReserve) {
+    return limiter::reserve(key, id, arrival.cost, arrival.hold, arrival.at);
+  }
+  if (arrival.event == Event::kSettle) return limiter::settle(key, id, arrival.actual, arrival.at);
+  std::vector<limiter::KeyAndLimit> states;
+  for (const auto& one : key) states.push_back({one.key, one.limit});
+  return limiter::decide(states, arrival.cost, arrival.at);
+}
+
+std::size_t BudgetModelDecider::decide(std::span<const Arrival> arrivals,
+                                       std::span<Decision> decisions) {
+  std::vector<limiter::BudgetAndLimit> states(limits_.size());
+  for (std::size_t i = 0; i < arrivals.size(); ++i) {
+    const auto& arrival = arrivals[i];
+    if (arrival.key >= keys_.size()) keys_.resize(arrival.key + std::size_t{1});
+    auto& models = keys_[arrival.key];
+    models.resize(limits_.size());
+    for (std::size_t l = 0; l < limits_.size(); ++l) states[l] = {&models[l], limits_[l]};
+    decisions[i] = traffic::decide(states, arrival);
+  }
+  return arrivals.size();
+}
+
 TimeWatch::TimeWatch(redis::Connection& connection) : connection_(connection), last_(count()) {}
 
 std::optional<TimeWatch::Calls> TimeWatch::count() const {
@@ -216,7 +241,8 @@ Decision ScriptDecider::answer(const Arrival& arrival) {
   answered_key_ = arrival.key;
   try {
     const auto decision = script_.parse(reply, arrival, answers_);
-    if (arrival.event == Event::kRequest) replies_.add(reply, arrival, decision.allowed);
+    const bool is_read = arrival.event == Event::kRequest || arrival.event == Event::kReserve;
+    if (is_read) replies_.add(reply, arrival, decision.allowed);
     return decision;
   } catch (const redis::Error& error) {
     skip_answers();

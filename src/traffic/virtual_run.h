@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/wait.h"
+#include "limiter/budget_model.h"
 #include "limiter/lease_model.h"
 #include "limiter/limit.h"
 #include "limiter/model.h"
@@ -94,6 +95,23 @@ class LeaseModelDecider final : public ForgetfulDecider {
  private:
   limiter::Limit limit_;                   ///< the number of leases, and their duration
   std::vector<limiter::LeaseModel> keys_;  ///< by the traffic's keys
+};
+
+/// What the model of `budget` decides about a request, or an event of a reservation, of a key; it
+/// has a model for each limit.
+limiter::Decision decide(std::span<const limiter::BudgetAndLimit> key, const Arrival& arrival);
+
+/// Uses the model of `budget`, without a server.
+class BudgetModelDecider final : public ForgetfulDecider {
+ public:
+  explicit BudgetModelDecider(std::vector<limiter::Limit> limits) : limits_(std::move(limits)) {}
+  std::size_t decide(std::span<const Arrival> arrivals,
+                     std::span<limiter::Decision> decisions) override;
+  void forget() override { keys_.clear(); }
+
+ private:
+  std::vector<limiter::Limit> limits_;
+  std::vector<std::vector<limiter::BudgetModel>> keys_;  ///< by the traffic's keys, then by limit
 };
 
 /// Detects scripts that call TIME, by INFO commandstats, which also counts the commands that

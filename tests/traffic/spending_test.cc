@@ -1,0 +1,218 @@
+#include "traffic/spending.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "support/limiters.h"
+
+namespace traffic_spending_test {
+
+using namespace std::chrono_literals;
+using namespace rlctl::traffic;
+using namespace rlctl::test;
+using rlctl::Interrupt;
+
+namespace {
+
+constexpr microseconds kNow{1'767'225'600'000'000};
+constexpr Limit kLimit{.limit = 10, .window = 60s};
+
+/// Reservations at these times after kNow, all of one key.
+class Reservations final : public Traffic {
+ public:
+  explicit Reservations(std::vector<microseconds> times) : times_(std::move(times)) {}
+  bool next(Arrival& arrival) override {
+    if (next_ == times_.size()) return false;
+    arrival = {.at = kNow + times_[next_++]};
+    return true;
+  }
+  std::string_view key_name(std::uint32_t /*key*/) const override { return "1"; }
+  std::int64_t size() const override { return std::ssize(times_); }
+
+ private:
+  std::vector<microseconds> times_;
+  std::size_t next_ = 0;
+};
+
+/// A limiter that is a function.
+class Answers final : public Decider {
+ public:
+  explicit Answers(std::function<bool(const Arrival&)> allows) : allows_(std::move(allows)) {}
+  std::size_t decide(std::span<const Arrival> arrivals, std::span<Decision> decisions) override {
+    for (std::size_t i = 0; i < arrivals.size(); ++i) {
+      decisions[i] = {.allowed = allows_(arrivals[i])};
+    }
+    return arrivals.size();
+  }
+
+ private:
+  std::function<bool(const Arrival&)> allows_;
+};
+
+struct Result {
+  SpendingOutcome found;
+  std::string asked;
+};
+
+Result run(const std::vector<microseconds>& times, Decider& decider, const SpendRules& rules,
+           const SpendPlan& plan) {
+  Result result;
+  const Interrupt interrupt;
+  Reservations traffic(times);
+  result.found = run_spending(traffic, decider, rules, plan, interrupt,
+                              [&](const Arrival& arrival, const Decision& decision) {
+                                result.asked += std::to_string((arrival.at - kNow) / 1s) + " " +
+                                                reservation_name(arrival.holder) + " " +
+                                                std::string(event_name(arrival.event)) +
+                                                (arrival.event == Event::kSettle
+                                                     ? " " + std::to_string(arrival.actual)
+                                                     : std::string()) +
+                                                (decision.allowed ? "; " : " no; ");
+                              });
+  return result;
+}
+
+Result run_model(const std::vector<microseconds>& times, const SpendPlan& plan) {
+  BudgetModelDecider model({kLimit});
+  return run(times, model, {.limit = kLimit}, plan);
+}
+
+/// A counter that reserves units and gives back what was not needed, and knows no IDs.
+class Counter {
+ public:
+  bool operator()(const Arrival& arrival) {
+    if (arrival.event == Event::kSettle) {
+      used_ += arrival.actual - arrival.cost;
+      return true;
+    }
+    if (used_ + arrival.cost > kLimit.limit) return false;
+    used_ += arrival.cost;
+    return true;
+  }
+
+ private:
+  std::int64_t used_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("spending: a reservation is settled with its actual cost, before another is made") {
+  const auto result =
+      run_model({0s, 1s, 2s},
+                {.units = 6, .least_actual = 4, .most_actual = 4, .hold = 30s, .settle_after = 2s});
+  CHECK(result.asked ==
+        "0 r1 reserve; 1 r2 reserve no; 2 r1 settle 4; 2 r3 reserve; "
+        "4 r3 settle 4; ");
+  const auto& spent = result.found.spent;
+  CHECK(spent.settled == 2);
+  CHECK(spent.late == 0);
+  CHECK(spent.most.both() == 10);
+  CHECK(spent.most.at == kNow + 2s);
+  CHECK(spent.exceeded == 0);
+  CHECK(spent.starved == 0);
+  REQUIRE(spent.end);
+  CHECK(spent.end->taken == 0);
+  CHECK(result.found.outcome.measured.denied == 1);
+  CHECK(spent.steps.back().held == 0);
+}
+
+TEST_CASE("spending: a late settle is spent although its units were given to another") {
+  const auto result = run_model({0s, 5s}, {.units = 6, .hold = 5s, .settle_after = 8s});
+  CHECK(result.asked == "0 r1 reserve; 5 r2 reserve; 8 r1 settle 6; 13 r2 settle 6; ");
+  const auto& spent = result.found.spent;
+  CHECK(spent.late == 2);
+  CHECK(spent.overspent == 2);  // which is nobody's fault
+  CHECK(spent.exceeded == 0);
+}
+
+TEST_CASE("spending: who dies frees the units at the end of the hold") {
+  const auto result =
+      run_model({0s, 4s, 5s}, {.units = 6, .hold = 5s, .settle_after = 1s, .crash_share = 1});
+  CHECK(result.asked == "0 r1 reserve; 4 r2 reserve no; 5 r3 reserve; ");
+  CHECK(result.found.spent.died == 2);
+  CHECK(result.found.spent.starved == 0);
+  CHECK(result.found.spent.settled == 0);
+}
+
+TEST_CASE("spending: a settle that comes when the reservation is forgotten is refused") {
+  const auto result = run_model({0s}, {.units = 6, .hold = 5s, .settle_after = 10s});
+  CHECK(result.asked == "0 r1 reserve; 10 r1 settle 6 no; ");
+  CHECK(result.found.spent.refused == 1);
+  CHECK(result.found.spent.refused_while_held == 0);
+  CHECK(result.found.spent.settled == 0);
+}
+
+TEST_CASE("spending: a repeated settle changes nothing") {
+  const auto result =
+      run_model({0s, 20s}, {.units = 5, .hold = 5s, .settle_after = 1s, .repeat_share = 1});
+  CHECK(result.found.spent.repeated == 2);
+  CHECK(result.found.spent.most.both() == 10);
+  CHECK(result.found.spent.exceeded == 0);
+  CHECK(result.found.spent.leaked == 0);
+}
+
+TEST_CASE("spending: a counter that refunds twice allows too much") {
+  Answers counter{Counter()};
+  const SpendPlan plan{.units = 5,
+                       .least_actual = 1,
+                       .most_actual = 1,
+                       .hold = 5s,
+                       .settle_after = 1s,
+                       .repeat_share = 1};
+  const auto spent =
+      run({0s, 10s, 20s, 30s, 31s, 32s}, counter, {.limit = kLimit}, plan).found.spent;
+  CHECK(spent.repeated == 6);
+  CHECK(spent.most.both() > 10);
+  CHECK(spent.exceeded > 0);
+}
+
+TEST_CASE("spending: a counter without holds loses the units of those who die") {
+  Answers counter{Counter()};
+  const SpendPlan plan{.units = 5, .hold = 5s, .settle_after = 1s, .crash_share = 1};
+  const auto spent = run({0s, 1s, 20s}, counter, {.limit = kLimit}, plan).found.spent;
+  CHECK(spent.starved == 1);
+  CHECK(spent.leaked == 10);
+  CHECK(spent.exceeded == 0);
+  REQUIRE(spent.end);
+  CHECK(spent.end->taken == 10);
+}
+
+TEST_CASE("spending: units lost for good are found at the end, to the unit") {
+  std::int64_t used = 3;
+  Answers leaky([&](const Arrival& arrival) {
+    if (arrival.event == Event::kSettle || used + arrival.cost > kLimit.limit) return false;
+    used += arrival.cost;
+    return true;
+  });
+  const auto spent = run({0s}, leaky, {.limit = kLimit}, {.units = 4, .hold = 1s}).found.spent;
+  CHECK(spent.starved == 0);
+  CHECK(spent.leaked == 10);  // it never gave back what it gave: the second time nothing was left
+}
+
+TEST_CASE("spending: windows of another kind are not held against a foreign limiter") {
+  // A window from the first reservation, which crosses a minute.
+  std::int64_t used = 0;
+  microseconds end{0};
+  const auto allows = [&](const Arrival& arrival) {
+    if (arrival.event == Event::kSettle) return true;
+    if (arrival.at >= end) end = arrival.at + kLimit.window, used = 0;
+    if (used + arrival.cost > kLimit.limit) return false;
+    used += arrival.cost;
+    return true;
+  };
+  const SpendPlan plan{.units = 10, .hold = 1s, .settle_after = 1us};
+  const std::vector<microseconds> times{50s, 110s};
+  Answers first{allows};
+  CHECK(run(times, first, {.limit = kLimit}, plan).found.spent.exceeded == 0);
+  const std::vector<microseconds> close{1s, 61s, 119s};
+  Answers foreign{allows};
+  const auto spent =
+      run(close, foreign, {.limit = kLimit, .has_clock_windows = false}, plan).found.spent;
+  CHECK(spent.exceeded == 0);
+  CHECK(spent.starved == 0);
+}
+
+}  // namespace traffic_spending_test
