@@ -35,6 +35,7 @@ test   redis-tools           redis-cli
 test   redis-tools           redis-benchmark
 test   doctest-dev           doctest/doctest.h
 test   libhowardhinnant-date-dev date/tz.h
+test   tzdata                /usr/share/zoneinfo/Europe/Zurich
 test   bats                  bats
 test   jq                    jq
 test   libxml2-utils         xmllint

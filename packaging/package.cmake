@@ -23,7 +23,7 @@ set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # OpenSSL is loaded when TLS is used, which dpkg-shlibdeps does not see. redis-tools contains a server, which
 # burst, debug and lint start.
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libssl${OPENSSL_VERSION_MAJOR}, ca-certificates, redis-tools | valkey-tools")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libssl${OPENSSL_VERSION_MAJOR}, ca-certificates, redis-tools | valkey-tools, tzdata")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "redis-server | valkey-server")
 
 # What only a Debian package has or requires.

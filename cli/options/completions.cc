@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "limiter/algorithm.h"
+#include "limiter/calendar.h"
 #include "limiter/limit.h"
 
 namespace rlctl::cli {
@@ -48,6 +49,16 @@ Completions complete_algorithm(const CompletionContext& typed) {
 
 Completions complete_counting_algorithm(const CompletionContext& /*typed*/) {
   return algorithms(true);
+}
+
+Completions complete_limit(const CompletionContext& typed) {
+  const auto at = typed.word.rfind('@');
+  if (at == typed.word.npos) return {};
+  Completions completions;
+  for (const auto& zone : limiter::time_zones()) {
+    completions.words.push_back({std::string(typed.word.substr(0, at + 1)) + zone});
+  }
+  return completions;
 }
 
 Completions complete_policy(const CompletionContext& typed) {

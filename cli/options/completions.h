@@ -44,6 +44,8 @@ Completions complete_file(const CompletionContext& typed);
 Completions complete_algorithm(const CompletionContext& typed);
 /// Those that count requests, which are all but concurrency.
 Completions complete_counting_algorithm(const CompletionContext& typed);
+/// The time zone of a limit, once its @ is there.
+Completions complete_limit(const CompletionContext& typed);
 /// The policies in the configuration file.
 Completions complete_policy(const CompletionContext& typed);
 /// The scripts in the configuration file.

@@ -168,15 +168,17 @@ bool is_zone_file(const std::string& path) {
   }
 }
 
-/// The names of all zones, sorted, without those that count leap seconds or stand twice.
-std::vector<std::string> zone_names(const std::string& folder) {
+}  // namespace
+
+std::vector<std::string> time_zones() {
   namespace fs = std::filesystem;
+  const auto folder = zone_folder();
   std::vector<std::string> names;
   std::error_code error;
   for (fs::recursive_directory_iterator each(folder, error), end; !error && each != end;
        each.increment(error)) {
     const auto name = each->path().lexically_relative(folder).string();
-    if (name == "posix" || name == "right") {
+    if (name == "posix" || name == "right") {  // all zones again
       each.disable_recursion_pending();
     } else if (is_zone_file(each->path().string())) {
       names.push_back(name);
@@ -185,6 +187,8 @@ std::vector<std::string> zone_names(const std::string& folder) {
   std::ranges::sort(names);
   return names;
 }
+
+namespace {
 
 std::string_view last_part(std::string_view name) {
   return name.substr(name.rfind('/') + 1);
@@ -234,10 +238,9 @@ void require_name(std::string_view whole, std::string_view zone) {
 std::string tz_of(std::string_view whole, std::string_view zone) {
   if (zone == kUtc) return "UTC0";
   require_name(whole, zone);
-  const auto folder = zone_folder();
-  const auto path = fmt::format("{}/{}", folder, zone);
+  const auto path = fmt::format("{}/{}", zone_folder(), zone);
   if (is_zone_file(path)) return ":" + std::filesystem::absolute(path).string();
-  const auto names = zone_names(folder);
+  const auto names = time_zones();
   if (names.empty()) {
     throw UsageError(
         fmt::format("'{}' has zone '{}', but no time zones are installed (package "

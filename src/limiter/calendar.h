@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/time.h"
 
@@ -63,6 +64,8 @@ class CalendarWindow {
 /// it, for messages. Throws UsageError, which names similar zones if the zone does not exist.
 const CalendarWindow* find_calendar_window(std::string_view whole, std::string_view text);
 
+/// The names of the zones that are installed, sorted, without those that count leap seconds.
+std::vector<std::string> time_zones();
 /// How long the window with this text() is at most, whether its zone exists here or not;
 /// std::nullopt if no window has this text.
 std::optional<microseconds> longest_with_text(std::string_view text);

@@ -47,8 +47,9 @@ void SpendMeasurement::roll(Window& window, WindowKind kind, microseconds now) c
   if (now < window.end) return;
   window.spent = 0;
   if (kind != kOfClock) return;
-  window.begin = now - now % rules_.limit.window;
-  window.end = window.begin + rules_.limit.window;
+  const auto period = period_of(rules_.limit, now);
+  window.begin = period.start;
+  window.end = period.end;
 }
 
 /// The key as of `now`, when some holds and windows have ended.
