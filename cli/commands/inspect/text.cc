@@ -431,18 +431,17 @@ Cells cells_of_lease(const TextBlock& block, const Inspection& inspection,
           block.tone(escaped_text(lease.holder), tone)};
 }
 
-/// "lapses in 12.041 s", "lapsed 3.200 s ago, forgotten in 8.800 s", "settled, forgotten in 8 s"
+/// "lapses in 12.041 s", "lapsed 3.200 s ago" or "settled"
 std::string fate_of(const stored::InspectedReservation& reservation, microseconds now) {
-  const auto& [id, stored, state] = reservation;
-  if (state == limiter::ReservationState::kHeld && stored.held_until > now) {
-    return "lapses in " + wait_text(stored.held_until - now);
+  const auto until = reservation.stored.held_until;
+  switch (reservation.state) {
+    case limiter::ReservationState::kHeld:
+      return "lapses in " + wait_text(until - now);
+    case limiter::ReservationState::kLapsed:
+      return until > now ? "lapsed" : "lapsed " + ago(now - until);  // the clock stepped back
+    default:
+      return std::string(limiter::to_text(reservation.state));
   }
-  std::string text(limiter::to_text(state));
-  if (state == limiter::ReservationState::kLapsed && stored.held_until <= now) {
-    text += " " + ago(now - stored.held_until);
-  }
-  if (stored.forgotten_at > now) text += ", forgotten in " + wait_text(stored.forgotten_at - now);
-  return text;
 }
 
 void append_reservations(TextBlock& block, const Inspection& inspection) {
@@ -458,10 +457,9 @@ void append_reservations(TextBlock& block, const Inspection& inspection) {
   for (const auto& each : listed) {
     const bool is_held = each.state == limiter::ReservationState::kHeld;
     const auto tone = is_held ? Tone::kPlain : Tone::kDim;
-    const auto what = each.state == limiter::ReservationState::kSettled ? "spent" : "held";
     lines.push_back({block.tone(format_instant(each.stored.held_until), tone),
                      block.tone(fate_of(each, inspection.now), tone),
-                     block.tone(fmt::format("{} {}", each.stored.units, what), tone),
+                     block.tone(std::to_string(each.stored.units), tone),
                      block.tone(escaped_text(each.id), tone)});
   }
   block.table(lines);

@@ -146,9 +146,9 @@ budgets() {
   assert_line --partial 'window     from 2026-01-01T12:00:00Z'
   assert_line 'written    2026-01-01T12:00:30.500000Z  10.500 s ago'
   assert_equal "$(sed -n '/^known/,$p' <<<"$output")" 'known IDs  3, by the end of their holds
-  2026-01-01T12:00:31.000000Z  lapsed 10.000 s ago, forgotten in 20.000 s  25 held  web:2
-  2026-01-01T12:01:00.000000Z              settled, forgotten in 79.000 s  20 spent  web:1
-  2026-01-01T12:02:00.500000Z                         lapses in 79.500 s  40 held  web\n3'
+  2026-01-01T12:00:31.000000Z  lapsed 10.000 s ago  25  web:2
+  2026-01-01T12:01:00.000000Z              settled  20  web:1
+  2026-01-01T12:02:00.500000Z   lapses in 79.500 s  40  web\n3'
   run -0 rlctl inspect tokens --now "$(t 41)" --entries 1
   assert_line '  2 more, whose holds end before these'
   refute_line --partial 'web:1'
