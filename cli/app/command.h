@@ -98,6 +98,7 @@ struct GeneralOptions {
 /// cli/commands/check/command.cc defines.
 #define RLCTL_COMMANDS(X) \
   X(check)                \
+  X(settle)               \
   X(run)                  \
   X(inspect)              \
   X(list)                 \

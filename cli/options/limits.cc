@@ -9,9 +9,15 @@
 #include "cli/options/completions.h"
 #include "cli/options/options.h"
 #include "cli/terminal/table.h"
+#include "limiter/budget_model.h"
 
 namespace rlctl::cli {
 namespace {
+
+/// The algorithm where --algorithm does not name one.
+constexpr std::string_view default_of(const LimitOptions& options) {
+  return options.for_reservations ? "budget" : limiter::kDefaultAlgorithm;
+}
 
 constexpr const char* kLimitExample = "--limit 5/60s allows 5 in any 60 seconds";
 
@@ -36,16 +42,20 @@ void add_limit_options(Options& options, LimitOptions& target, bool required, bo
   if (has_algorithm) {
     auto algorithm = options.value(
         "--algorithm", "NAME", target.algorithm,
-        required ? fmt::format("how to limit; see below (default: {})", limiter::kDefaultAlgorithm)
-                 : "the algorithm that the key should have; see below");
+        target.for_reservations ? "as for check; only budget, the default, has reservations"
+        : required
+            ? fmt::format("how to limit; see below (default: {})", limiter::kDefaultAlgorithm)
+            : "the algorithm that the key should have; see below");
     algorithm.completes(complete_counting_algorithm);
     if (!required) algorithm.needs("--limit", "", kLimitExample);
   }
-  auto burst = options.value("--burst", "NUMBER", target.burst,
-                             "requests allowed at once by " +
-                                 one_of(limiter::list_names(limiter::has_burst), "and") +
-                                 ", for each limit (default: the limit)");
-  if (!required) burst.needs("--limit", "", kLimitExample);
+  if (!target.for_reservations) {
+    auto burst = options.value("--burst", "NUMBER", target.burst,
+                               "requests allowed at once by " +
+                                   one_of(limiter::list_names(limiter::has_burst), "and") +
+                                   ", for each limit (default: the limit)");
+    if (!required) burst.needs("--limit", "", kLimitExample);
+  }
   options
       .value("--policy", "NAME", target.policy,
              "use the limit, algorithm and burst of this policy in the configuration; the "
@@ -88,11 +98,12 @@ Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
     result = {.algorithm = policy.algorithm, .limits = policy.limits, .policy = &policy};
   } else {
     result.algorithm =
-        &parse_algorithm(options.algorithm.value_or(std::string(limiter::kDefaultAlgorithm)));
+        &parse_algorithm(options.algorithm.value_or(std::string(default_of(options))));
     if (options.limits.empty()) throw UsageError("--limit is missing", limit_hint(operands));
     result.limits = parse_limits(options.limits, options.burst);
   }
   for (const auto& limit : result.limits) limiter::require_usable(*result.algorithm, limit, cost);
+  if (options.for_reservations) limiter::require_reservations(*result.algorithm);
   return result;
 }
 
@@ -173,6 +184,14 @@ void require_lengths(std::span<const limiter::Limit> limits, std::string_view wh
         fmt::format("use one of a fixed length: {}",
                     limiter::format_limit({.limit = limit.limit, .window = limit.window})));
   }
+}
+
+std::string parse_reservation_id(const std::string& text, const std::string& name) {
+  require_not_empty(text, name);
+  if (text.size() <= limiter::kLongestReservationId) return text;
+  throw UsageError(fmt::format("{} must have at most {} bytes, not the {} of {}", name,
+                               limiter::kLongestReservationId, text.size(),
+                               quoted_and_masked(text)));
 }
 
 void add_key_option(Options& options, bool& key_base64) {

@@ -20,6 +20,9 @@ namespace rlctl::cli {
 struct LimitOptions {
   std::vector<std::string> limits = {};
   std::optional<std::string> algorithm = {}, burst = {}, policy = {};
+  /// Whether the algorithm must have reservations: the default is then budget, and there is no
+  /// --burst.
+  bool for_reservations = false;
 
   /// Whether they say which algorithm a key must hold, directly or through a policy.
   bool names_algorithm() const { return algorithm || policy; }
@@ -77,6 +80,10 @@ std::string only_key(const Limiter& limiter, std::span<const std::string> operan
 /// no operands. `limiter` may be null: then no operands give no keys. Throws UsageError for an
 /// empty operand, and for a number of operands that the policy does not take, such as none.
 std::vector<std::string> asked_keys(const Limiter* limiter, std::span<const std::string> operands);
+
+/// The ID of a reservation: the text itself, if it has 1 to kLongestReservationId bytes. Throws
+/// UsageError, which begins with `name`.
+std::string parse_reservation_id(const std::string& text, const std::string& name);
 
 /// Adds --key-base64.
 void add_key_option(Options& options, bool& key_base64);

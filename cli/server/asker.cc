@@ -1,9 +1,11 @@
 #include "cli/server/asker.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 #include "base/text.h"
@@ -28,6 +30,11 @@ std::string seconds_up(microseconds duration) {
   return std::to_string(whole_seconds(duration).count()) + "s";
 }
 
+void append_seconds(std::string& out, microseconds duration) {
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(duration).count();
+  fmt::format_to(std::back_inserter(out), "{}.{:03}s", ms / 1000, ms % 1000);
+}
+
 limiter::Checker& Asker::checker() {
   if (!connection_) {
     connection_.emplace(connector_.open());
@@ -48,7 +55,8 @@ auto Asker::exchange(const limiter::Request& request, bool records, Exchange exc
     if (is_about_keys(problem)) {
       problem = explain_keys(std::move(problem), algorithm_, request.keys, *connection_);
     }
-    throw ProblemError(records ? may_have_been_counted(problem) : drop_in_doubt_note(problem));
+    throw ProblemError(records ? may_have_been_counted(problem, request.reservation)
+                               : drop_in_doubt_note(problem));
   }
 }
 
@@ -260,9 +268,16 @@ bool is_in_doubt(const Problem& problem) {
   return problem.code == "unreachable" || problem.code == "timeout" || problem.code == "protocol";
 }
 
-Problem may_have_been_counted(Problem problem) {
+Problem may_have_been_counted(Problem problem,
+                              const std::optional<limiter::ReservationCall>& reservation) {
   if (!is_in_doubt(problem) && !refuses_in_script(problem.message)) return problem;
   problem.message += "; the request may have been counted";
+  if (reservation) {
+    problem.message +=
+        reservation->settles
+            ? "; settle " + quoted_and_masked(reservation->id) + " again: it is counted once"
+            : "; ask again with ID " + quoted_and_masked(reservation->id) + ": it is counted once";
+  }
   return drop_in_doubt_note(problem);
 }
 

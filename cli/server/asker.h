@@ -71,6 +71,8 @@ class Asker {
 
 /// "12s", rounded up.
 std::string seconds_up(std::chrono::microseconds duration);
+/// Appends a duration as "12.041s", rounded up to ms so that a caller does not return too early.
+void append_seconds(std::string& out, std::chrono::microseconds duration);
 
 /// Merges separate peeks (cost 0) at the keys of these limits into one decision: see Asker::peek().
 limiter::Decision merge_peeks(const limiter::Algorithm& algorithm,
@@ -101,8 +103,9 @@ void flush_answers(Output& out, const std::function<std::string()>& loss);
 /// Whether the request may have been sent, and was not answered.
 bool is_in_doubt(const Problem& problem);
 /// If the request was sent but not answered, or one of its script's commands was refused, adds to
-/// the message that it may have been counted.
-Problem may_have_been_counted(Problem problem);
+/// the message that it may have been counted; and for a reservation that it may be asked again.
+Problem may_have_been_counted(
+    Problem problem, const std::optional<limiter::ReservationCall>& reservation = std::nullopt);
 
 /// What a key holds instead of this algorithm's state: "a string, but sliding-window-log keeps a
 /// list", "the state of gcra, not of fixed-window". Empty if it does not exist or seems to hold

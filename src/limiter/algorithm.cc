@@ -228,6 +228,13 @@ void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t
   }
 }
 
+void require_reservations(const Algorithm& algorithm) {
+  if (algorithm.has_reservations) return;
+  throw UsageError(fmt::format(
+      "{} has no reservations; {} has them", algorithm.name,
+      one_of(list_names([](const Algorithm& other) { return other.has_reservations; }), "and")));
+}
+
 namespace {
 
 constexpr std::string_view kNothingDenied =

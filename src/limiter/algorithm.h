@@ -70,6 +70,8 @@ inline constexpr std::string_view kDefaultAlgorithm = "sliding-window-log";
 /// too large, or an algorithm that does not count requests. parse_limit() checks the ranges of
 /// limit and window.
 void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t cost = 1);
+/// Throws UsageError if the algorithm takes no ReservationCall.
+void require_reservations(const Algorithm& algorithm);
 
 // ---- Why a limiter did what it did ----
 

@@ -127,6 +127,7 @@ struct Pending {
   std::string key;
   std::vector<std::string> redis_keys;
   std::int64_t cost = 1;
+  std::optional<limiter::ReservationCall> reservation;
   std::size_t replies_to_come = 0;
   bool must_ask_again = false;           ///< a reply says so
   int periods = 0;                       ///< how often it was asked, with periods
@@ -251,22 +252,29 @@ class Batch {
     ask(pending);
   }
 
-  /// Parses KEY or KEY<TAB>COST; a key that contains a tab must have a cost. Throws UsageError.
+  /// Parses KEY or KEY<TAB>COST; a key that contains a tab must have a cost. For a reservation,
+  /// also KEY<TAB>UNITS<TAB>ID; a key that contains a tab must have an ID. Throws UsageError.
   void read_line(const LineReader::Line& line, Pending& pending) {
     if (line.too_long) {
       throw UsageError("the line is longer than " + std::to_string(LineReader::kMaxLine) +
                        " bytes");
     }
-    const auto tab = line.text.rfind('\t');
-    pending.key = line.text.substr(0, tab);
+    auto text_of_request = line.text;
+    if (plan_.hold) text_of_request = take_id(line.text, pending);
+    const auto tab = text_of_request.rfind('\t');
+    pending.key = text_of_request.substr(0, tab);
     pending.cost = plan_.cost;
     if (tab != std::string_view::npos) {
-      const auto text = line.text.substr(tab + 1);
-      pending.cost = parse_whole(text, "cost");
+      const auto text = text_of_request.substr(tab + 1);
+      pending.cost = parse_whole(text, plan_.hold ? "UNITS" : "cost");
       if (plan_.peek && pending.cost < 0) {
         throw UsageError("cost " + std::string(text) + " is below 0, and --peek takes nothing");
       }
       limiter::require_usable(*plan_.limiter.algorithm, plan_.limiter.limits.front(), pending.cost);
+    }
+    const bool has_units = tab != std::string_view::npos || plan_.reserve;
+    if (plan_.hold && (!has_units || pending.cost < 1)) {
+      throw UsageError("a reservation needs UNITS of 1 or more: KEY<TAB>UNITS<TAB>ID");
     }
     if (pending.key.empty()) throw UsageError("the key is empty");
     if (plan_.key_base64) pending.key = decode_key(pending.key);
@@ -282,6 +290,19 @@ class Batch {
     }
   }
 
+  /// Sets the reservation of a line, and returns the rest, which comes before its second tab.
+  std::string_view take_id(std::string_view text, Pending& pending) const {
+    const auto tab = text.rfind('\t');
+    const bool has_id = tab != text.npos && text.find('\t') != tab;
+    if (!has_id && plan_.quiet) {
+      throw UsageError("with --quiet, a reservation needs an ID: nothing would print it");
+    }
+    std::optional<std::string> id;
+    if (has_id) id = parse_reservation_id(std::string(text.substr(tab + 1)), "ID");
+    pending.reservation = reservation_of(plan_, id);
+    return has_id ? text.substr(0, tab) : text;
+  }
+
   void ask(Pending& pending) {
     pending.state = Pending::State::kAsked;
     pending.must_ask_again = false;
@@ -292,6 +313,7 @@ class Batch {
     pending.replies_to_come = commands_of(pending);
     // Swap the keys in and out to avoid copies.
     request_.keys.swap(pending.redis_keys);
+    request_.reservation.swap(pending.reservation);
     request_.cost = pending.cost;
     if (plan_.peek) {
       link_.checker().append_read_only_peeks(request_);
@@ -299,6 +321,7 @@ class Batch {
       link_.checker().append(request_);
     }
     request_.keys.swap(pending.redis_keys);
+    request_.reservation.swap(pending.reservation);
   }
 
   void send() {
@@ -353,7 +376,10 @@ class Batch {
         if (plan_.peek) pending.peeks.push_back(pending.decision);
       } catch (const redis::Error& error) {
         // One server of several may fail by itself.
-        pending.problem = redis::failure_of(reply) != nullptr ? unanswered(error) : describe(error);
+        pending.problem = describe(error);
+        if (redis::failure_of(reply) != nullptr) {
+          pending.problem = unanswered(std::move(pending.problem), pending);
+        }
       }
     }
     if (pending.replies_to_come > 0) return;
@@ -428,15 +454,15 @@ class Batch {
     return std::nullopt;
   }
 
-  /// The problem of a line that was sent before the connection failed with this error.
-  Problem unanswered(const redis::Error& error) const {
-    Problem problem = describe(error);
-    return plan_.peek ? drop_in_doubt_note(problem) : may_have_been_counted(problem);
+  /// The problem of a line that was sent before the connection failed with this one.
+  Problem unanswered(Problem problem, const Pending& line) const {
+    return plan_.peek ? drop_in_doubt_note(std::move(problem))
+                      : may_have_been_counted(std::move(problem), line.reservation);
   }
 
   /// Fails the lines that may have been counted; the others are asked on the next connection.
   void lose_connection(const redis::Error& error) {
-    const Problem in_doubt = unanswered(error);
+    const Problem problem = describe(error);
     auto not_sent = link_.connection().not_sent();
     has_postponed_ = false;
     for (auto line = pending_.rbegin(); line != pending_.rend(); ++line) {
@@ -446,13 +472,13 @@ class Batch {
         line->state = Pending::State::kAskAgain;
         line->was_sent = false;
       } else if (waits || line->state == Pending::State::kExplain) {
-        if (waits) line->problem = in_doubt;
+        if (waits) line->problem = unanswered(problem, *line);
         line->state = Pending::State::kFailed;
         not_sent = 0;
       }
       has_postponed_ = has_postponed_ || line->state == Pending::State::kAskAgain;
     }
-    link_.drop(describe(error));
+    link_.drop(problem);
     needs_script_ = false;
     next_reply_ = 0;
   }
@@ -503,6 +529,7 @@ class Batch {
     return {.key = pending.key,
             .redis_keys = pending.redis_keys,
             .cost = pending.cost,
+            .reservation = pending.reservation ? &*pending.reservation : nullptr,
             .decision = pending.decision,
             .peek = plan_.peek,
             .shadow = plan_.shadow};

@@ -20,6 +20,7 @@
 #include "cli/server/needs.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
+#include "limiter/budget_model.h"
 #include "limiter/limit.h"
 
 namespace rlctl::cli::check {
@@ -28,10 +29,36 @@ namespace {
 /// Each is a series of its own in --textfile.
 constexpr std::int64_t kMaxTopDenied = 1000;
 
+std::chrono::microseconds parse_hold(const std::string& text) {
+  const auto hold = parse_duration_of(text, "--hold");
+  if (hold >= limiter::kShortestHold) return hold;
+  throw UsageError("--hold must be at least 1ms, not " + quoted_and_masked(text));
+}
+
+std::string parse_id(const std::string& text) {
+  return parse_reservation_id(text, "--id");
+}
+
 void add_options(Options& options, Plan& plan) {
   add_limit_options(options, plan.limit, true);
   options.value("--cost", "NUMBER", into(plan.cost, parse_cost), kCostHelp);
   options.flag("--peek", plan.peek, "ask without recording; deny if fewer than --cost remain");
+  options
+      .value("--reserve", "UNITS",
+             into(plan.reserve, number_between("--reserve", 1, limiter::kLargestCost)),
+             "hold UNITS of a budget for a request whose cost is known later: see rlctl settle")
+      .excludes_each({"--cost", "--peek"})
+      .needs("--hold", "", "--hold 30s frees the units after 30 seconds if nobody settles");
+  options
+      .value("--hold", "TIME", into(plan.hold, parse_hold),
+             "how long --reserve, or each line of --batch, holds its units unless it is settled")
+      .excludes_each({"--cost", "--peek"});
+  options
+      .value("--id", "ID", into(plan.id, parse_id),
+             "the reservation's name, of 1 to 20 bytes (default: a new one); asking again with the "
+             "same one counts it once")
+      .needs("--reserve")
+      .excludes("--batch", "each line has its own: KEY<TAB>UNITS<TAB>ID");
   options
       .optional_value("--wait", "TIME", plan.wait, into(plan.wait_at_most, duration_of("--wait")),
                       "sleep until allowed, at most TIME; deny at once if that is not enough. Also "
@@ -54,9 +81,9 @@ void add_options(Options& options, Plan& plan) {
       .excludes_each({"--json", "--quiet", "--batch"})
       .excludes("--shadow", "clients would keep to a limit that is not enforced");
   options.optional_value("--batch", "FILE", plan.is_batch, into(plan.batch_file),
-                         "check each line of FILE or standard input: KEY or KEY<TAB>COST; "
-                         "answers come in order, without delay. FILE may also follow as an "
-                         "argument");
+                         "check each line of FILE or standard input: KEY or KEY<TAB>COST, "
+                         "with --hold KEY<TAB>UNITS<TAB>ID; answers come in order, without delay. "
+                         "FILE may also follow as an argument");
   options
       .value("--textfile", "FILE", into(plan.textfile, checked_textfile),
              "with --batch, count answers in this file for node_exporter's textfile collector; its "
@@ -67,6 +94,17 @@ void add_options(Options& options, Plan& plan) {
              into(plan.top_denied, number_between("--top-denied", 1, kMaxTopDenied)),
              "with --batch, report this many of the most denied keys, in --textfile or at the end")
       .needs("--batch");
+}
+
+/// Throws unless the options for reservations go together.
+void require_reservable(const Plan& plan) {
+  if (!plan.reserve && !plan.is_batch) throw UsageError("--hold requires --reserve or --batch");
+  if (plan.id || plan.is_batch) return;
+  for (const auto& [name, is_given] :
+       {std::pair{"--quiet", plan.quiet}, std::pair{"--headers", plan.headers}}) {
+    if (!is_given) continue;
+    throw UsageError(std::string(name) + " and --reserve require --id: nothing would print the ID");
+  }
 }
 
 /// Throws unless one argument makes a key: a line of a batch has only one.
@@ -144,10 +182,12 @@ ExitStatus check_key(const Plan& plan, Invocation& invocation) {
   limiter::Request request{.keys = limiter::redis_keys(key, plan.limiter.limits),
                            .limits = plan.limiter.limits,
                            .cost = plan.cost,
-                           .now = plan.now};
+                           .now = plan.now,
+                           .reservation = reservation_of(plan, plan.id)};
   Result result{.key = key,
                 .redis_keys = request.keys,
                 .cost = plan.cost,
+                .reservation = request.reservation ? &*request.reservation : nullptr,
                 .peek = plan.peek,
                 .shadow = plan.shadow};
   if (!plan.quiet) invocation.out.require_open();
@@ -171,6 +211,9 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
     throw UsageError("--peek takes nothing, so --cost must be 0 or more, not " +
                      quoted_and_masked(std::to_string(plan.cost)));
   }
+  if (plan.hold) require_reservable(plan);
+  plan.cost = plan.reserve.value_or(plan.cost);
+  plan.limit.for_reservations = plan.hold.has_value();
   plan.limiter =
       resolve_limiter(plan.limit, plan.cost, invocation.configuration, invocation.operands);
   if (plan.is_batch) {
@@ -211,6 +254,7 @@ Examples:
   rlctl check --limit 10/s --limit 100/min api:acme --json
   rlctl check --policy login alice
   rlctl check --limit 100/s --algorithm leaky-bucket --wait=5s mail:out
+  rlctl check --limit 100000/d --reserve 400 --hold 30s tokens:acme
   cut -f1 requests.tsv | rlctl check --limit 1000/h --batch
 )",
          .notes = algorithm_help,

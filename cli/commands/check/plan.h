@@ -13,6 +13,7 @@
 #include "cli/errors/failure.h"
 #include "cli/options/limits.h"
 #include "cli/server/asker.h"
+#include "limiter/check.h"
 #include "limiter/limit.h"
 
 namespace rlctl::cli::check {
@@ -22,6 +23,10 @@ struct Plan {
   LimitOptions limit = {};
   Limiter limiter = {};  ///< the meaning of `limit`
   std::int64_t cost = 1;
+  /// Of reservations: in a batch, `reserve` are the units of lines that do not state them.
+  std::optional<std::int64_t> reserve = {};
+  std::optional<std::chrono::microseconds> hold = {};  ///< set: ask for reservations
+  std::optional<std::string> id = {};
   std::optional<std::chrono::microseconds> now = {};
   bool peek = false;
   bool wait = false;
@@ -42,6 +47,7 @@ struct Result {
   std::string_view key = {};                     ///< as the user gave it
   std::span<const std::string> redis_keys = {};  ///< one for each limit
   std::int64_t cost = 1;
+  const limiter::ReservationCall* reservation = nullptr;  ///< set: `cost` units are reserved
   limiter::Decision decision = {};
   bool peek = false;                  ///< nothing was recorded; retry_after is 0 or kNever
   const Problem* on_error = nullptr;  ///< no answer: --on-error set `decision.allowed`
@@ -89,13 +95,15 @@ class ResultFormat {
 void append_headers(std::string& out, const Limiter& limiter, const Result& result,
                     std::span<const limiter::Decision> states, std::chrono::microseconds now);
 
-/// Appends a duration as "12.041s", rounded up to ms so that a caller does not return too early.
-void append_seconds(std::string& out, std::chrono::microseconds duration);
+/// The reservation that a request asks for, with this ID or else a new one: 16 random hexadecimal
+/// digits. std::nullopt without --hold.
+std::optional<limiter::ReservationCall> reservation_of(const Plan& plan,
+                                                       const std::optional<std::string>& id);
 
 /// Answers the lines of `file` ("-": standard input) in order, each as soon as possible. A line is
-/// KEY or KEY<TAB>COST; blank lines and those that begin with # are skipped, and an invalid line
-/// gets an error in its place. Returns the worst status of any line. Throws InputError, OutputError
-/// and Interrupted.
+/// KEY or KEY<TAB>COST, or for reservations KEY<TAB>UNITS<TAB>ID; blank lines and those that begin
+/// with # are skipped, and an invalid line gets an error in its place. Returns the worst status of
+/// any line. Throws InputError, OutputError and Interrupted.
 ExitStatus run_batch(const Plan& plan, const std::string& file, Invocation& invocation);
 
 }  // namespace rlctl::cli::check

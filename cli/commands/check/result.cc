@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <random>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -21,6 +22,11 @@ std::string_view denied_key(const Result& result) {
   const auto number = static_cast<std::size_t>(result.decision.denied_by);
   if (number == 0 || number > result.redis_keys.size()) return {};
   return result.redis_keys[number - 1];
+}
+
+/// Of its reservation. Without an answer, none is known.
+limiter::ReservationState state_of(const Result& result) {
+  return result.decision.reservation.value_or(limiter::ReservationState::kUnknown);
 }
 
 void append_timing(std::string& out, const Result& result) {
@@ -42,11 +48,6 @@ void append_timing(std::string& out, const Result& result) {
 }
 
 }  // namespace
-
-void append_seconds(std::string& out, std::chrono::microseconds duration) {
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(duration).count();
-  fmt::format_to(std::back_inserter(out), "{}.{:03}s", ms / 1000, ms % 1000);
-}
 
 ResultFormat::ResultFormat(const Limiter& limiter, bool json, bool colour)
     : json_(json),
@@ -83,6 +84,11 @@ void ResultFormat::append_text(std::string& out, const Result& result) const {
   out.append(passes(result) ? allowed_ : denied_).append(" key=");
   out += escaped_text(result.key);
   out += settings_;
+  if (result.reservation != nullptr) {
+    out += " reservation=" + escaped_text(result.reservation->id);
+    out.append(" state=").append(limiter::to_text(state_of(result))).append(" units=");
+    append_number(out, result.cost);
+  }
   if (result.shadow && !decision.allowed) out += " would_deny=true";
   if (result.on_error != nullptr) {
     out += decision.allowed ? " on_error=allow\n" : " on_error=deny\n";
@@ -130,6 +136,13 @@ void ResultFormat::append_json(std::string& out, const Result& result) const {
   } else {
     json.bytes_field("denied_by", denied_by);
   }
+  if (result.reservation != nullptr) {
+    json.name("reservation").begin_object().bytes_field("id", result.reservation->id);
+    json.field("state", limiter::to_text(state_of(result)))
+        .field("units", result.cost)
+        .field("hold_us", result.reservation->hold)
+        .end_object();
+  }
   if (result.shadow) json.field("would_deny", !decision.allowed);
   if (!known) {
     json.name("error");
@@ -151,6 +164,15 @@ void ResultFormat::append_error(std::string& out, std::size_t line, const Proble
   out += fmt::format("error line={} status={} message={}", line, static_cast<int>(problem.status),
                      escaped_text(problem.message));
   out += '\n';
+}
+
+std::optional<limiter::ReservationCall> reservation_of(const Plan& plan,
+                                                       const std::optional<std::string>& id) {
+  if (!plan.hold) return std::nullopt;
+  if (id) return limiter::ReservationCall{.id = *id, .hold = *plan.hold};
+  std::random_device random;
+  return limiter::ReservationCall{.id = fmt::format("{:08x}{:08x}", random(), random()),
+                                  .hold = *plan.hold};
 }
 
 // ---- Header fields ----

@@ -1,0 +1,131 @@
+load ../../support/common
+
+setup_file() { start_server; }
+setup() { cli FLUSHALL; }
+
+limit=(--limit 1000/60s)
+reserve() { rlctl check k "${limit[@]}" --reserve 400 --hold 30s --id a --now 1000000000 "$@"; }
+# settle SECOND ARGUMENT…
+settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
+
+@test "a settle spends the actual cost in place of the units held" {
+  run -0 reserve
+  run -0 --separate-stderr settle 1001 a 380
+  assert_output 'settled key=k limit=1000/60s algorithm=budget reservation=a state=held actual=380 remaining=620 reset=59.000s'
+  assert_equal "$stderr" ''
+}
+
+@test "a settle may exceed the limit, and all is denied until the window ends" {
+  run -0 reserve
+  run -0 settle 1001 a 5000
+  assert_output --partial 'actual=5000 remaining=0 '
+  run -1 rlctl check k "${limit[@]}" --algorithm budget --now 1002000000
+  assert_output --partial ' retry_after=18.000s '
+}
+
+@test "--release spends nothing" {
+  run -0 reserve
+  run -0 settle 1001 a --release
+  assert_output --partial 'settled key=k limit=1000/60s algorithm=budget reservation=a state=held actual=0 remaining=1000 '
+}
+
+@test "a late settle is spent, and says that the hold had ended" {
+  run -0 reserve
+  run -0 settle 1031 a 380
+  assert_output --partial 'settled key=k limit=1000/60s algorithm=budget reservation=a state=lapsed actual=380 remaining=620 '
+}
+
+@test "a second settle changes nothing, and has status 0" {
+  run -0 reserve
+  run -0 settle 1001 a 380
+  local before
+  before=$(cli DUMP k | base64)
+  run -0 settle 1001 a 500
+  assert_output 'already key=k limit=1000/60s algorithm=budget reservation=a state=settled remaining=620 reset=59.000s'
+  run -0 settle 1001 a --release
+  assert_output --partial 'already key=k '
+  assert_equal "$(cli DUMP k | base64)" "$before"
+}
+
+@test "an unknown or forgotten ID is named, with status 1, and nothing is spent" {
+  run -1 --separate-stderr settle 1000 nope 5
+  assert_output 'unknown key=k limit=1000/60s algorithm=budget reservation=nope state=unknown remaining=1000 reset=0.000s'
+  assert_equal "$stderr$(cli DBSIZE)" 0
+  run -0 reserve
+  run -1 settle 1060 a 5
+  assert_output --partial 'unknown key=k limit=1000/60s algorithm=budget reservation=a state=unknown remaining=1000 '
+}
+
+@test "JSON has the state before, and the cost that was recorded" {
+  run -0 reserve
+  local expected
+  for expected in '0|a|["held",380,620]' '0|a|["settled",null,620]' '1|b|["unknown",null,620]'; do
+    local status id fields
+    IFS='|' read -r status id fields <<<"$expected"
+    run "-$status" settle 1001 "$id" 380 --json
+    assert_equal "$(jq -c '[.reservation.state, .actual, .remaining]' <<<"$output")" "$fields"
+  done
+  assert_equal "$(jq -c '[.key, .algorithm, .reservation.id, .limits]' <<<"$output")" \
+    '["k","budget","b",[{"key":"k","limit":1000,"window_us":60000000,"burst":null}]]'
+}
+
+@test "several limits are settled at all keys, or at none if one does not know the ID" {
+  limit=(--limit 1000/60s --limit 5000/1h)
+  run -0 reserve
+  run -0 settle 1001 a 380
+  assert_output --partial 'settled key=k limit=1000/60s,5000/1h algorithm=budget '
+  assert_output --partial 'remaining=620 '
+  run -0 reserve --id b
+  cli DEL '{k}:3600s'
+  run -1 settle 1001 b 380
+  assert_output --partial 'unknown '
+  limit=(--limit 1000/60s)
+  run -0 rlctl check '{k}:60s' "${limit[@]}" --algorithm budget --now 1001000000 --peek
+  assert_output --partial 'remaining=220 '
+}
+
+@test "--key-base64 is for the key, not for the ID" {
+  run -0 rlctl check --key-base64 "$(printf 'k\xff' | base64)" "${limit[@]}" --reserve 400 --hold 30s --id 'a b'
+  assert_output --partial 'reservation=a\x20b '
+  run -0 rlctl settle --key-base64 "$(printf 'k\xff' | base64)" 'a b' 380 "${limit[@]}" --algorithm budget
+  assert_output --partial 'key=k\xff '
+}
+
+@test "--quiet prints nothing, and sets the status" {
+  run -0 reserve
+  run -0 settle 1001 a 380 -q
+  assert_output ''
+  run -1 settle 1001 b 380 -q
+  assert_output ''
+}
+
+@test "a policy's arguments come before the ID" {
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
+  printf '[policy.%s]\nkey = "%s"\nalgorithm = "budget"\nlimit = "9/60s"\n' \
+    user 'user:%s:%s' all all >"$RLCTL_CONFIG"
+  run -1 rlctl settle --policy user a b id 3
+  assert_output --partial 'unknown key=user:a:b limit=9/60s algorithm=budget reservation=id '
+  run -1 rlctl settle --policy all id --release
+  assert_output --partial 'unknown key=all '
+  run -2 rlctl settle --policy user a id 3
+  assert_output --partial "policy 'user' (key user:%s:%s) takes 2 arguments, not 1: 'a'"
+}
+
+@test "a key that holds something else is status 5, no server status 3" {
+  cli SET k v
+  run -5 --separate-stderr settle 1000 a 3
+  assert_equal "${stderr_lines[0]}" "rlctl: settle: 'k' holds a string, but budget keeps a hash"
+  run -3 settle 1000 a 3 -u unix:///nowhere
+}
+
+@test "a settle in doubt says that it can be repeated" {
+  start_fake_server --close ''
+  run -3 --separate-stderr rlctl settle k a 3 "${limit[@]}"
+  assert_regex "$stderr" "; the request may have been counted; settle 'a' again: it is counted once"
+}
+
+@test "if the output cannot be written, the error says that the reservation was settled" {
+  run -0 reserve
+  run -2 --separate-stderr bash -c 'rlctl settle k a 3 --limit 1000/60s --now 1001000000 >/dev/full'
+  assert_regex "$stderr" '; the reservation was settled$'
+}
