@@ -150,7 +150,7 @@ TEST_CASE("an error has at most two lines, whatever is wrong on the command line
   const Files files;
   int options = 0;
   for (const auto& command :
-       split(",check,run,inspect,reset,burst,debug,lint,quota,doctor,config", ',')) {
+       split(",check,settle,run,inspect,reset,burst,debug,lint,quota,doctor,config", ',')) {
     const auto help = run_rlctl({"help", command.empty() ? "help" : command}).out;
     for (const auto& option : support::options_in(help)) {
       ++options;

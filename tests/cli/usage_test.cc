@@ -80,8 +80,8 @@ TEST_CASE("-h shows usage and options on one screen, and refers to the rest") {
 
 TEST_CASE("the short help fits 80 columns") {
   for (const std::string command :
-       {"", "check ", "run ", "inspect ", "list ", "reset ", "burst ", "debug ", "lint ", "quota ",
-        "doctor ", "audit ", "scripts ", "config ", "completion "}) {
+       {"", "check ", "settle ", "run ", "inspect ", "list ", "reset ", "burst ", "debug ", "lint ",
+        "quota ", "doctor ", "audit ", "scripts ", "config ", "completion "}) {
     CAPTURE(command);
     std::istringstream text(shown(command + "-h"));
     for (std::string line; std::getline(text, line);) CHECK(display_width(line) <= 80);

@@ -289,6 +289,7 @@ sub commands {
     {name => 'check --wait', command => [qw(check new --limit 5/60s --wait)], said => $allowed},
     {name => 'check --batch', command => [qw(check --limit 5/60s --batch)], stdin => "new\nnew\nother\n",
       said => qr/^allowed key=new /m, lines => 3},
+    {name => 'check --reserve', command => [qw(check new --limit 5/60s --reserve 3 --hold 30s --id a)], said => $allowed},
     {name => 'run', command => [qw(run new --limit 5/60s -- echo allowed it)], said => $allowed, lost => 125},
     {name => 'run --concurrency', command => [qw(run lease --concurrency 2 -- true)], lost => 125},
     {name => 'inspect', command => [qw(inspect k --limit 5/1d)]},

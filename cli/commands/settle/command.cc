@@ -143,6 +143,10 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   return decision.allowed ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
+Completions complete_operand(const CompletionContext& typed) {
+  return typed.operands.empty() ? complete_key(typed) : Completions{};
+}
+
 }  // namespace
 
 const Command kCommand{
@@ -172,7 +176,7 @@ const Command kCommand{
   rlctl settle --limit 100000/d tokens:acme 7f3a9c51e20b4d68 --release
   rlctl settle --policy tokens acme 7f3a9c51e20b4d68 380
 )",
-         .complete_operand = complete_key},
+         .complete_operand = complete_operand},
     .add = add_command<Plan, add_options, run>,
     .declares = CommandLine::Declares::kWhatMayBeGiven};
 
