@@ -16,6 +16,66 @@
 #include "limiter/limit.h"
 
 namespace rlctl::cli {
+namespace {
+
+bool tells(const traffic::ForeignLimiter& script, std::string_view placeholder) {
+  return std::ranges::any_of(script.arguments, [placeholder](const auto& argument) {
+    return argument.holds(placeholder);
+  });
+}
+
+/// The words about a script that ends what another gives.
+struct EndingWords {
+  std::string_view nothing_ends, option, arguments_option, ends;
+};
+
+/// Sets the script that releases or settles. Throws UsageError if there is none.
+void set_ending_script(traffic::ForeignLimiter& script, const std::optional<std::string>& file,
+                       const std::optional<std::string>& arguments, const EndingWords& words) {
+  if (!file && !tells_event(script)) {
+    throw UsageError(fmt::format("{} {}", words.nothing_ends, escape(script.name)),
+                     fmt::format("name the script that does with {} FILE.lua, or tell this one "
+                                 "with {{event}} in --args",
+                                 words.option));
+  }
+  if (!file) return;
+  if (!script.function.empty()) {
+    throw UsageError(fmt::format("{} is for scripts, but {} is a library of functions",
+                                 words.option, escape(script.name)),
+                     "tell its function with {event} in --args");
+  }
+  auto ending = script;
+  ending.setup.clear();
+  ending.name = script_name(*file);
+  ending.source = read_source(words.option, {.path = *file});
+  parsed(words.option, [&] { traffic::choose_function(ending); });
+  if (arguments) {
+    ending.arguments.clear();
+    parsed(words.arguments_option, [&] {
+      for (const auto& word : shell_words(*arguments)) ending.arguments.emplace_back(word);
+    });
+  }
+  script.release = std::make_shared<const traffic::ForeignLimiter>(std::move(ending));
+}
+
+}  // namespace
+
+RandomTime parse_random_time(const std::string& text, std::string_view option) {
+  const bool is_exponential = text.ends_with('~');
+  const auto time = is_exponential ? text.substr(0, text.size() - 1) : text;
+  const RandomTime parsed{.time = parse_duration_of(time, option),
+                          .is_exponential = is_exponential};
+  if (parsed.time.count() == 0) throw UsageError(fmt::format("{} must be more than 0", option));
+  return parsed;
+}
+
+double parse_share(const std::string& text, std::string_view option) {
+  const bool has_percent = text.ends_with('%');
+  const auto percent = to_decimal(has_percent ? text.substr(0, text.size() - 1) : text);
+  if (has_percent && percent && *percent >= 0 && *percent <= 100) return *percent / 100;
+  throw UsageError(
+      fmt::format("{} must be a share from 0% to 100%, not {}", option, quoted_and_masked(text)));
+}
 
 std::chrono::microseconds parse_lease(const std::string& text) {
   const auto lease = parse_duration_of(text, "--lease");
@@ -24,8 +84,7 @@ std::chrono::microseconds parse_lease(const std::string& text) {
 }
 
 bool tells_event(const traffic::ForeignLimiter& script) {
-  return std::ranges::any_of(script.arguments,
-                             [](const auto& argument) { return argument.holds("event"); });
+  return tells(script, "event");
 }
 
 bool takes_renewals(const traffic::Candidate& candidate) {
@@ -42,30 +101,22 @@ std::chrono::microseconds clock_tick_of(const traffic::Candidate& candidate) {
 void ask_for_leases(traffic::ForeignLimiter& script, const std::optional<std::string>& file,
                     const std::optional<std::string>& arguments) {
   script.has_leases = true;
-  if (!file && !tells_event(script)) {
-    throw UsageError(
-        fmt::format("--concurrency: nothing releases the leases of {}", escape(script.name)),
-        "name the script that does with --release FILE.lua, or tell this one with {event} in "
-        "--args");
+  set_ending_script(
+      script, file, arguments,
+      {"--concurrency: nothing releases the leases of", "--release", "--release-args", "releases"});
+}
+
+void ask_for_reservations(traffic::ForeignLimiter& script, std::chrono::microseconds hold,
+                          const std::optional<std::string>& file,
+                          const std::optional<std::string>& arguments) {
+  script.hold = hold;
+  if (!tells(script, "cost")) {
+    throw UsageError("--reserve: " + escape(script.name) + " is not told how many units",
+                     "tell it with {cost} in --args");
   }
-  if (!file) return;
-  if (!script.function.empty()) {
-    throw UsageError(
-        "--release is for scripts, but " + escape(script.name) + " is a library of functions",
-        "tell its function with {event} in --args");
-  }
-  auto release = script;
-  release.setup.clear();
-  release.name = script_name(*file);
-  release.source = read_source("--release", {.path = *file});
-  parsed("--release", [&] { traffic::choose_function(release); });
-  if (arguments) {
-    release.arguments.clear();
-    parsed("--release-args", [&] {
-      for (const auto& word : shell_words(*arguments)) release.arguments.emplace_back(word);
-    });
-  }
-  script.release = std::make_shared<const traffic::ForeignLimiter>(std::move(release));
+  set_ending_script(
+      script, file, arguments,
+      {"--reserve: nothing settles the reservations of", "--settle", "--settle-args", "settles"});
 }
 
 }  // namespace rlctl::cli

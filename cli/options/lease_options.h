@@ -3,13 +3,23 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "traffic/script.h"
 
 namespace rlctl::cli {
 
-// What --lease, --release and --release-args of burst and lint say.
+// What the options of burst and lint about leases and reservations say.
 
+/// A time, perhaps the mean of an exponential distribution: "2s~".
+struct RandomTime {
+  std::chrono::microseconds time{0};
+  bool is_exponential = false;
+};
+/// Throws UsageError, also for 0.
+RandomTime parse_random_time(const std::string& text, std::string_view option);
+/// "1%" as 0.01. Throws UsageError.
+double parse_share(const std::string& text, std::string_view option);
 /// Throws UsageError.
 std::chrono::microseconds parse_lease(const std::string& text);
 /// Whether a script is told what a holder asks for.
@@ -23,5 +33,10 @@ std::chrono::microseconds clock_tick_of(const traffic::Candidate& candidate);
 /// its ARGV instead of the same. Throws UsageError if nothing releases them.
 void ask_for_leases(traffic::ForeignLimiter& script, const std::optional<std::string>& file,
                     const std::optional<std::string>& arguments);
+/// Makes a script one that is asked for reservations with this hold. The rest is like
+/// ask_for_leases(). Throws UsageError also if it is not told their units.
+void ask_for_reservations(traffic::ForeignLimiter& script, std::chrono::microseconds hold,
+                          const std::optional<std::string>& file,
+                          const std::optional<std::string>& arguments);
 
 }  // namespace rlctl::cli

@@ -37,15 +37,18 @@ std::string_view trimmed(std::string_view text) {
 
 AssertedMeasure find_measure(std::string_view name, const std::string& text, const Plan& plan) {
   const bool of_search = plan.search.has_value(), of_leases = plan.concurrency.has_value();
+  const bool of_budget = plan.reserve.has_value();
   const auto measures = of_search && of_leases ? lease_search_measures()
                         : of_search            ? search_measures()
                         : of_leases            ? lease_measures()
+                        : of_budget            ? budget_measures()
                                                : traffic_measures();
   if (const auto* measure = find_by_name(measures, name)) return *measure;
   auto message = "--assert: " + quoted_and_masked(text) + " compares " + quoted_and_masked(name) +
                  ", which is not a measure";
   const auto is_of = [&](const auto& others) { return find_by_name(others, name) != nullptr; };
   if (of_leases && is_of(traffic_measures())) throw UsageError(message + " of leases");
+  if (of_budget && is_of(traffic_measures())) throw UsageError(message + " of reservations");
   if (of_search && is_of(traffic_measures())) {
     throw UsageError(message + " of a search", "patterns and --replay measure it");
   }
@@ -53,7 +56,12 @@ AssertedMeasure find_measure(std::string_view name, const std::string& text, con
     throw UsageError(message + " of traffic", "rlctl burst adversary measures it");
   }
   if (is_of(lease_measures())) {
-    throw UsageError(message + " of requests", "--concurrency measures it");
+    throw UsageError(message + (of_budget ? " of reservations" : " of requests"),
+                     "--concurrency measures it");
+  }
+  if (is_of(budget_measures())) {
+    throw UsageError(message + (of_leases ? " of leases" : " of requests"),
+                     "--reserve measures it");
   }
   refuse_word(message, name, names_of(measures));
 }

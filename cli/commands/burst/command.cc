@@ -6,6 +6,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/commands/burst/assertions.h"
+#include "cli/commands/burst/budgets.h"
 #include "cli/commands/burst/html.h"
 #include "cli/commands/burst/leases.h"
 #include "cli/commands/burst/picture.h"
@@ -147,6 +148,9 @@ void add_limiters(Options& options, Plan& plan) {
         Completions leases;
         leases.words.push_back({"concurrency", "gives leases"});
         if (typed.options.is_given("--concurrency")) return leases;
+        if (typed.options.is_given("--reserve")) {
+          return to_completions(std::array<std::string_view, 1>{"budget"});
+        }
         auto completions = complete_counting_algorithm(typed);
         completions.words.push_back({std::string(kAllAlgorithms), "all that count requests"});
         return completions;
@@ -315,6 +319,7 @@ Examples:
 void add_options(Options& options, Plan& plan) {
   add_limiters(options, plan);
   add_lease_options(options, plan);
+  add_budget_options(options, plan);
   add_traffic(options, plan);
   add_clock(options, plan);
   add_report(options, plan);
@@ -512,6 +517,7 @@ Examples:
   rlctl burst steady --clock real --rate 500/s --assert 'p99_us<5000'
   rlctl burst --rate max --clients 20 --pipeline 10
   rlctl burst poisson --concurrency 5 --lease 30s --hold 2s~ --crash 1%
+  rlctl burst --limit 1000/60s --reserve 100 --hold 5s --actual 50..150 --crash 1%
   rlctl burst --replay access.log --limit 100/60s --suggest 1%
   rlctl burst --script my.lua --args '{now_ms}' --allowed-when 'r[1] > 0'
   rlctl burst --script a.lua --script b.lua '{key}' , '{now_ms}' '{limit}'

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/shell.h"
+#include "cli/commands/burst/budgets.h"
 #include "cli/commands/burst/lease_search.h"
 #include "cli/commands/burst/leases.h"
 #include "cli/commands/burst/measures.h"
@@ -199,6 +200,28 @@ void write_lease_plan(JsonWriter& json, const Plan& plan) {
   json.field("crash", hold.crash_share).field("renew", hold.renews);
 }
 
+void write_budget_plan(JsonWriter& json, const Plan& plan) {
+  const auto& spend = plan.budget.spend;
+  const auto least = spend.least_actual.value_or(spend.units);
+  json.field("reserve", spend.units).field("hold_us", spend.hold);
+  json.field("least_actual", least).field("most_actual", spend.most_actual.value_or(least));
+  json.field("settle_after_us", spend.settle_after);
+  json.field("settle_after_is_exponential", spend.is_exponential);
+  json.field("settle_twice", spend.repeat_share).field("crash", spend.crash_share);
+}
+
+void write_budget(JsonWriter& json, const Run& run) {
+  json.begin_object().field("algorithm", run.name);
+  write_measures(json, kCountGroup, run);
+  json.name("spending").begin_object();
+  write_measures(json, kSpendingGroup, run);
+  json.bytes_field("key", run.spent_key).end_object();
+  json.field("first_denial_us", run.outcome.measured.first_denial);
+  json.field("longest_shut_out_us", run.outcome.measured.longest_shut_out);
+  write_top_denied(json, run);
+  json.field("hint", run.hint).end_object();
+}
+
 void write_traffic(JsonWriter& json, const Report& report) {
   const auto& plan = report.plan;
   const auto& real = plan.real;
@@ -207,6 +230,13 @@ void write_traffic(JsonWriter& json, const Report& report) {
   json.field("clock", real ? "real" : "virtual");
   if (plan.concurrency) {
     write_lease_plan(json, plan);
+    write_object(json, "replay", report.recording != nullptr,
+                 [&] { write_recording(json, *report.recording); });
+    return;
+  }
+  if (plan.reserve) {
+    json.field("limit", limit.limit).field("window_us", limit.window);
+    write_budget_plan(json, plan);
     write_object(json, "replay", report.recording != nullptr,
                  [&] { write_recording(json, *report.recording); });
     return;
@@ -307,7 +337,9 @@ void append_json(std::string& out, const Report& report) {
   json.field("command", command_line(plan.command)).field("interrupted", report.interrupted);
   json.name("runs").begin_array();
   for (const auto& run : report.runs) {
-    if (run.held) {
+    if (run.spent) {
+      write_budget(json, run);
+    } else if (run.held) {
       write_leases(json, run);
     } else if (run.lease_search) {
       write_lease_findings(json, plan, run);
@@ -328,6 +360,9 @@ void append_json(std::string& out, const Report& report) {
 void append_decision_json(std::string& out, const Plan& plan, std::string_view run,
                           std::int64_t number, std::string_view key,
                           const traffic::Arrival& arrival, const limiter::Decision& decision) {
+  if (traffic::is_of_reservation(arrival.event)) {
+    return append_reservation_json(out, run, number, key, arrival, decision);
+  }
   if (arrival.holder > 0) return append_event_json(out, run, number, key, arrival, decision);
   const auto limit = static_cast<std::size_t>(decision.denied_by) - 1;
   const bool is_known = limit < plan.limits.size();

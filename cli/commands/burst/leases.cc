@@ -24,17 +24,9 @@ using std::chrono::microseconds;
 constexpr std::string_view kConcurrency = "--concurrency";
 
 void parse_hold(const std::string& text, traffic::HoldPlan& hold) {
-  hold.is_exponential = text.ends_with('~');
-  const auto time = hold.is_exponential ? text.substr(0, text.size() - 1) : text;
-  hold.hold = parse_duration_of(time, "--hold");
-  if (hold.hold.count() == 0) throw UsageError("--hold must be more than 0");
-}
-
-double parse_crash(const std::string& text) {
-  const bool has_percent = text.ends_with('%');
-  const auto percent = to_decimal(has_percent ? text.substr(0, text.size() - 1) : text);
-  if (has_percent && percent && *percent >= 0 && *percent <= 100) return *percent / 100;
-  throw UsageError("--crash must be a share from 0% to 100%, not " + quoted_and_masked(text));
+  const auto [time, is_exponential] = parse_random_time(text, "--hold");
+  hold.hold = time;
+  hold.is_exponential = is_exponential;
 }
 
 /// Takes the field of a log, perhaps with a unit: "duration:ms".
@@ -63,17 +55,24 @@ void add_lease_options(Options& options, Plan& plan) {
   const auto of_lease = [](Option row) { row.needs(kConcurrency).only_in_long_help(); };
   of_lease(options.value("--lease", "TIME", into(leases.lease, parse_lease),
                          "a lease lapses after this unless it is renewed (default: 30s)"));
-  of_lease(options.value(
-      "--hold", "TIME", [&leases](const std::string& text) { parse_hold(text, leases.hold); },
-      "how long each holder keeps its lease; 2s~: exponential, 2s on average (default: 1s)"));
+  options
+      .value(
+          "--hold", "TIME", [&leases](const std::string& text) { parse_hold(text, leases.hold); },
+          "how long each holder keeps its lease; 2s~: exponential, 2s on average (default: 1s); "
+          "or how long reserved units are held (default: 30s)")
+      .only_in_long_help();
   of_lease(options
                .value(
                    "--hold-field", "NAME",
                    [&plan](const std::string& text) { parse_hold_field(text, plan.log.fields); },
                    "field of a log that holds this time, in seconds, or with its unit: NAME:ms")
                .needs("--replay", "", kNameLog));
-  of_lease(options.value("--crash", "SHARE", into(leases.hold.crash_share, parse_crash),
-                         "share of the holders that die and never release (default: 0%)"));
+  options
+      .value("--crash", "SHARE",
+             into(leases.hold.crash_share,
+                  [](const std::string& text) { return parse_share(text, "--crash"); }),
+             "share of the holders that die and never release or settle (default: 0%)")
+      .only_in_long_help();
   of_lease(options.flag("--renew", leases.hold.renews, "renew each lease after a third of it"));
   of_lease(options.value("--release", "FILE", leases.release,
                          "the script that releases what --script acquires"));
@@ -88,6 +87,10 @@ void require_lease_options(const Options& options, const Plan& plan) {
     return limiter::counts_requests(*algorithm);
   };
   if (!plan.concurrency) {
+    for (const std::string_view name : {"--hold", "--crash"}) {
+      if (!options.is_given(name) || plan.reserve) continue;
+      throw UsageError(fmt::format("{} requires --concurrency or --reserve", name));
+    }
     if (std::ranges::all_of(plan.algorithms, counts)) return;
     throw UsageError("--algorithm concurrency requires --concurrency NUMBER");
   }
@@ -179,7 +182,7 @@ std::string holds_text(const Plan& plan) {
   return text;
 }
 
-LeaseVerdict lease_verdict(const Report& report, const Run& run) {
+HoldersVerdict lease_verdict(const Report& report, const Run& run) {
   const auto& held = *run.held;
   const auto limit = *report.plan.concurrency;
   if (held.most.held > limit) {

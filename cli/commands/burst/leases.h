@@ -29,12 +29,7 @@ traffic::HoldPlan hold_plan_of(const traffic::Candidate& candidate, const Plan& 
 std::string leases_text(const Plan& plan);
 /// "held for 2 s on average, 1 % die, renewed"
 std::string holds_text(const Plan& plan);
-/// Whether a limiter exceeded the limit or lost slots, in a few words.
-struct LeaseVerdict {
-  std::string text = {};
-  Tone tone = Tone::kGood;
-};
-LeaseVerdict lease_verdict(const Report& report, const Run& run);
+HoldersVerdict lease_verdict(const Report& report, const Run& run);
 /// What was found, and what its reader should know.
 std::vector<Remark> remarks_on_leases(const Report& report, const Run& run);
 /// An acquire, a renewal or a release as JSON: see append_decision_json().

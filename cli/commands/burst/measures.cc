@@ -41,6 +41,7 @@ using traffic::MostHeld;
 using traffic::RemainingError;
 using traffic::ResetError;
 using traffic::RetryError;
+using traffic::Spent;
 using traffic::Timing;
 using traffic::Worst;
 
@@ -98,6 +99,22 @@ Value of_end(const Run& run) {
 }
 Value held_at(const Run& run) {
   return run.held && run.held->most.held > 0 ? value_of(run.held->most.at) : Value();
+}
+
+/// The same of what is known of reservations.
+template <auto... members>
+Value of_spent(const Run& run) {
+  return run.spent ? value_of((*run.spent.*....*members)) : Value();
+}
+template <auto member>
+Value of_end_of_budget(const Run& run) {
+  return run.spent && run.spent->end ? value_of((*run.spent->end).*member) : Value();
+}
+Value used_at(const Run& run) {
+  return run.spent && run.spent->most.both() > 0 ? value_of(run.spent->most.at) : Value();
+}
+Value most_used(const Run& run) {
+  return run.spent ? value_of(run.spent->most.both()) : Value();
 }
 
 // The values that need at least one request.
@@ -177,6 +194,16 @@ Reach reach_of_held(const Run& run) {
               "lower --concurrency"};
 }
 
+/// The same of units.
+Reach reach_of_used(const Run& run) {
+  if (measured(run).allowed == 0) return nothing_allowed();
+  if (measured(run).denied > 0 || !run.spent || run.spent->end) return {};
+  return {.most = as_double(run.spent->most.both()),
+          .because =
+              "nobody was denied, and nobody asked for all units at the end; send more, or "
+              "lower --limit"};
+}
+
 Reach reach_of_broken(const Run& run) {
   auto reach = up_to(measured(run).retry_error.compared);
   if (reach.most == 0) reach.because = "no retry_after was compared";
@@ -249,6 +276,16 @@ bool has_crashes(const Report& report) {
 
 bool has_renewals(const Report& report) {
   return report.plan.leases.hold.renews;
+}
+
+std::string used_of(const Cell& cell) {
+  const auto used = std::get<std::int64_t>(*cell.value);
+  const auto limit = cell.report.plan.limits.front().limit;
+  return cell.tone(fmt::format("{} of {}", used, limit), used > limit ? Tone::kBad : Tone::kGood);
+}
+
+bool has_repeats(const Report& report) {
+  return report.plan.budget.spend.repeat_share > 0;
 }
 
 /// Without denials, nobody was shut out.
@@ -422,6 +459,26 @@ constexpr Measure kHoldingMeasures[] = {
     {"end_after_us", of_end<&EndProbe::after>, kInJson},
     {"end_keys", of_end<&EndProbe::keys>, kInJson},
     {"end_taken", of_end<&EndProbe::taken>, kInJson | kInAssert},
+};
+
+constexpr Measure kSpendingMeasures[] = {
+    {"used", most_used, kInJson | kInAssert, {"used", used_of}, reach_of_used},
+    {"used_at_us", used_at, kInJson},
+    {"exceeded", of_spent<&Spent::exceeded>, kInJson | kInAssert, {"exceeded", zero_of}},
+    {"starved", of_spent<&Spent::starved>, kInJson | kInAssert, {"starved", zero_of}},
+    {"longest_starved_us", of_spent<&Spent::longest_starved>, kInJson | kInAssert},
+    {"leaked", of_spent<&Spent::leaked>, kInJson | kInAssert, {"leaked", zero_of}},
+    {"lockout", of<&Measured::longest_shut_out>, kInText, {"longest lockout", shut_out_of}},
+    {"settled", of_spent<&Spent::settled>, kInJson, {"settled"}},
+    {"late", of_spent<&Spent::late>, kInJson, {"late"}},
+    {"repeated", of_spent<&Spent::repeated>, kInJson, {"repeated", nullptr, has_repeats}},
+    {"died", of_spent<&Spent::died>, kInJson, {"died", nullptr, has_crashes}},
+    {"overspent", of_spent<&Spent::overspent>, kInJson | kInAssert},
+    {"refused", of_spent<&Spent::refused>, kInJson | kInAssert},
+    {"refused_while_held", of_spent<&Spent::refused_while_held>, kInJson | kInAssert},
+    {"end_after_us", of_end_of_budget<&EndProbe::after>, kInJson},
+    {"end_keys", of_end_of_budget<&EndProbe::keys>, kInJson},
+    {"end_taken", of_end_of_budget<&EndProbe::taken>, kInJson | kInAssert},
 };
 
 /// Rounds to three decimals; further ones are noise.
@@ -608,13 +665,31 @@ void add_columns(Table& table, const MeasureGroup& group, const Report& report, 
   }
 }
 
+Table holders_table(const Report& report, const MeasureGroup& group, const Look& look,
+                    microseconds origin) {
+  auto table = table_of_runs(report);
+  add_columns(table, kCountGroup, report, look, origin);
+  add_columns(table, group, report, look, origin);
+  return table;
+}
+
+std::vector<AssertedMeasure> measures_of_holders(const MeasureGroup& group) {
+  std::vector<AssertedMeasure> all;
+  add_asserted(all, kCountGroup);
+  all.erase(all.begin());  // the worst window
+  add_asserted(all, kDenialGroup);
+  add_asserted(all, group);
+  return all;
+}
+
 }  // namespace
 
 const MeasureGroup kCountGroup{"", kCountMeasures}, kWorstGroup{"worst", kWorstMeasures},
     kDenialGroup{"", kDenialMeasures}, kRetryGroup{"retry_after", kRetryMeasures},
     kRemainingGroup{"remaining", kRemainingMeasures}, kResetGroup{"reset_after", kResetMeasures},
     kMemoryGroup{"", kMemoryMeasures}, kServerGroup{"", kServerMeasures, true},
-    kMinuteGroup{"worst_minute", kMinuteMeasures}, kHoldingGroup{"", kHoldingMeasures};
+    kMinuteGroup{"worst_minute", kMinuteMeasures}, kHoldingGroup{"", kHoldingMeasures},
+    kSpendingGroup{"", kSpendingMeasures};
 
 Value Measure::shown_of(const Run& run) const {
   const auto value = of(run);
@@ -675,10 +750,11 @@ Table decisions_table(const Report& report, const Look& look, microseconds origi
 }
 
 Table leases_table(const Report& report, const Look& look, microseconds origin) {
-  auto table = table_of_runs(report);
-  add_columns(table, kCountGroup, report, look, origin);
-  add_columns(table, kHoldingGroup, report, look, origin);
-  return table;
+  return holders_table(report, kHoldingGroup, look, origin);
+}
+
+Table budget_table(const Report& report, const Look& look, microseconds origin) {
+  return holders_table(report, kSpendingGroup, look, origin);
 }
 
 Table times_table(const Report& report, std::string_view title, Histogram Timing::*times) {
@@ -722,12 +798,11 @@ std::vector<AssertedMeasure> traffic_measures() {
 }
 
 std::vector<AssertedMeasure> lease_measures() {
-  std::vector<AssertedMeasure> all;
-  add_asserted(all, kCountGroup);
-  all.erase(all.begin());  // the worst window
-  add_asserted(all, kDenialGroup);
-  add_asserted(all, kHoldingGroup);
-  return all;
+  return measures_of_holders(kHoldingGroup);
+}
+
+std::vector<AssertedMeasure> budget_measures() {
+  return measures_of_holders(kSpendingGroup);
 }
 
 std::vector<AssertedMeasure> lease_search_measures() {

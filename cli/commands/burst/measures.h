@@ -63,7 +63,7 @@ struct MeasureGroup {
   bool needs_real_clock = false;
 };
 extern const MeasureGroup kCountGroup, kWorstGroup, kDenialGroup, kRetryGroup, kRemainingGroup,
-    kResetGroup, kMemoryGroup, kServerGroup, kMinuteGroup, kHoldingGroup;
+    kResetGroup, kMemoryGroup, kServerGroup, kMinuteGroup, kHoldingGroup, kSpendingGroup;
 
 // --- Times of a run under the real clock ---------------------------------------------------------
 
@@ -111,6 +111,8 @@ std::optional<std::uint64_t> seed_of(const Report& report);
 Table decisions_table(const Report& report, const Look& look, std::chrono::microseconds origin);
 /// The same with --concurrency.
 Table leases_table(const Report& report, const Look& look, std::chrono::microseconds origin);
+/// The same with --reserve.
+Table budget_table(const Report& report, const Look& look, std::chrono::microseconds origin);
 /// A table for people: statistics of the times of each run.
 Table times_table(const Report& report, std::string_view title,
                   traffic::Histogram traffic::Timing::*times);
@@ -136,6 +138,8 @@ struct AssertedMeasure {
 std::vector<AssertedMeasure> traffic_measures();
 /// The measures of leases.
 std::vector<AssertedMeasure> lease_measures();
+/// The measures of reservations.
+std::vector<AssertedMeasure> budget_measures();
 /// The measures of a search for leases.
 std::vector<AssertedMeasure> lease_search_measures();
 /// The measures of a search.

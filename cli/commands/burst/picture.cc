@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/commands/burst/leases.h"
 #include "cli/terminal/table.h"
 
 namespace rlctl::cli::burst {
@@ -69,6 +68,14 @@ std::string later_text(const Report& report, const Run& run, const TimeAxis& axi
                      later.cost == 1 ? "proceeds" : "proceed", until);
 }
 
+std::string_view chart_words(const Plan& plan) {
+  return plan.reserve ? "spent or held at once" : "held at once";
+}
+
+std::string_view request_words(const Plan& plan) {
+  return plan.reserve ? "reservations" : plan.concurrency ? "acquires" : "requests";
+}
+
 bool draws_one_key(const Report& report) {
   return report.plan.pattern && traffic_keys(report) > 1;
 }
@@ -87,8 +94,8 @@ TimeAxis axis_of(const Report& report, microseconds window, std::size_t most_col
     first = first ? std::min(*first, begin) : begin;
     // Those of a search go on after the last request.
     last = std::max(last, std::max(timeline.end(), run.outcome.departures.end()) - run.begin);
-    if (run.held && !run.held->steps.empty()) {
-      last = std::max(last, run.held->steps.back().at - run.begin);
+    if (const auto* steps = steps_of(run); steps != nullptr && !steps->empty()) {
+      last = std::max(last, steps->back().at - run.begin);
     }
     // As the bins of the timelines do, columns begin at multiples of their width from this, which
     // is the same for all runs.
@@ -120,10 +127,11 @@ Picture picture_of(const Report& report, std::size_t most_columns) {
     own.to += run.begin;
     auto& panel = picture.panels.emplace_back();
     panel.requests = run.outcome.timeline.columns(own.from, column_width(own), own.columns);
-    if (run.held) {
-      for (const auto& [at, held] : run.held->steps) panel.steps.push_back({at - run.begin, held});
+    const auto* steps = steps_of(run);
+    if (steps != nullptr) {
+      for (const auto& [at, held] : *steps) panel.steps.push_back({at - run.begin, held});
     }
-    if (!picture.has_chart || run.held) continue;
+    if (!picture.has_chart || steps != nullptr) continue;
     panel.steps = steps_within_window(run.outcome.departures, limit.window);
     for (auto& step : panel.steps) step.at -= run.begin;
   }
@@ -160,8 +168,8 @@ class Plot {
       : out_(out), report_(report), look_(look), glyphs_(glyphs(look.utf8)) {
     auto most = report.plan.limits.front().limit;
     for (const auto& run : report.runs) {
-      most =
-          std::max(most, run.held ? run.held->most_ever.held : run.outcome.measured.worst.allowed);
+      most = std::max(most,
+                      has_holders(report.plan) ? most_of(run) : run.outcome.measured.worst.allowed);
     }
     gutter_ = std::max(gutter_, std::to_string(most).size());
     const auto taken = gutter_ + 2;
@@ -203,9 +211,10 @@ class Plot {
   void append_run(const Run& run, const Panel& panel) {
     const auto& worst = run.outcome.measured.worst;
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
-    const auto of_leases = run.held ? lease_verdict(report_, run) : LeaseVerdict();
-    const auto verdict = run.held ? of_leases.text : verdict_of(run);
-    const auto verdict_tone = run.held ? of_leases.tone : kept ? kept->tone : Tone::kBad;
+    const bool of_holders = steps_of(run) != nullptr;
+    const auto [verdict, verdict_tone] =
+        of_holders ? holders_verdict(report_, run)
+                   : HoldersVerdict{verdict_of(run), kept ? kept->tone : Tone::kBad};
     const auto name = escaped_message(run.name);
     const bool beside = display_width(name) + 2 + display_width(verdict) <= look_.columns;
     out_.append(tone(name, Tone::kLabel)).append(beside ? "  " : "\n  ");
@@ -290,14 +299,14 @@ class Plot {
   void append_notes() {
     TextBlock block(out_, look_);
     const bool one_key = draws_one_key(report_);
-    if (picture_.has_chart && report_.plan.concurrency) {
-      block.row("chart", "held at once",
+    if (picture_.has_chart && has_holders(report_.plan)) {
+      block.row("chart", chart_words(report_.plan),
                 one_key ? "of the key of which most are" : "against the limit");
     } else if (picture_.has_chart) {
       block.row("chart", fmt::format("allowed within the last {}", period_text(picture_.window)),
                 one_key ? "to the named key, against the limit" : "against the limit");
     }
-    const std::string what = report_.plan.concurrency ? "acquires" : "requests";
+    const std::string what(request_words(report_.plan));
     block.row("rows", one_key ? what + " of all keys" : what,
               fmt::format("a column is {}, the highest {}", column_text(picture_.axis), highest_));
     for (std::size_t i = 0; i < report_.runs.size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands/burst/report.h"
@@ -51,6 +52,11 @@ struct Picture {
   std::vector<Panel> panels = {};  ///< one for each run, in order
 };
 Picture picture_of(const Report& report, std::size_t most_columns);
+
+/// What the chart shows with --concurrency or --reserve.
+std::string_view chart_words(const Plan& plan);
+/// "requests", "acquires" or "reservations".
+std::string_view request_words(const Plan& plan);
 
 /// The units allowed within the window that ends at a time, which is what a limit bounds: the first
 /// step is at the beginning of the timeline, and the others are where the number changes. Counts

@@ -11,6 +11,7 @@
 #include "adversary/exhaustive.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/burst/budgets.h"
 #include "cli/commands/burst/lease_search.h"
 #include "cli/commands/burst/leases.h"
 #include "cli/options/limits.h"
@@ -177,7 +178,7 @@ std::string hint_for(const std::string& operand, ConfigurationSource& configurat
 }
 
 const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
-                                      const std::optional<RealClock>& clock, bool has_leases,
+                                      const std::optional<RealClock>& clock, bool has_holders,
                                       ConfigurationSource& configuration) {
   if (operands.size() > 1) {
     auto hint = hint_for(operands[1], configuration);
@@ -194,7 +195,7 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
   const bool is_closed_loop = clock && clock->is_closed_loop();
   if (operands.empty()) {
     if (is_closed_loop) return *traffic::find_pattern(kSteady);
-    return has_leases ? *traffic::find_pattern(kPoisson) : traffic::patterns().front();
+    return has_holders ? *traffic::find_pattern(kPoisson) : traffic::patterns().front();
   }
   if (const auto* pattern = traffic::find_pattern(operands[0])) {
     if (!is_closed_loop || pattern->name == kSteady) return *pattern;
@@ -258,6 +259,7 @@ void add_scripts(Plan& plan, const ScriptOptions& options, const Invocation& inv
   for (auto candidate : scripts.limiters) {
     candidate.limits = plan.limits;
     if (plan.concurrency) ask_for_leases(candidate, plan);
+    if (plan.reserve) ask_for_reservations(candidate, plan);
     require_usable(candidate);
     const auto& script = candidate.foreign;
     if (script && !script->function.empty() && names_server(invocation.connection)) {
@@ -371,8 +373,7 @@ void set_traffic(Plan& plan, const std::vector<std::string>& operands,
   if (!plan.concurrency) plan.request.limit = plan.limits.front();
   if (!plan.replay) {
     if (!plan.search) {
-      plan.pattern =
-          &parse_pattern(operands, plan.real, plan.concurrency.has_value(), configuration);
+      plan.pattern = &parse_pattern(operands, plan.real, has_holders(plan), configuration);
     }
     if (plan.concurrency && plan.pattern) limit_acquires(plan);
     complete_request(plan);
@@ -446,6 +447,7 @@ void require_virtual(const Options& options, std::string_view real) {
 void require_consistent(const Options& options, const Plan& plan) {
   const bool is_real = plan.is_real.value_or(plan.max_rate);
   require_lease_options(options, plan);
+  require_budget_options(options, plan);
   if (plan.search) require_searchable(options, plan);
   if (plan.is_real && is_real) require_virtual(options, "--clock real");
   if (plan.max_rate) require_virtual(options, "--rate max");
@@ -512,6 +514,12 @@ Resolved resolved_options(const Plan& plan, const Invocation& invocation) {
     }
   } else {
     for (const auto& limit : plan.limits) values["--limit"].push_back(limiter::format_limit(limit));
+  }
+  if (plan.reserve) {
+    const auto& spend = plan.budget.spend;
+    values["--hold"] = {format_duration(spend.hold)};
+    values["--settle-after"] = {format_duration(spend.settle_after) +
+                                (spend.is_exponential ? "~" : "")};
   }
   const auto& script = plan.script;
   if (!script.scripts.empty()) {
@@ -600,6 +608,7 @@ void complete_plan(Plan& plan, const Invocation& invocation) {
     if (plan.limit_texts.empty()) plan.limit_texts = {plan.search ? kSearchLimit : kDefaultLimit};
     plan.limits = parse_limits(plan.limit_texts, plan.burst_text);
   }
+  if (plan.reserve) set_budget(plan, invocation.options);
   set_traffic(plan, operands, invocation.configuration);
   add_candidates(plan, invocation);
   require_program_options(plan, invocation.options);

@@ -18,6 +18,7 @@
 #include "traffic/holding.h"
 #include "traffic/pattern.h"
 #include "traffic/script.h"
+#include "traffic/spending.h"
 #include "traffic/suggestion.h"
 
 namespace rlctl::cli::burst {
@@ -62,6 +63,14 @@ struct LeasePlan {
   std::optional<std::string> release_arguments = {};  ///< its --args
 };
 
+/// What the options say about reservations, besides LeasePlan's --hold and --crash.
+struct BudgetPlan {
+  traffic::SpendPlan spend{.hold = std::chrono::seconds{30},
+                           .settle_after = std::chrono::seconds{1}};
+  std::optional<std::string> settle = {};            ///< the file of the script that settles
+  std::optional<std::string> settle_arguments = {};  ///< its --args
+};
+
 /// The colours of a picture; kAuto: those of the reader's screen.
 enum class Theme { kAuto, kLight, kDark };
 
@@ -78,6 +87,9 @@ struct Plan {
   /// --concurrency: leases are asked for. Then the only limit is this number and --lease.
   std::optional<std::int64_t> concurrency = {};
   LeasePlan leases = {};
+  /// --reserve: each request reserves so many units, which are settled later.
+  std::optional<std::int64_t> reserve = {};
+  BudgetPlan budget = {};
   bool model = false;                      ///< the models decide, without a server
   traffic::PatternRequest request = {};    ///< what the pattern is asked for
   std::optional<std::uint32_t> keys = {};  ///< the number of keys
@@ -106,6 +118,10 @@ struct Plan {
   std::vector<std::string> replay_command = {};  ///< replays a search's schedule
 };
 
+/// Whether there are holders, of leases or of reservations, whose events follow from decisions.
+inline bool has_holders(const Plan& plan) {
+  return plan.concurrency || plan.reserve;
+}
 /// Whether one of the candidates is a program.
 bool has_programs(const Plan& plan);
 

@@ -8,6 +8,8 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/burst/budgets.h"
+#include "cli/commands/burst/leases.h"
 #include "cli/commands/burst/measures.h"
 
 namespace rlctl::cli::burst {
@@ -172,6 +174,20 @@ std::optional<std::string> why_invalid(const Run& run) {
                         rate_text(timing->offered_per_second));
   }
   return text + "; the times are not reliable";
+}
+
+HoldersVerdict holders_verdict(const Report& report, const Run& run) {
+  return run.spent ? budget_verdict(report, run) : lease_verdict(report, run);
+}
+
+const std::vector<traffic::HeldStep>* steps_of(const Run& run) {
+  if (run.spent) return &run.spent->steps;
+  return run.held ? &run.held->steps : nullptr;
+}
+
+std::int64_t most_of(const Run& run) {
+  if (run.spent) return run.spent->most.both();
+  return run.held ? run.held->most_ever.held : 0;
 }
 
 std::optional<Verdict> verdict_within_limit(std::int64_t allowed, double ratio) {

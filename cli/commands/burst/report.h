@@ -1,9 +1,12 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "adversary/leases.h"
 #include "adversary/search.h"
@@ -13,6 +16,7 @@
 #include "limiter/limit.h"
 #include "traffic/holding.h"
 #include "traffic/measurement.h"
+#include "traffic/spending.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::cli::burst {
@@ -52,9 +56,11 @@ struct Run {
   traffic::Outcome outcome = {};
   std::optional<SearchFindings> search = {};       ///< if a search found the traffic
   std::optional<traffic::Held> held = {};          ///< with --concurrency
+  std::optional<traffic::Spent> spent = {};        ///< with --reserve
   std::optional<LeaseFindings> lease_search = {};  ///< if a search did
   /// The names of the keys of Held::most and Held::most_ever.
   std::string held_key = {}, held_ever_key = {};
+  std::string spent_key = {};               ///< the name of the key of Spent::most
   std::optional<OfferedLoad> offered = {};  ///< if assertions need it
   /// What the replies of a script suggest about how they were read.
   std::optional<std::string> hint = {};
@@ -164,6 +170,18 @@ struct Verdict {
 /// The verdict; none if the limiter exceeded the limit. One that allows nothing has kept the limit,
 /// but has not succeeded.
 std::optional<Verdict> verdict_within_limit(std::int64_t allowed, double ratio);
+
+/// Whether a limiter of leases or reservations exceeded the limit or lost anything, in a few words.
+struct HoldersVerdict {
+  std::string text = {};
+  Tone tone = Tone::kGood;
+};
+/// With --concurrency or --reserve.
+HoldersVerdict holders_verdict(const Report& report, const Run& run);
+/// How many held leases, or how many units were spent or held, over time, and the most; null and 0
+/// without --concurrency and --reserve.
+const std::vector<traffic::HeldStep>* steps_of(const Run& run);
+std::int64_t most_of(const Run& run);
 /// The verdict on a finding of a search; a title stands before it.
 std::string finding_verdict(const adversary::Finding& finding, const SearchFindings& search,
                             const Look& look);

@@ -9,6 +9,7 @@
 #include "adversary/trial.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/burst/budgets.h"
 #include "cli/commands/burst/lease_search.h"
 #include "cli/commands/burst/leases.h"
 #include "cli/commands/burst/measures.h"
@@ -444,10 +445,10 @@ class Session {
   traffic::OnDecision on_decision_of(const traffic::Candidate& candidate, const std::string& name,
                                      const traffic::Traffic& traffic) {
     all_allowed_.reset();
-    if (has_assertions_ && !plan_.concurrency)
+    if (has_assertions_ && !has_holders(plan_))
       all_allowed_.emplace(candidate.limits).ignore_reports();
     allowed_.reset();
-    if (draws_ && draws_one_key(report_) && !plan_.concurrency) allowed_.emplace();
+    if (draws_ && draws_one_key(report_) && !has_holders(plan_)) allowed_.emplace();
     if (comparison_ && !report_.runs.empty()) comparison_->start_second();
     events_.reset();
     if (plan_.html) events_.emplace();
@@ -559,6 +560,8 @@ class Session {
       decider = std::make_unique<exec::ProgramDecider>(candidate, *traffic, programs_);
     } else if (plan_.model && plan_.concurrency) {
       decider = std::make_unique<traffic::LeaseModelDecider>(candidate.limits.front());
+    } else if (plan_.model && plan_.reserve) {
+      decider = std::make_unique<traffic::BudgetModelDecider>(candidate.limits);
     } else if (plan_.model) {
       decider = std::make_unique<traffic::ModelDecider>(candidate);
     } else {
@@ -581,40 +584,65 @@ class Session {
       show(number, static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(size, 1)),
            fmt::format("{} requests", runs * size));
     };
-    traffic::HoldingOutcome holding;
+    const auto end = [&](const traffic::Outcome& outcome) {
+      if (!outcome.interrupted) decider->finish();
+      progress_.clear();  // cleaning up may write a warning
+    };
+    const auto& interrupt = invocation_.interrupt;
     if (plan_.concurrency) {
-      holding = traffic::run_holding(*traffic, *decider, candidate.limits.front(),
-                                     hold_plan_of(candidate, plan_), invocation_.interrupt,
-                                     on_decision, on_progress, zero);
-    } else {
-      holding.outcome = traffic::run_virtually(
-          *traffic, *decider, candidate.limits, invocation_.interrupt, on_decision, on_progress,
-          has_assertions_ || invocation_.json || !candidate.is_bundled(), zero);
+      auto holding = traffic::run_holding(*traffic, *decider, candidate.limits.front(),
+                                          hold_plan_of(candidate, plan_), interrupt, on_decision,
+                                          on_progress, zero);
+      end(holding.outcome);
+      return finished_leases(candidate, std::move(holding), *traffic, begin);
     }
-    if (!holding.outcome.interrupted) decider->finish();
-    progress_.clear();  // cleaning up may write a warning
-    if (!plan_.concurrency) {
-      return finished(candidate, std::move(holding.outcome), *traffic, begin);
+    if (plan_.reserve) {
+      auto spending =
+          traffic::run_spending(*traffic, *decider, spend_rules_of(candidate), plan_.budget.spend,
+                                interrupt, on_decision, on_progress, zero);
+      end(spending.outcome);
+      return finished_budget(candidate, std::move(spending), *traffic, begin);
     }
-    return finished_leases(candidate, std::move(holding), *traffic, begin);
+    auto outcome = traffic::run_virtually(
+        *traffic, *decider, candidate.limits, interrupt, on_decision, on_progress,
+        has_assertions_ || invocation_.json || !candidate.is_bundled(), zero);
+    end(outcome);
+    return finished(candidate, std::move(outcome), *traffic, begin);
   }
 
-  /// What is known of leases: neither windows nor what a limiter reports.
-  Run finished_leases(const traffic::Candidate& candidate, traffic::HoldingOutcome holding,
-                      const traffic::Traffic& traffic, microseconds begin) {
+  /// What is known of holders: neither windows nor what a limiter reports.
+  static Run run_of_holders(const traffic::Candidate& candidate, traffic::Outcome outcome,
+                            const traffic::Traffic& traffic, microseconds begin) {
     Run run{.name = std::string(name_of(candidate)),
             .is_bundled = candidate.is_bundled(),
-            .outcome = std::move(holding.outcome),
-            .held = std::move(holding.held),
+            .outcome = std::move(outcome),
             .begin = begin};
     for (const auto& [key, denied] : run.outcome.top_denied) {
       run.top_denied.emplace_back(traffic.key_name(key), denied);
     }
-    auto& held = *run.held;
+    run.hint = lease_hint(run);
+    return run;
+  }
+
+  static Run finished_leases(const traffic::Candidate& candidate, traffic::HoldingOutcome holding,
+                             const traffic::Traffic& traffic, microseconds begin) {
+    auto run = run_of_holders(candidate, std::move(holding.outcome), traffic, begin);
+    auto& held = run.held.emplace(std::move(holding.held));
     if (candidate.foreign) held.releases_refused.reset();  // its replies to them are not read
     if (held.most.held > 0) run.held_key = traffic.key_name(held.most.key);
     if (held.most_ever.held > 0) run.held_ever_key = traffic.key_name(held.most_ever.key);
-    run.hint = lease_hint(run);
+    return run;
+  }
+
+  static Run finished_budget(const traffic::Candidate& candidate, traffic::SpendingOutcome spending,
+                             const traffic::Traffic& traffic, microseconds begin) {
+    auto run = run_of_holders(candidate, std::move(spending.outcome), traffic, begin);
+    auto& spent = run.spent.emplace(std::move(spending.spent));
+    if (candidate.foreign) {  // its replies to settles are not read
+      spent.refused.reset();
+      spent.refused_while_held.reset();
+    }
+    if (spent.most.both() > 0) run.spent_key = traffic.key_name(spent.most.key);
     return run;
   }
 
@@ -946,7 +974,7 @@ std::shared_ptr<const replay::Recording> read_recording(const Plan& plan,
       });
   progress.clear();
   warn_of_lines(*recording, invocation.command);
-  if (!plan.concurrency) require_costs(plan.candidates, *recording);
+  if (!has_holders(plan)) require_costs(plan.candidates, *recording);
   return recording;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/burst/budgets.h"
 #include "cli/commands/burst/leases.h"
 
 namespace rlctl::cli::burst {
@@ -202,7 +203,8 @@ class Drawing {
       about += fmt::format(", {} keys", keys);
     }
     if (report_.plan.concurrency) about += "; " + holds_text(report_.plan);
-    if (request.cost > 1) about += fmt::format(", cost {}", request.cost);
+    if (report_.plan.reserve) about += "; " + reservations_text(report_.plan);
+    if (request.cost > 1 && !report_.plan.reserve) about += fmt::format(", cost {}", request.cost);
     if (!report_.plan.real) about += ", virtual time";
     if (report_.interrupted) about += ", interrupted";
     text(20, y + 20, "soft", about);
@@ -227,8 +229,9 @@ class Drawing {
             y - 9);
       words(14, content);
     };
-    if (picture_.has_chart && report_.plan.concurrency) {
-      line("within", one_key ? "held at once, of that key" : "held at once");
+    if (picture_.has_chart && has_holders(report_.plan)) {
+      line("within",
+           fmt::format("{}{}", chart_words(report_.plan), one_key ? ", of that key" : ""));
       line("limit", "limit");
     } else if (picture_.has_chart) {
       line("within", fmt::format("allowed{} within the last {}", one_key ? " to that key" : "",
@@ -240,9 +243,7 @@ class Drawing {
     if (report_.plan.search) box("worst", "worst window");
     text(kRight, y, "soft end",
          fmt::format("{}bars: {} in {}", has_refunds(report_) ? "refunds are not shown; " : "",
-                     one_key                    ? "all keys,"
-                     : report_.plan.concurrency ? "acquires"
-                                                : "requests",
+                     one_key ? "all keys," : request_words(report_.plan),
                      column_text(picture_.axis)));
   }
 
@@ -265,7 +266,7 @@ class Drawing {
   }
 
   std::string verdict_of(const Run& run) const {
-    if (run.held) return lease_verdict(report_, run).text;
+    if (steps_of(run) != nullptr) return holders_verdict(report_, run).text;
     if (run.search) return finding_verdict(run.search->result.most, *run.search, {.utf8 = true});
     const auto& worst = run.outcome.measured.worst;
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
@@ -278,7 +279,9 @@ class Drawing {
   }
 
   std::string_view verdict_class(const Run& run) const {
-    if (run.held) return lease_verdict(report_, run).tone != Tone::kBad ? "end" : "over end";
+    if (steps_of(run) != nullptr) {
+      return holders_verdict(report_, run).tone != Tone::kBad ? "end" : "over end";
+    }
     const auto& worst = run.outcome.measured.worst;
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
     return kept && kept->tone == Tone::kGood ? "end" : "over end";

@@ -5,6 +5,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/burst/budgets.h"
 #include "cli/commands/burst/lease_search.h"
 #include "cli/commands/burst/leases.h"
 #include "cli/commands/burst/measures.h"
@@ -66,7 +67,7 @@ std::string about_text(const Report& report) {
   }
   if (plan.request.keys > 1) about += fmt::format(", {} keys", plan.request.keys);
   const auto& costs = plan.search ? plan.search->costs : plan.costs;
-  if (costs.size() > 1 || costs.front() > 1) {
+  if (!plan.reserve && (costs.size() > 1 || costs.front() > 1)) {
     about += fmt::format(", cost {}", fmt::join(costs, ", "));
   }
   return about;
@@ -248,6 +249,9 @@ class TextReport {
     if (plan_.concurrency) {
       block_.row("limit", leases_text(plan_), plan_.search ? "" : holds_text(plan_));
       if (!report_.recording) block_.row("", about_text(report_));
+    } else if (plan_.reserve) {
+      block_.row("limit", limits_text(plan_.limits), about_text(report_));
+      block_.row("units", reservations_text(plan_));
     } else {
       block_.row("limit", limits_text(plan_.limits), about_text(report_));
     }
@@ -268,7 +272,9 @@ class TextReport {
 
   void append_decided() {
     const auto axis = picture_of(report_, 2).axis;
-    const auto make_table = plan_.concurrency ? leases_table : decisions_table;
+    const auto make_table = plan_.concurrency ? leases_table
+                            : plan_.reserve   ? budget_table
+                                              : decisions_table;
     make_table(report_, look_, axis.origin).append(out_, look_);
     if (shows_dates(report_)) return;
     const auto* origin = axis.is_about_edge  ? "from the edge of a window"
@@ -430,9 +436,11 @@ class TextReport {
     out_ += '\n';
     if (!report_.runs.empty()) {
       append_decided();
-      if (!plan_.concurrency) append_misreports();
+      if (!has_holders(plan_)) append_misreports();
       for (const auto& run : report_.runs) {
-        append_remarks(run.held ? remarks_on_leases(report_, run) : remarks_on(report_, run));
+        append_remarks(run.spent  ? remarks_on_budget(report_, run)
+                       : run.held ? remarks_on_leases(report_, run)
+                                  : remarks_on(report_, run));
       }
       if (traffic_keys(report_) > 1 && report_.recording) {
         append_top_denied_table();
