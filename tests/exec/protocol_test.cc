@@ -44,6 +44,31 @@ TEST_CASE("a request is a line whose members have one order") {
         "\n");
 }
 
+TEST_CASE("a request about a reservation has its ID, its units, and the hold or the actual cost") {
+  const limiter::Limit limit{.limit = 5, .window = 30s};
+  CHECK(written(limit, {.now = 1us,
+                        .key = "k",
+                        .cost = 3,
+                        .id = 7,
+                        .event = "reserve",
+                        .reservation = "r17",
+                        .hold = 2s}) ==
+        R"({"now_us":1,"key":"k","event":"reserve","reservation":"r17","units":3,)"
+        R"("hold_us":2000000,"id":7,"limit":5,"window_us":30000000,"burst":5})"
+        "\n");
+  CHECK(written(limit, {.now = 1us,
+                        .key = "k",
+                        .cost = 3,
+                        .id = 8,
+                        .event = "settle",
+                        .reservation = "r17",
+                        .actual = 0,
+                        .hold = 2s}) ==
+        R"({"now_us":1,"key":"k","event":"settle","reservation":"r17","units":3,)"
+        R"("actual":0,"id":8,"limit":5,"window_us":30000000,"burst":5})"
+        "\n");
+}
+
 TEST_CASE("a request about a lease has its event and its holder, and the duration of the lease") {
   CHECK(written({.limit = 5, .window = 30s},
                 {.now = 1us, .key = "k", .id = 7, .event = "release", .holder = "h17"}) ==

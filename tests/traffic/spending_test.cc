@@ -6,14 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "support/foreign_bench.h"
 #include "support/limiters.h"
+#include "support/random.h"
 
 namespace traffic_spending_test {
 
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
+using namespace rlctl::test::foreign;
+using Random = rlctl::test::Random;
 using rlctl::Interrupt;
+using rlctl::UsageError;
 
 namespace {
 
@@ -190,6 +195,56 @@ TEST_CASE("spending: units lost for good are found at the end, to the unit") {
   const auto spent = run({0s}, leaky, {.limit = kLimit}, {.units = 4, .hold = 1s}).found.spent;
   CHECK(spent.starved == 0);
   CHECK(spent.leaked == 10);  // it never gave back what it gave: the second time nothing was left
+}
+
+TEST_CASE("spending: the script budget and its model decide the same events alike") {
+  TestServer server;
+  const Candidate candidate{&algorithm("budget"), {kLimit}};
+  const auto script = script_of(candidate);
+  ScriptDecider on_server(server.connection(), *script);
+  BudgetModelDecider model(candidate.limits);
+  Random random;
+  std::vector<Arrival> arrivals;
+  microseconds after{0};
+  for (int i = 0; i < 3'000; ++i) {
+    after += random.percent(50) ? 0us : microseconds{random.uniform(0, 8'000'000)};
+    const auto kind = random.uniform(0, 4);
+    arrivals.push_back({.at = kNow + after,
+                        .key = static_cast<std::uint32_t>(random.uniform(0, 1)),
+                        .event = kind == 0  ? Event::kRequest
+                                 : kind < 3 ? Event::kReserve
+                                            : Event::kSettle,
+                        .cost = random.uniform(1, 5),
+                        .holder = static_cast<std::uint32_t>(random.uniform(1, 20)),
+                        .actual = random.uniform(0, 7),
+                        .hold = 10s});
+  }
+  std::vector<Decision> first(arrivals.size()), second(arrivals.size());
+  REQUIRE(on_server.decide(arrivals, first) == arrivals.size());
+  REQUIRE(model.decide(arrivals, second) == arrivals.size());
+  CHECK(first == second);
+}
+
+TEST_CASE("spending: a script is told the ID, the units, the actual cost and the hold") {
+  TestServer server;
+  auto all = limiter("redis.call('RPUSH', KEYS[1], table.concat(ARGV, ' ')) return 1", {"{key}"},
+                     {"{event}", "{reservation}", "{cost}", "{actual}", "{hold}", "{hold_ms}"});
+  CHECK_THROWS_WITH_AS(require_usable(all, kLimit),
+                       "{event} is about leases or reservations; it requires --concurrency or "
+                       "--reserve",
+                       UsageError);
+  all.hold = 1500ms;
+  const auto foreign = candidate(all, kLimit);
+  const auto script = script_of(foreign);
+  ScriptDecider decider(server.connection(), *script);
+  const std::vector<Arrival> arrivals{
+      {.at = kNow, .event = Event::kReserve, .cost = 5, .holder = 7, .hold = 1500ms},
+      {.at = kNow, .event = Event::kSettle, .cost = 5, .holder = 7, .actual = 3, .hold = 1500ms}};
+  std::vector<Decision> decisions(2);
+  REQUIRE(decider.decide(arrivals, decisions) == 2);
+  const auto reply = server.call({"LRANGE", "p:1", "0", "-1"});
+  CHECK(reply[0].text() == "reserve r7 5 0 1.5 1500");
+  CHECK(reply[1].text() == "settle r7 5 3 1.5 1500");
 }
 
 TEST_CASE("spending: windows of another kind are not held against a foreign limiter") {
