@@ -51,7 +51,8 @@ void add_options(Options& options, Plan& plan) {
       .needs("--hold", "", "--hold 30s frees the units after 30 seconds if nobody settles");
   options
       .value("--hold", "TIME", into(plan.hold, parse_hold),
-             "how long --reserve, or each line of --batch, holds its units unless it is settled")
+             "how long --reserve, or each line of --batch, holds its units unless it is settled; "
+             "the default --algorithm is then budget")
       .excludes_each({"--cost", "--peek"});
   options
       .value("--id", "ID", into(plan.id, parse_id),

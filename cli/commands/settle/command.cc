@@ -155,7 +155,7 @@ const Command kCommand{
          .summary = "record what a reservation has cost, and free the rest of it",
          .synopsis = "[connection] settle --limit LIMIT [options] [--] KEY ID ACTUAL\n"
                      "[connection] settle --limit LIMIT [options] --release [--] KEY ID\n"
-                     "[connection] settle --policy NAME [options] [--] [ARGUMENT...] ID ACTUAL",
+                     "[connection] settle --policy NAME [options] [ARGUMENT...] ID ACTUAL",
          .about =
              "Settles a reservation of rlctl check --reserve: its units are no longer held, and\n"
              "ACTUAL units are spent, even if that exceeds the limit. Settling again changes\n"
@@ -171,7 +171,8 @@ const Command kCommand{
                  kStatusRejected,
              },
          .epilogue =
-             R"(Examples:
+             R"(
+Examples:
   rlctl settle --limit 100000/d tokens:acme 7f3a9c51e20b4d68 380
   rlctl settle --limit 100000/d tokens:acme 7f3a9c51e20b4d68 --release
   rlctl settle --policy tokens acme 7f3a9c51e20b4d68 380

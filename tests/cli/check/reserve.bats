@@ -29,7 +29,7 @@ at() { rlctl check k --limit 1000/60s --algorithm budget --now "$(($1 * 1000000)
   assert_equal "$(jq -c '[.allowed, .algorithm, .cost, .reservation]' <<<"$output")" \
     '[true,"budget",400,{"id":"a","state":"held","units":400,"hold_us":30000000}]'
   run -1 reserve 700 --id b --json
-  assert_equal "$(jq -c '[.allowed, .retry_after_us, .reservation.state]' <<<"$output")" '[false,20000000,"unknown"]'
+  assert_equal "$(jq -c '[.allowed, .retry_after_us, .reservation.state]' <<<"$output")" '[false,30000000,"unknown"]'
   run -0 reserve 1 --id $'\xff' --json
   assert_equal "$(jq -r '.reservation.id_base64' <<<"$output")" "$(printf '\xff' | base64)"
 }
@@ -39,7 +39,7 @@ at() { rlctl check k --limit 1000/60s --algorithm budget --now "$(($1 * 1000000)
   local before
   before=$(cli DUMP k | base64)
   run -1 reserve 601 --id b
-  assert_output 'denied key=k limit=1000/60s algorithm=budget reservation=b state=unknown units=601 remaining=600 retry_after=20.000s reset=60.000s'
+  assert_output 'denied key=k limit=1000/60s algorithm=budget reservation=b state=unknown units=601 remaining=600 retry_after=30.000s reset=60.000s'
   run -1 reserve 1001 --id b
   assert_output --partial ' retry_after=never '
   assert_equal "$(cli DUMP k | base64)" "$before"
