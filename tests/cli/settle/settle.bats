@@ -84,6 +84,17 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
   assert_output --partial 'remaining=220 '
 }
 
+@test "a settle counts in the period of the calendar in which it comes; holds carry over" {
+  [[ -e /usr/share/zoneinfo/Europe/Zurich ]] || skip 'no time zones are installed'
+  local month=(--limit 1000/month@Europe/Zurich)
+  run -0 rlctl check k "${month[@]}" --reserve 400 --hold 60s --id a --now 2026-10-31T22:59:59Z
+  run -0 rlctl check k "${month[@]}" --algorithm budget --peek --now 2026-10-31T23:00:00Z
+  assert_output --partial ' remaining=600 '
+  run -0 rlctl settle k a 380 "${month[@]}" --now 2026-10-31T23:00:01Z --json
+  assert_equal "$(jq -c '[.reservation.state, .remaining, .reset_after_us, .limits[0].calendar]' <<<"$output")" \
+    '["held",620,2591999000000,"month@Europe/Zurich"]'
+}
+
 @test "--key-base64 is for the key, not for the ID" {
   run -0 rlctl check --key-base64 "$(printf 'k\xff' | base64)" "${limit[@]}" --reserve 400 --hold 30s --id 'a b'
   assert_output --partial 'reservation=a\x20b '
