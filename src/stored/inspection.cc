@@ -303,9 +303,20 @@ void InspectionBuilder::apply_ban() {
       ban->until ? std::max(microseconds{0}, *ban->until - result_.now) : limiter::kNever;
 }
 
+/// Whether the stored limit is this one, of the calendar, in one of its periods: only the period is
+/// stored.
+static bool is_in_period_of(const limiter::Limit& limit, const Decoded& state) {
+  if (limit.calendar == nullptr || state.counts.size() != 1) return false;
+  const auto start = state.counts.front().at;
+  const auto period = period_of(limit, start);
+  return period.start == start && period.length() == state.limit->window &&
+         limit.limit == state.limit->limit;
+}
+
 void InspectionBuilder::fill_ours() {
   const auto& state = result_.state;
-  auto limit = request_.limit.value_or(*state.limit);
+  const bool is_usual = limit_ && is_in_period_of(*limit_, state);
+  auto limit = request_.limit.value_or(is_usual ? *limit_ : *state.limit);
   const bool is_stored = limit.limit == state.limit->limit && limit.window == state.limit->window;
   if (is_stored && !limit.burst) limit.burst = state.limit->burst;
   if (!state.form->algorithm()->has_burst) limit.burst.reset();

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
+#include "support/limiters.h"
 #include "support/random.h"
 #include "support/refusal.h"
 #include "support/temp_folder.h"
@@ -208,6 +209,41 @@ TEST_CASE("only some algorithms have windows of the calendar") {
         }) ==
         "gcra has no windows of the calendar, such as month@UTC; fixed-window and budget "
         "have them");
+}
+
+TEST_CASE("scripts and models agree in periods of the calendar, also if the limit changes") {
+  if (!has_zones()) return;
+  std::vector<Limit> limits{parse_limit("4/1d")};
+  for (const auto* const text :
+       {"5/day@America/Asuncion", "4/week@Asia/Tokyo", "3/day@UTC", "6/month+31@Europe/Zurich"}) {
+    limits.push_back(parse_limit(text));
+  }
+  rlctl::test::TestServer server;
+  for (const auto& algorithm : algorithms()) {
+    if (!algorithm.has_periods) continue;
+    CAPTURE(algorithm.name);
+    rlctl::test::ModelLimiter model(algorithm);
+    rlctl::test::ScriptLimiter script(server, algorithm);
+    rlctl::test::Random random;
+    const std::string name(algorithm.name);
+    auto now = parse_instant("2024-03-20T00:00:00Z");
+    for (int i = 0; i < 600; ++i) {
+      const auto& limit = random.percent(80) ? limits[1] : random.one_of(limits);
+      const auto& other = random.one_of(limits);
+      // To an edge, over it, or anywhere, and sometimes back.
+      const auto edge = period_of(random.one_of(limits), now).end;
+      now = random.percent(20)   ? edge
+            : random.percent(20) ? edge - 1us
+                                 : now + microseconds{random.log_uniform(1, 1'000'000'000'000)};
+      if (random.percent(5)) now -= 30h;
+      Request request{{name}, {limit}, random.uniform(-1, 3), now};
+      if (random.percent(30)) {
+        request.keys.push_back(name + "2");
+        request.limits.push_back(other);
+      }
+      REQUIRE(script.ask(request) == model.ask(request));
+    }
+  }
 }
 
 #ifdef RLCTL_HAS_DATE

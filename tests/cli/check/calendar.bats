@@ -125,8 +125,9 @@ limits_of() { rlctl inspect "$@" | grep -oE 'limit [0-9]+ per [^,]*'; }
 # ahead SECONDS: sets the server's clock.
 ahead() {
   perl -e 'open my $f, "+<", $ENV{clock} or die; syswrite $f, pack "q", $ARGV[0]' "$1"
-  wait_until eval '(($(cli TIME | head -1) - $(date +%s) - '"$1"' + 5 < 10))'
+  wait_until clock_is_ahead "$1"
 }
+clock_is_ahead() { (($(cli TIME | head -1) - $(date +%s) > $1 - 60)); }
 
 @test "a server with another clock has another period, which is stated at the second try" {
   [[ $RLCTL_BUILD != *sanitize* ]] || skip 'a sanitizer must be the first library that is loaded'
@@ -192,8 +193,8 @@ ahead() {
 }
 
 @test "the user's TZ has no influence, and run passes it on" {
-  TZ=Asia/Tokyo run -0 rlctl run "${month[@]}" job -- sh -c 'echo "$TZ"'
+  TZ=Asia/Tokyo run -0 rlctl run "${month[@]}" job -- printenv TZ
   assert_output Asia/Tokyo
-  run -0 env -u TZ rlctl run "${month[@]}" job -- sh -c 'echo "${TZ-unset}"'
-  assert_output unset
+  run -1 env -u TZ rlctl run "${month[@]}" job -- printenv TZ
+  assert_output ''
 }
