@@ -96,7 +96,7 @@ std::int64_t SpendMeasurement::free_units(std::uint32_t key, microseconds now) {
 }
 
 void SpendMeasurement::draw(const Key& key, std::uint32_t number, microseconds now) {
-  if (number >= kSpendersDrawn) return;
+  if (number >= kSpendersDrawn || !has_traffic_) return;
   if (number >= series_.size()) series_.resize(number + std::size_t{1});
   series_[number].add(now, key.windows[kOfClock].spent + key.units_held);
 }
@@ -203,8 +203,9 @@ void SpendMeasurement::note_allowed(Key& key, std::uint32_t number, microseconds
                          .key = number,
                          .at = now};
     auto& of_kind = exceeded_[kind];
-    if (used.both() > rules_.limit.limit) ++of_kind.times;
-    if (used.both() > of_kind.most.both()) of_kind.most = used;
+    const bool is_too_much = used.both() > rules_.limit.limit;
+    if (is_too_much) ++of_kind.times;
+    if ((has_traffic_ || is_too_much) && used.both() > of_kind.most.both()) of_kind.most = used;
   }
 }
 
@@ -326,6 +327,7 @@ class SpendingRun final : public FollowUps {
   std::optional<EndProbe> probe(bool& is_interrupted) {
     const auto room = rules_.limit.limit / plan_.units;
     if (measurement_.keys() == 0 || room > kMostReserved) return std::nullopt;
+    measurement_.end_traffic();
     EndProbe end{.keys = static_cast<std::int64_t>(std::min(measurement_.keys(), kSpendersProbed))};
     const auto first = std::max(measurement_.end_of_holds(), now()) + rules_.tick;
     const auto second =

@@ -85,6 +85,8 @@ class SpendMeasurement {
   std::int64_t free_units(std::uint32_t key, microseconds now);
   /// When all holds have ended.
   microseconds end_of_holds() const { return end_of_holds_; }
+  /// From now on nothing is drawn, and only what exceeds the limit counts as used.
+  void end_traffic() { has_traffic_ = false; }
   /// At the end, nobody had or got so many units of a key.
   void note_leak(std::int64_t units) { found_.leaked = std::max(found_.leaked, units); }
   Spent finish();
@@ -139,6 +141,7 @@ class SpendMeasurement {
   std::array<Exceeded, kKinds> exceeded_ = {};
   std::vector<HeldSeries> series_;  ///< by key
   microseconds end_of_holds_{0};
+  bool has_traffic_ = true;
   Spent found_;
 };
 

@@ -54,7 +54,7 @@ void add_budget_options(Options& options, Plan& plan) {
   options.group("Budgets");
   options.value(std::string(kReserve), "UNITS",
                 into(plan.reserve, number_between(kReserve, 1, limiter::kLargestCost)),
-                "reserve UNITS with each request instead, and settle later");
+                "reserve UNITS with each request, and settle later");
   const auto of_budget = [](Option row) { row.needs(kReserve).only_in_long_help(); };
   of_budget(options.value(
       "--actual", "UNITS",
@@ -240,7 +240,7 @@ std::vector<Remark> remarks_on_budget(const Report& report, const Run& run) {
         fmt::format(
             "{} after the hold had ended, so that the units were not spent{}",
             counted(*spent.refused - *spent.refused_while_held, "settle"),
-            run.is_bundled ? ": the reservation is remembered for as long as it was held" : ""));
+            run.is_bundled ? ": a reservation is remembered for as long again" : ""));
   }
   if (run.is_bundled && spent.starved > 0) {
     add("why", fmt::format("a key remembers at most {} reservations, and denies more while all of "

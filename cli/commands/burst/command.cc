@@ -200,6 +200,7 @@ void add_traffic(Options& options, Plan& plan) {
   options
       .value("--key-skew", "NUMBER", into(plan.request.key_skew, parse_skew),
              "request key n in proportion to 1/n^NUMBER (default: 0, all equally often)")
+      .only_in_long_help()
       .excludes("--replay", "the log has the keys");
   options
       .value("--cost", "NUMBER", into(plan.costs, parse_costs),
