@@ -200,6 +200,17 @@ void write_lease_plan(JsonWriter& json, const Plan& plan) {
   json.field("crash", hold.crash_share).field("renew", hold.renews);
 }
 
+void write_limits(JsonWriter& json, const Plan& plan) {
+  const auto& limit = plan.limits.front();
+  json.field("limit", limit.limit).field("window_us", limit.window).name("limits").begin_array();
+  for (const auto& one : plan.limits) {
+    json.begin_object().field("limit", one.limit).field("window_us", one.window);
+    if (one.calendar != nullptr) json.field("calendar", one.calendar->text());
+    json.field("burst", one.burst).end_object();
+  }
+  json.end_array();
+}
+
 void write_budget_plan(JsonWriter& json, const Plan& plan) {
   const auto& spend = plan.budget.spend;
   const auto least = spend.least_actual.value_or(spend.units);
@@ -225,7 +236,6 @@ void write_budget(JsonWriter& json, const Run& run) {
 void write_traffic(JsonWriter& json, const Report& report) {
   const auto& plan = report.plan;
   const auto& real = plan.real;
-  const auto& limit = plan.limits.front();
   json.field("pattern", traffic_name(report)).field("seed", seed_of(report));
   json.field("clock", real ? "real" : "virtual");
   if (plan.concurrency) {
@@ -235,7 +245,7 @@ void write_traffic(JsonWriter& json, const Report& report) {
     return;
   }
   if (plan.reserve) {
-    json.field("limit", limit.limit).field("window_us", limit.window);
+    write_limits(json, plan);
     write_budget_plan(json, plan);
     write_object(json, "replay", report.recording != nullptr,
                  [&] { write_recording(json, *report.recording); });
@@ -243,13 +253,7 @@ void write_traffic(JsonWriter& json, const Report& report) {
   }
   json.field("clients", real ? std::optional(real->clients) : std::nullopt);
   json.field("pipeline", real ? real->pipeline : std::nullopt);
-  json.field("limit", limit.limit).field("window_us", limit.window).name("limits").begin_array();
-  for (const auto& one : plan.limits) {
-    json.begin_object().field("limit", one.limit).field("window_us", one.window);
-    if (one.calendar != nullptr) json.field("calendar", one.calendar->text());
-    json.field("burst", one.burst).end_object();
-  }
-  json.end_array();
+  write_limits(json, plan);
   write_object(json, "replay", report.recording != nullptr,
                [&] { write_recording(json, *report.recording); });
 }
