@@ -164,11 +164,13 @@ void SpendMeasurement::settle(Key& key, const Arrival& arrival, bool allowed) {
   ++found_.settled;
   if (is_late) ++found_.late;
   its.is_settled = true;
+  const auto held_before = key.units_held;
   drop_hold(key.held, key.units_held, its.until - rules_.tick, its.units);
   drop_hold(key.perhaps_held, key.units_perhaps_held, its.perhaps_until, its.units);
   // Later, the limiter may not know it any more.
   const bool is_certain = now < its.forgotten_at - rules_.tick;
   spend(key, arrival.actual, now, is_certain, true);
+  if (!is_certain || key.units_held + arrival.actual <= held_before) return;
   for (std::size_t kind = 0; kind < kinds(); ++kind) {
     auto& of_kind = exceeded_[kind];
     const auto used = spent_surely(key, static_cast<WindowKind>(kind), now) + key.units_held;

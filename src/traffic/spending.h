@@ -56,8 +56,8 @@ struct Spent {
   /// The most units that were spent in a window or held, when one was allowed.
   UnitsUsed most = {};
   std::int64_t exceeded = 0;  ///< how many were allowed although more than the limit was used then
-  /// By how much settles brought a key above the limit, at most: they state what happened, which is
-  /// nobody's fault.
+  /// By how much settles that cost more than they freed brought a key above the limit, at most:
+  /// they state what happened, which is nobody's fault unless `exceeded`.
   std::int64_t overspent = 0;
   /// What was denied although there was room, and the longest time from such a denial until the
   /// next allowed one of the key, or its last.

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -196,6 +197,88 @@ TEST_CASE("spending: units lost for good are found at the end, to the unit") {
   const auto spent = run({0s}, leaky, {.limit = kLimit}, {.units = 4, .hold = 1s}).found.spent;
   CHECK(spent.starved == 0);
   CHECK(spent.leaked == 10);  // it never gave back what it gave: the second time nothing was left
+}
+
+namespace {
+
+struct Decided {
+  Arrival arrival;
+  bool allowed;
+};
+
+/// What SpendMeasurement should find with windows of the clock, each time from all events.
+struct Naive {
+  std::int64_t most = 0, exceeded = 0, starved = 0, leaked = 0, overspent = 0;
+
+  /// The units spent or held at this time, of the first `count` events.
+  static std::int64_t used(const std::vector<Decided>& all, std::size_t count, microseconds now) {
+    std::int64_t units = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto& [reserve, allowed] = all[i];
+      if (reserve.event != Event::kReserve || !allowed) continue;
+      const Arrival* settle = nullptr;
+      for (std::size_t j = i + 1; j < count && settle == nullptr; ++j) {
+        const auto& its = all[j].arrival;
+        const bool is_mine = its.event == Event::kSettle && its.holder == reserve.holder;
+        if (is_mine && all[j].allowed) settle = &its;
+      }
+      if (settle == nullptr) {
+        units += reserve.at + reserve.hold > now ? reserve.cost : 0;
+      } else if (settle->at < reserve.at + 2 * reserve.hold) {
+        units += settle->at / kLimit.window == now / kLimit.window ? settle->actual : 0;
+      }
+    }
+    return units;
+  }
+  explicit Naive(const std::vector<Decided>& all) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto& [arrival, allowed] = all[i];
+      const auto before = used(all, i, arrival.at), units = used(all, i + 1, arrival.at);
+      if (arrival.event == Event::kSettle) {
+        if (units > before) overspent = std::max(overspent, units - kLimit.limit);
+      } else if (allowed) {
+        most = std::max(most, units);
+        exceeded += units > kLimit.limit ? 1 : 0;
+      } else if (units + arrival.cost <= kLimit.limit) {
+        ++starved;
+        leaked = std::max(leaked, kLimit.limit - units);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("spending: whatever a limiter answers, what is measured is what all events add up to") {
+  Random random;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Decided> all;
+    SpendMeasurement measurement({.limit = kLimit});
+    microseconds after{0};
+    std::uint32_t holders = 0;
+    for (int i = 0; i < 60; ++i) {
+      after += random.percent(30) ? 0us : microseconds{random.uniform(0, 9'000'000)};
+      const bool settles = holders > 0 && random.percent(50);
+      const auto holder =
+          settles ? static_cast<std::uint32_t>(random.uniform(1, holders)) : ++holders;
+      Arrival arrival{.at = kNow + after,
+                      .event = settles ? Event::kSettle : Event::kReserve,
+                      .cost = random.uniform(1, 5),
+                      .holder = holder,
+                      .actual = settles ? random.uniform(0, 7) : 0,
+                      .hold = 8s};
+      all.push_back({arrival, random.percent(settles ? 90 : 60)});
+      measurement.add(arrival, all.back().allowed);
+    }
+    const Naive expected(all);
+    const auto found = measurement.finish();
+    CAPTURE(round);
+    CHECK(found.most.both() == expected.most);
+    CHECK(found.exceeded == expected.exceeded);
+    CHECK(found.starved == expected.starved);
+    CHECK(found.leaked == expected.leaked);
+    CHECK(found.overspent == expected.overspent);
+  }
 }
 
 TEST_CASE("spending: the script budget and its model decide the same events alike") {

@@ -177,7 +177,13 @@ HoldersVerdict budget_verdict(const Report& report, const Run& run) {
             Tone::kBad};
   }
   if (run.outcome.measured.allowed == 0) return {"allowed nothing", Tone::kBad};
-  if (spent.leaked > 0) return {"lost up to " + units_text(spent.leaked), Tone::kBad};
+  if (spent.end && spent.end->taken > 0) {
+    return {"lost " + units_text(spent.end->taken), Tone::kBad};
+  }
+  if (spent.leaked > 0) {
+    return {fmt::format("denied although up to {} were free", units_text(spent.leaked)),
+            Tone::kBad};
+  }
   if (spent.refused_while_held.value_or(0) > 0) {
     return {"refused to settle what was held", Tone::kBad};
   }
@@ -204,7 +210,7 @@ std::vector<Remark> remarks_on_budget(const Report& report, const Run& run) {
                     traffic_keys(report) > 1 ? " by key " + quoted_and_masked(run.spent_key) : "",
                     spent.most.spent, spent.most.held, spent.most.both() - limit));
   }
-  if (spent.overspent > 0) {
+  if (spent.overspent > 0 && spent.exceeded == 0) {
     add("overspent", fmt::format("settles brought a key up to {} above the limit: they state what "
                                  "happened, which is not the limiter's fault",
                                  units_text(spent.overspent)));
@@ -237,15 +243,13 @@ std::vector<Remark> remarks_on_budget(const Report& report, const Run& run) {
   }
   if (spent.refused.value_or(0) > spent.refused_while_held.value_or(0)) {
     add("refused",
-        fmt::format(
-            "{} after the hold had ended, so that the units were not spent{}",
-            counted(*spent.refused - *spent.refused_while_held, "settle"),
-            run.is_bundled ? ": a reservation is remembered for as long again" : ""));
+        fmt::format("{} after the hold had ended, so that the units were not spent{}",
+                    counted(*spent.refused - *spent.refused_while_held, "settle"),
+                    run.is_bundled ? ": a reservation is remembered for as long again" : ""));
   }
-  if (run.is_bundled && spent.starved > 0) {
-    add("why", fmt::format("a key remembers at most {} reservations, and denies more while all of "
-                           "them are held",
-                           limiter::kMostReservations));
+  const auto places = static_cast<std::int64_t>(limiter::kMostReservations);
+  if (run.is_bundled && spent.starved > 0 && limit / report.plan.budget.spend.units >= places) {
+    add("why", fmt::format("{} holds at most {} reservations of a key", run.name, places));
   }
   if (run.hint) add("hint", *run.hint);
   return remarks;
