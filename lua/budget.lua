@@ -101,7 +101,7 @@ local stored -- the header, or false
 local at -- the key's time: a clock that steps back revives no hold that has lapsed
 local over, spent -- when the window in force ends; the units spent in it
 local held, next, last -- the units held; when the next hold lapses; when the last ID is forgotten
-local expires -- when the TTL ends
+local expires -- when the TTL ends; 0 if the last call that wrote gave now
 local ids, sweep_at -- how many are stored; at how many to look for some to forget
 local entry, mine, units, ends, gone, is_lapsed -- the reservation; mine is nil, 'h' or 's'
 local forget -- IDs
@@ -282,14 +282,17 @@ for i = n, 1, -1 do
   if writes and spent == 0 and last <= at then
     if stored then call('DEL', key) end
   elseif writes then
-    local till, ttl = over > last and over or last, nil
-    if margin > 0 then
-      ttl, expires = (till - now + margin + 999) / 1000, 0
-      if stored and call('PTTL', key) >= ttl then ttl = nil end
-    elseif till > expires then -- 25 % longer, so that not every call must set it
-      ttl = (till - now + 999) / 800
-      ttl = ttl - ttl % 1
-      expires = now + ttl * 1000
+    local till, ttl = spent > 0 and over > last and over or last, nil
+    if margin > 0 then expires = 0 end
+    if till > expires then -- 25 % longer, so that not every call must set it
+      local needed = (till - now + margin + 999) / 1000
+      local left = stored and call('PTTL', key) or 0
+      if left < needed then
+        left = needed * 1.25
+        left = left - left % 1
+        ttl = string.format('%d', left)
+      end
+      if margin == 0 then expires = now + left * 1000 end
     end
     local header = pack(HEADER, 'budget', over, window, limit, spent, held, next, at, last, expires,
                         ids, sweep_at / 2)
@@ -299,7 +302,7 @@ for i = n, 1, -1 do
       call('HSET', key, '', header)
     end
     if forget and #forget > 0 then call('HDEL', key, unpack(forget)) end
-    if ttl then call('PEXPIRE', key, string.format('%d', ttl)) end
+    if ttl then call('PEXPIRE', key, ttl) end
   end
 end
 if remaining < 0 then remaining = 0 end

@@ -138,14 +138,18 @@ void BudgetModel::record_reserve(const Limit& limit, std::string_view id, std::i
                                  microseconds hold, microseconds now) {
   auto budget = at(limit, now);
   if (budget.reservations.size() >= kMostReservations) {
-    std::vector<std::pair<microseconds, std::string>> ended;
+    const auto is_held = [&](const Reservation& its) {
+      return its.state_at(budget.written_at) == ReservationState::kHeld;
+    };
+    std::vector<microseconds> ended;
     for (const auto& [its_id, its] : budget.reservations) {
-      if (its.state_at(budget.written_at) == ReservationState::kHeld) continue;
-      ended.emplace_back(its.forgotten_at, its_id);
+      if (!is_held(its)) ended.push_back(its.forgotten_at);
     }
     std::ranges::sort(ended);
-    ended.resize(std::min(ended.size(), kForgottenAtOnce));
-    for (const auto& [time, its_id] : ended) budget.reservations.erase(its_id);
+    const auto latest = ended[std::min(ended.size(), kForgottenAtOnce) - 1];
+    std::erase_if(budget.reservations, [&](const auto& row) {
+      return row.second.forgotten_at <= latest && !is_held(row.second);
+    });
   }
   const auto until = budget.written_at + hold;
   budget.reservations[std::string(id)] = {

@@ -22,7 +22,8 @@ namespace rlctl::limiter {
 inline constexpr std::size_t kLongestReservationId = 20;
 /// How many reservations a key remembers, held or not.
 inline constexpr std::size_t kMostReservations = 500;
-/// How many of those that are not held are forgotten at once to make room for a new one.
+/// How many of those that are not held are forgotten at once to make room for a new one: the first
+/// that would be forgotten, and any more that would be at the same time as the last of them.
 inline constexpr std::size_t kForgottenAtOnce = 50;
 /// The range of a hold.
 inline constexpr microseconds kShortestHold{1'000}, kLongestHold = kLongestDuration;
