@@ -106,8 +106,8 @@ asks() {
 @test "check needs each rule of rlctl(1), for every algorithm" {
   local algorithm optional=''
   for algorithm in fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra \
-    leaky-bucket; do
-    [[ $algorithm != leaky-bucket ]] || optional=+del
+    leaky-bucket budget; do
+    case $algorithm in leaky-bucket) optional=+del ;; budget) optional='+hgetall +hdel' ;; *) optional='' ;; esac
     needs_each asks $(rules_for "$algorithm")
   done
 }
@@ -116,7 +116,7 @@ asks() {
 fill() {
   local algorithm at
   for algorithm in fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra \
-    leaky-bucket; do
+    leaky-bucket budget; do
     rlctl check -q -n 1 "login:$algorithm" --algorithm "$algorithm" --limit 5/1000d
     rlctl check -q -n 1 "login:many-$algorithm" --algorithm "$algorithm" --limit 5/1000d --limit 9/1100d
   done

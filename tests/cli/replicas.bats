@@ -12,7 +12,8 @@ setup_file() {
   wait_until replicates "$replica"
 }
 
-algorithms=(fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra leaky-bucket)
+algorithms=(fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra leaky-bucket
+  budget)
 
 fill() {
   local algorithm

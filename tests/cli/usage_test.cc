@@ -102,7 +102,7 @@ TEST_CASE("the help of check lists the algorithms that count requests and marks 
   REQUIRE(at != help.npos);
   for (const std::string name :
        {"fixed-window", "sliding-window-log", "sliding-window-zset", "sliding-window-counter",
-        "token-bucket", "gcra", "leaky-bucket"}) {
+        "token-bucket", "gcra", "leaky-bucket", "budget"}) {
     CAPTURE(name);
     at = help.find("\n  " + name + " ", at);
     REQUIRE(at != help.npos);

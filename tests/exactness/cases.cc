@@ -31,7 +31,7 @@ std::int64_t most_ttl_ms(microseconds longest_reset, microseconds longest_window
 Freedom freedom_of(Clocks clocks) {
   switch (clocks) {
     case Clocks::kCallers:
-      return Freedom::kAll;
+      return Freedom::kCalendar;
     case Clocks::kCallersAging:
       return Freedom::kHourBack;
     case Clocks::kServersAging:

@@ -16,7 +16,7 @@ wrong_script() {
   for script in "$project"/lua/*.lua; do
     assert_line --regexp "^\|[^|]+\|[^|]+\| $(basename "$script" .lua) +\| +4000 \| +0 \| +[0-9]+ \|$"
   done
-  assert_line '32000 decisions, 0 wrong'
+  assert_line '36000 decisions, 0 wrong'
 }
 
 @test "a wrong script is caught, and the calls that show it are printed" {

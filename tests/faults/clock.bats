@@ -17,7 +17,7 @@ use strict;
 use Time::HiRes qw(sleep time);
 my $socket = $ENV{socket};
 my @algorithms = qw(fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra
-  leaky-bucket concurrency);
+  leaky-bucket budget concurrency);
 my $hour = 3600;
 sub ahead {
   open my $file, '+<', $ENV{clock} or die;

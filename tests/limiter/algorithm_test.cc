@@ -27,7 +27,7 @@ std::string refusal(std::string_view name, const Limit& limit, std::int64_t cost
 TEST_CASE("every algorithm has a row, and all names are different") {
   CHECK(rlctl::one_of(list_names(nullptr)) ==
         "fixed-window, sliding-window-log, sliding-window-zset, sliding-window-counter, "
-        "token-bucket, gcra, leaky-bucket or concurrency");
+        "token-bucket, gcra, leaky-bucket, budget or concurrency");
   std::set<std::string_view> hashes;
   for (const Algorithm& row : algorithms()) {
     CHECK(find_algorithm(row.name) == &row);

@@ -66,11 +66,17 @@ std::string_view marked(std::string_view script, const std::string& name) {
 
 TEST_CASE("the lines that several scripts share are the same in each") {
   const auto usual = usual_algorithms();
-  const auto arguments = marked(usual.front().script, "arguments");
-  CHECK(arguments.size() > 1'000);
-  for (const Algorithm& algorithm : usual) {
-    CAPTURE(algorithm.name);
-    CHECK((marked(algorithm.script, "arguments") == arguments));
+  for (const std::string name : {"arguments", "limits"}) {
+    const auto lines = marked(usual.front().script, name);
+    CHECK(lines.size() > 1'000);
+    for (const Algorithm& algorithm : usual) {
+      CAPTURE(algorithm.name);
+      CHECK((marked(algorithm.script, name) == lines));
+    }
+  }
+  for (const std::string name : {"periods", "period"}) {
+    CHECK((marked(find_algorithm("fixed-window")->script, name) ==
+           marked(find_algorithm("budget")->script, name)));
   }
   const auto ttl = marked(find_algorithm("sliding-window-log")->script, "ttl");
   CHECK(ttl.size() > 300);
@@ -177,6 +183,7 @@ void check_ttls(TestServer& server, ScriptLimiter& script, const Request& reques
   const Decision decision = script.ask(request);
   const Kept after = look_up(server, request.keys);
   const auto slack = elapsed.ms();
+  const bool is_look = request.cost == 0 && !request.reservation;
   CAPTURE(decision);
   CAPTURE(slack);
   std::int64_t longest = -2;
@@ -187,14 +194,15 @@ void check_ttls(TestServer& server, ScriptLimiter& script, const Request& reques
     const bool gone = after.dumps[i].empty();
     REQUIRE((gone || after.ttls_ms[i] >= 0));  // never without a TTL
     if (!gone) REQUIRE(after.ttls_ms[i] >= before.ttls_ms[i] - slack);
-    if (!decision.allowed || request.cost == 0) {
+    if (!decision.allowed || is_look) {
       REQUIRE(after.dumps[i] == before.dumps[i]);
       REQUIRE(after.ttls_ms[i] <= before.ttls_ms[i]);
     }
     longest = std::max(longest, after.ttls_ms[i]);
     exists = exists || !gone;
   }
-  if (!decision.allowed || request.cost == 0 || !exists) return;
+  // To make or settle a reservation again writes nothing.
+  if (!decision.allowed || is_look || !exists || after.dumps == before.dumps) return;
   const auto needed = std::chrono::ceil<milliseconds>(decision.reset_after).count() + margin_ms;
   REQUIRE(longest >= needed - slack);
 }
@@ -215,6 +223,8 @@ void use_servers_clock(Request& request) {
     limit.limit = std::min<std::int64_t>(limit.limit, 1000);
     limit.burst.reset();
   }
+  auto& reservation = request.reservation;
+  if (reservation) reservation->hold = std::max<microseconds>(reservation->hold, 80'000'000s);
 }
 
 void check_ttls_of(const Algorithm& algorithm, Random& random, Clock clock) {
@@ -305,6 +315,56 @@ TEST_CASE("a short window does not shorten the life of a long one's state") {
         server.pttl(key);  // before elapsed.ms(), which C++ may call first in one expression
     CHECK(ttl >= long_ttl - elapsed.ms());
     CHECK(long_ttl > kHourMs);
+  }
+}
+
+TEST_CASE("a period that a caller states is kept to its end, and must hold the present") {
+  TestServer server;
+  constexpr microseconds kMinute{28'333'333 * 60s};
+  const auto period = [](microseconds from, microseconds until) {
+    return std::to_string(from.count()) + "-" + std::to_string(until.count());
+  };
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    if (!algorithm.has_periods) continue;
+    CAPTURE(algorithm.name);
+    (void)server.call({"DEL", "k"});
+    const auto ask = [&](const std::string& window, microseconds now, const std::string& cost) {
+      const auto reply = server.eval(algorithm.script, {"k"},
+                                     {"5", window, "", cost, std::to_string(now.count())});
+      return reply.is_error() ? std::string(reply.text()) : to_text(Checker::parse(reply));
+    };
+    const auto first = period(kMinute, kMinute + 100s);
+    const auto next = period(kMinute + 100s, kMinute + 130s);
+    CHECK(ask(first, kMinute - 1us, "1").starts_with("PERIOD "));
+    CHECK(ask(first, kMinute, "0") == "{1, 5, 0, 0, 0, 0}");
+    CHECK(ask(first, kMinute + 90s, "1") == "{1, 4, 0, 10000000, 0, 0}");
+    CHECK(ask(first, kMinute + 100s, "1") ==
+          "PERIOD the period of KEYS[1] must hold 1700000080000000, not be '" + first + "'");
+    CHECK(ask(next, kMinute + 100s, "1") == "{1, 4, 0, 30000000, 0, 0}");
+    // The clock steps back over the boundary: the period that has begun stays.
+    CHECK(ask(first, kMinute + 99s, "1") == "{1, 3, 0, 31000000, 0, 0}");
+    CHECK(ask(next, kMinute + 129s, "0") == "{1, 3, 0, 1000000, 0, 0}");
+    // Of several keys, none is written.
+    const auto reply =
+        server.eval(algorithm.script, {"k", "l"},
+                    {"5", next, "", "5", first, "", "1", std::to_string((kMinute + 100s).count())});
+    CHECK(reply.text().starts_with("PERIOD the period of KEYS[2] "));
+    CHECK(ask(next, kMinute + 100s, "0") == "{1, 3, 0, 30000000, 0, 0}");
+    for (const std::string wrong :
+         {"-", "1700000000000000-", "-1700000000001000", "1700000000000000-1700000000000999",
+          "1700000000001000-1700000000000000", "1700000000000000-1800000000000001",
+          "4999999999999000-5000000000000001", "a1700000000000000-1700000060000000",
+          "1700000000000000-1700000060000000x", "1700000000000000-1700000060000000-1"}) {
+      const auto error = ask(wrong, kMinute, "1");
+      CAPTURE(error);
+      CHECK(
+          error.starts_with("ERR " + std::string(algorithm.name) + ": window of KEYS[1] must be "));
+    }
+    (void)server.call({"DEL", "k"});
+    CHECK(ask("1700000000000000-1700000000001000", 1'700'000'000'000'999us, "1") ==
+          "{1, 4, 0, 1, 0, 0}");
+    (void)server.call({"DEL", "k"});
+    CHECK(ask("0-100000000000000", 99'999'999'999'999us, "1") == "{1, 4, 0, 1, 0, 0}");
   }
 }
 

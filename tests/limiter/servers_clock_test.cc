@@ -29,13 +29,15 @@ microseconds time_of(TestServer& server) {
                       std::stoll(std::string(reply[1].text()))};
 }
 
-/// The same request with windows of years, sometimes by the server's clock.
+/// The same request with windows and holds of years, sometimes by the server's clock.
 Request by_servers_clock(Request request, Random& random, microseconds today) {
   for (Limit& limit : request.limits) {
     limit.window = std::max(limit.window, kShortestWindow);
     limit.limit = std::min<std::int64_t>(limit.limit, 1000);
     limit.burst.reset();
   }
+  auto& reservation = request.reservation;
+  if (reservation) reservation->hold = std::max(reservation->hold, kShortestWindow);
   const auto window = request.limits.front().window.count();
   request.now.reset();
   if (random.percent(30)) request.now = today + microseconds{random.uniform(-window, window)};

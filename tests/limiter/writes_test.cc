@@ -48,6 +48,7 @@ struct Life {
   enum class Longer {
     kByCallersClock,   ///< a quarter longer if the caller gave the time, or if it is set again
     kAQuarter,         ///< a quarter longer
+    kAQuarterStored,   ///< the same, and the state has until when
     kAQuarterOfWindow  ///< a quarter of the window longer
   } longer = Longer::kAQuarter;
 };
@@ -73,6 +74,7 @@ const std::map<std::string_view, Life>& lives() {
        }}},
       {"gcra",
        {[](const Requests& r) { return end_of_second(r.now + r.count * interval(r)) - r.now; }}},
+      {"budget", {end_of_window, Longer::kAQuarterStored}},
       {"leaky-bucket", {[](const Requests& r) {
          return end_of_second(r.now + (r.count - 1) * interval(r)) + interval(r) + 1 - r.now;
        }}},
@@ -92,15 +94,19 @@ std::string ttl_set(const Algorithm& algorithm, const Requests& requests, bool b
   const auto longer = lives().at(algorithm.name).longer;
   if (longer == Longer::kAQuarterOfWindow) {
     ms += static_cast<double>(requests.window) / 4000;
-  } else if (by_caller || longer == Longer::kAQuarter || requests.count > 1) {
+  } else if (by_caller || longer != Longer::kByCallersClock || requests.count > 1) {
     ms *= 1.25;
   }
   return std::to_string(static_cast<std::int64_t>(ms));
 }
 
+bool stores_ttl(const Algorithm& algorithm) {
+  return lives().at(algorithm.name).longer == Life::Longer::kAQuarterStored;
+}
 /// By the server's clock, the TTL that a window got when it began lasts until its end.
 bool sets_ttl_once(const Algorithm& algorithm) {
-  return lives().at(algorithm.name).longer == Life::Longer::kByCallersClock;
+  return lives().at(algorithm.name).longer == Life::Longer::kByCallersClock ||
+         stores_ttl(algorithm);
 }
 bool is_log(const Algorithm& algorithm) {
   return lives().at(algorithm.name).longer == Life::Longer::kAQuarterOfWindow;
@@ -209,10 +215,12 @@ TEST_CASE("by the server's clock alone, a TTL is not checked again within a seco
       ask(script, keys, requests, by_caller);
       const bool sets = is_log(algorithm) || first_by_caller || by_caller;
       check_set(script, keys, sets ? ttl_set(algorithm, requests, by_caller) : "");
-      // That a caller has given the time is remembered.
+      // That a caller has given the time is remembered, if need be until the TTL is known again.
       requests.count = 3;
       ask(script, keys, requests, false);
-      const bool remembered = first_by_caller || (by_caller && !sets_ttl_once(algorithm));
+      const bool remembered = stores_ttl(algorithm)
+                                  ? by_caller
+                                  : first_by_caller || (by_caller && !sets_ttl_once(algorithm));
       check_set(script, keys,
                 is_log(algorithm) || remembered ? ttl_set(algorithm, requests, false) : "");
     }

@@ -10,7 +10,7 @@ FILE = "lua/sliding-window-log.lua"
 UNREACHED = [
     r"(local HAS_BURST.*?)local length,",
     r"(local KEYS, ARGV.*?)local cost,",
-    r"local cost, [^\n]*(, 0, ARGV.*?)if now == ''",
+    r"local cost, [^\n]*(, 0\n.*?)if now == ''",
     r"(if not \(now and[^\n]*)",
     r"if not \(limit(.*?)if kept",
     r"-- an error is a table(.*?)local oldest",

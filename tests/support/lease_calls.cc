@@ -25,10 +25,10 @@ PlannedLeaseCalls plan_lease_calls(Random& random, Freedom freedom) {
   LeaseCall call;
   call.limit = random.log_uniform(1, 8);
   call.lease = microseconds{random.log_uniform(1, 2'592'000'000'000)};
-  if (freedom != Freedom::kAll) call.lease = std::max<microseconds>(call.lease, 1s);
+  if (is_aging(freedom)) call.lease = std::max<microseconds>(call.lease, 1s);
   call.now = random.percent(90) ? microseconds{1'700'000'000'000'000}
                                 : microseconds{random.log_uniform(1, 3'900'000'000'000'000)};
-  const bool changing = freedom == Freedom::kAll && random.percent(30);
+  const bool changing = !is_aging(freedom) && random.percent(30);
   Decision last;
   auto latest = call.now;
   for (auto steps = random.log_uniform(2, 100); steps > 0; --steps) {
@@ -43,7 +43,7 @@ PlannedLeaseCalls plan_lease_calls(Random& random, Freedom freedom) {
     if (kind > 75) step = last.reset_after + microseconds{random.uniform(-1, 1)};
     if (kind > 80) step = call.lease + microseconds{random.uniform(-1, 1)};
     if (kind > 90) step = -microseconds{random.uniform(0, 2 * call.lease.count())};
-    const auto earliest = freedom == Freedom::kAll        ? 0us
+    const auto earliest = !is_aging(freedom)              ? 0us
                           : freedom == Freedom::kHourBack ? std::max<microseconds>(0us, latest - 1h)
                                                           : latest;
     call.now = std::clamp(call.now + step, earliest, microseconds{4'000'000'000'000'000});

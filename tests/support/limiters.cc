@@ -9,18 +9,33 @@ namespace rlctl::test {
 using namespace std::chrono_literals;
 
 Decision ModelLimiter::ask(const Request& request) {
+  const auto& reservation = request.reservation;
   asked_.clear();
   for (std::size_t i = 0; i < request.keys.size(); ++i) {
     auto& key = keys_[request.keys[i]];
     if (!key) key = algorithm_.make_model();
     asked_.push_back({key.get(), request.limits[i]});
   }
-  return limiter::decide(asked_, request.cost, request.now.value());
+  const auto now = request.now.value();
+  if (!reservation) return limiter::decide(asked_, request.cost, now);
+  std::vector<limiter::BudgetAndLimit> budgets;
+  for (const auto& [key, limit] : asked_) {
+    budgets.push_back({dynamic_cast<limiter::BudgetModel*>(key), limit});
+  }
+  const auto& [settles, id, hold] = *reservation;
+  return settles ? limiter::settle(budgets, id, request.cost, now)
+                 : limiter::reserve(budgets, id, request.cost, hold, now);
 }
 
 bool ModelLimiter::exists(const std::string& key) const {
   const auto found = keys_.find(key);
   return found != keys_.end() && !found->second->empty();
+}
+
+const limiter::BudgetModel* ModelLimiter::budget(const std::string& key) const {
+  const auto found = keys_.find(key);
+  if (found == keys_.end()) return nullptr;
+  return dynamic_cast<const limiter::BudgetModel*>(found->second.get());
 }
 
 TestServer::TestServer() : connection_(redis::Connection::open(server_.url(), 60s)) {}
@@ -60,19 +75,19 @@ std::string to_text(const Decision& decision) {
                             decision.reset_after.count(), decision.delay.count()}) {
     text += ", " + std::to_string(number);
   }
-  return text + ", " + std::to_string(decision.denied_by) + "}";
+  text += ", " + std::to_string(decision.denied_by);
+  if (decision.reservation) text += ", " + std::string(to_text(*decision.reservation));
+  return text + "}";
 }
 
 std::string to_command(const Algorithm& algorithm, const Request& request) {
   std::string text = "redis-cli --eval lua/" + std::string(algorithm.name) + ".lua";
   for (const auto& key : request.keys) text += " " + key;
   text += " ,";
-  for (const auto& limit : request.limits) {
-    text += " " + std::to_string(limit.limit) + " " + std::to_string(limit.window.count()) + " ";
-    text += limit.burst ? std::to_string(*limit.burst) : "''";
+  limiter::CheckCommand command(algorithm);
+  for (const auto argument : command.of(request).arguments) {
+    text += argument.empty() ? " ''" : " " + std::string(argument);
   }
-  text += " " + std::to_string(request.cost);
-  if (request.now) text += " " + std::to_string(request.now->count());
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "limiter/algorithm.h"
+#include "limiter/budget_model.h"
 #include "limiter/check.h"
 #include "redis/connection.h"
 #include "redis/server.h"
@@ -40,6 +41,8 @@ class ModelLimiter final : public Limiter {
   Decision ask(const Request& request) override;
   /// Whether the key would exist in Redis.
   bool exists(const std::string& key) const;
+  /// The key's model; null if it has not been used, or if the algorithm has no reservations.
+  const limiter::BudgetModel* budget(const std::string& key) const;
 
  private:
   const Algorithm& algorithm_;

@@ -21,6 +21,7 @@ constexpr std::int64_t kMaxWindowUs = limiter::kLongestWindow.count();
 /// A log's TTL, which tells whether a longer window shares a key, loses some real time: windows
 /// that change are long compared to that, and a difference by chance does not last.
 constexpr auto kLongForTtl = 100s;
+constexpr std::int64_t kMaxHoldUs = limiter::kLongestHold.count();
 /// Virtual time passes for TTLs with an error of some ms; see KeyAging.
 constexpr microseconds kShortestIfAging = 1s;
 constexpr std::int64_t kMaxNumber = limiter::kLargestLimit;
@@ -64,6 +65,14 @@ void add_burst(Limit& limit, Random& random) {
   limit.burst = std::min(wished, most);
 }
 
+/// Periods of UTC, which needs no file of zones, that have different lengths.
+Limit make_calendar_limit(Random& random) {
+  constexpr std::array<std::string_view, 4> kWindows{"week", "month", "month+31", "year"};
+  const auto text = random.one_of(kWindows);
+  const auto* calendar = limiter::find_calendar_window(text, text);
+  return {.limit = make_count(random), .window = calendar->longest(), .calendar = calendar};
+}
+
 bool is_log(const Algorithm& algorithm) {
   return algorithm.max_cost < kMaxNumber;
 }
@@ -82,10 +91,17 @@ class Maker {
       keys_.emplace_back(1, static_cast<char>('a' + i));
       limits_.push_back(make_limit(algorithm, random));
       auto& window = limits_.back().window;
-      if (freedom != Freedom::kAll) window = std::max(window, kShortestIfAging);
+      if (is_aging(freedom)) window = std::max(window, kShortestIfAging);
+      if (freedom == Freedom::kCalendar && algorithm.has_periods && random.percent(10)) {
+        limits_.back() = make_calendar_limit(random);
+      }
     }
-    changing_ = freedom == Freedom::kAll && random.percent(30);
+    changing_ = !is_aging(freedom) && random.percent(30);
     refunding_ = algorithm.has_refund && random.percent(50);
+    if (algorithm.has_reservations && random.percent(70)) {
+      most_ids_ = random.percent(1) ? 1'000 : random.log_uniform(1, 100);
+      longest_hold_us_ = make_window_us(random);
+    }
     const auto kind = random.uniform(1, 100);
     now_us_ = kind <= 80   ? 1'700'000'000'000'000 + random.uniform(0, 100'000'000'000)
               : kind <= 85 ? 0
@@ -96,12 +112,16 @@ class Maker {
 
   PlannedSchedule make() {
     PlannedSchedule plan;
-    for (auto steps = random_.log_uniform(2, 200); steps > 0; --steps) {
+    // A table that gets full takes more steps.
+    auto steps = most_ids_ > 100 ? random_.uniform(520, 700) : random_.log_uniform(2, 200);
+    for (; steps > 0; --steps) {
       if (changing_ && random_.percent(15)) change_arguments();
       advance();
       Request request = choose_keys();
       request.cost = make_cost(request.limits.front());
       request.now = microseconds{now_us_};
+      if (most_ids_ > 0 && random_.percent(most_ids_ > 100 ? 95 : 70)) add_reservation(request);
+      note_writes(request);
       last_ = model_.ask(request);
       plan.schedule.push_back(std::move(request));
       plan.decisions.push_back(last_);
@@ -113,14 +133,66 @@ class Maker {
  private:
   void add_keys(PlannedSchedule& plan) {
     const Request& request = plan.schedule.back();
-    const bool recorded = last_.allowed && request.cost != 0;
     for (const auto& name : keys_) {
       auto& key = plan.keys.emplace_back(PlannedSchedule::Key{name, model_.exists(name)});
       const auto at = std::find(request.keys.begin(), request.keys.end(), name);
-      if (!recorded || !key.exists || at == request.keys.end()) continue;
-      const auto& limit = request.limits[static_cast<std::size_t>(at - request.keys.begin())];
+      if (!last_.allowed || !key.exists || at == request.keys.end()) continue;
+      const auto index = at - request.keys.begin();
+      if (!writes_[static_cast<std::size_t>(index)]) continue;
+      const auto& limit = request.limits[static_cast<std::size_t>(index)];
       key.reset_after = model_.ask(name, limit, 0, *request.now).reset_after;
     }
+  }
+
+  /// Sets for each key of the request whether it would be written if the request were allowed.
+  void note_writes(const Request& request) {
+    using limiter::ReservationState;
+    writes_.clear();
+    for (const auto& key : request.keys) {
+      const auto* budget = request.reservation ? model_.budget(key) : nullptr;
+      const auto state = budget == nullptr
+                             ? ReservationState::kUnknown
+                             : budget->state_of(request.reservation->id, *request.now);
+      writes_.push_back(!request.reservation           ? request.cost != 0
+                        : request.reservation->settles ? state != ReservationState::kSettled
+                                                       : state == ReservationState::kUnknown);
+    }
+  }
+
+  /// Makes the request reserve or settle.
+  void add_reservation(Request& request) {
+    auto& reservation = request.reservation.emplace();
+    const bool fills = most_ids_ > 100;
+    reservation.settles = random_.percent(fills ? 20 : 40);
+    reservation.id =
+        "r" +
+        std::to_string(fills && !reservation.settles ? next_id_++ : random_.uniform(1, most_ids_));
+    request.cost = std::abs(request.cost);
+    if (reservation.settles) {
+      if (random_.percent(25)) request.cost = 0;
+      return;
+    }
+    request.cost = std::max<std::int64_t>(1, fills && random_.percent(90) ? 1 : request.cost);
+    const auto shortest =
+        is_aging(freedom_) ? kShortestIfAging.count() : limiter::kShortestHold.count();
+    const auto most = std::max(longest_hold_us_, shortest);
+    const auto kind = random_.uniform(1, 100);
+    auto hold = kind <= 40   ? most
+                : kind <= 50 ? shortest + random_.uniform(0, 2)
+                : kind <= 99 ? random_.log_uniform(shortest, most)
+                             : kMaxHoldUs;
+    if (fills && random_.percent(90)) hold = kMonthUs;
+    reservation.hold = microseconds{hold};
+  }
+
+  /// When a hold ends or an ID is forgotten; the present if there are none.
+  std::int64_t time_of_reservation() {
+    const auto* budget = model_.budget(random_.one_of(keys_));
+    if (budget == nullptr || !budget->stored()) return now_us_;
+    const auto& all = budget->stored()->reservations;
+    if (all.empty()) return now_us_;
+    const auto& its = std::next(all.begin(), random_.uniform(0, std::ssize(all) - 1))->second;
+    return (random_.percent(60) ? its.held_until : its.forgotten_at).count();
   }
 
   void change_arguments() {
@@ -128,7 +200,7 @@ class Maker {
     const Limit other = make_limit(algorithm_, random_);
     const auto window = limit.window;
     const auto kind = random_.uniform(1, 4);
-    if (kind == 1) {
+    if (kind == 1 || limit.calendar != nullptr) {
       limit = other;
     } else if (kind == 2) {
       limit.limit = std::max<std::int64_t>(1, limit.limit + random_.uniform(-3, 3));
@@ -186,7 +258,12 @@ class Maker {
     const auto around = random_.uniform(-1, 1);
     const auto kind = random_.uniform(1, 100);
     std::int64_t step = 0;
-    if (kind <= 30) {
+    if (most_ids_ > 0 && random_.percent(20)) {
+      const auto time = time_of_reservation();
+      if (time > now_us_ || random_.percent(5)) step = time - now_us_ + around;
+    } else if (most_ids_ > 100 && random_.percent(98)) {
+      step = random_.uniform(0, 1);
+    } else if (kind <= 30) {
       step = 0;
     } else if (kind <= 50) {
       step = random_.uniform(0, 2 * std::max<std::int64_t>(1, window / limit.limit));
@@ -212,7 +289,7 @@ class Maker {
       step = random_.percent(50) ? random_.log_uniform(1, kMonthUs)
                                  : -random_.log_uniform(1, kMonthUs);
     }
-    const auto earliest = freedom_ == Freedom::kAll        ? 0
+    const auto earliest = !is_aging(freedom_)              ? 0
                           : freedom_ == Freedom::kHourBack ? latest_us_ - kHourUs
                                                            : latest_us_;
     now_us_ =
@@ -228,8 +305,11 @@ class Maker {
   std::vector<Limit> limits_;
   std::int64_t now_us_ = 0, latest_us_ = 0;
   Decision last_;
+  std::vector<bool> writes_;  ///< of the last request's keys
   bool changing_ = false;
   bool refunding_ = false;
+  std::int64_t most_ids_ = 0;  ///< of reservations; 0: there are none
+  std::int64_t longest_hold_us_ = 0, next_id_ = 1;
 };
 
 std::string existence(const std::vector<std::string>& keys, const std::vector<bool>& there) {
@@ -354,7 +434,7 @@ void check_script_against_model(const Algorithm& algorithm) {
   Random random;
   std::int64_t done = 0;
   while (done < operations(scaled(30'000, 300'000))) {
-    const Schedule schedule = make_schedule(algorithm, random);
+    const auto schedule = plan_schedule(algorithm, random, Freedom::kCalendar).schedule;
     done += std::ssize(schedule);
     if (differ.differs(schedule)) FAIL("script and model differ:", differ.explain(schedule));
   }

@@ -12,17 +12,24 @@ namespace rlctl::test {
 /// Requests for a few keys, in the order in which they are made.
 using Schedule = std::vector<Request>;
 
-/// What a schedule may do besides. All but the first are for keys that expire by virtual time, with
-/// windows of at least a second.
+/// What a schedule may do besides. All but the first two are for keys that expire by virtual time,
+/// with windows of at least a second.
 enum class Freedom {
   kAll,       ///< arguments change, and clocks step back however far
+  kCalendar,  ///< the same, and some windows are those of the calendar
   kHourBack,  ///< arguments stay, and no clock is over an hour behind the latest
   kForward,   ///< arguments stay, and clocks never step back
 };
 
+/// Whether keys expire by virtual time.
+constexpr bool is_aging(Freedom freedom) {
+  return freedom == Freedom::kHourBack || freedom == Freedom::kForward;
+}
+
 /// Random traffic on one to three keys, designed to hit edges: repeated instants, clocks that step
 /// back, jumps over windows and to within one µs of their ends and of the times promised by the
-/// last reply, costs near the limit, refunds, changing arguments.
+/// last reply, costs near the limit, refunds, changing arguments; and reservations, settled before
+/// and after their holds end, at those microseconds, again, or never.
 Schedule make_schedule(const Algorithm& algorithm, Random& random);
 
 /// A schedule and what the model decides.

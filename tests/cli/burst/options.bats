@@ -72,7 +72,7 @@ proves_nothing() {
   assert_output '["gcra","fixed-window","token-bucket"]'
   run -0 rlctl burst --model --json --algorithm gcra,all
   run -0 jq -c '[.runs[].algorithm]' <<<"$output"
-  assert_output '["gcra","fixed-window","sliding-window-log","sliding-window-zset","sliding-window-counter","token-bucket","leaky-bucket"]'
+  assert_output '["gcra","fixed-window","sliding-window-log","sliding-window-zset","sliding-window-counter","token-bucket","leaky-bucket","budget"]'
 }
 
 @test "a burst applies to the algorithms that have one" {

@@ -85,6 +85,7 @@ sliding-window-counter 1 60000000 '' 1
 token-bucket 1 60000000 '' 1
 gcra 1 60000000 '' 1
 leaky-bucket 1 60000000 1 1
+budget 1 60000000 '' 1
 concurrency 1 60000000 acquire a
 END
 }

@@ -10,7 +10,7 @@ setup() {
 }
 
 algorithms='fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra leaky-bucket
-concurrency'
+budget concurrency'
 
 @test "list has a line for each script, with its SHA1 and its size, and needs no server" {
   RLCTL_URL=unix:///nowhere run -0 rlctl scripts list
@@ -49,7 +49,7 @@ concurrency'
     assert_line "loaded name=$name sha1=$sha1 servers=1"
     assert_equal "$(cli SCRIPT EXISTS "$sha1")" 1
   done
-  assert_equal "${#lines[@]}" 8
+  assert_equal "${#lines[@]}" 9
   run -0 rlctl scripts load concurrency gcra --json
   assert_equal "$(jq -c '[.name, .servers]' <<<"$output" | xargs)" '[concurrency,1] [gcra,1]'
   run -2 rlctl scripts load gcr

@@ -1,0 +1,479 @@
+#include "limiter/budget_model.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "limiter/check.h"
+#include "support/contract.h"
+#include "support/schedule.h"
+
+namespace limiter_budget_test {
+
+using namespace std::chrono_literals;
+using namespace rlctl::limiter;
+using namespace rlctl::test;
+
+namespace {
+
+const Algorithm& budget() {
+  return algorithm("budget");
+}
+constexpr microseconds kMinute{28'333'333 * 60s};  // 2023-11-14T22:13Z, the start of a minute
+constexpr Limit kHundred{100, 60s, {}};
+
+using State = ReservationState;
+
+/// Asks script and model the same; the model's answer is that of both.
+class Both {
+ public:
+  Both() : model_(budget()), script_(server_, budget()) {}
+
+  Decision ask(const Request& request) {
+    const auto command = to_command(budget(), request);
+    CAPTURE(command);
+    const auto decision = model_.ask(request);
+    CHECK(script_.ask(request) == decision);
+    for (const auto& key : request.keys) CHECK(model_.exists(key) == !server_.dump(key).empty());
+    return decision;
+  }
+  Decision take(std::int64_t cost, microseconds now, const Limit& limit = kHundred) {
+    return ask({{"k"}, {limit}, cost, now});
+  }
+  Decision reserve(const std::string& id, std::int64_t units, microseconds hold, microseconds now,
+                   const Limit& limit = kHundred) {
+    return ask({{"k"}, {limit}, units, now, ReservationCall{false, id, hold}});
+  }
+  Decision settle(const std::string& id, std::int64_t actual, microseconds now,
+                  const Limit& limit = kHundred) {
+    return ask({{"k"}, {limit}, actual, now, ReservationCall{true, id}});
+  }
+  TestServer& server() { return server_; }
+
+ private:
+  TestServer server_;
+  ModelLimiter model_;
+  ScriptLimiter script_;
+};
+
+Decision denied(std::int64_t remaining, microseconds retry_after, microseconds reset_after) {
+  return {false, remaining, retry_after, reset_after, 0us, 1};
+}
+Decision allowed(std::int64_t remaining, microseconds reset_after) {
+  return {true, remaining, 0us, reset_after, 0us, 0};
+}
+Decision with(State state, Decision decision) {
+  decision.reservation = state;
+  return decision;
+}
+Decision unknown(std::int64_t remaining, microseconds reset_after) {
+  return with(State::kUnknown, {false, remaining, kNever, reset_after, 0us, 0});
+}
+
+}  // namespace
+
+TEST_CASE("budget: units are held until they are settled with the actual cost") {
+  Both both;
+  CHECK(both.reserve("a", 60, 30s, kMinute) == with(State::kHeld, allowed(40, 60s)));
+  CHECK(both.take(41, kMinute + 1s) == denied(40, 29s, 59s));
+  CHECK(both.settle("a", 10, kMinute + 2s) == with(State::kHeld, allowed(90, 58s)));
+  CHECK(both.take(41, kMinute + 2s) == allowed(49, 58s));
+  CHECK(both.settle("a", 10, kMinute + 3s) == with(State::kSettled, allowed(49, 57s)));
+  CHECK(both.reserve("a", 60, 30s, kMinute + 3s) == with(State::kSettled, allowed(49, 57s)));
+  CHECK(both.settle("b", 10, kMinute + 3s) == unknown(49, 57s));
+}
+
+TEST_CASE("budget: a release frees all units, and the reservation is remembered") {
+  Both both;
+  CHECK(both.reserve("a", 60, 1s, kMinute).allowed);
+  CHECK(both.settle("a", 0, kMinute) == with(State::kHeld, allowed(100, 2s)));
+  CHECK(both.settle("a", 0, kMinute + 1'999'999us) == with(State::kSettled, allowed(100, 1us)));
+  CHECK(both.settle("a", 0, kMinute + 2s) == unknown(100, 0us));
+}
+
+TEST_CASE("budget: a hold that lapses frees its units to the microsecond") {
+  Both both;
+  CHECK(both.reserve("a", 60, 10s, kMinute).allowed);
+  CHECK(both.reserve("b", 40, 20s, kMinute).allowed);
+  CHECK(both.take(1, kMinute + 10s - 1us) == denied(0, 1us, 30'000'001us));
+  CHECK(both.take(61, kMinute + 10s - 1us) == denied(0, 10'000'001us, 30'000'001us));
+  CHECK(both.take(101, kMinute + 10s - 1us) == denied(0, kNever, 30'000'001us));
+  CHECK(both.take(0, kMinute + 10s) == allowed(60, 30s));
+  CHECK(both.take(60, kMinute + 10s) == allowed(0, 50s));
+  CHECK(both.reserve("c", 40, 1s, kMinute + 20s) == with(State::kHeld, allowed(0, 40s)));
+}
+
+TEST_CASE("budget: a late settle is spent once, beyond the limit if need be") {
+  Both both;
+  CHECK(both.reserve("a", 60, 10s, kMinute).allowed);
+  CHECK(both.take(100, kMinute + 10s).allowed);
+  CHECK(both.settle("a", 60, kMinute + 15s) == with(State::kLapsed, allowed(0, 45s)));
+  CHECK(both.settle("a", 60, kMinute + 16s) == with(State::kSettled, allowed(0, 44s)));
+  CHECK(both.take(-60, kMinute + 16s) == allowed(0, 44s));
+  CHECK(both.take(-1, kMinute + 16s) == allowed(1, 44s));
+  CHECK(both.take(1, kMinute + 60s) == allowed(99, 60s));
+}
+
+TEST_CASE("budget: an ID is known until its hold has ended and as long again") {
+  Both both;
+  CHECK(both.reserve("a", 1, 10s, kMinute).allowed);
+  CHECK(both.settle("a", 5, kMinute + 20s - 1us) ==
+        with(State::kLapsed, allowed(95, 40'000'001us)));
+  CHECK(both.settle("a", 5, kMinute + 20s) == unknown(95, 40s));
+  CHECK(both.reserve("a", 7, 10s, kMinute + 20s) == with(State::kHeld, allowed(88, 40s)));
+}
+
+TEST_CASE("budget: holds carry over into the next window, and what was spent does not") {
+  Both both;
+  CHECK(both.take(50, kMinute + 50s).allowed);
+  CHECK(both.reserve("a", 30, 20s, kMinute + 50s).allowed);
+  CHECK(both.take(70, kMinute + 60s - 1us) == denied(20, 1us, 30'000'001us));
+  CHECK(both.take(71, kMinute + 60s - 1us) == denied(20, 10'000'001us, 30'000'001us));
+  CHECK(both.take(70, kMinute + 60s) == allowed(0, 60s));
+  CHECK(both.settle("a", 10, kMinute + 61s) == with(State::kHeld, allowed(20, 59s)));
+}
+
+TEST_CASE("budget: the same reservation again changes nothing, whatever its arguments") {
+  Both both;
+  CHECK(both.reserve("a", 60, 10s, kMinute).allowed);
+  CHECK(both.reserve("a", 90, 50s, kMinute + 5s) == with(State::kHeld, allowed(40, 15s)));
+  CHECK(both.take(41, kMinute + 9s) == denied(40, 1s, 11s));
+  CHECK(both.reserve("a", 60, 10s, kMinute + 10s) == with(State::kLapsed, allowed(100, 10s)));
+}
+
+TEST_CASE("budget: a clock that steps back revives no hold and no window") {
+  Both both;
+  CHECK(both.reserve("a", 60, 10s, kMinute + 30s).allowed);
+  CHECK(both.take(5, kMinute + 60s) == allowed(95, 60s));  // the hold lapses
+  CHECK(both.reserve("b", 95, 10s, kMinute + 35s) == with(State::kHeld, allowed(0, 85s)));
+  CHECK(both.take(1, kMinute + 35s) == denied(0, 35s, 85s));
+  CHECK(both.settle("b", 1, kMinute) == with(State::kHeld, allowed(94, 2 * 60s)));
+  CHECK(both.settle("a", 1, kMinute) == unknown(94, 2 * 60s));
+}
+
+TEST_CASE("budget: several keys reserve and settle together or not at all") {
+  Both both;
+  const auto all = [&](std::int64_t units, bool settles, std::string id, microseconds now) {
+    return both.ask({{"k", "l"},
+                     {kHundred, {10, 1h, {}}},
+                     units,
+                     now,
+                     ReservationCall{settles, std::move(id), settles ? 0us : 10s}});
+  };
+  CHECK(all(8, false, "a", kMinute) == with(State::kHeld, allowed(2, 20s)));
+  CHECK(all(8, false, "b", kMinute) == with(State::kUnknown, {false, 2, 10s, 20s, 0us, 2}));
+  CHECK(both.settle("b", 1, kMinute) == unknown(92, 20s));
+  CHECK(both.settle("a", 9, kMinute) == with(State::kHeld, allowed(91, 60s)));
+  // Settled on one key, and held on the other.
+  CHECK(all(3, true, "a", kMinute).reservation == State::kHeld);
+  CHECK(both.take(0, kMinute) == allowed(91, 60s));
+  CHECK(all(0, true, "a", kMinute).reservation == State::kSettled);
+  // Known to one key only: nothing is settled, or the other key reserves.
+  CHECK(both.reserve("c", 5, 10s, kMinute).allowed);
+  CHECK(all(5, true, "c", kMinute).reservation == State::kUnknown);
+  CHECK(both.take(0, kMinute) == allowed(86, 60s));
+  CHECK(all(5, false, "c", kMinute) == with(State::kHeld, allowed(2, 60s * 27)));
+}
+
+TEST_CASE("budget: a lowered limit denies until enough is free") {
+  Both both;
+  CHECK(both.reserve("a", 60, 10s, kMinute).allowed);
+  CHECK(both.reserve("b", 30, 20s, kMinute).allowed);
+  CHECK(both.take(1, kMinute, {30, 60s, {}}) == denied(0, 20s, 40s));
+  CHECK(both.take(1, kMinute, {31, 60s, {}}) == denied(0, 10s, 40s));
+}
+
+TEST_CASE("budget: of 500 reservations, those that have ended make room, and those held do not") {
+  Both both;
+  const Limit limit{1000, 60s, {}};
+  // The first ten are settled; then come 50 that lapse at one time, and one that lapses after them.
+  for (int i = 0; i < 500; ++i) {
+    const auto hold = i < 10 ? 10s : i < 60 ? 11s : i < 61 ? 12s : 30s;
+    CHECK(both.reserve("r" + std::to_string(i), 1, hold, kMinute, limit).allowed);
+  }
+  CHECK(both.reserve("more", 1, 10s, kMinute, limit) ==
+        with(State::kUnknown, denied(500, 10s, 60s)));
+  CHECK(both.take(1, kMinute, limit).allowed);
+  CHECK(both.reserve("r7", 1, 10s, kMinute, limit).reservation == State::kHeld);
+  for (int i = 0; i < 10; ++i)
+    CHECK(both.settle("r" + std::to_string(i), 1, kMinute, limit).allowed);
+  // All that have ended are forgotten, since there are fewer than 50.
+  CHECK(both.reserve("more", 1, 10s, kMinute + 1s, limit).reservation == State::kHeld);
+  CHECK(both.settle("r0", 1, kMinute + 1s, limit).reservation == State::kUnknown);
+  for (int i = 0; i < 9; ++i) {
+    CHECK(both.reserve("s" + std::to_string(i), 1, 11s, kMinute + 1s, limit).allowed);
+  }
+  // Forgotten first are "more" and the 50 that have lapsed at one time.
+  CHECK(both.reserve("last", 1, 11s, kMinute + 12s, limit).reservation == State::kHeld);
+  CHECK(both.settle("r10", 1, kMinute + 12s, limit).reservation == State::kUnknown);
+  CHECK(both.settle("r59", 1, kMinute + 12s, limit).reservation == State::kUnknown);
+  CHECK(both.settle("r60", 1, kMinute + 12s, limit).reservation == State::kLapsed);
+  CHECK(both.settle("s8", 1, kMinute + 12s, limit).reservation == State::kLapsed);
+}
+
+TEST_CASE("budget: those that would be forgotten at one time make room together") {
+  Both both;
+  const Limit limit{1000, 60s, {}};
+  for (int i = 0; i < 500; ++i) {
+    CHECK(both.reserve("r" + std::to_string(i), 1, i < 200 ? 10s : 20s, kMinute, limit).allowed);
+  }
+  CHECK(both.reserve("more", 1, 10s, kMinute + 10s, limit).allowed);
+  CHECK(both.settle("r0", 1, kMinute + 10s, limit).reservation == State::kUnknown);
+  CHECK(both.settle("r199", 1, kMinute + 10s, limit).reservation == State::kUnknown);
+  CHECK(both.settle("r200", 1, kMinute + 10s, limit).reservation == State::kHeld);
+}
+
+TEST_CASE("budget: if all make room, the key is kept for the new reservation alone") {
+  Both both;
+  const Limit limit{1000, 60s, {}};
+  for (int i = 0; i < 500; ++i) {
+    const auto id = "r" + std::to_string(i);
+    CHECK(both.reserve(id, 1, 20s, kMinute, limit).allowed);
+    CHECK(both.settle(id, 0, kMinute, limit).allowed);
+  }
+  CHECK(both.reserve("more", 1, 1s, kMinute, limit) == with(State::kHeld, allowed(999, 2s)));
+}
+
+TEST_CASE("budget: a wrong action, ID, hold or cost is reported with its value") {
+  TestServer server;
+  const auto refusal = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"5", "60000000", ""});
+    const auto reply = server.eval(budget().script, {"k"}, arguments);
+    CHECK(server.dump("k").empty());
+    return std::string(reply.text());
+  };
+  CHECK(refusal({"1", "", "release"}) ==
+        "ERR budget: action must be reserve, settle or left out, not 'release'");
+  CHECK(refusal({"0", "", "reserve", "a", "1000"}) ==
+        "ERR budget: cost of reserve must be a whole number from 1 to 1e9, not '0'");
+  CHECK(refusal({"-1", "", "settle", "a"}) ==
+        "ERR budget: cost of settle must be a whole number from 0 to 1e9, not '-1'");
+  CHECK(refusal({"", "", "settle", "a"}) ==
+        "ERR budget: cost of settle must be a whole number from 0 to 1e9, not ''");
+  CHECK(refusal({"1", "", "reserve", "", "1000"}) ==
+        "ERR budget: id must be of 1 to 20 bytes, not ''");
+  CHECK(refusal({"1", "", "reserve", std::string(21, 'x'), "1000"}) ==
+        "ERR budget: id must be of 1 to 20 bytes, not 'xxxxxxxxxxxxxxxxxxxxx'");
+  CHECK(refusal({"1", "", "", "a"}) == "ERR budget: id must be left out, not 'a'");
+  CHECK(refusal({"1", "", "", "", "1000"}) == "ERR budget: hold must be left out, not '1000'");
+  CHECK(refusal({"1", "", "settle", "a", "1000"}) ==
+        "ERR budget: hold must be left out, not '1000'");
+  for (const std::string hold : {"", "999", "100000000000001", "1000.5", "nan", "x"}) {
+    CHECK(refusal({"1", "", "reserve", "a", hold}) ==
+          "ERR budget: hold must be a whole number of microseconds from 1000 to 1e14, not '" +
+              hold + "'");
+  }
+}
+
+TEST_CASE("budget: costs, IDs and holds are accepted up to their bounds") {
+  Both both;
+  const Limit limit{1'000'000'000, 60s, {}};
+  const std::string longest(20, 'x');
+  CHECK(both.reserve(longest, 1, 1ms, kMinute, limit).allowed);
+  CHECK(both.reserve("a", 999'999'999, kLongestHold, kMinute, limit).allowed);
+  CHECK(both.settle(longest, 1'000'000'000, kMinute, limit).allowed);
+  CHECK(both.settle("a", 1'000'000'000, kMinute, limit) ==
+        with(State::kHeld, allowed(0, 2 * kLongestHold)));
+  // What is spent beyond the limit is counted.
+  CHECK(both.take(-1'000'000'000, kMinute, limit).remaining == 0);
+  CHECK(both.take(-1'000'000'000, kMinute, limit).remaining == 1'000'000'000);
+}
+
+// ---- Hashes that the script did not write ----
+
+namespace {
+
+/// The bytes of the number, the lowest first.
+std::string bytes(std::uint64_t number, std::size_t size) {
+  std::string text;
+  for (std::size_t i = 0; i < size; ++i) text += static_cast<char>(number >> (8 * i));
+  return text;
+}
+
+struct Header {
+  std::string tag = "budget";
+  std::uint64_t end = 1'700'000'060'000'000, window = 60'000'000, limit = 5, spent = 1, held = 0,
+                next = 0, time = 1'700'000'000'000'000, last = 0, expires = 0, ids = 0,
+                sweep_at = 16;
+
+  std::string text() const {
+    return tag + bytes(end, 7) + bytes(window, 6) + bytes(limit, 4) + bytes(spent, 6) +
+           bytes(held, 4) + bytes(next, 7) + bytes(time, 7) + bytes(last, 7) + bytes(expires, 7) +
+           bytes(ids, 2) + bytes(sweep_at, 1);
+  }
+};
+
+std::string entry(char state, std::uint64_t units, std::uint64_t until, std::uint64_t forgotten) {
+  return state + bytes(units, 4) + bytes(until, 7) + bytes(forgotten, 7);
+}
+
+/// What a reserve, a settle and a take reply to a key with these fields; none may change a hash
+/// that it refuses. Equal replies stand once.
+std::string replies(TestServer& server, const std::vector<std::string>& fields) {
+  const auto now = std::to_string(1'700'000'001'000'000);
+  std::vector<std::vector<std::string>> calls{{"1", now},
+                                              {"0", now},
+                                              {"5", now},
+                                              {"1", now, "reserve", "a", "1000"},
+                                              {"1", now, "reserve", "b", "1000"},
+                                              {"1", now, "settle", "a"}};
+  std::string text;
+  for (auto& arguments : calls) {
+    (void)server.call({"DEL", "k"});
+    std::vector<std::string> command{"HSET", "k"};
+    command.insert(command.end(), fields.begin(), fields.end());
+    REQUIRE_FALSE(server.call(command).is_error());
+    const auto before = server.dump("k");
+    arguments.insert(arguments.begin(), {"5", "60000000", ""});
+    const auto reply = server.eval(budget().script, {"k"}, arguments);
+    if (!reply.is_error()) continue;
+    CHECK(server.dump("k") == before);
+    if (text != reply.text()) text += reply.text();
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("budget: what is stored is as rlctl-stored(7) says, byte by byte") {
+  TestServer server;
+  ScriptLimiter script(server, budget());
+  const auto stored = [&] {
+    std::map<std::string, std::string> fields;
+    const auto reply = server.call({"HGETALL", "k"});
+    for (std::size_t i = 0; i < reply.size(); i += 2) {
+      fields[std::string(reply[i].text())] = reply[i + 1].text();
+    }
+    return fields;
+  };
+  const auto at = [](microseconds offset) {
+    return static_cast<std::uint64_t>((kMinute + offset).count());
+  };
+  const auto ask = [&](std::int64_t cost, microseconds offset, std::int64_t limit,
+                       std::optional<ReservationCall> reservation = {}) {
+    REQUIRE(script.ask({{"k"}, {{limit, 60s, {}}}, cost, kMinute + offset, reservation}).allowed);
+  };
+  ask(7, 1s, 100);
+  CHECK(stored() ==
+        std::map<std::string, std::string>{
+            {"", Header{.end = at(60s), .limit = 100, .spent = 7, .time = at(1s)}.text()}});
+  ask(20, 2s, 101, ReservationCall{false, "a", 40s});
+  ask(30, 3s, 102, ReservationCall{false, "b", 5s});
+  CHECK(stored() == std::map<std::string, std::string>{{"", Header{.end = at(60s),
+                                                                   .limit = 102,
+                                                                   .spent = 7,
+                                                                   .held = 50,
+                                                                   .next = at(8s),
+                                                                   .time = at(3s),
+                                                                   .last = at(82s),
+                                                                   .ids = 2}
+                                                                .text()},
+                                                       {"a", entry('h', 20, at(42s), at(82s))},
+                                                       {"b", entry('h', 30, at(8s), at(13s))}});
+  ask(11, 4s, 90, ReservationCall{true, "a"});
+  CHECK(stored() == std::map<std::string, std::string>{{"", Header{.end = at(60s),
+                                                                   .limit = 90,
+                                                                   .spent = 18,
+                                                                   .held = 30,
+                                                                   .next = at(8s),
+                                                                   .time = at(4s),
+                                                                   .last = at(82s),
+                                                                   .ids = 2}
+                                                                .text()},
+                                                       {"a", entry('s', 11, at(42s), at(82s))},
+                                                       {"b", entry('h', 30, at(8s), at(13s))}});
+  // The hold of b lapses, and in the next window b is forgotten, once the IDs are read.
+  ask(1, 8s, 90);
+  CHECK(stored()["b"] == entry('h', 30, at(8s), at(13s)));
+  ask(1, 61s, 90, ReservationCall{false, "c", 1s});
+  ask(1, 62s, 90);
+  CHECK(
+      stored() ==
+      std::map<std::string, std::string>{
+          {"",
+           Header{
+               .end = at(120s), .limit = 90, .spent = 1, .time = at(62s), .last = at(82s), .ids = 2}
+               .text()},
+          {"a", entry('s', 11, at(42s), at(82s))},
+          {"c", entry('h', 1, at(62s), at(63s))}});
+}
+
+TEST_CASE("budget: a hash that the script cannot have written is refused and left unchanged") {
+  TestServer server;
+  const std::string refused =
+      "WRONGTYPE budget: KEYS[1] must hold a hash whose field '' begins with 'budget'";
+  const auto good = Header{}.text();
+  REQUIRE(good.size() == 64);
+  CHECK(replies(server, {"", good}).empty());
+  CHECK(replies(server, {"a", "x"}) == refused);
+  CHECK(replies(server, {"", ""}) == refused);
+  CHECK(replies(server, {"", good + "x"}) == refused);
+  CHECK(replies(server, {"", good.substr(0, 63)}) == refused);
+  for (const auto& header :
+       {Header{.tag = "bucket"}, Header{.end = 5'000'000'000'000'001},
+        Header{.window = 100'000'000'000'001}, Header{.time = 4'000'000'000'000'001},
+        Header{.last = 5'000'000'000'000'001}}) {
+    CHECK(replies(server, {"", header.text()}) == refused);
+  }
+  for (const auto& header : {Header{.end = 5'000'000'000'000'000, .window = 100'000'000'000'000},
+                             Header{.end = 4'000'000'000'000'001,
+                             .time = 4'000'000'000'000'000,
+                             .last = 5'000'000'000'000'000}}) {
+    CHECK(replies(server, {"", header.text()}).empty());
+  }
+  // All reservations are read once a hold has ended, and the one asked about in each call.
+  const auto held = Header{.held = 1, .next = 1'700'000'000'000'001, .ids = 1}.text();
+  const auto until = std::uint64_t{1'700'000'000'000'001};
+  CHECK(replies(server, {"", held, "a", entry('h', 1, until, until)}).empty());
+  for (const auto& wrong : {std::string(), std::string("x"), entry('x', 1, until, until),
+                            entry('h', 1, until, until) + "x"}) {
+    CHECK(replies(server, {"", held, "a", wrong}) == refused);
+    CHECK(replies(server, {"", held, "b", wrong}) == refused);
+    CHECK(replies(server, {"", good, "a", wrong}) == refused);
+  }
+}
+
+TEST_CASE("budget: whatever bytes a hash has, the script replies or refuses it") {
+  TestServer server;
+  Random random;
+  const auto some = [&](std::size_t size) {
+    std::string text;
+    while (text.size() < size) {
+      text +=
+          static_cast<char>(random.percent(60) ? random.uniform(0, 2) - 1 : random.uniform(0, 255));
+    }
+    return text;
+  };
+  for (int run = 0; run < scaled(200, 5'000); ++run) {
+    std::vector<std::string> fields{"", "budget" + some(58)};
+    for (auto ids = random.uniform(0, 4); ids > 0; --ids) {
+      fields.insert(fields.end(), {std::string(1, static_cast<char>('a' + ids)),
+                                   (random.percent(50) ? "h" : "s") + some(18)});
+    }
+    const auto refused = replies(server, fields);
+    CHECK((refused.empty() || refused.starts_with("WRONGTYPE ")));
+  }
+}
+
+TEST_CASE(
+    "budget: a look and a reservation that is made again write nothing, and run on a replica") {
+  TestServer server;
+  ScriptLimiter script(server, budget());
+  const Request first{{"k"}, {kHundred}, 5, kMinute, ReservationCall{false, "a", 10s}};
+  REQUIRE(script.ask(first).allowed);
+  const auto before = server.dump("k");
+  const auto ttl = server.pttl("k");
+  CHECK(script.ask(first).reservation == State::kHeld);
+  CHECK(script.ask({{"k"}, {kHundred}, 0, kMinute + 10s}).remaining == 100);
+  CHECK(server.dump("k") == before);
+  CHECK(server.pttl("k") <= ttl);
+}
+
+TEST_CASE("budget: script and model agree on random traffic and reservations") {
+  check_script_against_model(budget());
+}
+
+}  // namespace limiter_budget_test
