@@ -83,6 +83,12 @@ std::chrono::microseconds parse_lease(const std::string& text) {
   throw UsageError("--lease must be at least 1ms, not " + quoted_and_masked(text));
 }
 
+std::chrono::microseconds parse_hold(const std::string& text) {
+  const auto hold = parse_duration_of(text, "--hold");
+  if (hold >= limiter::kShortestWindow) return hold;
+  throw UsageError("--hold of a reservation must be at least 1ms, not " + quoted_and_masked(text));
+}
+
 bool tells_event(const traffic::ForeignLimiter& script) {
   return tells(script, "event");
 }

@@ -22,6 +22,8 @@ RandomTime parse_random_time(const std::string& text, std::string_view option);
 double parse_share(const std::string& text, std::string_view option);
 /// Throws UsageError.
 std::chrono::microseconds parse_lease(const std::string& text);
+/// How long a reservation is held. Throws UsageError.
+std::chrono::microseconds parse_hold(const std::string& text);
 /// Whether a script is told what a holder asks for.
 bool tells_event(const traffic::ForeignLimiter& script);
 /// Whether a limiter can be asked to renew a lease.

@@ -23,9 +23,12 @@ using std::chrono::microseconds;
 
 struct Request {
   microseconds at{0};     ///< by the sender's clock
-  std::int64_t cost = 1;  ///< below 0: a refund of that many units
+  std::int64_t cost = 1;  ///< below 0: a refund of that many units; units of a reservation
   traffic::Event event = traffic::Event::kRequest;
-  std::uint32_t holder = 0;  ///< who holds or wants a lease, from 1; 0: not about leases
+  /// Who holds or wants a lease or a reservation, from 1; 0: about neither.
+  std::uint32_t holder = 0;
+  std::int64_t actual = 0;  ///< as in traffic::Arrival
+  microseconds hold{0};     ///< likewise
   bool operator==(const Request&) const = default;
 };
 inline bool is_earlier(const Request& one, const Request& other) {

@@ -32,7 +32,9 @@ std::vector<Answers> answers_of(traffic::Decider& decider, std::span<const Sched
                           .event = request.event,
                           .cost = request.cost,
                           .place = ++place,
-                          .holder = request.holder});
+                          .holder = request.holder,
+                          .actual = request.actual,
+                          .hold = request.hold});
     }
   }
   std::vector<limiter::Decision> decisions(arrivals.size());
@@ -271,6 +273,17 @@ std::vector<microseconds> ScriptTrial::ttls(const Schedule& schedule) {
   note_others();
   remove_keys();
   return ttls;
+}
+
+bool ScriptTrial::leaves_endless_key(const Schedule& schedule) {
+  static_cast<void>(run_once({&schedule, 1}));
+  bool is_endless = false;
+  for (const auto& named : named_) {
+    is_endless |= connection_.call({"PTTL", named.key}).integer() == -1;
+  }
+  note_others();
+  remove_keys();
+  return is_endless;
 }
 
 bool ScriptTrial::confirms(const Schedule& schedule, const Answers& answers) {

@@ -46,6 +46,8 @@ class Trial {
   /// Runs the schedule, and returns how long after its last request each key expires, in no
   /// particular order; empty if no key has a TTL, or if the trial knows none.
   virtual std::vector<microseconds> ttls(const Schedule& /*schedule*/) { return {}; }
+  /// Runs the schedule, and returns whether a key is left that never expires; false if unknown.
+  virtual bool leaves_endless_key(const Schedule& /*schedule*/) { return false; }
   /// Whether a schedule really has these answers. If not, the trial is more careful from now on,
   /// and the caller must repeat the search.
   virtual bool confirms(const Schedule& /*schedule*/, const Answers& /*answers*/) { return true; }
@@ -122,6 +124,7 @@ class ScriptTrial final : public Trial {
   void note_contents() { notes_contents_ = true; }
   std::vector<std::string> contents() const override { return contents_; }
   std::vector<microseconds> ttls(const Schedule& schedule) override;
+  bool leaves_endless_key(const Schedule& schedule) override;
   /// Leaves no keys unless it throws. Throws UsageError if it cannot keep schedules apart.
   std::vector<Answers> run(std::span<const Schedule> schedules) override;
   /// Runs the schedule again, alone on an empty server; true without that if all schedules run so,

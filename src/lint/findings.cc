@@ -42,6 +42,12 @@ constexpr std::array kKinds{
     FindingKind{"frees-another", "with --concurrency: a release frees another's slot"},
     FindingKind{"too-many-leases", "with --concurrency: more are held than the limit"},
     FindingKind{"holder-clock", "with --concurrency: a lease ends by a holder's clock"},
+    FindingKind{"endless-hold", "with --reserve: who dies keeps units for ever"},
+    FindingKind{"lost-units", "with --reserve: nobody gets units that nobody has"},
+    FindingKind{"spent-twice", "with --reserve: a repeated settle is spent again"},
+    FindingKind{"double-refund", "with --reserve: a settle gives back units once more"},
+    FindingKind{"unspent", "with --reserve: what a settle says is not all spent"},
+    FindingKind{"over-budget", "with --reserve: more is spent and held than the limit"},
     FindingKind{"unknown-flag", "a flag in the first line that Redis does not know"},
     FindingKind{"free-pass", "after a pause, more is allowed at an instant than at first"},
     FindingKind{"wrong-cost", "a request counts for less than its cost"},
@@ -964,6 +970,56 @@ std::vector<Finding> find_lease_flaws(const LeaseObservation& observation) {
                         .detail = "Leases end by the clocks of the holders: one whose clock is "
                                   "fast ends the leases of all others too early.",
                         .fix = "let the script call TIME"});
+  }
+  return findings;
+}
+
+std::vector<Finding> find_budget_flaws(const BudgetObservation& observation) {
+  std::vector<Finding> findings;
+  const auto& seen = observation;
+  const auto add = [&](std::string_view name, const std::string& what, std::string detail,
+                       std::string fix) {
+    findings.push_back({.name = name,
+                        .severity = Severity::kCritical,
+                        .what = what,
+                        .detail = std::move(detail),
+                        .fix = std::move(fix)});
+  };
+  if (!seen.leak.empty() && seen.is_for_ever) {
+    add("endless-hold", seen.leak,
+        "Units are still held a year after the holder died or settled: nothing ends the hold.",
+        "store when each hold ends, and give back the units of those that have ended before you "
+        "count");
+  } else if (!seen.leak.empty() && seen.is_repeated) {
+    add("spent-twice", seen.leak, "A settle that comes twice, as a retry does, is spent twice.",
+        "remember which reservations were settled, and do nothing the second time");
+  } else if (!seen.leak.empty()) {
+    add("lost-units", seen.leak,
+        "A reserve is denied although its units are neither spent nor held.",
+        "give back the units of each hold that has ended before you count");
+  }
+  if (!seen.overfilled.empty()) {
+    const auto detail = fmt::format(
+        "Up to {} units are spent and held at once, against a limit of {}.", seen.used, seen.limit);
+    if (!seen.is_held) {
+      add("unspent", seen.overfilled, "What a settle says was spent is not all counted. " + detail,
+          "let each first settle add the actual cost, also when it is more than the units, or when "
+          "the hold has ended");
+    } else if (seen.is_by_settle) {
+      add("double-refund", seen.overfilled,
+          "A settle gives back units that were given back before, or never held. " + detail,
+          "let a settle give back units only if its reservation still holds them");
+    } else {
+      add("over-budget", seen.overfilled, detail,
+          "let each hold end by a time of its own, and not before");
+    }
+  }
+  if (!seen.endless_key.empty()) {
+    findings.push_back({.name = "no-ttl",
+                        .what = seen.endless_key,
+                        .detail = "A key that the scripts wrote never expires: the keys of all who "
+                                  "never come back stay in memory.",
+                        .fix = "set a TTL that covers the window and all holds"});
   }
   return findings;
 }

@@ -123,6 +123,19 @@ struct LeaseObservation {
   std::string clock = {};  ///< the placeholder that gives the holder's time; empty: none
 };
 
+/// What a search for schedules of reservations has shown.
+struct BudgetObservation {
+  std::int64_t limit = 1, used = 0;  ///< units; the most that were spent and held
+  /// The shortest schedule under which that was more than the limit, in words; empty if none was.
+  std::string overfilled = {};
+  bool is_held = false;          ///< in it, the units that are held exceed the limit by themselves
+  bool is_by_settle = false;     ///< in it, a settle is late, repeated or without a reservation
+  std::string leak = {};         ///< the same of one that loses units
+  bool is_repeated = false;      ///< in it, a settle is repeated
+  bool is_for_ever = false;      ///< the units are lost for ever
+  std::string endless_key = {};  ///< events that leave a key without a TTL; empty: none
+};
+
 /// The names of the findings with what they mean, in a few words.
 struct FindingKind {
   std::string_view name, summary;
@@ -137,5 +150,7 @@ std::string renewal_detail(const Renewal& renewal);
 std::vector<Finding> find_flaws(const Observation& observation);
 /// The flaws of a limiter that gives leases; none has a line.
 std::vector<Finding> find_lease_flaws(const LeaseObservation& observation);
+/// The same of a limiter that keeps a budget.
+std::vector<Finding> find_budget_flaws(const BudgetObservation& observation);
 
 }  // namespace rlctl::lint

@@ -123,14 +123,14 @@ rlctl::traffic::Candidate candidate_of(const Semaphore& semaphore) {
   return foreign::candidate(acquire, {semaphore.leases, 10s, {}});
 }
 
-LeaseSearchResult search_semaphore(const Semaphore& semaphore, std::optional<int> events = {}) {
+HoldingSearchResult search_semaphore(const Semaphore& semaphore, std::optional<int> events = {}) {
   TestServer server;
   const TrialKeys keys;
   const auto candidate = candidate_of(semaphore);
   const auto script = rlctl::traffic::make_script(candidate, keys, "a:");
   ScriptTrial trial(server.connection(), *script,
                     {.server = &server.server(), .ttl_tolerance = 20ms});
-  const LeaseSearchRequest request{.limit = candidate.limits.front(),
+  const HoldingSearch request{.limit = candidate.limits.front(),
                                    .renews = false,
                                    .budget = 4'000,
                                    .base = kBase,
@@ -140,21 +140,21 @@ LeaseSearchResult search_semaphore(const Semaphore& semaphore, std::optional<int
   return search_all_leases(trial, request, *events, Interrupt());
 }
 
-std::string to_text(const LeaseFinding& finding) {
+std::string to_text(const HoldingFinding& finding) {
   std::string text;
   for (std::size_t i = 0; i < finding.schedule.size(); ++i) {
-    const auto& [at, cost, event, holder] = finding.schedule[i];
-    text += std::to_string((at - kBase) / 1ms) + " h" + std::to_string(holder) + " " +
-            std::string(rlctl::traffic::event_name(event)) +
+    const auto& request = finding.schedule[i];
+    text += std::to_string((request.at - kBase) / 1ms) + " h" + std::to_string(request.holder) +
+            " " + std::string(rlctl::traffic::event_name(request.event)) +
             (finding.answers[i].allowed ? ", " : " denied, ");
   }
   return text;
 }
-std::string to_text(const std::optional<LeaseFinding>& finding) {
+std::string to_text(const std::optional<HoldingFinding>& finding) {
   return finding ? to_text(*finding) : "none";
 }
 
-void check(const Semaphore& semaphore, const LeaseSearchResult& result) {
+void check(const Semaphore& semaphore, const HoldingSearchResult& result) {
   CAPTURE(semaphore.what);
   CAPTURE(to_text(result.overfilled));
   CAPTURE(to_text(result.leak));
@@ -192,7 +192,7 @@ TEST_CASE("leases: the shortest schedules are found, and their times are round")
 }
 
 TEST_CASE("leases: nothing is found in concurrency, nor in its model") {
-  const LeaseSearchRequest request{.limit = kTwo, .budget = 10'000, .base = kBase};
+  const HoldingSearch request{.limit = kTwo, .budget = 10'000, .base = kBase};
   LeaseModelTrial model(kTwo);
   TestServer server;
   const TrialKeys keys;

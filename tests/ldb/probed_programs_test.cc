@@ -299,6 +299,11 @@ std::vector<Call> calls_of(const std::string& name) {
       calls.push_back({{"k"}, {"5", "20000000", "", "1", now}});
       calls.push_back({{"k", "l"}, {"5", "20000000", "", "7", "60000000", "", "1", now}});
       calls.push_back({{"k"}, {"5", "x"}});
+    } else if (name == "dead-holds") {
+      calls.push_back(
+          {{"k"}, {i % 3 == 2 ? "settle" : "reserve", "9", "20000", now_ms, id, "3", "1"}});
+    } else if (name.starts_with("double-refund")) {
+      calls.push_back({{"k"}, {"9", "20000", now_ms, id, "3", "20000", "1"}});
     } else if (kSemaphores.contains(name)) {
       calls.push_back({{"k"}, {i % 3 == 2 ? "release" : "acquire", "20000", "20000", id}});
     } else {

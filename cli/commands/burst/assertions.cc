@@ -38,11 +38,11 @@ std::string_view trimmed(std::string_view text) {
 AssertedMeasure find_measure(std::string_view name, const std::string& text, const Plan& plan) {
   const bool of_search = plan.search.has_value(), of_leases = plan.concurrency.has_value();
   const bool of_budget = plan.reserve.has_value();
-  const auto measures = of_search && of_leases ? lease_search_measures()
-                        : of_search            ? search_measures()
-                        : of_leases            ? lease_measures()
-                        : of_budget            ? budget_measures()
-                                               : traffic_measures();
+  const auto measures = of_search && (of_leases || of_budget) ? holder_search_measures(of_budget)
+                        : of_search                           ? search_measures()
+                        : of_leases                           ? lease_measures()
+                        : of_budget                           ? budget_measures()
+                                                              : traffic_measures();
   if (const auto* measure = find_by_name(measures, name)) return *measure;
   auto message = "--assert: " + quoted_and_masked(text) + " compares " + quoted_and_masked(name) +
                  ", which is not a measure";
@@ -171,7 +171,7 @@ std::optional<Skipped> skipped_of(const Run& run) {
     if (!result.tried) return std::nullopt;
     return Skipped{*result.tried, result.undecided};
   };
-  if (run.lease_search) return of(run.lease_search->result);
+  if (run.holder_search) return of(run.holder_search->result);
   return run.search ? of(run.search->result) : std::nullopt;
 }
 

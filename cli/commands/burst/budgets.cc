@@ -8,6 +8,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/burst/holder_search.h"
 #include "cli/commands/burst/leases.h"
 #include "cli/errors/failure.h"
 #include "cli/options/lease_options.h"
@@ -107,6 +108,7 @@ void require_budget_options(const Options& options, const Plan& plan) {
   if (plan.limit_texts.size() > 1) {
     throw UsageError("--reserve measures one limit, but there are several --limit");
   }
+  if (plan.search) require_holder_search(options, plan);
   if (plan.budget.settle && plan.script.scripts.empty()) {
     throw UsageError("--settle requires --script: it settles what a script reserves");
   }
@@ -159,6 +161,8 @@ std::string reservations_text(const Plan& plan) {
   const auto& spend = plan.budget.spend;
   const auto least = spend.least_actual.value_or(spend.units);
   const auto most = spend.most_actual.value_or(least);
+  if (plan.search)
+    return fmt::format("{} or all reserved for {}", spend.units, span_text(spend.hold));
   auto text =
       fmt::format("{} reserved for {}, settled with {}{} after {}{}", spend.units,
                   span_text(spend.hold), least, most > least ? fmt::format(" to {}", most) : "",

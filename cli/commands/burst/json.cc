@@ -5,7 +5,7 @@
 
 #include "base/shell.h"
 #include "cli/commands/burst/budgets.h"
-#include "cli/commands/burst/lease_search.h"
+#include "cli/commands/burst/holder_search.h"
 #include "cli/commands/burst/leases.h"
 #include "cli/commands/burst/measures.h"
 
@@ -304,6 +304,9 @@ void write_search(JsonWriter& json, const Plan& plan) {
   json.field("clock", "virtual");
   if (plan.concurrency) {
     json.field("concurrency", limit.limit).field("lease_us", limit.window);
+  } else if (plan.reserve) {
+    json.field("limit", limit.limit).field("window_us", limit.window);
+    json.field("reserve", *plan.reserve).field("hold_us", plan.budget.spend.hold);
   } else {
     json.field("limit", limit.limit).field("window_us", limit.window);
     json.field("burst", limit.burst).field("cost", plan.request.cost).name("costs").begin_array();
@@ -345,8 +348,8 @@ void append_json(std::string& out, const Report& report) {
       write_budget(json, run);
     } else if (run.held) {
       write_leases(json, run);
-    } else if (run.lease_search) {
-      write_lease_findings(json, plan, run);
+    } else if (run.holder_search) {
+      write_holder_findings(json, plan, run);
     } else if (run.search) {
       write_findings(json, plan, run);
     } else {
@@ -383,7 +386,7 @@ void append_decision_json(std::string& out, const Plan& plan, std::string_view r
 }
 
 void append_steps_json(std::string& out, const Report& report) {
-  if (report.plan.concurrency) return append_lease_steps_json(out, report);
+  if (has_holders(report.plan)) return append_holder_steps_json(out, report);
   for (const auto& run : report.runs) {
     for (const auto& [name, finding] : findings_of(run.search->result)) {
       for (std::size_t i = 0; finding != nullptr && i < finding->schedule.size(); ++i) {

@@ -8,7 +8,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/commands/burst/lease_search.h"
+#include "cli/commands/burst/holder_search.h"
 #include "cli/errors/failure.h"
 #include "cli/options/lease_options.h"
 #include "cli/options/limits.h"
@@ -117,7 +117,7 @@ void require_lease_options(const Options& options, const Plan& plan) {
   constexpr std::string_view kOnlyVirtual = "leases have the virtual clock";
   if (plan.is_real.value_or(false)) refuse_both("--clock real", kConcurrency, kOnlyVirtual);
   if (plan.max_rate) refuse_both("--rate max", kConcurrency, kOnlyVirtual);
-  if (plan.search) require_lease_search(options, plan);
+  if (plan.search) require_holder_search(options, plan);
   if (plan.leases.release && plan.script.scripts.empty()) {
     throw UsageError("--release requires --script: it releases what a script acquires");
   }

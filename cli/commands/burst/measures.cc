@@ -805,17 +805,17 @@ std::vector<AssertedMeasure> budget_measures() {
   return measures_of_holders(kSpendingGroup);
 }
 
-std::vector<AssertedMeasure> lease_search_measures() {
+std::vector<AssertedMeasure> holder_search_measures(bool of_budget) {
   const auto held = [](const Run& run) -> std::optional<double> {
-    return static_cast<double>(run.lease_search->result.held);
+    return static_cast<double>(run.holder_search->result.held);
   };
   const auto leaked = [](const Run& run) -> std::optional<double> {
-    return static_cast<double>(run.lease_search->result.leaked);
+    return static_cast<double>(run.holder_search->result.leaked);
   };
   const auto reach = [](const Run& run) {
-    return run.lease_search->result.held == 0 ? nothing_allowed() : Reach{};
+    return run.holder_search->result.held == 0 ? nothing_allowed() : Reach{};
   };
-  return {{.name = "held", .of = held, .reach = reach},
+  return {{.name = of_budget ? "used" : "held", .of = held, .reach = reach},
           {.name = "leaked", .of = leaked, .reach = reach}};
 }
 

@@ -140,8 +140,8 @@ std::vector<AssertedMeasure> traffic_measures();
 std::vector<AssertedMeasure> lease_measures();
 /// The measures of reservations.
 std::vector<AssertedMeasure> budget_measures();
-/// The measures of a search for leases.
-std::vector<AssertedMeasure> lease_search_measures();
+/// The measures of a search for leases, or for reservations.
+std::vector<AssertedMeasure> holder_search_measures(bool of_budget);
 /// The measures of a search.
 std::vector<AssertedMeasure> search_measures();
 

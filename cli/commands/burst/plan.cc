@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/burst/budgets.h"
-#include "cli/commands/burst/lease_search.h"
+#include "cli/commands/burst/holder_search.h"
 #include "cli/commands/burst/leases.h"
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
@@ -383,8 +383,8 @@ void set_traffic(Plan& plan, const std::vector<std::string>& operands,
     if (search->refunds) {
       for (const auto cost : plan.costs) search->costs.push_back(-cost);
     }
-    if (plan.concurrency) {
-      require_conclusive_leases(plan);
+    if (has_holders(plan)) {
+      require_conclusive_holders(plan);
     } else {
       require_lengths(plan.limits, "burst adversary");
       require_conclusive(*search, plan.request.limit);
@@ -518,8 +518,10 @@ Resolved resolved_options(const Plan& plan, const Invocation& invocation) {
   if (plan.reserve) {
     const auto& spend = plan.budget.spend;
     values["--hold"] = {format_duration(spend.hold)};
-    values["--settle-after"] = {format_duration(spend.settle_after) +
-                                (spend.is_exponential ? "~" : "")};
+    if (!plan.search) {
+      values["--settle-after"] = {format_duration(spend.settle_after) +
+                                  (spend.is_exponential ? "~" : "")};
+    }
   }
   const auto& script = plan.script;
   if (!script.scripts.empty()) {

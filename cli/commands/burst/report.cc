@@ -132,6 +132,9 @@ std::string traffic_text(const Report& report) {
   if (report.plan.search && report.plan.concurrency) {
     return "the schedule that holds too many leases, or loses a slot";
   }
+  if (report.plan.search && report.plan.reserve) {
+    return "the schedule that spends and holds too much, or loses units";
+  }
   if (report.plan.search) return "the schedule that makes a limiter allow the most";
   if (!report.plan.pattern) return "recorded traffic";
   const auto& rate = report.plan.request.rate;

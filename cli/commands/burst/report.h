@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "adversary/leases.h"
+#include "adversary/holdings.h"
 #include "adversary/search.h"
 #include "cli/commands/burst/events.h"
 #include "cli/commands/burst/plan.h"
@@ -36,9 +36,9 @@ struct SearchFindings {
   }
 };
 
-/// What a search found about leases.
-struct LeaseFindings {
-  adversary::LeaseSearchResult result = {};
+/// What a search found about leases or reservations.
+struct HolderFindings {
+  adversary::HoldingSearchResult result = {};
   std::chrono::microseconds tick{1};  ///< times are multiples of this
 };
 
@@ -54,10 +54,10 @@ struct Run {
   std::string name = {};    ///< the limiter's
   bool is_bundled = false;  ///< not a script or a program of the user's
   traffic::Outcome outcome = {};
-  std::optional<SearchFindings> search = {};       ///< if a search found the traffic
-  std::optional<traffic::Held> held = {};          ///< with --concurrency
-  std::optional<traffic::Spent> spent = {};        ///< with --reserve
-  std::optional<LeaseFindings> lease_search = {};  ///< if a search did
+  std::optional<SearchFindings> search = {};         ///< if a search found the traffic
+  std::optional<traffic::Held> held = {};            ///< with --concurrency
+  std::optional<traffic::Spent> spent = {};          ///< with --reserve
+  std::optional<HolderFindings> holder_search = {};  ///< if a search did
   /// The names of the keys of Held::most and Held::most_ever.
   std::string held_key = {}, held_ever_key = {};
   std::string spent_key = {};               ///< the name of the key of Spent::most

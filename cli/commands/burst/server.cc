@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "adversary/budgets.h"
 #include "adversary/leases.h"
 #include "cli/errors/failure.h"
 #include "cli/server/needs.h"
@@ -169,11 +170,15 @@ void Server::unlink(std::span<const std::string> keys) {
 }
 
 LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, Server* server,
-                           const exec::Settings& programs) {
+                           const exec::Settings& programs, bool reserves) {
   constexpr std::chrono::microseconds kTolerance{20'000};
   if (candidate.program) {
     program_.emplace(candidate, keys_, programs);
     trial_ = std::make_unique<adversary::ForgetfulTrial>(*program_);
+    return;
+  }
+  if (server == nullptr && reserves) {
+    trial_ = std::make_unique<adversary::BudgetModelTrial>(candidate.limits.front());
     return;
   }
   if (server == nullptr && candidate.is_bundled_lease()) {

@@ -80,9 +80,10 @@ class Cleaning {
 /// whose keys are removed at the end. Ctrl-C ends it.
 class LimiterTrial {
  public:
-  /// `server`: null for models. The references must outlive this. Throws what make_script(),
-  /// exec::Program and the trials throw.
-  LimiterTrial(const traffic::Candidate& candidate, Server* server, const exec::Settings& programs);
+  /// `server`: null for models; `reserves`: it is asked for reservations. The references must
+  /// outlive this. Throws what make_script(), exec::Program and the trials throw.
+  LimiterTrial(const traffic::Candidate& candidate, Server* server, const exec::Settings& programs,
+               bool reserves = false);
 
   adversary::Trial& trial() { return *trial_; }
   /// Null if it is not a script.

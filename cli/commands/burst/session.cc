@@ -5,12 +5,14 @@
 
 #include <algorithm>
 
+#include "adversary/budgets.h"
 #include "adversary/exhaustive.h"
+#include "adversary/leases.h"
 #include "adversary/trial.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/burst/budgets.h"
-#include "cli/commands/burst/lease_search.h"
+#include "cli/commands/burst/holder_search.h"
 #include "cli/commands/burst/leases.h"
 #include "cli/commands/burst/measures.h"
 #include "cli/commands/burst/picture.h"
@@ -536,8 +538,8 @@ class Session {
   Run run_or_blame(std::size_t number) {
     const auto run = [&](bool one_at_a_time) {
       if (!plan_.search) return run_virtual(number, one_at_a_time);
-      return plan_.concurrency ? search_leases(number, one_at_a_time)
-                               : search(number, one_at_a_time);
+      return has_holders(plan_) ? search_holders(number, one_at_a_time)
+                                : search(number, one_at_a_time);
     };
     try {
       return run(false);
@@ -805,23 +807,28 @@ class Session {
     return run;
   }
 
-  Run search_leases(std::size_t number, bool one_at_a_time) {
+  Run search_holders(std::size_t number, bool one_at_a_time) {
     const auto& candidate = plan_.candidates[number];
+    const bool reserves = plan_.reserve.has_value();
     Run run{.name = std::string(name_of(candidate)), .is_bundled = candidate.is_bundled()};
-    LimiterTrial limiter(candidate, plan_.model ? nullptr : server_.get(), programs_);
+    LimiterTrial limiter(candidate, plan_.model ? nullptr : server_.get(), programs_, reserves);
     auto* script = limiter.script_trial();
     if (script != nullptr && one_at_a_time) script->decider().send_one_at_a_time();
-    const auto request = lease_request_of(candidate, plan_);
+    const auto request = holder_request_of(candidate, plan_);
     const SearchProgress progress(*this, number);
-    auto& result = run.lease_search.emplace().result;
-    run.lease_search->tick = request.tick;
+    auto& result = run.holder_search.emplace().result;
+    run.holder_search->tick = request.tick;
+    const std::string_view most = reserves ? "units" : "held";
     if (const auto& events = plan_.search->exhaustive) {
       if (script != nullptr) script->note_contents();
-      result = adversary::search_all_leases(limiter.trial(), request, *events,
-                                            invocation_.interrupt, progress.on_schedules("held"));
+      const auto search_all =
+          reserves ? adversary::search_all_budgets : adversary::search_all_leases;
+      result = search_all(limiter.trial(), request, *events, invocation_.interrupt,
+                          progress.on_schedules(most));
     } else {
-      result = adversary::search_leases(limiter.trial(), request, invocation_.interrupt,
-                                        progress.on_requests("events", "held"));
+      const auto search = reserves ? adversary::search_budgets : adversary::search_leases;
+      result = search(limiter.trial(), request, invocation_.interrupt,
+                      progress.on_requests("events", most));
     }
     if (!result.interrupted) limiter.finish();
     run.outcome.interrupted = result.interrupted;

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/burst/budgets.h"
-#include "cli/commands/burst/lease_search.h"
+#include "cli/commands/burst/holder_search.h"
 #include "cli/commands/burst/leases.h"
 #include "cli/commands/burst/measures.h"
 #include "cli/commands/burst/picture.h"
@@ -188,8 +188,8 @@ class TextReport {
 
   void append() {
     append_header();
-    if (plan_.search && plan_.concurrency) {
-      append_lease_search(out_, report_, look_);
+    if (plan_.search && has_holders(plan_)) {
+      append_holder_search(out_, report_, look_);
     } else if (plan_.search) {
       append_search();
     } else {

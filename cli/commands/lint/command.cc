@@ -73,6 +73,23 @@ void add_options(Options& options, Plan& plan) {
       .value("--release-args", "WORDS", plan.release_arguments,
              "its ARGV (default: those of --args)")
       .needs("--release");
+  options.group("Budgets");
+  options
+      .value("--reserve", "UNITS",
+             into(plan.reserve, number_between("--reserve", 1, limiter::kLargestLimit)),
+             "test only how the script keeps a budget, with reservations of so many units")
+      .excludes("--concurrency", "a script gives leases or keeps a budget")
+      .excludes("--burst", "a budget has none")
+      .excludes("--cost", "reservations have --reserve");
+  options
+      .value("--hold", "TIME", into(plan.hold, parse_hold),
+             "a reservation lapses after this unless it is settled (default: 30s)")
+      .needs("--reserve");
+  options.value("--settle", "FILE", plan.settle, "the script that settles what the other reserves")
+      .needs("--reserve");
+  options
+      .value("--settle-args", "WORDS", plan.settle_arguments, "its ARGV (default: those of --args)")
+      .needs("--settle");
   options.group("Script", Repeats::kNo);
   options.value("--max-steps", "NUMBER",
                 into(plan.max_steps, number_between("--max-steps", 1, ldb::kMaxSteps)), kStepsHelp);
@@ -173,10 +190,11 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   for (const auto& subject : subjects) {
     const auto& place = subject.debuggee.name;
     const bool is_program = subject.candidate.program != nullptr;
-    const auto observed = plan.concurrency
-                              ? observe_leases(subject, connector, programs, invocation)
-                          : is_program ? observe_program(subject, programs)
-                                       : observe(subject, plan, connector, invocation);
+    const auto observed =
+        plan.concurrency ? observe_leases(subject, connector, programs, invocation)
+        : plan.reserve   ? observe_budget(subject, plan, connector, programs, invocation)
+        : is_program     ? observe_program(subject, programs)
+                         : observe(subject, plan, connector, invocation);
     for (const auto& warning : observed.warnings) {
       warn(fmt::format("warning: {}: {}", place, warning), invocation.command);
     }
@@ -236,6 +254,8 @@ Examples:
   rlctl lint sliding-window-log
   rlctl lint --exec 'python3 limiter.py' --limit 5/60s
   rlctl lint get.lua --release put.lua --concurrency 5 --args '{limit} {holder}'
+  rlctl lint reserve.lua --settle settle.lua --limit 100/60s --reserve 10 \
+      --args '{limit} {reservation} {cost} {actual}'
 )",
          .notes = notes,
          .complete_operand = complete_limiter},

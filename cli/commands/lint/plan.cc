@@ -51,6 +51,9 @@ std::string adversary_command(const Invocation& invocation, const limiter::Limit
 Subject bundled_subject(const limiter::Algorithm& algorithm, std::string place,
                         const limiter::Limit& limit, const Invocation& invocation) {
   const bool has_leases = invocation.options.is_given("--concurrency");
+  if (invocation.options.is_given("--reserve") && !algorithm.has_reservations) {
+    throw UsageError(std::string(algorithm.name) + " has no reservations", "leave out --reserve");
+  }
   if (has_leases && limiter::counts_requests(algorithm)) {
     throw UsageError(std::string(algorithm.name) + " counts requests and gives no leases",
                      "leave out --concurrency");
@@ -74,6 +77,7 @@ Subject foreign_subject(const NamedScript& script, std::string place, std::strin
                         const Plan& plan, const limiter::Limit& limit) {
   auto limiter = make_limiter(script, std::move(source));
   if (plan.concurrency) ask_for_leases(limiter, plan.release, plan.release_arguments);
+  if (plan.reserve) ask_for_reservations(limiter, plan.hold, plan.settle, plan.settle_arguments);
   parsed("--function", [&] { traffic::choose_function(limiter); });
   ldb::Debuggee debuggee{.name = std::move(place), .shown = limiter.source};
   // The debugger runs EVAL only.
@@ -212,11 +216,16 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
                      return subject.candidate.program != nullptr;
                    }));
   for (const auto& subject : subjects) {
-    if (!plan.release || subject.candidate.foreign) continue;
-    throw UsageError("--release is for scripts, and " + escape(subject.debuggee.name) +
-                     " releases what it gives");
+    if (subject.candidate.foreign || (!plan.release && !plan.settle)) continue;
+    throw UsageError(fmt::format(
+        "{} is for scripts, and {} {} what it gives", plan.release ? "--release" : "--settle",
+        escape(subject.debuggee.name), plan.release ? "releases" : "settles"));
   }
-  if (plan.concurrency) return subjects;
+  if (plan.reserve && *plan.reserve > limit.limit) {
+    throw UsageError(fmt::format("--reserve: {} do not fit a limit of {}",
+                                 counted(*plan.reserve, "unit"), limit.limit));
+  }
+  if (plan.concurrency || plan.reserve) return subjects;
   for (auto& subject : subjects) set_requests(subject, plan.costs);
   return subjects;
 }

@@ -27,6 +27,10 @@ struct Plan {
   std::optional<std::int64_t> concurrency = {};
   std::chrono::microseconds lease = std::chrono::seconds{30};
   std::optional<std::string> release = {}, release_arguments = {};
+  /// They keep a budget, of which reservations have so many units; only that is tested.
+  std::optional<std::int64_t> reserve = {};
+  std::chrono::microseconds hold = std::chrono::seconds{30};
+  std::optional<std::string> settle = {}, settle_arguments = {};
   std::optional<std::string> burst = {};
   std::vector<std::int64_t> costs = {};         ///< what requests cost; empty: chosen by the limit
   std::int64_t max_steps = ldb::kDefaultSteps;  ///< lines that a request may execute
@@ -81,6 +85,10 @@ Observed observe_program(const Subject& subject, const exec::Settings& settings)
 /// Searches for schedules of acquires, renewals and releases that show a flaw of a limiter that
 /// gives leases. Shows the progress on stderr. Throws what the limiter throws, and Interrupted.
 Observed observe_leases(const Subject& subject, Connector& connector,
+                        const exec::Settings& settings, const Invocation& invocation);
+
+/// The same of reserves and settles, and a limiter that keeps a budget.
+Observed observe_budget(const Subject& subject, const Plan& plan, Connector& connector,
                         const exec::Settings& settings, const Invocation& invocation);
 
 /// Adds to what was observed that the limit was scaled down, if it was.

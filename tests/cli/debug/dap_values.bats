@@ -118,8 +118,10 @@ END
   local script words
   for script in "$project"/examples/pitfalls/*.lua; do
     words=$(sed -n "s/.*--args '\([^']*\)'.*/\1/p" "$script" | head -n 1)
-    # Leases have no placeholders here.
-    if [[ $words == *'{event}'* ]]; then
+    # Leases and reservations have no placeholders here.
+    if [[ $words == *'{reservation}'* ]]; then
+      words=$(sed 's/{event}/reserve/; s/{reservation}/ID/; s/{hold_ms}/10000/; s/{actual}/1/' <<<"$words")
+    elif [[ $words == *'{event}'* ]]; then
       words=$(sed 's/{event}/acquire/; s/{limit}/2/; s/{lease_ms}/10000/; s/{holder}/ID/' <<<"$words")
     fi
     if [[ $words == *'{limit}'* || $words == *'{window'* ]]; then

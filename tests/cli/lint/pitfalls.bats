@@ -67,9 +67,18 @@ finds() {
   finds frees-the-next.lua --concurrency 1 --lease 10s --args '{event} {lease_ms} {holder}' -- frees-another critical -
 }
 
+@test "budgets: units that are given back twice, and holds without an end" {
+  local budget=(--limit 10/60s --reserve 10 --hold 10s)
+  finds double-refund.lua "${budget[@]}" --settle double-refund-settle.lua \
+    --args '{limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}' -- double-refund critical -
+  finds dead-holds.lua "${budget[@]}" --args '{event} {limit} {window_ms} {now_ms} {reservation} {cost} {actual}' -- \
+    endless-hold critical - no-ttl warning -
+}
+
 @test "each script of the folder is examined above" {
   local file
   for file in *.lua; do
+    [[ $file != *-settle.lua ]] || continue
     grep -q "finds $file" "$BATS_TEST_FILENAME" || fail "$file is not"
   done
 }

@@ -1,0 +1,230 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "adversary/budgets.h"
+#include "adversary/leases.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/commands/lint/plan.h"
+#include "cli/options/lease_options.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/terminal.h"
+#include "traffic/pattern.h"
+#include "traffic/template.h"
+
+namespace rlctl::cli::lint {
+namespace {
+
+using adversary::HoldingFinding;
+using std::chrono::microseconds;
+using traffic::Event;
+
+/// Begins another event, with its time unless it is the last one's.
+void append_time(std::string& text, microseconds after, std::optional<microseconds>& last) {
+  if (!text.empty()) text += "; ";
+  if (last.value_or(microseconds{0}) != after) text += fmt::format("after {}: ", span_text(after));
+  last = after;
+}
+
+/// "h1 acquires; after 10 s: h2 releases (never held); ...", in which `has_note` is set if a
+/// release is about somebody who has no lease.
+std::string words_of(const HoldingFinding& finding, const limiter::Limit& limit, bool& has_note) {
+  const auto steps = adversary::lease_steps_of(finding.schedule, finding.answers, limit);
+  std::string text;
+  std::optional<microseconds> last;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto& request = finding.schedule[i];
+    append_time(text, request.at - finding.schedule.front().at, last);
+    text += fmt::format("{} {}s", traffic::holder_name(request.holder),
+                        traffic::event_name(request.event));
+    if (request.event != Event::kRelease && !finding.answers[i].allowed) text += " and is denied";
+    if (!steps[i].note.empty()) text += fmt::format(" ({})", steps[i].note);
+    has_note |= request.event == Event::kRelease && !steps[i].note.empty();
+  }
+  return text;
+}
+
+/// "r1 reserves 10; after 10 s: r2 reserves 10; r1 settles 0 (hold had ended); ...".
+std::string words_of_budget(const HoldingFinding& finding,
+                            const std::vector<adversary::HoldingStep>& steps) {
+  std::string text;
+  std::optional<microseconds> last;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto& request = finding.schedule[i];
+    const bool settles = request.event == Event::kSettle;
+    append_time(text, request.at - finding.schedule.front().at, last);
+    text +=
+        fmt::format("{} {}s {}", traffic::reservation_name(request.holder),
+                    traffic::event_name(request.event), settles ? request.actual : request.cost);
+    if (!settles && !finding.answers[i].allowed) text += " and is denied";
+    if (!steps[i].note.empty()) text += fmt::format(" ({})", steps[i].note);
+  }
+  return text;
+}
+
+/// The trial of a limiter, and what it needs.
+class HolderTrial {
+ public:
+  /// `longest_tolerance`: see adversary::StateScope.
+  HolderTrial(const traffic::Candidate& candidate, Connector& connector,
+              const exec::Settings& settings, microseconds longest_tolerance) {
+    constexpr microseconds kTolerance{20'000};
+    if (candidate.program) {
+      program_.emplace(candidate, keys_, settings);
+      trial_ = std::make_unique<adversary::ForgetfulTrial>(*program_);
+      return;
+    }
+    connection_.emplace(connector.open());
+    script_ = traffic::make_script(candidate, keys_, "");
+    trial_ = std::make_unique<adversary::ScriptTrial>(
+        *connection_, *script_,
+        adversary::StateScope{.server = connector.private_server(),
+                              .ttl_tolerance = std::min(kTolerance, longest_tolerance)});
+  }
+  HolderTrial(const HolderTrial&) = delete;
+  HolderTrial& operator=(const HolderTrial&) = delete;
+
+  adversary::Trial& operator*() { return *trial_; }
+  void finish() {
+    if (program_) program_->finish();
+  }
+
+ private:
+  adversary::TrialKeys keys_;
+  std::unique_ptr<traffic::Script> script_;
+  std::optional<redis::Connection> connection_;
+  std::optional<exec::ProgramDecider> program_;
+  std::unique_ptr<adversary::Trial> trial_;
+};
+
+/// What is searched of a limiter, whose holders keep something for `hold`.
+adversary::HoldingSearch search_of(const traffic::Candidate& candidate, microseconds hold) {
+  constexpr microseconds kTick{1'000}, kStart{1'767'225'600'000'000};
+  constexpr std::int64_t kBudget = 10'000;
+  const auto& limit = candidate.limits.front();
+  return {.limit = limit,
+          .renews = takes_renewals(candidate),
+          .hold = hold,
+          .budget = std::max(kBudget, 100 * limit.limit),
+          .base = traffic::window_from(kStart, limit),
+          .tick = std::min(hold, std::max(kTick, clock_tick_of(candidate)))};
+}
+
+/// Shows the progress on stderr while it runs, and clears it.
+template <typename Search>
+adversary::HoldingSearchResult with_progress(const Search& search) {
+  Progress progress(is_terminal(STDERR_FILENO));
+  auto result = search([&](std::int64_t sent, std::int64_t of, std::int64_t) {
+    progress.update(std::min(1.0, static_cast<double>(sent) / static_cast<double>(of)),
+                    fmt::format("{} events", grouped(of)));
+  });
+  progress.clear();
+  if (result.interrupted) throw Interrupted();
+  return result;
+}
+
+void note_nothing_allowed(Observed& observed, const traffic::Candidate& candidate,
+                          std::string what) {
+  const std::string why = candidate.foreign ? ": see --allowed-when for how to read the reply" : "";
+  observed.not_tested.push_back({std::move(what), "nothing was allowed" + why});
+}
+
+}  // namespace
+
+Observed observe_leases(const Subject& subject, Connector& connector,
+                        const exec::Settings& settings, const Invocation& invocation) {
+  const auto& candidate = subject.candidate;
+  const auto& limit = candidate.limits.front();
+  HolderTrial trial(candidate, connector, settings, limit.window / 10);
+  const auto* time = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
+  const auto result = with_progress([&](const adversary::OnSearchProgress& on_progress) {
+    return adversary::search_leases(*trial, search_of(candidate, limit.window),
+                                    invocation.interrupt, on_progress);
+  });
+  trial.finish();
+  rlctl::lint::LeaseObservation seen{.limit = limit.limit, .held = result.held};
+  if (result.overfilled) {
+    seen.overfilled = words_of(*result.overfilled, limit, seen.is_by_release);
+  }
+  bool ignored = false;
+  const bool allows_nothing = result.held == 0;  // which is hardly because leases do not end
+  if (result.leak && !allows_nothing) seen.leak = words_of(*result.leak, limit, ignored);
+  seen.is_for_ever = result.leaks_for_ever;
+  if (time != nullptr) seen.clock = fmt::format("{{{}}}", time->name);
+  Observed observed{.findings = find_lease_flaws(seen), .requests = result.requests_sent};
+  observed.tested.emplace_back("acquires by new holders, and again by the same");
+  observed.tested.emplace_back(
+      "releases, also repeated, after the lease had ended, and by holders without a lease");
+  observed.tested.push_back(
+      fmt::format("holders that die; and, after {}, new ones who ask for all slots",
+                  span_text(result.settles)));
+  if (takes_renewals(candidate)) {
+    observed.tested.emplace_back("renewals, also after the lease had ended");
+  }
+  if (allows_nothing) note_nothing_allowed(observed, candidate, "what becomes of leases");
+  return observed;
+}
+
+Observed observe_budget(const Subject& subject, const Plan& plan, Connector& connector,
+                        const exec::Settings& settings, const Invocation& invocation) {
+  const auto& candidate = subject.candidate;
+  const auto& limit = candidate.limits.front();
+  auto search = search_of(candidate, plan.hold);
+  search.units = *plan.reserve;
+  search.is_exact = candidate.is_bundled();
+  HolderTrial trial(candidate, connector, settings, plan.hold / 10);
+  const auto result = with_progress([&](const adversary::OnSearchProgress& on_progress) {
+    return adversary::search_budgets(*trial, search, invocation.interrupt, on_progress);
+  });
+  const adversary::Request reserve{.at = search.base,
+                                   .cost = search.units,
+                                   .event = Event::kReserve,
+                                   .holder = 1,
+                                   .hold = search.hold};
+  auto settle = reserve;
+  settle.event = Event::kSettle;
+  settle.actual = reserve.cost;
+  const bool allows_nothing = result.held == 0;
+  rlctl::lint::BudgetObservation seen{.limit = limit.limit, .used = result.held};
+  if (const auto& found = result.overfilled) {
+    const auto steps = adversary::budget_steps_of(found->schedule, found->answers, search);
+    seen.overfilled = words_of_budget(*found, steps);
+    seen.is_held = steps.back().held > limit.limit;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const bool settles = found->schedule[i].event == Event::kSettle;
+      seen.is_by_settle |= settles && !steps[i].note.empty();
+    }
+  }
+  if (const auto& found = result.leak; found && !allows_nothing) {
+    const auto steps = adversary::budget_steps_of(found->schedule, found->answers, search);
+    seen.leak = words_of_budget(*found, steps);
+    seen.is_repeated =
+        std::ranges::any_of(steps, [](const auto& step) { return step.note == "settled before"; });
+    seen.is_for_ever = result.leaks_for_ever;
+  }
+  if (!allows_nothing &&
+      ((*trial).leaves_endless_key({reserve}) || (*trial).leaves_endless_key({reserve, settle}))) {
+    seen.endless_key = fmt::format("r1 reserves {0} and settles {0}", search.units);
+  }
+  trial.finish();
+  Observed observed{.findings = find_budget_flaws(seen), .requests = result.requests_sent};
+  observed.tested.push_back(fmt::format(
+      "reservations of {} and of up to {} units, also asked for again", search.units, limit.limit));
+  observed.tested.emplace_back(
+      "settles with nothing, less, as much and more; also repeated, after the hold had ended, and "
+      "without a reservation");
+  observed.tested.push_back(
+      fmt::format("holders that die; and, after {}, one who asks for the whole limit",
+                  span_text(result.settles + limit.window)));
+  if (!candidate.program) observed.tested.emplace_back("whether keys expire");
+  if (allows_nothing) note_nothing_allowed(observed, candidate, "what becomes of reservations");
+  return observed;
+}
+
+}  // namespace rlctl::cli::lint

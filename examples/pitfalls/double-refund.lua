@@ -1,0 +1,31 @@
+-- A budget: a reservation holds units until double-refund-settle.lua replaces them with the actual
+-- cost, or until its hold ends.
+--
+-- What goes wrong: units are given back when a hold ends, and once more when it is settled late. Then
+-- less counts as held than is, and the same units are given to two at once.
+--
+-- $ rlctl burst adversary --limit 10/60s --reserve 10 --hold 10s \
+--     --script double-refund.lua --settle double-refund-settle.lua \
+--     --args '{limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}' --algorithm budget
+-- > 20 units spent and held, 10 more than the limit
+-- > budget at most 10 of 10 units spent and held, none lost
+
+local key, limit, window, now = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local id, units, hold = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
+
+local stored = redis.call('GET', key)
+local budget = stored and cjson.decode(stored) or {spent = 0, held = 0, holds = {}}
+local window_ends = now - now % window + window
+if budget.window_ends ~= window_ends then budget.window_ends, budget.spent = window_ends, 0 end
+for _, its in pairs(budget.holds) do
+  if its.ends <= now and not its.lapsed then
+    budget.held, its.lapsed = budget.held - its.units, true
+  end
+end
+
+if budget.holds[id] then return 1 end -- asked for again
+if budget.spent + budget.held + units > limit then return 0 end
+budget.held = budget.held + units
+budget.holds[id] = {units = units, ends = now + hold}
+redis.call('SET', key, cjson.encode(budget), 'PX', window + 2 * hold)
+return 1

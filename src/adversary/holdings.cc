@@ -1,0 +1,417 @@
+#include "adversary/holdings.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+namespace rlctl::adversary {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Numbers the holders in the order in which they come.
+Schedule renumbered(Schedule schedule) {
+  std::unordered_map<std::uint32_t, std::uint32_t> numbers;
+  for (auto& request : schedule) {
+    const auto next = static_cast<std::uint32_t>(numbers.size() + 1);
+    request.holder = numbers.try_emplace(request.holder, next).first->second;
+  }
+  return schedule;
+}
+
+/// What both searches have in common.
+class HoldingsPass {
+ public:
+  HoldingsPass(Trial& trial, HoldingRules& rules, const HoldingSearch& request,
+               const Interrupt& interrupt)
+      : trial_(trial), rules_(rules), request_(request), interrupt_(interrupt) {
+    set_ttls();
+  }
+
+  void random(const OnSearchProgress& on_progress) {
+    std::vector<Schedule> batch;
+    const auto send = [&] {
+      std::vector<Schedule> probed;
+      for (auto& schedule : std::exchange(batch, {})) {
+        probed.push_back(rules_.with_probe(std::move(schedule)));
+      }
+      const auto answers = run(probed);
+      for (std::size_t i = 0; i < probed.size(); ++i) judge(probed[i], answers[i]);
+      if (on_progress) on_progress(result_.requests_sent, request_.budget, result_.held);
+    };
+    const auto is_spent = [&] {
+      return result_.requests_sent >= request_.budget || interrupt_.signal() != 0;
+    };
+    for (auto& schedule : rules_.known_schedules()) {
+      batch.push_back(std::move(schedule));
+      if (batch.size() < kAtOnce) continue;
+      send();
+      if (is_spent()) return;
+    }
+    traffic::Random random(request_.seed);
+    while (!is_spent()) {
+      do batch.push_back(rules_.random_schedule(random));
+      while (batch.size() < kAtOnce);
+      send();
+    }
+  }
+
+  void exhaust(int events, const OnExhaustiveProgress& on_progress) {
+    std::int64_t tried = 0;
+    double share = 0;
+    result_.tried = 0;
+    std::vector<Node> nodes(1);
+    for (int depth = 1; depth <= events; ++depth) {
+      const bool is_last = depth == events;
+      std::vector<Node> next;
+      std::unordered_map<std::string, std::size_t> known;
+      std::vector<Node> children;
+      const auto send = [&] {
+        if (is_last) {
+          share += try_last(children);
+        } else {
+          try_children(children, next, known);
+        }
+        for (const auto& child : children) tried += child.schedules;
+        children.clear();
+        result_.tried = tried;
+        if (on_progress) on_progress(tried, std::min(share, 1.0), result_.held);
+      };
+      for (auto& node : nodes) {
+        add_children(node, children);
+        node = {};
+        if (children.size() < kAtOnce) continue;
+        send();
+        if (interrupt_.signal() != 0) throw Interrupted();
+      }
+      send();
+      if (!is_last) probe(next);
+      nodes = std::move(next);
+    }
+  }
+
+  void shrink_all(const OnSent& on_sent) {
+    for (auto* finding : {&result_.overfilled, &result_.leak}) {
+      if (*finding) shrink(**finding, finding == &result_.leak, on_sent);
+    }
+    if (result_.leak) result_.leaks_for_ever = is_for_ever(*result_.leak);
+  }
+  /// Whether the findings really have their answers.
+  bool is_confirmed() {
+    for (const auto* finding : {&result_.overfilled, &result_.leak}) {
+      if (*finding && !trial_.confirms((*finding)->schedule, (*finding)->answers)) return false;
+    }
+    return true;
+  }
+  HoldingSearchResult& result() { return result_; }
+
+ private:
+  static constexpr std::size_t kAtOnce = 512;
+
+  /// A schedule of an exhaustive search.
+  struct Node {
+    Schedule schedule = {};
+    Answers answers = {};
+    std::int64_t schedules = 1;  ///< how many have this state
+    double share = 1;            ///< the part of all schedules that begin with this one
+  };
+
+  std::vector<Answers> run(std::span<const Schedule> schedules) {
+    for (const auto& schedule : schedules) {
+      result_.requests_sent += static_cast<std::int64_t>(schedule.size());
+    }
+    return trial_.run(schedules);
+  }
+
+  /// Learns how long keys live.
+  void set_ttls() {
+    std::vector<microseconds> ttls;
+    for (const auto& schedule : rules_.typical_schedules()) {
+      result_.requests_sent += static_cast<std::int64_t>(schedule.size());
+      for (const auto ttl : trial_.ttls(schedule)) {
+        if (ttl > 0us && ttl < kYear) ttls.push_back(ttl);
+      }
+    }
+    rules_.set_ttls(std::move(ttls));
+    result_.settles = rules_.settles();
+  }
+
+  void judge(const Schedule& schedule, const Answers& answers, std::int64_t schedules = 1) {
+    if (answers.empty()) {
+      result_.undecided += schedules;
+      return;
+    }
+    const auto score = rules_.score_of(schedule, answers);
+    result_.held = std::max(result_.held, score.held);
+    result_.leaked = std::max(result_.leaked, score.leaked);
+    if (score.held > request_.limit.limit) {
+      keep(result_.overfilled, schedule, answers, score.held_at);
+    }
+    if (score.leaked > 0) keep(result_.leak, schedule, answers, score.leaked_at);
+  }
+  void keep(std::optional<HoldingFinding>& known, const Schedule& schedule, const Answers& answers,
+            std::size_t last) {
+    if (known && known->schedule.size() <= last + 1) return;
+    const auto end = static_cast<std::ptrdiff_t>(last + 1);
+    known = {.schedule = {schedule.begin(), schedule.begin() + end},
+             .answers = {answers.begin(), answers.begin() + end}};
+    known->score = rules_.score_of(known->schedule, known->answers);
+  }
+
+  // ---- Exhaustive ----
+
+  /// Every event that may follow.
+  void add_children(const Node& node, std::vector<Node>& children) const {
+    const auto events = rules_.events_after(node.schedule);
+    std::vector<microseconds> times{request_.base};
+    if (!node.schedule.empty()) times = rules_.times_after(node.schedule, node.answers);
+    std::sort(times.begin(), times.end());
+    times.erase(std::unique(times.begin(), times.end()), times.end());
+    const auto share = node.share / static_cast<double>(times.size() * events.size());
+    for (const auto at : times) {
+      for (auto event : events) {
+        event.at = at;
+        auto& child = children.emplace_back(node);
+        child.share = share;
+        child.schedule.push_back(event);
+      }
+    }
+  }
+
+  static std::vector<Schedule> schedules_of(const std::vector<Node>& nodes) {
+    std::vector<Schedule> schedules;
+    for (const auto& node : nodes) schedules.push_back(node.schedule);
+    return schedules;
+  }
+
+  /// Adds those to `next` whose state is not yet known.
+  void try_children(std::vector<Node>& children, std::vector<Node>& next,
+                    std::unordered_map<std::string, std::size_t>& known) {
+    auto answers = run(schedules_of(children));
+    const auto contents = trial_.contents();
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      auto& child = children[i];
+      child.answers = std::move(answers[i]);
+      judge(child.schedule, child.answers, child.schedules);
+      if (child.answers.empty()) continue;
+      if (!contents.empty()) {
+        const auto last = child.schedule.back().at;
+        auto key = contents[i] + '|' + std::to_string(last.count()) + '|' +
+                   std::to_string(last_holder(child.schedule)) + '|' +
+                   rules_.state_of(child.schedule, child.answers);
+        const auto [same, is_new] = known.try_emplace(std::move(key), next.size());
+        if (!is_new) {
+          next[same->second].schedules += child.schedules;
+          next[same->second].share += child.share;
+          continue;
+        }
+      }
+      next.push_back(child);
+    }
+  }
+
+  void probe(const std::vector<Node>& nodes) {
+    for (std::span<const Node> rest = nodes; !rest.empty();) {
+      const auto some = rest.first(std::min(rest.size(), kAtOnce));
+      std::vector<Node> part(some.begin(), some.end());
+      static_cast<void>(try_last(part));
+      if (interrupt_.signal() != 0) throw Interrupted();
+      rest = rest.subspan(some.size());
+    }
+  }
+
+  /// Tries them with probes, and returns their share.
+  double try_last(const std::vector<Node>& nodes) {
+    auto schedules = schedules_of(nodes);
+    for (auto& schedule : schedules) {
+      schedule = rules_.with_probe(std::move(schedule));
+    }
+    const auto answers = run(schedules);
+    double share = 0;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      judge(schedules[i], answers[i], nodes[i].schedules);
+      share += nodes[i].share;
+    }
+    return share;
+  }
+
+  // ---- Making findings smaller ----
+
+  /// Takes the first candidate that still shows the finding; false if none does.
+  bool take(HoldingFinding& finding, bool is_leak, std::vector<Schedule> candidates) {
+    std::erase_if(candidates, [](const Schedule& schedule) { return schedule.empty(); });
+    const auto answers = run(candidates);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (answers[i].empty()) continue;
+      const auto score = rules_.score_of(candidates[i], answers[i]);
+      if (is_leak ? score.leaked == 0 : score.held <= request_.limit.limit) continue;
+      std::optional<HoldingFinding> smaller;
+      keep(smaller, candidates[i], answers[i], is_leak ? score.leaked_at : score.held_at);
+      finding = *std::move(smaller);
+      return true;
+    }
+    return false;
+  }
+
+  void shrink(HoldingFinding& finding, bool is_leak, const OnSent& on_sent) {
+    const auto end = result_.requests_sent + request_.budget;
+    const auto goes_on = [&] {
+      if (on_sent) on_sent(result_.requests_sent);
+      return result_.requests_sent < end && interrupt_.signal() == 0;
+    };
+    for (bool is_smaller = true; is_smaller && goes_on();) {
+      is_smaller = take(finding, is_leak, without_some(finding.schedule));
+      is_smaller |= take(finding, is_leak, rules_.simpler(finding.schedule));
+      for (std::size_t i = 1; i < finding.schedule.size() && goes_on(); ++i) {
+        is_smaller |= take(finding, is_leak, with_smaller_gap(finding.schedule, i));
+      }
+    }
+    auto schedule = renumbered(finding.schedule);
+    take(finding, is_leak, {std::move(schedule)});
+  }
+
+  /// The schedule without the events of each holder, then without each event.
+  static std::vector<Schedule> without_some(const Schedule& schedule) {
+    std::vector<Schedule> all;
+    for (std::uint32_t holder = 1; holder <= last_holder(schedule); ++holder) {
+      all.push_back(schedule);
+      if (std::erase_if(all.back(), [&](const Request& each) { return each.holder == holder; }) ==
+          0)
+        all.pop_back();
+    }
+    for (std::size_t i = 0; i < schedule.size(); ++i) {
+      all.push_back(schedule);
+      all.back().erase(all.back().begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return all;
+  }
+
+  /// The schedule in which this event comes sooner after the one before it, and all that follow,
+  /// too; then the same without those.
+  std::vector<Schedule> with_smaller_gap(const Schedule& schedule, std::size_t event) const {
+    const auto gap = schedule[event].at - schedule[event - 1].at;
+    std::vector<microseconds> gaps(rules_.gaps().begin(), rules_.gaps().end());
+    const auto shortest = rules_.durations().front();
+    for (int times = 2; times * shortest < gap && times <= 8; ++times) {
+      gaps.push_back(times * shortest);
+    }
+    std::vector<Schedule> all;
+    for (const auto smaller : gaps) {
+      if (smaller >= gap) continue;
+      for (const bool moves_all : {true, false}) {
+        all.push_back(schedule);
+        const auto last = moves_all ? schedule.size() : event + 1;
+        for (auto i = event; i < last; ++i) all.back()[i].at -= gap - smaller;
+      }
+    }
+    return all;
+  }
+
+  bool is_for_ever(const HoldingFinding& leak) {
+    auto schedule = leak.schedule;
+    const auto last = schedule.back().at;
+    // Those who ask for what is lost.
+    for (auto i = schedule.size(); i-- > 0;) {
+      const auto event = schedule[i].event;
+      if (event != traffic::Event::kRequest && event != traffic::Event::kReserve) break;
+      if (schedule[i].at != last) break;
+      schedule[i].at += kYear;
+    }
+    const auto answers = run({&schedule, 1});
+    return !answers.front().empty() && rules_.score_of(schedule, answers.front()).leaked > 0;
+  }
+
+  Trial& trial_;
+  HoldingRules& rules_;
+  const HoldingSearch& request_;
+  const Interrupt& interrupt_;
+  HoldingSearchResult result_;
+};
+
+/// Searches by `find`, once more if the findings do not have their answers after all.
+template <typename Find>
+HoldingSearchResult search_twice(Trial& trial, HoldingRules& rules, const HoldingSearch& request,
+                                 const Interrupt& interrupt, const OnSent& on_sent,
+                                 const Find& find) {
+  std::int64_t in_vain = 0;
+  for (bool is_again = false;; is_again = true) {
+    HoldingSearchResult result;
+    HoldingsPass search(trial, rules, request, interrupt);
+    bool is_interrupted = false, is_confirmed = true;
+    try {
+      find(search);
+      search.shrink_all(on_sent);
+      is_confirmed = is_again || search.is_confirmed();
+    } catch (const Interrupted&) {
+      is_interrupted = true;
+    }
+    result = std::move(search.result());
+    result.interrupted = is_interrupted || interrupt.signal() != 0;
+    result.requests_sent += in_vain;
+    if (is_confirmed || result.interrupted) return result;
+    in_vain = result.requests_sent;
+  }
+}
+
+}  // namespace
+
+HoldingRules::HoldingRules(const HoldingSearch& search, std::vector<microseconds> durations)
+    : search_(search), durations_(std::move(durations)) {}
+
+void HoldingRules::set_ttls(std::vector<microseconds> ttls) {
+  const auto shortest = durations_.front(), tick = search_.tick;
+  auto longest = 2 * shortest;
+  for (const auto ttl : ttls) longest = std::max(longest, ttl);
+  // Whole durations, since a key ends some time after its TTL.
+  settles_ = whole((longest / shortest + 1) * shortest + tick - 1us);
+  gaps_ = {0us, std::max<microseconds>(1ms, tick), shortest / 2};
+  edges_ = {-tick, 0us, tick};
+  if (!ttls.empty()) edges_.insert(edges_.end(), {-kTtlMargin, kTtlMargin});
+  ttls.insert(ttls.end(), durations_.begin(), durations_.end());
+  for (const auto ttl : ttls) {
+    for (const auto edge : edges_) gaps_.push_back(std::max(0us, ttl + edge));
+  }
+  for (auto& gap : gaps_) gap = whole(gap);
+  std::sort(gaps_.begin(), gaps_.end());
+  gaps_.erase(std::unique(gaps_.begin(), gaps_.end()), gaps_.end());
+}
+
+microseconds HoldingRules::gap_of(traffic::Random& random) const {
+  return gaps_[static_cast<std::size_t>(below(random, static_cast<std::int64_t>(gaps_.size())))];
+}
+
+std::uint32_t last_holder(const Schedule& schedule) {
+  std::uint32_t last = 0;
+  for (const auto& request : schedule) last = std::max(last, request.holder);
+  return last;
+}
+
+std::int64_t below(traffic::Random& random, std::int64_t count) {
+  return static_cast<std::int64_t>(random.uniform() * static_cast<double>(count));
+}
+
+microseconds latest_time(microseconds ends, std::optional<int> events) {
+  constexpr int kEventsOfRandom = 50;
+  // TTLs that are longer than a year are left out.
+  return (events.value_or(kEventsOfRandom) + 4) * (ends + kTtlMargin) + 2 * kYear;
+}
+
+HoldingSearchResult search_holdings(Trial& trial, HoldingRules& rules, const HoldingSearch& search,
+                                    const Interrupt& interrupt,
+                                    const OnSearchProgress& on_progress) {
+  const auto on_sent = [&](std::int64_t sent) {
+    if (on_progress) on_progress(sent, search.budget, search.limit.limit);
+  };
+  return search_twice(trial, rules, search, interrupt, on_sent,
+                      [&](HoldingsPass& each) { each.random(on_progress); });
+}
+
+HoldingSearchResult search_all_holdings(Trial& trial, HoldingRules& rules,
+                                        const HoldingSearch& search, int events,
+                                        const Interrupt& interrupt,
+                                        const OnExhaustiveProgress& on_progress) {
+  return search_twice(trial, rules, search, interrupt, {},
+                      [&](HoldingsPass& each) { each.exhaust(events, on_progress); });
+}
+
+}  // namespace rlctl::adversary

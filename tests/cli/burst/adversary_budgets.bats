@@ -1,0 +1,102 @@
+load ../../support/common
+
+# `rlctl burst adversary --reserve`: the search for schedules of reserves and settles. budgets_test.cc checks what it finds
+# for which budget; this file tests the command line.
+
+search() { rlctl burst adversary --limit 10/60s --reserve 10 --hold 10s --budget 3000 "$@"; }
+
+setup() {
+  cd "$project/examples/pitfalls" || return
+  export TMPDIR=$BATS_TEST_TMPDIR
+}
+
+double=(--script double-refund.lua --settle double-refund-settle.lua
+  --args '{limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}')
+dead=(--script dead-holds.lua --args '{event} {limit} {window_ms} {now_ms} {reservation} {cost} {actual}')
+
+# without_blanks: sets $output to itself with runs of blanks in tables reduced to one.
+without_blanks() {
+  output=$(tr -s ' ' <<<"$output")
+  mapfile -t lines <<<"$output"
+}
+
+@test "nothing is found in budget, by its script and by its model" {
+  run -0 search --reserve 4
+  assert_line --partial 'at most 10 of 10 units spent and held, none lost'
+  run -0 search --reserve 4 --model --assert 'used<=10' --assert 'leaked==0'
+  assert_line --partial 'at most 10 of 10 units spent and held, none lost'
+}
+
+@test "an exhaustive search says what it has proved, and repeats itself" {
+  run -0 rlctl burst adversary --limit 5/10s --reserve 2 --hold 4s --model --exhaustive 3
+  without_blanks
+  assert_output --partial 'proof no schedule of up to 3 events at critical times spends and holds more'
+  assert_output --partial '--hold 4s --exhaustive 3'
+  refute_output --partial '--settle-after'
+  run -0 --separate-stderr rlctl burst adversary --limit 5/10s --reserve 2 --hold 4s --model --exhaustive 2 --json
+  assert_equal "$(jq -c '[.exhaustive, .reserve, .hold_us, (.runs[0] | .undecided, .used, .leaked, .leak, .tried > 200)]' \
+    <<<"$output")" '[2,2,4000000,0,5,0,null,true]'
+}
+
+@test "units that are given back twice are shown by four events" {
+  run -0 search "${double[@]}"
+  without_blanks
+  assert_line --partial 'double-refund.lua 20 units spent and held, 10 more than the limit'
+  assert_line ' 0 r1 reserve 10 allowed 0 10'
+  assert_line --regexp '^ \+10 s r1 settle [0-9]+ 0 10 hold had ended$'
+  assert_line --regexp '^ \+10 s r3 reserve 10 allowed [0-9]+ 20$'
+}
+
+@test "units whose holder has died are lost for ever" {
+  run -0 search "${dead[@]}"
+  assert_line --partial 'a reserve of 10 units is denied, although none is spent or held, even a year later'
+  run -1 search "${dead[@]}" --assert 'leaked==0' -q
+  run -0 search "${dead[@]}" --assert 'used<=10' -q
+}
+
+@test "JSON has the schedules, and --jsonl a line for each event" {
+  run -0 --separate-stderr search "${double[@]}" --json
+  assert_equal "$(jq -c '[.pattern, .limit, (.runs[0] | .used, .leak, (.overfilled | .used,
+    (.schedule[0] | .event, .reservation, .units, .actual, .allowed, .spent, .held)))]' <<<"$output")" \
+    '["adversary",10,20,null,20,"reserve","r1",10,null,true,0,10]'
+  run -0 --separate-stderr search "${dead[@]}" --jsonl -
+  assert_equal "$(jq -r '.finding' <<<"$output" | sort -u)" leak
+  assert_equal "$(jq -s 'length' <<<"$output")" 2
+}
+
+@test "a program is asked for reservations, too" {
+  cat >"$TMPDIR/forgets.py" <<'PY'
+import json, sys
+held, spent = {}, {}
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "reset" in asked:
+        held, spent = {}, {}
+        continue
+    now, name = asked["now_us"], asked["reservation"]
+    window = now // asked["window_us"]
+    held = {each: its for each, its in held.items() if its[1] > now}
+    if asked["event"] == "settle":
+        allowed = name in held
+        held.pop(name, None)
+        # The flaw: nothing is spent.
+    else:
+        used = sum(units for units, _ in held.values()) + spent.get(window, 0)
+        allowed = name in held or used + asked["units"] <= asked["limit"]
+        if allowed and name not in held:
+            held[name] = asked["units"], now + asked["hold_us"]
+    print(int(allowed), flush=True)
+PY
+  run -0 search --exec "python3 $TMPDIR/forgets.py" --budget 1000
+  assert_output --partial 'more than the limit'
+}
+
+@test "options that do not fit are refused" {
+  local option
+  for option in '--actual 5' '--settle-after 2s' '--settle-twice 5%' '--crash 1%' '--write -' --refunds '--svg -' \
+    '--reserve 11'; do
+    # shellcheck disable=SC2086 # an option and its value
+    run -2 search $option
+    assert_output --partial -- "${option%% *}"
+  done
+}
