@@ -35,6 +35,9 @@ class PackedReader {
     if (!failed_) rest_.remove_prefix(tag.size() + 1);
   }
 
+  /// The fields without a tag.
+  explicit PackedReader(std::string_view bytes) : rest_(bytes) {}
+
   /// A double.
   double real(double most) {
     const auto number = std::bit_cast<double>(bits(8));
@@ -47,6 +50,8 @@ class PackedReader {
     require(number == std::floor(number));
     return failed_ ? 0 : static_cast<std::int64_t>(number);
   }
+  /// An unsigned integer of at most seven bytes.
+  std::int64_t integer(std::size_t size) { return static_cast<std::int64_t>(bits(size)); }
   /// An unsigned integer of four bytes.
   std::int64_t count(std::int64_t most) {
     const auto number = static_cast<std::int64_t>(bits(4));
@@ -234,42 +239,34 @@ struct BudgetHeader {
   microseconds last{0};  ///< when all reservations will be forgotten
 };
 
-/// Reads a big number of whole bytes, the lowest first, from the front of the text, which has them.
-std::int64_t take_bytes(std::string_view& text, std::size_t size) {
-  std::uint64_t value = 0;
-  for (auto i = size; i-- > 0;) value = value << 8 | static_cast<unsigned char>(text[i]);
-  text.remove_prefix(size);
-  return static_cast<std::int64_t>(value);
-}
-
 std::optional<BudgetHeader> read_budget_header(std::string_view text) {
   constexpr std::string_view kTag = "budget";
-  constexpr std::size_t kSize = 64;
-  if (text.size() != kSize || !text.starts_with(kTag)) return std::nullopt;
-  text.remove_prefix(kTag.size());
+  if (!text.starts_with(kTag)) return std::nullopt;
+  PackedReader fields(text.substr(kTag.size()));
   BudgetHeader header;
-  header.budget.end = microseconds{take_bytes(text, 7)};
-  header.budget.window = microseconds{take_bytes(text, 6)};
-  header.limit = take_bytes(text, 4);
-  header.budget.spent = take_bytes(text, 6);
-  header.stored.held = take_bytes(text, 4);
-  header.stored.next_lapse = microseconds{take_bytes(text, 7)};
-  header.budget.written_at = microseconds{take_bytes(text, 7)};
-  header.last = microseconds{take_bytes(text, 7)};
-  take_bytes(text, 7);  // when the key expires
-  header.stored.remembered = take_bytes(text, 2);
-  return header;
+  header.budget.end = microseconds{fields.integer(7)};
+  header.budget.window = microseconds{fields.integer(6)};
+  header.limit = fields.integer(4);
+  header.budget.spent = fields.integer(6);
+  header.stored.held = fields.integer(4);
+  header.stored.next_lapse = microseconds{fields.integer(7)};
+  header.budget.written_at = microseconds{fields.integer(7)};
+  header.last = microseconds{fields.integer(7)};
+  fields.integer(7);  // when the key expires
+  header.stored.remembered = fields.integer(2);
+  fields.integer(2);  // at how many reservations the script looks which can be forgotten
+  return fields.done() ? std::optional(header) : std::nullopt;
 }
 
 std::optional<limiter::Reservation> read_reservation(std::string_view text) {
-  constexpr std::size_t kSize = 19;
-  if (text.size() != kSize || (text[0] != 'h' && text[0] != 's')) return std::nullopt;
-  limiter::Reservation reservation{.is_settled = text[0] == 's'};
-  text.remove_prefix(1);
-  reservation.units = take_bytes(text, 4);
-  reservation.held_until = microseconds{take_bytes(text, 7)};
-  reservation.forgotten_at = microseconds{take_bytes(text, 7)};
-  return reservation;
+  if (!text.starts_with('h') && !text.starts_with('s')) return std::nullopt;
+  PackedReader fields(text.substr(1));
+  limiter::Reservation reservation;
+  reservation.is_settled = text[0] == 's';
+  reservation.units = fields.integer(4);
+  reservation.held_until = microseconds{fields.integer(7)};
+  reservation.forgotten_at = microseconds{fields.integer(7)};
+  return fields.done() ? std::optional(reservation) : std::nullopt;
 }
 
 std::optional<Decoded> read_budget(const KeySample& content) {
