@@ -12,7 +12,8 @@ from schemas import Schemas, parse
 schemas = Schemas()
 root = "urn:rlctl:schema:1:exec"
 def fits(value):
-    return [name for name in ("request", "lease_request", "reset", "hello", "answer") if schemas.validator(
+    return [name for name in ("request", "lease_request", "reserve_request", "settle_request", "reset", "hello",
+                              "answer") if schemas.validator(
         {"\$ref": f"{root}#/\$defs/{name}", "\$id": f"{root}:{name}"}).is_valid(value)]
 $1
 END
@@ -24,12 +25,15 @@ END
   run -0 rlctl burst --keys 3 --limit 5/1s --burst 9 -q --exec "$keep"
   printf '1 a\xff"\\\n2.000001 %s 7\n' "'ä'" >odd.log
   run -0 rlctl burst --replay odd.log --limit 1000000000/100000000s -q --exec "$keep"
+  run -0 rlctl burst --limit 9/60s --reserve 1 --requests 50 -q --exec "$keep"
   run -0 schema '
 from collections import Counter
 for name, count in sorted(Counter(str(fits(parse(line))) for line in open("lines")).items()):
     print(name, count > 10)'
   assert_output "['request'] True
-['reset'] True"
+['reserve_request'] True
+['reset'] True
+['settle_request'] True"
 }
 
 @test "the lines that rlctl-exec(7) shows fit, each under its heading" {
@@ -43,6 +47,8 @@ for part in protocol.split("\n## ")[1:]:
             print(part.split("\n")[0], *fits(parse(line)))' "$project/man/rlctl-exec.7.scd"
   assert_output 'Requests request
 Requests lease_request
+Requests reserve_request
+Requests settle_request
 Answers answer
 Answers answer
 Reset reset
