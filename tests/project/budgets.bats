@@ -188,13 +188,41 @@ forward() {
 
 # What depends on the time, and on how long the commands take.
 without_times() {
-  sed -E 's/^Retry-After: [0-9]+/Retry-After: N/; s/[0-9]+ [A-Z][a-z]+ [0-9]{4}/DATE/; s/has [0-9]+ seconds/has N seconds/'
+  sed -E 's/^Retry-After: [0-9]+/Retry-After: N/; s/[0-9]+ [A-Z][a-z]+ [0-9]{4}/DATE/; s/has [0-9]+ seconds/has N seconds/
+    s/[0-9.]+% used .*resets.*/N% used/'
 }
 
 @test "the output in the README of examples/budgets is correct" {
   needs_curl
+  needs_zones
   start_model
   start_proxy 1000
   export proxy=${proxy%/}
   readme_is_true README.md without_times
+}
+
+needs_zones() {
+  [[ -e ${TZDIR:-/usr/share/zoneinfo}/Europe/Zurich ]] || skip "install Debian's tzdata"
+}
+
+# settled NUMBER: so many jobs of ann have been settled, and nothing is held.
+settled() {
+  rlctl inspect --json quota:ann | jq -e --argjson number "$1" '
+    .held == 0 and .spent >= $number and (.reservations | map(select(.state == "settled")) | length == $number)'
+}
+
+@test "monthly-quota settles what a job takes, however it ends" {
+  needs_zones
+  run -3 ./monthly-quota ann 100 bash -c 'exit 3'
+  settled 1
+  # It takes longer than it said.
+  run -124 ./monthly-quota ann 1 sleep 100
+  settled 2
+  # It never runs.
+  run -75 ./monthly-quota ann 36001 touch ran
+  assert_line --partial 'this job may take 36001.'
+  assert_line 'No month has so many.'
+  RLCTL_URL=unix:///nowhere run -3 ./monthly-quota ann 1 touch ran
+  assert_output --partial 'cannot connect'
+  assert [ ! -e ran ]
 }
