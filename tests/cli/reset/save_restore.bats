@@ -73,13 +73,13 @@ same() {
 
   run -0 --separate-stderr rlctl reset --restore removed.jsonl --dry-run
   assert_line 'would-restore key=k:gcra algorithm=gcra'
-  assert_equal "$stderr" 'would restore 30 keys'
+  assert_equal "$stderr" 'would restore 31 keys'
   assert_equal "$(cli DBSIZE)" 0
 
   run -0 --separate-stderr rlctl reset --restore removed.jsonl
   assert_line 'restored key=k:gcra algorithm=gcra'
   assert_line 'restored key=stream type=stream'
-  assert_equal "$stderr" 'restored 30 keys'
+  assert_equal "$stderr" 'restored 31 keys'
   run -0 same "$before" "$(hold)"
 }
 
@@ -409,7 +409,7 @@ use_server() { export socket=$1 RLCTL_URL=unix://$1; }
     RLCTL_REDIS_SERVER=$other start_server
     run rlctl reset --restore there
     assert_regex "$status" '^(0|5)$'
-    assert_equal "$(grep -cE '^(restored|left .* reason=dump-format$)' <<<"$output")" 30
+    assert_equal "$(grep -cE '^(restored|left .* reason=dump-format$)' <<<"$output")" 31
     use_server "$first"
     run -0 rlctl reset --restore there
     run -0 same "$before" "$(hold)"
