@@ -177,7 +177,8 @@ lists() {
 asks_quota() {
   fills
   limiter quota login:gcra login:sliding-window-log login:sliding-window-zset throttled:v1:token_bucket:ann \
-    login:budget --limit 5/1000d || return
+    --limit 5/1000d || return
+  limiter quota login:budget --critical 100% || return
   # Its request has left the window, so the others are counted.
   limiter quota login:sliding-window-zset --limit 5/1ms || return
   limiter quota login:many-gcra login:many-sliding-window-zset --limit 5/1000d --limit 9/1100d
