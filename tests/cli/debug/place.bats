@@ -48,6 +48,13 @@ called() {
   assert_line --regexp '^= \{0, 0, [0-9]+, [0-9]+, 0, 1\}.*; nothing was changed$'
 }
 
+@test "of a budget, the change says how much is held" {
+  start_server
+  cli --eval "$project/lua/budget.lua" k , 10 86400000000000 '' 4 '' reserve me 3600000000 >/dev/null
+  run -0 rlctl debug budget k --limit 10/1000d --cost 2 --trace
+  assert_line --regexp "^  'k': hash, 4 of 10 used, 4 of them held → 6 of 10 used, 4 of them held, ttl "
+}
+
 version() {
   cli INFO server | tr -d '\r' |
     sed -nE 's/^(redict|valkey)_version:/\1 /p; s/^redis_version:/Redis /p' | sort -r |
