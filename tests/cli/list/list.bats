@@ -26,7 +26,7 @@ keys() { rlctl list --json "$@" | jq -r .key | paste -sd ' '; }
 }
 
 @test "what a budget holds is used until the holds end" {
-  local at=0 id
+  local at=0
   reserve() { cli --eval "$project/lua/budget.lua" "$1" , 10 86400000000000 '' "$2" '' reserve "$3" "$4" >/dev/null; }
   use roomy 2 budget
   reserve roomy 3 a 3600000000

@@ -82,14 +82,16 @@ budget() {
 }
 
 @test "a reservation of several limits is released from all of their keys" {
-  local window
-  for window in 3600 86400; do
-    window=${window}000000 budget "{k}:${window}s" 6 reserve web:1 3600000000
+  local window seconds
+  for seconds in 3600 86400; do
+    window=${seconds}000000
+    budget "{k}:${seconds}s" 6 reserve web:1 3600000000
   done
   run -0 rlctl reset k --holder web:1
   assert_output 'removed key={k}:3600s algorithm=budget holder=web:1
 removed key={k}:86400s algorithm=budget holder=web:1'
-  window=3600000000 budget '{k}:3600s' 6 reserve web:2 3600000000
+  window=3600000000
+  budget '{k}:3600s' 6 reserve web:2 3600000000
   run -0 rlctl reset k --holder web:2 --limit 10/1h --limit 20/1d
   assert_output 'removed key={k}:3600s algorithm=budget holder=web:2'
 }
