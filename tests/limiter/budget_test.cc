@@ -175,7 +175,7 @@ TEST_CASE("budget: several keys reserve and settle together or not at all") {
   CHECK(both.reserve("c", 5, 10s, kMinute).allowed);
   CHECK(all(5, true, "c", kMinute).reservation == State::kUnknown);
   CHECK(both.take(0, kMinute) == allowed(86, 60s));
-  CHECK(all(5, false, "c", kMinute) == with(State::kHeld, allowed(2, 60s * 27)));
+  CHECK(all(5, false, "c", kMinute) == with(State::kHeld, allowed(2, 47 * 60s)));
 }
 
 TEST_CASE("budget: a lowered limit denies until enough is free") {

@@ -329,7 +329,8 @@ TEST_CASE("a user who may not read a key is told so, and not that the key is ano
     CAPTURE(algorithm.name);
     use_key(server, algorithm);
     int refused = 0;
-    for (const std::string command : {"get", "llen", "lindex", "zcard", "zrange", "zcount"}) {
+    for (const std::string command :
+         {"get", "hget", "llen", "lindex", "zcard", "zrange", "zcount"}) {
       CAPTURE(command);
       (void)server.call({"ACL", "SETUSER", "default", "-" + command});
       const Reply reply =
