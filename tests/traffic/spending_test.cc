@@ -332,26 +332,32 @@ TEST_CASE("spending: a script is told the ID, the units, the actual cost and the
 }
 
 TEST_CASE("spending: windows of another kind are not held against a foreign limiter") {
-  // A window from the first reservation, which crosses a minute.
-  std::int64_t used = 0;
-  microseconds end{0};
-  const auto allows = [&](const Arrival& arrival) {
-    if (arrival.event == Event::kSettle) return true;
-    if (arrival.at >= end) end = arrival.at + kLimit.window, used = 0;
-    if (used + arrival.cost > kLimit.limit) return false;
-    used += arrival.cost;
-    return true;
+  // What a limiter is found to have done whose windows begin with a reservation.
+  const auto found_with = [](bool has_clock_windows) {
+    std::int64_t used = 0;
+    microseconds end{0};
+    Answers from_first([&](const Arrival& arrival) {
+      if (arrival.event == Event::kSettle) return true;
+      if (arrival.at >= end) {
+        end = arrival.at + kLimit.window;
+        used = 0;
+      }
+      if (used + arrival.cost > kLimit.limit) return false;
+      used += arrival.cost;
+      return true;
+    });
+    const SpendPlan plan{.units = 5, .hold = 1s, .settle_after = 1us};
+    return run({50s, 100s, 110s, 111s, 121s}, from_first,
+               {.limit = kLimit, .has_clock_windows = has_clock_windows}, plan)
+        .found.spent;
   };
-  const SpendPlan plan{.units = 10, .hold = 1s, .settle_after = 1us};
-  const std::vector<microseconds> times{50s, 110s};
-  Answers first{allows};
-  CHECK(run(times, first, {.limit = kLimit}, plan).found.spent.exceeded == 0);
-  const std::vector<microseconds> close{1s, 61s, 119s};
-  Answers foreign{allows};
-  const auto spent =
-      run(close, foreign, {.limit = kLimit, .has_clock_windows = false}, plan).found.spent;
-  CHECK(spent.exceeded == 0);
-  CHECK(spent.starved == 0);
+  const auto by_clock = found_with(true);
+  CHECK(by_clock.exceeded == 1);  // from 1:00 to 2:00
+  CHECK(by_clock.starved == 1);   // at 2:01
+  const auto foreign = found_with(false);
+  CHECK(foreign.exceeded == 0);
+  CHECK(foreign.starved == 0);
+  CHECK(foreign.leaked == 0);
 }
 
 }  // namespace traffic_spending_test
