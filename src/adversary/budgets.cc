@@ -79,7 +79,8 @@ class Ledger {
   std::int64_t spent(microseconds at) const {
     const auto window = search_.limit.window;
     if (windows_ != Windows::kOfClock && at >= begin_ + window) return 0;
-    const auto begin = windows_ == Windows::kOfClock ? at - at % window : begin_;
+    const auto begin =
+        windows_ == Windows::kOfClock ? limiter::period_of(search_.limit, at).start : begin_;
     std::int64_t units = 0;
     for (const auto& each : spent_) {
       if (each.is_certain && each.at >= begin) units += each.units;
@@ -277,7 +278,7 @@ class BudgetRules final : public HoldingRules {
     }
     // Around the edge of a window.
     for (const auto edge : edges()) {
-      const auto at = search().base + search().limit.window + edge;
+      const auto at = next_window(search().base) + edge;
       add(plot()
               .wait_until(at - whole(search().hold / 2))
               .reserve(limit())
@@ -401,7 +402,7 @@ class BudgetRules final : public HoldingRules {
   std::int64_t units() const { return search().units; }
   BudgetPlot plot() const { return BudgetPlot(search()); }
   microseconds next_window(microseconds at) const {
-    return at - at % search().limit.window + search().limit.window;
+    return limiter::period_of(search().limit, at).end;
   }
   Ledger ledger_after(const Schedule& schedule, const Answers& answers,
                       Windows windows = Windows::kOfClock) const {
