@@ -30,9 +30,10 @@ without_blanks() {
 @test "an exhaustive search says what it has proved, and repeats itself" {
   run -0 rlctl burst adversary --limit 5/10s --reserve 2 --hold 4s --model --exhaustive 3
   without_blanks
-  assert_output --partial 'proof no schedule of up to 3 events at critical times spends and holds more'
-  assert_output --partial '--hold 4s --exhaustive 3'
-  refute_output --partial '--settle-after'
+  assert_line --partial 'proof no schedule of up to 3 events at critical times spends and holds more'
+  assert_output --partial -- '--exhaustive 3'
+  assert_output --partial -- '--hold 4s'
+  refute_output --partial -- '--settle-after'
   run -0 --separate-stderr rlctl burst adversary --limit 5/10s --reserve 2 --hold 4s --model --exhaustive 2 --json
   assert_equal "$(jq -c '[.exhaustive, .reserve, .hold_us, (.runs[0] | .undecided, .used, .leaked, .leak, .tried > 200)]' \
     <<<"$output")" '[2,2,4000000,0,5,0,null,true]'
@@ -42,9 +43,9 @@ without_blanks() {
   run -0 search "${double[@]}"
   without_blanks
   assert_line --partial 'double-refund.lua 20 units spent and held, 10 more than the limit'
-  assert_line ' 0 r1 reserve 10 allowed 0 10'
-  assert_line --regexp '^ \+10 s r1 settle [0-9]+ 0 10 hold had ended$'
-  assert_line --regexp '^ \+10 s r3 reserve 10 allowed [0-9]+ 20$'
+  assert_line '0 r1 reserve 10 allowed 0 10'
+  assert_line --regexp '^\+10 s r1 settle [0-9]+ 0 10 hold had ended$'
+  assert_line --regexp '^\+10 s r3 reserve 10 allowed [0-9]+ 20$'
 }
 
 @test "units whose holder has died are lost for ever" {
