@@ -52,7 +52,7 @@ limits_of() { rlctl inspect "$@" | grep -oE 'limit [0-9]+ per [^,]*'; }
 @test "without --now, the period of the present counts, and list, quota and audit know it" {
   rlctl check -q k "${month[@]}" --cost 2
   run -0 rlctl list --limit 3/month@Europe/Zurich
-  assert_line --regexp '^k +2 +3/month@Europe/Zurich +66%'
+  assert_line --regexp '^ *2 +3/month@Europe/Zurich +66% .* k$'
   run -0 rlctl list --limit 3/month@Europe/Zurich --json
   assert_equal "$(jq -c '[.key, .limit, .calendar, .used]' <<<"$output")" '["k",3,"month@Europe/Zurich",2]'
   run -0 rlctl quota k "${month[@]}"
@@ -70,9 +70,9 @@ limits_of() { rlctl inspect "$@" | grep -oE 'limit [0-9]+ per [^,]*'; }
   assert_output --partial '{k}:day@Asia/Tokyo'
   assert_output --partial '{k}:month+15@Europe/Zurich'
   run -0 rlctl list --limit 2/day@Asia/Tokyo
-  assert_line --regexp '^\{k\}:day@Asia/Tokyo +1 +2/day@Asia/Tokyo'
+  assert_line --regexp '^ *1 +2/day@Asia/Tokyo +50% .* \{k\}:day@Asia/Tokyo$'
   # The limit of one key is not that of the other, which has its own.
-  refute_line --regexp '^\{k\}:month.*Asia/Tokyo +'
+  refute_line --regexp '^ *1 +2/day@Asia/Tokyo .* \{k\}:month'
   run -0 rlctl reset k
   assert_equal "$(cli DBSIZE)" 0
 }
@@ -173,7 +173,8 @@ clock_is_ahead() { (($(cli TIME | head -1) - $(date +%s) > $1 - 60)); }
     local model=$output
     run -0 rlctl burst --limit 20/day@America/Asuncion --algorithm "$algorithm" --start 2024-03-23T00:00:00Z \
       --json boundary
-    assert_equal "$(jq -c .runs <<<"$output")" "$(jq -c .runs <<<"$model")"
+    assert_equal "$(jq '.runs[] | del(.bytes_per_key)' <<<"$output")" \
+      "$(jq '.runs[] | del(.bytes_per_key)' <<<"$model")"
   done
 }
 
