@@ -383,10 +383,10 @@ void set_traffic(Plan& plan, const std::vector<std::string>& operands,
     if (search->refunds) {
       for (const auto cost : plan.costs) search->costs.push_back(-cost);
     }
+    require_lengths(plan.limits, "burst adversary");
     if (has_holders(plan)) {
       require_conclusive_holders(plan);
     } else {
-      require_lengths(plan.limits, "burst adversary");
       require_conclusive(*search, plan.request.limit);
       require_room(plan.request, *search);
     }
