@@ -150,34 +150,33 @@ Completions complete_operand(const CompletionContext& typed) {
 }  // namespace
 
 const Command kCommand{
-    .text =
-        {.name = "settle",
-         .summary = "record what a reservation has cost, and free the rest of it",
-         .synopsis = "[connection] settle --limit LIMIT [options] [--] KEY ID ACTUAL\n"
-                     "[connection] settle --limit LIMIT [options] --release [--] KEY ID\n"
-                     "[connection] settle --policy NAME [options] [ARGUMENT...] ID ACTUAL",
-         .about =
-             "Settles a reservation of rlctl check --reserve: its units are no longer held, and\n"
-             "ACTUAL units are spent, even if that exceeds the limit. Settling again changes\n"
-             "nothing, so a settle that got no answer can be repeated. A reservation whose hold\n"
-             "has ended can still be settled, for as long again.",
-         .statuses =
-             {
-                 "settled, now or before",
-                 "no such reservation, or it is forgotten: nothing was recorded",
-                 kStatusOfUsage,
-                 kStatusUnreachable,
-                 kStatusRefused,
-                 kStatusRejected,
-             },
-         .epilogue =
-             R"(
+    .text = {.name = "settle",
+             .summary = "record what a reservation has cost, and free the rest of it",
+             .synopsis = "[connection] settle --limit LIMIT [options] [--] KEY ID ACTUAL\n"
+                         "[connection] settle --limit LIMIT [options] --release [--] KEY ID\n"
+                         "[connection] settle --policy NAME [options] [ARGUMENT...] ID ACTUAL",
+             .about =
+                 "Settles a reservation of rlctl check --reserve: its units are no longer held,\n"
+                 "and ACTUAL units are spent, even if that exceeds the limit. Settling again\n"
+                 "changes nothing, so a settle that got no answer can be repeated. A reservation\n"
+                 "whose hold has ended can still be settled, for as long again.",
+             .statuses =
+                 {
+                     "settled, now or before",
+                     "no such reservation, or it is forgotten: nothing was recorded",
+                     kStatusOfUsage,
+                     kStatusUnreachable,
+                     kStatusRefused,
+                     kStatusRejected,
+                 },
+             .epilogue =
+                 R"(
 Examples:
   rlctl settle --limit 100000/d tokens:acme 7f3a9c51e20b4d68 380
   rlctl settle --limit 100000/d tokens:acme 7f3a9c51e20b4d68 --release
   rlctl settle --policy tokens acme 7f3a9c51e20b4d68 380
 )",
-         .complete_operand = complete_operand},
+             .complete_operand = complete_operand},
     .add = add_command<Plan, add_options, run>,
     .declares = CommandLine::Declares::kWhatMayBeGiven};
 
