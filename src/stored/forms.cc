@@ -254,7 +254,7 @@ std::optional<BudgetHeader> read_budget_header(std::string_view text) {
   header.last = microseconds{fields.integer(7)};
   fields.integer(7);  // when the key expires
   header.stored.remembered = fields.integer(2);
-  fields.integer(2);  // at how many reservations the script looks which can be forgotten
+  fields.integer(1);  // at how many reservations, halved, the script looks which can be forgotten
   return fields.done() ? std::optional(header) : std::nullopt;
 }
 
