@@ -315,7 +315,7 @@ Examples:
   rlctl burst adversary --algorithm gcra
   rlctl burst adversary --script my.lua --limit 5/60s --write worst.log
   rlctl burst adversary --concurrency 2 --lease 10s --exhaustive 5 --model
-  rlctl burst adversary --limit 5/10s --reserve 2 --hold 4s --exhaustive 4 --model
+  rlctl burst adversary --limit 5/60s --reserve 2 --exhaustive 4 --model
 )"};
 
 void add_options(Options& options, Plan& plan) {

@@ -74,7 +74,7 @@ once='its.units, its.settled = 0, true'
   run -2 rlctl lint double-refund.lua --settle double-refund-settle.lua --limit 10/60s --reserve 10 --hold 10s \
     --args '{limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}'
   assert_output --partial 'A settle gives back units that were given back before'
-  assert_output --partial 'settles 0 (hold had ended)'
+  assert_output --partial 'r1 settles 0 (hold had'
 }
 
 @test "of a script that allows nothing, nothing is known" {
