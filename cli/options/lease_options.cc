@@ -13,6 +13,7 @@
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
 #include "cli/options/script_options.h"
+#include "limiter/budget_model.h"
 #include "limiter/limit.h"
 
 namespace rlctl::cli {
@@ -85,8 +86,8 @@ std::chrono::microseconds parse_lease(const std::string& text) {
 
 std::chrono::microseconds parse_hold(const std::string& text) {
   const auto hold = parse_duration_of(text, "--hold");
-  if (hold >= limiter::kShortestWindow) return hold;
-  throw UsageError("--hold of a reservation must be at least 1ms, not " + quoted_and_masked(text));
+  if (hold >= limiter::kShortestHold) return hold;
+  throw UsageError("--hold must be at least 1ms, not " + quoted_and_masked(text));
 }
 
 bool tells_event(const traffic::ForeignLimiter& script) {

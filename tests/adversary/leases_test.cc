@@ -131,10 +131,10 @@ HoldingSearchResult search_semaphore(const Semaphore& semaphore, std::optional<i
   ScriptTrial trial(server.connection(), *script,
                     {.server = &server.server(), .ttl_tolerance = 20ms});
   const HoldingSearch request{.limit = candidate.limits.front(),
-                                   .renews = false,
-                                   .budget = 4'000,
-                                   .base = kBase,
-                                   .tick = 1ms};
+                              .renews = false,
+                              .budget = 4'000,
+                              .base = kBase,
+                              .tick = 1ms};
   if (!events) return search_leases(trial, request, Interrupt());
   trial.note_contents();
   return search_all_leases(trial, request, *events, Interrupt());

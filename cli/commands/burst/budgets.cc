@@ -87,12 +87,8 @@ void require_budget_options(const Options& options, const Plan& plan) {
       if (options.is_given(name)) refuse_both(name, kReserve, why, hint);
     }
   };
-  const auto other = std::ranges::find_if(
-      plan.algorithms, [](const auto* algorithm) { return !algorithm->has_reservations; });
-  if (other != plan.algorithms.end()) {
-    throw UsageError(fmt::format("--reserve: {} takes no reservations", (*other)->name),
-                     "--algorithm budget does");
-  }
+  std::ranges::for_each(plan.algorithms,
+                        [](const auto* algorithm) { limiter::require_reservations(*algorithm); });
   refuse({"--concurrency"}, "a lease has no units");
   refuse({"--burst"}, "a budget has no burst");
   refuse({"--cost", "--cost-field"}, "it states the units");
@@ -123,8 +119,7 @@ void set_budget(Plan& plan, const Options& options) {
                      "--settle-after takes times like 2s~");
   }
   if (spend.hold < limiter::kShortestHold) {
-    throw UsageError("--hold of a reservation must be at least 1ms, not " +
-                     format_duration(spend.hold));
+    throw UsageError("--hold must be at least 1ms, not " + format_duration(spend.hold));
   }
   spend.units = *plan.reserve;
   spend.crash_share = hold.crash_share;

@@ -13,6 +13,7 @@
 #include "cli/app/command.h"
 #include "cli/commands/check/plan.h"
 #include "cli/options/completions.h"
+#include "cli/options/lease_options.h"
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
 #include "cli/server/asker.h"
@@ -20,7 +21,6 @@
 #include "cli/server/needs.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
-#include "limiter/budget_model.h"
 #include "limiter/limit.h"
 
 namespace rlctl::cli::check {
@@ -28,12 +28,6 @@ namespace {
 
 /// Each is a series of its own in --textfile.
 constexpr std::int64_t kMaxTopDenied = 1000;
-
-std::chrono::microseconds parse_hold(const std::string& text) {
-  const auto hold = parse_duration_of(text, "--hold");
-  if (hold >= limiter::kShortestHold) return hold;
-  throw UsageError("--hold must be at least 1ms, not " + quoted_and_masked(text));
-}
 
 std::string parse_id(const std::string& text) {
   return parse_reservation_id(text, "--id");

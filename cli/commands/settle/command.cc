@@ -84,7 +84,7 @@ std::string to_text(const Target& target, const limiter::Decision& decision, boo
   out += " limit=" + limiter::format_limits(target.limiter.limits);
   out.append(" algorithm=").append(target.limiter.algorithm->name);
   out += " reservation=" + escaped_text(target.id);
-  out.append(" state=").append(
+  out.append(" was=").append(
       limiter::to_text(decision.reservation.value_or(ReservationState::kUnknown)));
   if (is_counted(decision)) out += " actual=" + std::to_string(target.actual);
   out += " remaining=" + std::to_string(decision.remaining) + " reset=";
@@ -102,7 +102,7 @@ std::string to_json(const Target& target, std::span<const std::string> redis_key
       .name("reservation")
       .begin_object()
       .bytes_field("id", target.id)
-      .field("state", limiter::to_text(decision.reservation.value_or(ReservationState::kUnknown)))
+      .field("was", limiter::to_text(decision.reservation.value_or(ReservationState::kUnknown)))
       .end_object()
       .field("actual", is_counted(decision) ? std::optional(target.actual) : std::nullopt)
       .field("remaining", decision.remaining)

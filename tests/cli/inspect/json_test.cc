@@ -108,8 +108,10 @@ TEST_CASE("inspection json: leases have escaped holders") {
   const auto text = json(inspection);
   CHECK(text.find(R"({"key":"a\"\n\\xFF",)") == std::string::npos);
   CHECK(text.find(R"({"key":"a\"\n\\xff",)") == 0);
-  CHECK(text.find(R"("entries":[{"at_us":7000000,"count":1,"holder":"web\t\"2\""}],"reservations":[]})") !=
-        std::string::npos);
+  CHECK(
+      text.find(
+          R"("entries":[{"at_us":7000000,"count":1,"holder":"web\t\"2\""}],"reservations":[]})") !=
+      std::string::npos);
 }
 
 TEST_CASE("inspection json: 100,000 entries take little more time than their digits") {

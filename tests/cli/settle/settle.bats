@@ -11,7 +11,7 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
 @test "a settle spends the actual cost in place of the units held" {
   run -0 reserve
   run -0 --separate-stderr settle 1001 a 380
-  assert_output 'settled key=k limit=1000/60s algorithm=budget reservation=a state=held actual=380 remaining=620 reset=59.000s'
+  assert_output 'settled key=k limit=1000/60s algorithm=budget reservation=a was=held actual=380 remaining=620 reset=59.000s'
   assert_equal "$stderr" ''
 }
 
@@ -26,13 +26,13 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
 @test "--release spends nothing" {
   run -0 reserve
   run -0 settle 1001 a --release
-  assert_output --partial 'settled key=k limit=1000/60s algorithm=budget reservation=a state=held actual=0 remaining=1000 '
+  assert_output --partial 'settled key=k limit=1000/60s algorithm=budget reservation=a was=held actual=0 remaining=1000 '
 }
 
 @test "a late settle is spent, and says that the hold had ended" {
   run -0 reserve
   run -0 settle 1031 a 380
-  assert_output --partial 'settled key=k limit=1000/60s algorithm=budget reservation=a state=lapsed actual=380 remaining=620 '
+  assert_output --partial 'settled key=k limit=1000/60s algorithm=budget reservation=a was=lapsed actual=380 remaining=620 '
 }
 
 @test "a second settle changes nothing, and has status 0" {
@@ -41,7 +41,7 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
   local before
   before=$(cli DUMP k | base64)
   run -0 settle 1001 a 500
-  assert_output 'already key=k limit=1000/60s algorithm=budget reservation=a state=settled remaining=620 reset=59.000s'
+  assert_output 'already key=k limit=1000/60s algorithm=budget reservation=a was=settled remaining=620 reset=59.000s'
   run -0 settle 1001 a --release
   assert_output --partial 'already key=k '
   assert_equal "$(cli DUMP k | base64)" "$before"
@@ -49,11 +49,11 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
 
 @test "an unknown or forgotten ID is named, with status 1, and nothing is spent" {
   run -1 --separate-stderr settle 1000 nope 5
-  assert_output 'unknown key=k limit=1000/60s algorithm=budget reservation=nope state=unknown remaining=1000 reset=0.000s'
+  assert_output 'unknown key=k limit=1000/60s algorithm=budget reservation=nope was=unknown remaining=1000 reset=0.000s'
   assert_equal "$stderr$(cli DBSIZE)" 0
   run -0 reserve
   run -1 settle 1060 a 5
-  assert_output --partial 'unknown key=k limit=1000/60s algorithm=budget reservation=a state=unknown remaining=1000 '
+  assert_output --partial 'unknown key=k limit=1000/60s algorithm=budget reservation=a was=unknown remaining=1000 '
 }
 
 @test "JSON has the state before, and the cost that was recorded" {
@@ -63,14 +63,14 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
     local status id fields
     IFS='|' read -r status id fields <<<"$expected"
     run "-$status" settle 1001 "$id" 380 --json
-    assert_equal "$(jq -c '[.reservation.state, .actual, .remaining]' <<<"$output")" "$fields"
+    assert_equal "$(jq -c '[.reservation.was, .actual, .remaining]' <<<"$output")" "$fields"
   done
   assert_equal "$(jq -c '[.key, .algorithm, .reservation.id, .limits]' <<<"$output")" \
     '["k","budget","b",[{"key":"k","limit":1000,"window_us":60000000,"burst":null}]]'
 }
 
 @test "several limits are settled at all keys, or at none if one does not know the ID" {
-  limit=(--limit 1000/60s --limit 5000/1h)
+  local limit=(--limit 1000/60s --limit 5000/1h)
   run -0 reserve
   run -0 settle 1001 a 380
   assert_output --partial 'settled key=k limit=1000/60s,5000/1h algorithm=budget '
@@ -79,8 +79,7 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
   cli DEL '{k}:3600s'
   run -1 settle 1001 b 380
   assert_output --partial 'unknown '
-  limit=(--limit 1000/60s)
-  run -0 rlctl check '{k}:60s' "${limit[@]}" --algorithm budget --now 1001000000 --peek
+  run -0 rlctl check '{k}:60s' --limit 1000/60s --algorithm budget --now 1001000000 --peek
   assert_output --partial 'remaining=220 '
 }
 
@@ -91,7 +90,7 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
   run -0 rlctl check k "${month[@]}" --algorithm budget --peek --now 2026-10-31T23:00:00Z
   assert_output --partial ' remaining=600 '
   run -0 rlctl settle k a 380 "${month[@]}" --now 2026-10-31T23:00:01Z --json
-  assert_equal "$(jq -c '[.reservation.state, .remaining, .reset_after_us, .limits[0].calendar]' <<<"$output")" \
+  assert_equal "$(jq -c '[.reservation.was, .remaining, .reset_after_us, .limits[0].calendar]' <<<"$output")" \
     '["held",620,2591999000000,"month@Europe/Zurich"]'
 }
 
