@@ -122,7 +122,7 @@ fill() {
   done
   rlctl run -n 1 login:leases --concurrency 2 -- true
   # Full, so that all reservations are read.
-  cli -n 1 --eval "$project/lua/budget.lua" login:budget , 5 86400000000000 '' 5 '' reserve me 86400000000 >/dev/null
+  cli -n 1 --eval "$project/lua/budget.lua" login:budget , 5 86400000000000 '' 4 '' reserve me 86400000000 >/dev/null
   cli -n 1 HSET throttled:v1:token_bucket:ann tokens 3 last_refreshed 1800000000 >/dev/null
 }
 

@@ -254,7 +254,8 @@ sub run {
 # are arguments to add); and `go`, which does both.
 # `lost` is its status if the connection breaks, and `also` another. `said` finds how often its output says
 # that something was counted under `key` (default: new); `lines` is the number of its lines; `removes` is the
-# key that it removes. `varies`: its output does, even if nothing goes wrong. `many`: its calls and replies do not alternate.
+# key that it removes. `reserves`: a budget counts it. `varies`: its output does, even if nothing goes wrong. `many`:
+# its calls and replies do not alternate.
 #
 # The key k is a log with 2 of 5 units used; FOLDER is for files.
 sub commands {
@@ -289,7 +290,8 @@ sub commands {
     {name => 'check --wait', command => [qw(check new --limit 5/60s --wait)], said => $allowed},
     {name => 'check --batch', command => [qw(check --limit 5/60s --batch)], stdin => "new\nnew\nother\n",
       said => qr/^allowed key=new /m, lines => 3},
-    {name => 'check --reserve', command => [qw(check new --limit 5/60s --reserve 3 --hold 30s --id a)], said => $allowed},
+    {name => 'check --reserve', command => [qw(check new --limit 5/60s --reserve 3 --hold 30s --id a)], said => $allowed,
+     reserves => 1},
     {name => 'run', command => [qw(run new --limit 5/60s -- echo allowed it)], said => $allowed, lost => 125},
     {name => 'run --concurrency', command => [qw(run lease --concurrency 2 -- true)], lost => 125},
     {name => 'inspect', command => [qw(inspect k --limit 5/1d)]},
@@ -364,7 +366,8 @@ sub judge {
   }
   if ($case->{said}) {
     my $key = $case->{key} // 'new';
-    my ($units) = ask($case->{server}, 'LLEN', $key) =~ /(\d+)/;
+    my ($units) = ask($case->{server}, $case->{reserves} ? 'HLEN' : 'LLEN', $key) =~ /(\d+)/;
+    --$units if $case->{reserves} && $units; # one field is the header
     my $sure = () = $ran->{out} =~ /$case->{said}/g;
     my $doubts = () = $said =~ /may(?: |\\x20)have(?: |\\x20)been/g;
     wrong("$what: $units counted, $sure said", $ran) if $units < $sure || $units > $sure + $doubts;

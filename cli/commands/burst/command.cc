@@ -519,7 +519,7 @@ Examples:
   rlctl burst steady --clock real --rate 500/s --assert 'p99_us<5000'
   rlctl burst --rate max --clients 20 --pipeline 10
   rlctl burst poisson --concurrency 5 --lease 30s --hold 2s~ --crash 1%
-  rlctl burst --limit 1000/60s --reserve 100 --hold 5s --actual 50..150 --crash 1%
+  rlctl burst --limit 1000/60s --reserve 100 --hold 5s --crash 1%
   rlctl burst --replay access.log --limit 100/60s --suggest 1%
   rlctl burst --script my.lua --args '{now_ms}' --allowed-when 'r[1] > 0'
   rlctl burst --script a.lua --script b.lua '{key}' , '{now_ms}' '{limit}'

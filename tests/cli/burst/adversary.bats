@@ -84,7 +84,7 @@ END
   scripts=$(search --algorithm all --json)
   models=$(search --algorithm all --json --model)
   assert_equal "$(jq .runs <<<"$models")" "$(jq .runs <<<"$scripts")"
-  assert_equal "$(jq -c '[.runs[] | .most_stepping_back, .undecided] | unique, length' <<<"$models")" $'[null,0]\n14'
+  assert_equal "$(jq -c '[.runs[] | .most_stepping_back, .undecided] | unique, length' <<<"$models")" $'[null,0]\n16'
 }
 
 @test "a script that trusts its caller's clock is exact until that clock steps back" {

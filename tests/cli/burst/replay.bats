@@ -255,7 +255,7 @@ any; --key-field takes another field"
   random_log >random.log
   run -0 rlctl burst --replay random.log --limit 9/10s --algorithm all --jsonl redis.jsonl -q
   run -0 rlctl burst --replay random.log --limit 9/10s --algorithm all --jsonl model.jsonl -q --model
-  assert_equal "$(wc -l <redis.jsonl)" 21000
+  assert_equal "$(wc -l <redis.jsonl)" 24000
   run -0 cmp redis.jsonl model.jsonl
   (($(grep -c '"allowed":false' redis.jsonl) > 1000))
 }
