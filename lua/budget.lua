@@ -107,7 +107,7 @@ local entry, mine, units, ends, gone, is_lapsed -- the reservation; mine is nil,
 local forget -- IDs
 
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
-local is_unknown, state = false, nil -- whether a key does not know the ID to settle; of the reply
+local state -- of the reply
 local key, limit, window, burst -- of the current key; after the loop, of the last key
 local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
 -- [limits] The same in every script.
@@ -167,6 +167,7 @@ for i = 1, n do
                          grows and ids >= sweep_at) then
     -- Reads all reservations: what is held now, until when, and which IDs can be forgotten.
     local all, ended = call('HGETALL', key), {}
+    is_foreign = #all > 2 * (MOST_IDS + 1)
     held, next, last, ids, forget, holds = 0, 0, 0, 0, {}, {{over, spent}}
     for j = 1, #all, 2 do
       local its, its_state, its_units, its_end, its_last = all[j], nil
@@ -212,8 +213,9 @@ for i = 1, n do
   end
 
   if action ~= '' then
-    state = not mine and 'unknown' or mine == 's' and 'settled' or is_lapsed and 'lapsed' or 'held'
-    is_unknown = is_unknown or settles and not mine
+    local its = not mine and 'unknown' or mine == 's' and 'settled' or is_lapsed and 'lapsed' or 'held'
+    -- Unknown if one of the keys does not know it, and settled only if all say so.
+    if not state or state == 'settled' or its == 'unknown' then state = its end
   elseif cost < 0 then
     spent = spent > -cost and spent + cost or 0
   end
@@ -239,7 +241,7 @@ for i = 1, n do
 end
 
 if remaining < 0 then remaining = 0 end
-if is_unknown then return {0, remaining, -1, reset_after, 0, 0, 'unknown'} end
+if settles and state == 'unknown' then return {0, remaining, -1, reset_after, 0, 0, 'unknown'} end
 if retry_after == NEVER then retry_after = -1 end
 if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_by, state} end
 if cost == 0 and action == '' then return {1, remaining, 0, reset_after, 0, 0} end
@@ -292,7 +294,7 @@ for i = n, 1, -1 do
         left = left - left % 1
         ttl = string.format('%d', left)
       end
-      if margin == 0 then expires = now + left * 1000 end
+      if margin == 0 then expires = now + (left - 1) * 1000 end -- TTLs count from a whole ms
     end
     local header = pack(HEADER, 'budget', over, window, limit, spent, held, next, at, last, expires,
                         ids, sweep_at / 2)

@@ -107,10 +107,10 @@ class Proxy(BaseHTTPRequestHandler):
             request = json.loads(self.rfile.read(int(length)))
             # What is not reserved must not be used, so the model is told where to stop.
             request["max_tokens"] = most = int(request.get("max_tokens", MAX_TOKENS))
-        except (ValueError, TypeError, AttributeError):
+        except (ValueError, TypeError, AttributeError, OverflowError):
             return self.refuse(400, "the body must be a JSON object, and max_tokens a number")
-        if most < 1 or request.get("stream"):
-            return self.refuse(400, "max_tokens must be 1 or more, and stream is not supported")
+        if not 1 <= most <= 1_000_000 or request.get("stream"):
+            return self.refuse(400, "max_tokens must be from 1 to 1000000, and stream is not supported")
         body = json.dumps(request).encode()
         units = len(body) // 3 + most  # most texts have more than three bytes a token
         # The key does not show the client's secret. The ID has 20 bytes, the most that the script takes.
@@ -144,7 +144,8 @@ class Proxy(BaseHTTPRequestHandler):
             answer = response.read()
             if response.status != 200:
                 return response.status, answer, 0
-            return 200, answer, json.loads(answer)["usage"]["total_tokens"]
+            used = json.loads(answer)["usage"]["total_tokens"]
+            return 200, answer, used if isinstance(used, int) and used >= 0 else units
         except (OSError, HTTPException, ValueError, LookupError, TypeError) as error:
             # The model may have worked: count what was reserved.
             return 502, error_body(f"no answer from the model: {error}"), units

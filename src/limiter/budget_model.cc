@@ -168,14 +168,28 @@ void BudgetModel::record_settle(const Limit& limit, std::string_view id, std::in
   store(std::move(budget));
 }
 
+namespace {
+
+/// Unknown if one of the keys does not know the reservation, and settled only if all say so.
+ReservationState state_on(std::span<const BudgetAndLimit> keys, std::string_view id,
+                          microseconds now) {
+  auto state = ReservationState::kSettled;
+  for (const auto& [key, limit] : keys) {
+    const auto its = key->state_of(id, now);
+    if (state == ReservationState::kSettled || its == ReservationState::kUnknown) state = its;
+  }
+  return state;
+}
+
+}  // namespace
+
 Decision reserve(std::span<const BudgetAndLimit> keys, std::string_view id, std::int64_t units,
                  microseconds hold, microseconds now) {
   Decision decision{.allowed = true, .remaining = INT64_MAX};
-  auto state = ReservationState::kUnknown;
+  auto state = state_on(keys, id, now);
   int number = 0;
   for (const auto& [key, limit] : keys) {
-    state = key->state_of(id, now);
-    const bool is_new = state == ReservationState::kUnknown;
+    const bool is_new = key->state_of(id, now) == ReservationState::kUnknown;
     merge(decision, is_new ? key->peek_reserve(limit, units, now) : key->peek(limit, 0, now),
           ++number);
   }
@@ -193,12 +207,8 @@ Decision reserve(std::span<const BudgetAndLimit> keys, std::string_view id, std:
 
 Decision settle(std::span<const BudgetAndLimit> keys, std::string_view id, std::int64_t actual,
                 microseconds now) {
-  auto state = ReservationState::kUnknown;
-  bool is_known = true;
-  for (const auto& [key, limit] : keys) {
-    state = key->state_of(id, now);
-    is_known = is_known && state != ReservationState::kUnknown;
-  }
+  const auto state = state_on(keys, id, now);
+  const bool is_known = state != ReservationState::kUnknown;
   if (is_known) {
     for (const auto& [key, limit] : keys) {
       if (key->state_of(id, now) != ReservationState::kSettled) {
@@ -207,7 +217,7 @@ Decision settle(std::span<const BudgetAndLimit> keys, std::string_view id, std::
     }
   }
   auto decision = look(keys, now);
-  decision.reservation = is_known ? state : ReservationState::kUnknown;
+  decision.reservation = state;
   if (!is_known) {
     decision.allowed = false;
     decision.retry_after = kNever;

@@ -89,7 +89,7 @@ Decision Checker::check(const Request& request) {
   const auto ask = [&] { return call_script(connection_, algorithm_, command_.of(request)); };
   auto reply = ask();
   for (int tries = 1; tries < kMaxPeriods && note_wrong_period(reply); ++tries) reply = ask();
-  return parse(reply, &algorithm_);
+  return parse(reply, request.reservation, algorithm_);
 }
 
 bool CheckCommand::note_wrong_period(redis::ReplyView reply) {
@@ -173,6 +173,8 @@ Decision Checker::parse(redis::ReplyView reply, const Algorithm* algorithm) {
   if (is_unknown) numbers[5] = 1;
   if (!are_in_range(numbers, algorithm == nullptr || algorithm->has_delay)) not_a_decision(reply);
   if (is_unknown) numbers[5] = 0;
+  const bool is_known = reservation && *reservation != ReservationState::kUnknown;
+  if (reservation && is_known != (numbers[0] == 1)) not_a_decision(reply);
   return {.allowed = numbers[0] == 1,
           .remaining = numbers[1],
           .retry_after = std::chrono::microseconds{numbers[2]},
@@ -180,6 +182,13 @@ Decision Checker::parse(redis::ReplyView reply, const Algorithm* algorithm) {
           .delay = std::chrono::microseconds{numbers[4]},
           .denied_by = static_cast<int>(numbers[5]),
           .reservation = reservation};
+}
+
+Decision Checker::parse(redis::ReplyView reply, const std::optional<ReservationCall>& asked,
+                        const Algorithm& algorithm) {
+  auto decision = parse(reply, &algorithm);
+  if (decision.reservation.has_value() != asked.has_value()) not_a_decision(reply);
+  return decision;
 }
 
 void load_script(redis::Connection& connection, std::string_view text) {

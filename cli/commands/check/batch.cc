@@ -372,7 +372,8 @@ class Batch {
       link_.answered();
       if (!unknown_script) failed_script_loads_ = 0;
       try {
-        pending.decision = limiter::Checker::parse(reply, plan_.limiter.algorithm);
+        pending.decision =
+            limiter::Checker::parse(reply, pending.reservation, *plan_.limiter.algorithm);
         if (plan_.peek) pending.peeks.push_back(pending.decision);
       } catch (const redis::Error& error) {
         // One server of several may fail by itself.

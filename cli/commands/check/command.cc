@@ -133,7 +133,9 @@ void print(const Plan& plan, const Result& result, std::span<const limiter::Deci
     ResultFormat(plan.limiter, invocation.json, invocation.out.look().colour).append(out, result);
   }
   flush_answers(invocation.out, [&] {
-    return std::string(is_counted(result) ? what_was_counted(result.cost) : "");
+    if (!is_counted(result)) return std::string();
+    if (result.reservation == nullptr) return std::string(what_was_counted(result.cost));
+    return "; the units are held as " + quoted_and_masked(result.reservation->id);
   });
 }
 
