@@ -35,14 +35,14 @@ template <typename Model>
 void check_remainder(TestServer& server, const Algorithm& algorithm, std::string_view tag,
                      const Remainder& stored, const Limit& limit, std::int64_t cost) {
   using std::chrono_literals::operator""us;
-  constexpr microseconds kNow{1'700'000'000'000'000};
+  constexpr microseconds kStart{1'700'000'000'000'000};
   for (const microseconds offset : {0us, 1us, 3'500'000us, -limit.window / limit.limit}) {
     CAPTURE(offset.count());
-    const auto at = (kNow + offset).count();
+    const auto at = (kStart + offset).count();
     Model model(limiter::RationalTime{.parts = Wide{at} * stored.limit + stored.rest,
                                       .per_us = stored.limit});
     const auto text = packed(tag, static_cast<double>(at), stored.rest, stored.limit, 1e6, 1);
-    check_calls(server, algorithm, text, model, limit, {cost, 0}, kNow);
+    check_calls(server, algorithm, text, model, limit, {cost, 0}, kStart);
     const bool exists = server.pttl("k") != -2;
     CHECK(exists == !model.empty());
   }

@@ -116,7 +116,7 @@ golden=$project/tests/cli/golden
 
 @test "CSV has a row for each algorithm, with named columns" {
   run -0 rlctl burst --algorithm all --csv -
-  assert_equal "${#lines[@]}" 8
+  assert_equal "${#lines[@]}" 9
   assert_equal "$(awk -F, '{ print NF }' <<<"$output" | sort -u | wc -l)" 1
   assert_line --index 1 --regexp \
     '^boundary,1,1000,60000000,fixed-window,2000,2000,0,1,0,2000,2,1767225659990000,19990,,0,0,0,[0-9]+,virtual,,,+$'
@@ -189,7 +189,7 @@ golden=$project/tests/cli/golden
 @test "the SVG is valid XML with a panel for each algorithm and its command, and without scripts" {
   rlctl burst poisson --limit 20/s --algorithm all --svg "$BATS_TEST_TMPDIR/x.svg" -q
   run -0 xmllint --xpath 'count(//*[local-name()="text"][@class="name"])' "$BATS_TEST_TMPDIR/x.svg"
-  assert_output 7
+  assert_output 8
   run -0 xmllint --xpath 'count(//*[local-name()="script"]) + count(//@href)' "$BATS_TEST_TMPDIR/x.svg"
   assert_output 0
   run -0 xmllint --xpath 'count(//*[local-name()="path"][@class="limit"])' "$BATS_TEST_TMPDIR/x.svg"
