@@ -51,7 +51,11 @@ class PackedReader {
     return failed_ ? 0 : static_cast<std::int64_t>(number);
   }
   /// An unsigned integer of at most seven bytes.
-  std::int64_t integer(std::size_t size) { return static_cast<std::int64_t>(bits(size)); }
+  std::int64_t integer(std::size_t size, std::int64_t most = INT64_MAX) {
+    const auto number = static_cast<std::int64_t>(bits(size));
+    require(number <= most);
+    return failed_ ? 0 : number;
+  }
   /// An unsigned integer of four bytes.
   std::int64_t count(std::int64_t most) {
     const auto number = static_cast<std::int64_t>(bits(4));
@@ -241,17 +245,18 @@ struct BudgetHeader {
 
 std::optional<BudgetHeader> read_budget_header(std::string_view text) {
   constexpr std::string_view kTag = "budget";
+  constexpr std::int64_t kLastEnd = 5'000'000'000'000'000;
   if (!text.starts_with(kTag)) return std::nullopt;
   PackedReader fields(text.substr(kTag.size()));
   BudgetHeader header;
-  header.budget.end = microseconds{fields.integer(7)};
-  header.budget.window = microseconds{fields.integer(6)};
-  header.limit = fields.integer(4);
+  header.budget.end = microseconds{fields.integer(7, kLastEnd)};
+  header.budget.window = microseconds{fields.integer(6, limiter::kLongestWindow.count())};
+  header.limit = fields.integer(4, limiter::kLargestLimit);
   header.budget.spent = fields.integer(6);
   header.stored.held = fields.integer(4);
-  header.stored.next_lapse = microseconds{fields.integer(7)};
-  header.budget.written_at = microseconds{fields.integer(7)};
-  header.last = microseconds{fields.integer(7)};
+  header.stored.next_lapse = microseconds{fields.integer(7, kLastEnd)};
+  header.budget.written_at = microseconds{fields.integer(7, limiter::kLatestNow.count())};
+  header.last = microseconds{fields.integer(7, kLastEnd)};
   fields.integer(7);  // when the key expires
   header.stored.remembered = fields.integer(2);
   fields.integer(1);  // at how many reservations, halved, the script looks which can be forgotten
@@ -276,9 +281,7 @@ std::optional<Decoded> read_budget(const KeySample& content) {
   if (!header) return std::nullopt;
   auto& [budget, stored, units, last] = *header;
   const limiter::Limit limit{.limit = units, .window = budget.window};
-  const bool is_usable = units > 0 && units <= limiter::kLargestLimit &&
-                         limit.window > microseconds{0} && limit.window <= limiter::kLongestWindow;
-  if (!is_usable) return std::nullopt;
+  if (units < 1 || limit.window < microseconds{1}) return std::nullopt;
   if (std::ssize(content.fields) == content.size) {
     for (const auto& [id, bytes] : content.fields) {
       if (id.empty()) continue;

@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <set>
 #include <string>
@@ -139,6 +141,35 @@ TEST_CASE("a budget is recognized by its header, and reservations are parsed to 
   CHECK(decode("k", content).form == nullptr);
   CHECK(decode("k", {.type = "hash", .size = 1, .fields = {{"", std::string(64, 'x')}}}).form ==
         nullptr);
+}
+
+TEST_CASE("the times of a budget are no later than its script takes") {
+  struct Part {
+    std::size_t offset, bytes;
+    std::uint64_t most;
+  };
+  constexpr std::uint64_t kNow = 4'000'000'000'000'000, kEnd = 5'000'000'000'000'000;
+  // END, WINDOW, LIMIT, NEXT, TIME, LAST: see rlctl-stored(7).
+  constexpr std::array kParts{Part{6, 7, kEnd},           Part{13, 6, 100'000'000'000'000},
+                              Part{19, 4, 1'000'000'000}, Part{33, 7, kEnd},
+                              Part{40, 7, kNow},          Part{47, 7, kEnd}};
+  std::string header = "budget" + std::string(58, '\0');
+  const auto set = [&](const Part& part, std::uint64_t value) {
+    for (std::size_t i = 0; i < part.bytes; ++i) {
+      header[part.offset + i] = static_cast<char>(value >> (8 * i) & 0xff);
+    }
+  };
+  const auto is_budget = [&] {
+    return decode("k", {.type = "hash", .size = 1, .fields = {{"", header}}}).form != nullptr;
+  };
+  for (const auto& part : kParts) set(part, part.most);
+  REQUIRE(is_budget());
+  for (const auto& part : kParts) {
+    CAPTURE(part.offset);
+    set(part, part.most + 1);
+    CHECK_FALSE(is_budget());
+    set(part, part.most);
+  }
 }
 
 TEST_CASE("strings are parsed to the last byte") {
