@@ -73,9 +73,14 @@ void set_reset(Finding& finding, const Inspection& key) {
   set_fix(finding, key, {"rlctl", "reset", "--", key.key});
 }
 
-void set_expire(Finding& finding, const Inspection& key, microseconds ttl) {
-  const auto ms = std::chrono::ceil<milliseconds>(ttl).count();
-  set_fix(finding, key, {"redis-cli", "PEXPIRE", key.key, std::to_string(ms)});
+void set_expire(Finding& finding, const Inspection& key, microseconds needed) {
+  auto ttl = std::chrono::ceil<milliseconds>(needed);
+  if (key.state.budget) {
+    // Until then the script sets no TTL that ends earlier.
+    const auto relied_on = key.state.budget->expires - key.server_now;
+    ttl = std::max(ttl, std::chrono::ceil<milliseconds>(relied_on) + milliseconds{1});
+  }
+  set_fix(finding, key, {"redis-cli", "PEXPIRE", key.key, std::to_string(ttl.count())});
 }
 
 /// How long a full key takes to be unused: a bucket with a burst longer than its window; a budget

@@ -257,7 +257,7 @@ std::optional<BudgetHeader> read_budget_header(std::string_view text) {
   header.stored.next_lapse = microseconds{fields.integer(7, kLastEnd)};
   header.budget.written_at = microseconds{fields.integer(7, limiter::kLatestNow.count())};
   header.last = microseconds{fields.integer(7, kLastEnd)};
-  fields.integer(7);  // when the key expires
+  header.stored.expires = microseconds{fields.integer(7)};
   header.stored.remembered = fields.integer(2);
   fields.integer(1);  // at how many reservations, halved, the script looks which can be forgotten
   return fields.done() ? std::optional(header) : std::nullopt;

@@ -166,6 +166,8 @@ struct StoredBudget {
   std::int64_t held = 0;        ///< what was held when the key was written
   microseconds next_lapse{0};   ///< no hold has lapsed since then before this; 0: none is held
   std::int64_t remembered = 0;  ///< reservations
+  /// The script takes it that the key is there until then; 0: it looks.
+  microseconds expires{0};
   /// Null if only the header was read; the model then has one reservation in place of all.
   std::shared_ptr<const limiter::Budget> whole = {};
 };

@@ -350,11 +350,10 @@ void InspectionBuilder::fill_budget() {
 bool InspectionBuilder::needs_reservations() const {
   const auto& state = result_.state;
   if (!state.budget || state.budget->whole) return false;
-  const auto& [held, next_lapse, remembered, whole] = *state.budget;
   if (request_.reservations) return true;
-  if (held == 0) return false;
+  if (state.budget->held == 0) return false;
   // Without room, it depends on each hold when there is some.
-  return next_lapse <= std::max(result_.now, *state.time) || result_.remaining == 0;
+  return state.budget->next_lapse <= std::max(result_.now, *state.time) || result_.remaining == 0;
 }
 
 void InspectionBuilder::fill_model(const limiter::Limit& limit) {

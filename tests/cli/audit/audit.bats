@@ -48,6 +48,20 @@ budget() {
   cli --eval "$project/lua/budget.lua" "$1" , "$2" 2592000000000 '' "$3" "$(($(date +%s) - $4))000000" "${@:5}" >/dev/null
 }
 
+@test "a budget without a TTL gets one that ends no earlier than its script relies on" {
+  cli --eval "$project/lua/budget.lua" long , 10 86400000000 '' 1 '' reserve a 86400000000000 >/dev/null
+  cli PERSIST long >/dev/null
+  assert_equal "$(found)" 'no_ttl warning long'
+  fix long
+  run cli EVAL "
+    local expires = struct.unpack('<I7', redis.call('HGET', KEYS[1], ''), 55)
+    local now = redis.call('TIME')
+    local ttl = redis.call('PTTL', KEYS[1]) * 1000
+    return {ttl > 0 and 1 or 0, now[1] * 1000000 + now[2] + ttl - expires < 0 and 'early' or 'in time'}" 1 long
+  assert_output $'1\nin time'
+  assert_equal "$(found)" ''
+}
+
 @test "a budget whose holds lapse without a settle is found" {
   local i
   for i in 1 2 3; do
