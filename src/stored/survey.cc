@@ -203,8 +203,18 @@ void Surveying::read_reservations() {
       auto state = decode_ours(content);
       // The key is not, or no longer, what it seemed to be.
       if (!state.budget) {
-        content = {.type = "none"};
-        static_cast<Usage&>(result) = {};
+        Usage usage;
+        if (content.size == 0) {
+          content = {.type = "none"};
+        } else {
+          usage.ttl = result.ttl;
+          usage.bytes = result.bytes;
+        }
+        static_cast<Usage&>(result) = usage;
+        result.used_exact.reset();
+        result.spent.reset();
+        result.held.reset();
+        result.stored = 0;
       }
       result.entries.clear();
       interpreters_[index].set_content(std::move(content), std::move(state));

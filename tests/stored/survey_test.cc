@@ -124,6 +124,18 @@ TEST_CASE("of a budget, only the header is read while it tells all") {
   CHECK(found[1].inspection.next_free == 1us);
   CHECK(found[2].inspection.held == 0);
   CHECK(found[2].inspection.stored == 1);
+
+  // Beside the header of a budget, something that is no reservation.
+  (void)server.call({"HSET", "asked", "other", "xxxxxxxxxxxxxxxxxxx"});
+  const auto other =
+      survey(server.connection(), {&asked[3], 1}, built_in_libraries()).at(0).inspection;
+  CHECK(other.content.type == "hash");
+  CHECK_FALSE(other.is_limiter());
+  CHECK(other.ttl);
+  CHECK_FALSE(other.limit);
+  CHECK_FALSE(other.spent);
+  CHECK_FALSE(other.held);
+  CHECK(other.stored == 0);
 }
 
 TEST_CASE("a log of unknown window has no use; the window may be in its name") {
