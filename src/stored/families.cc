@@ -75,9 +75,9 @@ class FamilyNames {
   Families families_;
 };
 
-/// The order of a family: by window, then the leases.
-microseconds place_in_family(std::string_view name) {
-  return window_in_name(name).value_or(microseconds::max());
+/// The order of a family: by window, then the leases; windows of the calendar may be as long.
+std::pair<microseconds, std::string_view> place_in_family(std::string_view name) {
+  return {window_in_name(name).value_or(microseconds::max()), name};
 }
 
 bool is_wanted(const KeySample& content, FamilyKeys which) {
@@ -110,33 +110,16 @@ std::optional<microseconds> window_in_name(std::string_view redis_key) {
 }
 
 std::vector<std::string> usual_family_names(std::string_view key) {
-  using namespace std::chrono_literals;
-  constexpr std::array<microseconds, 22> kWindows{100ms,
-                                                  1s,
-                                                  2s,
-                                                  5s,
-                                                  10s,
-                                                  15s,
-                                                  20s,
-                                                  30s,
-                                                  1min,
-                                                  2min,
-                                                  5min,
-                                                  10min,
-                                                  15min,
-                                                  30min,
-                                                  1h,
-                                                  2h,
-                                                  6h,
-                                                  12h,
-                                                  std::chrono::days{1},
-                                                  std::chrono::days{7},
-                                                  std::chrono::days{30},
-                                                  std::chrono::days{31}};
+  constexpr std::array<std::string_view, 26> kWindows{
+      "100ms",    "1s",       "2s",       "5s",        "10s",     "15s",     "20s",
+      "30s",      "60s",      "120s",     "300s",      "600s",    "900s",    "1800s",
+      "3600s",    "7200s",    "21600s",   "43200s",    "86400s",  "day@UTC", "604800s",
+      "week@UTC", "2592000s", "2678400s", "month@UTC", "year@UTC"};
   if (!limiter::can_carry_several_limits(key)) return {};
-  std::vector<limiter::Limit> limits;
-  for (const auto window : kWindows) limits.push_back({.limit = 1, .window = window});
-  return limiter::redis_keys(key, limits);
+  const auto prefix = limiter::family_prefix(key);
+  std::vector<std::string> names;
+  for (const auto window : kWindows) names.push_back(prefix + std::string(window));
+  return names;
 }
 
 ReadableKeys find_usual_family(redis::Connection& connection, std::string_view key,

@@ -41,8 +41,8 @@ std::vector<std::vector<std::string>> find_families(redis::Connection& connectio
                                                     FamilyKeys which,
                                                     const OnScanned& on_scanned = {});
 
-/// The names that a key's family has with common windows, whether they exist or not; none if the
-/// key cannot carry several limits.
+/// The names that a key's family has with common windows, the shortest first, whether they exist or
+/// not; of the calendar, only those of UTC. None if the key cannot carry several limits.
 std::vector<std::string> usual_family_names(std::string_view key);
 
 /// Those of them that exist, and the leases. Takes a few round trips, while the time of a scan

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,28 @@ TEST_CASE("no window is parsed from a name in any other form") {
     }
   }
   CHECK_FALSE(window_in_name("{a}:99999999999999999999s"));
+}
+
+TEST_CASE("usual names are those of redis_keys(), the shortest window first") {
+  const auto names = usual_family_names("k");
+  microseconds before{0};
+  for (const auto& name : names) {
+    CAPTURE(name);
+    REQUIRE(window_in_name(name));
+    CHECK(*window_in_name(name) >= before);
+    before = *window_in_name(name);
+  }
+  CHECK(std::ranges::count(names, "{k}:year@UTC") == 1);
+  CHECK(usual_family_names("}").empty());
+}
+
+TEST_CASE("a family with windows of the same length has each of them once") {
+  TestServer server;
+  const Names family{"{k}:86400s", "{k}:day@Europe/Zurich", "{k}:day@UTC"};
+  for (const auto& name : family) ask(server, name);
+  CHECK(find_family(server.connection(), "k") == family);
+  CHECK(find_usual_family(server.connection(), "k", FamilyKeys::kLimiters).keys ==
+        Names{"{k}:86400s", "{k}:day@UTC"});
 }
 
 TEST_CASE("the family of a key are the limiters named after it, shortest window first") {
