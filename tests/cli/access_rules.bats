@@ -365,6 +365,10 @@ TABLE
   refute_regex "$granted" '[+]restore'
   takes_one_hint inspect login:gcra --limit 5/1000d
   refute_regex "$granted" 'scan'
+  takes_one_hint reset login:budget --holder me
+  assert_regex "$granted" 'scan'
+  takes_one_hint reset login:budget --holder me --limit 5/1000d
+  refute_regex "$granted" 'scan'
 }
 
 # cluster_user RULE…: the user limiter, on every node.

@@ -395,16 +395,20 @@ std::optional<limiter::Lease> find_lease(redis::Connection& connection,
 
 /// The release of the reservation of this ID, from each key of the budget that holds its units.
 /// Throws UsageError if the limits that must be known are not.
-limiter::Request find_reservation(redis::Connection& connection, const Session& session,
+limiter::Request find_reservation(redis::Connection& connection, Session& session,
                                   const std::string& key, const std::string& id) {
   auto targets = find_targets(key, session.plan.limiter, session.invocation.configuration);
   if (!targets.front().limit) {
-    constexpr auto kLimiters = stored::FamilyKeys::kLimiters;
-    const auto family = stored::find_usual_family(connection, key, kLimiters);
-    for (const auto& member : family.keys) targets.push_back({.key = member});
+    // Released from some of its keys, it would be settled there and held elsewhere.
+    std::vector<AskedKey> asked{{.key = key, .redis_keys = {key}}};
+    session.search([&] { add_families(connection, asked, session.progress); });
+    for (const auto& member : std::span(asked.front().redis_keys).subspan(1)) {
+      targets.push_back({.key = member});
+    }
   }
-  limiter::Request release{.cost = 0,
-                           .reservation = limiter::ReservationCall{.settles = true, .id = id}};
+  limiter::Request release;
+  release.cost = 0;
+  release.reservation = limiter::ReservationCall{.settles = true, .id = id};
   for (const auto& target : targets) {
     const auto found =
         stored::inspect(connection, target.key, {.entries = std::nullopt}, session.libraries);
@@ -453,7 +457,7 @@ ExitStatus free_reservation(Session& session, redis::Connection& connection,
 /// plan.holder is the ID of the reservation, or the HOST:PID:SINCE of the lease, or the beginning
 /// of that before a colon if it stands for only one. Throws UsageError if it stands for several,
 /// and redis::Error.
-ExitStatus free_lease(const Plan& plan, const std::string& key, Invocation& invocation) {
+ExitStatus free_holder(const Plan& plan, const std::string& key, Invocation& invocation) {
   const auto& holder = *plan.holder;
   require_not_empty(holder, "--holder: the holder");
   Session session(plan, invocation);
@@ -553,7 +557,7 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
   if (plan.holder) {
     const auto key = only_key(plan.limiter.value_or(Limiter{}), invocation.operands,
                               "rlctl reset KEY --holder HOST:PID", "leases are freed one by one");
-    return free_lease(plan, key, invocation);
+    return free_holder(plan, key, invocation);
   }
   return reset_keys(plan, invocation);
 }

@@ -36,6 +36,7 @@ redis::Needs needs_of(const Plan& plan) {
     uses = {plan.dry_run ? "reset --restore --dry-run" : "reset --restore"};
   } else if (plan.holder) {
     uses = {"inspect"};
+    if (!plan.limiter) uses.push_back(kSearch);
     if (!plan.dry_run) uses.insert(uses.end(), {"concurrency", "budget"});
   } else {
     uses = {plan.dry_run ? "reset --dry-run" : "reset"};

@@ -1,6 +1,6 @@
 load ../../support/common
 
-# reset --holder: one lease of several.
+# reset --holder: one lease or reservation of several.
 
 setup_file() { start_server; }
 setup() { cli FLUSHALL; }
@@ -94,6 +94,23 @@ removed key={k}:86400s algorithm=budget holder=web:1'
   budget '{k}:3600s' 6 reserve web:2 3600000000
   run -0 rlctl reset k --holder web:2 --limit 10/1h --limit 20/1d
   assert_output 'removed key={k}:3600s algorithm=budget holder=web:2'
+}
+
+@test "a reservation is released from all keys of its limits, also those of the calendar, in any zone" {
+  rlctl check -q mo --limit 10/min,20/1d,30/day@UTC,40/day@Europe/Zurich,50/month+15@Europe/Zurich --algorithm budget \
+    --reserve 4 --hold 1h --id zz
+  held() { rlctl inspect mo --json | jq -r '.held' | xargs; }
+  assert_equal "$(held)" '4 4 4 4 4'
+  run -0 rlctl reset mo --holder zz --dry-run
+  assert_equal "${#lines[@]}" 5
+  run -0 rlctl reset mo --holder zz
+  assert_output 'removed key={mo}:60s algorithm=budget holder=zz
+removed key={mo}:86400s algorithm=budget holder=zz
+removed key={mo}:day@Europe/Zurich algorithm=budget holder=zz
+removed key={mo}:day@UTC algorithm=budget holder=zz
+removed key={mo}:month+15@Europe/Zurich algorithm=budget holder=zz'
+  assert_equal "$(held)" '0 0 0 0 0'
+  run -1 rlctl reset mo --holder zz
 }
 
 @test "the period of a budget that has ended must be given to release a reservation" {
