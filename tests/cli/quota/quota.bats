@@ -456,3 +456,11 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
   run -0 rlctl reset login:2001:db8:1:2:3::9
   assert_output --partial 'removed key=login:2001:db8:1:2::/64'
 }
+
+@test "windows of the calendar of UTC are found; of those in other zones, a limit tells" {
+  rlctl check -q cal --limit 10/year@UTC,10/month@Europe/Zurich --algorithm budget --cost 9
+  run rlctl quota cal --json
+  assert_equal "$(jq -r '.limits[].key' <<<"$output" | xargs)" '{cal}:year@UTC'
+  run rlctl quota cal --json --limit 10/year@UTC,10/month@Europe/Zurich
+  assert_equal "$(jq -r '.limits[].key' <<<"$output" | xargs)" '{cal}:year@UTC {cal}:month@Europe/Zurich'
+}
