@@ -288,9 +288,11 @@ class BudgetRules final : public HoldingRules {
     }
     // One dies while others come and go.
     auto busy = plot().reserve(1);
+    constexpr int kMostOthers = 200;
     const auto end = settles() + 2 * search().hold;
-    for (microseconds passed{0}; passed < end; passed += search().hold / 2) {
-      busy.wait(whole(search().hold / 2)).reserve(1).settle(busy.last(), 0);
+    const auto pause = std::max({search().hold / 2, end / kMostOthers, search().tick});
+    for (microseconds passed{0}; passed < end; passed += pause) {
+      busy.wait(whole(pause)).reserve(1).settle(busy.last(), 0);
     }
     add(busy.reserve(limit()));
     return all;
