@@ -375,8 +375,7 @@ class BudgetRules final : public HoldingRules {
   std::vector<Request> events_after(const Schedule& schedule) const override {
     const auto hold = search().hold;
     const auto known = last_holder(schedule);
-    std::vector<std::int64_t> units_of(known + std::size_t{2}, units());
-    for (const auto& request : schedule) units_of[request.holder] = request.cost;
+    const auto units_of = units_by_id(schedule);
     std::vector<Request> events;
     for (std::uint32_t id = 1; id <= known + 1; ++id) {
       const auto its = units_of[id];
@@ -396,6 +395,8 @@ class BudgetRules final : public HoldingRules {
     for (const auto windows : windows_of(search())) {
       state += ledger_after(schedule, answers, windows).key(schedule.back().at) + '|';
     }
+    // Events to come are about these, denied ones too.
+    for (const auto units : units_by_id(schedule)) state += '/' + std::to_string(units);
     return state;
   }
 
@@ -403,6 +404,12 @@ class BudgetRules final : public HoldingRules {
   std::int64_t limit() const { return search().limit.limit; }
   std::int64_t units() const { return search().units; }
   BudgetPlot plot() const { return BudgetPlot(search()); }
+  /// Those of the next new ID, too.
+  std::vector<std::int64_t> units_by_id(const Schedule& schedule) const {
+    std::vector<std::int64_t> all(last_holder(schedule) + std::size_t{2}, units());
+    for (const auto& request : schedule) all[request.holder] = request.cost;
+    return all;
+  }
   microseconds next_window(microseconds at) const {
     return limiter::period_of(search().limit, at).end;
   }
