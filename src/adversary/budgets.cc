@@ -247,10 +247,13 @@ class BudgetRules final : public HoldingRules {
   }
 
   std::vector<Schedule> known_schedules() const override {
+    // A limiter may hold only so many reservations of a key, as `budget` does.
+    constexpr std::int64_t kMostReserved = 100;
     std::vector<Schedule> all;
     const auto add = [&all](const BudgetPlot& plot) { all.push_back(plot.schedule()); };
     const auto full = plot().reserve(limit());
-    add(plot().reserve(units(), limit() / units() + 1));
+    const auto each = std::max(units(), limit() / kMostReserved + 1);
+    add(plot().reserve(each, limit() / each + 1));
     add(BudgetPlot(full).settle(1, limit()).reserve(1));
     add(BudgetPlot(full).settle(1, 2 * limit()).reserve(1));
     add(BudgetPlot(full).settle(1, 0).settle(1, 0).reserve(limit()).reserve(limit()));

@@ -103,15 +103,17 @@ class HolderTrial {
   std::unique_ptr<adversary::Trial> trial_;
 };
 
+/// How many events a search sends; one of many leases sends more.
+constexpr std::int64_t kBudget = 10'000;
+
 /// What is searched of a limiter, whose holders keep something for `hold`.
 adversary::HoldingSearch search_of(const traffic::Candidate& candidate, microseconds hold) {
   constexpr microseconds kTick{1'000}, kStart{1'767'225'600'000'000};
-  constexpr std::int64_t kBudget = 10'000;
   const auto& limit = candidate.limits.front();
   return {.limit = limit,
           .renews = takes_renewals(candidate),
           .hold = hold,
-          .budget = std::max(kBudget, 100 * limit.limit),
+          .budget = kBudget,
           .base = traffic::window_from(kStart, limit),
           .tick = std::min(hold, std::max(kTick, clock_tick_of(candidate)))};
 }
@@ -143,9 +145,10 @@ Observed observe_leases(const Subject& subject, Connector& connector,
   const auto& limit = candidate.limits.front();
   HolderTrial trial(candidate, connector, settings, limit.window / 10);
   const auto* time = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
+  auto search = search_of(candidate, limit.window);
+  search.budget = std::max(kBudget, 100 * limit.limit);
   const auto result = with_progress([&](const adversary::OnSearchProgress& on_progress) {
-    return adversary::search_leases(*trial, search_of(candidate, limit.window),
-                                    invocation.interrupt, on_progress);
+    return adversary::search_leases(*trial, search, invocation.interrupt, on_progress);
   });
   trial.finish();
   rlctl::lint::LeaseObservation seen{.limit = limit.limit, .held = result.held};
