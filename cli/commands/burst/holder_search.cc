@@ -118,17 +118,21 @@ class HolderText {
 
   void append(std::string_view name, const Run* run) {
     out_ += '\n';
-    if (run == nullptr || !run->holder_search || run->holder_search->result.requests_sent == 0) {
+    const auto* search =
+        run != nullptr && run->holder_search ? &run->holder_search->result : nullptr;
+    if (search == nullptr || search->requests_sent == 0 ||
+        (search->interrupted && search->held == 0)) {
       return title(name, "nothing is known: interrupted", Tone::kWarning);
     }
-    const auto& result = run->holder_search->result;
+    const auto& result = *search;
     if (result.held == 0) {
       title(name, "allowed nothing", Tone::kBad);
     } else if (!result.overfilled && !result.leak) {
       title(name,
             fmt::format(
-                "at most {} of {} {}", result.held, limit_of(plan_),
-                plan_.reserve ? "units spent and held, none lost" : "held at once, no slot lost"),
+                "at most {} of {} {}{}", result.held, limit_of(plan_),
+                plan_.reserve ? "units spent and held, none lost" : "held at once, no slot lost",
+                result.interrupted ? " so far" : ""),
             Tone::kGood);
     }
     if (const auto& finding = result.overfilled) {

@@ -833,7 +833,7 @@ class Session {
     if (!result.interrupted) limiter.finish();
     run.outcome.interrupted = result.interrupted;
     if (script != nullptr) run.outcome.replies = script->decider().replies();
-    if (result.held == 0) run.hint = lease_hint(run);
+    if (result.held == 0 && !result.interrupted) run.hint = lease_hint(run);
     progress_.clear();  // cleaning up may write a warning
     return run;
   }
