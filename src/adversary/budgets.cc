@@ -18,11 +18,13 @@ using namespace std::chrono_literals;
 using traffic::Event;
 
 /// When windows begin: at multiples of their length, or, after the last one, with the first event
-/// that was allowed, or the first settle. It is not known which of them a script has.
-enum class Windows { kOfClock, kFromFirst, kFromSettle };
+/// that was allowed, the first settle, or the first that spends anything. It is not known which of
+/// them a script has.
+enum class Windows { kOfClock, kFromFirst, kFromSettle, kFromSpent };
 
 std::span<const Windows> windows_of(const HoldingSearch& search) {
-  static constexpr std::array kAll{Windows::kOfClock, Windows::kFromFirst, Windows::kFromSettle};
+  static constexpr std::array kAll{Windows::kOfClock, Windows::kFromFirst, Windows::kFromSettle,
+                                   Windows::kFromSpent};
   return std::span(kAll).first(search.is_exact ? std::size_t{1} : kAll.size());
 }
 
@@ -146,12 +148,17 @@ class Ledger {
     return found == reservations_.end() ? nullptr : &*found;
   }
   void begin_window(const Request& request) {
+    if (windows_ == Windows::kFromSpent) return;  // see settle()
     if (windows_ == Windows::kFromSettle && request.event != Event::kSettle) return;
     if (request.at >= begin_ + search_.limit.window) begin_ = request.at;
   }
   void settle(Reservation& its, const Request& request) {
     const bool is_first = !its.is_settled && request.at < its.forgotten;
     if (!is_first && its.is_settled && !its.is_again) return;
+    const bool spends = is_first && request.actual > 0;
+    if (windows_ == Windows::kFromSpent && spends && request.at >= begin_ + search_.limit.window) {
+      begin_ = request.at;
+    }
     spent_.push_back({.at = request.at, .units = request.actual, .is_certain = is_first});
     its.is_settled = true;
     its.is_again = false;

@@ -26,10 +26,10 @@ namespace rlctl::adversary {
 /// an allowed reserve. A reservation holds its units until it is settled, or its hold ends; its
 /// first settle is spent in the window that holds the settle, if it comes within twice the hold:
 /// later, a limiter may have forgotten the reservation. Unless the search is exact, windows may
-/// also begin with the first event or the first settle after the last one, whichever suits the
-/// limiter best. `leaked`: the least number of units that are missing if a reserve was denied that
-/// would have fitted; unless the search is exact, what ended less than `settles` ago may still
-/// count.
+/// also begin with the first event, the first settle or the first units spent after the last one,
+/// whichever suits the limiter best. `leaked`: the least number of units that are missing if a
+/// reserve was denied that would have fitted; unless the search is exact, what ended less than
+/// `settles` ago may still count.
 HoldingScore budget_score_of(const Schedule& schedule, const Answers& answers,
                              const HoldingSearch& search, microseconds settles);
 

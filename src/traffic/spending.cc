@@ -187,9 +187,10 @@ void SpendMeasurement::spend(Key& key, std::int64_t units, microseconds now, boo
   if (!is_certain) return;
   for (std::size_t kind = 0; kind < kinds(); ++kind) {
     auto& window = key.windows[kind];
-    const bool begins = now >= window.end && (kind == kFromFirst || is_settle);
+    const bool may_begin = kind == kFromSpent ? units > 0 : kind == kFromFirst || is_settle;
+    const bool begins = now >= window.end && may_begin;
     if (begins) window = {.begin = now, .end = now + rules_.limit.window};
-    const bool is_first = begins || kind == kFromSettle;
+    const bool is_first = begins || kind == kFromSettle || kind == kFromSpent;
     if (is_first || now - window.begin >= rules_.tick) window.spent += units;
   }
 }

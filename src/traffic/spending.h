@@ -31,8 +31,9 @@ namespace rlctl::traffic {
 struct SpendRules {
   limiter::Limit limit = {};
   /// It counts in windows of the clock, as `budget` does. Otherwise its windows may also begin with
-  /// a key's first event or first settle; what exceeds the limit must do so in all three kinds, and
-  /// a denial is wrong only if there was room for all that was spent within a window's length.
+  /// a key's first event, first settle or first units spent; what exceeds the limit must do so in
+  /// all four kinds, and a denial is wrong only if there was room for all that was spent within a
+  /// window's length.
   bool has_clock_windows = true;
   /// How coarse its clock is: a hold or a window may end this much earlier or later than it should,
   /// which is held against nobody.
@@ -96,7 +97,7 @@ class SpendMeasurement {
     microseconds begin{0}, end{0};
     std::int64_t spent = 0;  ///< for certain
   };
-  enum WindowKind : std::size_t { kOfClock, kFromFirst, kFromSettle, kKinds };
+  enum WindowKind : std::size_t { kOfClock, kFromFirst, kFromSettle, kFromSpent, kKinds };
   /// Of a kind of windows.
   struct Exceeded {
     UnitsUsed most = {};
