@@ -70,10 +70,11 @@ struct MostHeld {
 /// What acquires or reservations show long after everybody has gone: new holders ask at one
 /// instant.
 struct EndProbe {
-  microseconds after{0};      ///< the last holder had gone
-  std::int64_t keys = 0;      ///< that were asked for
-  std::int64_t taken = 0;     ///< slots, or units, of these keys that nobody had and nobody got
-  std::int64_t too_many = 0;  ///< acquires that were allowed beyond the limit
+  microseconds after{0};   ///< the last holder had gone
+  std::int64_t keys = 0;   ///< that were asked for
+  std::int64_t taken = 0;  ///< slots, or units, of these keys that nobody had and nobody got
+  /// Acquires that were allowed beyond the limit, or the most units of a key above it.
+  std::int64_t too_many = 0;
 };
 
 /// How a limiter gave leases.

@@ -206,9 +206,13 @@ void SpendMeasurement::note_allowed(Key& key, std::uint32_t number, microseconds
                          .key = number,
                          .at = now};
     auto& of_kind = exceeded_[kind];
-    const bool is_too_much = used.both() > rules_.limit.limit;
-    if (is_too_much) ++of_kind.times;
-    if ((has_traffic_ || is_too_much) && used.both() > of_kind.most.both()) of_kind.most = used;
+    const auto excess = used.both() - rules_.limit.limit;
+    if (!has_traffic_) {
+      of_kind.at_end = std::max(of_kind.at_end, excess);
+      continue;
+    }
+    if (excess > 0) ++of_kind.times;
+    if (used.both() > of_kind.most.both()) of_kind.most = used;
   }
 }
 
@@ -226,16 +230,22 @@ void SpendMeasurement::end_starved(Key& key, microseconds now) {
   key.starved_since.reset();
 }
 
-Spent SpendMeasurement::finish() {
+Spent SpendMeasurement::finish(std::optional<EndProbe> end) {
   for (auto& key : keys_) {
     if (key.starved_since) end_starved(key, key.last_asked);
   }
+  const auto highest = [&](const Exceeded& of_kind) {
+    const auto at_end = of_kind.at_end > 0 ? rules_.limit.limit + of_kind.at_end : 0;
+    return std::max(of_kind.most.both(), at_end);
+  };
   const auto best = std::min_element(
       exceeded_.begin(), exceeded_.begin() + static_cast<std::ptrdiff_t>(kinds()),
-      [](const auto& one, const auto& other) { return one.most.both() < other.most.both(); });
+      [&](const auto& one, const auto& other) { return highest(one) < highest(other); });
   found_.most = best->most;
   found_.exceeded = best->times;
   found_.overspent = best->overspent;
+  if (end) end->too_many = best->at_end;
+  found_.end = end;
   if (found_.most.key < series_.size()) found_.steps = series_[found_.most.key].take();
   return found_;
 }
@@ -270,9 +280,8 @@ class SpendingRun final : public FollowUps {
     bool is_interrupted = !FollowUps::run(interrupt, on_progress);
     std::optional<EndProbe> end;
     if (!is_interrupted) end = probe(is_interrupted);
-    SpendingOutcome result{.outcome = finish(is_interrupted), .spent = measurement_.finish()};
+    SpendingOutcome result{.outcome = finish(is_interrupted), .spent = measurement_.finish(end)};
     result.spent.died = died_;
-    if (!is_interrupted) result.spent.end = end;
     return result;
   }
 

@@ -86,11 +86,12 @@ class SpendMeasurement {
   std::int64_t free_units(std::uint32_t key, microseconds now);
   /// When all holds have ended.
   microseconds end_of_holds() const { return end_of_holds_; }
-  /// From now on nothing is drawn, and only what exceeds the limit counts as used.
+  /// From now on nothing is drawn or counts as used; what exceeds the limit is told apart.
   void end_traffic() { has_traffic_ = false; }
   /// At the end, nobody had or got so many units of a key.
   void note_leak(std::int64_t units) { found_.leaked = std::max(found_.leaked, units); }
-  Spent finish();
+  /// `end` gets by how much it exceeded the limit.
+  Spent finish(std::optional<EndProbe> end = {});
 
  private:
   struct Window {
@@ -102,6 +103,7 @@ class SpendMeasurement {
   struct Exceeded {
     UnitsUsed most = {};
     std::int64_t times = 0, overspent = 0;
+    std::int64_t at_end = 0;  ///< the most units above the limit that were allowed after traffic
   };
   struct Key {
     std::array<Window, kKinds> windows = {};

@@ -176,6 +176,10 @@ HoldersVerdict budget_verdict(const Report& report, const Run& run) {
             Tone::kBad};
   }
   if (run.outcome.measured.allowed == 0) return {"allowed nothing", Tone::kBad};
+  if (spent.end && spent.end->too_many > 0) {
+    return {fmt::format("allowed {} above the limit at the end", units_text(spent.end->too_many)),
+            Tone::kBad};
+  }
   if (spent.end && spent.end->taken > 0) {
     return {"lost " + units_text(spent.end->taken), Tone::kBad};
   }
@@ -230,6 +234,11 @@ std::vector<Remark> remarks_on_budget(const Report& report, const Run& run) {
   } else if (spent.end->keys < run.outcome.measured.keys) {
     add("end", fmt::format("of {} keys only {} were asked for all units when everybody had gone",
                            grouped(run.outcome.measured.keys), grouped(spent.end->keys)));
+  }
+  if (spent.end && spent.end->too_many > 0) {
+    add("at the end", fmt::format("those who asked when everybody had gone got up to {} above the "
+                                  "limit",
+                                  units_text(spent.end->too_many)));
   }
   if (spent.end && spent.end->taken > 0) {
     add("at the end",
