@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -237,6 +238,47 @@ TEST_CASE("budgets: nothing is found in budget, nor in its model") {
   const auto longer = search_all_budgets(model, kExact, 3, Interrupt());
   CHECK(longer.held == 10);
   CHECK(longer.leaked == 0);
+}
+
+TEST_CASE("budgets: small units and short holds neither take for ever nor accuse a full table") {
+  for (const bool is_of_a_day : {false, true}) {
+    auto search = kExact;
+    search.limit.limit = 100'000;
+    search.limit.window = is_of_a_day ? 24h : 1min;
+    search.units = is_of_a_day ? 400 : 1;
+    search.hold = is_of_a_day ? 1s : 10s;
+    search.budget = 5'000;
+    BudgetModelTrial model(search.limit);
+    const auto result = search_budgets(model, search, Interrupt());
+    CHECK(result.held == search.limit.limit);
+    CHECK(result.leaked == 0);
+    CHECK(result.requests_sent < 10 * search.budget);
+  }
+}
+
+TEST_CASE("budgets: the windows of a limiter may begin with the first units spent") {
+  const Answer yes{.allowed = true};
+  const auto search = in_milliseconds(kExact);
+  Schedule schedule;
+  const auto spend = [&](microseconds at, std::int64_t actual) {
+    const auto id = static_cast<std::uint32_t>(schedule.size() / 2 + 1);
+    for (const auto event : {Event::kReserve, Event::kSettle}) {
+      schedule.push_back({.at = kBase + at,
+                          .cost = std::max<std::int64_t>(1, actual),
+                          .event = event,
+                          .holder = id,
+                          .actual = event == Event::kSettle ? actual : 0,
+                          .hold = 25s});
+    }
+  };
+  // 19 from 2:00 to 3:00, and also after the first reservation or settle that comes after 1:10.
+  spend(10s, 0);
+  spend(65s, 1);
+  spend(124s, 9);
+  spend(126s, 10);
+  CHECK(budget_score_of(schedule, Answers(8, yes), search, 0s).held == 10);
+  spend(127s, 1);
+  CHECK(budget_score_of(schedule, Answers(10, yes), search, 0s).held == 11);
 }
 
 TEST_CASE("budgets: a settle may exceed the limit, a reserve that follows may not") {

@@ -331,6 +331,41 @@ TEST_CASE("spending: a script is told the ID, the units, the actual cost and the
   CHECK(reply[1].text() == "settle r7 5 3 1.5 1500");
 }
 
+TEST_CASE("spending: what exceeds the limit at the end is told apart from what traffic shows") {
+  Answers allows_all([](const Arrival&) { return true; });
+  const SpendPlan plan{.units = 5, .hold = 5s, .settle_after = 1s};
+  const auto spent = run({0s}, allows_all, {.limit = kLimit}, plan).found.spent;
+  CHECK(spent.most.both() == 5);
+  CHECK(spent.exceeded == 0);
+  REQUIRE(spent.end);
+  CHECK(spent.end->too_many > 0);
+  CHECK(spent.end->taken == 0);
+}
+
+TEST_CASE("spending: the windows of a foreign limiter may begin with the first units spent") {
+  SpendMeasurement measured({.limit = kLimit, .has_clock_windows = false});
+  std::uint32_t id = 0;
+  const auto spend = [&](microseconds at, std::int64_t actual) {
+    Arrival arrival{.at = kNow + at,
+                    .event = Event::kReserve,
+                    .cost = std::max<std::int64_t>(1, actual),
+                    .holder = ++id,
+                    .hold = 1s};
+    measured.add(arrival, true);
+    arrival.event = Event::kSettle;
+    arrival.actual = actual;
+    measured.add(arrival, true);
+  };
+  // 19 from 2:00 to 3:00, and also after the first reservation or settle that comes after 1:10.
+  spend(10s, 0);
+  spend(65s, 1);
+  spend(124s, 9);
+  spend(126s, 10);
+  CHECK(measured.finish().exceeded == 0);
+  spend(127s, 1);
+  CHECK(measured.finish().exceeded == 1);
+}
+
 TEST_CASE("spending: windows of another kind are not held against a foreign limiter") {
   // What a limiter is found to have done whose windows begin with a reservation.
   const auto found_with = [](bool has_clock_windows) {
