@@ -56,8 +56,11 @@ once='its.units, its.settled = 0, true'
   assert_line --partial 'also repeated, after the'
   assert_line --partial 'whether keys expire'
   assert_line --partial 'rlctl burst adversary'
-  run -0 rlctl lint budget --limit 10/60s --reserve 4 --hold 10s
-  assert_line --partial 'no findings in 1 script'
+  local limit
+  for limit in 10/60s 5000/1d; do
+    run -0 rlctl lint budget --limit "$limit" --reserve 4 --hold 10s
+    assert_line --partial 'no findings in 1 script'
+  done
 }
 
 @test "a settle that comes twice is spent twice" {

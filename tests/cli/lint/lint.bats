@@ -28,6 +28,15 @@ finds() {
   assert_line --index 0 --regexp '^no findings in 1 script \([0-9]+ requests\)$'
 }
 
+@test "the schema of --json has the findings that --help names" {
+  run -0 rlctl lint --help
+  local named
+  named=$(sed -nE '/^Findings:/,/^$/s/^  ([a-z-]+) .*/\1/p' <<<"$output" | sort)
+  [[ $named == *no-ttl* ]]
+  assert_equal "$(jq -r '."$defs".finding.properties.finding.enum[]' "$project/schema/lint.schema.json" | sort)" \
+    "$named"
+}
+
 @test "a key that is not in KEYS is found, with its line" {
   script "local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
