@@ -298,7 +298,7 @@ class BudgetRules final : public HoldingRules {
     }
     // One dies while others come and go.
     auto busy = plot().reserve(1);
-    constexpr int kMostOthers = 200;
+    constexpr int kMostOthers = 40;
     const auto end = settles() + 2 * search().hold;
     const auto pause = std::max({search().hold / 2, end / kMostOthers, search().tick});
     for (microseconds passed{0}; passed < end; passed += pause) {
