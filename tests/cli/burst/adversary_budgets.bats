@@ -28,9 +28,9 @@ without_blanks() {
 }
 
 @test "a limit of many reservations is searched as fast, and a full table is not taken for a loss" {
-  run -0 search --reserve 1 --limit 1000000000/60s --model
+  run -0 rlctl burst adversary --reserve 1 --hold 10s --limit 1000000000/60s --budget 3000 --model
   assert_line --partial 'at most 1000000000 of 1000000000 units spent and held, none lost'
-  run -0 search --reserve 1 --limit 501/60s
+  run -0 rlctl burst adversary --reserve 1 --hold 10s --limit 501/60s --budget 3000
   assert_line --partial 'at most 501 of 501 units spent and held, none lost'
 }
 
