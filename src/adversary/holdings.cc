@@ -316,8 +316,10 @@ class HoldingsPass {
       if (event != traffic::Event::kRequest && event != traffic::Event::kReserve) break;
       if (schedule[i].at != last) break;
       schedule[i].at += kYear;
-      // Reserves before the last one may be what takes the units.
-      if (event == traffic::Event::kReserve) break;
+      if (event != traffic::Event::kReserve) continue;
+      // Reserves before the last one may be what takes the units. By then, all should be free.
+      schedule[i].cost = request_.limit.limit;
+      break;
     }
     const auto answers = run({&schedule, 1});
     return !answers.front().empty() && rules_.score_of(schedule, answers.front()).leaked > 0;

@@ -170,7 +170,7 @@ TEST_CASE("spending: a counter that refunds twice allows too much") {
                        .settle_after = 1s,
                        .repeat_share = 1};
   const auto spent =
-      run({0s, 10s, 20s, 30s, 31s, 32s}, counter, {.limit = kLimit}, plan).found.spent;
+      run({0s, 10s, 20s, 30s, 30s, 30s}, counter, {.limit = kLimit}, plan).found.spent;
   CHECK(spent.repeated == 6);
   CHECK(spent.most.both() > 10);
   CHECK(spent.exceeded > 0);
