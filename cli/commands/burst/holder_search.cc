@@ -60,7 +60,9 @@ std::string leak_text(const HoldingFinding& finding, const Plan& plan, bool is_f
         "a reserve of {} is denied, although {} spent or held{}", counted(units, "unit"),
         used == 0 ? "none is"
                   : fmt::format("only {} of {} {}", used, limit_of(plan), used == 1 ? "is" : "are"),
-        is_for_ever ? ", even a year later" : "");
+        !is_for_ever              ? ""
+        : units == limit_of(plan) ? ", even a year later"
+                                  : "; some units are lost even a year later");
   }
   const std::string_view them = leaked == 1 ? "it" : "them";
   return fmt::format("{} lost: nobody has {}, and nobody gets {}{}", counted(leaked, "slot"), them,
