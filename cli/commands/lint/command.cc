@@ -253,9 +253,9 @@ Examples:
   rlctl lint counter.lua --args '{window_s}' --allowed-when '<=limit'
   rlctl lint sliding-window-log
   rlctl lint --exec 'python3 limiter.py' --limit 5/60s
-  rlctl lint get.lua --release put.lua --concurrency 5 --args '{limit} {holder}'
   rlctl lint reserve.lua --settle settle.lua --limit 100/60s --reserve 10 \
       --args '{limit} {reservation} {cost} {actual}'
+  rlctl lint get.lua --release put.lua --concurrency 5 --args '{limit} {holder}'
 )",
          .notes = notes,
          .complete_operand = complete_limiter},
