@@ -179,7 +179,7 @@ longer than the TTLs; try again, or use a longer window"
 @test "the manual explains each finding that --help lists" {
   local name names
   names=$(rlctl lint --help | sed -n '/^Findings:/,/^$/ s/^  \([a-z-]*\) .*/\1/p')
-  assert_equal "$(wc -l <<<"$names")" 25
+  assert_equal "$(wc -l <<<"$names")" 31
   for name in $names; do
     grep -qx "\*$name\*" "$project/man/rlctl-lint.1.scd" || fail "the manual lacks $name"
   done
