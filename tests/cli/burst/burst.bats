@@ -193,7 +193,7 @@ golden=$project/tests/cli/golden
   run -0 xmllint --xpath 'count(//*[local-name()="script"]) + count(//@href)' "$BATS_TEST_TMPDIR/x.svg"
   assert_output 0
   run -0 xmllint --xpath 'count(//*[local-name()="path"][@class="limit"])' "$BATS_TEST_TMPDIR/x.svg"
-  assert_output 8 # plus one in the legend
+  assert_output 9 # plus one in the legend
   grep -q 'prefers-color-scheme: dark' "$BATS_TEST_TMPDIR/x.svg"
   grep -q 'rlctl burst poisson --limit 20/1s' "$BATS_TEST_TMPDIR/x.svg"
 }

@@ -21,7 +21,7 @@ finds() {
   names=$(find "$project/lua" -name '*.lua' ! -name concurrency.lua)
   # shellcheck disable=SC2086 # split into words
   run -0 --separate-stderr rlctl lint $names --limit 3/20s
-  assert_line --index 0 --regexp '^no findings in 7 scripts \([0-9]+ requests\)$'
+  assert_line --index 0 --regexp '^no findings in 8 scripts \([0-9]+ requests\)$'
   assert_equal "$stderr" ''
   run -0 --separate-stderr rlctl lint sliding-window-counter --limit 1/20s
   run -0 --separate-stderr rlctl lint gcra
