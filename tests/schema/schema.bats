@@ -37,20 +37,28 @@ exec: ["pipeline"]'
   # These depend on an option, or a program may leave them out.
   run -0 every_part '(.properties | objects | keys) - (.required // []) | .[] | select(endswith("_base64") | not)'
   assert_output 'burst: against
+burst: calendar
+check: calendar
 check: error
+check: reservation
 check: would_deny
 common: holders
+config: calendar
 exec: delay_us
 exec: id
 exec: pipeline
 exec: remaining
 exec: reset_after_us
 exec: retry_after_us
+inspect: calendar
 inspect: holder
 lint: call
 lint: line
 lint: schedule
-reset: holder'
+list: calendar
+quota: calendar
+reset: holder
+settle: calendar'
 }
 
 @test "each field in a schema has one type, besides null" {

@@ -170,7 +170,7 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
   run -0 texts soft x.svg
   assert_line --partial 'its counter starts over at 2026-01-01T00:01:00Z, so 10 requests before that'
   run -0 rlctl burst --model --limit 10/60s --algorithm all
-  assert_equal "$(grep -c '^why ' <<<"$output")" 7
+  assert_equal "$(grep -c '^why ' <<<"$output")" 8
   assert_line --regexp '^why +leaky-bucket: it lets requests proceed evenly spaced, 10 in 60 s:'
 }
 

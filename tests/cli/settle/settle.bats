@@ -70,14 +70,13 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
 }
 
 @test "several limits are settled at all keys, or at none if one does not know the ID" {
-  local limit=(--limit 1000/60s --limit 5000/1h)
-  run -0 reserve
-  run -0 settle 1001 a 380
+  run -0 reserve --limit 5000/1h
+  run -0 settle 1001 a 380 --limit 5000/1h
   assert_output --partial 'settled key=k limit=1000/60s,5000/1h algorithm=budget '
   assert_output --partial 'remaining=620 '
-  run -0 reserve --id b
+  run -0 reserve --id b --limit 5000/1h
   cli DEL '{k}:3600s'
-  run -1 settle 1001 b 380
+  run -1 settle 1001 b 380 --limit 5000/1h
   assert_output --partial 'unknown '
   run -0 rlctl check '{k}:60s' --limit 1000/60s --algorithm budget --now 1001000000 --peek
   assert_output --partial 'remaining=220 '
