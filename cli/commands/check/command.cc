@@ -135,7 +135,8 @@ void print(const Plan& plan, const Result& result, std::span<const limiter::Deci
   flush_answers(invocation.out, [&] {
     if (!is_counted(result)) return std::string();
     if (result.reservation == nullptr) return std::string(what_was_counted(result.cost));
-    return "; the units are held as " + quoted_and_masked(result.reservation->id);
+    return std::string(kWasCounted) + ": its units are held as " +
+           quoted_and_masked(result.reservation->id);
   });
 }
 
