@@ -75,22 +75,21 @@ std::vector<limiter::Decision> Asker::peek_each(const limiter::Request& request)
     const auto lacks_evalsha_ro = [&](const redis::Reply& reply) {
       return checker.note_missing_evalsha_ro(reply);
     };
-    const auto has_wrong_period = [&](const redis::Reply& reply) {
-      return checker.note_wrong_period(reply);
-    };
     const auto send_as_possible = [&] {
       auto replies = send();
       if (std::ranges::any_of(replies, lacks_evalsha_ro)) replies = send();
-      for (int tries = 1;
-           tries < limiter::kMaxPeriods && std::ranges::any_of(replies, has_wrong_period);
-           ++tries) {
-        replies = send();
-      }
       return replies;
     };
-    const auto replies = limiter::send_loading(
-        *connection_, algorithm_.script, send_as_possible,
-        [](const auto& answers) { return std::ranges::any_of(answers, redis::is_unknown_script); });
+    const auto send_loading = [&] {
+      return limiter::send_loading(*connection_, algorithm_.script, send_as_possible,
+                                   [](const auto& answers) {
+                                     return std::ranges::any_of(answers, redis::is_unknown_script);
+                                   });
+    };
+    const auto replies = limiter::ask_within_period(send_loading, [&](const auto& answers) {
+      return std::ranges::any_of(
+          answers, [&](const redis::Reply& reply) { return checker.note_wrong_period(reply); });
+    });
     std::vector<limiter::Decision> peeks;
     for (const auto& reply : replies) peeks.push_back(limiter::Checker::parse(reply, &algorithm_));
     return peeks;

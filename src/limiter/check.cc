@@ -87,8 +87,8 @@ bool is_without_evalsha_ro(redis::ReplyView reply) {
 
 Decision Checker::check(const Request& request) {
   const auto ask = [&] { return call_script(connection_, algorithm_, command_.of(request)); };
-  auto reply = ask();
-  for (int tries = 1; tries < kMaxPeriods && note_wrong_period(reply); ++tries) reply = ask();
+  const auto reply =
+      ask_within_period(ask, [&](const redis::Reply& each) { return note_wrong_period(each); });
   return parse(reply, request.reservation, algorithm_);
 }
 

@@ -86,6 +86,14 @@ inline constexpr int kMaxLoads = 3;
 /// After this many refused periods in a row, the refusal becomes an error: a clock may run past the
 /// end of a period once, and several servers have several clocks.
 inline constexpr int kMaxPeriods = 3;
+/// Returns what `ask` returns, which makes its requests anew in each call. Asks again while
+/// `notes_wrong_period` returns true for the replies: see CheckCommand::note_wrong_period().
+template <typename Ask, typename NotesWrongPeriod>
+auto ask_within_period(Ask ask, NotesWrongPeriod notes_wrong_period) {
+  auto replies = ask();
+  for (int asked = 1; asked < kMaxPeriods && notes_wrong_period(replies); ++asked) replies = ask();
+  return replies;
+}
 
 /// Loads the script with SCRIPT LOAD and reads the reply. Throws redis::Error.
 void load_script(redis::Connection& connection, std::string_view text);
