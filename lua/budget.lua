@@ -208,8 +208,8 @@ for i = 1, n do
   end
   if is_foreign then
     if stored and stored.err and not string.find(stored.err, 'WRONGTYPE') then return stored end
-    return redis.error_reply('WRONGTYPE budget: KEYS[' .. i .. "] must hold a hash whose field " ..
-                             "'' begins with 'budget'")
+    return redis.error_reply('WRONGTYPE budget: KEYS[' .. i .. "] must hold a hash of a header " ..
+                             "'' and at most " .. MOST_IDS .. ' reservations')
   end
 
   if action ~= '' then

@@ -404,7 +404,7 @@ TEST_CASE("budget: what is stored is as rlctl-stored(7) says, byte by byte") {
 TEST_CASE("budget: a hash that the script cannot have written is refused and left unchanged") {
   TestServer server;
   const std::string refused =
-      "WRONGTYPE budget: KEYS[1] must hold a hash whose field '' begins with 'budget'";
+      "WRONGTYPE budget: KEYS[1] must hold a hash of a header '' and at most 500 reservations";
   const auto good = Header{}.text();
   REQUIRE(good.size() == 64);
   CHECK(replies(server, {"", good}).empty());
