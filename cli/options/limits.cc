@@ -9,7 +9,6 @@
 #include "cli/options/completions.h"
 #include "cli/options/options.h"
 #include "cli/terminal/table.h"
-#include "limiter/budget_model.h"
 
 namespace rlctl::cli {
 namespace {
@@ -184,14 +183,6 @@ void require_lengths(std::span<const limiter::Limit> limits, std::string_view wh
         fmt::format("use one of a fixed length: {}",
                     limiter::format_limit({.limit = limit.limit, .window = limit.window})));
   }
-}
-
-std::string parse_reservation_id(const std::string& text, const std::string& name) {
-  require_not_empty(text, name);
-  if (text.size() <= limiter::kLongestReservationId) return text;
-  throw UsageError(fmt::format("{} must have at most {} bytes, not the {} of {}", name,
-                               limiter::kLongestReservationId, text.size(),
-                               quoted_and_masked(text)));
 }
 
 void add_key_option(Options& options, bool& key_base64) {

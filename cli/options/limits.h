@@ -81,10 +81,6 @@ std::string only_key(const Limiter& limiter, std::span<const std::string> operan
 /// empty operand, and for a number of operands that the policy does not take, such as none.
 std::vector<std::string> asked_keys(const Limiter* limiter, std::span<const std::string> operands);
 
-/// The ID of a reservation: the text itself, if it has 1 to kLongestReservationId bytes. Throws
-/// UsageError, which begins with `name`.
-std::string parse_reservation_id(const std::string& text, const std::string& name);
-
 /// Adds --key-base64.
 void add_key_option(Options& options, bool& key_base64);
 /// The key for which a KEY of --key-base64 stands. Throws UsageError.

@@ -11,7 +11,7 @@
 #include "cli/commands/burst/holder_search.h"
 #include "cli/commands/burst/leases.h"
 #include "cli/errors/failure.h"
-#include "cli/options/lease_options.h"
+#include "cli/options/holder_options.h"
 #include "cli/options/options.h"
 #include "limiter/algorithm.h"
 #include "limiter/budget_model.h"

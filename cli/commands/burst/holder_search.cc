@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/burst/leases.h"
-#include "cli/options/lease_options.h"
+#include "cli/options/holder_options.h"
 #include "cli/terminal/table.h"
 #include "traffic/template.h"
 

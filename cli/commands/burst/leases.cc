@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "cli/commands/burst/holder_search.h"
 #include "cli/errors/failure.h"
-#include "cli/options/lease_options.h"
+#include "cli/options/holder_options.h"
 #include "cli/options/limits.h"
 #include "cli/options/log_options.h"
 #include "cli/options/options.h"

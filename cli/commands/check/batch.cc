@@ -14,6 +14,7 @@
 #include "base/wait.h"
 #include "cli/commands/check/lines.h"
 #include "cli/commands/check/plan.h"
+#include "cli/options/holder_options.h"
 #include "cli/server/asker.h"
 #include "cli/server/needs.h"
 #include "cli/terminal/output.h"

@@ -13,7 +13,7 @@
 #include "cli/app/command.h"
 #include "cli/commands/check/plan.h"
 #include "cli/options/completions.h"
-#include "cli/options/lease_options.h"
+#include "cli/options/holder_options.h"
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
 #include "cli/server/asker.h"

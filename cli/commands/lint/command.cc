@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
-#include "cli/options/lease_options.h"
+#include "cli/options/holder_options.h"
 #include "cli/options/options.h"
 #include "cli/report/findings.h"
 #include "cli/server/programs.h"

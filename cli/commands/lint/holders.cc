@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/lint/plan.h"
-#include "cli/options/lease_options.h"
+#include "cli/options/holder_options.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "traffic/pattern.h"

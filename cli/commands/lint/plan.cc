@@ -12,7 +12,7 @@
 
 #include "base/shell.h"
 #include "base/text.h"
-#include "cli/options/lease_options.h"
+#include "cli/options/holder_options.h"
 #include "cli/options/limits.h"
 #include "limiter/algorithm.h"
 #include "lua/substitute.h"

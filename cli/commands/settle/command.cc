@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/app/command.h"
 #include "cli/options/completions.h"
+#include "cli/options/holder_options.h"
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
 #include "cli/server/asker.h"

@@ -1,4 +1,4 @@
-#include "cli/options/lease_options.h"
+#include "cli/options/holder_options.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/errors/failure.h"
-#include "cli/options/limits.h"
 #include "cli/options/options.h"
 #include "cli/options/script_options.h"
 #include "limiter/budget_model.h"
@@ -88,6 +87,14 @@ std::chrono::microseconds parse_hold(const std::string& text) {
   const auto hold = parse_duration_of(text, "--hold");
   if (hold >= limiter::kShortestHold) return hold;
   throw UsageError("--hold must be at least 1ms, not " + quoted_and_masked(text));
+}
+
+std::string parse_reservation_id(const std::string& text, const std::string& name) {
+  require_not_empty(text, name);
+  if (text.size() <= limiter::kLongestReservationId) return text;
+  throw UsageError(fmt::format("{} must have at most {} bytes, not the {} of {}", name,
+                               limiter::kLongestReservationId, text.size(),
+                               quoted_and_masked(text)));
 }
 
 bool tells_event(const traffic::ForeignLimiter& script) {

@@ -9,7 +9,7 @@
 
 namespace rlctl::cli {
 
-// What the options of burst and lint about leases and reservations say.
+// What options about leases and reservations say.
 
 /// A time, perhaps the mean of an exponential distribution: "2s~".
 struct RandomTime {
@@ -24,6 +24,9 @@ double parse_share(const std::string& text, std::string_view option);
 std::chrono::microseconds parse_lease(const std::string& text);
 /// How long a reservation is held. Throws UsageError.
 std::chrono::microseconds parse_hold(const std::string& text);
+/// The ID of a reservation: the text itself, if it has 1 to kLongestReservationId bytes. Throws
+/// UsageError, which begins with `name`.
+std::string parse_reservation_id(const std::string& text, const std::string& name);
 /// Whether a script is told what a holder asks for.
 bool tells_event(const traffic::ForeignLimiter& script);
 /// Whether a limiter can be asked to renew a lease.
