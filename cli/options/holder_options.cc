@@ -55,7 +55,7 @@ void set_ending_script(traffic::ForeignLimiter& script, const std::optional<std:
       for (const auto& word : shell_words(*arguments)) ending.arguments.emplace_back(word);
     });
   }
-  script.release = std::make_shared<const traffic::ForeignLimiter>(std::move(ending));
+  script.ending = std::make_shared<const traffic::ForeignLimiter>(std::move(ending));
 }
 
 }  // namespace

@@ -331,9 +331,9 @@ class ForeignScript final : public Script {
           std::make_unique<ForeignScript>(made.limiter, limit, traffic, prefix_, surroundings);
       made.script->is_command_ = step.source.empty();
     }
-    if (limiter.release) {
-      release_ =
-          std::make_unique<ForeignScript>(*limiter.release, limit, traffic, prefix_, surroundings);
+    if (limiter.ending) {
+      ending_ =
+          std::make_unique<ForeignScript>(*limiter.ending, limit, traffic, prefix_, surroundings);
     }
     auto text = limiter.function.empty()
                     ? lua::with_substitutes(limiter.source, substitutes_)
@@ -348,21 +348,21 @@ class ForeignScript final : public Script {
 
   std::string_view name() const override { return limiter_.name; }
   bool may_call_time() const override {
-    return traffic::may_call_time(limiter_) || (release_ && release_->may_call_time());
+    return traffic::may_call_time(limiter_) || (ending_ && ending_->may_call_time());
   }
   std::optional<std::string> key_of_ttls() const override {
     const auto sets_ttl = [](const Step& step) { return may_set_ttl(step.limiter); };
     if (!may_set_ttl(limiter_) && std::ranges::none_of(steps_, sets_ttl)) {
-      return release_ ? release_->key_of_ttls() : std::nullopt;
+      return ending_ ? ending_->key_of_ttls() : std::nullopt;
     }
     return prefix_ + KeyAging::kHashName;
   }
   bool may_read_ttl() const override {
-    return traffic::may_read_ttl(limiter_) || (release_ && release_->may_read_ttl());
+    return traffic::may_read_ttl(limiter_) || (ending_ && ending_->may_read_ttl());
   }
   void load(redis::Connection& connection) override {
     for (const auto& step : steps_) step.script->load(connection);
-    if (release_) release_->load(connection);
+    if (ending_) ending_->load(connection);
     if (keys_only_) require_key_names(connection);
     if (limiter_.function.empty()) {
       auto accepted = load_accepted(connection, text_, limiter_.name);
@@ -506,7 +506,7 @@ class ForeignScript final : public Script {
   static bool ends(Event event) { return event == Event::kRelease || event == Event::kSettle; }
 
   const ForeignScript& script_for(const Arrival& arrival) const {
-    return release_ && ends(arrival.event) ? *release_ : *this;
+    return ending_ && ends(arrival.event) ? *ending_ : *this;
   }
 
   /// The call for request `number`; its views refer to `buffer`.
@@ -592,7 +592,7 @@ class ForeignScript final : public Script {
   CallBuffer last_call_;  ///< reused, so that the next call allocates nothing
   std::unordered_set<std::string, Hash, std::equal_to<>> keys_;
   std::deque<Step> steps_;
-  std::unique_ptr<ForeignScript> release_;
+  std::unique_ptr<ForeignScript> ending_;
   std::deque<std::pair<const Step*, Arrival>> prepared_;  ///< sent, and not yet answered
 };
 
@@ -641,7 +641,7 @@ void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit) 
       throw UsageError("--setup: {id} is the number of a request, which comes after the setup");
     }
   }
-  if (limiter.release) require_usable(*limiter.release, limit);
+  if (limiter.ending) require_usable(*limiter.ending, limit);
 }
 
 AcceptedScript load_accepted(redis::Connection& connection, const std::string& source,

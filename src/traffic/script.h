@@ -48,7 +48,7 @@ struct ForeignLimiter {
   std::chrono::microseconds hold{0};
   /// The script that releases leases or settles reservations, with the same keys; null: this one,
   /// which is told the event.
-  std::shared_ptr<const ForeignLimiter> release = {};
+  std::shared_ptr<const ForeignLimiter> ending = {};
 };
 
 /// Throws UsageError if the limiter cannot be called with this limit.

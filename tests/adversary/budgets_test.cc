@@ -139,7 +139,7 @@ rlctl::traffic::Candidate candidate_of(const std::string& reserve, const std::st
   if (!settle.empty()) {
     auto settler = foreign::limiter(settle, {"budget:{key}"}, words);
     settler.hold = search.hold;
-    script.release = std::make_shared<rlctl::traffic::ForeignLimiter>(settler);
+    script.ending = std::make_shared<rlctl::traffic::ForeignLimiter>(settler);
   }
   return foreign::candidate(script, search.limit);
 }

@@ -119,7 +119,7 @@ rlctl::traffic::Candidate candidate_of(const Semaphore& semaphore) {
   acquire.has_leases = true;
   auto release = foreign::limiter(semaphore.release, {"sem:{key}"}, words);
   release.has_leases = true;
-  acquire.release = std::make_shared<rlctl::traffic::ForeignLimiter>(release);
+  acquire.ending = std::make_shared<rlctl::traffic::ForeignLimiter>(release);
   return foreign::candidate(acquire, {semaphore.leases, 10s, {}});
 }
 

@@ -50,7 +50,7 @@ ForeignLimiter sorted_set() {
                          {"sem:{key}"}, {"{limit}", "{lease_ms}", "{holder}", "{now_ms}"});
   release.has_leases = true;
   release.name = "release.lua";
-  acquire.release = std::make_shared<ForeignLimiter>(release);
+  acquire.ending = std::make_shared<ForeignLimiter>(release);
   return acquire;
 }
 
@@ -122,9 +122,9 @@ TEST_CASE("leases: without a script that releases, the script is told the event"
 TEST_CASE("leases: an error of the releasing script names its file and line") {
   TestServer server;
   auto wrong = sorted_set();
-  auto release = *wrong.release;
+  auto release = *wrong.ending;
   release.source = "\nreturn redis.call('INCR', KEYS[1])";
-  wrong.release = std::make_shared<ForeignLimiter>(release);
+  wrong.ending = std::make_shared<ForeignLimiter>(release);
   const auto foreign = candidate(wrong, {1, 10s, {}});
   const auto script = script_of(foreign);
   ScriptDecider decider(server.connection(), *script);
