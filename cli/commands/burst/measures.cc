@@ -479,6 +479,7 @@ constexpr Measure kSpendingMeasures[] = {
     {"end_after_us", of_end_of_budget<&EndProbe::after>, kInJson},
     {"end_keys", of_end_of_budget<&EndProbe::keys>, kInJson},
     {"end_taken", of_end_of_budget<&EndProbe::taken>, kInJson | kInAssert},
+    {"end_too_many", of_end_of_budget<&EndProbe::too_many>, kInAssert},
 };
 
 /// Rounds to three decimals; further ones are noise.

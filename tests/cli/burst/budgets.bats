@@ -135,7 +135,7 @@ PYTHON
 
 @test "assertions are about reservations, with --reserve" {
   run -0 rlctl burst --limit 10/60s --reserve 2 --model -q --assert 'used<=10' --assert 'leaked==0' \
-    --assert 'exceeded==0'
+    --assert 'exceeded==0' --assert 'end_too_many==0'
   run -1 --separate-stderr rlctl burst --limit 10/60s --reserve 2 --model -q --assert 'used<10'
   assert_equal "$stderr" "rlctl: burst: assertion 'used<10' does not hold: budget has 10"
 }
