@@ -123,7 +123,6 @@ class SpendMeasurement {
     microseconds perhaps_until{0};              ///< of the last reserve
     bool is_settled = false, is_again = false;  ///< was reserved again
   };
-  using Holds = std::multimap<microseconds, std::int64_t>;
 
   Key& at(std::uint32_t number, microseconds now);
   void roll(Window& window, WindowKind kind, microseconds now) const;
