@@ -48,10 +48,14 @@ class HoldingsPass {
       send();
       if (is_spent()) return;
     }
+    const auto is_full = [&] {
+      return batch.size() >= kAtOnce ||
+             requests_of(batch) >= request_.budget - result_.requests_sent;
+    };
     traffic::Random random(request_.seed);
     while (!is_spent()) {
       do batch.push_back(rules_.random_schedule(random));
-      while (batch.size() < kAtOnce);
+      while (!is_full());
       send();
     }
   }
