@@ -414,7 +414,7 @@ class BudgetRules final : public HoldingRules {
   std::int64_t limit() const { return search().limit.limit; }
   std::int64_t units() const { return search().units; }
   BudgetPlot plot() const { return BudgetPlot(search()); }
-  /// Those of the next new ID, too.
+  /// The units of each reservation; also of the next new ID.
   std::vector<std::int64_t> units_by_id(const Schedule& schedule) const {
     std::vector<std::int64_t> all(last_holder(schedule) + std::size_t{2}, units());
     for (const auto& request : schedule) all[request.holder] = request.cost;

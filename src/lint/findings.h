@@ -130,7 +130,7 @@ struct BudgetObservation {
   std::string overfilled = {};
   bool is_held = false;          ///< in it, the units that are held exceed the limit by themselves
   bool is_by_settle = false;     ///< in it, a settle is late, repeated or without a reservation
-  std::string leak = {};         ///< the same of one that loses units
+  std::string leak = {};         ///< the shortest that loses units, likewise
   bool is_repeated = false;      ///< in it, a settle is repeated
   bool is_for_ever = false;      ///< the units are lost for ever
   std::string endless_key = {};  ///< events that leave a key without a TTL; empty: none
@@ -150,7 +150,7 @@ std::string renewal_detail(const Renewal& renewal);
 std::vector<Finding> find_flaws(const Observation& observation);
 /// The flaws of a limiter that gives leases; none has a line.
 std::vector<Finding> find_lease_flaws(const LeaseObservation& observation);
-/// The same of a limiter that keeps a budget.
+/// The flaws of a limiter that keeps a budget; none has a line.
 std::vector<Finding> find_budget_flaws(const BudgetObservation& observation);
 
 }  // namespace rlctl::lint

@@ -92,7 +92,7 @@ template <auto... members>
 Value of_held(const Run& run) {
   return run.held ? value_of((*run.held.*....*members)) : Value();
 }
-/// A member of what the end showed.
+/// A member of what the end showed about leases.
 template <auto member>
 Value of_end(const Run& run) {
   return run.held && run.held->end ? value_of((*run.held->end).*member) : Value();
@@ -101,11 +101,12 @@ Value held_at(const Run& run) {
   return run.held && run.held->most.held > 0 ? value_of(run.held->most.at) : Value();
 }
 
-/// The same of what is known of reservations.
+/// The value that these members of what is known of reservations lead to; unknown without them.
 template <auto... members>
 Value of_spent(const Run& run) {
   return run.spent ? value_of((*run.spent.*....*members)) : Value();
 }
+/// A member of what the end showed about reservations.
 template <auto member>
 Value of_end_of_budget(const Run& run) {
   return run.spent && run.spent->end ? value_of((*run.spent->end).*member) : Value();
@@ -183,8 +184,8 @@ Reach reach_of_shut_out(const Run& run) {
   return up_to((timeline.end() - timeline.begin()).count());
 }
 
-/// Where somebody was denied, or more were asked for at the end than there are, another limiter
-/// could have given too many.
+/// Where somebody was denied, or more leases were asked for at the end than there are, another
+/// limiter could have given too many.
 Reach reach_of_held(const Run& run) {
   if (measured(run).allowed == 0) return nothing_allowed();
   if (measured(run).denied > 0 || !run.held || run.held->end) return {};
@@ -194,7 +195,8 @@ Reach reach_of_held(const Run& run) {
               "lower --concurrency"};
 }
 
-/// The same of units.
+/// Where somebody was denied, or more units were asked for at the end than there are, another
+/// limiter could have given too many.
 Reach reach_of_used(const Run& run) {
   if (measured(run).allowed == 0) return nothing_allowed();
   if (measured(run).denied > 0 || !run.spent || run.spent->end) return {};

@@ -109,9 +109,9 @@ std::optional<std::uint64_t> seed_of(const Report& report);
 /// A table for people: what each limiter decided. `origin` is that of the times, relative to
 /// Run::begin.
 Table decisions_table(const Report& report, const Look& look, std::chrono::microseconds origin);
-/// The same with --concurrency.
+/// A table for people: what each limiter decided about leases, with --concurrency.
 Table leases_table(const Report& report, const Look& look, std::chrono::microseconds origin);
-/// The same with --reserve.
+/// A table for people: what each limiter decided about reservations, with --reserve.
 Table budget_table(const Report& report, const Look& look, std::chrono::microseconds origin);
 /// A table for people: statistics of the times of each run.
 Table times_table(const Report& report, std::string_view title,
