@@ -132,7 +132,7 @@ class Checker {
   /// cannot have made. `algorithm` is the script's algorithm; its source is used to name the
   /// failing command in errors. Null if it is not known.
   static Decision parse(redis::ReplyView reply, const Algorithm* algorithm = nullptr);
-  /// The same for the reply to a call that was about this reservation, or about none.
+  /// parse() for the reply to a call that was about this reservation, or about none.
   static Decision parse(redis::ReplyView reply, const std::optional<ReservationCall>& asked,
                         const Algorithm& algorithm);
   void append(const Request& request) { command_.of(request).append_to(connection_); }
