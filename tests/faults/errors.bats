@@ -30,12 +30,12 @@ $reads{$_} = 1 for $code eq 'OOM' ? ('reset', 'reset --match', 'reset --save') :
 for my $case (commands({server => $socket, path => $socket}, $ENV{folder})) {
   my $name = $case->{name};
   $case->{fresh}->();
-  my $before = ask($socket, 'DUMP', 'k') . ask($socket, 'DBSIZE');
+  my $before = ask($socket, 'DUMP', 'k') . ask($socket, 'DUMP', 'new') . ask($socket, 'DBSIZE');
   $break->();
   my $ran = $case->{start}->();
   counted;
   $mend->();
-  my $after = ask($socket, 'DUMP', 'k') . ask($socket, 'DBSIZE');
+  my $after = ask($socket, 'DUMP', 'k') . ask($socket, 'DUMP', 'new') . ask($socket, 'DBSIZE');
   my $said = "$ran->{out}$ran->{err}";
   my @expected = $name eq 'doctor' ? ($code =~ /READONLY|MASTERDOWN/ ? 1 : 2)
     : $name eq 'scripts load' && $code eq 'MASTERDOWN' ? ($is_redis_6 ? $case->{lost} : 0)

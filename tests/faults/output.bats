@@ -39,7 +39,7 @@ for my $kind (sort keys %make) {
     wrong("$name, $kind: a message", $ran)
       if $kind eq 'unread' && $ran->{err} =~ /rlctl: (?!burst: (writing|warning)|$done)/;
     wrong("$name, $kind: no count", $ran) if $kind eq 'unread' && $case->{removes} && $ran->{err} !~ $done;
-    my $counts = ask($socket, 'EXISTS', 'new', '{new}:60s') ne ":0\r\n";
+    my $counts = $case->{said} && units($case);
     wrong("$name, $kind: counted", $ran) if $kind eq 'closed' && $counts;
     wrong("$name, $kind: counted, which is not said", $ran) if $kind eq 'full' && $counts && $ran->{err} !~ /counted/;
     wrong("$name, $kind: removed", $ran)

@@ -31,7 +31,7 @@ use IO::Socket::UNIX;
 use POSIX qw(:sys_wait_h);
 use Time::HiRes qw(time);
 
-our @EXPORT = qw(run proxy ask forget commands judge places thinned is_asleep signal_when_asleep most_in_window
+our @EXPORT = qw(run proxy ask forget commands units judge places thinned is_asleep signal_when_asleep most_in_window
   counted wrong);
 
 $SIG{PIPE} = 'IGNORE';
@@ -253,9 +253,10 @@ sub run {
 # command; `start`, which takes a fault of run() and its options and runs the command through the proxy (`more`
 # are arguments to add); and `go`, which does both.
 # `lost` is its status if the connection breaks, and `also` another. `said` finds how often its output says
-# that something was counted under `key` (default: new); `lines` is the number of its lines; `removes` is the
-# key that it removes. `reserves`: a budget counts it. `varies`: its output does, even if nothing goes wrong. `many`:
-# its calls and replies do not alternate.
+# that something was counted under `key` (default: new), for which `counts` asks; `lines` is the number of its lines;
+# `removes` is the key that it removes. `again`: what the same command says a second time, if nothing was counted by
+# the first, and if it was. `varies`: its output does, even if nothing goes wrong. `many`: its calls and replies do not
+# alternate. `reserved`: the key `new` has a reservation of 3 of 5 units, with the ID a.
 #
 # The key k is a log with 2 of 5 units used; FOLDER is for files.
 sub commands {
@@ -267,11 +268,13 @@ sub commands {
     die "@_: status $ran->{status}: $ran->{err}" if $ran->{status} != 0;
   };
   my ($save, $saved) = ("$folder/save", "$folder/saved");
-  ask($server, 'DEL', 'k');
+  my $dump_of = sub { ask($server, 'DUMP', $_[0]) =~ s/\A[^\n]*\n//r =~ s/\r\n\z//r };
+  my @reserve = qw(check new --limit 5/1000d --reserve 3 --hold 1d --id a);
+  ask($server, 'DEL', 'k', 'new');
   $must->(qw(check k --limit 5/1d --cost 2));
-  my $dump = ask($server, 'DUMP', 'k');
-  $dump =~ s/\A[^\n]*\n//;
-  $dump =~ s/\r\n\z//;
+  $must->(@reserve);
+  my ($dump, $reserved) = ($dump_of->('k'), $dump_of->('new'));
+  ask($server, 'DEL', 'new');
   unlink $saved;
   $must->('reset', '--save', $saved, 'k');
   my $fresh = sub {
@@ -290,8 +293,11 @@ sub commands {
     {name => 'check --wait', command => [qw(check new --limit 5/60s --wait)], said => $allowed},
     {name => 'check --batch', command => [qw(check --limit 5/60s --batch)], stdin => "new\nnew\nother\n",
       said => qr/^allowed key=new /m, lines => 3},
-    {name => 'check --reserve', command => [qw(check new --limit 5/60s --reserve 3 --hold 30s --id a)], said => $allowed,
-     reserves => 1},
+    {name => 'check --reserve', command => \@reserve, said => $allowed, counts => [qw(HEXISTS new a)],
+      again => [(qr/^allowed .* state=held units=3 remaining=2 /) x 2]},
+    {name => 'settle', command => [qw(settle new a 1 --limit 5/1000d)], said => qr/^settled /m, reserved => 1,
+      counts => ['EVAL', 'return redis.call("HGET", KEYS[1], "a"):sub(1, 1) == "s" and 1 or 0', 1, 'new'],
+      again => [qr/^settled .* was=held actual=1 remaining=4 /, qr/^already .* was=settled remaining=4 /]},
     {name => 'run', command => [qw(run new --limit 5/60s -- echo allowed it)], said => $allowed, lost => 125},
     {name => 'run --concurrency', command => [qw(run lease --concurrency 2 -- true)], lost => 125},
     {name => 'inspect', command => [qw(inspect k --limit 5/1d)]},
@@ -316,6 +322,7 @@ sub commands {
     $case->{fresh} = sub {
       $fresh->();
       ask($server, 'DEL', $case->{without}) if $case->{without};
+      ask($server, 'RESTORE', 'new', 400_000_000, $reserved) if $case->{reserved};
     };
     $case->{go} = sub {
       my ($fault, %options) = @_;
@@ -349,8 +356,16 @@ sub thinned {
   return @_[grep { $_ % 3 == $first } 0 .. $#_];
 }
 
+# units(CASE): how many its server has counted.
+sub units {
+  my ($case) = @_;
+  my ($units) = ask($case->{server}, @{$case->{counts} // ['LLEN', $case->{key} // 'new']}) =~ /(\d+)/;
+  return $units;
+}
+
 # judge(WHAT, RAN, CASE, WHOLE): a command that lost its server somewhere must have ended by itself, with the
-# status for that and a message, or have done without; and it must have said what may have been counted.
+# status for that and a message, or have done without; and it must have said what may have been counted. A command with
+# an ID is then repeated, and counted once.
 sub judge {
   my ($what, $ran, $case, $whole) = @_;
   my $said = "$ran->{out}$ran->{err}";
@@ -365,14 +380,17 @@ sub judge {
     wrong("$what: another result without a word", $ran);
   }
   if ($case->{said}) {
-    my $key = $case->{key} // 'new';
-    my ($units) = ask($case->{server}, $case->{reserves} ? 'HLEN' : 'LLEN', $key) =~ /(\d+)/;
-    --$units if $case->{reserves} && $units; # one field is the header
+    my $units = units($case);
     my $sure = () = $ran->{out} =~ /$case->{said}/g;
     my $doubts = () = $said =~ /may(?: |\\x20)have(?: |\\x20)been/g;
     wrong("$what: $units counted, $sure said", $ran) if $units < $sure || $units > $sure + $doubts;
     my $lines = () = $ran->{out} =~ /\n/g;
     wrong("$what: $lines lines", $ran) if $case->{lines} && $lines != $case->{lines};
+    if ($case->{again}) {
+      my $again = run(command => $case->{command}, env => {RLCTL_URL => "unix://$case->{server}"});
+      wrong("$what, $units counted, and the same again", $again)
+        if $again->{status} != 0 || $again->{out} !~ $case->{again}[$units] || units($case) != 1;
+    }
   }
   if ($case->{removes} && ask($case->{server}, 'EXISTS', $case->{removes}) eq ":0\r\n") {
     wrong("$what: removed, which is not said", $ran) if $said !~ /remove/;
