@@ -115,3 +115,43 @@ for my $round (1 .. 3 * $ENV{rounds}) {
 }
 PERL
 }
+
+@test "an hour back revives no hold that a call has seen end, and an hour forward ends it at once" {
+  with_clock <<'PERL'
+sub budget {
+  my $reply = ask($socket, 'EVALSHA', $sha1{budget}, 1, 'k', 10, 100_000_000_000_000, '', @_);
+  die "budget @_: $reply" if $reply =~ /^-/;
+  my @integers = $reply =~ /:(-?\d+)/g;
+  my ($state) = $reply =~ /\r\n([a-z]+)\r\n/;
+  return (@integers[0, 1], $state // ());
+}
+sub expect {
+  my ($what, $expected, @got) = @_;
+  counted;
+  wrong("$what: @got, not $expected") if "@got" ne $expected;
+}
+for my $round (1 .. 2 * $ENV{rounds}) {
+  ask($socket, 'FLUSHALL');
+  ahead(my $start = 7200 + int rand 7200);
+  expect('a reserve', '1 4 held', budget(6, '', 'reserve', 'a', 1_800_000_000));
+  expect('one that does not fit', '0 4 unknown', budget(5, '', 'reserve', 'b', 1_800_000_000));
+  # Back, it is held for as much longer.
+  ahead($start - $hour);
+  expect('an hour back', '1 4', budget(0));
+  expect('the same, an hour back', '1 4 held', budget(6, '', 'reserve', 'a', 1_800_000_000));
+  ahead($start + $hour - 60);
+  expect('an hour forward', '1 10', budget(0));
+  expect('one that fits now', '1 3 held', budget(7, '', 'reserve', 'c', 7_200_000_000));
+  ahead($start - $hour);
+  expect('back again', '1 3', budget(0));
+  expect('the same, back again', '1 3 lapsed', budget(6, '', 'reserve', 'a', 1_800_000_000));
+  expect('a settle', '1 8 held', budget(2, '', 'settle', 'c'));
+  expect('a late settle', '1 7 lapsed', budget(1, '', 'settle', 'a'));
+  ahead($start + $hour);
+  expect('a second settle', '1 7 settled', budget(5, '', 'settle', 'c'));
+  # Both IDs are forgotten; what was spent is not.
+  ahead($start + 6 * $hour);
+  expect('a forgotten ID', '0 7 unknown', budget(5, '', 'settle', 'c'));
+}
+PERL
+}

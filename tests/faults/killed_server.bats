@@ -4,17 +4,25 @@ load ../support/faults
 # A server that is killed at random moments of a batch, and started again while the batch goes on. No answer is
 # forgotten that the server kept, and no line is asked twice.
 
-# kill_rounds ROUNDS OPTION…: in each round, a batch of lines for one key; after a random number of answers the
-# server is killed by SIGKILL and another one is started with these options, on the same socket and folder.
+# kill_rounds ROUNDS KIND OPTION…: in each round, a batch of requests for one key, or with the KIND "reserve" of
+# reservations in twenty keys; after a random number of answers the server is killed by SIGKILL and another one is
+# started with these options, on the same socket and folder.
 kill_rounds() {
-  local rounds=$1
-  shift
+  local rounds=$1 kind=$2
+  shift 2
   start_server "$@"
-  faults folder="${socket%/*}" rounds="$rounds" options="$*" killed="$server_pid" <<'PERL'
+  faults folder="${socket%/*}" rounds="$rounds" kind="$kind" options="$*" killed="$server_pid" <<'PERL'
 use strict;
 my ($socket, $folder, $rounds, $options, $pid) = @ENV{qw(socket folder rounds options killed)};
 my $persistent = $options =~ /appendonly yes/;
 my $lines = 6000;
+my $reserves = $ENV{kind} eq 'reserve';
+my @command = qw(check --limit 1000000/1h --batch);
+push @command, qw(--reserve 1 --hold 1d) if $reserves;
+my $input = join '', map { $reserves ? 'k' . $_ % 20 . "\t1\tid$_\n" : "k\n" } 1 .. $lines;
+# How many units the server has counted; one field of a budget is not a reservation.
+my $count = $reserves ? 'local n = 0; for i = 0, 19 do n = n + math.max(redis.call("HLEN", "k" .. i) - 1, 0) end; return n'
+  : 'return redis.call("LLEN", "k")';
 END { local $?; kill KILL => $pid if $pid; }
 sub command {
   for (1 .. 6000) {
@@ -38,14 +46,14 @@ for my $round (1 .. $rounds) {
   my $after = 1 + int rand $lines - 2000;
   pipe my $out, my $out_end or die;
   open my $in, '+>', undef or die;
-  syswrite $in, "k\n" x $lines;
+  syswrite $in, $input;
   sysseek $in, 0, 0;
   my $batch = fork // die;
   if (!$batch) {
     open STDIN, '<&', $in;
     open STDOUT, '>&', $out_end;
     open STDERR, '>', '/dev/null';
-    exec "$ENV{RLCTL_BUILD}/cli/rlctl", qw(check --limit 1000000/1h --batch) or POSIX::_exit(127);
+    exec "$ENV{RLCTL_BUILD}/cli/rlctl", @command or POSIX::_exit(127);
   }
   close $out_end;
   my ($allowed, $doubts, $number, $by_second) = (0, 0, 0, 0);
@@ -67,21 +75,32 @@ for my $round (1 .. $rounds) {
   }
   waitpid $batch, 0;
   counted;
-  my ($units) = command('LLEN', 'k') =~ /(\d+)/;
+  my ($units) = command('EVAL', $count, 0) =~ /(\d+)/;
   my $what = "round $round, killed after $after answers: $allowed allowed, $doubts in doubt, $units kept";
   wrong("$what: $number lines") if $number != $lines;
   wrong("$what: more than was asked") if $units > $allowed + $doubts;
   # With an AOF that is written before each answer, nothing that was answered is forgotten. Without it, what
   # the second server answered is kept: the lines after the errors.
   wrong("$what: forgotten") if $units < ($persistent ? $allowed : $doubts ? $by_second : 0);
+  next if !$reserves;
+  my $again = run(command => \@command, stdin => $input);
+  ($units) = command('EVAL', $count, 0) =~ /(\d+)/;
+  my $held = () = $again->{out} =~ /^allowed .* state=held units=1 /mg;
+  wrong("$what: the same again: $held held, $units kept") if $held != $lines || $units != $lines;
 }
 PERL
 }
 
 @test "kill -9 of a server that keeps all at random moments of a batch" {
-  kill_rounds "$(often 8)" --appendonly yes --appendfsync always
+  kill_rounds "$(often 8)" check --appendonly yes --appendfsync always
 }
 
 @test "kill -9 of a server that keeps nothing at random moments of a batch" {
-  kill_rounds "$(often 8)" --appendonly no
+  kill_rounds "$(often 8)" check --appendonly no
+}
+
+@test "kill -9 of a server at random moments of reservations: the same batch again holds each once" {
+  kill_rounds "$(often 2)" reserve --appendonly yes --appendfsync always
+  stop_servers
+  kill_rounds "$(often 2)" reserve --appendonly no
 }
