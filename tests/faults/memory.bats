@@ -1,23 +1,31 @@
 load ../support/common
 load ../support/faults
 
-# Memory that is refused: whichever allocation fails, a check that could not be made is not allowed. (It may be ended
-# by SIGABRT.)
+# Memory that is refused: whichever allocation fails, a check that could not be made is not allowed, and a
+# settle that could not be made is not settled. (It may be ended by SIGABRT.)
 
 setup() {
   preload
   start_server
 }
 
-# refuse REST COMMAND…: for each N, runs rlctl with the Nth allocation refused; with REST "+", also all after it.
+# refuse REST COMMAND…: for each N, runs rlctl with the Nth allocation refused; with REST "+", also all after it. A settle
+# finds a reservation.
 refuse() {
   faults preload="$preload" rest="${1#-}" folder="$BATS_TEST_TMPDIR" command="${*:2}" <<'PERL'
 use strict;
 my ($socket, $rest) = @ENV{qw(socket rest)};
 my @command = split ' ', $ENV{command};
+my $reserved;
+if ($command[0] eq 'settle') {
+  run(command => [qw(check new --limit 5/1000d --reserve 3 --hold 1d --id a)]);
+  $reserved = ask($socket, qw(DUMP new)) =~ s/\A[^\n]*\n//r =~ s/\r\n\z//r;
+}
+my $is_counted = sub { $reserved ? ask($socket, qw(HGET new a)) =~ /\ns/ : ask($socket, qw(EXISTS new)) eq ":1\r\n" };
 my $refused = sub {
   my ($n) = @_;
   ask($socket, 'DEL', 'new');
+  ask($socket, qw(RESTORE new 400000000), $reserved) if $reserved;
   return run(command => \@command,
     env => {LD_PRELOAD => $ENV{preload}, RLCTL_FAULT_ALLOCATION => $n, RLCTL_FAULT_COUNT => "$ENV{folder}/count"});
 };
@@ -34,7 +42,7 @@ for my $n (1 .. $all) {
   counted;
   next if $ran->{status} != 0;
   wrong("allocation $n: a different result", $ran)
-    if ($ran->{out} =~ s/\d+//gr) ne ($whole->{out} =~ s/\d+//gr) || ask($socket, 'EXISTS', 'new') eq ":0\r\n";
+    if ($ran->{out} =~ s/\d+//gr) ne ($whole->{out} =~ s/\d+//gr) || !$is_counted->();
 }
 PERL
 }
@@ -43,4 +51,9 @@ PERL
   refuse - check new --limit 5/60s
   refuse + check new --limit 5/60s
   refuse - check new --limit 5/60s --algorithm gcra --json
+}
+
+@test "memory refused at each allocation of a reserve and of a settle" {
+  refuse - check new --limit 5/1000d --reserve 3 --hold 1d --id a
+  refuse - settle new a 1 --limit 5/1000d
 }

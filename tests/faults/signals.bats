@@ -186,3 +186,49 @@ for my $round (1 .. 20 * $rounds) {
 }
 PERL
 }
+
+# Whether the units are free is asked by a take, which the server's clock decides; so the machine may be slow.
+@test "kill -9 between a reserve and its settle, or during either: the units are free when the hold ends, within 10 ms" {
+  stages <<'PERL'
+my ($sha1) = run(command => [qw(scripts load budget)])->{out} =~ /sha1=(\w+)/ or die;
+my $clock = sub { my @words = ask($socket, 'TIME') =~ /^(\d+)\r$/mg; $words[0] * 1e6 + $words[1] };
+my @limit = qw(--limit 5/1000d);
+my @window = (5, 86_400_000_000_000, '');
+for my $round (1 .. 8 * $rounds) {
+  ask($socket, 'DEL', 'b');
+  # Killed when the server has answered, which it does not know; or never.
+  my ($is_killed, $begun) = ($round % 2, $clock->());
+  my $reserve = run(command => [qw(check b --reserve 3 --hold 300ms --id a), @limit], through => $proxy,
+    fault => $is_killed ? {stall => 0} : {}, meanwhile => sub { kill KILL => $_[1] if $_[0]{took} });
+  my ($least, $most) = ($begun + 300_000, $clock->() + 300_000);
+  wrong("round $round: reserve", $reserve) if $reserve->{status} != ($is_killed ? -9 : 0);
+  # A settle that may have been made.
+  my ($began, $delay) = (time, rand 0.006);
+  run(command => [qw(settle b a 1), @limit], env => {RLCTL_URL => "unix://$socket"},
+    meanwhile => sub { kill KILL => $_[1] if time > $began + $delay });
+  ask($socket, 'PING');  # Now the server has read what came before.
+  my $is_settled = ask($socket, qw(HGET b a)) =~ /\ns/;
+  my $what = "round $round: " . ($is_settled ? 'settled' : 'held');
+  while (1) {
+    my $before = $clock->();
+    my ($is_allowed, undef, $wait) = ask($socket, 'EVALSHA', $sha1, 1, 'b', @window, 4) =~ /:(-?\d+)/g;
+    my $after = $clock->();
+    counted;
+    if ($is_allowed) {
+      wrong("$what: free " . ($least - $after) . ' us early') if !$is_settled && $after < $least;
+      last;
+    }
+    if ($is_settled || $before > $most + 10_000) {
+      wrong("$what: not free " . ($before - $most) . ' us later');
+      last;
+    }
+    wrong("$what: another $wait us") if $before + $wait > $most + 10_000 || $after + $wait < $least - 10_000;
+    sleep 0.001;
+  }
+  # It spends once, if its ID is still known.
+  my $settle = run(command => [qw(settle b a 1), @limit], env => {RLCTL_URL => "unix://$socket"});
+  my $expected = $is_settled ? qr/^already .* remaining=0 / : qr/^settled .* was=lapsed actual=1 remaining=0 /;
+  wrong("$what: settle", $settle) if $settle->{out} !~ ($settle->{status} == 1 ? qr/^unknown .* remaining=[01] / : $expected);
+}
+PERL
+}
