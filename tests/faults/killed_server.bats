@@ -21,8 +21,11 @@ my @command = qw(check --limit 1000000/1h --batch);
 push @command, qw(--reserve 1 --hold 1d) if $reserves;
 my $input = join '', map { $reserves ? 'k' . $_ % 20 . "\t1\tid$_\n" : "k\n" } 1 .. $lines;
 # How many units the server has counted; one field of a budget is not a reservation.
-my $count = $reserves ? 'local n = 0; for i = 0, 19 do n = n + math.max(redis.call("HLEN", "k" .. i) - 1, 0) end; return n'
-  : 'return redis.call("LLEN", "k")';
+my $count = $reserves ? <<'LUA' : 'return redis.call("LLEN", "k")';
+local n = 0
+for i = 0, 19 do n = n + math.max(redis.call('HLEN', 'k' .. i) - 1, 0) end
+return n
+LUA
 END { local $?; kill KILL => $pid if $pid; }
 sub command {
   for (1 .. 6000) {

@@ -9,8 +9,8 @@ setup() {
   start_server
 }
 
-# refuse REST COMMAND…: for each N, runs rlctl with the Nth allocation refused; with REST "+", also all after it. A settle
-# finds a reservation.
+# refuse REST COMMAND…: for each N, runs rlctl with the Nth allocation refused; with REST "+", also all after it.
+# A settle finds a reservation.
 refuse() {
   faults preload="$preload" rest="${1#-}" folder="$BATS_TEST_TMPDIR" command="${*:2}" <<'PERL'
 use strict;

@@ -41,7 +41,8 @@ for my $kind (sort keys %make) {
     wrong("$name, $kind: no count", $ran) if $kind eq 'unread' && $case->{removes} && $ran->{err} !~ $done;
     my $counts = $case->{said} && units($case);
     wrong("$name, $kind: counted", $ran) if $kind eq 'closed' && $counts;
-    wrong("$name, $kind: counted, which is not said", $ran) if $kind eq 'full' && $counts && $ran->{err} !~ /counted|settled/;
+    wrong("$name, $kind: counted, which is not said", $ran)
+      if $kind eq 'full' && $counts && $ran->{err} !~ /counted|settled/;
     wrong("$name, $kind: removed", $ran)
       if $kind eq 'closed' && $case->{removes} && ask($socket, 'EXISTS', 'k') ne ":1\r\n";
   }
