@@ -21,6 +21,7 @@ fill() {
     rlctl check -q "$algorithm" --algorithm "$algorithm" --limit 5/1000d --cost 2
     rlctl check -q "many-$algorithm" --algorithm "$algorithm" --limit 5/1000d --limit 9/1100d --cost 3
   done
+  rlctl check -q budget-a --limit 5/1000d --reserve 1 --hold 1d --id a
 }
 
 # looks URL: what the server says of each key, without the times and the server's name.
@@ -51,6 +52,7 @@ figures() { looks "$1" | jq -c '.. | objects | {allowed, used, limit, remaining}
   local url command
   for url in "unix://$replica" "redis://127.0.0.1:$replica_port"; do
     for command in 'check k --limit 5/1000d' 'check --batch --limit 5/1000d' 'reset gcra' \
+      'check k --limit 5/1000d --reserve 1 --hold 30s --id a' 'settle budget-a a 3 --limit 5/1000d' \
       'run k --limit 5/1000d -- true' 'run leases --concurrency 1 -- true' 'burst steady --rate 9/s --limit 5/1s'; do
       # shellcheck disable=SC2086 # split into words
       run --separate-stderr rlctl -u "$url" $command <<<k
@@ -62,6 +64,20 @@ figures() { looks "$1" | jq -c '.. | objects | {allowed, used, limit, remaining}
       assert_regex "$stderr" "hint: the server is a replica; name its master instead: --url redis://127\.0\.0\.1:$master_port"
     done
   done
+}
+
+@test "a replica has a budget as its master has it, after a reserve, a lapse, a late settle and a take" {
+  local limit=(--limit 5/1000d) now=(--now 2026-01-01T00:00:00Z) later=(--now 2026-01-01T00:00:30Z) command
+  for command in "check b ${limit[*]} ${now[*]} --reserve 2 --hold 30s --id a" \
+    "check b ${limit[*]} ${now[*]} --reserve 3 --hold 60s --id b" "settle b b 2 ${limit[*]} ${now[*]}" \
+    "check b ${limit[*]} ${later[*]} --algorithm budget" "settle b a 1 ${limit[*]} ${later[*]}"; do
+    # shellcheck disable=SC2086 # split into words
+    run -0 rlctl -s "$master" $command
+    assert_equal "$(socket=$master cli WAIT 1 0)" 1
+    assert_equal "$(socket=$replica cli DUMP b | base64)" "$(socket=$master cli DUMP b | base64)"
+  done
+  run -0 rlctl -s "$replica" check b "${limit[@]}" "${later[@]}" --algorithm budget --peek
+  assert_output --partial ' remaining=1 '
 }
 
 # has_pause: whether the server can pause writes only; it then has EVALSHA_RO (7.0).
