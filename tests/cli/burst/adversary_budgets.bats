@@ -55,6 +55,22 @@ without_blanks() {
     <<<"$output")" '[2,2,4000000,0,5,0,null,true]'
 }
 
+@test "every schedule: budget passes, by its script and by its model" {
+  run -0 rlctl burst adversary --limit 10/60s --reserve 4 --hold 10s --model --exhaustive "$(scaled 3 5)"
+  assert_output --partial "proof      no schedule of up to $(scaled 3 5) events"
+  run -0 rlctl burst adversary --limit 10/60s --reserve 10 --hold 10s --exhaustive "$(scaled 2 4)"
+  assert_output --partial "proof      no schedule of up to $(scaled 2 4) events"
+}
+
+@test "every schedule: units that are given back twice need four events" {
+  run -0 rlctl burst adversary --limit 1/60s --reserve 1 --hold 10s "${double[@]}" --exhaustive "$(scaled 2 4)"
+  if [[ ${RLCTL_TEST_ALL-} ]]; then
+    assert_output --partial '2 units spent and held, 1 more than the limit'
+  else
+    assert_output --partial 'proof      no schedule of up to 2 events'
+  fi
+}
+
 @test "units that are given back twice are shown by four events" {
   run -0 search "${double[@]}"
   without_blanks
