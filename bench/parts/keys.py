@@ -123,7 +123,7 @@ def listing(client, quick):
     ratio = median_ratio(*wall.values())
     memory = {"rlctl list " + " ".join(words): measured([*lists, *words])[2]
               for words in ([], ["--top", "20"], ["--sort", "used"])}
-    print(f"{keys:,} keys of ten kinds, over a unix socket. {rounds} rounds, alternating; medians. The ratio is the "
+    print(f"{keys:,} keys of eleven kinds, over a unix socket. {rounds} rounds, alternating; medians. The ratio is the "
           "median of the\nrounds' ratios.\n")
     table(["", "s"], [[f"`{name}`", f"{statistics.median(one) / 1000:.2f}"] for name, one in wall.items()]
           + [["ratio", f"{ratio:.2f}"]])
