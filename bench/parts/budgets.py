@@ -1,4 +1,4 @@
-"""The server's time for a take, a reserve and a settle of a budget with many holds, beside gcra, and what a hold takes."""
+"""The server's time for the calls of a budget with many holds, beside gcra, and the bytes of a hold."""
 
 import statistics
 
@@ -79,10 +79,11 @@ def server_time(client, quick):
             units.append(after)
             before = after
     medians = {case: statistics.median(each) for case, each in multiples.items()}
-    print(f"The server's time for each EVALSHA from `INFO commandstats`, with one key, as a multiple of an allowed request of\n"
-          f"`gcra`, which took {statistics.median(units):.2f} µs and ran before and after each. Before each call, RESTORE makes the key "
-          f"what it was,\nin both; its time is not counted. IDs of {len(ID.format(1))} bytes. {rounds} rounds of {calls} calls; "
-          "medians.\n")
+    print(f"""\
+The server's time for each EVALSHA from `INFO commandstats`, with one key, as a multiple of an allowed request
+of `gcra`, which took {statistics.median(units):.2f} µs and ran before and after each. Before each call of both, RESTORE makes
+the key what it was; its time is not counted. IDs of {len(ID.format(1))} bytes. {rounds} rounds of {calls} calls; medians.
+""")
     table(["holds", *(f"{holds}" for holds in HOLDS)],
           [[call, *(f"{medians[call, holds]:.2f}" for holds in HOLDS)] for call in CALLS])
     print("A reserve and its settle in turn, when the table is full of 500 settled IDs, each: "
