@@ -21,6 +21,7 @@ constexpr std::int64_t kMaxWindowUs = limiter::kLongestWindow.count();
 /// A log's TTL, which tells whether a longer window shares a key, loses some real time: windows
 /// that change are long compared to that, and a difference by chance does not last.
 constexpr auto kLongForTtl = 100s;
+constexpr auto kMostIds = static_cast<std::int64_t>(limiter::kMostReservations);
 constexpr std::int64_t kMaxHoldUs = limiter::kLongestHold.count();
 /// Virtual time passes for TTLs with an error of some ms; see KeyAging.
 constexpr microseconds kShortestIfAging = 1s;
@@ -99,8 +100,9 @@ class Maker {
     changing_ = !is_aging(freedom) && random.percent(30);
     refunding_ = algorithm.has_refund && random.percent(50);
     if (algorithm.has_reservations && random.percent(70)) {
-      most_ids_ = random.percent(1) ? 1'000 : random.log_uniform(1, 100);
+      most_ids_ = random.log_uniform(1, 100);
       longest_hold_us_ = make_window_us(random);
+      if (random.percent(6)) fill_tables();
     }
     const auto kind = random.uniform(1, 100);
     now_us_ = kind <= 80   ? 1'700'000'000'000'000 + random.uniform(0, 100'000'000'000)
@@ -112,15 +114,15 @@ class Maker {
 
   PlannedSchedule make() {
     PlannedSchedule plan;
-    // A table that gets full takes more steps.
-    auto steps = most_ids_ > 100 ? random_.uniform(520, 700) : random_.log_uniform(2, 200);
+    auto steps = random_.log_uniform(2, 200);
+    if (fills_) steps += kMostIds;
     for (; steps > 0; --steps) {
       if (changing_ && random_.percent(15)) change_arguments();
       advance();
       Request request = choose_keys();
       request.cost = make_cost(request.limits.front());
       request.now = microseconds{now_us_};
-      if (most_ids_ > 0 && random_.percent(most_ids_ > 100 ? 95 : 70)) add_reservation(request);
+      if (is_filling() || (most_ids_ > 0 && random_.percent(70))) add_reservation(request);
       note_writes(request);
       last_ = model_.ask(request);
       plan.schedule.push_back(std::move(request));
@@ -159,20 +161,31 @@ class Maker {
     }
   }
 
+  /// The schedule begins with as many reservations as a key remembers, of a unit each, of which
+  /// some, or none, are settled at once.
+  void fill_tables() {
+    fills_ = true;
+    most_ids_ = 1;
+    changing_ = false;
+    settled_percent_ = random_.one_of(std::array{0, 0, 5, 30});
+    for (auto& limit : limits_) limit.limit = random_.uniform(490, 1'000);
+  }
+  bool is_filling() const { return fills_ && most_ids_ <= kMostIds; }
+
   /// Makes the request reserve or settle.
   void add_reservation(Request& request) {
     auto& reservation = request.reservation.emplace();
-    const bool fills = most_ids_ > 100;
-    reservation.settles = random_.percent(fills ? 20 : 40);
-    reservation.id =
-        "r" +
-        std::to_string(fills && !reservation.settles ? next_id_++ : random_.uniform(1, most_ids_));
+    const bool fills = is_filling();
+    reservation.settles = random_.percent(fills ? settled_percent_ : 40);
+    const bool is_new = fills_ && !reservation.settles && (fills || random_.percent(80));
+    reservation.id = "r" + std::to_string(is_new ? ++most_ids_ : random_.uniform(1, most_ids_));
     request.cost = std::abs(request.cost);
+    if (fills) request.cost = 1;
     if (reservation.settles) {
       if (random_.percent(25)) request.cost = 0;
       return;
     }
-    request.cost = std::max<std::int64_t>(1, fills && random_.percent(90) ? 1 : request.cost);
+    request.cost = std::max<std::int64_t>(1, fills_ && random_.percent(90) ? 1 : request.cost);
     const auto shortest =
         is_aging(freedom_) ? kShortestIfAging.count() : limiter::kShortestHold.count();
     const auto most = std::max(longest_hold_us_, shortest);
@@ -181,7 +194,7 @@ class Maker {
                 : kind <= 50 ? shortest + random_.uniform(0, 2)
                 : kind <= 99 ? random_.log_uniform(shortest, most)
                              : kMaxHoldUs;
-    if (fills && random_.percent(90)) hold = kMonthUs;
+    if (fills_ && random_.percent(90)) hold = random_.percent(50) ? kHourUs : kMonthUs;
     reservation.hold = microseconds{hold};
   }
 
@@ -258,11 +271,13 @@ class Maker {
     const auto around = random_.uniform(-1, 1);
     const auto kind = random_.uniform(1, 100);
     std::int64_t step = 0;
-    if (most_ids_ > 0 && random_.percent(20)) {
+    if (is_filling()) {  // so that some are forgotten at one time
+      step = random_.percent(15) ? 1 : 0;
+    } else if (fills_ && random_.percent(50)) {
+      step = 0;
+    } else if (most_ids_ > 0 && random_.percent(20)) {
       const auto time = time_of_reservation();
       if (time > now_us_ || random_.percent(5)) step = time - now_us_ + around;
-    } else if (most_ids_ > 100 && random_.percent(98)) {
-      step = random_.uniform(0, 1);
     } else if (kind <= 30) {
       step = 0;
     } else if (kind <= 50) {
@@ -309,7 +324,9 @@ class Maker {
   bool changing_ = false;
   bool refunding_ = false;
   std::int64_t most_ids_ = 0;  ///< of reservations; 0: there are none
-  std::int64_t longest_hold_us_ = 0, next_id_ = 1;
+  std::int64_t longest_hold_us_ = 0;
+  bool fills_ = false;  ///< the tables of reservations
+  int settled_percent_ = 0;
 };
 
 std::string existence(const std::vector<std::string>& keys, const std::vector<bool>& there) {
