@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "limiter/check.h"
 #include "support/contract.h"
+#include "support/observed.h"
 #include "support/schedule.h"
 
 namespace limiter_budget_test {
@@ -155,6 +157,16 @@ TEST_CASE("budget: a clock that steps back revives no hold and no window") {
   CHECK(both.settle("a", 1, kMinute) == unknown(94, 2 * 60s));
 }
 
+TEST_CASE("budget: an ID is no longer remembered if the clock steps back") {
+  Both both;
+  CHECK(both.reserve("a", 1, 1s, kMinute).allowed);
+  CHECK(both.settle("a", 0, kMinute).allowed);
+  CHECK(both.take(1, kMinute + 2s) == allowed(99, 58s));
+  CHECK(both.take(0, kMinute + 1s) == allowed(99, 59s));
+  CHECK(both.settle("a", 0, kMinute + 1s) == unknown(99, 59s));
+  CHECK(both.take(-1, kMinute + 1s) == allowed(100, 0s));
+}
+
 TEST_CASE("budget: several keys reserve and settle together or not at all") {
   Both both;
   const auto all = [&](std::int64_t units, bool settles, std::string id, microseconds now) {
@@ -225,6 +237,18 @@ TEST_CASE("budget: those that would be forgotten at one time make room together"
   CHECK(both.settle("r0", 1, kMinute + 10s, limit).reservation == State::kUnknown);
   CHECK(both.settle("r199", 1, kMinute + 10s, limit).reservation == State::kUnknown);
   CHECK(both.settle("r200", 1, kMinute + 10s, limit).reservation == State::kHeld);
+}
+
+TEST_CASE("budget: a full key denies until a hold ends, though the window ends before that") {
+  Both both;
+  const Limit limit{510, 60s, {}};
+  CHECK(both.take(10, kMinute + 50s, limit).allowed);
+  for (int i = 0; i < 500; ++i) {
+    CHECK(both.reserve("r" + std::to_string(i), 1, 100s, kMinute + 50s, limit).allowed);
+  }
+  CHECK(both.reserve("more", 10, 1s, kMinute + 50s, limit) ==
+        with(State::kUnknown, denied(0, 100s, 200s)));
+  CHECK(both.take(10, kMinute + 50s, limit) == denied(0, 10s, 200s));
 }
 
 TEST_CASE("budget: if all make room, the key is kept for the new reservation alone") {
@@ -339,24 +363,55 @@ std::string replies(TestServer& server, const std::vector<std::string>& fields) 
 
 }  // namespace
 
-TEST_CASE("budget: what is stored is as rlctl-stored(7) says, byte by byte") {
-  TestServer server;
-  ScriptLimiter script(server, budget());
-  const auto stored = [&] {
-    std::map<std::string, std::string> fields;
-    const auto reply = server.call({"HGETALL", "k"});
+namespace {
+
+std::uint64_t at(microseconds offset) {
+  return static_cast<std::uint64_t>((kMinute + offset).count());
+}
+
+using Fields = std::map<std::string, std::string>;
+
+/// The script, and what it stores at the key `k`.
+class Stored {
+ public:
+  Fields fields() {
+    Fields all;
+    const auto reply = server_.call({"HGETALL", "k"});
     for (std::size_t i = 0; i < reply.size(); i += 2) {
-      fields[std::string(reply[i].text())] = reply[i + 1].text();
+      all[std::string(reply[i].text())] = reply[i + 1].text();
     }
-    return fields;
-  };
-  const auto at = [](microseconds offset) {
-    return static_cast<std::uint64_t>((kMinute + offset).count());
-  };
-  const auto ask = [&](std::int64_t cost, microseconds offset, std::int64_t limit,
-                       std::optional<ReservationCall> reservation = {}) {
-    REQUIRE(script.ask({{"k"}, {{limit, 60s, {}}}, cost, kMinute + offset, reservation}).allowed);
-  };
+    return all;
+  }
+  /// Those of the reservations, in order, one after the other.
+  std::string ids() {
+    std::string names;
+    for (const auto& [name, bytes] : fields()) names += name;
+    return names;
+  }
+  void ask(const Request& request) { REQUIRE(script_.ask(request).allowed); }
+  void ask(std::int64_t cost, microseconds offset, std::int64_t limit,
+           std::optional<ReservationCall> reservation = {}) {
+    ask({{"k"}, {{limit, 60s, {}}}, cost, kMinute + offset, std::move(reservation)});
+  }
+  void reserve(const std::string& id, microseconds hold, microseconds offset) {
+    ask(1, offset, 1000, ReservationCall{false, id, hold});
+  }
+  void release(const std::string& id, microseconds offset) {
+    ask(0, offset, 1000, ReservationCall{true, id});
+  }
+  void clear() { (void)server_.call({"DEL", "k"}); }
+
+ private:
+  TestServer server_;
+  ScriptLimiter script_{server_, budget()};
+};
+
+}  // namespace
+
+TEST_CASE("budget: what is stored is as rlctl-stored(7) says, byte by byte") {
+  Stored script;
+  const auto stored = [&] { return script.fields(); };
+  const auto ask = [&](auto... arguments) { script.ask(arguments...); };
   ask(7, 1s, 100);
   CHECK(stored() ==
         std::map<std::string, std::string>{
@@ -390,6 +445,7 @@ TEST_CASE("budget: what is stored is as rlctl-stored(7) says, byte by byte") {
   ask(1, 8s, 90);
   CHECK(stored()["b"] == entry('h', 30, at(8s), at(13s)));
   ask(1, 61s, 90, ReservationCall{false, "c", 1s});
+  CHECK(script.ids() == "abc");
   ask(1, 62s, 90);
   CHECK(
       stored() ==
@@ -400,6 +456,167 @@ TEST_CASE("budget: what is stored is as rlctl-stored(7) says, byte by byte") {
                .text()},
           {"a", entry('s', 11, at(42s), at(82s))},
           {"c", entry('h', 1, at(62s), at(63s))}});
+}
+
+TEST_CASE("budget: the header of a key that begins with a reservation, also beside another key") {
+  for (const Strings& keys : {Strings{"k"}, Strings{"k", "other"}}) {
+    CAPTURE(keys.size());
+    Stored script;
+    const std::vector<Limit> limits(keys.size(), Limit{1000, 60s, {}});
+    script.ask({keys, limits, 7, kMinute + 1s, ReservationCall{false, "a", 10s}});
+    const Fields held{{"", Header{.end = at(60s),
+                                  .limit = 1000,
+                                  .spent = 0,
+                                  .held = 7,
+                                  .next = at(11s),
+                                  .time = at(1s),
+                                  .last = at(21s),
+                                  .ids = 1}
+                               .text()},
+                      {"a", entry('h', 7, at(11s), at(21s))}};
+    CHECK(script.fields() == held);
+    script.ask({keys, limits, 0, kMinute + 2s, ReservationCall{true, "a"}});
+    const Fields released{
+        {"",
+         Header{
+             .end = at(60s), .limit = 1000, .spent = 0, .time = at(2s), .last = at(21s), .ids = 1}
+             .text()},
+        {"a", entry('s', 0, at(11s), at(21s))}};
+    CHECK(script.fields() == released);
+  }
+}
+
+TEST_CASE("budget: the header has until when the server keeps the key, by its clock") {
+  TestServer server;
+  ObservedScript script(server, budget());
+  script.servers_clock = kMinute;
+  const auto expires = [&](const std::vector<std::string>& call) {
+    std::vector<std::string> arguments{"100", "60000000", ""};
+    arguments.insert(arguments.end(), call.begin(), call.end());
+    REQUIRE_FALSE(script.eval({"k"}, arguments).is_error());
+    return std::string(server.call({"HGET", "k", ""}).text()).substr(54, 7);
+  };
+  CHECK(expires({"1"}) == bytes(at(75s), 7));
+  CHECK(script.ttls_set() == Strings{"k 75001"});
+  // It is asked when the server ends it once that is not late enough.
+  script.left_ms = 200'001;
+  CHECK(expires({"1", "", "reserve", "a", "50000000"}) == bytes(at(200s), 7));
+  script.left_ms = 200'000;
+  CHECK(expires({"1", "", "reserve", "b", "100000000"}) == bytes(at(200s), 7));
+  CHECK(script.ttls_set().empty());
+  CHECK(expires({"1", "", "reserve", "c", "100000001"}) == bytes(at(250s), 7));
+  CHECK(script.ttls_set() == Strings{"k 250001"});
+  // A caller's clock tells nothing of that.
+  CHECK(expires({"1", std::to_string(at(1s))}) == bytes(0, 7));
+}
+
+TEST_CASE(
+    "budget: a TTL of just what is needed is not set again, and that of a microsecond is set") {
+  TestServer server;
+  ObservedScript script(server, budget());
+  const auto take = [&](microseconds now, const std::string& stated) {
+    script.servers_clock = now;
+    REQUIRE_FALSE(script.eval({"k"}, {"100", "60000000", "", "1", stated}).is_error());
+    return script.ttls_set();
+  };
+  CHECK(take(kMinute, std::to_string(at(0s))).size() == 1);
+  script.left_ms = 60'000;
+  CHECK(take(kMinute + 999us, "").empty());
+  CHECK(std::string(server.call({"HGET", "k", ""}).text()).substr(54, 7) ==
+        bytes(at(59'999'999us), 7));
+  (void)server.call({"DEL", "k"});
+  CHECK(take(kMinute + 60s - 1us, "") == Strings{"k 1"});
+}
+
+TEST_CASE("budget: no more than 2^48 - 1 units are counted as spent") {
+  TestServer server;
+  constexpr std::uint64_t kMost = 281'474'976'710'655;
+  for (const std::uint64_t more : {4U, 5U, 6U}) {
+    (void)server.call({"DEL", "k"});
+    const Header header{.end = at(60s),
+                        .limit = 5,
+                        .spent = kMost - 5,
+                        .held = 1,
+                        .next = at(30s),
+                        .time = at(0s),
+                        .last = at(60s),
+                        .ids = 1};
+    const std::vector<std::string> fields{"HSET",        "k", "",
+                                          header.text(), "a", entry('h', 1, at(30s), at(60s))};
+    REQUIRE_FALSE(server.call(fields).is_error());
+    const auto reply = server.eval(
+        budget().script, {"k"},
+        {"5", "60000000", "", std::to_string(more), std::to_string(at(1s)), "settle", "a"});
+    REQUIRE_FALSE(reply.is_error());
+    CHECK(std::string(server.call({"HGET", "k", ""}).text()).substr(23, 6) ==
+          bytes(std::min(kMost, kMost - 5 + more), 6));
+  }
+}
+
+TEST_CASE("budget: once no ID is remembered, the header is that of a key without any") {
+  Stored script;
+  script.reserve("a", 1s, 0s);
+  script.ask(1, 2s, 1000);
+  const Fields expected{{"", Header{.end = at(60s), .limit = 1000, .time = at(2s)}.text()}};
+  CHECK(script.fields() == expected);
+}
+
+TEST_CASE("budget: all IDs are read again once there are twice as many, or 32, but 500 at most") {
+  Stored script;
+  const std::map<std::uint64_t, std::uint64_t> twice{{15, 32}, {17, 34}, {249, 498}, {251, 500}};
+  for (const auto& row : twice) {
+    const auto ids = row.first;
+    CAPTURE(ids);
+    script.clear();
+    script.reserve("first", 1s, 0s);
+    for (std::uint64_t i = 1; i < ids; ++i) script.reserve(std::to_string(i), 30s, 0s);
+    script.ask(1, 1s, 1000);
+    CHECK(script.fields()[""] == Header{.end = at(60s),
+                                        .limit = 1000,
+                                        .held = ids - 1,
+                                        .next = at(30s),
+                                        .time = at(1s),
+                                        .last = at(60s),
+                                        .ids = ids,
+                                        .sweep_at = row.second / 2}
+                                     .text());
+  }
+}
+
+TEST_CASE("budget: the IDs are forgotten that are not remembered when all are read") {
+  Stored script;
+  for (const auto* id : {"a", "b", "c"}) script.reserve(id, 1s, 0s);
+  script.reserve("d", 2s, 0s);
+  script.reserve("e", 20s, 0s);
+  script.ask(1, 2s - 1us, 1000);
+  CHECK(script.ids() == "abcde");
+  script.ask(1, 2s, 1000);
+  CHECK(script.ids() == "de");
+}
+
+TEST_CASE("budget: only a call that needs them reads all IDs, and forgets some") {
+  Stored script;
+  script.reserve("a", 1s, 0s);
+  script.reserve("b", 20s, 0s);
+  script.ask(1, 1s, 1000);  // reads all
+  script.ask(1, 3s, 1000);
+  script.ask(1, 3s, 4);  // up to the limit
+  script.reserve("c", 20s, 3s);
+  script.release("b", 3s);
+  CHECK(script.ids() == "abc");
+}
+
+TEST_CASE("budget: the reservation after the first 32 reads all IDs, and not the one before it") {
+  for (const bool is_last : {false, true}) {
+    Stored script;
+    for (int i = is_last ? 0 : 1; i < 32; ++i) {
+      script.reserve(std::to_string(i), 1s, 0s);
+      script.release(std::to_string(i), 0s);
+    }
+    script.ask(1, 0s, 1000);
+    script.reserve("more", 1s, 2s);
+    CHECK(script.fields().size() == (is_last ? 2 : 33));
+  }
 }
 
 TEST_CASE("budget: a hash that the script cannot have written is refused and left unchanged") {
@@ -435,6 +652,13 @@ TEST_CASE("budget: a hash that the script cannot have written is refused and lef
     CHECK(replies(server, {"", held, "b", wrong}) == refused);
     CHECK(replies(server, {"", good, "a", wrong}) == refused);
   }
+  std::vector<std::string> fields{"", held};
+  for (int i = 0; i < 500; ++i) {
+    fields.insert(fields.end(), {std::to_string(i), entry('h', 0, until, until)});
+  }
+  CHECK(replies(server, fields).empty());
+  fields.insert(fields.end(), {"500", entry('h', 0, until, until)});
+  CHECK(replies(server, fields) == refused);
 }
 
 TEST_CASE("budget: whatever bytes a hash has, the script replies or refuses it") {
