@@ -594,6 +594,16 @@ TEST_CASE("budget: the IDs are forgotten that are not remembered when all are re
   CHECK(script.ids() == "de");
 }
 
+TEST_CASE("budget: the 50 that would be forgotten first make room") {
+  Stored script;
+  for (int i = 0; i < 500; ++i) script.reserve(std::to_string(i), 10s + microseconds{i}, 0s);
+  script.reserve("more", 1s, 11s);
+  const auto fields = script.fields();
+  CHECK(fields.size() == 500 - 50 + 1 + 1);
+  CHECK(fields.count("49") == 0);
+  CHECK(fields.count("50") == 1);
+}
+
 TEST_CASE("budget: only a call that needs them reads all IDs, and forgets some") {
   Stored script;
   script.reserve("a", 1s, 0s);
@@ -650,6 +660,7 @@ TEST_CASE("budget: a hash that the script cannot have written is refused and lef
                             entry('h', 1, until, until) + "x"}) {
     CHECK(replies(server, {"", held, "a", wrong}) == refused);
     CHECK(replies(server, {"", held, "b", wrong}) == refused);
+    CHECK(replies(server, {"", held, "z", wrong}) == refused);  // no call names it
     CHECK(replies(server, {"", good, "a", wrong}) == refused);
   }
   std::vector<std::string> fields{"", held};
