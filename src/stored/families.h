@@ -17,8 +17,8 @@ namespace rlctl::stored {
 // do the reverse, for callers that do not know the limits.
 
 /// The window in such a name: 60s in "{login:alice}:60s" and in "a{tag}b:60s", the longest month in
-/// "{a}:month@Europe/Zurich". None if redis_keys() would not make that name: if there is no hash tag
-/// before the last colon, or the window is spelt differently ("1m", "060s", "1000ms").
+/// "{a}:month@Europe/Zurich". None if redis_keys() would not make that name: if there is no hash
+/// tag before the last colon, or the window is spelt differently ("1m", "060s", "1000ms").
 std::optional<microseconds> window_in_name(std::string_view redis_key);
 
 /// Which of the existing keys with the names of a family to find.
