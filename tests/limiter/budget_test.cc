@@ -724,7 +724,9 @@ TEST_CASE("budget: what changes nothing writes nothing, and runs under EVAL_RO")
       {kMinute, {"5", "settle", "b"}},
       {kMinute, {"5", "settle", "c"}},
       {kMinute + 20s, {"5", "settle", "a"}}};  // is forgotten
-  for (const auto& [now, more] : calls) {
+  for (const auto& call : calls) {
+    const auto now = call.first;
+    const auto& more = call.second;
     CAPTURE(more.front());
     CAPTURE(more.back());
     const auto decision = Checker::parse(ask("EVALSHA", now, more));
