@@ -530,8 +530,9 @@ TEST_CASE(
 
 TEST_CASE("budget: no more than 2^48 - 1 units are counted as spent") {
   TestServer server;
-  constexpr std::uint64_t kMost = 281'474'976'710'655;
-  for (const std::uint64_t more : {4U, 5U, 6U}) {
+  constexpr std::int64_t kMost = 281'474'976'710'655;
+  for (const std::int64_t more : {4, 5, 6}) {
+    const auto expected = std::min(kMost, kMost - 5 + more);
     (void)server.call({"DEL", "k"});
     const Header header{.end = at(60s),
                         .limit = 5,
@@ -549,7 +550,16 @@ TEST_CASE("budget: no more than 2^48 - 1 units are counted as spent") {
         {"5", "60000000", "", std::to_string(more), std::to_string(at(1s)), "settle", "a"});
     REQUIRE_FALSE(reply.is_error());
     CHECK(std::string(server.call({"HGET", "k", ""}).text()).substr(23, 6) ==
-          bytes(std::min(kMost, kMost - 5 + more), 6));
+          bytes(static_cast<std::uint64_t>(expected), 6));
+    BudgetModel model(Budget{
+        .end = kMinute + 60s,
+        .window = 60s,
+        .spent = kMost - 5,
+        .written_at = kMinute,
+        .reservations = {
+            {"a", {.units = 1, .held_until = kMinute + 30s, .forgotten_at = kMinute + 60s}}}});
+    model.record_settle({5, 60s, {}}, "a", more, kMinute + 1s);
+    CHECK(model.stored()->spent == expected);
   }
 }
 
