@@ -102,7 +102,7 @@ class Maker {
     if (algorithm.has_reservations && random.percent(70)) {
       most_ids_ = random.log_uniform(1, 100);
       longest_hold_us_ = make_window_us(random);
-      if (random.percent(6)) fill_tables();
+      if (random.percent(1)) fill_tables();
     }
     const auto kind = random.uniform(1, 100);
     now_us_ = kind <= 80   ? 1'700'000'000'000'000 + random.uniform(0, 100'000'000'000)
