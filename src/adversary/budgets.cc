@@ -166,7 +166,7 @@ class Ledger {
 
   HoldingSearch search_;
   Windows windows_;
-  microseconds begin_ = -kYear;  ///< of the window, unless it follows the clock
+  microseconds begin_ = -kYear;  ///< when the last window began; unused with kOfClock
   std::vector<Reservation> reservations_;
   std::vector<Spent> spent_;
 };
@@ -218,7 +218,7 @@ class BudgetPlot {
   }
 
   microseconds at_, hold_;
-  std::vector<std::int64_t> units_;  ///< by ID
+  std::vector<std::int64_t> units_;  ///< of the reservation with the ID i + 1
   Schedule schedule_;
 };
 
@@ -254,7 +254,7 @@ class BudgetRules final : public HoldingRules {
   }
 
   std::vector<Schedule> known_schedules() const override {
-    // A limiter may hold only so many reservations of a key, as `budget` does.
+    // A limiter may have room for only some reservations of a key, as `budget` does.
     constexpr std::int64_t kMostReserved = 100;
     std::vector<Schedule> all;
     const auto add = [&all](const BudgetPlot& plot) { all.push_back(plot.schedule()); };

@@ -65,8 +65,8 @@ struct HoldingSearchResult {
 
 /// What is searched, and how.
 struct HoldingSearch {
-  limiter::Limit limit = {};  ///< of leases, their number and duration
-  bool renews = true;         ///< of leases: the limiter is told of renewals
+  limiter::Limit limit = {};  ///< or, in a search of leases, their number and duration
+  bool renews = true;         ///< whether the limiter is told when leases are renewed
   /// Of a budget: the units that reservations have, or the whole limit; and how long they are held.
   std::int64_t units = 1;
   microseconds hold{0};

@@ -31,7 +31,7 @@ struct RequestLine {
   std::string_view holder = {};  ///< who holds or wants a lease; empty: not about leases
   /// The ID of a reservation of `cost` units, and what else is about it; empty: not about one.
   std::string_view reservation = {};
-  std::optional<std::int64_t> actual = {};  ///< of a settle
+  std::optional<std::int64_t> actual = {};  ///< what a settled reservation has cost
   std::chrono::microseconds hold{0};        ///< of a reserve
 };
 

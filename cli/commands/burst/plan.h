@@ -87,7 +87,7 @@ struct Plan {
   /// --concurrency: leases are asked for. Then the only limit is this number and --lease.
   std::optional<std::int64_t> concurrency = {};
   LeasePlan leases = {};
-  /// --reserve: each request reserves so many units, which are settled later.
+  /// --reserve: the units that each request reserves, and settles later.
   std::optional<std::int64_t> reserve = {};
   BudgetPlan budget = {};
   bool model = false;                      ///< the models decide, without a server

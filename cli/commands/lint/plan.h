@@ -27,7 +27,7 @@ struct Plan {
   std::optional<std::int64_t> concurrency = {};
   std::chrono::microseconds lease = std::chrono::seconds{30};
   std::optional<std::string> release = {}, release_arguments = {};
-  /// They keep a budget, of which reservations have so many units; only that is tested.
+  /// --reserve: the units of each reservation of a budget; only how it is kept is tested.
   std::optional<std::int64_t> reserve = {};
   std::chrono::microseconds hold = std::chrono::seconds{30};
   std::optional<std::string> settle = {}, settle_arguments = {};
