@@ -38,6 +38,7 @@ test   libhowardhinnant-date-dev date/tz.h
 test   tzdata                /usr/share/zoneinfo/Europe/Zurich
 test   bats                  bats
 test   jq                    jq
+test   gojq                  gojq
 test   libxml2-utils         xmllint
 test   procps                pkill
 test   perl                  cpan

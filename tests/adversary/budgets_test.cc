@@ -1,3 +1,4 @@
+// needs: server
 #include "adversary/budgets.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 #include "adversary/exhaustive.h"
 
 #include <doctest/doctest.h>

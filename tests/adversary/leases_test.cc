@@ -1,3 +1,4 @@
+// needs: server
 #include "adversary/leases.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 #include "adversary/search.h"
 
 #include <doctest/doctest.h>

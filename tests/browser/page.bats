@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 # The page of `burst --html` in headless Chromium. check.mjs checks all at once, and each test here looks up what it

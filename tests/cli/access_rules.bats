@@ -1,3 +1,4 @@
+# needs: server
 # The ACL rules in the manual: with exactly these a user can use each command, and each of them is needed.
 # shellcheck disable=SC2046 # one word for each rule
 

@@ -178,7 +178,7 @@ TABLE
     start_fake_server "-$code some words\r\n"
     run_with_timeout "-$expected" --separate-stderr \
       rlctl check k --limit 5/60s --json
-    run -0 jq -er .error.code <<<"$stderr"
+    run -0 gojq -er .error.code <<<"$stderr"
     assert_output "$code"
     stop_servers
   done <<'TABLE'
@@ -207,7 +207,7 @@ TABLE
   for code in CLUSTERDOWN TRYAGAIN; do
     start_fake_server "-$code some words\r\n"
     run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s --json --timeout 2s
-    run -0 jq -er .error.code <<<"$stderr"
+    run -0 gojq -er .error.code <<<"$stderr"
     assert_output "$code"
     stop_servers
   done

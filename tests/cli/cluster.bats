@@ -1,3 +1,4 @@
+# needs: server
 # Every command on a real Cluster, by the URL of the Cluster and by that of one node.
 
 load ../support/common
@@ -137,7 +138,7 @@ p{
     local node
     run -0 --separate-stderr rlctl burst steady -u "$RLCTL_URL" --clock real --limit 5/60s --keys 30 \
       --rate 2000/s --requests 200 --clients 3 --json
-    assert_equal "$(jq '.runs[0] | .allowed + .denied' <<<"$output")" 200
+    assert_equal "$(gojq '.runs[0] | .allowed + .denied' <<<"$output")" 200
     for node in 0 1 2; do assert_equal "$(node_cli "$node" DBSIZE)" 0; done
   }
   on_both bursts
@@ -221,7 +222,7 @@ p{
   lists_all() {
     some_keys | rlctl check --batch -q --limit 5/1h --algorithm gcra >/dev/null
     run -0 rlctl list --json --sort key
-    assert_equal "$(jq -r .key <<<"$output")" "$(some_keys | sort)"
+    assert_equal "$(gojq -r .key <<<"$output")" "$(some_keys | sort)"
     run -0 rlctl list 'key:1?' --top 3 --json
     assert_equal "${#lines[@]}" 3
     run -0 rlctl inspect --match 'key:1?' --json
@@ -235,7 +236,7 @@ p{
   window=$(($(date +%s) / 86400))
   ccli SET "@upstash/ratelimit:ann:$window" 3 PX 172801000 >/dev/null
   RLCTL_URL=redis+cluster://$cluster run -1 rlctl audit --json
-  assert_equal "$(jq -c '[.finding, .severity, .key]' <<<"$output")" \
+  assert_equal "$(gojq -c '[.finding, .severity, .key]' <<<"$output")" \
     "[\"two_slots\",\"warning\",\"@upstash/ratelimit:ann:$window\"]"
 }
 
@@ -260,11 +261,11 @@ p{
     run -0 rlctl quota --limit 5/1h laravel-cache-u{1..12}
     assert_equal "$(grep -c '^OK .* (3 of 5)' <<<"$output")" 12
     run -0 rlctl list --json
-    assert_equal "$(jq -r .library <<<"$output" | sort | uniq -c | xargs)" '12 laravel'
+    assert_equal "$(gojq -r .library <<<"$output" | sort | uniq -c | xargs)" '12 laravel'
     run -0 rlctl inspect --json --limit 5/1h laravel-cache-u{1..12}
-    assert_equal "$(jq -c '[.used, .part_of]' <<<"$output" | sort | uniq -c | xargs)" '12 [3,null]'
+    assert_equal "$(gojq -c '[.used, .part_of]' <<<"$output" | sort | uniq -c | xargs)" '12 [3,null]'
     run -0 rlctl inspect --json laravel-cache-u1:timer
-    assert_equal "$(jq -r .part_of <<<"$output")" laravel-cache-u1
+    assert_equal "$(gojq -r .part_of <<<"$output")" laravel-cache-u1
   }
   on_both reads_both
 }

@@ -1,3 +1,4 @@
+# needs: server
 # Batches on a Cluster whose nodes fail. rlctl waits for a slow server longer than a test
 # takes, except where a test gives it another timeout.
 

@@ -1,3 +1,4 @@
+# needs: server
 # Batches on a Cluster whose slots move. rlctl waits for a slow server longer than a test takes.
 
 load ../support/common

@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 setup_file() { start_server; }

@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 # Whatever bytes keys, members, log lines, scripts, file names and the server's replies have: what rlctl prints is
@@ -69,7 +70,7 @@ all_is_clean() {
       $bad = 1;
     }
     exit $bad' shown json || fail 'not clean'
-  grep -avE '^(rlctl: |  hint: |ran: |$)' json | jq -es 'all(type == "object")' >/dev/null || fail "not JSON: $PWD/json"
+  grep -avE '^(rlctl: |  hint: |ran: |$)' json | gojq -es 'all(type == "object")' >/dev/null || fail "not JSON: $PWD/json"
 }
 
 @test "keys" {
@@ -127,7 +128,7 @@ all_is_clean() {
     both burst --replay "$log" --format epoch --limit 1/60s --model
     { printf 'time,key\n1700000000,"%s"\n' "${text//\"/\"\"}"; printf '%s\n' "$text"; } >"$log"
     both burst --replay "$log" --format csv --limit 1/60s --model
-    jq -n --arg key "$text" '{time: 1700000000, key: $key}' -c | tee "$log" >>"$log.2"
+    gojq -n --arg key "$text" '{time: 1700000000, key: $key}' -c | tee "$log" >>"$log.2"
     both burst --replay "$log" --limit 1/60s --model
     both burst --replay "$log" --limit 1/60s --model --fields "time=$text"
     printf '%s - %s [10/Oct/2000:13:55:36 -0700] "%s" 200 1 "%s" "%s"\n' \

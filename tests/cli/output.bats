@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 # With --now every number is known in advance.
@@ -10,7 +11,7 @@ check() { rlctl check "$@" --now 1000000000; }
 # assert_json FILTER: the output is one line with one JSON value for which FILTER is true.
 assert_json() {
   assert_equal "${#lines[@]}" 1
-  jq -es "length == 1 and (.[0] | $1)" <<<"$output" >/dev/null || fail "not $1: $output"
+  gojq -es "length == 1 and (.[0] | $1)" <<<"$output" >/dev/null || fail "not $1: $output"
 }
 
 # --- text -------------------------------------------------------------------------------------------
@@ -119,6 +120,6 @@ assert_json() {
     '{"error":{"code":"unreachable","message":"cannot connect to unix:///nowhere: no such file or directory","hint":null}}'
   run -4 --separate-stderr env REDISCLI_AUTH=x rlctl check k --limit 5/60s --json
   assert_output ''
-  run -0 jq -ec '[.error | .code, .message, .hint | type]' <<<"$stderr"
+  run -0 gojq -ec '[.error | .code, .message, .hint | type]' <<<"$stderr"
   assert_output '["string","string","string"]'
 }

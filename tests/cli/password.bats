@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 # Passwords from files: --password-file, systemd's credentials, and the configuration.

@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 # The scripts called without rlctl: redis-cli --eval lua/NAME.lua KEY… , ARGUMENT…

@@ -1,3 +1,4 @@
+# needs: server
 # A master that Sentinels watch over.
 
 load ../support/common

@@ -1,3 +1,4 @@
+# needs: server
 # Batches while the master that Sentinels watch over changes.
 
 load ../support/common

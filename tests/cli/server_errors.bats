@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 # One server without a password; some tests start their own for the errors that they need.
@@ -12,7 +13,7 @@ refused() {
   assert_equal "${#stderr_lines[@]}" 2
   local message=${stderr_lines[0]#rlctl: check: }
   run "-$2" --separate-stderr rlctl check "${@:4}" --json
-  run -0 jq -r '.error | .message, .hint' <<<"$stderr"
+  run -0 gojq -r '.error | .message, .hint' <<<"$stderr"
   assert_line --index 0 "$message"
   assert_line --index 1 "$1"
 }
@@ -63,7 +64,7 @@ TABLE
   refused 'the server is still loading its data; try again in a moment' \
     3 'LOADING ' k --limit 5/60s
   run -3 --separate-stderr rlctl check k --limit 5/60s --json
-  run -0 jq -er .error.code <<<"$stderr"
+  run -0 gojq -er .error.code <<<"$stderr"
   assert_output LOADING
 }
 
@@ -102,7 +103,7 @@ TABLE
   wait_until test -e "$socket.taken"
   refused "try again, or raise the server's maxclients" 3 'max number of clients reached' k --limit 5/60s
   run -3 --separate-stderr rlctl check k --limit 5/60s --json
-  assert_equal "$(jq -r .error.code <<<"$stderr")" not_now
+  assert_equal "$(gojq -r .error.code <<<"$stderr")" not_now
   local command
   for command in 'check --limit 5/60s --batch' 'check k --limit 5/60s -n 1' 'check k --limit 5/60s --peek' \
     'inspect k' 'reset k' 'reset --match k* --yes' 'debug gcra k --limit 5/60s --trace -q' \
@@ -116,7 +117,7 @@ TABLE
   done
   # The server has handled no line of a batch, however many were sent.
   run_with_timeout -3 --separate-stderr rlctl check --limit 5/60s --batch --json < <(seq 2000)
-  run -0 jq -rs 'length, (map(.error.message) | unique | .[])' <<<"$output"
+  run -0 gojq -rs 'length, (map(.error.message) | unique | .[])' <<<"$output"
   assert_line --index 0 2000
   assert_line --index 1 "not asked: unix://$socket: max number of clients reached"
   assert_line --index 2 "unix://$socket: max number of clients reached"
@@ -220,7 +221,7 @@ TABLE
   # Redis up to 7.0 does not name the command.
   local hint=${stderr_lines[1]}
   REDISCLI_AUTH=pw run -4 --separate-stderr rlctl check k --limit 5/60s --user ann --json
-  run -0 jq -er .error.code <<<"$stderr"
+  run -0 gojq -er .error.code <<<"$stderr"
   assert_output NOPERM
   assert_regex "$hint" \
     "^  hint: grant what sliding-window-log needs, .*: ACL SETUSER ann .* \+rpush "
@@ -314,7 +315,7 @@ TABLE
   assert_equal "${stderr_lines[1]}" '  hint: the server is a replica; name its master instead: --url redis://127.0.0.1:1'
   assert_equal "${stderr_lines[2]}" 'rlctl: check: the same error on 1 more line (2)'
   run -5 rlctl check --limit 5/60s --batch --json <<<$'a\nb'
-  run -0 jq -r .error.hint <<<"${lines[1]}"
+  run -0 gojq -r .error.hint <<<"${lines[1]}"
   assert_output 'the server is a replica; name its master instead: --url redis://127.0.0.1:1'
   assert_equal "$(calls role)" 2 # once for each process
 }

@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 # What ends rlctl from outside: signals, readers that exit, full disks. Its private servers end with it.
@@ -212,7 +213,7 @@ start_batch() {
       '^rlctl: ((check|inspect): )?cannot write to standard output: no space left on device$'
   done
   run -2 --separate-stderr bash -c 'rlctl check k --limit 5/60s --json >/dev/full'
-  run -0 jq -er .error.code <<<"$stderr"
+  run -0 gojq -er .error.code <<<"$stderr"
   assert_output output
 }
 

@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 load ../support/tls
 
@@ -46,7 +47,7 @@ configure() {
 @test "burst sends real traffic over TLS, on several connections" {
   run -0 --separate-stderr rlctl "${ca[@]}" -u "$RLCTL_URL" burst steady --clock real --rate max \
     --duration 300ms --clients 3 --json
-  run -0 jq -e '.runs[0].sent > 0 and .runs[0].sent == .runs[0].allowed + .runs[0].denied' <<<"$output"
+  run -0 gojq -e '.runs[0].sent > 0 and .runs[0].sent == .runs[0].allowed + .runs[0].denied' <<<"$output"
 }
 
 @test "a fork of the server cannot be debugged over TLS" {
@@ -137,13 +138,13 @@ cacert = '$certificates/ca.pem'
 cert = '$certificates/client.pem'
 key = '$certificates/client.key'"
   run -0 rlctl config show --json
-  run -0 jq -r '[.cacert, .cert, .key, .sni, .insecure | tostring] | join(" ")' <<<"$output"
+  run -0 gojq -r '[.cacert, .cert, .key, .sni, .insecure | tostring] | join(" ")' <<<"$output"
   assert_output "$certificates/ca.pem $certificates/client.pem $certificates/client.key null false"
   run -0 rlctl check k --limit 9/60s
   { cat "$RLCTL_CONFIG" && echo "url = '$RLCTL_URL'"; } >"$RLCTL_CONFIG.2"
   unset RLCTL_URL
   run -0 rlctl --config "$RLCTL_CONFIG.2" config show --json
-  run -0 jq -r '"\(.sni) \(.insecure)"' <<<"$output"
+  run -0 gojq -r '"\(.sni) \(.insecure)"' <<<"$output"
   assert_output 'elsewhere true'
 }
 

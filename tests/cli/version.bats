@@ -16,6 +16,6 @@ version_text() {
   run -0 rlctl version --json
   assert_equal "$(jq -r 'keys_unsorted, .version | @text' <<<"$output")" \
     "[\"version\",\"licence\",\"build\",\"scripts\"]"$'\n'"$version"
-  assert_equal "$(jq -r '.scripts | to_entries[] | "\(.value)  \(.key).lua"' <<<"$output" | LC_ALL=C sort -k2)" \
+  assert_equal "$(gojq -r '.scripts | to_entries[] | "\(.value)  \(.key).lua"' <<<"$output" | LC_ALL=C sort -k2)" \
     "$(cd "$project/lua" && sha1sum -- *.lua)"
 }

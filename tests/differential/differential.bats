@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 # That what rlctl lint and the adversary say of random limiters is what a simulation knows of them.

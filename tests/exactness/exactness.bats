@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 exactness() { "$project/tests/exactness/run" "$@"; }

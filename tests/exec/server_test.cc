@@ -1,3 +1,4 @@
+// needs: server
 #include "exec/server.h"
 
 #include <doctest/doctest.h>

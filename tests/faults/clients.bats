@@ -1,3 +1,4 @@
+# needs: server
 # alone: a thousand clients must use up a limit within its window of a second
 load ../support/common
 load ../support/faults

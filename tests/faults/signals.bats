@@ -1,3 +1,4 @@
+# needs: server
 # alone: some commands end by a signal only after --timeout, which must not be over before the signal is sent
 load ../support/common
 load ../support/faults

@@ -1,3 +1,4 @@
+// needs: server
 #include "ldb/coverable_lines.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 #include <doctest/doctest.h>
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// needs: server
 #include "ldb/debugger.h"
 
 #include <doctest/doctest.h>

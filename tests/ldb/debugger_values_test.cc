@@ -1,3 +1,4 @@
+// needs: server
 // What the debugger shows of a script's variables, and what code that it evaluates sees.
 #include <doctest/doctest.h>
 

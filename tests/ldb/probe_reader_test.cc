@@ -1,3 +1,4 @@
+// needs: server
 #include "ldb/probes.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 // Sessions of Redis's Lua debugger.
 
 #include "ldb/session.h"

@@ -1,3 +1,4 @@
+// needs: server
 #include "ldb/trace.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 #include "limiter/algorithm.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 #include "limiter/budget_model.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 #include "limiter/calendar.h"
 
 #include <doctest/doctest.h>

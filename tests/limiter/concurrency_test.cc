@@ -1,3 +1,4 @@
+// needs: server
 #include "limiter/lease_model.h"
 
 #include <doctest/doctest.h>

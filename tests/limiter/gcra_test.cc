@@ -1,3 +1,4 @@
+// needs: server
 #include "limiter/model.h"
 
 #include <doctest/doctest.h>

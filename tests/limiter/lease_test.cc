@@ -1,3 +1,4 @@
+// needs: server
 #include "limiter/check.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 // What every script refuses, with which message, and without touching anything: rlctl-scripts(7).
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 // What the contract, rlctl-scripts(7), promises for every script. What is specific to one algorithm
 // is in that algorithm's file.
 

@@ -1,3 +1,4 @@
+// needs: server
 // What a call writes besides what it counts: the TTL, to the millisecond, and the limit.
 
 #include <doctest/doctest.h>

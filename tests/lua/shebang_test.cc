@@ -1,3 +1,4 @@
+// needs: server
 #include "lua/substitute.h"
 
 #include <doctest/doctest.h>

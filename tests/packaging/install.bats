@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 # What `cmake --install` installs.
@@ -57,6 +58,6 @@ installed_files() { (cd "$1" && find . ! -type d -printf '%P\n'); }
   python3 -c 'import yaml' 2>/dev/null || skip "no YAML parser: Python's yaml is not installed"
   run -0 python3 -c 'import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)' \
     <"$project/.github/workflows/ci.yml"
-  run -0 jq -e '.permissions == {"contents": "read"}
+  run -0 gojq -e '.permissions == {"contents": "read"}
     and ([.jobs[].steps[] | select(.run == ".ci/run")] | length == 1)' <<<"$output"
 }

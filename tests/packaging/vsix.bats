@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 # packaging/vsix and the extension that it packs, editors/vscode.
@@ -24,8 +25,8 @@ extension/package.json
 extension/readme.md'
   in_vsix rlctl.vsix extension/LICENSE.txt | cmp - "$project/LICENSE"
   in_vsix rlctl.vsix extension/package.json | cmp - "$manifest"
-  assert_equal "$(jq -r .version "$manifest")" "$(rlctl --version | sed -n '1s/^rlctl //p')"
-  assert_equal "$(jq -r '.main, .browser' "$manifest")" $'null\nnull'
+  assert_equal "$(gojq -r .version "$manifest")" "$(rlctl --version | sed -n '1s/^rlctl //p')"
+  assert_equal "$(gojq -r '.main, .browser' "$manifest")" $'null\nnull'
 }
 
 @test "what it says of itself is well-formed, and names only files that are there" {
@@ -34,7 +35,7 @@ extension/readme.md'
   in_vsix rlctl.vsix '[Content_Types].xml' | xmllint --noout -
   in_vsix rlctl.vsix extension.vsixmanifest >manifest.xml
   xmllint --noout manifest.xml
-  assert_equal "$(xmllint --xpath 'string(//*[local-name()="Identity"]/@Version)' manifest.xml)" "$(jq -r .version "$manifest")"
+  assert_equal "$(xmllint --xpath 'string(//*[local-name()="Identity"]/@Version)' manifest.xml)" "$(gojq -r .version "$manifest")"
   while IFS= read -r name; do in_vsix rlctl.vsix "$name" >/dev/null; done < <(grep -oE 'extension/[A-Za-z.]+' manifest.xml)
 }
 
@@ -65,7 +66,7 @@ extension/readme.md'
 @test "the attributes of a launch and of attach are those of rlctl-debug(1), and rlctl reads each" {
   local request attribute
   for request in launch attach; do
-    jq -r ".contributes.debuggers[0].configurationAttributes.$request.properties | keys[]" "$manifest" | sort >"$request"
+    gojq -r ".contributes.debuggers[0].configurationAttributes.$request.properties | keys[]" "$manifest" | sort >"$request"
   done
   diff launch <(sed -n '/^# IN AN EDITOR/,/^# OPTIONS/p' "$project/man/rlctl-debug.1.scd" |
     grep -E '^\*[a-zA-Z]+\*.*\([^)]*\)$' | sed 's/([^)]*)//g' | grep -oE '[a-zA-Z]+\*' | tr -d '*' | sort)
@@ -130,7 +131,7 @@ END
 }
 
 @test "the debugger starts the program rlctl with --dap" {
-  run -0 jq -r '.contributes.debuggers[0] | .runtime, .runtimeArgs[], .program' "$manifest"
+  run -0 gojq -r '.contributes.debuggers[0] | .runtime, .runtimeArgs[], .program' "$manifest"
   assert_output $'rlctl\ndebug\n--dap\nnull'
 }
 

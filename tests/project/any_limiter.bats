@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 load ../support/readme
 

@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 # examples/cron and examples/systemd: what they run does what they say.

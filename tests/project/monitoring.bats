@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 # The files in examples/ for monitoring do what they say.

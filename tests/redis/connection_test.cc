@@ -1,3 +1,4 @@
+// needs: server
 #include "redis/connection.h"
 
 #include <doctest/doctest.h>

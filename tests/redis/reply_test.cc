@@ -1,3 +1,4 @@
+// needs: server
 #include "redis/reply.h"
 
 #include <doctest/doctest.h>

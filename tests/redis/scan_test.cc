@@ -1,3 +1,4 @@
+// needs: server
 #include "redis/scan.h"
 
 #include <doctest/doctest.h>

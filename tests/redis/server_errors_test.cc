@@ -1,3 +1,4 @@
+// needs: server
 // Refusals of real servers, as a Connection reports them.
 
 #include <doctest/doctest.h>

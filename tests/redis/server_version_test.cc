@@ -1,3 +1,4 @@
+// needs: server
 #include "redis/server.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 #include "redis/tls.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 #include "redis/transport.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 # exec.schema.json describes what rlctl and a program of `burst --exec` write to each other.

@@ -1,9 +1,10 @@
+# needs: server
 load ../support/common
 
 # JSON of kinds that no other test looks at, for the comparison with the schemas; see ../run.
 
 # is_error WHAT: standard error is one error with this code.
-is_error() { assert_equal "$(jq -r '.error.code' <<<"$stderr")" "$1"; }
+is_error() { assert_equal "$(gojq -r '.error.code' <<<"$stderr")" "$1"; }
 
 @test "every command reports wrong usage as JSON" {
   local command

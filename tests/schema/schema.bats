@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 # tests/run compares what rlctl writes in all other tests with the schemas. These tests show that the schemas
@@ -25,7 +26,7 @@ END
 
 # every_part CODE: prints what this jq code finds in any part of any schema, after the schema's name.
 every_part() {
-  jq -r "[.. | objects | $1] | unique[] | \"\\(input_filename | split(\"[./]\"; null)[1]): \\(.)\"" schema/*.schema.json
+  gojq -r "[.. | objects | $1] | unique[] | \"\\(input_filename | split(\"[./]\"; null)[1]): \\(.)\"" schema/*.schema.json
 }
 
 @test "each object in a schema refuses fields that it does not describe, and requires the others" {

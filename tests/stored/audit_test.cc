@@ -1,3 +1,4 @@
+// needs: server
 #include "stored/audit.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 #include "stored/backup.h"
 
 #include <doctest/doctest.h>

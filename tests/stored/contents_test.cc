@@ -1,3 +1,4 @@
+// needs: server
 #include "stored/forms.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 #include "stored/inspection.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 #include "stored/families.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 #include "stored/libraries.h"
 
 #include <doctest/doctest.h>

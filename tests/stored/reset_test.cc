@@ -1,3 +1,4 @@
+// needs: server
 #include "stored/reset.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 #include "stored/survey.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 #include "traffic/script.h"
 
 #include <doctest/doctest.h>

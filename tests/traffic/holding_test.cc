@@ -1,3 +1,4 @@
+// needs: server
 #include "traffic/holding.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 // alone: two calls must reach the server within 5 ms, sooner or later
 #include "traffic/key_aging.h"
 

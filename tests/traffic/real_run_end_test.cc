@@ -1,3 +1,4 @@
+// needs: server
 // alone: a server that is slow by design must answer within a time limit
 #include "traffic/real_run.h"
 

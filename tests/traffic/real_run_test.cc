@@ -1,3 +1,4 @@
+// needs: server
 // alone: the effects of delays of some tenths of a second are measured in real time
 #include "traffic/real_run.h"
 

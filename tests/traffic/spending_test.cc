@@ -1,3 +1,4 @@
+// needs: server
 #include "traffic/spending.h"
 
 #include <doctest/doctest.h>

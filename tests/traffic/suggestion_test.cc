@@ -1,3 +1,4 @@
+// needs: server
 #include "traffic/suggestion.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// needs: server
 #include "traffic/virtual_run.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # Incidents of production, planted: what `rlctl audit` says of each, and that what it tells to type fixes it.
@@ -17,11 +18,11 @@ algorithms=(budget fixed-window gcra leaky-bucket sliding-window-counter sliding
   token-bucket)
 
 # found [OPTION…]: each finding as FINDING SEVERITY KEY.
-found() { rlctl audit --json "$@" | jq -r '[.finding, .severity, .key] | join(" ")'; }
+found() { rlctl audit --json "$@" | gojq -r '[.finding, .severity, .key] | join(" ")'; }
 # fix KEY: runs what the finding about the key says; of another program's key, what it says to find out about.
 fix() {
   local line
-  line=$(rlctl audit --json | jq -r --arg key "$1" 'select(.key == $key) | .fix')
+  line=$(rlctl audit --json | gojq -r --arg key "$1" 'select(.key == $key) | .fix')
   line=${line#\# another program keeps it, *: }
   [[ $line == rlctl* || $line == redis-cli* ]] || fail "no command: $line"
   eval "$line" >/dev/null
@@ -190,12 +191,12 @@ budget() {
   cli CONFIG SET maxmemory 1gb >/dev/null
   assert_equal "$(found)" ''
   cli CONFIG SET maxmemory-policy volatile-lru >/dev/null
-  assert_equal "$(rlctl audit --json | jq -c '[.finding, .severity, .key]')" '["eviction","warning",null]'
+  assert_equal "$(rlctl audit --json | gojq -c '[.finding, .severity, .key]')" '["eviction","warning",null]'
   cli SET filler "$(head -c 100000 /dev/zero | tr '\0' x)" EX 1000 >/dev/null
   cli CONFIG SET maxmemory 1mb >/dev/null # less than an empty server takes
   run -0 cli INFO stats
   refute_line --regexp '^evicted_keys:0'
-  assert_equal "$(rlctl audit --json | jq -c '[.finding, .severity, .key]')" '["eviction","critical",null]'
+  assert_equal "$(rlctl audit --json | gojq -c '[.finding, .severity, .key]')" '["eviction","critical",null]'
 }
 
 @test "of many findings of a kind, as many are shown as --top says, and all are counted" {
@@ -245,7 +246,7 @@ budget() {
       rlctl check -q --limit 5/60s --algorithm gcra --now "$later" -- "=$key"
     done
     cli EVAL 'for _, key in ipairs(KEYS) do redis.call("PERSIST", key) end' "${#names[@]}" "${names[@]}" >/dev/null
-    rlctl audit --json --top all | jq -r .fix >fixes || true
+    rlctl audit --json --top all | gojq -r .fix >fixes || true
     assert_equal "$(wc -l <fixes)" $((2 * ${#names[@]} + 2))
     run -0 "$shell" <fixes
     [[ ! -e pwned ]] || fail "run by $shell: $(<fixes)"
@@ -285,7 +286,7 @@ budget() {
   run found
   assert_equal "$(sort <<<"$output")" 'no_ttl critical LIMITS:LIMITER/eve/5/1/minute
 no_ttl critical rlflx:bob'
-  assert_equal "$(rlctl audit --json 'LIMITS:*' | jq -r .detail)" \
+  assert_equal "$(rlctl audit --json 'LIMITS:*' | gojq -r .detail)" \
     'no TTL, and only a TTL would end its window: 5 of 5 used, denied forever'
   fix LIMITS:LIMITER/eve/5/1/minute
   fix rlflx:bob
@@ -315,9 +316,9 @@ no_ttl critical rlflx:bob'
   cli ZADD jobs "$now" '{"class":"Job"}' >/dev/null
   assert_equal "$(found | sort | paste -sd ,)" "no_ttl warning hits,no_ttl warning microseconds,no_ttl warning \
 rate:login:ann,no_ttl warning seconds,no_ttl warning swrl:ann"
-  assert_equal "$(rlctl audit --json rate:login:ann | jq -r .fix)" "rlctl --url unix://$socket inspect -- rate:login:ann"
+  assert_equal "$(rlctl audit --json rate:login:ann | gojq -r .fix)" "rlctl --url unix://$socket inspect -- rate:login:ann"
   # With a row, or --as, it is known.
-  assert_equal "$(rlctl audit --as count --json hits | jq -r .severity)" critical
+  assert_equal "$(rlctl audit --as count --json hits | gojq -r .severity)" critical
 }
 
 @test "buckets with a burst of hours, and with any number of units, are healthy" {
@@ -353,7 +354,7 @@ END
   rlctl check -q -n 3 k --limit 5/60s --algorithm gcra
   cli -n 3 PERSIST k >/dev/null
   run -1 rlctl -n 3 audit --json
-  assert_equal "$(jq -r .fix <<<"$output")" "redis-cli -s $socket -n 3 PEXPIRE k 60000"
+  assert_equal "$(gojq -r .fix <<<"$output")" "redis-cli -s $socket -n 3 PEXPIRE k 60000"
   cli -n 3 FLUSHDB >/dev/null
 }
 
@@ -410,7 +411,7 @@ END
   rlctl check -q window --limit 5/60s --algorithm fixed-window
   set_clock -7200
   run -2 rlctl audit --json
-  assert_equal "$(jq -r '[.finding, .fix] | join(" ")' <<<"$output" | sort -u)" \
+  assert_equal "$(gojq -r '[.finding, .fix] | join(" ")' <<<"$output" | sort -u)" \
     'future # set the clocks of the server and of this machine right, then look again'
   assert_regex "$output" 'whose clock is [12]h[0-9]+m[0-9]+s behind the one of this machine'
   run -1 rlctl doctor

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # A server that rlctl shares with other programs: no advice that is pasted harms them.
@@ -75,9 +76,9 @@ setup_file() { start_server --maxmemory 1gb --maxmemory-policy allkeys-lru; }
   assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/before")" 10000
   run -2 rlctl audit --json
   for key in no_ttl future negative eviction; do
-    assert_equal "$key $(jq -r .finding <<<"$output" | grep -cx "$key" | grep -cv '^0$')" "$key 1"
+    assert_equal "$key $(gojq -r .finding <<<"$output" | grep -cx "$key" | grep -cv '^0$')" "$key 1"
   done
-  jq -r .fix <<<"$output" >"$BATS_TEST_TMPDIR/fixes"
+  gojq -r .fix <<<"$output" >"$BATS_TEST_TMPDIR/fixes"
   refute grep -E '^[^#]*(--force|CONFIG|noeviction)' "$BATS_TEST_TMPDIR/fixes"
   # Behind the advice, which holds nothing that a shell without comments would run, is at most one command.
   refute grep -E "^#[^:]*[][;&|<>()\$\`\"'!{}*?~]" "$BATS_TEST_TMPDIR/fixes"
@@ -93,11 +94,11 @@ setup_file() { start_server --maxmemory 1gb --maxmemory-policy allkeys-lru; }
   later=$(($(date +%s) + 864000))000000
   cli FLUSHALL >/dev/null
   cli RPUSH plans "$later" "$later" >/dev/null
-  assert_equal "$(rlctl audit --json plans | jq -r 'select(.finding == "future").fix')" \
+  assert_equal "$(rlctl audit --json plans | gojq -r 'select(.finding == "future").fix')" \
     "# it may belong to another program, look at it first: rlctl --url unix://$socket inspect -- plans"
   cli EXPIRE plans 600 >/dev/null
-  assert_regex "$(rlctl audit --json plans | jq -r 'select(.key).fix')" '^# it may belong'
+  assert_regex "$(rlctl audit --json plans | gojq -r 'select(.key).fix')" '^# it may belong'
   printf 'timeout = "120s"\n[policy.plans]\nkey = "plans"\nlimit = "5/60s"\n' >"$BATS_TEST_TMPDIR/c.toml"
-  assert_equal "$(rlctl --config "$BATS_TEST_TMPDIR/c.toml" audit --json plans | jq -r 'select(.key).fix')" \
+  assert_equal "$(rlctl --config "$BATS_TEST_TMPDIR/c.toml" audit --json plans | gojq -r 'select(.key).fix')" \
     "rlctl --url unix://$socket reset -- plans"
 }

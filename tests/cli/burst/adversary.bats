@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl burst adversary`: the search for the schedule under which a limiter allows the most. search_test.cc and
@@ -42,7 +43,7 @@ shows() {
 # tries NUMBER MOST OPTION…: an exhaustive search tries so many schedules, and the worst allows so many requests.
 tries() {
   run -0 --separate-stderr rlctl burst adversary --exhaustive 3 "${@:3}" --json
-  assert_equal "$(jq -c '[.exhaustive, .budget, (.runs[0] | .tried, .undecided, .most.worst.allowed)]' <<<"$output")" \
+  assert_equal "$(gojq -c '[.exhaustive, .budget, (.runs[0] | .tried, .undecided, .most.worst.allowed)]' <<<"$output")" \
     "[3,null,$1,0,$2]"
 }
 
@@ -83,8 +84,8 @@ END
   local scripts models
   scripts=$(search --algorithm all --json)
   models=$(search --algorithm all --json --model)
-  assert_equal "$(jq .runs <<<"$models")" "$(jq .runs <<<"$scripts")"
-  assert_equal "$(jq -c '[.runs[] | .most_stepping_back, .undecided] | unique, length' <<<"$models")" $'[null,0]\n16'
+  assert_equal "$(gojq .runs <<<"$models")" "$(gojq .runs <<<"$scripts")"
+  assert_equal "$(gojq -c '[.runs[] | .most_stepping_back, .undecided] | unique, length' <<<"$models")" $'[null,0]\n16'
 }
 
 @test "a script that trusts its caller's clock is exact until that clock steps back" {
@@ -93,7 +94,7 @@ END
   assert_line --regexp '^if the clock steps back  [0-9.]+× the limit: [0-9]+ (within |at one instant$)'
   assert_line --regexp '^denied +nothing that an exact log would allow$'
   run -0 search "${trusting[@]}" --json
-  assert_equal "$(jq '.runs[0] | .most.worst.allowed == 5 and .most_stepping_back.worst.allowed > 5' <<<"$output")" true
+  assert_equal "$(gojq '.runs[0] | .most.worst.allowed == 5 and .most_stepping_back.worst.allowed > 5' <<<"$output")" true
 }
 
 # A correct log in whole ms or seconds.
@@ -125,10 +126,10 @@ LUA
   assert_line ' ms'
   refute_line --partial 'rounding found'
   run -0 search "${seconds[@]}" --tick 1s --json
-  assert_equal "$(jq -c '.runs[0] | [.tick_us, .most.worst.allowed, .wrongly_denied]' <<<"$output")" '[1000000,5,null]'
-  assert_equal "$(jq -c '.base_us as $base | [.runs[0].most_stepping_back.schedule[].at_us - $base] | all(. % 1000000 == 0)' <<<"$output")" true
+  assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed, .wrongly_denied]' <<<"$output")" '[1000000,5,null]'
+  assert_equal "$(gojq -c '.base_us as $base | [.runs[0].most_stepping_back.schedule[].at_us - $base] | all(. % 1000000 == 0)' <<<"$output")" true
   run -0 search "${seconds[@]}" --json
-  assert_equal "$(jq -c '.runs[0] | [.tick_us, .most.worst.allowed]' <<<"$output")" '[1,10]'
+  assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed]' <<<"$output")" '[1,10]'
 }
 
 @test "a clock as coarse as a tenth of the window is not called rounding" {
@@ -164,16 +165,16 @@ return count
 LUA
   local asked=(--script ttl.lua --args '{now_ms}' --allowed-when '<=limit')
   run -0 search "${asked[@]}" --write worst.log --json
-  assert_equal "$(jq '.runs[0].most.worst.allowed' <<<"$output")" 9
+  assert_equal "$(gojq '.runs[0].most.worst.allowed' <<<"$output")" 9
   run -0 rlctl burst --replay worst.log --limit 5/60s "${asked[@]}" --json
-  assert_equal "$(jq '.runs[0].worst.allowed' <<<"$output")" 9
+  assert_equal "$(gojq '.runs[0].worst.allowed' <<<"$output")" 9
   sed "s|^return 1|redis.call('PEXPIRE', KEYS[1], math.floor(ARGV[2] / 2000)) &|" trusting.lua >short.lua
   run -0 search --script short.lua --args '{now_ms}000 {window_us} {limit}' --write worst.log --json
   local found
-  found=$(jq '.runs[0].most.worst.allowed' <<<"$output")
+  found=$(gojq '.runs[0].most.worst.allowed' <<<"$output")
   ((found > 5)) || fail "$found"
   run -0 bash -c "$(sed -n '1s/^# //p' worst.log) --json"
-  assert_equal "$(jq '.runs[0].worst.allowed' <<<"$output")" "$found"
+  assert_equal "$(gojq '.runs[0].worst.allowed' <<<"$output")" "$found"
 }
 
 @test "a script that has no clock is searched with a warning; one that calls TIME gets the virtual one" {
@@ -201,13 +202,13 @@ LUA
 
 @test "--start moves the schedule to the next window, and is part of the printed command" {
   run -0 search --model --algorithm fixed-window --start 2040-02-02T00:00:01Z --json
-  assert_equal "$(jq -c '[.base_us, (.runs[0].most.schedule[0].at_us - .base_us)]' <<<"$output")" '[2211753660000000,50000000]'
-  assert_equal "$(jq -r .command <<<"$output")" \
+  assert_equal "$(gojq -c '[.base_us, (.runs[0].most.schedule[0].at_us - .base_us)]' <<<"$output")" '[2211753660000000,50000000]'
+  assert_equal "$(gojq -r .command <<<"$output")" \
     'rlctl burst adversary --limit 5/60s --algorithm fixed-window --model --seed 1 --start 2040-02-02T00:00:01Z --budget 2000'
   run -0 search --model --algorithm fixed-window --start 2040-02-02T00:00:01Z --tick 1ms --write -
   assert_line --index 0 '# rlctl burst --replay FILE --limit 5/60s --algorithm fixed-window --model'
   run -0 search --model --algorithm fixed-window --json
-  assert_equal "$(jq .base_us <<<"$output")" 1767225600000000
+  assert_equal "$(gojq .base_us <<<"$output")" 1767225600000000
 }
 
 # --- the log -----------------------------------------------------------------------------------------
@@ -216,11 +217,11 @@ LUA
   run -0 search --algorithm sliding-window-counter --write worst.log --json
   local found=$output
   run -0 rlctl burst --replay worst.log --limit 5/60s --algorithm sliding-window-counter --json
-  assert_equal "$(jq -c '.runs[0].worst | [.allowed, .ratio, .from_us, .span_us]' <<<"$output")" \
-    "$(jq -c '.runs[0].most.worst | [.allowed, .ratio, .from_us, .span_us]' <<<"$found")"
+  assert_equal "$(gojq -c '.runs[0].worst | [.allowed, .ratio, .from_us, .span_us]' <<<"$output")" \
+    "$(gojq -c '.runs[0].most.worst | [.allowed, .ratio, .from_us, .span_us]' <<<"$found")"
   run -0 head -n 2 worst.log
   assert_line --index 0 '# rlctl burst --replay worst.log --limit 5/60s --algorithm sliding-window-counter'
-  assert_line --index 1 "# $(jq -r .command <<<"$found")"
+  assert_line --index 1 "# $(gojq -r .command <<<"$found")"
 }
 
 @test "the log of a script is replayed against that script" {
@@ -228,7 +229,7 @@ LUA
   assert_output ''
   run -0 bash -c "$(sed -n '1s/^# //p' worst.log) --assert worst==2 -q"
   run -0 bash -c "$(sed -n '1s/^# //p' worst.log) --json"
-  assert_equal "$(jq -r '.runs[0].algorithm' <<<"$output")" early.lua
+  assert_equal "$(gojq -r '.runs[0].algorithm' <<<"$output")" early.lua
 }
 
 @test "if the limit is kept, --write writes the wrong denials" {
@@ -259,18 +260,18 @@ LUA
   run -0 rlctl "${adversary[@]}" --jsonl -
   echo "$output" >x.jsonl
   run -0 rlctl "${adversary[@]}" --json
-  assert_equal "$(jq -c '.base_us as $base | .runs[0].most.schedule[0] |
+  assert_equal "$(gojq -c '.base_us as $base | .runs[0].most.schedule[0] |
     [.at_us - $base, .allowed, .remaining, .retry_after_us, .reason]' <<<"$output")" \
     '[9000000,true,1,0,"counts in the window from 2026-01-01T00:00:00Z"]'
   # A line for each step.
-  assert_equal "$(jq -c '[.runs[0] | .most, .wrongly_denied | select(.) | .schedule[]]' <<<"$output")" \
-    "$(jq -sc 'map(del(.algorithm, .finding, .request, .is_wrongly_denied))' x.jsonl)"
-  assert_equal "$(jq -sc 'map(select(.finding == "most") | .request) | . == [range(1; length + 1)]' x.jsonl)" true
-  assert_equal "$(jq -c '.runs[0].wrongly_denied.wrongly_denied // []' <<<"$output")" \
-    "$(jq -sc 'map(select(.finding == "wrongly_denied" and .is_wrongly_denied) | .request - 1)' x.jsonl)"
+  assert_equal "$(gojq -c '[.runs[0] | .most, .wrongly_denied | select(.) | .schedule[]]' <<<"$output")" \
+    "$(gojq -sc 'map(del(.algorithm, .finding, .request, .is_wrongly_denied))' x.jsonl)"
+  assert_equal "$(gojq -sc 'map(select(.finding == "most") | .request) | . == [range(1; length + 1)]' x.jsonl)" true
+  assert_equal "$(gojq -c '.runs[0].wrongly_denied.wrongly_denied // []' <<<"$output")" \
+    "$(gojq -sc 'map(select(.finding == "wrongly_denied" and .is_wrongly_denied) | .request - 1)' x.jsonl)"
   # This script tells neither what remains nor why.
   run -0 search "${trusting[@]}" --json
-  assert_equal "$(jq -c '.runs[0].most.schedule[0] | [.remaining, .retry_after_us, .reason]' <<<"$output")" '[null,0,null]'
+  assert_equal "$(gojq -c '.runs[0].most.schedule[0] | [.remaining, .retry_after_us, .reason]' <<<"$output")" '[null,0,null]'
 }
 
 # --- every schedule ----------------------------------------------------------------------------------
@@ -295,7 +296,7 @@ return count <= tonumber(ARGV[2]) and 1 or 0
 LUA
   local command=(burst adversary --exhaustive 3 --limit 2/60s --script ttl.lua --args '{window_ms} {limit}')
   run -0 rlctl "${command[@]}" --json
-  assert_equal "$(jq -c '.runs[0] | [.tried, .undecided > 0, .most.worst.allowed]' <<<"$output")" '[637,true,2]'
+  assert_equal "$(gojq -c '.runs[0] | [.tried, .undecided > 0, .most.worst.allowed]' <<<"$output")" '[637,true,2]'
   run -0 rlctl "${command[@]}"
   without_blanks
   output=$(tr -s ' \n' ' ' <<<"$output")
@@ -313,11 +314,11 @@ LUA
 
 @test "costs are mixed, and refunds give units back" {
   run -0 rlctl burst adversary --exhaustive 3 --limit 2/60s --cost 1,2 --model --algorithm fixed-window --json
-  assert_equal "$(jq -c '.costs, .runs[].most.worst.allowed' <<<"$output")" $'[1,2]\n4'
+  assert_equal "$(gojq -c '.costs, .runs[].most.worst.allowed' <<<"$output")" $'[1,2]\n4'
   run -0 search --limit 3/60s --cost 1,3 --refunds --algorithm sliding-window-log,fixed-window --json
-  assert_equal "$(jq -c '.costs, [.runs[].most.worst.allowed]' <<<"$output")" $'[1,3,-1,-3]\n[3,6]'
+  assert_equal "$(gojq -c '.costs, [.runs[].most.worst.allowed]' <<<"$output")" $'[1,3,-1,-3]\n[3,6]'
   run -0 rlctl burst adversary --exhaustive 3 --limit 1/60s --refunds --algorithm sliding-window-log --json
-  assert_equal "$(jq -c '.runs[0] | [.tried, .most.worst.allowed, .wrongly_denied]' <<<"$output")" '[4836,1,null]'
+  assert_equal "$(gojq -c '.runs[0] | [.tried, .most.worst.allowed, .wrongly_denied]' <<<"$output")" '[4836,1,null]'
   # Each refund makes room twice.
   cat >generous.lua <<'LUA'
 local cost = tonumber(ARGV[2])
@@ -327,12 +328,12 @@ redis.call('DECRBY', KEYS[1], cost)
 return 0
 LUA
   run -0 search --limit 1/60s --refunds --script generous.lua --args '{limit} {cost} {now_us}' --json
-  assert_equal "$(jq -c '.runs[0].most.worst.allowed > 1' <<<"$output")" true
+  assert_equal "$(gojq -c '.runs[0].most.worst.allowed > 1' <<<"$output")" true
 }
 
 @test "without a clock that steps back, the budget is for the others" {
   run -0 search --no-stepping-back "${trusting[@]}" --json
-  assert_equal "$(jq -c '.runs[0].most_stepping_back' <<<"$output")" null
+  assert_equal "$(gojq -c '.runs[0].most_stepping_back' <<<"$output")" null
 }
 
 @test "Ctrl-C ends an exhaustive search with what was tried" {
@@ -407,7 +408,7 @@ schedules, whose result depends on the exact moment a key expires$"
   output=$(tr -s ' \n' ' ' <<<"$output")
   assert_output --regexp 'left out skipped [0-9]+ schedules whose result depends on the exact moment a key expires '
   run -0 --separate-stderr rlctl burst "${expiring[@]}" --budget 500 --json --assert 'worst>=1'
-  assert_equal "$(jq '.runs[0].undecided > 0' <<<"$output")" true
+  assert_equal "$(gojq '.runs[0].undecided > 0' <<<"$output")" true
   assert_equal "$stderr" ''
 }
 
@@ -422,13 +423,13 @@ schedules, whose result depends on the exact moment a key expires$"
 
 @test "JSON has every request and its answer" {
   run -0 rlctl burst adversary --algorithm fixed-window --json
-  assert_equal "$(jq -c '[.pattern, .seed, .clock, .limit, .window_us, .burst, .cost, .budget, .interrupted]' <<<"$output")" \
+  assert_equal "$(gojq -c '[.pattern, .seed, .clock, .limit, .window_us, .burst, .cost, .budget, .interrupted]' <<<"$output")" \
     '["adversary",1,"virtual",5,60000000,null,1,50000,false]'
-  assert_equal "$(jq -c '.runs[0] | [.algorithm, .unbounded, .most_stepping_back, .wrongly_denied]' <<<"$output")" \
+  assert_equal "$(gojq -c '.runs[0] | [.algorithm, .unbounded, .most_stepping_back, .wrongly_denied]' <<<"$output")" \
     '["fixed-window",false,null,null]'
-  assert_equal "$(jq -c '.base_us as $base | .runs[0].most.schedule | group_by(.at_us) |
+  assert_equal "$(gojq -c '.base_us as $base | .runs[0].most.schedule | group_by(.at_us) |
     map([.[0].at_us - $base, length, all(.allowed)])' <<<"$output")" '[[50000000,5,true],[60000000,5,true]]'
-  assert_equal "$(jq '.runs[0] | .asked > 50000 and .asked <= 150000' <<<"$output")" true
+  assert_equal "$(gojq '.runs[0] | .asked > 50000 and .asked <= 150000' <<<"$output")" true
 }
 
 @test "the same command gives the same bytes and prints the command that repeats it" {
@@ -482,7 +483,7 @@ schedules, whose result depends on the exact moment a key expires$"
   start_server
   run -130 bash -c 'set -m; rlctl burst adversary -s "$socket" --budget 100000000 --json >out 2>err 3>&- &
     pid=$!; until (($(redis-cli -s "$socket" DBSIZE) > 0)); do sleep 0.02; done; kill -INT $pid; wait $pid'
-  assert_equal "$(jq -c '[.interrupted, (.runs | length)]' out)" '[true,1]'
+  assert_equal "$(gojq -c '[.interrupted, (.runs | length)]' out)" '[true,1]'
 }
 
 # --- TTLs and what was established -------------------------------------------------------------------
@@ -495,7 +496,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return count <= tonumber(ARGV[1]) and 1 or 0
 LUA
   run -0 --separate-stderr rlctl burst adversary --limit 4/50s --script forgets.lua --args '{limit} 5000' --json
-  assert_equal "$(jq '.runs[0].most.worst.ratio >= 9' <<<"$output")" true
+  assert_equal "$(gojq '.runs[0].most.worst.ratio >= 9' <<<"$output")" true
 }
 
 @test "the search takes just what refills until a key expires that is not renewed" {
@@ -512,7 +513,7 @@ return allowed and 1 or 0
 LUA
   run -0 --separate-stderr rlctl burst adversary --limit 4/8s --script kept.lua --keys '{key}:at' --keys '{key}:left' \
     --args '{rate} {burst} {now_s}' --json
-  assert_equal "$(jq '.runs[0].most.worst.ratio > 2' <<<"$output")" true
+  assert_equal "$(gojq '.runs[0].most.worst.ratio > 2' <<<"$output")" true
 }
 
 @test "a denial is said to be at the edge only if retries show no other" {
@@ -557,7 +558,7 @@ if count == 1 then redis.call('EXPIRE', KEYS[1], 100) end
 return count <= 4 and 1 or 0
 LUA
   run -0 --separate-stderr rlctl burst adversary --budget 5000 --limit 4/10s --script long.lua --args '{now_s}' --json
-  assert_equal "$(jq -c '.runs[0] | [.most.worst.allowed, .ttls_left_out]' <<<"$output")" '[7,0]'
+  assert_equal "$(gojq -c '.runs[0] | [.most.worst.allowed, .ttls_left_out]' <<<"$output")" '[7,0]'
   cat >many.lua <<'LUA'
 for i = 1, 12 do redis.call('SET', KEYS[1] .. i, 1, 'EX', 7 * i) end
 return 1

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl burst adversary --reserve`: the search for schedules of reserves and settles. budgets_test.cc checks what it finds
@@ -51,7 +52,7 @@ without_blanks() {
   assert_output --partial -- '--hold 4s'
   refute_output --partial -- '--settle-after'
   run -0 --separate-stderr rlctl burst adversary --limit 5/10s --reserve 2 --hold 4s --model --exhaustive 2 --json
-  assert_equal "$(jq -c '[.exhaustive, .reserve, .hold_us, (.runs[0] | .undecided, .used, .leaked, .leak, .tried > 200)]' \
+  assert_equal "$(gojq -c '[.exhaustive, .reserve, .hold_us, (.runs[0] | .undecided, .used, .leaked, .leak, .tried > 200)]' \
     <<<"$output")" '[2,2,4000000,0,5,0,null,true]'
 }
 
@@ -92,12 +93,12 @@ without_blanks() {
 
 @test "JSON has the schedules, and --jsonl a line for each event" {
   run -0 --separate-stderr search "${double[@]}" --json
-  assert_equal "$(jq -c '[.pattern, .limit, (.runs[0] | .used, .leak, (.overfilled | .used,
+  assert_equal "$(gojq -c '[.pattern, .limit, (.runs[0] | .used, .leak, (.overfilled | .used,
     (.schedule[0] | .event, .reservation, .units, .actual, .allowed, .spent, .held)))]' <<<"$output")" \
     '["adversary",10,20,null,20,"reserve","r1",10,null,true,0,10]'
   run -0 --separate-stderr search "${dead[@]}" --jsonl -
-  assert_equal "$(jq -r '.finding' <<<"$output" | sort -u)" leak
-  assert_equal "$(jq -s 'length' <<<"$output")" 2
+  assert_equal "$(gojq -r '.finding' <<<"$output" | sort -u)" leak
+  assert_equal "$(gojq -s 'length' <<<"$output")" 2
 }
 
 @test "a program is asked for reservations, too" {

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 load ../../support/set_semaphore
 
@@ -34,7 +35,7 @@ without_blanks() {
   assert_line --partial '--exhaustive 4'
   refute_output --partial '--hold'
   run -0 --separate-stderr rlctl burst adversary --concurrency 2 --lease 10s --model --exhaustive 3 --json
-  assert_equal "$(jq -c '[.exhaustive, .budget, (.runs[0] | .undecided, .held, .leaked, .leak, .tried > 2000)]' <<<"$output")" \
+  assert_equal "$(gojq -c '[.exhaustive, .budget, (.runs[0] | .undecided, .held, .leaked, .leak, .tried > 2000)]' <<<"$output")" \
     '[3,null,0,2,0,null,true]'
 }
 
@@ -63,12 +64,12 @@ without_blanks() {
 
 @test "JSON has the schedules, and --jsonl a line for each event" {
   run -0 --separate-stderr search "${members[@]}" release.lua --json
-  assert_equal "$(jq -c '[.pattern, .concurrency, .lease_us, (.runs[0] | .held, .leaks_for_ever, .overfilled,
+  assert_equal "$(gojq -c '[.pattern, .concurrency, .lease_us, (.runs[0] | .held, .leaks_for_ever, .overfilled,
     (.leak.schedule[0] | .event, .holder, .allowed, .held))]' <<<"$output")" \
     '["adversary",2,10000000,2,true,null,"acquire","h1",true,1]'
   run -0 --separate-stderr search "${members[@]}" release.lua --jsonl -
-  assert_equal "$(jq -r '.finding' <<<"$output" | sort -u)" leak
-  assert_equal "$(jq -s 'length' <<<"$output")" 3
+  assert_equal "$(gojq -r '.finding' <<<"$output" | sort -u)" leak
+  assert_equal "$(gojq -s 'length' <<<"$output")" 3
 }
 
 @test "a program is asked for leases, too" {

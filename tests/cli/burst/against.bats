@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl burst --against`: the first request about which two limiters differ.
@@ -34,7 +35,7 @@ refused() {
   local command=(burst boundary --limit 5/60s --algorithm fixed-window --against sliding-window-log)
   run -1 rlctl "${command[@]}" --json
   local first=$output
-  run -1 bash -c "$(jq -r .command <<<"$first") --json"
+  run -1 bash -c "$(gojq -r .command <<<"$first") --json"
   assert_output "$first"
 }
 
@@ -43,17 +44,17 @@ refused() {
   assert_line --regexp '^differ +no: sliding-window-log and sliding-window-zset decide all [0-9,]+ requests$'
   assert_line --regexp '^sliding-window-zset '
   run -0 rlctl burst poisson --limit 5/10s --algorithm sliding-window-log --against sliding-window-zset --json --model
-  assert_equal "$(jq -c '.against, [.runs[].algorithm]' <<<"$output")" '{"algorithm":"sliding-window-zset","differs":false,"request":null,"at_us":null,"key":null,"allowed":null,"against_allowed":null,"at_end_of_ttl":null}
+  assert_equal "$(gojq -c '.against, [.runs[].algorithm]' <<<"$output")" '{"algorithm":"sliding-window-zset","differs":false,"request":null,"at_us":null,"key":null,"allowed":null,"against_allowed":null,"at_end_of_ttl":null}
 ["sliding-window-log","sliding-window-zset"]'
 }
 
 @test "another's script is compared with an algorithm, and two scripts with each other" {
   printf '%s\n' '0 a' '1 a' '60.5 a' '60.999999 a' >requests.log
   run -1 rlctl burst --replay requests.log --limit 2/60s "${early[@]}" --against sliding-window-log --json
-  assert_equal "$(jq -c '.against | [.request, .key, .allowed, .against_allowed]' <<<"$output")" '[4,"a",true,false]'
+  assert_equal "$(gojq -c '.against | [.request, .key, .allowed, .against_allowed]' <<<"$output")" '[4,"a",true,false]'
   sed 's/ + 1))/))/' early.lua >exact.lua
   run -1 rlctl burst --replay requests.log --limit 2/60s "${early[@]}" --against exact.lua --json
-  assert_equal "$(jq -c '.against | [.algorithm, .request]' <<<"$output")" '["exact.lua",4]'
+  assert_equal "$(gojq -c '.against | [.algorithm, .request]' <<<"$output")" '["exact.lua",4]'
   run -0 rlctl burst --replay requests.log --limit 2/60s "${early[@]}" --against early.lua -q
   cat >limiters.toml <<'TOML'
 [script.exact]
@@ -61,13 +62,13 @@ file = "exact.lua"
 args = "{now_us} {window_us} {limit} {id}"
 TOML
   run -1 rlctl --config limiters.toml burst --replay requests.log --limit 2/60s --algorithm fixed-window --against exact --json
-  assert_equal "$(jq -c '.against.algorithm' <<<"$output")" '"exact"'
+  assert_equal "$(gojq -c '.against.algorithm' <<<"$output")" '"exact"'
 }
 
 @test "the key with the difference is named" {
   printf '%s\n' '50 b' '50 a' '51 a' '52 c' '60 c' '60.5 a' '61 b' >requests.log
   run -1 rlctl burst --replay requests.log --limit 2/60s --algorithm fixed-window --against sliding-window-log --json
-  assert_equal "$(jq -c '.against | [.request, .key, .at_us]' <<<"$output")" '[6,"a",60500000]'
+  assert_equal "$(gojq -c '.against | [.request, .key, .at_us]' <<<"$output")" '[6,"a",60500000]'
 }
 
 @test "standard input is read by one of the limiters and the log" {
@@ -83,7 +84,7 @@ TOML
     # shellcheck disable=SC2086 # two words
     set -- $limiters
     run -1 rlctl burst --model --limit 5/60s --burst 3 --algorithm "$1" --against "$2" --json
-    assert_equal "$(jq -r '[.runs[].algorithm] | join(" ")' <<<"$output")" "$limiters"
+    assert_equal "$(gojq -r '[.runs[].algorithm] | join(" ")' <<<"$output")" "$limiters"
   done
 }
 
@@ -104,6 +105,6 @@ LUA
   [[ $stderr == 'rlctl: burst: warning: the server was held up while TTLs ran, so that real time may have made the difference; use an idle machine'* ]] || fail "$stderr"
   # Each request is written once, so there is one run.
   run -1 --separate-stderr rlctl "${command[@]}" --script slow.lua --jsonl decisions.jsonl
-  assert_equal "$(wc -l <decisions.jsonl)" "$(jq -r .run decisions.jsonl | grep -c .)"
-  assert_equal "$(jq -r .run decisions.jsonl | sort | uniq -c | awk '{print $1}' | sort -u | wc -l)" 1
+  assert_equal "$(wc -l <decisions.jsonl)" "$(gojq -r .run decisions.jsonl | grep -c .)"
+  assert_equal "$(gojq -r .run decisions.jsonl | sort | uniq -c | awk '{print $1}' | sort -u | wc -l)" 1
 }

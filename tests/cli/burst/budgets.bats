@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl burst --reserve`: reservations and settles. Budgets that are sound, and some that are not.
@@ -43,7 +44,7 @@ LUA
 }
 
 # spending FILTER: of the only run in $output.
-spending() { jq -c ".runs[0].spending | $1" <<<"$output"; }
+spending() { gojq -c ".runs[0].spending | $1" <<<"$output"; }
 
 @test "budget keeps its limit and loses nothing, alike on a server and in its model" {
   run -0 rlctl burst "${holders[@]}" --keys 3 --json
@@ -51,9 +52,9 @@ spending() { jq -c ".runs[0].spending | $1" <<<"$output"; }
   assert_equal "$(spending .refused_while_held)" 0
   assert_equal "$(spending '.used <= 1000 and .settled > 0 and .late > 0 and .repeated > 0 and .died > 0')" true
   local runs
-  runs=$(jq -c .runs <<<"$output")
+  runs=$(gojq -c .runs <<<"$output")
   run -0 rlctl burst "${holders[@]}" --keys 3 --json --model
-  assert_equal "$(jq -c .runs <<<"$output")" "$runs"
+  assert_equal "$(gojq -c .runs <<<"$output")" "$runs"
 }
 
 @test "what settles spend above the limit is named, and is not held against the limiter" {
@@ -114,17 +115,17 @@ for line in sys.stdin:
 PYTHON
   run -0 rlctl burst --exec '/usr/bin/python3 budget.py' "${holders[@]}" --keys 2 --json
   local program
-  program=$(jq -c '.runs[0] | [.allowed, .denied, .spending.settled, .spending.late, .spending.repeated,
+  program=$(gojq -c '.runs[0] | [.allowed, .denied, .spending.settled, .spending.late, .spending.repeated,
     .spending.refused, .spending.leaked, .spending.exceeded]' <<<"$output")
   run -0 rlctl burst "${holders[@]}" --keys 2 --model --json
-  assert_equal "$program" "$(jq -c '.runs[0] | [.allowed, .denied, .spending.settled, .spending.late,
+  assert_equal "$program" "$(gojq -c '.runs[0] | [.allowed, .denied, .spending.settled, .spending.late,
     .spending.repeated, .spending.refused, .spending.leaked, .spending.exceeded]' <<<"$output")"
 }
 
 @test "each event is a line of --jsonl" {
   printf '%s\n' time,key 0,a 1,a 4,b >log.csv
   run -0 rlctl burst --replay log.csv --limit 10/60s --reserve 6 --actual 8 --model --jsonl -
-  assert_equal "$(jq -r '[.at_us, .reservation, .event, .key, .units, .actual, .allowed | tostring] | join(" ")' \
+  assert_equal "$(gojq -r '[.at_us, .reservation, .event, .key, .units, .actual, .allowed | tostring] | join(" ")' \
     <<<"$output")" \
     '0 r1 reserve a 6 null true
 1000000 r1 settle a 6 8 true
@@ -152,6 +153,6 @@ PYTHON
 @test "the command that is printed repeats the run of reservations" {
   run -0 rlctl burst "${sound[@]}" "${holders[@]}" --json
   local report=$output
-  run -0 bash -c "$(jq -r .command <<<"$report") --json"
+  run -0 bash -c "$(gojq -r .command <<<"$report") --json"
   assert_equal "$output" "$report"
 }

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # What `rlctl burst` prints and writes. Its server is that of `-u private:`, the default.
@@ -17,7 +18,7 @@ golden=$project/tests/cli/golden
   assert_line 'rlctl burst boundary --limit 1000/60s --algorithm gcra --seed 1'
   run -0 rlctl burst poisson --algorithm gcra --limit 10/s --limit 100/min --burst 7 --rate 90/s \
     --duration 3s --requests 50 --keys 3 --key-skew 1 --cost 2 --seed 9 --model --json
-  run -0 jq -r .command <<<"$output"
+  run -0 gojq -r .command <<<"$output"
   assert_output "rlctl burst poisson --limit 10/1s --limit 100/60s --algorithm gcra --burst 7 --model \
 --rate 90/s --duration 3s --requests 50 --keys 3 --key-skew 1 --cost 2 --seed 9"
 }
@@ -36,7 +37,7 @@ golden=$project/tests/cli/golden
   two=$(rlctl burst poisson --limit 20/s --algorithm all --json)
   other=$(rlctl burst poisson --limit 20/s --algorithm all --seed 2 --json)
   assert_equal "$one" "$two"
-  [[ $(jq -c '[.runs[].allowed]' <<<"$one") != "$(jq -c '[.runs[].allowed]' <<<"$other")" ]]
+  [[ $(gojq -c '[.runs[].allowed]' <<<"$one") != "$(gojq -c '[.runs[].allowed]' <<<"$other")" ]]
 }
 
 @test "the models decide like the scripts; only the size of a key is unknown" {
@@ -45,9 +46,9 @@ golden=$project/tests/cli/golden
     run -0 rlctl burst "$pattern" --limit 30/s --limit 90/4s --algorithm all --keys 3 --cost 2 --json
     local scripts=$output
     run -0 rlctl burst "$pattern" --limit 30/s --limit 90/4s --algorithm all --keys 3 --cost 2 --json --model
-    assert_equal "$(jq -c '[.runs[].bytes_per_key | . > 40] | unique' <<<"$scripts$output")" $'[true]\n[false]'
-    assert_equal "$(jq -c 'del(.command, .runs[].bytes_per_key)' <<<"$output")" \
-      "$(jq -c 'del(.command, .runs[].bytes_per_key)' <<<"$scripts")"
+    assert_equal "$(gojq -c '[.runs[].bytes_per_key | . > 40] | unique' <<<"$scripts$output")" $'[true]\n[false]'
+    assert_equal "$(gojq -c 'del(.command, .runs[].bytes_per_key)' <<<"$output")" \
+      "$(gojq -c 'del(.command, .runs[].bytes_per_key)' <<<"$scripts")"
   done
 }
 
@@ -92,25 +93,25 @@ golden=$project/tests/cli/golden
 @test "JSON has the documented fields, and no field changes its type" {
   run -0 rlctl burst --json
   assert_equal "${#lines[@]}" 1
-  jq -e '[.pattern, .seed, .clock, .limit, .window_us, .interrupted] ==
+  gojq -e '[.pattern, .seed, .clock, .limit, .window_us, .interrupted] ==
     ["boundary", 1, "virtual", 1000, 60000000, false]' <<<"$output"
-  jq -e '.limits == [{limit: 1000, window_us: 60000000, burst: null}]' <<<"$output"
-  jq -e '.runs[0] | [.algorithm, .sent, .allowed, .denied, .keys, .keys_denied] ==
+  gojq -e '.limits == [{limit: 1000, window_us: 60000000, burst: null}]' <<<"$output"
+  gojq -e '.runs[0] | [.algorithm, .sent, .allowed, .denied, .keys, .keys_denied] ==
     ["fixed-window", 2000, 2000, 0, 1, 0]' <<<"$output"
   # 10 ms before the second minute of 2026.
-  jq -e '(.runs[0].worst | del(.own_windows)) == {allowed: 2000, ratio: 2, from_us: 1767225659990000, span_us: 19990,
+  gojq -e '(.runs[0].worst | del(.own_windows)) == {allowed: 2000, ratio: 2, from_us: 1767225659990000, span_us: 19990,
     key: "1", limit: "1000/60s"}' <<<"$output"
-  jq -e '.runs[] | [.server_us_per_call, .latency_us, .valid, .offered_per_second, .achieved_per_second] ==
+  gojq -e '.runs[] | [.server_us_per_call, .latency_us, .valid, .offered_per_second, .achieved_per_second] ==
     [null, null, null, null, null]' <<<"$output"
-  jq -e '[.clients, .pipeline] == [null, null]' <<<"$output"
-  jq -e '.runs[0].top_denied == [] and .runs[1].top_denied == [{key: "1", denied: 1000}]' <<<"$output"
-  jq -e '.runs[1] | [.first_denial_us, .longest_shut_out_us] == [1767225660000000, 9990]' <<<"$output"
-  jq -e '.runs[0].first_denial_us == null' <<<"$output"
-  jq -e '.runs[0].retry_after | keys == ["broken", "compared", "too_early_us", "too_late_us"]' <<<"$output"
+  gojq -e '[.clients, .pipeline] == [null, null]' <<<"$output"
+  gojq -e '.runs[0].top_denied == [] and .runs[1].top_denied == [{key: "1", denied: 1000}]' <<<"$output"
+  gojq -e '.runs[1] | [.first_denial_us, .longest_shut_out_us] == [1767225660000000, 9990]' <<<"$output"
+  gojq -e '.runs[0].first_denial_us == null' <<<"$output"
+  gojq -e '.runs[0].retry_after | keys == ["broken", "compared", "too_early_us", "too_late_us"]' <<<"$output"
   # A fixed window says that 1000 remain after the window's edge, where a log has none left.
-  jq -e '.runs[0] | [.remaining, .reset_after.compared] ==
+  gojq -e '.runs[0] | [.remaining, .reset_after.compared] ==
     [{compared: 2000, too_many: 999, too_few: 0}, 2000]' <<<"$output"
-  jq -e '.runs[1] | [.remaining, .reset_after] == [{compared: 2000, too_many: 0, too_few: 0},
+  gojq -e '.runs[1] | [.remaining, .reset_after] == [{compared: 2000, too_many: 0, too_few: 0},
     {compared: 2000, too_early_us: 0, too_late_us: 0}]' <<<"$output"
 }
 
@@ -127,16 +128,16 @@ golden=$project/tests/cli/golden
 @test "JSONL has a line for each decision" {
   run -0 rlctl burst --limit 3/60s --jsonl -
   assert_equal "${#lines[@]}" 12
-  assert_equal "$(jq -sc '[.[] | .allowed] | group_by(.) | map(length)' <<<"$output")" '[3,9]'
+  assert_equal "$(gojq -sc '[.[] | .allowed] | group_by(.) | map(length)' <<<"$output")" '[3,9]'
   assert_line --index 9 \
     '{"algorithm":"sliding-window-log","at_us":1767225660000000,"key":"1","cost":1,"allowed":false,"remaining":0,"retry_after_us":59990000,"reset_after_us":59996666,"delay_us":0,"request":4,"denied_by":"3/60s"}'
   # The numbers begin anew with each run; a script does not tell which limit denies.
   echo 'return redis.call("INCR", KEYS[1]) <= 1 and 1 or 0' >"$BATS_TEST_TMPDIR/two.lua"
   run -0 --separate-stderr rlctl burst --limit 1/60s --algorithm gcra --script "$BATS_TEST_TMPDIR/two.lua" --jsonl -
-  assert_equal "$(jq -sc 'group_by(.algorithm) | map([.[] | .request]) | unique' <<<"$output")" '[[1,2]]'
-  assert_equal "$(jq -sc 'group_by(.algorithm) | map([.[] | .denied_by] | unique)' <<<"$output")" '[[null,"1/60s"],[null]]'
+  assert_equal "$(gojq -sc 'group_by(.algorithm) | map([.[] | .request]) | unique' <<<"$output")" '[[1,2]]'
+  assert_equal "$(gojq -sc 'group_by(.algorithm) | map([.[] | .denied_by] | unique)' <<<"$output")" '[[null,"1/60s"],[null]]'
   run -0 rlctl burst --limit 3/60s --cost 4 --algorithm fixed-window --model --jsonl -
-  run -0 jq -sc '[.[].retry_after_us] | unique' <<<"$output"
+  run -0 gojq -sc '[.[].retry_after_us] | unique' <<<"$output"
   assert_output '[-1]'
 }
 
@@ -144,42 +145,42 @@ golden=$project/tests/cli/golden
   cd "$BATS_TEST_TMPDIR"
   run -0 rlctl burst poisson --model --limit 5/1s --limit 9/10s --rate 8/s --algorithm gcra --json --jsonl x.jsonl
   local counts
-  counts=$(jq -sc '[.[].denied_by] | [map(select(. == "5/1s")), map(select(. == "9/10s"))] | map(length)' x.jsonl)
-  assert_equal "$(jq -c '.runs[0].denied_by_limit' <<<"$output")" "$counts"
-  assert_equal "$(jq -c '.runs[0] | (.denied_by_limit | add) == .denied and all(.denied_by_limit[]; . > 0)' <<<"$output")" true
+  counts=$(gojq -sc '[.[].denied_by] | [map(select(. == "5/1s")), map(select(. == "9/10s"))] | map(length)' x.jsonl)
+  assert_equal "$(gojq -c '.runs[0].denied_by_limit' <<<"$output")" "$counts"
+  assert_equal "$(gojq -c '.runs[0] | (.denied_by_limit | add) == .denied and all(.denied_by_limit[]; . > 0)' <<<"$output")" true
   echo 'return redis.call("INCR", KEYS[1]) <= 1 and 1 or 0' >two.lua
   run -0 --separate-stderr rlctl burst --limit 1/60s --script two.lua --json
-  assert_equal "$(jq -c '.runs[0].denied_by_limit' <<<"$output")" null
+  assert_equal "$(gojq -c '.runs[0].denied_by_limit' <<<"$output")" null
 }
 
 @test "JSON has the windows in which fixed-window counts the units of the worst one" {
   run -0 rlctl burst --model --limit 10/60s --json
-  assert_equal "$(jq -c '.runs[0].worst.own_windows' <<<"$output")" \
+  assert_equal "$(gojq -c '.runs[0].worst.own_windows' <<<"$output")" \
     '[{"from_us":1767225600000000,"to_us":1767225660000000,"units":10},{"from_us":1767225660000000,"to_us":1767225720000000,"units":10}]'
-  assert_equal "$(jq -c '.runs[1] | [.algorithm, .worst.own_windows]' <<<"$output")" '["sliding-window-log",null]'
+  assert_equal "$(gojq -c '.runs[1] | [.algorithm, .worst.own_windows]' <<<"$output")" '["sliding-window-log",null]'
   # All units in one of them.
   run -0 rlctl burst steady --model --limit 10/60s --requests 8 --algorithm fixed-window --json
-  assert_equal "$(jq -c '.runs[0].worst.own_windows | map(.units)' <<<"$output")" '[8]'
+  assert_equal "$(gojq -c '.runs[0].worst.own_windows | map(.units)' <<<"$output")" '[8]'
   run -0 rlctl burst --model --limit 10/60s --algorithm fixed-window --cost 11 --json
-  assert_equal "$(jq -c '.runs[0].worst.own_windows' <<<"$output")" null
+  assert_equal "$(gojq -c '.runs[0].worst.own_windows' <<<"$output")" null
 }
 
 @test "JSON has the worst window of each key, the worst first, of 100 keys at most" {
   cd "$BATS_TEST_TMPDIR"
   run -0 rlctl burst poisson --model --limit 4/10s --keys 9 --rate 8/s --algorithm fixed-window --json --jsonl x.jsonl
-  jq '.runs[0]' <<<"$output" >run.json
-  assert_equal "$(jq '.worst_keys | length' run.json)" 9
-  assert_equal "$(jq -c '(.worst_keys[0] | [.key, .allowed, .from_us, .span_us]) ==
+  gojq '.runs[0]' <<<"$output" >run.json
+  assert_equal "$(gojq '.worst_keys | length' run.json)" 9
+  assert_equal "$(gojq -c '(.worst_keys[0] | [.key, .allowed, .from_us, .span_us]) ==
     (.worst | [.key, .allowed, .from_us, .span_us])' run.json)" true
-  assert_equal "$(jq -c '[.worst_keys[].ratio] | . == (sort | reverse)' run.json)" true
-  assert_equal "$(jq '[.worst_keys[].denied] | add' run.json)" "$(jq .denied run.json)"
+  assert_equal "$(gojq -c '[.worst_keys[].ratio] | . == (sort | reverse)' run.json)" true
+  assert_equal "$(gojq '[.worst_keys[].denied] | add' run.json)" "$(gojq .denied run.json)"
   # What the decisions say of the last one.
   local key from to
-  read -r key from to < <(jq -r '.worst_keys[-1] | [.key, .from_us, .from_us + .span_us] | @tsv' run.json)
-  assert_equal "$(jq '.worst_keys[-1].allowed' run.json)" \
-    "$(jq "select(.allowed and .key == \"$key\" and .at_us >= $from and .at_us <= $to) | 1" x.jsonl | wc -l)"
+  read -r key from to < <(gojq -r '.worst_keys[-1] | [.key, .from_us, .from_us + .span_us] | @tsv' run.json)
+  assert_equal "$(gojq '.worst_keys[-1].allowed' run.json)" \
+    "$(gojq "select(.allowed and .key == \"$key\" and .at_us >= $from and .at_us <= $to) | 1" x.jsonl | wc -l)"
   run -0 rlctl burst poisson --model --limit 4/10s --keys 500 --rate 200/s --json
-  assert_equal "$(jq -c '.runs[0] | [.keys, (.worst_keys | length)]' <<<"$output")" '[500,100]'
+  assert_equal "$(gojq -c '.runs[0] | [.keys, (.worst_keys | length)]' <<<"$output")" '[500,100]'
 }
 
 @test "many decisions are written while they are made, and none is lost" {
@@ -254,11 +255,11 @@ golden=$project/tests/cli/golden
 
 @test "--start sets the time of the first request, and is part of the printed command" {
   run -0 rlctl burst steady --model --limit 10/10s --requests 3 --start 2040-02-02T00:00:01Z --algorithm gcra --jsonl -
-  assert_equal "$(jq -s '.[0].at_us' <<<"$output")" 2211753601000000
+  assert_equal "$(gojq -s '.[0].at_us' <<<"$output")" 2211753601000000
   # The requests of boundary surround the next edge.
   run -0 rlctl burst --model --limit 1/60s --start 2211753601000000 --algorithm gcra --jsonl -
-  assert_equal "$(jq -c '.at_us' <<<"$output")" $'2211753659990000\n2211753660000000'
+  assert_equal "$(gojq -c '.at_us' <<<"$output")" $'2211753659990000\n2211753660000000'
   run -0 rlctl burst --model --limit 1/60s --start 2211753601000000 --algorithm gcra --json
-  assert_equal "$(jq -r .command <<<"$output")" \
+  assert_equal "$(gojq -r .command <<<"$output")" \
     'rlctl burst boundary --limit 1/60s --algorithm gcra --model --seed 1 --start 2211753601000000'
 }

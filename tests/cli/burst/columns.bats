@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # The bars of a picture: how many requests each column holds, counted here from the decisions.
@@ -18,7 +19,7 @@ drawn() {
 }
 # counted FILE WIDTH_US: the same from decisions, in columns [n * WIDTH, (n + 1) * WIDTH) since 1970.
 counted() {
-  jq -r '[.at_us, .allowed] | @tsv' "$1" | perl -ane '
+  gojq -r '[.at_us, .allowed] | @tsv' "$1" | perl -ane '
     BEGIN { $width = shift }
     $from //= $F[0] - $F[0] % $width;
     $count{($F[0] - $from - ($F[0] - $from) % $width) / $width}{$F[1]}++;

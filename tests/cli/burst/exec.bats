@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl burst --exec`: programs that answer well, and programs that misbehave. No test waits for an answer that
@@ -216,7 +217,7 @@ keep="sh -c 'tee requests | sed -u s/.*/1/'"
   printf '%s\n' '{"ts":1767225600,"key":"a\"b\\c\nd\te/"}' '{"ts":1767225601,"key":"\u00e4\u0001"}' >requests.json
   printf '1767225602 a\xffb\n1767225603 %s\n' "'x'" >requests.log
   run -0 rlctl burst --replay requests.json --replay requests.log --limit 5/60s -q --exec "$keep"
-  assert_equal "$(jq -c '[.key, .key_base64]' requests)" '["a\"b\\c\nd\te/",null]
+  assert_equal "$(gojq -c '[.key, .key_base64]' requests)" '["a\"b\\c\nd\te/",null]
 ["ä\u0001",null]
 ["a\\xffb","Yf9i"]
 ["'"'x'"'",null]'
@@ -228,7 +229,7 @@ keep="sh -c 'tee requests | sed -u s/.*/1/'"
 
 @test "a reset comes before each schedule, and the numbers begin anew" {
   run -0 rlctl burst adversary --budget 200 --limit 1/60s -q --exec "sh -c 'tee requests | sed -u \"/reset/d; s/.*/1/\"'"
-  run -0 jq -s 'reduce .[] as $line ({id: 0, resets: 0, wrong: 0};
+  run -0 gojq -s 'reduce .[] as $line ({id: 0, resets: 0, wrong: 0};
     if $line.reset then {id: 0, resets: (.resets + 1), wrong} else
     {id: $line.id, resets, wrong: (.wrong + if $line.id == .id + 1 then 0 else 1 end)} end)
     | .resets > 10, .wrong' -c requests
@@ -268,11 +269,11 @@ SH
   assert_line --regexp '^program +fixed.py +python3 fixed.py$'
   run -0 rlctl burst adversary --exec 'python3 fixed.py' --budget 5000 --json
   local first=$output
-  run -0 bash -c "$(jq -r .command <<<"$first") --json"
+  run -0 bash -c "$(gojq -r .command <<<"$first") --json"
   assert_output "$first"
   run -0 rlctl burst adversary --exec 'python3 fixed.py' --budget 5000 --write worst.log -q
   run -0 rlctl burst --replay worst.log --exec 'python3 fixed.py' --limit 5/60s --json
-  assert_equal "$(jq '.runs[0].worst.ratio' <<<"$output")" 2
+  assert_equal "$(gojq '.runs[0].worst.ratio' <<<"$output")" 2
 }
 
 @test "a correct log in Python never exceeds its limit, and tells no wrong retry_after" {
@@ -330,9 +331,9 @@ PYTHON
   echo "return redis.call('INCR', KEYS[1])" >count.lua
   run -0 rlctl burst --limit 100/60s --exec 'python3 fixed.py' --exec 'python3 other/fixed.py' --exec 'python3 fixed.py' \
     --script count.lua --keys '{key}:{window_index}' --allowed-when '<=limit' --algorithm gcra --json
-  assert_equal "$(jq -c '[.runs[].algorithm]' <<<"$output")" \
+  assert_equal "$(gojq -c '[.runs[].algorithm]' <<<"$output")" \
     '["count.lua","python3 fixed.py","python3 other/fixed.py","gcra"]'
-  assert_equal "$(jq -c '[.runs[].worst.allowed]' <<<"$output")" '[200,200,100,100]'
+  assert_equal "$(gojq -c '[.runs[].worst.allowed]' <<<"$output")" '[200,200,100,100]'
 }
 
 @test "a program of the configuration runs in the configuration's folder, under its name" {
@@ -347,7 +348,7 @@ exec = "./none"
 TOML
   local options=(--config configured/config.toml burst --limit 100/60s)
   run -0 rlctl "${options[@]}" --script mine --json
-  assert_equal "$(jq -c '.runs[] | [.algorithm, .worst.ratio]' <<<"$output")" '["mine",2]'
+  assert_equal "$(gojq -c '.runs[] | [.algorithm, .worst.ratio]' <<<"$output")" '["mine",2]'
   run -0 rlctl "${options[@]}" --script mine --against fixed-window -q
   run -2 rlctl "${options[@]}" --script gone
   assert_line "rlctl: burst: gone: cannot run './none': no such file or directory"

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # Programs of `rlctl burst --exec` under the real clock, and with --suggest.
@@ -29,25 +30,25 @@ for line in sys.stdin: print(json.dumps({"allowed": True, "remaining": json.load
   run -0 --separate-stderr rlctl burst steady --rate 100/s --duration 300ms --clock real --exec 'python3 now.py' \
     --jsonl - --timeout 60s
   after=$(date +%s%6N)
-  assert_equal "$(jq -s "length, all(.remaining == .at_us and .at_us >= $before and .at_us <= $after)" <<<"$output")" \
+  assert_equal "$(gojq -s "length, all(.remaining == .at_us and .at_us >= $before and .at_us <= $after)" <<<"$output")" \
     $'30\ntrue'
 }
 
 @test "under the real clock, times are measured, on a schedule and without one" {
   run -0 --separate-stderr rlctl burst steady --rate 100/s --duration 300ms --limit 10/60s --clock real \
     --exec 'python3 fixed.py' --json --timeout 60s
-  assert_equal "$(jq -c '.runs[0] | [.sent, .allowed <= 20, .latency_us.service.n, .latency_us.response.n]' <<<"$output")" \
+  assert_equal "$(gojq -c '.runs[0] | [.sent, .allowed <= 20, .latency_us.service.n, .latency_us.response.n]' <<<"$output")" \
     '[30,true,30,30]'
   run -0 --separate-stderr rlctl burst --rate max --requests 1000 --limit 10/60s --clock real \
     --exec 'python3 fixed.py' --json --timeout 60s
-  assert_equal "$(jq -c '.runs[0] | [.sent, .latency_us.service.n]' <<<"$output")" '[1000,1000]'
+  assert_equal "$(gojq -c '.runs[0] | [.sent, .latency_us.service.n]' <<<"$output")" '[1000,1000]'
 }
 
 @test "the printed command repeats a run under the real clock" {
   run -0 --separate-stderr rlctl burst --rate max --requests 100 --clock real --exec 'python3 fixed.py' --json \
     --timeout 60s
-  run -0 --separate-stderr sh -c "$(jq -r .command <<<"$output") --json --timeout 60s"
-  assert_equal "$(jq '.runs[0].sent' <<<"$output")" 100
+  run -0 --separate-stderr sh -c "$(gojq -r .command <<<"$output") --json --timeout 60s"
+  assert_equal "$(gojq '.runs[0].sent' <<<"$output")" 100
 }
 
 @test "a program says itself how many requests may be in flight" {
@@ -75,7 +76,7 @@ sys.exit("no more")' >three.py
   seq 1 2000 | awk '{ print 100 + int($1 / 10) " k" $1 % 7 }' >requests.log
   run -0 rlctl burst --replay requests.log --limit 2/10s --suggest 5% --exec 'python3 fixed.py' \
     --algorithm fixed-window --model --json --timeout 60s
-  assert_equal "$(jq -c '.runs | map(.suggestion) | .[0] == .[1], (.[0].limit > 5)' <<<"$output")" $'true\ntrue'
+  assert_equal "$(gojq -c '.runs | map(.suggestion) | .[0] == .[1], (.[0].limit > 5)' <<<"$output")" $'true\ntrue'
 }
 
 @test "each program that --suggest has asked may end by itself" {

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # Programs of `rlctl burst --exec` that keep their state in Redis, or ask for the time themselves.
@@ -42,21 +43,21 @@ PYTHON
 traffic=(poisson --keys 3 --limit 5/10s --duration 500s --timeout 60s)
 against_fixed() {
   run -0 rlctl burst "${traffic[@]}" --against fixed-window --model --json "$@"
-  assert_equal "$(jq -c '.against.differs, (.runs[0].sent > 500)' <<<"$output")" $'false\ntrue'
+  assert_equal "$(gojq -c '.against.differs, (.runs[0].sent > 500)' <<<"$output")" $'false\ntrue'
 }
 
 @test "the Redis server of a program has the time of its requests" {
   # The window begins with the first request; at 110 s its key lives through its last millisecond.
   printf '%s k\n' 100 101 102 103 104 105 109.999 110 110.002 111 119 125 >requests.log
   run -0 rlctl burst --replay requests.log --limit 5/10s --exec 'python3 counter.py' --jsonl - --timeout 60s
-  assert_equal "$(jq -r 'if .allowed then 1 else 0 end' <<<"$output" | tr -d '\n')" 111110001111
+  assert_equal "$(gojq -r 'if .allowed then 1 else 0 end' <<<"$output" | tr -d '\n')" 111110001111
 }
 
 @test "a key lives through the millisecond in which it expires, and a difference then is named so" {
   printf '%s k\n' 100.0 110.0005 >requests.log
   run -1 rlctl burst --replay requests.log --limit 1/10s --exec 'python3 counter.py' --against sliding-window-log \
     --timeout 60s --json
-  assert_equal "$(jq -c '.against | [.request, .allowed, .at_end_of_ttl]' <<<"$output")" '[2,false,true]'
+  assert_equal "$(gojq -c '.against | [.request, .allowed, .at_end_of_ttl]' <<<"$output")" '[2,false,true]'
   run -1 rlctl burst --replay requests.log --limit 1/10s --exec 'python3 counter.py' --against sliding-window-log \
     --timeout 60s
   assert_regex "$(tr -s ' \n' ' ' <<<"$output")" 'within the millisecond in which a key in Redis expires'
@@ -64,13 +65,13 @@ against_fixed() {
 
 @test "what a program keeps in Redis is gone for the next schedule" {
   run -0 rlctl burst adversary --budget 3000 --limit 5/60s --exec 'python3 counter.py' --json --timeout 60s
-  assert_equal "$(jq -c '.runs[0] | [.most.worst.allowed > 5, .most.worst.allowed <= 10]' <<<"$output")" '[true,true]'
+  assert_equal "$(gojq -c '.runs[0] | [.most.worst.allowed > 5, .most.worst.allowed <= 10]' <<<"$output")" '[true,true]'
 }
 
 @test "a program that lets several requests be in flight gets them one by one once it has connected" {
   { echo "print('{\"hello\":{\"pipeline\":64}}', flush=True)"; cat counter.py; } >pipelined.py
   run -0 rlctl burst "${traffic[@]}" --exec 'python3 counter.py' --exec 'python3 pipelined.py' --json
-  assert_equal "$(jq -c '.runs | map([.allowed, .denied]) | .[0] == .[1]' <<<"$output")" true
+  assert_equal "$(gojq -c '.runs | map([.allowed, .denied]) | .[0] == .[1]' <<<"$output")" true
   cat >late.py <<'PYTHON'
 import os, re, socket, sys
 print('{"hello":{"pipeline":64}}', flush=True)
@@ -94,7 +95,7 @@ done
 SH
   # The variable takes the place of one that the user has.
   RLCTL_REDIS_URL=redis://127.0.0.1:1 run -0 rlctl burst --limit 3/60s --exec 'sh limiter.sh' --json --timeout 60s
-  assert_equal "$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[6,3]'
+  assert_equal "$(gojq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[6,3]'
 }
 
 @test "without a server on this machine, a program runs without one" {
@@ -102,7 +103,7 @@ SH
   ln -s "$(command -v sh)" "$(command -v jq)" bin/
   echo 'while read -r line; do echo ${RLCTL_REDIS_URL:+0}${RLCTL_REDIS_URL:-1}; done' >asks.sh
   PATH=$PWD/bin:$(dirname "$(command -v rlctl)") run -0 rlctl burst --limit 3/60s --exec 'sh asks.sh' --json
-  assert_equal "$(jq '.runs[0].allowed' <<<"$output")" 6
+  assert_equal "$(gojq '.runs[0].allowed' <<<"$output")" 6
 }
 
 @test "a server that does not follow the virtual clock is an error" {

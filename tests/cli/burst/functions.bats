@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # Libraries of Redis functions, under burst and debug.
@@ -32,10 +33,10 @@ need_functions() {
   assert_line --regexp '^mylib\.lua  2\.00× the limit: 10 within '
   run -0 rlctl burst steady --rate 1/s --duration 5m --limit 5/60s --script mylib.lua --function take \
     --args '{limit} {window_s}' --json
-  assert_equal "$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[300,25]'
+  assert_equal "$(gojq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[300,25]'
   run -0 --separate-stderr rlctl burst --clock real --limit 5/1s --script mylib.lua --args '{limit} {window_s}' --json
-  assert_equal "$(jq .runs[0].sent <<<"$output")" 10
-  assert_equal "$(jq '.runs[0].server_us_per_call > 0' <<<"$output")" true
+  assert_equal "$(gojq .runs[0].sent <<<"$output")" 10
+  assert_equal "$(gojq '.runs[0].server_us_per_call > 0' <<<"$output")" true
 }
 
 @test "redis-cli gets a script that calls the function, not the library, which EVAL would refuse" {

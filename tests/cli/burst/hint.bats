@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # What `rlctl burst` says about a script whose replies it may read wrongly, and about one that never ends.
@@ -24,7 +25,7 @@ hints() {
   local warning=''
   if [[ $1 != null ]]; then warning="rlctl: burst: warning: $2: $1"; fi
   run -0 --separate-stderr rlctl burst "${@:3}" --script "$2" --limit 5/60s --args '{now} {id}' --json
-  assert_equal "$(jq -r '.runs[0] | .algorithm, .hint' <<<"$output")" "$2"$'\n'"$1"
+  assert_equal "$(gojq -r '.runs[0] | .algorithm, .hint' <<<"$output")" "$2"$'\n'"$1"
   assert_equal "$stderr" "$warning"
 }
 search=(adversary --budget 2000)
@@ -93,9 +94,9 @@ LUA
   run -0 rlctl burst adversary --budget 2000 --script inverted.lua --args '{now}'
   assert_line 'hint       the reply may be inverted: the first request was denied, and a later'
   run -0 --separate-stderr rlctl burst --clock real --script inverted.lua --limit 5/1s --json
-  assert_equal "$(jq -r '.runs[0].hint' <<<"$output")" "$inverted try --allowed-when zero"
+  assert_equal "$(gojq -r '.runs[0].hint' <<<"$output")" "$inverted try --allowed-when zero"
   run -0 --separate-stderr rlctl burst --algorithm gcra --limit 3/60s --cost 7 --json
-  assert_equal "$(jq -r '.runs[0].hint' <<<"$output")" null
+  assert_equal "$(gojq -r '.runs[0].hint' <<<"$output")" null
 }
 
 # --- a script that never ends ------------------------------------------------------------------------
@@ -227,7 +228,7 @@ LUA
   run -5 --separate-stderr rlctl burst "${deny[@]}"
   assert_regex "$stderr" 'if this error is how the script denies, use --denied-error LIMIT'
   run -0 --separate-stderr rlctl burst steady "${deny[@]}" --rate 10/s --requests 8 --denied-error LIMIT --json
-  assert_equal "$(jq -c '.runs[0] | [.allowed, .denied]' <<<"$output")" '[5,3]'
+  assert_equal "$(gojq -c '.runs[0] | [.allowed, .denied]' <<<"$output")" '[5,3]'
   run -0 rlctl burst "${search[@]}" "${deny[@]}" --denied-error LIMIT
   run -5 rlctl burst "${deny[@]}" --denied-error OTHER
   run -2 rlctl burst "${deny[@]}" --denied-error ERR
@@ -243,5 +244,5 @@ LUA
   assert_regex "$stderr" "json\(r\)\.NAME"
   run -0 --separate-stderr rlctl burst steady --rate 2/s --requests 10 --limit 2/1h --script json.lua \
     --allowed-when 'json(r).ok' --remaining 'json(r).left' --json
-  assert_equal "$(jq -c '.runs[0] | [.allowed, .denied]' <<<"$output")" '[2,8]'
+  assert_equal "$(gojq -c '.runs[0] | [.allowed, .denied]' <<<"$output")" '[2,8]'
 }

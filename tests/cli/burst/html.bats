@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # What is in a page without looking at it; tests/browser looks.
@@ -20,11 +21,11 @@ data() { sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\
   printf '%s\n' '1000 a 2' '1001 b 1' '1001.5 a 3' '1002 b 9' >log
   rlctl burst -q --model --replay log --limit 4/60s --algorithm fixed-window --html x.html --jsonl x.jsonl
   data x.html >data.json
-  run -0 jq -c '.scenes[0].traffic[0] | [.keys, .at, .key, .cost]' data.json
+  run -0 gojq -c '.scenes[0].traffic[0] | [.keys, .at, .key, .cost]' data.json
   assert_output '[["a","b"],[1000000000,1000000,500000,500000],[0,1,-1,1],[2,-1,2,6]]'
-  run -0 jq -r '.scenes[0].runs[0].decisions' data.json
-  assert_output "$(jq -rs 'map(if .allowed then "1" else "0" end) | join("")' x.jsonl)"
-  run -0 jq -c '[.limits[0].limit, .limits[0].window]' data.json
+  run -0 gojq -r '.scenes[0].runs[0].decisions' data.json
+  assert_output "$(gojq -rs 'map(if .allowed then "1" else "0" end) | join("")' x.jsonl)"
+  run -0 gojq -c '[.limits[0].limit, .limits[0].window]' data.json
   assert_output '[4,60000000]'
 }
 
@@ -50,9 +51,9 @@ data() { sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\
   rlctl burst -q --model --replay log --limit 100/60s --algorithm gcra --html x.html
   grep -qF 'Of more than 100,000 requests' x.html
   data x.html >data.json
-  run -0 jq -r '.scenes[0] | .traffic[0].keys[.runs[0].whole[0]]' data.json
+  run -0 gojq -r '.scenes[0] | .traffic[0].keys[.runs[0].whole[0]]' data.json
   assert_output often
-  jq -e '.scenes[0] | (.traffic[0].at | length) as $single | .runs[0] |
+  gojq -e '.scenes[0] | (.traffic[0].at | length) as $single | .runs[0] |
     $single >= 27500 and $single <= 100000 and
     (.requests.allowed | add) + (.requests.denied | add) == 110000' data.json
 }
@@ -64,7 +65,7 @@ data() { sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\
   assert_equal "$(grep -o '</script>' x.html | wc -l)" 2
   assert_equal "$(grep -o '</title>' x.html | wc -l)" 1
   run -1 grep -P '\xe2\x80[\xae\xa8]' x.html
-  run -0 jq -r '.scenes[0].traffic[0].keys[0]' <(data x.html)
+  run -0 gojq -r '.scenes[0].traffic[0].keys[0]' <(data x.html)
   assert_output '</script><!--"\xe2\x80\xae\xe2\x80\xa8'
 }
 
@@ -76,5 +77,5 @@ data() { sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\
 @test "under the real clock, each run has times of its own" {
   run -0 rlctl burst steady -q --clock real --limit 20/s --duration 200ms --rate 100/s --html x.html
   data x.html >data.json
-  jq -e '.clock == false and (.scenes[0].traffic | length) == 2 and .scenes[0].traffic[0].at[0] < 1000000' data.json
+  gojq -e '.clock == false and (.scenes[0].traffic | length) == 2 and .scenes[0].traffic[0].at[0] < 1000000' data.json
 }

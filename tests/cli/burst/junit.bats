@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # --junit FILE: assertions for CI servers.
@@ -61,6 +62,6 @@ of() { xmllint --xpath "$1" x.xml; }
   run -1 --separate-stderr rlctl burst --model --assert 'worst<=1' --junit -
   xmllint --noout - <<<"$output"
   run -2 rlctl burst --model --assert 'worst<=1' --junit - --json
-  run -0 jq -r .error.message <<<"$output"
+  run -0 gojq -r .error.message <<<"$output"
   assert_output 'standard output is asked for more than once'
 }

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl burst --concurrency`: acquires, renewals and releases. Semaphores that are sound, and some that are not.
@@ -21,7 +22,7 @@ LUA
 }
 
 # holding FILTER: of the only run in $output.
-holding() { jq -c ".runs[0].holding | $1" <<<"$output"; }
+holding() { gojq -c ".runs[0].holding | $1" <<<"$output"; }
 
 @test "concurrency gives as many leases as there are, alike on a server and in its model" {
   local options=(burst --concurrency 5 --lease 3s --hold 1s~ --crash 5% --renew --keys 3 --rate 20/s --json)
@@ -29,9 +30,9 @@ holding() { jq -c ".runs[0].holding | $1" <<<"$output"; }
   assert_equal "$(holding '[.held, .starved, .leaked, .end_taken, .end_keys, .releases_refused]')" '[5,0,0,0,3,0]'
   assert_equal "$(holding '.crashed > 0 and .renewed > 0 and .released > 0')" true
   local runs
-  runs=$(jq -c .runs <<<"$output")
+  runs=$(gojq -c .runs <<<"$output")
   run -0 rlctl "${options[@]}" --model
-  assert_equal "$(jq -c .runs <<<"$output")" "$runs"
+  assert_equal "$(gojq -c .runs <<<"$output")" "$runs"
 }
 
 @test "a lease that is not renewed ends, and who holds on is counted apart" {
@@ -110,7 +111,7 @@ PYTHON
 @test "a replayed log says how long leases were held" {
   printf '%s\n' time,key,ms 0,a,1500 1,a,500 2,a,1000 4,b,10 >log.csv
   run -0 rlctl burst --replay log.csv --hold-field ms:ms --concurrency 1 --model --jsonl -
-  assert_equal "$(jq -r '"\(.at_us) \(.holder) \(.event) \(.key) \(.allowed)"' <<<"$output")" \
+  assert_equal "$(gojq -r '"\(.at_us) \(.holder) \(.event) \(.key) \(.allowed)"' <<<"$output")" \
     '0 h1 acquire a true
 1000000 h2 acquire a false
 1500000 h1 release a true
@@ -147,7 +148,7 @@ PYTHON
 @test "the command that is printed repeats the run" {
   run -0 rlctl burst "${zset[@]}" --concurrency 3 --hold 500ms~ --crash 1% --release-args '{limit} 0 {holder}' --json
   local report=$output
-  run -0 bash -c "$(jq -r .command <<<"$report") --json"
+  run -0 bash -c "$(gojq -r .command <<<"$report") --json"
   assert_equal "$output" "$report"
 }
 

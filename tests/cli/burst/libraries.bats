@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # Limiters of well-known libraries, written anew with their calls, arguments and replies: each runs as it
@@ -11,7 +12,7 @@ search() {
   local limit=$1 script=$2
   shift 2
   rlctl burst adversary --budget 2000 --no-stepping-back --limit "$limit" --script "$script.lua" "$@" --json \
-    2>/dev/null | jq -r '.runs[0] | "\(.most.worst.ratio * 100 | round / 100) \(.wrongly_denied != null) \(.unbounded)"'
+    2>/dev/null | gojq -r '.runs[0] | "\(.most.worst.ratio * 100 | round / 100) \(.wrongly_denied != null) \(.unbounded)"'
 }
 
 # finds RATIO WRONG UNBOUNDED LIMIT SCRIPT OPTION…
@@ -66,7 +67,7 @@ redis_rate=(--args '{burst} {limit} {window_s} {cost}' --allowed-when 'r[1] > 0'
   # Four requests of 3 leave 5 - 12 tokens, so that more than one refill passes before the next.
   run -0 --separate-stderr rlctl burst steady --limit 5/60s --cost 3 --rate 4/60s --duration 240s \
     --script upstash_token_bucket.lua "${bucket[@]}" --algorithm token-bucket --json
-  run -0 jq -c '[.runs[].allowed] | .[0] < .[1]' <<<"$output"
+  run -0 gojq -c '[.runs[].allowed] | .[0] < .[1]' <<<"$output"
   assert_output true
 }
 

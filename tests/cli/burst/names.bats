@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # Scripts by name, several scripts, a script on standard input, and KEYS and ARGV as redis-cli has them.
@@ -30,7 +31,7 @@ END
 
 args=(--args '{limit} {window_ms} {now_ms}')
 
-names() { jq -c '[.runs[].algorithm]' <<<"$1"; }
+names() { gojq -c '[.runs[].algorithm]' <<<"$1"; }
 
 # repeats: the command that $output prints has the same output.
 repeats() {

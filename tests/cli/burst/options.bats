@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # The options that `rlctl burst` accepts and refuses before it starts anything: no server is running here.
@@ -14,7 +15,7 @@ setup() {
 
 @test "if nothing was allowed, the worst has no time" {
   run -0 rlctl burst --model --limit 3/60s --cost 7 --algorithm gcra --json
-  jq -e '.runs[0].worst | [.allowed, .from_us, .span_us] == [0, null, null]' <<<"$output"
+  gojq -e '.runs[0].worst | [.allowed, .from_us, .span_us] == [0, null, null]' <<<"$output"
   run -0 rlctl burst --model --limit 3/60s --cost 7 --algorithm gcra
   assert_line --regexp '^gcra +2 +0 +2 +0  0\.00× +- +-( |$)'
 }
@@ -68,16 +69,16 @@ proves_nothing() {
 
 @test "algorithms may be given together or one by one, and each counts once" {
   run -0 rlctl burst --model --json --algorithm gcra,fixed-window --algorithm gcra --algorithm token-bucket
-  run -0 jq -c '[.runs[].algorithm]' <<<"$output"
+  run -0 gojq -c '[.runs[].algorithm]' <<<"$output"
   assert_output '["gcra","fixed-window","token-bucket"]'
   run -0 rlctl burst --model --json --algorithm gcra,all
-  run -0 jq -c '[.runs[].algorithm]' <<<"$output"
+  run -0 gojq -c '[.runs[].algorithm]' <<<"$output"
   assert_output '["gcra","fixed-window","sliding-window-log","sliding-window-zset","sliding-window-counter","token-bucket","leaky-bucket","budget"]'
 }
 
 @test "a burst applies to the algorithms that have one" {
   run -0 rlctl burst --model --json --burst 5 --algorithm fixed-window,gcra
-  run -0 jq -c '[.runs[].allowed]' <<<"$output"
+  run -0 gojq -c '[.runs[].allowed]' <<<"$output"
   assert_output '[2000,5]'
 }
 
@@ -101,8 +102,8 @@ proves_nothing() {
 
 @test "with --json a failed assertion is JSON on stderr" {
   run -1 --separate-stderr rlctl burst --model --json --assert 'worst<=1'
-  jq -e '.runs[0].worst.ratio == 2' <<<"$output"
-  run -0 jq -r '.error.code' <<<"$stderr"
+  gojq -e '.runs[0].worst.ratio == 2' <<<"$output"
+  run -0 gojq -r '.error.code' <<<"$stderr"
   assert_output assertion
 }
 

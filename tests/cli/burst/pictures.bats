@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # Titles, the pictures of searches, and why an algorithm did what it did.
@@ -40,7 +41,7 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
 @test "the axis ends with the traffic, and units that proceed later are marked" {
   rlctl burst -q --model --limit 10/60s --algorithm leaky-bucket --svg x.svg --jsonl x.jsonl
   local later
-  later=$(jq -s '(map(.at_us) | max) as $last | map(select(.allowed and .at_us + .delay_us > $last)) | length' x.jsonl)
+  later=$(gojq -s '(map(.at_us) | max) as $last | map(select(.allowed and .at_us + .delay_us > $last)) | length' x.jsonl)
   assert_equal "$later" 10
   run -0 texts 'soft end' x.svg
   assert_line '10 units proceed later, until +59.99 s →'
@@ -124,7 +125,7 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
 
 @test "the picture of an exhaustive search says so, and an instant is a step in a window" {
   run -0 rlctl burst adversary --model --limit 2/10s --algorithm fixed-window --exhaustive 3 --svg x.svg --json
-  assert_equal "$(jq -c .seed <<<"$output")" null
+  assert_equal "$(gojq -c .seed <<<"$output")" null
   run -0 texts soft x.svg
   assert_line --partial 'every schedule of up to 3 requests, virtual time'
   refute_line --partial seed
@@ -139,7 +140,7 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
 @test "the picture of a schedule with refunds has no curve, and says that it lacks them" {
   run -0 rlctl burst adversary --model --limit 2/10s --algorithm gcra --refunds --svg x.svg --json
   local cost
-  cost=$(jq '[.runs[0].most.schedule[].cost] | min' <<<"$output")
+  cost=$(gojq '[.runs[0].most.schedule[].cost] | min' <<<"$output")
   assert_equal "$cost" -1
   run -0 texts 'soft end' x.svg
   assert_line --partial 'refunds are not shown; bars: requests in '
@@ -162,9 +163,9 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
 
 @test "the report, the picture and --json say why each algorithm did what it did" {
   run -0 rlctl burst --model --limit 10/60s --algorithm all --json --svg x.svg
-  assert_equal "$(jq '[.runs[] | select(.why == null)] | length' <<<"$output")" 0
+  assert_equal "$(gojq '[.runs[] | select(.why == null)] | length' <<<"$output")" 0
   local why
-  why=$(jq -r '.runs[0].why' <<<"$output")
+  why=$(gojq -r '.runs[0].why' <<<"$output")
   assert_equal "$why" "its counter starts over at 2026-01-01T00:01:00Z, so 10 requests before that and \
 10 after it were allowed within 19 ms"
   run -0 texts soft x.svg
@@ -177,17 +178,17 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
 @test "the numbers of why are those of the decisions" {
   rlctl burst poisson -q --model --limit 20/s --rate 60/s --algorithm fixed-window --jsonl x.jsonl --json
   run -0 rlctl burst poisson --model --limit 20/s --rate 60/s --algorithm fixed-window --json
-  read -r from span before after < <(jq -r '.runs[0] | [.worst.from_us, .worst.span_us,
+  read -r from span before after < <(gojq -r '.runs[0] | [.worst.from_us, .worst.span_us,
     (.why | capture("so (?<b>[0-9]+) request.* and (?<a>[0-9]+) after") | .b, .a)] | @tsv' <<<"$output")
   local edge=$(((from / 1000000 + 1) * 1000000))
-  assert_equal "$before" "$(jq "select(.allowed and .at_us >= $from and .at_us < $edge) | 1" x.jsonl | wc -l)"
-  assert_equal "$after" "$(jq "select(.allowed and .at_us >= $edge and .at_us <= $from + $span) | 1" x.jsonl | wc -l)"
+  assert_equal "$before" "$(gojq "select(.allowed and .at_us >= $from and .at_us < $edge) | 1" x.jsonl | wc -l)"
+  assert_equal "$after" "$(gojq "select(.allowed and .at_us >= $edge and .at_us <= $from + $span) | 1" x.jsonl | wc -l)"
 }
 
 @test "a script has no such sentence, nor has a limit kept by one of several" {
   run -0 rlctl burst --model --limit 10/60s --limit 5/1s --algorithm sliding-window-log --json
-  assert_equal "$(jq -c '[.runs[].why]' <<<"$output")" '[null]'
+  assert_equal "$(gojq -c '[.runs[].why]' <<<"$output")" '[null]'
   echo 'return 1' >yes.lua
   run -0 --separate-stderr rlctl burst --limit 10/60s --script ./yes.lua --json
-  assert_equal "$(jq -c '.runs[0].why' <<<"$output")" null
+  assert_equal "$(gojq -c '.runs[0].why' <<<"$output")" null
 }

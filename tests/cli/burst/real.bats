@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl burst` under the real clock: windows are short, so that a run takes a second.
@@ -26,25 +27,25 @@ assertions_are_made() {
 
 @test "the boundary burst is sent around the edge of a window, for each algorithm" {
   real -0 --clock real --limit 20/500ms --json
-  jq -e '[.clock, .clients, .pipeline, .pattern] == ["real", 1, null, "boundary"]' <<<"$output"
-  jq -e '[.runs[] | .sent] == [40, 40]' <<<"$output"
+  gojq -e '[.clock, .clients, .pipeline, .pattern] == ["real", 1, null, "boundary"]' <<<"$output"
+  gojq -e '[.runs[] | .sent] == [40, 40]' <<<"$output"
   # By the clock of this machine, and slightly late on a busy one.
-  jq -e --argjson now "$(date +%s)" '.runs[] | .worst.from_us / 1e6 | . > $now - 60 and . < $now + 1' <<<"$output"
+  gojq -e --argjson now "$(date +%s)" '.runs[] | .worst.from_us / 1e6 | . > $now - 60 and . < $now + 1' <<<"$output"
   # The burst begins 10 ms before the edge, and takes 20 ms plus the sender's lag.
-  jq -e '.runs[] | (.worst.from_us - 490000) % 500000 < 20000 + .latency_us.lag.max' <<<"$output"
+  gojq -e '.runs[] | (.worst.from_us - 490000) % 500000 < 20000 + .latency_us.lag.max' <<<"$output"
 }
 
 @test "each request is timed from its due time and from its sending, and too few answers give no percentile" {
   real -0 steady --clock real --limit 100/200ms --rate 300/s --duration 1s --algorithm gcra --json
-  jq -e '.runs[0] | [.sent, .latency_us.service.n, .latency_us.response.n, .latency_us.lag.n] ==
+  gojq -e '.runs[0] | [.sent, .latency_us.service.n, .latency_us.response.n, .latency_us.lag.n] ==
     [300, 300, 300, 300]' <<<"$output"
-  jq -e '.runs[0] | (.valid | type) == "boolean" and .achieved_per_second > 0 and .server_us_per_call > 0 and
+  gojq -e '.runs[0] | (.valid | type) == "boolean" and .achieved_per_second > 0 and .server_us_per_call > 0 and
     .offered_per_second > 299 and .offered_per_second < 301 and .bytes_per_key > 50' <<<"$output"
-  jq -e '.runs[0].latency_us | keys == ["lag", "response", "service"] and .response.mean >= .service.mean and
+  gojq -e '.runs[0].latency_us | keys == ["lag", "response", "service"] and .response.mean >= .service.mean and
     (.service | keys == ["max", "mean", "min", "n", "p50", "p75", "p90", "p95", "p99", "p99_9", "stdev"])' <<<"$output"
-  jq -e '.runs[0].latency_us | [.service, .response] | all(
+  gojq -e '.runs[0].latency_us | [.service, .response] | all(
     .min > 0 and .min <= .p50 and .p50 <= .p75 and .p75 <= .p90 and .p90 <= .p95 and .p95 <= .max)' <<<"$output"
-  jq -e '.runs[0].latency_us.service | [.p95, .p99, .p99_9] | [.[] == null] == [false, true, true]' <<<"$output"
+  gojq -e '.runs[0].latency_us.service | [.p95, .p99, .p99_9] | [.[] == null] == [false, true, true]' <<<"$output"
   real -0 steady --clock real --limit 100/200ms --rate 300/s --requests 15 --algorithm gcra
   assert_line --regexp '^gcra +15 +- +- +- +- +[0-9.]+ (µs|ms|s) +[0-9.]+ (µs|ms|s)$'
   assert_line --regexp '^- +too few answers'
@@ -53,10 +54,10 @@ assertions_are_made() {
 
 @test "--rate max measures only service times" {
   real -0 --rate max --limit 100/200ms --requests 2000 --keys 3 --json
-  jq -e '[.clock, .clients, .pipeline, .pattern] == ["real", 50, 1, "steady"]' <<<"$output"
-  jq -e '.runs[] | [.sent, .allowed + .denied, .keys, .latency_us.service.n] == [2000, 2000, 3, 2000]' <<<"$output"
-  jq -e '.runs[] | [.latency_us.response, .latency_us.lag, .offered_per_second, .valid] == [null, null, null, true]' <<<"$output"
-  jq -e '.runs[] | .latency_us.service.p99 > 0 and .achieved_per_second > 0' <<<"$output"
+  gojq -e '[.clock, .clients, .pipeline, .pattern] == ["real", 50, 1, "steady"]' <<<"$output"
+  gojq -e '.runs[] | [.sent, .allowed + .denied, .keys, .latency_us.service.n] == [2000, 2000, 3, 2000]' <<<"$output"
+  gojq -e '.runs[] | [.latency_us.response, .latency_us.lag, .offered_per_second, .valid] == [null, null, null, true]' <<<"$output"
+  gojq -e '.runs[] | .latency_us.service.p99 > 0 and .achieved_per_second > 0' <<<"$output"
   real -0 --rate max --limit 100/200ms --duration 300ms --clients 2 --pipeline 5 --algorithm gcra
   assert_line --regexp '^clock +real time +closed loop, 2 clients, pipeline 5$'
   assert_line --regexp '^service time +n '
@@ -67,12 +68,12 @@ assertions_are_made() {
 @test "the printed command has everything that matters" {
   start_server
   real -0 --rate max --limit 10/200ms --requests 10 --algorithm gcra --json -s "$socket" -n 2
-  run -0 jq -r .command <<<"$output"
+  run -0 gojq -r .command <<<"$output"
   assert_output "rlctl burst steady --limit 10/200ms --algorithm gcra --rate max --requests 10 \
 --seed 1 --clock real --clients 50 --pipeline 1 --socket $socket --db 2"
   start_server --requirepass secret
   real -0 steady --clock real --limit 10/200ms --duration 100ms --algorithm gcra --json -u "unix://:secret@$socket"
-  run -0 jq -r .command <<<"$output"
+  run -0 gojq -r .command <<<"$output"
   assert_output "rlctl burst steady --limit 10/200ms --algorithm gcra --duration 100ms --seed 1 \
 --clock real --clients 1 --url unix://$socket"
 }
@@ -82,7 +83,7 @@ assertions_are_made() {
   run -0 ends_by INT '(($(calls evalsha) > 100))' \
     bash -c 'exec rlctl burst --rate max --algorithm gcra -s "$socket" --json >"$TMPDIR/out" 2>/dev/null'
   assert_output 'signal 2'
-  run -0 jq -r '[.interrupted, .command] | @text' "$TMPDIR/out"
+  run -0 gojq -r '[.interrupted, .command] | @text' "$TMPDIR/out"
   assert_output --regexp '^\[true,.* --rate max --duration 10s '
 }
 
@@ -101,7 +102,7 @@ assertions_are_made() {
   local clients
   for clients in 1 2; do
     real -0 --clock real --clients "$clients" --limit 5/200ms --algorithm sliding-window-log --json
-    jq -e ".runs[0] | [.remaining, .reset_after] == $([ "$clients" = 1 ] &&
+    gojq -e ".runs[0] | [.remaining, .reset_after] == $([ "$clients" = 1 ] &&
       echo '[{compared: 10, too_many: 0, too_few: 0}, {compared: 10, too_early_us: 0, too_late_us: 0}]' ||
       echo '[null, null]')" <<<"$output"
   done
@@ -150,7 +151,7 @@ assertions_are_made() {
 @test "each decision is written with the time of its sending" {
   real -0 steady --clock real --limit 5/200ms --rate 100/s --requests 30 --algorithm gcra --jsonl -
   assert_equal "${#lines[@]}" 30
-  run -0 jq -s --argjson now "$(date +%s)" \
+  run -0 gojq -s --argjson now "$(date +%s)" \
     '[.[].at_us] | . == sort and (.[0] / 1e6 - $now | fabs) < 60 and .[29] > .[0]' <<<"$output"
   assert_output true
 }
@@ -178,7 +179,7 @@ assertions_are_made() {
   assert_line --regexp '^gcra .* fell behind$'
   real -0 steady --clock real --limit 100/200ms --rate 5000000/s --requests 20000 --algorithm gcra --json \
     --assert 'sent==20000' --assert 'denied>0' --assert 'worst<=3'
-  assert_equal "$(jq '.runs[0].valid' <<<"$output")" false
+  assert_equal "$(gojq '.runs[0].valid' <<<"$output")" false
   refute_regex "$stderr" assertion
 }
 

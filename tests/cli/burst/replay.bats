@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl burst --replay FILE`: logs, their results, and --suggest. The library's tests check how lines are
@@ -28,8 +29,8 @@ combined() {
 }
 
 # The counts of the runs in the JSON $output.
-counts() { jq -c '.runs[] | [.sent, .allowed, .denied, .keys, .keys_denied]' <<<"$output"; }
-replayed() { jq -c ".replay$1" <<<"$output"; }
+counts() { gojq -c '.runs[] | [.sent, .allowed, .denied, .keys, .keys_denied]' <<<"$output"; }
+replayed() { gojq -c ".replay$1" <<<"$output"; }
 
 # refused MESSAGE ARGUMENT…
 refused() {
@@ -47,9 +48,9 @@ random_log() {
   combined >access.log
   run -0 rlctl burst --replay access.log "${two[@]}" --json
   assert_equal "$(counts)" '[5,4,1,2,1]'
-  assert_equal "$(jq -c '.runs[0] | [.first_denial_us, .worst_minute, .top_denied, .suggestion]' <<<"$output")" \
+  assert_equal "$(gojq -c '.runs[0] | [.first_denial_us, .worst_minute, .top_denied, .suggestion]' <<<"$output")" \
     '[1795155072000000,{"from_us":1795155060000000,"sent":5,"denied":1},[{"key":"192.0.2.1","denied":1}],null]'
-  assert_equal "$(jq -c '[.pattern, .seed]' <<<"$output")" '["replay",null]'
+  assert_equal "$(gojq -c '[.pattern, .seed]' <<<"$output")" '["replay",null]'
   assert_equal "$(replayed '| [.first_us, .last_us, .first_bad, .files[0].format]')" \
     '[1795155070000000,1795155081000000,null,"combined"]'
 }
@@ -129,7 +130,7 @@ random_log() {
   printf '%s\n' 'time,key,cost' 100,a,2 101,a,1 112,a,3 >cost.csv
   run -0 rlctl burst --replay cost.csv --model "${two[@]}" --json
   assert_equal "$(counts)" '[3,1,2,1,1]'
-  assert_equal "$(jq -c '.runs[0].worst | [.allowed, .ratio]' <<<"$output")" '[2,1]'
+  assert_equal "$(gojq -c '.runs[0].worst | [.allowed, .ratio]' <<<"$output")" '[2,1]'
   run -0 rlctl burst --replay cost.csv --model "${two[@]}"
   assert_line --regexp '^limit +2 per 10 s +a request costs up to 3$'
   run -0 rlctl burst --replay cost.csv --model "${two[@]}" --cost-field '' --json
@@ -142,7 +143,7 @@ random_log() {
 @test "the named fields are the ones used" {
   printf '%s\n' '{"a":"1970-01-01T00:01:40Z","b":{"c":"x"},"d":3}' >fields.jsonl
   run -0 rlctl burst --replay fields.jsonl --time-field a --key-field b.c --cost-field d --json --model
-  assert_equal "$(jq -c '.runs[0].worst | [.key, .allowed, .from_us]' <<<"$output")" '["x",3,100000000]'
+  assert_equal "$(gojq -c '.runs[0].worst | [.key, .allowed, .from_us]' <<<"$output")" '["x",3,100000000]'
 }
 
 @test "bad lines are counted, and the first one is shown" {
@@ -193,7 +194,7 @@ any; --key-field takes another field"
     '%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-Agent}i\" %T \"%v\"'; do
     run -0 rlctl burst --replay access.log --format "$format" "${two[@]}" --model --json
     assert_equal "$(counts)" '[5,4,1,2,1]'
-    assert_equal "$(replayed '.files[0] | [.format, .prefix, .bad]')" "$(jq -nc --arg f "$format" '[$f, null, 0]')"
+    assert_equal "$(replayed '.files[0] | [.format, .prefix, .bad]')" "$(gojq -nc --arg f "$format" '[$f, null, 0]')"
   done
   refused '--format: no field for the key: the format has remote_adr, time, any' \
     --replay access.log --format '$remote_adr [$time] $any'
@@ -218,10 +219,10 @@ any; --key-field takes another field"
   run -0 rlctl burst --replay epoch.log --formats --json
   local name example
   while read -r name; do
-    example=$(jq -r --arg name "$name" 'first(.formats[] | select(.name == $name)).example' <<<"$output")
+    example=$(gojq -r --arg name "$name" 'first(.formats[] | select(.name == $name)).example' <<<"$output")
     rlctl burst --replay - --model --json <<<"$example" >out.json
-    assert_equal "$name $(jq -c '.replay.files[0].requests' out.json)" "$name 1"
-  done < <(jq -r '.formats[].name' <<<"$output" | uniq)
+    assert_equal "$name $(gojq -c '.replay.files[0].requests' out.json)" "$name 1"
+  done < <(gojq -r '.formats[].name' <<<"$output" | uniq)
 }
 
 @test "--strict makes a bad line an error, before anything is written" {
@@ -231,7 +232,7 @@ any; --key-field takes another field"
   assert_output ''
   [[ ! -e out.csv ]]
   run -2 --separate-stderr rlctl burst --replay epoch.log --format epoch --strict --json
-  assert_equal "$(jq -r .error.code <<<"$stderr")" input
+  assert_equal "$(gojq -r .error.code <<<"$stderr")" input
 }
 
 @test "terminal control bytes are escaped" {
@@ -281,7 +282,7 @@ any; --key-field takes another field"
   run -0 bash -c "$output"
   assert_equal "$output" "$first"
   run -0 rlctl burst --replay - "${two[@]}" --cost-field '' --json <epoch.log
-  assert_equal "$(jq -r .command <<<"$output")" \
+  assert_equal "$(gojq -r .command <<<"$output")" \
     "rlctl burst --limit 2/10s --algorithm sliding-window-log --replay - --cost-field ''"
 }
 
@@ -291,13 +292,13 @@ any; --key-field takes another field"
   assert_line --regexp '^\* 3 per 10 s +0 +0\.000 % +0 of 2  0\.000 %$'
   assert_line --regexp '^  1 per 10 s +2 +40\.000 % +1 of 2  50\.000 %$'
   run -0 rlctl burst --replay epoch.log --limit 1/10s --algorithm sliding-window-log --suggest 0% --json
-  assert_equal "$(jq -c '.runs[0].suggestion | [.most, .of, .limit, .window_us, .tried[0]]' <<<"$output")" \
+  assert_equal "$(gojq -c '.runs[0].suggestion | [.most, .of, .limit, .window_us, .tried[0]]' <<<"$output")" \
     '[0,"requests",3,10000000,{"limit":1,"denied":2,"share":0.4,"keys_denied":1}]'
   yes '100 a' | head -n 5 >burst.log
   run -0 rlctl burst --replay burst.log --limit 1/10s --burst 2 --algorithm gcra --suggest 0%keys
   assert_line --regexp '^suggested +no limit +denies at most 0 % of keys with a burst of 2$'
   run -0 rlctl burst --replay burst.log --limit 1/10s --burst 2 --algorithm gcra --suggest 0%keys --json
-  assert_equal "$(jq -c '.runs[0].suggestion | [.of, .limit]' <<<"$output")" '["keys",null]'
+  assert_equal "$(gojq -c '.runs[0].suggestion | [.of, .limit]' <<<"$output")" '["keys",null]'
 }
 
 @test "an assertion applies to the replayed log" {
@@ -320,12 +321,12 @@ any; --key-field takes another field"
   run -0 --separate-stderr rlctl burst --replay short.log --clock real "${two[@]}" --json --jsonl sent.jsonl
   # On a busy machine the first request may be sent late, by at most the lag.
   local lag
-  lag=$(jq '.runs[0].latency_us.lag.max' <<<"$output")
-  run -0 jq -s --argjson lag "$lag" '.[2].at_us - .[0].at_us >= 400000 - $lag - 1' sent.jsonl
+  lag=$(gojq '.runs[0].latency_us.lag.max' <<<"$output")
+  run -0 gojq -s --argjson lag "$lag" '.[2].at_us - .[0].at_us >= 400000 - $lag - 1' sent.jsonl
   assert_output true
-  run -0 jq -s -c 'map(.allowed)' sent.jsonl
+  run -0 gojq -s -c 'map(.allowed)' sent.jsonl
   assert_output '[true,true,false]'
-  (($(jq -s '.[0].at_us' sent.jsonl) > 1700000000000000))
+  (($(gojq -s '.[0].at_us' sent.jsonl) > 1700000000000000))
 }
 
 @test "--rate max sends the log once, whatever its times" {
@@ -333,9 +334,9 @@ any; --key-field takes another field"
   run -0 --separate-stderr rlctl burst --replay long.log --rate max "${two[@]}" --json
   assert_equal "$(counts)" '[3,2,1,1,1]'
   # The run ends with the log, not after a fixed time.
-  assert_equal "$(jq -r .command <<<"$output" | grep -c -- --duration)" 0
+  assert_equal "$(gojq -r .command <<<"$output" | grep -c -- --duration)" 0
   run -0 --separate-stderr rlctl burst --replay long.log --rate max --duration 5s --clients 2 "${two[@]}" --json
-  assert_equal "$(jq -c '[.runs[0].sent, .clients]' <<<"$output")" '[3,2]'
+  assert_equal "$(gojq -c '[.runs[0].sent, .clients]' <<<"$output")" '[3,2]'
 }
 
 @test "on another server nothing is left after a replay" {
@@ -369,7 +370,7 @@ any; --key-field takes another field"
     --algorithm sliding-window-log --suggest 0.0001% --json >out 2>/dev/null'
   assert_output 'signal 2'
   run -0 cat out
-  assert_equal "$(jq -c '[.interrupted, .runs[0].sent, .runs[0].suggestion]' <<<"$output")" '[true,300001,null]'
+  assert_equal "$(gojq -c '[.interrupted, .runs[0].sent, .runs[0].suggestion]' <<<"$output")" '[true,300001,null]'
 }
 
 @test "for an object without the required fields, the existing fields are named" {
@@ -384,7 +385,7 @@ any; --key-field takes another field"
 @test "a cost field that no line has is an error, not a cost of 1" {
   echo '{"time":1795155070,"ip":"192.0.2.1","weight":2}' >weights.jsonl
   run -0 rlctl burst --replay weights.jsonl --model "${two[@]}" --cost-field weight --json
-  assert_equal "$(jq .runs[0].worst.allowed <<<"$output")" 2
+  assert_equal "$(gojq .runs[0].worst.allowed <<<"$output")" 2
   run -2 rlctl burst --replay weights.jsonl --model "${two[@]}" --cost-field wieght
   assert_output --partial "weights.jsonl: no line has the field 'wieght'"
 }
@@ -413,7 +414,7 @@ any; --key-field takes another field"
 @test "with different costs, no smaller limit in the table would do" {
   { echo 1795155060 k 6 && for _ in 1 2 3 4 5 6 7 8 9; do echo 1795155061 k 1; done; } >costs.log
   run -0 rlctl burst --replay costs.log --limit 6/60s --algorithm fixed-window --suggest 50% --model --json
-  assert_equal "$(jq -c '.runs[0].suggestion | [.limit, .tried[0].limit, .tried[0].share > 0.5]' <<<"$output")" '[5,2,true]'
+  assert_equal "$(gojq -c '.runs[0].suggestion | [.limit, .tried[0].limit, .tried[0].share > 0.5]' <<<"$output")" '[5,2,true]'
 }
 
 @test "--ipv6-prefix counts the addresses of a network as one client" {
@@ -423,8 +424,8 @@ any; --key-field takes another field"
   done >epoch.log
   run -0 rlctl burst --replay epoch.log "${two[@]}" --ipv6-prefix 64 --model --json
   assert_equal "$(counts)" '[6,5,1,3,1]'
-  assert_equal "$(jq -c '.runs[0].top_denied' <<<"$output")" '[{"key":"2001:db8::/64","denied":1}]'
-  assert_equal "$(jq -r .command <<<"$output")" \
+  assert_equal "$(gojq -c '.runs[0].top_denied' <<<"$output")" '[{"key":"2001:db8::/64","denied":1}]'
+  assert_equal "$(gojq -r .command <<<"$output")" \
     'rlctl burst --limit 2/10s --algorithm sliding-window-log --model --replay epoch.log --ipv6-prefix 64'
   run -0 rlctl burst --replay epoch.log "${two[@]}" --model --json
   assert_equal "$(counts)" '[6,6,0,6,0]'
@@ -438,7 +439,7 @@ any; --key-field takes another field"
   for i in {1..9}; do echo "179515507$i 2001:db8::$i"; done >epoch.log
   suggested() {
     rlctl burst --replay epoch.log --limit 1/60s --algorithm sliding-window-log --model --suggest 0% --json "$@" |
-      jq '.runs[0].suggestion.limit'
+      gojq '.runs[0].suggestion.limit'
   }
   assert_equal "$(suggested)" 1
   assert_equal "$(suggested --ipv6-prefix 64)" 9

@@ -1,3 +1,4 @@
+// needs: server
 #include "cli/commands/burst/report.h"
 
 #include <doctest/doctest.h>

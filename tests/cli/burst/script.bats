@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl burst --script FILE`: foreign limiters in Lua, unchanged. The library's own tests cover templates and
@@ -43,16 +44,16 @@ row() { grep -m1 "^$1 " <<<"$output" | tr -s ' '; }
   assert_line --index 0 '{"algorithm":"count.lua","at_us":1767225659990000,"key":"1","cost":1,"allowed":true,"remaining":null,"retry_after_us":0,"reset_after_us":null,"delay_us":0,"request":1,"denied_by":null}'
   echo 'return {ARGV[1] % 2, 7}' >odd.lua
   run -0 rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --jsonl -
-  assert_equal "$(jq -c '[.allowed, .retry_after_us]' <<<"$output")" $'[true,0]\n[false,null]'
+  assert_equal "$(gojq -c '[.allowed, .retry_after_us]' <<<"$output")" $'[true,0]\n[false,null]'
   run -0 rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --retry-after 'r[2] s' --jsonl -
-  assert_equal "$(jq -c '[.allowed, .retry_after_us]' <<<"$output")" $'[true,0]\n[false,7000000]'
+  assert_equal "$(gojq -c '[.allowed, .retry_after_us]' <<<"$output")" $'[true,0]\n[false,7000000]'
   # Its first request is denied, and its second allowed, so there is a hint on stderr.
   run -0 --separate-stderr rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --allowed-when zero \
     --delay-unit ms --jsonl -
-  assert_equal "$(jq -c '[.allowed, .retry_after_us]' <<<"$output")" $'[false,1000]\n[true,0]'
+  assert_equal "$(gojq -c '[.allowed, .retry_after_us]' <<<"$output")" $'[false,1000]\n[true,0]'
   run -0 rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --allowed-when always \
     --delay-unit s --jsonl -
-  assert_equal "$(jq -c '[.allowed, .delay_us]' <<<"$output")" $'[true,1000000]\n[true,0]'
+  assert_equal "$(gojq -c '[.allowed, .delay_us]' <<<"$output")" $'[true,1000000]\n[true,0]'
 }
 
 @test "a log that is told the cutoff, in the order of a well-known article, is run and its reply read" {
@@ -68,7 +69,7 @@ return {-1, ARGV[3]}
 LUA
   local log=(--script log.lua --args '{cutoff_us} {now_us} {limit} {window_ms}' --allowed-when 'r[1] >= 0')
   run -0 rlctl burst --limit 10/60s "${log[@]}" --remaining 'r[1]' --json
-  jq -e '.runs[0] | [.sent, .allowed, .worst.ratio, .remaining, .reset_after] ==
+  gojq -e '.runs[0] | [.sent, .allowed, .worst.ratio, .remaining, .reset_after] ==
     [20, 10, 1, {compared: 20, too_many: 0, too_few: 0}, null]' <<<"$output"
   run -0 rlctl burst --limit 10/60s "${log[@]}" --remaining 'r[2]' --reset-after 'window_s / 2 s'
   assert_line --regexp '^remaining +log\.lua +at most 10 too many, 0 too few$'
@@ -89,7 +90,7 @@ LUA
   run -0 bash -c "$output"
   assert_equal "$output" "$first"
   run -0 --separate-stderr rlctl burst --limit 9/s --script count.lua --args '{now_us}' --json
-  assert_equal "$(jq -r .command <<<"$output")" "rlctl burst boundary --limit 9/1s --script count.lua \
+  assert_equal "$(gojq -r .command <<<"$output")" "rlctl burst boundary --limit 9/1s --script count.lua \
 --args '{now_us}' --allowed-when nonzero --keys '{key}' --seed 1"
 }
 
@@ -108,7 +109,7 @@ had KEYS 'a 1' '{user:1}:b' and ARGV '1767225659' 'two words' '' 'x y' '1'"
   assert_output --regexp "^rlctl: burst: bad\.lua:3: attempt to perform arithmetic on a nil value; \
 request 1500 had KEYS '1' and ARGV '1500' '1767225660004'$"
   run -5 rlctl burst --json --script bad.lua --args '{id} {now_ms}'
-  run -0 jq -r .error.code <<<"$output"
+  run -0 gojq -r .error.code <<<"$output"
   assert_output ERR
 }
 
@@ -147,10 +148,10 @@ request 1500 had KEYS '1' and ARGV '1500' '1767225660004'$"
   run -0 --separate-stderr rlctl burst --script count.lua --allowed-when '<=limit' --json
   assert_equal "$stderr" "rlctl: burst: warning: no time passes for count.lua: it calls neither TIME nor a command \
 that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}"
-  assert_equal "$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[2000,1000]'
+  assert_equal "$(gojq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[2000,1000]'
   run -0 --separate-stderr rlctl burst --clock real --limit 5/1s --script count.lua --allowed-when '<=limit' --json
   refute_regex "$stderr" 'no time passes'
-  assert_equal "$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[10,5]'
+  assert_equal "$(gojq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[10,5]'
 }
 
 @test "a script that relies on a TTL runs in virtual time" {
@@ -161,7 +162,7 @@ return count
 LUA
   run -0 rlctl burst steady --limit 5/60s --rate 1/s --duration 5m --script ttl.lua \
     --allowed-when '<=limit' --json
-  assert_equal "$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[300,25]'
+  assert_equal "$(gojq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[300,25]'
 }
 
 @test "TIME is the time of the request under a virtual clock, and the server's under the real one" {
@@ -173,7 +174,7 @@ LUA
   start_server
   run -0 --separate-stderr rlctl burst steady --limit 2/1s --rate 2/s --duration 2s --script time.lua \
     --allowed-when always --jsonl - -s "$socket"
-  assert_equal "$(jq -c .at_us <<<"$output" | tr '\n' ' ')" '1767225600000000 1767225600500000 1767225601000000 1767225601500000 '
+  assert_equal "$(gojq -c .at_us <<<"$output" | tr '\n' ' ')" '1767225600000000 1767225600500000 1767225601000000 1767225601500000 '
   run -0 rlctl burst --clock real --limit 5/1s --script time.lua -q
 }
 
@@ -200,7 +201,7 @@ LUA
   printf '%s\n' "return redis.call('INCR', 'total')" | tee one.lua >two.lua
   run -0 --separate-stderr rlctl burst --limit 5/1s --script one.lua --script own.lua --script two.lua --args '{now}' \
     --allowed-when '<=limit' --json
-  assert_equal "$(jq -c '[.runs[].allowed]' <<<"$output")" '[5,5,5]'
+  assert_equal "$(gojq -c '[.runs[].allowed]' <<<"$output")" '[5,5,5]'
 }
 
 @test "a user who may not ask for the keys of commands is refused a script on a named server" {

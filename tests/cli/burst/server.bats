@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # The server on which `rlctl burst` runs; it leaves nothing there.
@@ -73,7 +74,7 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   run -0 ends_by TERM '(($(work "$command_pid") >= 50))' \
     bash -c 'exec rlctl burst steady --model --rate 1000000/s --duration 1000s --json >"$TMPDIR/out"'
   assert_output 'signal 15'
-  run -0 jq -c '[.interrupted, (.runs | length), .runs[0].sent > 0]' "$TMPDIR/out"
+  run -0 gojq -c '[.interrupted, (.runs | length), .runs[0].sent > 0]' "$TMPDIR/out"
   assert_output '[true,1,true]'
 }
 
@@ -170,13 +171,13 @@ SCRIPT
   start_server
   cli ACL SETUSER default -memory
   run -0 --separate-stderr rlctl burst -s "$socket" --json
-  run -0 jq -c '[.runs[].bytes_per_key]' <<<"$output"
+  run -0 gojq -c '[.runs[].bytes_per_key]' <<<"$output"
   assert_output '[null,null]'
 }
 
 @test "the bytes of a large sorted set are those that the server reports" {
   run -0 --separate-stderr rlctl burst --limit 1000/60s --algorithm sliding-window-zset --json
-  jq -e '.runs[0].bytes_per_key > 80000' <<<"$output"
+  gojq -e '.runs[0].bytes_per_key > 80000' <<<"$output"
 }
 
 @test "a missing server and one that dies during a run are reported" {

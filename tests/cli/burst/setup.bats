@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `--setup`: what prepares the keys that a script expects, before each schedule.
@@ -20,7 +21,7 @@ limiter=(--script limiter.lua --limit 5/60s --keys 'a:{key}')
 prepared=(--setup 'HSET a:{key} rate {limit}')
 
 # allowed [OPTION…]: how many requests burst allows. It may warn that this is not the limit.
-allowed() { rlctl burst steady --requests 24 "$@" --json 2>/dev/null | jq '.runs[0].allowed'; }
+allowed() { rlctl burst steady --requests 24 "$@" --json 2>/dev/null | gojq '.runs[0].allowed'; }
 
 @test "commands, a file of commands and a script prepare each key before its first request" {
   run -5 --separate-stderr rlctl burst steady --requests 3 "${limiter[@]}"
@@ -51,10 +52,10 @@ allowed() { rlctl burst steady --requests 24 "$@" --json 2>/dev/null | jq '.runs
 @test "every schedule of a search, every probe of lint and both sides of --against are prepared" {
   local -a search=(burst adversary --budget 2000)
   run -0 --separate-stderr rlctl "${search[@]}" "${limiter[@]}" "${prepared[@]}" --json
-  assert_equal "$(jq '.runs[0].most.worst.ratio' <<<"$output")" 1
+  assert_equal "$(gojq '.runs[0].most.worst.ratio' <<<"$output")" 1
   run -0 rlctl burst adversary --exhaustive 4 "${limiter[@]:0:2}" --limit 2/60s --setup 'HSET {key} rate {limit}'
   run -0 --separate-stderr rlctl "${search[@]}" --limit 5/60s --script shared.lua --setup 'SET tokens 5' --json
-  assert_equal "$(jq '.runs[0].most.worst.ratio' <<<"$output")" 1
+  assert_equal "$(gojq '.runs[0].most.worst.ratio' <<<"$output")" 1
   run -1 rlctl burst steady --requests 9 "${limiter[@]}" "${prepared[@]}" --against fixed-window --rate 1/10s
   cp limiter.lua other.lua
   run -0 rlctl burst steady --requests 9 "${limiter[@]}" "${prepared[@]}" --against other.lua
@@ -86,7 +87,7 @@ allowed() { rlctl burst steady --requests 24 "$@" --json 2>/dev/null | jq '.runs
   for clock in virtual real; do
     run -0 --separate-stderr rlctl burst steady --requests 20 --rate 1000/s --keys 2 --clock "$clock" "${limiter[@]}" \
       "${prepared[@]}" --url "unix://$socket" --json
-    assert_equal "$(jq '.runs[0].allowed' <<<"$output")" 10
+    assert_equal "$(gojq '.runs[0].allowed' <<<"$output")" 10
     run -0 cli DBSIZE
     assert_output 0
   done

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # The report of `rlctl burst` on terminals of several widths, and its progress line.

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # The input and output of a batch; batch_connection.bats tests its connection.
@@ -84,15 +85,15 @@ rlctl: check: the same error on 1997 more lines (4 to 2000)"
 
 @test "with --json every line has its own error, also on stderr with --quiet" {
   run -2 --separate-stderr batch --json < <(yes $'k\tx' | head -n 9)
-  assert_equal "$(jq -s 'length' <<<"$output")$stderr" 9
+  assert_equal "$(gojq -s 'length' <<<"$output")$stderr" 9
   run -2 --separate-stderr batch --json --quiet < <(yes $'k\tx' | head -n 9)
-  assert_equal "$output$(jq -s 'length' <<<"$stderr")" 9
-  assert_equal "$(jq -r .error.message <<<"${stderr_lines[8]}")" \
+  assert_equal "$output$(gojq -s 'length' <<<"$stderr")" 9
+  assert_equal "$(gojq -r .error.message <<<"${stderr_lines[8]}")" \
     "line 9: cost must be a whole number in decimal digits, not 'x'"
   cli CONFIG SET maxmemory 1
   run -5 --separate-stderr batch --json --quiet < <(seq 9)
   cli CONFIG SET maxmemory 0
-  assert_equal "$(jq -s 'map(.error.code) | unique[], length' -c <<<"$stderr" | xargs)" 'OOM 9'
+  assert_equal "$(gojq -s 'map(.error.code) | unique[], length' -c <<<"$stderr" | xargs)" 'OOM 9'
 }
 
 @test "lines that the server rejects yield errors in their places, and stderr tells of those that fail alike" {
@@ -156,14 +157,14 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
   assert_equal "${#lines[@]}" 4
   # Reported only once.
   assert_equal "$stderr" ''
-  run -0 jq -ec '.line // .key, (.error.code // .allowed)' <<<"$output"
+  run -0 gojq -ec '.line // .key, (.error.code // .allowed)' <<<"$output"
   assert_output $'"a"\ntrue\n2\n"WRONGTYPE"\n3\n"usage"\n"日本"\ntrue'
 }
 
 @test "--json: the answer of --on-error includes the error, and stderr is empty" {
   run -0 --separate-stderr batch --json --on-error allow -u unix:///nowhere <<<k
   assert_equal "$stderr" ''
-  assert_equal "$(jq -c '[.allowed, .error.code]' <<<"$output")" '[true,"unreachable"]'
+  assert_equal "$(gojq -c '[.allowed, .error.code]' <<<"$output")" '[true,"unreachable"]'
 }
 
 @test "--quiet prints no results, and errors go to stderr" {
@@ -208,7 +209,7 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
 @test "many lines for one key from a pipe: exactly the limit is allowed" {
   yes k | head -n 20000 | rlctl check --limit 14000/1h --batch --json >"$BATS_TEST_TMPDIR/results" ||
     assert_equal "$?" 1
-  run -0 jq -cn 'reduce inputs as $r ({}; .[$r.allowed | tostring] += 1)' "$BATS_TEST_TMPDIR/results"
+  run -0 gojq -cn 'reduce inputs as $r ({}; .[$r.allowed | tostring] += 1)' "$BATS_TEST_TMPDIR/results"
   assert_output '{"true":14000,"false":6000}'
   assert_equal "$(cli LLEN k)" 14000
 }

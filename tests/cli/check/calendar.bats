@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 load ../../support/faults
 
@@ -40,11 +41,11 @@ limits_of() { rlctl inspect "$@" | grep -oE 'limit [0-9]+ per [^,]*'; }
   assert_output --partial 'to   2026-03-29T22:00:00Z'
   refute_output --partial 'applies while it counts'
   run -0 rlctl inspect k "${day[@]}" --now 2026-03-29T12:00:00Z --json
-  assert_equal "$(jq -c '[.limit, .window_us, .calendar, .used, .reset_after_us]' <<<"$output")" \
+  assert_equal "$(gojq -c '[.limit, .window_us, .calendar, .used, .reset_after_us]' <<<"$output")" \
     '[5,82800000000,"day@Europe/Zurich",1,36000000000]'
   # In the day after it, the window is that day.
   run -0 rlctl inspect k "${day[@]}" --now 2026-03-30T12:00:00Z --json
-  assert_equal "$(jq -c '[.window_us, .used]' <<<"$output")" '[86400000000,0]'
+  assert_equal "$(gojq -c '[.window_us, .used]' <<<"$output")" '[86400000000,0]'
   rlctl check -q k "${day[@]}" --now 2026-10-24T22:00:00Z
   assert_equal "$(limits_of k)" 'limit 5 per 25 h'
 }
@@ -54,11 +55,11 @@ limits_of() { rlctl inspect "$@" | grep -oE 'limit [0-9]+ per [^,]*'; }
   run -0 rlctl list --limit 3/month@Europe/Zurich
   assert_line --regexp '^ *2 +3/month@Europe/Zurich +66% .* k$'
   run -0 rlctl list --limit 3/month@Europe/Zurich --json
-  assert_equal "$(jq -c '[.key, .limit, .calendar, .used]' <<<"$output")" '["k",3,"month@Europe/Zurich",2]'
+  assert_equal "$(gojq -c '[.key, .limit, .calendar, .used]' <<<"$output")" '["k",3,"month@Europe/Zurich",2]'
   run -0 rlctl quota k "${month[@]}"
   assert_output --partial 'OK'
   run -2 rlctl quota k "${month[@]}" --warning 1% --critical 60% --json
-  assert_equal "$(jq -r '.limits[0].calendar' <<<"$output")" month@Europe/Zurich
+  assert_equal "$(gojq -r '.limits[0].calendar' <<<"$output")" month@Europe/Zurich
   run -0 rlctl audit
 }
 
@@ -79,7 +80,7 @@ limits_of() { rlctl inspect "$@" | grep -oE 'limit [0-9]+ per [^,]*'; }
 
 @test "JSON and the fields of HTTP have the calendar and the length of its period" {
   run -0 rlctl check k "${month[@]}" --now 2026-02-10T00:00:00Z --json
-  assert_equal "$(jq -c '.limits[0] | [.limit, .window_us, .calendar]' <<<"$output")" \
+  assert_equal "$(gojq -c '.limits[0] | [.limit, .window_us, .calendar]' <<<"$output")" \
     '[3,2678400000000,"month@Europe/Zurich"]'
   run -0 rlctl check k "${month[@]}" --now 2026-02-10T00:00:00Z --headers
   assert_line 'RateLimit-Policy: "month@Europe/Zurich";q=3;w=2419200'
@@ -94,7 +95,7 @@ limits_of() { rlctl inspect "$@" | grep -oE 'limit [0-9]+ per [^,]*'; }
   run -0 rlctl --config "$BATS_TEST_TMPDIR/c.toml" list
   assert_output --partial '3/month+15@Europe/Zurich'
   run -0 rlctl --config "$BATS_TEST_TMPDIR/c.toml" config show --json
-  assert_equal "$(jq -r '.policies[0].limits[0].calendar' <<<"$output")" month+15@Europe/Zurich
+  assert_equal "$(gojq -r '.policies[0].limits[0].calendar' <<<"$output")" month+15@Europe/Zurich
   sed -i 's/fixed-window/gcra/' "$BATS_TEST_TMPDIR/c.toml"
   run -2 rlctl --config "$BATS_TEST_TMPDIR/c.toml" check --policy bill ann
   assert_output --partial 'gcra has no windows of the calendar'
@@ -173,8 +174,8 @@ clock_is_ahead() { (($(cli TIME | head -1) - $(date +%s) > $1 - 60)); }
     local model=$output
     run -0 rlctl burst --limit 20/day@America/Asuncion --algorithm "$algorithm" --start 2024-03-23T00:00:00Z \
       --json boundary
-    assert_equal "$(jq '.runs[] | del(.bytes_per_key)' <<<"$output")" \
-      "$(jq '.runs[] | del(.bytes_per_key)' <<<"$model")"
+    assert_equal "$(gojq '.runs[] | del(.bytes_per_key)' <<<"$output")" \
+      "$(gojq '.runs[] | del(.bytes_per_key)' <<<"$model")"
   done
 }
 

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 setup_file() { start_server; }
@@ -110,7 +111,7 @@ END
 
 @test "--burst applies to each of several limits" {
   run -0 rlctl check k --limit 5/s --limit 9/60s --algorithm gcra --burst 3 --json
-  run -0 jq -c '[.limits[].burst]' <<<"$output"
+  run -0 gojq -c '[.limits[].burst]' <<<"$output"
   assert_output '[3,3]'
 }
 

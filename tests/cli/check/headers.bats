@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # --headers: the answer as HTTP header fields.

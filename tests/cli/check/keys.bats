@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 setup_file() { start_server; }
@@ -82,42 +83,42 @@ keys_of_all_bytes() {
   mapfile -t all <<<"$keys"
 
   run -0 rlctl check --batch --json --key-base64 --limit 5/60s <<<"$keys"
-  assert_equal "$(jq -r "$original" <<<"$output")" "$keys"
-  assert_equal "$(jq -r ".limits[0] | $original" <<<"$output")" "$keys"
+  assert_equal "$(gojq -r "$original" <<<"$output")" "$keys"
+  assert_equal "$(gojq -r ".limits[0] | $original" <<<"$output")" "$keys"
   assert_equal "$(cli DBSIZE)" 257
   assert_equal "$(base64 -d <<<"${all[256]}" | cli -x EXISTS)" 1
 
   run -0 rlctl check --json --key-base64 --limit 5/60s --peek "${all[256]}"
-  assert_equal "$(jq .remaining <<<"$output")" 4
+  assert_equal "$(gojq .remaining <<<"$output")" 4
 
   run -0 rlctl inspect --json --key-base64 --limit 5/60s "${all[@]}"
-  assert_equal "$(jq -r "$original" <<<"$output")" "$keys"
-  assert_equal "$(jq .used <<<"$output" | sort | uniq -c | xargs)" '257 1'
+  assert_equal "$(gojq -r "$original" <<<"$output")" "$keys"
+  assert_equal "$(gojq .used <<<"$output" | sort | uniq -c | xargs)" '257 1'
 
   run -0 rlctl reset --json --key-base64 --limit 5/60s "${all[@]}"
-  assert_equal "$(jq -r "$original" <<<"$output")" "$keys"
+  assert_equal "$(gojq -r "$original" <<<"$output")" "$keys"
   assert_equal "$(cli DBSIZE)" 0
 }
 
 @test "key_base64 is present only for a key that is not UTF-8" {
   run -0 rlctl check --json --limit 5/60s $'k\xff'
-  assert_equal "$(jq -c '[.key, .key_base64]' <<<"$output")" '["k\\xff","a/8="]'
+  assert_equal "$(gojq -c '[.key, .key_base64]' <<<"$output")" '["k\\xff","a/8="]'
   run -0 rlctl check --json --limit 5/60s 'k\xff'
-  assert_equal "$(jq -c '[.key, has("key_base64")]' <<<"$output")" '["k\\xff",false]'
+  assert_equal "$(gojq -c '[.key, has("key_base64")]' <<<"$output")" '["k\\xff",false]'
 }
 
 @test "the key that denied is given in base64 too" {
   run -1 rlctl check --json --limit 1/60s --limit 9/s --cost 2 $'k\xff'
-  assert_equal "$(jq -r .denied_by_base64 <<<"$output" | base64 -d | od -An -tx1)" ' 7b 6b ff 7d 3a 36 30 73'
+  assert_equal "$(gojq -r .denied_by_base64 <<<"$output" | base64 -d | od -An -tx1)" ' 7b 6b ff 7d 3a 36 30 73'
 }
 
 @test "burst and debug give keys in base64 too" {
   printf '%s k\xff\n' 1767225600 1767225601 >"$BATS_TEST_TMPDIR/log"
   run -0 rlctl burst --replay "$BATS_TEST_TMPDIR/log" --model --limit 1/60s --algorithm gcra --json
-  assert_equal "$(jq -c '.runs[0] | [.worst.key_base64, .top_denied[0].key_base64]' <<<"$output")" \
+  assert_equal "$(gojq -c '.runs[0] | [.worst.key_base64, .top_denied[0].key_base64]' <<<"$output")" \
     '["a/8=","a/8="]'
   run -0 rlctl debug gcra $'k\xff' --limit 5/60s --trace --json -q
-  assert_equal "$(jq -r 'select(.event == "key").key_base64' <<<"$output")" 'a/8='
+  assert_equal "$(gojq -r 'select(.event == "key").key_base64' <<<"$output")" 'a/8='
 }
 
 @test "with a policy, its arguments are base64" {

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # Requests that the server counted, although the answer cannot be written.
@@ -16,7 +17,7 @@ full='rlctl: check: cannot write to standard output: no space left on device'
   to_full 2 k --limit 5/60s
   assert_equal "$stderr" "$full; the request was counted"
   to_full 2 k --limit 5/60s --json
-  assert_equal "$(jq -r .error.message <<<"$stderr")" \
+  assert_equal "$(gojq -r .error.message <<<"$stderr")" \
     'cannot write to standard output: no space left on device; the request was counted'
   to_full 2 k --limit 5/60s --cost -1
   assert_equal "$stderr" "$full; the refund was counted"

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 setup_file() { start_server; }
@@ -47,7 +48,7 @@ rejected() { cli SET k v >/dev/null && rlctl check k --limit 5/60s "$@"; }
 
 @test "JSON has the error, with its hint" {
   run -0 --separate-stderr rejected --on-error allow --json
-  assert_equal "$(jq -c '[.allowed, .remaining, .error.code, .error.hint]' <<<"$output")" \
+  assert_equal "$(gojq -c '[.allowed, .remaining, .error.code, .error.hint]' <<<"$output")" \
     '[true,null,"WRONGTYPE","rlctl inspect k shows what it holds"]'
 }
 

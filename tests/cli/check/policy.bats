@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 setup_file() { start_server; }
@@ -44,7 +45,7 @@ END
 @test "several limits, algorithm and burst come from the policy" {
   # With the caller's clock the keys live an hour longer, so that they are still there afterwards.
   run -0 rlctl check --policy upload acme images --cost 3 --json --now 1800000000000000
-  run -0 jq -c '[.key, .algorithm, .remaining, .limits]' <<<"$output"
+  run -0 gojq -c '[.key, .algorithm, .remaining, .limits]' <<<"$output"
   assert_output '["upload:acme:images","gcra",17,[{"key":"{upload:acme:images}:1s","limit":10,"window_us":1000000,"burst":20},{"key":"{upload:acme:images}:60s","limit":100,"window_us":60000000,"burst":20}]]'
   assert_equal "$(cli KEYS '*' | sort | tr '\n' ' ')" '{upload:acme:images}:1s {upload:acme:images}:60s '
 }
@@ -113,7 +114,7 @@ denied key=login:bob limit=5/60s remaining=0 retry_after=60.000s reset=60.000s'
   run -0 rlctl check --policy client 2001:db8:1:2::1
   assert_output 'allowed key=client:2001:db8:1:2::/64 limit=5/60s remaining=4 reset=60.000s'
   run -0 rlctl check --policy client '[2001:DB8:1:2:FFFF::]:443' --json
-  run -0 jq -c '[.key, .remaining]' <<<"$output"
+  run -0 gojq -c '[.key, .remaining]' <<<"$output"
   assert_output '["client:2001:db8:1:2::/64",3]'
   run -0 rlctl check --policy client --batch <<<$'2001:db8:1:2::3\n::ffff:192.0.2.1\n192.0.2.1\n2001:db8:1:3::1\nann'
   assert_equal "$(sed -E 's/limit=[^ ]+ | reset=.*//g' <<<"$output")" 'allowed key=client:2001:db8:1:2::/64 remaining=2
@@ -122,7 +123,7 @@ allowed key=client:192.0.2.1 remaining=3
 allowed key=client:2001:db8:1:3::/64 remaining=4
 allowed key=client:ann remaining=4'
   run -0 rlctl inspect --policy client 2001:db8:1:2::9 --json
-  assert_equal "$(jq -c '[.key, .used]' <<<"$output")" '["client:2001:db8:1:2::/64",3]'
+  assert_equal "$(gojq -c '[.key, .used]' <<<"$output")" '["client:2001:db8:1:2::/64",3]'
   run -0 rlctl reset --policy client 2001:db8:1:2::9
   assert_equal "$(cli EXISTS client:2001:db8:1:2::/64)" 0
   assert_equal "$(cli DBSIZE)" 3

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 setup_file() { start_server; }
@@ -26,12 +27,12 @@ at() { rlctl check k --limit 1000/60s --algorithm budget --now "$(($1 * 1000000)
 
 @test "JSON has the reservation" {
   run -0 reserve 400 --id a --json
-  assert_equal "$(jq -c '[.allowed, .algorithm, .cost, .reservation]' <<<"$output")" \
+  assert_equal "$(gojq -c '[.allowed, .algorithm, .cost, .reservation]' <<<"$output")" \
     '[true,"budget",400,{"id":"a","state":"held","units":400,"hold_us":30000000}]'
   run -1 reserve 700 --id b --json
-  assert_equal "$(jq -c '[.allowed, .retry_after_us, .reservation.state]' <<<"$output")" '[false,30000000,"unknown"]'
+  assert_equal "$(gojq -c '[.allowed, .retry_after_us, .reservation.state]' <<<"$output")" '[false,30000000,"unknown"]'
   run -0 reserve 1 --id $'\xff' --json
-  assert_equal "$(jq -r '.reservation.id_base64' <<<"$output")" "$(printf '\xff' | base64)"
+  assert_equal "$(gojq -r '.reservation.id_base64' <<<"$output")" "$(printf '\xff' | base64)"
 }
 
 @test "a reservation that does not fit is denied, records nothing, and says when it fits" {
@@ -106,7 +107,7 @@ END
   run -0 --separate-stderr rlctl check k --limit 5/60s --reserve 3 --hold 30s --id a --on-error allow -u unix:///nowhere
   assert_output 'allowed key=k limit=5/60s algorithm=budget reservation=a state=unknown units=3 on_error=allow'
   run -0 --separate-stderr rlctl check k --limit 5/60s --reserve 3 --hold 30s --id a --on-error allow -u unix:///nowhere --json
-  assert_equal "$(jq -c .reservation.state <<<"$output")" '"unknown"'
+  assert_equal "$(gojq -c .reservation.state <<<"$output")" '"unknown"'
 }
 
 @test "--shadow lets a request pass without a reservation" {
@@ -180,7 +181,7 @@ END
   # A denial between these two times tells when the hold ends.
   local before after left
   before=$(server_time)
-  left=$(rlctl check k --limit "$long" --algorithm budget --cost 1000 --json | jq .retry_after_us)
+  left=$(rlctl check k --limit "$long" --algorithm budget --cost 1000 --json | gojq .retry_after_us)
   after=$(server_time)
   ((left > 0 && left <= 3600000000))
   run -1 rlctl check k --limit "$long" --algorithm budget --cost 1000 --now "$((before + left - 1))"
@@ -202,7 +203,7 @@ END
   answered=$(cat "$out"/* | grep -c '^allowed ')
   ((answered <= 71))
   # What remains tells how many were reserved, also by those that were killed before their answer.
-  remaining=$(rlctl check k --limit "$many" --algorithm budget --peek --json | jq .remaining)
+  remaining=$(rlctl check k --limit "$many" --algorithm budget --peek --json | gojq .remaining)
   (((500 - remaining) % 7 == 0 && (500 - remaining) / 7 >= answered))
   # All that found room got it: no more than six units are left once all have been denied or allowed.
   if grep -q '^denied ' "$out"/*; then assert_equal "$remaining" 3; fi
@@ -211,5 +212,5 @@ END
   done
   # Each reservation that was made is settled once, and nothing else.
   assert_equal "$(grep -c '^settled ' "$out/settled")" "$(((500 - remaining) / 7))"
-  assert_equal "$(rlctl check k --limit "$many" --algorithm budget --peek --json | jq .remaining)" "$remaining"
+  assert_equal "$(rlctl check k --limit "$many" --algorithm budget --peek --json | gojq .remaining)" "$remaining"
 }

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # --shadow: a limit on trial, which stops nothing.
@@ -21,12 +22,12 @@ shadowed() { rlctl check --limit 2/60s --now 1000000000 --shadow "$@"; }
 
 @test "JSON says that the request passes, and in would_deny what the limiter decided" {
   run -0 shadowed k --cost 2 --json
-  assert_equal "$(jq -c '[.allowed, .would_deny, .denied_by]' <<<"$output")" '[true,false,null]'
+  assert_equal "$(gojq -c '[.allowed, .would_deny, .denied_by]' <<<"$output")" '[true,false,null]'
   run -0 shadowed k --json
-  assert_equal "$(jq -c '[.allowed, .would_deny, .retry_after_us, .denied_by]' <<<"$output")" \
+  assert_equal "$(gojq -c '[.allowed, .would_deny, .retry_after_us, .denied_by]' <<<"$output")" \
     '[true,true,60000000,"k"]'
   run -0 rlctl check k --limit 5/60s --json
-  assert_equal "$(jq 'has("would_deny")' <<<"$output")" false
+  assert_equal "$(gojq 'has("would_deny")' <<<"$output")" false
 }
 
 @test "a batch ends with status 0 and says how many requests would have been denied" {

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # --textfile and --top-denied: what a batch counts.

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # Names that strangers chose: what gets on the line must be the name, or nothing.

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # Completion in the shells themselves, each at a terminal of its own.

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # Keys, which come from the server. words_test.cc tests the other words.

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # The configuration file and `rlctl config`. Most tests in this file need no server.
@@ -282,8 +283,8 @@ rlctl: $users:4: unknown table 'polcy'; did you mean 'policy'?"
   hint: correct the file, or pass --limit instead of --policy; 'rlctl config check' shows 3 more errors"
   run -2 --separate-stderr rlctl config check --json
   assert_output ''
-  assert_equal "$(jq -r .error.message <<<"$stderr" | sed 's/^/rlctl: /')" "$mistakes"
-  assert_equal "$(jq -r .error.code <<<"$stderr" | sort -u)" configuration
+  assert_equal "$(gojq -r .error.message <<<"$stderr" | sed 's/^/rlctl: /')" "$mistakes"
+  assert_equal "$(gojq -r .error.code <<<"$stderr" | sort -u)" configuration
 }
 
 @test "the number of mistakes includes those of scripts, whatever the call uses" {
@@ -379,7 +380,7 @@ END
   refute_output --partial $'\e'
   assert_line --regexp '^\\x1b\[32m\\x20x  \\x07  sliding-window-log  1/1s   -      -$'
   run -0 rlctl config show --json
-  run -0 jq -r '.policies[0].name' <<<"$output"
+  run -0 gojq -r '.policies[0].name' <<<"$output"
   assert_output $'\e[32m x'
 }
 
@@ -450,7 +451,7 @@ out     out       leaky-bucket        1/1s,60/60s    20      -"
 url      redis://127.0.0.1:6379  (default)
 timeout  1s                      (default)'
   run -0 rlctl config show --json
-  run -0 jq -c '[.file, .policies]' <<<"$output"
+  run -0 gojq -c '[.file, .policies]' <<<"$output"
   assert_output '[null,[]]'
 }
 
@@ -480,7 +481,7 @@ END
   run -0 rlctl config show 'a b'
   assert_line --regexp "^a\\\\x20b +/dev/null +\{key\} +'\{now_ms\} \{limit\}'$"
   run -0 rlctl config show count --json
-  assert_equal "$(jq -c '[.policies, .scripts]' <<<"$output")" "[[],[{\"name\":\"count\",\
+  assert_equal "$(gojq -c '[.policies, .scripts]' <<<"$output")" "[[],[{\"name\":\"count\",\
 \"file\":\"${users%/*}/lua/count.lua\",\"exec\":null,\"keys\":[\"hist:{key}\",\"{now_s}\"],\
 \"function\":null,\"args\":\"{limit} 'two words' ''\",\"setup\":null,\"allowed_when\":\"<=limit\",\"delay_unit\":null,\"denied_error\":null,\"delay\":null,\"remaining\":null,\"retry_after\":null,\"reset_after\":null,\"line\":1}]]"
   wrong "config: no policy 'cuont' in ${users/#$HOME/\~}, which has none" config show cuont
@@ -497,7 +498,7 @@ END
   assert_line --regexp '^script +exec$'
   assert_line --regexp "^mine +'python3 .*my limiter\.py.* --fast'$"
   run -0 rlctl config show --json
-  assert_equal "$(jq -c '.scripts[0] | [.name, .file, .exec, .keys, .args, .line]' <<<"$output")" \
+  assert_equal "$(gojq -c '.scripts[0] | [.name, .file, .exec, .keys, .args, .line]' <<<"$output")" \
     "[\"mine\",null,\"python3 'my limiter.py' --fast\",[],null,1]"
   printf 'file = "a.lua"\nkeys = "{key}"\nallowed_when = "r"\n' >>"$users"
   run -2 --separate-stderr rlctl config check

@@ -1,3 +1,4 @@
+// needs: server
 #include "cli/commands/debug/repl.h"
 
 #include <doctest/doctest.h>

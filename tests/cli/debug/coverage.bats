@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl debug --coverage`: how often each line was executed.
@@ -54,9 +55,9 @@ LUA
 @test "--json prints an event for each line that can be reached" {
   run -0 rlctl debug count.lua k --coverage --json -q
   assert_line --index 0 '{"event":"coverage","line":2,"hits":1,"source":"local n = redis.call('\''INCR'\'', KEYS[1])"}'
-  assert_equal "$(jq -c 'select(.event == "coverage") | [.line, .hits]' <<<"$output")" \
+  assert_equal "$(gojq -c 'select(.event == "coverage") | [.line, .hits]' <<<"$output")" \
     $'[2,1]\n[3,4]\n[4,3]\n[6,1]\n[7,0]\n[9,1]'
-  assert_equal "$(jq -c 'select(.event == "coverage_total") | del(.event)' <<<"$output")" \
+  assert_equal "$(gojq -c 'select(.event == "coverage_total") | del(.event)' <<<"$output")" \
     '{"runs":1,"lines":6,"reached":5}'
 }
 
@@ -99,7 +100,7 @@ end_of_record"
   run -5 --separate-stderr rlctl debug no.lua k --coverage -q
   assert_equal "$stderr" 'rlctl: debug: no.lua: returned the error NOPE not now'
   run -5 --separate-stderr rlctl debug no.lua k --coverage -q --json
-  assert_equal "$(jq -r .error.message <<<"$stderr")" 'no.lua: returned the error NOPE not now'
+  assert_equal "$(gojq -r .error.message <<<"$stderr")" 'no.lua: returned the error NOPE not now'
   run -5 --separate-stderr rlctl debug no.lua --replay three.log --coverage -q
   assert_equal "$stderr" 'rlctl: debug: no.lua: returned the error NOPE not now'
 }

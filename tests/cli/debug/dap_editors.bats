@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # Editors hold a session with `rlctl debug --dap`, by the configuration in editors/. tests/all installs them; without

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl debug --dap` with the client by which VS Code's own debuggers are tested. dap_scenarios.mjs holds all sessions at

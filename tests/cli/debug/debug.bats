@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # What `rlctl debug` debugs: a bundled script, a file, or a policy; and how it ends. Other files test where it
@@ -14,7 +15,7 @@ LUA
 }
 
 # The reply of a traced run.
-value() { jq -r 'select(.event == "result").value'; }
+value() { gojq -r 'select(.event == "result").value'; }
 # Uses an empty private server, whatever servers this machine has.
 debug() { rlctl -u private: debug -q "$@"; }
 
@@ -31,10 +32,10 @@ debug() { rlctl -u private: debug -q "$@"; }
   for name in $(rlctl check --help | sed -n '/^Algorithms:/,/^$/s/^  \([a-z-]*\) .*/\1/p'); do
     for cost in 1 3 0 2; do
       run -0 bash -c 'rlctl debug -q "$1" k --limit 4/60s --now "$2" --cost "$3" --trace --json |
-        jq -r "select(.event == \"result\").value"' - "$name" $now $cost
+        gojq -r "select(.event == \"result\").value"' - "$name" $now $cost
       local traced=$output
       run rlctl check k --algorithm "$name" --limit 4/60s --now $now --cost $cost --json
-      assert_equal "$traced" "$(jq -r '"{\(if .allowed then 1 else 0 end), \(.remaining), \(.retry_after_us // -1), \(.reset_after_us), \(.delay_us), \(if .denied_by then 1 else 0 end)}"' <<<"$output")"
+      assert_equal "$traced" "$(gojq -r '"{\(if .allowed then 1 else 0 end), \(.remaining), \(.retry_after_us // -1), \(.reset_after_us), \(.delay_us), \(if .denied_by then 1 else 0 end)}"' <<<"$output")"
     done
     cli DEL k
   done
@@ -48,7 +49,7 @@ debug() { rlctl -u private: debug -q "$@"; }
   while IFS=$'\t' read -r words reply keys; do
     eval "run -0 debug $words --trace --json"
     assert_equal "$(value <<<"$output")" "$reply"
-    assert_equal "$(jq -r 'select(.event == "key").key' <<<"$output" | paste -sd ' ')" "$keys"
+    assert_equal "$(gojq -r 'select(.event == "key").key' <<<"$output" | paste -sd ' ')" "$keys"
   done <<'END'
 gcra login:ann --limit 5/60s --limit 10/3600s	{1, 4, 0, 360000000, 0, 0}	{login:ann}:60s {login:ann}:3600s
 token-bucket k --limit 5/60s --burst 9 --cost 2 --now 2026-11-20T06:11:15Z	{1, 7, 0, 24000000, 0, 0}	k
@@ -68,7 +69,7 @@ END
   run -5 debug bad.lua k --trace
   assert_line --partial 'error at line 3: '
   run -5 --separate-stderr debug bad.lua k --trace --json
-  assert_equal "$(jq -r 'select(.event == "result").error_line' <<<"$output")" 3
+  assert_equal "$(gojq -r 'select(.event == "result").error_line' <<<"$output")" 3
   assert_equal "$stderr" ''
   echo "return redis.error_reply('MYERR no')" >bad.lua
   run -5 debug bad.lua --trace
@@ -86,7 +87,7 @@ END
 @test "an endless loop is cut off with status 1, and nothing is left running" {
   echo 'while true do local x = 1 end' >loop.lua
   run_with_timeout -1 rlctl -u private: debug -q loop.lua --trace --max-steps 500 --json
-  assert_equal "$(jq -r 'select(.event == "line").line' <<<"$output" | wc -l)" 500
+  assert_equal "$(gojq -r 'select(.event == "line").line' <<<"$output" | wc -l)" 500
   nothing_is_left
 }
 
@@ -146,7 +147,7 @@ LUA
 @test "with --json a failure without a trace is JSON" {
   printf 'return redis.call("NOPE")\n' >fails.lua
   run -5 --separate-stderr debug ./fails.lua --coverage --json
-  assert_equal "$(jq -r .error.code <<<"$stderr")" script
+  assert_equal "$(gojq -r .error.code <<<"$stderr")" script
 }
 
 @test "a request of a log is announced with its number, time and key" {

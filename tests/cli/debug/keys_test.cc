@@ -1,3 +1,4 @@
+// needs: server
 #include "cli/commands/debug/keys.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # What `burst` accepts about a script, `debug` accepts: names, --script, KEYS and ARGV around a comma, the
@@ -101,7 +102,7 @@ debug() { rlctl debug -q "$@"; }
   run -0 debug --replay two.log wait --limit 1/60s --skip 1 --trace
   assert_line --regexp '^reads as denied, retry_after 58[0-9]{3}ms$'
   run -0 debug --replay two.log wait --limit 1/60s --skip 1 --trace --json
-  run -0 jq -c 'select(.event == "reading") | [.allowed, .remaining, .retry_after_us > 58000000, .delay_us, .error]' <<<"$output"
+  run -0 gojq -c 'select(.event == "reading") | [.allowed, .remaining, .retry_after_us > 58000000, .delay_us, .error]' <<<"$output"
   assert_output '[false,null,true,0,null]'
   echo 'return {0, 3, 12, -1}' >four.lua
   run -0 debug four.lua k --allowed-when 'r[1] == 1' --remaining 'r[2]' --retry-after 'r[3] s' --trace

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # Where `rlctl debug` runs: on a private server with copies of the script's keys, so that the server they come

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl debug --print-command` and `--redis-cli`: the classic debugger with the same script, keys and

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl debug` controlled by commands from a pipe or a file. A session is a file of commands in

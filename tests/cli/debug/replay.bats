@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl debug --replay FILE --skip N`: runs the requests of a log as calls of the script and debugs one of
@@ -12,7 +13,7 @@ setup() {
     '1767225663.000000 ann 1' >four.log
 }
 
-value() { jq -r 'select(.event == "result").value'; }
+value() { gojq -r 'select(.event == "result").value'; }
 
 @test "--skip requests are run, and the next one is debugged at its time" {
   local skip
@@ -25,7 +26,7 @@ value() { jq -r 'select(.event == "result").value'; }
     assert_regex "$stderr" '^rlctl: debug: using a private server \(.*\), empty at first'
     assert_regex "$stderr" "debugging request $((skip + 1)) of 4, of 2026-01-01T00:.*Z, for '(ann|bob)'$"
   done
-  assert_equal "$(jq -c 'select(.event == "key") | [.key, .changed]' <<<"$output")" '["ann",false]'
+  assert_equal "$(gojq -c 'select(.event == "key") | [.key, .changed]' <<<"$output")" '["ann",false]'
 }
 
 @test "a custom script is given key, time, cost and number of the request" {
@@ -81,7 +82,7 @@ LUA
   printf '%s 1\n' '1767225660.0 ann' '1767227660.0 bob' '1767228660.0 cid' >keys.log
   run -0 rlctl debug all.lua --replay keys.log --skip 2 --trace --json -q
   assert_equal "$(value <<<"$output")" '"ann 7, ann:x 17, bob 9, bob:x 19, cid 10, cid:x 20"'
-  assert_equal "$(jq -c 'select(.event == "key") | .key' <<<"$output")" $'"cid"\n"cid:x"'
+  assert_equal "$(gojq -c 'select(.event == "key") | .key' <<<"$output")" $'"cid"\n"cid:x"'
 }
 
 @test "a key keeps its TTL however long a request is traced" {
@@ -99,7 +100,7 @@ LUA
   # The machine may stand still for that second, just before the third.
   keeps_its_ttl() {
     run -0 rlctl debug slow.lua --replay fast.log --coverage --json -q
-    [[ $(jq -c 'select(.line == 6 or .line == 7) | .hits' <<<"$output") == $'3\n2' ]]
+    [[ $(gojq -c 'select(.line == 6 or .line == 7) | .hits' <<<"$output") == $'3\n2' ]]
   }
   wait_until keeps_its_ttl
 }

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl debug` controlled by hand at a terminal: keys, completion, history, Ctrl-C, and window sizes.

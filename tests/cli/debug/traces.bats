@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # A whole trace, word for word, and what holds for the trace of every bundled script. ldb/trace_test.cc and

@@ -1,3 +1,4 @@
+// needs: server
 #include "cli/commands/debug/view.h"
 
 #include <doctest/doctest.h>

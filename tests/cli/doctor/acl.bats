@@ -1,3 +1,4 @@
+# needs: server
 # Which rules `rlctl doctor` finds missing: those that the manual lists.
 
 load ../../support/common
@@ -12,7 +13,7 @@ needs_plain_rules() {
 says() {
   cli ACL SETUSER limiter reset on '>pw' '~login:*' "$@" >/dev/null
   REDISCLI_AUTH=pw run rlctl doctor --user limiter --json
-  jq -r 'select(.check == "acl") | [.status, .detail, .fix // ""] | join(" ")' <<<"$output"
+  gojq -r 'select(.check == "acl") | [.status, .detail, .fix // ""] | join(" ")' <<<"$output"
 }
 
 # What it says if the user may call ACL GETUSER besides.
@@ -70,7 +71,7 @@ without() { printf '%s\n' "${@:2}" | grep -vxF -- "$1"; }
   for asking in '+acl|getuser' -acl; do
     cli ACL SETUSER limiter reset on '>pw' '~login:*' '~{login:*' "${rules[@]}" "$asking" >/dev/null
     REDISCLI_AUTH=pw run rlctl doctor --user limiter --json
-    run jq -r 'select(.check == "acl") | .fix' <<<"$output"
+    run gojq -r 'select(.check == "acl") | .fix' <<<"$output"
     assert_output --regexp 'for inspect, list, audit and quota: ACL SETUSER limiter [^;]*$'
     output=${output#*for inspect, list, audit and quota: }
     refute_output --regexp 'evalsha|script|unlink|del'

@@ -1,3 +1,4 @@
+# needs: server
 # `rlctl doctor` on a Cluster.
 
 load ../../support/common

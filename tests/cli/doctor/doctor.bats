@@ -1,3 +1,4 @@
+# needs: server
 # What `rlctl doctor` says about servers that are set up well, and wrongly in each way that it knows.
 
 load ../../support/common
@@ -45,10 +46,10 @@ checks='connection server role load scripts acl clock memory persistence replica
 @test "with --json, each check is an object" {
   start_server --maxmemory 100mb --maxmemory-policy allkeys-lru
   run -1 --separate-stderr rlctl doctor --json
-  assert_equal "$(jq -r .check <<<"$output" | xargs)" "$checks"
-  assert_equal "$(jq -c 'keys' <<<"$output" | sort -u)" '["check","detail","fix","status"]'
-  assert_equal "$(jq -r 'select(.fix == null) | .status' <<<"$output" | sort -u)" ok
-  assert_equal "$(jq -r 'select(.fix != null) | .check + " " + .status' <<<"$output")" 'memory warning'
+  assert_equal "$(gojq -r .check <<<"$output" | xargs)" "$checks"
+  assert_equal "$(gojq -c 'keys' <<<"$output" | sort -u)" '["check","detail","fix","status"]'
+  assert_equal "$(gojq -r 'select(.fix == null) | .status' <<<"$output" | sort -u)" ok
+  assert_equal "$(gojq -r 'select(.fix != null) | .check + " " + .status' <<<"$output")" 'memory warning'
 }
 
 @test "without a server, or with wrong usage, the status is 3" {
@@ -57,7 +58,7 @@ checks='connection server role load scripts acl clock memory persistence replica
   finds failure connection "cannot connect to $RLCTL_URL"
   assert_line --index 1 '1 failure'
   run -3 --separate-stderr rlctl doctor --json
-  assert_equal "$(jq -r '.check + " " + .status' <<<"$output")" 'connection failure'
+  assert_equal "$(gojq -r '.check + " " + .status' <<<"$output")" 'connection failure'
   run -3 rlctl --quick doctor
 }
 

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # What `rlctl inspect` finds and prints; text_test.cc and json_test.cc have its output in full, and
@@ -28,12 +29,12 @@ lease() {
   local name
   for name in "${limiters[@]}"; do take "$name" 7 0; done
   run -0 rlctl inspect "${limiters[@]}" --limit 10/60s --now "$(t 1)" --json
-  assert_equal "$(jq -r '[.key, .algorithm, .limit, .window_us, .used] | join(" ")' <<<"$output")" \
+  assert_equal "$(gojq -r '[.key, .algorithm, .limit, .window_us, .used] | join(" ")' <<<"$output")" \
     "$(for name in "${limiters[@]}"; do echo "$name $name 10 60000000 7"; done)"
   # One more passes a queue: it does not wait.
-  assert_equal "$(jq -r .remaining <<<"$output" | xargs)" '3 3 3 3 3 3 4 3'
+  assert_equal "$(gojq -r .remaining <<<"$output" | xargs)" '3 3 3 3 3 3 4 3'
   run -0 rlctl inspect "${limiters[@]}" --limit 10/60s --now "$(t 200)" --json
-  assert_equal "$(jq -sc 'map([.used, .next_free_us, .reset_after_us]) | unique' <<<"$output")" '[[0,0,0]]'
+  assert_equal "$(gojq -sc 'map([.used, .next_free_us, .reset_after_us]) | unique' <<<"$output")" '[[0,0,0]]'
 }
 
 @test "a time far in the future is explained, and so is a key that expires before it" {
@@ -120,7 +121,7 @@ lease() {
   assert_line 'entries    25'
   refute_line --partial 'more, older'
   run -0 rlctl inspect k --limit 100/60s --now "$(t 30)" --entries all --json
-  assert_equal "$(jq -c '[.stored, (.entries | length)]' <<<"$output")" '[25,25]'
+  assert_equal "$(gojq -c '[.stored, (.entries | length)]' <<<"$output")" '[25,25]'
 }
 
 # budget COST SECONDS [ACTION ID [HOLD]]: a call about 100 units an hour of the key tokens.
@@ -154,20 +155,20 @@ budgets() {
   refute_line --partial 'web:1'
   # The window has ended: what is held is held still.
   run -0 rlctl inspect tokens --now "$(t 3600)" --json
-  assert_equal "$(jq -c '[.used, .spent, .held, .stored]' <<<"$output")" '[0,0,0,0]'
+  assert_equal "$(gojq -c '[.used, .spent, .held, .stored]' <<<"$output")" '[0,0,0,0]'
 }
 
 @test "a budget in JSON has its reservations, held, lapsed and settled" {
   budgets
   run -0 rlctl inspect tokens --now "$(t 41)" --json
-  assert_equal "$(jq -c '[.used, .spent, .held, .stored, .next_free_us], .reservations[]' <<<"$output")" \
+  assert_equal "$(gojq -c '[.used, .spent, .held, .stored, .next_free_us], .reservations[]' <<<"$output")" \
     "[71,31,40,3,0]
 {\"id\":\"web:2\",\"state\":\"lapsed\",\"units\":25,\"until_us\":$(t 31),\"forgotten_at_us\":$(t 61)}
 {\"id\":\"web:1\",\"state\":\"settled\",\"units\":20,\"until_us\":$(t 60),\"forgotten_at_us\":$(t 120)}
 {\"id\":\"web\\n3\",\"state\":\"held\",\"units\":40,\"until_us\":$(t 120.5),\"forgotten_at_us\":$(t 210.5)}"
   # Another limit, under which nothing fits until the hold ends.
   run -0 rlctl inspect tokens --limit 70/1h --now "$(t 41)" --json
-  assert_equal "$(jq -c '[.remaining, .next_free_us]' <<<"$output")" '[0,79500000]'
+  assert_equal "$(gojq -c '[.remaining, .next_free_us]' <<<"$output")" '[0,79500000]'
 }
 
 @test "leases without their limit have a hint how to give it" {
@@ -186,7 +187,7 @@ budgets() {
   run -0 rlctl inspect -- "$key"
   assert_line --regexp '^key        a\\x1b\[31m\\x20b\\n\\xff" '
   run -0 rlctl inspect --json -- "$key"
-  assert_equal "$(jq -r .key <<<"$output")" $'a\e[31m b\n\\xff"'
+  assert_equal "$(gojq -r .key <<<"$output")" $'a\e[31m b\n\\xff"'
 }
 
 @test "a missing key that looks like a pattern gets a warning, and --match says if nothing matches" {
@@ -231,14 +232,14 @@ budgets() {
   assert_line --regexp '^key        \{api\}:1s '
   assert_line --regexp '^used       1 of 100 '
   run -0 rlctl inspect api --json --now "$(t 0)"
-  assert_equal "$(jq -sc 'map([.key, .window_us, .used])' <<<"$output")" \
+  assert_equal "$(gojq -sc 'map([.key, .window_us, .used])' <<<"$output")" \
     '[["{api}:1s",1000000,1],["{api}:60s",60000000,1]]'
   run -0 rlctl inspect api --limit 10/s,100/h --now "$(t 0)" --json
-  assert_equal "$(jq -r .key <<<"$output" | paste -sd' ')" '{api}:1s {api}:3600s'
+  assert_equal "$(gojq -r .key <<<"$output" | paste -sd' ')" '{api}:1s {api}:3600s'
   run -1 rlctl inspect ap
   rlctl check -q api --limit 5/h --now "$(t 0)"
   run -0 rlctl inspect api --limit 10/s --limit 100/m --json
-  assert_equal "$(jq -r .key <<<"$output" | paste -sd' ')" '{api}:1s {api}:60s api'
+  assert_equal "$(gojq -r .key <<<"$output" | paste -sd' ')" '{api}:1s {api}:60s api'
 }
 
 policies() {
@@ -268,22 +269,22 @@ END
   assert_output "login:bob: not found in $RLCTL_URL: the limiter is unused; 5 remaining (policy 'login')"
   rlctl check -q --policy api acme
   run -0 rlctl inspect api:acme --json
-  assert_equal "$(jq -sc 'map([.key, .limit])' <<<"$output")" '[["{api:acme}:1s",10],["{api:acme}:60s",100]]'
+  assert_equal "$(gojq -sc 'map([.key, .limit])' <<<"$output")" '[["{api:acme}:1s",10],["{api:acme}:60s",100]]'
   run -0 rlctl inspect --policy login ann --json
-  assert_equal "$(jq -c '[.key, .limit]' <<<"$output")" '["login:ann",5]'
+  assert_equal "$(gojq -c '[.key, .limit]' <<<"$output")" '["login:ann",5]'
   run -0 rlctl inspect '{api:acme}:60s' --json
-  assert_equal "$(jq -c .limit <<<"$output")" 100
+  assert_equal "$(gojq -c .limit <<<"$output")" 100
 }
 
 @test "the stored limit overrides a matching policy's, and --limit overrides both" {
   policies
   rlctl check -q mail:ann --limit 7/1d --algorithm gcra
   run -0 rlctl inspect mail:ann --json
-  assert_equal "$(jq -c '[.limit, .burst]' <<<"$output")" '[7,7]'
+  assert_equal "$(gojq -c '[.limit, .burst]' <<<"$output")" '[7,7]'
   run -0 rlctl inspect mail:ann
   refute_output --partial policy
   run -0 rlctl inspect mail:ann --limit 9/60s --json
-  assert_equal "$(jq -c '[.limit, .burst]' <<<"$output")" '[9,9]'
+  assert_equal "$(gojq -c '[.limit, .burst]' <<<"$output")" '[9,9]'
 }
 
 @test "an algorithm other than the key's is a warning" {
@@ -306,7 +307,7 @@ END
 
 @test "with --json an error is JSON" {
   run -3 --separate-stderr rlctl inspect k --json -s "$BATS_TEST_TMPDIR/nobody"
-  assert_equal "$output$(jq -r .error.code <<<"$stderr")" unreachable
+  assert_equal "$output$(gojq -r .error.code <<<"$stderr")" unreachable
 }
 
 # --- terminals --------------------------------------------------------------------------------------
@@ -372,8 +373,8 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   assert_line --regexp '^key        gcra '
   assert_equal "$stderr" "rlctl: inspect: 'bad': an entry is not a time: 'hello'"
   run -5 --separate-stderr rlctl inspect bad gcra --json
-  assert_equal "$(jq -r .key <<<"$output")" gcra
-  assert_equal "$(jq -r .error.message <<<"$stderr")" "'bad': an entry is not a time: 'hello'"
+  assert_equal "$(gojq -r .key <<<"$output")" gcra
+  assert_equal "$(gojq -r .error.message <<<"$stderr")" "'bad': an entry is not a time: 'hello'"
 }
 
 @test "the keys read before an error are shown" {
@@ -390,7 +391,7 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   rlctl check -q --limit 5/60s --limit 9/h api
   rlctl check -q --limit 5/60s api
   run -0 rlctl inspect api --json
-  assert_equal "$(jq -sc 'map(.key)' <<<"$output")" '["api","{api}:60s","{api}:3600s"]'
+  assert_equal "$(gojq -sc 'map(.key)' <<<"$output")" '["api","{api}:60s","{api}:3600s"]'
   cli DEL api
   run -1 --separate-stderr rlctl inspect --limit 3/10s api
   assert_equal "$stderr" \
@@ -405,11 +406,11 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   # With a window that is not common, a scan finds it.
   cli RENAME '{api}:60s' '{api}:77s'
   run -5 rlctl inspect api --json
-  assert_equal "$(jq -c '[.key, .type, .algorithm]' <<<"$output")" '["{api}:77s","string",null]'
+  assert_equal "$(gojq -c '[.key, .type, .algorithm]' <<<"$output")" '["{api}:77s","string",null]'
   rlctl check -q api --limit 10/s --limit 100/h
   cli RENAME '{api}:77s' '{api}:60s'
   run -5 rlctl inspect api --json
-  assert_equal "$(jq -sc 'map([.key, .algorithm])' <<<"$output")" \
+  assert_equal "$(gojq -sc 'map([.key, .algorithm])' <<<"$output")" \
     '[["{api}:1s","sliding-window-log"],["{api}:60s",null],["{api}:3600s","sliding-window-log"]]'
   # These limits do not use it.
   run -1 rlctl inspect api --limit 10/2s --limit 100/5s
@@ -427,7 +428,7 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
 @test "after -- a key may look like the interval of --watch" {
   take gcra 1 0
   cli RENAME gcra 5s
-  run_with_timeout -0 bash -c 'rlctl inspect --json --watch -- 5s | head -n 1 | jq -r .key'
+  run_with_timeout -0 bash -c 'rlctl inspect --json --watch -- 5s | head -n 1 | gojq -r .key'
   assert_output 5s
 }
 
@@ -449,7 +450,7 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   rlctl check -q login:ann --limit 5/60s --limit 9/1h
   cli ACL SETUSER half on '>secret' '~login:*' '+@all'
   REDISCLI_AUTH=secret run -0 --separate-stderr rlctl --user half inspect login:ann --json
-  assert_equal "$(jq -r .key <<<"$output")" login:ann
+  assert_equal "$(gojq -r .key <<<"$output")" login:ann
   assert_equal "$stderr" "rlctl: inspect: warning: this user may not read the keys that 'login:ann' has if it has several limits: '{login:ann}:...'"
   cli ACL DELUSER half
 }

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # What `rlctl inspect` and `rlctl reset` say about the state of other libraries. bench/others has their scripts;
@@ -7,7 +8,7 @@ setup_file() { start_server; }
 setup() { cli FLUSHALL >/dev/null; }
 
 # found KEY FILTER [OPTION…]: what jq's FILTER shows of the JSON of inspect.
-found() { rlctl inspect "$1" --json "${@:3}" | jq -c "$2"; }
+found() { rlctl inspect "$1" --json "${@:3}" | gojq -c "$2"; }
 
 # with_script FILE KEY… , ARGUMENT…
 with_script() { cli --eval "$project/bench/others/$1" "${@:2}" >/dev/null; }

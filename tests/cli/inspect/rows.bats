@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # The tables of libraries.toml, each with keys as its library makes them: see tests/stored/libraries/check.

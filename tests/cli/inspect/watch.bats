@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl inspect --watch`: on a terminal and in a pipe.
@@ -165,7 +166,7 @@ watch_plainly() {
   wait_until eval 'tail -n 1 "$BATS_TEST_TMPDIR/lines" | grep -q "\"type\":\"none\""'
   kill -TERM "$pid"
   wait "$pid" || true
-  jq -e .now_us "$BATS_TEST_TMPDIR/lines" >/dev/null
+  gojq -e .now_us "$BATS_TEST_TMPDIR/lines" >/dev/null
 }
 
 @test "in a pipe a lost server is reported once and retried until it answers" {

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl lint --reserve`: flaws of scripts that keep a budget. budgets_test.cc checks what the search finds; the findings
@@ -42,7 +43,7 @@ LUA
 finds() {
   write_budget budget.lua "$3"
   run "-$2" --separate-stderr lint budget.lua --json
-  assert_equal "$(jq -r 'select(.finding) | .finding' <<<"$output" | paste -sd ' ')" "$1"
+  assert_equal "$(gojq -r 'select(.finding) | .finding' <<<"$output" | paste -sd ' ')" "$1"
 }
 
 settle='budget.held, budget.spent = budget.held - its.units, budget.spent + actual'

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl lint --exec`: limiters that are programs, of which only the answers are known.
@@ -193,7 +194,7 @@ PYTHON
 # finds STATUS FINDINGS NAME [ARGUMENT…]: the status, and "NAME SEVERITY" of the findings, separated by commas.
 finds() {
   run "-$1" --separate-stderr rlctl lint --json --limit 5/60s --exec "python3 limiter.py ${*:3}"
-  run -0 jq -rs '[.[] | select(.finding) | "\(.finding) \(.severity)"] | unique | join(", ")' <<<"$output"
+  run -0 gojq -rs '[.[] | select(.finding) | "\(.finding) \(.severity)"] | unique | join(", ")' <<<"$output"
   assert_output "$2"
 }
 
@@ -256,7 +257,7 @@ Search for requests that exceed the limit:
     rlctl burst adversary --limit 5/60s --exec 'python3 limiter.py Told retry_after_us 0 10000000'"
   assert_equal "$stderr" ''
   run -2 --separate-stderr rlctl lint --json --limit 5/60s --exec 'python3 limiter.py CountsDenials'
-  run -0 jq -rc 'select(.finding) | [.finding, .script, .line, .call, .schedule]' <<<"$output"
+  run -0 gojq -rc 'select(.finding) | [.finding, .script, .line, .call, .schedule]' <<<"$output"
   assert_output '["denied-write","limiter.py",null,null,"5 of 6 allowed at 0 s, 0 of 6 each 10.91 s from 10.91 s to 65.45 s"]'
 }
 

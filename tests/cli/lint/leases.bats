@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 load ../../support/set_semaphore
 
@@ -14,7 +15,7 @@ lint() { rlctl lint --concurrency 2 --lease 10s "$@"; }
 # finds NAMES STATUS OPTION…: these findings, in this order.
 finds() {
   run "-$2" --separate-stderr lint "${@:3}" --json
-  assert_equal "$(jq -r 'select(.finding) | .finding' <<<"$output" | paste -sd ' ')" "$1"
+  assert_equal "$(gojq -r 'select(.finding) | .finding' <<<"$output" | paste -sd ' ')" "$1"
 }
 
 @test "leases without an end, and a release that frees another's slot" {

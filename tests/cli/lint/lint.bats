@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # What `rlctl lint` finds in scripts with one flaw each, and that it finds nothing in sound ones.
@@ -8,7 +9,7 @@ script() {
   printf '%s\n' "$1" >"$script"
 }
 # found [OPTION…]: each finding in $script as LINE FINDING SEVERITY.
-found() { rlctl lint "$script" --json "$@" | jq -r 'select(.finding) | [.line, .finding, .severity] | join(" ")'; }
+found() { rlctl lint "$script" --json "$@" | gojq -r 'select(.finding) | [.line, .finding, .severity] | join(" ")'; }
 
 # finds FINDING [OPTION…]: the only finding in $script, without a warning; '' for none.
 finds() {
@@ -33,7 +34,7 @@ finds() {
   local named
   named=$(sed -nE '/^Findings:/,/^$/s/^  ([a-z-]+) .*/\1/p' <<<"$output" | sort)
   [[ $named == *no-ttl* ]]
-  assert_equal "$(jq -r '."$defs".finding.properties.finding.enum[]' "$project/schema/lint.schema.json" | sort)" \
+  assert_equal "$(gojq -r '."$defs".finding.properties.finding.enum[]' "$project/schema/lint.schema.json" | sort)" \
     "$named"
 }
 

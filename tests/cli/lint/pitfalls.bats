@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # What `rlctl lint` finds in each script of examples/pitfalls, line by line. The flaws of windows that have an
@@ -17,7 +18,7 @@ finds() {
     expected+=("$line $1 $2")
     shift 3
   done
-  run -0 --separate-stderr jq -r 'select(.finding) | [.line, .finding, .severity] | join(" ")' < <(
+  run -0 --separate-stderr gojq -r 'select(.finding) | [.line, .finding, .severity] | join(" ")' < <(
     rlctl lint "$file" --json "${options[@]}" 2>"$BATS_TEST_TMPDIR/errors"
   )
   assert_equal "$(sort -n <<<"$output")" "$( ((${#expected[@]})) && printf '%s\n' "${expected[@]}" | sort -n)"

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # How `rlctl lint` runs scripts and reports: names, output, and what goes wrong.
@@ -34,7 +35,7 @@ Search for requests that exceed the limit:
 @test "--json is one object a line, with a command that contains any byte" {
   printf '%s\n' "redis.call('SET', KEYS[1] .. '\\n\\255', 'a\"b', 'PX', 60000)" 'return 1' >bytes.lua
   run -1 --separate-stderr rlctl lint bytes.lua --json --allowed-when always
-  run -0 jq -c 'select(.finding) | [.finding, .severity, .script, .line, .call, (.detail | length > 0), (.fix | length > 0)]' <<<"$output"
+  run -0 gojq -c 'select(.finding) | [.finding, .severity, .script, .line, .call, (.detail | length > 0), (.fix | length > 0)]' <<<"$output"
   assert_output '["undeclared-key","warning","bytes.lua",1,"SET ann\\n\\xff a\"b PX 60000",true,true]'
 }
 
@@ -137,7 +138,7 @@ LUA
   assert_line --index 0 --regexp '^no findings in what was tested, in 1 script \([0-9]+ requests\)$'
   assert_line 'Tested:'
   assert_line 'Not tested:'
-  run -0 jq -r '.not_tested[] | select(.why | length > 0) | .what' < <(
+  run -0 gojq -r '.not_tested[] | select(.why | length > 0) | .what' < <(
     rlctl lint slow.lua --args '{now_ms} {id}' --json 2>errors
   )
   assert_output 'windows'

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # What `rlctl list` finds, and in which order it prints it.
@@ -15,14 +16,14 @@ use() {
   rlctl check -q "$1" --limit "$limit" --algorithm "${3:-gcra}" --cost "$2"
 }
 # keys [OPTION…]: the listed keys, on one line.
-keys() { rlctl list --json "$@" | jq -r .key | paste -sd ' '; }
+keys() { rlctl list --json "$@" | gojq -r .key | paste -sd ' '; }
 
 @test "keys of all algorithms are listed with the figures of inspect" {
   local name figures='[.key, .library, .algorithm, .used, .limit, .window_us, .remaining, .bytes]'
   for name in "${algorithms[@]}"; do use "$name" 3 "$name"; done
   assert_equal "$(keys --sort key)" "${algorithms[*]}"
-  assert_equal "$(rlctl list --sort key --json | jq -c "$figures")" \
-    "$(rlctl inspect "${algorithms[@]}" --json | jq -c "$figures")"
+  assert_equal "$(rlctl list --sort key --json | gojq -c "$figures")" \
+    "$(rlctl inspect "${algorithms[@]}" --json | gojq -c "$figures")"
 }
 
 @test "what a budget holds is used until the holds end" {
@@ -34,12 +35,12 @@ keys() { rlctl list --json "$@" | jq -r .key | paste -sd ' '; }
   reserve full 4 b 7200000000
   reserve lapsed 6 a 1000
   reserve lapsed 4 b 7200000000
-  until ((at > 1)); do at=$(rlctl list lapsed --json | jq '.remaining'); done
-  assert_equal "$(rlctl list --sort key --json | jq -c '[.key, .used, .remaining, .ratio]')" '["full",10,0,1]
+  until ((at > 1)); do at=$(rlctl list lapsed --json | gojq '.remaining'); done
+  assert_equal "$(rlctl list --sort key --json | gojq -c '[.key, .used, .remaining, .ratio]')" '["full",10,0,1]
 ["lapsed",4,6,0.4]
 ["roomy",5,5,0.5]'
   # Until the first hold ends.
-  assert_equal "$(rlctl list full --json | jq '.next_free_us / 60e6 | ceil')" 60
+  assert_equal "$(rlctl list full --json | gojq '.next_free_us / 60e6 | ceil')" 60
 }
 
 @test "text has a line for each key, then sums by algorithm; what is no limiter's is counted on stderr" {
@@ -104,7 +105,7 @@ keys() { rlctl list --json "$@" | jq -r .key | paste -sd ' '; }
 @test "a log's limit comes from its policy, else from --limit" {
   use login:ann 4 sliding-window-log
   use other 4 sliding-window-log
-  assert_equal "$(rlctl list --json --sort key | jq -c '[.key, .limit, .ratio, .policy]' | paste -sd ' ')" \
+  assert_equal "$(rlctl list --json --sort key | gojq -c '[.key, .limit, .ratio, .policy]' | paste -sd ' ')" \
     '["login:ann",null,null,null] ["other",null,null,null]'
   cat >"$BATS_TEST_TMPDIR/config.toml" <<'TOML'
 timeout = "120s"
@@ -115,9 +116,9 @@ limit = "8/1d"
 TOML
   run rlctl --config "$BATS_TEST_TMPDIR/config.toml" list --limit 5/1d --json --sort key
   assert_success
-  assert_equal "$(jq -c '[.key, .limit, .ratio, .policy]' <<<"$output" | paste -sd ' ')" \
+  assert_equal "$(gojq -c '[.key, .limit, .ratio, .policy]' <<<"$output" | paste -sd ' ')" \
     '["login:ann",8,0.5,"login"] ["other",5,0.8,null]'
-  assert_equal "$(rlctl --config "$BATS_TEST_TMPDIR/config.toml" list --policy login --json | jq -r .key)" login:ann
+  assert_equal "$(rlctl --config "$BATS_TEST_TMPDIR/config.toml" list --policy login --json | gojq -r .key)" login:ann
   run rlctl --config "$BATS_TEST_TMPDIR/config.toml" list --totals
   assert_line --regexp '^policy login +1 +0 +0 '
 }
@@ -129,7 +130,7 @@ TOML
   run --separate-stderr rlctl list --above 80%
   assert_line --index 1 --regexp ' a$'
   assert_equal "$stderr" 'not listed: 3 keys whose limit is not known (pass --limit or define a policy)'
-  assert_equal "$(rlctl list --limit 5/60s --json '{m}*' --sort key | jq -c '[.limit, .window_us]' | paste -sd ' ')" \
+  assert_equal "$(rlctl list --limit 5/60s --json '{m}*' --sort key | gojq -c '[.limit, .window_us]' | paste -sd ' ')" \
     '[5,60000000] [null,86400000000]'
   run rlctl list '{m}*'
   assert_line --regexp ' [?]/~1d '
@@ -139,7 +140,7 @@ TOML
   use a 3
   cli ACL SETUSER viewer on '>secret' '~*' +@read +@connection +time +scan -memory >/dev/null
   REDISCLI_AUTH=secret run -0 rlctl --user viewer list --totals --json
-  assert_equal "$(jq -c '[.keys, .bytes]' <<<"$output")" '[1,null]'
+  assert_equal "$(gojq -c '[.keys, .bytes]' <<<"$output")" '[1,null]'
   cli ACL DELUSER viewer >/dev/null
 }
 
@@ -150,7 +151,7 @@ TOML
   run rlctl list --totals
   assert_success
   assert_equal "${#lines[@]}" 4
-  assert_equal "$(rlctl list --totals --json | jq -c '[.algorithm, .keys, .full, .no_ttl]' | paste -sd ' ')" \
+  assert_equal "$(rlctl list --totals --json | gojq -c '[.algorithm, .keys, .full, .no_ttl]' | paste -sd ' ')" \
     '["fixed-window",1,0,0] ["gcra",2,1,0]'
 }
 
@@ -158,8 +159,8 @@ TOML
   cli SET hits 12 >/dev/null
   run --separate-stderr rlctl list
   assert_failure 1
-  assert_equal "$(rlctl list --all --json | jq -c '[.key, .library, .used, .ratio]')" '["hits",null,null,null]'
-  assert_equal "$(rlctl list --as count --limit 24/60s --json | jq -c '[.key, .used, .ratio]')" '["hits",12,0.5]'
+  assert_equal "$(rlctl list --all --json | gojq -c '[.key, .library, .used, .ratio]')" '["hits",null,null,null]'
+  assert_equal "$(rlctl list --as count --limit 24/60s --json | gojq -c '[.key, .used, .ratio]')" '["hits",12,0.5]'
 }
 
 @test "columns are as wide as what they hold, for the numbers of other programs too" {
@@ -185,7 +186,7 @@ TOML
   run rlctl list --sort key
   assert_success
   assert_line --partial 'a\x1b[31m\n'
-  assert_equal "$(rlctl list --json | jq -r 'select(.key_base64) | .key_base64')" /w==
+  assert_equal "$(rlctl list --json | gojq -r 'select(.key_base64) | .key_base64')" /w==
 }
 
 @test "list calls no command that writes, no KEYS and no script" {
@@ -206,7 +207,7 @@ TOML
   cli ACL SETUSER blind on '>secret' '~other:*' +@read +@connection +time +scan >/dev/null
   REDISCLI_AUTH=secret run --separate-stderr rlctl --user viewer list --json
   assert_success
-  assert_equal "$(jq -r .key <<<"$output")" login:ann
+  assert_equal "$(gojq -r .key <<<"$output")" login:ann
   assert_equal "$stderr" 'not listed: 1 key that this user may not read'
   REDISCLI_AUTH=secret run --separate-stderr rlctl --user viewer list
   assert_equal "$stderr" 'not listed: 1 key that this user may not read'
@@ -220,7 +221,7 @@ TOML
 @test "inspect - reads the keys that list found" {
   use a 10
   use b 1
-  assert_equal "$(rlctl list --above 80% --json | jq -r .key | rlctl inspect --json - | jq -c '[.key, .used]')" '["a",10]'
+  assert_equal "$(rlctl list --above 80% --json | gojq -r .key | rlctl inspect --json - | gojq -c '[.key, .used]')" '["a",10]'
 }
 
 @test "inspect --match shows each limiter that matches, and nothing else" {
@@ -229,7 +230,7 @@ TOML
   cli SET login:x 'no limiter' >/dev/null
   cli SET rlflx:login:eve 3 EX 60 >/dev/null
   use other 3
-  assert_equal "$(rlctl inspect --match '*login:*' --json | jq -c '[.key, .used]' | paste -sd ' ')" \
+  assert_equal "$(rlctl inspect --match '*login:*' --json | gojq -c '[.key, .used]' | paste -sd ' ')" \
     '["login:ann",1] ["login:bob",2] ["rlflx:login:eve",3]'
   run --separate-stderr rlctl inspect --match 'nobody:*'
   assert_failure 1
@@ -244,7 +245,7 @@ TOML
   cli ACL SETUSER none on '>secret' '~c:*' '+@all' >/dev/null
   export REDISCLI_AUTH=secret
   run -0 --separate-stderr rlctl --user some inspect --match '*' --json
-  assert_equal "$(jq -r .key <<<"$output")" a:1
+  assert_equal "$(gojq -r .key <<<"$output")" a:1
   assert_equal "$stderr" 'rlctl: inspect: warning: not shown: 1 key that this user may not read'
   run -4 rlctl --user none inspect --match '*'
   run -0 --separate-stderr rlctl --user some reset --match '*' --dry-run
@@ -280,18 +281,18 @@ TOML
   cli RPUSH LIMITS:LIMITER/bob/3/1/day "$now.5" "$((now - 10)).25" "$((now - 90000)).0" >/dev/null
   cli EXPIRE LIMITS:LIMITER/bob/3/1/day 86400 >/dev/null
   cli HSET @upstash/ratelimit:eve refilledAt "${now}000" tokens 2 >/dev/null
-  assert_equal "$(rlctl list --json --sort key | jq -c '[.key, .library, .algorithm, .used, .limit]')" \
+  assert_equal "$(rlctl list --json --sort key | gojq -c '[.key, .library, .algorithm, .used, .limit]')" \
     '["@upstash/ratelimit:eve","upstash","token-bucket",null,null]
 ["LIMITS:LIMITER/ann/5/1/minute","limits","fixed-window",4,5]
 ["LIMITS:LIMITER/bob/3/1/day","limits","sliding-window-log",2,3]'
   run rlctl list --totals
   assert_line --regexp '^limits: fixed-window +1 '
-  assert_equal "$(rlctl list --limit 4/60s --json '@*' | jq -c '[.used, .remaining]')" '[2,2]'
+  assert_equal "$(rlctl list --limit 4/60s --json '@*' | gojq -c '[.used, .remaining]')" '[2,2]'
 }
 
 @test "a library that gives units back before they are taken leaves none used, and more than the limit" {
   cli SET LIMITS:LIMITER/ann/10/1/minute -6 EX 50 >/dev/null
-  assert_equal "$(rlctl list --json | jq -c '[.used, .ratio, .remaining]')" '[0,0,16]'
+  assert_equal "$(rlctl list --json | gojq -c '[.used, .ratio, .remaining]')" '[0,0,16]'
   run rlctl list
   assert_line --index 1 --regexp '^ *0 +10/60s +0% '
 }
@@ -307,7 +308,7 @@ TOML
   assert_equal "$stderr" ''
   run -1 --separate-stderr rlctl list --all --above 0%
   assert_equal "$stderr" 'no limiter matches; not listed: 1 key whose limit is not known (pass --limit or define a policy)'
-  assert_equal "$(rlctl list --all --json | jq -r 'select(.part_of) | .key')" 'rl:tb:{ann}:ts'
+  assert_equal "$(rlctl list --all --json | gojq -r 'select(.part_of) | .key')" 'rl:tb:{ann}:ts'
 }
 
 @test "two spaces or more separate the algorithm and the key, on a terminal too" {

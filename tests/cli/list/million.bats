@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # Many keys, a million of them in the nightly tests, which come and go while they are listed.
@@ -57,7 +58,7 @@ grows_by() {
 
 @test "many keys are counted by algorithm, in less than 64 bytes each" {
   grows_by 64 --totals
-  assert_equal "$(jq -r '[.algorithm, .keys, .no_ttl] | join(" ")' "$BATS_TEST_TMPDIR/listed" | sort)" \
+  assert_equal "$(gojq -r '[.algorithm, .keys, .no_ttl] | join(" ")' "$BATS_TEST_TMPDIR/listed" | sort)" \
     "$(printf "%s $((many / 10)) 0\n" "${algorithms[@]}")"
 }
 
@@ -72,7 +73,7 @@ grows_by() {
   grows_by 64 --all
   kill $!
   wait $! || true
-  jq -r 'select(.library == "rlctl").key' "$BATS_TEST_TMPDIR/listed" | sort >"$BATS_TEST_TMPDIR/keys"
+  gojq -r 'select(.library == "rlctl").key' "$BATS_TEST_TMPDIR/listed" | sort >"$BATS_TEST_TMPDIR/keys"
   assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/keys")" $((many * 7 / 10))
   assert_equal "$(uniq -d "$BATS_TEST_TMPDIR/keys")" ''
 }
@@ -81,7 +82,7 @@ grows_by() {
   rlctl check -q fullest --limit 5/1d --cost 5 --algorithm gcra
   rlctl check -q second --limit 5/1d --cost 4 --algorithm gcra
   grows_by 16 --top 20
-  assert_equal "$(jq -rs 'map(.key)[:2] + [length] | join(" ")' "$BATS_TEST_TMPDIR/listed")" 'fullest second 20'
+  assert_equal "$(gojq -rs 'map(.key)[:2] + [length] | join(" ")' "$BATS_TEST_TMPDIR/listed")" 'fullest second 20'
 }
 
 @test "healthy keys of all algorithms under traffic have no findings" {

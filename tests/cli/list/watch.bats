@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl list --watch`: on a terminal and in a pipe.
@@ -58,7 +59,7 @@ in_pipe() {
 
 @test "with --json the keys are printed again and again" {
   in_pipe 'wait_until has 6 key' --top 2 --json --sort key
-  assert_equal "$(head -n 4 "$out" | jq -r .key | paste -sd ' ')" 'k1 k10 k1 k10'
+  assert_equal "$(head -n 4 "$out" | gojq -r .key | paste -sd ' ')" 'k1 k10 k1 k10'
 }
 
 @test "a filter applies to what is watched, and the first line says so" {

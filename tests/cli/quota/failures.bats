@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # Whatever goes wrong, `rlctl quota` exits with status 3 and says so in its first line on standard output, and
@@ -75,9 +76,9 @@ unknown() {
 @test "with --json, a failure is an object on standard output" {
   run -3 --separate-stderr rlctl quota k --json
   assert_equal "$stderr" ''
-  assert_equal "$(jq -c '[.status, .limits, .error.code]' <<<"$output")" '["unknown",[],"unreachable"]'
+  assert_equal "$(gojq -c '[.status, .limits, .error.code]' <<<"$output")" '["unknown",[],"unreachable"]'
   run -3 --separate-stderr rlctl quota k --json -w x
-  assert_equal "$(jq -c '[.status, .error.code]' <<<"$output")" '["unknown","usage"]'
+  assert_equal "$(gojq -c '[.status, .error.code]' <<<"$output")" '["unknown","usage"]'
 }
 
 @test "-q does not hide a failure" {

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # What `rlctl quota` reports of limits. The windows are so long that nothing leaves them during a test.
@@ -51,9 +52,9 @@ performance() {
   local name figures='[.algorithm, .limit, .window_us, .burst, .used, .remaining, .bytes]'
   for name in "${limiters[@]}"; do take "$name" "$name" 820; done
   run -1 rlctl quota "${limiters[@]}" --limit 1000/1000d --json
-  assert_equal "$(jq -c ".limits[] | $figures" <<<"$output")" \
-    "$(rlctl inspect "${limiters[@]}" --limit 1000/1000d --json | jq -c "$figures")"
-  assert_equal "$(jq -c '[.status, (.limits[] | .status, .used, (.ratio * 100 | round))] | unique' <<<"$output")" \
+  assert_equal "$(gojq -c ".limits[] | $figures" <<<"$output")" \
+    "$(rlctl inspect "${limiters[@]}" --limit 1000/1000d --json | gojq -c "$figures")"
+  assert_equal "$(gojq -c '[.status, (.limits[] | .status, .used, (.ratio * 100 | round))] | unique' <<<"$output")" \
     '[82,820,"warning"]'
 }
 
@@ -259,7 +260,7 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
   take nearly gcra 820
   run -1 rlctl quota nearly $'\xff' --json
   assert_equal "${#lines[@]}" 1
-  run -0 jq -c '.status, .error, (.limits | length), (.limits[0] | keys_unsorted), .limits[1].key_base64' \
+  run -0 gojq -c '.status, .error, (.limits | length), (.limits[0] | keys_unsorted), .limits[1].key_base64' \
     <<<"$output"
   assert_line --index 0 '"warning"'
   assert_line --index 1 null
@@ -291,11 +292,11 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
   local name
   for name in "${limiters[@]}"; do take "$name" "$name" 820; done
   REDISCLI_AUTH=x run -1 rlctl quota "${limiters[@]}" nobody --limit 1000/1000d --user monitor --json
-  assert_equal "$(jq -c '[.limits[] | select(.error == null and .bytes > 0)] | length' <<<"$output")" 8
+  assert_equal "$(gojq -c '[.limits[] | select(.error == null and .bytes > 0)] | length' <<<"$output")" 8
   # Without +memory, only the size is missing.
   cli ACL SETUSER monitor -memory >/dev/null
   REDISCLI_AUTH=x run -1 rlctl quota gcra --user monitor --json
-  assert_equal "$(jq -c '.limits[0] | [.used, .bytes]' <<<"$output")" '[820,null]'
+  assert_equal "$(gojq -c '.limits[0] | [.used, .bytes]' <<<"$output")" '[820,null]'
 }
 
 @test "the stored burst applies if --limit is the stored limit and there is no --burst" {
@@ -304,8 +305,8 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
   for limit in 10/1d 10/24h; do
     run -2 rlctl quota --limit "$limit" k
     assert_output --partial 'CRITICAL - k 100% used (5 of 5)'
-    assert_equal "$(rlctl quota --limit "$limit" k --json | jq -c ".limits[0] | $figures")" \
-      "$(rlctl inspect --limit "$limit" k --json | jq -c "$figures")"
+    assert_equal "$(rlctl quota --limit "$limit" k --json | gojq -c ".limits[0] | $figures")" \
+      "$(rlctl inspect --limit "$limit" k --json | gojq -c "$figures")"
   done
   run -0 rlctl quota --limit 10/1d --burst 20 k
   assert_output --partial '(5 of 20)'
@@ -428,7 +429,7 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
   run -0 rlctl quota --limit 500/60s "edge_ip_192.0.2.7_$((minute - 120))" "api:192.0.2.7:$((minute / 60 - 2))"
   cli SET "edge_ip_192.0.2.7_$minute" 512 EX 330 >/dev/null
   local left
-  left=$(rlctl inspect --limit 500/60s "edge_ip_192.0.2.7_$minute" --json | jq .next_free_us)
+  left=$(rlctl inspect --limit 500/60s "edge_ip_192.0.2.7_$minute" --json | gojq .next_free_us)
   ((left <= 60000000))
 }
 
@@ -460,7 +461,7 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
 @test "windows of the calendar of UTC are found; of those in other zones, a limit tells" {
   rlctl check -q cal --limit 10/year@UTC,10/month@Europe/Zurich --algorithm budget --cost 9
   run rlctl quota cal --json
-  assert_equal "$(jq -r '.limits[].key' <<<"$output" | xargs)" '{cal}:year@UTC'
+  assert_equal "$(gojq -r '.limits[].key' <<<"$output" | xargs)" '{cal}:year@UTC'
   run rlctl quota cal --json --limit 10/year@UTC,10/month@Europe/Zurich
-  assert_equal "$(jq -r '.limits[].key' <<<"$output" | xargs)" '{cal}:year@UTC {cal}:month@Europe/Zurich'
+  assert_equal "$(gojq -r '.limits[].key' <<<"$output" | xargs)" '{cal}:year@UTC {cal}:month@Europe/Zurich'
 }

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # The metrics that `rlctl quota --textfile` writes.
@@ -26,11 +27,11 @@ gcra=',algorithm="gcra",limit="1000/1d"'
   assert_equal "$(value rlctl_used_ratio "$gcra")" 0.82
   assert_equal "$(value rlctl_remaining "$gcra")" 180
   # 820 units of 86.4 s each, less what has passed.
-  run -0 jq -n "$(value rlctl_reset_seconds "$gcra") | . > 60000 and . <= 70848"
+  run -0 gojq -n "$(value rlctl_reset_seconds "$gcra") | . > 60000 and . <= 70848"
   assert_output true
-  run -0 jq -n "$(value rlctl_key_bytes "$gcra") == $(rlctl inspect k --json | jq .bytes)"
+  run -0 gojq -n "$(value rlctl_key_bytes "$gcra") == $(rlctl inspect k --json | gojq .bytes)"
   assert_output true
-  run -0 jq -n "now - $(value rlctl_last_success_timestamp_seconds) | . >= -1 and . < 3600"
+  run -0 gojq -n "now - $(value rlctl_last_success_timestamp_seconds) | . >= -1 and . < 3600"
   assert_output true
 }
 
@@ -68,7 +69,7 @@ gcra=',algorithm="gcra",limit="1000/1d"'
   assert_equal "$(value rlctl_used "$gcra")" 30
   assert_equal "$(value rlctl_remaining "$gcra")" 970
   local bytes
-  bytes=$(rlctl inspect a b c --json | jq -s 'map(.bytes) | add')
+  bytes=$(rlctl inspect a b c --json | gojq -s 'map(.bytes) | add')
   assert_equal "$(value rlctl_key_bytes "$gcra")" "$bytes"
   rlctl quota a b c --textfile "$file" --label-keys 1
   assert_equal "$(value rlctl_used "$gcra,key=\"a\"")" 10

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 not_saved='not saved: --save FILE keeps what is removed, and --restore puts it back'
@@ -122,7 +123,7 @@ would-remove key=login:cid algorithm=gcra'
   assert_equal "$stderr" 'rlctl: reset: refusing to remove 3 keys without --yes
   hint: --dry-run lists what would be removed, --yes removes it, --save FILE keeps a copy of what is removed'
   run -2 --separate-stderr rlctl reset --match 'login:ann' --json
-  assert_equal "$(jq -r .error.message <<<"$stderr")" 'refusing to remove 1 key without --yes'
+  assert_equal "$(gojq -r .error.message <<<"$stderr")" 'refusing to remove 1 key without --yes'
   assert_equal "$(hold)" "$before"
 }
 
@@ -131,7 +132,7 @@ would-remove key=login:cid algorithm=gcra'
   cli SET text hello
   run -0 --separate-stderr rlctl reset --match '*' --yes --json --verbose
   assert_equal "$stderr" ''
-  assert_equal "$(jq -sc 'sort_by(.key) | .[]' <<<"$output")" \
+  assert_equal "$(gojq -sc 'sort_by(.key) | .[]' <<<"$output")" \
     '{"key":"k","result":"removed","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null,"part_of":null}
 {"key":"text","result":"left","type":"string","library":null,"algorithm":null,"reason":"no-limiter-state","part_of":null}'
   ask k

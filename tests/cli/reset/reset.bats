@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # `rlctl reset KEY…`; match.bats tests --match. In tests/stored, reset_test.cc has the kinds of state and the refusals,
@@ -22,7 +23,7 @@ status 2'
   assert_equal "$(cli DBSIZE)" 0
   ask a
   without_reader 'rlctl reset a --json'
-  jq -ec '.error | .code == "output" and (.message | test("; 1 key had already been removed$"))' \
+  gojq -ec '.error | .code == "output" and (.message | test("; 1 key had already been removed$"))' \
     <<<"${stderr_lines[0]}" || fail "$stderr"
 }
 
@@ -249,10 +250,10 @@ removed key={zed}:7200s algorithm=sliding-window-log'
 {"key":"nothing","result":"none","type":null,"library":null,"algorithm":null,"reason":null,"part_of":null}
 {"key":"page:views","result":"left","type":"string","library":null,"algorithm":"foreign-counter","reason":"foreign","part_of":null}
 {"key":"sessions","result":"left","type":"hash","library":null,"algorithm":null,"reason":"no-limiter-state","part_of":null}'
-  assert_equal "$(jq -r .error.code <<<"$stderr")" left
+  assert_equal "$(gojq -r .error.code <<<"$stderr")" left
   ask k
   run -0 --separate-stderr rlctl reset --json --dry-run k
-  assert_equal "$(jq -r .result <<<"$output")" would_remove
+  assert_equal "$(gojq -r .result <<<"$output")" would_remove
 }
 
 # --- refusals of the server -------------------------------------------------------------------------

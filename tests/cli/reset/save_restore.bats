@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # reset --save FILE, and reset --restore FILE, which undoes it.
@@ -366,7 +367,7 @@ damaged() {
   assert_equal "${stderr_lines[0]}" "rlctl: reset: warning: the last line of 't' is incomplete; if its writing was \
 stopped there, its key was not removed"
   # Without only its line end, it is complete. Lines may be picked from the file.
-  { head -1 s; jq -c 'select(.key == "b")' s; } | head -c -1 >t
+  { head -1 s; gojq -c 'select(.key == "b")' s; } | head -c -1 >t
   run -0 --separate-stderr rlctl reset --restore t
   assert_output 'restored key=b algorithm=sliding-window-log'
 }

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # --concurrency: the lease that is held while the command runs. A command in these tests runs until its test
@@ -56,9 +57,9 @@ blocks='touch ready; read -r line <go'
 @test "the lease is held while the command runs, under HOST:PID:SINCE, and released after it" {
   begin -- sh -c "$blocks; exit 4"
   run -0 rlctl inspect k --json
-  jq -e '.algorithm == "concurrency" and .limit == 3 and .used == 1' <<<"$output" || fail "$output"
+  gojq -e '.algorithm == "concurrency" and .limit == 3 and .used == 1' <<<"$output" || fail "$output"
   local holder lapses
-  read -r holder lapses < <(jq -r '.entries[] | "\(.holder) \(.at_us)"' <<<"$output")
+  read -r holder lapses < <(gojq -r '.entries[] | "\(.holder) \(.at_us)"' <<<"$output")
   assert_regex "$holder" "^$(hostname):$command_pid:(20[0-9-]+T[0-9:]+\.[0-9]{6}Z)$"
   # The usual lease, from a time that is not before SINCE.
   ((lapses - $(date -d "${BASH_REMATCH[1]}" +%s%6N) >= 30000000)) || fail "$output"
@@ -139,7 +140,7 @@ blocks='touch ready; read -r line <go'
     $way
     [[ $way == true ]] || wait_until grep -q lease_lost out
     go_on 0
-    run -0 jq -er 'select(.error.code == "lease_lost") | .error.message' out
+    run -0 gojq -er 'select(.error.code == "lease_lost") | .error.message' out
     assert_equal "${#lines[@]}" 1
     assert_output --partial "the lease of 'k' "
   done

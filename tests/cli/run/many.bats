@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # Sixty at once under a lease for three. Each command that is inside holds one of three locked files,

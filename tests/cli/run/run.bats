@@ -1,3 +1,4 @@
+# needs: server
 # shellcheck disable=SC2086 # options and words are split
 load ../../support/common
 
@@ -117,7 +118,7 @@ seen_by() {
     expect_status 125 rlctl run $words
     run -125 --separate-stderr rlctl run --json $words
     assert_output ''
-    jq -e '.error.code == "usage" or .error.code == "unsupported" or .error.code == "configuration"' <<<"$stderr" ||
+    gojq -e '.error.code == "usage" or .error.code == "unsupported" or .error.code == "configuration"' <<<"$stderr" ||
       fail "$words: $stderr"
   done
   expect_status 125 rlctl --bogus run k --limit 1/10m -- true
@@ -138,7 +139,7 @@ seen_by() {
   run -126 rlctl run k --limit 1/10m -- ./folder
   run -126 env PATH="$PWD:$PATH" rlctl run k --limit 1/10m -- plain
   run -127 rlctl run k --limit 1/10m --json -- no-such-command-anywhere
-  assert_equal "$(jq -r .error.code <<<"$output")" not_found
+  assert_equal "$(gojq -r .error.code <<<"$output")" not_found
 }
 
 @test "a program is found as a shell finds it" {
@@ -180,7 +181,7 @@ seen_by() {
   run -255 rlctl run -q k --denied-status=255 --limit 2/10m -- echo ran
   run -75 --separate-stderr rlctl run --json k --limit 2/10m -- echo ran
   assert_output ''
-  assert_equal "$(jq -r .error.code <<<"$stderr")" denied
+  assert_equal "$(gojq -r .error.code <<<"$stderr")" denied
   run -75 rlctl run other --limit 2/10m --cost 3 -- echo ran
   assert_output "rlctl: run: denied: 'other' has reached its limit of 2/10m, which never allows a cost of 3"
 }
@@ -221,7 +222,7 @@ seen_by() {
   run -0 rlctl run k --limit 1/2s --algorithm leaky-bucket --burst 2 -- \
     rlctl inspect k --limit 1/2s --algorithm leaky-bucket --json
   # Two requests of a second and more were sent at once; when the command runs, the first is gone.
-  jq -e '(.used | type) == "number" and .used <= 1' <<<"$output" || fail "$output"
+  gojq -e '(.used | type) == "number" and .used <= 1' <<<"$output" || fail "$output"
 }
 
 @test "Ctrl-C ends a wait by the signal, and takes nothing" {

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 # rlctl scripts: list, show, load, export, call.
@@ -21,11 +22,11 @@ budget concurrency'
     assert_line --regexp "^$name +$(sha1sum <"$file" | cut -d' ' -f1) +$(wc -c <"$file") "
   done
   RLCTL_URL=unix:///nowhere run -0 rlctl scripts list --json
-  assert_equal "$(jq -r '.name + " " + .sha1' <<<"$output" | sort)" "$(
+  assert_equal "$(gojq -r '.name + " " + .sha1' <<<"$output" | sort)" "$(
     for file in "$project"/lua/*.lua; do
       echo "$(basename "$file" .lua) $(sha1sum <"$file" | cut -d' ' -f1)"
     done | sort)"
-  assert_equal "$(jq -c 'select(.name == "gcra") | [.keys, .arguments]' <<<"$output")" \
+  assert_equal "$(gojq -c 'select(.name == "gcra") | [.keys, .arguments]' <<<"$output")" \
     '["1 or more","each key: limit window burst; cost now"]'
 }
 
@@ -35,7 +36,7 @@ budget concurrency'
     RLCTL_URL=unix:///nowhere rlctl scripts show "$(basename "$file" .lua)" | cmp - "$file"
   done
   run -0 rlctl scripts show gcra --json
-  assert_equal "$(jq -r .sha1 <<<"$output")" "$(jq -rj .text <<<"$output" | sha1sum | cut -d' ' -f1)"
+  assert_equal "$(gojq -r .sha1 <<<"$output")" "$(gojq -rj .text <<<"$output" | sha1sum | cut -d' ' -f1)"
   # As the manual tells to load it.
   run -0 bash -c "rlctl scripts show gcra | redis-cli -s '$socket' -x SCRIPT LOAD"
   assert_output "$(sha1sum <"$project/lua/gcra.lua" | cut -d' ' -f1)"
@@ -51,7 +52,7 @@ budget concurrency'
   done
   assert_equal "${#lines[@]}" 9
   run -0 rlctl scripts load concurrency gcra --json
-  assert_equal "$(jq -c '[.name, .servers]' <<<"$output" | xargs)" '[concurrency,1] [gcra,1]'
+  assert_equal "$(gojq -c '[.name, .servers]' <<<"$output" | xargs)" '[concurrency,1] [gcra,1]'
   run -2 rlctl scripts load gcr
   assert_line --index 0 "rlctl: scripts: unknown script 'gcr'; did you mean 'gcra'?"
   RLCTL_URL=unix:///nowhere run -3 rlctl scripts load
@@ -77,7 +78,7 @@ budget concurrency'
   assert_line 'unchanged file=new/lua/gcra.lua'
   diff -r new/lua "$project/lua"
   run -0 rlctl scripts export new/lua --json
-  assert_equal "$(jq -r .result <<<"$output" | uniq)" unchanged
+  assert_equal "$(gojq -r .result <<<"$output" | uniq)" unchanged
   echo >file
   run -2 rlctl scripts export file
   run -2 rlctl scripts export
@@ -94,9 +95,9 @@ budget concurrency'
     for _ in 1 2 3 4; do
       checked=$(rlctl check --algorithm "$name" "${options[@]}" checked || true)
       run rlctl scripts call "$name" "${options[@]}" called
-      assert_equal "$status$(jq -c '[.allowed == 1, .remaining, .retry_after_us, .reset_after_us]' <<<"$output")" \
-        "$status$(jq -c '[.allowed, .remaining, .retry_after_us, .reset_after_us]' <<<"$checked")"
-      assert_equal "$(jq .allowed <<<"$output")" $((1 - status))
+      assert_equal "$status$(gojq -c '[.allowed == 1, .remaining, .retry_after_us, .reset_after_us]' <<<"$output")" \
+        "$status$(gojq -c '[.allowed, .remaining, .retry_after_us, .reset_after_us]' <<<"$checked")"
+      assert_equal "$(gojq .allowed <<<"$output")" $((1 - status))
     done
     assert_equal "$status" 1
     assert_equal "$(cli DUMP '{called}:60s' | od)" "$(cli DUMP '{checked}:60s' | od)"

@@ -1,3 +1,4 @@
+# needs: server
 load ../../support/common
 
 setup_file() { start_server; }
@@ -63,9 +64,9 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
     local status id fields
     IFS='|' read -r status id fields <<<"$expected"
     run "-$status" settle 1001 "$id" 380 --json
-    assert_equal "$(jq -c '[.reservation.was, .actual, .remaining]' <<<"$output")" "$fields"
+    assert_equal "$(gojq -c '[.reservation.was, .actual, .remaining]' <<<"$output")" "$fields"
   done
-  assert_equal "$(jq -c '[.key, .algorithm, .reservation.id, .limits]' <<<"$output")" \
+  assert_equal "$(gojq -c '[.key, .algorithm, .reservation.id, .limits]' <<<"$output")" \
     '["k","budget","b",[{"key":"k","limit":1000,"window_us":60000000,"burst":null}]]'
 }
 
@@ -89,7 +90,7 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
   run -0 rlctl check k "${month[@]}" --algorithm budget --peek --now 2026-10-31T23:00:00Z
   assert_output --partial ' remaining=600 '
   run -0 rlctl settle k a 380 "${month[@]}" --now 2026-10-31T23:00:01Z --json
-  assert_equal "$(jq -c '[.reservation.was, .remaining, .reset_after_us, .limits[0].calendar]' <<<"$output")" \
+  assert_equal "$(gojq -c '[.reservation.was, .remaining, .reset_after_us, .limits[0].calendar]' <<<"$output")" \
     '["held",620,2591999000000,"month@Europe/Zurich"]'
 }
 

@@ -1,0 +1,55 @@
+"""The files of tests: which there are, and what each says of itself.
+
+A comment in a file's first lines may hold a word and, behind a colon, what it says:
+
+    needs: server   The file starts servers. Only such a file can, and it can be repeated on other servers.
+    alone: WHY      The file needs a quiet machine. It runs after all others, two at a time.
+    night: WHY      The file runs only at night (RLCTL_TEST_ALL=1).
+"""
+
+import fnmatch
+import functools
+import os
+import re
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent.parent
+ROOT = TESTS.parent
+
+# The tests of the project itself (documents, layers, packages), and of mutants and random limiters: they run once, with
+# the release build and the installed server.
+OF_PROJECT = ("project/", "packaging/", "exactness/", "mutation/", "differential/")
+AT_NIGHT = bool(os.environ.get("RLCTL_TEST_ALL"))
+
+
+@functools.cache
+def head(file):
+    """The words of a file's first lines, with what each says."""
+    with open(TESTS / file, encoding="utf-8") as lines:
+        first = [line for line, _ in zip(lines, range(10))]
+    return dict(match.groups() for line in first if (match := re.match(r"(?:#|//) (needs|alone|night): (.+)", line)))
+
+
+def needs_server(file):
+    return "server" in head(file).get("needs", "").split()
+
+
+def is_of_project(file):
+    return file.startswith(OF_PROJECT)
+
+
+def is_named(file, name):
+    """Whether a name that the user has given means this file: its path or the end of it, with or without the suffix,
+    or a folder, or a pattern."""
+    name = name.removeprefix("./").rstrip("/")
+    return any(fnmatch.fnmatchcase("/" + file, f"*/{name}{end}") for end in ("", ".bats", ".cc", "/*"))
+
+
+def find(names):
+    """The files that the names mean, or all. Raises ValueError for a name that means none."""
+    paths = [*TESTS.rglob("*_test.cc"), *TESTS.rglob("*.bats")]
+    files = sorted(str(path.relative_to(TESTS)) for path in paths)
+    for name in names:
+        if not any(is_named(file, name) for file in files):
+            raise ValueError(f"no such test: {name}; tests/run --list shows all")
+    return [file for file in files if not names or any(is_named(file, name) for name in names)]
