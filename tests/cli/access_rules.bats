@@ -106,8 +106,8 @@ asks() {
 
 @test "check needs each rule of rlctl(1), for every algorithm" {
   local algorithm optional=''
-  for algorithm in fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra \
-    leaky-bucket budget; do
+  for algorithm in $(scaled 'gcra budget' 'fixed-window sliding-window-log sliding-window-zset sliding-window-counter
+    token-bucket gcra leaky-bucket budget'); do
     case $algorithm in leaky-bucket) optional=+del ;; budget) optional='+hgetall +hdel' ;; *) optional='' ;; esac
     needs_each asks $(rules_for "$algorithm")
   done

@@ -53,6 +53,7 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
   every "$exact"
 }
 
+# bats test_tags=night
 @test "with a short timeout, lines for a dead master are not sent, and its replica's are" {
   start_cluster 3 1
   start_batch --timeout 2s
@@ -69,6 +70,7 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
   every 'allowed <= 2 * limit && units <= limit && units <= allowed + doubt'
 }
 
+# bats test_tags=night
 @test "a master that hangs for a while delays its lines, and loses and repeats nothing" {
   start_batch
   feed 30
@@ -102,6 +104,7 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
   every 'units >= allowed && units <= allowed + doubt && units <= limit'
 }
 
+# bats test_tags=night
 @test "a key of another library is unknown if the node of the key beside it does not answer" {
   local key=laravel-cache-u0 number=0
   until [[ $(node_of_slot "$(slot_of "$key:timer")") == 1 && $(node_of_slot "$(slot_of "$key")") != 1 ]]; do
@@ -142,6 +145,7 @@ search() {
   assert_equal "$status $(cat "$BATS_TEST_TMPDIR/err")" "${expected-0 }"
 }
 
+# bats test_tags=night
 @test "a search that loses a master goes on with the replica that has taken over" {
   start_cluster 3 1
   printf 'key:%s\n' {1..300} | rlctl check -q --batch --limit 9/1d
@@ -150,6 +154,7 @@ search() {
   assert_equal "$(grep -c 'key:[0-9]' "$BATS_TEST_TMPDIR/out")" 300
 }
 
+# bats test_tags=night
 @test "inspect --match that loses a master goes on with the replica that has taken over" {
   start_cluster 3 1
   printf 'key:%s\n' {1..300} | rlctl check -q --batch --limit 9/1d
@@ -158,6 +163,7 @@ search() {
   assert_equal "$(grep -c 'key:[0-9]' "$BATS_TEST_TMPDIR/out")" 300
 }
 
+# bats test_tags=night
 @test "a reset that loses a master goes on with the replica that has taken over" {
   start_cluster 3 1
   printf 'key:%s\n' {1..300} | rlctl check -q --batch --limit 9/1d
@@ -167,6 +173,7 @@ removed 300 keys (300 sliding-window-log)' search reset --match 'key:*' --yes
   assert_equal "$(node_cli 0 DBSIZE),$(node_cli 2 DBSIZE),$(node_cli 4 DBSIZE)" 0,0,0
 }
 
+# bats test_tags=night
 @test "a search for which no replica takes over searches the other masters, and says how much is missing" {
   start_cluster 3
   printf 'key:%s\n' {1..300} | rlctl check -q --batch --limit 9/1d

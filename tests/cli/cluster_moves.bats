@@ -34,6 +34,7 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
   every "$exact"
 }
 
+# bats test_tags=night
 @test "keys of several limits that move one by one lose and repeat nothing" {
   start_batch --limit $((limit + 50))/2000h
   local round key slot to feeder rounds
@@ -69,6 +70,7 @@ takes_over() {
   return 1
 }
 
+# bats test_tags=night
 @test "a replica that takes over on request loses and repeats nothing" {
   start_cluster 3 1
   start_batch

@@ -36,7 +36,7 @@ looks() {
     rlctl -u "$1" quota "$algorithm" --algorithm "$algorithm" --limit 5/1000d --json || (($? <= 2)) || return
   done
 }
-figures() { looks "$1" | gojq -c '.. | objects | {allowed, used, limit, remaining} | select(any)'; }
+figures() { looks "$1" | jq -c '.. | objects | {allowed, used, limit, remaining} | select(any)'; }
 
 @test "a replica answers looks as its master does, by TCP and by unix socket" {
   run -0 figures "unix://$master"

@@ -13,6 +13,7 @@ socket_of() {
   done
 }
 
+# bats test_tags=night
 @test "a master that becomes a replica without hanging up refuses, and its lines go to the new one" {
   start_sentinels 1
   start_batch
@@ -40,6 +41,7 @@ socket_of() {
 survives='units <= limit && units <= allowed + doubt && allowed <= 2 * limit && unsent == 0 &&
   (denied == 0 || allowed + doubt >= limit)'
 
+# bats test_tags=night
 @test "a failover in mid-batch answers each line once, and says what is unknown" {
   start_sentinels 2
   start_batch
@@ -68,6 +70,7 @@ survives='units <= limit && units <= allowed + doubt && allowed <= 2 * limit && 
   every "$survives"
 }
 
+# bats test_tags=night
 @test "with a short timeout, a batch goes on with the new master" {
   start_sentinels 2
   start_batch --timeout 2s

@@ -15,6 +15,7 @@ differential() { "$project/tests/differential/run" "$@"; }
   assert_line '2 passed, 0 failed'
 }
 
+# bats test_tags=night
 @test "an rlctl that finds nothing fails, with the limiter that shows it" {
   mkdir -p "$BATS_TEST_TMPDIR/build/cli"
   printf '#!/bin/sh\n[ "$1" = lint ] || echo %s\n' "'{\"runs\": [{\"unbounded\": false, \"most\": null}]}'" \

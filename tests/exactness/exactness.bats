@@ -37,6 +37,7 @@ wrong_script() {
   assert_output --regexp '\| +1 \| +[0-9]+ \|'
 }
 
+# bats test_tags=night
 @test "keys that expire too early are caught, by either clock" {
   wrong_script gcra 's/tonumber(now), 3600000000/tonumber(now), 0/'
   run -1 exactness -n 3000 --algorithm gcra --script "$wrong"
@@ -47,12 +48,14 @@ wrong_script() {
   assert_output --partial "server's clock"
 }
 
+# bats test_tags=night
 @test "keys that are kept too long are caught" {
   wrong_script leaky-bucket 's/ttl \* 1.25/ttl * 3/'
   run -1 exactness -n 3000 --algorithm leaky-bucket --script "$wrong"
   assert_output --partial 'at most'
 }
 
+# bats test_tags=night
 @test "each server of a folder gets its rows, or only those that are named" {
   local name
   for name in one two; do
@@ -71,6 +74,7 @@ wrong_script() {
   assert_output --partial "no server 'three'"
 }
 
+# bats test_tags=night
 @test "Ctrl-C shows what was done and leaves nothing behind" {
   export out=$BATS_TEST_TMPDIR/out TMPDIR=$BATS_TEST_TMPDIR/tmp
   mkdir "$TMPDIR"

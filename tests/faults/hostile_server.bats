@@ -9,7 +9,7 @@ setup() { start_server; }
 
 @test "hostile replies to every command: no other program, file or connection" {
   strace -o /dev/null true 2>/dev/null || skip 'no program can be traced here'
-  faults folder="$BATS_TEST_TMPDIR" most="$(often 2)" <<'PERL'
+  faults folder="$BATS_TEST_TMPDIR" most="$(often 1)" <<'PERL'
 use strict;
 my ($folder, $most) = @ENV{qw(folder most)};
 my $proxy = proxy($ENV{socket});

@@ -1,10 +1,12 @@
+# needs: server
 load ../support/common
 
 # That tests/mutation/run reports what becomes of mutants, and that `rlctl burst` notices them. All mutants take hours:
-# with RLCTL_TEST_ALL, the seed chooses a tenth of them.
+# at night, the seed chooses a tenth of them.
 
 mutation() { "$project/tests/mutation/run" "$@"; }
 
+# bats test_tags=night
 @test "mutants are counted by what kills them, and one fails that survives or is killed against the list" {
   local list=$BATS_TEST_TMPDIR/equivalent
   local some=(--no-tests -n 2000 --equivalent "$list" --only 'local kept = |if.* reset_if_allowed = ends end'
@@ -42,7 +44,7 @@ END
   assert_line --regexp '^[0-9]{2,} passed, 0 failed$'
 }
 
+# bats test_tags=night
 @test "a mutant of a script or a model is noticed" {
-  [[ ${RLCTL_TEST_ALL-} ]] || skip 'takes minutes: RLCTL_TEST_ALL=1 runs it'
   run -0 mutation --every 10
 }

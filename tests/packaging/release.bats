@@ -24,7 +24,7 @@ fails() {
 
 @test "--help prints how it is used; wrong usage is an error of status 2" {
   run -0 packaging/release --help
-  assert_line '  packaging/release [--build FOLDER] [DIR]'
+  assert_line '  packaging/release [--only-deb] [--build FOLDER] [DIR]'
   fails 2 "unknown option '--dir'; see packaging/release --help" --dir
   fails 2 "unexpected argument 'b'; see packaging/release --help" a b
   [[ ! -e a && ! -e dist ]]

@@ -51,6 +51,7 @@ extension/readme.md'
   assert_line --partial 'packaging/vsix FILE'
 }
 
+# bats test_tags=night
 @test "vsce, which others publish with, packs the same files" {
   [[ ${RLCTL_TEST_ALL-} ]] || skip 'needs the network, for vsce; RLCTL_TEST_ALL=1 asks npm for it'
   command -v npm >/dev/null || skip 'npm is not installed'

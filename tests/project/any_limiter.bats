@@ -37,6 +37,7 @@ row() {
   assert_equal "$(most most.worst adversary --limit 10/1s --budget 1000 --exec "$1")" "${adversary// /}"
 }
 
+# bats test_tags=night
 @test "Python: the clock of a class is that of the requests, whether it calls time.time or datetime.now" {
   row './adapter.py limiter:SlidingWindow'
   row './adapter.py limiter:FixedWindow'
@@ -51,11 +52,13 @@ row() {
   row './adapter.py redis_limiter:SlidingWindow'
 }
 
+# bats test_tags=night
 @test "JavaScript: limiter.mjs decides as the README says" {
   needs nodejs node --version
   row 'node limiter.mjs'
 }
 
+# bats test_tags=night
 @test "Java: Limiter.java decides as the README says, and what it replies is true" {
   needs_java
   row 'java Limiter.java'
@@ -64,6 +67,7 @@ row() {
     --assert 'retry_after_too_late_us<=0'
 }
 
+# bats test_tags=night
 @test "Go: limiter.go decides as the README says" {
   export GO111MODULE=off GOFLAGS=
   needs golang-go go version
@@ -71,6 +75,7 @@ row() {
   row ./limiter
 }
 
+# bats test_tags=night
 @test "Ruby: limiter.rb decides as the README says" {
   needs ruby ruby --version
   row 'ruby limiter.rb'
@@ -83,6 +88,7 @@ row() {
 # How late the request came depends on the machine.
 without_times() { sed -E 's/[0-9.]+ s later/N s later/'; }
 
+# bats test_tags=night
 @test "a web service: the adapter tells which promises were broken" {
   local url
   start_bound python3 -u http_service.py 0 5/3600 >url
@@ -120,6 +126,7 @@ server.serve_forever()' "$@" >url
   url=$(<url)
 }
 
+# bats test_tags=night
 @test "a web service: every kind of broken promise is told" {
   start_service '200|RateLimit-Policy: "default";q=5;w=60|RateLimit: "default";r=3;t=60|X-RateLimit-Remaining: 4' \
     '429|Retry-After: 100000' '200|RateLimit: limit=5, remaining=2, reset=9' \
@@ -148,6 +155,7 @@ a b: Retry-After said 0 s, but a request N s later was denied'
   readme_is_true rest.md
 }
 
+# bats test_tags=night
 @test "the flawed limiters show what their README says" {
   needs_redis_py
   needs_java

@@ -88,6 +88,7 @@ left() { cli --eval "$script" "$(key)" , 1000 "${seconds}e6" '' 0 "$@" | sed -n 
   assert_output '{"error": {"message": "this request may use 582 tokens, and 580 are left"}}'
 }
 
+# bats test_tags=night
 @test "the proxy frees what a request did not use, and counts what may have been used" {
   needs_curl
   start_model
@@ -110,6 +111,7 @@ left() { cli --eval "$script" "$(key)" , 1000 "${seconds}e6" '' 0 "$@" | sed -n 
   assert_equal "$(<asked)" ''
 }
 
+# bats test_tags=night
 @test "what a killed proxy held is free when its hold ends, to the microsecond" {
   needs_curl
   local held end
@@ -143,6 +145,7 @@ left() { cli --eval "$script" "$(key)" , 1000 "${seconds}e6" '' 0 "$@" | sed -n 
 
 is_served() { [[ $(ask 500 1) == '200 left 999' ]]; }
 
+# bats test_tags=night
 @test "fifty requests at once never spend more than the budget" {
   needs_curl
   local n used
@@ -173,6 +176,7 @@ forward() {
     }' "$socket" "$1"
 }
 
+# bats test_tags=night
 @test "the proxy asks again if a reply is lost, and nothing counts twice" {
   needs_curl
   local direct=$socket

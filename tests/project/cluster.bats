@@ -1,3 +1,4 @@
+# night: two Clusters fail over, which tests/cli/cluster_failures.bats does too
 load ../support/common
 
 # examples/cluster: each of its limits holds while slots move and a master is replaced.

@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 # The tutorial of `rlctl debug` shows its true output.

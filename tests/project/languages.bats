@@ -146,6 +146,7 @@ holds_the_contract() {
   holds_the_contract short/limit ./limit
 }
 
+# bats test_tags=night
 @test "Go: limit.go decides as rlctl check does, and sends nothing twice" {
   export GO111MODULE=off GOPATH=/usr/share/gocode GOFLAGS=
   needs golang-go go version
@@ -155,6 +156,7 @@ holds_the_contract() {
   holds_the_contract short/limit ./limit
 }
 
+# bats test_tags=night
 @test "node: limit.mjs decides as rlctl check does, and sends nothing twice" {
   [[ ${RLCTL_TEST_ALL-} ]] || skip 'needs the network, for ioredis; RLCTL_TEST_ALL=1 asks npm for it'
   needs nodejs node --version
@@ -162,6 +164,7 @@ holds_the_contract() {
   holds_the_contract short/limit.mjs node limit.mjs
 }
 
+# bats test_tags=night
 @test "PHP: limit.php decides as rlctl check does, and sends nothing twice" {
   needs php-cli php --version
   needs php-redis php -r 'new Redis;'
@@ -203,6 +206,7 @@ quick_start() {
   assert_output --regexp '^retry in [0-9.]+ s$'
 }
 
+# bats test_tags=night
 @test "node: the quick start of rlctl-scripts(7) runs, and has ten lines" {
   start_server
   quick_start JavaScript >start.mjs
@@ -218,12 +222,14 @@ quick_start() {
   assert_output 3
 }
 
+# bats test_tags=night
 @test "Ruby: limit.rb decides as rlctl check does, and sends nothing twice" {
   needs ruby ruby --version
   needs ruby-redis ruby -e 'require "redis"'
   holds_the_contract short/limit.rb ruby limit.rb
 }
 
+# bats test_tags=night
 @test "nginx: the locations decide as rlctl check does, and nothing is sent twice" {
   local nginx
   nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || skip "install Debian's nginx"

@@ -1,3 +1,4 @@
+# needs: server
 load ../support/common
 
 # The flawed limiters of examples/pitfalls: their comments have "$ COMMAND" lines, each followed by "> TEXT"

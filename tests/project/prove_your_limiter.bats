@@ -53,6 +53,7 @@ setup() {
   assert [ ! -e failed ]
 }
 
+# bats test_tags=night
 @test "prove: an unknown script and a script with an error are no failures of the limiter" {
   run -2 ./prove mein
   assert_output --partial "no script of that name in ./rlctl.toml"
@@ -65,6 +66,7 @@ setup() {
   assert [ ! -e failed ]
 }
 
+# bats test_tags=night
 @test "prove-semaphore: the semaphore keeps its limit, and the broken one does not" {
   run -0 --separate-stderr ./prove-semaphore
   assert_output "$(printf 'ok      %s\n' search traffic)"
@@ -85,6 +87,7 @@ setup() {
 # programs: the limiters that are programs in the workflow's matrix.
 programs() { sed -nE 's/^ *limiter: \[mine, (.*)\].*/\1/p' prove.yml | tr -d ,; }
 
+# bats test_tags=night
 @test "prove: a limiter that is a program keeps every promise, and one that does not is found" {
   local program
   assert_equal "$(programs)" 'python java'

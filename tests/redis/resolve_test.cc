@@ -1,3 +1,4 @@
+// threads: names are resolved in a thread of its own
 #include "base/error.h"
 #include "redis/transport.h"
 

@@ -5,6 +5,7 @@ A comment in a file's first lines may hold a word and, behind a colon, what it s
     needs: server   The file starts servers. Only such a file can, and it can be repeated on other servers.
     alone: WHY      The file needs a quiet machine. It runs after all others, two at a time.
     night: WHY      The file runs only at night (RLCTL_TEST_ALL=1).
+    threads: WHAT   This has threads. The file runs under ThreadSanitizer, in a program of its own.
 """
 
 import fnmatch
@@ -27,7 +28,7 @@ def head(file):
     """The words of a file's first lines, with what each says."""
     with open(TESTS / file, encoding="utf-8") as lines:
         first = [line for line, _ in zip(lines, range(10))]
-    return dict(match.groups() for line in first if (match := re.match(r"(?:#|//) (needs|alone|night): (.+)", line)))
+    return dict(match.groups() for line in first if (match := re.match(r"(?:#|//) (needs|alone|night|threads): (.+)", line)))
 
 
 def needs_server(file):

@@ -38,7 +38,7 @@ class End:
 
 
 class Runner:
-    """Starts jobs. Each is the leader of a group of processes, which is ended with it."""
+    """Starts jobs. Each leads a group of processes, which is ended with it."""
 
     def __init__(self, build, work, words, times):
         self.build, self.work, self.words, self.times = build, work, words, times
@@ -82,7 +82,7 @@ class Runner:
         start, hung = time.monotonic(), threading.Event()
         with open(self.log(job), "wb") as log:
             process = subprocess.Popen(self.command(job), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT,
-                                       env=environment, start_new_session=True)
+                                       env=environment, process_group=0)
         self.groups.add(process.pid)
 
         def end_it():

@@ -40,10 +40,18 @@ def shell(command, *words):
     return subprocess.run(["bash", "-c", script, "bash", ROOT, command, *words]).returncode
 
 
+def offset():
+    """A number that the commit chooses, for tests that try a part of something, and at the next commit another part."""
+    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], capture_output=True, text=True).stdout
+    return str(int(commit or "0", 16) % 1000)
+
+
 def chosen_files(options):
     chosen = files.find(options.names)
     if options.preset != "release":
         chosen = [file for file in chosen if not files.is_of_project(file)]
+    if options.preset == "thread":
+        chosen = [file for file in chosen if "threads" in files.head(file)]
     if not files.AT_NIGHT:
         at_night = [file for file in chosen if "night" in files.head(file)]
         for file in at_night:
@@ -189,11 +197,13 @@ def main():
         return 0
     times = costs.read_times()
     build = ROOT / "build" / options.preset
-    if shell("build", options.preset, "rlctl", "rlctl_tests", "man"):
+    targets = ["rlctl_tests"] if options.preset == "thread" else ["rlctl", "rlctl_tests", "man"]
+    if shell("build", options.preset, *targets):
         return 1
     jobs = sorted(make_jobs(options, chosen, build), key=lambda job: -times.get(job.file, (0, 0))[1])
     os.environ["RLCTL_BUILD"] = str(build)
     os.environ.setdefault("RLCTL_TEST_SEED", "1")
+    os.environ.setdefault("RLCTL_TEST_OFFSET", offset())
     # The user's own connection settings must not reach the tests.
     for name in ("RLCTL_URL", "RLCTL_CONFIG", "REDISCLI_AUTH", "RLCTL_TEST_JSON"):
         os.environ.pop(name, None)

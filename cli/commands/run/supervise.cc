@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -15,16 +14,15 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <mutex>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/terminal/signals.h"
+#include "limiter/lease_renewal.h"
 
 namespace rlctl::cli::run {
 namespace {
@@ -210,99 +208,6 @@ ExitStatus exit_like_child(int status) {
   return static_cast<ExitStatus>(128 + signal);
 }
 
-// ---- The lease ----
-
-/// Renews a lease every third of its duration, in a thread, so that a server that hangs delays
-/// nothing else. Tries again each second after a failure. Uses `connector`, which nothing else may
-/// use meanwhile. The thread has the signal mask of its creator.
-class Renewal {
- public:
-  Renewal(Connector& connector, const HeldLease& held)
-      : connector_(connector),
-        lease_(held.lease),
-        wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        since_(held.since) {
-    if (!wake_) throw std::system_error(errno, std::generic_category(), "cannot make an eventfd");
-    thread_ = std::thread([this] { run(); });
-  }
-  /// Ends a renewal that is under way.
-  ~Renewal() {
-    stopped_.raise(SIGTERM);
-    thread_.join();
-  }
-  Renewal(const Renewal&) = delete;
-  Renewal& operator=(const Renewal&) = delete;
-
-  /// When the lease lapses, by this machine's clock: counted from the time at which the last
-  /// successful request was sent, so never too late, unless the machine was suspended, which stops
-  /// this clock but not the server's.
-  Clock::time_point lapses() const {
-    const std::scoped_lock lock(mutex_);
-    return since_ + lease_.duration;
-  }
-  /// Whether the server refused a renewal: the lease has lapsed there, or somebody removed it.
-  bool is_refused() const { return refused_.signal() != 0; }
-  /// Why the last renewal failed; empty if it did not.
-  std::string problem() const {
-    const std::scoped_lock lock(mutex_);
-    return problem_;
-  }
-  /// Raised once is_refused().
-  const Interrupt& refusal() const noexcept { return refused_; }
-
-  void renew_now() noexcept {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
-  }
-
- private:
-  void run() {
-    try {
-      auto next = std::optional(since_ + lease_.duration / 3);
-      while (next) {
-        wait_for(wake_.get(), POLLIN, &stopped_, *next);
-        std::uint64_t count = 0;
-        [[maybe_unused]] const auto size = ::read(wake_.get(), &count, sizeof count);
-        next = renew();
-      }
-      refused_.raise(SIGTERM);
-    } catch (const std::exception& error) {
-      // By the destructor. After any other failure, the lease lapses.
-    }
-  }
-
-  /// Returns when to renew next; none if the lease is lost.
-  std::optional<Clock::time_point> renew() {
-    constexpr std::chrono::seconds kPauseAfterFailure{1};
-    const auto third = lease_.duration / 3;
-    try {
-      auto connection = connector_.open_with(stopped_, third);
-      const auto sent = Clock::now();
-      if (!limiter::renew(connection, lease_).allowed) return std::nullopt;
-      const std::scoped_lock lock(mutex_);
-      since_ = sent;
-      problem_.clear();
-      return sent + third;
-    } catch (const Interrupted&) {
-      throw;
-    } catch (const std::exception& error) {
-      auto message = describe(error).message;
-      const std::scoped_lock lock(mutex_);
-      problem_ = std::move(message);
-      return Clock::now() + std::min<Clock::duration>(third, kPauseAfterFailure);
-    }
-  }
-
-  Connector& connector_;
-  const limiter::Lease lease_;
-  Interrupt stopped_, refused_;
-  FileDescriptor wake_;  ///< readable when a renewal is due at once
-  mutable std::mutex mutex_;
-  Clock::time_point since_;  ///< with problem_, under the mutex
-  std::string problem_;
-  std::thread thread_;
-};
-
 // ---- Supervision ----
 
 /// One call of supervise().
@@ -329,7 +234,11 @@ class Supervisor {
   /// Throws if the child cannot be started.
   void supervise_child(const Program& program, const SignalQueue& signals) {
     invocation_.interrupt.check();
-    renewal_.emplace(connector_, held_);
+    renewal_.emplace(
+        [this](const Interrupt& interrupt, std::chrono::microseconds most) {
+          return connector_.open_with(interrupt, most);
+        },
+        held_.lease, held_.since);
     child_ = start(program, signals, plan_.kill_on_loss);
     while (!status_) {
       wait(signals);
@@ -384,13 +293,21 @@ class Supervisor {
     if (renewal_ && renewal_->is_refused()) {
       lose("is lost: it lapsed or was removed before it could be renewed");
     } else if (renewal_ && now >= renewal_->lapses()) {
-      const auto problem = renewal_->problem();
-      lose("has lapsed: " + (problem.empty() ? "rlctl could not renew it in time"
-                                             : "it could not be renewed: " + problem));
+      lose("has lapsed: " + why_not_renewed());
     }
     if (kill_at_ && now >= *kill_at_) {
       ::kill(child_, SIGKILL);
       kill_at_.reset();
+    }
+  }
+
+  std::string why_not_renewed() const {
+    const auto failure = renewal_->failure();
+    if (!failure) return "rlctl could not renew it in time";
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+      return "it could not be renewed: " + describe(error).message;
     }
   }
 
@@ -438,7 +355,7 @@ class Supervisor {
   Invocation& invocation_;
   pid_t child_ = 0;
   std::optional<int> status_;
-  std::optional<Renewal> renewal_;  ///< none once the lease is lost
+  std::optional<limiter::LeaseRenewal> renewal_;  ///< none once the lease is lost
   bool is_lost_ = false;            ///< and reported
   std::optional<Clock::time_point> kill_at_;
 };

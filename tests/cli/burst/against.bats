@@ -44,7 +44,7 @@ refused() {
   assert_line --regexp '^differ +no: sliding-window-log and sliding-window-zset decide all [0-9,]+ requests$'
   assert_line --regexp '^sliding-window-zset '
   run -0 rlctl burst poisson --limit 5/10s --algorithm sliding-window-log --against sliding-window-zset --json --model
-  assert_equal "$(gojq -c '.against, [.runs[].algorithm]' <<<"$output")" '{"algorithm":"sliding-window-zset","differs":false,"request":null,"at_us":null,"key":null,"allowed":null,"against_allowed":null,"at_end_of_ttl":null}
+  assert_equal "$(jq -c '.against, [.runs[].algorithm]' <<<"$output")" '{"algorithm":"sliding-window-zset","differs":false,"request":null,"at_us":null,"key":null,"allowed":null,"against_allowed":null,"at_end_of_ttl":null}
 ["sliding-window-log","sliding-window-zset"]'
 }
 

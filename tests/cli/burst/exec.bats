@@ -86,6 +86,7 @@ nobody_is_left() { ! pgrep -f "odd_program.pl [a-z_]+ $BATS_TEST_TMPDIR" >/dev/n
   fails_with 5 megabyte "wrote a line of more than 65536 bytes: request 1, of key '1'"
 }
 
+# bats test_tags=night
 @test "more answers than requests end the run, at the latest when the program ends" {
   fails_with 5 twice "wrote '1' without a request: after request 1"
   fails_with 5 megabyte_of_lines "wrote '1' without a request: after request 1"
@@ -144,6 +145,7 @@ nobody_is_left() { ! pgrep -f "odd_program.pl [a-z_]+ $BATS_TEST_TMPDIR" >/dev/n
   assert_line "rlctl: burst: folder: cannot run './folder': permission denied"
 }
 
+# bats test_tags=night
 @test "rlctl needs little memory, whatever a program writes to its standard error" {
   local megabytes kilobytes=()
   for megabytes in 1 100; do
@@ -161,6 +163,7 @@ PYTHON
 
 # --- the end -------------------------------------------------------------------------------------------
 
+# bats test_tags=night
 @test "nothing is left of a program that forks, ignores SIGTERM or does not end" {
   local way
   for way in forks forks_with_output ignores_term hangs_at_end endless_error; do
@@ -188,6 +191,7 @@ PYTHON
   nobody_is_left
 }
 
+# bats test_tags=night
 @test "SIGKILL of rlctl ends the program, too" {
   run -0 ends_by KILL 'test -s requests' rlctl burst steady --requests 100 -q --timeout 120s \
     --exec "sh -c 'head -n 1 >requests; exec perl \"\$@\"' sh '$program' never '$BATS_TEST_TMPDIR'"
@@ -236,6 +240,7 @@ keep="sh -c 'tee requests | sed -u s/.*/1/'"
   assert_output $'true\n0'
 }
 
+# bats test_tags=night
 @test "--exec-fresh starts the program anew for each schedule" {
   run -0 rlctl burst adversary --budget 80 --limit 1/60s -q --exec-fresh \
     --exec "sh -c 'echo >>starts; exec perl \"\$@\"' sh '$program' hello 64"
@@ -297,6 +302,7 @@ PYTHON
   assert_line --regexp '^reset +proud.py +at most '
 }
 
+# bats test_tags=night
 @test "a limiter by chance is no finding, but an error" {
   cat >chance.py <<'PYTHON'
 import random, sys
@@ -309,6 +315,7 @@ PYTHON
   assert_regex "$stderr" 'gave different answers to the same schedule'
 }
 
+# bats test_tags=night
 @test "a program that ignores resets is no finding, but an error" {
   cat >forever.py <<'PYTHON'
 import sys
@@ -325,6 +332,7 @@ PYTHON
 
 # --- names and options ---------------------------------------------------------------------------------
 
+# bats test_tags=night
 @test "programs, scripts and algorithms are compared in one report, each under a name of its own" {
   mkdir other
   cp log.py other/fixed.py

@@ -34,6 +34,7 @@ for line in sys.stdin: print(json.dumps({"allowed": True, "remaining": json.load
     $'30\ntrue'
 }
 
+# bats test_tags=night
 @test "under the real clock, times are measured, on a schedule and without one" {
   run -0 --separate-stderr rlctl burst steady --rate 100/s --duration 300ms --limit 10/60s --clock real \
     --exec 'python3 fixed.py' --json --timeout 60s
@@ -44,6 +45,7 @@ for line in sys.stdin: print(json.dumps({"allowed": True, "remaining": json.load
   assert_equal "$(gojq -c '.runs[0] | [.sent, .latency_us.service.n]' <<<"$output")" '[1000,1000]'
 }
 
+# bats test_tags=night
 @test "the printed command repeats a run under the real clock" {
   run -0 --separate-stderr rlctl burst --rate max --requests 100 --clock real --exec 'python3 fixed.py' --json \
     --timeout 60s
@@ -72,6 +74,7 @@ sys.exit("no more")' >three.py
   assert_regex "$stderr" 'three.py ended with status 1: .*; its standard error ends with: no more'
 }
 
+# bats test_tags=night
 @test "--suggest asks the program with one limit after another, as it asks the model of the same algorithm" {
   seq 1 2000 | awk '{ print 100 + int($1 / 10) " k" $1 % 7 }' >requests.log
   run -0 rlctl burst --replay requests.log --limit 2/10s --suggest 5% --exec 'python3 fixed.py' \
@@ -79,6 +82,7 @@ sys.exit("no more")' >three.py
   assert_equal "$(gojq -c '.runs | map(.suggestion) | .[0] == .[1], (.[0].limit > 5)' <<<"$output")" $'true\ntrue'
 }
 
+# bats test_tags=night
 @test "each program that --suggest has asked may end by itself" {
   # SIGTERM would come before the second line.
   cat >ends.sh <<'SH'

@@ -63,11 +63,13 @@ against_fixed() {
   assert_regex "$(tr -s ' \n' ' ' <<<"$output")" 'within the millisecond in which a key in Redis expires'
 }
 
+# bats test_tags=night
 @test "what a program keeps in Redis is gone for the next schedule" {
   run -0 rlctl burst adversary --budget 3000 --limit 5/60s --exec 'python3 counter.py' --json --timeout 60s
   assert_equal "$(gojq -c '.runs[0] | [.most.worst.allowed > 5, .most.worst.allowed <= 10]' <<<"$output")" '[true,true]'
 }
 
+# bats test_tags=night
 @test "a program that lets several requests be in flight gets them one by one once it has connected" {
   { echo "print('{\"hello\":{\"pipeline\":64}}', flush=True)"; cat counter.py; } >pipelined.py
   run -0 rlctl burst "${traffic[@]}" --exec 'python3 counter.py' --exec 'python3 pipelined.py' --json
@@ -124,6 +126,7 @@ SH
     --exec-clock wall
 }
 
+# bats test_tags=night
 @test "--exec-clock gives Node.js the time of each request" {
   command -v node >/dev/null || skip 'there is no node'
   cat >wall.js <<'JS'
@@ -139,6 +142,7 @@ JS
   against_fixed --exec 'node wall.js' --exec-clock wall
 }
 
+# bats test_tags=night
 @test "--exec-clock gives Java the time of each request" {
   command -v java >/dev/null || skip 'there is no java'
   cat >Wall.java <<'JAVA'

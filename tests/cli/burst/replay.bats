@@ -48,9 +48,9 @@ random_log() {
   combined >access.log
   run -0 rlctl burst --replay access.log "${two[@]}" --json
   assert_equal "$(counts)" '[5,4,1,2,1]'
-  assert_equal "$(gojq -c '.runs[0] | [.first_denial_us, .worst_minute, .top_denied, .suggestion]' <<<"$output")" \
+  assert_equal "$(jq -c '.runs[0] | [.first_denial_us, .worst_minute, .top_denied, .suggestion]' <<<"$output")" \
     '[1795155072000000,{"from_us":1795155060000000,"sent":5,"denied":1},[{"key":"192.0.2.1","denied":1}],null]'
-  assert_equal "$(gojq -c '[.pattern, .seed]' <<<"$output")" '["replay",null]'
+  assert_equal "$(jq -c '[.pattern, .seed]' <<<"$output")" '["replay",null]'
   assert_equal "$(replayed '| [.first_us, .last_us, .first_bad, .files[0].format]')" \
     '[1795155070000000,1795155081000000,null,"combined"]'
 }
@@ -292,13 +292,13 @@ any; --key-field takes another field"
   assert_line --regexp '^\* 3 per 10 s +0 +0\.000 % +0 of 2  0\.000 %$'
   assert_line --regexp '^  1 per 10 s +2 +40\.000 % +1 of 2  50\.000 %$'
   run -0 rlctl burst --replay epoch.log --limit 1/10s --algorithm sliding-window-log --suggest 0% --json
-  assert_equal "$(gojq -c '.runs[0].suggestion | [.most, .of, .limit, .window_us, .tried[0]]' <<<"$output")" \
+  assert_equal "$(jq -c '.runs[0].suggestion | [.most, .of, .limit, .window_us, .tried[0]]' <<<"$output")" \
     '[0,"requests",3,10000000,{"limit":1,"denied":2,"share":0.4,"keys_denied":1}]'
   yes '100 a' | head -n 5 >burst.log
   run -0 rlctl burst --replay burst.log --limit 1/10s --burst 2 --algorithm gcra --suggest 0%keys
   assert_line --regexp '^suggested +no limit +denies at most 0 % of keys with a burst of 2$'
   run -0 rlctl burst --replay burst.log --limit 1/10s --burst 2 --algorithm gcra --suggest 0%keys --json
-  assert_equal "$(gojq -c '.runs[0].suggestion | [.of, .limit]' <<<"$output")" '["keys",null]'
+  assert_equal "$(jq -c '.runs[0].suggestion | [.of, .limit]' <<<"$output")" '["keys",null]'
 }
 
 @test "an assertion applies to the replayed log" {
@@ -424,8 +424,8 @@ any; --key-field takes another field"
   done >epoch.log
   run -0 rlctl burst --replay epoch.log "${two[@]}" --ipv6-prefix 64 --model --json
   assert_equal "$(counts)" '[6,5,1,3,1]'
-  assert_equal "$(gojq -c '.runs[0].top_denied' <<<"$output")" '[{"key":"2001:db8::/64","denied":1}]'
-  assert_equal "$(gojq -r .command <<<"$output")" \
+  assert_equal "$(jq -c '.runs[0].top_denied' <<<"$output")" '[{"key":"2001:db8::/64","denied":1}]'
+  assert_equal "$(jq -r .command <<<"$output")" \
     'rlctl burst --limit 2/10s --algorithm sliding-window-log --model --replay epoch.log --ipv6-prefix 64'
   run -0 rlctl burst --replay epoch.log "${two[@]}" --model --json
   assert_equal "$(counts)" '[6,6,0,6,0]'

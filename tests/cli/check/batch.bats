@@ -209,7 +209,7 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
 @test "many lines for one key from a pipe: exactly the limit is allowed" {
   yes k | head -n 20000 | rlctl check --limit 14000/1h --batch --json >"$BATS_TEST_TMPDIR/results" ||
     assert_equal "$?" 1
-  run -0 gojq -cn 'reduce inputs as $r ({}; .[$r.allowed | tostring] += 1)' "$BATS_TEST_TMPDIR/results"
+  run -0 jq -cn 'reduce inputs as $r ({}; .[$r.allowed | tostring] += 1)' "$BATS_TEST_TMPDIR/results"
   assert_output '{"true":14000,"false":6000}'
   assert_equal "$(cli LLEN k)" 14000
 }

@@ -45,7 +45,7 @@ END
 @test "several limits, algorithm and burst come from the policy" {
   # With the caller's clock the keys live an hour longer, so that they are still there afterwards.
   run -0 rlctl check --policy upload acme images --cost 3 --json --now 1800000000000000
-  run -0 gojq -c '[.key, .algorithm, .remaining, .limits]' <<<"$output"
+  run -0 jq -c '[.key, .algorithm, .remaining, .limits]' <<<"$output"
   assert_output '["upload:acme:images","gcra",17,[{"key":"{upload:acme:images}:1s","limit":10,"window_us":1000000,"burst":20},{"key":"{upload:acme:images}:60s","limit":100,"window_us":60000000,"burst":20}]]'
   assert_equal "$(cli KEYS '*' | sort | tr '\n' ' ')" '{upload:acme:images}:1s {upload:acme:images}:60s '
 }

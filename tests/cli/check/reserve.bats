@@ -27,12 +27,12 @@ at() { rlctl check k --limit 1000/60s --algorithm budget --now "$(($1 * 1000000)
 
 @test "JSON has the reservation" {
   run -0 reserve 400 --id a --json
-  assert_equal "$(gojq -c '[.allowed, .algorithm, .cost, .reservation]' <<<"$output")" \
+  assert_equal "$(jq -c '[.allowed, .algorithm, .cost, .reservation]' <<<"$output")" \
     '[true,"budget",400,{"id":"a","state":"held","units":400,"hold_us":30000000}]'
   run -1 reserve 700 --id b --json
-  assert_equal "$(gojq -c '[.allowed, .retry_after_us, .reservation.state]' <<<"$output")" '[false,30000000,"unknown"]'
+  assert_equal "$(jq -c '[.allowed, .retry_after_us, .reservation.state]' <<<"$output")" '[false,30000000,"unknown"]'
   run -0 reserve 1 --id $'\xff' --json
-  assert_equal "$(gojq -r '.reservation.id_base64' <<<"$output")" "$(printf '\xff' | base64)"
+  assert_equal "$(jq -r '.reservation.id_base64' <<<"$output")" "$(printf '\xff' | base64)"
 }
 
 @test "a reservation that does not fit is denied, records nothing, and says when it fits" {

@@ -481,7 +481,7 @@ END
   run -0 rlctl config show 'a b'
   assert_line --regexp "^a\\\\x20b +/dev/null +\{key\} +'\{now_ms\} \{limit\}'$"
   run -0 rlctl config show count --json
-  assert_equal "$(gojq -c '[.policies, .scripts]' <<<"$output")" "[[],[{\"name\":\"count\",\
+  assert_equal "$(jq -c '[.policies, .scripts]' <<<"$output")" "[[],[{\"name\":\"count\",\
 \"file\":\"${users%/*}/lua/count.lua\",\"exec\":null,\"keys\":[\"hist:{key}\",\"{now_s}\"],\
 \"function\":null,\"args\":\"{limit} 'two words' ''\",\"setup\":null,\"allowed_when\":\"<=limit\",\"delay_unit\":null,\"denied_error\":null,\"delay\":null,\"remaining\":null,\"retry_after\":null,\"reset_after\":null,\"line\":1}]]"
   wrong "config: no policy 'cuont' in ${users/#$HOME/\~}, which has none" config show cuont

@@ -55,9 +55,9 @@ LUA
 @test "--json prints an event for each line that can be reached" {
   run -0 rlctl debug count.lua k --coverage --json -q
   assert_line --index 0 '{"event":"coverage","line":2,"hits":1,"source":"local n = redis.call('\''INCR'\'', KEYS[1])"}'
-  assert_equal "$(gojq -c 'select(.event == "coverage") | [.line, .hits]' <<<"$output")" \
+  assert_equal "$(jq -c 'select(.event == "coverage") | [.line, .hits]' <<<"$output")" \
     $'[2,1]\n[3,4]\n[4,3]\n[6,1]\n[7,0]\n[9,1]'
-  assert_equal "$(gojq -c 'select(.event == "coverage_total") | del(.event)' <<<"$output")" \
+  assert_equal "$(jq -c 'select(.event == "coverage_total") | del(.event)' <<<"$output")" \
     '{"runs":1,"lines":6,"reached":5}'
 }
 

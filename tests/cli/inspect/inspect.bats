@@ -161,14 +161,14 @@ budgets() {
 @test "a budget in JSON has its reservations, held, lapsed and settled" {
   budgets
   run -0 rlctl inspect tokens --now "$(t 41)" --json
-  assert_equal "$(gojq -c '[.used, .spent, .held, .stored, .next_free_us], .reservations[]' <<<"$output")" \
+  assert_equal "$(jq -c '[.used, .spent, .held, .stored, .next_free_us], .reservations[]' <<<"$output")" \
     "[71,31,40,3,0]
 {\"id\":\"web:2\",\"state\":\"lapsed\",\"units\":25,\"until_us\":$(t 31),\"forgotten_at_us\":$(t 61)}
 {\"id\":\"web:1\",\"state\":\"settled\",\"units\":20,\"until_us\":$(t 60),\"forgotten_at_us\":$(t 120)}
 {\"id\":\"web\\n3\",\"state\":\"held\",\"units\":40,\"until_us\":$(t 120.5),\"forgotten_at_us\":$(t 210.5)}"
   # Another limit, under which nothing fits until the hold ends.
   run -0 rlctl inspect tokens --limit 70/1h --now "$(t 41)" --json
-  assert_equal "$(gojq -c '[.remaining, .next_free_us]' <<<"$output")" '[0,79500000]'
+  assert_equal "$(jq -c '[.remaining, .next_free_us]' <<<"$output")" '[0,79500000]'
 }
 
 @test "leases without their limit have a hint how to give it" {

@@ -216,14 +216,17 @@ finds() {
   finds 2 'locked-out critical' Endless
 }
 
+# bats test_tags=night
 @test "a client that is idle is forgotten while its requests count" {
   finds 2 'short-ttl critical' ForgetsTheIdle
 }
 
+# bats test_tags=night
 @test "an instant at which nobody is denied" {
   finds 2 'free-pass critical' FreePass
 }
 
+# bats test_tags=night
 @test "whole seconds" {
   finds 1 'coarse-time warning' WholeSeconds
 }
@@ -234,6 +237,7 @@ finds() {
   run -0 --separate-stderr rlctl lint --cost 1 --exec 'python3 limiter.py ForgetsCost'
 }
 
+# bats test_tags=night
 @test "figures that later answers refute" {
   finds 1 'wrong-wait warning' Told retry_after_us 1 -1
   finds 0 'wrong-wait note' Told retry_after_us 1 800000
@@ -261,6 +265,7 @@ Search for requests that exceed the limit:
   assert_output '["denied-write","limiter.py",null,null,"5 of 6 allowed at 0 s, 0 of 6 each 10.91 s from 10.91 s to 65.45 s"]'
 }
 
+# bats test_tags=night
 @test "a program of the configuration, beside a script" {
   printf '%s\n' '[script.mine]' 'exec = "python3 limiter.py Renewed"' >my.toml
   run -2 --separate-stderr rlctl lint --config my.toml mine gcra
@@ -271,6 +276,7 @@ Search for requests that exceed the limit:
   assert_equal "${stderr_lines[0]}" "rlctl: lint: --args is for a script in Lua, but 'mine' is a program"
 }
 
+# bats test_tags=night
 @test "a limit of 1, and one that is scaled down" {
   run -2 --separate-stderr rlctl lint --limit 1/60s --exec 'python3 limiter.py Renewed'
   assert_line --index 0 'limiter.py: renewed-window'

@@ -62,6 +62,7 @@ grows_by() {
     "$(printf "%s $((many / 10)) 0\n" "${algorithms[@]}")"
 }
 
+# bats test_tags=night
 @test "each key that stays is listed once while others come and go, in less than 64 bytes each" {
   # The table grows. In small steps, since each answer to the listing may have to wait for one.
   redis-cli -s "$socket" -r -1 -i 0.01 EVAL "local number = redis.call('INCR', 'number') - 1
@@ -85,6 +86,7 @@ grows_by() {
   assert_equal "$(gojq -rs 'map(.key)[:2] + [length] | join(" ")' "$BATS_TEST_TMPDIR/listed")" 'fullest second 20'
 }
 
+# bats test_tags=night
 @test "healthy keys of all algorithms under traffic have no findings" {
   cli FLUSHALL >/dev/null
   local name keys

@@ -260,7 +260,7 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
   take nearly gcra 820
   run -1 rlctl quota nearly $'\xff' --json
   assert_equal "${#lines[@]}" 1
-  run -0 gojq -c '.status, .error, (.limits | length), (.limits[0] | keys_unsorted), .limits[1].key_base64' \
+  run -0 jq -c '.status, .error, (.limits | length), (.limits[0] | keys_unsorted), .limits[1].key_base64' \
     <<<"$output"
   assert_line --index 0 '"warning"'
   assert_line --index 1 null

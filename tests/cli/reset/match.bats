@@ -132,7 +132,7 @@ would-remove key=login:cid algorithm=gcra'
   cli SET text hello
   run -0 --separate-stderr rlctl reset --match '*' --yes --json --verbose
   assert_equal "$stderr" ''
-  assert_equal "$(gojq -sc 'sort_by(.key) | .[]' <<<"$output")" \
+  assert_equal "$(jq -sc 'sort_by(.key) | .[]' <<<"$output")" \
     '{"key":"k","result":"removed","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null,"part_of":null}
 {"key":"text","result":"left","type":"string","library":null,"algorithm":null,"reason":"no-limiter-state","part_of":null}'
   ask k

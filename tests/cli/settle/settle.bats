@@ -64,9 +64,9 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
     local status id fields
     IFS='|' read -r status id fields <<<"$expected"
     run "-$status" settle 1001 "$id" 380 --json
-    assert_equal "$(gojq -c '[.reservation.was, .actual, .remaining]' <<<"$output")" "$fields"
+    assert_equal "$(jq -c '[.reservation.was, .actual, .remaining]' <<<"$output")" "$fields"
   done
-  assert_equal "$(gojq -c '[.key, .algorithm, .reservation.id, .limits]' <<<"$output")" \
+  assert_equal "$(jq -c '[.key, .algorithm, .reservation.id, .limits]' <<<"$output")" \
     '["k","budget","b",[{"key":"k","limit":1000,"window_us":60000000,"burst":null}]]'
 }
 
