@@ -89,7 +89,8 @@ TEST_CASE("a lease that is gone is refused, which ends a wait") {
   held.connect().call({"DEL", "job"});
   LeaseRenewal renewal(held.reconnect(), held.lease, held.since);
   renewal.renew_now();
-  CHECK_THROWS_AS(static_cast<void>(wait_for(-1, 0, &renewal.refusal(), Clock::now() + 2min)), Interrupted);
+  CHECK_THROWS_AS(static_cast<void>(wait_for(-1, 0, &renewal.refusal(), Clock::now() + 2min)),
+                  Interrupted);
   CHECK(renewal.is_refused());
   CHECK(renewal.lapses() == held.since + 24h);
 }

@@ -33,7 +33,7 @@ examples() {
 }
 
 @test "every example in the manual can be run as it is" {
-  local page example
+  local page example tried=0
   # In a folder with the files that they name, where their output may stay. The folder has no build/, because
   # a build started here would take it for another project's and remove it.
   mkdir "$BATS_TEST_TMPDIR/scratch"
@@ -43,11 +43,15 @@ examples() {
     rm -f "$BATS_TEST_TMPDIR"/*.sh
     examples "$page"
     for example in "$BATS_TEST_TMPDIR"/*.sh; do
-      [[ -e $example ]] || continue
+      # Pages without examples have no such section.
+      [[ -e $example ]] || { run -1 grep -x '# EXAMPLES' "$page" && continue; }
+      tried=$((tried + 1))
       expect_status 0 timeout 600 bash -euo pipefail "$example" </dev/null ||
         fail "in $page: $(cat "$example")"
     done
   done
+  # Each command has a page with examples.
+  ((tried >= $(commands | grep -vxc version))) || fail "only $tried examples were found"
 }
 
 # Times, and the width of their columns, differ from run to run; sizes differ from server to server.
@@ -69,12 +73,14 @@ without_times() {
 links() { grep -oE '\]\([^)#]+' "$1" | cut -c3-; }
 
 @test "every link to a file in the documents leads somewhere" {
-  local document link
+  local document link found=0
   while IFS= read -r document; do
     for link in $(links "$document"); do
       [[ $link == https:* || -e ${document%/*}/$link ]] || fail "$document: no $link"
+      found=$((found + 1))
     done
   done < <(find . -name '*.md' -not -path './build/*' -not -path './.cache/*')
+  ((found >= 20)) || fail "only $found links were found"
 }
 
 @test "the README has a paragraph for each command" {

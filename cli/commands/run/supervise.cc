@@ -356,7 +356,7 @@ class Supervisor {
   pid_t child_ = 0;
   std::optional<int> status_;
   std::optional<limiter::LeaseRenewal> renewal_;  ///< none once the lease is lost
-  bool is_lost_ = false;            ///< and reported
+  bool is_lost_ = false;                          ///< and reported
   std::optional<Clock::time_point> kill_at_;
 };
 

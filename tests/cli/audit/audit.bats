@@ -246,7 +246,10 @@ budget() {
       rlctl check -q --limit 5/60s --algorithm gcra --now "$later" -- "=$key"
     done
     cli EVAL 'for _, key in ipairs(KEYS) do redis.call("PERSIST", key) end' "${#names[@]}" "${names[@]}" >/dev/null
-    rlctl audit --json --top all | gojq -r .fix >fixes || true
+    # There are findings: WARNING or CRITICAL.
+    run --separate-stderr rlctl audit --json --top all
+    ((status == 1 || status == 2)) || fail "status $status: $stderr"
+    gojq -r .fix <<<"$output" >fixes
     assert_equal "$(wc -l <fixes)" $((2 * ${#names[@]} + 2))
     run -0 "$shell" <fixes
     [[ ! -e pwned ]] || fail "run by $shell: $(<fixes)"

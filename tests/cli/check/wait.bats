@@ -6,16 +6,32 @@ setup() { cli FLUSHALL; }
 
 now_ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
 
+# traced COMMAND…: becomes the command, whose waits are written to the file $waits. (LeakSanitizer traces the process
+# itself.)
+traced() {
+  export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+  exec strace -qq -e trace=ppoll -o "$waits" "$@"
+}
+export -f traced
+
+# slept_ms: how long rlctl has asked the system to sleep, in all: its waits that nothing but their time ended.
+slept_ms() {
+  perl -ne '$ms += $1 * 1000 + $2 / 1e6 if /tv_sec=(\d+), tv_nsec=(\d+)\}.*= 0 \(Timeout\)/; END { printf "%d\n", $ms }' "$waits"
+}
+
 # waits_for WINDOW MS OPTION…: takes the only unit of a window and then requests another one with these
-# options; that is allowed, and not earlier than one window, of MS ms, after the first.
+# options; that is allowed, and not earlier than one window, of MS ms, after the first. What it slept for was no longer
+# than the window, which does not depend on how busy the machine is.
 waits_for() {
   local window=$1 least=$2 start took
   shift 2
+  export waits=$BATS_TEST_TMPDIR/waits
   start=$(now_ms)
   rlctl check -q k --limit "1/$window"
-  run_with_timeout -0 --separate-stderr rlctl check k --limit "1/$window" "$@"
+  run_with_timeout -0 --separate-stderr bash -c 'traced "$@"' - rlctl check k --limit "1/$window" "$@"
   took=$(($(now_ms) - start))
   ((took >= least)) || fail "took $took ms, not $least: $output$stderr"
+  (($(slept_ms) <= least)) || fail "slept for $(slept_ms) ms, and the window has $least: $(<"$waits")"
 }
 
 # told_a_delay: makes the second request before the delay of two seconds has passed, as happens on all but the
@@ -25,7 +41,7 @@ told_a_delay() {
   cli FLUSHALL >/dev/null
   rlctl check -q k --limit 2/4s --algorithm leaky-bucket
   start=$(now_ms)
-  run -0 rlctl check k --limit 2/4s --algorithm leaky-bucket --wait
+  run -0 bash -c 'traced "$@"' - rlctl check k --limit 2/4s --algorithm leaky-bucket --wait
   took=$(($(now_ms) - start))
   [[ $output == *delay=* ]]
 }
@@ -88,10 +104,12 @@ has_gone_to_sleep() { (($(calls evalsha) && $(cli CLIENT LIST | wc -l) == 1)); }
 
 @test "leaky-bucket: --wait sleeps for the delay" {
   local took delay
+  export waits=$BATS_TEST_TMPDIR/waits
   wait_until told_a_delay
   assert_output --regexp '^allowed .* delay=[0-2]\.[0-9]{3}s$'
   delay=${output##*delay=} delay=${delay%s} delay=$((10#${delay/./}))
   ((delay > 0 && delay <= 2000 && took >= delay)) || fail "it took $took ms for a delay of $delay ms"
+  (($(slept_ms) <= delay + 1)) || fail "slept for $(slept_ms) ms, and the delay is $delay ms: $(<"$waits")"
 }
 
 @test "leaky-bucket: without --wait the delay is only printed" {
