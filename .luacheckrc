@@ -8,4 +8,3 @@ std = {
   },
 }
 max_line_length = 110
-files['editors/nvim'] = {std = 'luajit'}

@@ -4,7 +4,7 @@
 #
 #   prepare GROUP…   Installs whatever the groups need and is missing: build, server, test, lint,
 #                    package (for packaging/release), root (to try packages in systems of their own),
-#                    unpack (for tests/servers), site, fuzz, npm, browser, editors.
+#                    unpack (for tests/servers), site, fuzz, npm, browser, night (what tests/all runs besides).
 #   prepare_npm      Installs the npm packages of tests in .cache/npm, unless they are there.
 #   build PRESET [TARGET…]
 #                    Configures and builds build/PRESET. Prints its log only if it fails.
@@ -50,6 +50,7 @@ test   zsh                   zsh
 test   fish                  fish
 test   mandoc                mandoc
 test   python3-jsonschema    /usr/lib/python3/dist-packages/jsonschema/__init__.py
+test   python3-yaml          /usr/lib/python3/dist-packages/yaml/__init__.py
 test   python3-redis         /usr/lib/python3/dist-packages/redis/__init__.py
 lint   clang-format          clang-format
 lint   clang-tidy            clang-tidy
@@ -69,9 +70,23 @@ site   lowdown               lowdown
 site   mandoc                mandoc
 site   scdoc                 scdoc
 browser chromium             chromium
-editors emacs-nox            emacs
-editors elpa-dap-mode        /usr/share/emacs/site-lisp/elpa-src/dap-mode-*/dap-mode.el
-editors neovim               nvim
+night  bash-completion       /usr/share/bash-completion/bash_completion
+night  curl                  curl
+night  docker-compose        docker-compose
+night  elpa-dap-mode         /usr/share/emacs/site-lisp/elpa-src/dap-mode-*/dap-mode.el
+night  emacs-nox             emacs
+night  golang-go             go
+night  golang-github-gomodule-redigo-dev /usr/share/gocode/src/github.com/gomodule/redigo/redis/conn.go
+night  ksh                   ksh
+night  libnginx-mod-http-lua /usr/lib/nginx/modules/ngx_http_lua_module.so
+night  lua-nginx-redis       /usr/share/lua/5.1/nginx/redis.lua
+night  nginx-light           nginx /usr/sbin/nginx
+night  openjdk-17-jdk-headless javac
+night  php-cli               php
+night  php-redis             /usr/lib/php/*/redis.so
+night  prometheus            promtool
+night  ruby                  ruby
+night  ruby-redis            /usr/share/rubygems-integration/all/specifications/redis-4*.gemspec
 npm    nodejs                node
 npm    npm                   npm
 TABLE

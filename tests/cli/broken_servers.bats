@@ -62,9 +62,10 @@ REPLIES
 }
 
 @test "the timeout ends the wait for a reply that never ends, in every command" {
-  local code command commands pids pid
+  local code codes command commands pids pid
   cd "$BATS_TEST_TMPDIR"
-  while IFS= read -r code; do
+  lines_of codes endless_replies
+  for code in "${codes[@]}"; do
     start_endless_server "$code"
     commands=('check k --limit 5/60s' 'check --limit 5/60s --batch' 'inspect k' 'reset k'
       "burst -s $socket steady --clock real --rate 100/s --duration 100ms")
@@ -81,7 +82,7 @@ REPLIES
       assert_regex "$(<"err.$pid")" "(no answer from unix://$socket within 200ms|the answer is not RESP)"
     done
     stop_servers
-  done < <(endless_replies)
+  done
 }
 
 @test "a claimed length costs neither memory nor time" {

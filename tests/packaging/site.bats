@@ -37,15 +37,14 @@ broken_links() {
 }
 
 @test "there is a page for each page of the manual and each README, and the names in them are links" {
-  local source
+  local source sources
   for source in "$project"/man/*.scd; do
     source=${source##*/}
     [[ -s man/${source%.scd}.html ]]
     run -0 grep -F "href=\"${source%.scd}.html\"" man/index.html
   done
-  while read -r source; do
-    [[ -s ${source%README.md}index.html ]]
-  done < <(cd "$project" && find README.md examples -name README.md)
+  lines_of sources bash -c 'cd "$1" && find README.md examples -name README.md' - "$project"
+  for source in "${sources[@]}"; do [[ -s ${source%README.md}index.html ]]; done
   run -0 grep -F '<a href="rlctl.1.html"><b>rlctl</b>(1)</a>' man/rlctl-check.1.html
   run -0 grep -F '<a href="#EXIT_STATUS">EXIT STATUS</a>' man/rlctl-check.1.html
 }

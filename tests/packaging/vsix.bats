@@ -36,7 +36,9 @@ extension/readme.md'
   in_vsix rlctl.vsix extension.vsixmanifest >manifest.xml
   xmllint --noout manifest.xml
   assert_equal "$(xmllint --xpath 'string(//*[local-name()="Identity"]/@Version)' manifest.xml)" "$(gojq -r .version "$manifest")"
-  while IFS= read -r name; do in_vsix rlctl.vsix "$name" >/dev/null; done < <(grep -oE 'extension/[A-Za-z.]+' manifest.xml)
+  local names
+  lines_of names grep -oE 'extension/[A-Za-z.]+' manifest.xml
+  for name in "${names[@]}"; do in_vsix rlctl.vsix "$name" >/dev/null; done
 }
 
 @test "it depends on nothing but its sources and the date" {
@@ -76,6 +78,7 @@ extension/readme.md'
   echo 'return 1' >script.lua
   # No attribute takes such a value.
   for request in launch attach; do
+    [[ -s $request ]]
     for attribute in $(<"$request"); do
       run -0 client "$request" "$attribute" '{"wrong": [7]}'
       assert_output --partial "\"$attribute\" must be"

@@ -4,6 +4,7 @@ load ../support/common
 
 setup() { cd "$project/examples"; }
 
+# bats test_tags=night
 @test "compose.yaml is valid" {
   local compose
   if docker compose version >/dev/null 2>&1; then

@@ -7,8 +7,8 @@ load ../support/common
 pitfalls=$project/examples/pitfalls
 setup() { cd "$pitfalls" || return; }
 
-# commands FILE: writes the commands to N.sh in this test's folder, and their expected output to N.expected.
-commands() {
+# shown_commands FILE: writes the commands to N.sh in this test's folder, and their expected output to N.expected.
+shown_commands() {
   sed -nE 's/^(--|#) ( {4,}|[$>] )/\2/p' "$1" | awk -v folder="$BATS_TEST_TMPDIR" '
     /^\$ / { file = folder "/" ++n ".sh"; print substr($0, 3) >file; next }
     /^> / { print substr($0, 3) >(folder "/" n ".expected"); next }
@@ -19,7 +19,7 @@ commands() {
 shows() {
   local file=$1 command line shown=0
   rm -f "$BATS_TEST_TMPDIR"/*.sh "$BATS_TEST_TMPDIR"/*.expected
-  commands "$file"
+  shown_commands "$file"
   for command in "$BATS_TEST_TMPDIR"/*.sh; do
     run -0 timeout 300 bash -euo pipefail "$command" </dev/null 3>&- 4>&-
     output=$(tr -s ' ' <<<"$output")
@@ -56,7 +56,7 @@ block() {
   for file in *.lua *.sh; do
     [[ $file != server.sh && $file != *-settle.lua ]] || continue
     rm -f "$BATS_TEST_TMPDIR"/*.sh
-    commands "$file"
+    shown_commands "$file"
     assert_equal "$(block "[$file]($file)")" "$(cat "$BATS_TEST_TMPDIR"/*.sh)"
   done
 }

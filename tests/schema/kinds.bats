@@ -7,9 +7,10 @@ load ../support/common
 is_error() { assert_equal "$(gojq -r '.error.code' <<<"$stderr")" "$1"; }
 
 @test "every command reports wrong usage as JSON" {
-  local command
-  for command in $(rlctl --help | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p'); do
-    case $command in help | quota) continue ;; esac
+  local command all
+  lines_of all commands
+  for command in "${all[@]}"; do
+    case $command in quota) continue ;; esac
     run --separate-stderr rlctl "$command" --nope --json
     assert_output ''
     is_error usage

@@ -17,9 +17,9 @@ for path in sys.argv[1:]:
     assert schema["$id"] == f"urn:rlctl:schema:{schema['version']}:{name}", path
     assert schema["title"] and schema["description"], path
 END
-  local command
-  for command in $(rlctl --help | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p'); do
-    [[ $command != help ]] || continue
+  local command all
+  lines_of all commands
+  for command in "${all[@]}"; do
     [[ -e schema/$command.schema.json ]] || fail "rlctl $command has no schema"
   done
 }

@@ -54,6 +54,11 @@
 #                     waited for did not happen.
 #   assert_output, assert_line, assert_equal, refute_output, …
 #                     See assert.bash.
+#   commands [COMMAND]
+#                     Prints the names of rlctl's commands, or of the commands of one of them.
+#   lines_of ARRAY COMMAND…
+#                     Sets ARRAY to the lines that the command prints, and fails if there are none: for loops
+#                     that would otherwise pass when they find nothing.
 #   scaled FEW ALL    FEW, or ALL if RLCTL_TEST_ALL is set, as tests/all does: how much of something a test does.
 #
 # No test depends on the speed of the machine: a test waits with wait_until until something has happened,
@@ -196,6 +201,14 @@ run_with_timeout() {
     shift
   done
   run "${options[@]}" timeout --kill-after=2 120 "$@"
+}
+
+commands() { rlctl "$@" --help | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p' | grep -vx help; }
+
+lines_of() {
+  local -n lines_of_array=$1
+  mapfile -t lines_of_array < <("${@:2}")
+  ((${#lines_of_array[@]})) || fail "nothing is printed by: ${*:2}"
 }
 
 scaled() { if [[ ${RLCTL_TEST_ALL-} ]]; then echo "$2"; else echo "$1"; fi; }

@@ -217,12 +217,13 @@ any; --key-field takes another field"
   assert_line --index 2 --regexp '^  192\.0\.2\.7 - ann \['
   assert_line 'cri (before another format)'
   run -0 rlctl burst --replay epoch.log --formats --json
-  local name example
-  while read -r name; do
+  local name names example
+  lines_of names gojq -r '[.formats[].name] | unique[]' <<<"$output"
+  for name in "${names[@]}"; do
     example=$(gojq -r --arg name "$name" 'first(.formats[] | select(.name == $name)).example' <<<"$output")
     rlctl burst --replay - --model --json <<<"$example" >out.json
     assert_equal "$name $(gojq -c '.replay.files[0].requests' out.json)" "$name 1"
-  done < <(gojq -r '.formats[].name' <<<"$output" | uniq)
+  done
 }
 
 @test "--strict makes a bad line an error, before anything is written" {

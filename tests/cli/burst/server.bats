@@ -45,10 +45,11 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   wait_until eval '(($(cli DBSIZE) == 50))'
   kill -KILL "$pid"
   wait "$pid" || true
-  local prefix key
+  local prefix key keys
   prefix=$(sed -n "s/.*writing under '\(.*\)' on .*/\1/p" "$BATS_TEST_TMPDIR/said")
   [[ $prefix == rlctl-burst:*: ]]
-  for key in $(cli KEYS '*'); do
+  lines_of keys cli KEYS '*'
+  for key in "${keys[@]}"; do
     [[ $key == "$prefix"* ]] || fail "$key"
     (($(cli PTTL "$key") > 0)) || fail "$key has no TTL"
   done

@@ -22,6 +22,7 @@ is_new() { [[ $file -nt $BATS_TEST_TMPDIR/old ]]; }
 # has_counted RESULT NUMBER
 has_counted() { [[ $(sample "result=\"$1\"") == "$2" ]]; }
 
+# bats test_tags=night
 @test "the file has the answers of the batch, and promtool accepts it" {
   expect_status 2 batch --textfile "$file" <<<$'a\na\na\nb\na\tx\na'
   assert_equal "$(cat "$file")" '# HELP rlctl_check_requests_total Requests of a batch, by answer.
@@ -34,6 +35,7 @@ rlctl_check_requests_total{file="check.prom",result="error"} 1'
   assert_output ''
 }
 
+# bats test_tags=night
 @test "with --top-denied the file has the keys denied most, and promtool accepts it" {
   expect_status 1 rlctl check --limit 1/60s -q --batch --textfile "$file" --top-denied 2 \
     <<<$'a\na\na\na\nb\nb\nb\nc\nc\nd "\\\xff\nd "\\\xff\nd "\\\xff\nd "\\\xff\nd "\\\xff'

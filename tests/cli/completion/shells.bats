@@ -85,6 +85,7 @@ needs_shell() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
   completes "bash --noprofile --rcfile '$BATS_TEST_TMPDIR/bashrc' -i"
 }
 
+# bats test_tags=night
 @test "bash completes with bash-completion, and the words of another command too" {
   local library=/usr/share/bash-completion/bash_completion
   [[ -e $library ]] || skip 'bash-completion is not installed'

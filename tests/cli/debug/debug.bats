@@ -27,9 +27,10 @@ debug() { rlctl -u private: debug -q "$@"; }
 }
 
 @test "the reply equals that of check for every algorithm: allowed, denied, peeked at and refunded" {
-  local name cost now=1767225660000000
+  local name names cost now=1767225660000000
   start_server
-  for name in $(rlctl check --help | sed -n '/^Algorithms:/,/^$/s/^  \([a-z-]*\) .*/\1/p'); do
+  lines_of names sed -n '/^Algorithms:/,/^$/s/^  \([a-z-]*\) .*/\1/p' <<<"$(rlctl check --help)"
+  for name in "${names[@]}"; do
     for cost in 1 3 0 2; do
       run -0 bash -c 'rlctl debug -q "$1" k --limit 4/60s --now "$2" --cost "$3" --trace --json |
         gojq -r "select(.event == \"result\").value"' - "$name" $now $cost

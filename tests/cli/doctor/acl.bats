@@ -50,7 +50,7 @@ without() { printf '%s\n' "${@:2}" | grep -vxF -- "$1"; }
   run says +@all
   assert_output "ok user 'limiter' may call what check needs, with every algorithm "
   for command in inspect list quota reset; do
-    mapfile -t rules < <(rules_of "-$command.1")
+    lines_of rules rules_of "-$command.1"
     # What the command can do without.
     for rule in $(without +memory "${rules[@]}" | grep -vxF +scan); do
       run says +@all "-${rule#+}"

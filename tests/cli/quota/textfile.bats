@@ -49,6 +49,7 @@ gcra=',algorithm="gcra",limit="1000/1d"'
   run -1 grep -vE '^(# (HELP|TYPE) rlctl_[a-z_]+ .*|rlctl_[a-z_]+[{][^}]*[}] -?[0-9.e+]+)$' "$file"
 }
 
+# bats test_tags=night
 @test "promtool accepts the file" {
   command -v promtool >/dev/null || skip "promtool is not installed (Debian's package prometheus)"
   take "it's \"a\" \\ key" 10
