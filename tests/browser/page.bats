@@ -48,7 +48,7 @@ passed() {
   passed mouse
 }
 @test "playing moves the window through the run, and ends" { passed play; }
-@test "with 100,000 requests, a frame takes less than a sixtieth of a second and a zoom less than 50 ms" { passed frames; }
+@test "a page with 100,000 requests zooms and plays" { passed frames; }
 @test "the count at 1,000 places is that of the model's decisions, for each algorithm" { passed counts; }
 @test "with more than 100,000 requests, bins are shown, and the keys denied most exactly" { passed bins; }
 @test "of several limits, one is chosen" { passed limits; }
