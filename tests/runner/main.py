@@ -234,12 +234,12 @@ def main():
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # Whoever starts this in the background may have made it ignore these signals, and all that it starts would too.
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     sys.stdout.reconfigure(line_buffering=True)
     try:
         sys.exit(main())
     except ValueError as error:
         print(f"tests/run: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
