@@ -24,7 +24,9 @@ namespace rlctl::limiter {
 class LeaseRenewal {
  public:
   /// Opens the connection for a renewal. The interrupt ends its waits, none of which may take
-  /// longer than `most`. Called in the thread; may throw.
+  /// longer than `most`. Called in the thread; may throw. Everything that the function refers to
+  /// must outlive this object, and nothing else may use it in the meantime unless it is
+  /// thread-safe.
   using Connect =
       std::function<redis::Connection(const Interrupt& interrupt, std::chrono::microseconds most)>;
 
