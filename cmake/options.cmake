@@ -4,6 +4,10 @@
 # files that rlctl_optimize() names run faster for it.
 set(CMAKE_CXX_FLAGS_DEV "-O1 -g")
 set(CMAKE_CXX_FLAGS_RELEASE "-O1 -DNDEBUG")
+# Under sanitizers, optimizing takes longer than the tests gain by it. A fuzz target runs for longer.
+if(RLCTL_SANITIZE AND NOT RLCTL_FUZZ)
+  set(CMAKE_CXX_FLAGS_DEV "-O0")
+endif()
 
 add_library(rlctl_options INTERFACE)
 target_include_directories(rlctl_options INTERFACE "${PROJECT_SOURCE_DIR}/src")

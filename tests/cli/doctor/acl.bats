@@ -44,7 +44,7 @@ without() { printf '%s\n' "${@:2}" | grep -vxF -- "$1"; }
 
 @test "the rules of other algorithms and commands are known too" {
   needs_plain_rules
-  local command rule rules
+  local command rule rules=()
   run says_knowing +evalsha '+script|load' +time +get +set +setrange +del +pttl +pexpire
   assert_output --partial 'with fixed-window, sliding-window-counter, token-bucket, gcra, leaky-bucket; lacks'
   run says +@all
