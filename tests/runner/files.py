@@ -47,10 +47,14 @@ def is_named(file, name):
 
 
 def find(names):
-    """The files that the names mean, or all. Raises ValueError for a name that means none."""
+    """The files that the names mean, or all, without those that a name with a ! before it means. Raises ValueError for a
+    name that means none."""
     paths = [*TESTS.rglob("*_test.cc"), *TESTS.rglob("*.bats")]
     files = sorted(str(path.relative_to(TESTS)) for path in paths)
     for name in names:
-        if not any(is_named(file, name) for file in files):
+        if not any(is_named(file, name.removeprefix("!")) for file in files):
             raise ValueError(f"no such test: {name}; tests/run --list shows all")
-    return [file for file in files if not names or any(is_named(file, name) for name in names)]
+    wanted = [name for name in names if not name.startswith("!")] or ["*"]
+    left_out = [name[1:] for name in names if name.startswith("!")]
+    return [file for file in files if any(is_named(file, name) for name in wanted)
+            and not any(is_named(file, name) for name in left_out)]

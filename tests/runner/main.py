@@ -77,7 +77,7 @@ def make_jobs(options, chosen, build):
             if files.needs_server(file) and not files.is_of_project(file):
                 jobs += [Job(file, str(wrapper)) for wrapper in sorted(wrappers.iterdir())]
     for name in options.names:
-        if not any(files.is_named(job.file, name) for job in jobs):
+        if not name.startswith("!") and not any(files.is_named(job.file, name) for job in jobs):
             raise ValueError(f"{name}: nothing to run" + (
                 ": no file says that it needs a server" if options.only_servers else ""))
     return jobs

@@ -332,7 +332,7 @@ std::map<std::uint32_t, Life> fates_of(const std::vector<Arrival>& arrivals, con
 
 TEST_CASE("holding: what is measured is what a slow simulation finds, whatever is decided") {
   rlctl::test::Random random;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < rlctl::test::scaled(300, 1'000); ++round) {
     CAPTURE(round);
     const Limit limit{random.uniform(1, 4), microseconds{random.uniform(1, 20) * 500'000}, {}};
     const HoldPlan plan{.hold = microseconds{random.uniform(1, 8) * 500'000},
