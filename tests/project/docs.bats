@@ -195,3 +195,12 @@ format_page() { mandoc -T utf8 -O width=78 "$1" | sed $'s/.\b//g'; }
   run -1 grep -nE '^.{81}' "$BATS_TEST_TMPDIR"/*.txt
   run -1 grep -nE '[[:alnum:]][-‐]$' "$BATS_TEST_TMPDIR"/*.txt
 }
+
+# --- workflows ---------------------------------------------------------------------------------------
+
+@test "the workflow of the night has a job for each step of tests/all" {
+  run -0 sed -nE 's/^    Step\("([a-z]+)".*/\1/p' tests/all
+  local steps=$output
+  run -0 bash -c "sed -n '/ step: \[/,/\]/p' .github/workflows/night.yml | tr -d '[],' | sed 's/step://' | xargs -n 1"
+  assert_equal "$output" "$steps"
+}
