@@ -22,23 +22,25 @@ is_new() { [[ $file -nt $BATS_TEST_TMPDIR/old ]]; }
 # has_counted RESULT NUMBER
 has_counted() { [[ $(sample "result=\"$1\"") == "$2" ]]; }
 
-# bats test_tags=night
-@test "the file has the answers of the batch, and promtool accepts it" {
-  expect_status 2 batch --textfile "$file" <<<$'a\na\na\nb\na\tx\na'
+count_answers() { expect_status 2 batch --textfile "$file" <<<$'a\na\na\nb\na\tx\na'; }
+
+# One of the keys needs escapes.
+count_top_denied() {
+  expect_status 1 rlctl check --limit 1/60s -q --batch --textfile "$file" --top-denied 2 \
+    <<<$'a\na\na\na\nb\nb\nb\nc\nc\nd "\\\xff\nd "\\\xff\nd "\\\xff\nd "\\\xff\nd "\\\xff'
+}
+
+@test "the file has the answers of the batch" {
+  count_answers
   assert_equal "$(cat "$file")" '# HELP rlctl_check_requests_total Requests of a batch, by answer.
 # TYPE rlctl_check_requests_total counter
 rlctl_check_requests_total{file="check.prom",result="allowed"} 3
 rlctl_check_requests_total{file="check.prom",result="denied"} 2
 rlctl_check_requests_total{file="check.prom",result="error"} 1'
-  command -v promtool >/dev/null || skip "promtool is not installed (Debian's package prometheus)"
-  run -0 promtool check metrics <"$file"
-  assert_output ''
 }
 
-# bats test_tags=night
-@test "with --top-denied the file has the keys denied most, and promtool accepts it" {
-  expect_status 1 rlctl check --limit 1/60s -q --batch --textfile "$file" --top-denied 2 \
-    <<<$'a\na\na\na\nb\nb\nb\nc\nc\nd "\\\xff\nd "\\\xff\nd "\\\xff\nd "\\\xff\nd "\\\xff'
+@test "with --top-denied the file has the keys denied most" {
+  count_top_denied
   run -0 grep top_denied "$file"
   assert_output '# HELP rlctl_check_top_denied_total Denied requests of the keys that were denied most.
 # TYPE rlctl_check_top_denied_total counter
@@ -47,9 +49,17 @@ rlctl_check_top_denied_total{file="check.prom",key="a"} 3
 # HELP rlctl_check_top_denied_error How much too high a count of rlctl_check_top_denied_total may be, at most.
 # TYPE rlctl_check_top_denied_error gauge
 rlctl_check_top_denied_error{file="check.prom"} 0'
+}
+
+# bats test_tags=night
+@test "promtool accepts the file, with --top-denied and without" {
   command -v promtool >/dev/null || skip "promtool is not installed (Debian's package prometheus)"
-  run -0 promtool check metrics <"$file"
-  assert_output ''
+  local count
+  for count in count_answers count_top_denied; do
+    "$count"
+    run -0 promtool check metrics <"$file"
+    assert_output ''
+  done
 }
 
 @test "a policy is a label, and with --shadow denials have a name of their own" {
