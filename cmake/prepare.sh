@@ -37,6 +37,7 @@ test   doctest-dev           doctest/doctest.h
 test   libhowardhinnant-date-dev date/tz.h
 test   tzdata                /usr/share/zoneinfo/Europe/Zurich
 test   bats                  bats
+test   curl                  curl
 test   jq                    jq
 test   gojq                  gojq
 test   libxml2-utils         xmllint
@@ -71,7 +72,6 @@ site   mandoc                mandoc
 site   scdoc                 scdoc
 browser chromium             chromium
 night  bash-completion       /usr/share/bash-completion/bash_completion
-night  curl                  curl
 night  docker-compose        docker-compose
 night  elpa-dap-mode         /usr/share/emacs/site-lisp/elpa-src/dap-mode-*/dap-mode.el
 night  emacs-nox             emacs
@@ -87,6 +87,7 @@ night  php-redis             /usr/lib/php/*/redis.so
 night  prometheus            promtool
 night  ruby                  ruby
 night  ruby-redis            /usr/share/rubygems-integration/all/specifications/redis-4*.gemspec
+night  systemd               systemd-analyze
 npm    nodejs                node
 npm    npm                   npm
 TABLE
