@@ -59,6 +59,9 @@
 #   lines_of ARRAY COMMAND…
 #                     Sets ARRAY to the lines that the command prints, and fails if there are none: for loops
 #                     that would otherwise pass when they find nothing.
+#   needs_other_servers
+#                     Skips the test unless $RLCTL_TEST_OTHER_SERVERS names a folder of programs that start servers
+#                     of other versions, as tests/night/on-server does.
 #   scaled FEW ALL    FEW, or ALL if RLCTL_TEST_ALL is set, as tests/all does: how much of something a test does.
 #
 # No test depends on the speed of the machine: a test waits with wait_until until something has happened,
@@ -209,6 +212,11 @@ lines_of() {
   local -n lines_of_array=$1
   mapfile -t lines_of_array < <("${@:2}")
   ((${#lines_of_array[@]})) || fail "nothing is printed by: ${*:2}"
+}
+
+needs_other_servers() {
+  compgen -G "${RLCTL_TEST_OTHER_SERVERS:-/nowhere}/*" >/dev/null ||
+    skip 'RLCTL_TEST_OTHER_SERVERS names no other servers; tests/all fetches them'
 }
 
 scaled() { if [[ ${RLCTL_TEST_ALL-} ]]; then echo "$2"; else echo "$1"; fi; }

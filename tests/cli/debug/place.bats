@@ -193,12 +193,12 @@ version() {
 }
 
 @test "a version other than the server's is reported, whichever it is" {
-  [[ -n ${RLCTL_TEST_SERVERS:-} ]] || skip 'RLCTL_TEST_SERVERS names no other servers'
+  needs_other_servers
   start_server
   fill
   local own wrapper other
   own=$(version)
-  for wrapper in "$RLCTL_BUILD"/servers/*; do
+  for wrapper in "$RLCTL_TEST_OTHER_SERVERS"/*; do
     RLCTL_REDIS_SERVER=$wrapper run --separate-stderr rlctl "${log[@]}"
     if ((status == 2)); then # it is older
       assert_regex "$stderr" "'login:ann' cannot be copied: its dump is too new for the other server"

@@ -401,16 +401,16 @@ or to a newer one"
 use_server() { export socket=$1 RLCTL_URL=unix://$1; }
 
 @test "keys go to servers of other versions, or are left there, and come back" {
-  [[ ${RLCTL_TEST_SERVERS-} ]] || skip 'there is only one server: RLCTL_TEST_SERVERS is not set'
+  needs_other_servers
   local first=$socket other before
   fill
   before=$(hold)
-  for other in "$RLCTL_BUILD"/servers/*; do
+  for other in "$RLCTL_TEST_OTHER_SERVERS"/*; do
     rlctl reset -q --match '*' --yes --force --save there
     RLCTL_REDIS_SERVER=$other start_server
     run rlctl reset --restore there
     assert_regex "$status" '^(0|5)$'
-    assert_equal "$(grep -cE '^(restored|left .* reason=dump-format$)' <<<"$output")" 31
+    assert_equal "$(grep -cE '^(restored key=.*|left key=.* reason=dump-format)$' <<<"$output")" 31
     use_server "$first"
     run -0 rlctl reset --restore there
     run -0 same "$before" "$(hold)"
