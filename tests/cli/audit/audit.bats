@@ -233,8 +233,7 @@ budget() {
   names=($'\n\';touch pwned #' $'\'\e;touch pwned;\'' $'\x01`touch pwned` $(touch pwned) \\' '=ls' '-n'
     $'it\'s\n\e[31m $x' $'\xff\';touch pwned #' $'\u2028\';touch pwned #' "';touch pwned;'")
   cd "$BATS_TEST_TMPDIR"
-  for shell in bash dash zsh ksh; do
-    command -v "$shell" >/dev/null || continue
+  for shell in $(scaled 'bash dash zsh' 'bash dash zsh ksh'); do
     cli FLUSHALL >/dev/null
     rlctl check -q victim --limit 5/60s --algorithm gcra
     # One that redis-cli fixes, and one that rlctl fixes.
