@@ -5,7 +5,8 @@
 #     my $ran = run(command => [...], through => $proxy, fault => {cut => 17});
 #
 # run() returns a hash: `status` (-n if signal n killed it), `out`, `err`, `took` (whether the fault was
-# reached), `bytes` and `commands` (what the server sent, and was sent, through the proxy) and `hung`.
+# reached), `answered` (the name of the command whose reply was replaced), `bytes` and `commands` (what the server
+# sent, and was sent, through the proxy) and `hung`.
 #
 # Options: `command`: the arguments of rlctl. `under`: a program that starts it, with its arguments. `stdin`: its
 # input. `env`: variables to add. `before`: a function that the child calls before rlctl runs. `meanwhile`: a
@@ -137,6 +138,7 @@ sub pass_commands {
     $run->{fault}{do}->();
   }
   ++$run->{commands};
+  ($run->{asked}) = $command =~ /\A\*\d+\r\n\$\d+\r\n(\w+)/;
   $link->{waits} = 1;
   syswrite $link->{server}, $command;
 }
@@ -152,6 +154,7 @@ sub pass_replies {
     $link->{waits} = 0;
     if (defined $run->{fault}{reply} && !$run->{took} && $run->{commands} >= $run->{fault}{reply}) {
       $run->{took} = 1;
+      $run->{answered} = $run->{asked};
       $reply = $run->{fault}{with};
     }
     $run->{bytes} += length $reply;
