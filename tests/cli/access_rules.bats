@@ -58,6 +58,9 @@ limiter() {
 needs_each() {
   local use=$1 rule other rest expected
   shift
+  for rule in ${optional-} ${warned-}; do
+    [[ " $* " == *" $rule "* ]] || fail "$rule is none of the rules for $use: $*"
+  done
   cli FLUSHDB >/dev/null
   user "$@"
   run "$use"
@@ -213,9 +216,9 @@ loads_scripts() { limiter scripts load; }
 calls_script() { limiter scripts call gcra login:ann --limit 2/60s; }
 
 @test "scripts load needs the rule of its page, and scripts call those of rlctl(1)" {
-  local optional='+setrange +del +pttl +pexpire'
   needs_each loads_scripts $(block -scripts.1)
   # What the script calls depends on the key.
+  local optional='+setrange +del +pttl +pexpire'
   needs_each calls_script $(rules_for gcra)
 }
 

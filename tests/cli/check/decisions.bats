@@ -18,8 +18,9 @@ algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^con
 # --- peeking ----------------------------------------------------------------------------------------
 
 @test "--peek takes and writes nothing, whatever the answer" {
-  local algorithm
-  for algorithm in $(algorithms); do
+  local algorithm all
+  lines_of all algorithms
+  for algorithm in "${all[@]}"; do
     cli FLUSHALL
     decides 0 ' remaining=' --limit 5/60s --algorithm "$algorithm" --peek
     decides 1 ' remaining=' --limit 5/60s --algorithm "$algorithm" --peek --cost 7
@@ -61,8 +62,9 @@ algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^con
 }
 
 @test "a refund is made once, even if the script is not loaded" {
-  local algorithm
-  for algorithm in $(algorithms); do
+  local algorithm all
+  lines_of all algorithms
+  for algorithm in "${all[@]}"; do
     [[ $algorithm != leaky-bucket ]] || continue
     cli FLUSHALL
     decides 0 'remaining=9 ' --limit 9/60s --algorithm "$algorithm" --cost -2
@@ -74,8 +76,9 @@ algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^con
 }
 
 @test "a cost above the limit can never be allowed" {
-  local algorithm
-  for algorithm in $(algorithms); do
+  local algorithm all
+  lines_of all algorithms
+  for algorithm in "${all[@]}"; do
     cli FLUSHALL
     decides 1 ' retry_after=never ' --limit 5/60s --cost 7 --algorithm "$algorithm"
     decides 1 ' retry_after=never ' --limit 5/60s --cost 7 --algorithm "$algorithm" --peek
@@ -165,8 +168,9 @@ statuses() {
 }
 
 @test "every algorithm allows exactly twelve of thirty concurrent requests on one key" {
-  local algorithm options i
-  for algorithm in $(algorithms); do
+  local algorithm all options i
+  lines_of all algorithms
+  for algorithm in "${all[@]}"; do
     cli FLUSHALL
     cli SCRIPT FLUSH # each of the thirty may have to load it
     # The window is so long that none ends, and no unit returns, during the test.
