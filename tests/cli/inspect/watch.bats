@@ -149,7 +149,7 @@ watch_plainly() {
   local pid=$!
   wait_until eval '(($(grep -c "^key  " "$texts") >= 3))'
   kill -TERM "$pid"
-  wait "$pid" || true
+  wait "$pid" || (($? == 143))
   run -1 grep $'\e' "$texts"
   assert_equal "$(grep -c '^$' "$texts")" "$(($(grep -c '^key  ' "$texts") - 1))"
   run -0 sed -n '/^$/{n;p;q}' "$texts"
@@ -165,7 +165,7 @@ watch_plainly() {
   cli DEL comes
   wait_until eval 'tail -n 1 "$BATS_TEST_TMPDIR/lines" | grep -q "\"type\":\"none\""'
   kill -TERM "$pid"
-  wait "$pid" || true
+  wait "$pid" || (($? == 143))
   gojq -e .now_us "$BATS_TEST_TMPDIR/lines" >/dev/null
 }
 
@@ -182,7 +182,7 @@ watch_plainly() {
   ln -sfn "$socket" "$port_socket"
   wait_until eval 'tail -n 1 "$BATS_TEST_TMPDIR/lines" | grep -q "\"type\":\"none\""'
   kill -TERM "$pid"
-  wait "$pid" || true
+  wait "$pid" || (($? == 143))
   assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/errors")" 1
 }
 

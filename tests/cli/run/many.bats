@@ -33,11 +33,18 @@ all() {
 finished() { find . -name 'done.*' | wc -l; }
 some_finished() { (($(finished) >= $1)); }
 has_ended() { [[ ! -e /proc/$1 || $(ps -o stat= -p "$1") == Z* ]]; }
+# ends PROCESS STATUS…: the process ends with one of these statuses.
+ends() {
+  local status=0
+  wait "$1" || status=$?
+  [[ " ${*:2} " == *" $status "* ]] || fail "status $status: $(cat errors)"
+}
 none_was_fourth() { [[ -z $(find . -name 'fourth.*') ]] || fail "$(ls fourth.*)"; }
 
 @test "never more than three of sixty are inside, and all of them run" {
   all
-  wait "${processes[@]}"
+  local process
+  for process in "${processes[@]}"; do ends "$process" 0; done
   none_was_fourth
   assert_equal "$(finished)" 60
   assert_equal "$(cat errors)" ''
@@ -49,22 +56,23 @@ none_was_fourth() { [[ -z $(find . -name 'fourth.*') ]] || fail "$(ls fourth.*)"
   local process index child
   for index in {0..59..5}; do
     process=${processes[index]}
+    unset "processes[index]"
     child=
     if ((index % 10)); then
-      kill -STOP "$process" || true # starts nothing any more
+      kill -STOP "$process" 2>/dev/null || true # starts nothing any more
       child=$(pgrep -P "$process") || true
     else
       # While it is inside, if it ever is: the command, and then rlctl.
       wait_until eval "some_finished $((index / 5)) || ! kill -0 $process 2>/dev/null"
       pkill -KILL -P "$process" || true
     fi
-    kill -KILL "$process" || true
-    wait "$process" || true
+    kill -KILL "$process" 2>/dev/null || true
+    ends "$process" 0 137 # 0 if it had ended before
     [[ -z $child ]] || wait_until has_ended "$child"
     # As an operator would who knows that it is dead; its lease lasts an hour.
-    rlctl reset k --holder "$(hostname):$process" || true
-  done 2>/dev/null
-  for process in "${processes[@]}"; do wait "$process" || true; done
+    rlctl reset k --holder "$(hostname):$process" || (($? == 1)) # it had none
+  done
+  for process in "${processes[@]}"; do ends "$process" 0; done
   none_was_fourth
   some_finished 48 # the others
 }
@@ -80,7 +88,7 @@ none_was_fourth() { [[ -z $(find . -name 'fourth.*') ]] || fail "$(ls fourth.*)"
   "$folder/redis-server" --port 0 --unixsocket "$socket" --dir "$folder" --save '' \
     --appendonly yes --appendfsync always >/dev/null 3>&- 4>&- &
   servers+=("$!")
-  for process in "${processes[@]}"; do wait "$process" || true; done
+  for process in "${processes[@]}"; do ends "$process" 0 75; done # 75: denied without the server
   none_was_fourth
   wait_until cli PING
   run -0 rlctl run k --concurrency 3 --wait -- perl inside last

@@ -93,7 +93,7 @@ budget concurrency'
     [[ $name != concurrency ]] || continue
     options=(--limit 2/60s --limit 9/1h --now 1800000000000000 --json)
     for _ in 1 2 3 4; do
-      checked=$(rlctl check --algorithm "$name" "${options[@]}" checked || true)
+      checked=$(rlctl check --algorithm "$name" "${options[@]}" checked || (($? == 1)))
       run rlctl scripts call "$name" "${options[@]}" called
       assert_equal "$status$(gojq -c '[.allowed == 1, .remaining, .retry_after_us, .reset_after_us]' <<<"$output")" \
         "$status$(gojq -c '[.allowed, .remaining, .retry_after_us, .reset_after_us]' <<<"$checked")"
