@@ -57,6 +57,13 @@ const request = (page) => page.locator('#request').textContent();
 const until = (page, selector, pattern) => page.waitForFunction(
   ([selector, source]) => new RegExp(source).test(document.querySelector(selector).textContent), [selector, pattern.source]);
 
+// Until an attribute of an element has this value, which the page's next frame gives it.
+const untilAttribute = (page, selector, name, value) => page.waitForFunction(
+  ([selector, name, value]) => document.querySelector(selector).getAttribute(name) === value, [selector, name, value]);
+// Until the page shows the whole run, or part of it.
+const untilWhole = (page, isWhole = true) => page.waitForFunction(
+  (isWhole) => document.getElementById('whole').disabled === isWhole, isWhole);
+
 // Draws at once, so that 1000 places take a second or two.
 const drawAtOnce = () => {
   window.requestAnimationFrame = (draw) => {
@@ -112,8 +119,8 @@ const checks = {
     equal(await page.locator('.card.over').count(), 1, 'cards above the limit');
     equal(await page.locator('h1').textContent(), '2,000 requests allowed within 19.99\u00a0ms, through a limit of 1,000 a minute', 'the heading');
     equal(await page.locator('.windows h2').textContent(), 'Each minute keeps the limit. A minute that you choose does not.', 'the sentence');
-    equal(await page.locator('#cursor').getAttribute('aria-valuetext'),
-      '2,000 allowed within the last 60 s; limit 1,000; request 2,000 of 2,000 at 00:01:00.00999', 'the value of the slider');
+    await untilAttribute(page, '#cursor', 'aria-valuetext',
+      '2,000 allowed within the last 60 s; limit 1,000; request 2,000 of 2,000 at 00:01:00.00999');
     await page.done();
   },
 
@@ -130,11 +137,11 @@ const checks = {
     await until(page, '#request', /request 2 of/);
     await page.keyboard.press('End');
     await until(page, '#request', /request 2,000 of/);
-    require_(await page.locator('#whole').isDisabled(), 'the whole run is not shown at first');
+    await untilWhole(page);
     await page.keyboard.press('+');
-    require_(await page.locator('#whole').isEnabled(), '+ does not zoom');
+    await untilWhole(page, false);
     await page.keyboard.press('Escape');
-    require_(await page.locator('#whole').isDisabled(), 'Escape does not lead back');
+    await untilWhole(page);
     await page.keyboard.press(' ');
     await until(page, '#play', /Pause/);
     await page.keyboard.press(' ');
@@ -171,23 +178,25 @@ const checks = {
     await page.mouse.move(middle + 40, detail.y + 80);
     await until(page, '#tip', /^Request 1,\d+ at 00:01:00.00[\s\S]*fixed-window: allowed, \d+ remaining[\s\S]*denied, 0 remaining, retry after/);
     await drag(middle + 20, detail.y + 60, middle + 220);
-    require_(await page.locator('#whole').isEnabled(), 'dragging does not zoom');
+    await untilWhole(page, false);
     await page.locator('#whole').click();
+    await untilWhole(page);
     await page.mouse.move(middle, detail.y + 60);
     await page.mouse.wheel(0, -300);
-    await page.waitForFunction(() => !document.getElementById('whole').disabled);
+    await untilWhole(page, false);
     await page.locator('#whole').click();
+    await untilWhole(page);
     // The cursor's line is dragged.
     await page.locator('#worst').click();
     const line = detail.x + 58 + (detail.width - 70) * (19.99 + 2.9985) / 25.987;
     await drag(line, detail.y + 60, middle);
-    require_(await page.locator('#whole').isDisabled(), 'dragging the cursor zooms');
     await until(page, '#request', /Window until (00:00:59.99|00:01:00.000)/);
+    require_(await page.locator('#whole').isDisabled(), 'dragging the cursor zooms');
     await page.locator('.card input').nth(1).click();
     await page.waitForFunction((height) => document.querySelector('#detail canvas').clientHeight < height, detail.height);
     await page.locator('.card h3 button').nth(1).click();
+    await page.waitForFunction(() => document.querySelectorAll('.card h3 button')[1].getAttribute('aria-pressed') === 'true');
     equal(await page.locator('.card.chosen').count(), 1, 'limiters chosen');
-    equal(await page.locator('.card h3 button').nth(1).getAttribute('aria-pressed'), 'true', 'the second limiter');
     await page.done();
   },
 
