@@ -58,9 +58,7 @@ limiter() {
 needs_each() {
   local use=$1 rule other rest expected
   shift
-  for rule in ${optional-} ${warned-}; do
-    [[ " $* " == *" $rule "* ]] || fail "$rule is none of the rules for $use: $*"
-  done
+  for rule in ${optional-} ${warned-}; do [[ " $* " == *" $rule "* ]] || fail "$rule is none of: $*"; done
   cli FLUSHDB >/dev/null
   user "$@"
   run "$use"

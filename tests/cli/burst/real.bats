@@ -159,6 +159,8 @@ assertions_are_made() {
 @test "assertions about times and about unknown values are evaluated" {
   start_server
   wait_until assertions_are_made
+  # wait_until ignores what fails before the last command.
+  assert_equal "$status" 1
   run -0 grep assertion <<<"$stderr"
   assert_equal "${#lines[@]}" 2
   assert_line --index 0 --regexp "^rlctl: burst: assertion 'p50_us<1' does not hold: gcra has [0-9.]+$"

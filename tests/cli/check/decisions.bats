@@ -2,7 +2,7 @@
 load ../../support/common
 
 setup_file() { start_server; }
-setup() { cli FLUSHALL; }
+setup() { cli FLUSHALL && lines_of all algorithms; }
 
 # decides STATUS WORDS ARGUMENT…: rlctl check k, at one instant, exits with STATUS and prints WORDS.
 decides() {
@@ -18,8 +18,7 @@ algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^con
 # --- peeking ----------------------------------------------------------------------------------------
 
 @test "--peek takes and writes nothing, whatever the answer" {
-  local algorithm all
-  lines_of all algorithms
+  local algorithm
   for algorithm in "${all[@]}"; do
     cli FLUSHALL
     decides 0 ' remaining=' --limit 5/60s --algorithm "$algorithm" --peek
@@ -62,8 +61,7 @@ algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^con
 }
 
 @test "a refund is made once, even if the script is not loaded" {
-  local algorithm all
-  lines_of all algorithms
+  local algorithm
   for algorithm in "${all[@]}"; do
     [[ $algorithm != leaky-bucket ]] || continue
     cli FLUSHALL
@@ -76,8 +74,7 @@ algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^con
 }
 
 @test "a cost above the limit can never be allowed" {
-  local algorithm all
-  lines_of all algorithms
+  local algorithm
   for algorithm in "${all[@]}"; do
     cli FLUSHALL
     decides 1 ' retry_after=never ' --limit 5/60s --cost 7 --algorithm "$algorithm"
@@ -168,8 +165,7 @@ statuses() {
 }
 
 @test "every algorithm allows exactly twelve of thirty concurrent requests on one key" {
-  local algorithm all options i
-  lines_of all algorithms
+  local algorithm options i
   for algorithm in "${all[@]}"; do
     cli FLUSHALL
     cli SCRIPT FLUSH # each of the thirty may have to load it

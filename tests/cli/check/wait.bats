@@ -2,72 +2,48 @@
 load ../../support/common
 
 setup_file() { start_server; }
-setup() { cli FLUSHALL; }
+setup() { cli FLUSHALL && export waits=$BATS_TEST_TMPDIR/waits; }
 
 now_ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
-
-needs_trace() { strace -o /dev/null true 2>/dev/null || skip 'no program can be traced here'; }
 
 # traced COMMAND…: becomes the command, whose waits are written to the file $waits. (LeakSanitizer traces the process
 # itself.)
 traced() {
   export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
-  exec strace -f -qq -e trace=ppoll,?poll,?select,pselect6,nanosleep,clock_nanosleep,?epoll_wait,epoll_pwait \
-    -o "$waits" "$@"
+  exec strace -f -qq -e trace=?poll,ppoll,?select,pselect6,nanosleep,clock_nanosleep -o "$waits" "$@"
 }
 export -f traced
 
-# slept_ms: how long rlctl has asked the system to sleep, in all: its waits that nothing but their time ended. A call
-# whose time is not understood is an error.
+# slept_ms: how long rlctl has asked the system to sleep, in all: its waits that nothing but their time ended.
 slept_ms() {
   perl -ne '
-    next if /^\d+ +(\+\+\+|---)/;
-    my $time_is_over = /= 0 \(Timeout\)$/ || /^\d+ +(clock_)?nanosleep\(.*\) += 0$/;
-    if (!$time_is_over) {}
-    elsif (/^\d+ +poll\(.*, (\d+)\) /) { $ms += $1 }
-    elsif (/^\d+ +(?:ppoll|nanosleep|clock_nanosleep)\(.*?\{tv_sec=(\d+), tv_nsec=(\d+)\}/) { $ms += $1 * 1000 + $2 / 1e6 }
-    else { die "a wait of an unknown kind: $_" }
-    END { printf "%d\n", $ms if !$? }' "$waits"
+    next if !/= 0 \(Timeout\)$|nanosleep\(.*= 0$/;
+    $ms += /\{tv_sec=(\d+), tv_nsec=(\d+)\}/ ? $1 * 1000 + $2 / 1e6 : / poll\(.*, (\d+)\) / ? $1 : die $_;
+    END { printf "%d\n", $ms }' "$waits"
 }
 
-# has_waited WINDOW MS OPTION…: takes the only unit of a window and then requests another one with these options. Sets
-# $took and $slept, in ms, beside what `run` sets. Fails if the window, of MS ms, had passed before the second request,
-# as can happen on a busy machine: nothing had to sleep then.
+# has_waited OPTION…: makes a request with the limit $limit and another one with these options, which must sleep, as it
+# must unless the machine is so busy that the time is over by then. Sets $took and $slept, in ms, beside what `run` sets.
 has_waited() {
-  local window=$1 least=$2 start
-  shift 2
+  local start
+  strace -o /dev/null true 2>/dev/null || skip 'no program can be traced here'
   cli FLUSHALL >/dev/null
   start=$(now_ms)
-  rlctl check -q k --limit "1/$window"
-  run_with_timeout --separate-stderr bash -c 'traced "$@"' - rlctl check k --limit "1/$window" "$@"
+  rlctl check -q k "${limit[@]}"
+  run_with_timeout --separate-stderr bash -c 'traced "$@"' - rlctl check k "${limit[@]}" "$@"
   took=$(($(now_ms) - start))
   slept=$(slept_ms)
-  [[ $status != 0 || $slept != 0 ]] || ((took < least))
+  ((status || slept))
 }
 
 # waits_for WINDOW MS OPTION…: with these options, a second request is allowed, and not earlier than one window, of MS
 # ms, after the first. It sleeps for no longer than the window, which does not depend on how busy the machine is.
 waits_for() {
-  local took slept
-  export waits=$BATS_TEST_TMPDIR/waits
-  needs_trace
-  wait_until has_waited "$@"
+  local took slept limit=(--limit "1/$1")
+  wait_until has_waited "${@:3}"
   assert_success
   ((took >= $2)) || fail "took $took ms, not $2: $output$stderr"
-  ((slept > 0 && slept <= $2)) || fail "slept for $slept ms, and the window has $2: $(<"$waits")"
-}
-
-# told_a_delay: makes the second request before the delay of two seconds has passed, as happens on all but the
-# busiest machines, and waits for the rest of it.
-told_a_delay() {
-  local start
-  cli FLUSHALL >/dev/null
-  rlctl check -q k --limit 2/4s --algorithm leaky-bucket
-  start=$(now_ms)
-  run bash -c 'traced "$@"' - rlctl check k --limit 2/4s --algorithm leaky-bucket --wait
-  took=$(($(now_ms) - start))
-  slept=$(slept_ms)
-  [[ $status != 0 || $output == *delay=* ]]
+  ((slept <= $2)) || fail "slept for $slept ms, and the window has $2: $(<"$waits")"
 }
 
 @test "--wait sleeps until the request is allowed" {
@@ -127,15 +103,12 @@ has_gone_to_sleep() { (($(calls evalsha) && $(cli CLIENT LIST | wc -l) == 1)); }
 }
 
 @test "leaky-bucket: --wait sleeps for the delay" {
-  local took slept delay
-  export waits=$BATS_TEST_TMPDIR/waits
-  needs_trace
-  wait_until told_a_delay
-  assert_success
+  local took slept delay limit=(--limit 2/4s --algorithm leaky-bucket)
+  wait_until has_waited --wait
   assert_output --regexp '^allowed .* delay=[0-2]\.[0-9]{3}s$'
   delay=${output##*delay=} delay=${delay%s} delay=$((10#${delay/./}))
   ((delay > 0 && delay <= 2000 && took >= delay)) || fail "it took $took ms for a delay of $delay ms"
-  ((slept > 0 && slept <= delay + 1)) || fail "slept for $slept ms, and the delay is $delay ms: $(<"$waits")"
+  ((slept <= delay + 1)) || fail "slept for $slept ms, and the delay is $delay ms: $(<"$waits")"
 }
 
 @test "leaky-bucket: without --wait the delay is only printed" {
