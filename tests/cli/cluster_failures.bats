@@ -90,6 +90,7 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
 @test "a master that hangs for longer than the timeout counts no line twice" {
   start_batch --timeout 2s
   feed 30
+  wait_for_connections
   kill -STOP "${cluster_pids[1]}"
   feed 10 &
   local feeder=$!

@@ -3,6 +3,7 @@
 #
 #   start_batch OPTION…   Starts `rlctl check --batch` in the background. $lines lines name $keys keys in turn.
 #   feed SHARE            Feeds it so many hundredths of the lines; returns once it has read most of them.
+#   wait_for_connections  Waits until it has answered a line of each key, so that it is connected to all nodes.
 #   end_batch             Feeds the rest, waits for the end, and sets $status.
 #   check_answers         Every line is answered once, in order: by a decision, or by an error that says that
 #                         it may have been counted or that it was not sent. Writes a row for each key to $counts:
@@ -17,7 +18,7 @@ start_batch() {
   input=$BATS_TEST_TMPDIR/input answers=$BATS_TEST_TMPDIR/answers counts=$BATS_TEST_TMPDIR/counts
   seq "$lines" | awk -v keys="$keys" '{ print "key:" $1 % keys }' >"$input"
   mkfifo "$BATS_TEST_TMPDIR/pipe"
-  rlctl check --limit "$limit/1000h" "$@" --batch "$BATS_TEST_TMPDIR/pipe" >"$answers" \
+  bound rlctl check --limit "$limit/1000h" "$@" --batch "$BATS_TEST_TMPDIR/pipe" >"$answers" \
     2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
   batch=$!
   exec {to_batch}>"$BATS_TEST_TMPDIR/pipe" {from_input}<"$input"
@@ -25,6 +26,8 @@ start_batch() {
 
 # head leaves a file's offset after the last line that it has printed.
 feed() { head -n $((lines * $1 / 100)) <&"$from_input" >&"$to_batch"; }
+
+wait_for_connections() { wait_until eval '(($(wc -l <"$answers") > keys))'; }
 
 end_batch() {
   cat <&"$from_input" >&"$to_batch"
