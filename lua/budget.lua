@@ -14,10 +14,13 @@
 --                       id      of the reservation, 1 to 20 bytes
 --                       hold    reserve: 1000 to 1e14 microseconds
 --         Empty arguments, and those omitted at the end, take their defaults.
--- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by, state}; times in
---         microseconds, retry_after is -1 for never; denied_by is the number of the key to wait
---         longest for. State, after reserve and settle only, is what the reservation was before a
---         settle and is after a reserve: 'held', 'lapsed', 'settled', or 'unknown'
+-- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
+--         retry_after is -1 for never; denied_by is the number of the key to wait longest for.
+--         After reserve and settle, state, units and hold follow: what the reservation was before
+--         a settle and is after a reserve, 'held', 'lapsed', 'settled' or 'unknown'; what it holds,
+--         or was settled with; and for how long. A reserve with other units than the reservation
+--         has, and a settle with another cost than before, change nothing: {0, remaining, -1,
+--         reset_after, 0, 0, state, units, hold} tells what stands
 -- Errors  ERR for an invalid argument, PERIOD for a period that does not hold the present,
 --         WRONGTYPE for a key with other content; nothing is written
 -- Stored  a hash: the field '' holds struct.pack('<c6I7I6I4I6I4I7I7I7I7I2I1', 'budget', END, WINDOW,
@@ -107,7 +110,8 @@ local entry, mine, units, ends, gone, is_lapsed -- the reservation; mine is nil,
 local forget -- IDs
 
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
-local state -- of the reply
+local state, its_units, its_hold -- of the reply
+local conflict -- state, units and hold, if a key knows the reservation with other units
 local key, limit, window, burst -- of the current key; after the loop, of the last key
 local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
 -- [limits] The same in every script.
@@ -215,7 +219,12 @@ for i = 1, n do
   if action ~= '' then
     local its = not mine and 'unknown' or mine == 's' and 'settled' or is_lapsed and 'lapsed' or 'held'
     -- Unknown if one of the keys does not know it, and settled only if all say so.
-    if not state or state == 'settled' or its == 'unknown' then state = its end
+    if not state or state == 'settled' or its == 'unknown' then
+      state, its_units, its_hold = its, mine and units or 0, mine and gone - ends or 0
+    end
+    if mine == (reserves and 'h' or 's') and units ~= cost then
+      conflict = conflict or {its, units, gone - ends}
+    end
   elseif cost < 0 then
     spent = spent > -cost and spent + cost or 0
   end
@@ -241,9 +250,14 @@ for i = 1, n do
 end
 
 if remaining < 0 then remaining = 0 end
-if settles and state == 'unknown' then return {0, remaining, -1, reset_after, 0, 0, 'unknown'} end
+if settles and state == 'unknown' then
+  return {0, remaining, -1, reset_after, 0, 0, state, its_units, its_hold}
+end
+if conflict then return {0, remaining, -1, reset_after, 0, 0, unpack(conflict)} end
 if retry_after == NEVER then retry_after = -1 end
-if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_by, state} end
+if denied_by > 0 then
+  return {0, remaining, retry_after, reset_after, 0, denied_by, state, its_units, its_hold}
+end
 if cost == 0 and action == '' then return {1, remaining, 0, reset_after, 0, 0} end
 
 remaining, reset_after = 1e10, 0
@@ -257,6 +271,7 @@ for i = n, 1, -1 do
   end
   local changed -- the reservation
   if settles then
+    its_units = cost
     if mine == 'h' then
       if not is_lapsed then held = held - units end
       spent = spent + cost
@@ -271,7 +286,8 @@ for i = n, 1, -1 do
       if not entry then ids = ids + 1 end
       if next == 0 or ends < next then next = ends end
       if gone > last then last = gone end
-      changed, state = pack(ENTRY, 'h', cost, ends, gone), 'held'
+      changed = pack(ENTRY, 'h', cost, ends, gone)
+      state, its_units, its_hold = 'held', cost, hold
     end
   elseif cost > 0 then
     spent = spent + cost
@@ -308,4 +324,4 @@ for i = n, 1, -1 do
   end
 end
 if remaining < 0 then remaining = 0 end
-return {1, remaining, 0, reset_after, 0, 0, state}
+return {1, remaining, 0, reset_after, 0, 0, state, its_units, its_hold}

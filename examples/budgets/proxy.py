@@ -86,7 +86,7 @@ class Budget:
             reply = self.evaluate(key, *arguments)
         except OSError:  # Since the call has an ID, it counts once even if both are executed.
             reply = self.evaluate(key, *arguments)
-        allowed, remaining, retry_after, _, _, _, state = reply
+        allowed, remaining, retry_after, _, _, _, state, _, _ = reply
         return Decision(allowed == 1, remaining, retry_after / 1e6, state)
 
     def evaluate(self, key, *arguments):

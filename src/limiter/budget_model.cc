@@ -1,6 +1,7 @@
 #include "limiter/budget_model.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -111,10 +112,17 @@ void BudgetModel::refund(const Limit& limit, std::int64_t units, microseconds no
 }
 
 ReservationState BudgetModel::state_of(std::string_view id, microseconds now) const {
-  if (!stored_) return ReservationState::kUnknown;
+  const auto* found = find(id, now);
+  if (found == nullptr) return ReservationState::kUnknown;
+  return found->state_at(std::max(stored_->written_at, now));
+}
+
+const Reservation* BudgetModel::find(std::string_view id, microseconds now) const {
+  if (!stored_) return nullptr;
   const auto found = stored_->reservations.find(id);
-  if (found == stored_->reservations.end()) return ReservationState::kUnknown;
-  return found->second.state_at(std::max(stored_->written_at, now));
+  if (found == stored_->reservations.end()) return nullptr;
+  const auto& its = found->second;
+  return its.forgotten_at > std::max(stored_->written_at, now) ? &its : nullptr;
 }
 
 Decision BudgetModel::peek_reserve(const Limit& limit, std::int64_t units, microseconds now) const {
@@ -170,59 +178,90 @@ void BudgetModel::record_settle(const Limit& limit, std::string_view id, std::in
 
 namespace {
 
-/// Unknown if one of the keys does not know the reservation, and settled only if all say so.
-ReservationState state_on(std::span<const BudgetAndLimit> keys, std::string_view id,
-                          microseconds now) {
-  auto state = ReservationState::kSettled;
-  for (const auto& [key, limit] : keys) {
-    const auto its = key->state_of(id, now);
-    if (state == ReservationState::kSettled || its == ReservationState::kUnknown) state = its;
+/// The part of a decision that is about the reservation.
+struct Standing {
+  ReservationState state = ReservationState::kUnknown;
+  std::int64_t units = 0;
+  microseconds hold{0};
+
+  Decision with(Decision decision) const {
+    decision.reservation = state;
+    decision.units = units;
+    decision.hold = hold;
+    return decision;
   }
-  return state;
+};
+
+Standing standing_on(const BudgetModel& key, std::string_view id, microseconds now) {
+  const auto* its = key.find(id, now);
+  if (its == nullptr) return {};
+  return {.state = key.state_of(id, now), .units = its->units, .hold = its->hold()};
+}
+
+/// Unknown if one of the keys does not know the reservation, and settled only if all say so.
+Standing standing_on(std::span<const BudgetAndLimit> keys, std::string_view id, microseconds now) {
+  auto merged = standing_on(*keys.front().key, id, now);
+  for (const auto& [key, limit] : keys.subspan(1)) {
+    const auto its = standing_on(*key, id, now);
+    if (merged.state == ReservationState::kSettled || its.state == ReservationState::kUnknown) {
+      merged = its;
+    }
+  }
+  return merged;
+}
+
+/// The denial that never ends, whatever its reason.
+Decision refusal(std::span<const BudgetAndLimit> keys, microseconds now) {
+  auto decision = look(keys, now);
+  decision.allowed = false;
+  decision.retry_after = kNever;
+  return decision;
+}
+
+/// The reply if one of the keys knows the reservation with other units, or, for a settle, settled
+/// with another cost.
+std::optional<Decision> conflict(std::span<const BudgetAndLimit> keys, std::string_view id,
+                                 std::int64_t units, bool settles, microseconds now) {
+  for (const auto& [key, limit] : keys) {
+    const auto* its = key->find(id, now);
+    if (its == nullptr || its->is_settled != settles || its->units == units) continue;
+    return standing_on(*key, id, now).with(refusal(keys, now));
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 Decision reserve(std::span<const BudgetAndLimit> keys, std::string_view id, std::int64_t units,
                  microseconds hold, microseconds now) {
+  if (auto refused = conflict(keys, id, units, false, now)) return *refused;
+  auto standing = standing_on(keys, id, now);
   Decision decision{.allowed = true, .remaining = INT64_MAX};
-  auto state = state_on(keys, id, now);
   int number = 0;
   for (const auto& [key, limit] : keys) {
-    const bool is_new = key->state_of(id, now) == ReservationState::kUnknown;
+    const bool is_new = key->find(id, now) == nullptr;
     merge(decision, is_new ? key->peek_reserve(limit, units, now) : key->peek(limit, 0, now),
           ++number);
   }
-  if (decision.allowed) {
-    for (const auto& [key, limit] : keys) {
-      if (key->state_of(id, now) != ReservationState::kUnknown) continue;
-      key->record_reserve(limit, id, units, hold, now);
-      state = ReservationState::kHeld;
-    }
-    decision = look(keys, now);
+  if (!decision.allowed) return standing.with(decision);
+  for (const auto& [key, limit] : keys) {
+    if (key->find(id, now) != nullptr) continue;
+    key->record_reserve(limit, id, units, hold, now);
+    standing = {.state = ReservationState::kHeld, .units = units, .hold = hold};
   }
-  decision.reservation = state;
-  return decision;
+  return standing.with(look(keys, now));
 }
 
 Decision settle(std::span<const BudgetAndLimit> keys, std::string_view id, std::int64_t actual,
                 microseconds now) {
-  const auto state = state_on(keys, id, now);
-  const bool is_known = state != ReservationState::kUnknown;
-  if (is_known) {
-    for (const auto& [key, limit] : keys) {
-      if (key->state_of(id, now) != ReservationState::kSettled) {
-        key->record_settle(limit, id, actual, now);
-      }
-    }
+  auto standing = standing_on(keys, id, now);
+  if (standing.state == ReservationState::kUnknown) return standing.with(refusal(keys, now));
+  if (auto refused = conflict(keys, id, actual, true, now)) return *refused;
+  for (const auto& [key, limit] : keys) {
+    if (!key->find(id, now)->is_settled) key->record_settle(limit, id, actual, now);
   }
-  auto decision = look(keys, now);
-  decision.reservation = state;
-  if (!is_known) {
-    decision.allowed = false;
-    decision.retry_after = kNever;
-  }
-  return decision;
+  standing.units = actual;
+  return standing.with(look(keys, now));
 }
 
 }  // namespace rlctl::limiter

@@ -22,6 +22,11 @@ namespace rlctl::limiter {
 inline constexpr std::size_t kLongestReservationId = 20;
 /// How many reservations a key remembers, held or not.
 inline constexpr std::size_t kMostReservations = 500;
+/// From so many reservations that are held on, a key is nearly closed to others.
+inline constexpr std::size_t kManyReservations = kMostReservations * 4 / 5;
+/// Why a key with kMostReservations that are held denies any other, whatever remains.
+inline constexpr std::string_view kAllReservationsHeld = "500 reservations are held";
+static_assert(kMostReservations == 500);
 /// How many of those that are not held are forgotten at once to make room for a new one: the first
 /// that would be forgotten, and any more that would be at the same time as the last of them.
 inline constexpr std::size_t kForgottenAtOnce = 50;
@@ -35,6 +40,7 @@ struct Reservation {
   microseconds forgotten_at{0};  ///< since 1970, after as long again
   bool is_settled = false;
 
+  microseconds hold() const { return forgotten_at - held_until; }
   ReservationState state_at(microseconds t) const;
   bool operator==(const Reservation&) const = default;
 };
@@ -62,6 +68,8 @@ class BudgetModel final : public StoredModel<BudgetModel, Budget> {
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
 
   ReservationState state_of(std::string_view id, microseconds now) const;
+  /// The reservation, unless it is unknown; null if it is.
+  const Reservation* find(std::string_view id, microseconds now) const;
   /// The reply to the reservation of units for a new ID, of which nothing is recorded.
   Decision peek_reserve(const Limit& limit, std::int64_t units, microseconds now) const;
   /// Records a reservation that peek_reserve() allowed.
@@ -84,12 +92,13 @@ struct BudgetAndLimit {
   Limit limit;
 };
 
-/// Reserves units on all keys or none, as the script does, and sets Decision::reservation. An ID
-/// that is known changes nothing.
+/// Reserves units on all keys or none, as the script does, and sets Decision::reservation, units
+/// and hold. An ID that is known changes nothing; with other units, see Decision::conflicts().
 Decision reserve(std::span<const BudgetAndLimit> keys, std::string_view id, std::int64_t units,
                  microseconds hold, microseconds now);
 /// Settles a reservation on all keys; one that is settled already changes nothing, and nor does one
-/// that any of the keys does not know, which is denied with retry_after kNever and denied_by 0.
+/// that any of the keys does not know, which is denied with retry_after kNever and denied_by 0. If
+/// it was settled with another cost, see Decision::conflicts().
 Decision settle(std::span<const BudgetAndLimit> keys, std::string_view id, std::int64_t actual,
                 microseconds now);
 

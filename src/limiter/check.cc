@@ -46,10 +46,13 @@ class NumberWriter {
   std::size_t used_ = 0;
 };
 
+/// How many integers a reply begins with; after them, a reservation has its state, units and hold.
+constexpr std::size_t kNumbers = 6;
+
 /// Whether a script can have computed this reply: see rlctl-scripts(7). Callers sleep for these
 /// times and then ask again, so a server that lies must not make them do so without end, or for
 /// years.
-bool are_in_range(const std::array<std::int64_t, 6>& reply, bool has_delay) {
+bool are_in_range(const std::array<std::int64_t, kNumbers>& reply, bool has_delay) {
   // A wait lasts at most until the latest time that a script computes.
   constexpr auto kLongest = kLatestComputed.count();
   const auto& [allowed, remaining, retry_after, reset_after, delay, denied_by] = reply;
@@ -68,6 +71,24 @@ bool are_in_range(const std::array<std::int64_t, 6>& reply, bool has_delay) {
 [[noreturn]] void not_a_decision(redis::ReplyView reply) {
   throw redis::error_about(reply, {redis::Failure::kRejected,
                                    "the reply is not that of a limiter script: six integers"});
+}
+
+std::int64_t integer_at(redis::ReplyView reply, std::size_t index) {
+  if (reply[index].type() != redis::ReplyType::kInteger) not_a_decision(reply);
+  return reply[index].integer();
+}
+
+/// Sets the units and the hold of a decision whose other members are set.
+void read_reservation(redis::ReplyView reply, Decision& decision) {
+  decision.units = integer_at(reply, kNumbers + 1);
+  decision.hold = microseconds{integer_at(reply, kNumbers + 2)};
+  const bool is_known = decision.reservation != ReservationState::kUnknown;
+  const bool is_in_range = decision.units >= 0 && decision.units <= kLargestCost &&
+                           decision.hold.count() >= 0 && decision.hold <= kLatestComputed &&
+                           (is_known || (decision.units == 0 && decision.hold.count() == 0));
+  // A key denies only a reservation that is not made.
+  const bool fits = decision.allowed ? is_known : !is_known || decision.denied_by == 0;
+  if (!fits || !is_in_range) not_a_decision(reply);
 }
 
 }  // namespace
@@ -156,32 +177,28 @@ Decision Checker::parse(redis::ReplyView reply, const Algorithm* algorithm) {
   if (reply.is_error()) {
     throw redis::to_error(reply, algorithm == nullptr ? std::string_view() : algorithm->script);
   }
-  std::array<std::int64_t, 6> numbers{};
+  std::array<std::int64_t, kNumbers> numbers{};
   if (reply.type() != redis::ReplyType::kArray) not_a_decision(reply);
   std::optional<ReservationState> reservation;
-  if (reply.size() == numbers.size() + 1 && (algorithm == nullptr || algorithm->has_reservations)) {
-    reservation = parse_reservation_state(reply[numbers.size()].text());
+  if (reply.size() == kNumbers + 3 && (algorithm == nullptr || algorithm->has_reservations)) {
+    reservation = parse_reservation_state(reply[kNumbers].text());
   }
-  if (reply.size() != numbers.size() + (reservation ? 1 : 0)) not_a_decision(reply);
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (reply[i].type() != redis::ReplyType::kInteger) not_a_decision(reply);
-    numbers[i] = reply[i].integer();
-  }
-  // The settle of an unknown reservation is denied by no key.
-  const bool is_unknown = reservation == ReservationState::kUnknown && numbers[0] == 0 &&
-                          numbers[2] == kNever.count() && numbers[5] == 0;
-  if (is_unknown) numbers[5] = 1;
+  if (reply.size() != kNumbers + (reservation ? 3 : 0)) not_a_decision(reply);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = integer_at(reply, i);
+  // No key denies the settle of an unknown reservation, and what conflicts with a known one.
+  const bool is_by_no_key =
+      reservation && numbers[0] == 0 && numbers[2] == kNever.count() && numbers[5] == 0;
+  if (is_by_no_key) numbers[5] = 1;
   if (!are_in_range(numbers, algorithm == nullptr || algorithm->has_delay)) not_a_decision(reply);
-  if (is_unknown) numbers[5] = 0;
-  const bool is_known = reservation && *reservation != ReservationState::kUnknown;
-  if (reservation && is_known != (numbers[0] == 1)) not_a_decision(reply);
-  return {.allowed = numbers[0] == 1,
-          .remaining = numbers[1],
-          .retry_after = std::chrono::microseconds{numbers[2]},
-          .reset_after = std::chrono::microseconds{numbers[3]},
-          .delay = std::chrono::microseconds{numbers[4]},
-          .denied_by = static_cast<int>(numbers[5]),
-          .reservation = reservation};
+  Decision decision{.allowed = numbers[0] == 1,
+                    .remaining = numbers[1],
+                    .retry_after = std::chrono::microseconds{numbers[2]},
+                    .reset_after = std::chrono::microseconds{numbers[3]},
+                    .delay = std::chrono::microseconds{numbers[4]},
+                    .denied_by = is_by_no_key ? 0 : static_cast<int>(numbers[5]),
+                    .reservation = reservation};
+  if (reservation) read_reservation(reply, decision);
+  return decision;
 }
 
 Decision Checker::parse(redis::ReplyView reply, const std::optional<ReservationCall>& asked,

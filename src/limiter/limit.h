@@ -119,7 +119,8 @@ std::string_view to_text(ReservationState state);
 /// The reverse; std::nullopt for any other text.
 std::optional<ReservationState> parse_reservation_state(std::string_view text);
 
-/// A script's reply: the six integers of the contract in rlctl-scripts(7).
+/// A script's reply: the six integers of the contract in rlctl-scripts(7), and after a reserve or
+/// a settle what is known of the reservation.
 struct [[nodiscard]] Decision {
   bool allowed = false;
   std::int64_t remaining = 0;  ///< requests of cost 1 that would be allowed now, or kNotTold
@@ -134,7 +135,16 @@ struct [[nodiscard]] Decision {
   /// After a reserve, and before a settle; none if the call was neither. A settle of an unknown
   /// reservation is denied, with retry_after kNever and denied_by 0.
   std::optional<ReservationState> reservation = {};
+  /// What the reservation holds, or was settled with, and how long it holds that; 0 if it is
+  /// unknown.
+  std::int64_t units = 0;
+  std::chrono::microseconds hold{0};
 
+  /// Whether nothing was recorded since the reservation has other `units`, or was settled with
+  /// others. retry_after is kNever and denied_by 0.
+  bool conflicts() const {
+    return !allowed && reservation && *reservation != ReservationState::kUnknown;
+  }
   bool operator==(const Decision&) const = default;
 };
 

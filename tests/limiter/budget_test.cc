@@ -69,32 +69,44 @@ Decision denied(std::int64_t remaining, microseconds retry_after, microseconds r
 Decision allowed(std::int64_t remaining, microseconds reset_after) {
   return {true, remaining, 0us, reset_after, 0us, 0};
 }
-Decision with(State state, Decision decision) {
+Decision with(State state, std::int64_t units, microseconds hold, Decision decision) {
   decision.reservation = state;
+  decision.units = units;
+  decision.hold = hold;
   return decision;
 }
+/// The reservation is unknown, and is not made.
+Decision without(Decision decision) {
+  return with(State::kUnknown, 0, 0us, decision);
+}
+/// No key denies this, and waiting does not help.
+Decision refused(std::int64_t remaining, microseconds reset_after) {
+  return {false, remaining, kNever, reset_after, 0us, 0};
+}
 Decision unknown(std::int64_t remaining, microseconds reset_after) {
-  return with(State::kUnknown, {false, remaining, kNever, reset_after, 0us, 0});
+  return without(refused(remaining, reset_after));
 }
 
 }  // namespace
 
 TEST_CASE("budget: units are held until they are settled with the actual cost") {
   Both both;
-  CHECK(both.reserve("a", 60, 30s, kMinute) == with(State::kHeld, allowed(40, 60s)));
+  CHECK(both.reserve("a", 60, 30s, kMinute) == with(State::kHeld, 60, 30s, allowed(40, 60s)));
   CHECK(both.take(41, kMinute + 1s) == denied(40, 29s, 59s));
-  CHECK(both.settle("a", 10, kMinute + 2s) == with(State::kHeld, allowed(90, 58s)));
+  CHECK(both.settle("a", 10, kMinute + 2s) == with(State::kHeld, 10, 30s, allowed(90, 58s)));
   CHECK(both.take(41, kMinute + 2s) == allowed(49, 58s));
-  CHECK(both.settle("a", 10, kMinute + 3s) == with(State::kSettled, allowed(49, 57s)));
-  CHECK(both.reserve("a", 60, 30s, kMinute + 3s) == with(State::kSettled, allowed(49, 57s)));
+  CHECK(both.settle("a", 10, kMinute + 3s) == with(State::kSettled, 10, 30s, allowed(49, 57s)));
+  CHECK(both.reserve("a", 60, 30s, kMinute + 3s) ==
+        with(State::kSettled, 10, 30s, allowed(49, 57s)));
   CHECK(both.settle("b", 10, kMinute + 3s) == unknown(49, 57s));
 }
 
 TEST_CASE("budget: a release frees all units, and the reservation is remembered") {
   Both both;
   CHECK(both.reserve("a", 60, 1s, kMinute).allowed);
-  CHECK(both.settle("a", 0, kMinute) == with(State::kHeld, allowed(100, 2s)));
-  CHECK(both.settle("a", 0, kMinute + 1'999'999us) == with(State::kSettled, allowed(100, 1us)));
+  CHECK(both.settle("a", 0, kMinute) == with(State::kHeld, 0, 1s, allowed(100, 2s)));
+  CHECK(both.settle("a", 0, kMinute + 1'999'999us) ==
+        with(State::kSettled, 0, 1s, allowed(100, 1us)));
   CHECK(both.settle("a", 0, kMinute + 2s) == unknown(100, 0us));
 }
 
@@ -107,15 +119,15 @@ TEST_CASE("budget: a hold that lapses frees its units to the microsecond") {
   CHECK(both.take(101, kMinute + 10s - 1us) == denied(0, kNever, 30'000'001us));
   CHECK(both.take(0, kMinute + 10s) == allowed(60, 30s));
   CHECK(both.take(60, kMinute + 10s) == allowed(0, 50s));
-  CHECK(both.reserve("c", 40, 1s, kMinute + 20s) == with(State::kHeld, allowed(0, 40s)));
+  CHECK(both.reserve("c", 40, 1s, kMinute + 20s) == with(State::kHeld, 40, 1s, allowed(0, 40s)));
 }
 
 TEST_CASE("budget: a late settle is spent once, beyond the limit if need be") {
   Both both;
   CHECK(both.reserve("a", 60, 10s, kMinute).allowed);
   CHECK(both.take(100, kMinute + 10s).allowed);
-  CHECK(both.settle("a", 60, kMinute + 15s) == with(State::kLapsed, allowed(0, 45s)));
-  CHECK(both.settle("a", 60, kMinute + 16s) == with(State::kSettled, allowed(0, 44s)));
+  CHECK(both.settle("a", 60, kMinute + 15s) == with(State::kLapsed, 60, 10s, allowed(0, 45s)));
+  CHECK(both.settle("a", 60, kMinute + 16s) == with(State::kSettled, 60, 10s, allowed(0, 44s)));
   CHECK(both.take(-60, kMinute + 16s) == allowed(0, 44s));
   CHECK(both.take(-1, kMinute + 16s) == allowed(1, 44s));
   CHECK(both.take(1, kMinute + 60s) == allowed(99, 60s));
@@ -125,9 +137,9 @@ TEST_CASE("budget: an ID is known until its hold has ended and as long again") {
   Both both;
   CHECK(both.reserve("a", 1, 10s, kMinute).allowed);
   CHECK(both.settle("a", 5, kMinute + 20s - 1us) ==
-        with(State::kLapsed, allowed(95, 40'000'001us)));
+        with(State::kLapsed, 5, 10s, allowed(95, 40'000'001us)));
   CHECK(both.settle("a", 5, kMinute + 20s) == unknown(95, 40s));
-  CHECK(both.reserve("a", 7, 10s, kMinute + 20s) == with(State::kHeld, allowed(88, 40s)));
+  CHECK(both.reserve("a", 7, 10s, kMinute + 20s) == with(State::kHeld, 7, 10s, allowed(88, 40s)));
 }
 
 TEST_CASE("budget: holds carry over into the next window, and what was spent does not") {
@@ -137,24 +149,71 @@ TEST_CASE("budget: holds carry over into the next window, and what was spent doe
   CHECK(both.take(70, kMinute + 60s - 1us) == denied(20, 1us, 30'000'001us));
   CHECK(both.take(71, kMinute + 60s - 1us) == denied(20, 10'000'001us, 30'000'001us));
   CHECK(both.take(70, kMinute + 60s) == allowed(0, 60s));
-  CHECK(both.settle("a", 10, kMinute + 61s) == with(State::kHeld, allowed(20, 59s)));
+  CHECK(both.settle("a", 10, kMinute + 61s) == with(State::kHeld, 10, 20s, allowed(20, 59s)));
 }
 
-TEST_CASE("budget: the same reservation again changes nothing, whatever its arguments") {
+TEST_CASE("budget: the same reservation again changes nothing, and tells the hold that stands") {
   Both both;
   CHECK(both.reserve("a", 60, 10s, kMinute).allowed);
-  CHECK(both.reserve("a", 90, 50s, kMinute + 5s) == with(State::kHeld, allowed(40, 15s)));
+  CHECK(both.reserve("a", 60, 50s, kMinute + 5s) == with(State::kHeld, 60, 10s, allowed(40, 15s)));
   CHECK(both.take(41, kMinute + 9s) == denied(40, 1s, 11s));
-  CHECK(both.reserve("a", 60, 10s, kMinute + 10s) == with(State::kLapsed, allowed(100, 10s)));
+  CHECK(both.reserve("a", 60, 10s, kMinute + 10s) ==
+        with(State::kLapsed, 60, 10s, allowed(100, 10s)));
+}
+
+TEST_CASE("budget: the same reservation with other units is refused, and tells those that stand") {
+  Both both;
+  CHECK(both.reserve("a", 60, 10s, kMinute).allowed);
+  for (const std::int64_t units : {1, 59, 61, 90, 101}) {
+    CHECK(both.reserve("a", units, 50s, kMinute + 5s) ==
+          with(State::kHeld, 60, 10s, refused(40, 15s)));
+    CHECK(both.reserve("a", units, 50s, kMinute + 10s) ==
+          with(State::kLapsed, 60, 10s, refused(100, 10s)));
+  }
+  // Once it is settled, what was reserved is no longer known, and once it is forgotten, nothing is.
+  CHECK(both.settle("a", 7, kMinute + 11s).allowed);
+  CHECK(both.reserve("a", 90, 50s, kMinute + 12s) ==
+        with(State::kSettled, 7, 10s, allowed(93, 48s)));
+  CHECK(both.reserve("a", 90, 50s, kMinute + 20s).reservation == State::kHeld);
+}
+
+TEST_CASE("budget: a settle with another cost is refused, and tells the one that stands") {
+  Both both;
+  CHECK(both.reserve("a", 60, 10s, kMinute).allowed);
+  CHECK(both.settle("a", 50, kMinute).allowed);
+  for (const std::int64_t cost : {0, 49, 51, 60, 1'000}) {
+    CHECK(both.settle("a", cost, kMinute + 1s) == with(State::kSettled, 50, 10s, refused(50, 59s)));
+  }
+  CHECK(both.settle("a", 50, kMinute + 1s) == with(State::kSettled, 50, 10s, allowed(50, 59s)));
+}
+
+TEST_CASE("budget: a conflict at one key changes none of them") {
+  Both both;
+  const auto all = [&](std::int64_t units, bool settles, microseconds now) {
+    return both.ask({{"k", "l"},
+                     {kHundred, {1'000, 1h, {}}},
+                     units,
+                     now,
+                     ReservationCall{settles, "a", settles ? 0us : 30s}});
+  };
+  CHECK(both.reserve("a", 5, 10s, kMinute).allowed);
+  CHECK(all(6, false, kMinute) == with(State::kHeld, 5, 10s, refused(95, 20s)));
+  CHECK(both.server().dump("l").empty());
+  CHECK(all(5, false, kMinute) == with(State::kHeld, 5, 30s, allowed(95, 60s)));
+  CHECK(both.settle("a", 7, kMinute) == with(State::kHeld, 7, 10s, allowed(93, 60s)));
+  const auto before = both.server().dump("l");
+  CHECK(all(8, true, kMinute) == with(State::kSettled, 7, 10s, refused(93, 60s)));
+  CHECK(both.server().dump("l") == before);
+  CHECK(all(7, true, kMinute) == with(State::kHeld, 7, 30s, allowed(93, 47 * 60s)));
 }
 
 TEST_CASE("budget: a clock that steps back revives no hold and no window") {
   Both both;
   CHECK(both.reserve("a", 60, 10s, kMinute + 30s).allowed);
   CHECK(both.take(5, kMinute + 60s) == allowed(95, 60s));  // the hold lapses
-  CHECK(both.reserve("b", 95, 10s, kMinute + 35s) == with(State::kHeld, allowed(0, 85s)));
+  CHECK(both.reserve("b", 95, 10s, kMinute + 35s) == with(State::kHeld, 95, 10s, allowed(0, 85s)));
   CHECK(both.take(1, kMinute + 35s) == denied(0, 35s, 85s));
-  CHECK(both.settle("b", 1, kMinute) == with(State::kHeld, allowed(94, 2 * 60s)));
+  CHECK(both.settle("b", 1, kMinute) == with(State::kHeld, 1, 10s, allowed(94, 2 * 60s)));
   CHECK(both.settle("a", 1, kMinute) == unknown(94, 2 * 60s));
 }
 
@@ -177,19 +236,19 @@ TEST_CASE("budget: several keys reserve and settle together or not at all") {
                      now,
                      ReservationCall{settles, std::move(id), settles ? 0us : 10s}});
   };
-  CHECK(all(8, false, "a", kMinute) == with(State::kHeld, allowed(2, 20s)));
-  CHECK(all(8, false, "b", kMinute) == with(State::kUnknown, {false, 2, 10s, 20s, 0us, 2}));
+  CHECK(all(8, false, "a", kMinute) == with(State::kHeld, 8, 10s, allowed(2, 20s)));
+  CHECK(all(8, false, "b", kMinute) == without({false, 2, 10s, 20s, 0us, 2}));
   CHECK(both.settle("b", 1, kMinute) == unknown(92, 20s));
-  CHECK(both.settle("a", 9, kMinute) == with(State::kHeld, allowed(91, 60s)));
+  CHECK(both.settle("a", 3, kMinute) == with(State::kHeld, 3, 10s, allowed(97, 60s)));
   // Settled on one key, and held on the other.
   CHECK(all(3, true, "a", kMinute).reservation == State::kHeld);
-  CHECK(both.take(0, kMinute) == allowed(91, 60s));
-  CHECK(all(0, true, "a", kMinute).reservation == State::kSettled);
+  CHECK(both.take(0, kMinute) == allowed(97, 60s));
+  CHECK(all(3, true, "a", kMinute).reservation == State::kSettled);
   // Known to one key only: nothing is settled, or the other key reserves.
   CHECK(both.reserve("c", 5, 10s, kMinute).allowed);
   CHECK(all(5, true, "c", kMinute).reservation == State::kUnknown);
-  CHECK(both.take(0, kMinute) == allowed(86, 60s));
-  CHECK(all(5, false, "c", kMinute) == with(State::kHeld, allowed(2, 47 * 60s)));
+  CHECK(both.take(0, kMinute) == allowed(92, 60s));
+  CHECK(all(5, false, "c", kMinute) == with(State::kHeld, 5, 10s, allowed(2, 47 * 60s)));
 }
 
 TEST_CASE("budget: a lowered limit denies until enough is free") {
@@ -208,8 +267,7 @@ TEST_CASE("budget: of 500 reservations, those that have ended make room, and tho
     const auto hold = i < 10 ? 10s : i < 60 ? 11s : i < 61 ? 12s : 30s;
     CHECK(both.reserve("r" + std::to_string(i), 1, hold, kMinute, limit).allowed);
   }
-  CHECK(both.reserve("more", 1, 10s, kMinute, limit) ==
-        with(State::kUnknown, denied(500, 10s, 60s)));
+  CHECK(both.reserve("more", 1, 10s, kMinute, limit) == without(denied(500, 10s, 60s)));
   CHECK(both.take(1, kMinute, limit).allowed);
   CHECK(both.reserve("r7", 1, 10s, kMinute, limit).reservation == State::kHeld);
   for (int i = 0; i < 10; ++i)
@@ -247,8 +305,7 @@ TEST_CASE("budget: a full key denies until a hold ends, though the window ends b
   for (int i = 0; i < 500; ++i) {
     CHECK(both.reserve("r" + std::to_string(i), 1, 100s, kMinute + 50s, limit).allowed);
   }
-  CHECK(both.reserve("more", 10, 1s, kMinute + 50s, limit) ==
-        with(State::kUnknown, denied(0, 100s, 200s)));
+  CHECK(both.reserve("more", 10, 1s, kMinute + 50s, limit) == without(denied(0, 100s, 200s)));
   CHECK(both.take(10, kMinute + 50s, limit) == denied(0, 10s, 200s));
 }
 
@@ -260,7 +317,7 @@ TEST_CASE("budget: if all make room, the key is kept for the new reservation alo
     CHECK(both.reserve(id, 1, 20s, kMinute, limit).allowed);
     CHECK(both.settle(id, 0, kMinute, limit).allowed);
   }
-  CHECK(both.reserve("more", 1, 1s, kMinute, limit) == with(State::kHeld, allowed(999, 2s)));
+  CHECK(both.reserve("more", 1, 1s, kMinute, limit) == with(State::kHeld, 1, 1s, allowed(999, 2s)));
 }
 
 TEST_CASE("budget: a wrong action, ID, hold or cost is reported with its value") {
@@ -302,7 +359,7 @@ TEST_CASE("budget: costs, IDs and holds are accepted up to their bounds") {
   CHECK(both.reserve("a", 999'999'999, kLongestHold, kMinute, limit).allowed);
   CHECK(both.settle(longest, 1'000'000'000, kMinute, limit).allowed);
   CHECK(both.settle("a", 1'000'000'000, kMinute, limit) ==
-        with(State::kHeld, allowed(0, 2 * kLongestHold)));
+        with(State::kHeld, 1'000'000'000, kLongestHold, allowed(0, 2 * kLongestHold)));
   // What is spent beyond the limit is counted.
   CHECK(both.take(-1'000'000'000, kMinute, limit).remaining == 0);
   CHECK(both.take(-1'000'000'000, kMinute, limit).remaining == 1'000'000'000);

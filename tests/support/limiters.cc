@@ -76,7 +76,10 @@ std::string to_text(const Decision& decision) {
     text += ", " + std::to_string(number);
   }
   text += ", " + std::to_string(decision.denied_by);
-  if (decision.reservation) text += ", " + std::string(to_text(*decision.reservation));
+  if (decision.reservation) {
+    text += ", " + std::string(to_text(*decision.reservation)) + ", " +
+            std::to_string(decision.units) + ", " + std::to_string(decision.hold.count());
+  }
   return text + "}";
 }
 
