@@ -21,9 +21,9 @@ namespace {
 using std::chrono::milliseconds;
 
 /// In the order of the enumerators.
-constexpr std::array<std::string_view, 10> kNames{
-    "no_ttl",   "ttl_short", "ttl_long", "future",     "negative",
-    "zset_log", "two_slots", "eviction", "incomplete", "unsettled"};
+constexpr std::array<std::string_view, 11> kNames{
+    "no_ttl",    "ttl_short", "ttl_long",   "future",    "negative", "zset_log",
+    "two_slots", "eviction",  "incomplete", "unsettled", "many_held"};
 
 /// TTLs are in milliseconds, and libraries set them in seconds.
 constexpr std::chrono::seconds kTtlRounding{1};
@@ -270,11 +270,8 @@ std::optional<Finding> incomplete(const Inspection& key) {
 /// Counts reservations that are still remembered: as long after their hold as it lasted, however
 /// they ended.
 std::optional<Finding> unsettled(const Inspection& key) {
-  const auto count = [&](limiter::ReservationState state) {
-    return std::ranges::count(key.reservations, state, &InspectedReservation::state);
-  };
-  const auto lapsed = count(limiter::ReservationState::kLapsed);
-  const auto ended = lapsed + count(limiter::ReservationState::kSettled);
+  const auto lapsed = key.count(limiter::ReservationState::kLapsed);
+  const auto ended = lapsed + key.count(limiter::ReservationState::kSettled);
   if (lapsed <= kFewUnsettled || lapsed * kOneUnsettledIn < ended) return std::nullopt;
   Finding finding{.kind = FindingKind::kUnsettled,
                   .detail = fmt::format("{} of {} reservations lapsed and were not settled: what "
@@ -288,6 +285,26 @@ std::optional<Finding> unsettled(const Inspection& key) {
       "settle or release each reservation, also after an error, and hold for long enough";
   finding.command = inspect_command(key);
   return finding;
+}
+
+std::optional<Finding> many_held(const Inspection& key) {
+  const auto held = key.count(limiter::ReservationState::kHeld);
+  if (held < static_cast<std::int64_t>(limiter::kManyReservations)) return std::nullopt;
+  const bool is_closed = key.is_closed_by_reservations();
+  return Finding{
+      .kind = FindingKind::kManyHeld,
+      .is_critical = is_closed,
+      .detail =
+          is_closed
+              ? fmt::format("{}: any other is denied until one of them ends, although {} "
+                            "units remain",
+                            limiter::kAllReservationsHeld, key.remaining.value_or(0))
+              : fmt::format("{0} reservations are held: at {1}, any other is denied, whatever "
+                            "remains",
+                            held, limiter::kMostReservations),
+      .command = inspect_command(key),
+      .advice =
+          "settle or release reservations early, hold for a shorter time, or use several keys"};
 }
 
 std::optional<Finding> two_slots(const Inspection& key) {
@@ -338,6 +355,7 @@ std::vector<Finding> audit(const Inspection& inspection, bool has_slots,
   add(negative(inspection));
   add(incomplete(inspection));
   add(unsettled(inspection));
+  add(many_held(inspection));
   add(zset_log(inspection));
   if (has_slots) add(two_slots(inspection));
   return findings;

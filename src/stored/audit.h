@@ -24,6 +24,7 @@ enum class FindingKind {
   kEviction,    ///< the server may delete limiters to make room
   kIncomplete,  ///< another key, which holds a part of its state, is not there
   kUnsettled,   ///< holds of reservations end, and nobody settles them
+  kManyHeld,    ///< a budget denies reservations when it holds 500, or will soon
 };
 
 /// "no_ttl", "ttl_short"

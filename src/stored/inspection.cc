@@ -27,6 +27,15 @@ std::optional<std::int64_t> Inspection::capacity() const {
   return *burst + (is_queue ? 1 : 0);
 }
 
+std::int64_t Inspection::count(limiter::ReservationState reservation) const {
+  return std::ranges::count(reservations, reservation, &InspectedReservation::state);
+}
+
+bool Inspection::is_closed_by_reservations() const {
+  return count(limiter::ReservationState::kHeld) >=
+         static_cast<std::int64_t>(limiter::kMostReservations);
+}
+
 std::optional<double> Inspection::ratio() const {
   if (state.ban) return std::max(1.0, used_share().value_or(1));
   return used_share();
@@ -352,6 +361,8 @@ bool InspectionBuilder::needs_reservations() const {
   if (!state.budget || state.budget->whole) return false;
   if (request_.reservations) return true;
   if (state.budget->held == 0) return false;
+  if (state.budget->remembered >= static_cast<std::int64_t>(limiter::kManyReservations))
+    return true;
   // Without room, it depends on each hold when there is some.
   return state.budget->next_lapse <= std::max(result_.now, *state.time) || result_.remaining == 0;
 }

@@ -106,6 +106,10 @@ struct Inspection : Usage {
 
   bool exists() const { return content.type != "none"; }
   bool is_limiter() const { return state.form != nullptr; }
+  /// How many reservations are in this state, of those that were read.
+  std::int64_t count(limiter::ReservationState reservation) const;
+  /// Whether a budget holds so many reservations that it denies any other, whatever remains.
+  bool is_closed_by_reservations() const;
   /// See stored::is_recognized().
   bool is_recognized() const { return stored::is_recognized(content, state); }
   /// The number of requests of cost 1 allowed at once from empty, to which `used` compares: the

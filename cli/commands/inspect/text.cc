@@ -278,8 +278,7 @@ void append_stored(TextBlock& block, const Inspection& inspection) {
 
 /// What a budget has spent and holds, and its window.
 void append_budget(TextBlock& block, const Inspection& inspection) {
-  const auto held = std::ranges::count(inspection.reservations, limiter::ReservationState::kHeld,
-                                       &stored::InspectedReservation::state);
+  const auto held = inspection.count(limiter::ReservationState::kHeld);
   block.row("spent", fmt::format("{}", *inspection.spent));
   block.row("held", fmt::format("{}", *inspection.held),
             held > 0 ? "by " + counted(held, "reservation") : "");

@@ -172,11 +172,12 @@ LimitStatus judge(Inspection inspection, const KeyTarget& target, const Plan& pl
   if (plan.limit.names_algorithm() || !plan.limiter) status.series_algorithm = status.algorithm;
   status.problem = problem_of(inspection, target, plan.limit.names_algorithm());
   const auto capacity = inspection.capacity(), most = inspection.limit;
-  // Whoever is banned has as much as if the limit were reached.
-  const bool is_banned = inspection.state.ban.has_value();
+  // Whoever is banned has as much as if the limit were reached, and so has who asks a budget for a
+  // reservation that has no place.
+  const bool is_closed = inspection.state.ban || inspection.is_closed_by_reservations();
   const auto full = inspection.burst ? inspection.burst : most;
   const auto alerts_by = [&](const Range& range) {
-    if (!is_banned) return alerts(range, inspection.used, capacity);
+    if (!is_closed) return alerts(range, inspection.used, capacity);
     if (!full) return std::optional(true);
     return alerts(range, std::max(inspection.used.value_or(0), *full), full);
   };

@@ -30,7 +30,10 @@ void append_json(std::string& out, std::span<const LimitStatus> statuses,
         .known_field("policy", status.policy)
         .known_field("algorithm", status.algorithm);
     append_usage_fields(json, inspection);
-    json.field("burst", inspection.burst).field("ratio", inspection.ratio());
+    const bool is_closed = inspection.is_closed_by_reservations();
+    json.field("burst", inspection.burst)
+        .field("ratio", inspection.ratio())
+        .known_field("reason", is_closed ? limiter::kAllReservationsHeld : "");
     append_problem(json, status.problem);
     json.end_object();
   }

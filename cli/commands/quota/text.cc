@@ -81,6 +81,10 @@ std::string sentence(const LimitStatus& status, const Look& look) {
               : fmt::format(" {} used", used);
   const auto& reset = inspection.reset_after;
   if (reset && *reset > microseconds{0}) out += ", resets in " + seconds_text(*reset);
+  if (inspection.is_closed_by_reservations()) {
+    out.append("; ").append(limiter::kAllReservationsHeld);
+    out += ", and any other is denied";
+  }
   return out;
 }
 

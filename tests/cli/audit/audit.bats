@@ -88,6 +88,26 @@ budget() {
   assert_line '1 critical finding, 1 warning in 3 limiter keys'
 }
 
+# reserved KEY NUMBER: this many reservations of one unit, for a day.
+reserved() { seq -f "$1	1	id%g" "$2" | rlctl check -q --limit 1M/30d --hold 1d --batch; }
+
+@test "a budget that holds 400 of the 500 reservations is a warning, and critical when it is full" {
+  reserved few 399
+  reserved many 400
+  reserved full 500
+  reserved settled 500
+  for i in {1..101}; do echo "rlctl settle -q settled id$i 1"; done | bash
+  run -2 rlctl audit
+  assert_line --index 0 'critical  many_held    full'
+  assert_line --index 1 --regexp \
+    '^ *500 reservations are held: any other is denied until one of them ends, although 999500 units remain$'
+  assert_line --index 2 --regexp \
+    '^ *# settle or release reservations early, hold for a shorter time, or use several keys: rlctl .* inspect -- full$'
+  assert_line --index 3 'warning   many_held    many'
+  assert_line --index 4 --regexp '^ *400 reservations are held: at 500, any other is denied, whatever remains$'
+  assert_line '1 critical finding, 1 warning in 4 limiter keys'
+}
+
 @test "a key of each algorithm that lost its TTL is found, and the command fixes it" {
   local name
   for name in "${algorithms[@]}"; do

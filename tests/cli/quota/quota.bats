@@ -433,6 +433,20 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
   ((left <= 60000000))
 }
 
+@test "a budget that 500 reservations close is CRITICAL, and says why" {
+  seq -f $'k\t1\tid%g' 499 | rlctl check -q --limit 1M/30d --hold 1d --batch
+  run -0 rlctl quota k
+  refute_output --partial reservations
+  rlctl check -q k --limit 1M/30d --hold 1d --reserve 1 --id id500
+  run -2 rlctl quota k
+  assert_output --regexp '^RATELIMIT CRITICAL - k 0\.05% used \(500 of 1000000\), resets in [0-9a-z]+; 500 reservations are held, and any other is denied \| used=500;'
+  run -2 rlctl quota k --json
+  assert_equal "$(gojq -c '.limits[0] | [.status, .used, .reason]' <<<"$output")" '["critical",500,"500 reservations are held"]'
+  rlctl settle -q k id7 1
+  run -0 rlctl quota k --json
+  assert_equal "$(gojq -c '.limits[0] | [.status, .reason]' <<<"$output")" '["ok",null]'
+}
+
 @test "a ban beside a counter is CRITICAL, also when the counter is gone" {
   local hash=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
   cli SET "{$hash:default}:blocked" 1 PX 90000 >/dev/null
