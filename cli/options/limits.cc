@@ -18,7 +18,8 @@ constexpr std::string_view default_of(const LimitOptions& options) {
   return options.for_reservations ? "budget" : limiter::kDefaultAlgorithm;
 }
 
-constexpr const char* kLimitExample = "--limit 5/60s allows 5 in any 60 seconds";
+/// Of an option that needs --limit, whatever the algorithm.
+constexpr const char* kLimitExample = "--limit 5/60s stands for 5 requests in 60 seconds";
 
 /// The end of an error that takes_arguments() begins: ", not 2: 'a', 'b'".
 std::string but_given(std::span<const std::string> operands) {
@@ -41,10 +42,8 @@ void add_limit_options(Options& options, LimitOptions& target, bool required, bo
   if (has_algorithm) {
     auto algorithm = options.value(
         "--algorithm", "NAME", target.algorithm,
-        target.for_reservations ? "as for check; only budget, the default, has reservations"
-        : required
-            ? fmt::format("how to limit; see below (default: {})", limiter::kDefaultAlgorithm)
-            : "the algorithm that the key should have; see below");
+        required ? fmt::format("how to limit; see below (default: {})", limiter::kDefaultAlgorithm)
+                 : "the algorithm that the key should have; see below");
     algorithm.completes(complete_counting_algorithm);
     if (!required) algorithm.needs("--limit", "", kLimitExample);
   }
@@ -86,7 +85,7 @@ std::string limit_hint(std::span<const std::string> operands, std::string exampl
       continue;
     }
   }
-  return example.empty() ? kLimitExample : example;
+  return example;
 }
 
 Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
@@ -98,7 +97,11 @@ Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
   } else {
     result.algorithm =
         &parse_algorithm(options.algorithm.value_or(std::string(default_of(options))));
-    if (options.limits.empty()) throw UsageError("--limit is missing", limit_hint(operands));
+    if (options.limits.empty()) {
+      throw UsageError(
+          "--limit is missing",
+          limit_hint(operands, fmt::format("--limit 5/60s {}", result.algorithm->example)));
+    }
     result.limits = parse_limits(options.limits, options.burst);
   }
   for (const auto& limit : result.limits) limiter::require_usable(*result.algorithm, limit, cost);

@@ -49,7 +49,7 @@ struct Limiter {
 
 /// The hint where --limit is missing: "did you mean --limit 5/60s?" if an operand is a limit, else
 /// the example.
-std::string limit_hint(std::span<const std::string> operands, std::string example = {});
+std::string limit_hint(std::span<const std::string> operands, std::string example);
 
 /// Throws UsageError if the script would refuse this algorithm, limits and cost; for --policy also
 /// what reading the configuration throws. The operands are for the hint where --limit is missing.

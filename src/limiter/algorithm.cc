@@ -29,6 +29,7 @@ constexpr std::array kAlgorithms{
     Algorithm{
         .name = "fixed-window",
         .summary = "a counter per window; up to twice the limit at an edge",
+        .example = "allows 5 in each minute of the clock",
         .script = embedded::k_fixed_window.text,
         .sha1 = embedded::k_fixed_window.sha1,
         .allows_at_most = "twice the limit, half of it on each side of a window's edge",
@@ -41,6 +42,7 @@ constexpr std::array kAlgorithms{
         .make_model = make<FixedWindowModel>},
     Algorithm{.name = "sliding-window-log",
               .summary = "exact; keeps the time of each allowed unit",
+              .example = "allows 5 in any 60 seconds",
               .script = embedded::k_sliding_window_log.text,
               .sha1 = embedded::k_sliding_window_log.sha1,
               .allows_at_most = "the limit",
@@ -50,6 +52,7 @@ constexpr std::array kAlgorithms{
               .make_model = make<SlidingWindowLogModel>},
     Algorithm{.name = "sliding-window-zset",
               .summary = "the same in a sorted set, which other tools can read",
+              .example = "allows 5 in any 60 seconds",
               .script = embedded::k_sliding_window_zset.text,
               .sha1 = embedded::k_sliding_window_zset.sha1,
               .allows_at_most = "the limit",
@@ -60,6 +63,7 @@ constexpr std::array kAlgorithms{
     Algorithm{
         .name = "sliding-window-counter",
         .summary = "two counters; an estimate of the sliding window",
+        .example = "allows about 5 in any 60 seconds",
         .script = embedded::k_sliding_window_counter.text,
         .sha1 = embedded::k_sliding_window_counter.sha1,
         .allows_at_most =
@@ -73,6 +77,7 @@ constexpr std::array kAlgorithms{
         .make_model = make<SlidingWindowCounterModel>},
     Algorithm{.name = "token-bucket",
               .summary = "tokens come back steadily; bursts up to --burst",
+              .example = "allows 5 at once, and gives one back every 12 seconds",
               .script = embedded::k_token_bucket.text,
               .sha1 = embedded::k_token_bucket.sha1,
               .allows_at_most = "its burst plus the refill during the window",
@@ -85,6 +90,7 @@ constexpr std::array kAlgorithms{
               .make_model = make<TokenBucketModel>},
     Algorithm{.name = "gcra",
               .summary = "like token-bucket, but exact and smaller",
+              .example = "allows 5 at once, and another every 12 seconds",
               .script = embedded::k_gcra.text,
               .sha1 = embedded::k_gcra.sha1,
               .allows_at_most = "its burst plus the refill during the window",
@@ -97,6 +103,7 @@ constexpr std::array kAlgorithms{
               .make_model = make<GcraModel>},
     Algorithm{.name = "leaky-bucket",
               .summary = "a queue that drains steadily; returns how long to wait",
+              .example = "lets one go on every 12 seconds, and 5 wait",
               .script = embedded::k_leaky_bucket.text,
               .sha1 = embedded::k_leaky_bucket.sha1,
               .allows_at_most = "the limit, since delayed requests count when they may proceed",
@@ -112,6 +119,7 @@ constexpr std::array kAlgorithms{
     Algorithm{
         .name = "budget",
         .summary = "units per window, reserved and then settled",
+        .example = "allows 5 units in each minute of the clock",
         .script = embedded::k_budget.text,
         .sha1 = embedded::k_budget.sha1,
         .allows_at_most = "twice the limit, half of it on each side of a window's edge",

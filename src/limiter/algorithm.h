@@ -24,6 +24,7 @@ namespace rlctl::limiter {
 struct Algorithm {
   std::string_view name;     ///< as --algorithm spells it, and the script's file name
   std::string_view summary;  ///< for --help: at most 54 columns with " (default)"
+  std::string_view example;  ///< what the limit 5/60s means, as the end of a sentence
   std::string_view script;   ///< the Lua source
   std::string_view sha1;     ///< of `script`, in lower-case hex, for EVALSHA
   /// The most that it allows within any one window, as the end of a sentence.
