@@ -28,6 +28,11 @@ bool is_option(std::string_view argument) {
   return argument.size() > 1 && argument.front() == '-';
 }
 
+/// Whether the argument is a whole number below 0.
+bool is_number(std::string_view argument) {
+  return is_option(argument) && is_digits(argument.substr(1));
+}
+
 /// Sets what precedes the first --, for CLI11, and what follows it.
 void split(CommandLineState& line, std::span<const std::string> arguments) {
   const auto separator = std::find(arguments.begin(), arguments.end(), "--");
@@ -195,7 +200,10 @@ void require_once(const CommandLineState& line) {
 /// CLI11 looks for what is missing before it looks for what is unknown.
 void require_known(CommandLineState& line) {
   const bool has_command = !line.is_before_command && !line.app.get_subcommands().empty();
+  const auto command = line.commands.find(&line.chosen());
+  const bool takes_numbers = command != line.commands.end() && command->second.text->takes_numbers;
   for (const auto& argument : line.app.remaining(true)) {
+    if (takes_numbers && is_number(argument)) continue;
     if (is_option(argument)) throw_unknown(line, argument);
     if (!has_command) throw_unknown_command(line.app, argument);
   }

@@ -28,6 +28,8 @@ struct CommandText {
   std::string (*notes)() = nullptr;
   /// How a shell completes an operand; null: nothing is known.
   Completer complete_operand = nullptr;
+  /// Whether an argument such as -5 is an operand, for the command to refuse.
+  bool takes_numbers = false;
 };
 
 /// -h shows usage and options on one screen; --help shows everything.

@@ -64,11 +64,12 @@ bool is_control(std::string_view character) {
 struct Escaping {
   bool blanks = false;
   bool backslashes = false;
+  bool quotes = false;
   bool not_utf8 = false;  ///< bytes that are not UTF-8, and the bytes of control characters
 };
 
 void append_escaped(std::string& out, unsigned byte) {
-  constexpr std::string_view kBytes = "\n\r\t\\", kLetters = "nrt\\";
+  constexpr std::string_view kBytes = "\n\r\t\\\"", kLetters = "nrt\\\"";
   const auto index = kBytes.find(static_cast<char>(byte));
   if (index == kBytes.npos) {
     fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
@@ -84,7 +85,8 @@ std::string escaped(std::string_view text, const Escaping& escaping) {
     const unsigned byte = byte_at(text, 0);
     auto length = byte < 0x80 || !escaping.not_utf8 ? 1 : utf8_length(text);
     const bool is_escaped = byte < 0x20 || byte == 0x7F || (byte == ' ' && escaping.blanks) ||
-                            (byte == '\\' && escaping.backslashes) || length == 0 ||
+                            (byte == '\\' && escaping.backslashes) ||
+                            (byte == '"' && escaping.quotes) || length == 0 ||
                             is_control(text.substr(0, length));
     length = is_escaped ? 1 : length;
     if (is_escaped) {
@@ -117,6 +119,7 @@ constexpr std::string_view kBase64Digits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 constexpr std::size_t kMaxEdits = 2;
+constexpr std::size_t kMaxSuggestions = 3;
 
 std::string_view without_dashes(std::string_view word) {
   const auto start = word.find_first_not_of('-');
@@ -162,6 +165,10 @@ char32_t control_character_at(std::string_view text) noexcept {
 
 std::string escaped_text(std::string_view text) {
   return escaped(text, {.blanks = true, .backslashes = true, .not_utf8 = true});
+}
+
+std::string quoted_text(std::string_view text) {
+  return '"' + escaped(text, {.backslashes = true, .quotes = true, .not_utf8 = true}) + '"';
 }
 
 std::string escaped_message(std::string_view text) {
@@ -370,9 +377,19 @@ std::string_view closest(std::string_view typed, std::span<const std::string_vie
 }
 
 std::string did_you_mean(std::string_view typed, std::span<const std::string_view> candidates) {
-  const auto best = closest(typed, candidates);
-  if (best.empty()) return {};
-  return std::string("; did you mean '").append(best).append("'?");
+  if (const auto best = closest(typed, candidates); !best.empty()) {
+    return fmt::format("; did you mean '{}'?", best);
+  }
+  const auto word = lower_case(without_dashes(typed));
+  if (word.empty()) return {};
+  std::vector<std::string> begun;
+  for (const auto candidate : candidates) {
+    const bool begins = lower_case(without_dashes(candidate)).starts_with(word);
+    if (begins) begun.push_back(fmt::format("'{}'", candidate));
+  }
+  if (begun.empty() || begun.size() > kMaxSuggestions) return {};
+  const std::vector<std::string_view> names(begun.begin(), begun.end());
+  return fmt::format("; did you mean {}?", one_of(names));
 }
 
 std::string did_you_mean_or_all(std::string_view typed,

@@ -34,6 +34,9 @@ char32_t control_character_at(std::string_view text) noexcept;
 /// For `word key=value` lines: also escapes blanks, backslashes and bytes that are not UTF-8, so
 /// that a value is one word and can be read back.
 std::string escaped_text(std::string_view text);
+/// For a sentence in a `word key=value` line: in double quotes, with \" and \\ and the escapes of
+/// escaped_text(), except that blanks stay.
+std::string quoted_text(std::string_view text);
 /// For messages on stderr: escapes control characters and bytes that are not UTF-8.
 std::string escaped_message(std::string_view text);
 /// For a part of a message that will be escaped again as a whole: escapes control bytes and
@@ -120,7 +123,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 /// The candidate closest to `typed`, the first of equals; empty if none is close enough: at most 2
 /// edits, and at most a third of the typed length. Leading dashes and case do not count.
 std::string_view closest(std::string_view typed, std::span<const std::string_view> candidates);
-/// "; did you mean 'check'?"; empty if no candidate is close.
+/// "; did you mean 'check'?": the closest candidate or, if none is close, those of which `typed` is
+/// the beginning, at most 3. Empty if there are none, or more.
 std::string did_you_mean(std::string_view typed, std::span<const std::string_view> candidates);
 /// "a, b or c"; `last` is the word before the last one.
 std::string one_of(std::span<const std::string_view> words, std::string_view last = "or");

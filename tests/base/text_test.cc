@@ -91,6 +91,13 @@ TEST_CASE("escape: in text a value is one word that can be parsed back") {
   CHECK(escaped_text(std::string_view("\0\x1b\x7f", 3)) == "\\x00\\x1b\\x7f");
 }
 
+TEST_CASE("escape: a sentence in text is in quotes, and can be parsed back") {
+  CHECK(quoted_text("the key is empty") == "\"the key is empty\"");
+  CHECK(quoted_text("") == "\"\"");
+  CHECK(quoted_text("a=b 'c' \"d\" \\e") == "\"a=b 'c' \\\"d\\\" \\\\e\"");
+  CHECK(quoted_text("a\nb\x1b[31m\xff") == "\"a\\nb\\x1b[31m\\xff\"");
+}
+
 TEST_CASE("escape: in messages blanks and backslashes are kept, and control bytes are escaped") {
   CHECK(escaped_message("cost 'a b' \\ \x1b[31m\n") == "cost 'a b' \\ \\x1b[31m\\n");
 }
@@ -164,6 +171,26 @@ TEST_CASE("suggest: a different or short name is not suggested") {
   CHECK(closest("--ul", kNames).empty());
   CHECK(closest("--", kNames).empty());
   CHECK(did_you_mean("--verbose", kNames).empty());
+}
+
+TEST_CASE(
+    "suggest: the beginning of one to three names suggests them, and a closer name goes first") {
+  constexpr std::array<std::string_view, 6> kMany{
+      "--algorithm",  "sliding-window-log",     "sliding-window-zset",
+      "leaky-bucket", "sliding-window-counter", "gcra"};
+  CHECK(did_you_mean("--algo", kMany) == "; did you mean '--algorithm'?");
+  CHECK(did_you_mean("--ALG", kMany) == "; did you mean '--algorithm'?");
+  CHECK(did_you_mean("-a", kMany) == "; did you mean '--algorithm'?");
+  CHECK(did_you_mean("leaky", kMany) == "; did you mean 'leaky-bucket'?");
+  CHECK(did_you_mean("sliding", kMany) ==
+        "; did you mean 'sliding-window-log', 'sliding-window-zset' or 'sliding-window-counter'?");
+  CHECK(did_you_mean("gcr", kMany) == "; did you mean 'gcra'?");
+  CHECK(did_you_mean("bucket", kMany).empty());
+  CHECK(did_you_mean("--", kMany).empty());
+  CHECK(did_you_mean("", kMany).empty());
+  constexpr std::array<std::string_view, 5> kFour{"chess", "check", "chef", "checks", "chemist"};
+  CHECK(did_you_mean("che", kFour).empty());
+  CHECK(did_you_mean("chec", kFour) == "; did you mean 'check'?");
 }
 
 TEST_CASE("suggest: lists read like a sentence") {
